@@ -1,17 +1,29 @@
 #include "comm/errhandler.h"
 
+#include <mutex>
+#include <optional>
+
+#include "base/plain_mutex.h"
 #include "base/slab.h"
-#include "proclet-sched/sched.h"
+#include "proclet-sched/threads.h"
 
 namespace fgmpi::comm {
 namespace {
 
+PlainMutex g_mutex;  ///< protects g_handlers and all that is in it
 Slab<Errhandler> g_handlers;
+
+using Guard = std::lock_guard<PlainMutex>;
 
 Errhandler* find(MPI_Errhandler handler) {
   uint32_t bits = static_cast<uint32_t>(handler);
   if ((bits & 0xfc000000u) != detail::kErrhandlerBase) return nullptr;
   return g_handlers.get(bits & 0x3ffffffu);
+}
+
+void count(MPI_Errhandler handler, Errhandler* e, int by) {
+  e->references += static_cast<uint32_t>(by);
+  if (e->references == 0) g_handlers.destroy(static_cast<uint32_t>(handler) & 0x3ffffffu);
 }
 
 bool predefined(MPI_Errhandler handler) {
@@ -22,6 +34,7 @@ bool predefined(MPI_Errhandler handler) {
 
 Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_Errhandler* out) {
   if (!function) return error(MPI_ERR_ARG, "the error handler function is a null pointer");
+  const Guard guard(g_mutex);
   int64_t index = g_handlers.create();
   if (index < 0)
     return error(MPI_ERR_OTHER,
@@ -35,12 +48,14 @@ Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_E
 }
 
 void set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller) {
+  const Guard guard(g_mutex);
   if (Errhandler* e = find(handler)) e->caller = caller;
 }
 
 Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
   constexpr const char* kNames[] = {"communicators", "windows", "files", "sessions"};
   if (predefined(handler)) return {};
+  const Guard guard(g_mutex);
   Errhandler* e = find(handler);
   const char* what = kNames[static_cast<int>(of)];
   if (handler == MPI_ERRHANDLER_NULL || !e)
@@ -56,40 +71,48 @@ Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
 Status free_errhandler(MPI_Errhandler handler) {
   // MPI_Comm_get_errhandler gives a handle that the program frees: also a predefined one (section 9.3.4).
   if (predefined(handler)) return {};
+  const Guard guard(g_mutex);
   Errhandler* e = find(handler);
   if (!e || e->references == 0)
     return error(MPI_ERR_ARG,
                  "errhandler is 0x%08x; allowed is an error handler that was not freed",
                  static_cast<unsigned>(handler));
-  detail::count_errhandler(handler, -1);
+  count(handler, e, -1);
   return {};
 }
 
 void detail::count_errhandler(MPI_Errhandler handler, int by) {
-  Errhandler* e = find(handler);
-  if (!e) return;
-  e->references += static_cast<uint32_t>(by);
-  if (e->references == 0) g_handlers.destroy(static_cast<uint32_t>(handler) & 0x3ffffffu);
+  const Guard guard(g_mutex);
+  if (Errhandler* e = find(handler)) count(handler, e, by);
 }
 
 bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
-  Errhandler* e = find(handler);
-  if (!e) return false;
-  retain_errhandler(handler);
-  const sched::UserCallback in_callback;
-  if (e->caller) {
+  Errhandler called;
+  {
+    const Guard guard(g_mutex);
+    Errhandler* e = find(handler);
+    if (!e) return false;
+    count(handler, e, 1);
+    called = *e;
+  }
+  std::optional<sched::UserCallback> in_callback;
+  if (!sched::is_beside()) in_callback.emplace();
+  if (called.caller) {
     constexpr int kKinds[] = {0, 2, 1, 3};
-    e->caller(kKinds[static_cast<int>(e->of)], static_cast<int*>(object), code,
-              reinterpret_cast<void (*)()>(e->function));
+    called.caller(kKinds[static_cast<int>(called.of)], static_cast<int*>(object), code,
+                  reinterpret_cast<void (*)()>(called.function));
     // It is dealt with: for a code the binding would call the handler once more.
     *code = MPI_SUCCESS;
   } else {
-    e->function(object, code);
+    called.function(object, code);
   }
   release_errhandler(handler);
   return true;
 }
 
-uint32_t errhandler_count() { return g_handlers.live(); }
+uint32_t errhandler_count() {
+  const Guard guard(g_mutex);
+  return g_handlers.live();
+}
 
 }  // namespace fgmpi::comm

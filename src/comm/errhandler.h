@@ -1,6 +1,7 @@
 // Error handlers that programs make (MPI-4.0 section 9.3): functions behind MPI_Errhandler handles, counted by the
 // communicators (windows, sessions, files) that have them and by the user until he frees his handle.
-// Thread rule: one thread. Nothing here switches but call_errhandler().
+// Thread rule: any thread at any granted level (MPI-4.0 section 11.4.1): a mutex protects the table, and is not held while a
+// handler runs. Nothing here switches but call_errhandler().
 #pragma once
 
 #include <mpi.h>

@@ -6,8 +6,10 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <unordered_map>
 
+#include "base/plain_mutex.h"
 #include "base/status.h"
 #include "mpi/calls.h"
 #include "mpi/error_texts.h"
@@ -40,6 +42,9 @@ struct Added {
   Numbers classes{kMostClasses}, codes{kMostCodes};
   intptr_t last = MPI_ERR_LASTCODE;
 };
+
+PlainMutex g_mutex;  ///< protects g_added and all that is in it
+using Guard = std::lock_guard<PlainMutex>;
 
 /// By rank; a null pointer stands for a thread that belongs to none.
 std::unordered_map<const sched::Proclet*, Added> g_added;
@@ -82,16 +87,24 @@ Status remove(const char* what, int code) {
 
 }  // namespace
 
-int class_of_user_code(int code) { return has(code) ? class_in(code) : MPI_ERR_UNKNOWN; }
+int class_of_user_code(int code) {
+  const Guard guard(g_mutex);
+  return has(code) ? class_in(code) : MPI_ERR_UNKNOWN;
+}
 
 std::string text_of_user_code(int code, bool* known) {
+  const Guard guard(g_mutex);
   *known = has(code);
   return *known ? mine_if_any()->texts.at(code) : std::string();
 }
 
-intptr_t& last_used_code() { return mine().last; }
+intptr_t& last_used_code() {
+  const Guard guard(g_mutex);
+  return mine().last;
+}
 
 Status add_error_class(int* errorclass) {
+  const Guard guard(g_mutex);
   Added& added = mine();
   const int number = added.classes.take();
   if (number == 0)
@@ -102,6 +115,7 @@ Status add_error_class(int* errorclass) {
 }
 
 Status add_error_code(int errorclass, int* errorcode) {
+  const Guard guard(g_mutex);
   const bool standard = errorclass >= 0 && errorclass <= kLastStandardClass;
   if (!standard && !(is_class(errorclass) && has(errorclass)))
     return error(MPI_ERR_ARG,
@@ -118,6 +132,7 @@ Status add_error_code(int errorclass, int* errorcode) {
 }
 
 Status add_error_string(int errorcode, const char* string) {
+  const Guard guard(g_mutex);
   if (!is_of_user(errorcode) || !has(errorcode)) return not_added("errorcode", errorcode);
   const size_t length = std::strlen(string);
   if (length >= MPI_MAX_ERROR_STRING)
@@ -128,6 +143,7 @@ Status add_error_string(int errorcode, const char* string) {
 }
 
 Status delete_error_class(int errorclass) {
+  const Guard guard(g_mutex);
   if (!is_class(errorclass)) return not_added("errorclass", errorclass);
   if (const Added* added = mine_if_any())
     for (const auto& [code, text] : added->texts)
@@ -137,11 +153,13 @@ Status delete_error_class(int errorclass) {
 }
 
 Status delete_error_code(int errorcode) {
+  const Guard guard(g_mutex);
   if (is_class(errorcode)) return not_added("errorcode", errorcode);
   return remove("errorcode", errorcode);
 }
 
 Status delete_error_string(int errorcode) {
+  const Guard guard(g_mutex);
   if (!is_of_user(errorcode) || !has(errorcode)) return not_added("errorcode", errorcode);
   mine().texts[errorcode].clear();
   return {};

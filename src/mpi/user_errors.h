@@ -5,7 +5,7 @@
 //   code in it          0x40000000 | number << 8 | class          number: 1 to 2^21 - 1
 //   code in a class of MPI          0x60000000 | number << 8 | class
 //
-// Thread rule: one thread. Nothing here switches.
+// Thread rule: any thread at any granted level; one mutex. Nothing here switches.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ Status adopt_caller() {
   p->state = State::kRunning;
   g_hot.current = p;
   g_scheduler.running = true;
-  become_scheduler_thread();
+  become_scheduler_thread(true);
   g_scheduler.idle_since = -1;
   return Status();
 }

@@ -168,7 +168,7 @@ bool host_loop() {
 int run() {
   FGMPI_CHECK(!g_scheduler.running && !current());
   g_scheduler.running = true;
-  become_scheduler_thread();
+  become_scheduler_thread(false);
   g_scheduler.host_low = nullptr;
   g_scheduler.idle_since = -1;
   const bool deadlocked = host_loop();

@@ -51,7 +51,7 @@ void yield() {
 uint64_t rest_count() { return g_scheduler.rests; }
 
 void force_switch() {
-  if (!outside() && current()) yield();
+  if (!outside() && !is_beside() && current()) yield();
 }
 
 void sleep_for(int64_t ns) {

@@ -98,6 +98,7 @@ constexpr int kShortSpin = 100;
 
 struct Threads {
   bool any_thread = false;  ///< all threads are the only rank's, also those that nobody has counted
+  bool adopted = false;     ///< the only rank is a program that was not started through us
   bool scheduler_is_aside =
       false;  ///< g_hot holds a foreign thread's side, `scheduler` the scheduler's thread's
   Side scheduler;
@@ -481,8 +482,9 @@ void set_processors(uint32_t processors) {
   g_turns.drawn = static_cast<uint32_t>(getpid());
 }
 
-void become_scheduler_thread() {
+void become_scheduler_thread(bool adopted) {
   t_scheduler = true;
+  g.adopted = adopted;
   t_user = &g.scheduler_user;
 }
 
@@ -494,8 +496,10 @@ Proclet* running() {
 Proclet* rank_of_thread() {
   if (t_scheduler) return running();
   if (t_thread) return t_thread->rank;
-  return g.any_thread ? rank_proclet(0) : nullptr;
+  return g.adopted ? rank_proclet(0) : nullptr;
 }
+
+bool is_beside() { return !t_scheduler && t_inside < detail::kBefore; }
 
 bool thread_on_host_stack() {
   if (threads_enabled() && t_inside == detail::kOutside) return !t_user->outside_as;

@@ -125,10 +125,15 @@ void set_processors(uint32_t processors);
 Proclet* rank_of_thread();
 /// The proclet that runs on the calling thread, whether inside or outside; nullptr where there is none. Needs no lock.
 Proclet* running();
+/// The calling thread neither runs proclets nor holds the engine lock: nothing keeps another one from being inside the
+/// library, and current() is not the caller's. So it is in calls that any thread may make at any level (MPI-4.0 section
+/// 11.4.1) while threads are not enabled, and before ranks run. Needs no lock.
+bool is_beside();
 /// On the scheduler's thread, inside or outside: where nothing may park.
 bool thread_on_host_stack();
-/// Called by run() and adopt_caller() on the thread that runs proclets from now on.
-void become_scheduler_thread();
+/// Called by run() and adopt_caller() on the thread that runs proclets from now on. `adopted`: all threads of the process
+/// are rank 0's.
+void become_scheduler_thread(bool adopted);
 
 /// A thread that `rank` starts: made by the starter, adopted by the thread itself, ended by its destructor there.
 class ThreadOfRank;
