@@ -13,7 +13,8 @@ namespace {
 void call_user_handler(comm::Comm* c, MPI_Errhandler handler, int* code) {
   MPI_Comm handle = c->handle;
   // Of a file's own communicator: a nonblocking operation on the file has failed.
-  if (const file::File* file = file::find_by_comm(c)) {
+  const file::File* file = sched::is_beside() ? nullptr : file::find_by_comm(c);
+  if (file) {
     MPI_File fh = file::handle_of(file);
     comm::call_errhandler(handler, &fh, code);
     return;

@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 
+#include "base/plain_mutex.h"
 #include "comm/errhandler.h"
 #include "host/host.h"
 #include "mpi/calls.h"
@@ -36,31 +38,46 @@ struct Words {
   std::string text;
 };
 
-Words& slot(unsigned number) {
-  static Words* ring = new Words[kRing];
-  return ring[number % kRing];
+struct Kept {
+  PlainMutex mutex;  ///< protects all below
+  unsigned errors = 0;
+  Words ours[kRing];
+  Words of_host[kRing];  ///< what programs have got, for threads that cannot ask the host
+};
+Kept& kept() {
+  static Kept* all = new Kept;
+  return *all;
+}
+Words& slot(unsigned number) { return kept().ours[number % kRing]; }
+/// The host numbers its latest errors from bit 19 on; below is which of its messages it is.
+Words& host_slot(int code) {
+  const auto bits = static_cast<unsigned>(code);
+  return kept().of_host[(bits >> 19 ^ bits >> 8) % kRing];
 }
 
-unsigned g_errors = 0;
 UserHandlerCaller g_call_user_handler = nullptr;
 
 bool is_ours(int code) { return (code & kMarkMask) == kMark; }
 
 /// The rank whose thread calls at a level that allows only another thread to; else nullptr.
-const comm::RankState* rank_of_wrong_thread() {
-  const sched::Proclet* owner = comm::rank_state() ? nullptr : sched::rank_of_thread();
-  return owner ? static_cast<const comm::RankState*>(owner->rank_state) : nullptr;
+comm::RankState* rank_of_wrong_thread() {
+  const sched::Proclet* owner = sched::is_beside() ? sched::rank_of_thread() : nullptr;
+  return owner ? static_cast<comm::RankState*>(owner->rank_state) : nullptr;
+}
+
+/// The caller's, also where another rank is inside.
+comm::RankState* rank_here() {
+  return sched::is_beside() ? rank_of_wrong_thread() : comm::rank_state();
 }
 
 std::string rank_words() {
-  const comm::RankState* rank = comm::rank_state();
-  if (!rank) rank = rank_of_wrong_thread();
+  const comm::RankState* rank = rank_here();
   return rank ? "rank " + std::to_string(rank->world.rank) : std::string("a rank before MPI_Init");
 }
 
 std::string comm_words(const comm::Comm* comm) {
   if (!comm) return "";
-  comm::RankState* rank = comm::rank_state();
+  const comm::RankState* rank = rank_here();
   if (rank && comm == &rank->world) return " (communicator MPI_COMM_WORLD)";
   if (rank && comm == &rank->self) return "";
   char words[64];
@@ -72,7 +89,7 @@ std::string comm_words(const comm::Comm* comm) {
 /// Whose handler answers for a call that names no object: MPI_COMM_SELF (MPI-4.0 section 9.3); MPI_COMM_WORLD, as in
 /// MPI-3.1, while the program has not given MPI_COMM_SELF one.
 comm::Comm* answers_for_no_object() {
-  comm::RankState* rank = comm::rank_state();
+  comm::RankState* rank = rank_here();
   if (!rank) return nullptr;
   return rank->self_answers ? &rank->self : &rank->world;
 }
@@ -80,8 +97,33 @@ comm::Comm* answers_for_no_object() {
 /// The communicator whose handler answers for an error on this one, or on none (nullptr).
 comm::Comm* answers_for(comm::Comm* comm) {
   if (!comm) comm = answers_for_no_object();
-  comm::RankState* rank = comm::rank_state();
+  comm::RankState* rank = rank_here();
   return comm && rank && comm->errhandler == MPI_ERRHANDLER_NULL ? &rank->world : comm;
+}
+
+std::string ask_host_for_text(int code) {
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  host::call([&](const host::Api& h) { return h.Error_string(code, text, &length); });
+  return text;
+}
+
+/// The program is about to get this code. REQUIRES: inside.
+void keep_words_of_host(int code) {
+  std::string text = ask_host_for_text(code);
+  const std::lock_guard<PlainMutex> guard(kept().mutex);
+  host_slot(code) = {code, std::move(text)};
+}
+
+std::string text_of_host(int code) {
+  if (!sched::is_beside()) return ask_host_for_text(code);
+  const std::lock_guard<PlainMutex> guard(kept().mutex);
+  const Words& words = host_slot(code);
+  return words.code == code ? words.text : class_text(class_of(code));
+}
+
+bool is_of_host(int code) {
+  return !is_ours(code) && !is_of_user(code) && (code < 0 || code > 0x7f);
 }
 
 }  // namespace
@@ -91,6 +133,7 @@ void set_user_handler_caller(UserHandlerCaller caller) { g_call_user_handler = c
 int class_of(int code) {
   if (is_ours(code) || (code >= 0 && code <= 0x7f)) return code & 0x7f;
   if (is_of_user(code)) return class_of_user_code(code);
+  if (sched::is_beside()) return code & 0x7f;  // as the host does
   int error_class = MPI_ERR_UNKNOWN;
   host::call([&](const host::Api& h) { return h.Error_class(code, &error_class); });
   return error_class;
@@ -98,6 +141,7 @@ int class_of(int code) {
 
 std::string text_of(int code) {
   if (is_ours(code)) {
+    const std::lock_guard<PlainMutex> guard(kept().mutex);
     const Words& words = slot(static_cast<unsigned>(code) >> 19 & (kNumbers - 1));
     if (words.code == code) return words.text;
     return class_text(code & 0x7f);
@@ -108,19 +152,17 @@ std::string text_of(int code) {
     std::string text = text_of_user_code(code, &known);
     return known ? text : class_text(MPI_ERR_UNKNOWN);
   }
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  host::call([&](const host::Api& h) { return h.Error_string(code, text, &length); });
-  return text;
+  return text_of_host(code);
 }
 
 int code_of(const char* call, const Status& status) {
   if (status.ok()) return MPI_SUCCESS;
-  unsigned number = ++g_errors & (kNumbers - 1);
-  int code = kMark | static_cast<int>(number << 19) | (status.error_class() & 0x7f);
-  Words& words = slot(number);
-  words.code = code;
-  words.text = std::string(class_text(status.error_class())) + " in " + call + ": " + status.what();
+  std::string text =
+      std::string(class_text(status.error_class())) + " in " + call + ": " + status.what();
+  const std::lock_guard<PlainMutex> guard(kept().mutex);
+  const unsigned number = ++kept().errors & (kNumbers - 1);
+  const int code = kMark | static_cast<int>(number << 19) | (status.error_class() & 0x7f);
+  slot(number) = {code, std::move(text)};
   return code;
 }
 
@@ -131,6 +173,7 @@ int no_memory(const char* call, MPI_Comm handle) {
 void set_tool_fatal(void (*fatal)(int, const char*)) { g_tool_fatal = fatal; }
 
 int fail_code(const char* call, comm::Comm* comm, int code) {
+  if (is_of_host(code) && !sched::is_beside() && host::initialised()) keep_words_of_host(code);
   // Whether an info argument is an object at all is a question of the time before a communicator answers for the call.
   if (is_ours(code) && class_of(code) == MPI_ERR_INFO) comm = nullptr;
   comm::Comm* answers = answers_for(comm);

@@ -2,6 +2,9 @@
 //
 // A code that we return is class | slot of a ring of the last messages, so that MPI_Error_class gives the
 // class and MPI_Error_string the words; host codes pass through. MPI-4.0 chapter 9.
+//
+// Thread rule: any thread at any granted level may make codes, ask for classes and words, and fail without an object
+// (MPI-4.0 section 11.4.1); the rest is for the thread that is inside.
 #pragma once
 
 #include <mpi.h>

@@ -80,6 +80,12 @@ const char* name_of_thread_level(int level) {
   return kNames[level];
 }
 
+int level_to_grant(int level) {
+  const sched::Proclet* p = sched::rank_of_thread();
+  const int has = static_cast<const comm::RankState*>(p->rank_state)->thread_level;
+  return sched::is_beside() ? has : std::max(has, level);
+}
+
 void grant_thread_level(int level) {
   comm::RankState* rank = comm::rank_state();
   rank->thread_level = std::max(rank->thread_level, level);
@@ -106,6 +112,8 @@ void refuse_thread(const char* call) {
 }
 
 Status start_rank() {
+  if (const sched::Proclet* p = sched::is_beside() ? sched::rank_of_thread() : nullptr)
+    return p->rank_state ? Status() : check_main_thread();
   if (!sched::current()) FGMPI_TRY(adopt_program());
   sched::Proclet* p = sched::current();
   if (p->rank_state) return {};

@@ -58,6 +58,8 @@ const char* name_of_thread_level(int level);
 /// The running rank is granted a level (it keeps the highest). From the first one above MPI_THREAD_FUNNELED on, the
 /// process takes turns (proclet-sched/threads.h), and the caller is outside of the library: the last thing that its call does.
 void grant_thread_level(int level);
+/// The level that the rank has then; its other threads below MPI_THREAD_SERIALIZED get what it has. Any thread.
+int level_to_grant(int level);
 
 /// MPI_Finalize's work for the running rank.
 void finalize_running_rank();

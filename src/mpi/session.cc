@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <string>
 
 #include "base/hash.h"
+#include "base/plain_mutex.h"
 #include "base/slab.h"
 #include "ch4-av-rankmap/process_groups.h"
 #include "comm/create.h"
@@ -26,7 +28,15 @@ namespace {
 constexpr uint32_t kSessionBase = 0xb8000000u;  // MPICH: direct, session
 constexpr const char* kSets[] = {"mpi://WORLD", "mpi://SELF", "fgmpi://PROCESS"};
 
+PlainMutex g_mutex;  ///< protects g_sessions, not what is in it
 Slab<Session> g_sessions;
+using Guard = std::lock_guard<PlainMutex>;
+
+MPI_Session keep_session(Session fresh) {
+  const Guard guard(g_mutex);
+  const auto index = static_cast<uint32_t>(g_sessions.create(std::move(fresh)));
+  return g_sessions.get(index)->handle = static_cast<MPI_Session>(kSessionBase | index);
+}
 
 /// What an error handler that no object has (yet) does about an error.
 int answer(MPI_Errhandler handler, void* object, const char* call, const Status& status) {
@@ -77,6 +87,7 @@ int give_from_group(const char* call, const Status& status, comm::Comm* made,
 
 Session* find_session(MPI_Session handle) {
   uint32_t bits = static_cast<uint32_t>(handle);
+  const Guard guard(g_mutex);
   return (bits & 0xfc000000u) == kSessionBase ? g_sessions.get(bits & 0x3ffffffu) : nullptr;
 }
 
@@ -93,6 +104,7 @@ int fail(const char* call, Session* session, const Status& status) {
 
 Status session_finalize(Session* session) {
   comm::release_errhandler(session->errhandler);
+  const Guard guard(g_mutex);
   g_sessions.destroy(static_cast<uint32_t>(session->handle) & 0x3ffffffu);
   return {};
 }
@@ -170,15 +182,13 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* ses
     if (status.ok() && key == "thread_level")
       status = mpi::read_thread_level(value.c_str(), "the info key thread_level", &level);
   if (!status.ok()) return mpi::fail(kCall, nullptr, status);
-  auto index = static_cast<uint32_t>(mpi::g_sessions.create(std::move(fresh)));
-  mpi::Session* s = mpi::g_sessions.get(index);
   comm::retain_errhandler(errhandler);
-  s->errhandler = errhandler;
-  *session = s->handle = static_cast<MPI_Session>(mpi::kSessionBase | index);
-  mpi::grant_thread_level(level);
+  fresh.errhandler = errhandler;
   // What is provided is the value of the info key (section 11.3.1): also what the rank asked for before.
-  comm::put_hint(&s->hints,
-                 {"thread_level", mpi::name_of_thread_level(comm::rank_state()->thread_level)});
+  const int provided = mpi::level_to_grant(level);
+  comm::put_hint(&fresh.hints, {"thread_level", mpi::name_of_thread_level(provided)});
+  *session = mpi::keep_session(std::move(fresh));
+  if (!sched::is_beside()) mpi::grant_thread_level(level);
   return MPI_SUCCESS;
 }
 
