@@ -286,6 +286,38 @@ AROUND = {"alone": ("", ""), "between barriers": ("  MPI_Barrier(w);\n", "  MPI_
           "in a loop": ("  for (int i = 0; i < 3; ++i) {\n", "  MPI_Barrier(w);\n  }\n")}
 
 
+BOTH = " /* ALL HERE */"
+
+
+def too_long():
+    """The error ends the job: the finding names the send, too. S is the source that the receive gives, T its tag."""
+    receives = {
+        "Recv": f"  MPI_Recv(b, 4, MPI_INT, S, T, w, IGNORE);{BOTH}",
+        "Irecv and Wait": f"  MPI_Irecv(b, 4, MPI_INT, S, T, w, &q[0]);{BOTH}\n  MPI_Wait(&q[0], IGNORE);",
+        "Irecv and Waitall": f"  MPI_Irecv(c, 4, MPI_INT, 0, 6, w, &q[0]);\n  MPI_Irecv(b, 4, MPI_INT, S, T, w, &q[1]);{BOTH}\n  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);",
+        "Irecv and Testall": f"  MPI_Irecv(c, 4, MPI_INT, 0, 6, w, &q[0]);\n  MPI_Irecv(b, 4, MPI_INT, S, T, w, &q[1]);{BOTH}\n"
+                             "  for (int flag = 0; !flag;) MPI_Testall(2, q, &flag, MPI_STATUSES_IGNORE);",
+        "Recv_init": f"  MPI_Recv_init(b, 4, MPI_INT, S, T, w, &q[0]);{BOTH}\n  MPI_Start(&q[0]);\n  MPI_Wait(&q[0], IGNORE);\n  MPI_Request_free(&q[0]);",
+        "Sendrecv": f"  MPI_Sendrecv(a, 1, MPI_INT, MPI_PROC_NULL, 7, b, 4, MPI_INT, S, T, w, IGNORE);{BOTH}",
+        "Recv after one that is posted": "  MPI_Irecv(c, 5, MPI_INT, 0, 5, w, &q[0]);\n  MPI_Recv(b, 4, MPI_INT, 0, 5, w, IGNORE);" + BOTH + "\n  MPI_Wait(&q[0], IGNORE);",
+    }
+    for send in ("MPI_Send(a, {n}, MPI_INT, 1, 5, w);", "MPI_Ssend(a, {n}, MPI_INT, 1, 5, w);", "MPI_Isend(a, {n}, MPI_INT, 1, 5, w, &q[1]);"):
+        wait = "  MPI_Wait(&q[1], IGNORE);\n" if "Isend" in send else ""
+        for name, receive in receives.items():
+            first = ""
+            if "Waitall" in name or "Testall" in name:
+                first = "  MPI_Send(a, 4, MPI_INT, 1, 6, w);\n"
+            if "posted" in name:
+                first = "  MPI_Send(a, 4, MPI_INT, 1, 5, w);\n"
+            for n in ("5", "200"):
+                for source, tag in (("0", "5"), ("MPI_ANY_SOURCE", "5")):
+                    if source != "0" and (n == "200" or "S, T" not in receive or first):
+                        continue
+                    case("types", f"too long, {n}: {send[4:9]}, {name} of {source}", "  MPI_Request q[2];\n  if (rank == 0) {\n" + first
+                         + "  " + send.format(n=f"wrong ? {n} : 4") + BOTH + "\n" + wait + "  } else if (rank == 1) {\n"
+                         + receive.replace("S, T", f"{source}, {tag}") + "\n  }")
+
+
 def many_pending():
     """Buffers of so many requests that the checker keeps them in order, and of fewer after some are complete."""
     for done in (0, 5, 12):
@@ -533,6 +565,7 @@ def main():
     out = sys.argv[1]
     collectives()
     point_to_point()
+    too_long()
     many_pending()
     races()
     buffering()

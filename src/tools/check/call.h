@@ -230,6 +230,8 @@ void received(Rank* rank, const Shared<Posted>& posted, const MPI_Status* status
 void sweep(Rank* rank);
 /// A receive whose request was freed: which message it takes is not seen.
 void receive_forgotten(Rank* rank, const Shared<Posted>& posted);
+/// An error is about to end the job: was a message too long for the receive that has taken it? Reports it.
+bool report_too_long(Rank* rank, const CallRecord& current);
 /// A send of a request was cancelled.
 void take_back(const Comm* comm, int send_to, uint64_t message);
 void report_messages_left();

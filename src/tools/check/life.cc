@@ -84,6 +84,9 @@ void before_fatal_error(int error_class, const char* text) {
     of_collective = of_collective || collective(awaited->call);
   }
   if (of_collective) ask_others();
+  if ((error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_IN_STATUS) && !of_collective &&
+      report_too_long(rank, current))
+    return;
   if (is_of_epochs(error_class)) {
     add_epochs(rank, current, &calls);
     report(Kind::kWindows, text, "", std::move(calls));

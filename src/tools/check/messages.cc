@@ -500,6 +500,71 @@ void undo_messages(Call* call, int result) {
   sweep(call->rank());
 }
 
+namespace {
+
+/// The queue from which alone the receive can take; null: not known.
+const MessageQueue* only_queue(const Inbox& inbox, uint64_t comm_key, int source, int tag) {
+  Posted wanted;
+  wanted.source = source;
+  wanted.tag = tag;
+  const MessageQueue* only = nullptr;
+  for (const auto& [key, queue] : inbox.queues) {
+    if (key.comm != comm_key >> 1 || !queue.first || !could_take(wanted, key.source, key.tag))
+      continue;
+    if (only) return nullptr;
+    only = &queue;
+  }
+  return only;
+}
+
+bool report_longer(Rank* rank, const Message& m, const CallRecord& call) {
+  const Positions& at = call.info().at;
+  const auto type = static_cast<MPI_Datatype>(call.at(at.recv_type));
+  const Layout* l = layout_of(type);
+  if (!l || m.bytes() <= l->size * call.at(at.recv_count)) return false;
+  const uint64_t before = g_process.reports;
+  compare(rank, m, call, type, call.at(at.recv_count), nullptr);
+  return g_process.reports != before;
+}
+
+}  // namespace
+
+bool report_too_long(Rank* rank, const CallRecord& current) {
+  take_arrived();
+  const Inbox& inbox = inbox_of(rank->world);
+  if (rank->posted.empty()) {
+    const bool receives =
+        current.info().role == Role::kReceive || current.info().role == Role::kSendReceive;
+    OwnComm* own = receives
+                       ? rank->comm_of(static_cast<MPI_Comm>(current.at(current.info().at.comm)))
+                       : nullptr;
+    const MessageQueue* queue =
+        own ? only_queue(inbox, own->comm->key,
+                         static_cast<int>(current.at(current.info().at.source)),
+                         static_cast<int>(current.at(current.info().at.recv_tag)))
+            : nullptr;
+    return queue && report_longer(rank, *queue->first, current);
+  }
+  // Receives take messages of one sender in the order in which they were posted.
+  std::unordered_map<const MessageQueue*, const Message*> next;
+  for (const auto& p : rank->posted) {
+    if (p->freed || p->probe) return false;
+    if (p->cancelled) continue;
+    const bool known = !p->open;
+    const MessageQueue* queue = only_queue(inbox, p->comm->key, known ? p->real_source : p->source,
+                                           known ? p->real_tag : p->tag);
+    if (!queue) {
+      if (!known && !takes_from_one(*p->call)) return false;
+      continue;  // nothing has come
+    }
+    const Message*& m = next.try_emplace(queue, queue->first).first->second;
+    if (!m) continue;
+    if (report_longer(rank, *m, p->call)) return true;
+    m = m->next;
+  }
+  return false;
+}
+
 void on_message(const void* data, int bytes) {
   WireMessage message;
   WireBack back;
