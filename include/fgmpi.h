@@ -230,12 +230,12 @@ typedef void (*MPIX_Tool_conflict)(const MPIX_Tool_access* second, const MPIX_To
  * uses the origin memory of the first, which is not complete. Both call nothing of MPI. To be called in all processes
  * before MPI_Init. Local. */
 int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflict conflict);
-/* The program of the running rank has loaded or stored (writes != 0) bytes of its own memory in win since its last call of MPI:
- * they are compared with accesses of others in the same epoch of fences or of MPI_Win_post. `what` (at most 23 characters, such
+/* The program of the running rank has loaded or stored (writes != 0) bytes of its own memory in win since its last call of MPI,
+ * or in a shared window of any rank's: they are compared with accesses of others in the same epoch of fences or of MPI_Win_post. `what` (at most 23 characters, such
  * as "a store") and `place` are what MPIX_Tool_conflict is told. keep != 0: until the epoch ends or a call with keep == 0 is made
  * what others do is compared as well; to be given where the running call lets nobody begin an access but those that conflict.
- * bytes == 0: nothing is compared. To be called in a call of MPI, before the library is. Nothing is done before
- * MPIX_Tool_conflicts. Local. Errors: MPI_ERR_WIN. */
+ * bytes == 0: nothing is compared. To be called in a call of MPI, before the library is, or with keep != 0 in none. Nothing is done
+ * before MPIX_Tool_conflicts. Local. Errors: MPI_ERR_WIN. */
 int MPIX_Tool_accessed(MPI_Win win, const void* address, MPI_Count bytes, int writes,
                        const char* what, unsigned long long place, int keep);
 /* The program of the running rank loads or stores such bytes, or both, now: the access is compared with operations of epochs of

@@ -64,7 +64,7 @@ void AccessTable::enter(const Record& pattern, const AddressRuns& runs, bool kee
   }
   if (overflowed)
     std::fprintf(stderr,
-                 "fgmpi: FGMPI_RMA_CHECK: more than %u accesses to the memory of one process are "
+                 "fgmpi: windows: more than %u accesses to the memory of one process are "
                  "under way; some are not compared\n",
                  kMost);
 }

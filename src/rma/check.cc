@@ -159,15 +159,14 @@ uint64_t numbering(const SharedWin& shared) {
                                                 : 0;
 }
 
-/// An access by the member of one window to what of its memory lies in `runs`. Its member and origin are filled in.
-Status check_exposed(Win* win, const AddressRuns& runs, Record mine, bool keeps) {
+/// An access by the running rank to what of a member's memory lies in `runs`. Its member and origin are filled in.
+Status check_exposed(Win* win, Part* part, uint32_t member, const AddressRuns& runs, Record mine,
+                     bool keeps) {
   SharedWin& shared = *win->shared;
-  Part& own = shared.own();
-  const uint32_t member = own.locals.find(win->comm->peer(win->comm->rank).local);
-  if (member == ~0u || !own.table) return {};
+  if (member == ~0u || !part->table) return {};
   const bool dynamic = shared.flavor == MPI_WIN_FLAVOR_DYNAMIC;
-  const uint64_t base = dynamic ? 0 : static_cast<uint64_t>(own.bases[member]);
-  const uint64_t end = dynamic ? UINT64_MAX : base + static_cast<uint64_t>(own.sizes[member]);
+  const uint64_t base = dynamic ? 0 : static_cast<uint64_t>(part->bases[member]);
+  const uint64_t end = dynamic ? UINT64_MAX : base + static_cast<uint64_t>(part->sizes[member]);
   const uint64_t shift = numbering(shared);
   AddressRuns within;
   for (auto [low, high] : runs) {
@@ -181,9 +180,51 @@ Status check_exposed(Win* win, const AddressRuns& runs, Record mine, bool keeps)
   mine.origin = win->comm->rank;
   mine.member = member;
   std::vector<Conflict> found;
-  own.table->enter(mine, within, keeps, !g_fails, AccessTable::kMost, &found);
+  part->table->enter(mine, within, keeps, !g_fails, AccessTable::kMost, &found);
   for (const auto& [first, second] : found)
-    FGMPI_TRY(report_conflict(win, first, second, base, win->comm->rank));
+    FGMPI_TRY(report_conflict(win, first, second, base, static_cast<int32_t>(part->ranks[member])));
+  return {};
+}
+
+uint32_t own_member(Win* win) {
+  return win->shared->own().locals.find(win->comm->peer(win->comm->rank).local);
+}
+
+/// To its own memory.
+Status check_exposed(Win* win, const AddressRuns& runs, const Record& mine, bool keeps) {
+  return check_exposed(win, &win->shared->own(), own_member(win), runs, mine, keeps);
+}
+
+/// f(part) for each whose memory the running rank's program has in its address space.
+template <class F>
+void for_each_mapped(Win* win, F&& f) {
+  SharedWin& shared = *win->shared;
+  if (shared.flavor != MPI_WIN_FLAVOR_SHARED) return f(shared.own());
+  for (Part& part : shared.parts) f(part);
+}
+
+/// To memory of any member that the program has in its address space.
+Status check_mapped(Win* win, const AddressRuns& runs, const Record& mine, bool keeps) {
+  FGMPI_TRY(check_exposed(win, runs, mine, keeps));
+  SharedWin& shared = *win->shared;
+  if (shared.flavor != MPI_WIN_FLAVOR_SHARED) return {};
+  const uint64_t shift = numbering(shared);
+  Record there = mine;
+  there.exposed = false;  // it says so of the rank's own memory
+  const uint32_t own = own_member(win);
+  for (Part& part : shared.parts) {
+    for (uint32_t m = 0; m < part.ranks.size(); ++m) {
+      if (&part == &shared.own() && m == own) continue;
+      const auto base = static_cast<uint64_t>(part.bases[m]) + shift,
+                 end = base + static_cast<uint64_t>(part.sizes[m]);
+      const bool meets = std::any_of(runs.begin(), runs.end(), [&](const AddressRun& run) {
+        return run.low < end && base < run.high;
+      });
+      if (!meets) continue;
+      reach_of(win, static_cast<int32_t>(part.ranks[m]));  // the table is known from then on
+      FGMPI_TRY(check_exposed(win, &part, m, runs, there, keeps));
+    }
+  }
   return {};
 }
 
@@ -364,28 +405,39 @@ Status check_local(const void* address, int64_t count, const host::Type& type, b
 
 Status check_program(Win* win, uint64_t address, uint64_t bytes, bool writes, const char* call,
                      uint64_t place, bool keeps) {
-  if (!keeps) end_own(win, [](const Record& r) { return r.kind == EpochKind::kProgram; });
+  if (!keeps)
+    for_each_mapped(win, [&](Part& part) {
+      if (part.table && part.table->size() > 0)
+        part.table->erase_if([&](const Record& r) {
+          return r.kind == EpochKind::kProgram && r.origin == win->comm->rank;
+        });
+    });
   if (bytes == 0) return {};
   Record record = record_of(writes, EpochKind::kProgram, place, call);
   record.exposed = win->access && win->access->exposed;
-  return check_exposed(win, {{address, address + bytes}}, record, keeps);
+  return check_mapped(win, {{address, address + bytes}}, record, keeps);
 }
 
 Status check_program_now(Win* win, uint64_t address, uint64_t bytes, bool reads, bool writes,
                          const char* call, uint64_t place) {
   for (const bool write : {false, true})
     if (write ? writes : reads)
-      FGMPI_TRY(check_exposed(win, {{address, address + bytes}},
-                              record_of(write, EpochKind::kAtOnce, place, call), false));
+      FGMPI_TRY(check_mapped(win, {{address, address + bytes}},
+                             record_of(write, EpochKind::kAtOnce, place, call), false));
   return {};
 }
 
 bool is_under_way(Win* win) {
-  Part& own = win->shared->own();
-  if (!own.table || own.table->size() == 0) return false;
-  const uint32_t member = own.locals.find(win->comm->peer(win->comm->rank).local);
-  return own.table->any_of(
-      [&](const Record& r) { return r.kind == EpochKind::kPassive && r.member == member; });
+  const bool others = win->shared->flavor == MPI_WIN_FLAVOR_SHARED;
+  const uint32_t member = own_member(win);
+  bool any = false;
+  for_each_mapped(win, [&](Part& part) {
+    if (any || !part.table || part.table->size() == 0) return;
+    any = part.table->any_of([&](const Record& r) {
+      return r.kind == EpochKind::kPassive && (others || r.member == member);
+    });
+  });
+  return any;
 }
 
 void fence_passed(Win* win) {
@@ -393,7 +445,7 @@ void fence_passed(Win* win) {
   const uint32_t phase = ++member.phase;
   end_pending(&member, -1);
   end_own(win, [&](const Record& r) {
-    return r.kind == EpochKind::kProgram || (r.kind == EpochKind::kFence && r.phase < phase);
+    return (r.kind == EpochKind::kProgram || r.kind == EpochKind::kFence) && r.phase < phase;
   });
 }
 

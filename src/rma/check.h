@@ -80,8 +80,8 @@ Status check_operation(Win* win, const Reach& reach, const Operation& what, Use 
 Status check_local(const void* address, int64_t count, const host::Type& type, bool writes,
                    const char* call);
 
-/// The program of the running rank has loaded or stored bytes of its own memory in the window since its last call. `call`: what
-/// it was, in words; `place`: as Observer::place(). `keeps`: it stays until the epoch ends; else those that were kept go. No
+/// The program of the running rank has loaded or stored bytes of its own memory in the window since its last call, or in a shared one
+/// of any member's. `call`: what it was, in words; `place`: as Observer::place(). `keeps`: it stays until the epoch ends; else those that were kept go. No
 /// bytes: none is compared. REQUIRES: checking(). Errors: as above.
 Status check_program(Win* win, uint64_t address, uint64_t bytes, bool writes, const char* call,
                      uint64_t place, bool keeps);
@@ -90,7 +90,7 @@ Status check_program(Win* win, uint64_t address, uint64_t bytes, bool writes, co
 /// that returns the old value (`reads`), may see what those have done: stores are right then.
 Status check_program_now(Win* win, uint64_t address, uint64_t bytes, bool reads, bool writes,
                          const char* call, uint64_t place);
-/// Are operations of epochs of locks to the running rank's memory in the window under way?
+/// Are operations of epochs of locks to the running rank's memory in the window under way, or to memory of a shared one?
 bool is_under_way(Win* win);
 
 // ---- What synchronisation ends. REQUIRES: checking(). --------------------------------------------------------------

@@ -212,7 +212,7 @@ bool OwnedMemory::is_exposed(uintptr_t address, size_t bytes) const {
   return false;
 }
 
-void OwnedMemory::touch(const Access& a) {
+bool OwnedMemory::touch(const Access& a) {
   for (const Exposed& e : exposed_) {
     if (!e.epoch || !e.meets(a.address, a.bytes)) continue;
     const uintptr_t low = std::max(a.address, e.low), high = std::min(a.address + a.bytes, e.high);
@@ -226,11 +226,11 @@ void OwnedMemory::touch(const Access& a) {
     };
     if (last_touched_ < touched_.size() && widen(touched_[last_touched_])) continue;
     const auto found = std::find_if(touched_.begin(), touched_.end(), widen);
-    if (found == touched_.end() && touched_.size() == kMostTouched) continue;
     last_touched_ = static_cast<size_t>(found - touched_.begin());
     if (found == touched_.end())
       touched_.push_back({low, high, e.win, a.writes, a.function, a.place});
   }
+  return touched_.size() >= kMostTouched;
 }
 
 std::vector<OwnedMemory::Touched> OwnedMemory::take_touched() {
@@ -375,13 +375,28 @@ void meet_under_way(Rank* rank, const Access& a) {
   }
 }
 
+/// Keeps an access to memory of windows, to be compared by the next call of MPI; or at once, where there are many.
+void keep_exposed(Rank* rank, const Access& a) {
+  Looking looking;
+  OwnedMemory& owned = *rank->owned;
+  if (!owned.is_exposed(a.address, a.bytes) || !is_in_program(rank)) return;
+  bool full = false;
+  {
+    std::lock_guard guard(owned.lock);
+    full = owned.touch(a);
+  }
+  if (!full) return;
+  if (getpid() == g_process.pid)
+    tell_touched_now(rank);
+  else
+    owned.take_touched();
+}
+
 /// The finding that the access is, if it is one that was not seen before.
 std::optional<Seen> finding_of(Rank* rank, const Access& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
   std::lock_guard guard(owned.lock);
-  if (!g_process.threads && owned.is_exposed(a.address, a.bytes) && is_in_program(rank))
-    owned.touch(a);
   const OwnedMemory::Owner owner = owned.find(a);
   if (!owner.operation || !is_in_program(rank) || getpid() != g_process.pid) return {};
   owner.operation->touched = true;
@@ -433,7 +448,10 @@ EXPORT void fgmpi_check_access(View* view, const Access* access) {
   if (!rank) rank = adopt(view);
   if (!rank || !rank->owned) return;
   // Threads may put accesses into an order with those of others, which calls of another thread tell.
-  if (!g_process.threads) meet_under_way(rank, *access);
+  if (!g_process.threads) {
+    meet_under_way(rank, *access);
+    keep_exposed(rank, *access);
+  }
   auto seen = finding_of(rank, *access);
   if (!seen) return;
   find_callers(&*seen);

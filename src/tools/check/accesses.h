@@ -62,9 +62,9 @@ class OwnedMemory {
     const char* function;
     const void* place;
   };
-  /// Keeps an access to exposed memory. Those of one place that touch are one; more than kMostTouched are not kept. REQUIRES:
-  /// `lock` is held.
-  void touch(const access::Access& access);
+  /// Keeps an access to exposed memory. Those of one place that touch are one. Returns whether there are so many that
+  /// take_touched() is to be called before the next one. REQUIRES: `lock` is held.
+  bool touch(const access::Access& access);
   bool is_exposed(uintptr_t address, size_t bytes) const;
   const std::vector<Exposed>& exposed() const { return exposed_; }
   /// What was kept.

@@ -282,6 +282,8 @@ void follow_conflicts();
 void note_epochs(Call* call);
 /// A call begins: tells the library of the loads and stores in exposed memory that the program has made since the last one.
 void tell_exposed_accesses(Call* call);
+/// The same while the rank is in no call. REQUIRES: there are no threads.
+void tell_touched_now(Rank* rank);
 /// A call has returned: may accesses to the rank's windows meet operations that are under way? REQUIRES: it owns memory.
 void look_for_exposed(Rank* rank);
 /// Was an error of this class made by what an epoch allows?

@@ -311,14 +311,16 @@ struct OneSided {
 /// The calls that have begun epochs of a window which the rank has not ended yet, and what it has begun in them.
 struct Epochs {
   std::optional<CallRecord> started, posted, all_locked;
+  bool fenced = false;                   ///< in an epoch of fences
   std::map<int64_t, CallRecord> locked;  ///< by target
   std::vector<OneSided> operations;      ///< where loads and stores are looked at
 };
 
-/// The rank's memory in a window.
+/// Memory in a window that the rank has in its address space.
 struct Exposed {
   uintptr_t low, high;
   MPI_Win win;
+  bool own;        ///< the rank's; else that of others, in a shared window
   bool epoch;      ///< others may access it: between fences, after MPI_Win_post
   bool under_way;  ///< operations of epochs of locks were, when the rank's last call returned
   bool kept;       ///< the library keeps accesses of the rank that it was told of
@@ -429,7 +431,7 @@ struct alignas(64) Rank {
   std::vector<std::unique_ptr<Lists>> spare_lists;
   std::unordered_map<int, OwnComm> comms;
   std::map<MPI_Win, Epochs> epochs;
-  std::vector<Exposed> windows;        ///< but dynamic ones
+  std::vector<Exposed> windows;
   std::map<uint64_t, OpenFile> files;  ///< by handle
   int64_t longest_region = 0;
   std::unordered_map<int, Message> matched;  ///< by MPI_Message

@@ -11,6 +11,9 @@
 namespace fgmpi::check {
 namespace {
 
+/// Accesses in epochs of fences or MPI_Win_post are told outside of a call. There are no threads then.
+bool g_tells_epochs = false;
+
 unsigned long long place_of_call() {
   const Rank* rank = current_rank();
   return rank && rank->current ? rank->current->site : 0;
@@ -93,7 +96,7 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
   }
   // Whichever comes first, it is one finding.
   if (calls[1].site < calls[0].site) std::swap(calls[0], calls[1]);
-  if (rank->calls == 0) return report_of_locks(std::move(calls));
+  if (rank->calls == 0 && !g_tells_epochs) return report_of_locks(std::move(calls));
   if (is_of_program(*second)) return report_of_program(*second, *first, std::move(calls));
   if (is_of_program(*first)) return report_of_program(*first, *second, std::move(calls));
   report(
@@ -114,6 +117,30 @@ MPI_Win window_of(const CallRecord& call) {
   return MPI_WIN_NULL;
 }
 
+/// The others' memory of a shared window: what lies in front of the rank's own, and behind it. What is nobody's between segments
+/// is nowhere compared.
+void add_segments(Rank* rank, MPI_Win window, uintptr_t low, uintptr_t high) {
+  MPI_Group group = MPI_GROUP_NULL;
+  int size = 0;
+  g_next.MPI_Win_get_group(window, &group);
+  g_next.MPI_Group_size(group, &size);
+  g_next.MPI_Group_free(&group);
+  uintptr_t first = low, last = high;
+  for (int i = 0; i < size; ++i) {
+    MPI_Aint bytes = 0;
+    int unit = 0;
+    void* base = nullptr;
+    g_next.MPI_Win_shared_query(window, i, &bytes, &unit, static_cast<void*>(&base));
+    if (bytes <= 0) continue;
+    const auto at = reinterpret_cast<uintptr_t>(base);
+    if (first == last) first = low = high = last = at;  // the rank has none
+    first = std::min(first, at);
+    last = std::max(last, at + static_cast<uintptr_t>(bytes));
+  }
+  if (first < low) rank->windows.push_back({first, low, window, false, false, false, false});
+  if (high < last) rank->windows.push_back({high, last, window, false, false, false, false});
+}
+
 /// The memory of a window that the rank has made is followed.
 void add_window(Rank* rank, MPI_Win window) {
   void *base = nullptr, *size = nullptr, *flavor = nullptr;
@@ -126,7 +153,9 @@ void add_window(Rank* rank, MPI_Win window) {
     return;
   const auto low = reinterpret_cast<uintptr_t>(base);
   const auto bytes = static_cast<uintptr_t>(*static_cast<const MPI_Aint*>(size));
-  if (bytes > 0) rank->windows.push_back({low, low + bytes, window, false, false, false});
+  if (bytes > 0) rank->windows.push_back({low, low + bytes, window, true, false, false, false});
+  if (*static_cast<const int*>(flavor) == MPI_WIN_FLAVOR_SHARED)
+    add_segments(rank, window, low, low + bytes);
 }
 
 void remove_window(Rank* rank, MPI_Win window) {
@@ -134,9 +163,20 @@ void remove_window(Rank* rank, MPI_Win window) {
   if (rank->owned) rank->owned->expose(rank->windows);
 }
 
-void set_epoch(Rank* rank, MPI_Win window, bool epoch) {
+/// MPI_Win_attach and MPI_Win_detach of dynamic windows.
+void note_attached(Rank* rank, const Call& call, MPI_Win window, bool in_epoch) {
+  const auto low = static_cast<uintptr_t>(call.at(call.find("base")));
+  if (call.record().id == kCall_MPI_Win_detach)
+    std::erase_if(rank->windows, [&](const Exposed& e) { return e.win == window && e.low == low; });
+  else if (const auto bytes = static_cast<uintptr_t>(call.at(call.find("size"))); bytes > 0)
+    rank->windows.push_back({low, low + bytes, window, true, in_epoch, false, false});
+  if (rank->owned) rank->owned->expose(rank->windows);
+}
+
+/// `own`: only of the rank's own memory, which it exposes by itself.
+void set_epoch(Rank* rank, MPI_Win window, bool epoch, bool own) {
   for (Exposed& e : rank->windows) {
-    if (e.win != window || e.epoch == epoch) continue;
+    if (e.win != window || e.epoch == epoch || (own && !e.own)) continue;
     e.epoch = epoch;
     if (rank->owned) rank->owned->expose(rank->windows);
   }
@@ -266,6 +306,17 @@ void tell_exposed_accesses(Call* call) {
   }
 }
 
+void tell_touched_now(Rank* rank) {
+  g_tells_epochs = true;
+  for (const OwnedMemory::Touched& t : rank->owned->take_touched()) {
+    MPIX_Tool_accessed(t.win, reinterpret_cast<const void*>(t.low),
+                       static_cast<MPI_Count>(t.high - t.low), t.writes,
+                       words_of(t.function, t.writes), site_of(t.place), 1);
+    for (Exposed& e : rank->windows) e.kept |= e.win == t.win;
+  }
+  g_tells_epochs = false;
+}
+
 void look_for_exposed(Rank* rank) {
   bool changed = false;
   for (Exposed& e : rank->windows) {
@@ -297,14 +348,20 @@ void note_epochs(Call* call) {
   const MPI_Win window = window_of(record);
   if (window == MPI_WIN_NULL) return;
   Epochs& epochs = call->rank()->epochs[window];
-  auto expose = [&](bool exposed) { set_epoch(call->rank(), window, exposed); };
+  auto expose = [&](bool exposed) { set_epoch(call->rank(), window, exposed, true); };
   switch (record.id) {
     case kCall_MPI_Win_get_attr:
       if (call->at(call->find("win_keyval")) == MPI_WIN_MODEL) g_process.asked_model = true;
       break;
     case kCall_MPI_Win_fence:
       end_one_sided(call->rank(), &epochs);
-      expose(!(call->at(call->find("assert")) & MPI_MODE_NOSUCCEED));
+      epochs.fenced = !(call->at(call->find("assert")) & MPI_MODE_NOSUCCEED);
+      set_epoch(call->rank(), window, epochs.fenced, false);
+      break;
+    case kCall_MPI_Win_attach:
+    case kCall_MPI_Win_detach:
+      if (g_process.wants(Kind::kWindows))
+        note_attached(call->rank(), *call, window, epochs.fenced || epochs.posted);
       break;
     case kCall_MPI_Win_start:
       epochs.started = record;
