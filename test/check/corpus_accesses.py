@@ -79,6 +79,9 @@ def on(marked, access):
 def accesses(case):
     exposed(case)
     one_sided(case)
+    segments(case)
+    attached(case)
+    many_places(case)
     def both(kind, name, place, begin, access, end, fine, around=("", "")):
         declaration, freed = PLACES[place]
         # What the program calls has the line: it is not marked.
@@ -407,3 +410,89 @@ def exposed(case):
         wrong(f"Put and a store that a message follows, {window}", window, start + f"  if (wrong && !rank)\n    p[9] = 7;{HERE}\n{stop}"
               "  if (!wrong) {\n  MPI_Win_lock_all(0, x);\n  if (!rank) p[9] = 7;\n  MPI_Win_sync(x);\n  MPI_Barrier(w);\n  if (rank == 1) {\n"
               "  MPI_Put(b, 8, MPI_INT, 0, 8, 8, MPI_INT, x);\n  MPI_Win_flush(0, x);\n  }\n  MPI_Barrier(w);\n  MPI_Win_sync(x);\n  if (!rank) c[9] = p[9]++;\n  MPI_Win_unlock_all(x);\n  }\n")
+
+
+# Another rank's memory: by its address there, or by going on behind the rank's own. What rank 1 has in a shared window is at p[64] of rank 0.
+SEGMENTS = {
+    "asked for": ("", "MPI_Win_shared_query(x, 1, &bytes, &unit, &other);"),
+    "behind the own": ("", "other = p + 64;"),
+    "not contiguous": ("  MPI_Info_set(info, \"alloc_shared_noncontig\", \"true\");\n", "MPI_Win_shared_query(x, 1, &bytes, &unit, &other);"),
+    "of a rank without memory": ("  length = rank ? length : 0;\n", "MPI_Win_shared_query(x, 1, &bytes, &unit, &other);"),
+}
+
+
+def segments(case):
+    """Loads and stores of rank 0 in the memory of rank 1 in a shared window, which rank 2 accesses by one-sided operations."""
+    def wrong(name, before, query, body):
+        case("windows", name, "  MPI_Win x;\n  MPI_Info info;\n  MPI_Aint bytes, length = 64 * sizeof(int);\n  int unit;\n  int *p, *other = NULL;\n  MPI_Info_create(&info);\n"
+             f"{before}  MPI_Win_allocate_shared(length, sizeof(int), info, w, &p, &x);\n  MPI_Info_free(&info);\n  {query}\n"
+             f"  if (length) memset(p, 0, 64 * sizeof(int));\n  MPI_Barrier(w);\n{body}  MPI_Win_free(&x);", program="accesses")
+
+    number = 0
+    for where, (before, query) in SEGMENTS.items():
+        for remote, call in REMOTE.items():
+            call = call.replace("MPI_INT, 0, 8", "MPI_INT, 1, 8")
+            for what, access in {**STORES, **(LOADS if remote != "Get" else {})}.items():
+                if what in ("in a function", "by a sort"):
+                    continue
+                number += 1
+                if number % 5 and what not in ("store", "load"):
+                    continue
+                access = access.replace("p", "other") if what in ("store", "load") else f"{{\n    int* p = other;\n    {access}{HERE}\n  }}"
+                fine = "  if (!rank) {\n  other[7] = other[16] = 5;\n  c[0] = other[40];\n  }\n"
+                first = f"  if (rank == 2)\n    {call}{HERE}\n"
+                second = f"{fine}  if (wrong && !rank)\n    {access}{'' if HERE in access else HERE}\n"
+                ops = second + f"  if (rank == 2) usleep(20000);\n{first}" if number % 2 else first + "  MPI_Barrier(w);\n" + second
+                fence = "  MPI_Win_fence(0, x);\n"
+                wrong(f"another's memory, {where}: {remote} and {what}, {'access' if number % 2 else 'operation'} first", before, query,
+                      fence + ops + fence + f"  if (!wrong && !rank)\n    {access.replace(HERE, '')}\n" + fence)
+        # In the right twin the operation has come, and the store follows.
+        for lock, (begin, flush, end) in LOCKS.items():
+            one = lambda text: text.replace("(0, x)", "(1, x)").replace(", 0, 0, x", ", 1, 0, x") if "all" not in lock else text
+            for remote in ("Put", "Accumulate"):
+                wrong(f"another's memory, {where}: {remote} under way, {lock}", before, query,
+                      f"  if (rank == 2) {{\n  {one(begin)}\n    {REMOTE[remote].replace('MPI_INT, 0, 8', 'MPI_INT, 1, 8')}{HERE}\n  GOOD {one(flush)}\n  }}\n  MPI_Barrier(w);\n"
+                      f"  if (!rank)\n    other[9] = 7;{HERE}\n  MPI_Barrier(w);\n  if (rank == 2) {one(end)}\n")
+
+
+def attached(case):
+    """Loads and stores of rank 0 in what it has attached to a dynamic window, which rank 1 accesses."""
+    number = 0
+    for remote, call in REMOTE.items():
+        call = call.replace("MPI_INT, 0, 8,", "MPI_INT, 0, at + 8 * sizeof(int),").replace(", x);", ", x);")
+        for what, access in {**STORES, **(LOADS if remote != "Get" else {})}.items():
+            if what in ("in a function", "by a sort"):
+                continue
+            number += 1
+            if number % 3 and what not in ("store", "load"):
+                continue
+            declaration, freed = list(PLACES.values())[number % 4]
+            early = number % 2  # attached before the epoch, or in it
+            head = (f"{declaration}\n  MPI_Win x;\n  MPI_Aint at;\n  MPI_Get_address(p, &at);\n  MPI_Win_create_dynamic(MPI_INFO_NULL, w, &x);\n"
+                    + ("" if early else "  MPI_Win_fence(0, x);\n") + "  if (!rank) MPI_Win_attach(x, p, 64 * sizeof(int));\n  MPI_Bcast(&at, 1, MPI_AINT, 0, w);\n")
+            fine = "  if (!rank) {\n  p[7] = p[16] = 5;\n  memset(p + 16, 0, 8);\n  }\n"
+            first, second = f"  if (rank == 1)\n    {call}{HERE}\n", f"{fine}  if (wrong && !rank)\n    {access}{HERE}\n"
+            ops = second + f"  if (rank == 1) usleep(20000);\n{first}" if number % 2 else first + "  MPI_Barrier(w);\n" + second
+            fence = "  MPI_Win_fence(0, x);\n"
+            # What is detached is the program's again.
+            tail = "  if (!rank) MPI_Win_detach(x, p);\n" + f"  if (!rank)\n    {access}\n" + "  MPI_Win_free(&x);\n" + freed
+            case("windows", f"dynamic, attached {'before' if early else 'in'} the epoch: {remote} and {what}", head + (fence if early else "") + ops + fence + tail, program="accesses")
+    for lock, (begin, flush, end) in LOCKS.items():
+        for remote in ("Put", "Accumulate"):
+            call = REMOTE[remote].replace("MPI_INT, 0, 8,", "MPI_INT, 0, at + 8 * sizeof(int),")
+            case("windows", f"dynamic: {remote} under way, {lock}", "  int* p = b;\n  MPI_Win x;\n  MPI_Aint at;\n  MPI_Get_address(p, &at);\n  MPI_Win_create_dynamic(MPI_INFO_NULL, w, &x);\n"
+                 "  if (!rank) MPI_Win_attach(x, p, 64 * sizeof(int));\n  MPI_Bcast(&at, 1, MPI_AINT, 0, w);\n"
+                 + f"  if (rank == 1) {{\n  {begin}\n    {call.replace('b, 8', 'c, 8')}{HERE}\n  GOOD {flush}\n  }}\n  MPI_Barrier(w);\n  if (!rank)\n    p[9] = 7;{HERE}\n"
+                 f"  MPI_Barrier(w);\n  if (rank == 1) {end}\n  MPI_Barrier(w);\n  if (!rank) MPI_Win_detach(x, p);\n  MPI_Win_free(&x);", program="accesses")
+
+
+def many_places(case):
+    """So many places of a window that they are told while the program goes on; the operation meets the last one, or the first."""
+    for n in (255, 256, 257, 300, 2000):
+        for which in (0, n - 1):
+            for first in (True, False):
+                put = f"  if (rank == 1)\n    MPI_Put(a, 1, MPI_INT, 0, wrong ? {2 * which} : {2 * which + 1}, 1, MPI_INT, x);{HERE}\n"
+                stores = f"  if (!rank)\n    for (int i = 0; i < {n}; ++i)\n      p[2 * i] = i;{HERE}\n"
+                case("windows", f"Put and store {which} of {n} that do not touch, {'operation' if first else 'store'} first", "  MPI_Win x;\n  int* p;\n"
+                     "  MPI_Win_allocate(4096 * sizeof(int), sizeof(int), MPI_INFO_NULL, w, &p, &x);\n  MPI_Win_fence(0, x);\n"
+                     + (put + "  MPI_Barrier(w);\n" + stores if first else stores + "  if (rank == 1) usleep(50000);\n" + put) + "  MPI_Win_fence(0, x);\n  MPI_Win_free(&x);", program="accesses")
