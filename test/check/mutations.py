@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Seeds one mistake at a time into programs and says how many mpiexec -check finds.
 
-  mutations.py BIN FOLDER... [--ranks N] [--processes P] [--jobs N] [--mistake REGEX] [--match REGEX] [--access]
+  mutations.py BIN FOLDER... [--ranks N] [--processes P] [--jobs N] [--mistake REGEX] [--match REGEX]
+               [--arguments NAME=WORDS]... [--access]
 
 FOLDER: with sources in C, such as examples and test/mpi/apps. A mistake: a wait or a free is dropped, a call takes what it
 sends for what it receives, or, for the odd ranks, a communication is dropped, or a type, a tag, a source or destination, a
 root, an operation, a communicator or a count of one call is changed; where nothing is seen of that, for the even ranks: the
-call may be theirs alone. --match picks among the files; --access compiles with mpicc -check.
+call may be theirs alone. --match picks among the files; --arguments gives those of a program; --access compiles with mpicc -check.
 Printed are, by mistake, how many were seeded, found (a finding that is no note),
-and, of those not found, how many changed the exit status or made the job hang. One that changes nothing that MPI sees, such
-as a count in both calls of a pair, is not found and is right.
+and, of those not found, how many changed the exit status or made the job hang, and how many calls were not made at all. One that changes nothing that MPI sees, such
+as a count in both calls of a pair, is not found and is right. A program that has findings or fails as it is is left out.
 """
 
 import argparse
@@ -22,6 +23,7 @@ import tempfile
 
 CALL = re.compile(r"MPI_\w+\s*\((?:[^()]|\([^()]*\))*\)")
 ODD = "({ int odd_; MPI_Comm_rank(MPI_COMM_WORLD, &odd_); odd_ & 1; })"
+SAYS_SO = '__attribute__((unused)) static int once_; if (!once_++) dprintf(2, "seeded mistake\\n");'
 EVEN = ODD.replace("odd_ & 1", "!(odd_ & 1)")
 
 
@@ -43,7 +45,7 @@ def mutants(text):
         line = text.count("\n", 0, match.start()) + 1
 
         def changed(mistake, new):
-            return mistake, line, text[: match.start()] + new + text[match.end() :]
+            return mistake, line, text[: match.start()] + f"({{ {SAYS_SO} {new}; }})" + text[match.end() :]
 
         if re.match(r"MPI_Wait", name):
             yield changed("dropped wait", "0")
@@ -86,11 +88,11 @@ def mutants(text):
 def run(arguments, source, mistake, line, text):
     """What is seen where odd ranks are wrong, or else where even ones are."""
     how = run_once(arguments, source, text)
-    return run_once(arguments, source, text.replace(ODD, EVEN)) if how == "nothing" and ODD in text else how
+    return run_once(arguments, source, text.replace(ODD, EVEN)) if how in ("nothing", "not run") and ODD in text else how
 
 
 def run_once(arguments, source, text):
-    """"found", "fails", "hangs", "nothing" or "" (does not compile)."""
+    """"found", "fails", "hangs", "nothing", "not run" or "" (does not compile)."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "program.c")
         with open(path, "w") as file:
@@ -102,10 +104,13 @@ def run_once(arguments, source, text):
         if compiled.returncode:
             return ""
         try:
-            done = subprocess.run([f"{arguments.bin}/mpiexec", "-check", "-n", arguments.processes, "-nfg", arguments.ranks, program],
+            words = next((w for n, _, w in (a.partition("=") for a in arguments.arguments) if n == os.path.splitext(os.path.basename(source))[0]), "")
+            done = subprocess.run([f"{arguments.bin}/mpiexec", "-check", "-n", arguments.processes, "-nfg", arguments.ranks, program, *words.split()],
                                   capture_output=True, text=True, errors="replace", timeout=60, stdin=subprocess.DEVNULL, cwd=folder)
         except subprocess.TimeoutExpired:
             return "hangs"
+        if SAYS_SO in text and "seeded mistake" not in done.stderr:
+            return "not run"
         return "found" if done.returncode == 86 else "fails" if done.returncode else "nothing"
 
 
@@ -115,6 +120,7 @@ def main():
     parser.add_argument("folders", nargs="+", metavar="FOLDER")
     parser.add_argument("--mistake", default="")
     parser.add_argument("--match", default="")
+    parser.add_argument("--arguments", action="append", default=[], metavar="NAME=WORDS")
     parser.add_argument("--access", action="store_true")
     parser.add_argument("--ranks", default="4")
     parser.add_argument("--processes", default="1")
@@ -128,17 +134,23 @@ def main():
                 path = os.path.join(folder, name)
                 with open(path) as file:
                     work += [(path, *mutant) for mutant in mutants(file.read()) if re.search(arguments.mistake, mutant[0])]
+    for path in dict.fromkeys(path for path, *_ in work):
+        with open(path) as file:
+            how = run_once(arguments, path, file.read())
+        if how != "nothing":
+            print(f"{os.path.basename(path)}: left out, as it is: {how or 'does not compile'}", flush=True)
+            work = [w for w in work if w[0] != path]
     table = {}
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for (path, mistake, line, _), how in zip(work, pool.map(lambda w: run(arguments, *w), work)):
             if how:
-                counts = table.setdefault(mistake, {"found": 0, "fails": 0, "hangs": 0, "nothing": 0})
+                counts = table.setdefault(mistake, {"found": 0, "fails": 0, "hangs": 0, "nothing": 0, "not run": 0})
                 counts[how] += 1
             if how and how != "found":
                 print(f"{os.path.basename(path)}:{line}: {mistake}: {how}")
-    print(f"{'mistake':<14} {'seeded':>7} {'found':>7} {'fails':>7} {'hangs':>7} {'nothing':>8}")
+    print(f"{'mistake':<14} {'seeded':>7} {'found':>7} {'fails':>7} {'hangs':>7} {'nothing':>8} {'not run':>8}")
     for mistake, c in sorted(table.items()):
-        print(f"{mistake:<14} {sum(c.values()):>7} {c['found']:>7} {c['fails']:>7} {c['hangs']:>7} {c['nothing']:>8}")
+        print(f"{mistake:<14} {sum(c.values()):>7} {c['found']:>7} {c['fails']:>7} {c['hangs']:>7} {c['nothing']:>8} {c['not run']:>8}")
     sys.exit(0)
 
 
