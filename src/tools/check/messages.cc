@@ -531,6 +531,7 @@ bool report_longer(Rank* rank, const Message& m, const CallRecord& call) {
 
 bool report_too_long(Rank* rank, const CallRecord& current) {
   take_arrived();
+  make_operations(rank);
   const Inbox& inbox = inbox_of(rank->world);
   if (rank->posted.empty()) {
     const bool receives =
