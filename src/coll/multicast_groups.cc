@@ -324,6 +324,7 @@ void on_form(uint32_t from, const FormNotice& head, const Member* members) {
   for (uint32_t i = 0; i < head.count; ++i) {
     if (group->members[i].process == g_av.me()) spec.me = i;
     spec.members.push_back(group->members[i].own);
+    spec.processes.push_back(group->members[i].process);
   }
   if (spec.me == ~0u || group->members[0].process != from ||
       !service().join(spec, &group->membership).ok()) {
@@ -485,6 +486,7 @@ bool spec_of_subgroup(const Team& team, const std::vector<uint32_t>& members, Gr
   out->options = group.membership->group.options();
   out->me = ~0u;
   out->members.clear();
+  out->processes = processes;
   for (uint32_t process : processes) {
     auto member = std::lower_bound(group.members.begin(), group.members.end(), process,
                                    [](const Member& m, uint32_t p) { return m.process < p; });

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "liveness/heard.h"
 
 namespace fgmpi::liveness {
 namespace {
@@ -295,6 +296,13 @@ void Lifelines::lose(uint32_t process, int failure) {
   if (may_live && !attempt) attempt = attempt_again(process, now_ns() + timeout_s_ * kSecond / 2);
   if (may_live && attempt && add_spare(process, attempt)) return;
   attempts_.erase(process);
+  // Nothing came through by TCP, other things did: the network is full, and the process there.
+  const int64_t now = now_ns(), timeout = timeout_s_ * kSecond;
+  if (may_live && heard().lately(process, now, timeout)) {
+    attempt = attempt_again(process, now + timeout);
+    if (attempt && add_spare(process, attempt)) return;
+    attempts_.erase(process);
+  }
   broken_.emplace_back(process, reason_of(failure));
 }
 

@@ -14,6 +14,8 @@
 // A line that is reset shows no end: a kernel resets it also when it has had no answer for the timeout, while its process
 // runs. So the process is asked by another line, which is refused when it has ended. An end that comes in order does show one.
 //
+// A process that was heard by other ways meanwhile (heard.h) is not lost but asked anew, for another timeout.
+//
 // A broken line is the loss of the process at its other end, unless this process is leaving (liveness.h). That is up to
 // the caller of take_broken().
 //

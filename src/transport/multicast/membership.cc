@@ -5,6 +5,7 @@ namespace fgmpi::transport::multicast {
 Membership::Membership(const GroupSpec& spec, unsigned interface, Outbox* outbox)
     : group(spec.id, static_cast<uint32_t>(spec.members.size()), spec.me, spec.options, this),
       key(spec.key),
+      processes(spec.processes),
       address(spec.address),
       interface_(interface),
       outbox_(outbox),

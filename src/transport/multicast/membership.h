@@ -19,7 +19,8 @@ struct GroupSpec {
   Place address;
   Options options;
   uint32_t me = 0;
-  std::vector<Place> members;  ///< their own sockets
+  std::vector<Place> members;       ///< their own sockets
+  std::vector<uint32_t> processes;  ///< the members' numbers in the job; may be empty: not known
 };
 
 class Membership final : private Wire {
@@ -29,6 +30,7 @@ class Membership final : private Wire {
 
   Group group;
   const Key key;
+  const std::vector<uint32_t> processes;
   Socket socket;          ///< joined to the group's address; none: outside
   Place address;          ///< of the group
   uint64_t last_use = 0;  ///< Service counts uses: the least recently used group is left first

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/settings.h"
+#include "liveness/heard.h"
 #include "transport/random.h"
 
 namespace fgmpi::transport::multicast {
@@ -424,8 +425,10 @@ void Service::take(char* datagram, size_t length, const sockaddr_storage& from,
   if ((joined_to && joined_to != m) || tag_of_datagram(datagram, length, m->key) != h.tag)
     return stranger(joined_to);
   if (h.from == m->group.me()) return;  // this process's own, which its host has given back
+  const int64_t now = now_ns();
+  if (h.from < m->processes.size()) liveness::heard().note(m->processes[h.from], now);
   if (h.kind == Kind::kProbe) return take_probe(m, h);
-  m->group.take(h, datagram + sizeof h, length - sizeof h, now_ns());
+  m->group.take(h, datagram + sizeof h, length - sizeof h, now);
 }
 
 void Service::take_probe(Membership* m, const Header& h) {

@@ -13,6 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+#include "liveness/heard.h"
+
 namespace fgmpi::liveness {
 namespace {
 
@@ -300,6 +303,26 @@ TEST(Lifelines, WithoutAnswersAreBrokenWhereNoOtherOpens) {
   other.lose_packets(first);
   other.lose_packets(other.listener);
   Broken broken = Two::wait(&lines);
+  EXPECT_EQ(broken, (Broken{{other.kNumber, "unreachable: Connection timed out"}}));
+  close(first);
+}
+
+TEST(Lifelines, AreNoLossOfAProcessThatIsHeardByOtherWays) {
+  BareProcess other;
+  Lifelines lines;
+  ASSERT_NE(lines.open(loopback(), Key{}, 2), 0);
+  lines.set_find(3, other.find());
+  ASSERT_TRUE(lines.connect(other.kNumber, loopback(), other.port, other.key, 3));
+  const int first = other.take_line(&lines);
+  other.lose_packets(first);
+  other.lose_packets(other.listener);
+  for (int64_t until = now_ns() + 7 * kSecond; now_ns() < until; usleep(1000)) {
+    heard().note(other.kNumber, now_ns());
+    ASSERT_EQ(Two::look(&lines), Broken());
+  }
+  // Not heard any more.
+  Broken broken = Two::wait(&lines);
+  if (broken.empty()) broken = Two::wait(&lines);
   EXPECT_EQ(broken, (Broken{{other.kNumber, "unreachable: Connection timed out"}}));
   close(first);
 }

@@ -1,0 +1,35 @@
+// When other processes were last heard, by ways that leave no doubt who spoke: datagrams of the multicast, which have tags of a
+// key that only the job knows. A connection may find no answer for long where a network drops much of what is sent; a process
+// that was heard meanwhile can be reached all the same.
+//
+// Thread rule: one thread. Nothing here switches.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace fgmpi::liveness {
+
+class Heard {
+ public:
+  void note(uint32_t process, int64_t now) {
+    if (process >= at_.size()) at_.resize(process + 1, kNever);
+    at_[process] = now;
+  }
+  /// In the last `ns` before now?
+  bool lately(uint32_t process, int64_t now, int64_t ns) const {
+    return process < at_.size() && at_[process] != kNever && now - at_[process] < ns;
+  }
+
+ private:
+  static constexpr int64_t kNever = INT64_MIN;
+  std::vector<int64_t> at_;  ///< ns, by process
+};
+
+/// Of this process. Never destroyed.
+inline Heard& heard() {
+  static Heard& all = *new Heard;
+  return all;
+}
+
+}  // namespace fgmpi::liveness
