@@ -246,9 +246,12 @@ COUNTED = {
 }
 
 
-def counted(case, name, what, before, after):
-    case("collectives", f"{name}: {what}", f"  int n = 1, ns[64], ones[64];\n  make_parts();\n  make_ring();\n  for (int i = 0; i < 64; ++i) ns[i] = ones[i] = 1;\n"
-         f"{before}  MPI_{name}({COUNTED[name]});{HERE}\n{after}  MPI_Type_free(&pairs);\n  MPI_Comm_free(&ring);", "parts")
+def counted(case, name, what, before, after, form="blocking", kind="collectives", between="", wait="  MPI_Wait(&q, IGNORE);\n"):
+    call, _ = in_form(form, name, COUNTED[name])
+    if form != "blocking":
+        before, after = "  MPI_Request q, r = MPI_REQUEST_NULL;\n  (void)r;\n" + before, between + wait + after
+    case(kind, f"{name} {form}: {what}" if form != "blocking" else f"{name}: {what}", f"  int n = 1, ns[64], ones[64];\n  make_parts();\n  make_ring();\n  for (int i = 0; i < 64; ++i) ns[i] = ones[i] = 1;\n"
+         f"{before}  {call};{HERE}\n{after}  MPI_Type_free(&pairs);\n  MPI_Comm_free(&ring);", "parts")
 
 
 def while_others_do_not_call(case):
@@ -260,9 +263,36 @@ def while_others_do_not_call(case):
 
 def in_loops(case):
     """Calls that were right some times before."""
+    loop, bad = "  for (int i = 0; i < 9; ++i) {\n", "wrong && rank == LAST && i == 6"
     for name in COUNTED:
-        counted(case, name, "another count in the seventh turn of a loop", "  for (int i = 0; i < 9; ++i) {\n    if (wrong && rank == LAST && i == 6) n = 2, ns[0] = 2;\n",
-                "  }\n")
+        for form in ("blocking", "nonblocking"):
+            counted(case, name, "another count in the seventh turn of a loop", f"{loop}    if ({bad}) n = 2, ns[0] = 2;\n", "  }\n", form)
+        counted(case, name, "no wait in the seventh turn of a loop", loop, "  }\n", "nonblocking", "leaks", wait=f"  if (!({bad})) MPI_Wait(&q, IGNORE);\n")
+        # Each rank gives at least the first element, but for roots.
+        if name != "Scatterv":
+            counted(case, name, "changed in the seventh turn of a loop", loop, "  }\n", "nonblocking", "buffers", f"  a[wrong && i == 6 ? 0 : 255] = i;\n"
+                    if name != "Bcast" else f"  if (rank == 0) a[wrong && i == 6 ? 0 : 255] = i;\n")
+        if name not in ("Bcast", "Reduce", "Gather", "Gatherv"):  # b is each rank's
+            counted(case, name, "a receive into its buffer in the seventh turn of a loop", loop, "  MPI_Wait(&r, IGNORE);\n  }\n", "nonblocking", "buffers",
+                    f"  if (i == 6) MPI_Irecv(wrong ? b : b + 255, 1, MPI_INT, before, 5, w, &r);{HERE}\n  if (i == 6) MPI_Send(c, 1, MPI_INT, next, 5, w);\n")
+    for name in AMOUNTS:
+        for form in ("blocking", "nonblocking", "in place"):
+            one, after = in_form("blocking" if form == "in place" else form, name, (IN_PLACE if form == "in place" else AMOUNTS)[name])
+            for how, what in enumerate(SPOILED):
+                takes = "taken" in what
+                if form == "in place" and name.startswith("All") and not takes:
+                    continue
+                at_root = takes if name == "Gatherv" else not takes if name == "Scatterv" else False
+                who, other = ("0", "LAST") if at_root else ("LAST", "0")
+                case("collectives", f"{name} {form}: {what} in the seventh turn of a loop", f"  MPI_Request q;\n  (void)q;\n  make_amounts();\n{loop}"
+                     f"    if (wrong && i == 6 && rank == {who}) spoil_amount({how}, {other});\n    {one};{HERE}\n{after}  }}", "parts")
+    for k, (name, inside) in enumerate(NEIGHBOURS.items()):
+        for form in ("blocking", "nonblocking"):
+            one, after = in_form(form, "Neighbor_" + name, inside + ", ring")
+            for how, what in enumerate(SPOILED):
+                topology = TOPOLOGIES[(k + how) % 4]
+                case("collectives", f"Neighbor_{name} {form}, {topology}: {what} in the seventh turn of a loop", f"  MPI_Request q;\n  (void)q;\n  make_{topology}();\n"
+                     f"  make_counts();\n{loop}    if ({bad}) spoil({how});\n    {one};{HERE}\n{after}  }}\n  MPI_Comm_free(&ring);", "parts")
     for name, inside in (("Bcast", "a, 1, MPI_INT, i == 6 && wrong && rank == LAST, w"), ("Reduce", "a, b, 1, MPI_INT, MPI_SUM, i == 6 && wrong && rank == LAST, w")):
         case("collectives", f"{name}: another root in the seventh turn of a loop", f"  for (int i = 0; i < 9; ++i)\n    MPI_{name}({inside});{HERE}", "parts")
     case("collectives", "a barrier and an allreduce in the seventh turn of a loop", f"  for (int i = 0; i < 9; ++i)\n    if (i == 6 && wrong && rank == LAST)\n"
