@@ -41,6 +41,10 @@ void CallQueue::end(uint64_t number) {
     entry->parts->reset();
     spare = std::move(entry->parts);
   }
+  if (entry->details) {
+    entry->details->reset();
+    spare_details = std::move(entry->details);
+  }
   *entry = Entry();
   g_spare.push_back(std::move(entry));
   while (first < next && !ring[first & (ring.size() - 1)]) ++first;
@@ -198,18 +202,19 @@ Announcement announcement_of(const Arguments& a, int world, uint64_t number) {
 
 // ---- Members arrive ----------------------------------------------------------------------------------------------------
 
-void end_if_over(const Comm& c, uint64_t number, const Entry* e) {
-  if (e->arrived < c.local_members || (e->left < c.local_members && g_process.follows_order()))
-    return;
+void end_if_over(const Comm& c, uint64_t number, Entry* e) {
+  if (e->arrived < c.local_members) return;
   CallQueue& queue = *c.calls;
+  const bool open = e->details && !queue.broken && !details_are_over(*e);
+  if (e->details && !open) keep_base(number, &queue, e);
+  if (open || (e->left < c.local_members && g_process.follows_order())) return;
   const bool home = c.home == g_process.me;
   const int others = home ? static_cast<int>(c.others.size()) : 0;
   if (e->announced < others) return;
-  if (!queue.broken && (!e->edges.empty() || (e->parts && !e->parts->over()))) return;
   queue.end(number);
 }
 
-const Comm* find_comm(uint64_t key) {
+Comm* find_comm(uint64_t key) {
   auto found = g_process.comms.find(key);
   return found == g_process.comms.end() || !found->second->calls ? nullptr : found->second.get();
 }
@@ -228,14 +233,17 @@ void on_announcement(const Announcement& said) {
   if (const Comm* c = find_comm(said.comm)) end_if_over(*c, said.number, e);
 }
 
-/// What another process has told of a call, with which `on` does something.
-template <class Wire, class On>
-void on_pairs(const Wire& wire, On&& on) {
+/// What another process has told of a call.
+template <class Wire>
+void on_details(const char* data, size_t size) {
+  Wire wire;
+  if (size < sizeof wire) return;
+  std::memcpy(static_cast<void*>(&wire), data, sizeof wire);
   if (wire.call.id >= kCallCount) return;
   CallQueue& queue = queue_of(wire.comm);
   Entry* e = queue.at(wire.number);
-  const Comm* c = find_comm(wire.comm);
-  on(c, &queue, e);
+  Comm* c = find_comm(wire.comm);
+  hear_details(data, size, c, &queue, e);
   if (c && e) end_if_over(*c, wire.number, e);
 }
 
@@ -272,7 +280,7 @@ findings::Participant participant_of(const Caller& by, const char* role) {
 
 void look_whether_over(uint64_t key, uint64_t number) {
   const Comm* c = find_comm(key);
-  const Entry* e = c ? c->calls->find(number) : nullptr;
+  Entry* e = c ? c->calls->find(number) : nullptr;
   if (e) end_if_over(*c, number, e);
 }
 
@@ -302,6 +310,8 @@ void look_at_collective(Call* call) {
       e->first = said;
       e->agreed = call->agreed();
       e->counts = hash_of_counts(a);
+      const KeptCall* kept = call->remembered_record();
+      e->arrays = kept && kept->is_known(rank->epoch, KeptCall::kFine) ? kept->arrays : 0;
       e->root_was_first = info.at.root >= 0 && a.is_root();
       e->known = true;
       if (c.home != g_process.me) {
@@ -314,15 +324,14 @@ void look_at_collective(Call* call) {
   e->known_by_all.learn(rank->knows);
   if (info.at.root >= 0 && a.is_root()) e->known_by_root = rank->knows;
   if (c.inter) look_at_groups(a, rank->world, number);
-  if (info.collective == Collective::kNeighbor)
-    look_at_edges(a, rank->world, number, c.calls, e);
-  else if (has_parts(info.collective) || (c.inter && info.collective == Collective::kAllgatherv))
-    look_at_parts(a, rank->world, number, c.calls, e);
+  if (has_details(info.collective, c.inter))
+    look_at_details(a, call->remembered_record(), *rank, number, c.calls, e);
   if (e->arrived == c.local_members) all_here_have_called(call->collective, e);
   report_disagreements();
 }
 
-void all_here_have_called(const CollectiveCall& call, const Entry* e) {
+void all_here_have_called(const CollectiveCall& call, Entry* e) {
+  if (e->details) tell_details(call.number, call.comm->calls, e);
   told_now();
   end_if_over(*call.comm, call.number, e);
 }
@@ -353,24 +362,11 @@ void on_agreement(int process, const void* data, int bytes) {
     on_announcement(said);
     report_disagreements();
   } else if (kind == WireKind::kParts) {
-    WireParts parts;
-    if (size < sizeof parts) return;
-    std::memcpy(static_cast<void*>(&parts), data, sizeof parts);
-    on_pairs(parts, [&](const Comm*, CallQueue* queue, Entry* e) {
-      on_parts(parts, static_cast<const char*>(data) + sizeof parts, size - sizeof parts, queue, e);
-    });
+    on_details<WireParts>(static_cast<const char*>(data), size);
     report_disagreements();
   } else if (kind == WireKind::kEdges) {
-    WireEdges edges;
-    WireEdge list[kMostNotice / sizeof(WireEdge)];
-    if (size < sizeof edges || size > kMostNotice) return;
-    std::memcpy(static_cast<void*>(&edges), data, sizeof edges);
-    const size_t count = (size - sizeof edges) / sizeof *list;
-    std::memcpy(static_cast<void*>(list), static_cast<const char*>(data) + sizeof edges,
-                count * sizeof *list);
-    on_pairs(edges, [&](const Comm* c, CallQueue* queue, Entry* e) {
-      on_edges(edges, {list, count}, c, queue, e);
-    });
+    if (size > kMostNotice) return;
+    on_details<WireEdges>(static_cast<const char*>(data), size);
     report_disagreements();
   } else if (kind == WireKind::kClaim && size == sizeof(WireClaim)) {
     WireClaim claim;
@@ -383,6 +379,7 @@ void on_agreement(int process, const void* data, int bytes) {
     on_called(called);
     report_disagreements();
   } else if (kind == WireKind::kQuestion) {
+    tell_held();
     answer(process);
   } else if (kind == WireKind::kAnswer) {
     ++g_answers;
@@ -414,6 +411,7 @@ void ask_others() {
       if (!c->foreign && !is_local(world)) homes.insert(MPIX_Tool_process(world));
     if (c->home != g_process.me) homes.insert(c->home);
   }
+  tell_held();
   send_told();
   all.insert(homes.begin(), homes.end());
   ask(all);

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,6 +31,39 @@ struct Edge {
   Caller by;
 };
 
+/// Pieces that processes tell each other of one call (WireParts, WireEdges), their numbers left out.
+using Pieces = std::vector<std::string>;
+
+/// A call that was over with nothing wrong: when all members say again what they said then, nothing is.
+struct Base {
+  uint64_t number = 0;
+  std::map<int, Pieces> told;  ///< by process: what the members here said
+  Pieces heard;                ///< what those of other processes did
+};
+
+/// What ranks say of a call in which they differ (Said): told and compared, or known to be what they said before.
+///
+///   kNothing ---> kRepeated, by a member that repeats a base ---> over
+///       |             | by one that does not, or a piece that was not heard then: all is told after all
+///       v             v
+///     kTold <---------+                                      ---> over: a base, if nothing was wrong
+struct Details {
+  enum class As : uint8_t { kNothing, kRepeated, kTold } as = As::kNothing;
+  bool no_base =
+      false;  ///< what was told is not what a call like it tells, or it has become a base
+  std::shared_ptr<const Base> base;
+  struct Repeater {
+    int rank;
+    Record call;
+    Shared<Said> said;
+  };
+  std::vector<Repeater> repeaters;
+  std::map<int, Pieces>
+      told;      ///< which goes on its way when all members here have called, or tell_held() is
+  Pieces heard;  ///< looked at once `as` is kTold
+  void reset();
+};
+
 /// One call on a communicator, until all who are expected here have made it and, where clocks count, left it.
 struct Entry {
   Announcement first;
@@ -36,9 +71,11 @@ struct Entry {
   bool root_was_first = false;
   uint64_t agreed = 0;                   ///< agreed_of() the first call here
   uint64_t counts = 0;                   ///< hash of the array of counts of the first member here
+  uint64_t arrays = 0;                   ///< KeptCall::arrays of it; 0: not known
   int arrived = 0;                       ///< members in this process
   int left = 0;                          ///< members in this process that MPI has let go
   int announced = 0;                     ///< other processes, where rank 0 is
+  std::unique_ptr<Details> details;      ///< of a call that has_details()
   std::unique_ptr<Parts<Caller>> parts;  ///< what each sends each, where counts differ by rank
   std::unordered_map<uint64_t, Edge> edges;  ///< of which one end is told; by WireEdge::between
   Knowledge known_by_all, known_by_root;     ///< what the members here knew, and the root
@@ -48,6 +85,11 @@ struct Entry {
 inline bool has_parts(Collective c) {
   return c == Collective::kGatherv || c == Collective::kScatterv || c == Collective::kAlltoallv ||
          c == Collective::kAlltoallw;
+}
+
+/// Do ranks say of it more than what all of them have to agree on?
+inline bool has_details(Collective c, bool inter) {
+  return has_parts(c) || c == Collective::kNeighbor || (inter && c == Collective::kAllgatherv);
 }
 
 /// Do the root's arguments mean something else than those of the others?
@@ -62,6 +104,8 @@ struct CallQueue {
   uint64_t first = 0, next = 0;  ///< numbers of the oldest that is there, and behind the newest
   bool broken = false;           ///< there was a disagreement: what follows from it is not reported
   std::unique_ptr<Parts<Caller>> spare;  ///< for the next call like the last
+  std::unique_ptr<Details> spare_details;
+  std::vector<std::shared_ptr<const Base>> bases;  ///< the last ones
   /// Members here, by rank, with the first call on their topology: others have been told of all their edges.
   std::unordered_map<int, Caller> told;
 
@@ -75,6 +119,11 @@ struct CallQueue {
     return number >= first && number < next ? ring[number & (ring.size() - 1)].get() : nullptr;
   }
   void end(uint64_t number);
+  std::shared_ptr<const Base> base(uint64_t number) const {
+    for (const auto& one : bases)
+      if (one->number == number) return one;
+    return nullptr;
+  }
 
  private:
   void make_next();
@@ -142,7 +191,7 @@ CallQueue& queue_of(uint64_t key);
 /// A piece of what others have to say of the call is there: is it over?
 void look_whether_over(uint64_t key, uint64_t number);
 /// The last member here makes the call.
-void all_here_have_called(const CollectiveCall& call, const Entry* e);
+void all_here_have_called(const CollectiveCall& call, Entry* e);
 /// As leave_collective() of call.h, with its entry.
 void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call, Entry* e);
 /// What others are to be told of a call waits for the last member here to make it, but not for long.
@@ -157,14 +206,20 @@ void on_called(const WireCalled& said);
 void report_claims_left();
 
 // pairs.cc ------------------------------------------------------------------------------------------------------------
-/// A member calls a neighbourhood collective: compares its edges with what is known of their other ends, and tells other
-/// processes of them.
-void look_at_edges(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e);
-/// A member calls a collective that has_parts(): compares what it sends and takes with what others here do, and tells.
-void look_at_parts(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e);
+/// A member calls a collective that has_details(). `kept`: the call, where the rank keeps it, else null.
+void look_at_details(const Arguments& a, KeptCall* kept, const Rank& rank, uint64_t number,
+                     CallQueue* queue, Entry* e);
+/// The same of a call that repeats the base of the entry. REQUIRES: kSaid and kFine are known of it.
+inline bool repeats_base(const KeptCall& call, const Entry& e) {
+  return e.details->as == Details::As::kRepeated && e.details->base->number == call.said_in;
+}
+/// All members here have called: what they say goes on its way.
+void tell_details(uint64_t number, CallQueue* queue, Entry* e);
+/// Is there nothing more to come? REQUIRES: all members here have called.
+bool details_are_over(const Entry& e);
+/// What is told and heard of the call is over: it may be a base of later ones.
+void keep_base(uint64_t number, CallQueue* queue, Entry* e);
 /// Another process has told. `c`: null where no member here has used the communicator; `e`: null where the call is over.
-void on_edges(const WireEdges& edges, std::span<const WireEdge> list, const Comm* c,
-              CallQueue* queue, Entry* e);
-void on_parts(const WireParts& parts, const char* rows, size_t bytes, CallQueue* queue, Entry* e);
+void hear_details(const char* piece, size_t bytes, Comm* c, CallQueue* queue, Entry* e);
 
 }  // namespace fgmpi::check

@@ -371,9 +371,9 @@ std::vector<Pending>::iterator first_from(Rank* rank, const char* low) {
 }
 
 /// Lies some of what is under way between these, so that it must be looked at?
-bool meets_pending(Rank* rank, const char* low, const char* high, bool writes) {
-  if (rank->regions.size() > kFewPending) return true;
-  for (const Pending& p : rank->regions)
+bool meets_pending(const Rank& rank, const char* low, const char* high, bool writes) {
+  if (rank.regions.size() > kFewPending) return true;
+  for (const Pending& p : rank.regions)
     if (p.low < high && low < p.high && (writes || p.writes)) return true;
   return false;
 }
@@ -438,7 +438,7 @@ void look_at_buffers(Call* call) {
     const bool writes = info.role == Role::kReceive;
     if (info.starts != Starts::kBlocking) call->reach = kept;
     if (alone || info.starts == Starts::kPersistent ||
-        !meets_pending(rank, kept->low, kept->high, writes))
+        !meets_pending(*rank, kept->low, kept->high, writes))
       return;
     Regions own_region;
     own_region.set(*kept, writes);
@@ -525,6 +525,12 @@ void end_one(Rank* rank, int request, const Operation& operation, Region* r) {
 }
 
 }  // namespace
+
+bool may_meet_pending(const Rank& rank, const Regions& regions) {
+  if (rank.regions.empty()) return false;
+  return std::any_of(regions.begin(), regions.end(),
+                     [&](const Region& r) { return meets_pending(rank, r.low, r.high, r.writes); });
+}
 
 void begin_regions(Rank* rank, int request, Operation* operation) {
   operation->released = operation->touched = false;

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "tools/check/accesses.h"
+#include "tools/check/arrays.h"
 #include "tools/check/extensions.h"
 #include "tools/findings/places.h"
 
@@ -103,11 +104,27 @@ void Call::begin(Calls id, const void* place, const int64_t* words) {
   r->prefetch_next();
 }
 
+namespace {
+
+/// A hash of the arrays of a collective; 0: none, or it is not known how long they are.
+uint64_t arrays_of(Rank* rank, const CallRecord& call) {
+  const auto id = static_cast<Calls>(call.id);
+  if (!has_arrays(id)) return 0;
+  const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call.at(call.info().at.comm)));
+  return own ? hash_of_arrays(id, call.words, *own) : 0;
+}
+
+}  // namespace
+
 /// What is wrong with the call itself, as far as it was not looked at before.
 void Call::look() {
   const CallInfo& of = info();
   if (of.at.given >= 0) look_at_requests(this);
-  if (remembered_ && remembered_->is_known(rank_->epoch, KeptCall::kFine)) {
+  KeptCall* const kept = remembered_;
+  const uint64_t arrays = kept ? arrays_of(rank_, *kept) : 0;
+  const bool may_keep = kept && (of.sets.in_words || arrays);
+  if (kept && kept->arrays != arrays) kept->known_in = 0;
+  if (may_keep && kept->is_known(rank_->epoch, KeptCall::kFine)) {
     if (of.sets.buffers && (of.starts != Starts::kBlocking || !rank_->regions.empty()))
       look_at_buffers(this);
     return;
@@ -117,8 +134,9 @@ void Call::look() {
   if (of.sets.buffers) look_at_buffers(this);
   look_at_arguments(this);
   if (of.hides_order) g_process.hidden_order = true;
-  if (remembered_ && of.sets.in_words && g_process.reports == before)
-    remembered_->set_known(rank_->epoch, KeptCall::kFine);
+  if (!may_keep || g_process.reports != before) return;
+  kept->set_known(rank_->epoch, KeptCall::kFine);
+  kept->arrays = arrays;
 }
 
 Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) {
@@ -182,7 +200,7 @@ void Call::give_back() {
   lists_->clear();
   rank_->spare_lists.emplace_back(lists_);
   lists_ = nullptr;
-  rank_->given = nullptr;
+  rank_->given = {};
 }
 
 void Call::more_after() {

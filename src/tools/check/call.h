@@ -175,11 +175,19 @@ void make_operations(Rank* rank);
 /// The first request that a call waits for; nullptr: it waits for none.
 const Operation* awaited_by(Rank* rank, const CallRecord& waiting);
 MPI_Request real_request(Rank* rank, MPI_Request request);
+/// A nonblocking collective that the rank has made before was begun: KeptCall::operation, which is no longer there, is its.
+void note_again(Rank* rank, KeptCall* call, const CollectiveCall& collective);
+/// What the rank has under this request, if it is a nonblocking collective that note_waited() can complete; else null.
+Rank::Requests::Entry* repeated_wait(Rank* rank, MPI_Request request);
+/// MPI_Wait has completed that.
+void note_waited(const Waiting& wait, Rank::Requests::Entry* entry);
 
 // buffers.cc ----------------------------------------------------------------------------------------------------------
 /// Fills in which bytes so many elements cover.
 void set_reach(Region* region, const Layout& layout);
 void look_at_buffers(Call* call);
+/// Might some of them overlap with what is under way, so that look_at_buffers() must look?
+bool may_meet_pending(const Rank& rank, const Regions& regions);
 uint64_t checksum_between(const char* low, const char* high);
 /// What an operation sends is not what it was when it began. REQUIRES: the rank is in the call that completes it.
 void report_changed(Rank* rank, const CallRecord& operation);
@@ -311,6 +319,10 @@ void report_collectives_left();
 void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call);
 /// An error is about to end the job: waits, not for long, for what other processes know of the calls.
 void ask_others();
+
+// pairs.cc ------------------------------------------------------------------------------------------------------------
+/// What is held back of collective calls that not all members here have made goes to others.
+void tell_held();
 
 // life.cc -------------------------------------------------------------------------------------------------------------
 extern std::atomic<bool> g_any_arrived;

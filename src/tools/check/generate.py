@@ -192,16 +192,15 @@ def describe(call):
 
 
 def repeated(call):
-    """The class that looks at it first, where the rank has made it before, or None: of collectives those that block and all of
-    whose arguments are in their words."""
+    """The classes that look at it first, one after the other, where the rank has made it before: of collectives all but persistent
+    ones."""
     for name, base in {"RepeatedMessage": "Send|Recv|Sendrecv", "RepeatedStart<true>": "Isend", "RepeatedStart<false>": "Irecv",
                        "RepeatedWait": "Wait|Waitall"}.items():
         if re.fullmatch(f"MPI_({base})(_c)?", call.symbol):
-            return name
-    if (role_of(call) == "kCollective" and not call.symbol.startswith("MPI_Neighbor") and call.find("request") is None
-            and call.find("comm") is not None and not any(p.kind.name in ("counts", "displs") for p in call.parameters)):
-        return "RepeatedCall"
-    return None
+            return [name, "CollectiveWait"] if call.symbol == "MPI_Wait" else [name]
+    if role_of(call) == "kCollective" and not re.search(r"_init(_c)?$", call.symbol) and call.find("comm") is not None:
+        return ["RepeatedCall"]
+    return []
 
 
 def wrapper(call, function):
@@ -229,12 +228,16 @@ def wrapper(call, function):
         suffix = "_c" if call.large else ""
         called = f"g_process.unbuffered ? g_next.{unbuffered}{suffix}({names}) : {called}"
     lines += [f"  const int code = {called};", "  call.after(code);", "  return code;", "}"]
-    if again:
-        status = [f"  status = again.status(status);"] if again == "RepeatedMessage" and call.find("status") else []
-        lines += [f"static int check_{symbol}(const void* place{comma}{inside}) {{", f"  int64_t words[] = {{{words}}};",
-                  f"  {again} again;",
-                  f"  if (!again.begin(kCall_{symbol}, place, words)) return any_{symbol}(place{comma}{names});", *status,
+    before = "any"
+    for i, class_ in reversed(list(enumerate(again))):
+        name = f"or{i}" if i else "check"
+        status = [f"  status = again.status(status);"] if class_ == "RepeatedMessage" and call.find("status") else []
+        inline = "[[gnu::noinline]] " if i else ""
+        lines += [f"{inline}static int {name}_{symbol}(const void* place{comma}{inside}) {{", f"  int64_t words[] = {{{words}}};",
+                  f"  {class_} again;",
+                  f"  if (!again.begin(kCall_{symbol}, place, words)) return {before}_{symbol}(place{comma}{names});", *status,
                   f"  const int code = g_next.{symbol}({names});", "  again.after(code);", "  return code;", "}"]
+        before = name
     return "\n".join([*lines, *preloaded.exports("check", function, symbol, names)])
 
 

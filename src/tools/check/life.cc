@@ -70,6 +70,7 @@ void before_deadlock_report() {
 
 /// An error of the library's own, which nothing here has seen before.
 void before_fatal_error(int error_class, const char* text) {
+  tell_held();
   send_told();
   Rank* rank = current_rank();
   if (!rank || !rank->in_call || !rank->current) return;
@@ -193,7 +194,10 @@ namespace {
   // Before any rank is here: with sessions, ranks of other processes may be behind MPI_Init long before those of this one.
   if (environment::text(environment::kCheckFolder) && MPIX_Tool_handlers) {
     MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
-    MPIX_Tool_parked(send_told);
+    MPIX_Tool_parked([] {
+      tell_held();
+      send_told();
+    });
   }
   follow_conflicts();
 }
@@ -228,6 +232,7 @@ int finalize(const void* place) {
   ++rank->calls;
   {
     const int entered = g_process.threads ? MPIX_Tool_enter() : 0;
+    tell_held();
     send_told();
     MPIX_Tool_leave(entered);
   }

@@ -33,14 +33,34 @@ uint16_t different_arguments(const CallRecord& a, const CallRecord& b) {
   return static_cast<uint16_t>(differ);
 }
 
-/// The last piece that a process is to be told, if it is of this kind, call of a communicator, function and line; else null.
+/// The call, when members say something of it: what is told and compared goes into its entry.
+struct Telling {
+  const Comm& c;
+  CallQueue* queue;
+  Entry* e;
+  const Record& call;
+  int rank;  ///< of the member, in the communicator
+  int world() const { return c.group[static_cast<size_t>(rank)]; }
+  Caller caller() const { return {world(), call}; }
+};
+
 template <class Wire>
-Wire* piece_of(int process, uint64_t comm, uint64_t number, const CallRecord& call) {
-  auto* wire = static_cast<Wire*>(last_piece(process).data);
-  return wire && wire->kind == Wire().kind && wire->comm == comm && wire->number == number &&
-                 wire->call.id == call.id && wire->call.site == call.site
-             ? wire
-             : nullptr;
+Wire* wire_of(std::string* piece) {
+  return reinterpret_cast<Wire*>(piece->data());
+}
+
+/// The last piece that a process is to be told, if it is of this function and line; else null.
+template <class Wire>
+std::string* last_piece_of(Pieces* pieces, const CallRecord& call) {
+  if (pieces->empty()) return nullptr;
+  const auto* wire = wire_of<Wire>(&pieces->back());
+  return wire->call.id == call.id && wire->call.site == call.site ? &pieces->back() : nullptr;
+}
+
+template <class Wire>
+std::string* add_piece_of(Pieces* pieces, const Wire& wire) {
+  pieces->emplace_back(reinterpret_cast<const char*>(&wire), sizeof wire);
+  return &pieces->back();
 }
 
 // ---- Edges of topologies -----------------------------------------------------------------------------------------------
@@ -98,31 +118,24 @@ bool all_here_told(const Comm& c, const CallQueue& queue, const Entry& e) {
 
 uint64_t hash_of(const Signature& s) { return s.length == 0 ? 0 : mix(s.hash, s.length); }
 
-/// An edge as one of its ends tells of it.
-struct EdgeEnd {
-  WireEdge said;
-  int other;  ///< world rank at the other end
-};
-
 /// The edges of this member, each once: several from one rank to another, in an order of each's own, are added up.
 std::vector<EdgeEnd> ends_of(const Arguments& a, const Neighbours& all) {
   std::vector<EdgeEnd> ends;
   ends.reserve(all.sources.size() + all.destinations.size());
   for_each_edge(a, all, [&](int from, int to, const Signature& s, bool sent) {
-    ends.push_back({{static_cast<uint64_t>(from) << 32 | static_cast<uint32_t>(to), hash_of(s),
-                     s.known && !s.packed, sent, 0},
-                    a.own.comm->group[static_cast<size_t>(sent ? to : from)]});
+    const int other = a.own.comm->group[static_cast<size_t>(sent ? to : from)];
+    ends.push_back({static_cast<uint64_t>(from) << 32 | static_cast<uint32_t>(to), hash_of(s),
+                    s.known && !s.packed, sent, is_local(other), MPIX_Tool_process(other)});
   });
   std::sort(ends.begin(), ends.end(), [](const EdgeEnd& x, const EdgeEnd& y) {
-    return x.said.between != y.said.between ? x.said.between < y.said.between
-                                            : x.said.sent < y.said.sent;
+    return x.between != y.between ? x.between < y.between : x.sent < y.sent;
   });
   size_t kept = 0;
   for (size_t i = 1; i < ends.size(); ++i) {
     EdgeEnd& last = ends[kept];
-    if (ends[i].said.between == last.said.between && ends[i].said.sent == last.said.sent) {
-      last.said.sum += ends[i].said.sum;
-      last.said.known = last.said.known && ends[i].said.known;
+    if (ends[i].between == last.between && ends[i].sent == last.sent) {
+      last.sum += ends[i].sum;
+      last.known = last.known && ends[i].known;
     } else {
       ends[++kept] = ends[i];
     }
@@ -131,50 +144,38 @@ std::vector<EdgeEnd> ends_of(const Arguments& a, const Neighbours& all) {
   return ends;
 }
 
-void tell_edge_to(int process, const Comm& c, uint64_t number, const CallRecord& call,
-                  const WireEdge& edge) {
-  auto* wire = piece_of<WireEdges>(process, c.key, number, call);
-  const size_t bytes = last_piece(process).bytes;
-  if (wire && different_arguments(wire->call, call) == 0 && grow_last_piece(process, sizeof edge)) {
-    std::memcpy(reinterpret_cast<char*>(wire) + bytes, &edge, sizeof edge);
-  } else {
-    const WireEdges fresh{.comm = c.key, .number = number, .call = call};
-    auto* piece = static_cast<char*>(add_piece(process, sizeof fresh + sizeof edge));
-    std::memcpy(piece, &fresh, sizeof fresh);
-    std::memcpy(piece + sizeof fresh, &edge, sizeof edge);
-  }
-  told_within_call();
+void tell_edge_to(int process, const Telling& t, const WireEdge& edge) {
+  Pieces& pieces = t.e->details->told[process];
+  std::string* piece = last_piece_of<WireEdges>(&pieces, *t.call);
+  if (!piece || different_arguments(wire_of<WireEdges>(piece)->call, *t.call) != 0 ||
+      piece->size() + sizeof edge > kMostPiece)
+    piece = add_piece_of(&pieces, WireEdges{.comm = t.c.key, .call = *t.call});
+  piece->append(reinterpret_cast<const char*>(&edge), sizeof edge);
 }
 
-}  // namespace
-
-void look_at_edges(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e) {
-  const Neighbours& all =
-      neighbours_of(static_cast<MPI_Comm>(a.call.value(&Positions::comm)), &a.own);
-  const bool first = !queue->told.contains(a.own.rank);
-  auto caller = [&] { return Caller{world, a.call.kept()}; };
-  for (EdgeEnd& end : ends_of(a, all)) {
-    const bool local = is_local(end.other);
-    if (local || !end.said.sent || first) {
+/// The edges of a member are compared with what is known of their other ends, and told to the processes of those.
+void tell_edges(const Telling& t, const Said& said) {
+  const bool first = !t.queue->told.contains(t.rank);
+  for (const EdgeEnd& end : said.ends) {
+    if (end.here || !end.sent || first) {
       // Both processes learn of an edge between them at the first call; the receiver's alone compares what it carries.
-      WireEdge here = end.said;
-      here.known = here.known && (local || !here.sent);
-      tell_edge(queue, e, here, caller);
+      const bool known = end.known && (end.here || !end.sent);
+      tell_edge(t.queue, t.e, {end.between, end.sum, known, end.sent, 0},
+                [&] { return t.caller(); });
     }
-    if (local || (!end.said.sent && !first)) continue;
-    WireEdge there = end.said;
-    there.known = there.known && there.sent;
-    there.world = world;
-    tell_edge_to(MPIX_Tool_process(end.other), *a.own.comm, number, a.call.record(), there);
+    if (end.here || (!end.sent && !first)) continue;
+    tell_edge_to(end.process, t,
+                 {end.between, end.sum, end.known && end.sent, end.sent, t.world()});
   }
   if (!first) return;
-  queue->told.try_emplace(a.own.rank, caller());
-  if (all_here_told(*a.own.comm, *queue, *e))
-    for (const auto& [between, edge] : e->edges) look_for_other_end(queue, edge.said, edge.by);
+  t.e->details->no_base = true;
+  t.queue->told.try_emplace(t.rank, t.caller());
+  if (all_here_told(t.c, *t.queue, *t.e))
+    for (const auto& [between, edge] : t.e->edges) look_for_other_end(t.queue, edge.said, edge.by);
 }
 
-void on_edges(const WireEdges& edges, std::span<const WireEdge> list, const Comm* c,
-              CallQueue* queue, Entry* e) {
+void hear_edges(const WireEdges& edges, std::span<const WireEdge> list, const Comm* c,
+                CallQueue* queue, Entry* e) {
   const Record call(edges.call);
   const bool complete = !e || (c && all_here_told(*c, *queue, *e));
   for (const WireEdge& said : list) {
@@ -188,17 +189,10 @@ void on_edges(const WireEdges& edges, std::span<const WireEdge> list, const Comm
 
 // ---- Parts of buffers --------------------------------------------------------------------------------------------------
 
-namespace {
-
-/// Of parts, 0 where there is nothing; whether all of them are known.
-struct Hashes {
-  std::vector<uint32_t> list;
-  bool known = true;
-  void add(const Signature& s) {
-    known = known && s.known && !s.packed;
-    list.push_back(static_cast<uint32_t>(hash_of(s)));
-  }
-};
+void add(Hashes* hashes, const Signature& s) {
+  hashes->known = hashes->known && s.known && !s.packed;
+  hashes->list.push_back(static_cast<uint32_t>(hash_of(s)));
+}
 
 using Members = std::map<int, std::vector<int>>;
 
@@ -224,28 +218,28 @@ void note_parts(CallQueue* queue, const Parts<Caller>::Found& found) {
               found->receiver ? *found->receiver : *found->sender);
 }
 
-void tell_row(int process, const WireParts& fresh, RowSaid said) {
+void tell_row(Pieces* pieces, const WireParts& fresh, RowSaid said) {
   said.finish();
-  auto* wire = piece_of<WireParts>(process, fresh.comm, fresh.number, fresh.call);
+  std::string* piece = last_piece_of<WireParts>(pieces, fresh.call);
+  const auto* wire = piece ? wire_of<WireParts>(piece) : nullptr;
   if (wire && wire->shape == fresh.shape && wire->world_minus_sender == fresh.world_minus_sender) {
     said.head.differs = different_arguments(wire->call, fresh.call);
-    char* rows = reinterpret_cast<char*>(wire + 1);
-    if (join_row(rows + wire->last, said)) return;
-    const size_t end = last_piece(process).bytes - sizeof *wire;
-    if (grow_last_piece(process, bytes_of(said.head))) {
-      wire->last = static_cast<uint32_t>(end);
-      return write_row(rows + end, said);
-    }
+    if (join_row(piece->data() + sizeof *wire + wire->last, said)) return;
+  } else {
+    piece = nullptr;
   }
-  said.head.differs = 0;
-  auto* piece = static_cast<char*>(add_piece(process, sizeof fresh + bytes_of(said.head)));
-  std::memcpy(piece, &fresh, sizeof fresh);
-  write_row(piece + sizeof fresh, said);
-  told_within_call();
+  if (!piece || piece->size() + bytes_of(said.head) > kMostPiece) {
+    said.head.differs = 0;
+    piece = add_piece_of(pieces, fresh);
+  }
+  const size_t end = piece->size();
+  piece->resize(end + bytes_of(said.head));
+  wire_of<WireParts>(piece)->last = static_cast<uint32_t>(end - sizeof fresh);
+  write_row(piece->data() + end, said);
 }
 
 /// `fresh`: a piece for it, where none can take it.
-void tell_parts(int process, uint32_t sender, const Hashes& row, const WireParts& fresh) {
+void tell_parts_to(Pieces* pieces, uint32_t sender, const Hashes& row, const WireParts& fresh) {
   RowSaid said;
   said.head.sender = sender;
   said.head.known = row.known;
@@ -256,7 +250,7 @@ void tell_parts(int process, uint32_t sender, const Hashes& row, const WireParts
   for (size_t first = 0; first < all.size(); first += most) {
     said.head.first = static_cast<uint32_t>(first);
     said.hashes = all.subspan(first, std::min(most, all.size() - first));
-    tell_row(process, fresh, said);
+    tell_row(pieces, fresh, said);
   }
 }
 
@@ -265,15 +259,15 @@ Hashes row_of(const Arguments& a, bool in_place, const std::vector<int>& receive
   const bool gathers = a.call.info().collective == Collective::kGatherv;
   Hashes row;
   if (gathers && !in_place) {
-    row.add(a.sent());
+    add(&row, a.sent());
     return row;
   }
   // In place, as much goes either way; a scatter's root gives all parts.
   const PartsOf parts(a.call, a.call.info().collective == Collective::kScatterv || !in_place);
   if (gathers)
-    row.add(parts.at(a.own.rank));
+    add(&row, parts.at(a.own.rank));
   else
-    for (int to : receivers) row.add(parts.at(to));
+    for (int to : receivers) add(&row, parts.at(to));
   return row;
 }
 
@@ -282,103 +276,20 @@ Hashes column_of(const Arguments& a, bool in_place) {
   const bool scatters = a.call.info().collective == Collective::kScatterv;
   Hashes column;
   if (scatters && !in_place) {
-    column.add(a.taken());
+    add(&column, a.taken());
     return column;
   }
   const PartsOf parts(a.call, scatters);
   if (scatters)
-    column.add(parts.at(a.own.rank));
+    add(&column, parts.at(a.own.rank));
   else
-    for (int from = 0; from < a.own.comm->size; ++from) column.add(parts.at(from));
+    for (int from = 0; from < a.own.comm->size; ++from) add(&column, parts.at(from));
   return column;
 }
 
-}  // namespace
-
-namespace {
-
-/// What the member sends to these ones of the other group.
-Hashes row_between(const Arguments& a, const std::vector<int>& receivers) {
-  const PartsOf parts(a.call, true);
-  Hashes row;
-  for (int to : receivers) row.add(parts.exist() ? parts.at(to) : a.sent());
-  return row;
-}
-
-/// What it takes from each sender of the other group.
-Hashes column_between(const Arguments& a, uint32_t senders) {
-  const PartsOf parts(a.call, false);
-  Hashes column;
-  for (uint32_t from = 0; from < senders; ++from)
-    column.add(parts.exist() ? parts.at(static_cast<int>(from)) : a.taken());
-  return column;
-}
-
-void send_between(const Arguments& a, int world, uint64_t number, PartsShape shape) {
+/// What the member gives and takes in a call that has_parts().
+void say_parts(const Arguments& a, Said* said) {
   Comm& c = *a.own.comm;
-  const bool gathers = shape.collective == Collective::kGatherv;
-  const int root = gathers ? c.world_of(shape.root) : 0;
-  if (root == MPI_UNDEFINED) return;  // MPI's to complain of
-  WireParts wire;
-  const uint32_t sender =
-      shape.collective == Collective::kScatterv ? 0 : static_cast<uint32_t>(a.own.rank);
-  wire.world_minus_sender = world - static_cast<int32_t>(sender);
-  wire.comm = c.key ^ 1;  // the other group's
-  wire.number = number;
-  wire.call = a.call.record();
-  for (const auto& [process, all] : by_process(c.remote, &c.remote_members)) {
-    if (gathers && process != MPIX_Tool_process(root)) continue;
-    const std::vector<int>& receivers = gathers ? std::vector<int>{shape.root} : all;
-    shape.receivers = static_cast<uint32_t>(receivers.size());
-    wire.shape = shape;
-    const Hashes row = row_between(a, receivers);
-    if (process != g_process.me) {
-      tell_parts(process, sender, row, wire);
-      continue;
-    }
-    CallQueue& queue = queue_of(wire.comm);
-    Entry* e = queue.at(number);
-    Parts<Caller>* parts = e ? parts_of_call(&queue, e, shape) : nullptr;
-    if (!parts) continue;
-    auto caller = [&] { return Caller{world, a.call.kept()}; };
-    note_parts(&queue, parts->give(sender, 0, row.list, row.known, caller));
-    look_whether_over(wire.comm, number);
-  }
-}
-
-/// As look_at_parts(), on an intercommunicator: each group sends to the other one.
-void look_at_parts_between(const Arguments& a, int world, uint64_t number, CallQueue* queue,
-                           Entry* e) {
-  Comm& c = *a.own.comm;
-  const Collective what = a.call.info().collective;
-  const bool gathers = what == Collective::kGatherv, scatters = what == Collective::kScatterv;
-  const bool rooted = gathers || scatters, is_root = rooted && a.is_root();
-  const auto root = rooted ? a.call.value(&Positions::root) : 0;
-  if (root < 0 && !is_root) return;  // it does nothing
-  PartsShape shape{what, is_root ? a.own.rank : static_cast<int32_t>(root), 1, 1};
-  if (!rooted || is_root == scatters) {
-    if (!scatters) shape.senders = static_cast<uint32_t>(c.size);
-    send_between(a, world, number, shape);
-  }
-  if (rooted && is_root == scatters) return;
-  const std::vector<int>& members = members_of(&c).at(g_process.me);
-  const auto mine = std::lower_bound(members.begin(), members.end(), a.own.rank);
-  shape.senders = scatters ? 1 : static_cast<uint32_t>(c.remote.size());
-  shape.receivers = gathers ? 1 : static_cast<uint32_t>(members.size());
-  Parts<Caller>* parts = parts_of_call(queue, e, shape);
-  if (!parts) return;
-  const Hashes column = column_between(a, shape.senders);
-  note_parts(queue, parts->take(gathers ? 0 : static_cast<uint32_t>(mine - members.begin()),
-                                column.list, column.known, [&] {
-                                  return Caller{world, a.call.kept()};
-                                }));
-}
-
-}  // namespace
-
-void look_at_parts(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e) {
-  Comm& c = *a.own.comm;
-  if (c.inter) return look_at_parts_between(a, world, number, queue, e);
   const Collective what = a.call.info().collective;
   const bool gathers = what == Collective::kGatherv, scatters = what == Collective::kScatterv;
   const bool rooted = gathers || scatters;
@@ -387,37 +298,50 @@ void look_at_parts(const Arguments& a, int world, uint64_t number, CallQueue* qu
   // Elsewhere than at the root the other buffer may be anything.
   const bool in_place = a.in_place() && (!rooted || a.is_root());
   const int home = MPIX_Tool_process(c.group[static_cast<size_t>(root)]);
-  auto caller = [&] { return Caller{world, a.call.kept()}; };
-  WireParts wire;
-  wire.shape = {what, static_cast<int32_t>(root), scatters ? 1u : static_cast<uint32_t>(c.size), 1};
-  const uint32_t sender = scatters ? 0 : static_cast<uint32_t>(a.own.rank);
-  wire.world_minus_sender = world - static_cast<int32_t>(sender);
-  wire.comm = c.key;
-  wire.number = number;
-  wire.call = a.call.record();
   for (const auto& [process, members] : members_of(&c)) {
     if (gathers && process != home) continue;
-    if (!gathers) wire.shape.receivers = static_cast<uint32_t>(members.size());
-    const bool sends = !scatters || a.is_root(), here = process == g_process.me;
-    if (!here) {
-      if (sends) tell_parts(process, sender, row_of(a, in_place, members), wire);
-      continue;
-    }
-    Parts<Caller>* parts = parts_of_call(queue, e, wire.shape);
-    if (!parts) continue;
-    if (sends) {
-      const Hashes row = row_of(a, in_place, members);
-      note_parts(queue, parts->give(sender, 0, row.list, row.known, caller));
-    }
-    if (gathers && !a.is_root()) continue;
+    const bool gives = !scatters || a.is_root(), here = process == g_process.me;
+    if (!here && !gives) continue;
+    Said::Row row{process, gathers ? 1 : static_cast<uint32_t>(members.size()), gives, {}};
+    if (gives) row.hashes = row_of(a, in_place, members);
+    said->rows.push_back(std::move(row));
+    if (!here || (gathers && !a.is_root())) continue;
+    said->takes = true;
+    said->column = column_of(a, in_place);
     const auto mine = std::lower_bound(members.begin(), members.end(), a.own.rank);
-    const Hashes column = column_of(a, in_place);
-    note_parts(queue, parts->take(gathers ? 0 : static_cast<uint32_t>(mine - members.begin()),
-                                  column.list, column.known, caller));
+    said->receiver = gathers ? 0 : static_cast<uint32_t>(mine - members.begin());
   }
 }
 
-void on_parts(const WireParts& parts, const char* rows, size_t bytes, CallQueue* queue, Entry* e) {
+/// What a member gives and takes is compared with what others here do, and told.
+void tell_parts(const Telling& t, const Said& said) {
+  const CallInfo& info = t.call->info();
+  const bool scatters = info.collective == Collective::kScatterv;
+  auto caller = [&] { return t.caller(); };
+  WireParts wire;
+  wire.shape = {info.collective, static_cast<int32_t>(t.call->at(info.at.root)),
+                scatters ? 1u : static_cast<uint32_t>(t.c.size), 1};
+  const uint32_t sender = scatters ? 0 : static_cast<uint32_t>(t.rank);
+  wire.world_minus_sender = t.world() - static_cast<int32_t>(sender);
+  wire.comm = t.c.key;
+  wire.call = *t.call;
+  for (const Said::Row& row : said.rows) {
+    wire.shape.receivers = row.receivers;
+    if (row.process != g_process.me) {
+      tell_parts_to(&t.e->details->told[row.process], sender, row.hashes, wire);
+      continue;
+    }
+    Parts<Caller>* parts = parts_of_call(t.queue, t.e, wire.shape);
+    if (!parts) continue;
+    if (row.gives)
+      note_parts(t.queue, parts->give(sender, 0, row.hashes.list, row.hashes.known, caller));
+    if (said.takes)
+      note_parts(t.queue, parts->take(said.receiver, said.column.list, said.column.known, caller));
+  }
+}
+
+void hear_parts(const WireParts& parts, const char* rows, size_t bytes, CallQueue* queue,
+                Entry* e) {
   if (!e || parts.shape.senders == 0 || parts.shape.receivers == 0) return;
   Parts<Caller>* all = parts_of_call(queue, e, parts.shape);
   if (!all) return;
@@ -445,6 +369,289 @@ void on_parts(const WireParts& parts, const char* rows, size_t bytes, CallQueue*
                    note_parts(queue, all->give(sender, head.first, hashes, head.known, caller));
                  }
                });
+}
+
+// ---- Parts between two groups ------------------------------------------------------------------------------------------
+
+/// What the member sends to these ones of the other group.
+Hashes row_between(const Arguments& a, const std::vector<int>& receivers) {
+  const PartsOf parts(a.call, true);
+  Hashes row;
+  for (int to : receivers) add(&row, parts.exist() ? parts.at(to) : a.sent());
+  return row;
+}
+
+/// What it takes from each sender of the other group.
+Hashes column_between(const Arguments& a, uint32_t senders) {
+  const PartsOf parts(a.call, false);
+  Hashes column;
+  for (uint32_t from = 0; from < senders; ++from)
+    add(&column, parts.exist() ? parts.at(static_cast<int>(from)) : a.taken());
+  return column;
+}
+
+void send_between(const Telling& t, const Arguments& a, uint64_t number, PartsShape shape) {
+  Comm& c = *a.own.comm;
+  const bool gathers = shape.collective == Collective::kGatherv;
+  const int root = gathers ? c.world_of(shape.root) : 0;
+  if (root == MPI_UNDEFINED) return;  // MPI's to complain of
+  WireParts wire;
+  const uint32_t sender =
+      shape.collective == Collective::kScatterv ? 0 : static_cast<uint32_t>(t.rank);
+  wire.world_minus_sender = t.world() - static_cast<int32_t>(sender);
+  wire.comm = c.key ^ 1;  // the other group's
+  wire.call = *t.call;
+  for (const auto& [process, all] : by_process(c.remote, &c.remote_members)) {
+    if (gathers && process != MPIX_Tool_process(root)) continue;
+    const std::vector<int>& receivers = gathers ? std::vector<int>{shape.root} : all;
+    shape.receivers = static_cast<uint32_t>(receivers.size());
+    wire.shape = shape;
+    const Hashes row = row_between(a, receivers);
+    if (process != g_process.me) {
+      tell_parts_to(&t.e->details->told[process], sender, row, wire);
+      continue;
+    }
+    CallQueue& queue = queue_of(wire.comm);
+    Entry* e = queue.at(number);
+    Parts<Caller>* parts = e ? parts_of_call(&queue, e, shape) : nullptr;
+    if (!parts) continue;
+    note_parts(&queue, parts->give(sender, 0, row.list, row.known, [&] { return t.caller(); }));
+    look_whether_over(wire.comm, number);
+  }
+}
+
+/// As tell_parts(), on an intercommunicator: each group sends to the other one.
+void tell_parts_between(const Telling& t, const Arguments& a, uint64_t number) {
+  Comm& c = *a.own.comm;
+  const Collective what = a.call.info().collective;
+  const bool gathers = what == Collective::kGatherv, scatters = what == Collective::kScatterv;
+  const bool rooted = gathers || scatters, is_root = rooted && a.is_root();
+  const auto root = rooted ? a.call.value(&Positions::root) : 0;
+  if (root < 0 && !is_root) return;  // it does nothing
+  PartsShape shape{what, is_root ? t.rank : static_cast<int32_t>(root), 1, 1};
+  if (!rooted || is_root == scatters) {
+    if (!scatters) shape.senders = static_cast<uint32_t>(c.size);
+    send_between(t, a, number, shape);
+  }
+  if (rooted && is_root == scatters) return;
+  const std::vector<int>& members = members_of(&c).at(g_process.me);
+  const auto mine = std::lower_bound(members.begin(), members.end(), t.rank);
+  shape.senders = scatters ? 1 : static_cast<uint32_t>(c.remote.size());
+  shape.receivers = gathers ? 1 : static_cast<uint32_t>(members.size());
+  Parts<Caller>* parts = parts_of_call(t.queue, t.e, shape);
+  if (!parts) return;
+  const Hashes column = column_between(a, shape.senders);
+  note_parts(t.queue, parts->take(gathers ? 0 : static_cast<uint32_t>(mine - members.begin()),
+                                  column.list, column.known, [&] { return t.caller(); }));
+}
+
+// ---- Calls that are as before ------------------------------------------------------------------------------------------
+
+/// As many hashes of members of a communicator are kept with their calls: 32 MiB.
+constexpr size_t kMostKept = size_t{1} << 23;
+/// As many bases of a communicator are, and of each as many pieces.
+constexpr size_t kMostBases = 8;
+constexpr size_t kMostPieces = 4096;
+
+/// A call that is told is a base for its members when they have told of none in this many calls. The windows are the same for
+/// all of them, so that they come to the same base again after one of them has gone another way.
+constexpr uint64_t kWindow = 64;
+
+struct Held {
+  Comm* c;
+  uint64_t number;
+};
+std::vector<Held> g_held;  ///< calls with details that not all members here have made
+
+void set_number(std::string* piece, uint64_t number) {
+  auto* wire = wire_of<WireParts>(piece);
+  (wire->kind == WireKind::kParts ? wire->number : wire_of<WireEdges>(piece)->number) = number;
+}
+
+Details& details_of(CallQueue* queue, Entry* e) {
+  if (!e->details) e->details = std::move(queue->spare_details);
+  if (!e->details) e->details = std::make_unique<Details>();
+  return *e->details;
+}
+
+void look_at_heard(const std::string& piece, const Comm* c, CallQueue* queue, Entry* e) {
+  if (static_cast<WireKind>(piece[0]) == WireKind::kParts) {
+    WireParts parts;
+    std::memcpy(static_cast<void*>(&parts), piece.data(), sizeof parts);
+    return hear_parts(parts, piece.data() + sizeof parts, piece.size() - sizeof parts, queue, e);
+  }
+  WireEdges edges;
+  WireEdge list[kMostNotice / sizeof(WireEdge)];
+  std::memcpy(static_cast<void*>(&edges), piece.data(), sizeof edges);
+  const size_t count = std::min((piece.size() - sizeof edges) / sizeof *list, std::size(list));
+  std::memcpy(static_cast<void*>(list), piece.data() + sizeof edges, count * sizeof *list);
+  hear_edges(edges, {list, count}, c, queue, e);
+}
+
+void tell(const Telling& t, const Said& said) {
+  if (t.call->info().collective == Collective::kNeighbor)
+    tell_edges(t, said);
+  else
+    tell_parts(t, said);
+}
+
+/// From now on all is told, first what members here have repeated. False: it was before. To be followed by look_at_all_heard():
+/// a member that calls tells of its own before that.
+bool begin_telling(const Comm& c, uint64_t number, CallQueue* queue, Entry* e) {
+  Details& d = *e->details;
+  if (d.as == Details::As::kTold) return false;
+  d.as = Details::As::kTold;
+  for (const Details::Repeater& one : d.repeaters) {
+    tell({c, queue, e, one.call, one.rank}, *one.said);
+    if (one.call->said.get() == one.said.get() && one.call->said_in / kWindow != number / kWindow)
+      one.call->said_in = number;
+  }
+  d.repeaters.clear();
+  d.base.reset();
+  return true;
+}
+
+void look_at_all_heard(const Comm& c, CallQueue* queue, Entry* e) {
+  for (const std::string& piece : e->details->heard) look_at_heard(piece, &c, queue, e);
+}
+
+void tell_all(const Comm& c, uint64_t number, CallQueue* queue, Entry* e) {
+  if (begin_telling(c, number, queue, e)) look_at_all_heard(c, queue, e);
+}
+
+/// Was this heard in the base, too?
+bool is_of_base(const Base& base, const std::string& piece) {
+  return std::find(base.heard.begin(), base.heard.end(), piece) != base.heard.end();
+}
+
+/// Is what the rank says what it said in the base of the entry? That is chosen by the first member.
+bool repeats(const KeptCall& call, const CallQueue& queue, Details* d) {
+  if (d->as == Details::As::kRepeated) return d->base->number == call.said_in;
+  if (d->as == Details::As::kTold || queue.broken) return false;
+  d->base = queue.base(call.said_in);
+  const bool all_heard =
+      d->base && std::all_of(d->heard.begin(), d->heard.end(),
+                             [&](const std::string& piece) { return is_of_base(*d->base, piece); });
+  if (all_heard) d->as = Details::As::kRepeated;
+  return all_heard;
+}
+
+void send(const std::map<int, Pieces>& told, uint64_t number) {
+  for (const auto& [process, pieces] : told)
+    for (const std::string& piece : pieces) {
+      std::string copy = piece;
+      set_number(&copy, number);
+      std::memcpy(add_piece(process, copy.size()), copy.data(), copy.size());
+    }
+}
+
+size_t count(const std::map<int, Pieces>& told) {
+  size_t n = 0;
+  for (const auto& [process, pieces] : told) n += pieces.size();
+  return n;
+}
+
+}  // namespace
+
+void Details::reset() {
+  as = As::kNothing;
+  no_base = false;
+  base.reset();
+  repeaters.clear();
+  told.clear();
+  heard.clear();
+}
+
+namespace {
+
+/// What a member says, taken apart.
+Shared<Said> said_of(const Arguments& a) {
+  auto said = Shared<Said>::make();
+  if (a.call.info().collective == Collective::kNeighbor)
+    said->ends =
+        ends_of(a, neighbours_of(static_cast<MPI_Comm>(a.call.value(&Positions::comm)), &a.own));
+  else
+    say_parts(a, &*said);
+  return said;
+}
+
+}  // namespace
+
+void look_at_details(const Arguments& a, KeptCall* kept, const Rank& rank, uint64_t number,
+                     CallQueue* queue, Entry* e) {
+  Comm& c = *a.own.comm;
+  Details& d = details_of(queue, e);
+  if (e->arrived == 1) g_held.push_back({&c, number});
+  if (kept && (c.inter || !kept->is_known(rank.epoch, KeptCall::kFine))) kept = nullptr;
+  const bool said_before = kept && kept->is_known(rank.epoch, KeptCall::kSaid);
+  if (said_before && repeats(*kept, *queue, &d)) {
+    d.repeaters.push_back({a.own.rank, a.call.kept(), kept->said});
+    return;
+  }
+  const bool begins = begin_telling(c, number, queue, e);
+  const Record call = a.call.kept();
+  const Telling telling{c, queue, e, call, a.own.rank};
+  Shared<Said> said;
+  if (c.inter) {
+    tell_parts_between(telling, a, number);
+  } else {
+    said = said_before ? kept->said : said_of(a);
+    tell(telling, *said);
+  }
+  if (begins) look_at_all_heard(c, queue, e);
+  if (!kept || d.no_base || said->size() * static_cast<size_t>(c.local_members) > kMostKept) return;
+  if (!said_before || kept->said_in / kWindow != number / kWindow) kept->said_in = number;
+  kept->said = said;
+  kept->set_known(rank.epoch, KeptCall::kSaid);
+}
+
+void tell_details(uint64_t number, CallQueue* queue, Entry* e) {
+  const Details& d = *e->details;
+  std::erase_if(g_held, [&](const Held& h) { return h.c->calls == queue && h.number == number; });
+  send(d.as == Details::As::kRepeated ? d.base->told : d.told, number);
+}
+
+void tell_held() {
+  for (const Held& held : g_held) {
+    CallQueue* queue = held.c->calls;
+    Entry* e = queue->find(held.number);
+    if (!e || !e->details) continue;
+    tell_all(*held.c, held.number, queue, e);
+    e->details->no_base = true;
+    send(std::exchange(e->details->told, {}), held.number);
+  }
+}
+
+bool details_are_over(const Entry& e) {
+  const Details& d = *e.details;
+  if (d.as == Details::As::kRepeated) return d.heard.size() >= d.base->heard.size();
+  return e.edges.empty() && (!e.parts || e.parts->over());
+}
+
+void keep_base(uint64_t number, CallQueue* queue, Entry* e) {
+  Details& d = *e->details;
+  if (d.as != Details::As::kTold || d.no_base || queue->broken || d.heard.size() > kMostPieces ||
+      count(d.told) > kMostPieces)
+    return;
+  if (queue->bases.size() == kMostBases) queue->bases.erase(queue->bases.begin());
+  d.no_base = true;  // it is there
+  queue->bases.push_back(
+      std::make_shared<const Base>(Base{number, std::move(d.told), std::move(d.heard)}));
+}
+
+void hear_details(const char* piece, size_t bytes, Comm* c, CallQueue* queue, Entry* e) {
+  std::string heard(piece, bytes);
+  if (!e) return look_at_heard(heard, c, queue, nullptr);
+  const uint64_t number = wire_of<WireParts>(&heard)->kind == WireKind::kParts
+                              ? wire_of<WireParts>(&heard)->number
+                              : wire_of<WireEdges>(&heard)->number;
+  set_number(&heard, 0);
+  Details& d = details_of(queue, e);
+  d.heard.push_back(std::move(heard));
+  if (d.as == Details::As::kTold)
+    look_at_heard(d.heard.back(), c, queue, e);
+  else if (d.as == Details::As::kRepeated && !is_of_base(*d.base, d.heard.back()))
+    tell_all(*c, number, queue, e);
 }
 
 }  // namespace fgmpi::check

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -242,7 +243,8 @@ struct Operation {
   bool touched =
       false;  ///< an access of the program to its buffers was seen, perhaps on another thread
   Record call;
-  uint64_t seen = 0;  ///< the last call that had it in its list
+  uint64_t seen = 0;     ///< the last call that had it in its list
+  uint64_t made_in = 0;  ///< of a rare one: Rank::epoch then
   Shared<Posted> posted;
   Regions regions;
   uint64_t message = 0;  ///< the id of what it sends
@@ -436,7 +438,7 @@ struct alignas(64) Rank {
   int64_t longest_region = 0;
   std::unordered_map<int, Message> matched;  ///< by MPI_Message
   /// The requests that the call was given: MPI sets the program's to MPI_REQUEST_NULL before an error of theirs is known.
-  const std::vector<MPI_Request>* given = nullptr;
+  std::span<const MPI_Request> given;
   std::vector<Call*>
       inside;  ///< where there are threads: calls that have begun and have not returned
   uint64_t next_list = 0;

@@ -9,12 +9,15 @@
 
 #include "check/check_calls.h"
 #include "tools/check/layout.h"
+#include "tools/check/request_table.h"
+#include "tools/check/said.h"
 #include "tools/check/shared.h"
 
 namespace fgmpi::check {
 
 struct Comm;
 struct MessageQueue;
+struct Operation;
 struct Rank;
 
 struct CallRecord {
@@ -62,13 +65,15 @@ struct Sent {
 /// REQUIRES: what `sent` says is the same for all who share it.
 struct alignas(128) KeptCall : CallRecord {
   enum Known : uint32_t {
-    kFine = 1,        ///< nothing is wrong with the arguments
-    kSent = 2,        ///< `sent` is filled
-    kReach = 4,       ///< its one buffer is all bytes from `low` to `high`
-    kFits = 8,        ///< a message of the signature `fits` was taken without fault
-    kSendsTo = 16,    ///< `sends_to` is of its communicator
-    kTakesFrom = 32,  ///< `takes_from` is, and it takes from no other queue
-    kBeside = 64,     ///< its buffer meets nothing where the operations under way are `beside`
+    kFine = 1,         ///< nothing is wrong with the arguments
+    kSent = 2,         ///< `sent` is filled
+    kReach = 4,        ///< its one buffer is all bytes from `low` to `high`
+    kFits = 8,         ///< a message of the signature `fits` was taken without fault
+    kSendsTo = 16,     ///< `sends_to` is of its communicator
+    kTakesFrom = 32,   ///< `takes_from` is, and it takes from no other queue
+    kBeside = 64,      ///< its buffer meets nothing where the operations under way are `beside`
+    kOperation = 128,  ///< of a nonblocking collective: `operation` is one of this call
+    kSaid = 256,  ///< of a collective: `said` is what it says, `said_in` a call in which it did
   };
   uint32_t users = 0;
   uint32_t known = 0;
@@ -84,7 +89,12 @@ struct alignas(128) KeptCall : CallRecord {
   Sent sent;
   uint64_t sends_on = 0, takes_on = 0;  ///< keys of the communicators of the queues
   const char* base = nullptr;
-  uint64_t agreed = 0;       ///< of a collective: agreed_of()
+  uint64_t agreed = 0;   ///< of a collective: agreed_of()
+  uint64_t arrays = 0;   ///< of a collective whose kFine is known: hash_of_arrays(), 0: it has none
+  uint64_t said_in = 0;  ///< the number of the call on its communicator
+  Shared<Said> said;
+  /// That has ended and is for the next one, or stale. Owned; given up by nobody, as calls are not.
+  RequestTable<Operation>::Entry* operation = nullptr;
   bool sent_before = false;  ///< messages of it may be under way
   KeptCall* next_free = nullptr;
 
@@ -116,6 +126,8 @@ struct alignas(128) KeptCall : CallRecord {
     known_in = 0;
     rank = nullptr;
     sent_before = false;
+    arrays = 0;
+    said.reset();
     sends_to = takes_from = {};
   }
 };

@@ -1,28 +1,75 @@
 #include "tools/check/repeated.h"
 
 #include "tools/check/agreement.h"
+#include "tools/check/arrays.h"
 #include "tools/check/extensions.h"
 #include "tools/check/outbox.h"
 
 namespace fgmpi::check {
 
+namespace {
+
+/// Is all looked at that is done here?
+bool follows_all() {
+  constexpr uint32_t kFollowed =
+      findings::bit_of(Kind::kCollectives) | findings::bit_of(Kind::kBuffering);
+  return (g_process.kinds & kFollowed) == kFollowed && !g_process.unbuffered &&
+         !g_process.opens_groups;
+}
+
+}  // namespace
+
 /// Is the rank in no call, and has it made this one before? Sets rank_ and same_.
-bool RepeatedCall::find(Calls id, const void* place, const int64_t* words) {
+bool Repeated::find(Calls id, const void* place, const int64_t* words) {
   Rank* rank = current_rank();
-  if (!rank || rank->in_call || rank->ended || rank->owned || !rank->regions.empty() ||
-      !rank->begun.empty() || g_process.threads || g_any_arrived.load(std::memory_order_relaxed) ||
+  if (!rank || rank->in_call || rank->ended || rank->owned || g_process.threads ||
+      g_any_arrived.load(std::memory_order_relaxed) || !rank->begun.empty() ||
       !pthread_equal(pthread_self(), rank->thread))
     return false;
   KeptCall* guess = rank->guessed_call();
   if (!guess || !guess->is(id, place, words, kCalls[id].count)) return false;
-  if (!guess->is_known(rank->epoch, KeptCall::kFine) || guess->agreed == 0) return false;
+  if (!guess->is_known(rank->epoch, KeptCall::kFine)) return false;
   rank_ = rank;
   same_ = guess;
   return true;
 }
 
+void Repeated::enter() {
+  Rank* rank = rank_;
+  rank->last_call = same_;
+  same_->prefetch_next();
+  ++rank->calls;
+  ++rank->communications;
+  before_ = rank->current;
+  rank->current = same_;
+  rank->in_call = true;
+}
+
+void Repeated::returned() {
+  // Another rank of the process may have raised the level of threads meanwhile.
+  locked_ = g_process.threads ? MPIX_Tool_enter() : 0;
+  take_arrived();
+  if (!g_process.deadlock.empty()) withdraw_deadlock();
+}
+
+void Repeated::leave() {
+  progress_by_call();
+  if (locked_) MPIX_Tool_leave(locked_);
+  --rank_->calls;
+  rank_->current = before_;
+  rank_->in_call = false;
+}
+
+/// Can no buffer of the call overlap with what is under way? Of a nonblocking one, is there an operation for it, too?
+bool RepeatedCall::buffers_are_free(const CallInfo& info) const {
+  if (info.starts == Starts::kBlocking) return rank_->regions.empty() || !info.sets.buffers;
+  return same_->is_known(rank_->epoch, KeptCall::kOperation) &&
+         !may_meet_pending(*rank_, same_->operation->second.regions);
+}
+
 /// Has a member here made the same call, and does nothing but what enter() does follow from it? Sets own_, entry_, collective_.
 bool RepeatedCall::may_enter(const CallInfo& info, const int64_t* words) {
+  const KeptCall& call = *same_;
   const auto handle = static_cast<MPI_Comm>(words[info.at.comm]);
   OwnComm* own = handle == rank_->last_comm ? rank_->last_own : nullptr;
   if (!own) own = rank_->comm_of(handle);
@@ -33,9 +80,17 @@ bool RepeatedCall::may_enter(const CallInfo& info, const int64_t* words) {
     return false;
   const uint64_t number = own->collectives;
   Entry* e = own->comm->calls->find(number);
-  if (!e || e->arrived == 0 || e->agreed != same_->agreed) return false;
+  if (!e || e->arrived == 0) return false;
+  const auto id = static_cast<Calls>(call.id);
+  if (has_arrays(id) && hash_of_arrays(id, words, *own) != call.arrays) return false;
   const bool is_root = info.at.root < 0 || words[info.at.root] == own->rank;
-  if (root_differs(info.collective) && (is_root || e->root_was_first)) return false;
+  if (has_details(info.collective, false)) {
+    if (!call.is_known(rank_->epoch, KeptCall::kSaid) || !e->details || !repeats_base(call, *e))
+      return false;
+  } else if (call.agreed == 0 || e->agreed != call.agreed || e->arrays != call.arrays ||
+             (root_differs(info.collective) && (is_root || e->root_was_first))) {
+    return false;
+  }
   own_ = own;
   entry_ = e;
   collective_ = {own->comm, number, is_root};
@@ -43,49 +98,56 @@ bool RepeatedCall::may_enter(const CallInfo& info, const int64_t* words) {
 }
 
 bool RepeatedCall::begin(Calls id, const void* place, const int64_t* words) {
-  constexpr uint32_t kFollowed =
-      findings::bit_of(Kind::kCollectives) | findings::bit_of(Kind::kBuffering);
-  if ((g_process.kinds & kFollowed) != kFollowed || g_process.unbuffered || g_process.opens_groups)
-    return false;
   const CallInfo& info = kCalls[id];
-  if (!find(id, place, words) || !is_free(rank_->unbuffered) || !may_enter(info, words))
+  if (!follows_all() || !find(id, place, words) || !is_free(rank_->unbuffered) ||
+      !buffers_are_free(info) || !may_enter(info, words))
     return false;
   Rank* rank = rank_;
-  rank->last_call = same_;
-  same_->prefetch_next();
-  ++rank->calls;
-  ++rank->communications;
-  before_ = rank->current;
-  rank->current = same_;
-  rank->in_call = true;
+  enter();
   ++own_->collectives;
   enter_at_once(collective_, own_->rank);
   Entry& e = *entry_;
   e.known_by_all.learn(rank->knows);
   if (info.at.root >= 0 && collective_.is_root) e.known_by_root = rank->knows;
+  if (e.details) e.details->repeaters.push_back({own_->rank, Record(same_), same_->said});
   if (++e.arrived == collective_.comm->local_members) all_here_have_called(collective_, &e);
   progress_by_call();
   return true;
 }
 
 void RepeatedCall::after(int result) {
-  Rank* rank = rank_;
-  // Another rank of the process may have raised the level of threads meanwhile.
-  const int entered = g_process.threads ? MPIX_Tool_enter() : 0;
-  take_arrived();
-  if (!g_process.deadlock.empty()) withdraw_deadlock();
-  if (result == MPI_SUCCESS) {
-    const CallInfo& info = same_->info();
-    leave_collective(rank, info, collective_, entry_);
-    step_need_members({rank, same_, same_}, collective_, nullptr);
+  returned();
+  const CallInfo& info = same_->info();
+  if (result != MPI_SUCCESS) {
+    note_error(rank_, *same_, result);
+  } else if (info.starts != Starts::kBlocking) {
+    note_again(rank_, same_, collective_);
   } else {
-    note_error(rank, *same_, result);
+    leave_collective(rank_, info, collective_, entry_);
+    step_need_members({rank_, same_, same_}, collective_, nullptr);
   }
+  leave();
+}
+
+bool CollectiveWait::begin(Calls id, const void* place, const int64_t* words) {
+  const auto* request = reinterpret_cast<const MPI_Request*>(words[0]);
+  if (!follows_all() || !request || !find(id, place, words)) return false;
+  request_ = repeated_wait(rank_, *request);
+  if (!request_ || request_->second.collective.comm->inter || !is_free(rank_->unbuffered))
+    return false;
+  enter();
+  handle_ = *request;
+  rank_->given = {&handle_, 1};
   progress_by_call();
-  if (entered) MPIX_Tool_leave(entered);
-  --rank->calls;
-  rank->current = before_;
-  rank->in_call = false;
+  return true;
+}
+
+void CollectiveWait::after(int) {
+  returned();
+  // MPI completes a request of which it returns an error, too.
+  note_waited({rank_, same_, same_}, request_);
+  rank_->given = {};
+  leave();
 }
 
 }  // namespace fgmpi::check

@@ -376,7 +376,7 @@ void RepeatedWait::complete_by_call(int result) {
   std::copy(given_.begin(), given_.end(), list_);
   leave();
   rank->wait = nullptr;
-  rank->given = nullptr;
+  rank->given = {};
   const Record again(same_);
   const CallInfo& info = again->info();
   int64_t words[kMostArguments];
@@ -404,7 +404,7 @@ void RepeatedWait::after(int result) {
 
 RepeatedWait::~RepeatedWait() {
   if (!rank_) return;  // else MPI has thrown, or all is done
-  if (rank_->given == &given_) rank_->given = nullptr;
+  if (rank_->given.data() == given_.data()) rank_->given = {};
   rank_->wait = nullptr;
 }
 

@@ -96,7 +96,25 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
 /// As many nodes are kept for the next requests.
 constexpr size_t kMostSpare = 64;
 
+/// A nonblocking collective has ended: is its operation, with its regions, kept for the rank's next call like it?
+bool keep_for_again(Rank* rank, Rank::Requests::Node* node) {
+  Operation& op = (*node)->second;
+  KeptCall* call = op.call.get();
+  if (!op.collective.comm || op.persistent || op.cancelled || op.partitioned || op.posted ||
+      !op.released || op.real != MPI_REQUEST_NULL || op.made_in != rank->epoch)
+    return false;
+  if (call->rank != rank || !call->is_known(rank->epoch, KeptCall::kFine) ||
+      call->is_known(rank->epoch, KeptCall::kOperation))
+    return false;
+  call->set_known(rank->epoch, KeptCall::kOperation);
+  op.call.reset();
+  delete call->operation;
+  call->operation = node->release();
+  return true;
+}
+
 void forget(Rank* rank, Rank::Requests::Node node) {
+  if (node->second.rare && keep_for_again(rank, &node)) return;
   if (rank->spare_requests.size() >= kMostSpare) return;
   node->second.reset();
   rank->spare_requests.push_back(std::move(node));
@@ -204,7 +222,10 @@ void note_made(Call* call) {
   set_message(&op, call->message, call->send_to, call->comm);
   op.posted = std::move(call->posted);
   op.rare = info.synchronous || info.role < kFirstOfMessages || info.role > kLastOfMessages;
-  if (op.rare) op.collective = call->collective;
+  if (op.rare) {
+    op.collective = call->collective;
+    op.made_in = rank->epoch;
+  }
   if (sent) op.real = kSentHandle;
   if (is_partitioned(info)) note_partitioned(call, &op);
   if (op.active) begin_regions(rank, *at, &op);
@@ -254,7 +275,7 @@ void look_at_requests(Call* call) {
   Rank* rank = call->rank();
   std::vector<MPI_Request>& requests = call->lists().requests;
   requests.assign(list, list + count);
-  rank->given = &requests;
+  rank->given = requests;
   if (!rank->inside.empty()) look_at_other_completions(call);
   const uint64_t this_list = ++rank->next_list;
   for (int64_t i = 0; i < count; ++i) {
@@ -299,8 +320,47 @@ void note_requests(Call* call) {
   note_made(call);
 }
 
+void note_again(Rank* rank, KeptCall* call, const CollectiveCall& collective) {
+  auto* at = reinterpret_cast<MPI_Request*>(call->at(call->info().at.made));
+  if (*at == MPI_REQUEST_NULL) return;
+  if (auto* old = rank->requests.find(*at)) {
+    end_regions(rank, 0, &old->second);
+    rank->requests.extract(old);
+  }
+  const bool sent = *at == kSentHandle;
+  if (sent) *at = next_sent_handle(rank);
+  call->known &= ~KeptCall::kOperation;
+  Rank::Requests::Node node(std::exchange(call->operation, nullptr));
+  node->first = *at;
+  Operation& op = rank->requests.insert(std::move(node))->second;
+  op.call = Record(call);
+  op.active = true;
+  op.collective = collective;
+  if (sent) op.real = kSentHandle;
+  begin_regions(rank, *at, &op);
+}
+
+Rank::Requests::Entry* repeated_wait(Rank* rank, MPI_Request request) {
+  auto* entry = rank->requests.find(request);
+  if (!entry) return nullptr;
+  const Operation& op = entry->second;
+  const bool fit = op.rare && op.active && op.collective.comm && op.real == MPI_REQUEST_NULL &&
+                   !op.persistent && !op.cancelled && !op.partitioned &&
+                   op.call->info().role == Role::kCollective;
+  return fit ? entry : nullptr;
+}
+
+void note_waited(const Waiting& wait, Rank::Requests::Entry* entry) {
+  Operation& op = entry->second;
+  end_regions(wait.rank, entry->first, &op);
+  step_need_members(wait, op.collective, &op.call);
+  op.active = false;
+  leave_collective(wait.rank, op.call->info(), op.collective);
+  forget(wait.rank, wait.rank->requests.extract(entry));
+}
+
 void make_operations(Rank* rank) {
-  if (rank->wait) rank->given = rank->wait->leave_to_call();
+  if (rank->wait) rank->given = *rank->wait->leave_to_call();
   for (const Begun& b : rank->begun) {
     KeptCall& call = *b.call;
     Operation& op = fresh_request(rank, b.handle);
@@ -324,8 +384,7 @@ const Operation* awaited_by(Rank* rank, const CallRecord& waiting) {
   make_operations(rank);
   const int position = waiting.info().at.given;
   if (position < 0 || waiting.info().role != Role::kCompletion) return nullptr;
-  if (!rank->given) return nullptr;
-  for (MPI_Request handle : *rank->given) {
+  for (MPI_Request handle : rank->given) {
     auto found = rank->requests.find(handle);
     if (found && found->second.active) return &found->second;
   }
