@@ -267,7 +267,7 @@ def main():
             *preloaded.next_functions(symbols + also),
             "}  // namespace fgmpi::check"]
     header.write_if_changed(os.path.join(arguments.out, "check_calls.h"), "\n".join(text) + "\n")
-    source = [NOTE, '#include "tools/check/call.h"\n#include "tools/check/repeated.h"\n#include "tools/check/repeated_messages.h"\n#include "tools/findings/places.h"\n',
+    source = [NOTE, '#include "tools/check/call.h"\n#include "tools/check/repeated_collectives.h"\n#include "tools/check/repeated_messages.h"\n#include "tools/findings/places.h"\n',
               "using fgmpi::findings::from_fortran;\n", "namespace fgmpi::check {\n",
               "const CallInfo kCalls[kCallCount] = {", *[f"    {describe(found[s])}," for s in symbols], "};\n",
               *[wrapper(found[s], functions[s]) for s in symbols if s not in by_hand], "}  // namespace fgmpi::check"]

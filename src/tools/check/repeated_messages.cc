@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "tools/check/call.h"
-#include "tools/check/extensions.h"
 #include "tools/check/messages.h"
-#include "tools/check/outbox.h"
 
 namespace fgmpi::check {
 namespace {
@@ -118,31 +116,6 @@ void note_posted(Rank* rank) {
   make_ready(std::exchange(rank->receives_from, nullptr));
 }
 
-void RepeatedOne::enter() {
-  Rank* rank = rank_;
-  rank->last_call = same_;
-  same_->prefetch_next();
-  ++rank->calls;
-  ++rank->communications;
-  before_ = rank->current;
-  rank->current = same_;
-  rank->in_call = true;
-}
-
-void RepeatedOne::return_from_mpi() {
-  // Another rank of the process may have raised the level of threads meanwhile.
-  entered_ = g_process.threads ? MPIX_Tool_enter() : 0;
-  take_arrived();
-  if (!g_process.deadlock.empty()) withdraw_deadlock();
-}
-
-void RepeatedOne::leave() {
-  if (entered_) MPIX_Tool_leave(entered_);
-  --rank_->calls;
-  rank_->current = before_;
-  rank_->in_call = false;
-}
-
 // ---- MPI_Send, MPI_Recv, MPI_Sendrecv ----------------------------------------------------------------------------------
 
 bool RepeatedMessage::look() {
@@ -155,9 +128,8 @@ bool RepeatedMessage::look() {
                       (rank->begun.empty() || (call.is_known(rank->epoch, KeptCall::kReach) &&
                                                is_beside(*rank, &call, receives_)));
   if (!beside || (sends && !can_send(*rank, call)) ||
-      (receives_ && !(can_receive(*rank, call) && is_first(*rank, call)))) {
+      (receives_ && !(can_receive(*rank, call) && is_first(*rank, call))))
     return give_up();
-  }
   enter();
   if (sends) message_ = send(rank, same_, &taken_);
   if (receives_ && follows_steps()) {
@@ -212,9 +184,8 @@ bool RepeatedStart<kSends>::look() {
   if (rank->begun.size() >= kMostBegun || !rank->regions.empty() ||
       !call.is_known(rank->epoch, KeptCall::kReach) || call.high - call.low > UINT32_MAX ||
       !is_beside(*rank, &call, !kSends) ||
-      !(kSends ? can_send(*rank, call) : can_receive(*rank, call))) {
+      !(kSends ? can_send(*rank, call) : can_receive(*rank, call)))
     return give_up();
-  }
   enter();
   if (kSends) {
     id_ = send(rank, same_, &taken_);
@@ -284,9 +255,7 @@ bool RepeatedWait::look() {
   list_ = reinterpret_cast<MPI_Request*>(words[info.at.given]);
   const int64_t count = p.array ? words[p.length] : 1;
   count_ = count <= static_cast<int64_t>(kMostBegun) ? static_cast<int>(count) : 0;
-  if (!list_ || count_ <= 0 || !find_begun()) {
-    return give_up();
-  }
+  if (!list_ || count_ <= 0 || !find_begun()) return give_up();
   enter();
   rank_->wait = this;
   for (const Begun& b : rank_->begun)

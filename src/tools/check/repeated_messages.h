@@ -1,5 +1,4 @@
-// Sends and receives that the rank has made before, with nothing wrong about them, and the calls that wait for such: looked at
-// in a few comparisons, in place of by Call, as collective calls are by RepeatedCall (repeated.h).
+// Sends and receives that the rank has made before, and the calls that wait for such (repeated.h).
 //
 // A nonblocking one leaves a Begun (rank.h). As soon as the rank makes a call that is not looked at here, or somebody asks what
 // the rank waits for, make_operations() makes of all that has begun what Call would have made of it.
@@ -11,61 +10,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "tools/check/call.h"
+#include "tools/check/repeated.h"
 
 namespace fgmpi::check {
 
-/// What all of them do.
-class RepeatedOne {
- public:
-  RepeatedOne(const RepeatedOne&) = delete;
-  RepeatedOne& operator=(const RepeatedOne&) = delete;
-
- protected:
-  RepeatedOne() = default;
-  ~RepeatedOne() {
-    if (rank_) leave();
-  }
-  /// Is the rank in no call, and has it made this one before, with nothing wrong about its arguments? Sets rank_ and same_.
-  template <size_t kCount>
-  [[gnu::always_inline]] bool find(Calls id, const void* place, const int64_t (&words)[kCount]) {
-    Rank* rank = current_rank();
-    if (!rank || !may_be_followed(*rank)) return false;
-    take_arrived();
-    KeptCall* guess = rank->guessed_call();
-    if (!guess || !guess->is(id, place, words, kCount) ||
-        !guess->is_known(rank->epoch, KeptCall::kFine))
-      return false;
-    rank_ = rank;
-    same_ = guess;
-    return true;
-  }
-  /// It is looked at here.
-  [[gnu::always_inline]] inline void enter();
-  /// MPI has made the call.
-  [[gnu::always_inline]] inline void return_from_mpi();
-  /// It is left to Call.
-  bool give_up() {
-    rank_ = nullptr;
-    return false;
-  }
-  void leave();
-  Waiting waiting() const { return {rank_, same_, same_}; }
-
-  Rank* rank_ = nullptr;
-  KeptCall* same_ = nullptr;
-  const CallRecord* before_ = nullptr;
-  int entered_ = 0;
-
- private:
-  static bool may_be_followed(const Rank& rank) {
-    return !rank.in_call && !rank.ended && !rank.owned && !g_process.threads &&
-           !g_process.unbuffered && pthread_equal(pthread_self(), rank.thread);
-  }
-};
-
 /// MPI_Send, MPI_Recv and MPI_Sendrecv.
-class RepeatedMessage : RepeatedOne {
+class RepeatedMessage : Repeated {
  public:
   /// Before MPI makes the call; false: nothing was done, Call is to look at it.
   template <size_t kCount>
@@ -89,7 +39,7 @@ class RepeatedMessage : RepeatedOne {
 
 /// MPI_Isend, or MPI_Irecv.
 template <bool kSends>
-class RepeatedStart : RepeatedOne {
+class RepeatedStart : Repeated {
  public:
   template <size_t kCount>
   bool begin(Calls id, const void* place, const int64_t (&words)[kCount]) {
@@ -105,7 +55,7 @@ class RepeatedStart : RepeatedOne {
 };
 
 /// MPI_Wait and MPI_Waitall.
-class RepeatedWait : RepeatedOne {
+class RepeatedWait : Repeated {
  public:
   ~RepeatedWait();
   template <size_t kCount>

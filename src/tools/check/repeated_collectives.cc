@@ -1,9 +1,7 @@
-#include "tools/check/repeated.h"
+#include "tools/check/repeated_collectives.h"
 
 #include "tools/check/agreement.h"
 #include "tools/check/arrays.h"
-#include "tools/check/extensions.h"
-#include "tools/check/outbox.h"
 
 namespace fgmpi::check {
 
@@ -13,52 +11,10 @@ namespace {
 bool follows_all() {
   constexpr uint32_t kFollowed =
       findings::bit_of(Kind::kCollectives) | findings::bit_of(Kind::kBuffering);
-  return (g_process.kinds & kFollowed) == kFollowed && !g_process.unbuffered &&
-         !g_process.opens_groups;
+  return (g_process.kinds & kFollowed) == kFollowed && !g_process.opens_groups;
 }
 
 }  // namespace
-
-/// Is the rank in no call, and has it made this one before? Sets rank_ and same_.
-bool Repeated::find(Calls id, const void* place, const int64_t* words) {
-  Rank* rank = current_rank();
-  if (!rank || rank->in_call || rank->ended || rank->owned || g_process.threads ||
-      g_any_arrived.load(std::memory_order_relaxed) || !rank->begun.empty() ||
-      !pthread_equal(pthread_self(), rank->thread))
-    return false;
-  KeptCall* guess = rank->guessed_call();
-  if (!guess || !guess->is(id, place, words, kCalls[id].count)) return false;
-  if (!guess->is_known(rank->epoch, KeptCall::kFine)) return false;
-  rank_ = rank;
-  same_ = guess;
-  return true;
-}
-
-void Repeated::enter() {
-  Rank* rank = rank_;
-  rank->last_call = same_;
-  same_->prefetch_next();
-  ++rank->calls;
-  ++rank->communications;
-  before_ = rank->current;
-  rank->current = same_;
-  rank->in_call = true;
-}
-
-void Repeated::returned() {
-  // Another rank of the process may have raised the level of threads meanwhile.
-  locked_ = g_process.threads ? MPIX_Tool_enter() : 0;
-  take_arrived();
-  if (!g_process.deadlock.empty()) withdraw_deadlock();
-}
-
-void Repeated::leave() {
-  progress_by_call();
-  if (locked_) MPIX_Tool_leave(locked_);
-  --rank_->calls;
-  rank_->current = before_;
-  rank_->in_call = false;
-}
 
 /// Can no buffer of the call overlap with what is under way? Of a nonblocking one, is there an operation for it, too?
 bool RepeatedCall::buffers_are_free(const CallInfo& info) const {
@@ -68,8 +24,9 @@ bool RepeatedCall::buffers_are_free(const CallInfo& info) const {
 }
 
 /// Has a member here made the same call, and does nothing but what enter() does follow from it? Sets own_, entry_, collective_.
-bool RepeatedCall::may_enter(const CallInfo& info, const int64_t* words) {
+bool RepeatedCall::may_enter(const CallInfo& info) {
   const KeptCall& call = *same_;
+  const int64_t* words = call.words;
   const auto handle = static_cast<MPI_Comm>(words[info.at.comm]);
   OwnComm* own = handle == rank_->last_comm ? rank_->last_own : nullptr;
   if (!own) own = rank_->comm_of(handle);
@@ -97,10 +54,10 @@ bool RepeatedCall::may_enter(const CallInfo& info, const int64_t* words) {
   return true;
 }
 
-bool RepeatedCall::begin(Calls id, const void* place, const int64_t* words) {
-  const CallInfo& info = kCalls[id];
-  if (!follows_all() || !find(id, place, words) || !is_free(rank_->unbuffered) ||
-      !buffers_are_free(info) || !may_enter(info, words))
+bool RepeatedCall::look() {
+  const CallInfo& info = same_->info();
+  if (!follows_all() || !rank_->begun.empty() || !is_free(rank_->unbuffered) ||
+      !buffers_are_free(info) || !may_enter(info))
     return false;
   Rank* rank = rank_;
   enter();
@@ -116,7 +73,7 @@ bool RepeatedCall::begin(Calls id, const void* place, const int64_t* words) {
 }
 
 void RepeatedCall::after(int result) {
-  returned();
+  return_from_mpi();
   const CallInfo& info = same_->info();
   if (result != MPI_SUCCESS) {
     note_error(rank_, *same_, result);
@@ -124,14 +81,14 @@ void RepeatedCall::after(int result) {
     note_again(rank_, same_, collective_);
   } else {
     leave_collective(rank_, info, collective_, entry_);
-    step_need_members({rank_, same_, same_}, collective_, nullptr);
+    step_need_members(waiting(), collective_, nullptr);
   }
-  leave();
+  progress_by_call();
 }
 
-bool CollectiveWait::begin(Calls id, const void* place, const int64_t* words) {
-  const auto* request = reinterpret_cast<const MPI_Request*>(words[0]);
-  if (!follows_all() || !request || !find(id, place, words)) return false;
+bool CollectiveWait::look() {
+  const auto* request = reinterpret_cast<const MPI_Request*>(same_->words[0]);
+  if (!follows_all() || !request || !rank_->begun.empty()) return false;
   request_ = repeated_wait(rank_, *request);
   if (!request_ || request_->second.collective.comm->inter || !is_free(rank_->unbuffered))
     return false;
@@ -143,11 +100,10 @@ bool CollectiveWait::begin(Calls id, const void* place, const int64_t* words) {
 }
 
 void CollectiveWait::after(int) {
-  returned();
+  return_from_mpi();
   // MPI completes a request of which it returns an error, too.
-  note_waited({rank_, same_, same_}, request_);
-  rank_->given = {};
-  leave();
+  note_waited(waiting(), request_);
+  progress_by_call();
 }
 
 }  // namespace fgmpi::check
