@@ -4,6 +4,7 @@
 // Thread rule: as Call (call.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
