@@ -114,6 +114,8 @@ bool set_up_process() {
   p.all.resize(static_cast<size_t>(p.ranks));
   p.inboxes.resize(static_cast<size_t>(p.ranks));
   p.me = MPIX_Tool_process(p.first);
+  if (&fgmpi_debug_table && fgmpi_debug_table.proclet_bytes == sizeof(sched::Proclet))
+    g_running = fgmpi_debug_table.current;
   MPIX_Comm_keys_unique(1);
   follow_places();
   return p.on = true;

@@ -15,6 +15,11 @@ Next g_next;
 // Never destroyed: ranks call MPI until the process ends.
 Process& g_process = *new Process;
 
+namespace {
+const sched::Proclet* const kNobody = nullptr;
+}
+const sched::Proclet* const* g_running = &kNobody;
+
 Rank* current_rank() {
   if (!g_process.on && !MPIX_Tool_word) return nullptr;
   void** word = MPIX_Tool_word();

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "check/check_calls.h"
+#include "proclet-sched/sched.h"
 #include "tools/check/clock.h"
 #include "tools/check/layout.h"
 #include "tools/check/record.h"
@@ -507,6 +508,13 @@ extern Process& g_process;
 
 /// The running rank; nullptr outside of ranks and where MPI was not begun.
 Rank* current_rank();
+/// Where the scheduler keeps who runs, once the process is followed and where that is known.
+extern const sched::Proclet* const* g_running;
+/// As current_rank(), where no thread but the ranks' own may be asking; null: not known.
+inline Rank* running_rank() {
+  const sched::Proclet* proclet = *g_running;
+  return proclet ? static_cast<Rank*>(proclet->tool) : nullptr;
+}
 /// Does the rank run in this process?
 inline bool is_local(int world) {
   return world >= g_process.first && world < g_process.first + g_process.ranks;

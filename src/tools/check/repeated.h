@@ -27,7 +27,7 @@ class Repeated {
   /// Is the rank in no call, and has it made this one before? Sets rank_ and same_.
   template <size_t kCount>
   [[gnu::always_inline]] bool find(Calls id, const void* place, const int64_t (&words)[kCount]) {
-    Rank* rank = current_rank();
+    Rank* rank = running_rank();
     if (!rank || !may_be_followed(*rank)) return false;
     take_arrived();
     KeptCall* guess = rank->guessed_call();
