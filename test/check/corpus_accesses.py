@@ -5,6 +5,8 @@ when the operation is complete; both make accesses meanwhile that are right: rea
 buffer, gaps of derived types.
 """
 
+import itertools
+
 HERE = " /* HERE */"
 
 # Where a buffer of 64 elements lies: its declaration as p, and what ends it.
@@ -421,6 +423,16 @@ SEGMENTS = {
 }
 
 
+def some_accesses(remote, numbers, every):
+    """The accesses that conflict with an operation, each with its number: a plain store and load, and of the others one in `every`."""
+    for what, access in {**STORES, **(LOADS if remote != "Get" else {})}.items():
+        if what in ("in a function", "by a sort"):
+            continue
+        number = next(numbers)
+        if number % every == 0 or what in ("store", "load"):
+            yield number, what, access
+
+
 def segments(case):
     """Loads and stores of rank 0 in the memory of rank 1 in a shared window, which rank 2 accesses by one-sided operations."""
     def wrong(name, before, query, body):
@@ -428,16 +440,11 @@ def segments(case):
              f"{before}  MPI_Win_allocate_shared(length, sizeof(int), info, w, &p, &x);\n  MPI_Info_free(&info);\n  {query}\n"
              f"  if (length) memset(p, 0, 64 * sizeof(int));\n  MPI_Barrier(w);\n{body}  MPI_Win_free(&x);", program="accesses")
 
-    number = 0
+    numbers = itertools.count(1)
     for where, (before, query) in SEGMENTS.items():
         for remote, call in REMOTE.items():
             call = call.replace("MPI_INT, 0, 8", "MPI_INT, 1, 8")
-            for what, access in {**STORES, **(LOADS if remote != "Get" else {})}.items():
-                if what in ("in a function", "by a sort"):
-                    continue
-                number += 1
-                if number % 5 and what not in ("store", "load"):
-                    continue
+            for number, what, access in some_accesses(remote, numbers, 5):
                 access = access.replace("p", "other") if what in ("store", "load") else f"{{\n    int* p = other;\n    {access}{HERE}\n  }}"
                 fine = "  if (!rank) {\n  other[7] = other[16] = 5;\n  c[0] = other[40];\n  }\n"
                 first = f"  if (rank == 2)\n    {call}{HERE}\n"
@@ -457,15 +464,10 @@ def segments(case):
 
 def attached(case):
     """Loads and stores of rank 0 in what it has attached to a dynamic window, which rank 1 accesses."""
-    number = 0
+    numbers = itertools.count(1)
     for remote, call in REMOTE.items():
-        call = call.replace("MPI_INT, 0, 8,", "MPI_INT, 0, at + 8 * sizeof(int),").replace(", x);", ", x);")
-        for what, access in {**STORES, **(LOADS if remote != "Get" else {})}.items():
-            if what in ("in a function", "by a sort"):
-                continue
-            number += 1
-            if number % 3 and what not in ("store", "load"):
-                continue
+        call = call.replace("MPI_INT, 0, 8,", "MPI_INT, 0, at + 8 * sizeof(int),")
+        for number, what, access in some_accesses(remote, numbers, 3):
             declaration, freed = list(PLACES.values())[number % 4]
             early = number % 2  # attached before the epoch, or in it
             head = (f"{declaration}\n  MPI_Win x;\n  MPI_Aint at;\n  MPI_Get_address(p, &at);\n  MPI_Win_create_dynamic(MPI_INFO_NULL, w, &x);\n"

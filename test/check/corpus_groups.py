@@ -1,5 +1,7 @@
 """The part of the corpus about collectives of intercommunicators: what the members of each group, and the two groups, agree on."""
 
+from corpus_parts import BOTH, FORMS, HERE
+
 TOP = r"""static MPI_Comm both;
 /* The group of this rank (0 or 1), its rank there, the sizes of its own and of the other group, and what it gives as the root:
    the last member of one group is it. */
@@ -21,9 +23,6 @@ static void make_groups(int how) {
   for (int i = 0; i < 64; ++i) counts[i] = 2, displs[i] = 4 * i, shares[i] = others;
 }
 """
-HERE = " /* HERE */"
-BOTH = " /* ALL HERE */"
-FORMS = ("blocking", "nonblocking", "persistent")
 # N: the number of elements, T: their type, of what a member gives; M and U of what it takes.
 SHAPES = {
     "Barrier": "both",

@@ -183,10 +183,10 @@ def in_form(form, name, inside):
     return f"MPI_{name}_init({inside}, MPI_INFO_NULL, &q)", "  MPI_Start(&q);\n  MPI_Wait(&q, IGNORE);\n  MPI_Request_free(&q);\n"
 
 
-def amounts(case):
-    """What a rank gives is not what the other takes; both are named."""
+def spoiled_amounts(forms):
+    """Name, call, what follows it, the rank that makes the mistake, and the statement that does: of each."""
     for name in AMOUNTS:
-        for form in (*FORMS, "in place"):
+        for form in (*forms, "in place"):
             one, after = in_form("blocking" if form == "in place" else form, name, (IN_PLACE if form == "in place" else AMOUNTS)[name])
             for how, what in enumerate(SPOILED):
                 takes = "taken" in what
@@ -195,8 +195,14 @@ def amounts(case):
                 # In the rooted ones the root is at one side of all.
                 at_root = takes if name == "Gatherv" else not takes if name == "Scatterv" else False
                 who, other = ("0", "LAST") if at_root else ("LAST", "0")
-                case("collectives", f"{name} {form}: {what}", f"  MPI_Request q;\n  (void)q;\n  make_amounts();\n  if (wrong && rank == {who}) spoil_amount({how}, {other});\n"
-                     f"  if (wrong && rank == {who})\n    {one};{BOTH}\n  else\n    {one};{BOTH}\n{after}", "parts")
+                yield f"{name} {form}: {what}", one, after, who, f"spoil_amount({how}, {other})"
+
+
+def amounts(case):
+    """What a rank gives is not what the other takes; both are named."""
+    for name, one, after, who, spoil in spoiled_amounts(FORMS):
+        case("collectives", name, f"  MPI_Request q;\n  (void)q;\n  make_amounts();\n  if (wrong && rank == {who}) {spoil};\n"
+             f"  if (wrong && rank == {who})\n    {one};{BOTH}\n  else\n    {one};{BOTH}\n{after}", "parts")
 
 
 def single_ends(case):
@@ -275,17 +281,9 @@ def in_loops(case):
         if name not in ("Bcast", "Reduce", "Gather", "Gatherv"):  # b is each rank's
             counted(case, name, "a receive into its buffer in the seventh turn of a loop", loop, "  MPI_Wait(&r, IGNORE);\n  }\n", "nonblocking", "buffers",
                     f"  if (i == 6) MPI_Irecv(wrong ? b : b + 255, 1, MPI_INT, before, 5, w, &r);{HERE}\n  if (i == 6) MPI_Send(c, 1, MPI_INT, next, 5, w);\n")
-    for name in AMOUNTS:
-        for form in ("blocking", "nonblocking", "in place"):
-            one, after = in_form("blocking" if form == "in place" else form, name, (IN_PLACE if form == "in place" else AMOUNTS)[name])
-            for how, what in enumerate(SPOILED):
-                takes = "taken" in what
-                if form == "in place" and name.startswith("All") and not takes:
-                    continue
-                at_root = takes if name == "Gatherv" else not takes if name == "Scatterv" else False
-                who, other = ("0", "LAST") if at_root else ("LAST", "0")
-                case("collectives", f"{name} {form}: {what} in the seventh turn of a loop", f"  MPI_Request q;\n  (void)q;\n  make_amounts();\n{loop}"
-                     f"    if (wrong && i == 6 && rank == {who}) spoil_amount({how}, {other});\n    {one};{HERE}\n{after}  }}", "parts")
+    for name, one, after, who, spoil in spoiled_amounts(("blocking", "nonblocking")):
+        case("collectives", f"{name} in the seventh turn of a loop", f"  MPI_Request q;\n  (void)q;\n  make_amounts();\n{loop}"
+             f"    if (wrong && i == 6 && rank == {who}) {spoil};\n    {one};{HERE}\n{after}  }}", "parts")
     for k, (name, inside) in enumerate(NEIGHBOURS.items()):
         for form in ("blocking", "nonblocking"):
             one, after = in_form(form, "Neighbor_" + name, inside + ", ring")
