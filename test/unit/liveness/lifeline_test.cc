@@ -275,15 +275,21 @@ TEST(Lifelines, ThatAreResetShowNoEndOfAProcessThatTakesInOthers) {
   }
 }
 
+/// A line to the process, of which all packets are lost from now on.
+void open_silent_line(BareProcess* other, Lifelines* lines, int timeout, int* line) {
+  ASSERT_NE(lines->open(loopback(), Key{}, timeout), 0);
+  lines->set_find(3, other->find());
+  ASSERT_TRUE(lines->connect(other->kNumber, loopback(), other->port, other->key, 3));
+  *line = other->take_line(lines);
+  other->lose_packets(*line);
+}
+
 TEST(Lifelines, WithoutAnswersGetOthersBeside) {
   for (int timeout : {2, 4}) {
     BareProcess other;
     Lifelines lines;
-    ASSERT_NE(lines.open(loopback(), Key{}, timeout), 0);
-    lines.set_find(3, other.find());
-    ASSERT_TRUE(lines.connect(other.kNumber, loopback(), other.port, other.key, 3));
-    const int first = other.take_line(&lines);
-    other.lose_packets(first);
+    int first = -1;
+    ASSERT_NO_FATAL_FAILURE(open_silent_line(&other, &lines, timeout, &first));
     const int second = other.take_line(&lines);
     for (int i = 0; i < 1000 * (timeout + 1); ++i, usleep(1000))
       EXPECT_EQ(Two::look(&lines), Broken());
@@ -296,11 +302,8 @@ TEST(Lifelines, WithoutAnswersGetOthersBeside) {
 TEST(Lifelines, WithoutAnswersAreBrokenWhereNoOtherOpens) {
   BareProcess other;
   Lifelines lines;
-  ASSERT_NE(lines.open(loopback(), Key{}, 2), 0);
-  lines.set_find(3, other.find());
-  ASSERT_TRUE(lines.connect(other.kNumber, loopback(), other.port, other.key, 3));
-  const int first = other.take_line(&lines);
-  other.lose_packets(first);
+  int first = -1;
+  ASSERT_NO_FATAL_FAILURE(open_silent_line(&other, &lines, 2, &first));
   other.lose_packets(other.listener);
   Broken broken = Two::wait(&lines);
   EXPECT_EQ(broken, (Broken{{other.kNumber, "unreachable: Connection timed out"}}));
@@ -310,11 +313,8 @@ TEST(Lifelines, WithoutAnswersAreBrokenWhereNoOtherOpens) {
 TEST(Lifelines, AreNoLossOfAProcessThatIsHeardByOtherWays) {
   BareProcess other;
   Lifelines lines;
-  ASSERT_NE(lines.open(loopback(), Key{}, 2), 0);
-  lines.set_find(3, other.find());
-  ASSERT_TRUE(lines.connect(other.kNumber, loopback(), other.port, other.key, 3));
-  const int first = other.take_line(&lines);
-  other.lose_packets(first);
+  int first = -1;
+  ASSERT_NO_FATAL_FAILURE(open_silent_line(&other, &lines, 2, &first));
   other.lose_packets(other.listener);
   for (int64_t until = now_ns() + 7 * kSecond; now_ns() < until; usleep(1000)) {
     heard().note(other.kNumber, now_ns());
