@@ -50,8 +50,20 @@ void fill_sent(Rank* rank, Record* record) {
   (*record)->set_known(rank->epoch, KeptCall::kSent);
 }
 
-}  // namespace
+/// A message of a send. REQUIRES: KeptCall::kSent.
+Message* make_message(Rank* rank, KeptCall* record) {
+  Message* m = new_message();
+  m->id = static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
+  for (size_t i = 0; i < std::size(m->known.near); ++i) m->known.near[i] = rank->knows.near[i];
+  m->has_clock = rank->knows.clock != nullptr;
+  if (m->has_clock) m->known.clock = rank->knows.clock;
+  m->contents = record->sent.contents;
+  m->matched = m->begun = 0;
+  m->call = Record(record);
+  return m;
+}
 
+/// Tells the receiver's process of it. `begun`: the send has, if none were buffered.
 void send_wire(const Message& m, bool begun) {
   const Sent& sent = m.call->sent;
   const uint64_t comm_key = sent.comm->key;
@@ -88,6 +100,23 @@ void send_wire(const Message& m, bool begun) {
   }
 }
 
+}  // namespace
+
+uint64_t send_known(Rank* rank, KeptCall* record, bool* taken) {
+  const Sent& sent = record->sent;
+  Message* m = make_message(rank, record);
+  const uint64_t id = m->id;
+  const bool begun = step_send(rank, id, sent.to);
+  if (is_local(sent.to)) {
+    m->begun = begun;
+    *taken = append(record->sends_to.queue, m);
+  } else {
+    send_wire(*m, begun);
+    drop_message(m);
+  }
+  return id;
+}
+
 Shared<Posted> post_as(Rank* rank, Record kept, uint64_t number) {
   const CallRecord& record = *kept;
   const Positions& at = record.info().at;
@@ -111,20 +140,16 @@ void send_message(Rank* rank, Record record, uint64_t* id, int* send_to, Comm** 
   if (!record->is_known(rank->epoch, KeptCall::kSent)) fill_sent(rank, &record);
   const Sent& sent = record->sent;
   if (sent.to < 0) return;
-  Message* m = make_message(rank, record.get());
-  *id = m->id;
+  if (is_local(sent.to)) {
+    queue_for(&inbox_of(sent.to), &record->sends_to, &record->sends_on, sent.comm->key, sent.source,
+              sent.tag);
+    record->set_known(rank->epoch, KeptCall::kSendsTo);
+  }
+  bool taken = false;
+  *id = send_known(rank, record.get(), &taken);
   *send_to = sent.to;
   *comm = sent.comm;
-  const bool begun = step_send(rank, m->id, sent.to);
-  if (is_local(sent.to)) {
-    MessageQueue& queue = queue_for(&inbox_of(sent.to), &record->sends_to, &record->sends_on,
-                                    sent.comm->key, sent.source, sent.tag);
-    m->begun = begun;
-    if (append(&queue, m)) step_taken(m->id);
-    return record->set_known(rank->epoch, KeptCall::kSendsTo);
-  }
-  send_wire(*m, begun);
-  drop_message(m);
+  if (taken) step_taken(*id);
 }
 
 Shared<Posted> post(Rank* rank, Record kept) {

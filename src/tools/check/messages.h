@@ -71,20 +71,9 @@ inline bool fits_as_before(const Rank& rank, const Message& m, const KeptCall& r
   return receive.is_known(rank.epoch, KeptCall::kFits) && m.contents && receive.fits == m.contents;
 }
 
-/// A message of a send. REQUIRES: KeptCall::kSent.
-inline Message* make_message(Rank* rank, KeptCall* record) {
-  Message* m = new_message();
-  m->id = static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
-  for (size_t i = 0; i < std::size(m->known.near); ++i) m->known.near[i] = rank->knows.near[i];
-  m->has_clock = rank->knows.clock != nullptr;
-  if (m->has_clock) m->known.clock = rank->knows.clock;
-  m->contents = record->sent.contents;
-  m->matched = m->begun = 0;
-  m->call = Record(record);
-  return m;
-}
-/// Tells the receiver's process of it. `begun`: the send has, if none were buffered.
-void send_wire(const Message& m, bool begun);
+/// Makes a message of a send and tells its receiver's process of it; its id. `taken`: its receive has begun.
+/// REQUIRES: KeptCall::kSent; for a receiver of this process, that `sends_to` is there.
+uint64_t send_known(Rank* rank, KeptCall* record, bool* taken);
 /// Does what the receive takes have its types? `kept`: where what has fitted before is remembered, or null.
 void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype type, int64_t count,
              KeptCall* kept);

@@ -82,4 +82,15 @@ class Repeated {
   int locked_ = 0;
 };
 
+/// Class::look() says whether the call that was found is as before in all that the class looks at; then it has entered it.
+template <class Class>
+class Begins : protected Repeated {
+ public:
+  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  template <size_t kCount>
+  bool begin(Calls id, const void* place, const int64_t (&words)[kCount]) {
+    return find(id, place, words) && (static_cast<Class*>(this)->look() || give_up());
+  }
+};
+
 }  // namespace fgmpi::check

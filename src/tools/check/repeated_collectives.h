@@ -12,17 +12,13 @@ namespace fgmpi::check {
 
 struct Entry;
 
-class RepeatedCall : Repeated {
+class RepeatedCall : public Begins<RepeatedCall> {
  public:
-  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
-  template <size_t kCount>
-  bool begin(Calls id, const void* place, const int64_t (&words)[kCount]) {
-    return find(id, place, words) && (look() || give_up());
-  }
   /// MPI has made the call. REQUIRES: begin() has returned true.
   void after(int result);
 
  private:
+  friend Begins;
   bool look();
   [[gnu::always_inline]] inline bool buffers_are_free(const CallInfo& info) const;
   [[gnu::always_inline]] inline bool may_enter(const CallInfo& info);
@@ -33,18 +29,15 @@ class RepeatedCall : Repeated {
 };
 
 /// MPI_Wait for a nonblocking collective, as RepeatedCall.
-class CollectiveWait : Repeated {
+class CollectiveWait : public Begins<CollectiveWait> {
  public:
   ~CollectiveWait() {
     if (rank_) rank_->given = {};
   }
-  template <size_t kCount>
-  bool begin(Calls id, const void* place, const int64_t (&words)[kCount]) {
-    return find(id, place, words) && (look() || give_up());
-  }
   void after(int result);
 
  private:
+  friend Begins;
   bool look();
 
   Rank::Requests::Entry* request_ = nullptr;

@@ -52,22 +52,6 @@ bool is_beside(const Rank& rank, KeptCall* call, bool writes) {
   return true;
 }
 
-/// Returns the message's id. `taken`: its receive has begun.
-uint64_t send(Rank* rank, KeptCall* record, bool* taken) {
-  const Sent& sent = record->sent;
-  Message* m = make_message(rank, record);
-  const uint64_t id = m->id;
-  const bool begun = step_send(rank, id, sent.to);
-  if (is_local(sent.to)) {
-    m->begun = begun;
-    *taken = append(record->sends_to.queue, m);
-  } else {
-    send_wire(*m, begun);
-    drop_message(m);
-  }
-  return id;
-}
-
 /// A receive has begun that will take the next message of a queue: it is told who sends that, now or when it comes.
 void make_ready(MessageQueue* queue) {
   Message* m = queue->first;
@@ -129,9 +113,9 @@ bool RepeatedMessage::look() {
                                                is_beside(*rank, &call, receives_)));
   if (!beside || (sends && !can_send(*rank, call)) ||
       (receives_ && !(can_receive(*rank, call) && is_first(*rank, call))))
-    return give_up();
+    return false;
   enter();
-  if (sends) message_ = send(rank, same_, &taken_);
+  if (sends) message_ = send_known(rank, same_, &taken_);
   if (receives_ && follows_steps()) {
     if (is_free(rank->unbuffered))
       make_ready(call.takes_from.queue);
@@ -185,10 +169,10 @@ bool RepeatedStart<kSends>::look() {
       !call.is_known(rank->epoch, KeptCall::kReach) || call.high - call.low > UINT32_MAX ||
       !is_beside(*rank, &call, !kSends) ||
       !(kSends ? can_send(*rank, call) : can_receive(*rank, call)))
-    return give_up();
+    return false;
   enter();
   if (kSends) {
-    id_ = send(rank, same_, &taken_);
+    id_ = send_known(rank, same_, &taken_);
   } else {
     id_ = ++rank->next_posted;
     step_receive(rank, id_);
@@ -255,7 +239,7 @@ bool RepeatedWait::look() {
   list_ = reinterpret_cast<MPI_Request*>(words[info.at.given]);
   const int64_t count = p.array ? words[p.length] : 1;
   count_ = count <= static_cast<int64_t>(kMostBegun) ? static_cast<int>(count) : 0;
-  if (!list_ || count_ <= 0 || !find_begun()) return give_up();
+  if (!list_ || count_ <= 0 || !find_begun()) return false;
   enter();
   rank_->wait = this;
   for (const Begun& b : rank_->begun)

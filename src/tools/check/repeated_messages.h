@@ -15,19 +15,15 @@
 namespace fgmpi::check {
 
 /// MPI_Send, MPI_Recv and MPI_Sendrecv.
-class RepeatedMessage : Repeated {
+class RepeatedMessage : public Begins<RepeatedMessage> {
  public:
-  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
-  template <size_t kCount>
-  bool begin(Calls id, const void* place, const int64_t (&words)[kCount]) {
-    return find(id, place, words) && look();
-  }
   /// MPI has made the call. REQUIRES: begin() has returned true.
   void after(int result);
   /// Where MPI is to write the status: the program's place, or one of our own.
   MPI_Status* status(MPI_Status* of_program);
 
  private:
+  friend Begins;
   bool look();
 
   uint64_t message_ = 0;  ///< that it sends
@@ -39,15 +35,16 @@ class RepeatedMessage : Repeated {
 
 /// MPI_Isend, or MPI_Irecv.
 template <bool kSends>
-class RepeatedStart : Repeated {
+class RepeatedStart : public Begins<RepeatedStart<kSends>> {
  public:
-  template <size_t kCount>
-  bool begin(Calls id, const void* place, const int64_t (&words)[kCount]) {
-    return find(id, place, words) && look();
-  }
   void after(int result);
 
  private:
+  friend Begins<RepeatedStart>;
+  using Repeated::enter;
+  using Repeated::rank_;
+  using Repeated::return_from_mpi;
+  using Repeated::same_;
   bool look();
 
   bool taken_ = false;
@@ -55,18 +52,15 @@ class RepeatedStart : Repeated {
 };
 
 /// MPI_Wait and MPI_Waitall.
-class RepeatedWait : Repeated {
+class RepeatedWait : public Begins<RepeatedWait> {
  public:
   ~RepeatedWait();
-  template <size_t kCount>
-  bool begin(Calls id, const void* place, const int64_t (&words)[kCount]) {
-    return find(id, place, words) && look();
-  }
   void after(int result);
   /// What has begun is about to be made operations: they will be completed as by Call. Returns the requests that it was given.
   const std::vector<MPI_Request>* leave_to_call();
 
  private:
+  friend Begins;
   bool look();
   bool find_begun();
   void complete();
