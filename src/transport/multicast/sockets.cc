@@ -25,6 +25,8 @@ constexpr int kSendRoom = 1 << 20;
 /// Of one call with UDP_SEGMENT: the kernel's limits.
 constexpr size_t kMostSegments = 64, kMostSegmented = 60'000;
 constexpr size_t kMostMessages = 32;
+/// Acknowledgements that wait for something else to do.
+constexpr size_t kMostHeld = 32;
 
 Status failed(const char* what) {
   return error(MPI_ERR_OTHER, "multicast: %s: %s", what, std::strerror(errno));
@@ -51,6 +53,12 @@ std::string text_of(const Place& place) {
   char text[INET6_ADDRSTRLEN] = "";
   inet_ntop(place.family == 4 ? AF_INET : AF_INET6, place.address, text, sizeof text);
   return text;
+}
+
+/// Puts the tag in front of a datagram.
+void sign(void* datagram, size_t length, const Key& key) {
+  const uint64_t tag = tag_of_datagram(datagram, length, key);
+  std::memcpy(datagram, &tag, sizeof tag);
 }
 
 bool is_link_local(const Place& place) {
@@ -210,19 +218,41 @@ size_t room_of(const Socket& socket) {
 
 void Outbox::add(const SocketAddress& to, Header header, const void* payload, size_t length,
                  const Key& key) {
+  if (append(to, header, payload, length))
+    sign(&bytes_[entries_.back().at], entries_.back().length, key);
+}
+
+bool Outbox::append(const SocketAddress& to, const Header& header, const void* payload,
+                    size_t length) {
   const size_t bytes = sizeof header + length;
   if (bytes_.size() + bytes > kRoom) flush();
   if (bytes_.size() + bytes > kRoom) {
     ++dropped_;
-    return;
+    return false;
   }
   const size_t at = bytes_.size();
   bytes_.resize(at + bytes);
   std::memcpy(&bytes_[at], &header, sizeof header);
   if (length) std::memcpy(&bytes_[at + sizeof header], payload, length);
-  const uint64_t tag = tag_of_datagram(&bytes_[at], bytes, key);
-  std::memcpy(&bytes_[at], &tag, sizeof tag);
   entries_.push_back({to, at, bytes});
+  return true;
+}
+
+void Outbox::hold(const SocketAddress& to, Header header, const Key& key) {
+  sign(&header, sizeof header, key);
+  for (Held& held : held_) {
+    const Header& h = held.header;
+    if (h.group != header.group || h.root != header.root || h.serial != header.serial) continue;
+    held = {to, header};
+    return;
+  }
+  if (held_.size() == kMostHeld) release();
+  held_.push_back({to, header});
+}
+
+void Outbox::release() {
+  for (const Held& held : held_) append(held.to, held.header, nullptr, 0);
+  held_.clear();
 }
 
 /// Sends entries from `first` on in one call; returns how many are gone (sent, or impossible to send).

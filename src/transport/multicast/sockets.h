@@ -77,6 +77,12 @@ class Outbox {
   /// Appends a datagram whose tag is made here, flushing first when there is no room. Dropped when there is none even then.
   void add(const SocketAddress& to, Header header, const void* payload, size_t length,
            const Key& key);
+  /// An acknowledgement that may leave later: it is kept until release(), in place of an older one of the same transfer.
+  /// A process acknowledges a transfer to one other process, its parent in the tree.
+  void hold(const SocketAddress& to, Header header, const Key& key);
+  /// What is held is to leave with the next flush().
+  void release();
+  bool holds() const { return !held_.empty(); }
   /// Sends what it can: what the socket has no room for stays.
   void flush();
   /// Datagrams of so many bytes fit packets of the interface; longer ones are not put together.
@@ -89,12 +95,19 @@ class Outbox {
     SocketAddress to;
     size_t at, length;
   };
+  struct Held {
+    SocketAddress to;
+    Header header;  ///< with its tag
+  };
   static constexpr size_t kRoom = 256 << 10;
+  /// False: there is no room, and it is dropped.
+  bool append(const SocketAddress& to, const Header& header, const void* payload, size_t length);
   size_t send_some(size_t first);
 
   const Socket* socket_;
   std::vector<char> bytes_;
   std::vector<Entry> entries_;
+  std::vector<Held> held_;
   bool segments_ = true;
   size_t most_segment_ = 0;
   uint64_t dropped_ = 0;

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "multicast_network.h"
+#include "transport/multicast/sockets.h"
 
 namespace fgmpi::transport::multicast {
 namespace {
@@ -102,6 +103,48 @@ TEST(Multicast, PerfectNetworkSendsEachPacketOnce) {
       EXPECT_TRUE(network.at(1).delivered());
     }
   }
+}
+
+TEST(MulticastOutbox, HoldsTheLatestAcknowledgementOfATransfer) {
+  const char* why = nullptr;
+  ASSERT_TRUE(load_tags(&why)) << why;
+  Interface loopback;
+  loopback.own.family = 4;
+  loopback.own.address[0] = 127, loopback.own.address[3] = 1;
+  Socket socket;
+  Place to = loopback.own;
+  ASSERT_TRUE(open_own(loopback, 1, true, &socket, &to.port).ok());
+  Outbox outbox(&socket);
+  const Key key{{1, 2, 3}};
+  auto hold = [&](uint64_t serial, uint32_t position) {
+    Header h = header_of(Kind::kAck, serial, 100, {}, 0);
+    h.position = position;
+    outbox.hold(socket_address(to, 0), h, key);
+  };
+  std::vector<std::pair<uint64_t, uint32_t>> got;
+  auto take = [&] {
+    Header h;
+    while (recv(socket.fd(), &h, sizeof h, 0) == sizeof h) {
+      EXPECT_EQ(tag_of_datagram(&h, sizeof h, key), h.tag);
+      got.push_back({h.serial, h.position});
+    }
+  };
+  hold(7, 1), hold(8, 1), hold(7, 2);
+  outbox.flush();
+  take();
+  EXPECT_TRUE(got.empty());
+  EXPECT_TRUE(outbox.holds());
+  outbox.release();
+  outbox.flush();
+  take();
+  EXPECT_EQ(got, (std::vector<std::pair<uint64_t, uint32_t>>{{7, 2}, {8, 1}}));
+  EXPECT_FALSE(outbox.holds());
+  // Of very many transfers not all are kept.
+  got.clear();
+  for (uint64_t serial = 1; serial <= 100; ++serial) hold(serial, 1);
+  outbox.flush();
+  take();
+  EXPECT_GT(got.size(), 50u);
 }
 
 TEST(Multicast, TheTreeKeepsAcknowledgementsFromTheRoot) {
