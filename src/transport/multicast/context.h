@@ -38,6 +38,10 @@ class Wire {
   virtual void to_all(const Header& header, const void* payload, size_t length) = 0;
   virtual void to_member(uint32_t member, const Header& header, const void* payload,
                          size_t length) = 0;
+  /// An acknowledgement that nothing waits for: it may leave later, and not at all when a newer one of the same transfer does.
+  virtual void to_member_later(uint32_t member, const Header& header) {
+    to_member(member, header, nullptr, 0);
+  }
   /// A transfer of member `root` has become known that no receive waits for, yet.
   virtual void unexpected(uint32_t /*root*/, const Match&) {}
 };
@@ -138,6 +142,10 @@ struct Context {
   void to_member(uint32_t member, Header h, const void* payload, size_t length) {
     sign(&h);
     wire->to_member(member, h, payload, length);
+  }
+  void to_member_later(uint32_t member, Header h) {
+    sign(&h);
+    wire->to_member_later(member, h);
   }
   bool bundles() const { return options.bundle > 1 && flow->bundles(); }
   void set_outside(uint32_t member, bool is) {

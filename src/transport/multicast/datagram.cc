@@ -14,7 +14,7 @@ decltype(&::crypto_shorthash) g_hash = nullptr;
 int flags_of(Kind kind) {
   switch (kind) {
     case Kind::kData:
-      return kAckPlease;
+      return kAckPlease | kNoHurry;
     case Kind::kPoll:
       return kDirect | kAbandoned;
     case Kind::kAck:

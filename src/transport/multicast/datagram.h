@@ -33,6 +33,7 @@ enum Flag : uint8_t {
   kWhole = 16,     ///< kAck: about all members below `from` in the tree
   kOutside =
       32,  ///< kAck: one of those that it is about has not joined the group's address: send to these by unicast
+  kNoHurry = 64,  ///< kData, with kAckPlease: nothing waits for the acknowledgement
 };
 
 struct Header {

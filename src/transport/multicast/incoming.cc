@@ -21,7 +21,8 @@ Incoming::Incoming(Context* context, const Header& h)
       serial_(h.serial),
       match_(match_of(h)),
       total_(h.total),
-      packets_(context->packets_of(h.total)) {
+      packets_(context->packets_of(h.total)),
+      data_comes_(h.kind == Kind::kData && h.total <= context->options.eager) {
   context->tree(root_).for_each_child(context->me, [&](uint32_t child) {
     children_.push_back({child, 0, false, false, false});
   });
@@ -42,6 +43,7 @@ void Incoming::take_data(const Header& h, const char* payload, size_t length, in
     return;
   }
   const bool asks = h.flags & kAckPlease;
+  if (asks) hurry_ = !(h.flags & kNoHurry);
   if (complete()) {
     if (asks) ack_to_parent(true);
     return;
@@ -51,6 +53,7 @@ void Incoming::take_data(const Header& h, const char* payload, size_t length, in
     kept_ = std::make_unique<char[]>(total_ + 1);
     target_ = kept_.get();
   }
+  data_comes_ = true;
   if (have_.empty()) have_.resize((packets_ + 63) / 64);
   seen_past_ = std::max(seen_past_, h.position + count);
   const bool had_gap = nack_at_ != kNever;
@@ -101,6 +104,7 @@ void Incoming::on_time(int64_t now) {
 void Incoming::take_poll(const Header& h, const uint64_t* words, size_t count, int64_t now) {
   if (h.flags & kAbandoned) discard();
   const uint32_t me = context_->me;
+  hurry_ = true;
   if (me / 64 < count && words[me / 64] >> me % 64 & 1) root_knows_ = true;
   if (h.flags & kDirect)
     ack_to_root();
@@ -139,7 +143,11 @@ void Incoming::ack_to_parent(bool even_if_old) {
   Header h = answer(Kind::kAck);
   h.position = acked;
   h.flags = static_cast<uint8_t>(kWhole | (posted ? kPosted : 0) | (outside ? kOutside : 0));
-  context_->to_member(context_->tree(root_).parent(context_->me), h, nullptr, 0);
+  const uint32_t parent = context_->tree(root_).parent(context_->me);
+  if (hurry_)
+    context_->to_member(parent, h, nullptr, 0);
+  else
+    context_->to_member_later(parent, h);
   ++context_->counts.acks;
 }
 
@@ -165,7 +173,8 @@ void Incoming::post(char* data, size_t bytes, Completion* completion) {
     kept_.reset();
   }
   target_ = data;
-  ack_to_parent(false);
+  // Where data comes, its last packet asks.
+  if (!data_comes_ || complete()) ack_to_parent(false);
   finish_if_complete();
 }
 

@@ -76,6 +76,8 @@ class Incoming {
   bool posted_ = false, discarded_ = false;
   bool announced_ = false;   ///< by a poll before any data was sent
   bool root_knows_ = false;  ///< that this member has posted
+  bool data_comes_ = false;  ///< its root does not wait for receives, or they have all been posted
+  bool hurry_ = true;        ///< the root waits for acknowledgements
   std::vector<Child> children_;
   uint32_t sent_acked_ = ~0u;  ///< what the parent was told last
   bool sent_posted_ = false;

@@ -28,7 +28,12 @@ void Membership::to_all(const Header& header, const void* payload, size_t length
 
 void Membership::to_member(uint32_t member, const Header& header, const void* payload,
                            size_t length) {
+  if (header.kind == Kind::kAck || header.kind == Kind::kNack) outbox_->release();
   outbox_->add(members_[member], header, payload, length, key);
+}
+
+void Membership::to_member_later(uint32_t member, const Header& header) {
+  outbox_->hold(members_[member], header, key);
 }
 
 void Membership::unexpected(uint32_t root, const Match& match) {

@@ -69,6 +69,7 @@ class Membership final : private Wire {
   void to_all(const Header& header, const void* payload, size_t length) override;
   void to_member(uint32_t member, const Header& header, const void* payload,
                  size_t length) override;
+  void to_member_later(uint32_t member, const Header& header) override;
   void unexpected(uint32_t root, const Match& match) override;
 
   const unsigned interface_;

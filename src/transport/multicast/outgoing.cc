@@ -122,9 +122,12 @@ void Outgoing::take_turn(int64_t now) {
       goes_on = !flow().others_wait() && flow().may_send(more, limit());
       if (!goes_on) flow().wait(this, more, limit());
     }
-    const bool asks = past == packets_ || !goes_on || past / stride != from / stride;
+    const size_t left = (packets_ - past) * payload;
+    hurry_ =
+        !eager_ || flow().others_wait() || 2 * (flow().in_flight() + left) > flow().window(limit());
+    const bool asks = past == packets_ || !goes_on || (hurry_ && past / stride != from / stride);
     if (asks && timed_at_ == kNever) timed_ = past - 1, timed_at_ = now;
-    send_packets(from, count, asks ? kAckPlease : 0, kAll);
+    send_packets(from, count, !asks ? 0 : hurry_ ? kAckPlease : kAckPlease | kNoHurry, kAll);
     context_->counts.data += count;
     context_->counts.bundles += count > 1;
     flow().count_sent(count, context_->options.bundle);
@@ -187,7 +190,8 @@ void Outgoing::on_time(int64_t now) {
   }
   if (next_ > least_ && polls_ > 0) {  // silence for a second time
     silent_ = true;
-    flow().silent(sent_at_, context_->options.payload, now);
+    // Members that acknowledge at their leisure may compute by now: that says nothing about the network.
+    if (hurry_) flow().silent(sent_at_, context_->options.payload, now);
     settle();
   }
   timed_at_ = kNever;

@@ -18,6 +18,9 @@
 // answers, then the silent ones by unicast too, at growing intervals, for as long as it takes: a member may compute for
 // hours. Meanwhile other transfers use the window. (That a process has died is for others to find out.)
 //
+// Hurry. What was sent by an eager transfer, and leaves half of the window free, holds up nobody: its acknowledgements may
+// come when the members have nothing else to do.
+//
 // Thread rule: one thread. Nothing here switches.
 #pragma once
 
@@ -117,6 +120,7 @@ class Outgoing final : private Macroflow::Sender {
   int64_t timed_at_ = kNever, sent_at_ = 0;
   uint32_t timed_ = 0;   ///< the packet whose round trip is measured
   bool silent_ = false;  ///< polls are not answered
+  bool hurry_ = true;    ///< members are to acknowledge at once
   uint32_t polls_ = 0;   ///< since something was heard
   int64_t poll_at_ = kNever, repair_at_ = kNever;
   std::map<uint32_t, std::vector<uint32_t>>

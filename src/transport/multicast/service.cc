@@ -28,6 +28,9 @@ constexpr size_t kHeaders = 40 + 8 + sizeof(Header);
 constexpr int64_t kLookInterval = 20'000;
 /// Until the socket has room again.
 constexpr int64_t kTryAgain = 100'000;
+/// How long (ns) a process that does not sleep meanwhile keeps acknowledgements that nobody waits for: much less than a root
+/// is patient.
+constexpr int64_t kMostHeld = 500'000;
 /// So many datagrams of strangers at a group's address: another job uses it, and the group moves. At most so often.
 constexpr uint32_t kCollision = 32, kMostMoves = 16;
 constexpr size_t kMostForgotten = 4096;
@@ -139,6 +142,7 @@ Status Service::open_sockets(bool own_host) {
 }
 
 void Service::close() {
+  outbox_.release();
   outbox_.flush();
   groups_.clear();
   socket_ = Socket();
@@ -343,6 +347,19 @@ int64_t Service::longest_sleep() const {
   return std::max<int64_t>(next_time_ - now_ns(), 1000);
 }
 
+void Service::send_held() {
+  held_since_ = kNever;
+  outbox_.release();
+  outbox_.flush();
+}
+
+bool Service::arm() {
+  next_look_ = 0;
+  // There is nothing else to do. (To keep them in a sleep, so that those of more transfers leave together, was slower.)
+  if (outbox_.holds()) send_held();
+  return true;
+}
+
 bool Service::poll() {
   if (!socket_) return false;
   const int64_t now = now_ns();
@@ -375,6 +392,12 @@ bool Service::poll() {
       next_time_ = std::min(next_time_, m->next_time);
     }
   }
+  if (!outbox_.holds())
+    held_since_ = kNever;
+  else if (held_since_ == kNever)
+    held_since_ = now;
+  else if (now - held_since_ >= kMostHeld)
+    send_held();
   outbox_.flush();
   return any;
 }

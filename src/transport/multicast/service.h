@@ -113,10 +113,7 @@ class Service final : public Transport {
     return ReadResult::kUnsupported;
   }
   bool poll() override;
-  bool arm() override {
-    next_look_ = 0;
-    return true;
-  }
+  bool arm() override;
   int wait_fd() const override { return epoll_.fd(); }
   int64_t longest_sleep() const override;
   bool quiet() const override;
@@ -144,6 +141,7 @@ class Service final : public Transport {
   void changed(Membership* membership);
   void on_time(Membership* membership, int64_t now);
   void set_next_time(Membership* membership);
+  void send_held();
   void drop_delivered();
   void report_unexpected();
 
@@ -161,7 +159,7 @@ class Service final : public Transport {
   std::vector<char> buffers_;
   size_t buffer_ = 0;          ///< bytes of one of them
   std::vector<uint64_t> due_;  ///< groups, while poll() looks after them
-  int64_t next_time_ = kNever, next_look_ = 0;
+  int64_t next_time_ = kNever, next_look_ = 0, held_since_ = kNever;
   uint32_t leaving_ = 0;
   uint64_t uses_ = 0, turns_ = 0;  ///< turns: of flow_, which set timers of any group
   uint64_t entered_ = 0, moves_ = 0, transfers_ = 0, bytes_ = 0, dropped_ = 0, past_repairs_ = 0;

@@ -83,6 +83,7 @@ class Network {
 
   uint64_t sent = 0, lost = 0;
   uint64_t dropped = 0;  ///< of `lost`: by ports
+  uint64_t later = 0;    ///< acknowledgements that nothing waits for
 
  private:
   template <class F>
@@ -108,6 +109,26 @@ class Network {
     void to_member(uint32_t m, const Header& h, const void* payload, size_t length) override {
       network->carry(m, h, payload, length);
     }
+    /// A newer one of the same transfer takes its place, or it leaves after a while.
+    void to_member_later(uint32_t m, const Header& h) override {
+      ++network->later;
+      const Key key(h.root, h.serial);
+      const bool waits = held.contains(key);
+      held[key] = h;
+      if (waits) return;
+      const auto busy = static_cast<int64_t>(network->random_.next() % 500'000);
+      leave_at(network->now_ + busy, m, key);
+    }
+    using Key = std::pair<uint16_t, uint64_t>;
+    void leave_at(int64_t time, uint32_t m, const Key& key) {
+      network->at_time(time, [this, m, key] {
+        const int64_t deaf_until = network->deaf_until_[me];
+        if (deaf_until > network->now_) return leave_at(deaf_until, m, key);
+        network->carry(m, held[key], nullptr, 0);
+        held.erase(key);
+      });
+    }
+    std::map<Key, Header> held;
     Network* network;
     uint32_t me;
   };

@@ -105,6 +105,67 @@ TEST(Multicast, PerfectNetworkSendsEachPacketOnce) {
   }
 }
 
+TEST(Multicast, AcknowledgementsThatNothingWaitsForMayLeaveLater) {
+  struct Case {
+    int broadcasts;
+    size_t bytes;
+    bool all_later, none_later;
+  };
+  // The window is 32 packets at first, and half of it may be in flight without anybody waiting.
+  for (const Case& c : {Case{5, 3 * 1400, true, false}, Case{11, 3 * 1400, false, false},
+                        Case{1, 16 * 1400, true, false}, Case{1, 17 * 1400, false, true},
+                        Case{1, 100'000, false, true}}) {
+    for (const bool posted_first : {true, false}) {
+      Network network(4, {}, {0, 0, 50'000, 50'000}, 5);
+      std::vector<std::unique_ptr<Broadcast>> all;
+      for (int i = 0; i < c.broadcasts; ++i)
+        all.push_back(std::make_unique<Broadcast>(&network, 0, Match{1, i, 1, 0}, c.bytes, 3));
+      auto enter = [&](uint32_t m) {
+        for (auto& b : all) b->enter(m);
+      };
+      if (!posted_first) {
+        enter(0);
+        network.run(network.now() + 100'000, [] { return false; });
+      }
+      for (uint32_t m = 1; m < 4; ++m) enter(m);
+      if (posted_first) enter(0);
+      auto over = [&] {
+        for (auto& b : all)
+          if (!b->done()) return false;
+        return network.at(0).quiet();
+      };
+      ASSERT_TRUE(network.run(10 * kSecond, over));
+      for (auto& b : all) b->check();
+      uint64_t acks = 0;
+      for (uint32_t m = 1; m < 4; ++m) acks += network.at(m).counts().acks;
+      if (c.all_later) {
+        EXPECT_EQ(acks, (posted_first ? 3u : 6u) * static_cast<uint64_t>(c.broadcasts));
+        EXPECT_EQ(network.later, acks);
+      } else if (c.none_later) {
+        EXPECT_EQ(network.later, 0u);
+      } else {
+        EXPECT_GT(network.later, 0u);
+        EXPECT_LT(network.later, acks);
+      }
+      EXPECT_EQ(network.at(0).counts().polls, c.bytes > 64 << 10 ? 1u : 0u);
+    }
+  }
+}
+
+TEST(Multicast, LateAcknowledgementsDoNotShrinkTheWindow) {
+  Network network(3, {}, {}, 5);
+  Broadcast first(&network, 0, {1, 0, 1, 0}, 3 * 1400, 3);
+  for (uint32_t m = 0; m < 3; ++m) first.enter(m);
+  ASSERT_TRUE(network.run(network.now() + 90'000, [&] { return first.done(); }));
+  // Both have it, and compute for a second before they acknowledge.
+  network.set_deaf(1, network.now() + kSecond);
+  network.set_deaf(2, network.now() + kSecond);
+  const size_t window = network.flow(0).window(1 << 30);
+  ASSERT_TRUE(network.run(network.now() + 10 * kSecond, [&] { return network.at(0).quiet(); }));
+  EXPECT_GT(network.at(0).counts().polls, 2u);
+  EXPECT_EQ(network.flow(0).window(1 << 30), window);
+}
+
 TEST(MulticastOutbox, HoldsTheLatestAcknowledgementOfATransfer) {
   const char* why = nullptr;
   ASSERT_TRUE(load_tags(&why)) << why;
