@@ -135,14 +135,19 @@ int alloc_of_host(int index, void* object, MPI_T_cvar_handle* handle, int* count
 bool is_initialised() { return g_initialised.contains(sched::rank_of_thread()); }
 
 int init_thread(int required, int* provided) {
-  if (!provided) return MPI_T_ERR_INVALID;
+  if (!provided || required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
+    return MPI_T_ERR_INVALID;
   // The host loses its variables when its last user has finalized, and does not make them again for the next one: it is
   // kept initialised once for the process.
   static const int kept = ask_host(&Api::T_init_thread, required, provided);
   if (kept != MPI_SUCCESS) return kept;
   const int code = ask_host(&Api::T_init_thread, required, provided);
-  if (code == MPI_SUCCESS) ++g_initialised[sched::rank_of_thread()];
-  return code;
+  if (code != MPI_SUCCESS) return code;
+  ++g_initialised[sched::rank_of_thread()];
+  // What keeps threads apart is the lock of all calls, which they take once a rank of the process was granted as much
+  // (MPI-4.0 section 15.3.4 lets the level depend on MPI_Init_thread).
+  *provided = sched::threads_enabled() ? required : std::min<int>(required, MPI_THREAD_FUNNELED);
+  return MPI_SUCCESS;
 }
 
 int finalize() {

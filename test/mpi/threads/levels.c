@@ -3,9 +3,10 @@
 #include <string.h>
 #include <threads.h>
 
+#include "fgmpi.h"
 #include "threads.h"
 
-static int rank = -1, level;
+static int rank = -1, level, variables;
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int own = 5;
 
@@ -57,6 +58,37 @@ static void look_at_session(void) {
   OK(MPI_Session_finalize(&session));
 }
 
+static void ask_for_variables(int thread) {
+  char name[64];
+  for (int i = 0; i < 200; ++i) {
+    int number = -1, length = sizeof name, other = -1;
+    CHECK(MPI_T_cvar_get_num(&number) == MPI_SUCCESS && number == variables);
+    const int wanted = (thread * 7 + i) % number;
+    CHECK(MPI_T_cvar_get_info(wanted, name, &length, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
+          MPI_SUCCESS);
+    CHECK(length > 1 &&
+          (length > (int)sizeof name || MPI_T_cvar_get_index(name, &other) == MPI_SUCCESS));
+    CHECK(length > (int)sizeof name || other == wanted);
+  }
+}
+
+/* The tools interface gives several threads what the process gives them in MPI's other calls, and no more. `granted`: has this
+ * rank, which may be the only one of its process, more than MPI_THREAD_FUNNELED? */
+static void look_at_tools_interface(int granted) {
+  int provided = -1, here = 0;
+  CHECK(MPI_T_init_thread(MPI_THREAD_MULTIPLE + 1, &provided) == MPI_T_ERR_INVALID);
+  CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
+  CHECK(provided == MPI_THREAD_SINGLE);
+  CHECK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS);
+  OK(MPIX_Get_collocated_size(&here));
+  CHECK(!granted || provided == MPI_THREAD_MULTIPLE);
+  CHECK(granted || here > 1 || provided == MPI_THREAD_FUNNELED);
+  CHECK(MPI_T_cvar_get_num(&variables) == MPI_SUCCESS && variables > 0);
+  if (provided == MPI_THREAD_MULTIPLE) run_threads(3, ask_for_variables);
+  CHECK(MPI_T_finalize() == MPI_SUCCESS);
+  CHECK(MPI_T_finalize() == MPI_SUCCESS);
+}
+
 int main(int argc, char** argv) {
   static const int levels[] = {MPI_THREAD_MULTIPLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
                                MPI_THREAD_SINGLE};
@@ -69,6 +101,7 @@ int main(int argc, char** argv) {
   OK(MPI_Group_rank(world, &rank));
   OK(MPI_Group_free(&world));
   OK(MPI_Session_finalize(&session));
+  look_at_tools_interface(0);
   level = wish >= 0 ? wish : levels[rank % 4];
   int provided = -1;
   OK(MPI_Init_thread(&argc, &argv, level, &provided));
@@ -81,5 +114,6 @@ int main(int argc, char** argv) {
   CHECK(own == 7);
   look(1);
   look_at_session();
+  look_at_tools_interface(level >= MPI_THREAD_SERIALIZED);
   return finish();
 }
