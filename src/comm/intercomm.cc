@@ -59,17 +59,21 @@ struct InterArrival : CreateArrival {
 /// What the leader's process learns and tells the others.
 struct Learned {
   uint64_t peer_ctx = 0;
+  int32_t tag = 0;  ///< that of the leader: MPI does not say that others give the same
   Status status;
   RankMap remote;
   bool between_jobs = false;  ///< members of the local group may be of several jobs
   bool drawn = false;         ///< the peer communicator's context id is
 };
 
-/// u64 peer context | u8 ok | map or words
+/// u64 peer context | i32 tag | u8 ok | map or words
+constexpr size_t kLearnedHead = 13;
+
 std::vector<uint8_t> encode(const Learned& l) {
-  std::vector<uint8_t> out(9);
+  std::vector<uint8_t> out(kLearnedHead);
   std::memcpy(out.data(), &l.peer_ctx, 8);
-  out[8] = l.status.ok();
+  std::memcpy(out.data() + 8, &l.tag, 4);
+  out[12] = l.status.ok();
   if (l.status.ok())
     l.remote.serialize(&out, l.between_jobs);
   else
@@ -79,12 +83,13 @@ std::vector<uint8_t> encode(const Learned& l) {
 
 Learned decode(const std::vector<uint8_t>& in) {
   Learned l;
-  FGMPI_CHECK(in.size() >= 9);
+  FGMPI_CHECK(in.size() >= kLearnedHead);
   std::memcpy(&l.peer_ctx, in.data(), 8);
+  std::memcpy(&l.tag, in.data() + 8, 4);
   l.drawn = ContextId{l.peer_ctx}.is_drawn();
-  std::span<const uint8_t> rest(in.data() + 9, in.size() - 9);
+  std::span<const uint8_t> rest(in.data() + kLearnedHead, in.size() - kLearnedHead);
   size_t used;
-  if (in[8])
+  if (in[12])
     l.status = RankMap::deserialize(rest, &used, &l.remote);
   else
     l.status = Status(MPI_ERR_COMM, std::string(rest.begin(), rest.end()));
@@ -95,6 +100,7 @@ Learned decode(const std::vector<uint8_t>& in) {
 Learned learn(const SharedComm& local, const InterArguments& a, const char* call) {
   Learned l;
   l.peer_ctx = a.peer->shared->id.bits;
+  l.tag = a.tag;
   l.between_jobs = local.id.is_drawn();
   std::vector<uint8_t> mine, theirs;
   local.map.serialize(&mine, a.peer->shared->id.is_drawn());
@@ -110,7 +116,20 @@ Learned learn(const SharedComm& local, const InterArguments& a, const char* call
   return l;
 }
 
+/// Only who takes itself for the leader has given a peer communicator.
+Status check_leader(const Meeting& meeting) {
+  const int32_t leader = static_cast<InterArrival*>(meeting.arrivals)->arguments.local_leader;
+  for (const Arrival* a = meeting.arrivals; a; a = a->next)
+    if (const int32_t other = static_cast<const InterArrival*>(a)->arguments.local_leader;
+        other != leader)
+      return error(MPI_ERR_OTHER,
+                   "rank %d gives local_leader %d, rank %d gives %d; allowed is the same at all",
+                   meeting.arrivals->rank, leader, a->rank, other);
+  return {};
+}
+
 void inter_create_action(SharedComm* shared, Meeting* meeting) {
+  if (Status same = check_leader(*meeting); !same.ok()) return fail_all(meeting, same);
   auto* first = static_cast<InterArrival*>(meeting->arrivals);
   const Hierarchy& h = hierarchy(shared);
   int32_t leader = first->arguments.local_leader;
@@ -138,7 +157,7 @@ void inter_create_action(SharedComm* shared, Meeting* meeting) {
   participants.groups[side] = &shared->map;
   participants.groups[1 - side] = &learned.remote;
   participants.fingerprint = fingerprint_of(shared->map, &learned.remote);
-  AgreeKey key{learned.peer_ctx, kAgreeInter, side, static_cast<uint32_t>(first->arguments.tag),
+  AgreeKey key{learned.peer_ctx, kAgreeInter, side, static_cast<uint32_t>(learned.tag),
                leader_name(first_map.world_of(0), drawn)};
   ContextId id;
   participants.claimant = claimant_of(*shared, meeting->arrivals);

@@ -27,6 +27,7 @@ WRONG = [
     (r"coll\.(failed_rounds|fails_over_tree|lengths_differ|mismatch|wrong_arguments)", "collectives,types,arguments",
      "members give different roots, counts or types: what the errors say"),
     (r"coll\.lengths", "collectives,types", "members give different lengths: what the error says"),
+    (r"comm\.inter_leaders", "collectives", "members of a group give different local leaders: what the error says"),
     (r"comm\.system_ranked_errors", "collectives", "members make different calls: what the error says"),
     (r"file\.datareps", "leaks", "a type of a data representation is left"),
     (r"file\.(files|fortran_f08|fortran_module|hints|model|requests)\.", "files",

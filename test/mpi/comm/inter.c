@@ -66,7 +66,9 @@ int main(int argc, char** argv) {
     OK(MPI_Comm_rank(local, &local_rank));
     OK(MPI_Comm_size(local, &n));
     m = size - n;
-    OK(MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, first[!side], 12, &inter));
+    /* MPI says only of local_comm and local_leader that all of a group give the same: the tag is the leader's. */
+    OK(MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, first[!side],
+                            local_rank == 0 ? 12 : 13 + local_rank, &inter));
     use(inter);
     {
       int a, b;
