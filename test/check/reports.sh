@@ -104,4 +104,62 @@ for shape in "1 6" "2 5" "6 1"; do
   status 0 -check -n "$1" -nfg "$2" ./halo
   [ -s out ] && fail "neighbours at $shape"
 done
+# A line of which the compiler makes several calls, by unrolling a loop and by inlining, is one finding with all its ranks.
+cat >unrolled.c <<'END'
+#include <mpi.h>
+static inline __attribute__((always_inline)) void make(MPI_Comm* to) {
+  MPI_Comm_dup(MPI_COMM_WORLD, to); /* line 3 */
+}
+int main(int argc, char** argv) {
+  MPI_Comm dups[5];
+  MPI_Init(&argc, &argv);
+#pragma GCC unroll 3
+  for (int i = 0; i < 3; ++i) make(&dups[i]);
+  make(&dups[3]);
+  int rank;
+  MPI_Comm_rank(dups[3], &rank);
+  if (rank == 0) make(&dups[4]); else make(&dups[4]);
+  return MPI_Finalize();
+}
+END
+"$bin/mpicc" -g -O2 unrolled.c -o unrolled || fail "mpicc unrolled.c"
+calls=$(objdump -d --no-show-raw-insn unrolled | grep -c 'call.*<MPI_Comm_dup')
+[ "$calls" -ge 4 ] || fail "the compiler makes $calls calls of MPI_Comm_dup: at least 4 are needed"
+for shape in "1 4" "2 2"; do
+  # shellcheck disable=SC2086
+  set -- $shape
+  status 86 -check -check-report r.json -n "$1" -nfg "$2" ./unrolled
+  grep -q 'of rank [0-3] and 3 others' out && grep -q '^fgmpi: check: 1 finding$' out || fail "calls of one line at $shape"
+  grep -q '"ranks": \[0, 1, 2, 3\]' r.json || fail "ranks of calls of one line at $shape"
+done
+# What members of a communicator do not agree on is told once, also where it ends the job.
+cat >differ.c <<'END'
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  const int how = atoi(argv[1]);
+  int rank, size, a[8] = {0}, b[8];
+  MPI_Request q = MPI_REQUEST_NULL;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int last = rank == size - 1;
+  if (how == 0) MPI_Allreduce(a, b, 1, MPI_INT, last ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
+  if (how == 1) MPI_Reduce(a, b, 1, MPI_INT, last ? MPI_MAX : MPI_SUM, 0, MPI_COMM_WORLD);
+  if (how == 2) MPI_Bcast(a, 1, MPI_INT, last, MPI_COMM_WORLD);
+  if (how == 3) MPI_Bcast(a, last ? 2 : 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (how == 4) MPI_Iallreduce(a, b, 1, MPI_INT, last ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD, &q);
+  MPI_Wait(&q, MPI_STATUS_IGNORE);
+  return MPI_Finalize();
+}
+END
+"$bin/mpicc" -g -w differ.c -o differ || fail "mpicc differ.c"
+for shape in "1 4" "2 2" "4 1"; do
+  for how in 0 1 2 3 4; do
+    # shellcheck disable=SC2086
+    set -- $shape
+    status 86 -check=collectives,arguments -n "$1" -nfg "$2" ./differ $how
+    grep -q '^fgmpi: check: 1 finding$' out || fail "members that differ, $how, at $shape"
+  done
+done
 echo ok

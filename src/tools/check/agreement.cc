@@ -24,6 +24,7 @@ struct Disagreement {
   const char* sentence;
   const char* allowed;
   Announcement one, other;
+  uint64_t comm;  ///< its key, without the side
   bool note = false;
 };
 
@@ -68,7 +69,10 @@ void CallQueue::make_next() {
 
 CallQueue& queue_of(uint64_t key) {
   auto& queue = g_queues[key];
-  if (!queue) queue = std::make_unique<CallQueue>();
+  if (!queue) {
+    queue = std::make_unique<CallQueue>();
+    queue->comm = key & ~uint64_t{1};
+  }
   return *queue;
 }
 
@@ -104,7 +108,7 @@ void compare(CallQueue* queue, const Announcement& one, const Announcement& othe
   }
   if (!sentence) return;
   queue->broken = true;
-  note_disagreement({sentence, allowed, one, other});
+  note_disagreement({sentence, allowed, one, other, queue->comm});
 }
 
 // ---- What a call says --------------------------------------------------------------------------------------------------
@@ -433,7 +437,7 @@ void note_pair(CallQueue* queue, const char* sentence, const char* allowed, cons
   one.call = a.call;
   two.world = b.world;
   two.call = b.call;
-  note_disagreement({sentence, allowed, one, two, note});
+  note_disagreement({sentence, allowed, one, two, queue->comm, note});
 }
 
 void report_disagreements() {
@@ -459,6 +463,7 @@ void report_collectives_left() {
     const Comm* c = find_comm(key);
     const bool home = c && c->home == g_process.me;
     for (const auto& e : queue->ring) {
+    if (!d.note && g_process.wants(Kind::kCollectives)) g_process.spool.add_cause(d.comm);
       if (!e || !e->known || e->first.inter) continue;
       // Where no member in this process ever used the communicator it is not known.
       if (!c || e->arrived < c->local_members ||

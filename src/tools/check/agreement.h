@@ -103,6 +103,7 @@ struct CallQueue {
   std::vector<std::unique_ptr<Entry>> ring;  ///< by number; its size is a power of two
   uint64_t first = 0, next = 0;  ///< numbers of the oldest that is there, and behind the newest
   bool broken = false;           ///< there was a disagreement: what follows from it is not reported
+  uint64_t comm = 0;             ///< key of the communicator, without the side
   std::unique_ptr<Parts<Caller>> spare;  ///< for the next call like the last
   std::unique_ptr<Details> spare_details;
   std::vector<std::shared_ptr<const Base>> bases;  ///< the last ones

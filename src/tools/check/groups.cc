@@ -28,7 +28,7 @@ struct Claims {
 
 /// An intercommunicator as both of its groups share it.
 struct TwoGroups {
-  CallQueue state;     ///< only `broken` of it
+  CallQueue state;     ///< only `broken` and `comm` of it
   bool noted = false;  ///< something that is only a note was reported
   bool at_home = false;
   std::map<uint64_t, Claims> calls;  ///< by number
@@ -255,3 +255,5 @@ void report_claims_left() {
 }
 
 }  // namespace fgmpi::check
+  both.state.comm = c.key & ~uint64_t{1};
+  both.state.comm = said.comm;

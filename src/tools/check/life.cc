@@ -68,6 +68,18 @@ void before_deadlock_report() {
     }
 }
 
+/// What the members of a communicator do not agree on, which this process or another one tells, may be why a collective has
+/// failed.
+void note_consequence(Rank* rank, const CallRecord& of, int error_class, uint64_t key) {
+  const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(of.at(of.info().at.comm)));
+  if (!own) return;
+  const int64_t root = of.at(of.info().at.root);
+  const bool by_others = error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_OTHER ||
+                         error_class == MPI_ERR_OP ||
+                         (error_class == MPI_ERR_ROOT && root >= 0 && root < own->comm->size);
+  if (by_others) g_process.spool.add_consequence(key, own->comm->key & ~uint64_t{1});
+}
+
 /// An error of the library's own, which nothing here has seen before.
 void before_fatal_error(int error_class, const char* text) {
   tell_held();
@@ -79,13 +91,15 @@ void before_fatal_error(int error_class, const char* text) {
   auto collective = [](const CallRecord& call) {
     return kCalls[call.id].role == Role::kCollective || kCalls[call.id].role == Role::kCreation;
   };
-  bool of_collective = collective(current);
+  const CallRecord* of =
+      collective(current) ? &current : nullptr;  // the collective that has failed
   if (const Operation* awaited = awaited_by(rank, current)) {
     calls.push_back(participant(rank, awaited->call, "is waited for"));
-    of_collective = of_collective || collective(awaited->call);
+    const CallRecord& begun = awaited->call;
+    if (!of && collective(begun)) of = &begun;
   }
-  if (of_collective) ask_others();
-  if ((error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_IN_STATUS) && !of_collective &&
+  if (of) ask_others();
+  if ((error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_IN_STATUS) && !of &&
       report_too_long(rank, current))
     return;
   if (is_of_epochs(error_class)) {
@@ -94,8 +108,9 @@ void before_fatal_error(int error_class, const char* text) {
     return;
   }
   const bool by_others = error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_OTHER;
-  report(of_collective && by_others ? Kind::kCollectives : Kind::kArguments, text, "",
-         std::move(calls));
+  const uint64_t key =
+      report(of && by_others ? Kind::kCollectives : Kind::kArguments, text, "", std::move(calls));
+  if (key && of) note_consequence(rank, *of, error_class, key);
 }
 
 bool set_up_process() {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/hash.h"
 #include "base/strings.h"
 #include "tools/findings/spool.h"
 
@@ -50,7 +51,15 @@ void Report::read(const std::string& folder) {
     std::ifstream in(path, std::ios::binary);
     read_text(std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
   }
+  leave_out_consequences();
   add_followed();
+}
+
+void Report::leave_out_consequences() {
+  std::set<uint64_t> out;
+  for (const auto& [cause, key] : consequences_)
+    if (causes_.contains(cause)) out.insert(key);
+  std::erase_if(order_, [&](uint64_t key) { return out.contains(key); });
 }
 
 void Report::add_followed() {
@@ -96,7 +105,9 @@ void Report::read_record(std::string_view line, const std::set<uint64_t>& withdr
     return;
   }
   if (!read_number(take_word(&line, ' '), &key, 16)) return;
-  if (kind == "S") {
+  if (kind == "C") {
+    causes_.insert(key);
+  } else if (kind == "S") {
     Site site;
     if (!read_number(take_word(&line, ' '), &site.offset, 16)) return;
     site.path = line;
@@ -104,6 +115,9 @@ void Report::read_record(std::string_view line, const std::set<uint64_t>& withdr
   } else if (kind == "R") {
     int64_t rank = 0;
     if (read_number(line, &rank, 10) && !withdrawn.contains(key)) found_[key].ranks.insert(rank);
+  } else if (kind == "D") {
+    uint64_t cause = 0;
+    if (read_number(line, &cause, 16)) consequences_.emplace(cause, key);
   }
 }
 
@@ -150,6 +164,30 @@ void Report::resolve() {
             p.site = caller;
             break;
           }
+  join_lines();
+}
+
+uint64_t Report::key_by_lines(const Finding& f) const {
+  uint64_t key = hash_text(f.sentence, static_cast<uint64_t>(f.kind));
+  for (const Participant& p : f.calls) {
+    const Line* line = line_of(p.site);
+    const bool named = line && !line->file.empty();
+    key = hash_text(p.call, hash_text(p.role, key));
+    key = named ? hash_text(line->file, mix(key, static_cast<uint64_t>(line->line)))
+                : mix(key, p.site);
+  }
+  return key;
+}
+
+void Report::join_lines() {
+  std::map<uint64_t, Joined*> first;
+  std::erase_if(order_, [&](uint64_t key) {
+    Joined& joined = found_.at(key);
+    auto [same, fresh] = first.try_emplace(key_by_lines(joined.finding), &joined);
+    if (fresh) return false;
+    same->second->ranks.merge(joined.ranks);
+    return true;
+  });
 }
 
 bool Report::is_foreign(uint64_t site) const {

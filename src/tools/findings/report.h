@@ -35,7 +35,10 @@ class Report {
   void read_text(std::string_view text);
   /// Adds what follows from the steps and the accesses of all that was read.
   void add_followed();
-  /// Finds the lines of all sites; by libbacktrace.
+  /// Leaves out findings whose cause is known.
+  void leave_out_consequences();
+  /// Finds the lines of all sites, by libbacktrace, and joins findings that differ only in sites of the same lines: a compiler
+  /// may make several calls of one, in loops that it unrolls or functions that it inlines.
   void resolve();
 
   /// Findings, notes aside.
@@ -57,6 +60,9 @@ class Report {
   void read_record(std::string_view line, const std::set<uint64_t>& withdrawn);
   void read_finding(std::string_view line, bool note, const std::set<uint64_t>& withdrawn);
   void add(uint64_t key, Finding f);
+  void join_lines();
+  /// As key_of(), with lines in place of sites.
+  uint64_t key_by_lines(const Finding& finding) const;
   std::string count_words() const;  ///< "2 findings, 1 note"
   std::string place_words(uint64_t site) const;
   /// Does no line of the program's own belong to it?
@@ -68,6 +74,8 @@ class Report {
   std::map<uint64_t, Line> lines_;
   std::vector<uint64_t> order_;  ///< keys as they came
   std::map<uint64_t, Joined> found_;
+  std::set<uint64_t> causes_;
+  std::multimap<uint64_t, uint64_t> consequences_;  ///< keys by cause
   NamedCalls named_calls_;
   UnbufferedRun steps_;
   FileAccesses accesses_;

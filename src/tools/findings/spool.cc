@@ -116,6 +116,17 @@ void Spool::add_rank(const std::string& given) {
   write("G " + given + "\n");
 }
 
+void Spool::add_cause(uint64_t cause) {
+  std::lock_guard guard(lock_);
+  write(format("C %llx\n", static_cast<unsigned long long>(cause)));
+}
+
+void Spool::add_consequence(uint64_t key, uint64_t cause) {
+  std::lock_guard guard(lock_);
+  write(format("D %llx %llx\n", static_cast<unsigned long long>(key),
+               static_cast<unsigned long long>(cause)));
+}
+
 void Spool::withdraw(uint64_t key) {
   std::lock_guard guard(lock_);
   if (ranks_.erase(key)) write(format("X %llx\n", static_cast<unsigned long long>(key)));

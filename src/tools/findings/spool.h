@@ -8,6 +8,8 @@
 //   W <rank> <step> ...                                                           steps of a rank (unbuffered.h)
 //   L <access>                                                                  of a file (files.h)
 //   G <rank>                                                                    that a rank gave (null_ranks.h)
+//   C <cause, hex>                                                              a finding was written that may have consequences
+//   D <key, hex> <cause, hex>                                                     this one is left out if such a cause is known
 //   X <key, hex>                                                                  it was none: of this file it is forgotten
 //
 // One record a line; control characters in texts are escaped (base/strings.h). The key is the same in all processes and for
@@ -49,6 +51,10 @@ class Spool {
   void add_access(const std::string& access);
   /// A source or destination that a rank gave.
   void add_rank(const std::string& given);
+  /// A finding that this process has written is the cause of others: of errors that MPI sees later, also in other processes.
+  void add_cause(uint64_t cause);
+  /// The finding with this key follows from the cause, if any process has written it.
+  void add_consequence(uint64_t key, uint64_t cause);
   /// Takes back what this process has written with the key.
   void withdraw(uint64_t key);
 

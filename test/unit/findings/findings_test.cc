@@ -106,6 +106,31 @@ TEST(Report, WhatIsWithdrawnIsForgottenOfThatProcessOnly) {
   EXPECT_TRUE(has(left.to_json(), "\"ranks\": [5]")) << left.to_json();
 }
 
+/// Whichever process has written the cause, and in whatever order they are read.
+TEST(Report, ConsequencesAreLeftOutWhereTheirCauseIsKnown) {
+  Folder folder;
+  Spool a, b;
+  a.open(folder.path);
+  a.add_consequence(a.add(finding(Kind::kArguments, "it fails", 0)), 7);
+  a.add_consequence(a.add(finding(Kind::kCollectives, "it fails, too", 0)), 8);
+  Report alone;
+  alone.read(folder.path);
+  EXPECT_EQ(alone.count(), 2u) << alone.to_text();
+  Folder other;
+  b.open(other.path);
+  b.add(finding(Kind::kCollectives, "they differ", 1));
+  b.add_cause(7);
+  for (bool first : {true, false}) {
+    Report both;
+    both.read_text(text_in(first ? other.path : folder.path));
+    both.read_text(text_in(first ? folder.path : other.path));
+    both.leave_out_consequences();
+    EXPECT_EQ(both.count(), 2u) << both.to_text();
+    EXPECT_FALSE(has(both.to_json(), "\"it fails\"")) << both.to_json();
+    EXPECT_TRUE(has(both.to_json(), "\"it fails, too\"")) << both.to_json();
+  }
+}
+
 TEST(Report, TextsComeBackAsTheyWere) {
   Folder folder;
   Spool spool;
@@ -172,7 +197,7 @@ TEST(Report, ReadsFilesThatAreCutAnywhere) {
 /// Bytes of nobody's: nothing but refusal.
 TEST(Report, ReadsAnything) {
   RandomSequence random(7);
-  const std::string_view alphabet = "FNRSX 0123456789abcdef\t\x1f\n";
+  const std::string_view alphabet = "CDFNRSX 0123456789abcdef\t\x1f\n";
   for (int round = 0; round < 2000; ++round) {
     std::string text;
     for (uint64_t n = random.next() % 200; n > 0; --n)
