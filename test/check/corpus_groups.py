@@ -137,3 +137,18 @@ def groups(case):
     for name, made_by in {"Comm_dup": "MPI_Comm_dup(both, &x);", "Intercomm_merge": "MPI_Intercomm_merge(both, group, &x);"}.items():
         wrong("collectives", f"{name} of two groups: another call", f"  MPI_Comm x;\n  if (wrong && group) {{\n  MPI_Barrier(both);{BOTH}\n  }} else if (group) {{\n"
               f"  {made_by}\n  }} else {{\n  {made_by}{BOTH}\n  }}\n  MPI_Comm_free(&x);")
+
+    # Creation: what the members of a group, and the two leaders, agree on.
+    for how in range(3):
+        create = f"  MPI_Comm local, x;\n  MPI_Comm_split(w, group, rank, &local);\n  const int far = group ? 0 : {('size / 2', '1', '1')[how]};\n"
+        free = "  MPI_Comm_free(&x);\n  MPI_Comm_free(&local);"
+        wrong("collectives", f"Intercomm_create, tags of the leaders, groups {how}",
+              create + "  if (group)\n" + f"  MPI_Intercomm_create(local, 0, w, far, wrong ? 4 : 3, &x);{BOTH}\n"
+              + f"  else\n  MPI_Intercomm_create(local, 0, w, far, 3, &x);{BOTH}\n" + free, how)
+        if how < 2:
+            wrong("collectives", f"Intercomm_create, local leaders, groups {how}",
+                  create + "  if (mine == members - 1)\n" + f"  MPI_Intercomm_create(local, wrong ? members - 1 : 0, w, far, 3, &x);{BOTH}\n"
+                  + f"  else\n  MPI_Intercomm_create(local, 0, w, far, 3, &x);{BOTH}\n" + free, how)
+            wrong("collectives", f"Intercomm_merge, values of high, groups {how}",
+                  "  MPI_Comm x;\n  if (mine == members - 1)\n" + f"  MPI_Intercomm_merge(both, wrong ? !group : group, &x);{BOTH}\n"
+                  + f"  else\n  MPI_Intercomm_merge(both, group ? 7 : 0, &x);{BOTH}\n  MPI_Comm_free(&x);", how)

@@ -88,6 +88,11 @@ bool same_operation(const Announcement& a, const Announcement& b) {
   return x.starts == y.starts && !std::strcmp(x.operation, y.operation);
 }
 
+/// An argument of a creation that all members give alike, other than the communicator.
+int64_t leader_of(const CallRecord& call) {
+  return call.id == kCall_MPI_Intercomm_create ? call.words[1] : 0;
+}
+
 void compare(CallQueue* queue, const Announcement& one, const Announcement& other) {
   if (queue->broken || one.inter || other.inter) return;  // those of intercommunicators: groups.cc
   const char *sentence = nullptr,
@@ -101,6 +106,9 @@ void compare(CallQueue* queue, const Announcement& one, const Announcement& othe
   } else if (one.op != other.op) {
     sentence = "members of a communicator give different operations";
     allowed = "all give the same operation";
+  } else if (leader_of(one.call) != leader_of(other.call)) {
+    sentence = "members of a group give MPI_Intercomm_create different local leaders";
+    allowed = "all members of local_comm give the same local_leader";
   } else if (one.known && other.known && !one.packed && !other.packed &&
              (one.hash != other.hash || one.length != other.length)) {
     sentence = kCountsDiffer;
@@ -297,6 +305,7 @@ void look_at_collective(Call* call) {
   if (!own || own->comm->local_members == 0 || own->comm->foreign) return;
   Comm& c = *own->comm;
   const Arguments a{*call, *own};
+  if (call->record().id == kCall_MPI_Intercomm_create) look_at_leaders(a, rank);
   const uint64_t number = own->collectives++;
   call->collective = {own->comm, number, a.is_root()};
   step_enter(rank, call->collective, own->rank);
@@ -377,6 +386,11 @@ void on_agreement(int process, const void* data, int bytes) {
     std::memcpy(static_cast<void*>(&claim), data, sizeof claim);
     on_claim(claim);
     report_disagreements();
+  } else if (kind == WireKind::kLeader && size == sizeof(WireLeader)) {
+    WireLeader leader;
+    std::memcpy(static_cast<void*>(&leader), data, sizeof leader);
+    on_leader(leader);
+    report_disagreements();
   } else if (kind == WireKind::kCalled && size == sizeof(WireCalled)) {
     WireCalled called;
     std::memcpy(static_cast<void*>(&called), data, sizeof called);
@@ -449,6 +463,7 @@ void report_disagreements() {
     std::vector<findings::Participant> calls = {participant_of(d.one, "")};
     if (d.other.world != d.one.world) calls.push_back(participant_of(d.other, "disagrees"));
     report(Kind::kCollectives, d.sentence, d.allowed, std::move(calls), d.note);
+    if (!d.note && g_process.wants(Kind::kCollectives)) g_process.spool.add_cause(d.comm);
   }
 }
 
@@ -463,7 +478,6 @@ void report_collectives_left() {
     const Comm* c = find_comm(key);
     const bool home = c && c->home == g_process.me;
     for (const auto& e : queue->ring) {
-    if (!d.note && g_process.wants(Kind::kCollectives)) g_process.spool.add_cause(d.comm);
       if (!e || !e->known || e->first.inter) continue;
       // Where no member in this process ever used the communicator it is not known.
       if (!c || e->arrived < c->local_members ||

@@ -201,7 +201,10 @@ void told_within_call();
 // groups.cc -----------------------------------------------------------------------------------------------------------
 /// A member of an intercommunicator calls: compares what it gives with what others of both groups do.
 void look_at_groups(const Arguments& a, int world, uint64_t number);
+/// A rank calls MPI_Intercomm_create: leaders of two groups are compared. May switch.
+void look_at_leaders(const Arguments& a, Rank* rank);
 void on_claim(const WireClaim& said);
+void on_leader(const WireLeader& said);
 void on_called(const WireCalled& said);
 /// The process ends: calls that some members have not made.
 void report_claims_left();

@@ -29,7 +29,7 @@ LEFT_OUT = re.compile(r"^MPI_(T_\w+|\w*_(c2f|f2c)|W(time|tick)|Aint_\w+|Pcontrol
                       r"|Query_thread|Is_thread_main)$")
 # Collective over a communicator, beside the topic `coll`.
 COLLECTIVE = """Comm_create Comm_dup Comm_dup_with_info Comm_idup Comm_idup_with_info Comm_split Comm_split_type
-  Intercomm_merge Cart_create Graph_create Dist_graph_create Dist_graph_create_adjacent Cart_sub Win_create Win_allocate
+  Intercomm_create Intercomm_merge Cart_create Graph_create Dist_graph_create Dist_graph_create_adjacent Cart_sub Win_create Win_allocate
   Win_allocate_shared Win_create_dynamic File_open""".split()
 
 # FGMPI_SEND_BUFFERING=zero: what is called in place of a standard send.

@@ -6,9 +6,12 @@
 //
 //   first member of a group and part --claim--> home: compares    last member of a process --called--> home: the call is over
 //
+// The leaders of two groups that become an intercommunicator are compared in the process of the one of lower rank.
 // What the two groups give each other where counts differ by rank: pairs.cc.
 #include <cstring>
+#include <deque>
 #include <map>
+#include <tuple>
 
 #include "base/hash.h"
 #include "tools/check/agreement.h"
@@ -34,6 +37,14 @@ struct TwoGroups {
   std::map<uint64_t, Claims> calls;  ///< by number
 };
 std::unordered_map<uint64_t, TwoGroups> g_intercommunicators;  ///< by key without the side
+
+/// Calls of MPI_Intercomm_create by two leaders for each other: those that the other one has not made yet.
+struct Leaders {
+  std::deque<Caller> calls;
+  CallQueue state;  ///< only `broken` and `comm` of it: of the peer communicator
+};
+/// By the key of the peer communicator, and world ranks, the lower first.
+std::map<std::tuple<uint64_t, int, int>, Leaders> g_leaders;
 
 // ---- What a member says ------------------------------------------------------------------------------------------------
 
@@ -141,6 +152,10 @@ bool counts_agree(const WireClaim& a, const WireClaim& b) {
   return a.sent == b.taken && a.taken == b.sent;
 }
 
+bool high_of(const CallRecord& call) {
+  return call.id == kCall_MPI_Intercomm_merge && call.words[1] != 0;
+}
+
 /// The first thing in which two members do not agree.
 Fault fault_of(const WireClaim& a, const WireClaim& b) {
   const CallInfo &x = a.call.info(), &y = b.call.info();
@@ -157,6 +172,9 @@ Fault fault_of(const WireClaim& a, const WireClaim& b) {
     return {"the groups of an intercommunicator give different operations",
             "MPI does not say which of the two is done to what a group gives", true};
   }
+  if (a.side == b.side && high_of(a.call) != high_of(b.call))
+    return {"members of a group give MPI_Intercomm_merge different values of high",
+            "all members of a group give the same value; the two groups may differ"};
   if (!counts_agree(a, b)) return {kCountsDiffer, kCountsAgree};
   return {};
 }
@@ -212,12 +230,45 @@ void tell(int process, const Wire& wire) {
   told_within_call();
 }
 
+int64_t tag_of_leader(const CallRecord& call) { return call.words[4]; }
+
+/// A leader has called. REQUIRES: the one of lower rank is of this process.
+void add_leader(const WireLeader& said) {
+  Leaders& both =
+      g_leaders[{said.comm, std::min(said.from, said.to), std::max(said.from, said.to)}];
+  both.state.comm = said.comm;
+  if (both.calls.empty() || both.calls.front().world == said.from)
+    return both.calls.push_back({said.from, Record(said.call)});
+  const Caller other = both.calls.front();
+  both.calls.pop_front();
+  if (tag_of_leader(other.call) != tag_of_leader(said.call))
+    note_pair(&both.state, "the leaders of two groups give MPI_Intercomm_create different tags",
+              "both leaders give the same tag", other, {said.from, Record(said.call)});
+}
+
 }  // namespace
+
+void look_at_leaders(const Arguments& a, Rank* rank) {
+  const int64_t local_leader = a.call.at(1), remote_leader = a.call.at(3);
+  // Threads may make several at a time, in any order.
+  if (local_leader != a.own.rank || g_process.threads) return;
+  const OwnComm* peer = rank->comm_of(static_cast<MPI_Comm>(a.call.at(2)));
+  const int other = peer ? peer->comm->world_of(remote_leader) : MPI_UNDEFINED;
+  if (other == MPI_UNDEFINED || other == rank->world) return;
+  const WireLeader said{.from = rank->world,
+                        .to = other,
+                        .comm = peer->comm->key & ~uint64_t{1},
+                        .call = a.call.record()};
+  if (is_local(std::min(said.from, said.to))) return add_leader(said);
+  tell(MPIX_Tool_process(other), said);
+  told_now();
+}
 
 void look_at_groups(const Arguments& a, int world, uint64_t number) {
   Comm& c = *a.own.comm;
   if (c.group.empty() || c.remote.empty()) return;
   TwoGroups& both = g_intercommunicators[c.key & ~uint64_t{1}];
+  both.state.comm = c.key & ~uint64_t{1};
   const WireClaim said = claim_of(a, world, number);
   const int home = home_of(c);
   Claims& claims = both.calls[number];
@@ -235,7 +286,13 @@ void on_claim(const WireClaim& said) {
   if (said.call.id >= kCallCount) return;
   TwoGroups& both = g_intercommunicators[said.comm];
   both.at_home = true;
+  both.state.comm = said.comm;
   add_claim(&both, &both.calls[said.number], said);
+}
+
+void on_leader(const WireLeader& said) {
+  if (said.call.id == kCall_MPI_Intercomm_create && is_local(std::min(said.from, said.to)))
+    add_leader(said);
 }
 
 void on_called(const WireCalled& said) {
@@ -255,5 +312,3 @@ void report_claims_left() {
 }
 
 }  // namespace fgmpi::check
-  both.state.comm = c.key & ~uint64_t{1};
-  both.state.comm = said.comm;

@@ -15,7 +15,8 @@
 //   progress      how far ranks are where no standard send is buffered (progress.h)
 //   claim         what the first member of a group and part here gives to a collective of an intercommunicator, to its home
 //   called        all members of a process have made that call, to the home
-//   several       pieces of these kinds: announcement, parts, edges, progress, claim, called
+//   leader        the leader of a group calls MPI_Intercomm_create, to the process of the other group's leader
+//   several       pieces of these kinds: announcement, parts, edges, progress, claim, called, leader
 //
 // Kinds are told apart by their first byte. All processes run the same library; a record of another size is dropped.
 #pragma once
@@ -43,7 +44,8 @@ enum class WireKind : uint8_t {
   kEdges,
   kSeveral,
   kClaim,
-  kCalled
+  kCalled,
+  kLeader
 };
 
 struct WireMessage {
@@ -137,6 +139,13 @@ struct WireCalled {
   uint64_t comm = 0, number = 0;
 };
 
+struct WireLeader {
+  WireKind kind = WireKind::kLeader;
+  int32_t from = 0, to = 0;  ///< world ranks: the leader that says so, and the other
+  uint64_t comm = 0;         ///< the peer communicator's key without the side
+  CallRecord call;
+};
+
 struct WireProgress {
   WireKind kind;
   uint32_t count;  ///< of the list; the record ends behind them
@@ -148,7 +157,7 @@ inline size_t bytes_of(const WireProgress& wire) {
 }
 
 static_assert(sizeof(WireProgress) <= kMostPiece && sizeof(Announcement) <= kMostPiece);
-static_assert(sizeof(WireClaim) <= kMostPiece);
+static_assert(sizeof(WireClaim) <= kMostPiece && sizeof(WireLeader) <= kMostPiece);
 static_assert(sizeof(WireParts) + 512 + 128 <= kMostPiece && sizeof(WireEdges) <= 512);
 static_assert(sizeof(WirePartitioned) <= kMostNotice && sizeof(WireMessage) <= kMostNotice);
 
