@@ -152,3 +152,23 @@ def groups(case):
             wrong("collectives", f"Intercomm_merge, values of high, groups {how}",
                   "  MPI_Comm x;\n  if (mine == members - 1)\n" + f"  MPI_Intercomm_merge(both, wrong ? !group : group, &x);{BOTH}\n"
                   + f"  else\n  MPI_Intercomm_merge(both, group ? 7 : 0, &x);{BOTH}\n  MPI_Comm_free(&x);", how)
+
+    # A send that only buffering lets return: who is to receive it waits in a collective for its sender, a member of the other group.
+    for name in SHAPES:
+        for form in FORMS[:2]:
+            if name in ("Gather", "Gatherv", "Reduce"):
+                sender, receiver = "rank == LAST", "root == MPI_ROOT"
+                to, of = "from_leaf", "LAST"
+            elif name in ROOTED:
+                sender, receiver = "root == MPI_ROOT", "rank == LAST"
+                to, of = "LAST", "from_leaf"
+            else:
+                sender, receiver = "rank == 0", "rank == LAST"
+                to, of = "LAST", "0"
+            for how in range(2):
+                # The rank in the world of the root: the last member of the first group.
+                root = ("size / 2 - 1", "size - 2 + size % 2")[how]
+                receive = f"MPI_Recv(c, 4, MPI_INT, {of}, 5, w, IGNORE);".replace("from_leaf", root)
+                wrong("buffering", f"a send before {name} of two groups, {form}, groups {how}",
+                      f"  if ({sender}) MPI_Send(a, 4, MPI_INT, {to.replace('from_leaf', root)}, 5, w);{HERE}\n"
+                      f"  if (!wrong && {receiver}) {receive}\n" + call(name, form, "") + f"\n  if (wrong && {receiver}) {receive}", how)

@@ -29,8 +29,8 @@ void add(int process, const Progress& one, bool now) {
 }  // namespace
 
 bool all_tell_all(const Comm& comm) {
-  constexpr size_t kMostOthers = 7;
-  return comm.others.size() <= kMostOthers;
+  constexpr size_t kMost = 8;
+  return comm.others.size() + (comm.local_members > 0) <= kMost;
 }
 
 void tell_taken(uint64_t message) {
@@ -44,13 +44,13 @@ void tell_begun(uint64_t message, int receiver_world) {
 void tell_entered(const Comm& comm, uint64_t number) {
   const Progress one{Progress::kEntered, comm.key, number};
   if (all_tell_all(comm))
-    for (int process : comm.others) add(process, one, true);
+    for (int process : comm.listeners) add(process, one, true);
   else if (comm.home != g_process.me)
     add(comm.home, one, true);
 }
 
 void tell_all_entered(const Comm& comm, uint64_t number) {
-  for (int process : comm.others) add(process, {Progress::kEntered, comm.key, number}, true);
+  for (int process : comm.listeners) add(process, {Progress::kEntered, comm.key, number}, true);
 }
 
 void on_progress(const void* data, size_t bytes) {

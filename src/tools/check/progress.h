@@ -3,8 +3,9 @@
 // later than their message was told of.
 //
 // A collective call is told of when its last member here is in it, before MPI makes the call: of a communicator of few
-// processes to all others, else to that of rank 0, which tells the others when all are in it. The rest is told with it, or when
-// a notice is full, or some calls later (outbox.h): what has not come in makes queues of steps longer and nothing wrong.
+// processes to all others, else to that of rank 0, which tells the others when all are in it; of an intercommunicator
+// also to the processes of the other group, whose members wait for these. The rest is told with it, or when a notice is full, or
+// some calls later (outbox.h): what has not come in makes queues of steps longer and nothing wrong.
 // Thread rule: as Call (call.h). What comes in is looked at by take_arrived().
 #pragma once
 

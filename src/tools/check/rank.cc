@@ -46,19 +46,8 @@ std::vector<int> world_ranks(MPI_Group group) {
   return world;
 }
 
-void fill_comm(Comm* c, MPI_Comm handle) {
-  int inter = 0;
-  MPI_Group group = MPI_GROUP_NULL;
-  g_next.MPI_Comm_test_inter(handle, &inter);
-  c->inter = inter;
-  g_next.MPI_Comm_size(handle, &c->size);
-  g_next.MPI_Comm_group(handle, &group);
-  c->group = world_ranks(group);
-  if (inter) {
-    g_next.MPI_Comm_remote_group(handle, &group);
-    c->remote = world_ranks(group);
-    for (int world : c->remote) c->foreign = c->foreign || world == MPI_UNDEFINED;
-  }
+/// Which processes have members. REQUIRES: the groups are there.
+void add_processes(Comm* c) {
   std::set<int> processes;
   for (int world : c->group) {
     if (world == MPI_UNDEFINED) {
@@ -72,13 +61,46 @@ void fill_comm(Comm* c, MPI_Comm handle) {
   for (int world : c->remote)
     if (world != MPI_UNDEFINED) of_both.insert(MPIX_Tool_process(world));
   c->processes = static_cast<int>(of_both.size());
+  of_both.erase(g_process.me);
+  c->listeners.assign(of_both.begin(), of_both.end());
   processes.erase(g_process.me);
   c->others.assign(processes.begin(), processes.end());
   c->home = c->group.empty() || c->group[0] == MPI_UNDEFINED ? g_process.me
                                                              : MPIX_Tool_process(c->group[0]);
 }
 
+void fill_comm(Comm* c, MPI_Comm handle) {
+  int inter = 0;
+  MPI_Group group = MPI_GROUP_NULL;
+  g_next.MPI_Comm_test_inter(handle, &inter);
+  c->inter = inter;
+  g_next.MPI_Comm_size(handle, &c->size);
+  g_next.MPI_Comm_group(handle, &group);
+  c->group = world_ranks(group);
+  if (inter) {
+    g_next.MPI_Comm_remote_group(handle, &group);
+    c->remote = world_ranks(group);
+    for (int world : c->remote) c->foreign = c->foreign || world == MPI_UNDEFINED;
+  }
+  add_processes(c);
+}
+
 }  // namespace
+
+Comm* remote_side(const Comm& c) {
+  auto [at, fresh] = g_process.comms.try_emplace(c.key ^ 1);
+  if (!fresh) return at->second.get();
+  at->second = std::make_unique<Comm>();
+  Comm* far = at->second.get();
+  far->key = c.key ^ 1;
+  far->inter = true;
+  far->foreign = c.foreign;
+  far->size = static_cast<int>(c.remote.size());
+  far->group = c.remote;
+  far->remote = c.group;
+  add_processes(far);
+  return far;
+}
 
 OwnComm* Rank::comm_of(MPI_Comm handle) {
   if (handle == last_comm && last_own) return last_own;

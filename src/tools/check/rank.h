@@ -47,6 +47,8 @@ struct Comm {
   int home = 0;             ///< the process of rank 0
   std::vector<int> others;  ///< the other processes with members of the own group
   int processes = 0;        ///< of an intercommunicator: those with members of either
+  /// Other processes that wait for members of the group: `others`, of an intercommunicator also those of the remote group.
+  std::vector<int> listeners;
   /// Ranks of the own group and of the remote one by process, once they were asked for.
   std::map<int, std::vector<int>> members, remote_members;
   CallQueue* calls = nullptr;
@@ -524,6 +526,8 @@ inline MPI_Request next_sent_handle(Rank* rank) {
 }
 /// A rank of this process that has begun; else nullptr.
 Rank* local_rank(int world);
+/// The other group of an intercommunicator as its members see it; here there may be none of them.
+Comm* remote_side(const Comm& comm);
 
 /// The number of the place of the call that returns to this address. REQUIRES: the call has not returned.
 uint64_t site_of(const void* return_address);

@@ -185,6 +185,7 @@ Entered& entered_of(Comm* c) {
   c->entered = &g_entered[c->key];
   Entered& e = *c->entered;
   e.calls.resize(static_cast<size_t>(c->size));
+  if (c->local_members == 0) e.here.all = UINT64_MAX;
   if (c->others.empty() || (!all_tell_all(*c) && c->home != g_process.me))
     e.elsewhere.all = c->others.empty() ? UINT64_MAX : e.told[c->home];
   else
@@ -211,7 +212,7 @@ void enter(Comm* c, int member, uint64_t number) {
       e.waiting_for.erase(waiting);
     }
   if (!e.here.add(number, number + 1, c->local_members)) return;
-  if (!c->others.empty()) tell_entered(*c, e.here.all);
+  if (!c->listeners.empty()) tell_entered(*c, e.here.all);
   entered_by_all(c, std::min(here, e.elsewhere.all));
 }
 
@@ -417,7 +418,7 @@ void step_take(Rank* rank, uint64_t message, bool certain) {
 }
 
 void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
-  if (!follows_steps() || collective.comm->inter) return;
+  if (!follows_steps()) return;
   if (is_free(rank->unbuffered)) return enter_at_once(collective, member);
   add(rank, {.kind = Step::kEnter,
              .member = member,
@@ -446,10 +447,14 @@ void step_need_begun(const Waiting& call, uint64_t message, const Record* awaite
 
 namespace {
 
+/// Those for whom members wait in collective calls: of an intercommunicator the other group.
+Comm* waited_for(Comm* comm) { return comm->inter ? remote_side(*comm) : comm; }
+
 /// `of`: the call that has begun the operation.
 void need_members(const Waiting& waits, const CollectiveCall& collective, const CallRecord& of,
                   const Record* awaited) {
-  Step s = {.kind = Step::kNeedAll, .number = collective.number, .comm = collective.comm};
+  Comm* comm = waited_for(collective.comm);
+  Step s = {.kind = Step::kNeedAll, .number = collective.number, .comm = comm};
   switch (of.info().collective) {
     case Collective::kScan:
     case Collective::kExscan:
@@ -461,7 +466,7 @@ void need_members(const Waiting& waits, const CollectiveCall& collective, const 
       if (collective.is_root) return;
       s.kind = Step::kNeedRoot;
       s.member = static_cast<int>(of.at(of.info().at.root));
-      if (s.member < 0 || s.member >= collective.comm->size) return;
+      if (s.member < 0 || s.member >= comm->size) return;  // MPI_PROC_NULL: of the root's group
       break;
     case Collective::kReduce:
     case Collective::kGather:
@@ -476,14 +481,15 @@ void need_members(const Waiting& waits, const CollectiveCall& collective, const 
 
 /// Is it known that all members are in the call? Not of a rank whose steps are in the spool.
 bool all_have_entered(const Rank* rank, const CollectiveCall& collective) {
-  return !rank->unbuffered.written && entered_of(collective.comm).all() > collective.number;
+  return !rank->unbuffered.written &&
+         entered_of(waited_for(collective.comm)).all() > collective.number;
 }
 
 }  // namespace
 
 void step_need_members(const Waiting& call, const CollectiveCall& collective,
                        const Record* awaited) {
-  if (!follows_steps() || collective.comm->inter || all_have_entered(call.rank, collective)) return;
+  if (!follows_steps() || all_have_entered(call.rank, collective)) return;
   need_members(call, collective, awaited ? **awaited : *call.call, awaited);
 }
 

@@ -117,7 +117,7 @@ void step_need_members(const Waiting& call, const CollectiveCall& collective,
                        const Record* awaited);
 /// The next step of the rank can be made at once, as far as it waits for nothing itself.
 bool is_free(const Unbuffered& u);
-/// step_enter() where steps are followed. REQUIRES: is_free(); no intercommunicator.
+/// step_enter() where steps are followed. REQUIRES: is_free().
 void enter_at_once(const CollectiveCall& collective, int member);
 /// Another process tells how far it is.
 void on_step(int process, const Progress& progress);
