@@ -110,14 +110,24 @@ inline int collect(const char* call, MPI_Request* handle, Request* r, MPI_Status
   return MPI_SUCCESS;
 }
 
+/// Keeps the communicator while its requests go.
+struct KeepComm {
+  explicit KeepComm(Comm* c) : comm(c) {
+    if (comm) comm->retain();
+  }
+  ~KeepComm() {
+    if (comm) comm->release();
+  }
+  KeepComm(const KeepComm&) = delete;
+  Comm* comm;
+};
+
 /// The same for calls that complete one request: an error goes to its communicator's handler.
 int collect_one(const char* call, MPI_Request* handle, Request* r, MPI_Status* status) {
   Comm* c = comm_of(r);
   if (__builtin_expect(!r->outcome.error.ok() && c, 0)) {
-    c->retain();
-    int code = fail_code(call, c, collect(call, handle, r, status));
-    c->release();
-    return code;
+    const KeepComm keep(c);  // an error handler may throw
+    return fail_code(call, c, collect(call, handle, r, status));
   }
   int code = collect(call, handle, r, status);
   return __builtin_expect(code == MPI_SUCCESS, 1) ? MPI_SUCCESS : fail_code(call, nullptr, code);
@@ -171,18 +181,6 @@ Comm* first_comm(Requests& list) {
     if (list[i] && comm_of(list[i])) return comm_of(list[i]);
   return nullptr;
 }
-
-/// Keeps the communicator while its requests go.
-struct KeepComm {
-  explicit KeepComm(Comm* c) : comm(c) {
-    if (comm) comm->retain();
-  }
-  ~KeepComm() {
-    if (comm) comm->release();
-  }
-  KeepComm(const KeepComm&) = delete;
-  Comm* comm;
-};
 
 int finish_all(const char* call, MPI_Request* handles, Requests& list, MPI_Status* statuses) {
   KeepComm keep(first_comm(list));

@@ -132,6 +132,72 @@ for shape in "1 4" "2 2"; do
   grep -q 'of rank [0-3] and 3 others' out && grep -q '^fgmpi: check: 1 finding$' out || fail "calls of one line at $shape"
   grep -q '"ranks": \[0, 1, 2, 3\]' r.json || fail "ranks of calls of one line at $shape"
 done
+# An error handler that leaves a call by an exception: the call is over all the same, its request complete and its message taken.
+cat >thrown.cc <<'END'
+#include <mpi.h>
+struct Failed {};
+static void fails(MPI_Comm*, int*, ...) { throw Failed(); }
+static int query(void*, MPI_Status* status) {
+  MPI_Status_set_elements(status, MPI_BYTE, 0);
+  return MPI_ERR_OTHER;
+}
+static int nothing(void*) { return MPI_SUCCESS; }
+static int no_cancel(void*, int) { return MPI_SUCCESS; }
+static int thrown = 0;
+template <class F>
+static void leave(F call) {
+  try {
+    call();
+  } catch (const Failed&) {
+    ++thrown;
+  }
+}
+int main(int argc, char** argv) {
+  const int count = argc > 1 ? 4 : 2;  // of what is received; four are sent
+  int rank, size, a[4] = {}, b[4];
+  MPI_Errhandler handler;
+  MPI_Request r, both[2];
+  MPI_Comm w;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_dup(MPI_COMM_WORLD, &w);
+  MPI_Comm_rank(w, &rank);
+  MPI_Comm_size(w, &size);
+  MPI_Comm_create_errhandler(fails, &handler);
+  MPI_Comm_set_errhandler(w, handler);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+  const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+  for (int i = 0; i < 8; ++i) {
+    MPI_Irecv(b, count, MPI_INT, before, 0, w, &r);
+    MPI_Send(a, 4, MPI_INT, next, 0, w);
+    leave([&] { MPI_Wait(&r, MPI_STATUS_IGNORE); });
+    MPI_Irecv(b, count, MPI_INT, before, 0, w, &both[0]);
+    MPI_Isend(a, 4, MPI_INT, next, 0, w, &both[1]);
+    leave([&] { MPI_Waitall(2, both, MPI_STATUSES_IGNORE); });
+    leave([&] { MPI_Sendrecv(a, 4, MPI_INT, next, 1, b, count, MPI_INT, before, 1, w, MPI_STATUS_IGNORE); });
+    MPI_Isend(a, 4, MPI_INT, next, 2, w, &r);
+    leave([&] { MPI_Recv(b, count, MPI_INT, before, 2, w, MPI_STATUS_IGNORE); });
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    MPI_Grequest_start(query, nothing, no_cancel, nullptr, &r);
+    MPI_Grequest_complete(r);
+    leave([&] { MPI_Wait(&r, MPI_STATUS_IGNORE); });
+  }
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Comm_free(&w);
+  MPI_Finalize();
+  return thrown == (count == 2 ? 40 : 8) ? 0 : 1;
+}
+END
+"$bin/mpicxx" -g thrown.cc -o thrown || fail "mpicxx thrown.cc"
+for shape in "1 4" "2 2" "4 1"; do
+  # shellcheck disable=SC2086
+  set -- $shape
+  status 0 -n "$1" -nfg "$2" ./thrown
+  status 0 -check -n "$1" -nfg "$2" ./thrown fits
+  [ -s out ] && fail "exceptions at $shape"
+  status 0 -check=leaks,messages,buffering -n "$1" -nfg "$2" ./thrown
+  [ -s out ] && fail "exceptions of messages that are too long at $shape"
+done
 # What members of a communicator do not agree on is told once, also where it ends the job.
 cat >differ.c <<'END'
 #include <mpi.h>

@@ -105,6 +105,7 @@ void look_at_arguments(Call* call) {
 }
 
 void note_error(const Rank* rank, const CallRecord& call, int result) {
+  if (result == kThrown) return;  // which error it was is not known
   int error_class = MPI_SUCCESS, length = 0;
   char text[MPI_MAX_ERROR_STRING] = "";
   g_next.MPI_Error_class(result, &error_class);

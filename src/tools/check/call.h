@@ -35,6 +35,8 @@ uint64_t agreed_of(const CallRecord& call);
 
 /// The source in a status that MPI has not filled in.
 inline constexpr int kNotTold = -77;
+/// In place of the error that a call returns: an error handler of the program's has thrown.
+inline constexpr int kThrown = -1;
 
 class Call {
  public:

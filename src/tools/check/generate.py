@@ -203,6 +203,12 @@ def repeated(call):
     return []
 
 
+def made(object_, called):
+    """MPI makes the call. An error handler of the program's may leave it by an exception."""
+    return ["  int code;", f"  try {{ code = {called}; }} catch (...) {{ {object_}.after(kThrown); throw; }}",
+            f"  {object_}.after(code);", "  return code;"]
+
+
 def wrapper(call, function):
     symbol = call.symbol
     inside = ", ".join(p.declaration for p in function.parameters)
@@ -227,7 +233,7 @@ def wrapper(call, function):
     if unbuffered:
         suffix = "_c" if call.large else ""
         called = f"g_process.unbuffered ? g_next.{unbuffered}{suffix}({names}) : {called}"
-    lines += [f"  const int code = {called};", "  call.after(code);", "  return code;", "}"]
+    lines += [*made("call", called), "}"]
     before = "any"
     for i, class_ in reversed(list(enumerate(again))):
         name = f"or{i}" if i else "check"
@@ -236,7 +242,7 @@ def wrapper(call, function):
         lines += [f"{inline}static int {name}_{symbol}(const void* place{comma}{inside}) {{", f"  int64_t words[] = {{{words}}};",
                   f"  {class_} again;",
                   f"  if (!again.begin(kCall_{symbol}, place, words)) return {before}_{symbol}(place{comma}{names});", *status,
-                  f"  const int code = g_next.{symbol}({names});", "  again.after(code);", "  return code;", "}"]
+                  *made("again", f"g_next.{symbol}({names})"), "}"]
         before = name
     return "\n".join([*lines, *preloaded.exports("check", function, symbol, names)])
 

@@ -508,6 +508,7 @@ void take_back(const Comm* comm, int send_to, uint64_t message) {
 }
 
 bool is_taken(int result, const MPI_Status* status) {
+  if (result == kThrown) return status && status->MPI_SOURCE != kNotTold;
   int error_class = MPI_SUCCESS;
   g_next.MPI_Error_class(result, &error_class);
   // Too long, or it ends within an element: the message has been received all the same.
