@@ -69,10 +69,14 @@ int plain_process_main(Program& program) {
 
 void prepare_switching();
 
+/// What the process was given, where it has several ranks. Never destroyed: ranks may begin until the process ends.
+std::vector<std::string>& g_arguments = *new std::vector<std::string>;
+
 int process_main(int argc, char** argv, char** envp) {
   g_program.argc = argc;
   g_program.argv = argv;
   g_program.envp = envp;
+  if (g_program.ranks > 1) g_arguments.assign(argv, argv + argc);
   take_over_output(g_program.ranks);
   prepare_switching();
   if (g_mode == Mode::kImages) share_processors(g_program.ranks);
@@ -229,12 +233,19 @@ void prepare_switching() {
   install_switch_hook(g_rank_images);
 }
 
-/// The rank's own argument vector; its strings may be written to.
+/// The rank's own argument vector, as the process was given it: one block. Rank 0, which has the process's, may have changed
+/// that before other ranks begin.
 char** copy_arguments() {
-  auto** copy =
-      static_cast<char**>(malloc((static_cast<size_t>(g_program.argc) + 1) * sizeof(char*)));
-  for (int i = 0; i < g_program.argc; ++i) copy[i] = strdup(g_program.argv[i]);
-  copy[g_program.argc] = nullptr;
+  size_t bytes = (g_arguments.size() + 1) * sizeof(char*);
+  for (const std::string& word : g_arguments) bytes += word.size() + 1;
+  auto** copy = static_cast<char**>(malloc(bytes));
+  FGMPI_CHECK(copy);
+  char* to = reinterpret_cast<char*>(copy + g_arguments.size() + 1);
+  for (size_t i = 0; i < g_arguments.size(); ++i) {
+    copy[i] = to;
+    to = std::copy_n(g_arguments[i].c_str(), g_arguments[i].size() + 1, to);
+  }
+  copy[g_arguments.size()] = nullptr;
   return copy;
 }
 
@@ -293,7 +304,8 @@ int run_rank(uint32_t local_index) {
       g_runtime.run_bound_function();
       exit(0);
     }
-    exit(g_main(g_program.argc, g_program.argv, g_program.envp));
+    exit(g_main(g_program.argc, local_index == 0 ? g_program.argv : copy_arguments(),
+                g_program.envp));
   }
   sched::call_on_host([&] { enter_image(local_index); });
   const Image& image = g_rank_images[local_index];
