@@ -26,12 +26,33 @@ uint64_t g_reopened = 0;
 
 uint32_t g_in_use = 0;  ///< descriptors that operations hold now
 
-/// All descriptors that there are belong to operations under way: lets these go on for a while. False when there are none, or
-/// the caller cannot wait. May switch.
+/// Ranks that wait for a descriptor, the first one longest. What ends an operation's use of one wakes one rank; who was woken gets
+/// a descriptor for an operation, waits again because others have operations, or wakes the next.
+struct Waiting {
+  sched::Proclet* proclet;
+  Waiting* next;
+};
+Waiting *g_first = nullptr, **g_end = &g_first;
+
+void wake_one() {
+  Waiting* first = g_first;
+  if (!first) return;
+  g_first = first->next;
+  if (!g_first) g_end = &g_first;
+  sched::ready(first->proclet);
+}
+
+/// All descriptors that there are belong to operations under way: waits until one of these has ended. False when there are none,
+/// or the caller cannot wait. May switch.
 bool wait_for_others() {
-  constexpr int64_t kNs = 50'000;
   if (g_in_use == 0 || sched::on_host_stack()) return false;
-  sched::sleep_for(kNs);
+  Waiting mine{sched::current(), nullptr};
+  *g_end = &mine;
+  g_end = &mine.next;
+  sched::WaitSite site;
+  site.call = "MPI_File";
+  site.deadlocks = false;
+  sched::park(&site);
   return true;
 }
 
@@ -160,6 +181,7 @@ Status Descriptor::open(const std::string& path, int flags, mode_t mode) {
     fd_ = ::open(path.c_str(), flags | O_CLOEXEC, mode);
     code = fd_ < 0 ? errno : 0;
   } while (code == EINTR || (none_left(code) && (close_one() || wait_for_others())));
+  wake_one();
   if (code) return io_error(code, "open " + path);
   struct stat about;
   if (fstat(fd_, &about) == 0) {
@@ -290,7 +312,11 @@ Status Descriptor::open_anew() {
 }
 
 Status Descriptor::acquire(int* fd) {
-  if (fd_ < 0) FGMPI_TRY(open_anew());
+  if (fd_ < 0)
+    if (Status opened = open_anew(); !opened.ok()) {
+      wake_one();
+      return opened;
+    }
   unlink();
   ++users_;
   ++g_in_use;
@@ -300,7 +326,9 @@ Status Descriptor::acquire(int* fd) {
 
 void Descriptor::release() {
   --g_in_use;
-  if (--users_ == 0) link();
+  if (--users_ > 0) return;
+  link();
+  wake_one();
 }
 
 Status Descriptor::close() {
@@ -308,6 +336,7 @@ Status Descriptor::close() {
   if (fd_ < 0) return {};
   const int result = ::close(fd_);
   fd_ = -1;
+  wake_one();
   // Linux has closed it also when a signal came.
   if (result != 0 && errno != EINTR) return io_error(errno, "close " + path_);
   return {};
