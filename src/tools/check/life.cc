@@ -12,6 +12,7 @@
 #include "tools/check/call.h"
 #include "tools/check/extensions.h"
 #include "tools/check/wire.h"
+#include "tools/findings/first_rank.h"
 #include "tools/findings/places.h"
 
 namespace fgmpi::check {
@@ -145,7 +146,8 @@ void note_level(Rank* rank) {
 }
 
 void rank_begins() {
-  static const bool on = set_up_process();
+  static findings::ByFirstRank is_set_up;
+  const bool on = is_set_up(set_up_process);
   MPI_Comm parent = MPI_COMM_NULL;
   g_next.MPI_Comm_get_parent(&parent);
   if (!on || parent != MPI_COMM_NULL) return;  // spawned jobs are not followed

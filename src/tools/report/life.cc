@@ -17,6 +17,7 @@
 #include "base/descriptor.h"
 #include "base/environment.h"
 #include "proclet-sched/debug_table.h"
+#include "tools/findings/first_rank.h"
 #include "tools/report/recorder.h"
 
 #pragma weak fgmpi_debug_table
@@ -183,8 +184,8 @@ void rank_begins() {
   MPI_Comm parent = MPI_COMM_NULL;
   g_next.MPI_Comm_get_parent(&parent);
   if (parent != MPI_COMM_NULL) return;
-  static const bool on = start_process();
-  if (!on) return;
+  static findings::ByFirstRank is_started;
+  if (!is_started(start_process)) return;
   int world = 0;
   g_next.MPI_Comm_rank(MPI_COMM_WORLD, &world);
   const int local = world - g_hot.first;
