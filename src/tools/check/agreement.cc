@@ -214,6 +214,8 @@ Announcement announcement_of(const Arguments& a, int world, uint64_t number) {
 
 // ---- Members arrive ----------------------------------------------------------------------------------------------------
 
+}  // namespace
+
 void end_if_over(const Comm& c, uint64_t number, Entry* e) {
   if (e->arrived < c.local_members) return;
   CallQueue& queue = *c.calls;
@@ -225,6 +227,8 @@ void end_if_over(const Comm& c, uint64_t number, Entry* e) {
   if (e->announced < others) return;
   queue.end(number);
 }
+
+namespace {
 
 Comm* find_comm(uint64_t key) {
   auto found = g_process.comms.find(key);
@@ -257,23 +261,6 @@ void on_details(const char* data, size_t size) {
   Comm* c = find_comm(wire.comm);
   hear_details(data, size, c, &queue, e);
   if (c && e) end_if_over(*c, wire.number, e);
-}
-
-/// What members know when they have left follows from these: bit 0 what all knew, bit 1 what the root knew.
-enum Learns : uint8_t { kNothing, kOfAll, kOfRoot };
-Learns learns(const CallInfo& info, bool root) {
-  switch (info.collective) {
-    case Collective::kBcast:
-    case Collective::kScatter:
-    case Collective::kScatterv:
-      return root ? kNothing : kOfRoot;
-    case Collective::kReduce:
-    case Collective::kGather:
-    case Collective::kGatherv:
-      return root ? kOfAll : kNothing;
-    default:  // of a scan more than follows, which hides races but makes none up
-      return kOfAll;
-  }
 }
 
 findings::Participant participant_of(int world, const CallRecord& call, const char* role) {
@@ -339,31 +326,36 @@ void look_at_collective(Call* call) {
   if (c.inter) look_at_groups(a, rank->world, number);
   if (has_details(info.collective, c.inter))
     look_at_details(a, call->remembered_record(), *rank, number, c.calls, e);
-  if (e->arrived == c.local_members) all_here_have_called(call->collective, e);
+  if (e->arrived == c.local_members) all_here_have_called(c, number, e);
   report_disagreements();
 }
 
-void all_here_have_called(const CollectiveCall& call, Entry* e) {
-  if (e->details) tell_details(call.number, call.comm->calls, e);
+void all_here_have_called(const Comm& c, uint64_t number, Entry* e) {
+  if (e->details) tell_details(number, c.calls, e);
   told_now();
-  end_if_over(*call.comm, call.number, e);
+  end_if_over(c, number, e);
+}
+
+Learns learns(const CallInfo& info, bool is_root) {
+  if (info.starts == Starts::kPersistent) return Learns::kNothing;
+  switch (info.collective) {
+    case Collective::kBcast:
+    case Collective::kScatter:
+    case Collective::kScatterv:
+      return is_root ? Learns::kNothing : Learns::kOfRoot;
+    case Collective::kReduce:
+    case Collective::kGather:
+    case Collective::kGatherv:
+      return is_root ? Learns::kOfAll : Learns::kNothing;
+    default:  // of a scan more than follows, which hides races but makes none up
+      return Learns::kOfAll;
+  }
 }
 
 void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call) {
   if (!g_process.follows_order()) return;
-  if (Entry* e = call.comm->calls->at(call.number)) leave_collective(rank, info, call, e);
-}
-
-void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call, Entry* e) {
-  const Comm& c = *call.comm;
-  const Learns what = info.starts == Starts::kPersistent ? kNothing : learns(info, call.is_root);
-  if (what != kNothing) {
-    rank->knows.learn(what == kOfRoot ? e->known_by_root : e->known_by_all);
-    // What members in other processes knew is not known here: their order follows from the number of the call.
-    if (!c.others.empty() || c.inter)
-      rank->knows.learn_comm({of_comm(c.key & ~uint64_t{1}), call.number + 1});
-  }
-  if (++e->left == c.local_members) end_if_over(c, call.number, e);
+  if (Entry* e = call.comm->calls->at(call.number))
+    leave_collective(rank, learns(info, call.is_root), *call.comm, call.number, e);
 }
 
 void on_agreement(int process, const void* data, int bytes) {

@@ -192,9 +192,20 @@ CallQueue& queue_of(uint64_t key);
 /// A piece of what others have to say of the call is there: is it over?
 void look_whether_over(uint64_t key, uint64_t number);
 /// The last member here makes the call.
-void all_here_have_called(const CollectiveCall& call, Entry* e);
+void all_here_have_called(const Comm& c, uint64_t number, Entry* e);
+Learns learns(const CallInfo& info, bool is_root);
+/// Forgets the call where it is over.
+void end_if_over(const Comm& c, uint64_t number, Entry* e);
 /// As leave_collective() of call.h, with its entry.
-void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call, Entry* e);
+inline void leave_collective(Rank* rank, Learns what, const Comm& c, uint64_t number, Entry* e) {
+  if (what != Learns::kNothing) {
+    rank->knows.learn(what == Learns::kOfRoot ? e->known_by_root : e->known_by_all);
+    // What members in other processes knew is not known here: their order follows from the number of the call.
+    if (!c.others.empty() || c.inter)
+      rank->knows.learn_comm({of_comm(c.key & ~uint64_t{1}), number + 1});
+  }
+  if (++e->left == c.local_members) end_if_over(c, number, e);
+}
 /// What others are to be told of a call waits for the last member here to make it, but not for long.
 void told_within_call();
 

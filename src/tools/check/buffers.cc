@@ -359,8 +359,7 @@ void add_one(Call* call, const Parameter& p, int64_t word) {
   if (!kept || call->lists().regions.size() != 1 || !call->lists().regions[0].exact) return;
   const Region& r = call->lists().regions[0];
   kept->set_known(call->rank()->epoch, KeptCall::kReach);
-  kept->low = r.low;
-  kept->high = r.high;
+  kept->reach = {r.low, r.high, 0};
   kept->base = r.base;
 }
 
@@ -438,7 +437,7 @@ void look_at_buffers(Call* call) {
     const bool writes = info.role == Role::kReceive;
     if (info.starts != Starts::kBlocking) call->reach = kept;
     if (alone || info.starts == Starts::kPersistent ||
-        !meets_pending(*rank, kept->low, kept->high, writes))
+        !meets_pending(*rank, kept->reach.low, kept->reach.high, writes))
       return;
     Regions own_region;
     own_region.set(*kept, writes);

@@ -35,7 +35,9 @@ uint64_t agreed_of(const CallRecord& call) {
   return hash | 1;
 }
 
-uint64_t Call::agreed() const { return remembered_ ? remembered_->agreed : agreed_of(*record_); }
+uint64_t Call::agreed() const {
+  return remembered_ ? remembered_->enters.agreed : agreed_of(*record_);
+}
 
 namespace {
 
@@ -80,7 +82,11 @@ KeptCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words
   r->rank = rank;
   r->place = place;
   r->next_call = nullptr;
-  r->agreed = info.role == Role::kCollective ? agreed_of(r) : 0;
+  if (info.role == Role::kSend || info.role == Role::kReceive)
+    r->reach = {};
+  else
+    r->enters = {info.role == Role::kCollective ? agreed_of(r) : 0, nullptr, Learns::kNothing,
+                 false, false};
   return r.get();
 }
 
@@ -94,8 +100,8 @@ void Call::begin(Calls id, const void* place, const int64_t* words) {
     if (outer_ && !g_process.threads) write_rank_given(rank_, *record_);
     return;
   }
-  KeptCall* r = rank_->guessed_call();
-  if (!r || !r->is(id, place, words, kCalls[id].count)) {
+  KeptCall* r = rank_->last_call ? rank_->last_call->next_call : nullptr;
+  if (!r || r->rank != rank_ || !r->is(id, place, words, kCalls[id].count)) {
     r = remember(rank_, id, place, words);
     if (rank_->last_call) rank_->last_call->next_call = r;
   }
@@ -161,6 +167,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   before_ = rank_->current;
   rank_->current = record_;
   rank_->in_call = true;
+  rank_->guess = nullptr;
   if (g_process.threads) enter_call(this);
   const uint64_t before = g_process.reports;
   if (rank_->owned && own_thread && outer_) tell_exposed_accesses(this);
@@ -185,7 +192,9 @@ Call::~Call() {
   --*calls_;
   rank_->current = before_;
   if (lists_) give_back();  // MPI has thrown
-  if (outer_) rank_->in_call = false;
+  if (!outer_) return;
+  rank_->in_call = false;
+  rank_->guess_next();
 }
 
 Lists* Call::take_lists() {

@@ -24,6 +24,15 @@ int64_t word(T value) {
     return static_cast<int64_t>(value);
 }
 
+/// The argument that word() has made it of.
+template <class T>
+T argument(int64_t word) {
+  if constexpr (std::is_pointer_v<T>)
+    return reinterpret_cast<T>(word);
+  else
+    return static_cast<T>(word);
+}
+
 /// MPI_IN_PLACE among the words of a call.
 inline int64_t word_of_in_place() { return word(MPI_IN_PLACE); }
 
@@ -327,12 +336,19 @@ void ask_others();
 void tell_held();
 
 // life.cc -------------------------------------------------------------------------------------------------------------
-extern std::atomic<bool> g_any_arrived;
-/// REQUIRES: g_any_arrived.
+/// What a call that returns from MPI has to look at, which most often is nothing.
+enum Attention : uint32_t {
+  kArrived = 1,         ///< something has come in from other processes
+  kThreads = 2,         ///< Process::threads
+  kDeadlockIsTold = 4,  ///< Process::deadlock is not empty
+  kOpensGroups = 8,     ///< Process::opens_groups
+};
+extern std::atomic<uint32_t> g_attention;
+/// REQUIRES: kArrived.
 void take_all_arrived();
 /// Looks at what has come in from other processes.
 inline void take_arrived() {
-  if (g_any_arrived.load(std::memory_order_acquire)) take_all_arrived();
+  if (g_attention.load(std::memory_order_acquire) & kArrived) take_all_arrived();
 }
 void rank_ends(Rank* rank);
 /// A rank goes on: what was reported as a deadlock was none, because another job or the limit of buffering has given way.

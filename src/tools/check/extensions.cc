@@ -14,6 +14,11 @@ Function* next_of(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
+void open_group() {
+  g_process.opens_groups = true;
+  g_attention.fetch_or(kOpensGroups, std::memory_order_relaxed);
+}
+
 }  // namespace
 }  // namespace fgmpi::check
 
@@ -44,7 +49,7 @@ EXPORT int MPIX_Comm_isplit_system_ranked(MPI_Comm comm, int color, MPI_Info inf
 EXPORT int MPIX_Bcast_open_group(void* buffer, int count, MPI_Datatype datatype, int root,
                                  MPI_Comm comm) {
   static auto* next = next_of<decltype(MPIX_Bcast_open_group)>("MPIX_Bcast_open_group");
-  g_process.opens_groups = true;
+  open_group();
   return next(buffer, count, datatype, root, comm);
 }
 
@@ -52,7 +57,7 @@ EXPORT int MPIX_Scatter_open_group(const void* sendbuf, int sendcount, MPI_Datat
                                    void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
                                    MPI_Comm comm) {
   static auto* next = next_of<decltype(MPIX_Scatter_open_group)>("MPIX_Scatter_open_group");
-  g_process.opens_groups = true;
+  open_group();
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 
@@ -60,7 +65,7 @@ EXPORT int MPIX_Scatterv_open_group(const void* sendbuf, const int sendcounts[],
                                     MPI_Datatype sendtype, void* recvbuf, int recvcount,
                                     MPI_Datatype recvtype, int root, MPI_Comm comm) {
   static auto* next = next_of<decltype(MPIX_Scatterv_open_group)>("MPIX_Scatterv_open_group");
-  g_process.opens_groups = true;
+  open_group();
   return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 
@@ -68,7 +73,7 @@ EXPORT int MPIX_Allgatherv_open_group(const void* sendbuf, int sendcount, MPI_Da
                                       void* recvbuf, const int recvcounts[], const int displs[],
                                       MPI_Datatype recvtype, MPI_Comm comm) {
   static auto* next = next_of<decltype(MPIX_Allgatherv_open_group)>("MPIX_Allgatherv_open_group");
-  g_process.opens_groups = true;
+  open_group();
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
 }
 
@@ -77,7 +82,7 @@ EXPORT int MPIX_Alltoallw_open_group(const void* sendbuf, const int sendcounts[]
                                      void* recvbuf, const int recvcounts[], const int rdispls[],
                                      const MPI_Datatype recvtypes[], MPI_Comm comm) {
   static auto* next = next_of<decltype(MPIX_Alltoallw_open_group)>("MPIX_Alltoallw_open_group");
-  g_process.opens_groups = true;
+  open_group();
   return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
               comm);
 }

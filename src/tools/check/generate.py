@@ -216,7 +216,7 @@ def wrapper(call, function):
     names = ", ".join(p.name for p in call.parameters)
     words = ", ".join(f"word({p.name})" for p in call.parameters)
     again = repeated(call)
-    # What is for it has no memory for a Call on its stack.
+    # Calls that are known have no memory for a Call on their stack.
     first = "[[gnu::noinline]] static int any" if again else "static int check"
     lines = [f"{first}_{symbol}(const void* place{comma}{inside}) {{",
              f"  int64_t words[] = {{{words or '0'}}};",
@@ -234,17 +234,25 @@ def wrapper(call, function):
         suffix = "_c" if call.large else ""
         called = f"g_process.unbuffered ? g_next.{unbuffered}{suffix}({names}) : {called}"
     lines += [*made("call", called), "}"]
-    before = "any"
+    if not again:
+        return "\n".join([*lines, *preloaded.exports("check", function, symbol, names)])
+    # Arguments are read from the call that is known, so that none need be kept while it is looked at.
+    known = ", ".join(f"argument<decltype({p.name})>(same->words[{i}])" for i, p in enumerate(call.parameters))
+    otherwise = f"any_{symbol}(same->place, {known})"
     for i, class_ in reversed(list(enumerate(again))):
-        name = f"or{i}" if i else "check"
-        status = [f"  status = again.status(status);"] if class_ == "RepeatedMessage" and call.find("status") else []
-        inline = "[[gnu::noinline]] " if i else ""
-        lines += [f"{inline}static int {name}_{symbol}(const void* place{comma}{inside}) {{", f"  int64_t words[] = {{{words}}};",
-                  f"  {class_} again;",
-                  f"  if (!again.begin(kCall_{symbol}, place, words)) return {before}_{symbol}(place{comma}{names});", *status,
-                  *made("again", f"g_next.{symbol}({names})"), "}"]
-        before = name
-    return "\n".join([*lines, *preloaded.exports("check", function, symbol, names)])
+        passed = known
+        if class_ == "RepeatedMessage" and call.find("status"):
+            passed = re.sub(r"(argument<decltype\(status\)>\(same->words\[\d+\]\))", r"again.status(\1)", known)
+        body = [f"  {class_} again(same);", f"  if (!again.begin()) return {otherwise};",
+                *made("again", f"g_next.{symbol}({passed})"), "}"]
+        if i:
+            lines += [f"[[gnu::noinline]] static int or{i}_{symbol}(KeptCall* same{comma}{inside}) {{", *body]
+            otherwise = f"or{i}_{symbol}(same, {known})"
+    lines += [f"EXPORT {function.signature(symbol)} {{", f"  const int64_t words[] = {{{words}}};",
+              f"  KeptCall* const same = repeated_call(kCall_{symbol}, FROM, words);",
+              f"  if (!same) [[unlikely]] return any_{symbol}(FROM, {names});", *body, f"EXPORT {function.signature('P' + symbol)} {{",
+              f"  return from_fortran(FROM) ? any_{symbol}(FROM, {names}) : g_next.{symbol}({names});", "}", ""]
+    return "\n".join(lines)
 
 
 def main():

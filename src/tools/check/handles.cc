@@ -168,7 +168,8 @@ void look_at_handles(Call* call) {
     if (p.pointer) call->old[i] = read_handle(p, call->at(i));
     const uint64_t key = p.pointer ? call->old[i] : key_of(p.object, call->at(i));
     if (is_nobodys(p.object, key)) continue;
-    if (p.object == Object::kComm && !p.pointer && call->at(i) == call->rank()->last_comm) continue;
+    const OwnComm* last = call->rank()->last_own;
+    if (p.object == Object::kComm && !p.pointer && last && call->at(i) == last->handle) continue;
     if (p.object != Object::kMessage && p.object != Object::kKeyval) look_at_use(call, p, key);
     if (p.object == Object::kComm && p.life == Life::kFreed)
       write_ranks_given(call->rank(), static_cast<MPI_Comm>(key));

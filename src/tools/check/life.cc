@@ -17,7 +17,7 @@
 
 namespace fgmpi::check {
 
-std::atomic<bool> g_any_arrived = false;
+std::atomic<uint32_t> g_attention = 0;
 
 namespace {
 
@@ -41,13 +41,14 @@ void arrived(int process, const void* data, int bytes) {
   const auto* begin = static_cast<const char*>(data);
   std::lock_guard guard(g_arrived_lock);
   g_arrived.emplace_back(begin, begin + bytes);
-  g_any_arrived.store(true, std::memory_order_release);
+  g_attention.fetch_or(kArrived, std::memory_order_release);
 }
 
 /// What follows from the calls that ranks wait in.
 void before_deadlock_report() {
   report_accesses();
   report_disagreements();
+  g_attention.fetch_or(kDeadlockIsTold, std::memory_order_relaxed);
   for (const auto& rank : g_process.all)
     if (rank && rank->in_call && rank->current) {
       std::vector<findings::Participant> calls = {participant(rank.get(), *rank->current)};
@@ -141,8 +142,12 @@ bool set_up_process() {
 void note_level(Rank* rank) {
   int level = MPI_THREAD_SINGLE;
   if (g_next.MPI_Query_thread(&level) != MPI_SUCCESS) return;
-  if (level >= MPI_THREAD_SERIALIZED) g_process.threads = true;
   if (rank) rank->level = level;
+  if (level < MPI_THREAD_SERIALIZED || g_process.threads) return;
+  g_process.threads = true;
+  g_attention.fetch_or(kThreads, std::memory_order_relaxed);
+  for (const auto& each : g_process.all)
+    if (each) each->guess = nullptr;
 }
 
 void rank_begins() {
@@ -182,7 +187,7 @@ void take_all_arrived() {
   std::vector<std::vector<char>> list;
   {
     std::lock_guard guard(g_arrived_lock);
-    g_any_arrived.store(false, std::memory_order_relaxed);
+    g_attention.fetch_and(~uint32_t{kArrived}, std::memory_order_relaxed);
     list.swap(g_arrived);
   }
   for (const auto& one : list) on_message(one.data(), static_cast<int>(one.size()));
@@ -191,6 +196,7 @@ void take_all_arrived() {
 void withdraw_deadlock() {
   for (uint64_t key : g_process.deadlock) g_process.spool.withdraw(key);
   g_process.deadlock.clear();
+  g_attention.fetch_and(~uint32_t{kDeadlockIsTold}, std::memory_order_relaxed);
 }
 
 void rank_ends(Rank* rank) {
@@ -246,6 +252,7 @@ int finalize(const void* place) {
   CallRecord record;
   record.id = kCall_MPI_Finalize;
   record.site = site_of(place);
+  rank->guess = nullptr;
   rank->current = &record;
   rank->in_call = true;
   ++rank->calls;

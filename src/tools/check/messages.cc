@@ -374,7 +374,7 @@ void prefetch_messages(std::span<const Completed> done) {
     if (const MessageQueue* queue = queue_of(c); queue && queue->first) {
       __builtin_prefetch(&queue->first->call->users);
       __builtin_prefetch(&queue->first->call->sent);
-      prefetch_sender(queue->first->id);
+      prefetch_sender(*queue->first);
     }
 }
 

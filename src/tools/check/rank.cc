@@ -103,7 +103,7 @@ Comm* remote_side(const Comm& c) {
 }
 
 OwnComm* Rank::comm_of(MPI_Comm handle) {
-  if (handle == last_comm && last_own) return last_own;
+  if (last_own && last_own->handle == handle) return last_own;
   auto found = comms.find(handle);
   if (found == comms.end()) {
     int leader = 0, index = 0, side = 0, rank = 0, topology = MPI_UNDEFINED;
@@ -125,17 +125,15 @@ OwnComm* Rank::comm_of(MPI_Comm handle) {
     }
     g_next.MPI_Comm_rank(handle, &rank);
     g_next.MPI_Topo_test(handle, &topology);
-    found = comms.emplace(handle, OwnComm{shared->second.get(), rank, 0, {}}).first;
+    found = comms.emplace(handle, OwnComm{handle, rank, shared->second.get(), 0, {}}).first;
     found->second.has_topology = topology != MPI_UNDEFINED;
   }
-  last_comm = handle;
   last_own = &found->second;
   return last_own;
 }
 
 void Rank::forget_comm(MPI_Comm handle) {
   comms.erase(handle);
-  last_comm = MPI_COMM_NULL;
   last_own = nullptr;
 }
 

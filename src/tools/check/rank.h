@@ -69,8 +69,9 @@ struct Neighbours {
 
 /// A communicator as one of its members has it.
 struct OwnComm {
-  Comm* comm = nullptr;
+  MPI_Comm handle = MPI_COMM_NULL;
   int rank = 0;
+  Comm* comm = nullptr;
   uint64_t collectives = 0;  ///< how many calls were made on it
   /// What the rank's own clock was at collective calls: (number of the call, clock), where it had changed.
   std::vector<std::pair<uint64_t, uint32_t>> events;
@@ -133,8 +134,8 @@ class Regions {
     one_.writes = writes;
     one_.exact = true;
     one_.begun = false;
-    one_.low = call.low;
-    one_.high = call.high;
+    one_.low = call.reach.low;
+    one_.high = call.reach.high;
     one_.base = call.base;
     one_.count = 0;
     one_.blocks.clear();
@@ -286,9 +287,12 @@ struct alignas(64) Begun {
   uint64_t checksum = 0;
   const char* low = nullptr;
   uint32_t bytes = 0;  ///< from there
-  KnownQueue from;     ///< of a receive
+  uint32_t erased = 0;
+  MessageQueue* queue = nullptr;  ///< of a receive
 
   const char* high() const { return low + bytes; }
+  /// Where it takes its message from.
+  KnownQueue from() const { return {queue, erased}; }
 };
 
 /// An object behind a handle that the rank has made.
@@ -395,9 +399,9 @@ class RepeatedWait;
 
 /// What nearly every call reads is together, in the order in which it is read.
 struct alignas(64) Rank {
-  pthread_t thread{};  ///< that the rank has begun on
-  OwnedMemory* owned =
-      nullptr;  ///< where its program was compiled with -check (accesses.h); never freed
+  void* thread_pointer = nullptr;  ///< of the thread that the rank has begun on
+  /// The call that followed the last one the last time, while the rank is in none and repeated.h may look at it.
+  KeptCall* guess = nullptr;
   KeptCall* last_call = nullptr;
   const CallRecord* current = nullptr;  ///< of the call in which the rank is
   uint64_t epoch = 1;                   ///< goes on when an object is made, committed or freed
@@ -408,24 +412,26 @@ struct alignas(64) Rank {
   bool initialised = false, ended = false;
   uint32_t next_message = 0;
   std::vector<Begun> begun;
-  uint64_t begun_sum = 0;  ///< of what they reach (KeptCall::reach)
   std::vector<Pending> regions;
-  uint64_t next_posted = 0;
+  uint64_t begun_sum = 0;  ///< of what `begun` reaches (KeptCall::Reach)
+  uint32_t events =
+      0;  ///< its own part of what it knows: receives from any source that are complete
+  uint32_t next_fake = 0;
   Knowledge knows;               ///< of others and itself
   std::shared_ptr<Races> races;  ///< where it has received from any source
   Unbuffered unbuffered;
-  std::deque<Shared<Posted>> posted;
-  MPI_Comm last_comm = MPI_COMM_NULL;
-  uint32_t next_fake = 0;
-  OwnComm* last_own = nullptr;
-  RepeatedWait* wait = nullptr;           ///< in which the rank is
+  uint64_t next_posted = 0;
   MessageQueue* receives_from = nullptr;  ///< in a receive of which the queue does not know yet
+  std::deque<Shared<Posted>> posted;
+  RepeatedWait* wait = nullptr;  ///< in which the rank is
+  OwnComm* last_own = nullptr;
 
   size_t posted_closed = 0;  ///< of the posted ones, those that are complete
-  uint32_t events =
-      0;  ///< its own part of what it knows: receives from any source that are complete
   int sessions = 0;
   int level = MPI_THREAD_SINGLE;
+  pthread_t thread{};  ///< that the rank has begun on
+  OwnedMemory* owned =
+      nullptr;            ///< where its program was compiled with -check (accesses.h); never freed
   void** word = nullptr;  ///< its MPIX_Tool_word(); of a helper of the rank it is another
   std::unordered_map<uint64_t, Made> made[32];  ///< by Object, then handle
   std::unordered_map<uint64_t, CallRecord>
@@ -448,12 +454,8 @@ struct alignas(64) Rank {
   /// The last calls, each in one of the slots that a hash of its return address and arguments says.
   Record remembered[16][kRememberedWays];
   uint32_t next_way = 0;
-  /// What the next call is if it is that of the last time; null: there was none.
-  KeptCall* guessed_call() const {
-    KeptCall* next = last_call ? last_call->next_call : nullptr;
-    return next && next->rank == this ? next : nullptr;
-  }
-
+  /// It has returned from a call.
+  void guess_next();
   OwnComm* comm_of(MPI_Comm handle);
   void forget_comm(MPI_Comm handle);
 };
@@ -507,6 +509,11 @@ struct Process {
   bool follows_order() const { return wants(Kind::kRaces) || wants(Kind::kBuffering); }
 };
 extern Process& g_process;
+
+inline void Rank::guess_next() {
+  const bool repeats = last_call && !ended && !owned && !g_process.threads && !g_process.unbuffered;
+  guess = repeats ? last_call->next_call : nullptr;
+}
 
 /// The running rank; nullptr outside of ranks and where MPI was not begun.
 Rank* current_rank();

@@ -18,6 +18,7 @@ namespace fgmpi::check {
 struct Comm;
 struct MessageQueue;
 struct Operation;
+struct OwnComm;
 struct Rank;
 
 struct CallRecord {
@@ -60,36 +61,54 @@ struct Sent {
   }
 };
 
+/// What members of a collective know of others when they have left it: what all knew, or what the root did.
+enum class Learns : uint8_t { kNothing, kOfAll, kOfRoot };
+
 /// A CallRecord that is shared. What is read of it while other ranks have run since is together: each line of the cache
-/// counts. Of calls with one buffer that are made again and again, those are the first line, the third and the fourth.
+/// counts. Of calls that are made again and again, those are the first line and the third, of sends and receives the fourth.
 /// REQUIRES: what `sent` says is the same for all who share it.
 struct alignas(128) KeptCall : CallRecord {
   enum Known : uint32_t {
-    kFine = 1,         ///< nothing is wrong with the arguments
-    kSent = 2,         ///< `sent` is filled
-    kReach = 4,        ///< its one buffer is all bytes from `low` to `high`
-    kFits = 8,         ///< a message of the signature `fits` was taken without fault
-    kSendsTo = 16,     ///< `sends_to` is of its communicator
-    kTakesFrom = 32,   ///< `takes_from` is, and it takes from no other queue
-    kBeside = 64,      ///< its buffer meets nothing where the operations under way are `beside`
+    kFine = 1,        ///< nothing is wrong with the arguments
+    kSent = 2,        ///< `sent` is filled
+    kReach = 4,       ///< `reach` is filled: the buffer is all bytes between
+    kFits = 8,        ///< a message of the signature `fits` was taken without fault
+    kSendsTo = 16,    ///< `sends_to` is of its communicator
+    kTakesFrom = 32,  ///< `takes_from` is, and it takes from no other queue
+    kBeside = 64,     ///< its buffer meets nothing where the operations under way are Reach::beside
     kOperation = 128,  ///< of a nonblocking collective: `operation` is one of this call
-    kSaid = 256,  ///< of a collective: `said` is what it says, `said_in` a call in which it did
+    kSaid = 256,    ///< of a collective: `said` is what it says, `said_in` a call in which it did
+    kEnters = 512,  ///< of a collective: `enters` is filled
+  };
+  /// The one buffer of a send or receive.
+  struct Reach {
+    const char *low, *high;
+    uint64_t beside;  ///< Rank::begun_sum
+  };
+  /// Of a collective.
+  struct Enters {
+    uint64_t agreed;  ///< agreed_of(); whether or not kEnters is known
+    OwnComm* own;
+    Learns learns;
+    bool is_root;   ///< the rank is, or there is none
+    bool is_plain;  ///< blocking, and `agreed` is all that members say of it
   };
   uint32_t users = 0;
   uint32_t known = 0;
   uint64_t known_in = 0;        ///< the epoch of the rank (Rank::epoch) for which that holds
-  const Rank* rank = nullptr;   ///< that remembers it (Rank::remembered)
+  Rank* rank = nullptr;         ///< that remembers it (Rank::remembered)
   const void* place = nullptr;  ///< the address that it returned to
   KeptCall* next_call =
       nullptr;  ///< what followed it the last time, if its rank remembers that still
-  const char *low = nullptr, *high = nullptr;
-  uint64_t beside = 0;  ///< Rank::begun_sum
+  union {
+    Reach reach = {};
+    Enters enters;
+  };
   KnownQueue sends_to, takes_from;
   uint64_t fits = 0;  ///< name() of a signature
   Sent sent;
   uint64_t sends_on = 0, takes_on = 0;  ///< keys of the communicators of the queues
   const char* base = nullptr;
-  uint64_t agreed = 0;   ///< of a collective: agreed_of()
   uint64_t arrays = 0;   ///< of a collective whose kFine is known: hash_of_arrays(), 0: it has none
   uint64_t said_in = 0;  ///< the number of the call on its communicator
   Shared<Said> said;
@@ -108,7 +127,8 @@ struct alignas(128) KeptCall : CallRecord {
     return differ == 0;
   }
   /// Calls come in the order in which they came the last time: what is known of the next one is fetched meanwhile.
-  void prefetch_next() const {
+  /// Inlined, because GCC leaves out calls of functions that only fetch.
+  [[gnu::always_inline]] void prefetch_next() const {
     const auto* of_next = reinterpret_cast<const char*>(next_call);
     if (!of_next) return;
     for (int line = 0; line < 5; ++line)

@@ -14,84 +14,118 @@ bool follows_all() {
   return (g_process.kinds & kFollowed) == kFollowed && !g_process.opens_groups;
 }
 
-}  // namespace
-
-/// Can no buffer of the call overlap with what is under way? Of a nonblocking one, is there an operation for it, too?
-bool RepeatedCall::buffers_are_free(const CallInfo& info) const {
-  if (info.starts == Starts::kBlocking) return rank_->regions.empty() || !info.sets.buffers;
-  return same_->is_known(rank_->epoch, KeptCall::kOperation) &&
-         !may_meet_pending(*rank_, same_->operation->second.regions);
+/// Is no operation of the rank under way that its collective calls would have to be compared with, or wait behind?
+bool is_quiet(const Rank& rank) {
+  return rank.begun.empty() && rank.regions.empty() && is_free(rank.unbuffered) && !rank.events;
 }
 
-/// Has a member here made the same call, and does nothing but what enter() does follow from it? Sets own_, entry_, collective_.
-bool RepeatedCall::may_enter(const CallInfo& info) {
-  const KeptCall& call = *same_;
-  const int64_t* words = call.words;
-  const auto handle = static_cast<MPI_Comm>(words[info.at.comm]);
-  OwnComm* own = handle == rank_->last_comm ? rank_->last_own : nullptr;
-  if (!own) own = rank_->comm_of(handle);
+/// Fills KeptCall::enters. False: the call is not followed, or more than what begin() does follows from it.
+bool fill_enters(Rank* rank, KeptCall* call) {
+  const CallInfo& info = call->info();
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->at(info.at.comm)));
   if (!own || !own->comm->calls || !own->comm->entered || own->comm->inter || own->comm->foreign)
     return false;
-  if (!own->comm->others.empty() && rank_->events &&
-      (own->events.empty() || own->events.back().second != rank_->events))
-    return false;
-  const uint64_t number = own->collectives;
-  Entry* e = own->comm->calls->find(number);
-  if (!e || e->arrived == 0) return false;
-  const auto id = static_cast<Calls>(call.id);
-  if (has_arrays(id) && hash_of_arrays(id, words, *own) != call.arrays) return false;
-  const bool is_root = info.at.root < 0 || words[info.at.root] == own->rank;
-  if (has_details(info.collective, false)) {
-    if (!call.is_known(rank_->epoch, KeptCall::kSaid) || !e->details || !repeats_base(call, *e))
-      return false;
-  } else if (call.agreed == 0 || e->agreed != call.agreed || e->arrays != call.arrays ||
-             (root_differs(info.collective) && (is_root || e->root_was_first))) {
-    return false;
-  }
-  own_ = own;
-  entry_ = e;
-  collective_ = {own->comm, number, is_root};
+  const bool is_root = info.at.root < 0 || call->at(info.at.root) == own->rank;
+  const uint64_t agreed = call->enters.agreed;
+  const bool is_plain = info.starts == Starts::kBlocking && agreed != 0 &&
+                        !has_arrays(static_cast<Calls>(call->id)) &&
+                        !has_details(info.collective, false) && !root_differs(info.collective);
+  call->enters = {agreed, own, learns(info, is_root), is_root, is_plain};
+  call->set_known(rank->epoch, KeptCall::kEnters);
   return true;
 }
 
-bool RepeatedCall::look() {
-  const CallInfo& info = same_->info();
-  if (!follows_all() || !rank_->begun.empty() || !is_free(rank_->unbuffered) ||
-      !buffers_are_free(info) || !may_enter(info))
+/// Can no buffer of the call overlap with what is under way? Of a nonblocking one, is there an operation for it, too?
+bool buffers_are_free(const Rank& rank, const KeptCall& call) {
+  const CallInfo& info = call.info();
+  if (info.starts == Starts::kBlocking) return rank.regions.empty() || !info.sets.buffers;
+  return call.is_known(rank.epoch, KeptCall::kOperation) &&
+         !may_meet_pending(rank, call.operation->second.regions);
+}
+
+/// Does the call say what the first member here has said?
+bool agrees(const Rank& rank, const KeptCall& call, const Entry& e) {
+  const CallInfo& info = call.info();
+  const auto id = static_cast<Calls>(call.id);
+  if (has_arrays(id) && hash_of_arrays(id, call.words, *call.enters.own) != call.arrays)
     return false;
+  if (has_details(info.collective, false))
+    return call.is_known(rank.epoch, KeptCall::kSaid) && e.details && repeats_base(call, e);
+  return call.enters.agreed != 0 && e.agreed == call.enters.agreed && e.arrays == call.arrays &&
+         (!root_differs(info.collective) || !(call.enters.is_root || e.root_was_first));
+}
+
+/// The clock of its own that a rank tells with the call is told already.
+bool is_told(const Rank& rank, const OwnComm& own) {
+  return rank.events == 0 || own.comm->others.empty() ||
+         (!own.events.empty() && own.events.back().second == rank.events);
+}
+
+}  // namespace
+
+/// The entry of a call of any kind; null: Call is to look at it.
+Entry* RepeatedCall::find_entry() {
+  take_arrived();
   Rank* rank = rank_;
+  KeptCall* call = same_;
+  if (!follows_all() || !rank->begun.empty() || !is_free(rank->unbuffered) ||
+      !buffers_are_free(*rank, *call) ||
+      (!call->is_known(rank->epoch, KeptCall::kEnters) && !fill_enters(rank, call)))
+    return nullptr;
+  const OwnComm& own = *call->enters.own;
+  Entry* e = own.comm->calls->find(own.collectives);
+  return e && e->arrived && agrees(*rank, *call, *e) && is_told(*rank, own) ? e : nullptr;
+}
+
+/// The same of one that is_plain, where nothing is under way; null: not known.
+Entry* RepeatedCall::find_plain() const {
+  const KeptCall::Enters& enters = same_->enters;
+  if (!same_->is_known(rank_->epoch, KeptCall::kEnters) || !enters.is_plain || !is_quiet(*rank_) ||
+      g_attention.load(std::memory_order_acquire))
+    return nullptr;
+  Entry* e = enters.own->comm->calls->find(enters.own->collectives);
+  return e && e->agreed == enters.agreed ? e : nullptr;
+}
+
+bool RepeatedCall::begin() {
+  Entry* e = find_plain();
+  if (!e && !(e = find_entry())) return give_up();
+  entry_ = e;
   enter();
-  ++own_->collectives;
-  enter_at_once(collective_, own_->rank);
-  Entry& e = *entry_;
-  e.known_by_all.learn(rank->knows);
-  if (info.at.root >= 0 && collective_.is_root) e.known_by_root = rank->knows;
-  if (e.details) e.details->repeaters.push_back({own_->rank, Record(same_), same_->said});
-  if (++e.arrived == collective_.comm->local_members) all_here_have_called(collective_, &e);
+  const KeptCall::Enters& enters = same_->enters;
+  Comm* c = enters.own->comm;
+  const uint64_t number = enters.own->collectives++;
+  enter_at_once(c, enters.own->rank, number);
+  e->known_by_all.learn(rank_->knows);
+  if (enters.is_root && same_->info().at.root >= 0) e->known_by_root = rank_->knows;
+  if (e->details) e->details->repeaters.push_back({enters.own->rank, Record(same_), same_->said});
+  if (++e->arrived == c->local_members) all_here_have_called(*c, number, e);
   progress_by_call();
   return true;
 }
 
 void RepeatedCall::after(int result) {
   return_from_mpi();
-  const CallInfo& info = same_->info();
+  const KeptCall::Enters& enters = same_->enters;
+  const CollectiveCall collective = {enters.own->comm, enters.own->collectives - 1, enters.is_root};
   if (result != MPI_SUCCESS) {
     note_error(rank_, *same_, result);
-  } else if (info.starts != Starts::kBlocking) {
-    note_again(rank_, same_, collective_);
+  } else if (enters.is_plain || same_->info().starts == Starts::kBlocking) {
+    leave_collective(rank_, enters.learns, *collective.comm, collective.number, entry_);
+    if (!all_have_entered(*rank_, collective)) step_need_members(waiting(), collective, nullptr);
   } else {
-    leave_collective(rank_, info, collective_, entry_);
-    step_need_members(waiting(), collective_, nullptr);
+    note_again(rank_, same_, collective);
   }
   progress_by_call();
 }
 
-bool CollectiveWait::look() {
+bool CollectiveWait::begin() {
+  take_arrived();
   const auto* request = reinterpret_cast<const MPI_Request*>(same_->words[0]);
-  if (!follows_all() || !request || !rank_->begun.empty()) return false;
+  if (!follows_all() || !request || !rank_->begun.empty()) return give_up();
   request_ = repeated_wait(rank_, *request);
   if (!request_ || request_->second.collective.comm->inter || !is_free(rank_->unbuffered))
-    return false;
+    return give_up();
   enter();
   handle_ = *request;
   rank_->given = {&handle_, 1};

@@ -12,34 +12,33 @@ namespace fgmpi::check {
 
 struct Entry;
 
-class RepeatedCall : public Begins<RepeatedCall> {
+class RepeatedCall : public Repeated {
  public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  bool begin();
   /// MPI has made the call. REQUIRES: begin() has returned true.
   void after(int result);
 
  private:
-  friend Begins;
-  bool look();
-  [[gnu::always_inline]] inline bool buffers_are_free(const CallInfo& info) const;
-  [[gnu::always_inline]] inline bool may_enter(const CallInfo& info);
+  [[gnu::noinline]] Entry* find_entry();
+  [[gnu::always_inline]] inline Entry* find_plain() const;
 
-  OwnComm* own_ = nullptr;
-  Entry* entry_ = nullptr;
-  CollectiveCall collective_;
+  Entry* entry_;
 };
 
 /// MPI_Wait for a nonblocking collective, as RepeatedCall.
-class CollectiveWait : public Begins<CollectiveWait> {
+class CollectiveWait : public Repeated {
  public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  bool begin();
   ~CollectiveWait() {
     if (rank_) rank_->given = {};
   }
   void after(int result);
 
  private:
-  friend Begins;
-  bool look();
-
   Rank::Requests::Entry* request_ = nullptr;
   MPI_Request handle_ = MPI_REQUEST_NULL;
 };

@@ -44,10 +44,12 @@ uint64_t reach_of(const char* low, uint64_t bytes, bool writes) {
 
 /// Does its buffer meet none of what has begun? REQUIRES: KeptCall::kReach.
 bool is_beside(const Rank& rank, KeptCall* call, bool writes) {
-  if (call->beside == rank.begun_sum && call->is_known(rank.epoch, KeptCall::kBeside)) return true;
+  if (call->reach.beside == rank.begun_sum && call->is_known(rank.epoch, KeptCall::kBeside))
+    return true;
   for (const Begun& b : rank.begun)
-    if ((writes || !b.sends) && b.low < call->high && call->low < b.high()) return false;
-  call->beside = rank.begun_sum;
+    if ((writes || !b.sends) && b.low < call->reach.high && call->reach.low < b.high())
+      return false;
+  call->reach.beside = rank.begun_sum;
   call->set_known(rank.epoch, KeptCall::kBeside);
   return true;
 }
@@ -92,9 +94,9 @@ Message* take_message(Rank* rank, KeptCall* call, const KnownQueue& from) {
 
 void note_posted(Rank* rank) {
   for (Begun& b : rank->begun)
-    if (!b.sends && !b.ready && has_begun(*rank, b.id) && b.from.is_there()) {
+    if (!b.sends && !b.ready && has_begun(*rank, b.id) && b.from().is_there()) {
       b.ready = true;
-      make_ready(b.from.queue);
+      make_ready(b.queue);
     }
   if (!rank->receives_from || rank->unbuffered.first < rank->unbuffered.steps.size()) return;
   make_ready(std::exchange(rank->receives_from, nullptr));
@@ -102,7 +104,8 @@ void note_posted(Rank* rank) {
 
 // ---- MPI_Send, MPI_Recv, MPI_Sendrecv ----------------------------------------------------------------------------------
 
-bool RepeatedMessage::look() {
+bool RepeatedMessage::begin() {
+  take_arrived();
   Rank* rank = rank_;
   KeptCall& call = *same_;
   const Role role = call.info().role;
@@ -113,7 +116,7 @@ bool RepeatedMessage::look() {
                                                is_beside(*rank, &call, receives_)));
   if (!beside || (sends && !can_send(*rank, call)) ||
       (receives_ && !(can_receive(*rank, call) && is_first(*rank, call))))
-    return false;
+    return give_up();
   enter();
   if (sends) message_ = send_known(rank, same_, &taken_);
   if (receives_ && follows_steps()) {
@@ -162,14 +165,15 @@ void RepeatedMessage::after(int result) {
 // ---- MPI_Isend, MPI_Irecv ----------------------------------------------------------------------------------------------
 
 template <bool kSends>
-bool RepeatedStart<kSends>::look() {
+bool RepeatedStart<kSends>::begin() {
+  take_arrived();
   Rank* rank = rank_;
   KeptCall& call = *same_;
   if (rank->begun.size() >= kMostBegun || !rank->regions.empty() ||
-      !call.is_known(rank->epoch, KeptCall::kReach) || call.high - call.low > UINT32_MAX ||
-      !is_beside(*rank, &call, !kSends) ||
+      !call.is_known(rank->epoch, KeptCall::kReach) ||
+      call.reach.high - call.reach.low > UINT32_MAX || !is_beside(*rank, &call, !kSends) ||
       !(kSends ? can_send(*rank, call) : can_receive(*rank, call)))
-    return false;
+    return give_up();
   enter();
   if (kSends) {
     id_ = send_known(rank, same_, &taken_);
@@ -195,11 +199,12 @@ void RepeatedStart<kSends>::after(int result) {
     const bool summed = kSends && g_process.wants(Kind::kBuffers);
     const bool ready = kSends ? taken_ : has_begun(*rank, id_) && call.takes_from.is_there();
     if (!kSends && ready) make_ready(call.takes_from.queue);
-    const auto bytes = static_cast<uint32_t>(call.high - call.low);
+    const auto bytes = static_cast<uint32_t>(call.reach.high - call.reach.low);
     rank->begun.push_back({same_, request, *request, -1, kSends, ready, id_,
-                           summed ? checksum_between(call.low, call.high) : 0, call.low, bytes,
-                           kSends ? KnownQueue() : call.takes_from});
-    rank->begun_sum += reach_of(call.low, bytes, !kSends);
+                           summed ? checksum_between(call.reach.low, call.reach.high) : 0,
+                           call.reach.low, bytes, call.takes_from.erased,
+                           kSends ? nullptr : call.takes_from.queue});
+    rank->begun_sum += reach_of(call.reach.low, bytes, !kSends);
   }
   progress_by_call();
 }
@@ -232,14 +237,15 @@ bool RepeatedWait::find_begun() {
   return true;
 }
 
-bool RepeatedWait::look() {
+bool RepeatedWait::begin() {
+  take_arrived();
   const CallInfo& info = same_->info();
   const int64_t* words = same_->words;
   const Parameter& p = info.parameters[info.at.given];
   list_ = reinterpret_cast<MPI_Request*>(words[info.at.given]);
   const int64_t count = p.array ? words[p.length] : 1;
   count_ = count <= static_cast<int64_t>(kMostBegun) ? static_cast<int>(count) : 0;
-  if (!list_ || count_ <= 0 || !find_begun()) return false;
+  if (!list_ || count_ <= 0 || !find_begun()) return give_up();
   enter();
   rank_->wait = this;
   for (const Begun& b : rank_->begun)
@@ -264,7 +270,7 @@ void RepeatedWait::complete() {
     if (b.index < 0 || b.sends) continue;
     __builtin_prefetch(&b.call->known_in);
     __builtin_prefetch(&b.call->fits);
-    __builtin_prefetch(b.from.queue);
+    __builtin_prefetch(b.queue);
   }
   for (const Begun& b : rank->begun) {
     if (!b.sends || b.index < 0) continue;
@@ -275,18 +281,17 @@ void RepeatedWait::complete() {
     step_need_taken(waits, b.id, &awaited);
   }
   for (const Begun& b : rank->begun)
-    if (!b.sends && b.index >= 0 && b.from.is_there()) __builtin_prefetch(b.from.queue->first);
+    if (!b.sends && b.index >= 0 && b.from().is_there()) __builtin_prefetch(b.queue->first);
   for (const Begun& b : rank->begun) {
-    const Message* m =
-        !b.sends && b.index >= 0 && b.from.is_there() ? b.from.queue->first : nullptr;
+    const Message* m = !b.sends && b.index >= 0 && b.from().is_there() ? b.queue->first : nullptr;
     if (!m) continue;
     __builtin_prefetch(&m->call->users);
-    if (!m->matched) prefetch_sender(m->id);
+    if (!m->matched) prefetch_sender(*m);
   }
   bool all_begun = true;
   for (Begun& b : rank->begun) {
     if (b.sends || b.index < 0) continue;
-    Message* m = take_message(rank, b.call, b.from);
+    Message* m = take_message(rank, b.call, b.from());
     if (m && !m->matched) step_matched(rank, b.id, m->id, true);
     b.id = m && !m->begun ? m->id : 0;
     all_begun = all_begun && !b.id;

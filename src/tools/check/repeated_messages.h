@@ -15,17 +15,17 @@
 namespace fgmpi::check {
 
 /// MPI_Send, MPI_Recv and MPI_Sendrecv.
-class RepeatedMessage : public Begins<RepeatedMessage> {
+class RepeatedMessage : public Repeated {
  public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  bool begin();
   /// MPI has made the call. REQUIRES: begin() has returned true.
   void after(int result);
   /// Where MPI is to write the status: the program's place, or one of our own.
   MPI_Status* status(MPI_Status* of_program);
 
  private:
-  friend Begins;
-  bool look();
-
   uint64_t message_ = 0;  ///< that it sends
   bool receives_ = false, status_read_ = false;
   bool taken_ = false;  ///< the receive of that has begun
@@ -35,33 +35,30 @@ class RepeatedMessage : public Begins<RepeatedMessage> {
 
 /// MPI_Isend, or MPI_Irecv.
 template <bool kSends>
-class RepeatedStart : public Begins<RepeatedStart<kSends>> {
+class RepeatedStart : public Repeated {
  public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  bool begin();
   void after(int result);
 
  private:
-  friend Begins<RepeatedStart>;
-  using Repeated::enter;
-  using Repeated::rank_;
-  using Repeated::return_from_mpi;
-  using Repeated::same_;
-  bool look();
-
   bool taken_ = false;
   uint64_t id_ = 0;  ///< Begun::id
 };
 
 /// MPI_Wait and MPI_Waitall.
-class RepeatedWait : public Begins<RepeatedWait> {
+class RepeatedWait : public Repeated {
  public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  bool begin();
   ~RepeatedWait();
   void after(int result);
   /// What has begun is about to be made operations: they will be completed as by Call. Returns the requests that it was given.
   const std::vector<MPI_Request>* leave_to_call();
 
  private:
-  friend Begins;
-  bool look();
   bool find_begun();
   void complete();
   void complete_by_call(int result);

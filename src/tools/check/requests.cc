@@ -371,7 +371,7 @@ void make_operations(Rank* rank) {
     set_message(&op, b.sends ? b.id : 0, call.sent.to, call.sent.comm);
     op.posted = b.sends ? Shared<Posted>() : post_as(rank, op.call, b.id);
     if (b.sends && b.ready) step_taken(b.id);
-    if (!b.sends && b.from.is_there()) b.from.queue->ready = 0;
+    if (!b.sends && b.from().is_there()) b.queue->ready = 0;
     if (is_sent_handle(b.handle)) op.real = kSentHandle;
     begin_regions(rank, b.handle, &op);
     op.regions[0].checksum = b.checksum;

@@ -180,8 +180,8 @@ void tell_matched(Unbuffered* u) {
   });
 }
 
-Entered& entered_of(Comm* c) {
-  if (c->entered) return *c->entered;
+/// Of a communicator that no member here has used.
+[[gnu::noinline]] Entered& first_entered_of(Comm* c) {
   c->entered = &g_entered[c->key];
   Entered& e = *c->entered;
   e.calls.resize(static_cast<size_t>(c->size));
@@ -193,6 +193,8 @@ Entered& entered_of(Comm* c) {
       e.elsewhere.add(0, e.told[process], static_cast<int>(c->others.size()));
   return e;
 }
+
+Entered& entered_of(Comm* c) { return c->entered ? *c->entered : first_entered_of(c); }
 
 /// Members or processes have entered calls.
 void entered_by_all(Comm* c, uint64_t before) {
@@ -384,15 +386,6 @@ void step_receive(Rank* rank, uint64_t number) {
     add(rank, {.kind = Step::kPost, .id = number, .number = number});
 }
 
-void prefetch_sender(uint64_t message) {
-  if (!is_local(sender_of(message))) return;
-  const Rank* sender = local_rank(sender_of(message));
-  if (!sender) return;
-  const auto* of_sender = reinterpret_cast<const char*>(&sender->unbuffered);
-  __builtin_prefetch(of_sender);
-  __builtin_prefetch(of_sender + 64);
-}
-
 void step_taken(uint64_t message) {
   if (!follows_steps()) return;
   tell_sender(message);
@@ -419,15 +412,16 @@ void step_take(Rank* rank, uint64_t message, bool certain) {
 
 void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
   if (!follows_steps()) return;
-  if (is_free(rank->unbuffered)) return enter_at_once(collective, member);
+  if (is_free(rank->unbuffered))
+    return enter_at_once(collective.comm, member, collective.number);
   add(rank, {.kind = Step::kEnter,
              .member = member,
              .number = collective.number,
              .comm = collective.comm});
 }
 
-void enter_at_once(const CollectiveCall& collective, int member) {
-  enter(collective.comm, member, collective.number);
+void enter_at_once(Comm* c, int member, uint64_t number) {
+  enter(c, member, number);
   made();
 }
 
@@ -479,17 +473,16 @@ void need_members(const Waiting& waits, const CollectiveCall& collective, const 
   add(waits.rank, std::move(s), &waits, awaited);
 }
 
-/// Is it known that all members are in the call? Not of a rank whose steps are in the spool.
-bool all_have_entered(const Rank* rank, const CollectiveCall& collective) {
-  return !rank->unbuffered.written &&
+}  // namespace
+
+bool all_have_entered(const Rank& rank, const CollectiveCall& collective) {
+  return !rank.unbuffered.written &&
          entered_of(waited_for(collective.comm)).all() > collective.number;
 }
 
-}  // namespace
-
 void step_need_members(const Waiting& call, const CollectiveCall& collective,
                        const Record* awaited) {
-  if (!follows_steps() || all_have_entered(call.rank, collective)) return;
+  if (!follows_steps() || all_have_entered(*call.rank, collective)) return;
   need_members(call, collective, awaited ? **awaited : *call.call, awaited);
 }
 

@@ -60,13 +60,14 @@ struct Step {
 
 /// How far a rank is.
 struct Unbuffered {
-  std::vector<Step> steps;  ///< from `first`: still to be made
-  size_t first = 0;
-  uint64_t begun = 0, posted = 0;  ///< the last send and receive that have begun
-  std::vector<uint64_t> taken;     ///< messages that were taken before the rank waits for that
-  std::vector<std::pair<uint64_t, uint64_t>> matches;  ///< receives still to begin, their messages
+  std::vector<Step> steps;   ///< from `first`: still to be made
   std::vector<int> waiting;  ///< world ranks that wait for this one's next send
-  bool written = false;      ///< steps are in the spool: how far it is is not known here
+  uint64_t begun = 0;        ///< the last send that has begun
+  uint32_t first = 0;
+  bool written = false;         ///< steps are in the spool: how far it is is not known here
+  uint64_t posted = 0;          ///< the last receive that has begun
+  std::vector<uint64_t> taken;  ///< messages that were taken before the rank waits for that
+  std::vector<std::pair<uint64_t, uint64_t>> matches;  ///< receives still to begin, their messages
 };
 
 /// Counts those who are in collective calls: how many calls all of them are in.
@@ -104,8 +105,6 @@ void step_receive(Rank* rank, uint64_t number);
 void step_taken(uint64_t message);
 /// The receive has taken the message. `certain`: no other receive could have.
 void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain);
-/// Fetches what step_matched() reads of the message's sender.
-void prefetch_sender(uint64_t message);
 /// A receive whose message is known begins.
 void step_take(Rank* rank, uint64_t message, bool certain);
 /// `member`: its rank there.
@@ -113,12 +112,14 @@ void step_enter(Rank* rank, const CollectiveCall& collective, int member);
 /// The call waits until the receive of the message has begun. `awaited`: the call that has begun the send, or null: itself.
 void step_need_taken(const Waiting& call, uint64_t message, const Record* awaited);
 void step_need_begun(const Waiting& call, uint64_t message, const Record* awaited);
+/// Is it known that all members are in the call? Not of a rank whose steps are in the spool.
+bool all_have_entered(const Rank& rank, const CollectiveCall& collective);
 void step_need_members(const Waiting& call, const CollectiveCall& collective,
                        const Record* awaited);
 /// The next step of the rank can be made at once, as far as it waits for nothing itself.
 bool is_free(const Unbuffered& u);
 /// step_enter() where steps are followed. REQUIRES: is_free().
-void enter_at_once(const CollectiveCall& collective, int member);
+void enter_at_once(Comm* c, int member, uint64_t number);
 /// Another process tells how far it is.
 void on_step(int process, const Progress& progress);
 /// The process ends: what is left goes to the spool.
