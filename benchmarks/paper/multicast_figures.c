@@ -2,6 +2,7 @@
  * Implementing MPI Collective Communication over IP-Multicast". Started by multicast_figures.sh; only uses mpi.h, so that
  * it also runs on other MPI libraries.
  *   multicast_figures bcast|scatter|five|opened [LEAST MOST [REPETITIONS]]      bytes of a message
+ *   multicast_figures row|barrier [...]                a hundred broadcasts in a row, and with a barrier after each: of one
  *   multicast_figures allgather|alltoall|allreduce|reduce_scatter [...]         of a rank's part; a vector, of allreduce
  *   multicast_figures message|datagrams [...]          table I: one way of a ping-pong of ranks 0 and 1, by messages, and by
  *                                                      broadcasts (of two ranks, forced by multicast: over its reliable UDP)
@@ -80,6 +81,20 @@ static void ping_pong(int by_broadcast, char* all, int bytes, int repetitions) {
   }
 }
 
+/* Of a broadcast among many: in a row, or with a barrier after each. */
+static void in_a_row(int with_barrier, char* all, int bytes, int repetitions) {
+  enum { kTimes = 100 };
+  for (int i = 0; i <= repetitions; ++i) {
+    begin();
+    for (int k = 0; k < kTimes; ++k) {
+      MPI_Bcast(all, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+      if (with_barrier) MPI_Barrier(MPI_COMM_WORLD);
+    }
+    started += (now() - started) * (1 - 1.0 / kTimes);
+    end(i);
+  }
+}
+
 /* Collectives that have no figure. */
 static void others(const char* what, char* all, char* mine, char* got, int bytes, int repetitions) {
   const int ints = bytes / (int)sizeof(int);
@@ -143,6 +158,8 @@ static void measure(const char* what, int bytes, int repetitions) {
   }
   if (strcmp(what, "message") == 0 || strcmp(what, "datagrams") == 0)
     ping_pong(what[0] == 'd', all, bytes, repetitions);
+  else if (strcmp(what, "row") == 0 || strcmp(what, "barrier") == 0)
+    in_a_row(what[0] == 'b', all, bytes, repetitions);
   else if (strncmp(what, "all", 3) == 0 || strcmp(what, "reduce_scatter") == 0)
     others(what, all, mine, got, bytes, repetitions);
   else
