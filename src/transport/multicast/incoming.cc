@@ -10,7 +10,7 @@ namespace {
 /// The first request for missing packets is delayed by a random time between these (ns): one that is only late comes
 /// before the first; of many members that miss the same packet, few ask before it is sent again.
 constexpr int64_t kLeastDelay = 100'000, kMostDelay = 500'000;
-constexpr int64_t kLeastInterval = 5'000'000;   ///< ns: of further requests
+constexpr int64_t kLeastInterval = 2'000'000;   ///< ns: of further requests
 constexpr int64_t kMostInterval = 200'000'000;  ///< ns
 
 }  // namespace
@@ -57,27 +57,33 @@ void Incoming::take_data(const Header& h, const char* payload, size_t length, in
   if (have_.empty()) have_.resize((packets_ + 63) / 64);
   seen_past_ = std::max(seen_past_, h.position + count);
   const bool had_gap = nack_at_ != kNever;
+  bool fresh = false;
   for (uint32_t p = h.position; p < h.position + count; ++p) {
     if (has(p)) continue;
+    fresh = true;
     const size_t from = (p - h.position) * each;
     if (length) std::memcpy(target_ + p * each, payload + from, std::min(each, length - from));
     have_[p / 64] |= uint64_t{1} << p % 64;
   }
   while (in_row_ < packets_ && has(in_row_)) ++in_row_;
-  plan_nack(now);
+  plan_nack(fresh, now);
   // After a repair the root waits for news, whether it has asked for any or not.
   if (asks || (had_gap && in_row_ > h.position)) ack_to_parent(asks);
   finish_if_complete();
 }
 
-/// Sees to it that missing packets are asked for.
-void Incoming::plan_nack(int64_t now) {
+/// Sees to it that missing packets are asked for. `fresh`: the network carries something here, so that what still misses has
+/// been lost once more, and is not only late.
+void Incoming::plan_nack(bool fresh, int64_t now) {
   if (in_row_ >= seen_past_) {
     nack_at_ = kNever;
     nack_interval_ = 0;
   } else if (nack_at_ == kNever) {
     nack_at_ = now + kLeastDelay +
                static_cast<int64_t>(context_->random.next() % (kMostDelay - kLeastDelay));
+  } else if (fresh && nack_interval_ > kLeastInterval) {
+    nack_interval_ = 0;
+    nack_at_ = std::min(nack_at_, now + kLeastInterval);
   }
 }
 

@@ -58,7 +58,7 @@ class Incoming {
   void ack_to_root();
   Header answer(Kind kind) const;
   void nack(int64_t now);
-  void plan_nack(int64_t now);
+  void plan_nack(bool fresh, int64_t now);
   void finish_if_complete();
 
   Context* const context_;

@@ -194,7 +194,7 @@ void Outgoing::on_time(int64_t now) {
     if (hurry_) flow().silent(sent_at_, context_->options.payload, now);
     settle();
   }
-  timed_at_ = kNever;
+  stop_timing();
   poll(now);
 }
 
@@ -207,6 +207,8 @@ void Outgoing::take_ack(const Header& h, int64_t now) {
     Member& member = members_[m];
     const uint32_t acked = std::min(h.position, packets_);
     news |= !member.known || acked > member.acked || ((h.flags & kPosted) && !member.posted);
+    if (timed_at_ != kNever && acked > timed_ && member.acked <= timed_)
+      round_trip_ = now - timed_at_;
     known_ += !member.known;
     member.known = true;
     member.acked = std::max(member.acked, acked);
@@ -228,17 +230,23 @@ void Outgoing::take_ack(const Header& h, int64_t now) {
   poll_at_ = now + patience();
   silent_ = false;
   flow().heard(now);
-  if (least_ > before) progressed(before, now);
+  if (least_ > before) progressed(before);
   finish_if_delivered();
   settle();
   if (!closed_) pump(now);
 }
 
-void Outgoing::progressed(uint32_t before, int64_t now) {
-  if (timed_at_ != kNever && least_ > timed_) {
-    flow().measure(now - timed_at_);
-    timed_at_ = kNever;
-  }
+/// What has come may be the answer to something newer from now on. Where members are many and losses frequent, hardly any
+/// packet comes to all of them at once: the members that it did come to have been heard.
+void Outgoing::stop_timing() {
+  if (timed_at_ == kNever) return;
+  if (round_trip_ > 0) flow().measure(round_trip_);
+  round_trip_ = 0;
+  timed_at_ = kNever;
+}
+
+void Outgoing::progressed(uint32_t before) {
+  if (least_ > timed_) stop_timing();
   missing_.erase(missing_.begin(), missing_.lower_bound(least_));
   repaired_.erase(repaired_.begin(), repaired_.lower_bound({least_, 0}));
   const size_t payload = context_->options.payload, before_bytes = flow().in_flight();
@@ -295,7 +303,7 @@ void Outgoing::take_nack(const Header& h, const uint64_t* words, size_t count, i
     std::vector<uint32_t>& who = missing_[packet];
     if (std::find(who.begin(), who.end(), h.from) != who.end()) continue;
     who.push_back(h.from);
-    timed_at_ = kNever;
+    stop_timing();
     is_new |= is_new_loss(packet, last);
   }
   if (is_new && context_->trouble.reduces(h.from, &context_->random))

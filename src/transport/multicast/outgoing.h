@@ -87,7 +87,8 @@ class Outgoing final : private Macroflow::Sender {
   void settle();
   void note_reductions();
   void poll(int64_t now);
-  void progressed(uint32_t before, int64_t now);
+  void progressed(uint32_t before);
+  void stop_timing();
   bool is_new_loss(uint32_t packet, int64_t repaired_at) const;
   int64_t repaired_at(uint32_t packet, uint32_t member, int64_t now, bool* recent) const;
   void resend(int64_t now);
@@ -118,10 +119,11 @@ class Outgoing final : private Macroflow::Sender {
   uint32_t recover_ = 0;
   uint64_t reductions_ = 0;
   int64_t timed_at_ = kNever, sent_at_ = 0;
-  uint32_t timed_ = 0;   ///< the packet whose round trip is measured
-  bool silent_ = false;  ///< polls are not answered
-  bool hurry_ = true;    ///< members are to acknowledge at once
-  uint32_t polls_ = 0;   ///< since something was heard
+  uint32_t timed_ = 0;      ///< the packet whose round trip is measured
+  int64_t round_trip_ = 0;  ///< of it, to the last member that has acknowledged it so far
+  bool silent_ = false;     ///< polls are not answered
+  bool hurry_ = true;       ///< members are to acknowledge at once
+  uint32_t polls_ = 0;      ///< since something was heard
   int64_t poll_at_ = kNever, repair_at_ = kNever;
   std::map<uint32_t, std::vector<uint32_t>>
       missing_;  ///< packets to be sent again, and who misses them

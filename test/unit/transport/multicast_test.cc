@@ -277,6 +277,33 @@ TEST(Multicast, RandomTrafficOverBadNetworks) {
   }
 }
 
+TEST(Multicast, ManyMembersThatMissPacketsHaveThemSoon) {
+  // Hardly any packet comes to all of them at once: no round trip is ever measured to the end.
+  struct Case {
+    size_t bytes;
+    int64_t most;  // of simulated time, in the mean
+  };
+  for (const Case& c : {Case{1'000, 12 * kMs}, Case{10'000, 25 * kMs}, Case{60'000, 55 * kMs}}) {
+    constexpr int kSeeds = 20, kTransfers = 5;
+    int64_t sum = 0;
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      Options options;
+      options.bundle = 11;
+      Network network(16, options, {0.1, 0, 100'000, 150'000}, seed);
+      for (int i = 0; i < kTransfers; ++i) {
+        Broadcast b(&network, 0, {1, i, 1, 0}, c.bytes, seed);
+        const int64_t begin = network.now();
+        for (uint32_t m = 0; m < 16; ++m) b.enter(m);
+        ASSERT_TRUE(network.run(network.now() + 100 * kSecond, [&] { return b.done(); }));
+        sum += network.now() - begin;
+        b.check();
+        network.run(network.now() + 100 * kSecond, [&] { return network.at(0).quiet(); });
+      }
+    }
+    EXPECT_LT(sum / (kSeeds * kTransfers), c.most) << c.bytes << " bytes";
+  }
+}
+
 TEST(Multicast, SmallQuotaBlocksNothing) {
   Options options;
   options.eager_quota = 3 * 1400;
