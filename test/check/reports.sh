@@ -228,4 +228,33 @@ for shape in "1 4" "2 2" "4 1"; do
     grep -q '^fgmpi: check: 1 finding$' out || fail "members that differ, $how, at $shape"
   done
 done
+# So is what is wrong with the arguments of a call that MPI refuses.
+cat >refused.c <<'END'
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  const int how = atoi(argv[1]);
+  int a[8] = {0};
+  MPI_Datatype pair;
+  MPI_Comm dup;
+  MPI_Request r;
+  MPI_Init(&argc, &argv);
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  if (how == 0) MPI_Send(a, 1, pair, 0, 0, MPI_COMM_WORLD);
+  if (how == 1) MPI_Allreduce(a, a, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+  MPI_Comm freed = dup;
+  MPI_Comm_free(&dup);
+  if (how == 2) MPI_Barrier(freed);
+  MPI_Recv_init(a, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &r);
+  MPI_Start(&r);
+  if (how == 3) MPI_Start(&r);
+  return MPI_Finalize();
+}
+END
+"$bin/mpicc" -g -w refused.c -o refused || fail "mpicc refused.c"
+for how in 0 1 2 3; do
+  status 86 -check=arguments -n 1 -nfg 2 ./refused $how
+  grep -q '^fgmpi: check: 1 finding$' out || fail "a call that is refused, $how"
+done
 echo ok

@@ -64,8 +64,14 @@ void look_at_outputs(Call* call) {
   }
 }
 
-/// Is it what a wrong argument leads to? Others, such as those of files that are not there, are results that programs wait
-/// for.
+}  // namespace
+
+void look_at_arguments(Call* call) {
+  look_at_types(call);
+  look_at_outputs(call);
+}
+
+/// Errors of other classes, such as those of files that are not there, are results that programs wait for.
 bool is_of_argument(int error_class) {
   switch (error_class) {
     case MPI_ERR_BUFFER:
@@ -95,13 +101,6 @@ bool is_of_argument(int error_class) {
     default:
       return false;
   }
-}
-
-}  // namespace
-
-void look_at_arguments(Call* call) {
-  look_at_types(call);
-  look_at_outputs(call);
 }
 
 void note_error(const Rank* rank, const CallRecord& call, int result) {

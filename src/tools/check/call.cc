@@ -171,7 +171,9 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   if (g_process.threads) enter_call(this);
   const uint64_t before = g_process.reports;
   if (rank_->owned && own_thread && outer_) tell_exposed_accesses(this);
+  const uint64_t of_arguments = g_process.of_arguments;
   look();
+  rank_->arguments_told = g_process.of_arguments != of_arguments;
   const Role role = info().role;
   if (role == Role::kCollective || role == Role::kCreation) {
     look_at_collective(this);
@@ -193,7 +195,7 @@ Call::~Call() {
   rank_->current = before_;
   if (lists_) give_back();  // MPI has thrown
   if (!outer_) return;
-  rank_->in_call = false;
+  rank_->in_call = rank_->arguments_told = false;
   rank_->guess_next();
 }
 

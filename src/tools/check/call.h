@@ -223,6 +223,8 @@ void look_at_arguments(Call* call);
 /// Of the calls on a communicator that the rank remembers, or of all: a rank that looks computed is noted after the job.
 void write_ranks_given(Rank* rank, MPI_Comm comm = MPI_COMM_NULL);
 void write_rank_given(Rank* rank, const CallRecord& call);
+/// Is it what a wrong argument leads to?
+bool is_of_argument(int error_class);
 /// The call has returned an error, of which nothing was reported: a note, since the program may have asked for it.
 void note_error(const Rank* rank, const CallRecord& call, int result);
 

@@ -109,6 +109,7 @@ void before_fatal_error(int error_class, const char* text) {
     report(Kind::kWindows, text, "", std::move(calls));
     return;
   }
+  if (rank->arguments_told && is_of_argument(error_class)) return;
   const bool by_others = error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_OTHER;
   const uint64_t key =
       report(of && by_others ? Kind::kCollectives : Kind::kArguments, text, "", std::move(calls));

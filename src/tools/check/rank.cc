@@ -239,6 +239,7 @@ uint64_t report(Kind kind, std::string sentence, std::string allowed,
                 std::vector<findings::Participant> calls, bool note) {
   ++g_process.reports;
   if (!g_process.wants(kind)) return 0;
+  if (kind == Kind::kArguments) ++g_process.of_arguments;
   return g_process.spool.add(
       {kind, std::move(sentence), std::move(allowed), std::move(calls), note});
 }

@@ -410,6 +410,7 @@ struct alignas(64) Rank {
   int world = 0;
   bool in_call = false;
   bool initialised = false, ended = false;
+  bool arguments_told = false;  ///< what is wrong with those of the call that it is in
   uint32_t next_message = 0;
   std::vector<Begun> begun;
   std::vector<Pending> regions;
@@ -503,6 +504,7 @@ struct Process {
   std::vector<Inbox> inboxes;                       ///< by world rank minus first
   std::unordered_map<const void*, uint64_t> sites;
   uint64_t reports = 0;            ///< how many were made, those of kinds that are not wanted too
+  uint64_t of_arguments = 0;       ///< findings of that kind
   std::vector<uint64_t> deadlock;  ///< findings that are none if a rank goes on
   bool wants(Kind kind) const { return kinds & findings::bit_of(kind); }
   /// Is it followed what each rank knows of others?
