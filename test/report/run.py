@@ -117,7 +117,7 @@ def running_jobs():
     page = os.path.join(os.environ["TMPDIR"], "page.html")
     for options in (["-summary"], ["-report", page], ["-ft", "-report", page]):
         text = job_of(*options)
-        expect(text.startswith("4 ranks in 2 processes") and re.search(r" 2  MPI_Barrier at stencil.c:\d+ \(end_badly\): ranks 0, 1\n", text) and
+        expect(text.startswith("4 ranks in 2 processes") and re.search(r" [23]  MPI_Barrier at stencil.c:\d+ \(end_badly\): ranks 0(, 1|-2)\n", text) and
                re.search(r" 1  in the program, its last call at stencil.c:\d+ \(end_badly\): rank 3\n", text), f"{options}: a job's ranks", text)
     os.unlink(page)
     for options in ([], ["-ft"]):
@@ -192,8 +192,9 @@ def ended_badly():
         time.sleep(0.2)
         job.send_signal(number_)
         text = job.communicate(timeout=60)[1]
-        expect(words in text and "3 in MPI_Barrier" not in text and "1 in the program, after its call at stencil.c:" in text,
-               f"signal {number_}", text)
+        # Whether the rank that shares the process of the one that hangs has begun its barrier before depends on the scheduler.
+        expect(words in text and re.search("[23] in MPI_Barrier at stencil.c:", text)
+               and re.search("1 in the program, after its call at stencil.c:.*: rank 3", text), f"signal {number_}", text)
 
 
 def one_status():
