@@ -412,8 +412,7 @@ void step_take(Rank* rank, uint64_t message, bool certain) {
 
 void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
   if (!follows_steps()) return;
-  if (is_free(rank->unbuffered))
-    return enter_at_once(collective.comm, member, collective.number);
+  if (is_free(rank->unbuffered)) return enter_at_once(collective.comm, member, collective.number);
   add(rank, {.kind = Step::kEnter,
              .member = member,
              .number = collective.number,
