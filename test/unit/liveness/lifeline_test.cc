@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -156,10 +157,14 @@ TEST(Lifelines, AreTriedAgainWherePacketsAreLost) {
   });
   ASSERT_TRUE(lines.connect(7, loopback(), listener.port, key, 3));
   // The first line sends its first packet at once and after 1 s; another would come after the timeout.
-  for (int i = 0; i < 1200; ++i, usleep(1000)) EXPECT_TRUE(Two::look(&lines).empty());
+  // By the clock: on a busy machine each pause takes several times as long.
+  const auto start = std::chrono::steady_clock::now();
+  const auto full_until = start + std::chrono::milliseconds(1200);
+  for (; std::chrono::steady_clock::now() < full_until; usleep(1000))
+    EXPECT_TRUE(Two::look(&lines).empty());
   ::close(accept(listener.fd, nullptr, nullptr));  // the filler
   int line = -1;
-  for (int i = 0; i < 3000; ++i, usleep(1000)) {
+  for (; std::chrono::steady_clock::now() < start + std::chrono::milliseconds(4200); usleep(1000)) {
     EXPECT_TRUE(Two::look(&lines).empty());
     if (line < 0) line = accept(listener.fd, nullptr, nullptr);
   }
