@@ -288,7 +288,7 @@ void follow(Rank* rank) {
   Looking looking;
   make_operations(rank);
   rank->owned = new OwnedMemory;
-  rank->guess = nullptr;
+  rank->short_path = nullptr;
   rank->owned->expose(rank->windows);
   rank->requests.for_each([&](MPI_Request, Operation& operation) {
     if (operation.active && !operation.released) rank->owned->add(&operation);
@@ -424,7 +424,6 @@ void report_accesses() {
 void follow_accesses(Rank* rank) {
   rank->word = MPIX_Tool_word();
   rank->thread = pthread_self();
-  rank->thread_pointer = __builtin_thread_pointer();
   std::lock_guard guard(g_waiting_lock);
   std::erase_if(g_waiting, [&](const auto& waiting) {
     if (waiting.first != rank->word) return false;

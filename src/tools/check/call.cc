@@ -167,7 +167,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   before_ = rank_->current;
   rank_->current = record_;
   rank_->in_call = true;
-  rank_->guess = nullptr;
+  rank_->short_path = nullptr;
   if (g_process.threads) enter_call(this);
   const uint64_t before = g_process.reports;
   if (rank_->owned && own_thread && outer_) tell_exposed_accesses(this);

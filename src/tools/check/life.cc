@@ -148,7 +148,7 @@ void note_level(Rank* rank) {
   g_process.threads = true;
   g_attention.fetch_or(kThreads, std::memory_order_relaxed);
   for (const auto& each : g_process.all)
-    if (each) each->guess = nullptr;
+    if (each) each->short_path = nullptr;
 }
 
 void rank_begins() {
@@ -253,7 +253,7 @@ int finalize(const void* place) {
   CallRecord record;
   record.id = kCall_MPI_Finalize;
   record.site = site_of(place);
-  rank->guess = nullptr;
+  rank->short_path = nullptr;
   rank->current = &record;
   rank->in_call = true;
   ++rank->calls;

@@ -131,6 +131,7 @@ Shared<Posted> post_as(Rank* rank, Record kept, uint64_t number) {
   posted->probe = posted->call->info().role == Role::kMatchedProbe;
   posted->number = number;
   rank->posted.push_back(posted);
+  rank->in_turn = false;
   return posted;
 }
 
@@ -310,6 +311,7 @@ void sweep(Rank* rank) {
     rank->posted.pop_front();
     --rank->posted_closed;
   }
+  rank->in_turn = rank->posted.empty() && !rank->races;
   if (rank->posted_closed == 0) return;
   std::vector<const Posted*> open;
   size_t kept = 0;
@@ -330,6 +332,7 @@ void sweep(Rank* rank) {
     }
   }
   rank->posted.resize(kept);
+  rank->in_turn = kept == 0 && !rank->races;
 }
 
 void look_at_messages(Call* call) {

@@ -31,6 +31,7 @@ inline Message* new_message() {
   Message* m = g_spare_messages;
   if (!m) return new Message;
   g_spare_messages = m->next;
+  __builtin_prefetch(m->next);
   m->next = nullptr;
   return m;
 }

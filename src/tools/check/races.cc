@@ -51,6 +51,7 @@ constexpr size_t kMostWildcards = 256;
 
 Races& races_of(Rank* rank) {
   if (!rank->races) rank->races = std::make_shared<Races>();
+  rank->in_turn = false;
   return *rank->races;
 }
 

@@ -228,7 +228,7 @@ struct Partitioned {
 
 /// The handle of sends that are complete at once, and those that they have here.
 inline constexpr int kSentHandle = static_cast<int>(0xadffffffu);
-inline constexpr uint32_t kFirstSent = 0xad000000u, kSentHandles = 0x00f00000u;
+inline constexpr uint32_t kFirstSent = 0xad000000u, kSentHandles = 0x00800000u;
 inline bool is_sent_handle(MPI_Request handle) {
   return static_cast<uint32_t>(handle) - kFirstSent < kSentHandles;
 }
@@ -399,9 +399,10 @@ class RepeatedWait;
 
 /// What nearly every call reads is together, in the order in which it is read.
 struct alignas(64) Rank {
-  void* thread_pointer = nullptr;  ///< of the thread that the rank has begun on
-  /// The call that followed the last one the last time, while the rank is in none and repeated.h may look at it.
-  KeptCall* guess = nullptr;
+  /// While repeated.h may look at the rank's next call: the thread pointer of the thread that it has begun on. Else null, above
+  /// all while the rank is in a call.
+  void* short_path = nullptr;
+  KeptCall* guess = nullptr;  ///< the call that followed the last one the last time
   KeptCall* last_call = nullptr;
   const CallRecord* current = nullptr;  ///< of the call in which the rank is
   uint64_t epoch = 1;                   ///< goes on when an object is made, committed or freed
@@ -410,7 +411,7 @@ struct alignas(64) Rank {
   int world = 0;
   bool in_call = false;
   bool initialised = false, ended = false;
-  bool arguments_told = false;  ///< what is wrong with those of the call that it is in
+  bool in_turn = true;  ///< no receives are in `posted`, and there are no `races`
   uint32_t next_message = 0;
   std::vector<Begun> begun;
   std::vector<Pending> regions;
@@ -430,6 +431,7 @@ struct alignas(64) Rank {
   size_t posted_closed = 0;  ///< of the posted ones, those that are complete
   int sessions = 0;
   int level = MPI_THREAD_SINGLE;
+  bool arguments_told = false;  ///< what is wrong with those of the call that it is in
   pthread_t thread{};  ///< that the rank has begun on
   OwnedMemory* owned =
       nullptr;            ///< where its program was compiled with -check (accesses.h); never freed
@@ -455,7 +457,7 @@ struct alignas(64) Rank {
   /// The last calls, each in one of the slots that a hash of its return address and arguments says.
   Record remembered[16][kRememberedWays];
   uint32_t next_way = 0;
-  /// It has returned from a call.
+  /// It has returned from a call, on the thread that it has begun on.
   void guess_next();
   OwnComm* comm_of(MPI_Comm handle);
   void forget_comm(MPI_Comm handle);
@@ -512,9 +514,15 @@ struct Process {
 };
 extern Process& g_process;
 
+/// Is all that unbuffered.h says looked at?
+inline bool follows_steps() {
+  return g_process.wants(Kind::kBuffering) && !g_process.unbuffered && !g_process.threads;
+}
+
 inline void Rank::guess_next() {
   const bool repeats = last_call && !ended && !owned && !g_process.threads && !g_process.unbuffered;
   guess = repeats ? last_call->next_call : nullptr;
+  short_path = guess ? __builtin_thread_pointer() : nullptr;
 }
 
 /// The running rank; nullptr outside of ranks and where MPI was not begun.

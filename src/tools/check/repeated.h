@@ -23,10 +23,10 @@ template <size_t kCount>
 [[gnu::always_inline]] inline KeptCall* repeated_call(Calls id, const void* place,
                                                       const int64_t (&words)[kCount]) {
   const Rank* rank = running_rank();
-  KeptCall* guess = rank ? rank->guess : nullptr;
-  const bool same = guess && guess->is(id, place, words, kCount) && guess->rank == rank &&
-                    guess->is_known(rank->epoch, KeptCall::kFine) &&
-                    rank->thread_pointer == __builtin_thread_pointer();
+  if (!rank || rank->short_path != __builtin_thread_pointer()) return nullptr;
+  KeptCall* guess = rank->guess;
+  const bool same = guess->is(id, place, words, kCount) && guess->rank == rank &&
+                    guess->is_known(rank->epoch, KeptCall::kFine);
   return same ? guess : nullptr;
 }
 
@@ -38,7 +38,7 @@ class Repeated {
   Repeated& operator=(const Repeated&) = delete;
 
  protected:
-  ~Repeated() {
+  [[gnu::always_inline]] ~Repeated() {
     if (rank_) leave();
   }
   /// It is left to Call.
@@ -49,8 +49,9 @@ class Repeated {
   /// It is looked at here.
   [[gnu::always_inline]] void enter() {
     Rank* rank = rank_;
-    rank->guess = nullptr;
+    rank->short_path = nullptr;
     rank->last_call = same_;
+    rank->guess = same_->next_call;
     same_->prefetch_next();
     ++rank->calls;
     ++rank->communications;
@@ -66,7 +67,7 @@ class Repeated {
     --rank_->calls;
     rank_->current = nullptr;
     rank_->in_call = false;
-    rank_->guess = same_->next_call;
+    rank_->short_path = rank_->guess ? __builtin_thread_pointer() : nullptr;
     if (g_attention.load(std::memory_order_relaxed)) [[unlikely]]
       leave_attended();
   }

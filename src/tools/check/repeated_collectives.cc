@@ -89,12 +89,14 @@ Entry* RepeatedCall::find_plain() const {
 
 bool RepeatedCall::begin() {
   Entry* e = find_plain();
+  plain_ = e != nullptr;
   if (!e && !(e = find_entry())) return give_up();
-  entry_ = e;
   enter();
   const KeptCall::Enters& enters = same_->enters;
   Comm* c = enters.own->comm;
   const uint64_t number = enters.own->collectives++;
+  entry_ = e;
+  own_ = enters.own;
   enter_at_once(c, enters.own->rank, number);
   e->known_by_all.learn(rank_->knows);
   if (enters.is_root && same_->info().at.root >= 0) e->known_by_root = rank_->knows;
@@ -105,14 +107,21 @@ bool RepeatedCall::begin() {
 }
 
 void RepeatedCall::after(int result) {
+  // What is read from here on, and by the rank's next call: other ranks have run.
+  __builtin_prefetch(own_);
+  __builtin_prefetch(&same_->enters);
+  __builtin_prefetch(&rank_->knows);
+  __builtin_prefetch(rank_);
   return_from_mpi();
-  const KeptCall::Enters& enters = same_->enters;
-  const CollectiveCall collective = {enters.own->comm, enters.own->collectives - 1, enters.is_root};
-  if (result != MPI_SUCCESS) {
+  const CollectiveCall collective = {own_->comm, own_->collectives - 1, same_->enters.is_root};
+  if (result != MPI_SUCCESS) [[unlikely]] {
     note_error(rank_, *same_, result);
-  } else if (enters.is_plain || same_->info().starts == Starts::kBlocking) {
-    leave_collective(rank_, enters.learns, *collective.comm, collective.number, entry_);
-    if (!all_have_entered(*rank_, collective)) step_need_members(waiting(), collective, nullptr);
+  } else if (plain_ || same_->info().starts == Starts::kBlocking) {
+    const Comm& c = *collective.comm;
+    leave_collective(rank_, same_->enters.learns, c, collective.number, entry_);
+    // A rank with no steps left, as one whose call is plain, gets none while it is in the call.
+    if (!plain_ || c.entered->all() <= collective.number)
+      step_need_members(waiting(), collective, nullptr);
   } else {
     note_again(rank_, same_, collective);
   }

@@ -25,6 +25,8 @@ class RepeatedCall : public Repeated {
   [[gnu::always_inline]] inline Entry* find_plain() const;
 
   Entry* entry_;
+  OwnComm* own_;
+  bool plain_;  ///< found by find_plain()
 };
 
 /// MPI_Wait for a nonblocking collective, as RepeatedCall.

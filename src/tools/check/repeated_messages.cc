@@ -19,7 +19,7 @@ bool can_send(const Rank& rank, const KeptCall& call) {
 
 /// Does it take from one queue, behind no receive that it is not known of which it takes?
 bool can_receive(const Rank& rank, const KeptCall& call) {
-  return rank.posted.empty() && !rank.races && call.is_known(rank.epoch, KeptCall::kTakesFrom) &&
+  return rank.in_turn && call.is_known(rank.epoch, KeptCall::kTakesFrom) &&
          call.takes_from.is_there();
 }
 
@@ -39,7 +39,9 @@ bool is_first(const Rank& rank, const KeptCall& call) {
 
 /// A hash of where a buffer lies and whether it is written, of which Rank::begun_sum is the sum.
 uint64_t reach_of(const char* low, uint64_t bytes, bool writes) {
-  return mix(reinterpret_cast<uintptr_t>(low), bytes << 1 | writes);
+  uint64_t hash = reinterpret_cast<uintptr_t>(low) * kGoldenRatio ^ (bytes << 1 | writes);
+  hash = (hash ^ hash >> 32) * kGoldenRatio;
+  return hash ^ hash >> 29;
 }
 
 /// Does its buffer meet none of what has begun? REQUIRES: KeptCall::kReach.
@@ -190,21 +192,33 @@ void RepeatedStart<kSends>::after(int result) {
   return_from_mpi();
   Rank* rank = rank_;
   KeptCall& call = *same_;
-  auto* request = reinterpret_cast<MPI_Request*>(call.words[call.info().at.made]);
-  if (result != MPI_SUCCESS) {
+  constexpr int kRequest = 6;  // which argument it is
+  auto* request = reinterpret_cast<MPI_Request*>(call.words[kRequest]);
+  if (result != MPI_SUCCESS) [[unlikely]] {
     if (kSends && !is_taken(result, nullptr)) take_back(call.sent.comm, call.sent.to, id_);
     note_error(rank, call, result);
   } else if (*request != MPI_REQUEST_NULL) {
     if (*request == kSentHandle) *request = next_sent_handle(rank);
-    const bool summed = kSends && g_process.wants(Kind::kBuffers);
     const bool ready = kSends ? taken_ : has_begun(*rank, id_) && call.takes_from.is_there();
     if (!kSends && ready) make_ready(call.takes_from.queue);
-    const auto bytes = static_cast<uint32_t>(call.reach.high - call.reach.low);
-    rank->begun.push_back({same_, request, *request, -1, kSends, ready, id_,
-                           summed ? checksum_between(call.reach.low, call.reach.high) : 0,
-                           call.reach.low, bytes, call.takes_from.erased,
-                           kSends ? nullptr : call.takes_from.queue});
-    rank->begun_sum += reach_of(call.reach.low, bytes, !kSends);
+    const char* low = call.reach.low;
+    const auto bytes = static_cast<uint32_t>(call.reach.high - low);
+    Begun& b = rank->begun.emplace_back();
+    b.call = same_;
+    b.at = request;
+    b.handle = *request;
+    b.sends = kSends;
+    b.ready = ready;
+    b.id = id_;
+    b.low = low;
+    b.bytes = bytes;
+    if (kSends) {
+      if (g_process.wants(Kind::kBuffers)) b.checksum = checksum_between(low, low + bytes);
+    } else {
+      b.erased = call.takes_from.erased;
+      b.queue = call.takes_from.queue;
+    }
+    rank->begun_sum += reach_of(low, bytes, !kSends);
   }
   progress_by_call();
 }
@@ -265,28 +279,26 @@ const std::vector<MPI_Request>* RepeatedWait::leave_to_call() {
 void RepeatedWait::complete() {
   Rank* rank = rank_;
   const Waiting waits = waiting();
-  // What is read of all is fetched before it is read: other ranks have run since the operations began.
+  const bool sums = g_process.wants(Kind::kBuffers);
+  // What is read of receives is fetched before it is read: other ranks have run since they began.
   for (const Begun& b : rank->begun) {
-    if (b.index < 0 || b.sends) continue;
-    __builtin_prefetch(&b.call->known_in);
-    __builtin_prefetch(&b.call->fits);
-    __builtin_prefetch(b.queue);
-  }
-  for (const Begun& b : rank->begun) {
-    if (!b.sends || b.index < 0) continue;
-    if (g_process.wants(Kind::kBuffers) && checksum_between(b.low, b.high()) != b.checksum)
-      report_changed(rank, *b.call);
+    if (b.index < 0) continue;
+    if (!b.sends) {
+      __builtin_prefetch(&b.call->known_in);
+      __builtin_prefetch(&b.call->fits);
+      __builtin_prefetch(b.queue);
+      continue;
+    }
+    if (sums && checksum_between(b.low, b.high()) != b.checksum) report_changed(rank, *b.call);
     if (b.ready) continue;
     const Record awaited(b.call);
     step_need_taken(waits, b.id, &awaited);
   }
-  for (const Begun& b : rank->begun)
-    if (!b.sends && b.index >= 0 && b.from().is_there()) __builtin_prefetch(b.queue->first);
   for (const Begun& b : rank->begun) {
-    const Message* m = !b.sends && b.index >= 0 && b.from().is_there() ? b.queue->first : nullptr;
-    if (!m) continue;
-    __builtin_prefetch(&m->call->users);
-    if (!m->matched) prefetch_sender(*m);
+    if (b.sends || b.index < 0 || !b.from().is_there() || !b.queue->first) continue;
+    const Message& m = *b.queue->first;
+    __builtin_prefetch(&m.call->users);
+    if (!m.matched) prefetch_sender(m);
   }
   bool all_begun = true;
   for (Begun& b : rank->begun) {
@@ -362,7 +374,7 @@ void RepeatedWait::after(int result) {
 
 RepeatedWait::~RepeatedWait() {
   if (!rank_) return;  // else MPI has thrown, or all is done
-  if (rank_->given.data() == given_.data()) rank_->given = {};
+  if (left_to_call_ && rank_->given.data() == given_.data()) rank_->given = {};
   rank_->wait = nullptr;
 }
 

@@ -361,10 +361,6 @@ void made() {
 
 }  // namespace
 
-bool follows_steps() {
-  return g_process.wants(Kind::kBuffering) && !g_process.unbuffered && !g_process.threads;
-}
-
 bool is_free(const Unbuffered& u) { return u.steps.empty() && !u.written && g_bytes <= kMostBytes; }
 
 bool step_send(Rank* rank, uint64_t message, int receiver_world) {

@@ -96,8 +96,6 @@ struct Entered {
   uint64_t all() const { return std::min(here.all, elsewhere.all); }
 };
 
-/// Is all this looked at?
-bool follows_steps();
 /// True: it has begun, if no standard send is buffered, too.
 bool step_send(Rank* rank, uint64_t message, int receiver_world);
 void step_receive(Rank* rank, uint64_t number);
