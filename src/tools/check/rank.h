@@ -432,7 +432,7 @@ struct alignas(64) Rank {
   int sessions = 0;
   int level = MPI_THREAD_SINGLE;
   bool arguments_told = false;  ///< what is wrong with those of the call that it is in
-  pthread_t thread{};  ///< that the rank has begun on
+  pthread_t thread{};           ///< that the rank has begun on
   OwnedMemory* owned =
       nullptr;            ///< where its program was compiled with -check (accesses.h); never freed
   void** word = nullptr;  ///< its MPIX_Tool_word(); of a helper of the rank it is another
