@@ -55,10 +55,9 @@ Message* make_message(Rank* rank, KeptCall* record) {
   Message* m = new_message();
   m->id = static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
   for (size_t i = 0; i < std::size(m->known.near); ++i) m->known.near[i] = rank->knows.near[i];
-  m->has_clock = rank->knows.clock != nullptr;
-  if (m->has_clock) m->known.clock = rank->knows.clock;
-  m->contents = record->sent.contents;
-  m->matched = m->begun = 0;
+  const bool has_clock = rank->knows.clock != nullptr;
+  if (has_clock) m->known.clock = rank->knows.clock;
+  m->set({record->sent.contents, false, false, has_clock});
   m->call = Record(record);
   return m;
 }

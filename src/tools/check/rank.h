@@ -147,15 +147,20 @@ class Regions {
   std::vector<Region> many_;
 };
 
-/// A message under way: what the sender said of it, at the receiver's process. What is read of most is in the first 64 bytes.
-struct alignas(64) Message {
-  Message* next = nullptr;
-  uint64_t id = 0;  ///< unique in the job
-  Record call;      ///< with what is the same for all messages of the call
+/// A word of a message, which is written as a whole when the message is made.
+struct MessageWord {
   uint64_t contents : 64 - Signature::kSpareBits = 0;  ///< name() of its signature
   uint64_t matched : 1 = 0;  ///< its receive has begun, and its sender knows that
   uint64_t begun : 1 = 0;    ///< its send has, if none were buffered
   uint64_t has_clock : 1 = 0;
+};
+
+/// A message under way: what the sender said of it, at the receiver's process. What is read of most is in the first 64 bytes.
+struct alignas(64) Message : MessageWord {
+  Message* next = nullptr;
+  uint64_t id = 0;  ///< unique in the job
+  Record call;      ///< with what is the same for all messages of the call
+  void set(const MessageWord& word) { static_cast<MessageWord&>(*this) = word; }
   Knowledge known;  ///< by the sender
   const Signature& signature() const { return call->sent.signature; }
   int64_t bytes() const { return call->sent.bytes; }

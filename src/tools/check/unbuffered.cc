@@ -443,7 +443,8 @@ Comm* waited_for(Comm* comm) { return comm->inter ? remote_side(*comm) : comm; }
 void need_members(const Waiting& waits, const CollectiveCall& collective, const CallRecord& of,
                   const Record* awaited) {
   Comm* comm = waited_for(collective.comm);
-  Step s = {.kind = Step::kNeedAll, .number = collective.number, .comm = comm};
+  Step::Kind kind = Step::kNeedAll;
+  int root = 0;
   switch (of.info().collective) {
     case Collective::kScan:
     case Collective::kExscan:
@@ -453,9 +454,11 @@ void need_members(const Waiting& waits, const CollectiveCall& collective, const 
     case Collective::kScatter:
     case Collective::kScatterv:
       if (collective.is_root) return;
-      s.kind = Step::kNeedRoot;
-      s.member = static_cast<int>(of.at(of.info().at.root));
-      if (s.member < 0 || s.member >= comm->size) return;  // MPI_PROC_NULL: of the root's group
+      kind = Step::kNeedRoot;
+      root = static_cast<int>(of.at(of.info().at.root));
+      if (root < 0 || root >= comm->size) return;  // MPI_PROC_NULL: of the root's group
+      if (!waits.rank->unbuffered.written && root_has_entered(comm, root, collective.number))
+        return;
       break;
     case Collective::kReduce:
     case Collective::kGather:
@@ -465,6 +468,7 @@ void need_members(const Waiting& waits, const CollectiveCall& collective, const 
     default:
       break;
   }
+  Step s = {.kind = kind, .member = root, .number = collective.number, .comm = comm};
   add(waits.rank, std::move(s), &waits, awaited);
 }
 
