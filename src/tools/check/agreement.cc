@@ -71,7 +71,7 @@ CallQueue& queue_of(uint64_t key) {
   auto& queue = g_queues[key];
   if (!queue) {
     queue = std::make_unique<CallQueue>();
-    queue->comm = key & ~uint64_t{1};
+    queue->comm = without_side(key);
   }
   return *queue;
 }

@@ -202,7 +202,7 @@ inline void leave_collective(Rank* rank, Learns what, const Comm& c, uint64_t nu
     rank->knows.learn(what == Learns::kOfRoot ? e->known_by_root : e->known_by_all);
     // What members in other processes knew is not known here: their order follows from the number of the call.
     if (!c.others.empty() || c.inter)
-      rank->knows.learn_comm({of_comm(c.key & ~uint64_t{1}), number + 1});
+      rank->knows.learn_comm({of_comm(without_side(c.key)), number + 1});
   }
   if (++e->left == c.local_members) end_if_over(c, number, e);
 }

@@ -115,7 +115,7 @@ WireClaim claim_of(const Arguments& a, int world, uint64_t number) {
   said.root = static_cast<int>(a.call.value(&Positions::root));
   const auto op = static_cast<int>(a.call.value(&Positions::op));
   said.op = is_predefined(op) ? op : -1;  // the program's own have a handle at each rank
-  said.comm = a.own.comm->key & ~uint64_t{1};
+  said.comm = without_side(a.own.comm->key);
   said.number = number;
   said.call = a.call.record();
   if (info.role == Role::kCollective && said.part != GroupPart::kNone) add_signatures(a, &said);
@@ -257,7 +257,7 @@ void look_at_leaders(const Arguments& a, Rank* rank) {
   if (other == MPI_UNDEFINED || other == rank->world) return;
   const WireLeader said{.from = rank->world,
                         .to = other,
-                        .comm = peer->comm->key & ~uint64_t{1},
+                        .comm = without_side(peer->comm->key),
                         .call = a.call.record()};
   if (is_local(std::min(said.from, said.to))) return add_leader(said);
   tell(MPIX_Tool_process(other), said);
@@ -267,8 +267,8 @@ void look_at_leaders(const Arguments& a, Rank* rank) {
 void look_at_groups(const Arguments& a, int world, uint64_t number) {
   Comm& c = *a.own.comm;
   if (c.group.empty() || c.remote.empty()) return;
-  TwoGroups& both = g_intercommunicators[c.key & ~uint64_t{1}];
-  both.state.comm = c.key & ~uint64_t{1};
+  TwoGroups& both = g_intercommunicators[without_side(c.key)];
+  both.state.comm = without_side(c.key);
   const WireClaim said = claim_of(a, world, number);
   const int home = home_of(c);
   Claims& claims = both.calls[number];

@@ -79,7 +79,7 @@ void note_consequence(Rank* rank, const CallRecord& of, int error_class, uint64_
   const bool by_others = error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_OTHER ||
                          error_class == MPI_ERR_OP ||
                          (error_class == MPI_ERR_ROOT && root >= 0 && root < own->comm->size);
-  if (by_others) g_process.spool.add_consequence(key, own->comm->key & ~uint64_t{1});
+  if (by_others) g_process.spool.add_consequence(key, without_side(own->comm->key));
 }
 
 /// An error of the library's own, which nothing here has seen before.

@@ -61,7 +61,7 @@ uint64_t known_events(const Rank& rank, const Knowledge& knows) {
   knows.for_each_comm([&](const ClockPart& part) {
     const OwnComm* own = nullptr;
     for (const auto& [handle, one] : rank.comms)
-      if (of_comm(one.comm->key & ~uint64_t{1}) == part.of) own = &one;
+      if (of_comm(without_side(one.comm->key)) == part.of) own = &one;
     if (!own) {
       events = UINT64_MAX;  // who has told whom what there is not known
       return;

@@ -35,6 +35,9 @@ using findings::Kind;
 /// The collective calls on a communicator that some members have still to make (agreement.cc).
 struct CallQueue;
 
+/// The key of a communicator (MPIX_Comm_key) as both groups of an intercommunicator have it.
+inline uint64_t without_side(uint64_t comm_key) { return comm_key & ~uint64_t{1}; }
+
 /// A communicator as its members share it: one in a process.
 struct Comm {
   uint64_t key = 0;

@@ -1,7 +1,7 @@
 // Requests: what they stand for from the call that makes them to the one that completes them.
 //
 // Sends that are complete at once share one handle in the library. Here each gets a handle of its own, so that it can be
-// told which of them is waited for: 0xac000000 | number, below those of real requests' largest number.
+// told which of them is waited for: kFirstSent | number.
 #include <cstring>
 
 #include "tools/check/call.h"

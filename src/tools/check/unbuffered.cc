@@ -472,12 +472,13 @@ void need_members(const Waiting& waits, const CollectiveCall& collective, const 
   add(waits.rank, std::move(s), &waits, awaited);
 }
 
-}  // namespace
-
+/// Is it known that all members are in the call? Not of a rank whose steps are in the spool.
 bool all_have_entered(const Rank& rank, const CollectiveCall& collective) {
   return !rank.unbuffered.written &&
          entered_of(waited_for(collective.comm)).all() > collective.number;
 }
+
+}  // namespace
 
 void step_need_members(const Waiting& call, const CollectiveCall& collective,
                        const Record* awaited) {

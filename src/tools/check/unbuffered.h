@@ -110,8 +110,6 @@ void step_enter(Rank* rank, const CollectiveCall& collective, int member);
 /// The call waits until the receive of the message has begun. `awaited`: the call that has begun the send, or null: itself.
 void step_need_taken(const Waiting& call, uint64_t message, const Record* awaited);
 void step_need_begun(const Waiting& call, uint64_t message, const Record* awaited);
-/// Is it known that all members are in the call? Not of a rank whose steps are in the spool.
-bool all_have_entered(const Rank& rank, const CollectiveCall& collective);
 void step_need_members(const Waiting& call, const CollectiveCall& collective,
                        const Record* awaited);
 /// The next step of the rank can be made at once, as far as it waits for nothing itself.
