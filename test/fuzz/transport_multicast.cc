@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     h.kind = static_cast<Kind>(1 + static_cast<uint8_t>(h.kind) % 5);
     h.flags &= h.kind == Kind::kData   ? 1
                : h.kind == Kind::kPoll ? 6
-               : h.kind == Kind::kAck  ? 56
+               : h.kind == Kind::kAck  ? 184
                                        : 0;
     std::memcpy(datagram.data(), &h, sizeof h);
     if (!decode(datagram.data(), datagram.size(), &h)) continue;

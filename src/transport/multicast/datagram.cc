@@ -18,7 +18,7 @@ int flags_of(Kind kind) {
     case Kind::kPoll:
       return kDirect | kAbandoned;
     case Kind::kAck:
-      return kPosted | kWhole | kOutside;
+      return kPosted | kWhole | kOutside | kAnswer;
     case Kind::kNack:
     case Kind::kProbe:
       return 0;

@@ -13,6 +13,8 @@
 //   kAck    the first `position` packets have come in a row: to the parent in the tree of acknowledgements (kWhole: at
 //           every member below `from`, too) or to the root (about `from` alone)
 //   kNack   packets that miss, to the root: bit b of the payload's words stands for packet `position` + b
+//   In both, `floor` is the first packet of which, and of those behind it, `from` itself has seen nothing: those before it
+//   have left the network, and came or were lost
 //   kProbe  does this group's address work? No transfer
 //
 // Thread rule: none (no shared state).
@@ -34,14 +36,17 @@ enum Flag : uint8_t {
   kOutside =
       32,  ///< kAck: one of those that it is about has not joined the group's address: send to these by unicast
   kNoHurry = 64,  ///< kData, with kAckPlease: nothing waits for the acknowledgement
+  kAnswer =
+      128,  ///< kAck: the answer to a packet that asks, not news of the member: tells how long the round trip is
 };
 
 struct Header {
   uint64_t tag = 0;
   uint64_t group = 0;
   uint64_t serial = 0;  ///< of the transfer among those of its root, from 1
-  uint64_t floor =
-      0;  ///< kData, kPoll: all members have taken all transfers of the root below this one
+  /// kData, kPoll: all members have taken all transfers of the root below this one.
+  /// kAck, kNack: packets that `from` has seen, or later ones.
+  uint64_t floor = 0;
   uint64_t total = 0;  ///< bytes of the transfer
   uint64_t ctx = 0;    ///< with coll_tag and step: what the receiver finds its receive by
   int32_t coll_tag = 0;

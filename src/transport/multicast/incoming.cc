@@ -31,6 +31,7 @@ Incoming::Incoming(Context* context, const Header& h)
 Header Incoming::answer(Kind kind) const {
   Header h = header_of(kind, serial_, total_, match_, root_);
   h.position = in_row_;
+  h.floor = std::max(in_row_, seen_past_);
   return h;
 }
 
@@ -45,7 +46,7 @@ void Incoming::take_data(const Header& h, const char* payload, size_t length, in
   const bool asks = h.flags & kAckPlease;
   if (asks) hurry_ = !(h.flags & kNoHurry);
   if (complete()) {
-    if (asks) ack_to_parent(true);
+    if (asks) ack_to_parent(true, true);
     return;
   }
   if (!target_) {
@@ -68,7 +69,7 @@ void Incoming::take_data(const Header& h, const char* payload, size_t length, in
   while (in_row_ < packets_ && has(in_row_)) ++in_row_;
   plan_nack(fresh, now);
   // After a repair the root waits for news, whether it has asked for any or not.
-  if (asks || (had_gap && in_row_ > h.position)) ack_to_parent(asks);
+  if (asks || (had_gap && in_row_ > h.position)) ack_to_parent(asks, asks);
   finish_if_complete();
 }
 
@@ -112,13 +113,13 @@ void Incoming::take_poll(const Header& h, const uint64_t* words, size_t count, i
   const uint32_t me = context_->me;
   hurry_ = true;
   if (me / 64 < count && words[me / 64] >> me % 64 & 1) root_knows_ = true;
+  seen_past_ = std::max(seen_past_, std::min(h.position, packets_));
   if (h.flags & kDirect)
     ack_to_root();
   else
-    ack_to_parent(true);
+    ack_to_parent(true, false);
   announced_ |= h.position == 0;
   if (complete()) return;
-  seen_past_ = std::max(seen_past_, std::min(h.position, packets_));
   if (in_row_ < seen_past_) nack(now);
 }
 
@@ -129,12 +130,12 @@ void Incoming::take_ack(const Header& h) {
     child.acked = std::max(child.acked, std::min(h.position, packets_));
     child.posted |= (h.flags & kPosted) != 0;
     child.outside = (h.flags & kOutside) != 0;
-    ack_to_parent(false);
+    ack_to_parent(false, h.flags & kAnswer);
     return;
   }
 }
 
-void Incoming::ack_to_parent(bool even_if_old) {
+void Incoming::ack_to_parent(bool even_if_old, bool answers) {
   uint32_t acked = in_row_;
   bool posted = posted_, outside = !context_->joined;
   for (const Child& child : children_) {
@@ -148,7 +149,8 @@ void Incoming::ack_to_parent(bool even_if_old) {
   sent_posted_ = posted;
   Header h = answer(Kind::kAck);
   h.position = acked;
-  h.flags = static_cast<uint8_t>(kWhole | (posted ? kPosted : 0) | (outside ? kOutside : 0));
+  h.flags = static_cast<uint8_t>(kWhole | (posted ? kPosted : 0) | (outside ? kOutside : 0) |
+                                 (answers ? kAnswer : 0));
   const uint32_t parent = context_->tree(root_).parent(context_->me);
   if (hurry_)
     context_->to_member(parent, h, nullptr, 0);
@@ -180,7 +182,7 @@ void Incoming::post(char* data, size_t bytes, Completion* completion) {
   }
   target_ = data;
   // Where data comes, its last packet asks.
-  if (!data_comes_ || complete()) ack_to_parent(false);
+  if (!data_comes_ || complete()) ack_to_parent(false, false);
   finish_if_complete();
 }
 
@@ -202,7 +204,7 @@ void Incoming::discard() {
   kept_.reset();
   have_.clear();
   target_ = nullptr;
-  ack_to_parent(false);
+  ack_to_parent(false, false);
   if (Completion* c = std::exchange(completion_, nullptr)) c->end(Completion::Outcome::kGivenUp);
 }
 

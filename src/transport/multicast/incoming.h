@@ -54,7 +54,7 @@ class Incoming {
     bool outside;  ///< it, or one below it, has not joined the group's address
   };
   bool has(uint32_t packet) const { return have_[packet / 64] >> packet % 64 & 1; }
-  void ack_to_parent(bool even_if_old);
+  void ack_to_parent(bool even_if_old, bool answers);
   void ack_to_root();
   Header answer(Kind kind) const;
   void nack(int64_t now);

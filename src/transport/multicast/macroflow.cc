@@ -11,7 +11,7 @@ constexpr double kFirstWindow = 32, kLeastWindow = 4;
 constexpr double kNoThreshold = 1e18;
 /// ns: as long as negative acknowledgements are gathered.
 constexpr int64_t kLeastRoundTrip = 300'000;
-/// ns without anything in flight, after which the window is what it was at first.
+/// ns without anything open, after which the window is what it was at first.
 constexpr int64_t kOutOfDate = 1'000'000'000;
 /// After many packets of bundles have got lost, so many go out one by one; twice as many the next time.
 constexpr uint64_t kFirstSmall = 1024, kMostSmall = 1 << 20;
@@ -36,11 +36,11 @@ bool Trouble::reduces(uint32_t member, RandomSequence* random) {
 
 Macroflow::Sender::~Sender() {
   flow_->stop_waiting(this);
-  flow_->set_charge(this, 0);
+  flow_->set_charge(this, 0, 0);
 }
 
 void Macroflow::begin(size_t packet, int64_t now) {
-  if (in_flight_ == 0 && (window_ == 0 || now - used_at_ > kOutOfDate)) {
+  if (open_ == 0 && (window_ == 0 || now - used_at_ > kOutOfDate)) {
     window_ = kFirstWindow * static_cast<double>(packet);
     threshold_ = kNoThreshold;
   }
@@ -61,7 +61,7 @@ void Macroflow::serve(int64_t now) {
   if (serving_) return;
   serving_ = true;
   while (Sender* first = waiting_.front()) {
-    if (!may_send(first->wants_, first->limit_)) break;
+    if (!may_send(first->wants_, first->limit_, now)) break;
     stop_waiting(first);
     ++turns_;
     first->take_turn(now);
@@ -93,12 +93,21 @@ void Macroflow::silent(int64_t sent_at, size_t packet, int64_t now) {
   reduce(least, now);
 }
 
+int64_t Macroflow::round_trip() const { return std::max(mean_, kLeastRoundTrip); }
+
 /// A bucket that holds half a window, and from which a window flows in a round trip.
 int64_t Macroflow::next_repair(size_t packet, size_t limit, int64_t now) {
-  const int64_t round_trip = std::max(mean_, kLeastRoundTrip);
   const size_t packets = std::max<size_t>(1, window(limit) / packet);
-  repaired_until_ = std::max(repaired_until_, now) + round_trip / static_cast<int64_t>(packets);
-  return repaired_until_ <= now + round_trip / 2 ? INT64_MAX : repaired_until_ - round_trip / 2;
+  repaired_until_ = std::max(repaired_until_, now) + round_trip() / static_cast<int64_t>(packets);
+  return repaired_until_ <= now + round_trip() / 2 ? INT64_MAX : repaired_until_ - round_trip() / 2;
+}
+
+/// Bytes in the bucket.
+size_t Macroflow::repairing(size_t limit, int64_t now) const {
+  if (repaired_until_ <= now) return 0;
+  return static_cast<size_t>(static_cast<double>(window(limit)) *
+                             static_cast<double>(repaired_until_ - now) /
+                             static_cast<double>(round_trip()));
 }
 
 void Macroflow::measure(int64_t round_trip) {

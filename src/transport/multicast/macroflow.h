@@ -6,11 +6,16 @@
 // Internet Hosts", SIGCOMM 1999; RFC 3124): the window, the round trip and the losses are those of all transfers
 // together, and transfers that the window does not let send take turns.
 //
-//   window     bytes in flight at most, but for a datagram when nothing is. Doubles in a round trip up to the threshold,
+//   window     bytes in flight at most, but for a datagram when none are. Doubles in a round trip up to the threshold,
 //              then grows by a packet a round trip; halved by losses, once for all that was sent before (Jacobson,
 //              "Congestion Avoidance and Control", SIGCOMM 1988). Grows only while it is what limits (RFC 7661).
-//   in flight  what was sent and is not acknowledged by all members. What a transfer of whose members one is silent has in
-//              flight counts no more: that member may compute for hours, and other transfers do not wait for it.
+//   open       what was sent and is not acknowledged by all members; it has the limit that buffers set. What a transfer of
+//              whose members one is silent has open counts no more: that member may compute for hours, and other transfers
+//              do not wait for it.
+//   in flight  of this, what has not left the network, as far as members have said: what was sent behind all that they
+//              have seen. A packet that some of many members miss is open until it has been sent again and has come,
+//              for several round trips; the window would stand still meanwhile (Mathis, Mahdavi, "Forward Acknowledgement:
+//              Refining TCP Congestion Control", SIGCOMM 1996).
 //   repairs    a packet that is sent again takes the place of the lost one (Jacobson's conservation of packets); of all
 //              transfers together at most a window leaves in a round trip.
 //
@@ -61,25 +66,30 @@ class Macroflow {
    private:
     friend class Macroflow;
     Macroflow* const flow_;
-    size_t charge_ = 0, wants_ = 0, limit_ = 0;
+    size_t charge_ = 0, open_ = 0, wants_ = 0, limit_ = 0;
     bool waits_ = false;
   };
 
   /// To be called before something is sent: after a second without anything in flight what is known is out of date.
   void begin(size_t packet, int64_t now);
-  /// `limit`: bytes that may be in flight at most, whatever the window is.
-  bool may_send(size_t bytes, size_t limit) const {
-    return in_flight_ == 0 || in_flight_ + bytes <= window(limit);
+  /// `limit`: bytes that may be open at most, whatever the window is.
+  bool may_send(size_t bytes, size_t limit, int64_t now) const {
+    if (open_ == 0) return true;
+    return open_ + bytes <= limit &&
+           (in_flight_ == 0 || in_flight_ + bytes + repairing(limit, now) <= window(limit));
   }
   size_t window(size_t limit) const {
     return window_ < static_cast<double>(limit) ? static_cast<size_t>(window_) : limit;
   }
-  /// What the sender has in flight now.
-  void set_charge(Sender* sender, size_t bytes) {
-    in_flight_ += bytes - sender->charge_;
-    sender->charge_ = bytes;
+  /// What the sender has in flight now, and open. REQUIRES: in_flight <= open.
+  void set_charge(Sender* sender, size_t in_flight, size_t open) {
+    in_flight_ += in_flight - sender->charge_;
+    sender->charge_ = in_flight;
+    open_ += open - sender->open_;
+    sender->open_ = open;
   }
   size_t in_flight() const { return in_flight_; }
+  size_t open() const { return open_; }
   size_t charge(const Sender& sender) const { return sender.charge_; }
 
   /// The sender has its turn when so many bytes may be sent. It stays where it is among those that wait.
@@ -121,9 +131,11 @@ class Macroflow {
 
  private:
   void reduce(double window, int64_t now);
+  int64_t round_trip() const;
+  size_t repairing(size_t limit, int64_t now) const;
 
   double window_ = 0, threshold_ = 0;  ///< bytes; 0: nothing has been sent
-  size_t in_flight_ = 0;
+  size_t in_flight_ = 0, open_ = 0;
   int64_t used_at_ = 0, heard_at_ = 0, reduced_at_ = 0, repaired_until_ = 0;
   uint64_t reductions_ = 0, turns_ = 0;
   int64_t mean_ = 0, deviation_ = 0;

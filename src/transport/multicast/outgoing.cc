@@ -10,6 +10,9 @@ namespace {
 constexpr int64_t kFirstPatience = 30'000'000;  ///< ns, before a round trip has been measured
 constexpr int64_t kLeastPatience = 5'000'000;   ///< ns: time slices of other processes on the hosts
 constexpr int64_t kMostPatience = 500'000'000;  ///< ns
+/// When all members have a transfer, nobody waits for the news that all have posted receives for it; it ends the transfer's
+/// share of the quota. Members that have not may be busy for long.
+constexpr int64_t kTakenPatience = 50'000'000;  ///< ns
 /// How long negative acknowledgements are gathered: several members that miss the same packet ask within it.
 constexpr int64_t kGather = 300'000;  ///< ns
 /// A packet that is sent again and again to the same member is so after this power of two of round trips at most.
@@ -88,7 +91,7 @@ uint32_t Outgoing::next_count() const {
 /// count as in flight.)
 bool Outgoing::may_send_next() const {
   if (next_ == packets_ || next_ <= least_) return next_ < packets_;
-  return (next_ - least_ + next_count()) * context_->options.payload <= flow().window(limit());
+  return (next_ - least_ + next_count()) * context_->options.payload <= limit();
 }
 
 /// Sends what the window allows, if no others wait for it: else when its turn has come.
@@ -109,7 +112,7 @@ void Outgoing::take_turn(int64_t now) {
   bool goes_on = true;
   while (goes_on && may_send_next()) {
     const uint32_t count = next_count(), past = next_ + count;
-    if (!flow().may_send(count * payload, limit())) {
+    if (!flow().may_send(count * payload, limit(), now)) {
       flow().wait(this, count * payload, limit());
       return;
     }
@@ -119,12 +122,11 @@ void Outgoing::take_turn(int64_t now) {
     goes_on = may_send_next();
     if (goes_on) {
       const size_t more = next_count() * payload;
-      goes_on = !flow().others_wait() && flow().may_send(more, limit());
+      goes_on = !flow().others_wait() && flow().may_send(more, limit(), now);
       if (!goes_on) flow().wait(this, more, limit());
     }
     const size_t left = (packets_ - past) * payload;
-    hurry_ =
-        !eager_ || flow().others_wait() || 2 * (flow().in_flight() + left) > flow().window(limit());
+    hurry_ = !eager_ || flow().others_wait() || 2 * (flow().open() + left) > flow().window(limit());
     const bool asks = past == packets_ || !goes_on || (hurry_ && past / stride != from / stride);
     if (asks && timed_at_ == kNever) timed_ = past - 1, timed_at_ = now;
     send_packets(from, count, !asks ? 0 : hurry_ ? kAckPlease : kAckPlease | kNoHurry, kAll);
@@ -136,11 +138,26 @@ void Outgoing::take_turn(int64_t now) {
   }
 }
 
-/// What this transfer has in flight: all that was sent and not acknowledged. (A packet that misses has left the network,
-/// and is back in it when it is sent again.)
+/// What this transfer has open: all that was sent and not acknowledged; and in flight.
 void Outgoing::settle() {
   const bool counts = next_ > least_ && !closed_ && !delivered_ && !abandoned_ && !silent_;
-  flow().set_charge(this, counts ? (next_ - least_) * context_->options.payload : 0);
+  const size_t payload = context_->options.payload;
+  const uint32_t passed = std::min(std::max(passed_, least_), next_);
+  flow().set_charge(this, counts ? (next_ - passed) * payload : 0,
+                    counts ? (next_ - least_) * payload : 0);
+}
+
+/// Packets have left the network when all members that acknowledge to the root itself have seen them, or later ones.
+void Outgoing::note_seen(const Header& h) {
+  uint32_t& seen = members_[h.from].seen;
+  seen = std::max(seen, static_cast<uint32_t>(
+                            std::min<uint64_t>(std::max<uint64_t>(h.position, h.floor), next_)));
+  if (seen <= passed_) return;
+  uint32_t least = next_;
+  context_->tree(context_->me).for_each_child(context_->me, [&](uint32_t m) {
+    least = std::min(least, members_[m].seen);
+  });
+  passed_ = std::max(passed_, least);
 }
 
 /// What is sent from now on is sent after the last reduction of the window.
@@ -176,7 +193,8 @@ void Outgoing::poll(int64_t now) {
     }
   }
   ++polls_;
-  poll_at_ = now + patience();
+  poll_at_ = now + (delivered_ ? std::min(kTakenPatience << std::min(polls_, 8u), kMostPatience)
+                               : patience());
 }
 
 void Outgoing::on_time(int64_t now) {
@@ -201,13 +219,15 @@ void Outgoing::on_time(int64_t now) {
 void Outgoing::take_ack(const Header& h, int64_t now) {
   if (closed_) return;
   ++context_->counts.acks_got;
-  bool news = false;
+  const uint32_t had_passed = passed_;
+  note_seen(h);
+  bool news = passed_ > had_passed;
   auto update = [&](uint32_t m) {
     if (m == context_->me) return;
     Member& member = members_[m];
     const uint32_t acked = std::min(h.position, packets_);
     news |= !member.known || acked > member.acked || ((h.flags & kPosted) && !member.posted);
-    if (timed_at_ != kNever && acked > timed_ && member.acked <= timed_)
+    if (timed_at_ != kNever && h.flags & kAnswer && acked > timed_ && member.acked <= timed_)
       round_trip_ = now - timed_at_;
     known_ += !member.known;
     member.known = true;
@@ -226,12 +246,14 @@ void Outgoing::take_ack(const Header& h, int64_t now) {
   for (uint32_t m = 0; m < members_.size(); ++m)
     if (m != context_->me) least = std::min(least, members_[m].acked);
   least_ = least;
-  polls_ = 0;
-  poll_at_ = now + patience();
   silent_ = false;
   flow().heard(now);
   if (least_ > before) progressed(before);
-  finish_if_delivered();
+  finish_if_delivered(now);
+  if (!delivered_) {
+    polls_ = 0;
+    poll_at_ = now + patience();
+  }
   settle();
   if (!closed_) pump(now);
 }
@@ -254,7 +276,7 @@ void Outgoing::progressed(uint32_t before) {
   flow().acknowledged((least_ - before) * payload, before_bytes, payload);
 }
 
-void Outgoing::finish_if_delivered() {
+void Outgoing::finish_if_delivered(int64_t now) {
   if (least_ < packets_) return;
   if (!delivered_) {
     delivered_ = true;
@@ -262,6 +284,8 @@ void Outgoing::finish_if_delivered() {
     data_ = nullptr;
     missing_.clear();
     repair_at_ = kNever;
+    polls_ = 0;
+    poll_at_ = now + kTakenPatience;
     if (Completion* c = std::exchange(completion_, nullptr)) c->end(Completion::Outcome::kDone);
   }
   closed_ = taken_by_all();
@@ -290,6 +314,7 @@ int64_t Outgoing::repaired_at(uint32_t packet, uint32_t member, int64_t now, boo
 
 void Outgoing::take_nack(const Header& h, const uint64_t* words, size_t count, int64_t now) {
   if (closed_ || delivered_ || abandoned_) return;
+  note_seen(h);
   bool is_new = false;
   for (size_t bit = 0; bit < 64 * count; ++bit) {
     if (!(words[bit / 64] >> bit % 64 & 1)) continue;

@@ -4,7 +4,7 @@
 //   otherwise   a poll announces it; the packets go out when all members have posted
 //
 // Window. All transfers of the process share one (macroflow.h); what it does not let out waits for its turn. A packet that is
-// sent again takes the place of the one that was lost.
+// sent again takes the place of the one that was lost, which others do not wait for.
 //
 // Bundles. Packets that follow each other go out in one large datagram, which the network carries in fragments: fewer
 // headers, fewer system calls and wake-ups. One fragment that is lost costs the datagram, so packets are sent again one by
@@ -16,7 +16,8 @@
 //
 // Silence. When no acknowledgement comes, the root polls: at first all members by way of the tree, then asking for direct
 // answers, then the silent ones by unicast too, at growing intervals, for as long as it takes: a member may compute for
-// hours. Meanwhile other transfers use the window. (That a process has died is for others to find out.)
+// hours. Meanwhile other transfers use the window. (That a process has died is for others to find out.) Where all have the
+// data, and only receives miss, it polls seldom.
 //
 // Hurry. What was sent by an eager transfer, and leaves half of the window free, holds up nobody: its acknowledgements may
 // come when the members have nothing else to do.
@@ -69,6 +70,7 @@ class Outgoing final : private Macroflow::Sender {
  private:
   struct Member {
     uint32_t acked = 0;  ///< packets that have come to it in a row
+    uint32_t seen = 0;   ///< it has seen the one before this, or a later one
     bool known = false;  ///< it has heard of the transfer
     bool posted = false;
   };
@@ -85,6 +87,7 @@ class Outgoing final : private Macroflow::Sender {
   uint32_t next_count() const;
   bool may_send_next() const;
   void settle();
+  void note_seen(const Header& h);
   void note_reductions();
   void poll(int64_t now);
   void progressed(uint32_t before);
@@ -93,7 +96,7 @@ class Outgoing final : private Macroflow::Sender {
   int64_t repaired_at(uint32_t packet, uint32_t member, int64_t now, bool* recent) const;
   void resend(int64_t now);
   void repair(uint32_t packet, const std::vector<uint32_t>& who, uint8_t flags, int64_t now);
-  void finish_if_delivered();
+  void finish_if_delivered(int64_t now);
   int64_t patience() const;
   bool may_send() const { return !abandoned_ && (eager_ || taken_by_all()); }
 
@@ -113,6 +116,7 @@ class Outgoing final : private Macroflow::Sender {
   std::vector<Member> members_;
   uint32_t known_ = 0, posted_ = 0;  ///< how many members, the root aside
   uint32_t least_ = 0;               ///< packets that all have acknowledged
+  uint32_t passed_ = 0;              ///< packets that have left the network
   uint32_t next_ = 0;                ///< the first packet that has not been sent
   // A loss of what was sent before the window was last reduced is no reason to do so again: of packets below this one,
   // where so many reductions had been made when the last one was sent.
