@@ -105,7 +105,17 @@ void Incoming::nack(int64_t now) {
 }
 
 void Incoming::on_time(int64_t now) {
-  if (nack_at_ <= now) nack(now);
+  if (waits_for_root()) {
+    if (remind_at_ <= now) remind(now);
+  } else if (nack_at_ <= now) {
+    nack(now);
+  }
+}
+
+void Incoming::remind(int64_t now) {
+  if (remind_at_ != 0 && sent_posted_) ack_to_parent(true, false);
+  remind_interval_ = std::clamp(2 * remind_interval_, kLeastInterval, kMostInterval);
+  remind_at_ = now + remind_interval_;
 }
 
 void Incoming::take_poll(const Header& h, const uint64_t* words, size_t count, int64_t now) {

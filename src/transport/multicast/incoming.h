@@ -5,6 +5,7 @@
 // transfer. An acknowledgement goes up the tree when the root asks for one, about this member and all below it: when
 // these have been heard of, with the least of what they have. A packet that misses is asked for after a random short
 // time, in which it may still come or another member's request may have it sent again; then again at growing intervals.
+// Likewise the acknowledgement that tells a root of the receive that it waits for is sent again until data comes.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -32,7 +33,7 @@ class Incoming {
   /// What comes of it is dropped from now on; a receive that has taken it ends with kGivenUp.
   void discard();
   void on_time(int64_t now);
-  int64_t next_time() const { return nack_at_; }
+  int64_t next_time() const { return waits_for_root() ? remind_at_ : nack_at_; }
 
   const Match& match() const { return match_; }
   uint32_t root() const { return root_; }
@@ -53,11 +54,16 @@ class Incoming {
     bool known, posted;
     bool outside;  ///< it, or one below it, has not joined the group's address
   };
+  /// There is a receive, and the root may not have heard so: it has yet to begin.
+  bool waits_for_root() const {
+    return posted_ && seen_past_ == 0 && !complete() && !(root_knows_ && children_.empty());
+  }
   bool has(uint32_t packet) const { return have_[packet / 64] >> packet % 64 & 1; }
   void ack_to_parent(bool even_if_old, bool answers);
   void ack_to_root();
   Header answer(Kind kind) const;
   void nack(int64_t now);
+  void remind(int64_t now);
   void plan_nack(bool fresh, int64_t now);
   void finish_if_complete();
 
@@ -81,6 +87,8 @@ class Incoming {
   std::vector<Child> children_;
   uint32_t sent_acked_ = ~0u;  ///< what the parent was told last
   bool sent_posted_ = false;
+  int64_t remind_at_ = 0;  ///< while it waits for the root; 0: still to be planned
+  int64_t remind_interval_ = 0;
   int64_t nack_at_ = kNever;
   int64_t nack_interval_ = 0;
 };
