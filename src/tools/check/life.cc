@@ -22,7 +22,10 @@ std::atomic<uint32_t> g_attention = 0;
 namespace {
 
 std::mutex g_arrived_lock;
-std::vector<std::vector<char>> g_arrived;  ///< what is looked at by the next call of a rank
+/// What is looked at by the next call of a rank: of each record its bytes, then it, up to a multiple of 8.
+std::vector<uint64_t> g_arrived, g_looked_at;
+
+size_t words_for(size_t bytes) { return (bytes + 7) / 8; }
 
 /// Runs while MPI polls, perhaps in the middle of a call, and before the first rank is followed: what needs MPI waits for
 /// take_arrived(), findings for set_up_process().
@@ -35,12 +38,15 @@ void arrived(int process, const void* data, int bytes) {
     });
   if (kind == WireKind::kPartitioned || kind == WireKind::kStarted)
     return on_partitioned(data, static_cast<size_t>(bytes));
-  if (kind != WireKind::kMessage && kind != WireKind::kClock && kind != WireKind::kBack &&
-      kind != WireKind::kProgress)
+  if (kind != WireKind::kMessage && kind != WireKind::kAgain && kind != WireKind::kClock &&
+      kind != WireKind::kBack && kind != WireKind::kProgress)
     return on_agreement(process, data, bytes);
-  const auto* begin = static_cast<const char*>(data);
+  const auto size = static_cast<size_t>(bytes);
   std::lock_guard guard(g_arrived_lock);
-  g_arrived.emplace_back(begin, begin + bytes);
+  const size_t at = g_arrived.size() + 1;
+  g_arrived.resize(at + words_for(size));
+  g_arrived[at - 1] = size;
+  std::memcpy(&g_arrived[at], data, size);
   g_attention.fetch_or(kArrived, std::memory_order_release);
 }
 
@@ -185,13 +191,16 @@ void rank_begins() {
 }  // namespace
 
 void take_all_arrived() {
-  std::vector<std::vector<char>> list;
+  std::vector<uint64_t> list = std::move(g_looked_at);  // its memory
+  list.clear();
   {
     std::lock_guard guard(g_arrived_lock);
     g_attention.fetch_and(~uint32_t{kArrived}, std::memory_order_relaxed);
     list.swap(g_arrived);
   }
-  for (const auto& one : list) on_message(one.data(), static_cast<int>(one.size()));
+  for (size_t at = 0; at < list.size(); at += 1 + words_for(list[at]))
+    on_message(&list[at + 1], static_cast<int>(list[at]));
+  g_looked_at = std::move(list);
 }
 
 void withdraw_deadlock() {

@@ -62,11 +62,41 @@ Message* make_message(Rank* rank, KeptCall* record) {
   return m;
 }
 
+/// Numbers by which calls are told to a process.
+struct Numbers {
+  uint32_t last = 0;
+  std::vector<uint32_t> free;
+  uint32_t take() {
+    if (free.empty()) return ++last;
+    const uint32_t number = free.back();
+    free.pop_back();
+    return number;
+  }
+};
+std::map<int, Numbers> g_numbers;  ///< by process
+
+/// Tells the receiver's process of a message of a call that it knows.
+void send_again(const Message& m, bool begun) {
+  const KeptCall& call = *m.call;
+  const int process = MPIX_Tool_process(call.sent.to);
+  auto* wire = new (add_piece(process, sizeof(WireAgain))) WireAgain;
+  wire->begun = begun;
+  wire->from = g_process.me;
+  wire->told_as = call.told_as;
+  wire->id = m.id;
+  std::copy(std::begin(m.known.near), std::end(m.known.near), wire->near);
+  send_told_to(process);
+}
+
 /// Tells the receiver's process of it. `begun`: the send has, if none were buffered.
 void send_wire(const Message& m, bool begun) {
-  const Sent& sent = m.call->sent;
+  KeptCall* const call = m.call.get();
+  if (call->told_as && !m.has_clock) return send_again(m, begun);
+  const Sent& sent = call->sent;
   const uint64_t comm_key = sent.comm->key;
   const int process = MPIX_Tool_process(sent.to);
+  // A call that its rank does not remember is not made again.
+  if (!call->told_as && call->rank) call->told_as = g_numbers[process].take();
   WireMessage wire = {WireKind::kMessage,
                       sent.standard,
                       sent.signature.known,
@@ -76,6 +106,8 @@ void send_wire(const Message& m, bool begun) {
                       sent.tag,
                       sent.source_world,
                       sent.to,
+                      g_process.me,
+                      call->told_as,
                       comm_key,
                       m.id,
                       sent.signature.hash,
@@ -83,7 +115,7 @@ void send_wire(const Message& m, bool begun) {
                       sent.bytes,
                       {m.known.near[0], m.known.near[1]},
                       0,
-                      *m.call,
+                      *call,
                       {}};
   const size_t parts = m.known.clock ? m.known.clock->size() : 0;
   // What does not fit goes before the message.
@@ -100,6 +132,11 @@ void send_wire(const Message& m, bool begun) {
 }
 
 }  // namespace
+
+void give_back_told_as(KeptCall* send) {
+  g_numbers[MPIX_Tool_process(send->sent.to)].free.push_back(send->told_as);
+  send->told_as = 0;
+}
 
 uint64_t send_known(Rank* rank, KeptCall* record, bool* taken) {
   const Sent& sent = record->sent;
@@ -256,6 +293,36 @@ constexpr size_t kMostPosted = 2000;
 
 std::map<uint64_t, Clock> g_clocks;  ///< of messages still to come, by id
 
+/// A call of which another process tells messages by a number.
+struct ToldCall {
+  Record call;
+  uint64_t comm = 0;  ///< key
+  KnownQueue queue;
+};
+std::map<int, std::vector<ToldCall>> g_told;  ///< by process, then number
+
+/// A message that has come in goes to its queue.
+void put(Message* m, MessageQueue* queue) {
+  if (m->begun) on_step(0, {Progress::kBegun, m->id, 0});
+  if (append(queue, m)) step_taken(m->id);
+}
+
+void take(const WireAgain& w) {
+  std::vector<ToldCall>& all = g_told[w.from];
+  if (w.told_as >= all.size() || !all[w.told_as].call) return;
+  ToldCall& told = all[w.told_as];
+  const Sent& sent = told.call->sent;
+  if (!told.queue.is_there())
+    told.queue = {&inbox_of(sent.to).queues[key_of(told.comm, sent.source, sent.tag)],
+                  g_queues_erased};
+  Message* m = new_message();
+  m->id = w.id;
+  m->call = told.call;
+  m->set({sent.contents, false, w.begun, false});
+  std::copy(std::begin(w.near), std::end(w.near), m->known.near);
+  put(m, told.queue.queue);
+}
+
 void take(const WireMessage& w) {
   if (w.call.id >= kCallCount) return;
   Clock clock;
@@ -268,7 +335,6 @@ void take(const WireMessage& w) {
     clock = before;
     g_clocks.erase(w.id);
   }
-  if (w.begun) on_step(0, {Progress::kBegun, w.id, 0});
   Message* m = new_message();
   m->id = w.id;
   m->call = Record(w.call);
@@ -281,7 +347,12 @@ void take(const WireMessage& w) {
   m->has_clock = clock != nullptr;
   m->known.clock = std::move(clock);
   for (size_t i = 0; i < std::size(w.near); ++i) m->known.near[i] = w.near[i];
-  if (append(&inbox_of(w.receiver).queues[key_of(w.comm, w.source, w.tag)], m)) step_taken(m->id);
+  if (w.told_as) {
+    std::vector<ToldCall>& all = g_told[w.from];
+    if (w.told_as >= all.size()) all.resize(w.told_as + 1);
+    all[w.told_as] = {m->call, w.comm, {}};
+  }
+  put(m, &inbox_of(w.receiver).queues[key_of(w.comm, w.source, w.tag)]);
 }
 
 void take(const WireBack& w) {
@@ -600,6 +671,12 @@ void on_message(const void* data, int bytes) {
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
   const auto size = static_cast<size_t>(bytes);
   if (kind == WireKind::kProgress) return on_progress(data, size);
+  if (kind == WireKind::kAgain) {
+    WireAgain again;
+    if (size != sizeof again) return;
+    std::memcpy(static_cast<void*>(&again), data, size);
+    return take(again);
+  }
   if (kind == WireKind::kBack && size == sizeof back) {
     std::memcpy(&back, data, sizeof back);
     if (is_local(back.receiver)) take(back);

@@ -82,18 +82,23 @@ bool grow_last_piece(int process, size_t more) {
   return true;
 }
 
+void send_told_to(int process) {
+  std::erase(g_waiting, process);
+  while (last_for(process)) {  // what comes in meanwhile may add some
+    Notices& all = notices_for(process);
+    std::unique_ptr<Notice> n = std::move(all.front());
+    all.erase(all.begin());
+    MPIX_Tool_notify(process, n->bytes, static_cast<int>(n->used));
+    g_spare.push_back(std::move(n));
+  }
+  if (g_waiting.empty()) g_told_later = {};
+}
+
 void send_told() {
   if (g_sending) return;  // it is called by what comes in meanwhile; what that adds is sent below
   g_sending = true;
   do {
-    g_told_later = {};
-    for (int process : std::exchange(g_waiting, {})) {
-      for (auto& n : std::exchange(notices_for(process), {})) {
-        MPIX_Tool_notify(process, n->bytes, static_cast<int>(n->used));
-        g_spare.push_back(std::move(n));
-      }
-    }
-    if (!g_waiting.empty()) continue;
+    while (!g_waiting.empty()) send_told_to(g_waiting.front());
     const WireKind kind = WireKind::kAnswer;
     for (int process : std::exchange(g_to_answer, {}))
       MPIX_Tool_notify(process, &kind, sizeof kind);

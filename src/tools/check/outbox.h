@@ -43,6 +43,8 @@ inline void told_now() { g_told_later.now = g_told_later.any; }
 inline void told_within(int calls) { g_told_later.calls = std::min(g_told_later.calls, calls); }
 /// Sends all.
 void send_told();
+/// Sends what the process is to be told.
+void send_told_to(int process);
 /// Another process asks whether all that was said before has been sent: sends it, then the answer, a notice of its own.
 void answer(int process);
 

@@ -64,6 +64,10 @@ struct Sent {
 /// What members of a collective know of others when they have left it: what all knew, or what the root did.
 enum class Learns : uint8_t { kNothing, kOfAll, kOfRoot };
 
+struct KeptCall;
+/// The receiver's process is told no more messages of the call by KeptCall::told_as.
+void give_back_told_as(KeptCall* send);
+
 /// A CallRecord that is shared. What is read of it while other ranks have run since is together: each line of the cache
 /// counts. Of calls that are made again and again, those are the first line and the third, of sends and receives the fourth.
 /// REQUIRES: what `sent` says is the same for all who share it.
@@ -115,6 +119,7 @@ struct alignas(128) KeptCall : CallRecord {
   /// That has ended and is for the next one, or stale. Owned; given up by nobody, as calls are not.
   RequestTable<Operation>::Entry* operation = nullptr;
   bool sent_before = false;  ///< messages of it may be under way
+  uint32_t told_as = 0;      ///< WireMessage::told_as, of a send to another process
   KeptCall* next_free = nullptr;
 
   /// Is it this call? `count`: of its arguments.
@@ -146,6 +151,7 @@ struct alignas(128) KeptCall : CallRecord {
     known_in = 0;
     rank = nullptr;
     sent_before = false;
+    if (told_as) give_back_told_as(this);
     arrays = 0;
     said.reset();
     sends_to = takes_from = {};

@@ -2,6 +2,7 @@
 // several pieces (outbox.h):
 //
 //   message       the sender's process to the receiver's, before the message itself
+//   again         one more message of a call of which the same process was told by a message
 //   clock         before it: more of what its sender knew than fits
 //   back          the same message was cancelled
 //   announcement  the first call of a process of a collective, to the process of the communicator's rank 0
@@ -16,7 +17,7 @@
 //   claim         what the first member of a group and part here gives to a collective of an intercommunicator, to its home
 //   called        all members of a process have made that call, to the home
 //   leader        the leader of a group calls MPI_Intercomm_create, to the process of the other group's leader
-//   several       pieces of these kinds: announcement, parts, edges, progress, claim, called, leader
+//   several       pieces of these kinds: again, announcement, parts, edges, progress, claim, called, leader
 //
 // Kinds are told apart by their first byte. All processes run the same library; a record of another size is dropped.
 #pragma once
@@ -45,7 +46,8 @@ enum class WireKind : uint8_t {
   kSeveral,
   kClaim,
   kCalled,
-  kLeader
+  kLeader,
+  kAgain
 };
 
 struct WireMessage {
@@ -53,12 +55,25 @@ struct WireMessage {
   bool standard, known, packed;
   bool begun;  ///< as if no standard send were buffered, too
   int32_t source, tag, source_world, receiver;
+  int32_t from;  ///< process
+  uint32_t
+      told_as;  ///< what later messages of the call are told as; 0: there is no WireAgain of it
   uint64_t comm, id, hash, length;
   int64_t bytes;
   ClockPart near[2];
   uint32_t parts;  ///< of the clock; the record ends behind them
   CallRecord call;
-  ClockPart clock[37];
+  ClockPart clock[36];
+};
+
+/// A message that differs from the last one of WireMessage::told_as in nothing but this. It has no clock.
+struct WireAgain {
+  WireKind kind = WireKind::kAgain;
+  bool begun = false;
+  int32_t from = 0;
+  uint64_t told_as = 0;
+  uint64_t id = 0;
+  ClockPart near[2];
 };
 
 struct WirePartitioned {
