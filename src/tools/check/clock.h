@@ -5,9 +5,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "base/hash.h"
 
 namespace fgmpi::check {
 
@@ -38,7 +41,9 @@ void learn(Clock* own, uint64_t of, uint64_t count);
 /// What a rank knows. Of the communicators of several processes, which jobs with no race have too, the first ones are kept
 /// in place, so that following them costs no memory from the heap.
 struct Knowledge {
-  ClockPart near[2] = {};  ///< `of` 0: free
+  using Near = std::array<ClockPart, 2>;
+
+  Near near = {};  ///< `of` 0: free
   Clock clock;
 
   void learn_comm(const ClockPart& part) {
@@ -46,18 +51,29 @@ struct Knowledge {
       if (own.of == 0) own.of = part.of;
       if (own.of != part.of) continue;
       own.count = std::max(own.count, part.count);
+      name_ = 0;
       return;
     }
     check::learn(&clock, part.of, part.count);
   }
+  /// A hash of `near`, not 0.
+  uint64_t near_name() const {
+    if (!name_) name_ = name_of(near);
+    return name_;
+  }
+  static uint64_t name_of(const Near& near) {
+    uint64_t hash = 0;
+    for (const ClockPart& part : near) hash = mix(mix(hash, part.of), part.count);
+    return hash | 1;
+  }
   void learn(const Knowledge& other) {
     if (other.clock && other.clock != clock) check::learn(&clock, other.clock);
-    learn_near(other);
+    learn_near(other.near);
   }
-  /// Where the other has no clock.
-  void learn_near(const Knowledge& other) {
-    if (near[0] == other.near[0] && near[1] == other.near[1]) return;
-    for (const ClockPart& part : other.near)
+  /// Of one that has no clock.
+  void learn_near(const Near& other) {
+    if (near == other) return;
+    for (const ClockPart& part : other)
       if (part.of) learn_comm(part);
   }
   /// f(part) for each communicator that it knows something of.
@@ -68,6 +84,9 @@ struct Knowledge {
     if (clock)
       for (auto part = clock->rbegin(); part != clock->rend() && part->of >> 63; ++part) f(*part);
   }
+
+ private:
+  mutable uint64_t name_ = 0;  ///< near_name(); 0: not known
 };
 
 }  // namespace fgmpi::check

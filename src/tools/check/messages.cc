@@ -50,11 +50,15 @@ void fill_sent(Rank* rank, Record* record) {
   (*record)->set_known(rank->epoch, KeptCall::kSent);
 }
 
+uint64_t next_message(Rank* rank) {
+  return static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
+}
+
 /// A message of a send. REQUIRES: KeptCall::kSent.
 Message* make_message(Rank* rank, KeptCall* record) {
   Message* m = new_message();
-  m->id = static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
-  for (size_t i = 0; i < std::size(m->known.near); ++i) m->known.near[i] = rank->knows.near[i];
+  m->id = next_message(rank);
+  m->known.near = rank->knows.near;
   const bool has_clock = rank->knows.clock != nullptr;
   if (has_clock) m->known.clock = rank->knows.clock;
   m->set({record->sent.contents, false, false, has_clock});
@@ -73,7 +77,8 @@ struct Numbers {
     return number;
   }
 };
-std::map<int, Numbers> g_numbers;  ///< by process
+// Never destroyed: calls are let go until the process ends.
+std::map<int, Numbers>& g_numbers = *new std::map<int, Numbers>;  ///< by process
 
 /// Tells the receiver's process of a message of a call that it knows.
 void send_again(const Message& m, bool begun) {
@@ -84,7 +89,7 @@ void send_again(const Message& m, bool begun) {
   wire->from = g_process.me;
   wire->told_as = call.told_as;
   wire->id = m.id;
-  std::copy(std::begin(m.known.near), std::end(m.known.near), wire->near);
+  wire->near = m.known.near;
   send_told_to(process);
 }
 
@@ -113,7 +118,7 @@ void send_wire(const Message& m, bool begun) {
                       sent.signature.hash,
                       sent.signature.length,
                       sent.bytes,
-                      {m.known.near[0], m.known.near[1]},
+                      m.known.near,
                       0,
                       *call,
                       {}};
@@ -138,19 +143,40 @@ void give_back_told_as(KeptCall* send) {
   send->told_as = 0;
 }
 
-uint64_t send_known(Rank* rank, KeptCall* record, bool* taken) {
-  const Sent& sent = record->sent;
+uint64_t send_known(Rank* rank, KeptCall* record, bool told, bool* taken) {
+  const bool local = record->is_known(rank->epoch, KeptCall::kSendsTo);
+  MessageQueue* queue = local ? record->sends_to.queue : nullptr;
+  if (queue && queue->has_place(record, rank->knows)) {
+    const uint64_t id = next_message(rank);
+    *taken = queue->place(id, step_send(rank, id, record->sent.to), told);
+    return id;
+  }
   Message* m = make_message(rank, record);
   const uint64_t id = m->id;
-  const bool begun = step_send(rank, id, sent.to);
-  if (is_local(sent.to)) {
+  const bool begun = step_send(rank, id, record->sent.to);
+  if (local) {
     m->begun = begun;
-    *taken = append(record->sends_to.queue, m);
+    *taken = queue->append(m);
   } else {
     send_wire(*m, begun);
     drop_message(m);
   }
   return id;
+}
+
+bool is_known_taken(Rank* rank, const KeptCall& send, uint64_t message) {
+  const Sent& sent = send.sent;
+  if (!is_local(sent.to)) return false;
+  MessageQueue* queue = send.sends_to.queue;
+  if (!send.sends_to.is_there()) {
+    Inbox& inbox = inbox_of(sent.to);
+    auto found = inbox.queues.find(key_of(send.sends_on, sent.source, sent.tag));
+    if (found == inbox.queues.end()) return false;
+    queue = &found->second;
+  }
+  if (!queue->is_taken(message)) return false;
+  if (!rank->unbuffered.taken.empty()) forget_taken(&rank->unbuffered, message);
+  return true;
 }
 
 Shared<Posted> post_as(Rank* rank, Record kept, uint64_t number) {
@@ -183,7 +209,7 @@ void send_message(Rank* rank, Record record, uint64_t* id, int* send_to, Comm** 
     record->set_known(rank->epoch, KeptCall::kSendsTo);
   }
   bool taken = false;
-  *id = send_known(rank, record.get(), &taken);
+  *id = send_known(rank, record.get(), true, &taken);
   *send_to = sent.to;
   *comm = sent.comm;
   if (taken) step_taken(*id);
@@ -257,7 +283,7 @@ MessageQueue* queue_of(Rank* rank, const Posted& p) {
     return found == inbox.queues.end() ? nullptr : &found->second;
   }
   for (auto& [key, queue] : inbox.queues)
-    if (queue.first && key.comm == p.comm->key >> 1 && could_take(p, key.source, key.tag))
+    if (!queue.empty() && key.comm == p.comm->key >> 1 && could_take(p, key.source, key.tag))
       return &queue;
   return nullptr;
 }
@@ -266,9 +292,9 @@ MessageQueue* queue_of(Rank* rank, const Posted& p) {
 bool resolve(Rank* rank, Posted* posted, bool in_order) {
   const Posted& p = *posted;
   MessageQueue* queue = queue_of(rank, p);
-  if (!queue || !queue->first) return false;
-  Message* m = take_first(queue);
-  erase_if_many(&inbox_of(rank->world), *queue, key_of(p.comm->key, m->source(), m->tag()));
+  if (!queue || !queue->first()) return false;
+  Message* m = queue->take_first();
+  inbox_of(rank->world).erase_if_many(*queue, key_of(p.comm->key, m->source(), m->tag()));
   if (!p.freed && in_order) {
     if (!p.probe) compare(rank, *m, p.call, p.type(), p.count(), p.call.get());
     note_taken(rank, *m, p);
@@ -283,9 +309,9 @@ bool resolve(Rank* rank, Posted* posted, bool in_order) {
 
 /// What a receive that is complete knows of its sender; where it is not known which message it was, of the last of them.
 void learn_from_sender(Rank* rank, const Posted& p, bool certain) {
-  const MessageQueue* queue = queue_of(rank, p);
-  if (!queue || !queue->first) return;
-  rank->knows.learn((certain ? queue->first : queue->last)->known);
+  MessageQueue* queue = queue_of(rank, p);
+  if (!queue || !queue->first()) return;
+  rank->knows.learn((certain ? queue->list : queue->last)->known);
 }
 
 /// Beyond so many receives under way, messages are counted but not compared: it would take too long.
@@ -301,26 +327,30 @@ struct ToldCall {
 };
 std::map<int, std::vector<ToldCall>> g_told;  ///< by process, then number
 
-/// A message that has come in goes to its queue.
-void put(Message* m, MessageQueue* queue) {
-  if (m->begun) on_step(0, {Progress::kBegun, m->id, 0});
-  if (append(queue, m)) step_taken(m->id);
-}
-
 void take(const WireAgain& w) {
   std::vector<ToldCall>& all = g_told[w.from];
   if (w.told_as >= all.size() || !all[w.told_as].call) return;
   ToldCall& told = all[w.told_as];
   const Sent& sent = told.call->sent;
   if (!told.queue.is_there())
-    told.queue = {&inbox_of(sent.to).queues[key_of(told.comm, sent.source, sent.tag)],
+    told.queue = {inbox_of(sent.to).queue(key_of(told.comm, sent.source, sent.tag)),
                   g_queues_erased};
-  Message* m = new_message();
-  m->id = w.id;
-  m->call = told.call;
-  m->set({sent.contents, false, w.begun, false});
-  std::copy(std::begin(w.near), std::end(w.near), m->known.near);
-  put(m, told.queue.queue);
+  MessageQueue* queue = told.queue.queue;
+  if (w.begun) on_step(0, {Progress::kBegun, w.id, 0});
+  Knowledge known;
+  known.near = w.near;
+  bool taken;
+  if (queue->has_place(told.call.get(), known)) {
+    taken = queue->place(w.id, w.begun, true);
+  } else {
+    Message* m = new_message();
+    m->set({sent.contents, false, w.begun, false});
+    m->id = w.id;
+    m->call = told.call;
+    m->known.near = w.near;
+    taken = queue->append(m);
+  }
+  if (taken) step_taken(w.id);
 }
 
 void take(const WireMessage& w) {
@@ -335,6 +365,7 @@ void take(const WireMessage& w) {
     clock = before;
     g_clocks.erase(w.id);
   }
+  if (w.begun) on_step(0, {Progress::kBegun, w.id, 0});
   Message* m = new_message();
   m->id = w.id;
   m->call = Record(w.call);
@@ -346,21 +377,22 @@ void take(const WireMessage& w) {
   m->begun = w.begun;
   m->has_clock = clock != nullptr;
   m->known.clock = std::move(clock);
-  for (size_t i = 0; i < std::size(w.near); ++i) m->known.near[i] = w.near[i];
+  m->known.near = w.near;
   if (w.told_as) {
     std::vector<ToldCall>& all = g_told[w.from];
     if (w.told_as >= all.size()) all.resize(w.told_as + 1);
     all[w.told_as] = {m->call, w.comm, {}};
   }
-  put(m, &inbox_of(w.receiver).queues[key_of(w.comm, w.source, w.tag)]);
+  if (inbox_of(w.receiver).queue(key_of(w.comm, w.source, w.tag))->append(m)) step_taken(m->id);
 }
 
 void take(const WireBack& w) {
   for (auto& [key, queue] : inbox_of(w.receiver).queues) {
-    Message** at = &queue.first;
+    if (key.comm != w.comm >> 1 || !queue.first()) continue;
+    Message** at = &queue.list;
     queue.last = nullptr;
     while (Message* m = *at) {
-      if (key.comm == w.comm >> 1 && m->id == w.id) {
+      if (m->id == w.id) {
         *at = m->next;
         drop_message(m);
         continue;
@@ -440,14 +472,14 @@ void prefetch_messages(std::span<const Completed> done) {
     if (const MessageQueue* queue = queue_of(c)) __builtin_prefetch(queue);
   for (const Completed& c : done)
     if (const MessageQueue* queue = queue_of(c)) {
-      __builtin_prefetch(queue->first);
-      __builtin_prefetch(reinterpret_cast<const char*>(queue->first) + 64);
+      __builtin_prefetch(queue->list);
+      __builtin_prefetch(reinterpret_cast<const char*>(queue->list) + 64);
     }
   for (const Completed& c : done)
-    if (const MessageQueue* queue = queue_of(c); queue && queue->first) {
-      __builtin_prefetch(&queue->first->call->users);
-      __builtin_prefetch(&queue->first->call->sent);
-      prefetch_sender(*queue->first);
+    if (const MessageQueue* queue = queue_of(c); queue && queue->list) {
+      __builtin_prefetch(&queue->list->call->users);
+      __builtin_prefetch(&queue->list->call->sent);
+      prefetch_sender(*queue->list);
     }
 }
 
@@ -511,7 +543,7 @@ void probed(Call* call) {
   if (!own || !status || status->MPI_SOURCE == MPI_PROC_NULL) return;
   Inbox& inbox = inbox_of(rank->world);
   auto found = inbox.queues.find(key_of(own->comm->key, status->MPI_SOURCE, status->MPI_TAG));
-  if (found != inbox.queues.end() && found->second.first) note_probed(call, *found->second.first);
+  if (found != inbox.queues.end() && found->second.first()) note_probed(call, *found->second.list);
 }
 
 }  // namespace
@@ -529,10 +561,10 @@ void received_alone(const Waiting& waiting, const MPI_Status* status, bool statu
   MessageQueue& queue = waiting.shared && takes_from_one(call)
                             ? queue_of(rank, waiting.shared, *own->comm, source, tag)
                             : queue_for(&inbox, &once, &once_on, own->comm->key, source, tag);
-  if (!queue.first) return;
-  Message* m = take_first(&queue);
+  if (!queue.first()) return;
+  Message* m = queue.take_first();
   taken_alone(waiting, call, own, *m, *status, status_read);
-  erase_if_many(&inbox, queue, key_of(own->comm->key, source, tag));
+  inbox.erase_if_many(queue, key_of(own->comm->key, source, tag));
   drop_message(m);
 }
 
@@ -602,13 +634,13 @@ void undo_messages(Call* call, int result) {
 namespace {
 
 /// The queue from which alone the receive can take; null: not known.
-const MessageQueue* only_queue(const Inbox& inbox, uint64_t comm_key, int source, int tag) {
+MessageQueue* only_queue(Inbox& inbox, uint64_t comm_key, int source, int tag) {
   Posted wanted;
   wanted.source = source;
   wanted.tag = tag;
-  const MessageQueue* only = nullptr;
-  for (const auto& [key, queue] : inbox.queues) {
-    if (key.comm != comm_key >> 1 || !queue.first || !could_take(wanted, key.source, key.tag))
+  MessageQueue* only = nullptr;
+  for (auto& [key, queue] : inbox.queues) {
+    if (key.comm != comm_key >> 1 || queue.empty() || !could_take(wanted, key.source, key.tag))
       continue;
     if (only) return nullptr;
     only = &queue;
@@ -631,19 +663,18 @@ bool report_longer(Rank* rank, const Message& m, const CallRecord& call) {
 bool report_too_long(Rank* rank, const CallRecord& current) {
   take_arrived();
   make_operations(rank);
-  const Inbox& inbox = inbox_of(rank->world);
+  Inbox& inbox = inbox_of(rank->world);
   if (rank->posted.empty()) {
     const bool receives =
         current.info().role == Role::kReceive || current.info().role == Role::kSendReceive;
     OwnComm* own = receives
                        ? rank->comm_of(static_cast<MPI_Comm>(current.at(current.info().at.comm)))
                        : nullptr;
-    const MessageQueue* queue =
-        own ? only_queue(inbox, own->comm->key,
-                         static_cast<int>(current.at(current.info().at.source)),
-                         static_cast<int>(current.at(current.info().at.recv_tag)))
-            : nullptr;
-    return queue && report_longer(rank, *queue->first, current);
+    MessageQueue* queue = own ? only_queue(inbox, own->comm->key,
+                                           static_cast<int>(current.at(current.info().at.source)),
+                                           static_cast<int>(current.at(current.info().at.recv_tag)))
+                              : nullptr;
+    return queue && report_longer(rank, *queue->first(), current);
   }
   // Receives take messages of one sender in the order in which they were posted.
   std::unordered_map<const MessageQueue*, const Message*> next;
@@ -651,13 +682,13 @@ bool report_too_long(Rank* rank, const CallRecord& current) {
     if (p->freed || p->probe) return false;
     if (p->cancelled) continue;
     const bool known = !p->open;
-    const MessageQueue* queue = only_queue(inbox, p->comm->key, known ? p->real_source : p->source,
-                                           known ? p->real_tag : p->tag);
+    MessageQueue* queue = only_queue(inbox, p->comm->key, known ? p->real_source : p->source,
+                                     known ? p->real_tag : p->tag);
     if (!queue) {
       if (!known && !takes_from_one(*p->call)) return false;
       continue;  // nothing has come
     }
-    const Message*& m = next.try_emplace(queue, queue->first).first->second;
+    const Message*& m = next.try_emplace(queue, queue->first()).first->second;
     if (!m) continue;
     if (report_longer(rank, *m, p->call)) return true;
     m = m->next;
@@ -693,8 +724,8 @@ void report_messages_left() {
   for (const auto& rank : g_process.all)
     if (rank) sweep(rank.get());
   for (size_t i = 0; i < g_process.inboxes.size(); ++i)
-    for (const auto& [from, queue] : g_process.inboxes[i].queues)
-      for (const Message* m = queue.first; m; m = m->next) {
+    for (auto& [from, queue] : g_process.inboxes[i].queues)
+      for (const Message* m = queue.first(); m; m = m->next) {
         for (const auto& [key, comm] : g_process.comms)
           if (key >> 1 == from.comm && g_process.all[i])
             note_untaken(g_process.all[i].get(), *m, comm.get());

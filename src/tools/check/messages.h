@@ -19,52 +19,10 @@ inline Inbox& inbox_of(int receiver_world) {
 inline MessageQueue& queue_for(Inbox* inbox, KnownQueue* known, uint64_t* known_on,
                                uint64_t comm_key, int source, int tag) {
   if (*known_on != comm_key || !known->is_there()) {
-    *known = {&inbox->queues[key_of(comm_key, source, tag)], g_queues_erased};
+    *known = {inbox->queue(key_of(comm_key, source, tag)), g_queues_erased};
     *known_on = comm_key;
   }
   return *known->queue;
-}
-
-inline Message* g_spare_messages = nullptr;
-
-inline Message* new_message() {
-  Message* m = g_spare_messages;
-  if (!m) return new Message;
-  g_spare_messages = m->next;
-  __builtin_prefetch(m->next);
-  m->next = nullptr;
-  return m;
-}
-
-inline void drop_message(Message* m) {
-  if (m->has_clock) m->known.clock = nullptr;
-  m->call.reset();
-  m->next = g_spare_messages;
-  g_spare_messages = m;
-}
-
-/// True: its receive has begun already.
-inline bool append(MessageQueue* queue, Message* m) {
-  (queue->first ? queue->last->next : queue->first) = m;
-  queue->last = m;
-  if (queue->ready == 0) return false;
-  --queue->ready;
-  m->matched = 1;
-  return true;
-}
-
-/// Takes the first message out. REQUIRES: there is one.
-inline Message* take_first(MessageQueue* queue) {
-  Message* m = queue->first;
-  queue->first = m->next;
-  return m;
-}
-
-/// Queues that are empty stay for the next message of their kind, but not very many.
-inline constexpr size_t kMostEmptyQueues = 1024;
-inline bool has_many_queues(const Inbox& inbox) { return inbox.queues.size() > kMostEmptyQueues; }
-inline void erase_if_many(Inbox* inbox, const MessageQueue& queue, const Inbox::Key& key) {
-  if (!queue.first && has_many_queues(*inbox)) inbox->erase(key);
 }
 
 /// Fetches what step_matched() reads of the message's sender. Inlined, as KeptCall::prefetch_next().
@@ -82,9 +40,12 @@ inline bool fits_as_before(const Rank& rank, const Message& m, const KeptCall& r
   return receive.is_known(rank.epoch, KeptCall::kFits) && m.contents && receive.fits == m.contents;
 }
 
-/// Makes a message of a send and tells its receiver's process of it; its id. `taken`: its receive has begun.
+/// Makes a message of a send and tells its receiver's process of it; its id. `told`: the rank is told when its receive begins, and
+/// need not ask by is_known_taken(). `taken`: it has begun already.
 /// REQUIRES: KeptCall::kSent; for a receiver of this process, that `sends_to` is there.
-uint64_t send_known(Rank* rank, KeptCall* record, bool* taken);
+uint64_t send_known(Rank* rank, KeptCall* record, bool told, bool* taken);
+/// Has the receive begun of a message of a send of this rank, as far as is known here? If not, the rank is told of it then.
+bool is_known_taken(Rank* rank, const KeptCall& send, uint64_t message);
 /// Does what the receive takes have its types? `kept`: where what has fitted before is remembered, or null.
 void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype type, int64_t count,
              KeptCall* kept);

@@ -23,6 +23,7 @@
 #include "proclet-sched/sched.h"
 #include "tools/check/clock.h"
 #include "tools/check/layout.h"
+#include "tools/check/message_queue.h"
 #include "tools/check/record.h"
 #include "tools/check/request_table.h"
 #include "tools/check/unbuffered.h"
@@ -148,35 +149,6 @@ class Regions {
   uint32_t size_ = 0;
   Region one_;
   std::vector<Region> many_;
-};
-
-/// A word of a message, which is written as a whole when the message is made.
-struct MessageWord {
-  uint64_t contents : 64 - Signature::kSpareBits = 0;  ///< name() of its signature
-  uint64_t matched : 1 = 0;  ///< its receive has begun, and its sender knows that
-  uint64_t begun : 1 = 0;    ///< its send has, if none were buffered
-  uint64_t has_clock : 1 = 0;
-};
-
-/// A message under way: what the sender said of it, at the receiver's process. What is read of most is in the first 64 bytes.
-struct alignas(64) Message : MessageWord {
-  Message* next = nullptr;
-  uint64_t id = 0;  ///< unique in the job
-  Record call;      ///< with what is the same for all messages of the call
-  void set(const MessageWord& word) { static_cast<MessageWord&>(*this) = word; }
-  Knowledge known;  ///< by the sender
-  const Signature& signature() const { return call->sent.signature; }
-  int64_t bytes() const { return call->sent.bytes; }
-  int source() const { return call->sent.source; }
-  int tag() const { return call->sent.tag; }
-  int source_world() const { return call->sent.source_world; }
-};
-
-/// Messages of one sender with one tag on one communicator, in the order in which they were sent.
-struct MessageQueue {
-  Message *first = nullptr, *last = nullptr;
-  uint32_t ready =
-      0;  ///< receives that have begun and will take the next ones that come, whatever else is posted
 };
 
 /// A receive that has begun and may still take messages in its turn. What is read of each is in the first 64 bytes.
@@ -469,27 +441,6 @@ struct alignas(64) Rank {
   void guess_next();
   OwnComm* comm_of(MPI_Comm handle);
   void forget_comm(MPI_Comm handle);
-};
-
-/// Messages for one rank.
-struct Inbox {
-  struct Key {
-    uint64_t comm;
-    int source, tag;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    size_t operator()(const Key& k) const {
-      return (k.comm ^ static_cast<uint64_t>(static_cast<uint32_t>(k.source)) << 32 ^
-              static_cast<uint32_t>(k.tag)) *
-             0x9e3779b97f4a7c15u;
-    }
-  };
-  std::unordered_map<Key, MessageQueue, Hash> queues;
-  void erase(const Key& key) {
-    queues.erase(key);
-    ++g_queues_erased;
-  }
 };
 
 struct Process {

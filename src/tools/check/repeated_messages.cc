@@ -56,9 +56,24 @@ bool is_beside(const Rank& rank, KeptCall* call, bool writes) {
   return true;
 }
 
-/// A receive has begun that will take the next message of a queue: it is told who sends that, now or when it comes.
+/// The receive of a message has begun that is, or was, in place.
+void say_taken(MessageQueue* queue, const InPlace& one) {
+  if (one.told)
+    step_taken(one.id);
+  else
+    queue->taken_up_to = one.id;
+}
+
+/// A receive has begun that will take the next message of a queue: who sends that knows it, now or when it comes.
 void make_ready(MessageQueue* queue) {
-  Message* m = queue->first;
+  for (uint16_t i = 0; i < queue->in_place; ++i) {
+    InPlace& one = queue->placed[i];
+    if (one.matched) continue;
+    one.matched = 1;
+    say_taken(queue, one);
+    return;
+  }
+  Message* m = queue->list;
   while (m && m->matched) m = m->next;
   if (!m) {
     ++queue->ready;
@@ -73,23 +88,44 @@ bool has_begun(const Rank& rank, uint64_t number) {
   return follows_steps() && !rank.unbuffered.written && rank.unbuffered.posted >= number;
 }
 
-/// Takes the message of a receive that is complete out of its queue; null: it is not there.
-Message* take_message(Rank* rank, KeptCall* call, const KnownQueue& from) {
-  MessageQueue* queue = from.is_there()
-                            ? from.queue
-                            : &queue_for(&inbox_of(rank->world), &call->takes_from, &call->takes_on,
-                                         call->takes_on, source_of(*call), tag_of(*call));
-  if (!queue->first) return nullptr;
-  Message* m = take_first(queue);
+/// The message of a receive that is complete, and the queue from which it was taken.
+struct Taken {
+  InPlace message;  ///< id 0: it is not there
+  MessageQueue* queue = nullptr;
+};
+
+/// take_message() where it is not in place, or was never taken by this receive.
+[[gnu::noinline]] Taken take_from_list(Rank* rank, KeptCall* call, MessageQueue* queue) {
+  if (!queue->first()) return {};
+  Message* m = queue->take_first();
   if (!fits_as_before(*rank, *m, *call)) {
     const Positions& at = call->info().at;
     compare(rank, *m, *call, static_cast<MPI_Datatype>(call->at(at.recv_type)),
             call->at(at.recv_count), call);
   }
-  m->has_clock ? rank->knows.learn(m->known) : rank->knows.learn_near(m->known);
-  if (Inbox& inbox = inbox_of(rank->world); has_many_queues(inbox) && !queue->first)
-    inbox.erase(key_of(call->takes_on, source_of(*call), tag_of(*call)));
-  return m;
+  m->has_clock ? rank->knows.learn(m->known) : rank->knows.learn_near(m->known.near);
+  InPlace taken;
+  taken.id = m->id;
+  taken.matched = m->matched;
+  taken.begun = m->begun;
+  taken.told = 1;
+  drop_message(m);
+  inbox_of(rank->world)
+      .erase_if_many(*queue, key_of(call->takes_on, source_of(*call), tag_of(*call)));
+  return {taken, queue};
+}
+
+/// Takes the message of a receive that is complete out of its queue.
+Taken take_message(Rank* rank, KeptCall* call, const KnownQueue& from) {
+  MessageQueue* queue = from.is_there()
+                            ? from.queue
+                            : &queue_for(&inbox_of(rank->world), &call->takes_from, &call->takes_on,
+                                         call->takes_on, source_of(*call), tag_of(*call));
+  const bool fits = queue->in_place && queue->contents && queue->contents == call->fits &&
+                    call->is_known(rank->epoch, KeptCall::kFits);
+  if (!fits) return take_from_list(rank, call, queue);
+  if (queue->near_name != rank->knows.near_name()) rank->knows.learn_near(queue->near);
+  return {queue->take_placed(), queue};
 }
 
 }  // namespace
@@ -120,7 +156,7 @@ bool RepeatedMessage::begin() {
       (receives_ && !(can_receive(*rank, call) && is_first(*rank, call))))
     return give_up();
   enter();
-  if (sends) message_ = send_known(rank, same_, &taken_);
+  if (sends) message_ = send_known(rank, same_, false, &taken_);
   if (receives_ && follows_steps()) {
     if (is_free(rank->unbuffered))
       make_ready(call.takes_from.queue);
@@ -146,13 +182,17 @@ void RepeatedMessage::after(int result) {
   if (result == MPI_SUCCESS) {
     if (receives_) {
       ++rank->next_posted;
-      if (Message* m = take_message(rank, &call, call.takes_from)) {
-        if (!m->matched) step_take(rank, m->id, true);
-        if (!m->begun) step_need_begun(waiting(), m->id, nullptr);
-        drop_message(m);
+      const auto [m, queue] = take_message(rank, &call, call.takes_from);
+      if (!m.matched && m.id) {
+        if (is_free(rank->unbuffered))
+          say_taken(queue, m);
+        else
+          step_take(rank, m.id, true);
       }
+      if (!m.begun && m.id) step_need_begun(waiting(), m.id, nullptr);
     }
-    if (message_ && !taken_) step_need_taken(waiting(), message_, nullptr);
+    if (message_ && !taken_ && !is_known_taken(rank, call, message_))
+      step_need_taken(waiting(), message_, nullptr);
   } else {
     const uint64_t before = g_process.reports;
     const bool taken = is_taken(result, told_);
@@ -178,7 +218,7 @@ bool RepeatedStart<kSends>::begin() {
     return give_up();
   enter();
   if (kSends) {
-    id_ = send_known(rank, same_, &taken_);
+    id_ = send_known(rank, same_, false, &taken_);
   } else {
     id_ = ++rank->next_posted;
     step_receive(rank, id_);
@@ -290,24 +330,28 @@ void RepeatedWait::complete() {
       continue;
     }
     if (sums && checksum_between(b.low, b.high()) != b.checksum) report_changed(rank, *b.call);
-    if (b.ready) continue;
+    if (b.ready || is_known_taken(rank, *b.call, b.id)) continue;
     const Record awaited(b.call);
     step_need_taken(waits, b.id, &awaited);
   }
   for (const Begun& b : rank->begun) {
-    if (b.sends || b.index < 0 || !b.from().is_there() || !b.queue->first) continue;
-    const Message& m = *b.queue->first;
+    if (b.sends || b.index < 0 || !b.from().is_there() || !b.queue->list) continue;
+    const Message& m = *b.queue->list;
     __builtin_prefetch(&m.call->users);
     if (!m.matched) prefetch_sender(m);
   }
   bool all_begun = true;
   for (Begun& b : rank->begun) {
     if (b.sends || b.index < 0) continue;
-    Message* m = take_message(rank, b.call, b.from());
-    if (m && !m->matched) step_matched(rank, b.id, m->id, true);
-    b.id = m && !m->begun ? m->id : 0;
+    const auto [m, queue] = take_message(rank, b.call, b.from());
+    if (!m.matched && m.id) {
+      if (has_begun(*rank, b.id))
+        say_taken(queue, m);
+      else
+        step_matched(rank, b.id, m.id, true);
+    }
+    b.id = m.begun ? 0 : m.id;
     all_begun = all_begun && !b.id;
-    if (m) drop_message(m);
   }
   if (!all_begun)
     for (const Begun& b : rank->begun) {

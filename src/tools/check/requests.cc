@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tools/check/call.h"
+#include "tools/check/messages.h"
 #include "tools/check/repeated_messages.h"
 
 namespace fgmpi::check {
@@ -370,7 +371,7 @@ void make_operations(Rank* rank) {
     op.regions.set(call, !b.sends);
     set_message(&op, b.sends ? b.id : 0, call.sent.to, call.sent.comm);
     op.posted = b.sends ? Shared<Posted>() : post_as(rank, op.call, b.id);
-    if (b.sends && b.ready) step_taken(b.id);
+    if (b.sends && (b.ready || is_known_taken(rank, call, b.id))) step_taken(b.id);
     if (!b.sends && b.from().is_there()) b.queue->ready = 0;
     if (is_sent_handle(b.handle)) op.real = kSentHandle;
     begin_regions(rank, b.handle, &op);

@@ -162,16 +162,6 @@ void tell_sender(uint64_t message) {
   u.taken.push_back(message);
 }
 
-bool forget_taken(Unbuffered* u, uint64_t message) {
-  for (size_t i = u->taken.size(); i-- > 0;)
-    if (u->taken[i] == message) {
-      u->taken[i] = u->taken.back();
-      u->taken.pop_back();
-      return true;
-    }
-  return false;
-}
-
 void tell_matched(Unbuffered* u) {
   std::erase_if(u->matches, [&](const auto& match) {
     if (match.first > u->posted) return false;
@@ -360,6 +350,16 @@ void made() {
 }
 
 }  // namespace
+
+bool forget_taken(Unbuffered* u, uint64_t message) {
+  for (size_t i = u->taken.size(); i-- > 0;)
+    if (u->taken[i] == message) {
+      u->taken[i] = u->taken.back();
+      u->taken.pop_back();
+      return true;
+    }
+  return false;
+}
 
 bool is_free(const Unbuffered& u) { return u.steps.empty() && !u.written && g_bytes <= kMostBytes; }
 

@@ -112,6 +112,8 @@ void step_need_taken(const Waiting& call, uint64_t message, const Record* awaite
 void step_need_begun(const Waiting& call, uint64_t message, const Record* awaited);
 void step_need_members(const Waiting& call, const CollectiveCall& collective,
                        const Record* awaited);
+/// Forgets that the rank was told that the receive of its message has begun. False: it was not told.
+bool forget_taken(Unbuffered* u, uint64_t message);
 /// The next step of the rank can be made at once, as far as it waits for nothing itself.
 bool is_free(const Unbuffered& u);
 /// step_enter() where steps are followed. REQUIRES: is_free().

@@ -60,7 +60,7 @@ struct WireMessage {
       told_as;  ///< what later messages of the call are told as; 0: there is no WireAgain of it
   uint64_t comm, id, hash, length;
   int64_t bytes;
-  ClockPart near[2];
+  Knowledge::Near near;
   uint32_t parts;  ///< of the clock; the record ends behind them
   CallRecord call;
   ClockPart clock[36];
@@ -73,7 +73,7 @@ struct WireAgain {
   int32_t from = 0;
   uint64_t told_as = 0;
   uint64_t id = 0;
-  ClockPart near[2];
+  Knowledge::Near near;
 };
 
 struct WirePartitioned {
