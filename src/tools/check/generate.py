@@ -194,7 +194,8 @@ def describe(call):
 def repeated(call):
     """The classes that look at it first, one after the other, where the rank has made it before: of collectives all but persistent
     ones."""
-    for name, base in {"RepeatedMessage": "Send|Recv|Sendrecv", "RepeatedStart<true>": "Isend", "RepeatedStart<false>": "Irecv",
+    for name, base in {"RepeatedMessage<true, false>": "Send", "RepeatedMessage<false, true>": "Recv",
+                       "RepeatedMessage<true, true>": "Sendrecv", "RepeatedStart<true>": "Isend", "RepeatedStart<false>": "Irecv",
                        "RepeatedWait": "Wait|Waitall"}.items():
         if re.fullmatch(f"MPI_({base})(_c)?", call.symbol):
             return [name, "CollectiveWait"] if call.symbol == "MPI_Wait" else [name]
@@ -241,7 +242,7 @@ def wrapper(call, function):
     otherwise = f"any_{symbol}(same->place, {known})"
     for i, class_ in reversed(list(enumerate(again))):
         passed = known
-        if class_ == "RepeatedMessage" and call.find("status"):
+        if class_.startswith("RepeatedMessage") and call.find("status"):
             passed = re.sub(r"(argument<decltype\(status\)>\(same->words\[\d+\]\))", r"again.status(\1)", known)
         body = [f"  {class_} again(same);", f"  if (!again.begin()) return {otherwise};",
                 *made("again", f"g_next.{symbol}({passed})"), "}"]

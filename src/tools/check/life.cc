@@ -130,6 +130,7 @@ bool set_up_process() {
     findings::parse_kinds(kinds, &p.kinds);
   const char* buffering = environment::text(settings::kRecords[settings::kSendBuffering].name);
   p.unbuffered = buffering && !std::strcmp(buffering, "zero");
+  note_follows_steps();
   p.spool.open(folder);
   p.pid = getpid();
   MPIX_Get_collocated_size(&p.ranks);
@@ -152,6 +153,7 @@ void note_level(Rank* rank) {
   if (rank) rank->level = level;
   if (level < MPI_THREAD_SERIALIZED || g_process.threads) return;
   g_process.threads = true;
+  note_follows_steps();
   g_attention.fetch_or(kThreads, std::memory_order_relaxed);
   for (const auto& each : g_process.all)
     if (each) each->short_path = nullptr;

@@ -40,6 +40,23 @@ inline bool fits_as_before(const Rank& rank, const Message& m, const KeptCall& r
   return receive.is_known(rank.epoch, KeptCall::kFits) && m.contents && receive.fits == m.contents;
 }
 
+/// A send begins. True: it has, if no standard send is buffered, too.
+inline bool step_send(Rank* rank, uint64_t message, int receiver_world) {
+  if (!follows_steps()) return false;
+  Unbuffered& u = rank->unbuffered;
+  if (!is_free(u) || !u.waiting.empty()) return step_send_in_turn(rank, message, receiver_world);
+  u.begun = message;
+  return true;
+}
+
+/// A receive begins.
+inline void step_receive(Rank* rank, uint64_t number) {
+  if (!follows_steps()) return;
+  Unbuffered& u = rank->unbuffered;
+  if (!is_free(u) || !u.matches.empty()) return step_receive_in_turn(rank, number);
+  u.posted = number;
+}
+
 /// Makes a message of a send and tells its receiver's process of it; its id. `told`: the rank is told when its receive begins, and
 /// need not ask by is_known_taken(). `taken`: it has begun already.
 /// REQUIRES: KeptCall::kSent; for a receiver of this process, that `sends_to` is there.

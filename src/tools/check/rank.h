@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -17,6 +18,7 @@
 #include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "check/check_calls.h"
@@ -275,6 +277,45 @@ struct alignas(64) Begun {
   KnownQueue from() const { return {queue, erased}; }
 };
 
+/// A few of them, in the order in which they have begun.
+class BegunList {
+ public:
+  /// More nonblocking operations at a time are looked at by Call.
+  static constexpr uint32_t kMost = 64;
+
+  BegunList() = default;
+  BegunList(const BegunList&) = delete;
+  BegunList& operator=(const BegunList&) = delete;
+  ~BegunList() { delete[] list_; }
+  Begun* begin() { return list_; }
+  Begun* end() { return list_ + size_; }
+  const Begun* begin() const { return list_; }
+  const Begun* end() const { return list_ + size_; }
+  uint32_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  void clear() { size_ = 0; }
+  /// One more, with what was there before. REQUIRES: fewer than kMost.
+  Begun* add() {
+    if (size_ == capacity_) grow();
+    return &list_[size_++];
+  }
+  template <class F>
+  void erase_if(F&& f) {
+    size_ = static_cast<uint32_t>(std::remove_if(begin(), end(), f) - begin());
+  }
+
+ private:
+  [[gnu::noinline]] void grow() {
+    capacity_ = capacity_ ? 2 * capacity_ : 8;
+    auto* more = new Begun[capacity_];
+    std::copy(begin(), end(), more);
+    delete[] std::exchange(list_, more);
+  }
+
+  Begun* list_ = nullptr;
+  uint32_t size_ = 0, capacity_ = 0;
+};
+
 /// An object behind a handle that the rank has made.
 struct Made {
   CallRecord call;
@@ -393,7 +434,7 @@ struct alignas(64) Rank {
   bool initialised = false, ended = false;
   bool in_turn = true;  ///< no receives are in `posted`, and there are no `races`
   uint32_t next_message = 0;
-  std::vector<Begun> begun;
+  BegunList begun;
   std::vector<Pending> regions;
   uint64_t begun_sum = 0;  ///< of what `begun` reaches (KeptCall::Reach)
   uint32_t events =
@@ -473,9 +514,12 @@ struct Process {
 };
 extern Process& g_process;
 
-/// Is all that unbuffered.h says looked at?
-inline bool follows_steps() {
-  return g_process.wants(Kind::kBuffering) && !g_process.unbuffered && !g_process.threads;
+/// Is all that unbuffered.h says looked at? As Process::kinds, `unbuffered` and `threads` say.
+inline bool g_follows_steps = false;
+inline bool follows_steps() { return g_follows_steps; }
+inline void note_follows_steps() {
+  g_follows_steps =
+      g_process.wants(Kind::kBuffering) && !g_process.unbuffered && !g_process.threads;
 }
 
 inline void Rank::guess_next() {

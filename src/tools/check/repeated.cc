@@ -2,16 +2,17 @@
 
 namespace fgmpi::check {
 
-void Repeated::attend() {
+int Repeated::attend() {
   // Another rank of the process may have raised the level of threads meanwhile.
-  locked_ = g_process.threads ? MPIX_Tool_enter() : 0;
+  const int locked = g_process.threads ? MPIX_Tool_enter() : 0;
   take_arrived();
   if (!g_process.deadlock.empty()) withdraw_deadlock();
+  return locked;
 }
 
-void Repeated::leave_attended() {
-  rank_->guess_next();
-  if (locked_) MPIX_Tool_leave(locked_);
+void Repeated::leave_attended(Rank* rank, int locked) {
+  rank->guess_next();
+  if (locked) MPIX_Tool_leave(locked);
 }
 
 }  // namespace fgmpi::check

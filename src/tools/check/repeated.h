@@ -61,7 +61,7 @@ class Repeated {
   /// MPI has made the call.
   [[gnu::always_inline]] void return_from_mpi() {
     if (g_attention.load(std::memory_order_acquire)) [[unlikely]]
-      attend();
+      locked_ = attend();
   }
   [[gnu::always_inline]] void leave() {
     --rank_->calls;
@@ -69,7 +69,7 @@ class Repeated {
     rank_->in_call = false;
     rank_->short_path = rank_->guess ? __builtin_thread_pointer() : nullptr;
     if (g_attention.load(std::memory_order_relaxed)) [[unlikely]]
-      leave_attended();
+      leave_attended(rank_, locked_);
   }
   Waiting waiting() const { return {rank_, same_, same_}; }
 
@@ -77,8 +77,9 @@ class Repeated {
   KeptCall* same_;
 
  private:
-  void attend();
-  void leave_attended();
+  // Static, so that what a wrapper keeps of the call need not be in memory.
+  static int attend();
+  static void leave_attended(Rank* rank, int locked);
 
   int locked_ = 0;
 };

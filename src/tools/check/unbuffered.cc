@@ -137,6 +137,7 @@ void write(Rank* rank) {
   if (line.empty()) return;
   g_bytes += line.size();
   g_process.spool.add_steps(rank->world, line);
+  g_steps_full = g_bytes > kMostBytes;
 }
 
 // ---- Going on ----------------------------------------------------------------------------------------------------------
@@ -319,7 +320,7 @@ void wake_all() {
 /// `waits`: the call that waits, if any; `awaited`: what has begun what it waits for, if that is another call.
 void add(Rank* rank, Step&& s, const Waiting* waits = nullptr, const Record* awaited = nullptr) {
   Unbuffered& u = rank->unbuffered;
-  if (g_bytes > kMostBytes) return;
+  if (g_steps_full) return;
   if (u.steps.empty() && !u.written && make(rank, s)) {
     if (!g_awake.empty()) wake_all();
     return;
@@ -361,24 +362,14 @@ bool forget_taken(Unbuffered* u, uint64_t message) {
   return false;
 }
 
-bool is_free(const Unbuffered& u) { return u.steps.empty() && !u.written && g_bytes <= kMostBytes; }
-
-bool step_send(Rank* rank, uint64_t message, int receiver_world) {
-  if (!follows_steps()) return false;
-  if (Unbuffered& u = rank->unbuffered; is_free(u) && u.waiting.empty()) {
-    u.begun = message;
-    return true;
-  }
+bool step_send_in_turn(Rank* rank, uint64_t message, int receiver_world) {
   if (!join_last(&rank->unbuffered, Step::kBegin, receiver_world, message))
     add(rank, {.kind = Step::kBegin, .member = receiver_world, .id = message, .number = message});
   return rank->unbuffered.begun >= message;
 }
 
-void step_receive(Rank* rank, uint64_t number) {
-  if (!follows_steps()) return;
-  if (Unbuffered& u = rank->unbuffered; is_free(u) && u.matches.empty())
-    u.posted = number;
-  else if (!join_last(&u, Step::kPost, 0, number))
+void step_receive_in_turn(Rank* rank, uint64_t number) {
+  if (!join_last(&rank->unbuffered, Step::kPost, 0, number))
     add(rank, {.kind = Step::kPost, .id = number, .number = number});
 }
 

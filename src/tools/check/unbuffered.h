@@ -96,9 +96,10 @@ struct Entered {
   uint64_t all() const { return std::min(here.all, elsewhere.all); }
 };
 
-/// True: it has begun, if no standard send is buffered, too.
-bool step_send(Rank* rank, uint64_t message, int receiver_world);
-void step_receive(Rank* rank, uint64_t number);
+/// A send begins. True: it has, if no standard send is buffered, too. To be called by step_send() (messages.h), as the other
+/// by step_receive().
+bool step_send_in_turn(Rank* rank, uint64_t message, int receiver_world);
+void step_receive_in_turn(Rank* rank, uint64_t number);
 /// The receive of a message, which no other could take, has begun.
 void step_taken(uint64_t message);
 /// The receive has taken the message. `certain`: no other receive could have.
@@ -114,8 +115,10 @@ void step_need_members(const Waiting& call, const CollectiveCall& collective,
                        const Record* awaited);
 /// Forgets that the rank was told that the receive of its message has begun. False: it was not told.
 bool forget_taken(Unbuffered* u, uint64_t message);
+/// The spool has as many steps of this process as it is to have.
+inline bool g_steps_full = false;
 /// The next step of the rank can be made at once, as far as it waits for nothing itself.
-bool is_free(const Unbuffered& u);
+inline bool is_free(const Unbuffered& u) { return u.steps.empty() && !u.written && !g_steps_full; }
 /// step_enter() where steps are followed. REQUIRES: is_free().
 void enter_at_once(Comm* c, int member, uint64_t number);
 /// Another process tells how far it is.
