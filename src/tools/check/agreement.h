@@ -197,7 +197,8 @@ Learns learns(const CallInfo& info, bool is_root);
 /// Forgets the call where it is over.
 void end_if_over(const Comm& c, uint64_t number, Entry* e);
 /// As leave_collective() of call.h, with its entry.
-inline void leave_collective(Rank* rank, Learns what, const Comm& c, uint64_t number, Entry* e) {
+[[gnu::always_inline]] inline void leave_collective(Rank* rank, Learns what, const Comm& c,
+                                                    uint64_t number, Entry* e) {
   if (what != Learns::kNothing) {
     rank->knows.learn(what == Learns::kOfRoot ? e->known_by_root : e->known_by_all);
     // What members in other processes knew is not known here: their order follows from the number of the call.

@@ -67,23 +67,24 @@ bool overlap(const Region& a, const Region& b) {
 /// Of few bytes: whole words one by one, what is left by hash_bytes().
 uint64_t sum_of_words(const char* at, size_t bytes) {
   uint64_t sum = bytes;
-  for (; bytes >= 8; at += 8, bytes -= 8) {
-    uint64_t word;
-    std::memcpy(&word, at, sizeof word);
-    sum = (sum ^ word) * kGoldenRatio;
-    sum ^= sum >> 32;
-  }
+  for (; bytes >= 8; at += 8, bytes -= 8) sum = add_word(sum, at);
   return bytes ? hash_bytes(at, bytes, sum) : sum;
 }
 
+}  // namespace
+
+uint64_t checksum_of_any(const char* low, const char* high) {
+  const auto bytes = high - low;
+  if (bytes <= 128) return sum_of_words(low, static_cast<size_t>(bytes));
+  if (bytes <= kMostChecked) return sum_of_bytes(low, static_cast<size_t>(bytes), 0);
+  return sum_of_bytes(high - kMostChecked / 2, kMostChecked / 2,
+                      sum_of_bytes(low, kMostChecked / 2, 0));
+}
+
+namespace {
+
 uint64_t checksum(const Region& r) {
-  if (r.exact) {
-    const auto bytes = static_cast<int64_t>(r.high - r.low);
-    if (bytes <= 128) return sum_of_words(r.low, static_cast<size_t>(bytes));
-    if (bytes <= kMostChecked) return sum_of_bytes(r.low, static_cast<size_t>(bytes), 0);
-    return sum_of_bytes(r.high - kMostChecked / 2, kMostChecked / 2,
-                        sum_of_bytes(r.low, kMostChecked / 2, 0));
-  }
+  if (r.exact) return checksum_between(r.low, r.high);
   uint64_t sum = 0;
   for (const Block& b : r.blocks)
     sum = hash_bytes(r.base + b.offset, static_cast<size_t>(b.bytes), sum);
@@ -91,14 +92,6 @@ uint64_t checksum(const Region& r) {
 }
 
 }  // namespace
-
-uint64_t checksum_between(const char* low, const char* high) {
-  Region r;
-  r.exact = true;
-  r.low = low;
-  r.high = high;
-  return checksum(r);
-}
 
 namespace {
 

@@ -82,11 +82,12 @@ KeptCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words
   r->rank = rank;
   r->place = place;
   r->next_call = nullptr;
-  if (info.role == Role::kSend || info.role == Role::kReceive)
+  if (info.role == Role::kSend || info.role == Role::kReceive) {
     r->reach = {};
-  else
-    r->enters = {info.role == Role::kCollective ? agreed_of(r) : 0, nullptr, Learns::kNothing,
-                 false, false};
+  } else {
+    r->enters = {};
+    if (info.role == Role::kCollective) r->enters.agreed = agreed_of(r);
+  }
   return r.get();
 }
 

@@ -14,6 +14,11 @@ bool covers(const std::vector<ClockPart>& own, const std::vector<ClockPart>& oth
 
 }  // namespace
 
+void Knowledge::learn_other(const Near& other) {
+  for (const ClockPart& part : other)
+    if (part.of) learn_comm(part);
+}
+
 void learn(Clock* own, const Clock& other) {
   if (!other || *own == other) return;
   if (!*own || covers(*other, **own)) {

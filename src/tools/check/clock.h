@@ -67,14 +67,12 @@ struct Knowledge {
     return hash | 1;
   }
   void learn(const Knowledge& other) {
-    if (other.clock && other.clock != clock) check::learn(&clock, other.clock);
+    if (other.clock != clock && other.clock) check::learn(&clock, other.clock);
     learn_near(other.near);
   }
   /// Of one that has no clock.
   void learn_near(const Near& other) {
-    if (near == other) return;
-    for (const ClockPart& part : other)
-      if (part.of) learn_comm(part);
+    if (!is_same(near, other)) learn_other(other);
   }
   /// f(part) for each communicator that it knows something of.
   template <class F>
@@ -86,6 +84,12 @@ struct Knowledge {
   }
 
  private:
+  static bool is_same(const Near& a, const Near& b) {
+    return ((a[0].of ^ b[0].of) | (a[0].count ^ b[0].count) | (a[1].of ^ b[1].of) |
+            (a[1].count ^ b[1].count)) == 0;
+  }
+  void learn_other(const Near& other);
+
   mutable uint64_t name_ = 0;  ///< near_name(); 0: not known
 };
 

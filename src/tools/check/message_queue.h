@@ -96,7 +96,7 @@ struct alignas(64) MessageQueue {
   }
 
   /// Is there a place for a message of the call? Then it is as those there.
-  bool has_place(KeptCall* of, const Knowledge& knows) {
+  [[gnu::always_inline]] bool has_place(KeptCall* of, const Knowledge& knows) {
     if (list || knows.clock || in_place == kMostInPlace) return false;
     return (call.get() == of && near_name == knows.near_name()) || begin_places(of, knows);
   }

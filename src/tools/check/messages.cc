@@ -50,10 +50,6 @@ void fill_sent(Rank* rank, Record* record) {
   (*record)->set_known(rank->epoch, KeptCall::kSent);
 }
 
-uint64_t next_message(Rank* rank) {
-  return static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
-}
-
 /// A message of a send. REQUIRES: KeptCall::kSent.
 Message* make_message(Rank* rank, KeptCall* record) {
   Message* m = new_message();
@@ -143,20 +139,13 @@ void give_back_told_as(KeptCall* send) {
   send->told_as = 0;
 }
 
-uint64_t send_known(Rank* rank, KeptCall* record, bool told, bool* taken) {
-  const bool local = record->is_known(rank->epoch, KeptCall::kSendsTo);
-  MessageQueue* queue = local ? record->sends_to.queue : nullptr;
-  if (queue && queue->has_place(record, rank->knows)) {
-    const uint64_t id = next_message(rank);
-    *taken = queue->place(id, step_send(rank, id, record->sent.to), told);
-    return id;
-  }
+uint64_t send_as_message(Rank* rank, KeptCall* record, bool* taken) {
   Message* m = make_message(rank, record);
   const uint64_t id = m->id;
   const bool begun = step_send(rank, id, record->sent.to);
-  if (local) {
+  if (record->is_known(rank->epoch, KeptCall::kSendsTo)) {
     m->begun = begun;
-    *taken = queue->append(m);
+    *taken = record->sends_to.queue->append(m);
   } else {
     send_wire(*m, begun);
     drop_message(m);

@@ -57,10 +57,25 @@ inline void step_receive(Rank* rank, uint64_t number) {
   u.posted = number;
 }
 
+/// The id of the next message that the rank sends.
+inline uint64_t next_message(Rank* rank) {
+  return static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
+}
+
+/// send_known() where the message is not in place.
+uint64_t send_as_message(Rank* rank, KeptCall* record, bool* taken);
 /// Makes a message of a send and tells its receiver's process of it; its id. `told`: the rank is told when its receive begins, and
 /// need not ask by is_known_taken(). `taken`: it has begun already.
 /// REQUIRES: KeptCall::kSent; for a receiver of this process, that `sends_to` is there.
-uint64_t send_known(Rank* rank, KeptCall* record, bool told, bool* taken);
+[[gnu::always_inline]] inline uint64_t send_known(Rank* rank, KeptCall* record, bool told,
+                                                  bool* taken) {
+  const bool local = record->is_known(rank->epoch, KeptCall::kSendsTo);
+  MessageQueue* queue = record->sends_to.queue;
+  if (!local || !queue->has_place(record, rank->knows)) return send_as_message(rank, record, taken);
+  const uint64_t id = next_message(rank);
+  *taken = queue->place(id, step_send(rank, id, record->sent.to), told);
+  return id;
+}
 /// Has the receive begun of a message of a send of this rank, as far as is known here? If not, the rank is told of it then.
 bool is_known_taken(Rank* rank, const KeptCall& send, uint64_t message);
 /// Does what the receive takes have its types? `kept`: where what has fitted before is remembered, or null.

@@ -522,6 +522,14 @@ inline void note_follows_steps() {
       g_process.wants(Kind::kBuffering) && !g_process.unbuffered && !g_process.threads;
 }
 
+/// step_enter() where steps are followed. REQUIRES: is_free().
+inline void step_enter_at_once(Comm* c, int member, uint64_t number) {
+  Entered* e = c->entered;
+  if (!e || !e->waiting_for.empty() || !e->here.add_one(number, c->local_members))
+    return enter_at_once(c, member, number);
+  e->calls[static_cast<size_t>(member)] = number + 1;
+}
+
 inline void Rank::guess_next() {
   const bool repeats = last_call && !ended && !owned && !g_process.threads && !g_process.unbuffered;
   guess = repeats ? last_call->next_call : nullptr;

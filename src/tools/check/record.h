@@ -96,6 +96,8 @@ struct alignas(128) KeptCall : CallRecord {
     Learns learns;
     bool is_root;   ///< the rank is, or there is none
     bool is_plain;  ///< blocking, and `agreed` is all that members say of it
+    bool tells;     ///< others learn what the rank knows as the root
+    bool has_arrays, has_details, root_differs;  ///< of the call's arguments
   };
   uint32_t users = 0;
   uint32_t known = 0;

@@ -78,7 +78,7 @@ bool CallCounter::add_any(uint64_t before, uint64_t calls, int size) {
     ++(number == all ? next : members[number - all - 1]);
   for (; next == size; ++all) {
     next = members.empty() ? 0 : members.front();
-    if (!members.empty()) members.pop_front();
+    if (!members.empty()) members.erase(members.begin());
   }
   return all != old;
 }

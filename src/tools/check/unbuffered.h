@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -73,13 +72,23 @@ struct Unbuffered {
 /// Counts those who are in collective calls: how many calls all of them are in.
 struct CallCounter {
   uint64_t all = 0;
-  int next = 0;             ///< how many are in the call `all`
-  std::deque<int> members;  ///< and in each one behind it
+  int next = 0;              ///< how many are in the call `all`
+  std::vector<int> members;  ///< and in each one behind it
   /// One more, who was in `before` calls, is in `calls`; there are `size` of them. True: `all` has grown.
   bool add(uint64_t before, uint64_t calls, int size) {
-    if (before != all || calls != all + 1 || next + 1 == size) return add_any(before, calls, size);
-    ++next;
-    return false;
+    return !(calls == before + 1 && add_one(before, size)) && add_any(before, calls, size);
+  }
+  /// add() of one call more where `all` stays; false: nothing was done.
+  bool add_one(uint64_t before, int size) {
+    if (before == all) {
+      if (next + 1 == size) return false;
+      ++next;
+      return true;
+    }
+    const size_t ahead = before - all - 1;
+    if (ahead >= members.size()) return false;
+    ++members[ahead];
+    return true;
   }
 
  private:
@@ -119,7 +128,7 @@ bool forget_taken(Unbuffered* u, uint64_t message);
 inline bool g_steps_full = false;
 /// The next step of the rank can be made at once, as far as it waits for nothing itself.
 inline bool is_free(const Unbuffered& u) { return u.steps.empty() && !u.written && !g_steps_full; }
-/// step_enter() where steps are followed. REQUIRES: is_free().
+/// step_enter() where steps are followed. REQUIRES: is_free(). To be called by step_enter_at_once() (rank.h).
 void enter_at_once(Comm* c, int member, uint64_t number);
 /// Another process tells how far it is.
 void on_step(int process, const Progress& progress);
