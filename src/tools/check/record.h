@@ -138,7 +138,7 @@ struct alignas(128) KeptCall : CallRecord {
   [[gnu::always_inline]] void prefetch_next() const {
     const auto* of_next = reinterpret_cast<const char*>(next_call);
     if (!of_next) return;
-    for (int line = 0; line < 5; ++line)
+    for (int line = 0; line < 4; ++line)
       if (line != 1) __builtin_prefetch(of_next + line * 64);
   }
   bool is_known(uint64_t epoch, uint32_t what) const {

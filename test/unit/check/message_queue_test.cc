@@ -1,0 +1,196 @@
+#include "tools/check/message_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "base/hash.h"
+
+namespace fgmpi::check {
+
+// Of messages.cc, which needs MPI.
+void give_back_told_as(KeptCall*) {}
+
+namespace {
+
+Record call_with(uint64_t contents) {
+  Record call = Record::make();
+  call->sent.contents = contents;
+  return call;
+}
+
+/// A message as the queue is to have it.
+struct Expected {
+  uint64_t id;
+  const KeptCall* call;
+  bool matched, begun;
+  bool asked = false;  ///< its sender has asked, and is to be told
+};
+
+/// A queue, and a list of what must be in it.
+class QueueAndModel {
+ public:
+  explicit QueueAndModel(bool stays) { queue_.stays = stays; }
+
+  void send(const Record& call, const Knowledge& knows, bool begun) {
+    const uint64_t id = ++last_id_;
+    const bool taken = ready_ > 0;
+    if (taken) --ready_;
+    if (queue_.has_place(call.get(), knows)) {
+      EXPECT_TRUE(queue_.stays);
+      EXPECT_EQ(queue_.place(id, begun, false), taken);
+      ++placed_;
+    } else {
+      Message* m = new_message();
+      m->set({call->sent.contents, false, begun, false});
+      m->id = id;
+      m->call = call;
+      m->known.near = knows.near;
+      EXPECT_EQ(queue_.append(m), taken);
+    }
+    model_.push_back({id, call.get(), taken, begun});
+    known_.push_back(knows.near);
+  }
+
+  void begin_receive() {
+    ++receives_;
+    for (Expected& one : model_)
+      if (!one.matched) {
+        one.matched = true;
+        for (uint16_t i = 0; i < queue_.in_place; ++i)
+          if (queue_.placed[i].id == one.id) {
+            queue_.placed[i].matched = 1;
+            EXPECT_EQ(queue_.placed[i].told, one.asked);
+            if (!one.asked) queue_.taken_up_to = one.id;
+          }
+        for (Message* m = queue_.list; m; m = m->next)
+          if (m->id == one.id) m->matched = 1;
+        return;
+      }
+    ++ready_;
+    ++queue_.ready;
+  }
+
+  void ask(size_t which) {
+    if (model_.empty()) return;
+    Expected& one = model_[which % model_.size()];
+    bool placed = false;
+    for (uint16_t i = 0; i < queue_.in_place; ++i) placed |= queue_.placed[i].id == one.id;
+    const bool known = queue_.is_taken(one.id);
+    EXPECT_TRUE(!known || one.matched);
+    EXPECT_EQ(known, queue_.taken_up_to >= one.id);
+    if (placed && !known) one.asked = true;
+  }
+
+  void take(bool as_message) {
+    if (as_message || !queue_.in_place) {
+      Message* m = queue_.first();
+      ASSERT_EQ(m != nullptr, !model_.empty());
+      if (!m) return;
+      EXPECT_EQ(queue_.in_place, 0);
+      ASSERT_EQ(queue_.take_first(), m);
+      expect(m->id, m->call.get(), m->matched, m->begun, m->known.near);
+      EXPECT_EQ(m->contents, model_.front().call->sent.contents);
+      drop_message(m);
+    } else {
+      const Record call = queue_.call;
+      const InPlace one = queue_.take_placed();
+      expect(one.id, call.get(), one.matched, one.begun, queue_.near);
+      EXPECT_EQ(one.told, model_.front().asked);
+    }
+    model_.pop_front();
+    known_.pop_front();
+    EXPECT_EQ(queue_.empty(), model_.empty());
+  }
+
+  size_t size() const { return model_.size(); }
+  int placed() const { return placed_; }
+
+ private:
+  void expect(uint64_t id, const KeptCall* call, bool matched, bool begun,
+              const Knowledge::Near& near) {
+    ASSERT_FALSE(model_.empty());
+    const Expected& one = model_.front();
+    EXPECT_EQ(id, one.id);
+    EXPECT_EQ(call, one.call);
+    EXPECT_EQ(matched, one.matched);
+    EXPECT_EQ(begun, one.begun);
+    EXPECT_EQ(near, known_.front());
+  }
+
+  MessageQueue queue_;
+  std::deque<Expected> model_;
+  std::deque<Knowledge::Near> known_;
+  uint64_t last_id_ = uint64_t{7} << 32;
+  int ready_ = 0, receives_ = 0, placed_ = 0;
+};
+
+TEST(MessageQueue, AsAList) {
+  for (const bool stays : {true, false})
+    for (uint64_t seed = 1; seed <= 40; ++seed) {
+      RandomSequence random(seed);
+      QueueAndModel both(stays);
+      const Record calls[] = {call_with(11), call_with(22), call_with(0)};
+      Knowledge knows[2];
+      knows[1].learn_comm({of_comm(5), 3});
+      const uint64_t most = 1 + seed % 5;  // how many are there at a time, about
+      for (int turn = 0; turn < 3000; ++turn) {
+        const uint64_t drawn = random.next();
+        const bool seldom = drawn >> 8 & 15 ? false : true;
+        const size_t which = seldom ? (drawn >> 16) % 3 : seed % 3;
+        switch (drawn % 5) {
+          case 0:
+          case 1:
+            if (both.size() < most || seldom)
+              both.send(calls[which], knows[drawn >> 20 & seldom], drawn >> 24 & 1);
+            break;
+          case 2:
+            both.begin_receive();
+            break;
+          case 3:
+            both.ask(drawn >> 32);
+            break;
+          default:
+            both.take(seldom);
+        }
+        if (HasFatalFailure()) return;
+      }
+      while (both.size()) both.take(false);
+      EXPECT_EQ(both.placed() > 0, stays);
+    }
+}
+
+TEST(MessageQueue, OfAnotherCallOrKnowledgeOrWithAClockIsAMessage) {
+  MessageQueue queue;
+  queue.stays = true;
+  const Record a = call_with(1), b = call_with(2);
+  Knowledge knows, more, clock;
+  more.learn_comm({of_comm(9), 1});
+  clock.clock = std::make_shared<const std::vector<ClockPart>>(1, ClockPart{1, 1});
+  EXPECT_FALSE(queue.has_place(a.get(), clock));
+  ASSERT_TRUE(queue.has_place(a.get(), knows));
+  queue.place(1, true, false);
+  EXPECT_FALSE(queue.has_place(b.get(), knows));
+  EXPECT_FALSE(queue.has_place(a.get(), more));
+  ASSERT_TRUE(queue.has_place(a.get(), knows));
+  queue.place(2, true, false);
+  EXPECT_FALSE(queue.has_place(a.get(), knows)) << "there are no more places";
+  queue.take_placed();
+  queue.take_placed();
+  EXPECT_TRUE(queue.has_place(b.get(), more)) << "an empty queue begins again";
+  EXPECT_EQ(queue.contents, 2u);
+}
+
+TEST(Inbox, ErasesOnlyQueuesBeyondTheFirstThousand) {
+  Inbox inbox;
+  const int many = static_cast<int>(Inbox::kMostEmpty) + 100;
+  for (int i = 0; i < many; ++i) EXPECT_EQ(inbox.queue({1, i, 0}), inbox.queue({1, i, 0}));
+  const uint32_t before = g_queues_erased;
+  for (int i = 0; i < many; ++i) inbox.erase_if_many(*inbox.queue({1, i, 0}), {1, i, 0});
+  EXPECT_EQ(inbox.queues.size(), Inbox::kMostEmpty);
+  EXPECT_EQ(g_queues_erased - before, 100u);
+  for (const auto& [key, queue] : inbox.queues) EXPECT_TRUE(queue.stays);
+}
+
+}  // namespace
+}  // namespace fgmpi::check
