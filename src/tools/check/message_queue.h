@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <unordered_map>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "base/hash.h"
 #include "tools/check/clock.h"
 #include "tools/check/layout.h"
+#include "tools/check/memory.h"
 #include "tools/check/record.h"
 
 namespace fgmpi::check {
@@ -49,7 +51,7 @@ inline Message* g_spare_messages = nullptr;
 
 inline Message* new_message() {
   Message* m = g_spare_messages;
-  if (!m) return new Message;
+  if (!m) return make_lasting<Message>();
   g_spare_messages = m->next;
   __builtin_prefetch(m->next);
   m->next = nullptr;
@@ -164,7 +166,9 @@ struct Inbox {
   /// Queues that are empty stay for the next message of their kind, but not more.
   static constexpr size_t kMostEmpty = 1024;
 
-  std::unordered_map<Key, MessageQueue, Hash> queues;
+  std::unordered_map<Key, MessageQueue, Hash, std::equal_to<Key>,
+                     NodeMemory<std::pair<const Key, MessageQueue>>>
+      queues;
 
   MessageQueue* queue(const Key& key) {
     const auto [at, fresh] = queues.try_emplace(key);

@@ -286,7 +286,6 @@ class BegunList {
   BegunList() = default;
   BegunList(const BegunList&) = delete;
   BegunList& operator=(const BegunList&) = delete;
-  ~BegunList() { delete[] list_; }
   Begun* begin() { return list_; }
   Begun* end() { return list_ + size_; }
   const Begun* begin() const { return list_; }
@@ -307,9 +306,10 @@ class BegunList {
  private:
   [[gnu::noinline]] void grow() {
     capacity_ = capacity_ ? 2 * capacity_ : 8;
-    auto* more = new Begun[capacity_];
+    auto* more = static_cast<Begun*>(take_memory(capacity_ * sizeof(Begun), alignof(Begun)));
+    std::uninitialized_value_construct_n(more, capacity_);
     std::copy(begin(), end(), more);
-    delete[] std::exchange(list_, more);
+    list_ = more;
   }
 
   Begun* list_ = nullptr;
@@ -478,6 +478,8 @@ struct alignas(64) Rank {
   /// The last calls, each in one of the slots that a hash of its return address and arguments says.
   Record remembered[16][kRememberedWays];
   uint32_t next_way = 0;
+  static void* operator new(size_t bytes) { return take_memory(bytes, alignof(Rank)); }
+  static void operator delete(void*) {}
   /// It has returned from a call, on the thread that it has begun on.
   void guess_next();
   OwnComm* comm_of(MPI_Comm handle);

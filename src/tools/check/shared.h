@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "tools/check/memory.h"
+
 namespace fgmpi::check {
 
 /// T has `uint32_t users = 0`, `T* next_free` and let_go(), which gives up what it holds of other objects.
@@ -48,7 +50,7 @@ class Shared {
     if (made.at_)
       g_spare = made.at_->next_free;
     else
-      made.at_ = new T;
+      made.at_ = make_lasting<T>();
     made.at_->users = 1;
     return made;
   }
