@@ -66,12 +66,12 @@ struct Knowledge {
     for (const ClockPart& part : near) hash = mix(mix(hash, part.of), part.count);
     return hash | 1;
   }
-  void learn(const Knowledge& other) {
+  [[gnu::always_inline]] void learn(const Knowledge& other) {
     if (other.clock != clock && other.clock) check::learn(&clock, other.clock);
     learn_near(other.near);
   }
   /// Of one that has no clock.
-  void learn_near(const Near& other) {
+  [[gnu::always_inline]] void learn_near(const Near& other) {
     if (!is_same(near, other)) learn_other(other);
   }
   /// f(part) for each communicator that it knows something of.

@@ -168,12 +168,6 @@ void RepeatedWait::complete() {
     const Record awaited(b.call);
     step_need_taken(waits, b.id, &awaited);
   }
-  for (const Begun& b : rank->begun) {
-    if (b.sends || b.index < 0 || !b.from().is_there() || !b.queue->list) continue;
-    const Message& m = *b.queue->list;
-    __builtin_prefetch(&m.call->users);
-    if (!m.matched) prefetch_sender(m);
-  }
   bool all_begun = true;
   for (Begun& b : rank->begun) {
     if (b.sends || b.index < 0) continue;
