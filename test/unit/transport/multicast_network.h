@@ -4,6 +4,8 @@
 // simulated: what takes a minute takes milliseconds.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstring>
 #include <functional>
 #include <map>
@@ -16,6 +18,8 @@
 #include "transport/multicast/group.h"
 
 namespace fgmpi::transport::multicast::testing {
+
+constexpr int64_t kMs = 1'000'000;
 
 struct Faults {
   double loss = 0, doubled = 0;
@@ -169,6 +173,52 @@ class Network {
   std::vector<bool> hears_all_;
   std::vector<std::unique_ptr<Link>> wires_;
   std::vector<std::vector<std::unique_ptr<Group>>> groups_;  ///< by member in each
+};
+
+inline std::string content(uint64_t seed, size_t bytes) {
+  RandomSequence random(seed);
+  std::string text(bytes, 0);
+  for (char& c : text) c = static_cast<char>(random.next());
+  return text;
+}
+
+/// A broadcast of `bytes` from `root`; what each member receives is checked at the end.
+struct Broadcast {
+  Broadcast(Network* n, uint32_t r, const Match& m, size_t bytes, uint64_t seed, uint32_t g = 0)
+      : network(n),
+        root(r),
+        group(g),
+        match(m),
+        data(content(seed, bytes)),
+        got(n->members()),
+        ends(n->members()) {
+    for (auto& g : got) g.assign(bytes, 'x');
+  }
+  void enter(uint32_t m) {
+    if (m == root) {
+      network->at(m, group).send(match, data.data(), data.size(), &ends[m], network->now());
+    } else {
+      network->at(m, group).receive(root, match, got[m].data(), got[m].size(), &ends[m],
+                                    network->now());
+    }
+  }
+  bool done() const {
+    for (const Completion& c : ends)
+      if (c.outcome == Completion::Outcome::kPending) return false;
+    return true;
+  }
+  void check() const {
+    for (uint32_t m = 0; m < got.size(); ++m) {
+      ASSERT_EQ(ends[m].outcome, Completion::Outcome::kDone) << "member " << m;
+      ASSERT_TRUE(m == root || got[m] == data) << "member " << m << ", root " << root;
+    }
+  }
+  Network* network;
+  uint32_t root, group;
+  Match match;
+  std::string data;
+  std::vector<std::string> got;
+  std::vector<Completion> ends;
 };
 
 }  // namespace fgmpi::transport::multicast::testing

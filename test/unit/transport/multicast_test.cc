@@ -10,57 +10,12 @@
 namespace fgmpi::transport::multicast {
 namespace {
 
+using testing::Broadcast;
+using testing::content;
 using testing::Faults;
+using testing::kMs;
 using testing::Network;
 using Outcome = Completion::Outcome;
-
-std::string content(uint64_t seed, size_t bytes) {
-  RandomSequence random(seed);
-  std::string text(bytes, 0);
-  for (char& c : text) c = static_cast<char>(random.next());
-  return text;
-}
-
-/// A broadcast of `bytes` from `root`; what each member receives is checked at the end.
-struct Broadcast {
-  Broadcast(Network* n, uint32_t r, const Match& m, size_t bytes, uint64_t seed, uint32_t g = 0)
-      : network(n),
-        root(r),
-        group(g),
-        match(m),
-        data(content(seed, bytes)),
-        got(n->members()),
-        ends(n->members()) {
-    for (auto& g : got) g.assign(bytes, 'x');
-  }
-  void enter(uint32_t m) {
-    if (m == root) {
-      network->at(m, group).send(match, data.data(), data.size(), &ends[m], network->now());
-    } else {
-      network->at(m, group).receive(root, match, got[m].data(), got[m].size(), &ends[m],
-                                    network->now());
-    }
-  }
-  bool done() const {
-    for (const Completion& c : ends)
-      if (c.outcome == Outcome::kPending) return false;
-    return true;
-  }
-  void check() const {
-    for (uint32_t m = 0; m < got.size(); ++m) {
-      ASSERT_EQ(ends[m].outcome, Outcome::kDone) << "member " << m;
-      ASSERT_TRUE(m == root || got[m] == data) << "member " << m << ", root " << root;
-    }
-  }
-  Network* network;
-  uint32_t root, group;
-  Match match;
-  std::string data;
-  std::vector<std::string> got;
-  std::vector<Completion> ends;
-};
-
-constexpr int64_t kMs = 1'000'000;
 
 TEST(MulticastTree, EveryMemberHasOneParent) {
   for (uint32_t n : {1u, 2u, 5u, 16u, 29u, 100u}) {
@@ -275,129 +230,6 @@ TEST(Multicast, RandomTrafficOverBadNetworks) {
       if (HasFatalFailure()) return;
     }
   }
-}
-
-TEST(Multicast, ManyMembersThatMissPacketsHaveThemSoon) {
-  // Hardly any packet comes to all of them at once: no round trip is ever measured to the end.
-  struct Case {
-    size_t bytes;
-    int64_t most;  // of simulated time, in the mean
-  };
-  for (const Case& c : {Case{1'000, 12 * kMs}, Case{10'000, 25 * kMs}, Case{60'000, 55 * kMs}}) {
-    constexpr int kSeeds = 20, kTransfers = 5;
-    int64_t sum = 0;
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-      Options options;
-      options.bundle = 11;
-      Network network(16, options, {0.1, 0, 100'000, 150'000}, seed);
-      for (int i = 0; i < kTransfers; ++i) {
-        Broadcast b(&network, 0, {1, i, 1, 0}, c.bytes, seed);
-        const int64_t begin = network.now();
-        for (uint32_t m = 0; m < 16; ++m) b.enter(m);
-        ASSERT_TRUE(network.run(network.now() + 100 * kSecond, [&] { return b.done(); }));
-        sum += network.now() - begin;
-        b.check();
-        network.run(network.now() + 100 * kSecond, [&] { return network.at(0).quiet(); });
-      }
-    }
-    EXPECT_LT(sum / (kSeeds * kTransfers), c.most) << c.bytes << " bytes";
-  }
-}
-
-/// Nearly every packet misses somewhere, for some round trips: others are sent meanwhile.
-TEST(Multicast, LongTransfersGoOnWhilePacketsMiss) {
-  constexpr int kSeeds = 10;
-  for (uint32_t degree : {16u, 3u}) {
-    int64_t sum = 0;
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-      Options options;
-      options.degree = degree;
-      options.bundle = 11;
-      options.most_bundled_window = 110;
-      Network network(16, options, {0.1, 0, 100'000, 150'000}, seed);
-      Broadcast b(&network, 0, {1, 1, 1, 0}, 1'000'000, seed);
-      const int64_t begin = network.now();
-      for (uint32_t m = 0; m < 16; ++m) b.enter(m);
-      ASSERT_TRUE(network.run(network.now() + 100 * kSecond, [&] { return b.done(); }));
-      sum += network.now() - begin;
-      b.check();
-    }
-    EXPECT_LT(sum / kSeeds, 250 * kMs) << "degree " << degree;
-  }
-}
-
-/// Every member sends to all and takes what the others send in their order, as an all-to-all does. Long transfers wait for all
-/// receives; acknowledgements that say that there is one get lost.
-TEST(Multicast, ReceivesInOrderAreHeardOfSoon) {
-  constexpr uint32_t kMembers = 16;
-  constexpr int kSeeds = 10;
-  int64_t sum = 0;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    Network network(kMembers, {}, {0.1, 0, 100'000, 150'000}, seed);
-    std::vector<std::unique_ptr<Broadcast>> all;
-    for (uint32_t root = 0; root < kMembers; ++root) {
-      all.push_back(
-          std::make_unique<Broadcast>(&network, root, Match{1, 1, 0, 0, 0}, 70'000, seed + root));
-      all.back()->enter(root);
-    }
-    std::vector<uint32_t> taken(kMembers, 0);  // so many transfers have been received
-    std::vector<bool> waits(kMembers, false);
-    auto done = [&] {
-      bool all_done = true;
-      for (uint32_t m = 0; m < kMembers; ++m) {
-        for (uint32_t& root = taken[m]; root < kMembers; ++root) {
-          if (root == m) continue;
-          if (!waits[m]) all[root]->enter(m), waits[m] = true;
-          if (all[root]->ends[m].outcome == Outcome::kPending) break;
-          waits[m] = false;
-        }
-        all_done &= taken[m] == kMembers;
-      }
-      for (const auto& b : all) all_done &= b->done();
-      return all_done;
-    };
-    const int64_t begin = network.now();
-    ASSERT_TRUE(network.run(network.now() + 100 * kSecond, done));
-    sum += network.now() - begin;
-    for (const auto& b : all) b->check();
-  }
-  EXPECT_LT(sum / kSeeds, kSecond);
-}
-
-/// A receive that is posted late acknowledges its transfer again. Where the first acknowledgement got lost, that says nothing
-/// about the network.
-TEST(Multicast, LateReceivesAreNoRoundTrips) {
-  for (uint32_t degree : {16u, 2u}) {
-    Options options;
-    options.degree = degree;
-    Network network(8, options, {0.1, 0, 100'000, 150'000}, 45);
-    for (int i = 0; i < 60; ++i) {
-      Broadcast b(&network, 0, {1, i, 1, 0}, 1'000, 3);
-      b.enter(0);
-      for (uint32_t m = 1; m < 8; ++m) {
-        network.run(network.now() + 4 * kMs, [] { return false; });
-        b.enter(m);
-      }
-      ASSERT_TRUE(network.run(network.now() + 10 * kSecond, [&] { return b.done(); }));
-      b.check();
-      ASSERT_LT(network.flow(0).mean(), 2 * kMs) << "after transfer " << i;
-    }
-    EXPECT_GT(network.flow(0).mean(), 0);
-  }
-}
-
-/// What all have, but have yet to post receives for, holds up nobody: its root hardly asks.
-TEST(Multicast, ReceivesThatAreMissingAreAskedForSeldom) {
-  Network network(16, {}, {}, 46);
-  Broadcast b(&network, 0, {1, 1, 1, 0}, 1'000, 3);
-  b.enter(0);
-  for (uint32_t m = 1; m < 16; ++m) {
-    network.run(network.now() + 20 * kMs, [] { return false; });
-    b.enter(m);
-  }
-  ASSERT_TRUE(network.run(network.now() + 10 * kSecond, [&] { return b.done(); }));
-  b.check();
-  EXPECT_LE(network.at(0).counts().polls, 3u);
 }
 
 TEST(Multicast, SmallQuotaBlocksNothing) {
