@@ -351,8 +351,10 @@ void add_one(Call* call, const Parameter& p, int64_t word) {
   KeptCall* kept = call->remembered_record();
   if (!kept || call->lists().regions.size() != 1 || !call->lists().regions[0].exact) return;
   const Region& r = call->lists().regions[0];
+  if (r.high - r.low > UINT32_MAX) return;
   kept->set_known(call->rank()->epoch, KeptCall::kReach);
-  kept->reach = {r.low, r.high, 0};
+  kept->messages.low = r.low;
+  kept->messages.bytes = static_cast<uint32_t>(r.high - r.low);
   kept->base = r.base;
 }
 
@@ -430,7 +432,7 @@ void look_at_buffers(Call* call) {
     const bool writes = info.role == Role::kReceive;
     if (info.starts != Starts::kBlocking) call->reach = kept;
     if (alone || info.starts == Starts::kPersistent ||
-        !meets_pending(*rank, kept->reach.low, kept->reach.high, writes))
+        !meets_pending(*rank, kept->messages.low, kept->high(), writes))
       return;
     Regions own_region;
     own_region.set(*kept, writes);

@@ -43,6 +43,7 @@ namespace {
 
 void fill(CallRecord* record, Calls id, const void* place, const int64_t* words) {
   record->id = id;
+  record->place = 0;
   std::memcpy(record->words, words, sizeof(int64_t) * kCalls[id].count);
   record->site = site_of(place);
 }
@@ -73,20 +74,24 @@ KeptCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words
   for (int way = 0; way < kRememberedWays; ++way)
     if (ways[way] && ways[way]->is(id, place, words, info.count)) return ways[way].get();
   Record& r = ways[rank->next_way++ % kRememberedWays];
-  if (r) r->rank = nullptr;
+  if (r) {
+    r->rank = nullptr;
+    r->known_in = 0;
+  }
   if (!r || r.shared())
     r = Record::make();
   else
     r->let_go();
   fill(r.get(), id, place, words);
   r->rank = rank;
-  r->place = place;
+  r->place = reinterpret_cast<uintptr_t>(place);
   r->next_call = nullptr;
-  if (info.role == Role::kSend || info.role == Role::kReceive) {
-    r->reach = {};
-  } else {
+  const bool collective = info.role == Role::kCollective || info.role == Role::kCreation;
+  if (collective) {
     r->enters = {};
     if (info.role == Role::kCollective) r->enters.agreed = agreed_of(r);
+  } else {
+    r->messages = {};
   }
   return r.get();
 }

@@ -239,7 +239,7 @@ def wrapper(call, function):
         return "\n".join([*lines, *preloaded.exports("check", function, symbol, names)])
     # Arguments are read from the call that is known, so that none need be kept while it is looked at.
     known = ", ".join(f"argument<decltype({p.name})>(same->words[{i}])" for i, p in enumerate(call.parameters))
-    otherwise = f"any_{symbol}(same->place, {known})"
+    otherwise = f"any_{symbol}(same->returned_to(), {known})"
     for i, class_ in reversed(list(enumerate(again))):
         passed = known
         if class_.startswith("RepeatedMessage") and call.find("status"):

@@ -171,6 +171,8 @@ void rank_begins() {
   rank->initialised = true;
   const auto local = static_cast<size_t>(rank->world - g_process.first);
   if (local >= g_process.all.size()) return;
+  constexpr int kEpochBits = 40;
+  rank->epoch = static_cast<uint64_t>(local) << kEpochBits | 1;
   *MPIX_Tool_word() = rank.get();
   follow_accesses(rank.get());
   g_process.all[local] = std::move(rank);

@@ -37,7 +37,7 @@ void map_more(size_t bytes) {
 void* take_memory(size_t bytes, size_t alignment) {
 #ifdef __SANITIZE_ADDRESS__
   // Its search for leaks does not look into maps.
-  return ::operator new(bytes, std::align_val_t{alignment});
+  return ::operator new (bytes, std::align_val_t{alignment});
 #endif
   auto aligned = [&] { return (g_at + alignment - 1) / alignment * alignment; };
   if (aligned() + bytes > g_end) map_more(bytes + alignment);

@@ -139,13 +139,13 @@ void give_back_told_as(KeptCall* send) {
   send->told_as = 0;
 }
 
-uint64_t send_as_message(Rank* rank, KeptCall* record, bool* taken) {
+uint64_t send_as_message(Rank* rank, KeptCall* record, MessageQueue* queue, bool* taken) {
   Message* m = make_message(rank, record);
   const uint64_t id = m->id;
   const bool begun = step_send(rank, id, record->sent.to);
-  if (record->is_known(rank->epoch, KeptCall::kSendsTo)) {
+  if (queue) {
     m->begun = begun;
-    *taken = record->sends_to.queue->append(m);
+    *taken = queue->append(m);
   } else {
     send_wire(*m, begun);
     drop_message(m);
@@ -153,11 +153,11 @@ uint64_t send_as_message(Rank* rank, KeptCall* record, bool* taken) {
   return id;
 }
 
-bool is_known_taken(Rank* rank, const KeptCall& send, uint64_t message) {
-  const Sent& sent = send.sent;
-  if (!is_local(sent.to)) return false;
-  MessageQueue* queue = send.sends_to.queue;
-  if (!send.sends_to.is_there()) {
+bool is_known_taken(Rank* rank, const KeptCall& send, const KnownQueue& known, uint64_t message) {
+  MessageQueue* queue = known.queue;
+  if (!queue) return false;  // another process's
+  if (!known.is_there()) {
+    const Sent& sent = send.sent;
     Inbox& inbox = inbox_of(sent.to);
     auto found = inbox.queues.find(key_of(send.sends_on, sent.source, sent.tag));
     if (found == inbox.queues.end()) return false;
@@ -188,17 +188,26 @@ Shared<Posted> post_as(Rank* rank, Record kept, uint64_t number) {
 
 namespace {
 
+bool receives_too(const CallInfo& info) {
+  return info.role == Role::kSendReceive || info.role == Role::kReplace;
+}
+
 void send_message(Rank* rank, Record record, uint64_t* id, int* send_to, Comm** comm) {
   if (!record->is_known(rank->epoch, KeptCall::kSent)) fill_sent(rank, &record);
   const Sent& sent = record->sent;
   if (sent.to < 0) return;
+  MessageQueue* queue = nullptr;
   if (is_local(sent.to)) {
-    queue_for(&inbox_of(sent.to), &record->sends_to, &record->sends_on, sent.comm->key, sent.source,
-              sent.tag);
+    const bool also = receives_too(record->info());
+    const KnownQueue known =
+        queue_for(&inbox_of(sent.to), also ? record->sends_too : record->queue(), &record->sends_on,
+                  sent.comm->key, sent.source, sent.tag);
+    also ? void(record->sends_too = known) : record->set_queue(known);
     record->set_known(rank->epoch, KeptCall::kSendsTo);
+    queue = known.queue;
   }
   bool taken = false;
-  *id = send_known(rank, record.get(), true, &taken);
+  *id = send_known(rank, record.get(), queue, true, &taken);
   *send_to = sent.to;
   *comm = sent.comm;
   if (taken) step_taken(*id);
@@ -227,7 +236,7 @@ void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype 
   if (!taken.known) return;
   if (m.signature() == taken) {
     if (kept && m.contents && !taken.packed) {
-      kept->fits = m.contents;
+      kept->messages.fits = m.contents;
       kept->set_known(rank->epoch, KeptCall::kFits);
     }
     return;
@@ -253,8 +262,9 @@ bool takes_from_one(const CallRecord& call) {
 
 /// The queue that the receive takes from.
 MessageQueue& queue_of(Rank* rank, KeptCall* kept, const Comm& comm, int source, int tag) {
-  MessageQueue& queue =
-      queue_for(&inbox_of(rank->world), &kept->takes_from, &kept->takes_on, comm.key, source, tag);
+  kept->set_queue(
+      queue_for(&inbox_of(rank->world), kept->queue(), &kept->takes_on, comm.key, source, tag));
+  MessageQueue& queue = *kept->messages.queue;
   if (kept->is_known(rank->epoch, KeptCall::kTakesFrom)) return queue;
   // The handle may have been another communicator's when the receive began.
   const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(kept->at(kept->info().at.comm)));
@@ -431,7 +441,7 @@ void look_at_messages(Call* call) {
   if (info.starts == Starts::kPersistent) return;
   Rank* rank = call->rank();
   const bool sends = info.role == Role::kSend, receives = info.role == Role::kReceive;
-  const bool both = info.role == Role::kSendReceive || info.role == Role::kReplace;
+  const bool both = receives_too(info);
   if (sends || both) send_message(rank, call->kept(), &call->message, &call->send_to, &call->comm);
   if (receives || both || info.role == Role::kMatchedProbe) {
     // A blocking receive with none before it needs no place in the list.
@@ -454,7 +464,7 @@ void look_at_messages(Call* call) {
 void prefetch_messages(std::span<const Completed> done) {
   auto queue_of = [](const Completed& c) -> const MessageQueue* {
     if (!c.entry || !c.entry->second.posted) return nullptr;
-    const KnownQueue& from = c.entry->second.posted->call->takes_from;
+    const KnownQueue from = c.entry->second.posted->call->queue();
     return from.is_there() ? from.queue : nullptr;
   };
   for (const Completed& c : done)
@@ -544,12 +554,10 @@ void received_alone(const Waiting& waiting, const MPI_Status* status, bool statu
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call.at(call.info().at.comm)));
   if (!own) return;
   Inbox& inbox = inbox_of(rank->world);
-  KnownQueue once;
-  uint64_t once_on = 0;
   const int source = status->MPI_SOURCE, tag = status->MPI_TAG;
   MessageQueue& queue = waiting.shared && takes_from_one(call)
                             ? queue_of(rank, waiting.shared, *own->comm, source, tag)
-                            : queue_for(&inbox, &once, &once_on, own->comm->key, source, tag);
+                            : *inbox.queue(key_of(own->comm->key, source, tag));
   if (!queue.first()) return;
   Message* m = queue.take_first();
   taken_alone(waiting, call, own, *m, *status, status_read);

@@ -16,13 +16,11 @@ inline Inbox& inbox_of(int receiver_world) {
 }
 
 /// The queue with this key. `known`: where it was found the last time, on the communicator `known_on`.
-inline MessageQueue& queue_for(Inbox* inbox, KnownQueue* known, uint64_t* known_on,
-                               uint64_t comm_key, int source, int tag) {
-  if (*known_on != comm_key || !known->is_there()) {
-    *known = {inbox->queue(key_of(comm_key, source, tag)), g_queues_erased};
-    *known_on = comm_key;
-  }
-  return *known->queue;
+inline KnownQueue queue_for(Inbox* inbox, const KnownQueue& known, uint64_t* known_on,
+                            uint64_t comm_key, int source, int tag) {
+  if (*known_on == comm_key && known.is_there()) return known;
+  *known_on = comm_key;
+  return {inbox->queue(key_of(comm_key, source, tag)), g_queues_erased};
 }
 
 /// Fetches what step_matched() reads of the message's sender. Inlined, as KeptCall::prefetch_next().
@@ -37,7 +35,8 @@ inline MessageQueue& queue_for(Inbox* inbox, KnownQueue* known, uint64_t* known_
 
 /// Is the message like one that the receive has taken without fault?
 inline bool fits_as_before(const Rank& rank, const Message& m, const KeptCall& receive) {
-  return receive.is_known(rank.epoch, KeptCall::kFits) && m.contents && receive.fits == m.contents;
+  return receive.is_known(rank.epoch, KeptCall::kFits) && m.contents &&
+         receive.messages.fits == m.contents;
 }
 
 /// A send begins. True: it has, if no standard send is buffered, too.
@@ -63,21 +62,21 @@ inline uint64_t next_message(Rank* rank) {
 }
 
 /// send_known() where the message is not in place.
-uint64_t send_as_message(Rank* rank, KeptCall* record, bool* taken);
-/// Makes a message of a send and tells its receiver's process of it; its id. `told`: the rank is told when its receive begins, and
-/// need not ask by is_known_taken(). `taken`: it has begun already.
-/// REQUIRES: KeptCall::kSent; for a receiver of this process, that `sends_to` is there.
-[[gnu::always_inline]] inline uint64_t send_known(Rank* rank, KeptCall* record, bool told,
-                                                  bool* taken) {
-  const bool local = record->is_known(rank->epoch, KeptCall::kSendsTo);
-  MessageQueue* queue = record->sends_to.queue;
-  if (!local || !queue->has_place(record, rank->knows)) return send_as_message(rank, record, taken);
+uint64_t send_as_message(Rank* rank, KeptCall* record, MessageQueue* queue, bool* taken);
+/// Makes a message of a send and tells its receiver's process of it; its id. `queue`: that it goes to, null: of another process.
+/// `told`: the rank is told when its receive begins, and need not ask by is_known_taken(). `taken`: it has begun already.
+/// REQUIRES: KeptCall::kSent.
+[[gnu::always_inline]] inline uint64_t send_known(Rank* rank, KeptCall* record, MessageQueue* queue,
+                                                  bool told, bool* taken) {
+  if (!queue || !queue->has_place(record, rank->knows))
+    return send_as_message(rank, record, queue, taken);
   const uint64_t id = next_message(rank);
   *taken = queue->place(id, step_send(rank, id, record->sent.to), told);
   return id;
 }
 /// Has the receive begun of a message of a send of this rank, as far as is known here? If not, the rank is told of it then.
-bool is_known_taken(Rank* rank, const KeptCall& send, uint64_t message);
+/// `queue`: that it has gone to.
+bool is_known_taken(Rank* rank, const KeptCall& send, const KnownQueue& queue, uint64_t message);
 /// Does what the receive takes have its types? `kept`: where what has fitted before is remembered, or null.
 void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype type, int64_t count,
              KeptCall* kept);

@@ -240,7 +240,8 @@ void note_partitions(Call* call) {
   }
   auto& ready = op->partitioned->ready;
   for_each_partition(*call, partitions_followed(op->call), [&](size_t i) {
-    if (i < ready.size()) ready[i] = {call->record().site, call->record().id};
+    if (i < ready.size())
+      ready[i] = {call->record().site, static_cast<uint16_t>(call->record().id)};
     if (i < op->regions.size()) begin_region(call, found->first, op, &op->regions[i]);
   });
 }

@@ -140,8 +140,8 @@ class Regions {
     one_.writes = writes;
     one_.exact = true;
     one_.begun = false;
-    one_.low = call.reach.low;
-    one_.high = call.reach.high;
+    one_.low = call.messages.low;
+    one_.high = call.high();
     one_.base = call.base;
     one_.count = 0;
     one_.blocks.clear();
@@ -257,24 +257,17 @@ struct Operation {
 
 /// A send or receive under way that RepeatedStart has looked at (repeated_messages.h). make_operations() makes an Operation of
 /// it before the rank can forget the call.
-struct alignas(64) Begun {
+struct alignas(32) Begun {
   KeptCall* call = nullptr;
-  MPI_Request* at = nullptr;  ///< where the program has its request
+  uint64_t word =
+      0;  ///< of a send: its checksum; of a receive that is complete: a message whose send has not begun, or 0
   MPI_Request handle = MPI_REQUEST_NULL;
+  uint32_t at = 0;  ///< where the program has its request: the lower half of the address
+  uint32_t id = 0;  ///< of the message that it sends, or the number of the receive: the lower half
   int16_t index = -1;  ///< in the list of the wait under way
   bool sends = false;
   bool ready =
       false;  ///< a receive of which its queue knows (MessageQueue::ready); a send whose message's receive has begun
-  uint64_t id = 0;  ///< of the message that it sends, or the number of the receive
-  uint64_t checksum = 0;
-  const char* low = nullptr;
-  uint32_t bytes = 0;  ///< from there
-  uint32_t erased = 0;
-  MessageQueue* queue = nullptr;  ///< of a receive
-
-  const char* high() const { return low + bytes; }
-  /// Where it takes its message from.
-  KnownQueue from() const { return {queue, erased}; }
 };
 
 /// A few of them, in the order in which they have begun.
@@ -426,9 +419,10 @@ struct alignas(64) Rank {
   KeptCall* guess = nullptr;  ///< the call that followed the last one the last time
   KeptCall* last_call = nullptr;
   const CallRecord* current = nullptr;  ///< of the call in which the rank is
-  uint64_t epoch = 1;                   ///< goes on when an object is made, committed or freed
-  uint64_t communications = 0;          ///< calls that other ranks may have a part in
-  int calls = 0;                        ///< of MPI that it is in, on its own thread
+  uint64_t epoch =
+      1;  ///< goes on when an object is made, committed or freed; no other rank of the process has the same
+  uint64_t communications = 0;  ///< calls that other ranks may have a part in
+  int calls = 0;                ///< of MPI that it is in, on its own thread
   int world = 0;
   bool in_call = false;
   bool initialised = false, ended = false;

@@ -4,6 +4,7 @@
 // Thread rule: as Call (call.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -22,9 +23,20 @@ struct OwnComm;
 struct Rank;
 
 struct CallRecord {
-  uint16_t id = 0;
+  uint64_t id : 16 = 0;
+  uint64_t place : 48 =
+      0;  ///< the address that it returned to; only of a call that its rank remembers, 0 in copies
   int64_t words[kMostArguments] = {};
   uint64_t site = 0;
+  CallRecord() = default;
+  CallRecord(const CallRecord& other) { *this = other; }
+  CallRecord& operator=(const CallRecord& other) {
+    id = other.id;
+    place = 0;
+    std::memcpy(words, other.words, sizeof words);
+    site = other.site;
+    return *this;
+  }
   const CallInfo& info() const { return kCalls[id]; }
   /// An argument by its place in Positions; `otherwise` where the call has none.
   int64_t at(int8_t position, int64_t otherwise = 0) const {
@@ -69,25 +81,30 @@ struct KeptCall;
 void give_back_told_as(KeptCall* send);
 
 /// A CallRecord that is shared. What is read of it while other ranks have run since is together: each line of the cache
-/// counts. Of calls that are made again and again, those are the first line and the third, of sends and receives the fourth.
+/// counts. Of calls that are made again and again, those are the first line and the third.
 /// REQUIRES: what `sent` says is the same for all who share it.
 struct alignas(128) KeptCall : CallRecord {
   enum Known : uint32_t {
     kFine = 1,        ///< nothing is wrong with the arguments
     kSent = 2,        ///< `sent` is filled
-    kReach = 4,       ///< `reach` is filled: the buffer is all bytes between
+    kReach = 4,       ///< `low` and `bytes` are filled: the buffer is all bytes between
     kFits = 8,        ///< a message of the signature `fits` was taken without fault
-    kSendsTo = 16,    ///< `sends_to` is of its communicator
-    kTakesFrom = 32,  ///< `takes_from` is, and it takes from no other queue
+    kSendsTo = 16,    ///< the queue that it sends to is of its communicator
+    kTakesFrom = 32,  ///< the queue that it takes from is, and it takes from no other
     kBeside = 64,     ///< its buffer meets nothing where the operations under way are Reach::beside
     kOperation = 128,  ///< of a nonblocking collective: `operation` is one of this call
     kSaid = 256,    ///< of a collective: `said` is what it says, `said_in` a call in which it did
     kEnters = 512,  ///< of a collective: `enters` is filled
   };
-  /// The one buffer of a send or receive.
-  struct Reach {
-    const char *low, *high;
-    uint64_t beside;  ///< Rank::begun_sum
+  /// Of a send or receive.
+  struct Messages {
+    const char* low;  ///< of its buffer, if kReach is known
+    uint64_t beside;  ///< Rank::begun_sum, if kBeside is known
+    uint32_t bytes;   ///< of its buffer
+    uint32_t erased;  ///< KnownQueue
+    MessageQueue*
+        queue;  ///< that messages of a send go to, or those of a receive come from, also of one that sends, too
+    uint64_t fits;  ///< name() of a signature
   };
   /// Of a collective.
   struct Enters {
@@ -101,19 +118,17 @@ struct alignas(128) KeptCall : CallRecord {
   };
   uint32_t users = 0;
   uint32_t known = 0;
-  uint64_t known_in = 0;        ///< the epoch of the rank (Rank::epoch) for which that holds
-  Rank* rank = nullptr;         ///< that remembers it (Rank::remembered)
-  const void* place = nullptr;  ///< the address that it returned to
+  uint64_t known_in = 0;  ///< the epoch of the rank (Rank::epoch) for which that holds
   KeptCall* next_call =
       nullptr;  ///< what followed it the last time, if its rank remembers that still
   union {
-    Reach reach = {};
+    Messages messages = {};
     Enters enters;
   };
-  KnownQueue sends_to, takes_from;
-  uint64_t fits = 0;  ///< name() of a signature
+  KnownQueue sends_too;  ///< where the messages go of one that receives, too
   Sent sent;
   uint64_t sends_on = 0, takes_on = 0;  ///< keys of the communicators of the queues
+  Rank* rank = nullptr;                 ///< that remembers it (Rank::remembered)
   const char* base = nullptr;
   uint64_t arrays = 0;   ///< of a collective whose kFine is known: hash_of_arrays(), 0: it has none
   uint64_t said_in = 0;  ///< the number of the call on its communicator
@@ -127,8 +142,10 @@ struct alignas(128) KeptCall : CallRecord {
   /// Is it this call? `count`: of its arguments.
   [[gnu::always_inline]] bool is(uint16_t call, const void* returns_to, const int64_t* arguments,
                                  size_t count) const {
-    uint64_t differ = (id ^ call) | (reinterpret_cast<uintptr_t>(place) ^
-                                     reinterpret_cast<uintptr_t>(returns_to));
+    const CallRecord* own = this;
+    uint64_t first;
+    std::memcpy(&first, own, sizeof first);
+    uint64_t differ = first ^ (reinterpret_cast<uintptr_t>(returns_to) << 16 | call);
 #pragma GCC unroll 8
     for (size_t i = 0; i < count; ++i) differ |= static_cast<uint64_t>(words[i] ^ arguments[i]);
     return differ == 0;
@@ -138,9 +155,16 @@ struct alignas(128) KeptCall : CallRecord {
   [[gnu::always_inline]] void prefetch_next() const {
     const auto* of_next = reinterpret_cast<const char*>(next_call);
     if (!of_next) return;
-    for (int line = 0; line < 4; ++line)
-      if (line != 1) __builtin_prefetch(of_next + line * 64);
+    __builtin_prefetch(of_next);
+    __builtin_prefetch(of_next + 128);
   }
+  KnownQueue queue() const { return {messages.queue, messages.erased}; }
+  void set_queue(const KnownQueue& known_queue) {
+    messages.queue = known_queue.queue;
+    messages.erased = known_queue.erased;
+  }
+  const char* high() const { return messages.low + messages.bytes; }
+  const void* returned_to() const { return reinterpret_cast<const void*>(uintptr_t{place}); }
   bool is_known(uint64_t epoch, uint32_t what) const {
     return known_in == epoch && (known & what) == what;
   }
@@ -156,9 +180,13 @@ struct alignas(128) KeptCall : CallRecord {
     if (told_as) give_back_told_as(this);
     arrays = 0;
     said.reset();
-    sends_to = takes_from = {};
+    messages = {};
+    sends_too = {};
   }
 };
+// What each call reads is in two lines of the cache: the arguments, and from `users` to the union.
+static_assert(sizeof(CallRecord) == 128 && sizeof(KeptCall::Messages) == 40 &&
+              sizeof(KeptCall::Enters) <= 40);
 
 /// Shares a KeptCall; null when default-made.
 class Record : public Shared<KeptCall> {

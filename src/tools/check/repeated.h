@@ -25,15 +25,15 @@ template <size_t kCount>
   const Rank* rank = running_rank();
   if (!rank || rank->short_path != __builtin_thread_pointer()) return nullptr;
   KeptCall* guess = rank->guess;
-  const bool same = guess->is(id, place, words, kCount) && guess->rank == rank &&
-                    guess->is_known(rank->epoch, KeptCall::kFine);
+  const bool same = guess->is(id, place, words, kCount) &&
+                    guess->is_known(rank->epoch, KeptCall::kFine);  // of this rank, too
   return same ? guess : nullptr;
 }
 
 /// What repeated_collectives.h and repeated_messages.h have in common: the rank is in the call, and it is counted.
 class Repeated {
  public:
-  explicit Repeated(KeptCall* same) : rank_(same->rank), same_(same) {}
+  explicit Repeated(KeptCall* same) : rank_(running_rank()), same_(same) {}
   Repeated(const Repeated&) = delete;
   Repeated& operator=(const Repeated&) = delete;
 

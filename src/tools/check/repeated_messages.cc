@@ -25,9 +25,10 @@ bool is_first(const Rank& rank, const KeptCall& call) {
 
 bool look_whether_beside(const Rank& rank, KeptCall* call, bool writes) {
   for (const Begun& b : rank.begun)
-    if ((writes || !b.sends) && b.low < call->reach.high && call->reach.low < b.high())
+    if ((writes || !b.sends) && b.call->messages.low < call->high() &&
+        call->messages.low < b.call->high())
       return false;
-  call->reach.beside = rank.begun_sum;
+  call->messages.beside = rank.begun_sum;
   call->set_known(rank.epoch, KeptCall::kBeside);
   return true;
 }
@@ -43,11 +44,10 @@ void make_ready_from_list(MessageQueue* queue) {
   step_taken(m->id);
 }
 
-Taken take_other_message(Rank* rank, KeptCall* call, const KnownQueue& from) {
-  MessageQueue* queue = from.is_there()
-                            ? from.queue
-                            : &queue_for(&inbox_of(rank->world), &call->takes_from, &call->takes_on,
-                                         call->takes_on, source_of(*call), tag_of(*call));
+Taken take_other_message(Rank* rank, KeptCall* call) {
+  call->set_queue(queue_for(&inbox_of(rank->world), call->queue(), &call->takes_on, call->takes_on,
+                            source_of(*call), tag_of(*call)));
+  MessageQueue* queue = call->messages.queue;
   if (!queue->first()) return {};
   Message* m = queue->take_first();
   if (!fits_as_before(*rank, *m, *call)) {
@@ -69,9 +69,10 @@ Taken take_other_message(Rank* rank, KeptCall* call, const KnownQueue& from) {
 
 void note_posted(Rank* rank) {
   for (Begun& b : rank->begun)
-    if (!b.sends && !b.ready && has_begun(*rank, b.id) && b.from().is_there()) {
+    if (!b.sends && !b.ready && has_begun(*rank, number_of(*rank, b)) &&
+        b.call->queue().is_there()) {
       b.ready = true;
-      make_ready(b.queue);
+      make_ready(b.call->messages.queue);
     }
   if (!rank->receives_from || rank->unbuffered.first < rank->unbuffered.steps.size()) return;
   make_ready(std::exchange(rank->receives_from, nullptr));
@@ -84,7 +85,7 @@ void RepeatedMessage<kSends, kReceives>::after_error(const Failed& failed) {
   KeptCall& call = *failed.call.shared;
   const uint64_t before = g_process.reports;
   const bool taken = is_taken(failed.result, failed.told);
-  if (kReceives && !taken && call.takes_from.is_there()) call.takes_from.queue->ready = 0;
+  if (kReceives && !taken && call.queue().is_there()) call.messages.queue->ready = 0;
   if (failed.message && !taken) take_back(call.sent.comm, call.sent.to, failed.message);
   if (kReceives && taken) received_alone(failed.call, failed.told, failed.status_read);
   if (g_process.reports == before) note_error(failed.call.rank, call, failed.result);
@@ -108,10 +109,10 @@ template class RepeatedStart<false>;
 /// Is each of the list something that has begun, in an order in which receives from one queue are complete? Sets Begun::index.
 bool RepeatedWait::find_begun() {
   int found = 0;
+  const auto first = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(list_));
   for (Begun& b : rank_->begun) {
-    auto i = b.at - list_;
-    if (i < 0 || i >= count_ || list_[i] != b.handle)
-      i = std::find(list_, list_ + count_, b.handle) - list_;
+    int64_t i = (b.at - first) / sizeof(MPI_Request);
+    if (i >= count_ || list_[i] != b.handle) i = std::find(list_, list_ + count_, b.handle) - list_;
     b.index = i < count_ ? static_cast<int16_t>(i) : int16_t{-1};
     found += b.index >= 0;
   }
@@ -158,34 +159,35 @@ void RepeatedWait::complete() {
   for (const Begun& b : rank->begun) {
     if (b.index < 0) continue;
     if (!b.sends) {
-      __builtin_prefetch(&b.call->known_in);
-      __builtin_prefetch(&b.call->fits);
-      __builtin_prefetch(b.queue);
+      __builtin_prefetch(&b.call->known);
       continue;
     }
-    if (sums && checksum_between(b.low, b.high()) != b.checksum) report_changed(rank, *b.call);
-    if (b.ready || is_known_taken(rank, *b.call, b.id)) continue;
+    const KeptCall& call = *b.call;
+    if (sums && checksum_between(call.messages.low, call.high()) != b.word)
+      report_changed(rank, call);
+    if (b.ready || is_known_taken(rank, call, call.queue(), message_of(*rank, b))) continue;
     const Record awaited(b.call);
-    step_need_taken(waits, b.id, &awaited);
+    step_need_taken(waits, message_of(*rank, b), &awaited);
   }
   bool all_begun = true;
   for (Begun& b : rank->begun) {
     if (b.sends || b.index < 0) continue;
-    const auto [m, queue] = take_message(rank, b.call, b.from());
+    const auto [m, queue] = take_message(rank, b.call);
     if (!m.matched && m.id) {
-      if (has_begun(*rank, b.id))
+      const uint64_t number = number_of(*rank, b);
+      if (has_begun(*rank, number))
         say_taken(queue, m);
       else
-        step_matched(rank, b.id, m.id, true);
+        step_matched(rank, number, m.id, true);
     }
-    b.id = m.begun ? 0 : m.id;
-    all_begun = all_begun && !b.id;
+    b.word = m.begun ? 0 : m.id;
+    all_begun = all_begun && !b.word;
   }
   if (!all_begun)
     for (const Begun& b : rank->begun) {
-      if (b.sends || b.index < 0 || !b.id) continue;
+      if (b.sends || b.index < 0 || !b.word) continue;
       const Record awaited(b.call);
-      step_need_begun(waits, b.id, &awaited);
+      step_need_begun(waits, b.word, &awaited);
     }
   if (static_cast<size_t>(count_) == rank->begun.size()) {
     rank->begun.clear();
@@ -193,7 +195,8 @@ void RepeatedWait::complete() {
     return;
   }
   rank->begun.erase_if([&](const Begun& b) {
-    if (b.index >= 0) rank->begun_sum -= reach_of(b.low, b.bytes, !b.sends);
+    if (b.index >= 0)
+      rank->begun_sum -= reach_of(b.call->messages.low, b.call->messages.bytes, !b.sends);
     return b.index >= 0;
   });
 }
@@ -223,7 +226,7 @@ void RepeatedWait::complete_by_call(int result) {
   const CallInfo& info = again->info();
   int64_t words[kMostArguments];
   std::copy(std::begin(again->words), std::end(again->words), words);
-  Call call(static_cast<Calls>(again->id), again->place, words);
+  Call call(static_cast<Calls>(again->id), again->returned_to(), words);
   for (int i = 0; i < info.count; ++i) {
     auto* of_program = reinterpret_cast<MPI_Status*>(words[i]);
     MPI_Status* told = nullptr;

@@ -20,15 +20,15 @@ namespace fgmpi::check {
 // What is known of a KeptCall is known of its rank's epoch: repeated_call() has seen to that.
 
 /// Is it known what its messages are and to whom they go?
-[[gnu::always_inline]] inline bool can_send(const KeptCall& call) {
+[[gnu::always_inline]] inline bool can_send(const KeptCall& call, const KnownQueue& to) {
   constexpr uint32_t kLocal = KeptCall::kSent | KeptCall::kSendsTo;
-  if ((call.known & kLocal) == kLocal) return call.sends_to.is_there();
+  if ((call.known & kLocal) == kLocal) return to.is_there();
   return (call.known & KeptCall::kSent) && call.sent.to >= 0 && !is_local(call.sent.to);
 }
 
 /// Does it take from one queue, behind no receive that it is not known of which it takes?
 inline bool can_receive(const Rank& rank, const KeptCall& call) {
-  return rank.in_turn && (call.known & KeptCall::kTakesFrom) && call.takes_from.is_there();
+  return rank.in_turn && (call.known & KeptCall::kTakesFrom) && call.queue().is_there();
 }
 
 /// A hash of where a buffer lies and whether it is written, of which Rank::begun_sum is the sum.
@@ -41,7 +41,7 @@ inline uint64_t reach_of(const char* low, uint64_t bytes, bool writes) {
 /// Does its buffer meet none of what has begun? REQUIRES: KeptCall::kReach.
 bool look_whether_beside(const Rank& rank, KeptCall* call, bool writes);
 [[gnu::always_inline]] inline bool is_beside(const Rank& rank, KeptCall* call, bool writes) {
-  return (call->reach.beside == rank.begun_sum && (call->known & KeptCall::kBeside)) ||
+  return (call->messages.beside == rank.begun_sum && (call->known & KeptCall::kBeside)) ||
          look_whether_beside(rank, call, writes);
 }
 
@@ -72,6 +72,18 @@ inline bool has_begun(const Rank& rank, uint64_t number) {
   return follows_steps() && !rank.unbuffered.written && rank.unbuffered.posted >= number;
 }
 
+/// What the rank counts, of which this is the lower half; `last`: the last of them.
+inline uint64_t with_lower_half(uint64_t last, uint32_t half) {
+  return last - (static_cast<uint32_t>(last) - half);
+}
+/// The id of the message that it sends.
+inline uint64_t message_of(const Rank& rank, const Begun& send) {
+  return static_cast<uint64_t>(rank.world) << 32 | send.id;
+}
+inline uint64_t number_of(const Rank& rank, const Begun& receive) {
+  return with_lower_half(rank.next_posted, receive.id);
+}
+
 /// The message of a receive that is complete, and the queue from which it was taken.
 struct Taken {
   InPlace message;  ///< id 0: it is not there
@@ -79,13 +91,13 @@ struct Taken {
 };
 
 /// Takes the message of a receive that is complete out of its queue. take_other_message(): whatever it is.
-Taken take_other_message(Rank* rank, KeptCall* call, const KnownQueue& from);
-[[gnu::always_inline]] inline Taken take_message(Rank* rank, KeptCall* call,
-                                                 const KnownQueue& from) {
+Taken take_other_message(Rank* rank, KeptCall* call);
+[[gnu::always_inline]] inline Taken take_message(Rank* rank, KeptCall* call) {
+  const KnownQueue from = call->queue();
   MessageQueue* queue = from.queue;
-  const bool fits = from.is_there() && queue->in_place && queue->contents == call->fits &&
+  const bool fits = from.is_there() && queue->in_place && queue->contents == call->messages.fits &&
                     queue->contents && call->is_known(rank->epoch, KeptCall::kFits);
-  if (!fits) return take_other_message(rank, call, from);
+  if (!fits) return take_other_message(rank, call);
   if (queue->near_name != rank->knows.near_name()) rank->knows.learn_near(queue->near);
   return {queue->take_placed(), queue};
 }
@@ -104,15 +116,16 @@ class RepeatedMessage : public Repeated {
                         (rank->begun.empty() ||
                          ((call.known & KeptCall::kReach) && is_beside(*rank, &call, kReceives) &&
                           (!kReceives || is_first(*rank, call))));
-    if (!beside || (kSends && !can_send(call)) || (kReceives && !can_receive(*rank, call)))
+    if (!beside || (kSends && !can_send(call, sends_to())) ||
+        (kReceives && !can_receive(*rank, call)))
       return give_up();
     enter();
-    if (kSends) message_ = send_known(rank, same_, false, &taken_);
+    if (kSends) message_ = send_known(rank, same_, sends_to().queue, false, &taken_);
     if (kReceives && follows_steps()) {
       if (is_free(rank->unbuffered))
-        make_ready(call.takes_from.queue);
+        make_ready(call.messages.queue);
       else
-        rank->receives_from = call.takes_from.queue;
+        rank->receives_from = call.messages.queue;
     }
     progress_by_call();
     return true;
@@ -128,7 +141,7 @@ class RepeatedMessage : public Repeated {
     } else {
       if (kReceives) {
         ++rank->next_posted;
-        const auto [m, queue] = take_message(rank, same_, same_->takes_from);
+        const auto [m, queue] = take_message(rank, same_);
         if (!m.matched && m.id) {
           if (is_free(rank->unbuffered))
             say_taken(queue, m);
@@ -137,7 +150,7 @@ class RepeatedMessage : public Repeated {
         }
         if (!m.begun && m.id) step_need_begun(waiting(), m.id, nullptr);
       }
-      if (kSends && message_ && !taken_ && !is_known_taken(rank, *same_, message_))
+      if (kSends && message_ && !taken_ && !is_known_taken(rank, *same_, sends_to(), message_))
         step_need_taken(waiting(), message_, nullptr);
     }
     progress_by_call();
@@ -152,6 +165,8 @@ class RepeatedMessage : public Repeated {
   }
 
  private:
+  KnownQueue sends_to() const { return kReceives ? same_->sends_too : same_->queue(); }
+
   struct Failed {
     Waiting call;
     int result;
@@ -179,12 +194,12 @@ class RepeatedStart : public Repeated {
     Rank* rank = rank_;
     KeptCall& call = *same_;
     if (rank->begun.size() >= BegunList::kMost || !rank->regions.empty() ||
-        !(call.known & KeptCall::kReach) || call.reach.high - call.reach.low > UINT32_MAX ||
-        !is_beside(*rank, &call, !kSends) || !(kSends ? can_send(call) : can_receive(*rank, call)))
+        !(call.known & KeptCall::kReach) || !is_beside(*rank, &call, !kSends) ||
+        !(kSends ? can_send(call, call.queue()) : can_receive(*rank, call)))
       return give_up();
     enter();
     if (kSends) {
-      id_ = send_known(rank, same_, false, &taken_);
+      id_ = send_known(rank, same_, call.messages.queue, false, &taken_);
     } else {
       id_ = ++rank->next_posted;
       step_receive(rank, id_);
@@ -210,26 +225,19 @@ class RepeatedStart : public Repeated {
     Rank* rank = rank_;
     KeptCall& call = *same_;
     if (*request == kSentHandle) *request = next_sent_handle(rank);
-    const KnownQueue& queue = kSends ? call.sends_to : call.takes_from;
-    const bool ready = kSends ? taken_ : has_begun(*rank, id_) && queue.is_there();
-    if (!kSends && ready) make_ready(queue.queue);
-    const char* low = call.reach.low;
-    const auto bytes = static_cast<uint32_t>(call.reach.high - low);
-    rank->begun_sum += reach_of(low, bytes, !kSends);
-    const uint64_t sum =
-        kSends && g_process.wants(Kind::kBuffers) ? checksum_between(low, low + bytes) : 0;
+    const bool ready = kSends ? taken_ : has_begun(*rank, id_) && call.queue().is_there();
+    if (!kSends && ready) make_ready(call.messages.queue);
+    const char* low = call.messages.low;
+    rank->begun_sum += reach_of(low, call.messages.bytes, !kSends);
+    const bool sums = kSends && g_process.wants(Kind::kBuffers);
     Begun* b = rank->begun.add();
     b->call = &call;
-    b->at = request;
+    b->word = sums ? checksum_between(low, call.high()) : 0;
     b->handle = *request;
+    b->at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(request));
+    b->id = static_cast<uint32_t>(id_);
     b->sends = kSends;
     b->ready = ready;
-    b->id = id_;
-    b->checksum = sum;
-    b->low = low;
-    b->bytes = bytes;
-    b->erased = queue.erased;
-    b->queue = queue.queue;
   }
   static void after_error(Rank* rank, const KeptCall* call, uint64_t id, int result);
 

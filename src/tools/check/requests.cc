@@ -369,13 +369,19 @@ void make_operations(Rank* rank) {
     op.persistent = op.rare = false;
     op.active = true;
     op.regions.set(call, !b.sends);
-    set_message(&op, b.sends ? b.id : 0, call.sent.to, call.sent.comm);
-    op.posted = b.sends ? Shared<Posted>() : post_as(rank, op.call, b.id);
-    if (b.sends && (b.ready || is_known_taken(rank, call, b.id))) step_taken(b.id);
-    if (!b.sends && b.from().is_there()) b.queue->ready = 0;
+    if (b.sends) {
+      const uint64_t message = message_of(*rank, b);
+      set_message(&op, message, call.sent.to, call.sent.comm);
+      op.posted.reset();
+      if (b.ready || is_known_taken(rank, call, call.queue(), message)) step_taken(message);
+    } else {
+      set_message(&op, 0, -1, nullptr);
+      op.posted = post_as(rank, op.call, number_of(*rank, b));
+      if (call.queue().is_there()) call.messages.queue->ready = 0;
+    }
     if (is_sent_handle(b.handle)) op.real = kSentHandle;
     begin_regions(rank, b.handle, &op);
-    op.regions[0].checksum = b.checksum;
+    op.regions[0].checksum = b.word;
   }
   rank->begun.clear();
   rank->begun_sum = 0;
