@@ -73,6 +73,9 @@ struct Sent {
   }
 };
 
+/// Whom a member waits for in a collective call, if nothing is buffered.
+enum class Needs : uint8_t { kNobody, kAll, kRoot };
+
 /// What members of a collective know of others when they have left it: what all knew, or what the root did.
 enum class Learns : uint8_t { kNothing, kOfAll, kOfRoot };
 
@@ -111,10 +114,14 @@ struct alignas(128) KeptCall : CallRecord {
     uint64_t agreed;  ///< agreed_of(); whether or not kEnters is known
     OwnComm* own;
     Learns learns;
-    bool is_root;   ///< the rank is, or there is none
-    bool is_plain;  ///< blocking, and `agreed` is all that members say of it
-    bool tells;     ///< others learn what the rank knows as the root
+    bool is_root;  ///< the rank is, or there is none
+    bool is_blocking;
+    bool is_plain;                               ///< `agreed` is all that members say of it
+    bool tells;                                  ///< others learn what the rank knows as the root
     bool has_arrays, has_details, root_differs;  ///< of the call's arguments
+    Needs needs;
+    bool root_is_here;  ///< in this process; there is a root
+    int root;
   };
   uint32_t users = 0;
   uint32_t known = 0;

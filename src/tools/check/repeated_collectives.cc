@@ -28,11 +28,15 @@ bool fill_enters(Rank* rank, KeptCall* call) {
   e.learns = learns(info, is_root);
   e.is_root = is_root;
   e.tells = is_root && info.at.root >= 0;
+  e.needs = needs_of(*call, is_root);
+  e.root = static_cast<int>(call->at(info.at.root));
+  const int root = info.at.root < 0 ? MPI_UNDEFINED : own->comm->world_of(e.root);
+  e.root_is_here = root != MPI_UNDEFINED && is_local(root);
   e.has_arrays = has_arrays(static_cast<Calls>(call->id));
   e.has_details = has_details(info.collective, false);
   e.root_differs = root_differs(info.collective);
-  e.is_plain = info.starts == Starts::kBlocking && agreed != 0 && !e.has_arrays && !e.has_details &&
-               !e.root_differs;
+  e.is_blocking = info.starts == Starts::kBlocking;
+  e.is_plain = agreed != 0 && !e.has_arrays && !e.has_details && !e.root_differs;
   call->enters = e;
   call->set_known(rank->epoch, KeptCall::kEnters);
   return true;
@@ -49,11 +53,8 @@ bool buffers_are_free(const Rank& rank, const KeptCall& call) {
 /// Does the call say what the first member here has said?
 bool agrees(const KeptCall& call, const Entry& e) {
   const KeptCall::Enters& enters = call.enters;
-  if (enters.has_arrays &&
-      hash_of_arrays(static_cast<Calls>(call.id), call.words, *enters.own) != call.arrays)
-    return false;
-  if (enters.has_details)
-    return (call.known & KeptCall::kSaid) && e.details && repeats_base(call, e);
+  if (enters.has_details) return RepeatedCall::repeats(call, e);
+  if (enters.has_arrays && !RepeatedCall::arrays_are_same(call)) return false;
   return enters.agreed != 0 && e.agreed == enters.agreed && e.arrays == call.arrays &&
          (!enters.root_differs || !(enters.is_root || e.root_was_first));
 }
@@ -78,7 +79,7 @@ Entry* RepeatedCall::find_entry(Rank* rank, KeptCall* call) {
 }
 
 void RepeatedCall::keep_repeater(KeptCall* call, Entry* e) {
-  e->details->repeaters.push_back({call->enters.own->rank, Record(call), call->said});
+  e->details->repeaters.emplace_back(call->enters.own->rank, Record(call), call->said);
 }
 
 bool CollectiveWait::begin() {

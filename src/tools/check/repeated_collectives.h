@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "tools/check/agreement.h"
+#include "tools/check/arrays.h"
 #include "tools/check/repeated.h"
 
 namespace fgmpi::check {
@@ -18,8 +19,8 @@ class RepeatedCall : public Repeated {
   using Repeated::Repeated;
   /// Before MPI makes the call; false: nothing was done, Call is to look at it.
   [[gnu::always_inline]] bool begin() {
-    Entry* e = find_plain();
-    plain_ = e != nullptr;
+    Entry* e = find_quickly();
+    blocks_ = e != nullptr;
     if (!e && !(e = find_entry(rank_, same_))) return give_up();
     enter();
     const KeptCall::Enters& enters = same_->enters;
@@ -30,10 +31,19 @@ class RepeatedCall : public Repeated {
     step_enter_at_once(c, own_->rank, number);
     e->known_by_all.learn(rank_->knows);
     if (enters.tells) e->known_by_root = rank_->knows;
-    if (!plain_ && e->details) keep_repeater(same_, e);
+    if (enters.has_details && e->details) keep_repeater(same_, e);
     if (++e->arrived == c->local_members) all_here_have_called(*c, number, e);
     progress_by_call();
     return true;
+  }
+
+  static bool arrays_are_same(const KeptCall& call) {
+    return hash_of_arrays(static_cast<Calls>(call.id), call.words, *call.enters.own) == call.arrays;
+  }
+  /// Does one that has_details() say what it said in the base of the entry?
+  static bool repeats(const KeptCall& call, const Entry& e) {
+    return (call.known & KeptCall::kSaid) && e.details && repeats_base(call, e) &&
+           (!call.enters.has_arrays || arrays_are_same(call));
   }
 
   /// MPI has made the call. REQUIRES: begin() has returned true.
@@ -47,12 +57,10 @@ class RepeatedCall : public Repeated {
     const CollectiveCall collective = {own_->comm, own_->collectives - 1, same_->enters.is_root};
     if (result != MPI_SUCCESS) [[unlikely]] {
       note_error(rank_, *same_, result);
-    } else if (plain_ || same_->info().starts == Starts::kBlocking) {
+    } else if (blocks_ || same_->enters.is_blocking) {
       const Comm& c = *collective.comm;
       leave_collective(rank_, same_->enters.learns, c, collective.number, entry_);
-      // A rank with no steps left, as one whose call is plain, gets none while it is in the call.
-      if (!plain_ || c.entered->all() <= collective.number)
-        step_need_members(waiting(), collective, nullptr);
+      if (may_wait(c, collective.number)) step_need_members(waiting(), collective, nullptr);
     } else {
       note_again(rank_, same_, collective);
     }
@@ -60,15 +68,26 @@ class RepeatedCall : public Repeated {
   }
 
  private:
-  /// The entry of one that is_plain, where nothing is under way; null: not known.
-  [[gnu::always_inline]] Entry* find_plain() const {
+  /// The entry of a blocking call, where nothing is under way; null: not known.
+  [[gnu::always_inline]] Entry* find_quickly() const {
     const KeptCall& call = *same_;
-    if (!(call.known & KeptCall::kEnters) || !call.enters.is_plain || !is_quiet(*rank_) ||
+    const KeptCall::Enters& enters = call.enters;
+    if (!(call.known & KeptCall::kEnters) || !enters.is_blocking || !is_quiet(*rank_) ||
         g_attention.load(std::memory_order_acquire))
       return nullptr;
-    const OwnComm& own = *call.enters.own;
-    Entry* e = own.comm->calls->find(own.collectives);
-    return e && e->agreed == call.enters.agreed ? e : nullptr;
+    Entry* e = enters.own->comm->calls->find(enters.own->collectives);
+    if (!e) return nullptr;
+    if (enters.is_plain) return e->agreed == enters.agreed ? e : nullptr;
+    return enters.has_details && e->arrived && repeats(call, *e) ? e : nullptr;
+  }
+  /// Is it not known that those are in the call whom the rank waits for?
+  bool may_wait(const Comm& c, uint64_t number) const {
+    const KeptCall::Enters& enters = same_->enters;
+    if (enters.needs == Needs::kNobody) return false;
+    if (rank_->unbuffered.written) return true;
+    if (c.entered->all() > number) return false;
+    return enters.needs == Needs::kAll || !enters.root_is_here ||
+           c.entered->calls[static_cast<size_t>(enters.root)] <= number;
   }
   /// Is no operation of the rank under way that its collective calls would have to be compared with, or wait behind?
   static bool is_quiet(const Rank& rank) {
@@ -80,7 +99,7 @@ class RepeatedCall : public Repeated {
 
   Entry* entry_;
   OwnComm* own_;
-  bool plain_;  ///< found by find_plain()
+  bool blocks_;  ///< found by find_quickly()
 };
 
 /// MPI_Wait for a nonblocking collective, as RepeatedCall.

@@ -128,6 +128,7 @@ bool RepeatedWait::find_begun() {
 
 bool RepeatedWait::begin() {
   take_arrived();
+  if (rank_->begun.empty()) return give_up();
   const CallInfo& info = same_->info();
   const int64_t* words = same_->words;
   const Parameter& p = info.parameters[info.at.given];

@@ -433,33 +433,16 @@ Comm* waited_for(Comm* comm) { return comm->inter ? remote_side(*comm) : comm; }
 /// `of`: the call that has begun the operation.
 void need_members(const Waiting& waits, const CollectiveCall& collective, const CallRecord& of,
                   const Record* awaited) {
+  const Needs needs = needs_of(of, collective.is_root);
+  if (needs == Needs::kNobody) return;
   Comm* comm = waited_for(collective.comm);
-  Step::Kind kind = Step::kNeedAll;
-  int root = 0;
-  switch (of.info().collective) {
-    case Collective::kScan:
-    case Collective::kExscan:
-    case Collective::kNeighbor:
-      return;
-    case Collective::kBcast:
-    case Collective::kScatter:
-    case Collective::kScatterv:
-      if (collective.is_root) return;
-      kind = Step::kNeedRoot;
-      root = static_cast<int>(of.at(of.info().at.root));
-      if (root < 0 || root >= comm->size) return;  // MPI_PROC_NULL: of the root's group
-      if (!waits.rank->unbuffered.written && root_has_entered(comm, root, collective.number))
-        return;
-      break;
-    case Collective::kReduce:
-    case Collective::kGather:
-    case Collective::kGatherv:
-      if (!collective.is_root) return;
-      break;
-    default:
-      break;
+  Step s = {.kind = Step::kNeedAll, .number = collective.number, .comm = comm};
+  if (needs == Needs::kRoot) {
+    s.kind = Step::kNeedRoot;
+    s.member = static_cast<int>(of.at(of.info().at.root));
+    if (s.member < 0 || s.member >= comm->size) return;  // MPI_PROC_NULL: of the root's group
+    if (!waits.rank->unbuffered.written && root_has_entered(comm, s.member, s.number)) return;
   }
-  Step s = {.kind = kind, .member = root, .number = collective.number, .comm = comm};
   add(waits.rank, std::move(s), &waits, awaited);
 }
 
@@ -470,6 +453,25 @@ bool all_have_entered(const Rank& rank, const CollectiveCall& collective) {
 }
 
 }  // namespace
+
+Needs needs_of(const CallRecord& call, bool is_root) {
+  switch (call.info().collective) {
+    case Collective::kScan:
+    case Collective::kExscan:
+    case Collective::kNeighbor:
+      return Needs::kNobody;
+    case Collective::kBcast:
+    case Collective::kScatter:
+    case Collective::kScatterv:
+      return is_root ? Needs::kNobody : Needs::kRoot;
+    case Collective::kReduce:
+    case Collective::kGather:
+    case Collective::kGatherv:
+      return is_root ? Needs::kAll : Needs::kNobody;
+    default:
+      return Needs::kAll;
+  }
+}
 
 void step_need_members(const Waiting& call, const CollectiveCall& collective,
                        const Record* awaited) {

@@ -120,6 +120,7 @@ void step_enter(Rank* rank, const CollectiveCall& collective, int member);
 /// The call waits until the receive of the message has begun. `awaited`: the call that has begun the send, or null: itself.
 void step_need_taken(const Waiting& call, uint64_t message, const Record* awaited);
 void step_need_begun(const Waiting& call, uint64_t message, const Record* awaited);
+Needs needs_of(const CallRecord& call, bool is_root);
 void step_need_members(const Waiting& call, const CollectiveCall& collective,
                        const Record* awaited);
 /// Forgets that the rank was told that the receive of its message has begun. False: it was not told.
