@@ -48,13 +48,6 @@ void fill(CallRecord* record, Calls id, const void* place, const int64_t* words)
   record->site = site_of(place);
 }
 
-uint64_t hash_of(Calls id, const void* place, const int64_t* words, int count) {
-  uint64_t hash = reinterpret_cast<uintptr_t>(place) ^ static_cast<uint64_t>(id) << 48;
-  for (int i = 0; i < count; ++i)
-    hash = (hash ^ static_cast<uint64_t>(words[i])) * kGoldenRatio + 1;
-  return hash ^ hash >> 32;
-}
-
 /// What is seldom to be done when MPI has returned from a call.
 bool has_more_after(const CallInfo& info) {
   return info.hides_order || info.has_file || info.role == Role::kPartition ||
@@ -69,8 +62,8 @@ const std::array<bool, kCallCount> kMoreAfter = [] {
 /// Finds the same call of the rank, or keeps this one for the next time.
 KeptCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words) {
   const CallInfo& info = kCalls[id];
-  Record* const ways =
-      rank->remembered[hash_of(id, place, words, info.count) % std::size(rank->remembered)];
+  const std::span<Record, kRememberedWays> ways =
+      rank->remembered_at(call_hash(id, place, words, info.count));
   for (int way = 0; way < kRememberedWays; ++way)
     if (ways[way] && ways[way]->is(id, place, words, info.count)) return ways[way].get();
   Record& r = ways[rank->next_way++ % kRememberedWays];

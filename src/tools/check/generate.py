@@ -249,8 +249,13 @@ def wrapper(call, function):
         if i:
             lines += [f"[[gnu::noinline]] static int or{i}_{symbol}(KeptCall* same{comma}{inside}) {{", *body]
             otherwise = f"or{i}_{symbol}(same, {known})"
+    # A function of its own, so that the words need not be in memory for the call that was foreseen.
+    lines += [f"[[gnu::noinline]] static KeptCall* known_{symbol}(const void* place{comma}{inside}) {{",
+              f"  const int64_t words[] = {{{words}}};",
+              f"  return remembered_call(kCall_{symbol}, place, words, std::size(words));", "}"]
     lines += [f"EXPORT {function.signature(symbol)} {{", f"  const int64_t words[] = {{{words}}};",
-              f"  KeptCall* const same = repeated_call(kCall_{symbol}, FROM, words);",
+              f"  KeptCall* same = repeated_call(kCall_{symbol}, FROM, words);",
+              f"  if (!same) [[unlikely]] same = known_{symbol}(FROM, {names});",
               f"  if (!same) [[unlikely]] return any_{symbol}(FROM, {names});", *body, f"EXPORT {function.signature('P' + symbol)} {{",
               f"  return from_fortran(FROM) ? any_{symbol}(FROM, {names}) : g_next.{symbol}({names});", "}", ""]
     return "\n".join(lines)

@@ -471,6 +471,9 @@ struct alignas(64) Rank {
   uint64_t next_list = 0;
   /// The last calls, each in one of the slots that a hash of its return address and arguments says.
   Record remembered[16][kRememberedWays];
+  std::span<Record, kRememberedWays> remembered_at(uint64_t call_hash) {
+    return remembered[call_hash % std::size(remembered)];
+  }
   uint32_t next_way = 0;
   static void* operator new(size_t bytes) { return take_memory(bytes, alignof(Rank)); }
   static void operator delete(void*) {}

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/hash.h"
 #include "check/check_calls.h"
 #include "tools/check/layout.h"
 #include "tools/check/request_table.h"
@@ -78,6 +79,14 @@ enum class Needs : uint8_t { kNobody, kAll, kRoot };
 
 /// What members of a collective know of others when they have left it: what all knew, or what the root did.
 enum class Learns : uint8_t { kNothing, kOfAll, kOfRoot };
+
+/// Of all that says which call it is.
+inline uint64_t call_hash(uint16_t id, const void* place, const int64_t* words, size_t count) {
+  uint64_t hash = reinterpret_cast<uintptr_t>(place) ^ static_cast<uint64_t>(id) << 48;
+  for (size_t i = 0; i < count; ++i)
+    hash = (hash ^ static_cast<uint64_t>(words[i])) * kGoldenRatio + 1;
+  return hash ^ hash >> 32;
+}
 
 struct KeptCall;
 /// The receiver's process is told no more messages of the call by KeptCall::told_as.

@@ -3,8 +3,9 @@
 // known to be as before is for Call.
 //
 //   repeated_call() -> a class's begin() -> MPI -> its after()
-//                \             \ false: nothing was done
-//                 \ null        -> Call
+//       | null              | false: nothing was done
+//       v                   v
+//   remembered_call()      Call
 //
 // Thread rule: as Call (call.h). Never switches.
 #pragma once
@@ -29,6 +30,9 @@ template <size_t kCount>
                     guess->is_known(rank->epoch, KeptCall::kFine);  // of this rank, too
   return same ? guess : nullptr;
 }
+
+/// The same where another call of the rank followed then, as where a loop ends: any call that it remembers.
+KeptCall* remembered_call(Calls id, const void* place, const int64_t* words, size_t count);
 
 /// What repeated_collectives.h and repeated_messages.h have in common: the rank is in the call, and it is counted.
 class Repeated {
