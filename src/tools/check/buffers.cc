@@ -91,10 +91,6 @@ uint64_t checksum(const Region& r) {
   return sum;
 }
 
-}  // namespace
-
-namespace {
-
 /// Does the rank give or take what only the root does, or all do?
 bool is_root(const Call& call, const OwnComm& own) {
   if (!call.has(&Positions::root)) return true;

@@ -56,10 +56,11 @@ inline void step_receive(Rank* rank, uint64_t number) {
   u.posted = number;
 }
 
-/// The id of the next message that the rank sends.
-inline uint64_t next_message(Rank* rank) {
-  return static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
+/// The id of a message: the rank counts those that it sends.
+inline uint64_t message_id(const Rank& rank, uint32_t number) {
+  return static_cast<uint64_t>(rank.world) << 32 | number;
 }
+inline uint64_t next_message(Rank* rank) { return message_id(*rank, ++rank->next_message); }
 
 /// send_known() where the message is not in place.
 uint64_t send_as_message(Rank* rank, KeptCall* record, MessageQueue* queue, bool* taken);

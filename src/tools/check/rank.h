@@ -430,7 +430,7 @@ struct alignas(64) Rank {
   uint32_t next_message = 0;
   BegunList begun;
   std::vector<Pending> regions;
-  uint64_t begun_sum = 0;  ///< of what `begun` reaches (KeptCall::Reach)
+  uint64_t begun_sum = 0;  ///< of what `begun` reaches (reach_of())
   uint32_t events =
       0;  ///< its own part of what it knows: receives from any source that are complete
   uint32_t next_fake = 0;

@@ -103,7 +103,7 @@ struct alignas(128) KeptCall : CallRecord {
     kFits = 8,        ///< a message of the signature `fits` was taken without fault
     kSendsTo = 16,    ///< the queue that it sends to is of its communicator
     kTakesFrom = 32,  ///< the queue that it takes from is, and it takes from no other
-    kBeside = 64,     ///< its buffer meets nothing where the operations under way are Reach::beside
+    kBeside = 64,  ///< its buffer meets nothing where the operations under way are Messages::beside
     kOperation = 128,  ///< of a nonblocking collective: `operation` is one of this call
     kSaid = 256,    ///< of a collective: `said` is what it says, `said_in` a call in which it did
     kEnters = 512,  ///< of a collective: `enters` is filled

@@ -1,8 +1,5 @@
 #include "tools/check/repeated_collectives.h"
 
-#include "tools/check/agreement.h"
-#include "tools/check/arrays.h"
-
 namespace fgmpi::check {
 
 namespace {

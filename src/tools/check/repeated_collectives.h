@@ -12,8 +12,6 @@
 
 namespace fgmpi::check {
 
-struct Entry;
-
 class RepeatedCall : public Repeated {
  public:
   using Repeated::Repeated;

@@ -78,7 +78,7 @@ inline uint64_t with_lower_half(uint64_t last, uint32_t half) {
 }
 /// The id of the message that it sends.
 inline uint64_t message_of(const Rank& rank, const Begun& send) {
-  return static_cast<uint64_t>(rank.world) << 32 | send.id;
+  return message_id(rank, send.id);
 }
 inline uint64_t number_of(const Rank& rank, const Begun& receive) {
   return with_lower_half(rank.next_posted, receive.id);

@@ -2,8 +2,8 @@
 // several pieces (outbox.h):
 //
 //   message       the sender's process to the receiver's, before the message itself
-//   again         one more message of a call of which the same process was told by a message
 //   clock         before it: more of what its sender knew than fits
+//   again         one more message of a call of which the same process was told by a message
 //   back          the same message was cancelled
 //   announcement  the first call of a process of a collective, to the process of the communicator's rank 0
 //   question      what was sent before has been looked at?
