@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -41,21 +42,38 @@ namespace {
 
 /// Origin memory of an operation that is not complete at its origin.
 struct Pending {
-  uint64_t low, high;
+  uint64_t high;
   bool written;  ///< by the operation
   int32_t target;
   const char* call;
   uint64_t place;
+  const Win* win;
 };
+/// Of all members in this process, by the first byte.
+using PendingMemory = std::multimap<uint64_t, Pending>;
+PendingMemory& pending_memory() {
+  static auto* all = new PendingMemory;
+  return *all;
+}
+/// No entry has more bytes.
+uint64_t g_longest_pending = 0;
 
 /// What is kept of a member while accesses are checked.
 struct Member {
   uint32_t phase = 0;
   std::vector<int32_t> targets;  ///< with records of epochs of locks
-  std::vector<Pending> pending;
+  std::vector<PendingMemory::iterator> pending;
 };
 std::unordered_map<const Win*, Member>& members() {
   static auto* all = new std::unordered_map<const Win*, Member>;
+  return *all;
+}
+
+uint32_t local_of(const Win* win) { return win->comm->peer(win->comm->rank).local; }
+
+/// The windows of each rank of this process, by its local index.
+std::unordered_map<uint32_t, std::vector<Win*>>& windows_of_ranks() {
+  static auto* all = new std::unordered_map<uint32_t, std::vector<Win*>>;
   return *all;
 }
 
@@ -186,9 +204,7 @@ Status check_exposed(Win* win, Part* part, uint32_t member, const AddressRuns& r
   return {};
 }
 
-uint32_t own_member(Win* win) {
-  return win->shared->own().locals.find(win->comm->peer(win->comm->rank).local);
-}
+uint32_t own_member(Win* win) { return win->shared->own().locals.find(local_of(win)); }
 
 /// To its own memory.
 Status check_exposed(Win* win, const AddressRuns& runs, const Record& mine, bool keeps) {
@@ -238,8 +254,9 @@ Record record_of(bool writes, EpochKind kind, uint64_t place, const char* call) 
 }
 
 /// A call uses bytes from `low` up to `high`, origin memory of an operation that is not complete.
-Status report_pending(const Win* win, const Pending& p, uint64_t low, uint64_t high, bool writes,
+Status report_pending(const Pending& p, uint64_t low, uint64_t high, bool writes,
                       const char* call) {
+  const Win* win = p.win;
   if (g_observer.conflict && !g_fails) {
     const int32_t me = world_of(win, win->comm->rank), target = world_of(win, p.target);
     g_observer.conflict({call, writes ? "writes" : "reads", me, target, place()},
@@ -256,44 +273,54 @@ Status report_pending(const Win* win, const Pending& p, uint64_t low, uint64_t h
 
 Status check_runs(const AddressRuns& runs, bool writes, const char* call) {
   if (runs.empty()) return {};
-  for (const auto& [win, member] : members())
-    for (const Pending& p : member.pending) {
-      if (!writes && !p.written) continue;
-      for (const auto& [low, high] : runs) {
-        if (p.low >= high || low >= p.high) continue;
-        FGMPI_TRY(
-            report_pending(win, p, std::max(low, p.low), std::min(high, p.high), writes, call));
-        break;
-      }
+  const PendingMemory& all = pending_memory();
+  std::vector<const Pending*> told;
+  for (const auto& [low, high] : runs) {
+    const uint64_t first = low - std::min(low, g_longest_pending);
+    for (auto at = all.lower_bound(first); at != all.end() && at->first < high; ++at) {
+      const Pending& p = at->second;
+      if (low >= p.high || (!writes && !p.written) ||
+          std::find(told.begin(), told.end(), &p) != told.end())
+        continue;
+      told.push_back(&p);
+      FGMPI_TRY(report_pending(p, std::max(low, at->first), std::min(high, p.high), writes, call));
     }
-  std::vector<Win*> mine;
-  const uint32_t local = comm::rank_state()->local;
-  for_each_kept(
-      [](const Win& win, void* list) {
-        static_cast<std::vector<Win*>*>(list)->push_back(const_cast<Win*>(&win));
-      },
-      &mine);
-  for (Win* win : mine)
-    if (win->comm->peer(win->comm->rank).local == local)
-      FGMPI_TRY(
-          check_exposed(win, runs, record_of(writes, EpochKind::kPassive, place(), call), false));
+  }
+  const auto mine = windows_of_ranks().find(comm::rank_state()->local);
+  if (mine == windows_of_ranks().end()) return {};
+  for (Win* win : mine->second)
+    FGMPI_TRY(
+        check_exposed(win, runs, record_of(writes, EpochKind::kPassive, place(), call), false));
   return {};
 }
 
-void add_pending(Member* member, const Pending& added) {
-  Pending* first = member->pending.data();
-  auto same = [&](const Pending& old) {
-    return old.written == added.written && old.target == added.target && old.call == added.call &&
-           old.place == added.place;
+/// What touches an entry that is alike is covered by that one from then on.
+void add_pending(Member* member, uint64_t low, Pending added) {
+  PendingMemory& all = pending_memory();
+  auto same = [&](PendingMemory::iterator old) {
+    const Pending& p = old->second;
+    return old->first <= added.high && low <= p.high && p.written == added.written &&
+           p.target == added.target && p.call == added.call && p.place == added.place;
   };
-  if (!widen(first, first + member->pending.size(), {added.low, added.high}, same))
-    member->pending.push_back(added);
+  std::vector<PendingMemory::iterator>& mine = member->pending;
+  if (auto old = std::find_if(mine.rbegin(), mine.rend(), same); old != mine.rend()) {
+    low = std::min(low, (*old)->first);
+    added.high = std::max(added.high, (*old)->second.high);
+    all.erase(*old);
+    *old = all.emplace(low, added);
+  } else {
+    mine.push_back(all.emplace(low, added));
+  }
+  g_longest_pending = std::max(g_longest_pending, added.high - low);
 }
 
 void end_pending(Member* member, int32_t target) {
-  auto ended = [&](const Pending& p) { return target < 0 || p.target == target; };
-  member->pending.erase(std::remove_if(member->pending.begin(), member->pending.end(), ended),
-                        member->pending.end());
+  std::erase_if(member->pending, [&](PendingMemory::iterator at) {
+    if (target >= 0 && at->second.target != target) return false;
+    pending_memory().erase(at);
+    return true;
+  });
+  if (pending_memory().empty()) g_longest_pending = 0;
 }
 
 /// Records of the member's own memory that `over` says are over.
@@ -301,7 +328,7 @@ template <class F>
 void end_own(Win* win, F&& over) {
   Part& own = win->shared->own();
   if (!own.table) return;
-  const uint32_t member = own.locals.find(win->comm->peer(win->comm->rank).local);
+  const uint32_t member = own_member(win);
   own.table->erase_if([&](const Record& r) { return r.member == member && over(r); });
 }
 
@@ -390,9 +417,9 @@ Status check_operation(Win* win, const Reach& reach, const Operation& what, Use 
     member.targets.push_back(what.rank);
   if (what.request) return {};
   for (const auto& [low, high] : origin)
-    add_pending(&member, {low, high, false, what.rank, what.call, record.place});
+    add_pending(&member, low, {high, false, what.rank, what.call, record.place, win});
   for (const auto& [low, high] : result)
-    add_pending(&member, {low, high, true, what.rank, what.call, record.place});
+    add_pending(&member, low, {high, true, what.rank, what.call, record.place, win});
   return {};
 }
 
@@ -473,6 +500,17 @@ void flushed(Win* win, int32_t rank, bool local) {
   for (int32_t target : ended) end_passive(win, target);
 }
 
-void forget_window(const Win* win) { members().erase(win); }
+void note_window(Win* win) { windows_of_ranks()[local_of(win)].push_back(win); }
+
+void forget_window(const Win* win) {
+  if (auto member = members().find(win); member != members().end()) {
+    end_pending(&member->second, -1);
+    members().erase(member);
+  }
+  const auto mine = windows_of_ranks().find(local_of(win));
+  if (mine == windows_of_ranks().end()) return;
+  std::erase(mine->second, win);
+  if (mine->second.empty()) windows_of_ranks().erase(mine);
+}
 
 }  // namespace fgmpi::rma

@@ -102,7 +102,8 @@ void access_completed(Win* win);
 void exposure_ended(Win* win);
 /// A flush: of `rank`, or of all targets (-1). `local`: only origin memory may be used again; else it may switch.
 void flushed(Win* win, int32_t rank, bool local);
-/// The window is freed.
+/// The running rank has a window; it is freed.
+void note_window(Win* win);
 void forget_window(const Win* win);
 
 }  // namespace fgmpi::rma

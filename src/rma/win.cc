@@ -89,6 +89,7 @@ Status enter(SharedWin* shared, comm::Comm* comm, Win** out) {
   win->comm = comm;
   win->handle = static_cast<MPI_Win>(kHandleBase | static_cast<uint32_t>(index));
   ++shared->references;
+  if (checking()) note_window(win);
   *out = win;
   return {};
 }
