@@ -10,10 +10,11 @@
 #   picked       as the selector picks, multicast or not
 #   dynamic, static     forced, and FGMPI_MULTICAST_GROUPS so
 #   hoisted      as multicast, where the compiler has opened the group (mpicc -fgmpi-hoist)
-#   mpich        the host's MPICH over tcp, where its launcher and compiler are installed
+#   mpich        the host's MPICH over tcp, where its launcher and compiler are installed. Its ranks spin, and the hosts share
+#                processors: they give way after each poll, and it is measured without BEFORE as well (mpich_plain)
 # carried: for broadcasts of 1 MiB, what the root has sent and what came in and went out at the bridge in a broadcast, in
 # bytes of a byte of the data, and in packets. That is the difference of two jobs, so that their start does not count.
-# Needs what scripts/test-multihost needs. BEFORE="chrt -r 20": what our programs are started by.
+# Needs what scripts/test-multihost needs. BEFORE="chrt -r 20": what programs are started by.
 set -eu
 root=$(cd "$(dirname -- "$0")/../.." && pwd)
 rate=${1:-100mbit} hosts=${2:-8}
@@ -66,9 +67,14 @@ if part table1; then
 fi
 if part mpich && command -v mpicc.mpich >/dev/null && command -v mpiexec.hydra >/dev/null; then
   mpicc.mpich -O2 -w "$root/benchmarks/paper/multicast_figures.c" -o "$work/figures"
+  mpich_of() {  # mpich_of WHO BEFORE HOSTS WORDS...
+    # shellcheck disable=SC2086
+    MPIR_CVAR_POLLS_BEFORE_YIELD=1 UCX_TLS=tcp timeout -k 1 45 "$root/scripts/test-multihost" --build "$build" --hosts "$3" \
+      --processes 1 --rate "$rate" --mpiexec mpiexec.hydra -- $2 "$work/figures" "${@:4}" 2>&1 | sed "s/^/$1 /"
+  }
   mpich() {
-    UCX_TLS=tcp timeout -k 1 120 "$root/scripts/test-multihost" --build "$build" --hosts "$1" --processes 1 --rate "$rate" \
-      --mpiexec mpiexec.hydra -- "$work/figures" "${@:2}" 2>&1 | sed "s/^/mpich /"
+    mpich_of mpich "${BEFORE:-}" "$@"
+    if [ "${BEFORE:-}" ]; then mpich_of mpich_plain "" "$@"; fi
   }
   for what in "bcast 1 1 31" "bcast 1024 1048576 9" "scatter 1 16384 15" "five 1 65536 15"; do
     # shellcheck disable=SC2086
