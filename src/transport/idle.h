@@ -3,7 +3,7 @@
 //
 // sleep() polls for a short while, then sleeps in the kernel: on shm's futex when shm is alone,
 // else in epoll on the descriptors of all. The spinning gives way: it yields the core now and then,
-// and when other processes turn out to want the core, it becomes shorter until it vanishes; when
+// and when other processes turn out to want the core, it falls to a microsecond; when
 // waits end during the spinning, undisturbed, it grows again. So two busy processes among sixteen
 // that sleep are as fast as two alone, and sixteen busy ones on two cores do not burn each other's
 // time.
@@ -70,7 +70,7 @@ class Idle {
   int epoll_ = -1;
   bool all_wake_ = true;      ///< every transport can wake us; else we poll every kPollInterval
   int64_t longest_spin_ = 0;  ///< ns
-  int64_t spin_ = 0;          ///< ns, adapts between 0 and longest_spin_
+  int64_t spin_ = 0;          ///< ns, longest_spin_ or less; after contention it begins at kLeastSpin
   int64_t next_tick_ = 0;
   uint64_t kernel_sleeps_ = 0;
   /// Wake-ups that were early and brought nothing, in a row, less those that signals explain.
