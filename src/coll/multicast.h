@@ -1,6 +1,6 @@
 // Level two over IP multicast: what a process sends goes to all others of the team at once.
 //
-// Which collectives do: selector.cc, by wanted_multicast(); the group of the communicator is agreed on at the first use
+// Which collectives do: selector.cc, by picks_multicast(); the group of the communicator is agreed on at the first use
 // (multicast_groups.h). A transfer is found at the receivers by the collective's context id and tag, its root, and a number
 // of its step; both ends must give the same length.
 //

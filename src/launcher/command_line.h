@@ -1,8 +1,8 @@
 // The command line of mpiexec, taken apart and put together again for mpiexec.hydra.
 //
-//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER] [-check | -report FILE] [-ft] [-dry-run] [options of hydra] program [arguments] [: ...]
+//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER | -check | -report FILE | -explore] [-ft] [-dry-run] [options of hydra] program [arguments] [: ...]
 //
-// -nfg, -ranks, -track, -check, -report, -summary, -progress, -ft, -dry-run and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
+// The options that `mpiexec -help` describes, -prepend-rank and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
 // a program begins, the parser must know how many words each of hydra's options takes: command_line.cc has the table.
 #pragma once
 

@@ -1,7 +1,7 @@
 // One vertex's part in the construction of balanced trees over the groups that a parent group is split into.
 //
 // A vertex is driven by messages alone: start() and receive() may send, and never wait. It knows nothing of what carries
-// them, so one process can drive a million of them (simulator.h), and the runtime drives one a process (carry.cc). It
+// them, so one process can drive a million of them (simulator.h), and the runtime drives one a process (construction.cc). It
 // knows its neighbours in the parent's tree, and then those in the new one, and keeps no array of the group.
 //
 //   algorithm            file                    transient bytes  longest message  messages

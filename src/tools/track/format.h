@@ -53,7 +53,7 @@ enum class ChunkKind : uint32_t {
   kModules = 3,  ///< ModuleRecord and its path, each padded to 8 bytes
   kMapping = 4,  ///< uint32: global id of each local communicator, in order
   kGroups = 5,   ///< GroupRecord and the bytes of an encoded map, padded to 8
-  kUnified = 6,  ///< the job's definitions (unified.h), at the root
+  kUnified = 6,  ///< the job's definitions (definitions.h), at the root
   kNames = 7,    ///< NameRecord and the text, padded to 8
   kThreads = 8,  ///< nothing but a sign that the rank asked for MPI_THREAD_MULTIPLE
 };
