@@ -70,7 +70,7 @@ class Idle {
   int epoll_ = -1;
   bool all_wake_ = true;      ///< every transport can wake us; else we poll every kPollInterval
   int64_t longest_spin_ = 0;  ///< ns
-  int64_t spin_ = 0;          ///< ns, longest_spin_ or less; after contention it begins at kLeastSpin
+  int64_t spin_ = 0;          ///< ns, adapts; at most longest_spin_
   int64_t next_tick_ = 0;
   uint64_t kernel_sleeps_ = 0;
   /// Wake-ups that were early and brought nothing, in a row, less those that signals explain.
