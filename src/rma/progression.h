@@ -1,8 +1,8 @@
 // Progression: one number for each member of a window that lives in a process: a first one and a step where they are
 // evenly spaced, else a list.
 //
-// Wins where members were given equal sizes, or images of the program lie at a fixed stride: 24 bytes for any number of
-// members. Costs 8 bytes a member otherwise, once a process that knows the window, never once a member.
+// Wins where members were given equal sizes, or images of the program lie at a fixed stride: 48 bytes for any number of
+// members. Costs 8 bytes a member more otherwise, once a process that knows the window, never once a member.
 // Thread rule: none (no shared state).
 #pragma once
 
