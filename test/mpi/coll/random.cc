@@ -431,7 +431,7 @@ std::vector<Members> all_members(Random& random, std::vector<Shape>* shapes) {
 
 /// Elements so that what one rank must hold for the reference stays moderate, and what all `world` ranks hold.
 int moderate(int n, const Members& m, const Elements& e, int world) {
-  const int64_t most = std::min<int64_t>(16 << 20, (int64_t{2} << 30) / world);
+  const int64_t most = std::min<int64_t>(16 << 20, (int64_t{512} << 20) / world);
   for (int less : {n, 1000, 7})
     if (less <= n && int64_t{less} * m.total() * static_cast<int64_t>(e.size) <= most) return less;
   return std::min(n, 1);

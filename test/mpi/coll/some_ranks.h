@@ -66,7 +66,7 @@ struct Scatterv {
       at += counts.back();
     }
     takes = counts[static_cast<size_t>(rank)] > 0;
-    all.resize(static_cast<size_t>(places.size) * kCount);
+    if (rank == 0) all.resize(static_cast<size_t>(places.size) * kCount);
     mine.resize(kCount);
   }
   template <class F>
