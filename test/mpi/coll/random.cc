@@ -353,11 +353,13 @@ void test_reduce_scatter(const Case& c, int n, bool block) {
 }
 
 constexpr int kForms = 18;
-constexpr int kFirstReduction = 11;
+constexpr int kFirstAlltoall = 8, kFirstReduction = 11, kFirstReduceScatter = 15;
+
+/// Elements of a part, of forms that have one for every rank: fewer.
+int part_of_each(const Case& c, int n) { return std::max(n / c.m.total(), std::min(n, 3)); }
 
 void run_one(const Case& c, int which, int n) {
-  // Forms that have a part for every rank: fewer elements each.
-  int each = std::max(n / c.m.total(), std::min(n, 3));
+  const int each = part_of_each(c, n);
   switch (which) {
     case 0:
       return test_barrier(c);
@@ -437,6 +439,16 @@ int moderate(int n, const Members& m, const Elements& e, int world) {
   return std::min(n, 1);
 }
 
+/// For the reference of an alltoall or a reduce-scatter every member holds what each has for each.
+bool is_too_large(const Case& c, int which, int n, int world) {
+  constexpr double kMost = 12e9;  // bytes of all ranks
+  const bool of_pairs = (which >= kFirstAlltoall && which < kFirstReduction) ||
+                        which == kFirstReduceScatter || which == kFirstReduceScatter + 1;
+  if (!of_pairs) return false;
+  const double total = c.m.total(), each = part_of_each(c, n);
+  return total * total * (sizeof(int) + each * static_cast<double>(c.e.size)) * world > kMost;
+}
+
 /// sample: half of all that there is.
 void run_round(const std::vector<Members>& all, const AllElements& elements, Random& random,
                int world, bool sample) {
@@ -455,7 +467,8 @@ void run_round(const std::vector<Members>& all, const AllElements& elements, Ran
       if (m.comm == MPI_COMM_NULL || left_out) continue;
       if (!m.inter) side = 0;
       Case c{m, e, salt, mode, side, root % m.sizes[side], gapped ? 3 : 1, in_place};
-      run_one(c, which, moderate(n, m, e, world));
+      n = moderate(n, m, e, world);
+      if (!is_too_large(c, which, n, world)) run_one(c, which, n);
     }
 }
 
