@@ -5,7 +5,7 @@
 //   kRuns   | run | gap | run | gap | run |         a list of rows
 //   kList   part, part, part, ...                   anything else
 //
-// A subarray of a three-dimensional array is two loops around a run, whatever its sizes are: 3 nodes, some 400 bytes. A list of
+// A subarray of a three-dimensional array is two loops around a run, whatever its sizes are: 3 nodes, less than 500 bytes. A list of
 // runs that are equal and evenly spaced is a loop; runs that touch are one.
 //
 // Thread rule: one thread. tree_of() asks the hosted MPI on the host stack; nothing here switches. Invariants: a node has at

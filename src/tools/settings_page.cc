@@ -35,7 +35,7 @@ constexpr Section kSections[settings::kComponents] = {
      "\nAn algorithm that is set is taken wherever it can do the job; `src/coll/README.md` says "
      "what each does.\n"},
     {"Windows", ""},
-    {"Files", "\nThere is no engine of io_uring.\n"},
+    {"Files", ""},
 };
 
 std::string allowed_cell(const Record& r) {
