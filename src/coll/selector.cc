@@ -112,8 +112,8 @@ struct MulticastRow {
 // measured. Scatters, all-to-alls and reduce-scatters were never faster.
 constexpr MulticastRow kMulticastBcast[] = {{4 * KiB, kAny, kMany}};
 constexpr MulticastRow kMulticastAllreduce[] = {{16 * KiB, 1024 * KiB, 8},
-                                                {256 * KiB, 1024 * KiB, 16}};
-constexpr MulticastRow kMulticastAllgather[] = {{64 * KiB, 1024 * KiB, 16}};
+                                                {64 * KiB, 1024 * KiB, 16}};
+constexpr MulticastRow kMulticastAllgather[] = {{32 * KiB, 1024 * KiB, 16}};
 
 template <class F>
 std::vector<std::string> names(std::span<const Row<F>> table) {

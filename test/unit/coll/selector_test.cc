@@ -73,15 +73,15 @@ TEST(Selector, MulticastIsPickedWhereItWasFaster) {
   EXPECT_TRUE(picks(settings::kCollAllreduce, 8, 16 * KiB));
   EXPECT_TRUE(picks(settings::kCollAllreduce, 4, 1024 * KiB));
   EXPECT_FALSE(picks(settings::kCollAllreduce, 4, 1024 * KiB + 1));
-  EXPECT_FALSE(picks(settings::kCollAllreduce, 9, 64 * KiB));
-  EXPECT_TRUE(picks(settings::kCollAllreduce, 16, 256 * KiB));
-  EXPECT_FALSE(picks(settings::kCollAllreduce, 17, 256 * KiB));
+  EXPECT_FALSE(picks(settings::kCollAllreduce, 9, 64 * KiB - 1));
+  EXPECT_TRUE(picks(settings::kCollAllreduce, 16, 64 * KiB));
+  EXPECT_FALSE(picks(settings::kCollAllreduce, 17, 64 * KiB));
   EXPECT_FALSE(picks_multicast(settings::kCollAllreduce, {8, 64 * KiB, false, true}));
   EXPECT_FALSE(picks_multicast(settings::kCollAllreduce, {8, 64 * KiB, true, false}));
-  EXPECT_FALSE(picks(settings::kCollAllgather, 8, 64 * KiB - 1));
-  EXPECT_TRUE(picks(settings::kCollAllgather, 16, 64 * KiB));
+  EXPECT_FALSE(picks(settings::kCollAllgather, 8, 32 * KiB - 1));
+  EXPECT_TRUE(picks(settings::kCollAllgather, 16, 32 * KiB));
   EXPECT_FALSE(picks(settings::kCollAllgather, 16, 1024 * KiB + 1));
-  EXPECT_FALSE(picks(settings::kCollAllgather, 17, 64 * KiB));
+  EXPECT_FALSE(picks(settings::kCollAllgather, 17, 32 * KiB));
   for (size_t bytes : {8 * KiB, 64 * KiB, 1024 * KiB})
     for (settings::Id setting :
          {settings::kCollScatter, settings::kCollAlltoall, settings::kCollReduceScatter})
