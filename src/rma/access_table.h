@@ -44,6 +44,10 @@ struct AddressRun {
 };
 static_assert(sizeof(AddressRun) == 16);
 using AddressRuns = std::vector<AddressRun>;
+/// Have they bytes in common, or does one begin where the other ends?
+inline bool touch(const AddressRun& a, const AddressRun& b) {
+  return a.low <= b.high && b.low <= a.high;
+}
 
 /// A loop that accesses the same bytes again and again, or one element after the other, needs one entry: the last of those
 /// from `first` to `end` that touches the bytes and is `alike` covers them too, from now on. False: there is none.
@@ -51,7 +55,7 @@ template <class Entry, class Alike>
 bool widen(Entry* first, Entry* end, const AddressRun& run, Alike&& alike) {
   for (Entry* old = end; old != first;) {
     --old;
-    if (old->low > run.high || run.low > old->high || !alike(*old)) continue;
+    if (!touch({old->low, old->high}, run) || !alike(*old)) continue;
     old->low = std::min(old->low, run.low);
     old->high = std::max(old->high, run.high);
     return true;

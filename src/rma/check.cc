@@ -299,7 +299,7 @@ void add_pending(Member* member, uint64_t low, Pending added) {
   PendingMemory& all = pending_memory();
   auto same = [&](PendingMemory::iterator old) {
     const Pending& p = old->second;
-    return old->first <= added.high && low <= p.high && p.written == added.written &&
+    return touch({old->first, p.high}, {low, added.high}) && p.written == added.written &&
            p.target == added.target && p.call == added.call && p.place == added.place;
   };
   std::vector<PendingMemory::iterator>& mine = member->pending;
