@@ -353,7 +353,7 @@ void test_reduce_scatter(const Case& c, int n, bool block) {
 }
 
 constexpr int kForms = 18;
-constexpr int kFirstAlltoall = 8, kFirstReduction = 11, kFirstReduceScatter = 15;
+constexpr int kFirstReduction = 11, kFirstReduceScatter = 15;
 
 /// Elements of a part, of forms that have one for every rank: fewer.
 int part_of_each(const Case& c, int n) { return std::max(n / c.m.total(), std::min(n, 3)); }
@@ -433,20 +433,19 @@ std::vector<Members> all_members(Random& random, std::vector<Shape>* shapes) {
 
 /// Elements so that what one rank must hold for the reference stays moderate, and what all `world` ranks hold.
 int moderate(int n, const Members& m, const Elements& e, int world) {
-  const int64_t most = std::min<int64_t>(16 << 20, (int64_t{512} << 20) / world);
+  const int64_t most = std::min<int64_t>(16 << 20, (int64_t{2} << 30) / world);
   for (int less : {n, 1000, 7})
     if (less <= n && int64_t{less} * m.total() * static_cast<int64_t>(e.size) <= most) return less;
   return std::min(n, 1);
 }
 
-/// For the reference of an alltoall or a reduce-scatter every member holds what each has for each.
+/// In a reduce-scatter of an intercommunicator each rank has so many elements for each pair of ranks of the two groups.
 bool is_too_large(const Case& c, int which, int n, int world) {
-  constexpr double kMost = 12e9;  // bytes of all ranks
-  const bool of_pairs = (which >= kFirstAlltoall && which < kFirstReduction) ||
-                        which == kFirstReduceScatter || which == kFirstReduceScatter + 1;
-  if (!of_pairs) return false;
-  const double total = c.m.total(), each = part_of_each(c, n);
-  return total * total * (sizeof(int) + each * static_cast<double>(c.e.size)) * world > kMost;
+  constexpr double kMost = 4e9;  // bytes of all ranks
+  if (!c.m.inter || (which != kFirstReduceScatter && which != kFirstReduceScatter + 1))
+    return false;
+  const double pairs = double(c.m.sizes[0]) * c.m.sizes[1], each = part_of_each(c, n);
+  return pairs * each * static_cast<double>(c.e.size) * world > kMost;
 }
 
 /// sample: half of all that there is.
