@@ -1,5 +1,5 @@
 // A library that mpiexec loads into mpiexec.hydra (LD_PRELOAD). It interposes a few functions of the C library to mend
-// eleven faults of hydra:
+// twelve faults of hydra:
 //
 // 1. Standard input that arrives, or ends (< /dev/null), at the moment when the program ends. Hydra passes it on to a
 //    proxy that may have ended already, and then dies of SIGPIPE or ends with "callback returned error status" from its
@@ -34,6 +34,8 @@
 //    status, and the job's is 1. mpiexec.hydra is told the status all the same.
 // 11. SIGUSR1 to mpiexec is passed on to all processes, also to those that end by it or whose system calls it ends early
 //    (hydra_notices.h).
+// 12. Lines of output that are longer than what it reads at once, or than a pipe takes at once, are mixed with those of other
+//    processes (hydra_output.h).
 //
 // Thread rule: as the functions that are interposed. Programs that hydra starts do not load this library: it removes itself
 // from the environment before hydra reads that. A hydra that is linked statically runs without it.
@@ -67,6 +69,7 @@
 #include "launcher/hydra_guard.h"
 #include "launcher/hydra_newcomers.h"
 #include "launcher/hydra_notices.h"
+#include "launcher/hydra_output.h"
 #include "liveness/report_line.h"
 #include "tools/report/format.h"
 
@@ -146,6 +149,8 @@ void note_connection(int fd) {
     g_connections->push_back({fd, false});
 }
 
+fgmpi::launcher::OutputJoin& output_join();
+
 /// Hides lost connections from hydra. If there are no others left in what it waits for, all other proxies have ended.
 void hide_lost(pollfd* fds, nfds_t count) {
   bool lost = false, alive = false;
@@ -157,6 +162,7 @@ void hide_lost(pollfd* fds, nfds_t count) {
   }
   if (!lost || alive) return;
   std::fflush(nullptr);
+  output_join().finish();
   _exit(kStatusOfLostHost);
 }
 
@@ -257,6 +263,8 @@ void keep_alive(int socket) {
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t done = syscall(SYS_write, fd, bytes.data(), bytes.size());
+    pollfd writable = {fd, POLLOUT, 0};
+    if (done < 0 && errno == EAGAIN && syscall(SYS_poll, &writable, 1, -1) >= 0) continue;
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) return false;
     bytes.remove_prefix(static_cast<size_t>(done));
@@ -264,21 +272,55 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// Passes on what the processes write, each report once (report_line.h). After a report of a lost process, hydra's own is
-/// left out: it may name any of the processes that hydra itself has ended.
-ssize_t write_output(int fd, const void* bytes, size_t count) {
+/// Passes on what the processes write to standard error, each report once (report_line.h). After a report of a lost process,
+/// hydra's own is left out: it may name any of the processes that hydra itself has ended.
+bool write_errors(std::string_view rest) {
   static fgmpi::liveness::ReportFilter filter;
-  std::string_view rest(static_cast<const char*>(bytes), count);
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
     rest.remove_prefix(line.size());
     const bool before = filter.loss_reported();
     if (!filter.passes(line)) continue;
-    if (!write_all(fd, line)) return -1;
+    if (!write_all(STDERR_FILENO, line)) return false;
     if (filter.loss_reported() && !before)
       if (FILE* nowhere = std::fopen("/dev/null", "we")) stdout = nowhere;
   }
-  return static_cast<ssize_t>(count);
+  return true;
+}
+
+fgmpi::launcher::OutputJoin& output_join() {
+  static auto* join = new fgmpi::launcher::OutputJoin([](int fd, std::string_view text) {
+    return fd == STDERR_FILENO ? write_errors(text) : write_all(fd, text);
+  });
+  return *join;
+}
+
+fgmpi::launcher::OutputLines& output_lines() {
+  static auto* lines = new fgmpi::launcher::OutputLines;
+  return *lines;
+}
+
+using Poll = int(pollfd*, nfds_t, int);
+
+Poll* real_poll() {
+  static auto* real = reinterpret_cast<Poll*>(dlsym(RTLD_NEXT, "poll"));
+  return real;
+}
+
+int poll_in_proxy(pollfd* fds, nfds_t count, int timeout) {
+  return output_lines().poll(real_poll(), fds, count, timeout);
+}
+
+/// In mpiexec.hydra, which waits no longer than output may wait for the end of a line.
+int poll_in_hydra(pollfd* fds, nfds_t count, int timeout) {
+  const int64_t begin = fgmpi::now_ns();
+  for (;;) {
+    const int limit = output_join().limit(timeout);
+    const int events = newcomers().poll(real_poll(), fds, count, limit);
+    output_join().look();
+    const int64_t passed_ms = (fgmpi::now_ns() - begin) * 1000 / fgmpi::kSecond;
+    if (events != 0 || (timeout >= 0 && passed_ms >= timeout)) return events;
+  }
 }
 
 /// In a proxy of a job that goes on: to a process, which may have ended, its answer is as if it were read.
@@ -321,6 +363,7 @@ void on_signal(int number, siginfo_t* info, void*) {
 
 /// If a signal to mpiexec ended the job, the exit status is not 0, whatever the processes returned.
 void check_status(int status, void*) {
+  output_join().finish();
   if (status != 0 || !g_signal) return;
   std::fflush(nullptr);
   _exit(g_signal);
@@ -457,14 +500,14 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
 }
 
 __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int timeout) {
-  static auto* real = reinterpret_cast<int (*)(pollfd*, nfds_t, int)>(dlsym(RTLD_NEXT, "poll"));
-  if (g_proxy && g_survives) return poll_and_notify(real, fds, count, timeout);
-  if (!g_active) return real(fds, count, timeout);
-  if (!g_survives) return newcomers().poll(real, fds, count, timeout);
+  if (g_proxy && g_survives) return poll_and_notify(poll_in_proxy, fds, count, timeout);
+  if (g_proxy) return poll_in_proxy(fds, count, timeout);
+  if (!g_active) return real_poll()(fds, count, timeout);
+  if (!g_survives) return poll_in_hydra(fds, count, timeout);
   std::vector<int> before;
   for (nfds_t i = 0; i < count; ++i) before.push_back(fds[i].fd);
   hide_lost(fds, count);
-  int events = newcomers().poll(real, fds, count, timeout);
+  int events = poll_in_hydra(fds, count, timeout);
   const int failure = errno;
   for (nfds_t i = 0; i < count; ++i) fds[i].fd = before[i];
   if (events > 0 && (events = take_out_lost(fds, count)) == 0 && timeout < 0)
@@ -515,13 +558,28 @@ __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t 
     *g_passed_to_proxy = false;  // hydra closes it: the number may be another's later
     return 0;
   }
-  const ssize_t got = syscall(SYS_read, fd, bytes, count);
+  ssize_t got = 0;
+  if (g_proxy && output_lines().read(fd, bytes, count, &got)) return got;
+  got = syscall(SYS_read, fd, bytes, count);
   int number;
   if (g_active && count == sizeof number && got == ssize_t{sizeof number}) {
     std::memcpy(&number, bytes, sizeof number);
     newcomers().said(fd, number);
   }
+  if (got > 0 && g_active) output_join().read_from(fd);
   return got;
+}
+
+__attribute__((visibility("default"))) int pipe(int ends[2]) {
+  const int failed = pipe2(ends, 0);
+  if (g_proxy && !failed) output_lines().pipe_made(ends);
+  return failed;
+}
+
+__attribute__((visibility("default"))) int close(int fd) {
+  if (g_proxy) output_lines().closed(fd);
+  if (g_active) output_join().gone(fd);
+  return static_cast<int>(syscall(SYS_close, fd));
 }
 
 __attribute__((visibility("default"))) int socketpair(int domain, int type, int protocol,
@@ -534,7 +592,10 @@ __attribute__((visibility("default"))) int socketpair(int domain, int type, int 
 }
 
 __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, size_t count) {
-  if (g_active && fd == STDERR_FILENO) return write_output(fd, bytes, count);
+  if (g_active && (fd == STDOUT_FILENO || fd == STDERR_FILENO))
+    return output_join().write(fd, {static_cast<const char*>(bytes), count})
+               ? static_cast<ssize_t>(count)
+               : -1;
   if (g_proxy) {
     const std::vector<int> mended = g_statuses ? mended_statuses(bytes, count) : std::vector<int>();
     if (!mended.empty()) bytes = mended.data();
