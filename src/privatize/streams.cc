@@ -1,5 +1,6 @@
-// fclose() and freopen() of standard streams that several ranks share: a rank may close them or redirect them to a file
-// of its own; the streams of the other ranks stay as they are.
+// fclose(), freopen() and setvbuf() of standard streams that several ranks share: a rank may close them or redirect them to a
+// file of its own; the streams of the other ranks stay as they are. A buffer that a rank gives to a stream is not used: it may
+// lie on the rank's stack, which other ranks outlive.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,11 +14,12 @@ namespace {
 
 using Reopen = FILE*(const char*, const char*, FILE*);
 
-/// True for a standard stream in a process with several ranks.
-bool is_shared(const FILE* stream) {
-  return g_stdout && on_scheduler_thread() &&
-         (stream == stdout || stream == stderr || stream == stdin);
+/// True for a standard stream in a process whose lines are assembled.
+bool is_standard(const FILE* stream) {
+  return g_stdout && (stream == stdout || stream == stderr || stream == stdin);
 }
+
+bool is_shared(const FILE* stream) { return on_scheduler_thread() && is_standard(stream); }
 
 FILE* reopen(const char* path, const char* mode, FILE* stream, const char* name) {
   bool redirectable = is_shared(stream) && writes_of_ranks(stream) && on_proclet();
@@ -33,6 +35,16 @@ FILE* reopen(const char* path, const char* mode, FILE* stream, const char* name)
   if (fd < 0) return errno = failed, nullptr;
   send_to_file(stream, fd);
   return stream;
+}
+
+/// setvbuf() by a rank. A stream without a buffer would write single characters: lines are assembled in either case.
+int choose_buffering(FILE* stream, char* buffer, int mode, size_t size) {
+  static auto* real = next_symbol<int(FILE*, char*, int, size_t)>("setvbuf");
+  if (!is_standard(stream)) return real(stream, buffer, mode, size);
+  if (mode != _IOFBF && mode != _IOLBF && mode != _IONBF) return errno = EINVAL, -1;
+  if (stream == stderr) return 0;  // it has none, so that its text is the running rank's
+  if (stream == stdout && mode == _IONBF) mode = _IOLBF;
+  return real(stream, nullptr, mode, 0);
 }
 
 }  // namespace
@@ -51,4 +63,20 @@ FGMPI_INTERPOSE FILE* freopen(const char* path, const char* mode, FILE* stream) 
 
 FGMPI_INTERPOSE FILE* freopen64(const char* path, const char* mode, FILE* stream) {
   return reopen(path, mode, stream, "freopen64");
+}
+
+FGMPI_INTERPOSE int setvbuf(FILE* stream, char* buffer, int mode, size_t size) noexcept {
+  return choose_buffering(stream, buffer, mode, size);
+}
+
+FGMPI_INTERPOSE void setbuffer(FILE* stream, char* buffer, size_t size) noexcept {
+  choose_buffering(stream, buffer, buffer ? _IOFBF : _IONBF, size);
+}
+
+FGMPI_INTERPOSE void setbuf(FILE* stream, char* buffer) noexcept {
+  setbuffer(stream, buffer, BUFSIZ);
+}
+
+FGMPI_INTERPOSE void setlinebuf(FILE* stream) noexcept {
+  choose_buffering(stream, nullptr, _IOLBF, 0);
 }

@@ -2,6 +2,7 @@
 // buffer of C++'s, closing them.
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iomanip>
@@ -75,10 +76,30 @@ static void redirect() {
   CHECK(std::freopen("/dev/null", "w", stdout) == stdout);
 }
 
+// A buffer on the stack of a rank, which may end before others write: it is not used.
+static void buffer_on_stack() {
+  char buffer[4096];
+  std::memset(buffer, 'x', sizeof buffer);
+  CHECK(std::setvbuf(stdout, buffer, _IOFBF, sizeof buffer) == 0);
+  CHECK(std::setvbuf(stderr, buffer, _IOFBF, sizeof buffer) == 0);
+  std::printf("printed by %d", rank);
+  together();
+  std::printf(" and ended\n");
+  std::fprintf(stderr, "said by %d\n", rank);
+  for (char c : buffer) CHECK(c == 'x');
+  CHECK(std::setvbuf(stdout, nullptr, _IONBF, 0) == 0);
+  std::printf("printed by %d", rank);
+  together();
+  std::printf(" without a buffer\n");
+  CHECK(std::setvbuf(stdout, nullptr, _IOFBF, 0) == 0);
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   cxx_streams();
+  const char* in_process = std::getenv("FGMPI_NFG");
+  if (in_process && std::atoi(in_process) > 1) buffer_on_stack();
   redirect();
   together();
   OK(MPI_Finalize());
