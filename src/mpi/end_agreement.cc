@@ -82,7 +82,7 @@ void leave_without_fence() {
 /// A rank that ends with an error status and without MPI_Finalize has failed, and its process with it: the other ranks of
 /// the process could not go on without it any more than those of other processes.
 void fail_with_rank(int status) {
-  privatize::flush_output();
+  privatize::finish_output();
   std::fflush(nullptr);
   raw_call(SYS_exit_group, status);
 }

@@ -220,8 +220,8 @@ int bad_comm(const char* call, MPI_Comm handle) {
 }
 
 void abort_job(int exit_code, const std::string& line) {
-  privatize::flush_output();
   std::fflush(stdout);
+  privatize::finish_output();
   std::fprintf(stderr, "fgmpi: %s\n", line.c_str());
   std::fflush(stderr);
   boot().abort(exit_code, line);

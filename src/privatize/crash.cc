@@ -198,8 +198,7 @@ void on_crash(int signal_number, siginfo_t* info, void* context) {
   g_crash = signal_number;
   limit_report();
   if (on_scheduler_thread()) {
-    flush_output();
-    write_unassigned_output();
+    write_output_in_crash();
     auto* interrupted = static_cast<ucontext_t*>(context);
     report_cause(signal_number, info, interrupted, sched::running());
     report_stack(interrupted);

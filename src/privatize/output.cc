@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <ext/stdio_sync_filebuf.h>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/settings.h"
 #include "base/strings.h"
 #include "privatize/images.h"
@@ -35,7 +37,12 @@ constexpr size_t kWriteAt =
 /// A write of up to this many bytes to a pipe is atomic (POSIX). The launcher passes on whatever it has read from a pipe: if
 /// that ended within a line, lines of another process could appear in the middle of it.
 constexpr size_t kWholeInPipes = PIPE_BUF;
-constexpr size_t kLongestLine = 64 * 1024;  ///< a longer line is written in parts
+/// A longer line is written in parts. The user guide says so: the limits are there to bound memory.
+constexpr size_t kLongestLine = size_t{16} << 20;
+/// The unfinished lines of all ranks together; beyond it, the line that grows is written in parts.
+constexpr size_t kMostUnfinished = size_t{256} << 20;
+/// Strings that have grown larger than this give their memory back when they are empty again.
+constexpr size_t kKeptCapacity = 64 * 1024;
 constexpr size_t kStreamBuffer = 16 * 1024;
 
 ssize_t real_write(int fd, const void* bytes, size_t size) {
@@ -43,12 +50,18 @@ ssize_t real_write(int fd, const void* bytes, size_t size) {
   return real(fd, bytes, size);
 }
 
+/// No rank: text of the library, or of no rank that is known.
+constexpr int64_t kNobody = -1;
+
 /// Everything that goes to one file descriptor.
 struct Lines {
   int fd = -1;
   bool at_once = false;  ///< every complete line is written at once
   int failed = 0;        ///< errno of the last write, or 0
   std::string complete;
+  bool line_is_open = false;        ///< what has been put into `complete` last does not end a line
+  int64_t opened_by = kNobody;      ///< whose that is
+  size_t unfinished = 0;            ///< bytes in `tails`
   std::vector<std::string*> tails;  ///< by rank: its unfinished line
   std::vector<int> files;           ///< by rank: a file of its own, or -1; empty until one has
 
@@ -56,7 +69,11 @@ struct Lines {
   void write_complete();
   /// Takes the bytes; `now`: writes what is complete. Errno of a write, or 0.
   int put(int64_t rank, std::string_view bytes, bool now);
-  void put_line(int64_t rank, std::string_view line);
+  /// A line, or a part of a very long one. Where the text of another rank comes between two parts, each part becomes a
+  /// line of its own.
+  void put_text(int64_t rank, std::string_view text);
+  /// The rank's unfinished line goes to `complete`, and `rest` behind it.
+  void put_tail(int64_t rank, std::string_view rest);
   /// The rank's own file, or -1.
   int file_of(int64_t rank) const {
     return rank >= 0 && static_cast<size_t>(rank) < files.size() ? files[static_cast<size_t>(rank)]
@@ -69,6 +86,11 @@ constexpr Lines& g_err = g_immortal_err.value;
 FILE* g_stderr = nullptr;  ///< our stream, or nullptr
 bool g_prefix = false;
 bool g_draining = false;  ///< the stream is flushed by a switch, not by the rank
+
+void empty_out(std::string* text) {
+  text->clear();
+  if (text->capacity() > kKeptCapacity) text->shrink_to_fit();
+}
 
 /// How many of the bytes to write at once: as many whole lines as a pipe takes atomically, at least one line.
 size_t next_piece(std::string_view bytes) {
@@ -99,7 +121,7 @@ int write_all(int fd, std::string_view bytes) {
 void Lines::write_complete() {
   if (complete.empty()) return;
   int before = std::exchange(failed, write_all(fd, complete));
-  complete.clear();
+  empty_out(&complete);
   if (failed != 0 && before == 0) {
     std::string line =
         format("fgmpi: standard output of this process is lost: %s\n", strerror(failed));
@@ -107,21 +129,34 @@ void Lines::write_complete() {
   }
 }
 
-void Lines::put_line(int64_t rank, std::string_view line) {
-  if (g_prefix && rank >= 0) {
-    char text[24];
-    int n =
-        snprintf(text, sizeof text, "[%lld] ", static_cast<long long>(first_world_rank() + rank));
-    complete.append(text, static_cast<size_t>(n));
+void Lines::put_text(int64_t rank, std::string_view text) {
+  if (text.empty()) return;
+  const bool continues = line_is_open && opened_by == rank;
+  if (line_is_open && !continues) complete.push_back('\n');
+  if (g_prefix && rank >= 0 && !continues) {
+    char prefix[24];
+    int n = snprintf(prefix, sizeof prefix, "[%lld] ",
+                     static_cast<long long>(first_world_rank() + rank));
+    complete.append(prefix, static_cast<size_t>(n));
   }
-  complete.append(line);
+  complete.append(text);
+  line_is_open = text.back() != '\n';
+  opened_by = rank;
+}
+
+void Lines::put_tail(int64_t rank, std::string_view rest) {
+  std::string& tail = *tails[static_cast<size_t>(rank)];
+  tail.append(rest);
+  put_text(rank, tail);
+  unfinished -= tail.size() - rest.size();
+  empty_out(&tail);
 }
 
 int Lines::put(int64_t rank, std::string_view bytes, bool now) {
   if (!late_ranks_have_begun())
     return write_all(fd, bytes);  // in the order of other programs' output
   if (rank < 0 || static_cast<size_t>(rank) >= tails.size()) {
-    complete.append(bytes);
+    put_text(kNobody, bytes);
     write_complete();
     return failed;
   }
@@ -134,25 +169,30 @@ int Lines::put(int64_t rank, std::string_view bytes, bool now) {
     bytes.remove_prefix(part.size());
     bool continues = tail && !tail->empty();
     if (whole && !continues) {
-      put_line(rank, part);
+      put_text(rank, part);
       continue;
     }
     if (!tail) tail = new std::string;
-    tail->append(part);
-    if (!whole && tail->size() < kLongestLine) continue;
-    put_line(rank, *tail);
-    tail->clear();
+    bool too_long =
+        tail->size() + part.size() > kLongestLine || unfinished + part.size() > kMostUnfinished;
+    if (whole || too_long) {
+      put_tail(rank, part);
+    } else {
+      tail->append(part);
+      unfinished += part.size();
+    }
   }
   if (now || at_once || complete.size() >= kWriteAt) write_complete();
   return now ? failed : 0;
 }
 
-/// The rank for which the caller writes, or -1.
+/// The rank for which the caller writes, or kNobody. A process's only rank is it also before it runs and when it has ended.
 int64_t writer() {
+  if (g_out.tails.size() == 1) return 0;
   sched::Proclet* p = sched::running();
-  if (!p) return -1;
+  if (!p) return kNobody;
   if (p->kind == sched::Kind::kRank) return p->index;
-  return p->image ? static_cast<int64_t>(static_cast<Image*>(p->image)->index) : -1;
+  return p->image ? static_cast<int64_t>(static_cast<Image*>(p->image)->index) : kNobody;
 }
 
 ssize_t write_to_stdout(void*, const char* bytes, size_t size) {
@@ -169,6 +209,17 @@ ssize_t write_to_stderr(void*, const char* bytes, size_t size) {
   return static_cast<ssize_t>(size);
 }
 
+/// A process with one rank keeps its own standard output. Under a launcher its pipe gets whole lines, in place of blocks that
+/// end anywhere and are lost where the job is ended.
+void write_lines_at_once() {
+  const bool launched =
+      environment::text(environment::kPmiRank) || environment::text(environment::kPmixRank);
+  struct stat file {};
+  if (launched && fstat(STDOUT_FILENO, &file) == 0 &&
+      (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode)))
+    setvbuf(stdout, nullptr, _IOLBF, 0);
+}
+
 FILE* open_stream(int fd, ssize_t (*take)(void*, const char*, size_t)) {
   cookie_io_functions_t functions{};
   functions.write = take;
@@ -181,7 +232,7 @@ FILE* open_stream(int fd, ssize_t (*take)(void*, const char*, size_t)) {
 
 void take_over_output(uint32_t ranks) {
   g_prefix = settings::on(settings::kPrependRank);
-  if (ranks == 1 && !g_prefix) return;
+  if (ranks == 1 && !g_prefix) return write_lines_at_once();
   fflush(stdout);
   FILE* stream = open_stream(STDOUT_FILENO, write_to_stdout);
   if (!stream) return;
@@ -241,25 +292,60 @@ void flush_output() {
   if (g_out.active()) g_out.write_complete();
 }
 
-void write_unassigned_output() {
-  if (!g_stdout) return;
-  ptrdiff_t pending = g_stdout->_IO_write_ptr - g_stdout->_IO_write_base;
-  if (pending > 0 && pending <= static_cast<ptrdiff_t>(kStreamBuffer))
-    (void)!real_write(g_out.fd, g_stdout->_IO_write_base, static_cast<size_t>(pending));
+namespace {
+
+/// Writes without memory of its own: the heap may be broken. `open` says whether a line is unfinished, before and after.
+void write_in_crash(int fd, int64_t rank, std::string_view begun, std::string_view text,
+                    bool* open) {
+  while (!begun.empty() || !text.empty()) {
+    std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+    if (text.empty()) line = {};
+    text.remove_prefix(line.size());
+    if (std::exchange(*open, false)) write_all(fd, "\n");
+    char prefix[24] = "";
+    if (g_prefix && rank >= 0)
+      snprintf(prefix, sizeof prefix, "[%lld] ", static_cast<long long>(first_world_rank() + rank));
+    write_all(fd, prefix);
+    write_all(fd, begun);
+    write_all(fd, line);
+    *open = (line.empty() ? begun : line).back() != '\n';
+    begun = {};
+  }
+}
+
+std::string_view bytes_in_stdout() {
+  const ptrdiff_t bytes = stdout->_IO_write_ptr - stdout->_IO_write_base;
+  if (bytes <= 0 || bytes > stdout->_IO_buf_end - stdout->_IO_buf_base) return {};
+  return {stdout->_IO_write_base, static_cast<size_t>(bytes)};
+}
+
+}  // namespace
+
+void write_output_in_crash() {
+  if (!g_stdout) {
+    write_all(stdout->_fileno, bytes_in_stdout());
+    return;
+  }
+  flush_output();
+  const int64_t running = writer();
+  const bool known = running >= 0 && static_cast<size_t>(running) < g_out.tails.size();
+  const std::string* tail = known ? g_out.tails[static_cast<size_t>(running)] : nullptr;
+  const int own = g_out.file_of(running);
+  bool open = own < 0 && g_out.line_is_open, open_elsewhere = false;
+  write_in_crash(own < 0 ? g_out.fd : own, own < 0 ? running : kNobody,
+                 tail ? std::string_view(*tail) : std::string_view(), bytes_in_stdout(),
+                 own < 0 ? &open : &open_elsewhere);
+  for (size_t rank = 0; rank < g_out.tails.size(); ++rank)
+    if (g_out.tails[rank] && static_cast<int64_t>(rank) != running)
+      write_in_crash(g_out.fd, static_cast<int64_t>(rank), *g_out.tails[rank], {}, &open);
 }
 
 void finish_output() {
   if (!g_out.active()) return;
   fflush(g_stdout);
   for (Lines* lines : {&g_out, &g_err}) {
-    for (size_t rank = 0; rank < lines->tails.size(); ++rank) {
-      std::string* tail = lines->tails[rank];
-      if (!tail || tail->empty()) continue;
-      bool unfinished = !lines->complete.empty() && lines->complete.back() != '\n';
-      if (unfinished) lines->complete.push_back('\n');
-      lines->put_line(static_cast<int64_t>(rank), *tail);
-      tail->clear();
-    }
+    for (size_t rank = 0; rank < lines->tails.size(); ++rank)
+      if (lines->tails[rank]) lines->put_tail(static_cast<int64_t>(rank), "");
     if (lines->active()) lines->write_complete();
   }
 }

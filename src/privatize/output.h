@@ -6,6 +6,10 @@
 // is empty), so that all bytes in it are of the rank that was running. FGMPI_PREPEND_RANK puts "[world rank] " before each line, of standard
 // error too.
 //
+// An unfinished line may grow to 16 MiB, and those of all ranks to 256 MiB; beyond that it is written in parts, which the
+// text of another rank makes lines of their own. Between processes of a host, their proxy keeps lines whole
+// (src/launcher/hydra_output.h).
+//
 // Thread rule: the scheduler's thread; other threads' output passes through unassembled.
 // Invariants: bytes of a rank keep their order; an unfinished line is printed at the latest when
 // the process ends.
@@ -39,8 +43,8 @@ inline void assign_output() {
 
 /// Writes the complete lines. Called when the process is idle and when it ends; safe in a signal handler.
 void flush_output();
-/// In a crash: writes what the running rank has printed since the last switch, without assembling lines.
-void write_unassigned_output();
+/// In a crash: writes all, unfinished lines too. Safe in a signal handler.
+void write_output_in_crash();
 /// The process ends: writes all, unfinished lines too.
 void finish_output();
 

@@ -66,8 +66,8 @@ bool started_through_us();
 /// After a fork that goes on in place of this process, with all its ranks. Host stack.
 void go_on_after_fork();
 
-/// Writes out what ranks have printed in complete lines. Before the job is aborted.
-void flush_output();
+/// Writes out what ranks have printed, unfinished lines too. Before the process ends or the job is aborted.
+void finish_output();
 
 /// True when each rank of the process has its own globals, because it is the only one or has an image.
 bool ranks_have_globals();
