@@ -6,6 +6,7 @@
 
 #include "base/plain_mutex.h"
 #include "base/slab.h"
+#include "comm/of_rank.h"
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::comm {
@@ -17,12 +18,16 @@ constexpr uint32_t kIndex = 0x3ffffffu;
 struct Infos {
   PlainMutex mutex;  ///< protects all below
   Slab<Hints> objects;
-  Hints
-      environment;  ///< MPI_INFO_ENV; begins empty, as in a program that was started without mpiexec
 };
 /// Threads of a program may call while the process ends.
 constinit Immortal<Infos> g_infos;
 Infos& infos() { return g_infos.value; }
+
+/// The rank's MPI_INFO_ENV; begins empty, as in a program that was started without mpiexec. REQUIRES: the mutex is held.
+Hints& environment() {
+  static auto& all = *new OfRank<Hints>(&infos().mutex);
+  return all.mine();
+}
 
 /// body(entries) with the mutex held.
 template <class Body>
@@ -31,7 +36,7 @@ Status with_entries(MPI_Info info, Body&& body) {
   const auto bits = static_cast<uint32_t>(info);
   Hints* entries = nullptr;
   if (info == MPI_INFO_ENV)
-    entries = &infos().environment;
+    entries = &environment();
   else if ((bits & ~kIndex) == kInfoBase)
     entries = infos().objects.get(bits & kIndex);
   if (entries) return body(*entries);

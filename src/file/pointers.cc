@@ -1,7 +1,7 @@
 // Calls on the individual and the shared pointer, and the error handler of MPI_FILE_NULL.
 
-#include <unordered_map>
-
+#include "comm/errhandler.h"
+#include "comm/of_rank.h"
 #include "file/shared_pointer.h"
 
 namespace fgmpi::file {
@@ -93,21 +93,22 @@ Status byte_offset(File* file, int64_t offset, int64_t* bytes) {
 }
 
 namespace {
-std::unordered_map<uint32_t, MPI_Errhandler>& default_handlers() {
-  static auto* map = new std::unordered_map<uint32_t, MPI_Errhandler>;
-  return *map;
+/// What a rank has set on MPI_FILE_NULL, which counts as a user of the handler (MPI_File_set_errhandler).
+struct DefaultHandler {
+  MPI_Errhandler handler = MPI_ERRORS_RETURN;
+  ~DefaultHandler() { comm::release_errhandler(handler); }
+};
+comm::OfRank<DefaultHandler>& default_handlers() {
+  static auto* table = new comm::OfRank<DefaultHandler>;
+  return *table;
 }
 }  // namespace
 
 MPI_Errhandler default_errhandler() {
-  const comm::RankState* rank = comm::rank_state();
-  if (!rank) return MPI_ERRORS_RETURN;
-  auto found = default_handlers().find(rank->local);
-  return found == default_handlers().end() ? MPI_ERRORS_RETURN : found->second;
+  const DefaultHandler* own = default_handlers().mine_if_any();
+  return own ? own->handler : MPI_ERRORS_RETURN;
 }
 
-void set_default_errhandler(MPI_Errhandler handler) {
-  if (const comm::RankState* rank = comm::rank_state()) default_handlers()[rank->local] = handler;
-}
+void set_default_errhandler(MPI_Errhandler handler) { default_handlers().mine().handler = handler; }
 
 }  // namespace fgmpi::file

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ch4-av-rankmap/hosts.h"
+#include "comm/of_rank.h"
 #include "dynamic/proclets.h"
 #include "host/host.h"
 #include "host/internal.h"
@@ -42,11 +43,19 @@ intptr_t universe_size() {
                   own + ranks_of_parents());
 }
 
+/// Values that differ between ranks of a process, some of which may have been spawned: C gets their addresses.
+struct OwnValues {
+  intptr_t universe = 0, appnum = 0;
+};
+OwnValues& own_values() {
+  static auto& all = *new comm::OfRank<OwnValues>;
+  return all.mine();
+}
+
 /// A predefined attribute (Fortran's keyvals are one more than C's). False when `keyval` is none; *found is
 /// false for one that has no value here.
 bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
-  static intptr_t tag_ub = kTagUb, host = MPI_PROC_NULL, io = MPI_ANY_SOURCE, wtime_is_global,
-                  universe, appnum;
+  static intptr_t tag_ub = kTagUb, host = MPI_PROC_NULL, io = MPI_ANY_SOURCE, wtime_is_global;
   *found = true;
   switch (keyval & 1 ? keyval : keyval - 1) {
     case MPI_TAG_UB:
@@ -61,20 +70,24 @@ bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
     case MPI_WTIME_IS_GLOBAL:
       comm::give_integer(&wtime_is_global, kind, value);
       return true;
-    case MPI_UNIVERSE_SIZE:
+    case MPI_UNIVERSE_SIZE: {
+      intptr_t& universe = own_values().universe;
       universe = universe_size();
       comm::give_integer(&universe, kind, value);
       return true;
+    }
     case MPI_LASTUSEDCODE:
       comm::give_integer(&last_used_code(), kind, value);
       return true;
-    case MPI_APPNUM:
+    case MPI_APPNUM: {
+      intptr_t& appnum = own_values().appnum;
       appnum = boot().appnum();
       if (dynamic::SpawnedRank spawned; dynamic::find_spawned(comm::rank_state()->local, &spawned))
         appnum = spawned.appnum;
       *found = appnum >= 0;
       if (*found) comm::give_integer(&appnum, kind, value);
       return true;
+    }
     default:
       return false;
   }

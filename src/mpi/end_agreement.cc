@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
 #include "ch4-av-rankmap/process_groups.h"
+#include "comm/of_rank.h"
 #include "dynamic/connect.h"
 #include "dynamic/names.h"
 #include "dynamic/proclets.h"
@@ -136,6 +137,7 @@ void rank_exits(int status) {
   }
   if (p->mpi_phase == kBefore) tell_parents_of_end(p->index);
   p->mpi_phase = kEnded;
+  comm::forget_rank(p);
   if (p->index == 0) privatize::note_end_of_first_rank();
   if (dynamic::is_spawned(p->index))
     dynamic::spawned_rank_ends(p->index);

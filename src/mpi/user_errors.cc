@@ -7,13 +7,12 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <unordered_map>
 
 #include "base/plain_mutex.h"
 #include "base/status.h"
+#include "comm/of_rank.h"
 #include "mpi/calls.h"
 #include "mpi/error_texts.h"
-#include "proclet-sched/threads.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -43,17 +42,13 @@ struct Added {
   intptr_t last = MPI_ERR_LASTCODE;
 };
 
-PlainMutex g_mutex;  ///< protects g_added and all that is in it
+constinit PlainMutex g_mutex;  ///< protects g_added and all that is in it
 using Guard = std::lock_guard<PlainMutex>;
 
-/// By rank; a null pointer stands for a thread that belongs to none.
-std::unordered_map<const sched::Proclet*, Added> g_added;
+auto& g_added = *new comm::OfRank<Added>(&g_mutex);
 
-Added& mine() { return g_added[sched::rank_of_thread()]; }
-const Added* mine_if_any() {
-  auto it = g_added.find(sched::rank_of_thread());
-  return it == g_added.end() ? nullptr : &it->second;
-}
+Added& mine() { return g_added.mine(); }
+const Added* mine_if_any() { return g_added.mine_if_any(); }
 
 int class_in(int code) { return code & kOfStandardClass ? code & 0xff : kOfUser | (code & 0xff); }
 bool is_class(int code) { return is_of_user(code) && class_in(code) == code; }

@@ -1,0 +1,35 @@
+#include "comm/of_rank.h"
+
+#include "comm/comm.h"
+#include "proclet-sched/threads.h"
+
+namespace fgmpi::comm {
+namespace {
+constinit PlainMutex
+    g_mutex;  ///< protects g_first: a table may be made by the first call of any thread
+constinit detail::TableOfRanks* g_first = nullptr;
+}  // namespace
+
+detail::TableOfRanks::TableOfRanks() {
+  const std::lock_guard<PlainMutex> guard(g_mutex);
+  next = g_first;
+  g_first = this;
+}
+
+const sched::Proclet* rank_here() {
+  const sched::Proclet* p = sched::rank_of_thread();
+  if (!p || p->kind != sched::Kind::kHelper) return p;
+  const auto* rank = static_cast<const RankState*>(p->rank_state);
+  return rank ? sched::rank_proclet(rank->local) : p;
+}
+
+void forget_rank(const sched::Proclet* rank) {
+  detail::TableOfRanks* table;
+  {
+    const std::lock_guard<PlainMutex> guard(g_mutex);
+    table = g_first;
+  }
+  for (; table; table = table->next) table->forget(rank);
+}
+
+}  // namespace fgmpi::comm
