@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <climits>
-#include <deque>
 #include <memory>
+#include <vector>
 
+#include "comm/of_rank.h"
 #include "file/external32.h"
 #include "host/host.h"
 #include "proclet-sched/sched.h"
@@ -12,16 +13,26 @@
 namespace fgmpi::file {
 namespace {
 
-std::deque<Datarep>& all() {
-  static auto* list = [] {
-    auto* made = new std::deque<Datarep>(3);
-    (*made)[0].name = "native";
-    (*made)[1].name = "internal";
-    (*made)[2].name = "external32";
-    (*made)[2].kind = Datarep::kExternal32;
-    return made;
-  }();
+using Datareps = std::vector<DatarepPtr>;
+
+DatarepPtr of_standard(const char* name, Datarep::Kind kind) {
+  Datarep made;
+  made.name = name;
+  made.kind = kind;
+  return std::make_shared<const Datarep>(std::move(made));
+}
+
+const Datareps& standard() {
+  static const auto* list = new Datareps{of_standard("native", Datarep::kAsInMemory),
+                                         of_standard("internal", Datarep::kAsInMemory),
+                                         of_standard("external32", Datarep::kExternal32)};
   return *list;
+}
+
+/// What each rank has registered.
+comm::OfRank<Datareps>& registered() {
+  static auto* table = new comm::OfRank<Datareps>;
+  return *table;
 }
 
 /// f(predefined type, count) for runs of a signature, in order, as long as it returns true.
@@ -59,9 +70,12 @@ void sum_up(const host::Signature& signature, const host::PlacedSizes& sizes, in
 
 }  // namespace
 
-const Datarep* find_datarep(const char* name) {
-  for (const Datarep& d : all())
-    if (d.name == name) return &d;
+DatarepPtr find_datarep(const char* name) {
+  for (const DatarepPtr& d : standard())
+    if (d->name == name) return d;
+  if (const Datareps* own = registered().mine_if_any())
+    for (const DatarepPtr& d : *own)
+      if (d->name == name) return d;
   return nullptr;
 }
 
@@ -75,7 +89,7 @@ Status register_datarep(Datarep what) {
     return error(MPI_ERR_ARG, "dtype_file_extent_fn is a null pointer; allowed is a function");
   const bool converts = what.read || what.write || what.read_small || what.write_small;
   what.kind = converts ? Datarep::kRegistered : Datarep::kAsInMemory;
-  all().push_back(std::move(what));
+  registered().mine().push_back(std::make_shared<const Datarep>(std::move(what)));
   return {};
 }
 

@@ -1,10 +1,11 @@
 // Data representations (MPI-4.0 section 14.5): native and internal are memory's own, external32 is big-endian with sizes
-// of the standard, and programs register their own.
+// of the standard, and programs register their own. What a rank registers is known to that rank alone.
 // Thread rule: one thread. Conversions run on the host stack, or call functions of the program, which must not switch.
 #pragma once
 
 #include <mpi.h>
 
+#include <memory>
 #include <string>
 
 #include "base/status.h"
@@ -26,9 +27,12 @@ struct Datarep {
   bool converts() const { return kind != kAsInMemory; }
 };
 
-/// nullptr when there is none of this name.
-const Datarep* find_datarep(const char* name);
-/// Errors: MPI_ERR_DUP_DATAREP, MPI_ERR_ARG.
+/// A view keeps its own, also when its rank has ended.
+using DatarepPtr = std::shared_ptr<const Datarep>;
+
+/// nullptr when neither the standard nor the running rank has one of this name.
+DatarepPtr find_datarep(const char* name);
+/// For the running rank. Errors: MPI_ERR_DUP_DATAREP, MPI_ERR_ARG.
 Status register_datarep(Datarep what);
 
 /// A datatype in a file of some representation.

@@ -24,7 +24,7 @@ struct View {
   host::Type etype;
   /// Duplicates that MPI_File_get_view copies; predefined ones themselves.
   MPI_Datatype etype_kept = MPI_BYTE, filetype_kept = MPI_BYTE;
-  const Datarep* datarep = nullptr;
+  DatarepPtr datarep;
   ~View();
 
   /// The data is one run of bytes.
