@@ -177,7 +177,8 @@ Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt:
   if (__builtin_mul_overflow(offset, view->etype_size, &position))
     return error(MPI_ERR_ARG, "offset is %lld etypes, beyond the largest offset of a file",
                  static_cast<long long>(offset));
-  FGMPI_TRY(walk.begin(view, position, buffer, write));
+  FGMPI_TRY(walk.prepare(view, buffer, write));
+  FGMPI_TRY(walk.begin(position));
   if (walk.total() == 0) return {};
   Pin pin;
   FGMPI_TRY(pin.take(&shared->descriptor));

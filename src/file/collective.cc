@@ -36,7 +36,11 @@ struct Member : comm::Arrival {
   pt2pt::Buffer buffer;
   ViewPtr view;
   int64_t offset = 0, bytes = 0, etypes = 0;
+  int64_t moved = 0;  ///< bytes of the file
   Walk walk;
+  /// Whose functions convert: a nonblocking read's at its end, on a helper.
+  sched::Proclet* owner = nullptr;
+  Status converted;
 };
 
 class CollectiveRequest final : public FileRequest {
@@ -71,13 +75,12 @@ class Collective {
       status = move_all();
       status = processes_.agree(std::move(status));
     }
-    for (Member* m : members_) {
-      const bool moved = status.ok() || ended_at_ != kNever;
-      Status converted = m->walk.finish(moved ? m->walk.bytes_before(ended_at_) : 0, &m->bytes);
-      if (status.ok()) status = std::move(converted);
-    }
+    const bool moved = status.ok() || ended_at_ != kNever;
+    for (Member* m : members_) m->moved = moved ? m->walk.bytes_before(ended_at_) : 0;
+    finish_nonblocking();
     for (Member* m : members_) {
       m->status = comm::copy_status(m->what.bad.ok() ? status : m->what.bad);
+      if (m->status.ok()) m->status = std::move(m->converted);
       if (!m->request) continue;
       m->request->outcome.bytes = static_cast<uint64_t>(m->bytes);
       File* file = std::exchange(static_cast<FileRequest*>(m->request)->file, nullptr);
@@ -86,6 +89,35 @@ class Collective {
   }
 
  private:
+  /// Converts what members have read that do not wait in their calls (run_collective() does it there): on helpers of theirs,
+  /// where a function of the program is called. May switch.
+  void finish_nonblocking() {
+    for (Member* m : members_) {
+      if (!m->request) continue;
+      if (!m->walk.finish_calls_program()) {
+        m->converted = m->walk.finish(m->moved, &m->bytes);
+        continue;
+      }
+      Finishing finishing{m};
+      sched::spawn_helper(m->owner, finish_as_owner, &finishing);
+      if (finishing.over) continue;
+      finishing.waits = sched::current();
+      const sched::WaitSite site{call_, nullptr, false};
+      sched::park(&site);
+    }
+  }
+  struct Finishing {
+    Member* member;
+    bool over = false;
+    sched::Proclet* waits = nullptr;
+  };
+  static void finish_as_owner(void* argument) {
+    auto* f = static_cast<Finishing*>(argument);
+    f->member->converted = f->member->walk.finish(f->member->moved, &f->member->bytes);
+    f->over = true;
+    if (f->waits) sched::ready(f->waits);
+  }
+
   /// Positions of all members, agreement on errors found before, and who has which range.
   Status begin() {
     Status mine;
@@ -125,7 +157,7 @@ class Collective {
     if (__builtin_mul_overflow(m->offset, m->view->etype_size, &position))
       return error(MPI_ERR_ARG, "offset is %lld etypes, beyond the largest offset of a file",
                    static_cast<long long>(m->offset));
-    return m->walk.begin(m->view, position, m->buffer, write_);
+    return m->walk.begin(position);
   }
 
   /// Reads a few bytes in a row before the other processes have told of theirs, which seldom reach into them: the outcome
@@ -559,6 +591,8 @@ void arrive(File* file, Operation* what, Member* member) {
   member->view = file->view;
   Operation& w = member->what;
   w.bad = prepare(file, w, &member->buffer, &member->etypes);
+  if (w.bad.ok()) w.bad = member->walk.prepare(member->view, member->buffer, w.kind & kWrite);
+  member->owner = sched::rank_proclet(comm::rank_state()->local);
   member->offset = w.offset;
   if (!w.bad.ok() || !(w.kind & kIndividualPointer)) return;
   member->offset = file->pointer;
@@ -580,8 +614,9 @@ Status run_collective(File* file, Operation* what, int64_t* bytes) {
   arrive(file, what, &member);
   Status status =
       comm::meet(file->comm, &member, code_of(member.what, true), member.what.call, act);
+  Status converted = member.walk.finish(member.moved, &member.bytes);
   *bytes = member.bytes;
-  return status;
+  return status.ok() ? std::move(converted) : std::move(status);
 }
 
 Status start_collective(File* file, Operation* what, pt2pt::Request** request) {

@@ -1,6 +1,7 @@
 #include "file/walk.h"
 
 #include <algorithm>
+#include <new>
 
 namespace fgmpi::file {
 namespace {
@@ -21,13 +22,24 @@ Status Walk::bytes_in_file(const View& view, const pt2pt::Buffer& buffer, int64_
                static_cast<long long>(INT64_MAX / placed.bytes));
 }
 
-Status Walk::begin(ViewPtr view, int64_t position, const pt2pt::Buffer& buffer, bool write) {
+Status Walk::prepare(ViewPtr view, const pt2pt::Buffer& buffer, bool write) {
   view_ = std::move(view);
   buffer_ = buffer;
   write_ = write;
-  start_ = position;
   FGMPI_TRY(place(*view_->datarep, buffer.type, &placed_));
-  total_ = left_ = buffer.count * placed_.bytes;
+  total_ = buffer.count * placed_.bytes;
+  if (total_ == 0 || !view_->datarep->converts()) return {};
+  // Not by an exception: other members of a collective operation wait for this one.
+  converted_.reset(new (std::nothrow) char[static_cast<size_t>(total_)]);
+  if (!converted_)
+    return error(MPI_ERR_NO_MEM, "no memory is left to convert %lld bytes",
+                 static_cast<long long>(total_));
+  return write ? to_file(*view_->datarep, placed_, buffer_, converted_.get()) : Status();
+}
+
+Status Walk::begin(int64_t position) {
+  start_ = position;
+  left_ = total_;
   if (total_ == 0) return {};
   int64_t last, elements;
   if (__builtin_add_overflow(position, total_ - 1, &last) ||
@@ -47,13 +59,9 @@ Status Walk::begin(ViewPtr view, int64_t position, const pt2pt::Buffer& buffer, 
     in_file_.emplace(*view_->tree);
     in_file_->seek(position);
   }
-  base_ = static_cast<char*>(buffer.address);
-  if (view_->datarep->converts()) {
-    converted_.reset(new char[static_cast<size_t>(total_)]);
-    base_ = converted_.get();
-    return write ? to_file(*view_->datarep, placed_, buffer_, base_) : Status();
-  }
-  FGMPI_TRY(host::kept_tree_of(buffer.type, &memory_));
+  base_ = converted_ ? converted_.get() : static_cast<char*>(buffer_.address);
+  if (converted_) return {};
+  FGMPI_TRY(host::kept_tree_of(buffer_.type, &memory_));
   if (memory_->contiguous()) {
     base_ = moved(base_, memory_->low());
     memory_ = nullptr;
@@ -92,6 +100,10 @@ int64_t Walk::bytes_before(int64_t offset) const {
   if (total_ == 0 || offset >= high_) return total_;
   if (offset <= low_ || !view_) return 0;
   return std::clamp<int64_t>(view_->data_before(offset) - start_, 0, total_);
+}
+
+bool Walk::finish_calls_program() const {
+  return converted_ && !write_ && view_->datarep->kind == Datarep::kRegistered;
 }
 
 Status Walk::finish(int64_t bytes, int64_t* memory) const {

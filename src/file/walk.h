@@ -16,9 +16,12 @@ class Walk {
  public:
   /// Bytes of the file that a buffer's elements take.
   static Status bytes_in_file(const View& view, const pt2pt::Buffer& buffer, int64_t* bytes);
-  /// `position`: of the first byte, in the data of the view. Converts at once what a write converts. Errors:
-  /// MPI_ERR_TYPE, MPI_ERR_CONVERSION, MPI_ERR_ARG (beyond the largest offset).
-  Status begin(ViewPtr view, int64_t position, const pt2pt::Buffer& buffer, bool write);
+  /// Says what is moved, and converts at once what a write converts: as the rank whose functions that calls. Errors:
+  /// MPI_ERR_TYPE, MPI_ERR_CONVERSION.
+  Status prepare(ViewPtr view, const pt2pt::Buffer& buffer, bool write);
+  /// `position`: of the first byte, in the data of the view. From there on, also anew. REQUIRES: prepare(). Errors:
+  /// MPI_ERR_TYPE, MPI_ERR_ARG (beyond the largest offset).
+  Status begin(int64_t position);
   int64_t total() const { return total_; }
   bool at_end() const { return left_ == 0; }
   /// The file's offset of the next byte. REQUIRES: !at_end().
@@ -32,7 +35,10 @@ class Walk {
   int64_t high() const { return high_; }
   /// How many of its bytes come before the first that lies at or behind an offset of the file.
   int64_t bytes_before(int64_t offset) const;
-  /// This many bytes of the file were moved: converts what was read for the user. *memory: the bytes of the elements.
+  /// finish() calls a function of the program's.
+  bool finish_calls_program() const;
+  /// This many bytes of the file were moved: converts what was read for the user, as the rank whose functions that calls.
+  /// *memory: the bytes of the elements.
   Status finish(int64_t bytes, int64_t* memory) const;
 
  private:
