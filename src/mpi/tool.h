@@ -7,8 +7,10 @@
 //                                                            algorithms on a communicator are started and stopped, the others run always
 //   categories              0 .. kCategories - 1             ours: the sections of docs/settings.md, and the counters
 //
-// A rank initialises and finalises the interface for itself, as a process of its own would. Variables without an object are
-// the process's: its ranks read the same. A handle of ours is in a table of the process, so that a bad one is an error.
+// A rank initialises and finalises the interface for itself, as a process of its own would, and its handles and sessions are
+// its own: they go when it finalises the interface for the last time, or ends, and one that the rank does not have is an
+// error. Our variables without an object are the process's: its ranks read the same. What a rank writes into a variable of the
+// host's, that rank reads again, and no other.
 //
 // Thread rule: one thread. Nothing here switches. Functions have the parameters and results of those of MPI; pointers to
 // results may be null where MPI allows it.
@@ -138,8 +140,9 @@ int event_read(MPI_T_event_instance instance, int element, void* buffer);
 int event_copy(MPI_T_event_instance instance, void* buffer);
 int event_get_timestamp(MPI_T_event_instance instance, MPI_Count* timestamp);
 int event_get_source(MPI_T_event_instance instance, int* source);
-/// The rank has finalised the interface for the last time.
+/// The rank has finalised the interface for the last time: its registrations go, and its sessions with their handles.
 void forget_events_of_rank();
+void forget_sessions_of_rank();
 int source_get_num(int* num);
 int source_get_info(int index, char* name, int* name_len, char* desc, int* desc_len,
                     MPI_T_source_order* ordering, MPI_Count* ticks_per_second, MPI_Count* max_ticks,

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "base/strings.h"
+#include "comm/of_rank.h"
+#include "host/basic_type.h"
+#include "host/datatype.h"
 #include "mpi/process.h"
 #include "mpi/tool.h"
 #include "proclet-sched/threads.h"
@@ -18,8 +22,39 @@ using settings::kRecords;
 using settings::Record;
 using settings::Type;
 
-/// How often each rank has initialised the interface; by a null pointer what is no rank (fgmpi-info).
-std::unordered_map<const sched::Proclet*, unsigned> g_initialised;
+/// A handle of a control variable. One of the host's variables is used through its handle.
+struct Handle {
+  int index = 0;                                       ///< the host's count from 0, too
+  MPI_T_cvar_handle of_host = MPI_T_CVAR_HANDLE_NULL;  ///< null: the variable is ours
+  size_t bytes = 0;                                    ///< of the host's value
+  Handle() = default;
+  ~Handle() {
+    if (of_host) (void)ask_host(&Api::T_cvar_handle_free, &of_host);
+  }
+  Handle(const Handle&) = delete;
+};
+
+using Bytes = std::vector<char>;
+
+/// What a rank has of the interface.
+struct OwnInterface {
+  unsigned users = 0;  ///< how often it has initialised the interface
+  std::unordered_map<const void*, std::unique_ptr<Handle>> handles;  ///< by what the user holds
+};
+auto& g_interfaces = *new comm::OfRank<OwnInterface>;
+
+/// What a rank has written into the host's variables, by index: it reads that again, whatever other ranks of the process have
+/// written. A rank that has written nothing reads what the variable had before anybody wrote.
+auto& g_written = *new comm::OfRank<std::unordered_map<int, Bytes>>;
+std::unordered_map<int, Bytes> g_before_written;
+
+/// nullptr when the running rank has no such handle.
+Handle* find_handle(MPI_T_cvar_handle handle) {
+  OwnInterface* own = g_interfaces.mine_if_any();
+  if (!own) return nullptr;
+  auto it = own->handles.find(handle);
+  return it == own->handles.end() ? nullptr : it->second.get();
+}
 
 /// How a setting is shown. A choice that takes a number is a text.
 enum class Shown : uint8_t { kNumber, kItem, kText };
@@ -53,12 +88,13 @@ std::vector<Item> items_of(const Record& record) {
   return items;
 }
 
-/// Enumerations and handles of ours are addresses in these tables: one for each setting, as handles keep nothing.
-char g_enums[settings::kCount], g_handles[settings::kCount];
+/// Enumerations of ours are addresses in this table: one for each setting.
+char g_enums[settings::kCount];
 
-int place_in(const char (&table)[settings::kCount], const void* address) {
+/// The setting whose enumeration it is, or -1.
+int place_in_enums(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
-  const auto first = reinterpret_cast<uintptr_t>(&table[0]);
+  const auto first = reinterpret_cast<uintptr_t>(&g_enums[0]);
   return at >= first && at < first + settings::kCount ? static_cast<int>(at - first) : -1;
 }
 
@@ -120,19 +156,51 @@ int verbosity_of(settings::Level level) {
 }
 
 /// The host knows no communicator of ours: its own stands for it.
-int alloc_of_host(int index, void* object, MPI_T_cvar_handle* handle, int* count) {
+int alloc_of_host(int index, void* object, Handle* handle, int* count) {
   int bind = MPI_T_BIND_NO_OBJECT;
-  if (int code = ask_host(&Api::T_cvar_get_info, index, nullptr, nullptr, nullptr, nullptr, nullptr,
+  MPI_Datatype type = MPI_CHAR;
+  if (int code = ask_host(&Api::T_cvar_get_info, index, nullptr, nullptr, nullptr, &type, nullptr,
                           nullptr, nullptr, &bind, nullptr))
     return code;
   MPI_Comm self = MPI_COMM_SELF;
-  return ask_host(&Api::T_cvar_handle_alloc, index, bind == MPI_T_BIND_MPI_COMM ? &self : object,
-                  handle, count);
+  if (int code = ask_host(&Api::T_cvar_handle_alloc, index,
+                          bind == MPI_T_BIND_MPI_COMM ? &self : object, &handle->of_host, count))
+    return code;
+  handle->bytes = static_cast<size_t>(*count) * static_cast<size_t>(host::basic_size(type));
+  return MPI_SUCCESS;
+}
+
+int read_of_host(const Handle& handle, void* buffer) {
+  const Bytes* value = nullptr;
+  if (auto* written = g_written.mine_if_any())
+    if (auto it = written->find(handle.index); it != written->end()) value = &it->second;
+  if (!value)
+    if (auto it = g_before_written.find(handle.index); it != g_before_written.end())
+      value = &it->second;
+  if (!value) return ask_host(&Api::T_cvar_read, handle.of_host, buffer);
+  std::memcpy(buffer, value->data(), value->size());
+  return MPI_SUCCESS;
+}
+
+/// The host has one value, the last one that was written.
+int write_of_host(const Handle& handle, const void* buffer) {
+  if (!g_before_written.contains(handle.index)) {
+    Bytes before(handle.bytes);
+    if (int code = ask_host(&Api::T_cvar_read, handle.of_host, before.data())) return code;
+    g_before_written[handle.index] = std::move(before);
+  }
+  if (int code = ask_host(&Api::T_cvar_write, handle.of_host, buffer)) return code;
+  const auto* bytes = static_cast<const char*>(buffer);
+  g_written.mine()[handle.index].assign(bytes, bytes + handle.bytes);
+  return MPI_SUCCESS;
 }
 
 }  // namespace
 
-bool is_initialised() { return g_initialised.contains(sched::rank_of_thread()); }
+bool is_initialised() {
+  const OwnInterface* own = g_interfaces.mine_if_any();
+  return own && own->users > 0;
+}
 
 int init_thread(int required, int* provided) {
   if (!provided || required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
@@ -143,7 +211,7 @@ int init_thread(int required, int* provided) {
   if (kept != MPI_SUCCESS) return kept;
   const int code = ask_host(&Api::T_init_thread, required, provided);
   if (code != MPI_SUCCESS) return code;
-  ++g_initialised[sched::rank_of_thread()];
+  ++g_interfaces.mine().users;
   // What keeps threads apart is the lock of all calls, which they take once a rank of the process was granted as much
   // (MPI-4.0 section 15.3.4 lets the level depend on MPI_Init_thread).
   *provided = sched::threads_enabled() ? required : std::min<int>(required, MPI_THREAD_FUNNELED);
@@ -151,11 +219,11 @@ int init_thread(int required, int* provided) {
 }
 
 int finalize() {
-  auto it = g_initialised.find(sched::rank_of_thread());
-  if (it == g_initialised.end()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (--it->second == 0) {
-    g_initialised.erase(it);
+  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (--g_interfaces.mine().users == 0) {
     forget_events_of_rank();
+    forget_sessions_of_rank();
+    g_interfaces.drop_mine();
   }
   return ask_host(&Api::T_finalize);
 }
@@ -175,7 +243,7 @@ void give_text(const std::string& text, char* out, int* length) {
 
 int enum_get_info(MPI_T_enum enumtype, int* num, char* name, int* name_len) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  const int id = place_in(g_enums, enumtype);
+  const int id = place_in_enums(enumtype);
   if (id < 0) return ask_host(&Api::T_enum_get_info, enumtype, num, name, name_len);
   give(num, items_of(kRecords[id]).size());
   give_text(kRecords[id].name, name, name_len);
@@ -184,7 +252,7 @@ int enum_get_info(MPI_T_enum enumtype, int* num, char* name, int* name_len) {
 
 int enum_get_item(MPI_T_enum enumtype, int index, int* value, char* name, int* name_len) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  const int id = place_in(g_enums, enumtype);
+  const int id = place_in_enums(enumtype);
   if (id < 0) return ask_host(&Api::T_enum_get_item, enumtype, index, value, name, name_len);
   const std::vector<Item> items = items_of(kRecords[id]);
   if (index < 0 || index >= static_cast<int>(items.size())) return MPI_T_ERR_INVALID_INDEX;
@@ -229,28 +297,35 @@ int cvar_handle_alloc(int index, void* object, MPI_T_cvar_handle* handle, int* c
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!handle || !count) return MPI_T_ERR_INVALID;
   if (index < 0) return MPI_T_ERR_INVALID_INDEX;
-  if (index >= kOwnCvars) return alloc_of_host(index - kOwnCvars, object, handle, count);
-  *handle = reinterpret_cast<MPI_T_cvar_handle>(&g_handles[index]);
-  const bool is_text = shown(kRecords[index]) == Shown::kText;
-  *count =
-      is_text ? static_cast<int>(settings::text(static_cast<settings::Id>(index)).size()) + 1 : 1;
+  auto made = std::make_unique<Handle>();
+  made->index = index < kOwnCvars ? index : index - kOwnCvars;
+  if (index >= kOwnCvars) {
+    if (int code = alloc_of_host(made->index, object, made.get(), count)) return code;
+  } else {
+    const bool is_text = shown(kRecords[index]) == Shown::kText;
+    *count =
+        is_text ? static_cast<int>(settings::text(static_cast<settings::Id>(index)).size()) + 1 : 1;
+  }
+  *handle = reinterpret_cast<MPI_T_cvar_handle>(made.get());
+  g_interfaces.mine().handles.emplace(made.get(), std::move(made));
   return MPI_SUCCESS;
 }
 
 int cvar_handle_free(MPI_T_cvar_handle* handle) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (!handle || !*handle) return MPI_T_ERR_INVALID_HANDLE;
-  if (place_in(g_handles, *handle) < 0) return ask_host(&Api::T_cvar_handle_free, handle);
+  if (!handle || !find_handle(*handle)) return MPI_T_ERR_INVALID_HANDLE;
+  g_interfaces.mine().handles.erase(*handle);
   *handle = MPI_T_CVAR_HANDLE_NULL;
   return MPI_SUCCESS;
 }
 
 int cvar_read(MPI_T_cvar_handle handle, void* buffer) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (!handle) return MPI_T_ERR_INVALID_HANDLE;
+  const Handle* own = find_handle(handle);
+  if (!own) return MPI_T_ERR_INVALID_HANDLE;
   if (!buffer) return MPI_T_ERR_INVALID;
-  const int place = place_in(g_handles, handle);
-  if (place < 0) return ask_host(&Api::T_cvar_read, handle, buffer);
+  if (own->of_host) return read_of_host(*own, buffer);
+  const int place = own->index;
   const settings::Value& value = settings::value(static_cast<settings::Id>(place));
   switch (shown(kRecords[place])) {
     case Shown::kNumber: {
@@ -273,10 +348,11 @@ int cvar_read(MPI_T_cvar_handle handle, void* buffer) {
 
 int cvar_write(MPI_T_cvar_handle handle, const void* buffer) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (!handle) return MPI_T_ERR_INVALID_HANDLE;
+  const Handle* own = find_handle(handle);
+  if (!own) return MPI_T_ERR_INVALID_HANDLE;
   if (!buffer) return MPI_T_ERR_INVALID;
-  const int place = place_in(g_handles, handle);
-  if (place < 0) return ask_host(&Api::T_cvar_write, handle, buffer);
+  if (own->of_host) return write_of_host(*own, buffer);
+  const int place = own->index;
   const Record& record = kRecords[place];
   if (!can_be_set(record)) return MPI_T_ERR_CVAR_SET_NEVER;
   const auto id = static_cast<settings::Id>(place);

@@ -3,10 +3,12 @@
 #include <cstring>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/counters.h"
 #include "comm/comm.h"
+#include "comm/of_rank.h"
 #include "mpi/tool.h"
 
 namespace fgmpi::mpi::tool {
@@ -29,25 +31,35 @@ struct Handle {
   const void* started = nullptr;  ///< what stop() is given
 };
 
-/// A session: the host's, and our handles in it.
+void stop_counting(Handle* handle);
+
+/// A session: the host's, and the handles in it, ours and the host's. They go with it.
 struct Session {
   MPI_T_pvar_session host = MPI_T_PVAR_SESSION_NULL;
   std::unordered_map<const void*, std::unique_ptr<Handle>> handles;  ///< by what the user holds
+  std::unordered_set<const void*> handles_of_host;
+
+  Session() = default;
+  ~Session() {
+    (void)ask_host(&Api::T_pvar_session_free, &host);
+    for (auto& [name, each] : handles) stop_counting(each.get());
+  }
+  Session(const Session&) = delete;
 };
 
-/// All sessions of the process by what the user holds.
-std::unordered_map<const void*, Session*> g_sessions;
+/// Sessions of each rank by what the user holds.
+using Sessions = std::unordered_map<const void*, std::unique_ptr<Session>>;
+auto& g_sessions = *new comm::OfRank<Sessions>;
 
+/// nullptr when the running rank has no such session.
 Session* find_session(MPI_T_pvar_session session) {
-  auto it = g_sessions.find(session);
-  return it == g_sessions.end() ? nullptr : it->second;
+  Sessions* own = g_sessions.mine_if_any();
+  if (!own) return nullptr;
+  auto it = own->find(session);
+  return it == own->end() ? nullptr : it->second.get();
 }
 
-Handle* find_handle(Session* session, MPI_T_pvar_handle handle) {
-  auto it = session->handles.find(handle);
-  return it == session->handles.end() ? nullptr : it->second.get();
-}
-
+/// Also whether it can be read and reset at once: one look at the counter gives the value and where it goes on from.
 bool can_be_reset(counters::Id id) { return kRecords[id].kind == Kind::kCounter; }
 
 int class_of(Kind kind) {
@@ -72,23 +84,37 @@ bool object_of(const Handle& handle, const void** out) {
 
 bool is_on_demand(counters::Id id) { return counters::switch_of(id).start != nullptr; }
 
-/// The counter's value; false where its communicator has been freed.
-bool value_of(const Handle& handle, uint64_t* out) {
+/// What the counter itself has now, of which `base` is not counted; false where its communicator has been freed.
+bool raw_value_of(const Handle& handle, uint64_t* out) {
   const void* object;
   if (!object_of(handle, &object)) return false;
-  *out = handle.kept;
-  if (handle.started || !is_on_demand(handle.id))
-    *out += counters::read(handle.id, object) - handle.base;
+  const bool counts = handle.started || !is_on_demand(handle.id);
+  *out = counts ? counters::read(handle.id, object) : handle.base;
   return true;
 }
 
-int reset(Handle* handle) {
+/// The variable's value; false where its communicator has been freed.
+bool value_of(const Handle& handle, uint64_t* out) {
+  uint64_t raw;
+  if (!raw_value_of(handle, &raw)) return false;
+  *out = handle.kept + (raw - handle.base);
+  return true;
+}
+
+/// *before: the value until then, at the same moment.
+int reset(Handle* handle, uint64_t* before) {
   if (!can_be_reset(handle->id)) return MPI_T_ERR_PVAR_NO_WRITE;
-  uint64_t now;
-  if (!value_of(*handle, &now)) return MPI_T_ERR_INVALID_HANDLE;
-  handle->base += now - handle->kept;
+  uint64_t raw;
+  if (!raw_value_of(*handle, &raw)) return MPI_T_ERR_INVALID_HANDLE;
+  *before = handle->kept + (raw - handle->base);
+  handle->base = raw;
   handle->kept = 0;
   return MPI_SUCCESS;
+}
+
+int reset(Handle* handle) {
+  uint64_t unused;
+  return reset(handle, &unused);
 }
 
 int start(Handle* handle) {
@@ -101,20 +127,28 @@ int start(Handle* handle) {
   return MPI_SUCCESS;
 }
 
-int stop(Handle* handle) {
-  if (!is_on_demand(handle->id)) return MPI_T_ERR_PVAR_NO_STARTSTOP;
-  if (!handle->started) return MPI_SUCCESS;
+void stop_counting(Handle* handle) {
+  if (!handle->started) return;
   uint64_t now;
   if (value_of(*handle, &now)) handle->kept = now;
   counters::switch_of(handle->id).stop(std::exchange(handle->started, nullptr));
+}
+
+int stop(Handle* handle) {
+  if (!is_on_demand(handle->id)) return MPI_T_ERR_PVAR_NO_STARTSTOP;
+  stop_counting(handle);
   return MPI_SUCCESS;
+}
+
+void put_value(uint64_t value, void* buffer) {
+  const unsigned long long shown = value;
+  std::memcpy(buffer, &shown, sizeof shown);
 }
 
 int read(const Handle& handle, void* buffer) {
   uint64_t now;
   if (!value_of(handle, &now)) return MPI_T_ERR_INVALID_HANDLE;
-  const unsigned long long value = now;
-  std::memcpy(buffer, &value, sizeof value);
+  put_value(now, buffer);
   return MPI_SUCCESS;
 }
 
@@ -126,14 +160,17 @@ MPI_T_pvar_handle for_host(MPI_T_pvar_handle handle) {
   return all ? *all : handle;
 }
 
-/// Session and handle of a call; *own is null where the host has the handle, or where all are meant.
-int look_up(MPI_T_pvar_session session, MPI_T_pvar_handle handle, Session** in, Handle** own) {
+/// Session and handle of a call; *own is null where the host has the handle, or where all are meant, if they can be.
+int look_up(MPI_T_pvar_session session, MPI_T_pvar_handle handle, bool can_be_all, Session** in,
+            Handle** own) {
+  *own = nullptr;
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   *in = find_session(session);
   if (!*in) return MPI_T_ERR_INVALID_SESSION;
-  if (!handle) return MPI_T_ERR_INVALID_HANDLE;
-  *own = find_handle(*in, handle);
-  return MPI_SUCCESS;
+  if (handle == MPI_T_PVAR_ALL_HANDLES) return can_be_all ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+  auto it = (*in)->handles.find(handle);
+  if (it != (*in)->handles.end()) *own = it->second.get();
+  return *own || (*in)->handles_of_host.contains(handle) ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
 /// The host, which may have no variable at all, then dereferences a null pointer for an index that it has not.
@@ -177,7 +214,7 @@ int pvar_get_info(int index, char* name, int* name_len, int* verbosity, int* var
   give(bind, of_comm ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT);
   give(readonly, !can_be_reset(static_cast<counters::Id>(index)));
   give(continuous, !is_on_demand(static_cast<counters::Id>(index)));
-  give(atomic, 0);
+  give(atomic, can_be_reset(static_cast<counters::Id>(index)));
   return MPI_SUCCESS;
 }
 
@@ -186,24 +223,22 @@ int pvar_session_create(MPI_T_pvar_session* session) {
   if (!session) return MPI_T_ERR_INVALID;
   MPI_T_pvar_session of_host;
   if (int code = ask_host(&Api::T_pvar_session_create, &of_host); code != MPI_SUCCESS) return code;
-  auto* made = new Session;
+  auto made = std::make_unique<Session>();
   made->host = of_host;
-  g_sessions.emplace(made, made);
-  *session = reinterpret_cast<MPI_T_pvar_session>(made);
+  *session = reinterpret_cast<MPI_T_pvar_session>(made.get());
+  g_sessions.mine().emplace(made.get(), std::move(made));
   return MPI_SUCCESS;
 }
 
 int pvar_session_free(MPI_T_pvar_session* session) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  Session* own = session ? find_session(*session) : nullptr;
-  if (!own) return MPI_T_ERR_INVALID_SESSION;
-  const int code = ask_host(&Api::T_pvar_session_free, &own->host);
-  for (auto& [name, each] : own->handles) (void)stop(each.get());
-  g_sessions.erase(own);
-  delete own;
+  if (!session || !find_session(*session)) return MPI_T_ERR_INVALID_SESSION;
+  g_sessions.mine().erase(*session);
   *session = MPI_T_PVAR_SESSION_NULL;
-  return code;
+  return MPI_SUCCESS;
 }
+
+void forget_sessions_of_rank() { g_sessions.drop_mine(); }
 
 int pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
                       MPI_T_pvar_handle* handle, int* count) {
@@ -219,8 +254,10 @@ int pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
                             nullptr, nullptr, nullptr, nullptr, &bind, nullptr, nullptr, nullptr))
       return code;
     MPI_Comm self = MPI_COMM_SELF;
-    return ask_host(&Api::T_pvar_handle_alloc, in->host, of_host,
-                    bind == MPI_T_BIND_MPI_COMM ? &self : object, handle, count);
+    const int code = ask_host(&Api::T_pvar_handle_alloc, in->host, of_host,
+                              bind == MPI_T_BIND_MPI_COMM ? &self : object, handle, count);
+    if (code == MPI_SUCCESS) in->handles_of_host.insert(*handle);
+    return code;
   }
   Handle made{static_cast<counters::Id>(index)};
   if (kRecords[index].scope == counters::Scope::kCommunicator) {
@@ -240,56 +277,60 @@ int pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
 int pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) {
   Session* in;
   Handle* own;
-  if (int code = look_up(session, handle ? *handle : nullptr, &in, &own)) return code;
+  if (int code = look_up(session, handle ? *handle : nullptr, false, &in, &own)) return code;
   if (!own) {
-    if (*handle == MPI_T_PVAR_ALL_HANDLES) return MPI_T_ERR_INVALID_HANDLE;
+    in->handles_of_host.erase(*handle);
     return ask_host(&Api::T_pvar_handle_free, in->host, handle);
   }
-  (void)stop(own);
+  stop_counting(own);
   in->handles.erase(*handle);
   *handle = MPI_T_PVAR_HANDLE_NULL;
   return MPI_SUCCESS;
 }
 
 namespace {
-/// Of all handles: those that can be.
+/// Changes one variable, or all of the session. `cannot` is what a variable says that cannot be changed so: all handles
+/// leave these out, and say it themselves where another one fails (MPI-4.0 section 15.3.7).
 template <class Member>
-int start_or_stop(Member in_host, int (*in_ours)(Handle*), MPI_T_pvar_session session,
-                  MPI_T_pvar_handle handle) {
+int change(Member in_host, int (*in_ours)(Handle*), int cannot, MPI_T_pvar_session session,
+           MPI_T_pvar_handle handle) {
   Session* in;
   Handle* own;
-  if (int code = look_up(session, handle, &in, &own)) return code;
+  if (int code = look_up(session, handle, true, &in, &own)) return code;
   if (own) return in_ours(own);
-  if (handle == MPI_T_PVAR_ALL_HANDLES)
-    for (auto& [name, each] : in->handles) (void)in_ours(each.get());
-  return ask_host(in_host, in->host, for_host(handle));
+  if (handle != MPI_T_PVAR_ALL_HANDLES) return ask_host(in_host, in->host, handle);
+  bool failed = false;
+  for (auto& [name, each] : in->handles) {
+    const int code = in_ours(each.get());
+    failed |= code != MPI_SUCCESS && code != cannot;
+  }
+  const int code = ask_host(in_host, in->host, for_host(handle));
+  return failed ? cannot : code;
 }
 }  // namespace
 
 int pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
-  return start_or_stop(&Api::T_pvar_start, start, session, handle);
+  return change(&Api::T_pvar_start, start, MPI_T_ERR_PVAR_NO_STARTSTOP, session, handle);
 }
 
 int pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
-  return start_or_stop(&Api::T_pvar_stop, stop, session, handle);
+  return change(&Api::T_pvar_stop, stop, MPI_T_ERR_PVAR_NO_STARTSTOP, session, handle);
 }
 
 int pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buffer) {
   Session* in;
   Handle* own;
-  if (int code = look_up(session, handle, &in, &own)) return code;
+  if (int code = look_up(session, handle, false, &in, &own)) return code;
   if (!buffer) return MPI_T_ERR_INVALID;
   if (own) return read(*own, buffer);
-  if (handle == MPI_T_PVAR_ALL_HANDLES) return MPI_T_ERR_INVALID_HANDLE;
   return ask_host(&Api::T_pvar_read, in->host, handle, buffer);
 }
 
 int pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void* buffer) {
   Session* in;
   Handle* own;
-  if (int code = look_up(session, handle, &in, &own)) return code;
+  if (int code = look_up(session, handle, false, &in, &own)) return code;
   if (!buffer) return MPI_T_ERR_INVALID;
-  if (!own && handle == MPI_T_PVAR_ALL_HANDLES) return MPI_T_ERR_INVALID_HANDLE;
   if (!own) return ask_host(&Api::T_pvar_write, in->host, handle, buffer);
   if (int code = reset(own)) return code;
   unsigned long long value;
@@ -299,26 +340,20 @@ int pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void*
 }
 
 int pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
-  Session* in;
-  Handle* own;
-  if (int code = look_up(session, handle, &in, &own)) return code;
-  if (own) return reset(own);
-  // All that can be.
-  if (handle == MPI_T_PVAR_ALL_HANDLES)
-    for (auto& [name, each] : in->handles) (void)reset(each.get());
-  return ask_host(&Api::T_pvar_reset, in->host, for_host(handle));
+  return change(&Api::T_pvar_reset, reset, MPI_T_ERR_PVAR_NO_WRITE, session, handle);
 }
 
 int pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buffer) {
   Session* in;
   Handle* own;
-  if (int code = look_up(session, handle, &in, &own)) return code;
+  if (int code = look_up(session, handle, false, &in, &own)) return code;
   if (!buffer) return MPI_T_ERR_INVALID;
-  if (!own && handle == MPI_T_PVAR_ALL_HANDLES) return MPI_T_ERR_INVALID_HANDLE;
   if (!own) return ask_host(&Api::T_pvar_readreset, in->host, handle, buffer);
-  if (!can_be_reset(own->id)) return MPI_T_ERR_PVAR_NO_WRITE;
-  if (int code = read(*own, buffer)) return code;
-  return reset(own);
+  if (!can_be_reset(own->id)) return MPI_T_ERR_PVAR_NO_ATOMIC;
+  uint64_t before;
+  if (int code = reset(own, &before)) return code;
+  put_value(before, buffer);
+  return MPI_SUCCESS;
 }
 
 }  // namespace fgmpi::mpi::tool
