@@ -86,11 +86,7 @@ int level_to_grant(int level) {
   return sched::is_beside() ? has : std::max(has, level);
 }
 
-void grant_thread_level(int level) {
-  comm::RankState* rank = comm::rank_state();
-  rank->thread_level = std::max(rank->thread_level, level);
-  const bool answers = wants_answering_thread();
-  if (level <= MPI_THREAD_FUNNELED && !answers) return;
+void admit_threads() {
   if (sched::threads_enabled()) return privatize::begin_time_slices();
   comm::close_fast_paths();
   if (process().idle) process().idle->set_gate(sched::release_engine, sched::reacquire_engine);
@@ -98,6 +94,14 @@ void grant_thread_level(int level) {
       static_cast<uint32_t>(std::max<int64_t>(usable_processors() / processes_on_host(), 1)));
   sched::enable_threads(!privatize::started_through_us());
   privatize::begin_time_slices();
+}
+
+void grant_thread_level(int level) {
+  comm::RankState* rank = comm::rank_state();
+  rank->thread_level = std::max(rank->thread_level, level);
+  const bool answers = wants_answering_thread();
+  if (level <= MPI_THREAD_FUNNELED && !answers) return;
+  admit_threads();
   if (answers) start_answering_thread();
 }
 

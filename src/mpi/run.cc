@@ -82,6 +82,13 @@ sched::Hooks hooks_of_scheduler(bool transports) {
   return hooks;
 }
 
+/// From now on this process may sleep on its transports. Threads may have been admitted before there were any.
+void use_idle() {
+  Process& me = process();
+  me.idle = std::make_unique<transport::Idle>(me.transports);
+  if (sched::threads_enabled()) me.idle->set_gate(sched::release_engine, sched::reacquire_engine);
+}
+
 /// From now on this process talks to other jobs, too.
 Status use_links(dynamic::Links& links) {
   Process& me = process();
@@ -90,8 +97,7 @@ Status use_links(dynamic::Links& links) {
   pt2pt::set_peer_failed_handler(on_peer_failed);
   pt2pt::set_processes(g_av.all_processes(), &links);
   if (!me.idle) {
-    me.idle = std::make_unique<transport::Idle>(me.transports);
-    if (sched::threads_enabled()) me.idle->set_gate(sched::release_engine, sched::reacquire_engine);
+    use_idle();
     sched::set_hooks(hooks_of_scheduler(true));
   }
   me.idle->add(&links);
@@ -130,7 +136,7 @@ Status connect() {
   } else {
     pt2pt::set_peer_failed_handler(on_peer_failed);
     FGMPI_TRY(exchange_addresses(&setup));
-    me.idle = std::make_unique<transport::Idle>(me.transports);
+    use_idle();
   }
   dynamic::set_links_opened_handler(use_links);
   dynamic::set_launcher_names(

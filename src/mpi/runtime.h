@@ -55,8 +55,11 @@ void delete_type_attributes(uint32_t rank);
 /// value of.
 Status read_thread_level(const char* text, const char* what, int* level);
 const char* name_of_thread_level(int level);
+/// From now on the process takes turns (proclet-sched/threads.h), also before MPI_Init, and the caller is outside of the
+/// library: the last thing that its call does. REQUIRES: a rank proclet on the scheduler's thread, or turns are taken already.
+void admit_threads();
 /// The running rank is granted a level (it keeps the highest). From the first one above MPI_THREAD_FUNNELED on, the
-/// process takes turns (proclet-sched/threads.h), and the caller is outside of the library: the last thing that its call does.
+/// process admits threads, and the caller is outside of the library: the last thing that its call does.
 void grant_thread_level(int level);
 /// The level that the rank has then; its other threads below MPI_THREAD_SERIALIZED get what it has. Any thread.
 int level_to_grant(int level);

@@ -11,6 +11,7 @@
 #include "host/basic_type.h"
 #include "host/datatype.h"
 #include "mpi/process.h"
+#include "mpi/runtime.h"
 #include "mpi/tool.h"
 #include "proclet-sched/threads.h"
 
@@ -205,6 +206,8 @@ bool is_initialised() {
 int init_thread(int required, int* provided) {
   if (!provided || required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
     return MPI_T_ERR_INVALID;
+  // A thread beside the library may not touch what main uses.
+  if (sched::is_beside() && sched::rank_of_thread()) return MPI_T_ERR_CANNOT_INIT;
   // The host loses its variables when its last user has finalized, and does not make them again for the next one: it is
   // kept initialised once for the process.
   static const int kept = ask_host(&Api::T_init_thread, required, provided);
@@ -212,9 +215,11 @@ int init_thread(int required, int* provided) {
   const int code = ask_host(&Api::T_init_thread, required, provided);
   if (code != MPI_SUCCESS) return code;
   ++g_interfaces.mine().users;
-  // What keeps threads apart is the lock of all calls, which they take once a rank of the process was granted as much
-  // (MPI-4.0 section 15.3.4 lets the level depend on MPI_Init_thread).
-  *provided = sched::threads_enabled() ? required : std::min<int>(required, MPI_THREAD_FUNNELED);
+  // What keeps threads apart is the lock that all calls take from now on, other ranks' too. Without a rank (in constructors
+  // of shared libraries) there is none yet.
+  const bool admits = sched::threads_enabled() || sched::current();
+  *provided = admits ? required : std::min<int>(required, MPI_THREAD_FUNNELED);
+  if (admits && required > MPI_THREAD_FUNNELED) admit_threads();
   return MPI_SUCCESS;
 }
 

@@ -2,11 +2,13 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
 #include "comm/extras.h"
+#include "comm/of_rank.h"
 #include "host/datatype.h"
 #include "mpi/comm_messages.h"
 #include "mpi/events.h"
@@ -87,7 +89,6 @@ constexpr int kSafeties = MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE + 1;
 /// What MPI_T_event_handle_alloc gives: callbacks of a rank for a kind of event, one for each level of safety.
 struct Registration {
   Kind kind;
-  const sched::Proclet* rank;
   MPI_T_event_cb_function* callbacks[kSafeties] = {};
   void* user_data[kSafeties] = {};
   MPI_T_event_dropped_cb_function* dropped_handler = nullptr;
@@ -102,17 +103,23 @@ struct Instance {
   MPI_Count time;  ///< of the one source, in ns
 };
 
-std::unordered_map<const void*, std::unique_ptr<Registration>> g_registrations;
-/// Those that have a callback, by rank.
-std::unordered_map<const sched::Proclet*, std::vector<Registration*>> g_listening;
+/// What a rank has registered.
+struct OwnEvents {
+  std::unordered_map<const void*, std::unique_ptr<Registration>> registrations;
+  std::vector<Registration*> listening;  ///< those that have a callback
+  ~OwnEvents() {
+    if (!listening.empty()) events::update_wanted();
+  }
+};
+auto& g_events = *new comm::OfRank<OwnEvents>;
 /// Instances that callbacks have now.
 std::vector<const Instance*> g_instances;
 
 Registration* find(MPI_T_event_registration handle) {
-  auto it = g_registrations.find(handle);
-  const bool own = it != g_registrations.end() && !it->second->freed &&
-                   it->second->rank == sched::rank_of_thread();
-  return own ? it->second.get() : nullptr;
+  OwnEvents* own = g_events.mine_if_any();
+  if (!own) return nullptr;
+  auto it = own->registrations.find(handle);
+  return it != own->registrations.end() && !it->second->freed ? it->second.get() : nullptr;
 }
 
 const Instance* find(MPI_T_event_instance handle) {
@@ -130,14 +137,13 @@ int chosen(const Registration& r) {
 }
 
 void update_listening(Registration* r) {
-  std::vector<Registration*>& listening = g_listening[r->rank];
+  std::vector<Registration*>& listening = g_events.mine().listening;
   std::erase(listening, r);
   if (!r->freed && chosen(*r) < kSafeties) listening.push_back(r);
-  if (listening.empty()) g_listening.erase(r->rank);
   events::update_wanted();
 }
 
-void forget(Registration* r) { g_registrations.erase(r); }
+void forget(Registration* r) { g_events.mine().registrations.erase(r); }
 
 void call(Registration* r, const Occurrence& what) {
   if (r->calling) {
@@ -148,6 +154,7 @@ void call(Registration* r, const Occurrence& what) {
   if (level >= kSafeties) return;
   const auto safety = static_cast<MPI_T_cb_safety>(level);
   auto* handle = reinterpret_cast<MPI_T_event_registration>(r);
+  const sched::UserCallback in_callback;
   Instance instance{r, what, now_ns()};
   g_instances.push_back(&instance);
   r->calling = true;
@@ -160,13 +167,26 @@ void call(Registration* r, const Occurrence& what) {
   if (r->freed) forget(r);
 }
 
+/// Takes the engine lock for a caller that is outside of the library, as around a collective call, which takes it for itself.
+class Inside {
+ public:
+  Inside() {
+    if (sched::outside()) entry_.emplace();
+  }
+  /// False: the thread belongs to no rank.
+  explicit operator bool() const { return !entry_ || *entry_; }
+
+ private:
+  std::optional<sched::Entry> entry_;
+};
+
 void raise(Kind kind, const Occurrence& what) {
-  auto of_rank = g_listening.find(sched::rank_of_thread());
-  if (of_rank == g_listening.end()) return;
+  OwnEvents* own = g_events.mine_if_any();
+  if (!own || own->listening.empty()) return;
   // A copy: a callback may register others, or free its own.
-  const std::vector<Registration*> listening = of_rank->second;
+  const std::vector<Registration*> listening = own->listening;
   for (Registration* r : listening)
-    if (g_registrations.contains(r) && !r->freed && r->kind == kind) call(r, what);
+    if (own->registrations.contains(r) && !r->freed && r->kind == kind) call(r, what);
 }
 
 }  // namespace
@@ -179,8 +199,9 @@ uint32_t g_wanted = 0;
 
 void update_wanted() {
   uint32_t wanted = 0;
-  for (const auto& [rank, listening] : g_listening)
-    for (const Registration* r : listening) wanted |= 1u << r->kind;
+  g_events.for_each([&](const OwnEvents& own) {
+    for (const Registration* r : own.listening) wanted |= 1u << r->kind;
+  });
   if (comm_messages::counting()) wanted |= 1u << events::kSendBegun;
   events::g_wanted = wanted;
   if (wanted & (1u << events::kSendBegun | 1u << events::kReceived)) comm::close_fast_paths();
@@ -242,7 +263,8 @@ void detail::completed(const pt2pt::Request* request) {
 }
 
 void Collective::begin(MPI_Comm handle, coll::CollectiveKind operation) {
-  comm_ = comm::find_inside(handle);
+  const Inside inside;
+  comm_ = inside ? comm::find_inside(handle) : nullptr;
   if (!comm_) return;
   comm_->retain();
   operation_ = operation;
@@ -252,6 +274,7 @@ void Collective::begin(MPI_Comm handle, coll::CollectiveKind operation) {
 }
 
 void Collective::end() {
+  const Inside inside;
   raise(kCollectiveEnded,
         {comm_->handle, static_cast<int32_t>(operation_), static_cast<int32_t>(number_), 0});
   comm_->release();
@@ -347,9 +370,8 @@ int event_handle_alloc(int index, void*, MPI_Info, MPI_T_event_registration* reg
   if (!registration) return MPI_T_ERR_INVALID;
   auto made = std::make_unique<Registration>();
   made->kind = static_cast<Kind>(index);
-  made->rank = sched::rank_of_thread();
   *registration = reinterpret_cast<MPI_T_event_registration>(made.get());
-  g_registrations.emplace(made.get(), std::move(made));
+  g_events.mine().registrations.emplace(made.get(), std::move(made));
   return MPI_SUCCESS;
 }
 
@@ -410,11 +432,11 @@ int event_handle_free(MPI_T_event_registration registration, void* user_data,
 }
 
 void forget_events_of_rank() {
-  const sched::Proclet* rank = sched::rank_of_thread();
-  std::erase_if(g_registrations, [&](const auto& entry) {
-    return entry.second->rank == rank && !entry.second->calling;
-  });
-  if (g_listening.erase(rank)) events::update_wanted();
+  OwnEvents* own = g_events.mine_if_any();
+  if (!own) return;
+  std::erase_if(own->registrations, [](const auto& entry) { return !entry.second->calling; });
+  if (std::exchange(own->listening, {}).empty()) return;
+  events::update_wanted();
 }
 
 int event_read(MPI_T_event_instance handle, int element, void* buffer) {

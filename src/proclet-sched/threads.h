@@ -1,9 +1,9 @@
 // MPI calls from several threads of the operating system (MPI_THREAD_SERIALIZED and MPI_THREAD_MULTIPLE).
 //
 // The *scheduler's thread* runs main and all rank proclets. A *foreign thread* is any other thread that a rank has
-// started. Once a rank has been granted more than MPI_THREAD_FUNNELED (enable_threads()), one lock per process, the
-// *engine lock*, protects everything that docs/concurrency.md calls "kept": the thread that holds it is inside the
-// library, and all others are in the program's code or waiting.
+// started. Once a rank has been granted more than MPI_THREAD_FUNNELED (enable_threads()), by MPI_Init_thread or, also before
+// that, by the tools interface, one lock per process, the *engine lock*, protects everything that docs/concurrency.md calls
+// "kept": the thread that holds it is inside the library, and all others are in the program's code or waiting.
 //
 //   MPI call --outside()?--> Entry: takes the lock, makes the caller's proclet the current one
 //                            the call, on the caller's own stack
