@@ -71,11 +71,12 @@ Status check_leader(const comm::Group* g, int rank, const char* argument) {
   return error(MPI_ERR_RANK, "%s is %d; allowed is 0 to %d", argument, rank, g->map.size() - 1);
 }
 
-/// The common end of the two creations from groups.
+/// The common end of the two creations from groups. `made` is null where a group was empty (sections 7.4.2 and 7.6.2).
 int give_from_group(const char* call, const Status& status, comm::Comm* made,
                     MPI_Errhandler errhandler, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
   if (!status.ok()) return answer(errhandler, newcomm, call, status);
+  if (!made) return MPI_SUCCESS;
   comm::retain_errhandler(errhandler);
   made->errhandler = errhandler;
   *newcomm = made->handle;
@@ -207,7 +208,9 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info
   Status status = mpi::find_group(group, "group", &g);
   if (status.ok()) status = mpi::check_pointer(stringtag, "stringtag");
   if (status.ok()) status = comm::read_hints(info, &hints);
-  if (status.ok()) status = comm::create_from_group(g->map, hash_text(stringtag), &made);
+  // An empty group makes the call a local one.
+  if (status.ok() && g->map.size() > 0)
+    status = comm::create_from_group(g->map, hash_text(stringtag), &made);
   if (made && !hints.empty()) mpi::apply_hints(made, std::move(hints));
   return mpi::give_from_group(kCall, status, made, errhandler, newcomm);
 }
@@ -227,12 +230,17 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
   FGMPI_RETURN_IF(kCall, nullptr, comm::check_errhandler(comm::HandlerOf::kComm, errhandler));
   comm::Group *local = nullptr, *remote = nullptr;
   comm::Comm* made = nullptr;
+  comm::Hints hints;
   Status status = mpi::find_group(local_group, "local_group", &local);
   if (status.ok()) status = mpi::find_group(remote_group, "remote_group", &remote);
   if (status.ok()) status = mpi::check_pointer(stringtag, "stringtag");
-  if (status.ok()) status = mpi::check_leader(local, local_leader, "local_leader");
-  if (status.ok()) status = mpi::check_leader(remote, remote_leader, "remote_leader");
-  if (status.ok())
+  if (status.ok()) status = comm::read_hints(info, &hints);
+  // An empty group makes the call a local one; it has no leader.
+  const bool empty = status.ok() && (local->map.size() == 0 || remote->map.size() == 0);
+  if (status.ok() && !empty) status = mpi::check_leader(local, local_leader, "local_leader");
+  if (status.ok() && !empty) status = mpi::check_leader(remote, remote_leader, "remote_leader");
+  if (status.ok() && !empty)
     status = comm::intercomm_from_groups(local->map, remote->map, hash_text(stringtag), &made);
+  if (made && !hints.empty()) mpi::apply_hints(made, std::move(hints));
   return mpi::give_from_group(kCall, status, made, errhandler, newintercomm);
 }

@@ -12,6 +12,47 @@ static void check_comm(MPI_Comm c, int size) {
   CHECK(sum == size);
 }
 
+/* With an empty group the calls are local, whatever the other members do, and make no communicator. */
+static void empty_groups(MPI_Group world) {
+  const MPI_Comm something = MPI_COMM_WORLD;
+  MPI_Comm made = something;
+  int rank;
+  OK(MPI_Group_rank(world, &rank));
+  for (int i = 0; i < rank % 3; ++i) {
+    made = something;
+    OK(MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "none", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                  &made));
+    CHECK(made == MPI_COMM_NULL);
+    made = something;
+    OK(MPI_Intercomm_create_from_groups(world, 0, MPI_GROUP_EMPTY, 7, "none", MPI_INFO_NULL,
+                                        MPI_ERRORS_RETURN, &made));
+    CHECK(made == MPI_COMM_NULL);
+    made = something;
+    OK(MPI_Intercomm_create_from_groups(MPI_GROUP_EMPTY, -3, world, 0, "none", MPI_INFO_NULL,
+                                        MPI_ERRORS_RETURN, &made));
+    CHECK(made == MPI_COMM_NULL);
+    made = something;
+    OK(MPI_Intercomm_create_from_groups(MPI_GROUP_EMPTY, 0, MPI_GROUP_EMPTY, 0, "none",
+                                        MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
+    CHECK(made == MPI_COMM_NULL);
+  }
+  made = something;
+  CHECK(MPI_Comm_create_from_group(MPI_GROUP_NULL, "none", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                   &made) != MPI_SUCCESS);
+  CHECK(made == MPI_COMM_NULL);
+}
+
+/* The hints of the communicator that a session's groups make. */
+static void expect_hint(MPI_Comm comm, const char* wanted) {
+  MPI_Info info;
+  char value[32];
+  int flag;
+  OK(MPI_Comm_get_info(comm, &info));
+  OK(MPI_Info_get(info, "mpi_assert_no_any_tag", 31, value, &flag));
+  CHECK(flag && strcmp(value, wanted) == 0);
+  OK(MPI_Info_free(&info));
+}
+
 int main(int argc, char** argv) {
   MPI_Session session;
   MPI_Group world, odd, even;
@@ -41,6 +82,7 @@ int main(int argc, char** argv) {
   OK(MPI_Group_rank(world, &rank));
   OK(MPI_Comm_create_from_group(world, "all", MPI_INFO_NULL, MPI_ERRORS_RETURN, &all));
   check_comm(all, size);
+  empty_groups(world);
   OK(MPI_Comm_rank(all, &r));
   CHECK(r == rank);
   {
@@ -53,9 +95,16 @@ int main(int argc, char** argv) {
   check_comm(part, rank % 2 ? size / 2 : (size + 1) / 2);
   OK(MPI_Comm_free(&part));
   if (size > 1) {
-    MPI_Comm inter, merged;
+    MPI_Comm inter, merged, none = MPI_COMM_WORLD;
+    CHECK(MPI_Intercomm_create_from_groups(world, 0, MPI_GROUP_EMPTY, 0, "none", (MPI_Info)77,
+                                           MPI_ERRORS_RETURN, &none) != MPI_SUCCESS);
+    CHECK(none == MPI_COMM_NULL);
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "mpi_assert_no_any_tag", "true"));
     OK(MPI_Intercomm_create_from_groups(rank % 2 ? odd : even, 0, rank % 2 ? even : odd, 0, "inter",
-                                        MPI_INFO_NULL, MPI_ERRORS_RETURN, &inter));
+                                        info, MPI_ERRORS_RETURN, &inter));
+    OK(MPI_Info_free(&info));
+    expect_hint(inter, "true");
     OK(MPI_Comm_remote_size(inter, &n));
     CHECK(n == (rank % 2 ? (size + 1) / 2 : size / 2));
     OK(MPI_Intercomm_merge(inter, rank % 2, &merged));
