@@ -235,8 +235,8 @@ bool locate(SharedWin* shared, uint32_t from, const Ask& ask, Piece* out, int* e
   *error_class = MPI_SUCCESS;
   if (ask.count == 0) return true;
   if (dynamic) {
-    if (!is_attached(*shared, ask.member, static_cast<uint64_t>(low),
-                     static_cast<uint64_t>(high - low)))
+    if (low != high && !is_attached(*shared, ask.member, static_cast<uint64_t>(low),
+                                    static_cast<uint64_t>(high - low)))
       *error_class = MPI_ERR_RMA_RANGE;
   } else if (low < 0 || high > own.sizes[ask.member]) {
     *error_class = MPI_ERR_RMA_RANGE;

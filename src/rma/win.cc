@@ -179,10 +179,9 @@ Status check_dynamic(const Win* win) {
                name_of(win).c_str(), win->shared->made_by);
 }
 
-std::vector<Region>& regions_of(Win* win) {
-  SharedWin& shared = *win->shared;
-  return shared.attached[shared.own().locals.find(comm::rank_state()->local)];
-}
+uint32_t own_place(Win* win) { return win->shared->own().locals.find(comm::rank_state()->local); }
+
+std::vector<Region>& regions_of(Win* win) { return win->shared->attached[own_place(win)]; }
 
 }  // namespace
 
@@ -190,7 +189,10 @@ Status attach(Win* win, void* base, int64_t bytes) {
   FGMPI_TRY(check_dynamic(win));
   if (bytes < 0)
     return error(MPI_ERR_SIZE, "size is %lld; allowed is 0 or more", static_cast<long long>(bytes));
-  if (bytes == 0) return {};
+  if (bytes == 0) {
+    win->shared->attached_empty[own_place(win)].push_back(reinterpret_cast<uint64_t>(base));
+    return {};
+  }
   if (!base) return error(MPI_ERR_BASE, "base is a null pointer; allowed is null with size 0 only");
   std::vector<Region>& regions = regions_of(win);
   const Region mine{reinterpret_cast<uint64_t>(base), static_cast<uint64_t>(bytes)};
@@ -219,10 +221,17 @@ Status detach(Win* win, const void* base) {
   const auto address = reinterpret_cast<uint64_t>(base);
   auto at = std::find_if(regions.begin(), regions.end(),
                          [&](const Region& r) { return r.base == address; });
-  if (at == regions.end())
+  if (at == regions.end()) {
+    std::vector<uint64_t>& empty = win->shared->attached_empty[own_place(win)];
+    auto one = std::find(empty.begin(), empty.end(), address);
+    if (one != empty.end()) {
+      empty.erase(one);
+      return {};
+    }
     return error(MPI_ERR_RMA_ATTACH,
                  "base is 0x%llx; allowed is the address of memory that is attached to %s",
                  static_cast<unsigned long long>(address), name_of(win).c_str());
+  }
   regions.erase(at);
   return {};
 }

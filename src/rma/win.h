@@ -129,6 +129,8 @@ struct SharedWin {
   std::unordered_map<int32_t, LateLock> late_locks;   ///< by rank
   std::unordered_map<uint32_t, std::vector<Region>>
       attached;  ///< by place in the own part; ascending
+  /// Addresses that were attached with 0 bytes, as often as they were: they are no memory, but they can be detached.
+  std::unordered_map<uint32_t, std::vector<uint64_t>> attached_empty;
 
   Part& own() { return parts[me]; }
   /// REQUIRES: the process hosts members.

@@ -218,6 +218,19 @@ static void dynamic(void) {
   OK(MPI_Win_attach(win, block, sizeof block));
   CLASS(MPI_ERR_RMA_ATTACH, MPI_Win_attach(win, block + 1, 4));
   CLASS(MPI_ERR_RMA_ATTACH, MPI_Win_detach(win, &y));
+  /* What is attached is detached, also without bytes: before memory that is attached, within it, beside it, nowhere. */
+  OK(MPI_Win_attach(win, &y, 0));
+  OK(MPI_Win_attach(win, block, 0));
+  OK(MPI_Win_attach(win, block + 3, 0));
+  OK(MPI_Win_attach(win, block + 3, 0));
+  OK(MPI_Win_attach(win, NULL, 0));
+  CLASS(MPI_ERR_RMA_ATTACH, MPI_Win_attach(win, block + 3, 4));
+  OK(MPI_Win_detach(win, block + 3));
+  OK(MPI_Win_detach(win, block + 3));
+  CLASS(MPI_ERR_RMA_ATTACH, MPI_Win_detach(win, block + 3));
+  OK(MPI_Win_detach(win, &y));
+  CLASS(MPI_ERR_RMA_ATTACH, MPI_Win_detach(win, &y));
+  OK(MPI_Win_detach(win, NULL));
   MPI_Aint mine, *all = malloc(sizeof(MPI_Aint) * size);
   OK(MPI_Get_address(block, &mine));
   OK(MPI_Allgather(&mine, 1, MPI_AINT, all, 1, MPI_AINT, MPI_COMM_WORLD));
@@ -235,6 +248,8 @@ static void dynamic(void) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   CHECK(block[2] == 7 + (rank + size - 1) % size && block[7] == 0);
   OK(MPI_Win_detach(win, block));
+  OK(MPI_Win_detach(win, block)); /* the one without bytes */
+  CLASS(MPI_ERR_RMA_ATTACH, MPI_Win_detach(win, block));
   OK(MPI_Win_free(&win));
   free(all);
 }
