@@ -108,6 +108,13 @@ int main(int argc, char** argv) {
   OK(MPI_Parrived(r, 0, &flag));
   CHECK(flag);
   OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+  /* Of an inactive request, and of none, all has arrived. */
+  flag = 0;
+  OK(MPI_Parrived(r, 0, &flag));
+  CHECK(flag == 1);
   OK(MPI_Request_free(&r));
+  flag = 0;
+  OK(MPI_Parrived(r, 0, &flag));
+  CHECK(r == MPI_REQUEST_NULL && flag == 1);
   return finish();
 }
