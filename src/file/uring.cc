@@ -17,6 +17,7 @@
 
 #include "base/futex.h"
 #include "base/plain_mutex.h"
+#include "base/process_threads.h"
 #include "base/raw_call.h"
 #include "file/engine.h"
 #include "proclet-sched/completions.h"
@@ -74,6 +75,7 @@ void take_completions() {
 }
 
 void* reap(void*) {
+  const LibraryThread of_library;
   for (;;) {
     while (g.under_way.load() == 0) {
       g.reaper_word.store(0);

@@ -17,6 +17,7 @@
 #endif
 
 #include "base/descriptor.h"
+#include "base/process_threads.h"
 #include "base/raw_call.h"
 #include "base/settings.h"
 #include "base/strings.h"
@@ -261,8 +262,9 @@ void start_watch(int launcher_fd, const Card* next, const std::string& descripti
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  clone(watch, g_stack + sizeof g_stack, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
-        nullptr);
+  const int id = clone(watch, g_stack + sizeof g_stack,
+                       CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, nullptr);
+  if (id > 0) record_library_thread(id);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   close_duplicates(&task);  // the thread has copies
 }

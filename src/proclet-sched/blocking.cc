@@ -9,6 +9,7 @@
 #include <new>
 
 #include "base/futex.h"
+#include "base/process_threads.h"
 #include "proclet-sched/completions.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/sched.h"
@@ -42,6 +43,7 @@ void wake(BlockingThread* t) {
 }
 
 void* run_blocking_thread(void* data) {
+  const LibraryThread of_library;
   auto* t = static_cast<BlockingThread*>(data);
   for (;;) {
     while (t->word.exchange(0, std::memory_order_acquire) == 0)

@@ -16,6 +16,8 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/plain_mutex.h"
+#include "base/process_threads.h"
+#include "base/raw_call.h"
 #include "base/relax_cpu.h"
 #include "proclet-sched/engine_lock.h"
 #include "proclet-sched/immortal.h"
@@ -85,6 +87,7 @@ class ThreadOfRank : public Waiter {
   LockUser user;
   bool counted = false;  ///< in Turns::users
   uint64_t number = 0;
+  int id = 0;          ///< the kernel's number, once it has been adopted
   bool named = false;  ///< `handle` is known
   pthread_t handle{};
   Proclet* joiner = nullptr;  ///< parked until it ends; under list_mutex
@@ -110,6 +113,9 @@ struct Threads {
   uint64_t entries = 0;
   std::atomic<uint64_t> activity{0};  ///< changes whenever the verdict about a deadlock may
   uint64_t judged_activity = 0;       ///< when the scheduler's thread last looked
+  uint64_t judged_moves = 0;          ///< switches and entries when the kernel was last to be asked
+  uint64_t judged_turns = 1;          ///< what it answered
+  int scheduler_id = 0;               ///< the kernel's number of the scheduler's thread
 
   PlainMutex list_mutex;  ///< protects `list`, also before threads are enabled
   std::vector<ThreadOfRank*> list;
@@ -399,6 +405,17 @@ void sleep_on_scheduler_thread(int64_t timeout_ns) {
   end_waiting(&g.scheduler_waiter);
 }
 
+namespace {
+/// Ends the membership of a thread whose start nobody has seen, with the thread.
+struct EndOfAdopted {
+  ThreadOfRank* thread = nullptr;
+  ~EndOfAdopted() {
+    if (thread && thread == t_thread) end_thread(thread);
+  }
+};
+thread_local EndOfAdopted t_end_of_adopted;
+}  // namespace
+
 // ---- Interface -----------------------------------------------------------------------------------------------------
 
 bool Entry::enter() {
@@ -420,6 +437,7 @@ bool Entry::enter() {
   if (__builtin_expect(!t_thread, 0)) {
     if (!g.any_thread) return false;
     adopt_thread(make_thread(rank_proclet(0)));
+    t_end_of_adopted.thread = t_thread;
   }
   ThreadOfRank* t = t_thread;
   Proclet& p = t->proclet;
@@ -484,6 +502,7 @@ void set_processors(uint32_t processors) {
 
 void become_scheduler_thread(bool adopted) {
   t_scheduler = true;
+  g.scheduler_id = static_cast<int>(raw_call(SYS_gettid));
   g.adopted = adopted;
   t_user = &g.scheduler_user;
 }
@@ -537,6 +556,7 @@ void drop_thread(ThreadOfRank* t) {
 void adopt_thread(ThreadOfRank* t) {
   t->side.cells.errno_cell = &errno;
   t->side.cells.exceptions = reinterpret_cast<void**>(abi::__cxa_get_globals());
+  t->id = static_cast<int>(raw_call(SYS_gettid));
   t_thread = t;
   t_user = &t->user;
   name_thread(t->number, pthread_self());
@@ -620,14 +640,44 @@ bool has_threads(const Proclet* rank) {
                      [rank](const ThreadOfRank* t) { return t->rank == rank; });
 }
 
+namespace {
+
+/// It does nothing that could end a wait in MPI before something else has.
+bool waits_for_mpi(const ThreadOfRank* t) {
+  const Proclet& p = t->proclet;
+  return t->rank->state == State::kFinished ||
+         (t->waiting && p.state == State::kParked && p.wait && p.wait->deadlocks);
+}
+
+/// The kernel's list of threads says that whoever does not wait in MPI waits for another thread, for
+/// ever. It is asked when nothing has moved since the last question, which is after
+/// look_at_threads_ns: most idle times are shorter. Under list_mutex.
+bool others_wait_for_each_other() {
+  uint64_t turns = 0;
+  const uint64_t moves = switch_count() + g.entries;
+  const bool at_rest = moves == std::exchange(g.judged_moves, moves);
+  const bool wait = at_rest && others_wait_for_threads(
+                                   [](int id, void*) {
+                                     return id == g.scheduler_id ||
+                                            std::any_of(g.list.begin(), g.list.end(),
+                                                        [id](const ThreadOfRank* t) {
+                                                          return t->id == id && waits_for_mpi(t);
+                                                        });
+                                   },
+                                   nullptr, &turns);
+  // Two looks that find the same had all of them asleep at the same time: none can have woken
+  // another one in between.
+  if (wait && turns == std::exchange(g.judged_turns, turns)) return true;
+  note_activity();  // which makes the scheduler's thread look again
+  return false;
+}
+
+}  // namespace
+
 bool threads_wait_for_mpi() {
-  if (g.any_thread) return false;
   std::lock_guard<PlainMutex> guard(g.list_mutex);
-  return std::all_of(g.list.begin(), g.list.end(), [](const ThreadOfRank* t) {
-    const Proclet& p = t->proclet;
-    return t->rank->state == State::kFinished ||
-           (t->waiting && p.state == State::kParked && p.wait && p.wait->deadlocks);
-  });
+  if (!g.any_thread && std::all_of(g.list.begin(), g.list.end(), waits_for_mpi)) return true;
+  return others_wait_for_each_other();
 }
 
 void for_each_waiting_thread(void (*visit)(Proclet*, Proclet*, void*), void* argument) {

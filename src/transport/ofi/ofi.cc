@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/host_name.h"
+#include "base/process_threads.h"
 #include "base/settings.h"
 #include "base/stand_still.h"
 #include "base/strings.h"
@@ -83,6 +84,7 @@ bool Ofi::reads_wanted() const {
 
 Status Ofi::open(Sink* sink, std::string* address) {
   const KeepSignals signals;
+  const RecordNewThreads threads;
   sink_ = sink;
   uint64_t memory_key;
   random_bytes(&memory_key, sizeof memory_key);
