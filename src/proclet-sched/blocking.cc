@@ -84,11 +84,9 @@ bool trim_blocking_threads() {
   return g_pool.idle_count > 0;
 }
 
-/// On the host stack, where a new thread is nobody's.
-BlockingThread* start_thread() {
-  auto* t = new (std::nothrow) BlockingThread;
-  if (!t) return nullptr;
-  t->done = call_returned;
+}  // namespace
+
+bool start_thread_of_nobody(void* (*run)(void*), void* argument) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStack);
@@ -97,16 +95,26 @@ BlockingThread* start_thread() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t handle;
-  int failed = pthread_create(&handle, &attributes, run_blocking_thread, t);
+  int failed = pthread_create(&handle, &attributes, run, argument);
   if (failed == EINVAL) {  // the thread-local variables do not fit
     pthread_attr_destroy(&attributes);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    failed = pthread_create(&handle, &attributes, run_blocking_thread, t);
+    failed = pthread_create(&handle, &attributes, run, argument);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
-  if (!failed) {
+  return failed == 0;
+}
+
+namespace {
+
+/// On the host stack.
+BlockingThread* start_thread() {
+  auto* t = new (std::nothrow) BlockingThread;
+  if (!t) return nullptr;
+  t->done = call_returned;
+  if (start_thread_of_nobody(run_blocking_thread, t)) {
     ++g_pool.count;
     add_trimmer(trim_blocking_threads);
     return t;

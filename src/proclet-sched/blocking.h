@@ -18,6 +18,9 @@ namespace fgmpi::sched {
 /// False: no thread is to be had, nothing has been called. May switch. REQUIRES: !on_host_stack().
 bool call_on_other_thread(const char* call, void (*function)(void*), void* argument);
 
+/// Starts a detached thread that blocks all signals and belongs to no rank. On the host stack. False: none is to be had.
+bool start_thread_of_nobody(void* (*run)(void*), void* argument);
+
 /// Threads of the pool that exist, idle ones included (tests).
 uint32_t blocking_threads();
 

@@ -1,0 +1,230 @@
+#include "proclet-sched/descriptor_waits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "base/clock.h"
+#include "base/descriptor.h"
+#include "base/plain_mutex.h"
+#include "base/process_threads.h"
+#include "base/raw_call.h"
+#include "proclet-sched/blocking.h"
+#include "proclet-sched/completions.h"
+#include "proclet-sched/immortal.h"
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::sched {
+namespace {
+
+/// What a wait may last where nobody can poll for it, or poll() fails (ns): the caller looks by
+/// itself.
+constexpr int64_t kBlindWait = 1'000'000;
+
+struct Waiting : Completion {
+  const DescriptorWait* wait = nullptr;
+  Proclet* proclet = nullptr;
+  WaitEnd end = WaitEnd::kReady;
+  Waiting* next_waiting = nullptr;
+};
+
+struct Poller {
+  int doorbell = -1;  ///< an eventfd that ends the thread's poll(); made once
+  PlainMutex mutex;   ///< protects what follows
+  bool runs = false;
+  bool to_end = false;  ///< nobody has waited for a while
+  Waiting* added = nullptr;
+};
+constinit Immortal<Poller> g_immortal_poller;
+constexpr Poller& g = g_immortal_poller.value;
+bool g_used = false;  ///< since the last trim; inside
+
+std::atomic<uint32_t> g_all_handlers{0}, g_not_restarting{0};
+/// The thread has something to interrupt.
+std::atomic<bool> g_has_waits{false};
+
+void ring() {
+  const uint64_t one = 1;
+  raw_call(SYS_write, g.doorbell, reinterpret_cast<long>(&one), sizeof one);
+}
+
+// ---- The thread ---------------------------------------------------------------------------------
+
+/// Only the thread uses it: whom it polls for, and what.
+struct Polled {
+  Waiting* first = nullptr;
+  pollfd* fds = nullptr;
+  size_t room = 0;
+
+  ~Polled() { free(fds); }
+  /// False: there is no memory for so many.
+  bool make_room(size_t count) {
+    if (count <= room) return true;
+    void* more = realloc(fds, 2 * count * sizeof(pollfd));
+    if (!more) return false;
+    fds = static_cast<pollfd*>(more);
+    room = 2 * count;
+    return true;
+  }
+};
+
+bool is_interrupted(const DescriptorWait& w) {
+  return w.restarts ? g_not_restarting.load() != w.since.not_restarting
+                    : g_all_handlers.load() != w.since.all;
+}
+
+/// Takes what has been added. False: the thread is to end.
+bool take_added(Polled* polled) {
+  std::lock_guard<PlainMutex> guard(g.mutex);
+  while (Waiting* w = g.added) {
+    g.added = w->next_waiting;
+    w->next_waiting = polled->first;
+    polled->first = w;
+  }
+  const bool ends = g.to_end && !polled->first;
+  g.to_end = false;
+  if (ends) g.runs = false;
+  g_has_waits.store(polled->first != nullptr);
+  return !ends;
+}
+
+/// All descriptors behind the doorbell's place, those of one wait after those of another. Returns
+/// their number; *deadline: the first one. 0: no memory.
+size_t gather_descriptors(Polled* polled, int64_t* deadline) {
+  size_t count = 1;
+  *deadline = INT64_MAX;
+  for (Waiting* w = polled->first; w; w = w->next_waiting) {
+    count += w->wait->count;
+    *deadline = std::min(*deadline, w->wait->deadline);
+  }
+  if (!polled->make_room(count)) return 0;
+  polled->fds[0] = {g.doorbell, POLLIN, 0};
+  pollfd* at = polled->fds + 1;
+  for (Waiting* w = polled->first; w; w = w->next_waiting)
+    at = std::copy_n(w->wait->fds, w->wait->count, at);
+  return count;
+}
+
+/// Ends the waits that are over. `valid`: poll() has filled in revents.
+void post_ended(Polled* polled, bool valid) {
+  const int64_t now = now_ns();
+  const pollfd* at = polled->fds + 1;
+  for (Waiting** link = &polled->first; *link;) {
+    Waiting* w = *link;
+    const DescriptorWait& wait = *w->wait;
+    const bool ready = !valid || std::any_of(at, at + wait.count,
+                                             [](const pollfd& fd) { return fd.revents != 0; });
+    at += wait.count;
+    if (!ready && now < wait.deadline && !is_interrupted(wait)) {
+      link = &w->next_waiting;
+      continue;
+    }
+    w->end = ready && wait.count > 0 ? WaitEnd::kReady
+             : is_interrupted(wait)  ? WaitEnd::kInterrupted
+             : now >= wait.deadline  ? WaitEnd::kTimeOver
+                                     : WaitEnd::kReady;
+    *link = w->next_waiting;
+    post_completion(w);  // from here on it may be gone
+  }
+}
+
+void* poll_for_all(void*) {
+  const LibraryThread of_library;
+  Polled polled;
+  while (take_added(&polled)) {
+    int64_t deadline;
+    const size_t count = gather_descriptors(&polled, &deadline);
+    int64_t left = deadline == INT64_MAX ? -1 : std::max<int64_t>(deadline - now_ns(), 0);
+    // Handlers that ran before g_has_waits was set did not ring.
+    for (Waiting* w = polled.first; w; w = w->next_waiting)
+      if (is_interrupted(*w->wait)) left = 0;
+    const timespec timeout = to_timespec(std::max<int64_t>(left, 0));
+    const long n = count == 0 ? -ENOMEM
+                              : raw_call(SYS_ppoll, reinterpret_cast<long>(polled.fds),
+                                         static_cast<long>(count),
+                                         reinterpret_cast<long>(left < 0 ? nullptr : &timeout));
+    if (n == -EINTR) continue;
+    const bool broken = n < 0 || polled.fds[0].revents & POLLNVAL;
+    if (broken) {
+      const timespec pause = to_timespec(kBlindWait);
+      raw_call(SYS_nanosleep, reinterpret_cast<long>(&pause), 0);
+      if (count == 0) continue;
+    } else if (polled.fds[0].revents) {
+      uint64_t rings;
+      raw_call(SYS_read, g.doorbell, reinterpret_cast<long>(&rings), sizeof rings);
+    }
+    post_ended(&polled, n >= 0);
+  }
+  return nullptr;
+}
+
+// ---- On the scheduler's thread ------------------------------------------------------------------
+
+bool trim_poller() {
+  std::lock_guard<PlainMutex> guard(g.mutex);
+  if (!g.runs || g_used) return std::exchange(g_used, false) || g.runs;
+  g.to_end = true;
+  ring();
+  return false;
+}
+
+/// On the host stack, where a new thread is nobody's.
+bool start_poller() {
+  if (g.doorbell < 0) g.doorbell = move_descriptor_up(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (g.doorbell < 0) return false;
+  if (!start_thread_of_nobody(poll_for_all, nullptr)) return false;
+  add_trimmer(trim_poller);
+  return true;
+}
+
+/// False: nobody will end the wait.
+bool add_waiting(Waiting* w) {
+  std::lock_guard<PlainMutex> guard(g.mutex);
+  if (!g.runs) {
+    call_on_host([] { g.runs = start_poller(); });
+    if (!g.runs) return false;
+  }
+  w->next_waiting = g.added;
+  g.added = w;
+  return true;
+}
+
+}  // namespace
+
+Interruptions interruptions() { return {g_all_handlers.load(), g_not_restarting.load()}; }
+
+void count_interruption(bool restarting) {
+  g_all_handlers.fetch_add(1);
+  if (!restarting) g_not_restarting.fetch_add(1);
+  if (g_has_waits.load()) ring();
+}
+
+WaitEnd wait_for_descriptors(const DescriptorWait& wait) {
+  Waiting w;
+  w.wait = &wait;
+  w.proclet = current();
+  w.done = [](Completion* c) { ready(static_cast<Waiting*>(c)->proclet); };
+  g_used = true;
+  if (!add_waiting(&w)) {
+    const int64_t now = now_ns();
+    sleep_for(std::min(kBlindWait, std::max<int64_t>(wait.deadline - now, 0)));
+    if (is_interrupted(wait)) return WaitEnd::kInterrupted;
+    return now_ns() >= wait.deadline ? WaitEnd::kTimeOver : WaitEnd::kReady;
+  }
+  ring();
+  const WaitSite site{wait.call, nullptr, false};
+  park(&site);
+  return w.end;
+}
+
+bool polls_descriptors() {
+  std::lock_guard<PlainMutex> guard(g.mutex);
+  return g.runs;
+}
+
+}  // namespace fgmpi::sched
