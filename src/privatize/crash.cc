@@ -18,6 +18,7 @@
 #include "base/end_hooks.h"
 #include "base/settings.h"
 #include "privatize/elf_file.h"
+#include "privatize/handlers.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/output.h"
@@ -250,8 +251,7 @@ using namespace fgmpi::privatize;
 // The Fortran runtime installs a handler of its own in each main. It runs on the rank's stack, so not after a stack
 // overflow, and it cannot name the rank. Calls from the Fortran runtime and its images are therefore ignored.
 FGMPI_INTERPOSE sighandler_t signal(int number, sighandler_t handler) noexcept {
-  static auto* real = next_symbol<sighandler_t(int, sighandler_t)>("signal");
   if (g_reports && is_crash_signal(number) && of_fortran_runtime(__builtin_return_address(0)))
     return SIG_DFL;
-  return real(number, handler);
+  return signal_of_program(number, handler, __builtin_return_address(0));
 }

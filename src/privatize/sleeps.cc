@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "privatize/blocked_calls.h"
 #include "privatize/internal.h"
+#include "privatize/outside_calls.h"
 
 namespace {
 
@@ -78,11 +78,8 @@ FGMPI_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const timespec* 
 // select and poll without file descriptors are sleeps, too. Without a timeout they wait for a signal.
 
 FGMPI_INTERPOSE int poll(pollfd* files, nfds_t count, int timeout_ms) {
-  static auto* real = next_symbol<int(pollfd*, nfds_t, int)>("poll");
-  if (count > 0 || timeout_ms < 0 || !is_sleep_of_program(__builtin_return_address(0))) {
-    InKernel marked(__builtin_return_address(0));
-    return real(files, count, timeout_ms);
-  }
+  if (count > 0 || timeout_ms < 0 || !is_sleep_of_program(__builtin_return_address(0)))
+    return poll_outside(__builtin_return_address(0), files, count, timeout_ms);
   sched::SwitchingCall inside;
   sched::sleep_for(int64_t{timeout_ms} * 1'000'000);
   return 0;
@@ -90,24 +87,18 @@ FGMPI_INTERPOSE int poll(pollfd* files, nfds_t count, int timeout_ms) {
 
 FGMPI_INTERPOSE int ppoll(pollfd* files, nfds_t count, const timespec* timeout,
                           const sigset_t* mask) {
-  static auto* real = next_symbol<int(pollfd*, nfds_t, const timespec*, const sigset_t*)>("ppoll");
   if (count > 0 || !timeout || mask || !valid(timeout) ||
-      !is_sleep_of_program(__builtin_return_address(0))) {
-    InKernel marked(__builtin_return_address(0));
-    return real(files, count, timeout, mask);
-  }
+      !is_sleep_of_program(__builtin_return_address(0)))
+    return ppoll_outside(__builtin_return_address(0), files, count, timeout, mask);
   sched::SwitchingCall inside;
   sched::sleep_for(to_ns(*timeout));
   return 0;
 }
 
 FGMPI_INTERPOSE int select(int count, fd_set* in, fd_set* out, fd_set* except, timeval* timeout) {
-  static auto* real = next_symbol<int(int, fd_set*, fd_set*, fd_set*, timeval*)>("select");
   if (count != 0 || !timeout || timeout->tv_sec < 0 || timeout->tv_usec < 0 ||
-      !is_sleep_of_program(__builtin_return_address(0))) {
-    InKernel marked(__builtin_return_address(0));
-    return real(count, in, out, except, timeout);
-  }
+      !is_sleep_of_program(__builtin_return_address(0)))
+    return select_outside(__builtin_return_address(0), count, in, out, except, timeout);
   const int64_t whole = to_ns({timeout->tv_sec, 0});
   sched::SwitchingCall inside;
   sched::sleep_for(
@@ -118,13 +109,9 @@ FGMPI_INTERPOSE int select(int count, fd_set* in, fd_set* out, fd_set* except, t
 
 FGMPI_INTERPOSE int pselect(int count, fd_set* in, fd_set* out, fd_set* except,
                             const timespec* timeout, const sigset_t* mask) {
-  static auto* real =
-      next_symbol<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)>("pselect");
   if (count != 0 || !timeout || mask || !valid(timeout) ||
-      !is_sleep_of_program(__builtin_return_address(0))) {
-    InKernel marked(__builtin_return_address(0));
-    return real(count, in, out, except, timeout, mask);
-  }
+      !is_sleep_of_program(__builtin_return_address(0)))
+    return pselect_outside(__builtin_return_address(0), count, in, out, except, timeout, mask);
   sched::SwitchingCall inside;
   sched::sleep_for(to_ns(*timeout));
   return 0;

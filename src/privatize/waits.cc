@@ -83,30 +83,6 @@ bool in_allocator(const void* caller) {
          dladdr(caller, &from) && allocator.dli_fbase == from.dli_fbase;
 }
 
-/// Has another thread call f() while others run; here, where no thread is to be had. May switch.
-template <class F>
-auto wait_on_other_thread(const char* call, F&& f) {
-  struct Call {
-    std::remove_reference_t<F>* function;
-    decltype(f()) result;
-  } data{&f, {}};
-  const int kept = errno;
-  bool called;
-  {
-    sched::SwitchingCall inside;
-    called = sched::call_on_other_thread(
-        call,
-        [](void* p) {
-          auto* c = static_cast<Call*>(p);
-          c->result = (*c->function)();
-        },
-        &data);
-  }
-  if (!called) data.result = f();
-  errno = kept;
-  return data.result;
-}
-
 // ---- Owners ----------------------------------------------------------------------------------------------------------
 
 /// Above all numbers of threads (the kernel's PID_MAX_LIMIT is 2^22).
@@ -341,21 +317,21 @@ int wait_for_semaphore(const char* call, sem_t* s, Wait wait) {
   return with_errno(wait_on_other_thread(call, [&] { return wait() == 0 ? 0 : errno; }));
 }
 
-/// Of a variable that is at its address only while its rank runs.
-bool is_thread_local(uintptr_t address) {
+}  // namespace
+
+bool is_thread_local(const void* address) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
   for (const ElfModule& module : g_images.modules()) {
     void* live = module.tls() ? thread_local_block(module) : nullptr;
-    if (live && address - reinterpret_cast<uintptr_t>(live) < module.tls()->p_memsz) return true;
+    if (live && at - reinterpret_cast<uintptr_t>(live) < module.tls()->p_memsz) return true;
   }
   return false;
 }
 
-}  // namespace
-
 bool waits_on_futex(long word, long operation) {
   const long command = operation & FUTEX_CMD_MASK;
   return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) && on_proclet_among_others() &&
-         !is_thread_local(static_cast<uintptr_t>(word));
+         !is_thread_local(reinterpret_cast<const void*>(word));
 }
 
 long wait_on_futex(long word, long operation, long value, long timeout, long word2, long value3) {

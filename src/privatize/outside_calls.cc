@@ -1,0 +1,100 @@
+#include "privatize/outside_calls.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/raw_call.h"
+#include "privatize/blocked_calls.h"
+#include "privatize/handlers.h"
+
+namespace fgmpi::privatize {
+
+bool lets_others_run(const void* caller) {
+  return on_proclet_among_others() && !in_this_library(caller) && !in_handler();
+}
+
+bool is_valid_time(const timespec* t) {
+  return t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < kSecond;
+}
+
+int64_t deadline_after(const timespec* duration) {
+  return duration ? add_time(now_ns(), to_ns(*duration)) : kNever;
+}
+
+int64_t deadline_after_ms(int64_t ms) {
+  return ms < 0 ? kNever : add_time(now_ns(), ms * 1'000'000);
+}
+
+int64_t deadline_at(clockid_t clock, const timespec* time) {
+  timespec now;
+  clock_gettime(clock, &now);
+  const int64_t at = to_ns(*time);
+  return at == INT64_MAX ? kNever : now_ns() + (at - to_ns(now));
+}
+
+OutsideWait::OutsideWait(const char* call, Restart restart, int64_t deadline)
+    : wait_{call, nullptr, 0, deadline, sched::interruptions(), restart == kRestarted} {}
+
+sched::WaitEnd OutsideWait::until_ready(const pollfd* fds, size_t count) {
+  const int kept = errno;
+  wait_.fds = fds;
+  wait_.count = count;
+  sched::WaitEnd end;
+  {
+    sched::SwitchingCall inside;
+    end = sched::wait_for_descriptors(wait_);
+  }
+  errno = kept;
+  return end;
+}
+
+sched::WaitEnd OutsideWait::until_ready(int fd, short events) {
+  const pollfd one{fd, events, 0};
+  return until_ready(&one, 1);
+}
+
+sched::WaitEnd OutsideWait::a_while() {
+  auto interrupted = [&] {
+    const sched::Interruptions now = sched::interruptions();
+    return wait_.restarts ? now.not_restarting != wait_.since.not_restarting
+                          : now.all != wait_.since.all;
+  };
+  if (interrupted()) return sched::WaitEnd::kInterrupted;
+  const int64_t left = wait_.deadline == kNever ? kNever : wait_.deadline - now_ns();
+  if (left <= 0) return sched::WaitEnd::kTimeOver;
+  int64_t pause = std::min(pause_, left);
+  let_others_run(&pause);
+  pause_ = std::min(2 * pause_, kLongestPause);
+  return interrupted() ? sched::WaitEnd::kInterrupted : sched::WaitEnd::kReady;
+}
+
+bool ReadyRounds::wait(OutsideWait* w, int fd, short events, int over) {
+  constexpr int kTrusting = 4;  // others that wait for it may have been first
+  if (++rounds_ > kTrusting && !goes_on(w->a_while(), over)) return false;
+  return goes_on(w->until_ready(fd, events), over);
+}
+
+void limit_by_socket(OutsideWait* w, int fd, int option) {
+  const int kept = errno;
+  timeval limit{};
+  socklen_t size = sizeof limit;
+  if (getsockopt(fd, SOL_SOCKET, option, &limit, &size) == 0 && (limit.tv_sec || limit.tv_usec)) {
+    const timespec duration{limit.tv_sec, limit.tv_usec * 1000};
+    w->set_deadline(deadline_after(&duration));
+    w->is_not_restarted();
+  }
+  errno = kept;
+}
+
+int is_ready(int fd, short events) {
+  pollfd one{fd, events, 0};
+  const timespec none{};
+  long n;
+  do n = raw_call(SYS_ppoll, reinterpret_cast<long>(&one), 1, reinterpret_cast<long>(&none));
+  while (n == -EINTR);
+  return n != 0;
+}
+
+}  // namespace fgmpi::privatize

@@ -1,0 +1,305 @@
+// Reading from pipes, sockets, terminals and descriptors of events; accepting and making
+// connections.
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/raw_call.h"
+#include "privatize/blocked_calls.h"
+#include "privatize/descriptor_kinds.h"
+#include "privatize/outside_calls.h"
+
+namespace fgmpi::privatize {
+namespace {
+
+constinit Real<ssize_t(int, void*, size_t)> g_read("read");
+constinit Real<ssize_t(int, const iovec*, int)> g_readv("readv");
+constinit Real<ssize_t(int, void*, size_t, int)> g_recv("recv");
+constinit Real<ssize_t(int, void*, size_t, int, sockaddr*, socklen_t*)> g_recvfrom("recvfrom");
+constinit Real<ssize_t(int, msghdr*, int)> g_recvmsg("recvmsg");
+constinit Real<int(int, sockaddr*, socklen_t*, int)> g_accept4("accept4");
+constinit Real<int(int, const sockaddr*, socklen_t)> g_connect("connect");
+
+bool would_wait(ssize_t result) { return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK); }
+
+/// Waits until the descriptor, of another kind than a socket, is ready, then reads by `real`.
+template <class F>
+ssize_t read_when_ready(const char* call, int fd, F real) {
+  if (!is_ready(fd, POLLIN) && waits_when_not_ready(fd, O_RDONLY)) {
+    OutsideWait wait(call, OutsideWait::kRestarted);
+    do
+      if (!goes_on(wait.until_ready(fd, POLLIN), EAGAIN)) return -1;
+    while (!is_ready(fd, POLLIN));
+  }
+  return real();
+}
+
+/// `attempt` receives without waiting.
+template <class F>
+ssize_t receive(const char* call, int fd, F attempt) {
+  ssize_t result = attempt();
+  if (!would_wait(result) || !waits_when_not_ready(fd, O_RDONLY)) return result;
+  OutsideWait wait(call, OutsideWait::kRestarted);
+  limit_by_socket(&wait, fd, SO_RCVTIMEO);
+  for (ReadyRounds rounds; would_wait(result); result = attempt())
+    if (!rounds.wait(&wait, fd, POLLIN, EAGAIN)) return -1;
+  return result;
+}
+
+int option_of(int fd, int option) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : 0;
+}
+
+/// MSG_WAITALL of a stream: `attempt(done)` receives without waiting what is to lie behind the
+/// first `done` bytes.
+template <class F>
+ssize_t receive_all(const char* call, int fd, size_t size, F attempt) {
+  size_t done = 0;
+  OutsideWait wait(call, OutsideWait::kRestarted);
+  ReadyRounds rounds;
+  bool limited = false;
+  const int kept = errno;
+  for (;;) {
+    const ssize_t n = attempt(done);
+    if (n > 0) done += static_cast<size_t>(n);
+    if (n == 0 || done == size) return static_cast<ssize_t>(done);
+    if (n > 0) continue;
+    bool on = would_wait(n) && waits_when_not_ready(fd, O_RDONLY);
+    if (on && !limited) limit_by_socket(&wait, fd, SO_RCVTIMEO);
+    limited = true;
+    on = on && rounds.wait(&wait, fd, POLLIN, EAGAIN);
+    if (on) continue;
+    if (done == 0) return -1;
+    errno = kept;
+    return static_cast<ssize_t>(done);
+  }
+}
+
+/// Calls that never wait, or for which no attempt without waiting tells more than the call does.
+constexpr int kDirect = MSG_DONTWAIT | MSG_ERRQUEUE | MSG_OOB;
+
+bool gathers(int fd, int flags, size_t size) {
+  return flags & MSG_WAITALL && !(flags & (MSG_PEEK | MSG_TRUNC)) && size > 0 &&
+         option_of(fd, SO_TYPE) == SOCK_STREAM;
+}
+
+ssize_t receive_from(const char* call, int fd, void* to, size_t size, int flags, sockaddr* from,
+                     socklen_t* length) {
+  if (gathers(fd, flags, size))
+    return receive_all(call, fd, size, [=](size_t done) {
+      return g_recvfrom(fd, static_cast<char*>(to) + done, size - done,
+                        (flags & ~MSG_WAITALL) | MSG_DONTWAIT, from, length);
+    });
+  // MSG_WAITALL with MSG_PEEK asks for as much as MSG_DONTWAIT would not wait for.
+  if (flags & MSG_WAITALL) {
+    (void)receive(call, fd, [=] {
+      char byte;
+      return g_recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    });
+    return wait_on_other_thread(
+        call, [=] { return g_recvfrom(fd, to, size, flags, from, length); }, kWithErrno);
+  }
+  return receive(call, fd,
+                 [=] { return g_recvfrom(fd, to, size, flags | MSG_DONTWAIT, from, length); });
+}
+
+bool lets_others_receive(const void* caller, int fd, int flags) {
+  return lets_others_run(caller) && !(flags & kDirect) &&
+         kind_of_descriptor(fd) == DescriptorKind::kSocket;
+}
+
+ssize_t read_of_rank(const char* call, int fd, void* to, size_t size) {
+  switch (kind_of_descriptor(fd)) {
+    case DescriptorKind::kNeverWaits:
+    case DescriptorKind::kUnknown:
+      return g_read(fd, to, size);
+    case DescriptorKind::kSocket:
+      if (size > 0) return receive(call, fd, [=] { return g_recv(fd, to, size, MSG_DONTWAIT); });
+      return g_read(fd, to, size);
+    default:
+      return read_when_ready(call, fd, [=] { return g_read(fd, to, size); });
+  }
+}
+
+ssize_t readv_of_rank(int fd, const iovec* to, int count) {
+  switch (kind_of_descriptor(fd)) {
+    case DescriptorKind::kNeverWaits:
+    case DescriptorKind::kUnknown:
+      return g_readv(fd, to, count);
+    case DescriptorKind::kSocket: {
+      const bool any = count > 0 && count <= IOV_MAX &&
+                       std::any_of(to, to + count, [](const iovec& v) { return v.iov_len > 0; });
+      if (!any) return g_readv(fd, to, count);
+      return receive("readv", fd, [=] {
+        msghdr message{};
+        message.msg_iov = const_cast<iovec*>(to);
+        message.msg_iovlen = static_cast<size_t>(count);
+        return g_recvmsg(fd, &message, MSG_DONTWAIT);
+      });
+    }
+    default:
+      return read_when_ready("readv", fd, [=] { return g_readv(fd, to, count); });
+  }
+}
+
+/// The call itself is another thread's: another process that has the same socket may take the
+/// connection first.
+int accept_of_rank(const char* call, int fd, sockaddr* from, socklen_t* length, int flags) {
+  if (kind_of_descriptor(fd) != DescriptorKind::kSocket || !option_of(fd, SO_ACCEPTCONN) ||
+      !waits_when_not_ready(fd, O_RDWR))
+    return g_accept4(fd, from, length, flags);
+  if (!is_ready(fd, POLLIN)) {
+    OutsideWait wait(call, OutsideWait::kRestarted);
+    limit_by_socket(&wait, fd, SO_RCVTIMEO);
+    do
+      if (!goes_on(wait.until_ready(fd, POLLIN), EAGAIN)) return -1;
+    while (!is_ready(fd, POLLIN));
+  }
+  sockaddr_storage address;
+  socklen_t size = length ? std::min<socklen_t>(*length, sizeof address) : 0;
+  const int made = wait_on_other_thread(
+      call,
+      [&] {
+        return g_accept4(fd, from ? reinterpret_cast<sockaddr*>(&address) : nullptr,
+                         from ? &size : nullptr, flags);
+      },
+      kWithErrno);
+  if (made >= 0 && from && length) {
+    std::copy_n(reinterpret_cast<char*>(&address),
+                std::min({size, *length, socklen_t{sizeof address}}),
+                reinterpret_cast<char*>(from));
+    *length = size;
+  }
+  return made;
+}
+
+/// Begins to connect without waiting: the socket's flag is set during the system call only.
+int begin_to_connect(int fd, const sockaddr* to, socklen_t length) {
+  const long flags = raw_call(SYS_fcntl, fd, F_GETFL);
+  raw_call(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK);
+  const int result = g_connect(fd, to, length);
+  raw_call(SYS_fcntl, fd, F_SETFL, flags);
+  return result;
+}
+
+int connect_of_rank(int fd, const sockaddr* to, socklen_t length) {
+  if (kind_of_descriptor(fd) != DescriptorKind::kSocket || !waits_when_not_ready(fd, O_RDWR) ||
+      option_of(fd, SO_TYPE) == SOCK_DGRAM)
+    return g_connect(fd, to, length);
+  const int kept = errno;
+  OutsideWait wait("connect", OutsideWait::kRestarted);
+  limit_by_socket(&wait, fd, SO_SNDTIMEO);
+  for (;;) {
+    if (begin_to_connect(fd, to, length) == 0) return 0;
+    if (errno == EAGAIN) {  // a socket of this host that has no room for more connections
+      if (!goes_on(wait.a_while(), EAGAIN)) return -1;
+      continue;
+    }
+    if (errno != EINPROGRESS && errno != EALREADY) return -1;
+    do
+      if (!goes_on(wait.until_ready(fd, POLLOUT), EINPROGRESS)) return -1;
+    while (!is_ready(fd, POLLOUT));
+    errno = kept;
+    return g_connect(fd, to, length);  // says how it has ended
+  }
+}
+
+}  // namespace
+}  // namespace fgmpi::privatize
+
+using namespace fgmpi::privatize;
+
+#define FGMPI_CALLER __builtin_return_address(0)
+/// The call of the C library's function, during which the rank may be ended by another of its
+/// threads.
+#define FGMPI_UNLESS_OTHERS_RUN(others_run, ...) \
+  if (!(others_run)) {                           \
+    InKernel marked(FGMPI_CALLER);               \
+    return __VA_ARGS__;                          \
+  }
+
+FGMPI_INTERPOSE ssize_t read(int fd, void* to, size_t size) {
+  FGMPI_UNLESS_OTHERS_RUN(lets_others_run(FGMPI_CALLER), g_read(fd, to, size));
+  return read_of_rank("read", fd, to, size);
+}
+
+FGMPI_INTERPOSE ssize_t __read_chk(int fd, void* to, size_t size, size_t room) {
+  static constinit Real<ssize_t(int, void*, size_t, size_t)> real("__read_chk");
+  FGMPI_UNLESS_OTHERS_RUN(size <= room && lets_others_run(FGMPI_CALLER), real(fd, to, size, room));
+  return read_of_rank("read", fd, to, size);
+}
+
+FGMPI_INTERPOSE ssize_t readv(int fd, const iovec* to, int count) {
+  FGMPI_UNLESS_OTHERS_RUN(lets_others_run(FGMPI_CALLER), g_readv(fd, to, count));
+  return readv_of_rank(fd, to, count);
+}
+
+FGMPI_INTERPOSE ssize_t recv(int fd, void* to, size_t size, int flags) {
+  FGMPI_UNLESS_OTHERS_RUN(lets_others_receive(FGMPI_CALLER, fd, flags),
+                          g_recv(fd, to, size, flags));
+  return receive_from("recv", fd, to, size, flags, nullptr, nullptr);
+}
+
+FGMPI_INTERPOSE ssize_t __recv_chk(int fd, void* to, size_t size, size_t room, int flags) {
+  static constinit Real<ssize_t(int, void*, size_t, size_t, int)> real("__recv_chk");
+  FGMPI_UNLESS_OTHERS_RUN(size <= room && lets_others_receive(FGMPI_CALLER, fd, flags),
+                          real(fd, to, size, room, flags));
+  return receive_from("recv", fd, to, size, flags, nullptr, nullptr);
+}
+
+FGMPI_INTERPOSE ssize_t recvfrom(int fd, void* to, size_t size, int flags, sockaddr* from,
+                                 socklen_t* length) {
+  FGMPI_UNLESS_OTHERS_RUN(lets_others_receive(FGMPI_CALLER, fd, flags),
+                          g_recvfrom(fd, to, size, flags, from, length));
+  return receive_from("recvfrom", fd, to, size, flags, from, length);
+}
+
+FGMPI_INTERPOSE ssize_t __recvfrom_chk(int fd, void* to, size_t size, size_t room, int flags,
+                                       sockaddr* from, socklen_t* length) {
+  static constinit Real<ssize_t(int, void*, size_t, size_t, int, sockaddr*, socklen_t*)> real(
+      "__recvfrom_chk");
+  FGMPI_UNLESS_OTHERS_RUN(size <= room && lets_others_receive(FGMPI_CALLER, fd, flags),
+                          real(fd, to, size, room, flags, from, length));
+  return receive_from("recvfrom", fd, to, size, flags, from, length);
+}
+
+FGMPI_INTERPOSE ssize_t recvmsg(int fd, msghdr* message, int flags) {
+  FGMPI_UNLESS_OTHERS_RUN(lets_others_receive(FGMPI_CALLER, fd, flags),
+                          g_recvmsg(fd, message, flags));
+  if (flags & MSG_WAITALL)
+    return wait_on_other_thread(
+        "recvmsg", [=] { return g_recvmsg(fd, message, flags); }, kWithErrno);
+  return receive("recvmsg", fd, [=] { return g_recvmsg(fd, message, flags | MSG_DONTWAIT); });
+}
+
+FGMPI_INTERPOSE int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags,
+                             timespec* timeout) {
+  static constinit Real<int(int, mmsghdr*, unsigned, int, timespec*)> real("recvmmsg");
+  FGMPI_UNLESS_OTHERS_RUN(lets_others_receive(FGMPI_CALLER, fd, flags),
+                          real(fd, messages, count, flags, timeout));
+  return wait_on_other_thread(
+      "recvmmsg", [=] { return real(fd, messages, count, flags, timeout); }, kWithErrno);
+}
+
+FGMPI_INTERPOSE int accept(int fd, sockaddr* from, socklen_t* length) {
+  static constinit Real<int(int, sockaddr*, socklen_t*)> real("accept");
+  FGMPI_UNLESS_OTHERS_RUN(lets_others_run(FGMPI_CALLER), real(fd, from, length));
+  return accept_of_rank("accept", fd, from, length, 0);
+}
+
+FGMPI_INTERPOSE int accept4(int fd, sockaddr* from, socklen_t* length, int flags) {
+  FGMPI_UNLESS_OTHERS_RUN(lets_others_run(FGMPI_CALLER), g_accept4(fd, from, length, flags));
+  return accept_of_rank("accept4", fd, from, length, flags);
+}
+
+FGMPI_INTERPOSE int connect(int fd, const sockaddr* to, socklen_t length) {
+  FGMPI_UNLESS_OTHERS_RUN(lets_others_run(FGMPI_CALLER), g_connect(fd, to, length));
+  return connect_of_rank(fd, to, length);
+}
