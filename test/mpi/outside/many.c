@@ -1,0 +1,60 @@
+/* Hundreds of ranks of a process that wait for a descriptor, a child or a lock at the same time need no threads each. */
+#define _GNU_SOURCE
+#include "outside.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static int count_threads(void) {
+  int n = 0;
+  DIR* folder = opendir("/proc/self/task");
+  for (const struct dirent* e; (e = readdir(folder));) n += e->d_name[0] != '.';
+  closedir(folder);
+  return n;
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  MPI_Comm here;
+  int rank, ranks, ends[2];
+  MPI_Comm_split(MPI_COMM_WORLD, (int)getpid(), me, &here);
+  MPI_Comm_rank(here, &rank);
+  MPI_Comm_size(here, &ranks);
+  if (rank == 0) CHECK(pipe2(ends, O_CLOEXEC) == 0);
+  MPI_Bcast(ends, 2, MPI_INT, 0, here); /* a descriptor is the process's */
+  int before = 0;
+  if (rank == 0) before = count_threads();
+  for (int round = 0; round < 2; ++round) {
+    MPI_Barrier(here);
+    char c = 0;
+    if (rank == 0) {
+      let_wait();
+      usleep(20000);
+      const int now = count_threads();
+      CHECK(now <= before + 8);
+      for (int i = 1; i < ranks; ++i) CHECK(write(ends[1], "z", 1) == 1);
+    } else {
+      CHECK(read(ends[0], &c, 1) == 1 && c == 'z');
+    }
+  }
+  MPI_Barrier(here);
+  char name[64];
+  snprintf(name, sizeof name, "/tmp/fgmpi-outside-many-%d", (int)getpid());
+  int fd = open(name, O_CREAT | O_RDWR, 0600);
+  CHECK(fd >= 0);
+  if (rank == 0) CHECK(flock(fd, LOCK_EX) == 0);
+  MPI_Barrier(here);
+  if (rank == 0) {
+    usleep(20000);
+    CHECK(count_threads() <= before + 8);
+  } else {
+    CHECK(flock(fd, LOCK_EX) == 0);
+  }
+  close(fd);
+  MPI_Barrier(here);
+  if (rank == 0) unlink(name);
+  MPI_Comm_free(&here);
+  return end();
+}
