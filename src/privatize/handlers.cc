@@ -26,13 +26,14 @@ constinit Installed g_installed[NSIG];
 /// siginterrupt() has been called for it: signal() installs without SA_RESTART.
 std::atomic<bool> g_interrupting[NSIG];
 
-/// A handler that runs on the scheduler's thread. It may be left by longjmp(), which nothing tells.
-struct HandlerFrame {
-  HandlerFrame* outer;
-  const sched::Proclet* rank;
-  bool on_stack_of_rank;
+/// The handler that runs on the scheduler's thread. It may be left by longjmp(), which nothing tells: so
+/// nothing here points to its stack for more than to compare.
+struct RunningHandler {
+  const void* frame = nullptr;  ///< of run_handler(); nullptr: none runs
+  const sched::Proclet* rank = nullptr;
+  bool on_stack_of_rank = false;
 };
-HandlerFrame* g_frame = nullptr;
+RunningHandler g_running;
 
 bool on_stack_of(const sched::Proclet* rank, const void* address) {
   return rank && static_cast<size_t>(static_cast<const char*>(address) - rank->stack_low) <
@@ -42,12 +43,12 @@ bool on_stack_of(const sched::Proclet* rank, const void* address) {
 void run_handler(int number, siginfo_t* info, void* context) {
   const Handler handler = g_installed[number].handler;
   if (!on_scheduler_thread()) return handler(number, info, context);
-  HandlerFrame frame{g_frame, sched::running(), false};
-  frame.on_stack_of_rank = on_stack_of(frame.rank, &frame);
-  g_frame = &frame;
+  const RunningHandler outer = g_running;
+  const sched::Proclet* rank = sched::running();
+  g_running = {&outer, rank, on_stack_of(rank, &outer)};
   sched::count_interruption(g_installed[number].flags & SA_RESTART);
   handler(number, info, context);
-  g_frame = frame.outer;
+  g_running = outer;
 }
 
 bool is_function(const struct sigaction& a) {
@@ -103,15 +104,14 @@ sighandler_t set_handler(int number, sighandler_t handler, int flags) {
 }  // namespace
 
 bool in_handler() {
-  if (__builtin_expect(!g_frame, 1)) return false;
+  if (__builtin_expect(!g_running.frame, 1)) return false;
   const sched::Proclet* rank = sched::running();
   const void* here = __builtin_frame_address(0);
   const bool on_stack = on_stack_of(rank, here);
   // Another rank, or frames further out than the handler's, run only when longjmp() has left it.
-  const bool left =
-      rank != g_frame->rank ||
-      (on_stack && (!g_frame->on_stack_of_rank || here > static_cast<void*>(g_frame)));
-  if (left) g_frame = nullptr;
+  const bool left = rank != g_running.rank ||
+                    (on_stack && (!g_running.on_stack_of_rank || here > g_running.frame));
+  if (left) g_running = {};
   return !left;
 }
 
