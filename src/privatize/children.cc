@@ -17,6 +17,7 @@
 
 #include "base/plain_mutex.h"
 #include "privatize/blocked_calls.h"
+#include "privatize/descriptor_kinds.h"
 #include "privatize/outside_calls.h"
 #include "proclet-sched/immortal.h"
 
@@ -336,6 +337,7 @@ bool close_pipe_stream(std::FILE* stream, int* status) {
   const pid_t child = take_shell(stream);
   if (child == 0) return false;
   static constinit Real<int(std::FILE*)> real_fclose("fclose");
+  forget_kind_of_descriptor(fileno(stream));
   real_fclose(stream);
   *status = wait_for_shell("pclose", child);
   return true;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "privatize/children.h"
+#include "privatize/descriptor_kinds.h"
 #include "privatize/internal.h"
 #include "privatize/output.h"
 
@@ -25,6 +27,7 @@ FILE* reopen(const char* path, const char* mode, FILE* stream, const char* name)
   bool redirectable = is_shared(stream) && writes_of_ranks(stream) && on_proclet();
   if (!redirectable || !path) {
     auto* real = next_symbol<Reopen>(name);
+    forget_kind_of_descriptor(fileno(stream));
     return real(path, mode, stream);
   }
   FILE* file = fopen(path, mode);
@@ -54,7 +57,11 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE int fclose(FILE* stream) {
   static auto* real = next_symbol<int(FILE*)>("fclose");
-  return is_shared(stream) ? fflush(stream) : real(stream);
+  if (is_shared(stream)) return fflush(stream);
+  int status;
+  if (close_pipe_stream(stream, &status)) return status;
+  forget_kind_of_descriptor(fileno(stream));  // the C library's close of it cannot be seen
+  return real(stream);
 }
 
 FGMPI_INTERPOSE FILE* freopen(const char* path, const char* mode, FILE* stream) {

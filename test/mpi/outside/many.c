@@ -40,6 +40,23 @@ int main(int argc, char** argv) {
     }
   }
   MPI_Barrier(here);
+  /* A descriptor that was a file's, closed by the C library, is a pipe's now. */
+  if (rank == 1) {
+    char text[8];
+    FILE* file = tmpfile();
+    CHECK(file && fputs("one\n", file) >= 0);
+    rewind(file);
+    CHECK(fgets(text, sizeof text, file));
+    fclose(file);
+    CHECK(pipe2(ends, O_CLOEXEC) == 0);
+    MPI_Send(ends, 2, MPI_INT, 0, 0, here);
+    CHECK(read(ends[0], text, 1) == 1);
+  } else if (rank == 0 && ranks > 1) {
+    MPI_Recv(ends, 2, MPI_INT, 1, 0, here, MPI_STATUS_IGNORE);
+    let_wait();
+    CHECK(write(ends[1], "z", 1) == 1);
+  }
+  MPI_Barrier(here);
   char name[64];
   snprintf(name, sizeof name, "/tmp/fgmpi-outside-many-%d", (int)getpid());
   int fd = open(name, O_CREAT | O_RDWR, 0600);
