@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "base/settings.h"
 #include "base/strings.h"
+#include "launcher/config_file.h"
 
 namespace fgmpi::launcher {
 namespace {
@@ -20,13 +22,16 @@ constexpr std::string_view kOneWord[] = {"genvlist",
                                          "f",
                                          "hosts",
                                          "host",
+                                         "hostlist",
                                          "hostfile",
                                          "machinefile",
                                          "machine",
+                                         "machines",
+                                         "machinelist",
+                                         "output-from",
                                          "wdir",
                                          "wd",
                                          "path",
-                                         "configfile",
                                          "launcher",
                                          "launcher-exec",
                                          "bootstrap",
@@ -57,7 +62,10 @@ constexpr std::string_view kOneWord[] = {"genvlist",
                                          "ckpoint-prefix",
                                          "ckpointlib",
                                          "timeout"};
-constexpr std::string_view kTwoWords[] = {"genv", "env"};
+constexpr std::string_view kTwoWords[] = {"genv", "env"};  ///< or one, NAME=VALUE
+constexpr std::string_view kNamesHosts[] = {"f",        "hosts",    "host",
+                                            "hostlist", "hostfile", "machinefile",
+                                            "machine",  "machines", "machinelist"};
 
 /// Hardware units that hydra can bind processes to (-bind-to) and distribute them over (-map-by). All but those of
 /// kBindingUnitsWithoutNumber may be followed by ":N".
@@ -68,19 +76,50 @@ constexpr std::string_view kBindingUnits[] = {
 constexpr std::string_view kBindingUnitsWithoutNumber[] = {"none", "rr", "machine"};
 constexpr std::string_view kDevices[] = {"pci:", "gpu", "ib", "en", "eth", "hfi"};
 
-/// Options of Open MPI without a value, which hydra does not need: dropped wherever they stand.
-constexpr std::string_view kOpenMpiSwitches[] = {"oversubscribe", "allow-run-as-root"};
+/// Options that are handled here and have no value. Open MPI's -oversubscribe and -allow-run-as-root are not needed by hydra.
+constexpr std::string_view kSwitches[] = {"help",
+                                          "h",
+                                          "version",
+                                          "V",
+                                          "dry-run",
+                                          "ft",
+                                          "summary",
+                                          "v",
+                                          "progress",
+                                          "l",
+                                          "oversubscribe",
+                                          "allow-run-as-root",
+                                          "prepend-rank",
+                                          "verbose",
+                                          "disable-auto-cleanup"};
+/// With the name of a file or folder behind them.
+constexpr std::string_view kNamesOfFiles[] = {"track",  "report", "check-report", "explore-files",
+                                              "resume", "replay", "configfile"};
 
 bool in(std::string_view name, const auto& list) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);
 }
 
-/// "-name" or "--name" without its dashes; empty for a word that is not an option.
-std::string_view option_name(std::string_view word) {
-  if (!word.starts_with('-') || word.size() < 2) return {};
-  word.remove_prefix(word.starts_with("--") ? 2 : 1);
-  return word;
-}
+/// An option as it stands on the command line: -name, --name, -name=value or --name=value.
+struct Option {
+  std::string word;   ///< all of it
+  std::string name;   ///< without dashes and value
+  std::string value;  ///< behind "=", or the next word once value_of() has taken it
+  bool attached = false;
+
+  explicit Option(std::string_view text) : word(text) {
+    text.remove_prefix(text.starts_with("--") ? 2 : 1);
+    const size_t equals = text.find('=');
+    attached = equals != text.npos;
+    name = text.substr(0, equals);
+    if (attached) value = text.substr(equals + 1);
+  }
+  bool is_double() const { return word.starts_with("--"); }
+  /// For errors: with the value.
+  std::string text() const { return attached ? word : word + " " + value; }
+};
+
+bool is_option(std::string_view word) { return word.starts_with('-') && word.size() >= 2; }
 
 /// "0,2+4,1": the processing units of each process.
 bool is_unit_list(std::string_view text) {
@@ -151,11 +190,14 @@ class Parser {
   /// Options, then a program and its arguments, up to ":" or the end.
   Status section(Plan* plan) {
     Section s;
-    while (at_ < words_.size() && words_[at_] != ":") {
-      std::string_view name = option_name(words_[at_]);
-      if (name.empty()) break;
-      FGMPI_TRY(option(name, &s, plan));
-      if (plan->action != Plan::kRun) return {};
+    for (;;) {
+      while (at_ < words_.size() && is_option(words_[at_])) {
+        const Option o(words_[at_++]);
+        FGMPI_TRY(option(o, &s, plan));
+        if (plan->action != Plan::kRun) return {};
+      }
+      if (config_ != Config::kNamed) break;
+      FGMPI_TRY(insert_config_file());
     }
     while (at_ < words_.size() && words_[at_] != ":") s.program.push_back(words_[at_++]);
     const bool more = at_ < words_.size();
@@ -165,85 +207,112 @@ class Parser {
     return {};
   }
 
-  Status option(std::string_view name, Section* s, Plan* plan) {
-    if (name == "help" || name == "h" || name == "version" || name == "V") {
-      plan->action = name[0] == 'h' ? Plan::kHelp : Plan::kVersion;
-      return {};
-    }
-    if (name == "n" || name == "np" || name == "c") return number(&s->processes);
-    if (name == "nfg") return number(&s->nfg);
-    if (name == "ranks") return number(&s->ranks);
-    if (in(name, kOpenMpiSwitches)) {
-      ++at_;
-      return {};
-    }
-    if (name == "dry-run") {
-      ++at_;
-      dry_run_ = true;
-      return {};
-    }
-    if (name == "ft" || name == "disable-auto-cleanup") {
-      ++at_;
-      plan->survives = true;
-      s->options.insert(s->options.end(), {"-disable-auto-cleanup"});
-      return {};
-    }
-    if (name == "prepend-rank" ||
-        name == "l") {  // ranks share processes: the library puts the prefix
-      ++at_;
-      s->options.insert(s->options.end(), {"-genv", "FGMPI_PREPEND_RANK", "1"});
-      return {};
-    }
-    if (name == "v" || name == "verbose")  // hydra's; the processes say something, too
-      s->options.insert(s->options.end(), {"-genv", "FGMPI_VERBOSE", "1"});
-    if (name == "x") return exported_variable(s);
-    if (name == "track") return folder_of_trace();
-    if (name == "check" || name.starts_with("check=")) return checks(name, plan);
-    if (name == "report") return file_of_report(plan);
-    if (name == "summary" || name == "progress") {
-      ++at_;
-      (name == "summary" ? plan->report.summary : plan->report.progress) = true;
-      return {};
-    }
-    if (name == "check-report") return report_of_checks(plan);
-    if (name == "replay") return replay(plan);
-    if (name == "fuzz") return fuzzing(plan);
-    if (name == "resume") return resuming(plan);
-    if (name == "explore-files") return files_to_compare(plan);
-    if (name == "explore" || name.starts_with("explore=")) return exploration(name, plan);
-    if (name == "info" || name == "configfile") programless_ = true;
-    return pass_on(name, s);
+  /// The words of -configfile stand behind the options of the command line.
+  Status insert_config_file() {
+    config_ = Config::kRead;
+    if (at_ < words_.size() && words_[at_] != ":")
+      return error(MPI_ERR_ARG, "-configfile %s: %s stands behind it; allowed are options and ':'",
+                   config_file_.c_str(), words_[at_].c_str());
+    Words words;
+    FGMPI_TRY(read_config_file(config_file_, &words));
+    words_.insert(words_.begin() + static_cast<std::ptrdiff_t>(at_), words.begin(), words.end());
+    return {};
   }
 
-  Status folder_of_trace() {
-    const std::string& option = words_[at_++];
-    if (at_ == words_.size()) return missing(option);
-    const std::string& folder = words_[at_++];
-    if (!track_.empty() && track_ != folder)
-      return error(MPI_ERR_ARG, "-track %s and -track %s: allowed is one folder a job",
-                   track_.c_str(), folder.c_str());
-    if (folder.empty()) return error(MPI_ERR_ARG, "-track: allowed is the name of a folder");
-    track_ = folder;
+  Status option(Option o, Section* s, Plan* plan) {
+    const std::string& name = o.name;
+    if (in(name, kSwitches)) {
+      if (o.attached)
+        return error(MPI_ERR_ARG, "%s: allowed is -%s without a value", o.word.c_str(),
+                     name.c_str());
+      return turn_on(name, s, plan);
+    }
+    if (name == "check") return checks(o, plan);
+    if (name == "explore") return exploration(o, plan);
+    if (name == "n" || name == "np" || name == "c") return number(&o, &s->processes);
+    if (name == "nfg") return number(&o, &s->nfg);
+    if (name == "ranks") return number(&o, &s->ranks);
+    if (name == "fuzz") return fuzzing(&o, plan);
+    if (name == "x") return exported_variable(&o, s);
+    if (!in(name, kNamesOfFiles)) return pass_on(&o, s, plan);
+    FGMPI_TRY(value_of(&o));
+    if (o.value.empty() || (!o.attached && o.value.starts_with('-')))
+      return error(MPI_ERR_ARG, "%s: allowed is the name of a %s behind it", o.word.c_str(),
+                   name == "track" ? "folder" : "file");
+    return name_of_file(o, plan);
+  }
+
+  /// An option of ours without a value.
+  Status turn_on(std::string_view name, Section* s, Plan* plan) {
+    if (name[0] == 'h') plan->action = Plan::kHelp;
+    if (name == "version" || name == "V") plan->action = Plan::kVersion;
+    if (name == "dry-run") dry_run_ = true;
+    if (name == "ft" || name == "disable-auto-cleanup") plan->survives = true;
+    if (name == "summary") plan->report.summary = true;
+    if (name == "progress") plan->report.progress = true;
+    // Ranks share processes: the library puts the prefix.
+    if (name == "prepend-rank" || name == "l") add_words(s, {"-genv", "FGMPI_PREPEND_RANK", "1"});
+    if (name == "v" ||
+        name == "verbose") {  // hydra's, which allows one; the processes say something, too
+      add_words(s, {"-genv", "FGMPI_VERBOSE", "1"});
+      if (!std::exchange(verbose_, true)) add_words(s, {"-v"});
+    }
+    return {};
+  }
+
+  /// An option of ours with the name of a file or folder.
+  Status name_of_file(const Option& o, Plan* plan) {
+    const std::string& name = o.name;
+    if (name == "track") return set_name(o, &track_);
+    if (name == "report") return set_name(o, &plan->report.file);
+    if (name == "check-report") {
+      plan->check = true;
+      plan->check_reports.push_back(o.value);
+    }
+    if (name == "explore-files") plan->explore.files.push_back(o.value);
+    if (name == "configfile") {
+      if (config_ != Config::kNone)
+        return error(MPI_ERR_ARG, "%s: allowed is one file, which names no other",
+                     o.text().c_str());
+      config_ = Config::kNamed;
+      config_file_ = o.value;
+    }
+    if (name == "resume") {
+      plan->explore.wanted = programless_ = true;
+      return set_name(o, &plan->explore.resumed);
+    }
+    if (name == "replay") {
+      programless_ = true;
+      return set_name(o, &plan->replay);
+    }
+    return {};
+  }
+
+  static Status set_name(const Option& o, std::string* name) {
+    if (!name->empty() && *name != o.value)
+      return error(MPI_ERR_ARG, "-%s %s and -%s %s: allowed is one %s a job", o.name.c_str(),
+                   name->c_str(), o.name.c_str(), o.value.c_str(),
+                   o.name == "track" ? "folder" : "file");
+    *name = o.value;
     return {};
   }
 
   /// -check or -check=KIND,...
-  Status checks(std::string_view name, Plan* plan) {
-    const std::string kinds(name.substr(std::min(name.find('=') + 1, name.size())));
-    ++at_;
+  Status checks(const Option& o, Plan* plan) {
     plan->check = true;
-    if (name != "check") check_kinds_ += (check_kinds_.empty() ? "" : ",") + kinds;
-    if (name != "check" && kinds.empty())
-      return error(MPI_ERR_ARG, "-check=: allowed are kinds of findings behind it (mpiexec -help)");
+    if (!o.attached) return {};
+    if (o.value.empty())
+      return error(MPI_ERR_ARG, "%s: allowed are kinds of findings behind it (mpiexec -help)",
+                   o.word.c_str());
+    check_kinds_ += (check_kinds_.empty() ? "" : ",") + o.value;
     return {};
   }
 
   /// -explore, -explore=60s or -explore=10000.
-  Status exploration(std::string_view name, Plan* plan) {
-    const std::string& option = words_[at_++];
+  static Status exploration(const Option& o, Plan* plan) {
     plan->explore.wanted = true;
-    if (name == "explore") return {};
-    std::string_view bound = name.substr(name.find('=') + 1);
+    if (!o.attached) return {};
+    std::string_view bound = o.value;
     const bool time = bound.ends_with('s');
     if (time) bound.remove_suffix(1);
     const auto number = parse_int(bound);
@@ -251,58 +320,26 @@ class Parser {
       return error(MPI_ERR_ARG,
                    "%s: allowed are a number of executions from 1 to %lld, or of seconds with an s "
                    "behind it",
-                   option.c_str(), static_cast<long long>(kMaxNumber));
-    (time ? plan->explore.seconds : plan->explore.executions) = *number;
-    return {};
-  }
-
-  /// -explore-files GLOB, as often as wanted.
-  Status files_to_compare(Plan* plan) {
-    const std::string& option = words_[at_++];
-    if (at_ == words_.size()) return missing(option);
-    plan->explore.files.push_back(words_[at_++]);
-    return {};
+                   o.word.c_str(), static_cast<long long>(kMaxNumber));
+    return set_number(o, *number, time ? &plan->explore.seconds : &plan->explore.executions);
   }
 
   /// -fuzz N; with -explore=60s, too: for so long at most.
-  Status fuzzing(Plan* plan) {
-    const std::string& option = words_[at_++];
-    if (at_ == words_.size()) return missing(option);
-    const auto number = parse_int(words_[at_]);
+  Status fuzzing(Option* o, Plan* plan) {
+    FGMPI_TRY(value_of(o));
+    const auto number = parse_int(o->value);
     if (!number || *number < 1 || *number > kMaxNumber)
-      return error(MPI_ERR_ARG, "-fuzz %s: allowed is a number of executions from 1 to %lld",
-                   words_[at_].c_str(), static_cast<long long>(kMaxNumber));
-    ++at_;
+      return error(MPI_ERR_ARG, "%s: allowed is a number of executions from 1 to %lld",
+                   o->text().c_str(), static_cast<long long>(kMaxNumber));
     plan->explore.wanted = true;
-    plan->explore.seeds = *number;
-    return {};
-  }
-
-  Status resuming(Plan* plan) {
-    const std::string& option = words_[at_++];
-    if (at_ == words_.size()) return missing(option);
-    plan->explore.wanted = true;
-    plan->explore.resumed = words_[at_++];
-    if (plan->explore.resumed.empty())
-      return error(MPI_ERR_ARG, "-resume: allowed is the name of a file");
-    programless_ = true;
-    return {};
-  }
-
-  Status replay(Plan* plan) {
-    const std::string& option = words_[at_++];
-    if (at_ == words_.size()) return missing(option);
-    plan->replay = words_[at_++];
-    if (plan->replay.empty()) return error(MPI_ERR_ARG, "-replay: allowed is the name of a file");
-    programless_ = true;
-    return {};
+    return set_number(*o, *number, &plan->explore.seeds);
   }
 
   /// The witness says how many ranks there are, and which program, unless a command is given: gdb --args program.
   Status set_up_replay(Plan* plan) {
     const Section& s = sections_[0];
     if (sections_.size() > 1 || s.processes || s.nfg || s.ranks || !s.options.empty() ||
-        plan->explore.wanted || !plan->explore.files.empty())
+        plan->explore.wanted || plan->survives || !plan->explore.files.empty())
       return error(MPI_ERR_ARG,
                    "-replay %s: allowed beside it are -check=KIND,..., -check-report and one "
                    "command; the witness says the rest",
@@ -314,12 +351,19 @@ class Parser {
   /// -resume: the file says what there was beside -explore.
   static Status check_alone(const Section& s, const Plan& plan) {
     if (!s.program.empty() || s.processes || s.nfg || s.ranks || !s.options.empty() ||
-        plan.explore.seeds || !plan.explore.files.empty())
+        plan.explore.seeds || plan.survives || !plan.explore.files.empty())
       return error(MPI_ERR_ARG,
                    "-resume %s: allowed beside it are -explore=60s, -explore=10000 and "
                    "-check=KIND,...; the file says the rest",
                    plan.explore.resumed.c_str());
     return {};
+  }
+
+  static Status not_explored(const std::string& option) {
+    return error(MPI_ERR_ARG,
+                 "%s with -explore: allowed beside it are -n, -nfg, -ranks, -env, -genv, -x and "
+                 "-check=KIND,...",
+                 option.c_str());
   }
 
   /// All ranks run in one process, which hydra does not start.
@@ -335,35 +379,13 @@ class Parser {
     plan->explore.ranks = s.nfg;
     plan->explore.program = s.program;
     if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, s.nfg, true, &s.options));
+    if (plan->survives) return not_explored("-ft");
     for (size_t i = 0; i < s.options.size(); i += 3) {
-      const std::string_view name = option_name(s.options[i]);
-      if ((name != "env" && name != "genv") || i + 2 >= s.options.size())
-        return error(
-            MPI_ERR_ARG,
-            "%s with -explore: allowed beside it are -n, -nfg, -ranks, -env, -genv, -x and "
-            "-check=KIND,...",
-            s.options[i].c_str());
+      if ((s.options[i] != "-env" && s.options[i] != "-genv") || i + 2 >= s.options.size())
+        return not_explored(s.options[i]);
       plan->explore.variables.emplace_back(s.options[i + 1], s.options[i + 2]);
     }
     plan->explore.variables.emplace_back("FGMPI_NFG", std::to_string(s.nfg));
-    return {};
-  }
-
-  Status report_of_checks(Plan* plan) {
-    const std::string& option = words_[at_++];
-    if (at_ == words_.size()) return missing(option);
-    plan->check = true;
-    plan->check_reports.push_back(words_[at_++]);
-    return {};
-  }
-
-  Status file_of_report(Plan* plan) {
-    const std::string& option = words_[at_++];
-    if (at_ == words_.size()) return missing(option);
-    const std::string& file = words_[at_++];
-    if (file.empty() || (!plan->report.file.empty() && plan->report.file != file))
-      return error(MPI_ERR_ARG, "-report %s: allowed is one file a job", file.c_str());
-    plan->report.file = file;
     return {};
   }
 
@@ -403,35 +425,48 @@ class Parser {
           s.options[i + 2] = library + ":" + s.options[i + 2];
   }
 
-  Status missing(const std::string& option) {
-    return error(MPI_ERR_ARG, "%s: a value is missing behind it", option.c_str());
+  /// Takes the word behind the option, unless its value stands behind "=".
+  Status value_of(Option* o) {
+    if (o->attached) return {};
+    if (at_ == words_.size() || words_[at_] == ":")
+      return error(MPI_ERR_ARG, "%s: a value is missing behind it", o->word.c_str());
+    o->value = words_[at_++];
+    return {};
   }
 
-  Status number(int64_t* value) {
-    const std::string& option = words_[at_++];
-    if (at_ == words_.size()) return missing(option);
-    const std::string& text = words_[at_++];
-    auto parsed = parse_int(text);
+  Status number(Option* o, int64_t* value) {
+    FGMPI_TRY(value_of(o));
+    const auto parsed = parse_int(o->value);
     if (!parsed || *parsed < 1 || *parsed > kMaxNumber)
-      return error(MPI_ERR_ARG, "%s %s: allowed is a number from 1 to %lld", option.c_str(),
-                   text.c_str(), static_cast<long long>(kMaxNumber));
-    *value = *parsed;
+      return error(MPI_ERR_ARG, "%s: allowed is a number from 1 to %lld", o->text().c_str(),
+                   static_cast<long long>(kMaxNumber));
+    return set_number(*o, *parsed, value);
+  }
+
+  static Status set_number(const Option& o, int64_t number, int64_t* value) {
+    if (*value && *value != number)
+      return error(MPI_ERR_ARG, "%s: %lld has been given before; allowed is one number",
+                   o.text().c_str(), static_cast<long long>(*value));
+    *value = number;
     return {};
   }
 
   /// Open MPI's "-x NAME" (hydra passes all variables anyway) and "-x NAME=VALUE".
-  Status exported_variable(Section* s) {
-    const std::string& option = words_[at_++];
-    if (at_ == words_.size()) return missing(option);
-    const std::string& text = words_[at_++];
-    size_t equals = text.find('=');
-    if (equals == text.npos) return {};
-    add_variable(s, text.substr(0, equals), text.substr(equals + 1));
-    return settings::check(text.substr(0, equals), text.substr(equals + 1));
+  Status exported_variable(Option* o, Section* s) {
+    FGMPI_TRY(value_of(o));
+    const size_t equals = o->value.find('=');
+    if (equals == o->value.npos) return {};
+    return add_variable(s, "-env", o->value.substr(0, equals), o->value.substr(equals + 1));
   }
 
-  void add_variable(Section* s, const std::string& name, const std::string& value) {
-    s->options.insert(s->options.end(), {"-env", name, with_library(name, value)});
+  Status add_variable(Section* s, const std::string& option, const std::string& name,
+                      const std::string& value) {
+    add_words(s, {option, name, with_library(name, value)});
+    return settings::check(name, value);
+  }
+
+  static void add_words(Section* s, const Words& words) {
+    s->options.insert(s->options.end(), words.begin(), words.end());
   }
 
   /// Puts this library's folder first in an LD_LIBRARY_PATH that the command line sets, so that programs linked with the
@@ -440,27 +475,33 @@ class Parser {
     return name == "LD_LIBRARY_PATH" ? setting_.library_folder + ":" + value : value;
   }
 
-  Status pass_on(std::string_view name, Section* s) {
-    const std::string option = words_[at_++];
-    s->options.push_back(option);
-    size_t follow = name.find('=') != name.npos ? 0
-                    : in(name, kTwoWords)       ? 2
-                    : in(name, kOneWord)        ? 1
-                                                : 0;
-    if (words_.size() - at_ < follow) return missing(option);
-    for (size_t i = 0; i < follow; ++i) {
-      std::string word = words_[at_++];
-      // Open MPI writes modifiers behind the unit: core:overload-allowed.
-      if (name == "bind-to" && option.starts_with("--")) word = word.substr(0, word.find(':'));
-      if ((name == "bind-to" || name == "map-by") && option.size() == name.size() + 1)
-        FGMPI_TRY(place(option, word));
-      if (follow == 2 && i == 1) {  // a variable
-        FGMPI_TRY(settings::check(words_[at_ - 2], word));
-        word = with_library(words_[at_ - 2], word);
-      }
-      s->options.push_back(std::move(word));
+  /// An option of hydra's. Those with values are written as "-name value", whatever they were.
+  Status pass_on(Option* o, Section* s, Plan* plan) {
+    if (o->name == "info") programless_ = true;
+    const bool variable = in(o->name, kTwoWords);
+    if (!variable && !in(o->name, kOneWord)) {
+      add_words(s, {o->word});
+      return {};
     }
+    FGMPI_TRY(value_of(o));
+    if (variable) return variable_for_hydra(*o, s);
+    plan->names_hosts |= in(o->name, kNamesHosts);
+    // Open MPI writes modifiers behind the unit: core:overload-allowed.
+    if (o->name == "bind-to" && o->is_double() && !is_binding_unit(o->value, true))
+      o->value = o->value.substr(0, o->value.find(':'));
+    if (o->name == "bind-to" || o->name == "map-by") FGMPI_TRY(place("-" + o->name, o->value));
+    add_words(s, {"-" + o->name, o->value});
     return {};
+  }
+
+  /// -env NAME VALUE, -env NAME=VALUE and the same of -genv.
+  Status variable_for_hydra(const Option& o, Section* s) {
+    const size_t equals = o.value.find('=');
+    if (equals != o.value.npos)
+      return add_variable(s, "-" + o.name, o.value.substr(0, equals), o.value.substr(equals + 1));
+    Option value("-" + o.name);
+    FGMPI_TRY(value_of(&value));
+    return add_variable(s, "-" + o.name, o.value, value.value);
   }
 
   static Status place(const std::string& option, const std::string& word) {
@@ -493,7 +534,8 @@ class Parser {
     if (plan->survives) return;  // ranks of a process fail together
     int64_t asked = 0, shared = 0, processes = 0;
     for (const auto& s : sections_) asked += s.nfg || s.ranks ? 0 : s.processes;
-    if (!setting_.can_share || asked <= kProcessesPerCore * setting_.cores) return;
+    if (!setting_.can_share || plan->names_hosts || asked <= kProcessesPerCore * setting_.cores)
+      return;
     for (auto& s : sections_) {
       if (s.nfg || s.ranks || s.processes < 2 || !setting_.can_share(s.program, s.options))
         continue;
@@ -526,6 +568,7 @@ class Parser {
   }
 
   void write(Plan* plan) const {
+    if (plan->survives) plan->hydra.push_back("-disable-auto-cleanup");
     for (size_t i = 0; i < sections_.size(); ++i) {
       const Section& s = sections_[i];
       if (i) plan->hydra.push_back(":");
@@ -568,13 +611,16 @@ class Parser {
     plan->hydra.insert(plan->hydra.end(), words.begin(), words.end());
   }
 
-  const Words& words_;
+  Words words_;
   const Setting& setting_;
   size_t at_ = 0;
   std::string track_;  ///< the folder of -track
   bool dry_run_ = false;
   std::string check_kinds_;   ///< what follows "-check="
-  bool programless_ = false;  ///< -info, -configfile: hydra needs no program on the command line
+  bool programless_ = false;  ///< -info, -resume, -replay: no program is needed on the command line
+  bool verbose_ = false;      ///< hydra has been given -v
+  enum class Config : uint8_t { kNone, kNamed, kRead } config_ = Config::kNone;
+  std::string config_file_;
   std::vector<Section> sections_;
 };
 
@@ -582,6 +628,7 @@ class Parser {
 
 Status make_plan(const Words& arguments, const Setting& setting, Plan* plan) {
   *plan = Plan();
+  plan->names_hosts = setting.names_hosts;
   return Parser(arguments, setting).parse(plan);
 }
 

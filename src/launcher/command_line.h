@@ -1,6 +1,7 @@
 // The command line of mpiexec, taken apart and put together again for mpiexec.hydra.
 //
-//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER | -check | -report FILE | -explore] [-ft] [-dry-run] [options of hydra] program [arguments] [: ...]
+//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER | -check | -report FILE | -explore] [-ft] [-dry-run]
+//     [-configfile FILE] [options of hydra] program [arguments] [: ...]
 //
 // The options that `mpiexec -help` describes, -prepend-rank and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
 // a program begins, the parser must know how many words each of hydra's options takes: command_line.cc has the table.
@@ -38,6 +39,7 @@ struct Plan {
   Words check_reports;    ///< the files of -check-report
   ReportWishes report;    ///< -report, -summary, -progress, or Setting::report_file
   bool survives = false;  ///< -ft: the job goes on when a process fails
+  bool names_hosts = false;  ///< processes may run on other hosts, whose files cannot be looked at
   /// -explore: the program, which is then not hydra's to start.
   struct Explore {
     bool wanted = false;
@@ -60,6 +62,7 @@ constexpr int64_t kProcessesPerCore = 4;
 struct Setting {
   int cores = 1;
   std::string library_folder;  ///< comes first in any LD_LIBRARY_PATH that the command line sets
+  bool names_hosts = false;    ///< the environment does: see environment_names_hosts()
   /// Looks at each program, adding to hydra's options for it: see inspect_program(). May be empty.
   std::function<Status(const Words& program, int64_t ranks_each, bool by_nfg, Words* options)>
       inspect = {};
@@ -80,7 +83,8 @@ struct Setting {
   std::string checker = {};   ///< the library that -check puts first in any LD_PRELOAD
 };
 
-/// An error is one line that names the option, its value and what is allowed.
+/// An error is one line that names the option, its value and what is allowed. The callbacks see `plan` with what the options
+/// have said.
 Status make_plan(const Words& arguments, const Setting& setting, Plan* plan);
 
 }  // namespace fgmpi::launcher

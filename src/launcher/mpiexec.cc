@@ -61,11 +61,13 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -resume FILE      goes on with an exploration that its bound or Ctrl-C has cut
   -fuzz N           N executions in orders that are drawn, rare ones more often; findings and witnesses as of -explore
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
+  -configfile F     takes programs and their options from F, one program a line
   -help, -version   this text; the version
 
 More than 4 processes a core become ranks of one process a core, where neither -nfg, -ranks, FGMPI_NFG nor a list of
 hosts says otherwise and the program can; a line says so. -nfg 1 starts processes.
 
+An option may be written -nfg 5, --nfg 5, -nfg=5 or --nfg=5.
 Each program behind a ':' may have a -n and -nfg (or -ranks) of its own. All other options are those of
 mpiexec.hydra, which starts the processes: 'mpiexec.hydra -help' lists them (-f hosts.txt, -ppn 1, -genv NAME VALUE,
 -bind-to core, ...). Open MPI's --oversubscribe and --allow-run-as-root are understood and change nothing;
@@ -263,14 +265,15 @@ int main(int argc, char** argv) {
   environment::put_first(environment::kLibraryPath,
                          setting.library_folder);  // the programs are looked at with it
   const Words arguments_given(argv + 1, argv + argc);
-  const bool elsewhere = fgmpi::launcher::names_hosts(arguments_given);
+  setting.names_hosts = fgmpi::launcher::environment_names_hosts();
+  Plan plan;
   setting.inspect = [&](const Words& program, int64_t ranks_each, bool by_nfg, Words* options) {
-    return fgmpi::launcher::inspect_program(program, *options, ranks_each, by_nfg, elsewhere,
+    return fgmpi::launcher::inspect_program(program, *options, ranks_each, by_nfg, plan.names_hosts,
                                             setting.library_folder, options);
   };
   const bool counted_outside = environment::text(settings::kRecords[settings::kNfg].name) ||
                                environment::text(settings::kRecords[settings::kRanks].name);
-  if (!elsewhere && !counted_outside) setting.can_share = fgmpi::launcher::can_share_process;
+  if (!counted_outside) setting.can_share = fgmpi::launcher::can_share_process;
   setting.tracker = kTracker;
   setting.track = [&](const std::string& folder) {
     return set_up_tracking(folder, setting.library_folder);
@@ -288,13 +291,12 @@ int main(int argc, char** argv) {
     setting.report_file = file;
   fgmpi::launcher::ReportedJob reported;
   setting.report = [&](const fgmpi::launcher::ReportWishes& wishes) {
-    return reported.set_up(wishes, setting.library_folder, elsewhere);
+    return reported.set_up(wishes, setting.library_folder, plan.names_hosts);
   };
-  Plan plan;
   setting.check = [&](const std::string& kinds) {
     const bool explored = plan.explore.wanted || !plan.replay.empty();
     return checked.set_up(kinds.empty() && explored ? kinds_of_explored() : kinds,
-                          setting.library_folder, elsewhere);
+                          setting.library_folder, plan.names_hosts);
   };
   if (const fgmpi::Status made = make_plan(arguments_given, setting, &plan); !made.ok()) {
     std::fprintf(stderr, "mpiexec: %s\n", made.what().c_str());

@@ -267,17 +267,11 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
   return {};
 }
 
-bool names_hosts(const Words& arguments) {
+bool environment_names_hosts() {
   using namespace environment;
-  for (Variable variable : {kHydraHostFile, kSlurmJob, kPbsNodes, kLsfHosts, kGridEngineHosts})
-    if (raw(variable)) return true;
-  constexpr std::string_view kOptions[] = {"hosts",   "host",        "f",         "hostfile",
-                                           "machine", "machinefile", "configfile"};
-  return std::any_of(arguments.begin(), arguments.end(), [&](std::string_view word) {
-    if (!word.starts_with('-')) return false;
-    word.remove_prefix(word.starts_with("--") ? 2 : 1);
-    return std::find(std::begin(kOptions), std::end(kOptions), word) != std::end(kOptions);
-  });
+  const Variable variables[] = {kHydraHostFile, kSlurmJob, kPbsNodes, kLsfHosts, kGridEngineHosts};
+  return std::any_of(std::begin(variables), std::end(variables),
+                     [](Variable variable) { return raw(variable) != nullptr; });
 }
 
 int exit_status(const Status& status) {

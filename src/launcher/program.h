@@ -29,8 +29,8 @@ bool can_share_process(const Words& program, const Words& options);
 /// The file of a program that is executed as `name`: found as the shell finds it, and linked dynamically.
 Status find_dynamic_program(const std::string& name, std::string* path);
 
-/// True if the command line, or a variable of hydra or of a batch system, names hosts.
-bool names_hosts(const Words& arguments);
+/// True if a variable of hydra or of a batch system names hosts.
+bool environment_names_hosts();
 
 int exit_status(const Status& status);
 

@@ -12,8 +12,8 @@ _fgmpi_mpiexec_value() {
     -genvlist | -envlist) COMPREPLY=($(compgen -v -- "$2")) ;;
     -host | -hosts) COMPREPLY=($(compgen -A hostname -- "$2")) ;;
     -wdir | -wd | -track) COMPREPLY=($(compgen -d -- "$2")) ;;
-    -f | -replay | -hostfile | -machinefile | -configfile | -outfile-pattern | -errfile-pattern) COMPREPLY=($(compgen -f -- "$2")) ;;
-    -n | -np | -c | -nfg | -ranks | -ppn | -timeout | -usize | -path | -launcher-exec | -bootstrap-exec | -iface | \
+    -f | -replay | -resume | -report | -check-report | -hostfile | -machinefile | -configfile | -outfile-pattern | -errfile-pattern) COMPREPLY=($(compgen -f -- "$2")) ;;
+    -n | -np | -c | -nfg | -ranks | -fuzz | -explore-files | -ppn | -timeout | -usize | -path | -launcher-exec | -bootstrap-exec | -iface | \
       -x | -prepend-pattern | -nameserver) COMPREPLY=() ;;
     *) return 1 ;;
   esac

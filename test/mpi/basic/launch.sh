@@ -59,6 +59,43 @@ run "$bin/mpiexec" -dry-run -n 2 -nfg 3 "$where"
 run bash -c "$(tail -1 "$out")"  # the command that was printed starts the job
 [ "$(grep -c '^rank [0-9] of 6' "$out")" = 6 ] || fail "-dry-run: its command does not start 6 ranks"
 
+# A configuration file, with options of ours and hydra's in all forms before, in and behind it.
+ranks_are() { # ranks_are SIZE: that many ranks have said so
+  [ "$(grep -c "^rank [0-9]* of $1 in" "$out")" = "$1" ] || fail "$2: not $1 ranks"
+}
+cat >"$programs/config" <<END
+# programs of one job
+-n 2 -nfg=3 $where first   # six ranks
+
+--n=1 --nfg 2 \\
+  -env A=1 $where : -ranks=3 -n 2 $where
+END
+for line in "-configfile $programs/config" "--configfile=$programs/config -ft -ft" "-genv B 2 -configfile $programs/config -ppn 9" \
+  "-hosts=localhost --configfile $programs/config"; do
+  run "$bin/mpiexec" $line
+  ranks_are 11 "$line"
+done
+run "$bin/mpiexec" -configfile "$programs/config" : -n 1 "$where"
+ranks_are 12 "-configfile with another program"
+for line in "-nfg=3 -n=2" "--nfg=3 --np=2" "-ft --ft -nfg 3 -np=2" "-wdir=/ -nfg=3 --n 2" "-genv=C 1 -genv D=2 -nfg=3 -n 2" "-n 2 --ranks=6 -v -v"; do
+  run "$bin/mpiexec" $line "$where"
+  ranks_are 6 "$line"
+done
+refused() { # refused WORDS OPTION...: by one line
+  local words=$1
+  shift
+  timeout 100 "$bin/mpiexec" "$@" >"$out" 2>&1 </dev/null && fail "$*: is not refused"
+  [ "$(wc -l <"$out")" = 1 ] && grep -qF -- "mpiexec: $words" "$out" || fail "$*: not in one line: $words"
+}
+refused "-nfg=x: allowed is a number" -nfg=x "$where"
+refused "-nfg: a value is missing" -n 1 "$where" : -nfg
+refused "-nfg 2: 3 has been given before" -nfg=3 -nfg 2 "$where"
+refused "-ft=1: allowed is -ft without a value" -ft=1 "$where"
+refused "-track: allowed is the name of a folder" -track -n 2 "$where"
+refused "-configfile $programs/no config: cannot be read" -configfile "$programs/no config"
+refused "-configfile=$programs/config: allowed is one file" -configfile "$programs/config" -configfile="$programs/config"
+[ -e ./-n ] && fail "-track -n: a folder was made"
+
 complete_line() { # complete_line WORD...: the completions of the last word
   bash -c 'PATH='"$bin"':$PATH; source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _fgmpi_mpiexec; printf "%s\n" "${COMPREPLY[@]}"' \
     "$(dirname "$bin")/share/bash-completion/completions/mpiexec" mpiexec "$@" >"$out" 2>&1

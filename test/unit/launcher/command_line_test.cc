@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <mpi.h>
+#include <unistd.h>
+
+#include <fstream>
 
 namespace fgmpi::launcher {
 namespace {
@@ -100,7 +103,10 @@ TEST(CommandLine, DryRunDescribesProgramsAndTouchesNothing) {
 TEST(CommandLine, OptionsOfHydraPassWithTheirValues) {
   EXPECT_EQ(plan_of("-f hosts -ppn 2 -genv A 1 -prepend-rank -n 4 prog"),
             "-f hosts -ppn 2 -genv A 1 -genv FGMPI_PREPEND_RANK 1 -n 4 prog");
-  EXPECT_EQ(plan_of("-bind-to=core -n 1 prog"), "-bind-to=core -n 1 prog");
+  EXPECT_EQ(plan_of("--bind-to=core -genv A=1 --env=B=2 -env=C 3 -n 1 prog"),
+            "-bind-to core -genv A 1 -env B 2 -env C 3 -n 1 prog");
+  EXPECT_EQ(plan_of("-v -v -n 1 a : -v b"),
+            "-genv FGMPI_VERBOSE 1 -v -genv FGMPI_VERBOSE 1 -n 1 a : -genv FGMPI_VERBOSE 1 b");
   EXPECT_EQ(plan_of("-what-is-this -n 1 prog"), "-what-is-this -n 1 prog");
   EXPECT_EQ(plan_of("-info"), "-info");
 }
@@ -144,7 +150,7 @@ TEST(CommandLine, PlacesThatHydraDoesNotKnowAreRefused) {
 
 TEST(CommandLine, OpenMpisSpellingsAreUnderstood) {
   EXPECT_EQ(plan_of("--oversubscribe --allow-run-as-root -np 2 prog"), "-n 2 prog");
-  EXPECT_EQ(plan_of("--bind-to core:overload-allowed -np 2 prog"), "--bind-to core -n 2 prog");
+  EXPECT_EQ(plan_of("--bind-to core:overload-allowed -np 2 prog"), "-bind-to core -n 2 prog");
   EXPECT_EQ(plan_of("-x PATH -x A=b=c -n 1 prog"), "-env A b=c -n 1 prog");
 }
 
@@ -163,11 +169,106 @@ TEST(CommandLine, ReportsAreNotForHydra) {
   EXPECT_FALSE(plan.report.progress);
   EXPECT_EQ(plan_of("-report"), "error: -report: a value is missing behind it");
   EXPECT_EQ(plan_of("-report a.html -report b.html prog"),
-            "error: -report b.html: allowed is one file a job");
+            "error: -report a.html and -report b.html: allowed is one file a job");
   EXPECT_EQ(plan_of("-summary -check prog"),
             "error: -report, -summary or -progress with -check: allowed is one of them");
   EXPECT_EQ(plan_of("-progress -track t prog"),
             "error: -report, -summary or -progress with -track: allowed is one of them");
+}
+
+/// Each option in each form, first, last, behind an option of hydra's, and twice.
+TEST(CommandLine, AllFormsOfAnOptionAreAlike) {
+  struct {
+    const char *name, *value, *rest;
+  } const kOptions[] = {{"n", "3", "prog"},
+                        {"np", "3", "-nfg 2 prog"},
+                        {"c", "3", "prog"},
+                        {"nfg", "7", "prog"},
+                        {"ranks", "7", "prog"},
+                        {"x", "A=b=c", "prog"},
+                        {"env", "A=b", "prog"},
+                        {"genv", "A=b", "prog"},
+                        {"hosts", "a,b", "prog"},
+                        {"f", "hosts.txt", "prog"},
+                        {"wdir", "/tmp", "prog"},
+                        {"bind-to", "core:2", "prog"},
+                        {"track", "folder", "prog"},
+                        {"report", "a.html", "prog"},
+                        {"check-report", "a.json", "prog"},
+                        {"fuzz", "8", "-nfg 2 prog"},
+                        {"resume", "file", ""},
+                        {"replay", "file", "prog"},
+                        {"explore-files", "*.txt", "-explore prog"}};
+  auto all_of = [](const std::string& line) {
+    Plan plan;
+    const Status made = make_plan(words(line), kSetting, &plan);
+    if (!made.ok()) return "error: " + made.what();
+    return joined(plan.hydra) + "|" + joined(plan.check_reports) + "|" + plan.report.file + "|" +
+           plan.replay + "|" + plan.explore.resumed + "|" + joined(plan.explore.files) + "|" +
+           std::to_string(plan.explore.seeds) + "|" + std::to_string(plan.names_hosts);
+  };
+  for (const auto& [name, value, rest] : kOptions) {
+    const std::string option = std::string("-") + name, behind = std::string(" ") + rest;
+    const std::string expected = all_of(option + " " + value + behind);
+    EXPECT_EQ(expected.find("error"), std::string::npos) << expected;
+    for (const std::string& form :
+         {"-" + option + " " + value, option + "=" + value, "-" + option + "=" + value}) {
+      EXPECT_EQ(all_of(form + behind), expected) << form;
+      // A program's own arguments are none of ours.
+      EXPECT_EQ(plan_of("-n 2 prog " + form), "-n 2 prog " + form);
+    }
+    EXPECT_EQ(plan_of(option), "error: " + option + ": a value is missing behind it");
+    EXPECT_EQ(plan_of(option + " : prog"), "error: " + option + ": a value is missing behind it");
+  }
+  for (const char* flag : {"ft", "disable-auto-cleanup", "summary", "progress", "dry-run", "l",
+                           "prepend-rank", "oversubscribe", "check", "v"}) {
+    const std::string option = std::string("-") + flag;
+    const std::string expected = all_of(option + " -n 2 prog");
+    EXPECT_EQ(expected.find("error"), std::string::npos) << expected;
+    EXPECT_EQ(all_of("-" + option + " -n 2 prog"), expected);
+    const std::string twice = plan_of(option + " " + option + " -n 2 a : " + option + " -n 1 b");
+    EXPECT_EQ(twice.find("error"), std::string::npos) << twice;
+    if (option == "-check") continue;
+    EXPECT_EQ(plan_of(option + "=1 -n 2 prog"),
+              "error: " + option + "=1: allowed is " + option + " without a value");
+  }
+  EXPECT_EQ(plan_of("-ft -ft -n 1 a : -ft -n 1 b"), "-disable-auto-cleanup -n 1 a : -n 1 b");
+  EXPECT_EQ(plan_of("-n 2 -np 2 prog"), "-n 2 prog");
+  EXPECT_EQ(plan_of("-n 2 -np=3 prog"),
+            "error: -np=3: 2 has been given before; allowed is one number");
+  EXPECT_EQ(plan_of("-nfg=3 -n=2 prog"), "-n 2 -env FGMPI_NFG 3 prog");
+}
+
+TEST(CommandLine, AConfigurationFileStandsForTheCommandLine) {
+  const std::string file = testing::TempDir() + "config_file_" + std::to_string(getpid());
+  auto plan_with = [&](const char* text, const std::string& line) {
+    std::ofstream(file) << text;
+    return plan_of(line);
+  };
+  const char* kTwo = "# two programs\n\n-n 2 -nfg=3 a x#y # the first\n  -n 1 -nfg 4 \\\n\tb\r\n";
+  const std::string both = "-n 2 -env FGMPI_NFG 3 a x#y : -n 1 -env FGMPI_NFG 4 b";
+  EXPECT_EQ(plan_with(kTwo, "-configfile " + file), both);
+  EXPECT_EQ(plan_with(kTwo, "--configfile=" + file), both);
+  EXPECT_EQ(plan_with(kTwo, "-genv A 1 -configfile " + file), "-genv A 1 " + both);
+  EXPECT_EQ(plan_with(kTwo, "-configfile " + file + " -ft"), "-disable-auto-cleanup " + both);
+  EXPECT_EQ(plan_with(kTwo, "-n 1 c : -configfile " + file + " : -n 1 d"),
+            "-n 1 c : " + both + " : -n 1 d");
+  EXPECT_EQ(plan_with("-ranks 6 a : -n 1 b", "-n 2 -configfile " + file),
+            "-env FGMPI_APPNUM 0 -n 2 -env FGMPI_NFG 3 a : -n 1 b");
+  EXPECT_EQ(plan_with(kTwo, "-n 3 -configfile " + file),
+            "error: -n 2: 3 has been given before; allowed is one number");
+  EXPECT_EQ(plan_with(kTwo, "-configfile " + file + " prog"),
+            "error: -configfile " + file + ": prog stands behind it; allowed are options and ':'");
+  EXPECT_EQ(plan_with(kTwo, "-configfile " + file + " -configfile " + file),
+            "error: -configfile " + file + ": allowed is one file, which names no other");
+  EXPECT_EQ(plan_with("# none\n", "-configfile " + file),
+            "error: -configfile " + file + ": names no program; allowed is one on each line");
+  EXPECT_EQ(plan_with("-n 1 a\n-n 2\n-n 3 b\n", "-configfile " + file),
+            "error: no program given before ':'");
+  unlink(file.c_str());
+  EXPECT_EQ(plan_of("-configfile " + file),
+            "error: -configfile " + file + ": cannot be read: No such file or directory");
+  EXPECT_EQ(plan_of("-configfile /tmp"), "error: -configfile /tmp: cannot be read: Is a directory");
 }
 
 TEST(CommandLine, HelpAndVersionNeedNoProgram) {
