@@ -19,6 +19,7 @@
 #include "base/environment.h"
 #include "base/processors.h"
 #include "base/settings.h"
+#include "base/standard_files.h"
 #include "explore/witness.h"
 #include "launcher/checked_job.h"
 #include "launcher/command_line.h"
@@ -258,6 +259,7 @@ void print_plan(const Plan& plan, const std::string& hydra) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fgmpi::open_standard_files();
   Setting setting;
   setting.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   end_unless_ok(fgmpi::launcher::find_prefix(&setting.library_folder));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/standard_files.h"
 #include "ch4-av-rankmap/av.h"
 #include "coll/failure.h"
 #include "coll/multicast_groups.h"
@@ -127,6 +128,7 @@ Status prepare_program(void* program, uint32_t first, uint32_t count,
 Status connect() {
   Process& me = process();
   if (me.connected) return {};
+  open_standard_files();  // the program may have closed them since it has started
   pt2pt::Setup setup;
   setup.local_count = me.ranks;
   if (boot().size() == 1) {

@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/environment.h"
 #include "base/settings.h"
+#include "base/standard_files.h"
 #include "base/strings.h"
 #include "privatize/guests.h"
 #include "privatize/images.h"
@@ -353,6 +354,7 @@ FGMPI_INTERPOSE int __libc_start_main(Main* main, int argc, char** argv, Init* i
                                       void (*rtld_fini)(), void* stack_end) {
   if (on_proclet()) run_guest_main(main, argc, argv, init);
   auto* real = next_symbol<StartMain>("__libc_start_main");
+  fgmpi::open_standard_files();
   g_main = main;
   become_scheduler_thread();
   prepare_program();

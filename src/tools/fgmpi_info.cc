@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/environment.h"
+#include "base/standard_files.h"
 #include "base/strings.h"
 #include "host/function_table.h"
 #include "host/host.h"
@@ -130,6 +131,7 @@ int show_part(const char* control_port, const char* proxy_id) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fgmpi::open_standard_files();
   bool each = false, verbose = false, settings = false, markdown = false, bug = false;
   for (int i = 1; i < argc; ++i) {
     const char* option = argv[i];

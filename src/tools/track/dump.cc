@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "base/standard_files.h"
 #include "base/strings.h"
 #include "tools/track/view.h"
 #include "track/track_calls.h"
@@ -279,6 +280,7 @@ int failed(const Status& status) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fgmpi::open_standard_files();
   Options o;
   if (argc > 1 && std::strcmp(argv[1], "--help") == 0) {
     std::fputs(kHelp, stdout);
