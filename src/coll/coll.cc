@@ -4,6 +4,7 @@
 #include "coll/rooted.h"
 #include "coll/rounds.h"
 #include "coll/short.h"
+#include "coll/stand_in.h"
 #include "coll/step.h"
 #include "comm/broken.h"
 #include "pt2pt/decider.h"
@@ -95,6 +96,7 @@ CollRequest::CollRequest(Comm* comm, CollectiveKind kind, const char* name) : ki
 }
 
 CollRequest::~CollRequest() {
+  drop_stand_in(this);
   if (holds_op_) host::release(args.op);
   if (keep) keep->release();
 }
@@ -133,6 +135,7 @@ Status CollRequest::start() {
   complete_ = false;
   outcome.error = Status();
   args.status = Status();
+  fill_stand_in(this);
   if (args.in_place && is_alltoall(kind_) && !c->shared->inter)
     FGMPI_TRY(copy_in_place(&args, c->size()));
   if (persistent) {

@@ -9,12 +9,15 @@
 
 #include "base/reserve.h"
 #include "base/strings.h"
+#include "comm/before_complete.h"
 #include "comm/broken.h"
 #include "comm/debug_names.h"
 #include "comm/extras.h"
 #include "pt2pt/decider.h"
 
 namespace fgmpi::comm {
+
+void (*g_before_complete)(pt2pt::Request* request) = nullptr;
 namespace {
 
 /// Meetings not in use: as many as were open at once of late, and a few more.
@@ -208,6 +211,7 @@ void complete_requests(Meeting* m) {
     if (pt2pt::Request* request = a->request) {
       --m->leaving;
       request->outcome.error = m->status.ok() ? std::move(a->status) : copy_status(m->status);
+      if (__builtin_expect(g_before_complete != nullptr, 0)) g_before_complete(request);
       request->set_complete();
     }
     a = next;

@@ -1,0 +1,43 @@
+#include "coll/stand_in.h"
+
+#include <unordered_map>
+#include <utility>
+
+#include "comm/before_complete.h"
+
+namespace fgmpi::coll {
+namespace {
+
+using StandIns = std::unordered_map<const pt2pt::Request*, std::unique_ptr<StandIn>>;
+
+/// Never destroyed: programs use MPI until they end.
+StandIns& stand_ins() {
+  static auto* all = new StandIns;
+  return *all;
+}
+
+void empty_stand_in(pt2pt::Request* request) {
+  const auto found = stand_ins().find(request);
+  if (found != stand_ins().end() && request->outcome.error.ok()) found->second->empty();
+}
+
+}  // namespace
+
+void keep_stand_in(pt2pt::Request* request, std::unique_ptr<StandIn> memory) {
+  comm::g_before_complete = empty_stand_in;
+  stand_ins()[request] = std::move(memory);
+  if (!request->persistent && request->complete()) empty_stand_in(request);
+}
+
+// Both are called for every request. Where the hook is not set, none has ever had a stand-in.
+void fill_stand_in(const pt2pt::Request* request) {
+  if (!comm::g_before_complete) return;
+  const auto found = stand_ins().find(request);
+  if (found != stand_ins().end()) found->second->fill();
+}
+
+void drop_stand_in(const pt2pt::Request* request) {
+  if (comm::g_before_complete) stand_ins().erase(request);
+}
+
+}  // namespace fgmpi::coll
