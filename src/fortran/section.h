@@ -1,0 +1,70 @@
+// Section: an array section as MPI sees it (MPI-4.0 section 19.1.12): its elements one behind the
+// other, the *sequence*.
+//
+//   real a(4,6), a(1:4:2, 2:6:2)   memory    a(1,2) . a(3,2) . | . . . . | a(1,4) . a(3,4) . | ...
+//                                  sequence  a(1,2) a(3,2) a(1,4) a(3,4) a(1,6) a(3,6)
+//
+// Counts, datatypes and displacements of a call refer to the sequence; a place there is an offset
+// in bytes.
+//
+// Thread rule: any thread. Invariant: dimensions that lie one behind the other are joined, so that
+// a section whose elements are contiguous has none, and an *element* here is the longest row of
+// bytes that all of it consists of.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "fortran/descriptor.h"
+
+namespace fgmpi::fortran {
+
+class Section {
+ public:
+  explicit Section(const ArrayDescriptor& array);
+
+  char* base() const { return base_; }
+  int64_t element() const { return element_; }  ///< bytes
+  int dimensions() const { return dimensions_; }
+  int64_t extent(int dimension) const { return extent_[dimension]; }  ///< elements
+  int64_t step(int dimension) const { return step_[dimension]; }      ///< bytes in memory
+  /// Bytes of the sequence. No limit is known of memory that is contiguous: programs pass its first
+  /// element.
+  int64_t bytes() const { return bytes_; }
+  bool contiguous() const { return dimensions_ == 0; }
+
+  /// f(offset in memory from base(), bytes) for each row of bytes of a part of the sequence, in its
+  /// order. REQUIRES: 0 <= offset, offset + length <= bytes().
+  template <class F>
+  void for_each_row(int64_t offset, int64_t length, F&& f) const {
+    if (length <= 0) return;
+    if (contiguous()) return f(offset, length);
+    int64_t index[kMostDimensions], number = offset / element_, inside = offset % element_, at = 0;
+    for (int d = 0; d < dimensions_; ++d) {
+      index[d] = number % extent_[d];
+      number /= extent_[d];
+      at += index[d] * step_[d];
+    }
+    for (;;) {
+      const int64_t n = std::min(length, element_ - inside);
+      f(at + inside, n);
+      length -= n;
+      if (length == 0) return;
+      inside = 0;
+      for (int d = 0; d < dimensions_; ++d) {
+        at += step_[d];
+        if (++index[d] < extent_[d]) break;
+        at -= extent_[d] * step_[d];
+        index[d] = 0;
+      }
+    }
+  }
+
+ private:
+  char* base_;
+  int64_t element_, bytes_ = 0;
+  int dimensions_ = 0;
+  int64_t extent_[kMostDimensions], step_[kMostDimensions];
+};
+
+}  // namespace fgmpi::fortran
