@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 
+#include "host/exported_fortran.h"
 #include "host/host.h"
 
 #define FGMPI_EXPORT extern "C" __attribute__((visibility("default")))

@@ -1,0 +1,107 @@
+#include "fortran/call_with_sections.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "fortran/code_range.h"
+#include "fortran/section_call.h"
+#include "mpi/binding.h"
+#include "mpi/file.h"
+#include "mpi/win.h"
+#include "privatize/real_loader.h"
+
+namespace fgmpi::fortran {
+namespace {
+
+constexpr const char* kLibrary = "libmpichfort.so.12";
+
+/// libmpichfort's, by its handle: RTLD_NEXT would look in the program's scope only, where the
+/// library is not when the program has loaded it with a plugin.
+void* find_symbol(const char* name) {
+  using Open = void*(const char*, int);
+  using Find = void*(void*, const char*);
+  static auto* const open = reinterpret_cast<Open*>(privatize::real::function("dlopen"));
+  static auto* const find = reinterpret_cast<Find*>(privatize::real::function("dlsym"));
+  void* found = nullptr;
+  sched::call_on_host([&] {
+    void* library = open(kLibrary, RTLD_LAZY | RTLD_NOLOAD);
+    found = find(library ? library : RTLD_NEXT, name);
+  });
+  return found;
+}
+
+template <class Body>
+auto run_in_library(const char* call, Body&& body) {
+  if (__builtin_expect(sched::outside(), 0)) return mpi::run_inside_here(call, body);
+  return body();
+}
+
+int fail(const Procedure& p, const Argument* arguments, const Status& status) {
+  const auto handle = p.object == kAbsent ? 0 : *static_cast<const int*>(arguments[p.object]);
+  if (p.object != kAbsent && p.answers == Answers::kWindow)
+    if (rma::Win* win = rma::find(handle)) return mpi::fail(p.call, win, status);
+  if (p.object != kAbsent && p.answers == Answers::kFile)
+    if (file::File* file = file::find(MPI_File_f2c(handle))) return mpi::fail(p.call, file, status);
+  const bool comm = p.object != kAbsent && p.answers == Answers::kCommunicator;
+  return mpi::fail(p.call, comm ? comm::find(handle) : nullptr, status);
+}
+
+template <size_t... i>
+[[gnu::always_inline]] inline void call_with(Code* code, const Argument* arguments,
+                                             std::index_sequence<i...> all) {
+  as_procedure(code, all)(arguments[i]...);
+}
+
+/// All get as many arguments as the longest: further ones are the caller's to clear away, and
+/// nobody reads them.
+[[gnu::noinline]] FGMPI_FORTRAN_CODE void call_next(Code* code, const Argument* arguments) {
+  call_with(code, arguments, std::make_index_sequence<kMostArguments>());
+}
+
+}  // namespace
+
+Code* find_next(const Procedure& procedure, unsigned number) {
+  const std::string name = std::string(number % 2 ? "pmpir_" : "mpi_") + procedure.symbol;
+  auto* code = reinterpret_cast<Code*>(find_symbol(name.c_str()));
+  if (!code)
+    mpi::abort_job(1, std::string("fgmpi: ") + procedure.call + ": " + kLibrary +
+                          ", MPICH's Fortran binding, is not loaded or has no " + name +
+                          "; link the program with mpifort");
+  g_next[number].store(code, std::memory_order_release);
+  return code;
+}
+
+FGMPI_FORTRAN_CODE void call_with_sections(const Procedure& procedure, unsigned number,
+                                           Argument* arguments) {
+  Argument passed[kMostArguments] = {};
+  std::copy(arguments, arguments + procedure.arguments, passed);
+  int code = MPI_SUCCESS;
+  passed[procedure.error] = &code;
+  SectionCall call(procedure, passed);
+  const bool ready = run_in_library(procedure.call, [&] {
+    const Status status = call.prepare();
+    if (!status.ok()) code = fail(procedure, passed, status);
+    return status.ok();
+  });
+  if (ready && procedure.direct) {
+    code = procedure.direct(passed);
+  } else if (ready) {
+    next<0>(number);
+    call_next(g_next[number].load(std::memory_order_relaxed), passed);
+  }
+  run_in_library(procedure.call, [&] {
+    call.finish(ready, code);
+    return 0;
+  });
+  if (auto* error = static_cast<int*>(arguments[procedure.error])) *error = code;
+}
+
+}  // namespace fgmpi::fortran
+
+extern "C" {
+[[gnu::visibility("hidden")]] extern const char __start_fgmpi_fortran[], __stop_fgmpi_fortran[];
+const fgmpi::fortran::CodeRange fgmpi_fortran_code{__start_fgmpi_fortran, __stop_fgmpi_fortran};
+}

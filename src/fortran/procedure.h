@@ -1,0 +1,69 @@
+// The procedures of mpi_f08 with choice buffers: which of their arguments are buffers, and how much
+// of these a call uses.
+//
+// All arguments are addresses, since Fortran passes by reference; only where buffers are sections
+// are any of them read here. generated/fortran/procedures.cc has the table and the procedures, from
+// src/mpi/calls.table. Thread rule: any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fgmpi::fortran {
+
+using Argument = void*;
+/// Place of an argument in a call; kAbsent where the call has none of that kind.
+using Place = uint8_t;
+inline constexpr Place kAbsent = 255;
+
+/// How much of a buffer a call uses.
+enum class Amount : uint8_t {
+  kElements,    ///< `count` elements
+  kOneElement,  ///< of a predefined type; the call has no count
+  kBytes,       ///< `count` bytes
+  kPartitions,  ///< `count` elements, as many times as there are partitions
+  kBlocks,      ///< `count` elements for each rank or neighbour
+  kList,        ///< counts and displacements in elements for each rank or neighbour
+  kTypedList,   ///< counts, displacements in bytes, and types
+  kSum,         ///< reduce-scatter: the sum of the counts
+  kOwnPart,     ///< reduce-scatter: the count of the calling rank; in place, everything
+  kAddress,     ///< nothing: MPI_File_*_end
+  kMemory,      ///< `count` bytes that MPI uses as they are: windows, attached buffers
+};
+
+/// How many blocks or counts there are.
+enum class Parts : uint8_t { kOne, kPeers, kMembers, kSources, kDestinations };
+
+/// Who uses the buffer of a rooted collective.
+enum class Users : uint8_t { kAll, kRoot, kNotRoot };
+
+struct BufferArgument {
+  const char* name;
+  Place buffer, count, type, displacements;
+  Amount amount;
+  Parts parts;
+  Users users;  ///< kNotRoot: all on an intracommunicator
+  bool written;
+  bool wide_counts, wide_displacements;  ///< 64 bits
+};
+
+/// Whose error handler answers.
+enum class Answers : uint8_t { kCommunicator, kWindow, kFile };
+
+struct Procedure {
+  const char* call;    ///< "MPI_Send"
+  const char* symbol;  ///< "send_f08ts_", with mpi_ or pmpir_ in front
+  uint8_t arguments;   ///< with the error code, and behind it the lengths of strings
+  Place error, object, root, partitions, request;
+  Answers answers;
+  bool
+      staged;  ///< sections are copied (staged_buffer.h); else types are composed (composed_type.h)
+  bool persistent;                           ///< the copies are made at each start
+  int (*direct)(const Argument* arguments);  ///< makes the call without libmpichfort; else nullptr
+  uint8_t buffers;
+  BufferArgument buffer[3];
+};
+
+inline constexpr size_t kMostArguments = 16;
+
+}  // namespace fgmpi::fortran

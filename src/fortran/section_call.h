@@ -1,0 +1,72 @@
+// One call with array sections: what its buffers become, and what is to be done when it has
+// returned.
+//
+// Thread rule: one thread, inside the library. Never switches.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "coll/stand_in.h"
+#include "comm/comm.h"
+#include "fortran/descriptor.h"
+#include "fortran/procedure.h"
+#include "fortran/staged_buffer.h"
+
+namespace fgmpi::fortran {
+
+/// The staged buffers of a call; those of a nonblocking or persistent collective live in its
+/// request.
+class StagedBuffers final : public coll::StandIn {
+ public:
+  void fill() override;
+  void empty() override;
+  struct Entry {
+    StagedBuffer buffer;
+    bool written;
+  };
+  std::vector<Entry> entries;
+};
+
+class SectionCall {
+ public:
+  /// `arguments` are changed to what libmpichfort is to get; they refer to this object.
+  SectionCall(const Procedure& procedure, Argument* arguments)
+      : procedure_(procedure), arguments_(arguments) {}
+  SectionCall(const SectionCall&) = delete;
+  SectionCall& operator=(const SectionCall&) = delete;
+
+  /// Before the call. Arguments that are wrong in another way than by the section are left for the
+  /// call to refuse.
+  Status prepare();
+  /// Behind the call: `called` unless prepare() failed. Frees the composed types.
+  void finish(bool called, int code);
+
+ private:
+  /// As much of an ArrayDescriptor as a scalar has.
+  struct ScalarDescriptor {
+    alignas(ArrayDescriptor) char head[offsetof(ArrayDescriptor, dimensions)];
+  };
+  Status prepare_buffer(int index);
+  Status compose_buffer(int index, const Section& section);
+  Status stage_buffer(const BufferArgument& buffer, const Section& section);
+  Status add_blocks(const BufferArgument& buffer, StagedBuffer* staged);
+  void set_base(int index, void* base);
+  bool uses(const BufferArgument& buffer) const;
+  int64_t number(Place place, bool wide, int64_t index = 0) const;
+  int64_t parts(Parts which) const;
+  MPI_Datatype type(Place place) const { return *static_cast<MPI_Datatype*>(arguments_[place]); }
+
+  const Procedure& procedure_;
+  Argument* arguments_;
+  comm::Comm* comm_ = nullptr;
+  int64_t one_ = 1;  ///< as a number of 32 bits, too
+  ScalarDescriptor scalars_[3];
+  MPI_Datatype composed_[3] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+  std::unique_ptr<StagedBuffers> staged_;
+};
+
+}  // namespace fgmpi::fortran
