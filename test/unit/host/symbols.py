@@ -1,9 +1,10 @@
 """Compares what our library exports with what the host exports.
 
-  symbols.py HOST_LIBRARY OUR_LIBRARY FGMPI_INFO
+  symbols.py HOST_LIBRARY OUR_LIBRARY FGMPI_INFO HOST_FORTRAN_LIBRARY
 
 Every function and data symbol of the host must be there, data in the same size, MPI_X as a weak alias of
-PMPI_X; and every function is exactly one of owned and forwarded; none is pending.
+PMPI_X; and every function is exactly one of owned and forwarded; none is pending. Of the host's Fortran library, the procedures
+that src/fortran puts its own in front of must all be there: those with choice buffers, and those that return indices.
 """
 
 import re
@@ -31,8 +32,29 @@ def symbols(library):
     return found
 
 
+# Procedures with a choice buffer of which only the address counts.
+ADDRESSES = {"f_sync_reg", "free_mem", "get_address", "win_detach"}
+INDICES = r"p?mpi_(wait|test)(any|some)_{0,2}|p?mpir?_(wait|test)(any|some)_f08_|P?MPI_(WAIT|TEST)(ANY|SOME)"
+
+
+def check_fortran(library, ours):
+    theirs = symbols(library)
+    wanted = {name for name in theirs if re.fullmatch(INDICES, name)}
+    for name in theirs:
+        match = re.fullmatch(r"p?mpir?_(\w+?)_f08ts_(large_)?", name)
+        if match and match.group(1) not in ADDRESSES:
+            wanted.add(name)
+    procedures = {name for name in ours if re.fullmatch(INDICES, name) or re.match(r"p?mpir?_\w+_f08", name)}
+    check(len(wanted) > 400, f"{library}: only {len(wanted)} procedures with choice buffers or indices")
+    for name in sorted(wanted - procedures):
+        check(False, f"{name} of {library} is not exported by us")
+    for name in sorted(procedures - wanted):
+        check(False, f"{name} is exported by us, but {library} has no such procedure to be put in front of")
+    return len(wanted)
+
+
 def main():
-    host_library, our_library, info = sys.argv[1:]
+    host_library, our_library, info, fortran_library = sys.argv[1:]
     host, ours = symbols(host_library), symbols(our_library)
     check(len(host) > 1000, f"{host_library}: only {len(host)} symbols")
     functions = [name for name, (_, kind, _) in host.items() if kind in "TWi"]
@@ -62,7 +84,8 @@ def main():
     pending = sorted(name for name, kind in table.items() if kind == "pending")
     for name in pending:
         check(False, f"{name} is pending: nobody answers it")
-    print(f"{len(host)} symbols of the host, {len(table)} functions, {len(pending)} of them pending")
+    procedures = check_fortran(fortran_library, ours)
+    print(f"{len(host)} symbols of the host, {len(table)} functions, {len(pending)} of them pending; {procedures} procedures")
     if failures:
         print("\n".join(failures))
         sys.exit(1)
