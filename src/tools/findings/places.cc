@@ -8,10 +8,12 @@
 #include <unordered_map>
 
 #include "fgmpi.h"
+#include "fortran/code_range.h"
 #include "privatize/elf_file.h"
 #include "tools/findings/places.h"
 
 #pragma weak MPIX_Program_address
+#pragma weak fgmpi_fortran_code
 
 namespace fgmpi::findings {
 
@@ -69,7 +71,7 @@ bool is_cxx_method(uintptr_t address) {
 /// Does the address belong to a binding: to its library, or, of C++, to a method that the program has a copy of?
 bool in_binding(uintptr_t address) {
   const Bindings& p = g_bindings;
-  if (address >= p.fortran_low && address < p.fortran_high) return true;
+  if (from_fortran(reinterpret_cast<const void*>(address))) return true;
   if (p.cxx_high == 0) return false;
   if (address >= p.cxx_low && address < p.cxx_high) return true;
   return is_cxx_method(program_address(address));
@@ -77,7 +79,12 @@ bool in_binding(uintptr_t address) {
 
 }  // namespace
 
-void find_bindings() { dl_iterate_phdr(note_binding, nullptr); }
+void find_bindings() {
+  dl_iterate_phdr(note_binding, nullptr);
+  if (&fgmpi_fortran_code == nullptr) return;
+  g_bindings.own_low = reinterpret_cast<uintptr_t>(fgmpi_fortran_code.low);
+  g_bindings.own_high = reinterpret_cast<uintptr_t>(fgmpi_fortran_code.high);
+}
 
 uint64_t place_of(const void* return_address) {
   auto address = reinterpret_cast<uintptr_t>(return_address);

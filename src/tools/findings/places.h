@@ -1,7 +1,7 @@
 // Places: which instruction of the program called MPI, for tools in front of the MPI functions (PMPI).
 //
-// A call of MPI from Fortran or from MPI-2's C++ binding comes from the binding's library; its place is the program's code
-// behind that. Thread rule: find_bindings() once, before the others; then any thread that is inside a call.
+// A call of MPI from Fortran or from MPI-2's C++ binding comes from the binding's library, or from src/fortran; its place is the
+// program's code behind that. Thread rule: find_bindings() once, before the others; then any thread that is inside a call.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@ namespace fgmpi::findings {
 
 struct Bindings {
   uintptr_t fortran_low = 0, fortran_high = 0;  ///< the Fortran binding's code, which calls PMPI_*
+  uintptr_t own_low = 0, own_high = 0;          ///< the library's code in front of it (src/fortran)
   uintptr_t cxx_low = 0, cxx_high = 0;          ///< the code of MPI-2's C++ binding
 };
 extern Bindings g_bindings;
@@ -20,8 +21,9 @@ void find_bindings();
 /// Does the Fortran binding call? Its procedures of mpi_f08 call PMPI_* directly.
 inline bool from_fortran(const void* caller) {
   const auto address = reinterpret_cast<uintptr_t>(caller);
-  return __builtin_expect(address >= g_bindings.fortran_low && address < g_bindings.fortran_high,
-                          0);
+  const Bindings& p = g_bindings;
+  return __builtin_expect(address - p.fortran_low < p.fortran_high - p.fortran_low, 0) ||
+         __builtin_expect(address - p.own_low < p.own_high - p.own_low, 0);
 }
 
 /// The place of a call that returns to this address, in the program as the linker loaded it: for dladdr and addr2line.

@@ -22,7 +22,7 @@ std::atomic<uint64_t> g_depths[kDepths];
 /// Pairs of a place in the binding and one in the program, as the linker loaded it.
 std::atomic<uint64_t> g_known[kKnown];
 
-bool in_binding(uint64_t address) { return address - g_hot.bindings < g_hot.bindings_bytes; }
+bool in_binding(uint64_t address) { return g_hot.in_binding(address); }
 
 size_t slot_of(uint64_t value, size_t slots) {
   return static_cast<size_t>(value * 0x9e3779b97f4a7c15u >> 40) % slots;

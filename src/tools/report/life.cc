@@ -174,6 +174,8 @@ namespace {
   findings::find_bindings();
   g_hot.bindings = findings::g_bindings.fortran_low;
   g_hot.bindings_bytes = findings::g_bindings.fortran_high - g_hot.bindings;
+  g_hot.own = findings::g_bindings.own_low;
+  g_hot.own_bytes = findings::g_bindings.own_high - g_hot.own;
   const bool known =
       &fgmpi_debug_table && fgmpi_debug_table.proclet_bytes == sizeof(sched::Proclet);
   if (known) g_hot.running = fgmpi_debug_table.current;

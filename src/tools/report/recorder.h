@@ -25,8 +25,12 @@ struct Hot {
   /// Where the scheduler keeps who runs, while only one thread of the process may call MPI; else kNobody: MPIX_Tool_word tells.
   sched::Proclet* const* running = &kNobody;
   static constexpr sched::Proclet* kNobody = nullptr;
-  /// Where the code of the Fortran binding lies, if the program has it.
+  /// Where the code of the Fortran binding lies, if the program has it, and the library's code in front of that.
   uint64_t bindings = 0, bindings_bytes = 0;
+  uint64_t own = 0, own_bytes = 0;
+  bool in_binding(uint64_t address) const {
+    return address - bindings < bindings_bytes || address - own < own_bytes;
+  }
   int first = 0;
   unsigned count = 0;  ///< ranks of the process
   /// For each index of a request's handle, whom it was made for: RankRecord::peer less kNoPeer. Memory is taken only by what
@@ -161,7 +165,7 @@ class Scope {
     RankRecord* const r = rank_;
     peer_before_ = r->peer;
     uint64_t site = reinterpret_cast<uint64_t>(place);
-    if (__builtin_expect(site - g_hot.bindings < g_hot.bindings_bytes, 0))
+    if (__builtin_expect(g_hot.in_binding(site), 0))
       site = caller_of_binding(site, reinterpret_cast<uint64_t>(__builtin_dwarf_cfa()));
     r->site = site;
     r->peer = kNoPeer;
