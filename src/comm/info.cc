@@ -79,6 +79,14 @@ Status entries_of_info(MPI_Info info, Hints* entries) {
   });
 }
 
+Status check_info(MPI_Info info, const char* argument) {
+  if (info == MPI_INFO_NULL || with_entries(info, [](Hints&) { return Status(); }).ok()) return {};
+  return error(MPI_ERR_INFO,
+               "%s is 0x%08x, which is not an info object, or was freed; allowed is an info object "
+               "or MPI_INFO_NULL",
+               argument, static_cast<unsigned>(info));
+}
+
 Status set_in_info(MPI_Info info, const char* key, const char* value) {
   return with_entries(info, [&](Hints& entries) -> Status {
     put_hint(&entries, {key, value});

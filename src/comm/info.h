@@ -20,6 +20,8 @@ Status create_info(Hints entries, MPI_Info* info);
 Status free_info(MPI_Info info);
 /// All keys with their values.
 Status entries_of_info(MPI_Info info, Hints* entries);
+/// MPI_INFO_NULL, or an info object. The error (MPI_ERR_INFO) names the argument.
+Status check_info(MPI_Info info, const char* argument);
 /// Adds a key or replaces its value.
 Status set_in_info(MPI_Info info, const char* key, const char* value);
 /// Errors: MPI_ERR_INFO_NOKEY.

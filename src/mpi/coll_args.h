@@ -11,6 +11,7 @@
 #include "coll/rooted.h"
 #include "coll/short.h"
 #include "comm/extras.h"
+#include "comm/info.h"
 #include "mpi/binding.h"
 #include "mpi/events.h"
 
@@ -197,9 +198,10 @@ FGMPI_CATCH_NO_MEMORY(call, handle)
 
 /// The info argument has no hints that we know.
 template <class Arguments>
-int persistent(const char* call, MPI_Comm handle, MPI_Info, MPI_Request* out, CollectiveKind kind,
-               const Arguments& arguments) try {
-  FGMPI_ENTER_FAST(call, c, handle, persistent(call, handle, MPI_INFO_NULL, out, kind, arguments));
+int persistent(const char* call, MPI_Comm handle, MPI_Info info, MPI_Request* out,
+               CollectiveKind kind, const Arguments& arguments) try {
+  FGMPI_ENTER_FAST(call, c, handle, persistent(call, handle, info, out, kind, arguments));
+  FGMPI_RETURN_IF(call, c, comm::check_info(info, "info"));
   FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   std::unique_ptr<coll::CollRequest> request;
   FGMPI_RETURN_IF(call, c, check_pointer(out, "request"));

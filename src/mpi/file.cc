@@ -81,9 +81,11 @@ int close_file(const char* call, MPI_File* fh) {
   return code;
 }
 
-int delete_file(const char* call, const char* filename, MPI_Info) {
+int delete_file(const char* call, const char* filename, MPI_Info info) {
   if (!usable()) return bad_comm(call, MPI_COMM_SELF);
   if (!filename) return fail(call, kNoFile, null_pointer("filename"));
+  if (const Status status = comm::check_info(info, "info"); !status.ok())
+    return fail(call, kNoFile, status);
   return done(call, kNoFile, file::remove(filename));
 }
 

@@ -204,6 +204,8 @@ def other_check(call, p, names):
         return f'check_number({p.name}, "{p.name}")'
     if p.check == "tag":
         return f"check_tag({p.name}, {'true' if 'any_tag' in p.sentinels else 'false'})"
+    if p.check == "info":
+        return f'comm::check_info({p.name}, "{p.name}")'
     if p.check == "color":
         return f"check_color({p.name})"
     if p.check == "root":
@@ -371,7 +373,7 @@ def write_calls_header(found, functions, out):
 
 
 def write_topic(topic, found, functions, out):
-    includes = ["mpi/events.h", "mpi/binding.h", "mpi/calls.h", "mpi/comm_common.h"] + INCLUDES.get(topic, [])
+    includes = ["comm/info.h", "mpi/events.h", "mpi/binding.h", "mpi/calls.h", "mpi/comm_common.h"] + INCLUDES.get(topic, [])
     lines = [NOTE] + [f'#include "{name}"' for name in sorted(includes)]
     lines.append("\nusing namespace fgmpi;\nusing namespace fgmpi::mpi;\n")
     bindings = [MAKERS[call.answer](call, functions[symbol]) for symbol, call in found.items()

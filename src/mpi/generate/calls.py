@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 ANSWERS = ("made", "collective", "direct", "hand", "host", "early", "instead", "pending")
 OWNED = ("made", "collective", "direct", "hand")
 FLAGS = ("switches", "before_init", "codes")
-CHECKS = ("object", "pointer", "count", "number", "rank", "tag", "root", "color", "callee", "none")
+CHECKS = ("object", "pointer", "count", "number", "rank", "tag", "root", "color", "info", "callee", "none")
 ABI = ("handle", "handles", "status", "statuses", "constant", "code", "pointer", "function", "string", "plain")
 SENTINELS = ("in_place", "proc_null", "any_source", "any_tag", "unweighted", "weights_empty", "argv_null",
              "argvs_null", "errcodes_ignore")
