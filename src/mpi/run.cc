@@ -26,6 +26,7 @@
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
 #include "proclet-sched/threads.h"
+#include "pt2pt/short_spin.h"
 #include "rma/check.h"
 #include "survivors/survivors.h"
 
@@ -77,7 +78,9 @@ sched::Hooks hooks_of_scheduler(bool transports) {
     transport::Idle& idle = *process().idle;
     idle.sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit : timeout_ns);
     // Polling before the next call gives way to other processes as that of sleep() does.
-    sched::set_spin(std::min(idle.next_spin(), g_longest_spin));
+    const int64_t spin = idle.next_spin();
+    sched::set_spin(std::min(spin, g_longest_spin));
+    pt2pt::g_longest_short_spin = std::min(spin, pt2pt::kLongestShortSpin);
   };
   hooks.interrupt = [] { process().idle->interrupt(); };
   return hooks;

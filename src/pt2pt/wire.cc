@@ -12,6 +12,7 @@
 #include "proclet-sched/threads.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/lost.h"
+#include "pt2pt/short_spin.h"
 
 namespace fgmpi::pt2pt {
 
@@ -199,17 +200,19 @@ bool Engine::progress() {
   return moved;
 }
 
+int64_t g_longest_short_spin = kLongestShortSpin;
+
+bool ShortSpin::is_over() {
+  const int64_t now = now_ns();
+  if (start_ == 0) start_ = now;
+  return now - start_ > g_longest_short_spin;
+}
+
 void Engine::spin_between(const bool* done) {
-  // So many polls of shared memory take about as long; those of sockets are system calls.
-  constexpr int kMostPolls = 100, kPollsPerClock = 4;
-  constexpr int64_t kLongest = 5'000;  // ns
-  const sched::detail::Hot& hot = sched::detail::g_hot;
-  const int64_t start = polls_more ? now_ns() : 0;
-  for (int i = 0; i < kMostPolls && !hot.head && hot.fifo; ++i) {
+  for (ShortSpin spin; spin.goes_on();) {
     bool moved = waiting_peers.empty() ? poll_or_end() : progress();
     if (*done) return;
     if (!moved) relax_cpu();
-    if (start && i % kPollsPerClock == kPollsPerClock - 1 && now_ns() - start > kLongest) return;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "pt2pt/decider.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/lost.h"
+#include "pt2pt/short_spin.h"
 #include "rma/internal.h"
 #include "rma/message.h"
 
@@ -31,18 +32,11 @@ struct Site : sched::WaitSite {
   int32_t rank;
 };
 
-constexpr int kPolls = 100;
-/// No other proclet of the process could run.
-bool is_alone() {
-  const sched::detail::Hot& hot = sched::detail::g_hot;
-  return !hot.head && hot.fifo;
-}
-
 /// Parks until done(); whoever changes what it depends on wakes `*parked`. Polls a little first where nobody else
 /// could run. May switch.
 template <class F>
 void wait_until(sched::Proclet** parked, const Site& site, F&& done) {
-  for (int i = 0; i < kPolls && !done() && is_alone(); ++i) pt2pt::progress();
+  for (pt2pt::ShortSpin spin; !done() && spin.goes_on();) pt2pt::progress();
   while (!done()) {
     *parked = sched::current();
     sched::park(&site);
@@ -62,7 +56,7 @@ Status hopeless(const Win* win, int32_t rank) {
 /// As wait_until(); ends with the error of a wait that is in vain.
 template <class F>
 Status wait_for_member(sched::Proclet** parked, const Site& site, F&& done) {
-  for (int i = 0; i < kPolls && !done() && is_alone(); ++i) pt2pt::progress();
+  for (pt2pt::ShortSpin spin; !done() && spin.goes_on();) pt2pt::progress();
   while (!done()) {
     FGMPI_TRY(hopeless(site.win, site.rank));
     *parked = sched::current();
@@ -205,7 +199,7 @@ Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
   const Site site(
       call, win, kind == LockKind::kShared ? "for the shared lock of" : "for the exclusive lock of",
       rank);
-  for (int i = 0; i < kPolls && !wait.granted && is_alone(); ++i) pt2pt::progress();
+  for (pt2pt::ShortSpin spin; !wait.granted && spin.goes_on();) pt2pt::progress();
   while (!wait.granted) {
     if (Status vain = hopeless(win, -1); !vain.ok()) {
       shared->lock_waits.erase(me);

@@ -6,6 +6,7 @@
 
 #include "../setting.h"
 #include "pt2pt/requests.h"
+#include "pt2pt/short_spin.h"
 #include "world.h"
 
 namespace fgmpi::pt2pt {
@@ -546,6 +547,28 @@ TEST(Requests, FreedWhileActiveGoesWhenComplete) {
       EXPECT_TRUE(send(bytes(nullptr, 0), {0, 1}, 0, 2, kCtx, Mode::kStandard, "send").ok());
     }
   });
+  finalize();
+}
+
+/// Polls that are system calls keep a core from others: a wait in place makes a few, and none where the core is wanted.
+TEST(Waiting, InPlaceIsShort) {
+  Loop loop;
+  const int status = run_ranks(1, &loop, [&](uint32_t) {
+    bool done = false;
+    auto polls_of_a_wait = [&] {
+      const uint64_t before = loop.polls;
+      g_engine.spin(&done);
+      return loop.polls - before;
+    };
+    EXPECT_GE(polls_of_a_wait(), 4u);
+    loop.poll_ns = 20'000;
+    EXPECT_LE(polls_of_a_wait(), 16u);
+    loop.poll_ns = 0;
+    g_longest_short_spin = 0;
+    EXPECT_EQ(polls_of_a_wait(), 0u);
+    g_longest_short_spin = kLongestShortSpin;
+  });
+  EXPECT_EQ(status, 0);
   finalize();
 }
 

@@ -14,6 +14,7 @@
 #include <random>
 #include <vector>
 
+#include "base/clock.h"
 #include "pt2pt/engine.h"
 
 #ifdef FGMPI_SANITIZE
@@ -66,6 +67,9 @@ class Loop : public transport::Transport {
     return transport::ReadResult::kPending;
   }
   bool poll() override {
+    ++polls;
+    for (const int64_t end = now_ns() + poll_ns; poll_ns > 0 && now_ns() < end;) {
+    }
     if (chance() < delay) return false;
     bool any = !lenders.empty();
     for (size_t back = lenders.size() / 2 + any; back > 0; --back) {
@@ -103,6 +107,8 @@ class Loop : public transport::Transport {
   size_t most = 0;
   uint64_t lent = 0;
   uint64_t sent[256] = {};  ///< frames, by kind
+  uint64_t polls = 0;
+  int64_t poll_ns = 0;  ///< what one takes
 
  private:
   struct Frame {

@@ -1,0 +1,38 @@
+// ShortSpin: a wait that polls in place, where no other proclet could run, before it parks.
+//
+// Polling in place saves the way to the host stack and back, some 20 ns, and is worth no more than a few microseconds:
+// then the idle loop polls on, which knows when to yield the core and when to sleep (transport/idle.h). Where others want
+// the core there is none.
+//
+// Thread rule: one thread. Never switches.
+#pragma once
+
+#include "pt2pt/engine.h"
+
+namespace fgmpi::pt2pt {
+
+/// Longest of a ShortSpin over sockets (ns); 0: there is none, over any transport.
+[[gnu::visibility("hidden")]] extern int64_t g_longest_short_spin;
+inline constexpr int64_t kLongestShortSpin = 5'000;
+
+/// for (ShortSpin spin; !done() && spin.goes_on();) progress();
+class ShortSpin {
+ public:
+  bool goes_on() {
+    if (polls_ >= kMostPolls || sched::detail::g_hot.head || !sched::detail::g_hot.fifo ||
+        g_longest_short_spin == 0)
+      return false;
+    return ++polls_ % kPollsPerClock != 0 || !polls_are_calls() || !is_over();
+  }
+
+ private:
+  /// So many polls of shared memory take about as long; those of sockets are system calls.
+  static constexpr uint32_t kMostPolls = 100, kPollsPerClock = 4;
+  static bool polls_are_calls() { return g_engine.polls_more || !g_engine.first_shares_memory; }
+  bool is_over();
+
+  uint32_t polls_ = 0;
+  int64_t start_ = 0;
+};
+
+}  // namespace fgmpi::pt2pt
