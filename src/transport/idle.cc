@@ -12,6 +12,7 @@
 #include "base/relax_cpu.h"
 #include "base/settings.h"
 #include "base/stand_still.h"
+#include "transport/core_demand.h"
 
 namespace fgmpi::transport {
 namespace {
@@ -34,6 +35,12 @@ constexpr int kMostSpurious = 100;
 constexpr int64_t kSpuriousInterval = 1'000'000;
 constexpr int64_t kLeastRegardless = 1'000'000;  ///< ns
 constexpr int kMostDoublings = 5;                ///< of it
+
+/// One for the process, as the kernel counts by processes.
+CoreDemand& core_demand() {
+  static CoreDemand demand;
+  return demand;
+}
 
 /// Until a descriptor of `epoll` is ready, or the time is over.
 void wait_for_event(int epoll, int64_t timeout_ns) {
@@ -221,8 +228,10 @@ void Idle::sleep(int64_t timeout_ns) {
   if (tick(now)) return;
   int64_t deadline = timeout_ns < 0 ? INT64_MAX : add_time(start, timeout_ns);
   // However short the spin has become, each wait polls kPollsPerYield times first, or for kBetweenYields: only so it can
-  // grow again.
-  if (longest_spin_ > 0 && spurious_ < kMostSpurious) {
+  // grow again. Not where the core would be taken away meanwhile.
+  if (core_demand().is_high(start)) {
+    spin_ = 0;
+  } else if (longest_spin_ > 0 && spurious_ < kMostSpurious) {
     if (spin(start, std::min(std::max(spin_, kLeastSpin), deadline - start))) return;
     spin_ = std::max(spin_, kLeastSpin);
     now = now_ns();
