@@ -357,8 +357,9 @@ LendResult Ofi::send_frame(uint32_t index, const Header& header, const void* pay
     return LendResult::kNoRoom;
   SendBuffer* buffer = gathering_ ? gathering_ : start(index, Kind::kFrames);
   if (!buffer) return LendResult::kNoRoom;
-  // Together with others, if as many are under way already and another one of this length would fit too.
-  const bool gathers = gathering_ || (peers_[index].in_flight >= kAtOnce &&
+  // Together with others, if as many are under way already, or this is flushed soon, and another one of this length would
+  // fit too.
+  const bool gathers = gathering_ || ((delivering_ || peers_[index].in_flight >= kAtOnce) &&
                                       buffer->length + 2 * needed <= max_message_);
   const bool lends = lender && !gathers;
   auto count = static_cast<uint32_t>(length);
@@ -505,6 +506,7 @@ bool Ofi::poll_here() {
   bool any = slept && (granted_ || (reads_allowed_ && fabric_.memory));
   if (wait_fd_ != fabric_.wait_fd && (slept || ++polls_ % kPollsPerLook == 0)) look_at_lines();
   flush();
+  delivering_ = true;
   for (int round = 0; round < 8; ++round) {
     ssize_t n = fi_cq_read(fabric_.cq, entries, kBatch);
     if (n == -FI_EAVAIL)
@@ -528,7 +530,8 @@ bool Ofi::poll_here() {
     any = true;
   }
   if (__builtin_expect(!callers_.empty(), 0)) answer_callers();
-  flush();  // what was sent while delivering
+  delivering_ = false;
+  flush();
   if (__builtin_expect(!failures_.empty(), 0)) report();
   return any;
 }

@@ -147,7 +147,7 @@ class Ofi final : public Transport {
   static constexpr size_t kMostMessage = (64 << 10) + sizeof(Prefix) + kFrameOverhead;
   static constexpr size_t kMostLayeredMessage = 16 << 10;
   /// So many messages to a peer go out at once; further ones are gathered until the next poll, or
-  /// until the message is full.
+  /// until the message is full. What is sent while a poll delivers, answers mostly, is gathered until that poll ends.
   static constexpr uint16_t kAtOnce = 4;
 
   /// Copying less costs less than a completion of its own.
@@ -229,7 +229,8 @@ class Ofi final : public Transport {
   std::vector<std::unique_ptr<Moving>> movings_;
   fid_mr* granted_ = nullptr;  ///< all memory of this process, for access() of peers
   uint32_t grants_ = 0;
-  bool slept_ = false;  ///< arm() has returned true since the last poll()
+  bool slept_ = false;       ///< arm() has returned true since the last poll()
+  bool delivering_ = false;  ///< in poll(), which flushes before it ends
   std::vector<std::pair<uint32_t, std::string>> failures_;
   uint64_t refused_ = 0;
   bool reads_allowed_ = true;
