@@ -14,14 +14,17 @@
 namespace fgmpi::rma {
 namespace {
 
-/// Pieces to a process that are not answered: as many as keep it busy, and bound what its answers take here.
-constexpr uint32_t kMostPieces = 64;
+/// Pieces to a process that are not answered, and bytes of them: so many small ones that a message carries hundreds, of
+/// long ones as many as keep it busy. They bound what waits there, and what its answers take here.
+constexpr uint32_t kMostPieces = 1024;
+constexpr int64_t kMostBytes = 4 << 20;
 
 /// Operations to one process, in the order of their calls: ordered as accumulates have to be (MPI-4.0 section 12.7.2).
 struct Channel {
   Remote* first = nullptr;
   Remote* last = nullptr;
   uint32_t in_flight = 0;
+  int64_t bytes_in_flight = 0;
 };
 /// Made when it is first asked for: processes of other jobs may come at any time.
 Channel* channel_to(uint32_t process) {
@@ -141,13 +144,14 @@ void send_piece(Remote* op, Channel* channel) {
   std::memcpy(out.data(), &ask, sizeof ask);
   op->sent += ask.bytes;
   ++channel->in_flight;
+  channel->bytes_in_flight += ask.bytes;
   pt2pt::notify(op->process, pt2pt::kNoticeRma, context_of(op->shared), out.data(), out.size());
 }
 
 void pump(uint32_t process) {
   Channel* channel = channel_to(process);
   while (Remote* op = channel->first) {
-    if (channel->in_flight >= kMostPieces) return;
+    if (channel->in_flight >= kMostPieces || channel->bytes_in_flight >= kMostBytes) return;
     send_piece(op, channel);
     if (op->sent < op->total) continue;
     channel->first = op->next;
@@ -170,7 +174,9 @@ void on_reply(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) 
   if (!op || op->process != from || ask.position < 0 || ask.bytes < 0 ||
       ask.bytes > op->total - ask.position || (bytes && static_cast<int64_t>(bytes) != ask.bytes))
     return pt2pt::refuse_notice();
-  --channel_to(from)->in_flight;
+  Channel* channel = channel_to(from);
+  --channel->in_flight;
+  channel->bytes_in_flight -= ask.bytes;
   Access& access = *op->win->access;
   if (ask.op) {
     if (access.failure.ok()) access.failure = refused(*op, static_cast<int>(ask.op));
