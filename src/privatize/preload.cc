@@ -4,7 +4,8 @@
 // where the dynamic linker finds them before libc's. Programs linked by our wrappers name this library
 // before libc. A Fortran program of the host's wrapper, or one that reaches MPI only through another
 // library, names libc first: then the process executes itself once more with this library in LD_PRELOAD,
-// before any code of the program has run. Nothing is done where this library was loaded by dlopen: the
+// before any code of the program has run. So it does where the host's Fortran library comes before this
+// one, whose procedures (src/fortran) would not be found. Nothing is done where this library was loaded by dlopen: the
 // program already runs, and MPI_Init reports the error.
 #include <dlfcn.h>
 #include <link.h>
@@ -18,6 +19,7 @@
 #include "base/environment.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
+#include "privatize/libraries.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -25,10 +27,18 @@ namespace {
 /// Set in the second execution; its value is the LD_PRELOAD of the first, which is put back.
 constexpr environment::Variable kPreloadMark = environment::kPreloaded;
 
+/// Where the program finds the function; false: nowhere.
+bool find_first(const char* name, Dl_info* first) {
+  void* function = dlsym(RTLD_DEFAULT, name);
+  return function && dladdr(function, first);
+}
+
 bool comes_first(const Dl_info& self) {
   Dl_info first{};
-  void* function = dlsym(RTLD_DEFAULT, "__libc_start_main");
-  return !function || !dladdr(function, &first) || first.dli_fbase == self.dli_fbase;
+  if (find_first("__libc_start_main", &first) && first.dli_fbase != self.dli_fbase) return false;
+  // A tool may have a procedure of that name, which calls the next one.
+  return !find_first("mpi_waitany_", &first) || first.dli_fbase == self.dli_fbase ||
+         !is_mpi_library(file_name(first.dli_fname));
 }
 
 /// The names in a module's DT_NEEDED entries.
