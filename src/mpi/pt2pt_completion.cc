@@ -409,6 +409,15 @@ Status check_not_collective(const Request* r) {
                "collectives and requests of other calls",
                r->call);
 }
+
+/// A transfer of partitions, some of which may have been sent, has no point at which it could be taken back.
+Status check_not_partitioned(const Request* r) {
+  if (!pt2pt::is_partitioned(r)) return {};
+  return error(MPI_ERR_REQUEST,
+               "the request of %s is an active partitioned operation; allowed are requests of "
+               "other sends and receives, and generalized ones",
+               r->call);
+}
 }  // namespace
 
 FGMPI_EXPORT(MPI_Request_free);
@@ -438,6 +447,7 @@ int PMPI_Cancel(MPI_Request* request) {
                 error(MPI_ERR_REQUEST,
                       "the persistent request is not active; allowed is one that was started"));
   FGMPI_RETURN_IF(kCall, comm_of(r), check_not_collective(r));
+  FGMPI_RETURN_IF(kCall, comm_of(r), check_not_partitioned(r));
   if (r->complete() && !r->external && !r->polled) return MPI_SUCCESS;
   r->cancel();
   int code = r->cancel_code();

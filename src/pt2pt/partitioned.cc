@@ -3,8 +3,11 @@
 //   sender   init:    one announcement {partitions, bytes, base} with the user's (source, tag), so that sends meet
 //                     receives in the order of their inits
 //            pready:  partition i as a message (source, tag base + i) in the plane above
-//   receiver init:    posts a receive for the announcement
+//   receiver init:    posts a receive for the announcement, by a Listener
 //            start:   posts a receive for each of the sender's partitions, at once or when it has been announced
+//
+// A pair is made by its inits alone. A receive that is freed before its announcement has come, started or not, is still
+// the one that this announcement belongs to: its Listener stays posted without it.
 //
 // The sides may cut the message differently: a partition of the receiver has arrived when all of the sender's that
 // overlap it have. Tags of data are unique in the sending process (a 31-bit counter); rounds of the same request
@@ -30,6 +33,8 @@ struct Announcement {
   uint32_t base;
 };
 
+/// Tags of data are below this.
+constexpr uint32_t kMostTags = 0x7fffffff;
 uint32_t g_next_base = 0;
 
 Buffer raw(void* data, uint64_t bytes) {
@@ -91,8 +96,8 @@ class PartitionedSend final : public Request {
     if (keep) keep->retain();
     persistent = true;
     active = false;
-    base_ = g_next_base & 0x7fffffff;
-    if (base_ + static_cast<uint32_t>(partitions) > 0x7fffffff) base_ = 0;
+    base_ = g_next_base;
+    if (static_cast<uint32_t>(partitions) > kMostTags - base_) base_ = 0;
     g_next_base = base_ + static_cast<uint32_t>(partitions);
     for (int32_t i = 0; i < partitions; ++i) {
       Part& p = parts_[static_cast<size_t>(i)];
@@ -161,6 +166,40 @@ class PartitionedSend final : public Request {
   std::unique_ptr<Part[]> parts_;
 };
 
+class PartitionedRecv;
+
+/// Receives the announcement for one PartitionedRecv. When that is deleted before the announcement has come, the
+/// listener stays posted, so that the announcement does not go to the next receive of the same source and tag, and
+/// deletes itself when it has come. Until then it keeps the communicator, whose context id would otherwise be given to
+/// another one, whose announcements it would take.
+class Listener {
+ public:
+  Listener(PartitionedRecv* owner, Keep* k);
+  Listener(const Listener&) = delete;
+  ~Listener() {
+    if (keep_) keep_->release();
+  }
+  void post(Endpoint* at, const Envelope& e) { start_recv(&op_, at, e); }
+  /// The owner is going: the listener belongs to itself from now on.
+  void leave_owner() {
+    owner_ = nullptr;
+    if (op_.done) delete this;
+  }
+  bool heard() const { return op_.done; }
+  /// REQUIRES: heard(). The error of an announcement that will not come, or that no sender of this library makes.
+  Status check() const;
+  /// REQUIRES: check().ok().
+  const Announcement& words() const { return words_; }
+
+ private:
+  PartitionedRecv* owner_;
+  Keep* keep_;
+  RecvOp op_;
+  Outcome outcome_;
+  Buffer buffer_;
+  Announcement words_;
+};
+
 class PartitionedRecv final : public Request {
  public:
   PartitionedRecv(const Buffer& partition, int32_t partitions, Endpoint* at, const Envelope& e,
@@ -170,39 +209,18 @@ class PartitionedRecv final : public Request {
         at_(at),
         envelope_(e),
         missing_of_(static_cast<size_t>(partitions)) {
+    if (e.source != MPI_PROC_NULL) listener_ = new Listener(this, k);
     call = name;
     keep = k;
     if (keep) keep->retain();
     persistent = true;
     active = false;
     outcome.source = e.source;
-    outcome.tag = e.tag;
-    if (e.source == MPI_PROC_NULL) {
-      outcome.tag = MPI_ANY_TAG;
-      return;
-    }
-    listener_ = new Listener;
-    listener_->owner = this;
-    listener_->buffer = raw(&listener_->words, sizeof listener_->words);
-    listener_->op.prepare(listener_->buffer, &listener_->outcome);
-    listener_->op.owner = listener_;
-    listener_->op.finish = [](RecvOp* op) {
-      auto* listener = static_cast<Listener*>(op->owner);
-      if (listener->owner)
-        listener->owner->announced();
-      else
-        delete listener;
-    };
-    start_recv(&listener_->op, at, e);
+    outcome.tag = listener_ ? e.tag : MPI_ANY_TAG;
+    if (listener_) listener_->post(at, e);
   }
   ~PartitionedRecv() override {
-    if (listener_) {
-      if (listener_->op.queued) at_->posted.remove(&listener_->op);
-      if (listener_->op.queued || listener_->op.done)
-        delete listener_;
-      else
-        listener_->owner = nullptr;  // it has not come yet: the listener deletes itself when it has
-    }
+    if (listener_) listener_->leave_owner();
     if (keep) keep->release();
   }
   Status start() override {
@@ -212,11 +230,20 @@ class PartitionedRecv final : public Request {
     missing_ = -1;
     std::fill(missing_of_.begin(), missing_of_.end(), -1);
     told_.clear();
-    if (envelope_.source == MPI_PROC_NULL)
+    if (!listener_)
       set_complete();
-    else if (listener_->op.done)
+    else if (listener_->heard())
       post();
     return {};
+  }
+  /// The listener has heard: called by it, inside poll.
+  void announced() {
+    if (!active || complete_ || missing_ >= 0) return;
+    try {
+      post();
+    } catch (const std::bad_alloc&) {
+      fail(error(MPI_ERR_NO_MEM, "no memory is left for the partitions of its sender"));
+    }
   }
   bool has_arrived(int32_t i) const {
     return complete_ || !active || missing_of_[static_cast<size_t>(i)] == 0;
@@ -238,13 +265,6 @@ class PartitionedRecv final : public Request {
   bool awaits(WaitFor* out) const override { return awaited_source(envelope_, out); }
 
  private:
-  struct Listener {
-    PartitionedRecv* owner;
-    RecvOp op;
-    Outcome outcome;
-    Buffer buffer;
-    Announcement words;
-  };
   struct Part {
     RecvOp op;
     Outcome outcome;
@@ -256,12 +276,16 @@ class PartitionedRecv final : public Request {
   uint64_t part_bytes() const { return static_cast<uint64_t>(first_.bytes()); }
   uint64_t capacity() const { return part_bytes() * static_cast<uint64_t>(count_); }
 
-  void announced() {
-    if (active && !complete_ && missing_ < 0) post();
+  /// Ends the transfer under way. Only before any partition is posted.
+  void fail(Status status) {
+    outcome.error = std::move(status);
+    outcome.bytes = 0;
+    set_complete();
   }
 
   void post() {
-    const Announcement& words = listener_->words;
+    if (Status status = listener_->check(); !status.ok()) return fail(std::move(status));
+    const Announcement& words = listener_->words();
     outcome.bytes = std::min(words.bytes, capacity());
     if (words.bytes > capacity())
       outcome.error = error(MPI_ERR_TRUNCATE,
@@ -281,14 +305,14 @@ class PartitionedRecv final : public Request {
   }
 
   void make_parts(const Announcement& words) {
-    parts_count_ = words.partitions;
-    parts_ = std::make_unique<Part[]>(parts_count_);
-    sender_bytes_ = parts_count_ ? words.bytes / parts_count_ : 0;
     char* base = static_cast<char*>(first_.address) + first_.type.true_lb();
     if (!first_.type.contiguous()) {
       staging_.resize(capacity());
       base = staging_.data();
     }
+    parts_ = std::make_unique<Part[]>(words.partitions);
+    parts_count_ = words.partitions;
+    sender_bytes_ = parts_count_ ? words.bytes / parts_count_ : 0;
     for (uint32_t i = 0; i < parts_count_; ++i) {
       Part& p = parts_[i];
       uint64_t begin = std::min(i * sender_bytes_, capacity());
@@ -361,6 +385,29 @@ class PartitionedRecv final : public Request {
   std::vector<char> staging_;
 };
 
+Listener::Listener(PartitionedRecv* owner, Keep* k) : owner_(owner), keep_(k) {
+  if (keep_) keep_->retain();
+  buffer_ = raw(&words_, sizeof words_);
+  op_.prepare(buffer_, &outcome_);
+  op_.owner = this;
+  op_.finish = [](RecvOp* op) {
+    auto* listener = static_cast<Listener*>(op->owner);
+    if (listener->owner_)
+      listener->owner_->announced();
+    else
+      delete listener;
+  };
+}
+
+Status Listener::check() const {
+  if (!outcome_.error.ok()) return {outcome_.error.error_class(), outcome_.error.what()};
+  if (outcome_.bytes == sizeof words_ && words_.partitions <= kMostTags &&
+      words_.base <= kMostTags - words_.partitions)
+    return {};
+  return error(MPI_ERR_OTHER, "its sender announced %u partitions from tag %u on in %llu bytes",
+               words_.partitions, words_.base, static_cast<unsigned long long>(outcome_.bytes));
+}
+
 }  // namespace
 
 Status psend_init(const Buffer& partition, int32_t partitions, Peer to, int32_t source_rank,
@@ -397,6 +444,11 @@ Status pready_range(Request* request, int32_t low, int32_t high) {
 
 Status pready_list(Request* request, const int32_t* partitions, int32_t count) {
   return mark_ready(request, count, [&](int64_t i) { return partitions[i]; });
+}
+
+bool is_partitioned(const Request* request) {
+  return dynamic_cast<const PartitionedSend*>(request) ||
+         dynamic_cast<const PartitionedRecv*>(request);
 }
 
 namespace {

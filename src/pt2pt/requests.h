@@ -85,6 +85,9 @@ class RecvRequest final : public Request {
   [[gnu::visibility("hidden")]] static Pool<RecvRequest> pool;
 };
 
+/// A partitioned send or receive?
+bool is_partitioned(const Request* request);
+
 /// Handles (pt2pt.h), in line for the bindings.
 namespace fast {
 
