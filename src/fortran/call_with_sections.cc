@@ -18,25 +18,28 @@ namespace {
 
 constexpr const char* kLibrary = "libmpichfort.so.12";
 
+template <class Body>
+auto run_in_library(const char* call, Body&& body) {
+  if (__builtin_expect(sched::outside(), 0)) return mpi::run_inside_here(call, body);
+  return body();
+}
+
 /// libmpichfort's, by its handle: RTLD_NEXT would look in the program's scope only, where the
 /// library is not when the program has loaded it with a plugin.
-void* find_symbol(const char* name) {
+void* find_symbol(const char* call, const char* name) {
   using Open = void*(const char*, int);
   using Find = void*(void*, const char*);
   static auto* const open = reinterpret_cast<Open*>(privatize::real::function("dlopen"));
   static auto* const find = reinterpret_cast<Find*>(privatize::real::function("dlsym"));
   void* found = nullptr;
-  sched::call_on_host([&] {
-    void* library = open(kLibrary, RTLD_LAZY | RTLD_NOLOAD);
-    found = find(library ? library : RTLD_NEXT, name);
+  run_in_library(call, [&] {
+    sched::call_on_host([&] {
+      void* library = open(kLibrary, RTLD_LAZY | RTLD_NOLOAD);
+      found = find(library ? library : RTLD_NEXT, name);
+    });
+    return 0;
   });
   return found;
-}
-
-template <class Body>
-auto run_in_library(const char* call, Body&& body) {
-  if (__builtin_expect(sched::outside(), 0)) return mpi::run_inside_here(call, body);
-  return body();
 }
 
 int fail(const Procedure& p, const Argument* arguments, const Status& status) {
@@ -65,7 +68,7 @@ template <size_t... i>
 
 Code* find_next(const Procedure& procedure, unsigned number) {
   const std::string name = std::string(number % 2 ? "pmpir_" : "mpi_") + procedure.symbol;
-  auto* code = reinterpret_cast<Code*>(find_symbol(name.c_str()));
+  auto* code = reinterpret_cast<Code*>(find_symbol(procedure.call, name.c_str()));
   if (!code)
     mpi::abort_job(1, std::string("fgmpi: ") + procedure.call + ": " + kLibrary +
                           ", MPICH's Fortran binding, is not loaded or has no " + name +
