@@ -35,7 +35,7 @@
 // 11. SIGUSR1 to mpiexec is passed on to all processes, also to those that end by it or whose system calls it ends early
 //    (hydra_notices.h).
 // 12. Lines of output that are longer than what it reads at once, or than a pipe takes at once, are mixed with those of other
-//    processes (hydra_output.h).
+//    processes (hydra_output.h). Proxies on other hosts, where a shell starts them, load this library for it as under 6.
 //
 // Thread rule: as the functions that are interposed. Programs that hydra starts do not load this library: it removes itself
 // from the environment before hydra reads that. A hydra that is linked statically runs without it.
@@ -233,12 +233,19 @@ std::vector<std::string> words_with_guard(char* const* argv) {
       found = true;
       const char* path = environment::text(environment::kLibraryPath);
       words.insert(words.end(), {"env", "LD_LIBRARY_PATH=" + quoted(path ? path : ""),
-                                 std::string("LD_PRELOAD=") + fgmpi::launcher::kHydraGuard,
-                                 std::string(environment::name(environment::kFt)) + "=1"});
+                                 std::string("LD_PRELOAD=") + fgmpi::launcher::kHydraGuard});
+      if (g_survives) words.push_back(std::string(environment::name(environment::kFt)) + "=1");
     }
     words.push_back(*argv);
   }
   return words;
+}
+
+/// Does a shell start the proxy, as it does behind ssh? For it hydra writes the proxy's path in quotes.
+bool goes_through_shell(char* const* argv) {
+  for (; *argv; ++argv)
+    if (**argv == '"' && std::strstr(*argv, kProxy)) return true;
+  return false;
 }
 
 void before_exec(const char* file, char* const* argv) {
@@ -491,7 +498,7 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
     return real(file, argv);
   }
-  if (!g_survives || !g_active) return real(file, argv);
+  if (!g_active || !(g_survives || goes_through_shell(argv))) return real(file, argv);
   std::vector<std::string> words = words_with_guard(argv);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());

@@ -187,6 +187,7 @@ int OutputLines::wait(Poll* real, pollfd* fds, nfds_t count, int timeout) {
       continue;
     }
     fill(fds[i].fd, &sources_[fds[i].fd]);
+    has_filled_ = true;
     fds[i].revents = 0;
     --events;
   }
@@ -213,6 +214,7 @@ int OutputLines::poll(Poll* real, pollfd* fds, nfds_t count, int timeout) {
     if (timeout > 0) limit = std::max(0, timeout - to_ms(now_ns() - begin));
     const int64_t silence = wait_for_silence(now_ns());
     if (silence >= 0) limit = limit < 0 ? to_ms(silence) : std::min(limit, to_ms(silence));
+    has_filled_ = false;
     int events = wait(real, fds, count, next_source() >= 0 ? 0 : limit);
     if (events < 0) return events;
     if (job_is_aborted_) events = pass_on_all(fds, count, events);
@@ -223,7 +225,8 @@ int OutputLines::poll(Poll* real, pollfd* fds, nfds_t count, int timeout) {
       ++events;
     }
     if (events > 0) return events;
-    if (timeout >= 0 && now_ns() - begin >= timeout * int64_t{1'000'000}) return 0;
+    const bool is_over = timeout >= 0 && now_ns() - begin >= timeout * int64_t{1'000'000};
+    if (is_over && !has_filled_) return 0;
   }
 }
 

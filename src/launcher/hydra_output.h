@@ -93,6 +93,7 @@ class OutputLines {
   size_t kept_ = 0;                ///< bytes of all sources
   bool keeps_ = false;             ///< there is more than one process
   bool job_is_aborted_ = false;
+  bool has_filled_ = false;   ///< the last look at the pipes has found something
   int last_ = -1;             ///< hydra has read from it last
   bool within_line_ = false;  ///< and what it has read does not end a line
 };
