@@ -77,7 +77,8 @@ static void shells(void) {
     snprintf(command, sizeof command, "/tmp/fgmpi-outside-shell-%d-%d", (int)getpid(), me);
     MPI_Send(command, 100, MPI_CHAR, partner, 4, MPI_COMM_WORLD);
     char wait_for[600];
-    snprintf(wait_for, sizeof wait_for, "while ! [ -e %s ]; do sleep 0.01; done; rm %s; exit 3", command, command);
+    snprintf(wait_for, sizeof wait_for, "while ! [ -e %s ]; do sleep 0.01; done; rm %s; exit 3",
+             command, command);
     int status = system(wait_for);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
     CHECK(system(NULL) != 0);
@@ -94,7 +95,9 @@ static void shells(void) {
     close(fd);
   }
   meet();
-  snprintf(command, sizeof command, "sleep 0.05; echo one %d; sleep 0.01; printf 'two '; sleep 0.01; echo lines; exit 5", me);
+  snprintf(command, sizeof command,
+           "sleep 0.05; echo one %d; sleep 0.01; printf 'two '; sleep 0.01; echo lines; exit 5",
+           me);
   FILE* stream = popen(command, "r");
   CHECK(stream);
   meet(); /* it has not been read */

@@ -20,8 +20,10 @@ static void file_locks(void) {
     snprintf(name, sizeof name, "/tmp/fgmpi-outside-lock-%d-%d", (int)getpid(), me);
     close(open(name, O_CREAT | O_RDWR, 0600));
   }
-  if (me % 2) MPI_Recv(name, sizeof name, MPI_CHAR, partner, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  else MPI_Send(name, sizeof name, MPI_CHAR, partner, 1, MPI_COMM_WORLD);
+  if (me % 2)
+    MPI_Recv(name, sizeof name, MPI_CHAR, partner, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  else
+    MPI_Send(name, sizeof name, MPI_CHAR, partner, 1, MPI_COMM_WORLD);
   const int fd = open(name, O_RDWR);
   CHECK(fd >= 0);
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET}, none = whole;
@@ -108,7 +110,8 @@ static void queues(void) {
     mq_close(queue);
     mq_unlink(queue_name);
   } else {
-    MPI_Recv(queue_name, sizeof queue_name, MPI_CHAR, partner, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(queue_name, sizeof queue_name, MPI_CHAR, partner, 3, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
     if (!queue_name[0]) return;
     const mqd_t queue = mq_open(queue_name, O_RDWR);
     CHECK(queue >= 0);

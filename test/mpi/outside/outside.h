@@ -10,12 +10,12 @@
 
 static int me, size, failures, partner;
 
-#define CHECK(condition)                                                                     \
-  do {                                                                                       \
-    if (!(condition)) {                                                                      \
-      printf("rank %d, line %d: %s (errno %d)\n", me, __LINE__, #condition, errno);          \
-      ++failures;                                                                            \
-    }                                                                                        \
+#define CHECK(condition)                                                            \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
+      printf("rank %d, line %d: %s (errno %d)\n", me, __LINE__, #condition, errno); \
+      ++failures;                                                                   \
+    }                                                                               \
   } while (0)
 
 static inline void begin(int* argc, char*** argv) {

@@ -5,9 +5,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,14 +30,18 @@ static void handler_with_info(int number, siginfo_t* info, void* context) {
 static void install(int flags) {
   struct sigaction action = {.sa_flags = flags}, before, now;
   sigemptyset(&action.sa_mask);
-  if (flags & SA_SIGINFO) action.sa_sigaction = handler_with_info;
-  else action.sa_handler = handler;
+  if (flags & SA_SIGINFO)
+    action.sa_sigaction = handler_with_info;
+  else
+    action.sa_handler = handler;
   MPI_Barrier(here);
   CHECK(sigaction(SIGUSR1, &action, &before) == 0);
   CHECK(sigaction(SIGUSR1, NULL, &now) == 0);
   CHECK(now.sa_flags == (flags | 0x04000000) || now.sa_flags == flags);
-  if (flags & SA_SIGINFO) CHECK(now.sa_sigaction == handler_with_info);
-  else CHECK(now.sa_handler == handler);
+  if (flags & SA_SIGINFO)
+    CHECK(now.sa_sigaction == handler_with_info);
+  else
+    CHECK(now.sa_handler == handler);
   MPI_Barrier(here);
 }
 

@@ -15,8 +15,8 @@ static void give(const char* text) {
 }
 
 static void write_pieces(void) {
-  const char* pieces[] = {"a", "b", "fir", "st\nsec", "ond\n", "third;", "12 ", "34", "\n",
-                          "blo", "cks",  "x\n",    "y", "unloc", "ked\n"};
+  const char* pieces[] = {"a",  "b",   "fir", "st\nsec", "ond\n", "third;", "12 ",  "34",
+                          "\n", "blo", "cks", "x\n",     "y",     "unloc",  "ked\n"};
   for (size_t i = 0; i < sizeof pieces / sizeof *pieces; ++i) give(pieces[i]);
 }
 
@@ -50,8 +50,8 @@ int main(int argc, char** argv) {
   char mine[64], theirs[64];
   snprintf(mine, sizeof mine, "/tmp/fgmpi-outside-stream-%d-%d", (int)getpid(), me);
   if (partner >= 0) {
-    MPI_Sendrecv(mine, sizeof mine, MPI_CHAR, partner, 1, theirs, sizeof theirs, MPI_CHAR, partner, 1,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(mine, sizeof mine, MPI_CHAR, partner, 1, theirs, sizeof theirs, MPI_CHAR, partner,
+                 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (me % 2) CHECK(mkfifo(mine, 0600) == 0);
     meet();
     if (me % 2) {
