@@ -28,6 +28,13 @@ constexpr int kKnownDescriptors = 65536;
 DescriptorKind ask_kind_of_descriptor(int fd);
 }  // namespace detail
 
+/// Calls of files ask this first: it is all that they cost.
+inline bool is_known_never_to_wait(int fd) {
+  return static_cast<unsigned>(fd) < detail::kKnownDescriptors &&
+         detail::g_descriptor_kinds[fd].load(std::memory_order_relaxed) ==
+             static_cast<uint8_t>(DescriptorKind::kNeverWaits);
+}
+
 /// Keeps errno.
 inline DescriptorKind kind_of_descriptor(int fd) {
   if (static_cast<unsigned>(fd) < detail::kKnownDescriptors) {

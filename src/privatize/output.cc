@@ -20,6 +20,7 @@
 #include "base/environment.h"
 #include "base/settings.h"
 #include "base/strings.h"
+#include "privatize/descriptor_kinds.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/late_ranks.h"
@@ -362,14 +363,16 @@ FGMPI_INTERPOSE ssize_t write(int fd, const void* bytes, size_t size) {
     if (failed) return errno = failed, -1;
     return static_cast<ssize_t>(size);
   }
-  if (lets_others_run(__builtin_return_address(0))) return write_of_rank(fd, bytes, size);
+  if (!is_known_never_to_wait(fd) && lets_others_run(__builtin_return_address(0)))
+    return write_of_rank(fd, bytes, size);
   return real_write(fd, bytes, size);
 }
 
 FGMPI_INTERPOSE ssize_t writev(int fd, const iovec* parts, int count) {
   static auto* real = next_symbol<ssize_t(int, const iovec*, int)>("writev");
   if (fd != STDOUT_FILENO || !g_out.active() || !on_scheduler_thread()) {
-    if (lets_others_run(__builtin_return_address(0))) return writev_of_rank(fd, parts, count);
+    if (!is_known_never_to_wait(fd) && lets_others_run(__builtin_return_address(0)))
+      return writev_of_rank(fd, parts, count);
     return real(fd, parts, count);
   }
   ssize_t total = 0;

@@ -226,6 +226,7 @@ using namespace fgmpi::privatize;
   }
 
 FGMPI_INTERPOSE ssize_t read(int fd, void* to, size_t size) {
+  if (is_known_never_to_wait(fd)) return g_read(fd, to, size);
   FGMPI_UNLESS_OTHERS_RUN(lets_others_run(FGMPI_CALLER), g_read(fd, to, size));
   return read_of_rank("read", fd, to, size);
 }
@@ -237,6 +238,7 @@ FGMPI_INTERPOSE ssize_t __read_chk(int fd, void* to, size_t size, size_t room) {
 }
 
 FGMPI_INTERPOSE ssize_t readv(int fd, const iovec* to, int count) {
+  if (is_known_never_to_wait(fd)) return g_readv(fd, to, count);
   FGMPI_UNLESS_OTHERS_RUN(lets_others_run(FGMPI_CALLER), g_readv(fd, to, count));
   return readv_of_rank(fd, to, count);
 }

@@ -99,12 +99,22 @@ R call_for_stream(const char* call, FILE* s, bool unlocked, R failed, F f) {
   return result;
 }
 
+/// `f` for code at `caller`, unless `enough()` says that the buffer has all of it.
+template <class R, class Enough, class F>
+[[gnu::noinline]] R read_stream(const void* caller, const char* call, FILE* s, bool unlocked,
+                                R failed, Enough enough, F f) {
+  if (!lets_others_run(caller) || !may_wait(s) || enough()) return f();
+  return call_for_stream(call, s, unlocked, failed, f);
+}
+
 }  // namespace
 }  // namespace fgmpi::privatize
 
 using namespace fgmpi::privatize;
 
-#define FGMPI_OTHERS_RUN(stream) (lets_others_run(__builtin_return_address(0)) && may_wait(stream))
+#define FGMPI_OTHERS_RUN(stream)                                                                 \
+  (!is_known_never_to_wait((stream)->_fileno) && lets_others_run(__builtin_return_address(0)) && \
+   may_wait(stream))
 
 // ---- One character: a single read ---------------------------------------------------------------
 
@@ -142,12 +152,13 @@ bool has_bytes(const FILE* s, size_t size, size_t count, const void* to) {
 }
 }  // namespace
 
-#define FGMPI_LINE(name, unlocked, parameters, types, ...)                       \
-  FGMPI_INTERPOSE char* name parameters {                                        \
-    static constinit Real<char * types> real(#name);                             \
-    if (!FGMPI_OTHERS_RUN(s) || has_line(s, size, to)) return real(__VA_ARGS__); \
-    return call_for_stream(#name, s, unlocked, static_cast<char*>(nullptr),      \
-                           [&] { return real(__VA_ARGS__); });                   \
+#define FGMPI_LINE(name, unlocked, parameters, types, ...)                            \
+  FGMPI_INTERPOSE char* name parameters {                                             \
+    static constinit Real<char * types> real(#name);                                  \
+    if (is_known_never_to_wait(s->_fileno)) return real(__VA_ARGS__);                 \
+    return read_stream(                                                               \
+        __builtin_return_address(0), #name, s, unlocked, static_cast<char*>(nullptr), \
+        [=] { return has_line(s, size, to); }, [=] { return real(__VA_ARGS__); });    \
   }
 FGMPI_LINE(fgets, false, (char* to, int size, FILE* s), (char*, int, FILE*), to, size, s)
 FGMPI_LINE(fgets_unlocked, true, (char* to, int size, FILE* s), (char*, int, FILE*), to, size, s)
@@ -156,11 +167,13 @@ FGMPI_LINE(__fgets_chk, false, (char* to, size_t room, int size, FILE* s),
 FGMPI_LINE(__fgets_unlocked_chk, true, (char* to, size_t room, int size, FILE* s),
            (char*, size_t, int, FILE*), to, room, size, s)
 
-#define FGMPI_BLOCK(name, unlocked, parameters, types, ...)                                   \
-  FGMPI_INTERPOSE size_t name parameters {                                                    \
-    static constinit Real<size_t types> real(#name);                                          \
-    if (!FGMPI_OTHERS_RUN(s) || has_bytes(s, size, count, to)) return real(__VA_ARGS__);      \
-    return call_for_stream(#name, s, unlocked, size_t{0}, [&] { return real(__VA_ARGS__); }); \
+#define FGMPI_BLOCK(name, unlocked, parameters, types, ...)                                \
+  FGMPI_INTERPOSE size_t name parameters {                                                 \
+    static constinit Real<size_t types> real(#name);                                       \
+    if (is_known_never_to_wait(s->_fileno)) return real(__VA_ARGS__);                      \
+    return read_stream(                                                                    \
+        __builtin_return_address(0), #name, s, unlocked, size_t{0},                        \
+        [=] { return has_bytes(s, size, count, to); }, [=] { return real(__VA_ARGS__); }); \
   }
 FGMPI_BLOCK(fread, false, (void* to, size_t size, size_t count, FILE* s),
             (void*, size_t, size_t, FILE*), to, size, count, s)
@@ -171,12 +184,14 @@ FGMPI_BLOCK(__fread_chk, false, (void* to, size_t room, size_t size, size_t coun
 FGMPI_BLOCK(__fread_unlocked_chk, true, (void* to, size_t room, size_t size, size_t count, FILE* s),
             (void*, size_t, size_t, size_t, FILE*), to, room, size, count, s)
 
-#define FGMPI_DELIMITED(name, delimiter, parameters, types, ...)                             \
-  FGMPI_INTERPOSE ssize_t name parameters {                                                  \
-    static constinit Real<ssize_t types> real(#name);                                        \
-    if (!FGMPI_OTHERS_RUN(s) || has_in_buffer(s, delimiter) || is_thread_local(to))          \
-      return real(__VA_ARGS__);                                                              \
-    return call_for_stream(#name, s, false, ssize_t{-1}, [&] { return real(__VA_ARGS__); }); \
+#define FGMPI_DELIMITED(name, delimiter, parameters, types, ...)            \
+  FGMPI_INTERPOSE ssize_t name parameters {                                 \
+    static constinit Real<ssize_t types> real(#name);                       \
+    if (is_known_never_to_wait(s->_fileno)) return real(__VA_ARGS__);       \
+    return read_stream(                                                     \
+        __builtin_return_address(0), #name, s, false, ssize_t{-1},          \
+        [=] { return has_in_buffer(s, delimiter) || is_thread_local(to); }, \
+        [=] { return real(__VA_ARGS__); });                                 \
   }
 FGMPI_DELIMITED(getline, '\n', (char** to, size_t* room, FILE* s), (char**, size_t*, FILE*), to,
                 room, s)

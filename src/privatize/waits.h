@@ -26,14 +26,17 @@ class Real<R(A...)> {
   constexpr explicit Real(const char* name) : name_(name) {}
   R operator()(A... arguments) {
     auto* function = function_.load(std::memory_order_relaxed);
-    if (__builtin_expect(!function, 0)) {
-      function = next_symbol<R(A...)>(name_);
-      function_.store(function, std::memory_order_relaxed);
-    }
+    if (__builtin_expect(!function, 0)) function = find();
     return function(arguments...);
   }
 
  private:
+  [[gnu::noinline, gnu::cold]] R (*find())(A...) {
+    auto* function = next_symbol<R(A...)>(name_);
+    function_.store(function, std::memory_order_relaxed);
+    return function;
+  }
+
   const char* name_;
   std::atomic<R (*)(A...)> function_{nullptr};
 };
