@@ -13,6 +13,7 @@
 #include "comm/context.h"
 #include "comm/group.h"
 #include "comm/hierarchy.h"
+#include "comm/system_ranked/group_tree.h"
 #include "pt2pt/lost.h"
 #include "pt2pt/pt2pt.h"
 #include "survivors/agreement.h"
@@ -73,7 +74,7 @@ Status judge(const pt2pt::Envelope& pattern, uint32_t local) {
   if (internal || shared->broken & comm::kRevoked) return comm::broken_status(*shared);
   if (pattern.source == MPI_ANY_SOURCE) return judge_any_source(*shared, local);
   const int32_t world = shared->peers().world_of(pattern.source);
-  if (world < 0) return {};  // of a system-ranked communicator, not known here
+  if (world < 0) return {};  // not known here: no process may fail
   const uint32_t process = g_av.process_of(static_cast<uint32_t>(world));
   return pt2pt::is_lost(process) ? pt2pt::process_failed(process) : Status();
 }
@@ -103,10 +104,19 @@ std::vector<uint32_t> processes_of(SharedComm* shared) {
   return all;
 }
 
-/// f(process) for all processes that host members, but this one and lost ones.
+/// f(process) for processes that host members, all but this one and lost ones; where members are not known, for the
+/// neighbours in the tree, which reach all others: then no process may fail (comm/system_ranked/learning.h).
 template <class F>
-void for_each_other(SharedComm* shared, F&& f) {
-  for (uint32_t process : processes_of(shared))
+void for_each_to_tell(SharedComm* shared, F&& f) {
+  std::vector<uint32_t> processes;
+  if (shared->tree && !shared->hierarchy) {
+    const auto& place = shared->tree->place();
+    processes = place.children;
+    if (place.parent != comm::system_ranked::kNobody) processes.push_back(place.parent);
+  } else {
+    processes = processes_of(shared);
+  }
+  for (uint32_t process : processes)
     if (process != g_av.me() && !pt2pt::is_lost(process)) f(process);
 }
 
@@ -121,8 +131,8 @@ void revoke_here(comm::ContextId id) {
   pt2pt::examine_receives();
   for (uint8_t side : {0, 1}) {
     SharedComm* shared = comm::lookup(id, side);
-    if (!shared || shared->processes < 2 || (shared->tree && !shared->hierarchy)) continue;
-    for_each_other(shared, [&](uint32_t process) {
+    if (!shared || shared->processes < 2) continue;
+    for_each_to_tell(shared, [&](uint32_t process) {
       pt2pt::notify(process, pt2pt::kNoticeRevoke, id.bits, nullptr, 0);
     });
   }
@@ -256,9 +266,6 @@ void describe(const sched::WaitSite*, std::string* out) {
 /// All members of this process call it. May switch.
 Status take_part(Comm* comm, Purpose purpose, const char* call, int* flag, Comm** made) {
   SharedComm* shared = comm->shared;
-  if (shared->tree && !shared->hierarchy && shared->broken)
-    return error(MPI_ERR_UNSUPPORTED_OPERATION,
-                 "the members of this system-ranked communicator were not known before one failed");
   Gathering& gathering = g_gatherings.try_emplace(shared->id.bits, purpose).first->second;
   if (gathering.purpose != purpose)
     return error(MPI_ERR_OTHER, "another rank of this process is in %s",
