@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "comm/broken.h"
 #include "comm/create.h"
+#include "comm/system_ranked/learning.h"
 #include "groupmap/codec.h"
 #include "pt2pt/pt2pt.h"
 
@@ -299,7 +301,10 @@ const RankMap& GroupTree::whole() {
 
 /// Wakes those whose answer is here.
 void GroupTree::wake_answered() {
-  if (has_whole()) start_sends(0, place_.size);
+  if (has_whole()) {
+    start_sends(0, place_.size);
+    wake_learners();
+  }
   Finder* f = std::exchange(finders_, nullptr);
   while (f) {
     Finder* next = f->next;
@@ -517,7 +522,14 @@ bool find_peer(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
 }
 }  // namespace
 
+std::vector<uint8_t> question_for_map() {
+  Writer out = step(kWant);
+  out.put(g_av.me());
+  return out.take();
+}
+
 void init_group_trees() {
+  add_broken_handler([](SharedComm*, const Status&) { wake_learners(); });
   pt2pt::set_notice_handler(pt2pt::kNoticeGroupTree, on_notice);
   pt2pt::set_address_source(find_peer);
 }

@@ -12,6 +12,7 @@
 #include "comm/hierarchy.h"
 #include "comm/system_ranked/construction.h"
 #include "comm/system_ranked/group_tree.h"
+#include "comm/system_ranked/learning.h"
 
 namespace fgmpi::comm::system_ranked {
 namespace {
@@ -137,7 +138,7 @@ Directory directory_of(SharedComm* shared) {
       &processes);
 }
 
-/// Makes what the members here share, and gives them their ranks.
+/// Makes what the members here share, and gives them their ranks. May switch.
 Status attach(const SharedComm& parent, Gathering* members, uint32_t index, const Place& place,
               uint32_t k, const char* call) {
   Group& group = members->groups[index];
@@ -157,11 +158,15 @@ Status attach(const SharedComm& parent, Gathering* members, uint32_t index, cons
   std::shared_ptr<GroupTree> tree;
   if (place.vertices > 1) {
     tree = GroupTree::make(place, k, std::move(map));
-    map = tree->lazy_map();
+    if (groups_are_learned())
+      FGMPI_TRY(learn_group(parent, tree.get(), &map));
+    else
+      map = tree->lazy_map();
   }
   group.made = establish(
       {{place.id.context}, &map, nullptr, group.past - group.first, place.vertices, 0, call});
   group.made->tree = std::move(tree);
+  if (groups_are_learned()) hierarchy(group.made);
   return {};
 }
 

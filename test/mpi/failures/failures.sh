@@ -50,6 +50,17 @@ for transport in shm,ofi ofi; do
         { echo "FAILED operations at $shape by $transport: not all ranks come to the end"; cat "$out"; failed=1; }; }
   done
 done
+# Communicators whose ranks the system has picked, and nobody has used.
+for algorithm in centralized shrink_and_balance rank_and_hash; do
+  for transport in shm,ofi ofi; do
+    for shape in "2 1" "5 1" "3 3"; do
+      read -r p c <<<"$shape"
+      FGMPI_SYSTEM_RANKED_ALGORITHM=$algorithm FGMPI_TRANSPORT=$transport \
+        job "$algorithm at $shape by $transport" 137 "^$(((p - 1) * c)) of $((p * c)) ranks are left" 60 \
+        "$bin/mpiexec" -ft -n "$p" -nfg "$c" "$programs/system_ranked" kill
+    done
+  done
+done
 # In rounds of persistent collectives; in every eighth one all processes wait for each other.
 for shape in "2 1" "5 1" "3 3"; do
   read -r p c <<<"$shape"
