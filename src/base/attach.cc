@@ -3,7 +3,8 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-#include <fstream>
+#include "base/file_text.h"
+#include "base/strings.h"
 
 namespace fgmpi {
 
@@ -18,14 +19,13 @@ void AttachPermission::allow(pid_t peer) {
 
 AttachPermission& attach_permission() {
   static AttachPermission* permission = [] {
-    int scope = 0;
-    std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> scope;
+    const std::string scope = first_word_of_file("/proc/sys/kernel/yama/ptrace_scope");
     auto name_tracer = [](pid_t tracer) {
 #ifdef PR_SET_PTRACER
       prctl(PR_SET_PTRACER, static_cast<unsigned long>(tracer), 0, 0, 0);
 #endif
     };
-    return new AttachPermission(scope, name_tracer);
+    return new AttachPermission(static_cast<int>(parse_int(scope).value_or(0)), name_tracer);
   }();
   return *permission;
 }

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <sstream>
 
 #include "base/environment.h"
+#include "base/file_text.h"
+#include "base/split.h"
 #include "base/strings.h"
 #include "file/aggregators.h"
 #include "file/file.h"
@@ -108,9 +109,9 @@ const comm::Hints& hints_of_environment() {
     auto* read = new comm::Hints;
     const char* path = environment::text(environment::kRomioHints);
     if (!path) return read;
-    std::ifstream in(path);
-    for (std::string line; std::getline(in, line);) {
-      std::istringstream words(line);
+    const std::string text = text_of_file(path);
+    for (std::string_view line : split(text, '\n')) {
+      std::istringstream words{std::string(line)};
       std::string key, value;
       if (words >> key >> value && key[0] != '#') read->emplace_back(key, value);
     }

@@ -5,11 +5,12 @@
 
 #include <cinttypes>
 #include <cstdint>
-#include <fstream>
 
+#include "base/file_text.h"
 #include "base/hash.h"
 #include "base/host_name.h"
 #include "base/settings.h"
+#include "base/split.h"
 #include "base/strings.h"
 #include "transport/random.h"
 
@@ -32,8 +33,7 @@ const std::string& unique() {
 }
 
 std::string boot_id() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  const std::string boot = first_word_of_file("/proc/sys/kernel/random/boot_id");
   return boot.empty() ? unique() : boot;
 }
 
@@ -45,17 +45,15 @@ std::string name_space(const char* which) {
 
 /// What this process may do, as far as the kernel compares it: "CapPrm:\t...".
 std::string capabilities() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("CapPrm:")) return line;
+  const std::string status = text_of_file("/proc/self/status");
+  for (std::string_view line : split(status, '\n'))
+    if (line.starts_with("CapPrm:")) return std::string(line);
   return "";
 }
 
 std::string security_label() {
-  std::string label;
-  std::ifstream file("/proc/self/attr/current");
-  std::getline(file, label, '\0');
-  return label;
+  const std::string label = text_of_file("/proc/self/attr/current");
+  return label.substr(0, label.find('\0'));
 }
 
 std::string words_of_host() {
