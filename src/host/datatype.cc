@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/count_words.h"
 #include "host/basic_type.h"
 #include "host/host.h"
 
@@ -389,9 +390,10 @@ Status check_end(int64_t bytes, const Type& type) {
   if (code != MPI_SUCCESS) return host_failed("count elements of", code);
   if (elements[0] != elements[1]) return {};
   return error(MPI_ERR_TYPE,
-               "a message of %lld bytes ends within a basic element of the receive's datatype "
+               "a message of %s ends within a basic element of the receive's datatype "
                "0x%08x; allowed are messages of the receive's type signature or its beginning",
-               static_cast<long long>(bytes), static_cast<unsigned>(type.handle()));
+               count_words(static_cast<uint64_t>(bytes), "byte").c_str(),
+               static_cast<unsigned>(type.handle()));
 }
 
 Status copy(const void* from, int64_t from_count, const Type& from_type, void* to, int64_t to_count,
@@ -408,8 +410,9 @@ Status copy(const void* from, int64_t from_count, const Type& from_type, void* t
     FGMPI_TRY(unpack(packed.data(), std::min(sent, room), to, to_count, to_type));
   }
   if (sent <= room) return {};
-  return error(MPI_ERR_TRUNCATE, "%lld bytes were sent, but the receive buffer holds %lld",
-               static_cast<long long>(sent), static_cast<long long>(room));
+  return error(MPI_ERR_TRUNCATE, "%s sent, but the receive buffer holds %lld",
+               sent == 1 ? "1 byte was" : (std::to_string(sent) + " bytes were").c_str(),
+               static_cast<long long>(room));
 }
 
 }  // namespace fgmpi::host

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/count_words.h"
 #include "base/settings.h"
 #include "base/strings.h"
 #include "launcher/config_file.h"
@@ -544,21 +545,22 @@ class Parser {
     }
     if (shared)
       plan->note = format(
-          "%lld processes are more than %lld for each of %d cores: %lld ranks run in %lld "
-          "processes (-nfg 1: one rank a process)",
+          "%lld processes are more than %lld for each of %d cores: %lld ranks run in %s "
+          "(-nfg 1: one rank a process)",
           static_cast<long long>(asked), static_cast<long long>(kProcessesPerCore), setting_.cores,
-          static_cast<long long>(shared), static_cast<long long>(processes));
+          static_cast<long long>(shared),
+          count_words(static_cast<uint64_t>(processes), "process").c_str());
   }
 
   static std::string description(const Section& s) {
-    const auto processes = static_cast<long long>(std::max<int64_t>(s.processes, 1));
+    const auto processes = static_cast<uint64_t>(std::max<int64_t>(s.processes, 1));
     const std::string program = s.program.empty() ? "" : s.program.front();
-    std::string ranks = s.nfg     ? format("%lld ranks each", static_cast<long long>(s.nfg))
-                        : s.ranks ? format("%lld ranks in all", static_cast<long long>(s.ranks))
+    std::string ranks = s.nfg     ? count_words(static_cast<uint64_t>(s.nfg), "rank") + " each"
+                        : s.ranks ? count_words(static_cast<uint64_t>(s.ranks), "rank") + " in all"
                                   : "one rank each, or as FGMPI_NFG or FGMPI_RANKS says";
-    return format("%s: %s%lld processes, %s", program.c_str(),
-                  s.processes ? "" : "as many as there are slots, at least ", processes,
-                  ranks.c_str());
+    return format("%s: %s%s, %s", program.c_str(),
+                  s.processes ? "" : "as many as there are slots, at least ",
+                  count_words(processes, "process").c_str(), ranks.c_str());
   }
 
   /// The largest number of ranks that one process of the section hosts.

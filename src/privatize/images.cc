@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/count_words.h"
 #include "base/counters.h"
 #include "base/memory_use.h"
 #include "base/page.h"
@@ -175,14 +176,16 @@ Status Images::too_many(uint32_t count, Layout layout) const {
     return error(
         MPI_ERR_NO_MEM,
         "%u ranks with globals of their own need %lld memory mappings, the system allows a "
-        "process %lld: at most %u ranks would fit; raise vm.max_map_count (sysctl), start more "
+        "process %lld: at most %s would fit; raise vm.max_map_count (sysctl), start more "
         "processes with fewer ranks each, or share globals (FGMPI_PRIVATIZE=off)",
-        count, needed, static_cast<long long>(sched::max_map_count()), ranks_that_fit(layout));
+        count, needed, static_cast<long long>(sched::max_map_count()),
+        count_words(ranks_that_fit(layout), "rank").c_str());
   return error(MPI_ERR_NO_MEM,
                "%u ranks with globals of their own need at least %zu MiB of memory, %lld MiB are "
-               "available: at most %u ranks would fit",
+               "available: at most %s would fit",
                count, count * (cost.written + kWrittenByRank) >> 20,
-               static_cast<long long>(sched::memory_left() >> 20), ranks_that_fit(layout));
+               static_cast<long long>(sched::memory_left() >> 20),
+               count_words(ranks_that_fit(layout), "rank").c_str());
 }
 
 /// The first layout in which the ranks fit; else an error about the one in which most do.
@@ -215,10 +218,10 @@ Status Images::check_address_space(uint32_t count) const {
   if (fit >= count) return Status();
   return error(
       MPI_ERR_NO_MEM,
-      "%u ranks with globals of their own do not fit into the address space: at most %u ranks "
-      "would fit; start more processes with fewer ranks each, raise the limit on address space "
+      "%u ranks with globals of their own do not fit into the address space: at most %s would "
+      "fit; start more processes with fewer ranks each, raise the limit on address space "
       "(ulimit -v), or lower FGMPI_STACK_SIZE",
-      count, fit);
+      count, count_words(fit, "rank").c_str());
 }
 
 /// Address space for the images of all ranks but the first.

@@ -7,6 +7,7 @@
 // the user adds. Messages that find their receive posted, or may be copied eagerly, take no room at all.
 // Source: MPI-4.0 section 3.6.1.
 
+#include "base/count_words.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -93,16 +94,17 @@ void sent(SendOp* op) {
 
 Status no_room(const AttachedBuffer* attached, uint64_t n) {
   if (!attached)
-    return error(
-        MPI_ERR_BUFFER,
-        "a buffered send of %llu bytes without a buffer; attach one with MPI_Buffer_attach",
-        static_cast<unsigned long long>(n));
+    return error(MPI_ERR_BUFFER,
+                 "a buffered send of %s without a buffer; attach one with MPI_Buffer_attach",
+                 count_words(n, "byte").c_str());
   return error(MPI_ERR_BUFFER,
-               "a buffered send of %llu bytes does not fit into the attached buffer of %lld bytes, "
-               "in which %u "
-               "messages wait",
-               static_cast<unsigned long long>(n), static_cast<long long>(attached->bytes),
-               attached->pending);
+               "a buffered send of %s does not fit into the attached buffer of %s, in which %s "
+               "not delivered yet",
+               count_words(n, "byte").c_str(),
+               count_words(static_cast<uint64_t>(attached->bytes), "byte").c_str(),
+               attached->pending == 1
+                   ? "1 message is"
+                   : (std::to_string(attached->pending) + " messages are").c_str());
 }
 
 class BsendRequest final : public Request {

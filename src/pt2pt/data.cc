@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/copy.h"
+#include "base/count_words.h"
 #include "pt2pt/buffer_limit.h"
 #include "pt2pt/engine.h"
 
@@ -18,19 +19,17 @@ void note(RecvOp* op, Status status) {
 }
 
 Status no_memory_for_message(uint64_t bytes) {
-  return error(MPI_ERR_NO_MEM, "no memory to hold a message of %llu bytes on its way",
-               static_cast<unsigned long long>(bytes));
+  return error(MPI_ERR_NO_MEM, "no memory to hold a message of %s on its way",
+               count_words(bytes, "byte").c_str());
 }
 
 uint64_t truncated(RecvOp* op, uint64_t size) {
   op->outcome->bytes = op->capacity;
-  note(
-      op,
-      error(MPI_ERR_TRUNCATE,
-            "a message of %llu bytes from rank %d with tag %d does not fit into the receive buffer "
-            "of %llu bytes",
-            static_cast<unsigned long long>(size), op->outcome->source, op->outcome->tag,
-            static_cast<unsigned long long>(op->capacity)));
+  note(op,
+       error(MPI_ERR_TRUNCATE,
+             "a message of %s from rank %d with tag %d does not fit into the receive buffer of %s",
+             count_words(size, "byte").c_str(), op->outcome->source, op->outcome->tag,
+             count_words(op->capacity, "byte").c_str()));
   return op->capacity;
 }
 

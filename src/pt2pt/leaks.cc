@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/assert.h"
+#include "base/count_words.h"
 #include "base/settings.h"
 #include "pt2pt/engine.h"
 
@@ -35,9 +36,9 @@ void report_leaks() {
     receives += g_engine.endpoints[i].posted.size();
   }
   if (messages)
-    fprintf(stderr, "fgmpi: leaked in process %u: %llu x message never received (%llu bytes)\n",
+    fprintf(stderr, "fgmpi: leaked in process %u: %llu x message never received (%s)\n",
             g_engine.me, static_cast<unsigned long long>(messages),
-            static_cast<unsigned long long>(bytes));
+            count_words(bytes, "byte").c_str());
   if (receives)
     fprintf(stderr, "fgmpi: leaked in process %u: %llu x receive never matched\n", g_engine.me,
             static_cast<unsigned long long>(receives));

@@ -96,9 +96,13 @@ bool Report::add_bytes(const void* bytes, size_t size) {
 }
 
 std::string Report::to_text() const {
-  std::string text = format(
-      "fgmpi: deadlock: all %llu ranks that have not ended wait and no message is on its way\n",
-      static_cast<unsigned long long>(ranks));
+  std::string text =
+      ranks == 1
+          ? "fgmpi: deadlock: the only rank that has not ended waits and no message is on its way\n"
+          : format(
+                "fgmpi: deadlock: all %llu ranks that have not ended wait and no message is on its "
+                "way\n",
+                static_cast<unsigned long long>(ranks));
   std::map<std::string, uint64_t> not_shown = calls;
   for (const auto& [call, line] : lines) {
     text += "fgmpi:   " + escaped(line) + "\n";

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/count_words.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/process_groups.h"
 #include "pt2pt/requests.h"
@@ -43,8 +44,7 @@ void describe_recv(const Envelope& pattern, uint64_t bytes, std::string* out) {
   }
   *out += "source " + number_or_any(pattern.source, MPI_ANY_SOURCE, "MPI_ANY_SOURCE") + ", tag " +
           number_or_any(pattern.tag, MPI_ANY_TAG, "MPI_ANY_TAG");
-  if (bytes != ~uint64_t{0})
-    *out += format(", up to %llu bytes", static_cast<unsigned long long>(bytes));
+  if (bytes != ~uint64_t{0}) *out += ", up to " + count_words(bytes, "byte");
   add_communicator(pattern.ctx, out);
 }
 
@@ -55,7 +55,7 @@ void describe_send(const SendOp& op, std::string* out) {
     *out += format("to process %u", op.to.process);
   else
     *out += words_of_target(op.to);
-  *out += format(", tag %d, %llu bytes", op.envelope.tag, static_cast<unsigned long long>(op.size));
+  *out += format(", tag %d, ", op.envelope.tag) + count_words(op.size, "byte");
   add_communicator(op.envelope.ctx, out);
 }
 

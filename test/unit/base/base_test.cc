@@ -14,7 +14,9 @@
 #include "base/attach.h"
 #include "base/buffer.h"
 #include "base/copy.h"
+#include "base/count_words.h"
 #include "base/fields.h"
+#include "base/file_text.h"
 #include "base/list.h"
 #include "base/slab.h"
 #include "base/split.h"
@@ -31,6 +33,28 @@ TEST(Status, CarriesClassAndWords) {
   EXPECT_EQ(s.error_class(), 6);
   EXPECT_EQ(s.what(), "rank is 9; allowed is 0 to 3");
   EXPECT_EQ(sizeof(Status), sizeof(void*));
+}
+
+TEST(CountWords, OneIsSingular) {
+  EXPECT_EQ(count_words(0, "byte"), "0 bytes");
+  EXPECT_EQ(count_words(1, "byte"), "1 byte");
+  EXPECT_EQ(count_words(1, "process"), "1 process");
+  EXPECT_EQ(count_words(7, "process"), "7 processes");
+}
+
+TEST(FileText, WhatIsThereAndNothingElse) {
+  char name[] = "/tmp/fgmpi_file_text_XXXXXX";
+  const int fd = mkstemp(name);
+  ASSERT_GE(fd, 0);
+  const std::string long_text = "  first second\n" + std::string(10000, 'x');
+  ASSERT_EQ(write(fd, long_text.data(), long_text.size()), static_cast<ssize_t>(long_text.size()));
+  close(fd);
+  EXPECT_EQ(text_of_file(name), long_text);
+  EXPECT_EQ(first_word_of_file(name), "first");
+  unlink(name);
+  EXPECT_EQ(text_of_file(name), "");
+  EXPECT_EQ(text_of_file("/tmp"), "");  // a folder: reading it fails
+  EXPECT_EQ(first_word_of_file("/dev/null"), "");
 }
 
 struct Asked {

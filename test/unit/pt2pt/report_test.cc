@@ -43,6 +43,14 @@ TEST(Report, NamesOfAnyBytesStayData) {
   }
 }
 
+TEST(Report, OneRankIsNotAll) {
+  Report report;
+  report.ranks = 1;
+  EXPECT_EQ(
+      report.to_text(),
+      "fgmpi: deadlock: the only rank that has not ended waits and no message is on its way\n");
+}
+
 TEST(Report, PrintedEscaped) {
   EXPECT_NE(sample("a\nb\\c\x1b[2J").to_text().find("tag 5, a\\nb\\\\c\\x1b[2J\n"),
             std::string::npos);
