@@ -21,6 +21,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/deep_bound.h"
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "bootstrap/line_channel.h"
@@ -66,7 +67,7 @@ struct Functions {
 
 Status Functions::load() {
   // With its own references to the C library, not to the functions that this library puts in front of it for ranks.
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  void* library = open_deep_bound(kLibrary);
   if (!library)
     return error(MPI_ERR_OTHER,
                  "the launcher offers PMIx, but %s cannot be loaded: %s; install libpmix2, or use "

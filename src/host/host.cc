@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/deep_bound.h"
 #include "base/environment.h"
 #include "base/settings.h"
 
@@ -87,7 +88,7 @@ Status load() {
   std::string path;
   FGMPI_TRY(find_library(&path));
   HostEnvironment environment;
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  void* library = open_deep_bound(path.c_str());
   if (!library) return error(MPI_ERR_OTHER, "the hosted MPI cannot be loaded: %s", dlerror());
   for_each_function([&](auto member, const char* symbol) {
     using Pointer = std::remove_reference_t<decltype(g_api.*member)>;

@@ -1,0 +1,168 @@
+#include "base/deep_bound.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/page.h"
+
+namespace fgmpi {
+namespace {
+
+/// Functions that give or take memory of the process's allocator.
+bool is_allocator_function(const char* name) {
+  static constexpr const char* kNames[] = {
+      "malloc", "free",           "calloc",  "realloc",      "memalign", "aligned_alloc",
+      "valloc", "posix_memalign", "pvalloc", "reallocarray", "cfree",    "malloc_usable_size"};
+  static constexpr const char* kOperators[] = {"_Znw", "_Zna", "_Zdl", "_Zda"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](const char* known) { return strcmp(name, known) == 0; }) ||
+         std::any_of(std::begin(kOperators), std::end(kOperators),
+                     [&](const char* known) { return strncmp(name, known, strlen(known)) == 0; });
+}
+
+const void* module_of(const void* address) {
+  Dl_info info{};
+  return address && dladdr(address, &info) ? info.dli_fbase : nullptr;
+}
+
+bool has_allocator_of_its_own() {
+  return module_of(dlsym(RTLD_DEFAULT, "malloc")) !=
+         module_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
+}
+
+/// The names of the libraries that the file needs, while it is mapped at `file`.
+std::vector<std::string> needed_by(const char* file, size_t size) {
+  std::vector<std::string> names;
+  const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(file);
+  if (size < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_phoff > size || (size - header->e_phoff) / sizeof(ElfW(Phdr)) < header->e_phnum)
+    return names;
+  const auto* segments = reinterpret_cast<const ElfW(Phdr)*>(file + header->e_phoff);
+  const auto* end = segments + header->e_phnum;
+  const auto* dynamic = std::find_if(
+      segments, end, [](const ElfW(Phdr) & segment) { return segment.p_type == PT_DYNAMIC; });
+  if (dynamic == end || dynamic->p_offset > size || size - dynamic->p_offset < dynamic->p_filesz)
+    return names;
+  const auto* entries = reinterpret_cast<const ElfW(Dyn)*>(file + dynamic->p_offset);
+  const size_t count = dynamic->p_filesz / sizeof *entries;
+  size_t strings = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (entries[i].d_tag != DT_STRTAB) continue;
+    for (const auto* s = segments; s != end; ++s)
+      if (s->p_type == PT_LOAD && entries[i].d_un.d_ptr - s->p_vaddr < s->p_filesz)
+        strings = s->p_offset + (entries[i].d_un.d_ptr - s->p_vaddr);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const size_t at = strings + entries[i].d_un.d_val;
+    if (entries[i].d_tag == DT_NEEDED && strings && at < size)
+      names.emplace_back(file + at, strnlen(file + at, size - at));
+  }
+  return names;
+}
+
+/// Loads what the library needs, bound as everything else is: its constructors allocate before bind_allocator() could.
+void load_needed(const char* path) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat about {};
+  if (fd < 0 || fstat(fd, &about) != 0 || about.st_size <= 0) {
+    if (fd >= 0) close(fd);
+    return;
+  }
+  const auto size = static_cast<size_t>(about.st_size);
+  void* file = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  close(fd);
+  if (file == MAP_FAILED) return;
+  for (const std::string& name : needed_by(static_cast<const char*>(file), size))
+    dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  munmap(file, size);
+}
+
+/// The words of a loaded module that hold addresses of allocator functions get those of the process's allocator.
+class AllocatorBinding {
+ public:
+  explicit AllocatorBinding(const link_map* map) : base_(map->l_addr) {
+    const ElfW(Rela)* rela = nullptr, *jump = nullptr;
+    size_t rela_bytes = 0, jump_bytes = 0;
+    for (const ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d) {
+      const ElfW(Addr) value = d->d_un.d_ptr;
+      if (d->d_tag == DT_SYMTAB) symbols_ = reinterpret_cast<const ElfW(Sym)*>(value);
+      if (d->d_tag == DT_STRTAB) strings_ = reinterpret_cast<const char*>(value);
+      if (d->d_tag == DT_RELA) rela = reinterpret_cast<const ElfW(Rela)*>(value);
+      if (d->d_tag == DT_RELASZ) rela_bytes = value;
+      if (d->d_tag == DT_JMPREL) jump = reinterpret_cast<const ElfW(Rela)*>(value);
+      if (d->d_tag == DT_PLTRELSZ) jump_bytes = value;
+    }
+    if (!symbols_ || !strings_) return;
+    bind(rela, rela_bytes / sizeof *rela);
+    bind(jump, jump_bytes / sizeof *jump);
+  }
+
+ private:
+  static bool holds_address(const ElfW(Rela) & r) {
+#if defined(__x86_64__)
+    const auto type = ELF64_R_TYPE(r.r_info);
+    return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ||
+           (type == R_X86_64_64 && r.r_addend == 0);
+#elif defined(__aarch64__)
+    const auto type = ELF64_R_TYPE(r.r_info);
+    return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT ||
+           (type == R_AARCH64_ABS64 && r.r_addend == 0);
+#else
+#error "deep_bound.cc: this processor's relocations are missing here"
+#endif
+  }
+
+  void bind(const ElfW(Rela) * list, size_t count) {
+    for (size_t i = 0; list && i < count; ++i) {
+      const ElfW(Sym)& symbol = symbols_[ELF64_R_SYM(list[i].r_info)];
+      const char* name = strings_ + symbol.st_name;
+      if (!holds_address(list[i]) || symbol.st_shndx != SHN_UNDEF || !is_allocator_function(name))
+        continue;
+      if (void* function = dlsym(RTLD_DEFAULT, name))
+        write_word(base_ + list[i].r_offset, function);
+    }
+  }
+
+  /// The page may have been made read-only once it was relocated; it stays writable.
+  static void write_word(uintptr_t at, void* value) {
+    auto* page = reinterpret_cast<void*>(page_down(at));
+    if (*reinterpret_cast<void**>(at) == value) return;
+    if (mprotect(page, kPage, PROT_READ | PROT_WRITE) == 0) *reinterpret_cast<void**>(at) = value;
+  }
+
+  uintptr_t base_;
+  const ElfW(Sym) * symbols_ = nullptr;
+  const char* strings_ = nullptr;
+};
+
+std::vector<const link_map*> loaded_now() {
+  std::vector<const link_map*> maps;
+  for (const link_map* map = _r_debug.r_map; map; map = map->l_next) maps.push_back(map);
+  return maps;
+}
+
+}  // namespace
+
+void* open_deep_bound(const char* path) {
+  constexpr int kMode = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+  if (!has_allocator_of_its_own()) return dlopen(path, kMode);
+  load_needed(path);
+  const auto before = loaded_now();
+  void* library = dlopen(path, kMode);
+  for (const link_map* map : loaded_now())
+    if (std::find(before.begin(), before.end(), map) == before.end()) AllocatorBinding binding(map);
+  return library;
+}
+
+}  // namespace fgmpi
