@@ -2,7 +2,8 @@
 //
 // Each entry point asks whether the call is a rank's. If not, it jumps to the C library's function with the stack as it
 // was, since these functions depend on who calls them. Calls are a rank's when a rank runs, and the caller is the program,
-// a private library, a plugin, or another library that the program has brought in; not MPI or what belongs to it.
+// a private library, a plugin, or another library that the program has brought in; not MPI or what belongs to it. Only
+// dl_iterate_phdr answers any caller but this library for the rank: unwinders, which find frames by it, may be any library.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -16,7 +17,7 @@
 #include "privatize/real_loader.h"
 #include "privatize/swap.h"
 
-// Of the linker: where this library begins and ends.
+// The linker's names: where this library begins and ends.
 extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start[], _end[];
 
 namespace fgmpi::privatize {
@@ -27,22 +28,38 @@ bool in_this_library(uintptr_t address) {
          reinterpret_cast<uintptr_t>(_end) - reinterpret_cast<uintptr_t>(__ehdr_start);
 }
 
-/// The calling rank's image; false: no rank calls.
-bool calling_image(uint32_t* k) {
-  const sched::Proclet* p = nullptr;
-  if (on_scheduler_thread())
-    p = on_proclet() ? sched::running() : nullptr;
-  else
-    p = sched::rank_of_thread();
+bool image_of(const sched::Proclet* p, uint32_t* k) {
   if (!p || !p->image) return false;
   *k = static_cast<const Image*>(p->image)->index;
   return true;
 }
 
-bool is_of_program(uintptr_t caller) {
+/// The calling rank's image; false: no rank calls.
+bool calling_image(uint32_t* k) {
+  if (!on_scheduler_thread()) return image_of(sched::rank_of_thread(), k);
+  return on_proclet() && image_of(sched::running(), k);
+}
+
+/// The image whose code the calling thread may have on its stack; false: none but the first. In contrast to
+/// calling_image(), also on the host stack, where functions of the running rank are called (user operations).
+bool image_on_stack(uint32_t* k) { return image_of(sched::rank_of_thread(), k); }
+
+/// Which image of the program, a private library or a plugin holds the code; false: none.
+bool image_of_code(uintptr_t code, uint32_t* k) {
   Images::Location main;
+  if (g_images.locate(code, &main)) {
+    *k = main.image;
+    return true;
+  }
   plugins::Location plugin;
-  if (g_images.locate(caller, &main) || plugins::locate(caller, &plugin)) return true;
+  if (!plugins::locate(code, &plugin)) return false;
+  *k = plugin.image;
+  return true;
+}
+
+bool is_of_program(uintptr_t caller) {
+  uint32_t k = 0;
+  if (image_of_code(caller, &k)) return true;
   dl_find_object found{};
   return _dl_find_object(reinterpret_cast<void*>(caller), &found) == 0 && found.dlfo_link_map &&
          serves_program(found.dlfo_link_map);
@@ -139,23 +156,47 @@ struct Visitor {
   uint32_t image;
 };
 
-/// What the rank has: its own images of the private libraries and of the plugins that it has open.
-int visit_for_rank(dl_phdr_info* info, size_t size, void* data) {
-  const auto* visitor = static_cast<const Visitor*>(data);
+/// Shows the module as the rank has it. Left out: what the rank has no image of and, where `only_moved`, what lies where the
+/// dynamic linker has put it.
+int visit_moved(dl_phdr_info* info, size_t size, const Visitor& visitor, bool only_moved) {
   dl_phdr_info moved = *info;
   const auto headers = reinterpret_cast<uintptr_t>(info->dlpi_phdr);
-  const uintptr_t there = of_rank(headers, visitor->image);
-  if (!there) return 0;
+  const uintptr_t there = of_rank(headers, visitor.image);
+  if (!there || (only_moved && there == headers)) return 0;
   moved.dlpi_addr += there - headers;
   moved.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(there);
-  return visitor->visit(&moved, size, visitor->data);
+  return visitor.visit(&moved, size, visitor.data);
 }
 
+int visit_for_rank(dl_phdr_info* info, size_t size, void* data) {
+  return visit_moved(info, size, *static_cast<const Visitor*>(data), false);
+}
+
+int visit_images_of_rank(dl_phdr_info* info, size_t size, void* data) {
+  return visit_moved(info, size, *static_cast<const Visitor*>(data), true);
+}
+
+using Iterate = int(Visit*, void*);
+Iterate* real_iterate() {
+  static auto* real = reinterpret_cast<Iterate*>(real::function("dl_iterate_phdr"));
+  return real;
+}
+
+/// For code of the calling rank's own images: what the rank has, its images of the private libraries and of the plugins that
+/// it has open in place of the dynamic linker's copies.
 int iterate_for_rank(Visit* visit, void* data) {
-  static auto* real = reinterpret_cast<int (*)(Visit*, void*)>(real::function("dl_iterate_phdr"));
   Visitor visitor{visit, data, 0};
   calling_image(&visitor.image);
-  return real(visit_for_rank, &visitor);
+  return real_iterate()(visit_for_rank, &visitor);
+}
+
+/// For any other code: all that the dynamic linker has loaded, and then the rank's images. Such code is an unwinder that all
+/// ranks share, or the first image's to which shared libraries are bound (libstdc++ to the _Unwind_RaiseException of a
+/// library of the program): the stack below it has frames of the first image, where it stands itself, and of the rank's.
+int iterate_for_shared_code(Visit* visit, void* data) {
+  Visitor visitor{visit, data, 0};
+  if (const int stopped = real_iterate()(visit, data)) return stopped;
+  return image_on_stack(&visitor.image) ? real_iterate()(visit_images_of_rank, &visitor) : 0;
 }
 
 enum Entry : int { kOpen, kClose, kSymbol, kVersionedSymbol, kAddress, kAddress1, kIterate };
@@ -180,16 +221,23 @@ void* pointer_to(F* function) {
 }  // namespace
 
 namespace {
-void* function_for(int entry, const void* caller) {
+void* iteration_for(uintptr_t caller) {
+  uint32_t rank = 0, code = 0;
+  if (!image_on_stack(&rank)) return plain_function(kIterate);
+  return image_of_code(caller, &code) && code == rank && calling_image(&rank)
+             ? pointer_to(iterate_for_rank)
+             : pointer_to(iterate_for_shared_code);
+}
+
+void* function_for(int entry, uintptr_t caller) {
   static void* const of_rank[] = {
       pointer_to(open_for_rank),    pointer_to(close_for_rank),
       pointer_to(symbol_for_rank),  pointer_to(versioned_symbol_for_rank),
-      pointer_to(describe_address), pointer_to(describe_address_more),
-      pointer_to(iterate_for_rank)};
+      pointer_to(describe_address), pointer_to(describe_address_more)};
   uint32_t k = 0;
-  if (in_this_library(reinterpret_cast<uintptr_t>(caller)) || !calling_image(&k) ||
-      !is_of_program(reinterpret_cast<uintptr_t>(caller)))
-    return plain_function(entry);
+  if (in_this_library(caller)) return plain_function(entry);
+  if (entry == kIterate) return iteration_for(caller);
+  if (!calling_image(&k) || !is_of_program(caller)) return plain_function(entry);
   return of_rank[entry];
 }
 }  // namespace
@@ -197,8 +245,9 @@ void* function_for(int entry, const void* caller) {
 /// Called by the entry points: which function the call is for.
 extern "C" [[gnu::visibility("hidden"), gnu::used]] FGMPI_NOT_SANITIZED void*
 fgmpi_choose_loader_function(int entry, const void* caller) {
-  return g_mode == Mode::kImages || g_has_guests ? function_for(entry, caller)
-                                                 : plain_function(entry);
+  return g_mode == Mode::kImages || g_has_guests
+             ? function_for(entry, reinterpret_cast<uintptr_t>(caller))
+             : plain_function(entry);
 }
 
 }  // namespace fgmpi::privatize

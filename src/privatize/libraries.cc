@@ -387,12 +387,13 @@ bool is_mpi_library(std::string_view file) {
 
 bool is_one_per_process(std::string_view file) {
   static constexpr std::string_view kStems[] = {
-      "libc",      "libm",      "libdl",   "libpthread", "librt",    "libutil",
-      "libanl",    "libresolv", "libmvec", "libstdc++",  "libgcc_s", "libquadmath",
-      "libatomic", "libasan",   "libtsan", "libubsan",   "liblsan",  "libfabric",
-      "libucp",    "libucs",    "libuct",  "libucm",     "libhwloc"};
+      "libc",      "libm",     "libdl",     "libpthread", "librt",       "libutil",   "libanl",
+      "libresolv", "libmvec",  "libstdc++", "libgcc_s",   "libquadmath", "libatomic", "libasan",
+      "libtsan",   "libubsan", "liblsan",   "libhwasan",  "libunwind",   "libfabric", "libucp",
+      "libucs",    "libuct",   "libucm",    "libhwloc",   "libprofiler"};
   return is_mpi_library(file) || file.starts_with("ld-linux") || file.starts_with("libfgmpi") ||
-         file.starts_with("vgpreload_") ||
+         file.starts_with("vgpreload_") || file.starts_with("libclang_rt.") ||
+         file.starts_with("libunwind-") || file.starts_with("libtbbmalloc") ||
          std::find(std::begin(kStems), std::end(kStems), stem(file)) != std::end(kStems);
 }
 

@@ -12,7 +12,7 @@
 //   FGMPI_PRIVATIZE_LIBS names it
 //
 // One per process stay what belongs to MPI itself (this library, the host's bindings, what they load), the C and
-// C++ runtimes, sanitizers, our own tools, and allocators. The rules are applied until nothing is added. Thread rule: one
+// C++ runtimes, unwinders, sanitizers, sampling profilers, our own tools, and allocators. The rules are applied until nothing is added. Thread rule: one
 // thread, before the program's constructors; relocations of the loaded libraries have been applied.
 #pragma once
 
@@ -57,7 +57,7 @@ bool serves_program(const link_map* map);
 /// A library of MPI's own, of any implementation or of ours.
 bool is_mpi_library(std::string_view file_name);
 
-/// Of these libraries a process has one: the C and C++ runtimes, MPI, what MPI is made of, sanitizers.
+/// Of these libraries a process has one: the C and C++ runtimes, MPI, what MPI is made of, unwinders, sanitizers, profilers.
 bool is_one_per_process(std::string_view file_name);
 
 }  // namespace fgmpi::privatize
