@@ -140,7 +140,7 @@ const FanIn* of(MPI_Op op, Registers r) {
 
 const FanIn* fan_in(MPI_Op op, const host::Type& type, Registers registers) {
   using host::PairOf;
-  switch (type.handle()) {
+  switch (host::values_of(type)) {
 #define FGMPI_BASIC_TYPE(name, kind, ctype) \
   case name:                                \
     return of<host::Kind::kind, ctype>(op, registers);

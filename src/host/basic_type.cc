@@ -40,4 +40,25 @@ const BasicType* basic_type(MPI_Datatype handle) {
   return pair_index(handle) < kPairTypes ? &kPairs[pair_index(handle)] : nullptr;
 }
 
+MPI_Datatype type_of_precision(int combiner, int64_t bytes) {
+  const MPI_Datatype integers[] = {MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8},
+                     reals[] = {MPI_REAL4, MPI_REAL8, MPI_REAL16},
+                     complexes[] = {MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32};
+  auto of_size = [bytes](const auto& types) {
+    for (MPI_Datatype type : types)
+      if (static_cast<int64_t>(static_cast<uint32_t>(type) >> 8 & 0xff) == bytes) return type;
+    return static_cast<MPI_Datatype>(MPI_DATATYPE_NULL);
+  };
+  switch (combiner) {
+    case MPI_COMBINER_F90_INTEGER:
+      return of_size(integers);
+    case MPI_COMBINER_F90_REAL:
+      return of_size(reals);
+    case MPI_COMBINER_F90_COMPLEX:
+      return of_size(complexes);
+    default:
+      return MPI_DATATYPE_NULL;
+  }
+}
+
 }  // namespace fgmpi::host

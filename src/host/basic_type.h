@@ -36,6 +36,19 @@ struct BasicType {
 /// other.
 const BasicType* basic_type(MPI_Datatype handle);
 
+class Type;
+
+/// The predefined type whose values an element holds: the type itself where it is predefined, the
+/// one of its size where MPI_Type_create_f90_integer or its like has made it. MPI_DATATYPE_NULL for
+/// types that programs construct, also for duplicates of predefined ones: no predefined reduction
+/// is defined on them (MPI-4.0 section 6.9.2).
+MPI_Datatype values_of(const Type& type);
+
+/// The predefined type with the values of a type that MPI_Type_create_f90_integer, _real or
+/// _complex has made, by its combiner and its bytes; MPI_DATATYPE_NULL for all other combiners and
+/// sizes.
+MPI_Datatype type_of_precision(int combiner, int64_t bytes);
+
 /// An index for MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT and MPI_LONG_DOUBLE_INT: 0 to 4, in this
 /// order; kPairTypes or more for all other handles.
 inline constexpr uint32_t kPairTypes = 5;

@@ -36,6 +36,13 @@ std::unordered_map<MPI_Datatype, DerivedType*>& cache() {
   return *map;
 }
 
+/// Types of MPI_Type_create_f90_integer and its like that have been described: the predefined types
+/// of their size. Programs cannot free them, so a handle stays that of its type.
+std::unordered_map<MPI_Datatype, MPI_Datatype>& types_of_precision() {
+  static auto* map = new std::unordered_map<MPI_Datatype, MPI_Datatype>;
+  return *map;
+}
+
 void release(DerivedType* type) {
   if (--type->references > 0) return;
   if (initialised()) call([&](const Api& h) { return h.Type_free(&type->handle); });
@@ -100,15 +107,20 @@ int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
   int position = 0;
   int code = h.Pack(nothing, 0, handle, nothing, 0, &position, MPI_COMM_SELF);
   if (code != MPI_SUCCESS) return code;
-  MPI_Count size, lb, extent, true_lb, true_extent;
+  MPI_Count size, lb, extent, true_lb, true_extent, integers, addresses, counts, types;
+  int combiner = MPI_COMBINER_NAMED;
   code = h.Type_size_x(handle, &size);
   if (code == MPI_SUCCESS) code = h.Type_get_extent_x(handle, &lb, &extent);
   if (code == MPI_SUCCESS) code = h.Type_get_true_extent_x(handle, &true_lb, &true_extent);
+  if (code == MPI_SUCCESS)
+    code = h.Type_get_envelope_c(handle, &integers, &addresses, &counts, &types, &combiner);
   // A type of the same layout that the user cannot free. Not made by MPI_Type_dup, which would call the user's attribute
   // copy functions.
   if (code == MPI_SUCCESS) code = h.Type_create_resized(handle, lb, extent, &type->handle);
   if (code == MPI_SUCCESS) code = h.Type_commit(&type->handle);
   if (code != MPI_SUCCESS) return code;
+  if (const MPI_Datatype values = type_of_precision(combiner, size); values != MPI_DATATYPE_NULL)
+    types_of_precision()[handle] = values;
   type->size = size;
   type->lb = lb;
   type->extent = extent;
@@ -341,6 +353,13 @@ Type& Type::operator=(Type other) noexcept {
 
 Type::~Type() {
   if (derived_) release(derived_);
+}
+
+MPI_Datatype values_of(const Type& type) {
+  const MPI_Datatype handle = type.handle();
+  if (type.basic() || pair_index(handle) < kPairTypes) return handle;
+  auto found = types_of_precision().find(handle);
+  return found == types_of_precision().end() ? MPI_DATATYPE_NULL : found->second;
 }
 
 void type_freed(MPI_Datatype handle) {

@@ -45,7 +45,7 @@ constexpr const Reducer* kPairRows[kPairTypes] = {pair_row<float>(), pair_row<do
                                                   pair_row<long>(), pair_row<short>(),
                                                   pair_row<long double>()};
 
-/// nullptr when the operation is not defined on the type.
+/// nullptr when the operation is not defined on the predefined type, or on none.
 Reducer reducer(int operation, MPI_Datatype type) {
   if (pair_index(type) < kPairTypes) return kPairRows[pair_index(type)][operation];
   const Reducer* row = is_basic(type) ? kRows[type & 0xff] : nullptr;
@@ -75,10 +75,10 @@ UserOp* user_op(MPI_Op op) {
 }
 
 Status not_defined(int operation, const Type& type) {
-  const BasicType* basic = basic_type(type.handle());
+  const BasicType* basic = basic_type(values_of(type));
   std::string allowed;
   for (int other = 1; basic && other < kOperations; ++other)
-    if (reducer(other, type.handle()))
+    if (reducer(other, values_of(type)))
       allowed += std::string(allowed.empty() ? "" : ", ") + kNames[other];
   return error(MPI_ERR_OP,
                "%s is not defined on %s: allowed are %s%soperations made with MPI_Op_create",
@@ -90,7 +90,7 @@ Status check(MPI_Op op, const Type& type, Reducer* out) {
   *out = nullptr;
   const int operation = predefined(op);
   if (operation) {
-    *out = reducer(operation, type.handle());
+    *out = reducer(operation, values_of(type));
     return *out ? Status() : not_defined(operation, type);
   }
   if (user_op(op)) return {};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -94,13 +95,23 @@ FGMPI_KERNEL(bit_xor, static_cast<T>(x ^ y))
 #undef FGMPI_KERNEL
 
 /// The better value with its index; of equal values the smaller index (MPI-4.0 section 6.9.4).
+/// Value and index are accessed each by itself: the gap behind a value or an index is the
+/// program's.
 template <class P, bool kMaximum>
 void locate(const void* in, void* inout, int64_t count) {
-  each<P>(in, inout, count, [](P x, P y) -> P {
-    if (kMaximum ? x.value > y.value : x.value < y.value) return x;
-    if (x.value == y.value && x.index < y.index) y.index = x.index;
-    return y;
-  });
+  const char* a = static_cast<const char*>(in);
+  char* b = static_cast<char*>(inout);
+  for (int64_t i = 0; i < count; ++i, a += sizeof(P), b += sizeof(P)) {
+    P x, y;
+    std::memcpy(&x.value, a, sizeof x.value);
+    std::memcpy(&y.value, b, sizeof y.value);
+    const bool better = kMaximum ? x.value > y.value : x.value < y.value;
+    if (!better && x.value != y.value) continue;
+    std::memcpy(&x.index, a + offsetof(P, index), sizeof x.index);
+    std::memcpy(&y.index, b + offsetof(P, index), sizeof y.index);
+    if (better) std::memcpy(b, &x.value, sizeof x.value);
+    if (better || x.index < y.index) std::memcpy(b + offsetof(P, index), &x.index, sizeof x.index);
+  }
 }
 
 /// The reducers of one kind and element type; nullptr where the operation is not defined. Order:

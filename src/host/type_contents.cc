@@ -89,7 +89,7 @@ class Flattener {
     Contents c;
     if (int code = c.read(*h_, type); code != MPI_SUCCESS) return code;
     if (c.combiner == MPI_COMBINER_NAMED || is_made_by_f90(c.combiner))
-      return make_unknown(type, out);
+      return make_of_precision(type, c.combiner, out);
     const int code = make_constructed(c, out);
     release_all(*h_, &c.types);
     return code;
@@ -130,12 +130,14 @@ class Flattener {
         return make_run(0, basic_size(type));
     }
   }
-  /// A predefined type whose handle does not carry its size: by the host's words.
-  int make_unknown(MPI_Datatype type, TypePart* out) {
+  /// A type of MPI_Type_create_f90_integer or its like is made of the predefined type of its size:
+  /// its own handle is another one in each process.
+  int make_of_precision(MPI_Datatype type, int combiner, TypePart* out) {
     MPI_Count size;
     int code = h_->Type_size_x(type, &size);
     if (code != MPI_SUCCESS) return code;
-    made_of(type);
+    const MPI_Datatype sized = type_of_precision(combiner, size);
+    made_of(sized == MPI_DATATYPE_NULL ? type : sized);
     *out = make_run(0, size);
     return MPI_SUCCESS;
   }
@@ -383,21 +385,6 @@ class Flattener {
   const PlacedSizes* sizes_;  ///< nullptr: those of memory
 };
 
-/// Fortran's type of a precision, as one of its size.
-MPI_Datatype sized_type(int combiner, int64_t size) {
-  switch (combiner) {
-    case MPI_COMBINER_F90_INTEGER:
-      return size == 1   ? MPI_INTEGER1
-             : size == 2 ? MPI_INTEGER2
-             : size == 4 ? MPI_INTEGER4
-                         : MPI_INTEGER8;
-    case MPI_COMBINER_F90_REAL:
-      return size == 4 ? MPI_REAL4 : size == 8 ? MPI_REAL8 : MPI_REAL16;
-    default:
-      return size == 8 ? MPI_COMPLEX8 : size == 16 ? MPI_COMPLEX16 : MPI_COMPLEX32;
-  }
-}
-
 int make_signature(const Api* h, MPI_Datatype type, Signature* out) {
   out->count = 1;
   if (is_predefined(type)) {
@@ -410,8 +397,8 @@ int make_signature(const Api* h, MPI_Datatype type, Signature* out) {
   if (int code = c.read(*h, type); code != MPI_SUCCESS) return code;
   if (int code = h->Type_size_x(type, &size); code != MPI_SUCCESS) return code;
   if (c.combiner == MPI_COMBINER_NAMED || is_made_by_f90(c.combiner)) {
-    out->type = sized_type(c.combiner, size);
-    return c.combiner == MPI_COMBINER_NAMED ? static_cast<int>(MPI_ERR_TYPE) : MPI_SUCCESS;
+    out->type = type_of_precision(c.combiner, size);
+    return out->type == MPI_DATATYPE_NULL ? static_cast<int>(MPI_ERR_TYPE) : MPI_SUCCESS;
   }
   int code = MPI_SUCCESS;
   const bool mixed = c.combiner == MPI_COMBINER_STRUCT;

@@ -169,6 +169,36 @@ TEST(Operations, UndefinedPairsAreErrorsThatNameBoth) {
   EXPECT_TRUE(is_commutative(MPI_SUM));
 }
 
+TEST_F(WithHost, TypesOfPrecisionHaveTheOperationsOfTheirSize) {
+  MPI_Datatype precise, copy;
+  ASSERT_EQ(api().Type_create_f90_real(15, MPI_UNDEFINED, &precise), MPI_SUCCESS);
+  EXPECT_EQ(values_of(type_of(precise)), MPI_REAL8);
+  double a[3] = {1, 2, 3}, b[3] = {4, 5, 6};
+  ASSERT_TRUE(reduce_local(a, b, 3, type_of(precise), MPI_PROD).ok());
+  EXPECT_TRUE(b[0] == 4 && b[1] == 10 && b[2] == 18);
+  EXPECT_EQ(check_op(MPI_BAND, type_of(precise)).error_class(), MPI_ERR_OP);
+  ASSERT_EQ(api().Type_create_f90_integer(9, &precise), MPI_SUCCESS);
+  EXPECT_EQ(values_of(type_of(precise)), MPI_INTEGER4);
+  ASSERT_EQ(api().Type_dup(precise, &copy), MPI_SUCCESS);
+  EXPECT_EQ(values_of(type_of(copy)), MPI_DATATYPE_NULL);
+  EXPECT_EQ(check_op(MPI_SUM, type_of(copy)).error_class(), MPI_ERR_OP);
+  type_freed(copy);
+  api().Type_free(&copy);
+}
+
+TEST(Operations, PairsKeepTheirGaps) {
+  constexpr size_t kSize = sizeof(PairOf<short, int>);
+  alignas(4) unsigned char in[kSize], inout[kSize];
+  std::memset(in, 0x11, kSize);
+  std::memset(inout, 0x22, kSize);
+  const short better = 9, worse = 3;
+  std::memcpy(in, &better, sizeof better);
+  std::memcpy(inout, &worse, sizeof worse);
+  ASSERT_TRUE(reduce_local(in, inout, 1, type_of(MPI_SHORT_INT), MPI_MAXLOC).ok());
+  const unsigned char want[kSize] = {9, 0, 0x22, 0x22, 0x11, 0x11, 0x11, 0x11};
+  EXPECT_EQ(std::memcmp(inout, want, kSize), 0);
+}
+
 /// 2x2 matrices of doubles: a product that does not commute.
 void matrix_product(void* in, void* inout, int* length, MPI_Datatype*) {
   auto* a = static_cast<double*>(in);
