@@ -26,16 +26,28 @@ int predefined(MPI_Op op) {
   return index < kOperations ? static_cast<int>(index) : 0;
 }
 
+/// Which calls an operation is used in: the collective reductions and MPI_Reduce_local, or
+/// accumulates.
+enum class OperationUse : uint8_t { kReduction, kAccumulate };
+
+/// Which operations a type takes there.
+constexpr Kind kind_in(OperationUse use, MPI_Datatype type, Kind kind) {
+  const bool as_integer = kind == Kind::kBytes || kind == Kind::kLogical || type == MPI_PACKED;
+  return use == OperationUse::kAccumulate && as_integer ? Kind::kInteger : kind;
+}
+
 /// Rows of reducers by the low byte of a basic type's handle.
+template <OperationUse use>
 constexpr std::array<const Reducer*, 256> rows() {
   std::array<const Reducer*, 256> table{};
 #define FGMPI_BASIC_TYPE(name, kind, ctype) \
-  table[name & 0xff] = kernels::Row<Kind::kind, ctype>::reducers;
+  table[name & 0xff] = kernels::Row<kind_in(use, name, Kind::kind), ctype>::reducers;
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE
   return table;
 }
-constexpr auto kRows = rows();
+constexpr std::array<const Reducer*, 256> kRows[] = {rows<OperationUse::kReduction>(),
+                                                     rows<OperationUse::kAccumulate>()};
 
 template <class V>
 constexpr const Reducer* pair_row() {
@@ -46,9 +58,9 @@ constexpr const Reducer* kPairRows[kPairTypes] = {pair_row<float>(), pair_row<do
                                                   pair_row<long double>()};
 
 /// nullptr when the operation is not defined on the predefined type, or on none.
-Reducer reducer(int operation, MPI_Datatype type) {
+Reducer reducer(int operation, MPI_Datatype type, OperationUse use) {
   if (pair_index(type) < kPairTypes) return kPairRows[pair_index(type)][operation];
-  const Reducer* row = is_basic(type) ? kRows[type & 0xff] : nullptr;
+  const Reducer* row = is_basic(type) ? kRows[static_cast<int>(use)][type & 0xff] : nullptr;
   return row ? row[operation] : nullptr;
 }
 
@@ -74,24 +86,27 @@ UserOp* user_op(MPI_Op op) {
   return &user_ops().emplace(op, UserOp{commutative != 0}).first->second;
 }
 
-Status not_defined(int operation, const Type& type) {
+Status not_defined(int operation, const Type& type, OperationUse use) {
   const BasicType* basic = basic_type(values_of(type));
   std::string allowed;
   for (int other = 1; basic && other < kOperations; ++other)
-    if (reducer(other, values_of(type)))
+    if (reducer(other, values_of(type), use))
       allowed += std::string(allowed.empty() ? "" : ", ") + kNames[other];
+  const char* name = basic ? basic->name : "a derived datatype";
+  if (use == OperationUse::kAccumulate)
+    return error(MPI_ERR_OP, "%s is not defined on %s: allowed are %s%sMPI_REPLACE",
+                 kNames[operation], name, allowed.c_str(), allowed.empty() ? "" : " and ");
   return error(MPI_ERR_OP,
                "%s is not defined on %s: allowed are %s%soperations made with MPI_Op_create",
-               kNames[operation], basic ? basic->name : "a derived datatype", allowed.c_str(),
-               allowed.empty() ? "" : " and ");
+               kNames[operation], name, allowed.c_str(), allowed.empty() ? "" : " and ");
 }
 
 Status check(MPI_Op op, const Type& type, Reducer* out) {
   *out = nullptr;
   const int operation = predefined(op);
   if (operation) {
-    *out = reducer(operation, values_of(type));
-    return *out ? Status() : not_defined(operation, type);
+    *out = reducer(operation, values_of(type), OperationUse::kReduction);
+    return *out ? Status() : not_defined(operation, type, OperationUse::kReduction);
   }
   if (user_op(op)) return {};
   if (op == MPI_OP_NULL)
@@ -109,6 +124,15 @@ Status check(MPI_Op op, const Type& type, Reducer* out) {
 Status check_op(MPI_Op op, const Type& type) {
   Reducer unused;
   return check(op, type, &unused);
+}
+
+Status find_accumulate(MPI_Op op, const Type& type, Reducer* out) {
+  const int operation = predefined(op);
+  if (!operation)
+    return error(MPI_ERR_OP, "op 0x%08x is not predefined; allowed are predefined operations",
+                 static_cast<unsigned>(op));
+  *out = reducer(operation, values_of(type), OperationUse::kAccumulate);
+  return *out ? Status() : not_defined(operation, type, OperationUse::kAccumulate);
 }
 
 Status reduce_local(const void* in, void* inout, int64_t count, const Type& type, MPI_Op op) {

@@ -11,11 +11,9 @@
 #include <type_traits>
 
 #include "host/basic_type.h"
+#include "host/reducer.h"
 
 namespace fgmpi::host {
-
-/// inout[i] = in[i] op inout[i] for i in [0, count).
-using Reducer = void (*)(const void* in, void* inout, int64_t count);
 
 /// Predefined operations by the low byte of their handles.
 inline constexpr int kOperations = 15;

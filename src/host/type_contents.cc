@@ -13,9 +13,8 @@ namespace {
 bool is_predefined(MPI_Datatype type) { return is_basic(type) || pair_index(type) < kPairTypes; }
 
 template <class V>
-TypePart pair_of(Padding padding) {
+TypePart pair_of() {
   using Pair = PairOf<V, int>;
-  if (padding == Padding::kIncluded) return make_run(0, sizeof(Pair));
   return make_list(
       {make_run(0, sizeof(V)), make_run(static_cast<int64_t>(offsetof(Pair, index)), sizeof(int))});
 }
@@ -74,8 +73,7 @@ struct Bounds {
 
 class Flattener {
  public:
-  Flattener(const Api* h, Padding padding, const PlacedSizes* sizes)
-      : h_(h), padding_(padding), sizes_(sizes) {}
+  Flattener(const Api* h, const PlacedSizes* sizes) : h_(h), sizes_(sizes) {}
 
   MPI_Datatype element = MPI_DATATYPE_NULL;  ///< the predefined type seen first
   bool several = false;                      ///< there were others
@@ -117,15 +115,15 @@ class Flattener {
     if (sizes_) return make_run(0, sizes_->at(type));
     switch (pair_index(type)) {
       case 0:
-        return pair_of<float>(padding_);
+        return pair_of<float>();
       case 1:
-        return pair_of<double>(padding_);
+        return pair_of<double>();
       case 2:
-        return pair_of<long>(padding_);
+        return pair_of<long>();
       case 3:
-        return pair_of<short>(padding_);
+        return pair_of<short>();
       case 4:
-        return pair_of<long double>(padding_);
+        return pair_of<long double>();
       default:
         return make_run(0, basic_size(type));
     }
@@ -380,8 +378,7 @@ class Flattener {
     return grid(one, order, std::move(sizes), std::move(kept), step);
   }
 
-  const Api* h_;  ///< predefined types need none
-  Padding padding_;
+  const Api* h_;              ///< predefined types need none
   const PlacedSizes* sizes_;  ///< nullptr: those of memory
 };
 
@@ -435,12 +432,12 @@ int with_host(const Type& type, F&& use) {
   return call([&](const Api& h) { return use(&h); });
 }
 
-Status flatten(const Type& type, Padding padding, const PlacedSizes* sizes, TypeTree* out) {
+Status flatten(const Type& type, const PlacedSizes* sizes, TypeTree* out) {
   MPI_Datatype element = MPI_DATATYPE_NULL;
   bool several = false;
   out->extent = type.extent();
   const int code = with_host(type, [&](const Api* h) {
-    Flattener flattener(h, padding, sizes);
+    Flattener flattener(h, sizes);
     const int made = flattener.make(type.host_handle(), &out->root);
     element = flattener.element;
     several = flattener.several;
@@ -455,12 +452,10 @@ Status flatten(const Type& type, Padding padding, const PlacedSizes* sizes, Type
 
 }  // namespace
 
-Status tree_of(const Type& type, Padding padding, TypeTree* out) {
-  return flatten(type, padding, nullptr, out);
-}
+Status tree_of(const Type& type, TypeTree* out) { return flatten(type, nullptr, out); }
 
 Status tree_of(const Type& type, const PlacedSizes& sizes, TypeTree* out) {
-  return flatten(type, Padding::kLeftOut, &sizes, out);
+  return flatten(type, &sizes, out);
 }
 
 Status signature_of(const Type& type, Signature* out) {

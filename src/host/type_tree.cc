@@ -254,7 +254,7 @@ Status kept_tree_of(const Type& type, TypeTreePtr* out) {
     cache->erase(found);
   }
   auto tree = std::make_shared<TypeTree>();
-  FGMPI_TRY(tree_of(type, Padding::kLeftOut, tree.get()));
+  FGMPI_TRY(tree_of(type, tree.get()));
   if (cache->size() >= kMostKept) cache->clear();
   cache->emplace(handle, Kept{type, tree});
   *out = tree;

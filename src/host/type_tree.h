@@ -74,18 +74,16 @@ struct TypeTree {
 };
 using TypeTreePtr = std::shared_ptr<const TypeTree>;
 
-/// Pairs with padding (MPI_DOUBLE_INT and its like): as value and index, or whole.
-enum class Padding : uint8_t { kLeftOut, kIncluded };
-
-/// The tree of a committed datatype. Errors: MPI_ERR_TYPE.
-Status tree_of(const Type& type, Padding padding, TypeTree* out);
+/// The tree of a committed datatype; a pair with a gap (MPI_SHORT_INT and its like) is a value and
+/// an index. Errors: MPI_ERR_TYPE.
+Status tree_of(const Type& type, TypeTree* out);
 /// Bytes that predefined types take elsewhere than in memory.
 using PlacedSizes = std::unordered_map<MPI_Datatype, int64_t>;
 /// The tree of a datatype where predefined types have other sizes, as in a file of another data representation: displacements
 /// that count elements change with them, those in bytes do not (MPI-4.0 section 14.5.1). Pairs have no padding.
 /// REQUIRES: `sizes` has all types of its signature. Errors: MPI_ERR_TYPE.
 Status tree_of(const Type& type, const PlacedSizes& sizes, TypeTree* out);
-/// The same, kept for the next use, without padding.
+/// The same, kept for the next use.
 Status kept_tree_of(const Type& type, TypeTreePtr* out);
 
 /// A type signature: a predefined type, or `inner` in this order, so many times.

@@ -36,6 +36,15 @@ inline char* plain_target(const rma::Win* win, const void* origin, int64_t count
   return rma::place_of(win->access.get(), rank, disp, there);
 }
 
+/// MPI-4.0 section 12.3.4: one element of a predefined type, those of Fortran's precisions among
+/// them.
+Status check_predefined(MPI_Datatype datatype) {
+  host::Type type;
+  FGMPI_TRY(host::Type::of(datatype, &type));
+  if (host::values_of(type) != MPI_DATATYPE_NULL) return {};
+  return error(MPI_ERR_TYPE, "datatype is a derived datatype; allowed are predefined ones");
+}
+
 }  // namespace
 
 Status put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
@@ -95,6 +104,7 @@ Status fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype dat
   if (in_basic_types(datatype) && rma::fetch_at_once(win->access.get(), origin_addr, result_addr,
                                                      datatype, target_rank, target_disp, op))
     return {};
+  if (target_rank != MPI_PROC_NULL) FGMPI_TRY(check_predefined(datatype));
   return rma::accumulate(
       win,
       operation("MPI_Fetch_and_op", op, {origin_addr, 1, datatype}, {nullptr, 1, datatype},

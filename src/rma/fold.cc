@@ -39,12 +39,38 @@ bool is_atomic(const void* at, int64_t element) {
          reinterpret_cast<uintptr_t>(at) % static_cast<uintptr_t>(element) == 0;
 }
 
+/// REQUIRES: an element without a gap.
 void combine(const Folding& f, const void* source, void* target) {
+  if (f.reduce)
+    f.reduce(source, target, 1);
+  else if (f.op == MPI_REPLACE)
+    std::memcpy(target, source, static_cast<size_t>(f.size));
+}
+
+/// A pair whose value and index lie apart becomes one without a gap, or the reverse.
+void close_gap(const Folding& f, const char* pair, char* packed) {
+  std::memcpy(packed, pair, static_cast<size_t>(f.head));
+  std::memcpy(packed + f.head, pair + f.index_at, static_cast<size_t>(f.index_bytes()));
+}
+void open_gap(const Folding& f, const char* packed, char* pair) {
+  std::memcpy(pair, packed, static_cast<size_t>(f.head));
+  std::memcpy(pair + f.index_at, packed + f.head, static_cast<size_t>(f.index_bytes()));
+}
+
+/// One pair with a gap. `old` may be nullptr, `source` too for MPI_NO_OP.
+void fold_pair(const Folding& f, char* target, const char* source, char* old) {
+  if (old) close_gap(f, target, old);
   if (f.op == MPI_NO_OP) return;
-  if (f.op == MPI_REPLACE)
-    std::memcpy(target, source, static_cast<size_t>(f.type.size()));
-  else
-    (void)host::reduce_local(source, target, 1, f.type, f.op);  // checked by make_folding()
+  if (!f.reduce) return open_gap(f, source, target);
+  alignas(16) char operand[32];
+  open_gap(f, source, operand);
+  f.reduce(operand, target, 1);
+}
+
+/// Pairs with a gap in a row, without regard to others. `bytes`: of data.
+void fold_pairs(const Folding& f, char* target, const char* source, char* old, int64_t bytes) {
+  for (int64_t i = 0, place = 0; i < bytes; i += f.size, place += f.stride)
+    fold_pair(f, target + place, source ? source + i : nullptr, old ? old + i : nullptr);
 }
 
 /// The processor's own operation, where it has one.
@@ -75,9 +101,11 @@ bool by_processor(MPI_Op op, bool integer, W* at, W value, W* old) {
   }
 }
 
+/// Sums of the type are those of integers.
 bool is_integer(const host::Type& type) {
   const host::BasicType* basic = host::basic_type(type.handle());
-  return basic && basic->kind == host::Kind::kInteger;
+  return basic && basic->kind != host::Kind::kFloat && basic->kind != host::Kind::kComplex &&
+         basic->kind != host::Kind::kPair;
 }
 
 /// Sums of floating-point words, of a type that is as wide: the processor has no operation for them.
@@ -221,6 +249,14 @@ void fold_words(const Folding& f, char* target, const char* source, char* old, i
 
 }  // namespace
 
+Status check_operation_of_accumulate(MPI_Op op, bool fetching) {
+  if (op == MPI_NO_OP && !fetching)
+    return error(MPI_ERR_OP, "op is MPI_NO_OP; allowed is that where the target's data is fetched");
+  if (host::is_predefined(op)) return {};
+  return error(MPI_ERR_OP, "op 0x%08x is not predefined; allowed are predefined operations",
+               static_cast<unsigned>(op));
+}
+
 Status make_folding(MPI_Op op, MPI_Datatype element, bool fetching, Folding* out) {
   if (element == MPI_DATATYPE_NULL)
     return error(
@@ -228,32 +264,57 @@ Status make_folding(MPI_Op op, MPI_Datatype element, bool fetching, Folding* out
         "the target datatype is made of several predefined types; allowed are those made of "
         "one");
   FGMPI_TRY(host::Type::of(element, &out->type));
-  if (op == MPI_NO_OP && !fetching)
-    return error(MPI_ERR_OP, "op is MPI_NO_OP; allowed is that where the target's data is fetched");
-  if (op != MPI_REPLACE && op != MPI_NO_OP) {
-    if (!host::is_predefined(op))
-      return error(MPI_ERR_OP, "op 0x%08x is not predefined; allowed are predefined operations",
-                   static_cast<unsigned>(op));
-    FGMPI_TRY(host::check_op(op, out->type));
-  }
+  FGMPI_TRY(check_operation_of_accumulate(op, fetching));
+  out->reduce = nullptr;
+  if (op != MPI_REPLACE && op != MPI_NO_OP)
+    FGMPI_TRY(host::find_accumulate(op, out->type, &out->reduce));
   out->op = op;
-  out->element = out->type.extent();
+  out->size = out->head = out->type.size();
+  out->stride = out->type.extent();
+  if (out->has_gap()) {
+    out->head = out->size - static_cast<int64_t>(sizeof(int));
+    out->index_at = out->type.true_extent() - static_cast<int64_t>(sizeof(int));
+  }
   return {};
+}
+
+bool next_elements(const Folding& f, Cursor* at, int64_t most, Run* out) {
+  if (!f.has_gap()) {
+    *out = at->next(most);
+    return out->bytes % f.size == 0;
+  }
+  auto next_pair = [&f](Cursor* cursor, int64_t* offset) {
+    const Run value = cursor->next(f.head), index = cursor->next(f.index_bytes());
+    *offset = value.offset;
+    return value.bytes == f.head && index.bytes == f.index_bytes() &&
+           index.offset - value.offset == f.index_at;
+  };
+  if (most < f.size || !next_pair(at, &out->offset)) return false;
+  for (out->bytes = f.size; out->bytes < most; out->bytes += f.size) {
+    Cursor ahead = *at;
+    int64_t offset;
+    if (!next_pair(&ahead, &offset)) return false;
+    if (offset != out->offset + out->bytes / f.size * f.stride) break;
+    *at = ahead;
+  }
+  return true;
 }
 
 void fold_alone(const Folding& f, void* target, const void* source, int64_t bytes) {
   if (f.op == MPI_NO_OP) return;
-  const auto word = static_cast<uintptr_t>(std::min<int64_t>(f.element, 8));
+  if (f.has_gap())
+    return fold_pairs(f, static_cast<char*>(target), static_cast<const char*>(source), nullptr,
+                      bytes);
+  const auto word = static_cast<uintptr_t>(std::min<int64_t>(f.size, 8));
   const bool aligned =
       (reinterpret_cast<uintptr_t>(target) | reinterpret_cast<uintptr_t>(source)) % word == 0;
-  if (f.type.size() != f.element || !aligned) {  // padding stays as it is
-    for (int64_t i = 0; i < bytes; i += f.element)
-      combine(f, static_cast<const char*>(source) + i, static_cast<char*>(target) + i);
-  } else if (f.op == MPI_REPLACE) {
+  if (!f.reduce)
     std::memmove(target, source, static_cast<size_t>(bytes));
-  } else {
-    (void)host::reduce_local(source, target, bytes / f.element, f.type, f.op);
-  }
+  else if (aligned)
+    f.reduce(source, target, bytes / f.size);
+  else
+    for (int64_t i = 0; i < bytes; i += f.size)
+      combine(f, static_cast<const char*>(source) + i, static_cast<char*>(target) + i);
 }
 
 void fold(const Folding& f, void* target, const void* source, void* old, int64_t bytes,
@@ -262,11 +323,12 @@ void fold(const Folding& f, void* target, const void* source, void* old, int64_t
   auto* from = static_cast<const char*>(source);
   auto* before = static_cast<char*>(old);
   if (one_lock) {
+    if (f.has_gap()) return fold_pairs(f, to, from, before, bytes);
     if (old) std::memcpy(old, target, static_cast<size_t>(bytes));
     return fold_alone(f, target, source, bytes);
   }
-  if (is_atomic(target, f.element) && f.type.size() == f.element) {
-    switch (f.element) {
+  if (!f.has_gap() && is_atomic(target, f.size)) {
+    switch (f.size) {
       case 1:
         return fold_words<uint8_t>(f, to, from, before, bytes);
       case 2:
@@ -277,9 +339,13 @@ void fold(const Folding& f, void* target, const void* source, void* old, int64_t
         return fold_words<uint64_t>(f, to, from, before, bytes);
     }
   }
-  for (int64_t i = 0; i < bytes; i += f.element) {
-    std::lock_guard<SpinLock> guard(control->stripe(address + static_cast<uint64_t>(i)));
-    if (old) std::memcpy(before + i, to + i, static_cast<size_t>(f.element));
+  for (int64_t i = 0, place = 0; i < bytes; i += f.size, place += f.stride) {
+    std::lock_guard<SpinLock> guard(control->stripe(address + static_cast<uint64_t>(place)));
+    if (f.has_gap()) {
+      fold_pair(f, to + place, from ? from + i : nullptr, before ? before + i : nullptr);
+      continue;
+    }
+    if (old) std::memcpy(before + i, to + i, static_cast<size_t>(f.size));
     if (f.op != MPI_NO_OP) combine(f, from + i, to + i);
   }
 }
@@ -325,7 +391,7 @@ void swap_if_equal(void* target, const void* expected, const void* desired, void
 }
 
 Status check_swappable(const host::Type& type) {
-  const host::BasicType* basic = host::basic_type(type.handle());
+  const host::BasicType* basic = host::basic_type(host::values_of(type));
   const bool good = basic && type.size() <= 8 &&
                     (basic->kind == host::Kind::kInteger || basic->kind == host::Kind::kLogical ||
                      basic->kind == host::Kind::kBytes);

@@ -6,6 +6,8 @@
 //   - elements of 1, 2, 4 and 8 bytes at their natural alignment: processor atomics (sums, bitwise operations, exchange)
 //     or compare-and-swap; in a row, 16 bytes by one of these; of MPI_REPLACE and MPI_NO_OP plain stores and loads;
 //   - all others: the stripe of the target's control area that the element's address chooses;
+//   - pairs with a gap (MPI_SHORT_INT and its like): the same; value and index are accessed each by itself, since other bytes may
+//     lie in the gap. Operands and results have no gaps: they travel as MPI packs them;
 //   - memory of the user's that peers reach by process_vm_*: the one lock of the control area, for a whole piece;
 //   - memory that no other process reaches: nothing, as ranks of a process do not interrupt each other; nor under an
 //     exclusive lock of the target, which excludes all others.
@@ -18,7 +20,9 @@
 
 #include "base/status.h"
 #include "host/datatype.h"
+#include "host/reducer.h"
 #include "rma/control.h"
+#include "rma/layout.h"
 
 namespace fgmpi::rma {
 
@@ -27,20 +31,45 @@ namespace fgmpi::rma {
 inline constexpr int64_t kMostUnderLock = 64 << 10;
 
 /// An operation on elements of one predefined type.
+///
+///   a pair at the target:     | value |  gap  | index |  gap  |          as operand or result:  | value | index |
+///                             0      head  index_at         stride                              0      head    size
 struct Folding {
   MPI_Op op = MPI_REPLACE;
-  host::Type type;      ///< predefined
-  int64_t element = 1;  ///< bytes from one to the next, padding included
+  host::Type type;                 ///< predefined
+  host::Reducer reduce = nullptr;  ///< nullptr: MPI_REPLACE or MPI_NO_OP
+  int64_t size = 1;                ///< bytes of data of an element
+  int64_t stride = 1;              ///< bytes from one element to the next in a row at the target
+  int64_t head = 1;      ///< of a pair with a gap: bytes of its value; else all of the element
+  int64_t index_at = 0;  ///< of a pair with a gap: where its index is
+  bool has_gap() const { return size != stride; }
+  int64_t index_bytes() const { return size - head; }
+  /// Bytes from the first to the last byte of elements in a row at the target, of `bytes` bytes of
+  /// data.
+  int64_t span(int64_t bytes) const {
+    return has_gap() ? (bytes / size - 1) * stride + index_at + index_bytes() : bytes;
+  }
 };
-/// Errors: MPI_ERR_OP when it is not predefined, or not defined on the type. `fetching`: MPI_NO_OP is allowed.
+/// Checks all but the type. Errors: MPI_ERR_OP when `op` is no predefined operation. `fetching`:
+/// MPI_NO_OP is allowed.
+Status check_operation_of_accumulate(MPI_Op op, bool fetching);
+/// Errors: as before, and MPI_ERR_OP when `op` is not defined on the type; MPI_ERR_TYPE when that
+/// is null.
 Status make_folding(MPI_Op op, MPI_Datatype element, bool fetching, Folding* out);
 
-/// target[i] = target[i] op source[i] for `bytes` bytes; `old`: where the elements from before go, or nullptr. `source` may
-/// be nullptr for MPI_NO_OP. `address`: the target's as its owner numbers it, which chooses the stripe. `one_lock`: nobody
-/// else changes the memory meanwhile: the caller holds Control::all(), or no other process reaches it (Part::alone).
+/// The next elements in a row at the target, at most `most` bytes of data: the offset of the first,
+/// and their bytes of data without gaps. False: `at` is not at elements of the type. REQUIRES: `at`
+/// has bytes left, and `most` is a multiple of the element's size.
+bool next_elements(const Folding& folding, Cursor* at, int64_t most, Run* out);
+
+/// target[i] = target[i] op source[i] for elements in a row with `bytes` bytes of data; `old`:
+/// where the elements from before go, or nullptr. `source` may be nullptr for MPI_NO_OP. `address`:
+/// the target's as its owner numbers it, which chooses the stripe. `one_lock`: nobody else changes
+/// the memory meanwhile: the caller holds Control::all(), or no other process reaches it
+/// (Part::alone).
 void fold(const Folding& folding, void* target, const void* source, void* old, int64_t bytes,
           Control* control, uint64_t address, bool one_lock);
-/// The same without regard to others: `target` is a copy.
+/// The same without regard to others: `target` is a copy of the target's elements, gaps and all.
 void fold_alone(const Folding& folding, void* target, const void* source, int64_t bytes);
 
 /// *target = *desired if it equals *expected; what was there goes to *old. `bytes`: 1, 2, 4 or 8.

@@ -54,14 +54,9 @@ std::unordered_map<MPI_Datatype, LayoutPtr>& predefined_layouts() {
 void (*g_on_dropped)(const Layout&) = nullptr;
 
 Status make_layout(const host::Type& type, LayoutPtr* out) {
-  host::TypeTree tree, whole;
-  FGMPI_TRY(host::tree_of(type, host::Padding::kLeftOut, &tree));
-  auto layout = layout_from(tree);
-  if (host::pair_index(tree.element) < host::kPairTypes) {
-    FGMPI_TRY(host::tree_of(type, host::Padding::kIncluded, &whole));
-    if (whole.size != tree.size) layout->whole = layout_from(whole);
-  }
-  *out = layout;
+  host::TypeTree tree;
+  FGMPI_TRY(host::tree_of(type, &tree));
+  *out = layout_from(tree);
   return {};
 }
 

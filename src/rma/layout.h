@@ -36,10 +36,7 @@ struct Layout {
   MPI_Datatype element = MPI_DATATYPE_NULL;
   std::vector<Run> runs;
   std::vector<int64_t> starts;  ///< of each run: the bytes of data before it
-  /// Of elements with padding (MPI_DOUBLE_INT and its like): the same with the padding, for operations that take
-  /// elements whole.
-  std::shared_ptr<const Layout> whole;
-  mutable uint32_t id = 0;  ///< in messages; 0: never sent
+  mutable uint32_t id = 0;      ///< in messages; 0: never sent
   /// Processes that have it.
   mutable std::vector<uint32_t> sent_to;
 

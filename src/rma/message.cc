@@ -253,15 +253,18 @@ bool locate(SharedWin* shared, uint32_t from, const Ask& ask, Piece* out, int* e
 void execute_fold(const Piece& piece, const Ask& ask, const uint8_t* data, uint8_t* old) {
   Folding folding;
   const auto op = static_cast<MPI_Op>(ask.op);
-  if (!make_folding(op, ask.type, true, &folding).ok() || ask.bytes % folding.element ||
+  if (!make_folding(op, ask.type, true, &folding).ok() || ask.bytes % folding.size ||
       (!data && op != MPI_NO_OP))
     return pt2pt::refuse_notice();
   Part& own = piece.shared->own();
   Cursor at(*piece.layout, piece.count);
   at.seek(ask.position);
   if (own.locked) own.control->all().lock();
+  bool good = true;
   for (int64_t done = 0; done < ask.bytes;) {
-    const Run run = at.next(ask.bytes - done);
+    Run run;
+    good = next_elements(folding, &at, ask.bytes - done, &run);
+    if (!good) break;
     const int64_t offset = ask.offset + run.offset;
     fold(folding, piece.base + offset, data ? data + done : nullptr, old ? old + done : nullptr,
          run.bytes, own.control.get(), piece.owner_base + static_cast<uint64_t>(offset),
@@ -269,6 +272,7 @@ void execute_fold(const Piece& piece, const Ask& ask, const uint8_t* data, uint8
     done += run.bytes;
   }
   if (own.locked) own.control->all().unlock();
+  if (!good) pt2pt::refuse_notice();
 }
 
 void execute_swap(const Piece& piece, const Ask& ask, const uint8_t* data, uint8_t* old) {

@@ -178,8 +178,8 @@ constexpr auto kTypes = [] {
 }();
 
 std::optional<AtomicType> type_of(const host::Type& type) {
-  if (!host::is_basic(type.handle())) return {};
-  const int8_t found = kTypes[static_cast<uint32_t>(type.handle()) & 0xff];
+  if (!host::is_basic(host::values_of(type))) return {};
+  const int8_t found = kTypes[static_cast<uint32_t>(host::values_of(type)) & 0xff];
   if (found < 0) return {};
   return static_cast<AtomicType>(found);
 }

@@ -355,11 +355,6 @@ Status get(Win* win, const Operation& what) { return transfer(win, what, false);
 
 namespace {
 
-/// Elements are taken whole, with their padding.
-const LayoutPtr& whole_of(const LayoutPtr& layout) {
-  return layout->whole ? layout->whole : layout;
-}
-
 struct Accumulation {
   Win* win;
   const Operation* what;
@@ -368,16 +363,17 @@ struct Accumulation {
   LayoutPtr from, to, back;  ///< of origin, target, result
   Folding folding;
   int64_t offset = 0;
-  int64_t bytes = 0;  ///< of the target's elements, with padding
+  int64_t bytes = 0;  ///< of data
   bool fetch = false, sends = true;
 
   Status prepare() {
     sends = what->op != MPI_NO_OP;
     FGMPI_TRY(make_side(what->target, false, "target", &theirs));
     FGMPI_TRY(layout_of(theirs.type, &to));
-    FGMPI_TRY(make_folding(what->op, to->element, fetch, &folding));
-    to = whole_of(to);
-    bytes = to->size * theirs.count;
+    bytes = theirs.bytes;
+    // No element is accessed: any type will do.
+    FGMPI_TRY(bytes == 0 ? check_operation_of_accumulate(what->op, fetch)
+                         : make_folding(what->op, to->element, fetch, &folding));
     if (sends) FGMPI_TRY(prepare_mine(what->origin, "origin", &origin, &from));
     if (fetch) FGMPI_TRY(prepare_mine(what->result, "result", &result, &back));
     return {};
@@ -386,27 +382,28 @@ struct Accumulation {
     FGMPI_TRY(make_side(elements, true, name, side));
     FGMPI_TRY(check_equal(*side, name, theirs));
     FGMPI_TRY(layout_of(side->type, layout));
-    *layout = whole_of(*layout);
-    if ((*layout)->size * side->count == bytes) return {};
+    if (bytes == 0 || !folding.has_gap() || (*layout)->element == to->element) return {};
     return error(MPI_ERR_TYPE,
                  "%s datatype is not made of the predefined type that the target's is made of",
                  name);
   }
 
-  /// f(address at the target less its base, bytes, operand or nullptr, where the elements from before go or nullptr) for
-  /// pieces of at most `most` bytes.
+  /// f(address at the target less its base, bytes of data, operand or nullptr, where the elements
+  /// from before go or nullptr) for pieces of at most `most` bytes of data, elements in a row at
+  /// the target.
   template <class F>
   Status for_pieces(int64_t most, F&& f) {
     alignas(32) char operand[kStaged], before[kStaged];
     const bool in_row = (!sends || from->contiguous()) && (!fetch || back->contiguous());
     if (!in_row) most = std::min(most, kStaged);
-    most -= most % folding.element;
+    most -= most % folding.size;
     Cursor at(*to, theirs.count);
     std::optional<Cursor> source, sink;
     if (sends) source.emplace(*from, origin.count);
     if (fetch) sink.emplace(*back, result.count);
     for (int64_t done = 0; done < bytes;) {
-      const Run run = at.next(std::min(most, bytes - done));
+      Run run;
+      FGMPI_CHECK(next_elements(folding, &at, std::min(most, bytes - done), &run));
       const char* in = nullptr;
       char* out = nullptr;
       if (sends && from->contiguous()) {
@@ -449,19 +446,27 @@ struct Accumulation {
   Status attached() {
     Part& part = *reach->part;
     static char* copy = static_cast<char*>(aligned_alloc(64, kMostUnderLock));
-    return for_pieces(kMostUnderLock, [&](int64_t at, int64_t n, const char* in, char* out) {
+    const int64_t most = kMostUnderLock / folding.stride * folding.size;
+    return for_pieces(most, [&](int64_t at, int64_t n, const char* in, char* out) {
       const auto there = static_cast<uint64_t>(reach->base + at);
       std::lock_guard<SpinLock> guard(part.control->all());
       Attached reading(part.object.pid, Direction::kRead);
-      reading.add(copy, there, n);
+      reading.add(copy, there, folding.span(n));
       FGMPI_TRY(reading.finish());
-      if (out) std::memcpy(out, copy, static_cast<size_t>(n));
-      if (!in) return Status();
-      fold_alone(folding, copy, in, n);
-      Attached writing(part.object.pid, Direction::kWrite);
-      writing.add(copy, there, n);
-      return writing.finish();
+      fold(folding, copy, in, out, n, nullptr, 0, true);
+      return in ? write_back(copy, there, n) : Status();
     });
+  }
+  /// Elements in a row at `there`, but not what lies in their gaps.
+  Status write_back(char* copy, uint64_t there, int64_t n) {
+    Attached writing(reach->part->object.pid, Direction::kWrite);
+    if (!folding.has_gap()) writing.add(copy, there, n);
+    for (int64_t i = 0, end = folding.has_gap() ? n / folding.size : 0; i < end; ++i) {
+      const int64_t value = i * folding.stride, index = value + folding.index_at;
+      writing.add(copy + value, there + static_cast<uint64_t>(value), folding.head);
+      writing.add(copy + index, there + static_cast<uint64_t>(index), folding.index_bytes());
+    }
+    return writing.finish();
   }
 
   /// A row of elements at each side.
@@ -491,7 +496,7 @@ struct Accumulation {
     op->folds = true;
     op->ask.type = folding.type.handle();
     op->total = bytes;
-    op->unit = folding.element;
+    op->unit = folding.size;
     FGMPI_TRY(set_target(op, theirs, to));
     if (sends) {
       op->origin = origin.address;
@@ -518,7 +523,8 @@ MemoryAccess::Use use_of(const Accumulation& a, uint32_t* detail) {
   const host::BasicType* element = host::basic_type(a.folding.type.handle());
   const MPI_Op op = a.folding.op;
   const bool rounds =
-      (op == MPI_SUM || op == MPI_PROD) && !(element && element->kind == host::Kind::kInteger);
+      (op == MPI_SUM || op == MPI_PROD) &&
+      !(element && element->kind != host::Kind::kFloat && element->kind != host::Kind::kComplex);
   if (a.fetch || op == MPI_REPLACE || rounds) return MemoryAccess::kWrite;
   *detail = static_cast<uint32_t>(op) << 8 ^ static_cast<uint32_t>(a.folding.type.handle());
   return MemoryAccess::kFold;

@@ -159,7 +159,7 @@ TEST_F(TypeTreeTest, WalksInTheOrderOfTheTypeMap) {
     Type type;
     ASSERT_TRUE(Type::of(model.handle, &type).ok());
     TypeTree tree;
-    ASSERT_TRUE(tree_of(type, Padding::kLeftOut, &tree).ok());
+    ASSERT_TRUE(tree_of(type, &tree).ok());
     const auto size = static_cast<int64_t>(model.bytes.size());
     ASSERT_EQ(tree.size, size);
     if (size == 0) continue;
@@ -211,7 +211,7 @@ TEST_F(TypeTreeTest, ArraysAreRules) {
   Type type;
   ASSERT_TRUE(Type::of(handle, &type).ok());
   TypeTree tree;
-  ASSERT_TRUE(tree_of(type, Padding::kLeftOut, &tree).ok());
+  ASSERT_TRUE(tree_of(type, &tree).ok());
   EXPECT_EQ(tree.size, 1'000'000'000);
   EXPECT_LE(tree.memory(), 1024u);
   EXPECT_TRUE(tree.root.node->ascends);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -68,7 +70,7 @@ TEST(Fold, IsOneElementAfterTheOther) {
     if (fetches && random.next() % 8 == 0) op = MPI_NO_OP;
     Folding folding;
     ASSERT_TRUE(make_folding(op, c.type, fetches, &folding).ok());
-    const int64_t element = folding.element;
+    const int64_t element = folding.size;
     const auto first = static_cast<int64_t>(random.next() % 32) * element;
     const auto most = (kBytes - first) / element;
     const auto count =
@@ -99,6 +101,112 @@ TEST(Fold, IsOneElementAfterTheOther) {
           << "round " << round;
     }
   }
+}
+
+/// A pair as the compiler lays it out.
+template <class V>
+struct Pair {
+  V value;
+  int index;
+};
+
+/// Pairs with a gap, folded in place: what lies in the gaps stays, and operands and results are
+/// packed.
+template <class V>
+void fold_pairs_and_compare(MPI_Datatype type) {
+  constexpr int kPairs = 5;
+  constexpr size_t kIndexAt = offsetof(Pair<V>, index), kPacked = sizeof(V) + sizeof(int);
+  Area area;
+  Control control(area.memory, 1);
+  auto store = [](unsigned char* value, unsigned char* index, int v, int i) {
+    const V number = static_cast<V>(v);
+    std::memcpy(value, &number, std::min<size_t>(sizeof number, 10));
+    std::memcpy(index, &i, sizeof i);
+  };
+  for (MPI_Op op : {MPI_REPLACE, MPI_MAXLOC, MPI_MINLOC, MPI_NO_OP})
+    for (bool one_lock : {false, true}) {
+      Folding folding;
+      ASSERT_TRUE(make_folding(op, type, true, &folding).ok());
+      ASSERT_TRUE(folding.has_gap());
+      ASSERT_EQ(folding.size, static_cast<int64_t>(kPacked));
+      ASSERT_EQ(folding.span(kPairs * folding.size),
+                static_cast<int64_t>((kPairs - 1) * sizeof(Pair<V>) + kIndexAt + sizeof(int)));
+      alignas(16) unsigned char target[kPairs * sizeof(Pair<V>)], model[sizeof target];
+      unsigned char source[kPairs * kPacked + 1] = {}, old[sizeof source], before[sizeof source];
+      std::memset(target, 0xA5, sizeof target);
+      std::memset(old, 0, sizeof old);
+      std::memset(before, 0, sizeof before);
+      for (size_t i = 0; i < kPairs; ++i) {
+        unsigned char* at = target + i * sizeof(Pair<V>);
+        unsigned char* packed = source + 1 + i * kPacked;  // operands may lie anywhere
+        std::memset(at, 0, sizeof(V));
+        store(at, at + kIndexAt, 3, static_cast<int>(i));
+        store(packed, packed + sizeof(V), i % 2 ? 2 : 4, 9);
+        store(before + i * kPacked, before + i * kPacked + sizeof(V), 3, static_cast<int>(i));
+      }
+      std::memcpy(model, target, sizeof model);
+      for (size_t i = 0; i < kPairs; ++i) {
+        const bool better = op == MPI_MAXLOC ? i % 2 == 0 : i % 2 == 1;
+        unsigned char* at = model + i * sizeof(Pair<V>);
+        if (op == MPI_REPLACE || (op != MPI_NO_OP && better))
+          store(at, at + kIndexAt, i % 2 ? 2 : 4, 9);
+      }
+      fold(folding, target, op == MPI_NO_OP ? nullptr : source + 1, old, kPairs * folding.size,
+           &control, 0, one_lock);
+      EXPECT_EQ(std::memcmp(target, model, sizeof model), 0) << std::hex << op;
+      EXPECT_EQ(std::memcmp(old, before, sizeof before), 0) << std::hex << op;
+    }
+}
+
+TEST(Fold, PairsKeepTheirGaps) {
+  fold_pairs_and_compare<short>(MPI_SHORT_INT);
+  fold_pairs_and_compare<long>(MPI_LONG_INT);
+  fold_pairs_and_compare<double>(MPI_DOUBLE_INT);
+  fold_pairs_and_compare<long double>(MPI_LONG_DOUBLE_INT);
+}
+
+TEST(Fold, RowsOfElementsEndWhereTheyDoNotFollow) {
+  Folding folding;
+  ASSERT_TRUE(make_folding(MPI_REPLACE, MPI_SHORT_INT, false, &folding).ok());
+  Layout pairs;  // two pairs in a row, as runs that touch are one, then one by itself
+  pairs.runs = {{0, 2}, {4, 6}, {12, 4}, {24, 2}, {28, 4}};
+  pairs.extent = 40;
+  pairs.high = 32;
+  pairs.sum_up();
+  Cursor at(pairs, 1);
+  rma::Run run;
+  ASSERT_TRUE(next_elements(folding, &at, 18, &run));
+  EXPECT_EQ(run.offset, 0);
+  EXPECT_EQ(run.bytes, 12);
+  ASSERT_TRUE(next_elements(folding, &at, 6, &run));
+  EXPECT_EQ(run.offset, 24);
+  EXPECT_EQ(run.bytes, 6);
+  Layout others;  // as many bytes that are no pairs: what a wrong message may say
+  others.runs = {{0, 6}};
+  others.extent = others.high = 6;
+  others.sum_up();
+  Cursor elsewhere(others, 1);
+  EXPECT_FALSE(next_elements(folding, &elsewhere, 6, &run));
+  ASSERT_TRUE(make_folding(MPI_REPLACE, MPI_LONG, false, &folding).ok());
+  Cursor half(others, 1);
+  EXPECT_FALSE(next_elements(folding, &half, 6, &run));
+}
+
+TEST(Fold, BytesAddAsUnsignedIntegers) {
+  for (MPI_Datatype type : {MPI_BYTE, MPI_PACKED, MPI_C_BOOL}) {
+    Folding folding;
+    ASSERT_TRUE(make_folding(MPI_SUM, type, false, &folding).ok());
+    uint8_t target[3] = {100, 255, 7};
+    const uint8_t source[3] = {200, 2, 8};
+    fold(folding, target, source, nullptr, 3, nullptr, 0, true);
+    EXPECT_EQ(target[0], 44);
+    EXPECT_EQ(target[1], 1);
+    EXPECT_EQ(target[2], 15);
+  }
+  Folding folding;
+  EXPECT_EQ(make_folding(MPI_SUM, MPI_WCHAR, false, &folding).error_class(), MPI_ERR_OP);
+  EXPECT_EQ(make_folding(MPI_BAND, MPI_DOUBLE, false, &folding).error_class(), MPI_ERR_OP);
+  EXPECT_EQ(make_folding(MPI_NO_OP, MPI_INT, false, &folding).error_class(), MPI_ERR_OP);
 }
 
 /// Threads add to the same elements, some to many at once and some to single ones.
