@@ -66,6 +66,24 @@ bool basic_extent(MPI_Datatype type, I* lb, I* extent) {
   return true;
 }
 
+/// A datatype that a large-count call has made is described by the large-count queries alone
+/// (MPI-4.0 section 5.1.13); the host refuses it with MPI_ERR_OTHER. MPI_SUCCESS: the host has the
+/// answer or the error.
+inline int refuse_large_counts(const char* call, MPI_Datatype type) {
+  MPI_Count integers, addresses, counts = 0, types;
+  int combiner;
+  if (host::is_basic(type) ||
+      host::call([&](const Api& h) {
+        return h.Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner);
+      }) != MPI_SUCCESS ||
+      counts == 0)
+    return MPI_SUCCESS;
+  return fail(
+      call, nullptr,
+      error(MPI_ERR_TYPE, "datatype 0x%08x was made by a large-count call; allowed is that in %s_c",
+            static_cast<unsigned>(type), call));
+}
+
 /// MPI-4.0 section 6.9.7: two buffers, neither of them MPI_IN_PLACE.
 inline Status check_local_buffers(const void* in, const void* inout, const host::Type& type) {
   if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE)

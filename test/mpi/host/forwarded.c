@@ -53,8 +53,8 @@ static void describe(MPI_Datatype type) {
   CALL(MPI_Type_get_envelope_c(type, &integers_c, &addresses_c, &counts_c, &types_c, &combiner));
   SAY("%lld %lld %lld %lld\n", (long long)integers_c, (long long)addresses_c, (long long)counts_c,
       (long long)types_c);
-  if (combiner == MPI_COMBINER_NAMED || integers < 0 || integers > 32 || addresses > 32 ||
-      types > 8)
+  if (combiner == MPI_COMBINER_NAMED || integers_c < 0 || integers > 32 || addresses > 32 ||
+      types_c > 8)
     return;
   int integer[32] = {0};
   MPI_Aint address[32] = {0};
