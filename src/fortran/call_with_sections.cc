@@ -27,10 +27,10 @@ auto run_in_library(const char* call, Body&& body) {
 /// libmpichfort's, by its handle: RTLD_NEXT would look in the program's scope only, where the
 /// library is not when the program has loaded it with a plugin.
 void* find_symbol(const char* call, const char* name) {
-  using Open = void*(const char*, int);
-  using Find = void*(void*, const char*);
-  static auto* const open = reinterpret_cast<Open*>(privatize::real::function("dlopen"));
-  static auto* const find = reinterpret_cast<Find*>(privatize::real::function("dlsym"));
+  using OpenLibrary = void*(const char*, int);
+  using FindSymbol = void*(void*, const char*);
+  static auto* const open = reinterpret_cast<OpenLibrary*>(privatize::real::function("dlopen"));
+  static auto* const find = reinterpret_cast<FindSymbol*>(privatize::real::function("dlsym"));
   void* found = nullptr;
   run_in_library(call, [&] {
     sched::call_on_host([&] {
@@ -53,22 +53,23 @@ int fail(const Procedure& p, const Argument* arguments, const Status& status) {
 }
 
 template <size_t... i>
-[[gnu::always_inline]] inline void call_with(Code* code, const Argument* arguments,
+[[gnu::always_inline]] inline void call_with(ProcedureCode* code, const Argument* arguments,
                                              std::index_sequence<i...> all) {
   as_procedure(code, all)(arguments[i]...);
 }
 
 /// All get as many arguments as the longest: further ones are the caller's to clear away, and
 /// nobody reads them.
-[[gnu::noinline]] FGMPI_FORTRAN_CODE void call_next(Code* code, const Argument* arguments) {
+[[gnu::noinline]] FGMPI_FORTRAN_CODE void call_next(ProcedureCode* code,
+                                                    const Argument* arguments) {
   call_with(code, arguments, std::make_index_sequence<kMostArguments>());
 }
 
 }  // namespace
 
-Code* find_next(const Procedure& procedure, unsigned number) {
+ProcedureCode* find_next(const Procedure& procedure, unsigned number) {
   const std::string name = std::string(number % 2 ? "pmpir_" : "mpi_") + procedure.symbol;
-  auto* code = reinterpret_cast<Code*>(find_symbol(procedure.call, name.c_str()));
+  auto* code = reinterpret_cast<ProcedureCode*>(find_symbol(procedure.call, name.c_str()));
   if (!code)
     mpi::abort_job(1, std::string("fgmpi: ") + procedure.call + ": " + kLibrary +
                           ", MPICH's Fortran binding, is not loaded or has no " + name +

@@ -3,7 +3,7 @@
 //
 //   program --> mpi_send_f08ts_ (here) --contiguous--> mpi_send_f08ts_ (libmpichfort) --> PMPI_Send
 //                       |                                    ^
-//                       +--section--> call_with_sections() --+ with a composed type or a staged buffer
+//                       +--section--> call_with_sections() --+ composed type, staged buffer
 //
 // libmpichfort converts all other arguments, so only buffers are looked at here. The dynamic linker
 // finds this library's procedures first: it is named, or preloaded, before libmpichfort.
@@ -21,8 +21,8 @@
 #include "fortran/procedure.h"
 #include "host/exported_fortran.h"
 
-/// Code between the program and MPI: tools take the program's code behind it for the place of a
-/// call (code_range.h).
+/// ProcedureCode between the program and MPI: tools take the program's code behind it for the place
+/// of a call (code_range.h).
 #define FGMPI_FORTRAN_CODE __attribute__((section("fgmpi_fortran")))
 /// A procedure that programs call.
 #define FGMPI_FORTRAN_PROCEDURE \
@@ -30,25 +30,25 @@
 
 namespace fgmpi::fortran {
 
-using Code = void();
+using ProcedureCode = void();
 
 /// By libmpichfort's numbers: an even one is mpi_*, the next one pmpir_* of the same procedure.
 /// Both are generated.
 extern const Procedure kProcedures[];
-extern std::atomic<Code*> g_next[];
+extern std::atomic<ProcedureCode*> g_next[];
 
 /// libmpichfort's own procedure. Ends the job with one line when there is none.
-Code* find_next(const Procedure& procedure, unsigned number);
+ProcedureCode* find_next(const Procedure& procedure, unsigned number);
 
 template <size_t... i>
-auto as_procedure(Code* code, std::index_sequence<i...>) {
+auto as_procedure(ProcedureCode* code, std::index_sequence<i...>) {
   return reinterpret_cast<void (*)(decltype(static_cast<void>(i), Argument())...)>(code);
 }
 
 /// The same, found once.
 template <size_t arguments>
 inline auto next(unsigned number) {
-  Code* code = g_next[number].load(std::memory_order_acquire);
+  ProcedureCode* code = g_next[number].load(std::memory_order_acquire);
   if (__builtin_expect(!code, 0)) code = find_next(kProcedures[number / 2], number);
   return as_procedure(code, std::make_index_sequence<arguments>());
 }

@@ -82,15 +82,15 @@ class TypeMaker {
 
 /// Elements that fit into an element of the section a whole number of times, none of which sticks
 /// out of its place.
-struct Unit {
+struct ElementUnit {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int64_t bytes = 0;  ///< of the sequence
   int64_t count = 0;
 };
 
 /// False when the elements have to be taken apart.
-bool find_unit(const Section& section, int64_t count, const host::Type& type,
-               const host::TypeTree& tree, Unit* unit) {
+bool find_unit(const ArraySection& section, int64_t count, const host::Type& type,
+               const host::TypeTree& tree, ElementUnit* unit) {
   auto fits = [&](int64_t bytes) { return bytes > 0 && section.element() % bytes == 0; };
   const bool inside = tree.low() >= 0 && tree.high() <= tree.extent;
   if (inside && fits(tree.extent)) {
@@ -106,7 +106,7 @@ bool find_unit(const Section& section, int64_t count, const host::Type& type,
 
 /// The first units of the sequence: a part for each dimension in which they fill rows, and a rest
 /// of an element.
-MPI_Datatype compose_units(TypeMaker& maker, const Section& section, const Unit& unit) {
+MPI_Datatype compose_units(TypeMaker& maker, const ArraySection& section, const ElementUnit& unit) {
   const int64_t per_element = section.element() / unit.bytes;
   std::vector<MPI_Datatype> whole{maker.row(unit.type, per_element)};  // of the dimensions below
   std::vector<int64_t> units{per_element};
@@ -170,7 +170,7 @@ class Rows {
   std::vector<MPI_Datatype> types;
 
  private:
-  struct Open {
+  struct OpenRow {
     int64_t at = 0, bytes = 0;
     MPI_Datatype type = MPI_DATATYPE_NULL;
     int64_t size = 1, phase = 0;
@@ -180,7 +180,7 @@ class Rows {
 /// Walks over a signature and the places of its bytes at once.
 class Taker {
  public:
-  Taker(const Section& section, const host::TypeTree& tree, Rows* rows)
+  Taker(const ArraySection& section, const host::TypeTree& tree, Rows* rows)
       : section_(section), cursor_(tree), rows_(rows) {}
 
   void take(const host::Signature& signature) {
@@ -205,12 +205,12 @@ class Taker {
       left -= run.bytes;
     }
   }
-  const Section& section_;
+  const ArraySection& section_;
   host::TypeCursor cursor_;
   Rows* rows_;
 };
 
-MPI_Datatype compose_elements(TypeMaker& maker, const Section& section, int64_t count,
+MPI_Datatype compose_elements(TypeMaker& maker, const ArraySection& section, int64_t count,
                               const host::TypeTree& tree, const host::Signature& signature) {
   Rows rows;
   Taker taker(section, tree, &rows);
@@ -220,11 +220,11 @@ MPI_Datatype compose_elements(TypeMaker& maker, const Section& section, int64_t 
 }
 
 /// `distance`: from one element of the result to the next; 0 where that does not matter.
-Status make(const Section& section, int64_t count, const host::Type& type, int64_t distance,
+Status make(const ArraySection& section, int64_t count, const host::Type& type, int64_t distance,
             MPI_Datatype* made) {
   host::TypeTreePtr tree;
   FGMPI_TRY(host::kept_tree_of(type, &tree));
-  Unit unit;
+  ElementUnit unit;
   host::Signature signature;
   const bool whole = find_unit(section, count, type, *tree, &unit);
   if (!whole) FGMPI_TRY(host::signature_of(type, &signature));
@@ -243,7 +243,7 @@ Status make(const Section& section, int64_t count, const host::Type& type, int64
 
 }  // namespace
 
-Status check_reach(const Section& section, int64_t count, const host::Type& type,
+Status check_reach(const ArraySection& section, int64_t count, const host::Type& type,
                    const char* argument) {
   if (count <= 0 || type.size() == 0) return {};
   int64_t reach, high = type.true_lb() + type.true_extent();
@@ -259,11 +259,12 @@ Status check_reach(const Section& section, int64_t count, const host::Type& type
                static_cast<long long>(low), static_cast<long long>(high - 1));
 }
 
-Status compose(const Section& section, int64_t count, const host::Type& type, MPI_Datatype* made) {
+Status compose(const ArraySection& section, int64_t count, const host::Type& type,
+               MPI_Datatype* made) {
   return make(section, count, type, 0, made);
 }
 
-Status compose_partition(const Section& section, int64_t partitions, int64_t count,
+Status compose_partition(const ArraySection& section, int64_t partitions, int64_t count,
                          const host::Type& type, const char* argument, MPI_Datatype* made) {
   const int64_t bytes = count * type.extent();
   int64_t elements = bytes % section.element() == 0 ? bytes / section.element() : 0;

@@ -19,15 +19,16 @@ namespace fgmpi::fortran {
 /// Bytes of the sequence that `count` elements of `type` reach over: from the first to behind the
 /// last. Errors: MPI_ERR_BUFFER when they are not all in the section. `argument` is the buffer's
 /// name.
-Status check_reach(const Section& section, int64_t count, const host::Type& type,
+Status check_reach(const ArraySection& section, int64_t count, const host::Type& type,
                    const char* argument);
 
 /// Makes a committed datatype for the first `count` elements of `type` in the sequence. REQUIRES:
 /// check_reach() is ok. Errors: MPI_ERR_TYPE, MPI_ERR_NO_MEM.
-Status compose(const Section& section, int64_t count, const host::Type& type, MPI_Datatype* made);
+Status compose(const ArraySection& section, int64_t count, const host::Type& type,
+               MPI_Datatype* made);
 /// The same for one of `partitions` partitions, whose extent leads to the next one. Errors: also
 /// MPI_ERR_BUFFER when the partitions do not lie at equal distances.
-Status compose_partition(const Section& section, int64_t partitions, int64_t count,
+Status compose_partition(const ArraySection& section, int64_t partitions, int64_t count,
                          const host::Type& type, const char* argument, MPI_Datatype* made);
 /// Frees a composed type; calls that are under way keep it.
 void free_composed(MPI_Datatype type);

@@ -12,12 +12,12 @@
 namespace fgmpi::fortran {
 
 using Argument = void*;
-/// Place of an argument in a call; kAbsent where the call has none of that kind.
-using Place = uint8_t;
-inline constexpr Place kAbsent = 255;
+/// ArgumentIndex of an argument in a call; kAbsent where the call has none of that kind.
+using ArgumentIndex = uint8_t;
+inline constexpr ArgumentIndex kAbsent = 255;
 
 /// How much of a buffer a call uses.
-enum class Amount : uint8_t {
+enum class BufferAmount : uint8_t {
   kElements,    ///< `count` elements
   kOneElement,  ///< of a predefined type; the call has no count
   kBytes,       ///< `count` bytes
@@ -32,16 +32,16 @@ enum class Amount : uint8_t {
 };
 
 /// How many blocks or counts there are.
-enum class Parts : uint8_t { kOne, kPeers, kMembers, kSources, kDestinations };
+enum class BlockCount : uint8_t { kOne, kPeers, kMembers, kSources, kDestinations };
 
 /// Who uses the buffer of a rooted collective.
 enum class Users : uint8_t { kAll, kRoot, kNotRoot };
 
 struct BufferArgument {
   const char* name;
-  Place buffer, count, type, displacements;
-  Amount amount;
-  Parts parts;
+  ArgumentIndex buffer, count, type, displacements;
+  BufferAmount amount;
+  BlockCount parts;
   Users users;  ///< kNotRoot: all on an intracommunicator
   bool written;
   bool wide_counts, wide_displacements;  ///< 64 bits
@@ -54,7 +54,7 @@ struct Procedure {
   const char* call;    ///< "MPI_Send"
   const char* symbol;  ///< "send_f08ts_", with mpi_ or pmpir_ in front
   uint8_t arguments;   ///< with the error code, and behind it the lengths of strings
-  Place error, object, root, partitions, request;
+  ArgumentIndex error, object, root, partitions, request;
   Answers answers;
   bool
       staged;  ///< sections are copied (staged_buffer.h); else types are composed (composed_type.h)

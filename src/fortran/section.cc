@@ -4,7 +4,7 @@
 
 namespace fgmpi::fortran {
 
-Section::Section(const ArrayDescriptor& array)
+ArraySection::ArraySection(const ArrayDescriptor& array)
     : base_(static_cast<char*>(array.base)), element_(static_cast<int64_t>(array.element_bytes)) {
   bool empty = element_ == 0;
   for (int d = 0; d < array.rank; ++d) {

@@ -1,5 +1,5 @@
-// Section: an array section as MPI sees it (MPI-4.0 section 19.1.12): its elements one behind the
-// other, the *sequence*.
+// ArraySection: an array section as MPI sees it (MPI-4.0 section 19.1.12): its elements one behind
+// the other, the *sequence*.
 //
 //   real a(4,6), a(1:4:2, 2:6:2)   memory    a(1,2) . a(3,2) . | . . . . | a(1,4) . a(3,4) . | ...
 //                                  sequence  a(1,2) a(3,2) a(1,4) a(3,4) a(1,6) a(3,6)
@@ -19,9 +19,9 @@
 
 namespace fgmpi::fortran {
 
-class Section {
+class ArraySection {
  public:
-  explicit Section(const ArrayDescriptor& array);
+  explicit ArraySection(const ArrayDescriptor& array);
 
   char* base() const { return base_; }
   int64_t element() const { return element_; }  ///< bytes

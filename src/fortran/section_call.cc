@@ -23,15 +23,15 @@ Status not_contiguous(const BufferArgument& buffer, const char* what) {
 }  // namespace
 
 void StagedBuffers::fill() {
-  for (const Entry& entry : entries) entry.buffer.gather();
+  for (const StagedEntry& entry : entries) entry.buffer.gather();
 }
 
 void StagedBuffers::empty() {
-  for (const Entry& entry : entries)
+  for (const StagedEntry& entry : entries)
     if (entry.written) entry.buffer.scatter();
 }
 
-int64_t SectionCall::number(Place place, bool wide, int64_t index) const {
+int64_t SectionCall::number(ArgumentIndex place, bool wide, int64_t index) const {
   const void* numbers = arguments_[place];
   return wide ? static_cast<const int64_t*>(numbers)[index]
               : static_cast<const int32_t*>(numbers)[index];
@@ -42,19 +42,19 @@ void SectionCall::set_base(int index, void* base) {
   scalar->base = base;
 }
 
-int64_t SectionCall::parts(Parts which) const {
+int64_t SectionCall::parts(BlockCount which) const {
   int64_t sources = 0, destinations = 0;
   switch (which) {
-    case Parts::kOne:
+    case BlockCount::kOne:
       return 1;
-    case Parts::kPeers:
+    case BlockCount::kPeers:
       return comm_->shared->peers().size();
-    case Parts::kMembers:
+    case BlockCount::kMembers:
       return comm_->size();
-    case Parts::kSources:
-    case Parts::kDestinations:
+    case BlockCount::kSources:
+    case BlockCount::kDestinations:
       if (comm_->shared->topology) comm::count_neighbors(comm_, &sources, &destinations);
-      return which == Parts::kSources ? sources : destinations;
+      return which == BlockCount::kSources ? sources : destinations;
   }
   return 0;
 }
@@ -82,19 +82,19 @@ Status SectionCall::prepare_buffer(int index) {
   const BufferArgument& buffer = procedure_.buffer[index];
   const auto& array = *static_cast<const ArrayDescriptor*>(arguments_[buffer.buffer]);
   if (is_contiguous(array)) return {};
-  const Section section(array);
+  const ArraySection section(array);
   auto* scalar = reinterpret_cast<ArrayDescriptor*>(scalars_[index].head);
   std::memcpy(static_cast<void*>(scalar), &array, sizeof scalars_[index].head);
   scalar->rank = 0;
   arguments_[buffer.buffer] = scalar;
   if (section.contiguous() && section.bytes() > 0) return {};
   switch (buffer.amount) {
-    case Amount::kAddress:
+    case BufferAmount::kAddress:
       return {};
-    case Amount::kMemory:
+    case BufferAmount::kMemory:
       if (number(buffer.count, buffer.wide_counts) <= section.element()) return {};
       return not_contiguous(buffer, "for as long as MPI uses it");
-    case Amount::kOneElement: {
+    case BufferAmount::kOneElement: {
       host::Type of;
       if (!host::Type::of(type(buffer.type), &of).ok() || of.size() <= section.element()) return {};
       return not_contiguous(buffer, "for an element");
@@ -108,12 +108,12 @@ Status SectionCall::prepare_buffer(int index) {
   }
 }
 
-Status SectionCall::compose_buffer(int index, const Section& section) {
+Status SectionCall::compose_buffer(int index, const ArraySection& section) {
   const BufferArgument& buffer = procedure_.buffer[index];
   const int64_t count = number(buffer.count, buffer.wide_counts);
   host::Type of;
   if (count <= 0 || !host::Type::of(type(buffer.type), &of).ok() || of.size() == 0) return {};
-  if (buffer.amount == Amount::kPartitions) {
+  if (buffer.amount == BufferAmount::kPartitions) {
     const int64_t partitions = number(procedure_.partitions, false);
     if (partitions <= 0) return {};
     int64_t all;
@@ -129,7 +129,7 @@ Status SectionCall::compose_buffer(int index, const Section& section) {
   return {};
 }
 
-Status SectionCall::stage_buffer(const BufferArgument& buffer, const Section& section) {
+Status SectionCall::stage_buffer(const BufferArgument& buffer, const ArraySection& section) {
   staged_->entries.push_back({StagedBuffer(section), buffer.written});
   StagedBuffer* staged = &staged_->entries.back().buffer;
   FGMPI_TRY(add_blocks(buffer, staged));
@@ -138,7 +138,7 @@ Status SectionCall::stage_buffer(const BufferArgument& buffer, const Section& se
 
 Status SectionCall::add_blocks(const BufferArgument& buffer, StagedBuffer* staged) {
   host::Type of;
-  const bool typed = buffer.amount == Amount::kTypedList;
+  const bool typed = buffer.amount == BufferAmount::kTypedList;
   if (buffer.type != kAbsent && !typed && !host::Type::of(type(buffer.type), &of).ok()) return {};
   auto count = [&](int64_t i = 0) { return number(buffer.count, buffer.wide_counts, i); };
   auto place = [&](int64_t i) {
@@ -146,26 +146,26 @@ Status SectionCall::add_blocks(const BufferArgument& buffer, StagedBuffer* stage
   };
   int64_t total = count(), n = parts(buffer.parts);
   switch (buffer.amount) {
-    case Amount::kList:
+    case BufferAmount::kList:
       for (int64_t i = 0; i < n; ++i)
         FGMPI_TRY(staged->add_block(place(i) * of.extent(), count(i), of, buffer.name));
       return {};
-    case Amount::kTypedList:
+    case BufferAmount::kTypedList:
       for (int64_t i = 0; i < n; ++i) {
         const MPI_Datatype handle = static_cast<MPI_Datatype*>(arguments_[buffer.type])[i];
         if (count(i) <= 0 || !host::Type::of(handle, &of).ok()) continue;
         FGMPI_TRY(staged->add_block(place(i), count(i), of, buffer.name));
       }
       return {};
-    case Amount::kOwnPart: {
+    case BufferAmount::kOwnPart: {
       // In place, the input of all ranks is in recvbuf. The block form has one count.
       const bool all = in_place(arguments_[procedure_.buffer[0].buffer]);
-      const bool block = procedure_.buffer[0].amount == Amount::kBlocks;
+      const bool block = procedure_.buffer[0].amount == BufferAmount::kBlocks;
       if (!all) return staged->add_block(0, block ? total : count(comm_->rank), of, buffer.name);
       if (block) return staged->add_block(0, total * n, of, buffer.name);
       [[fallthrough]];
     }
-    case Amount::kSum:
+    case BufferAmount::kSum:
       for (int64_t i = 1; i < n; ++i) total += count(i);
       return staged->add_block(0, total, of, buffer.name);
     default:

@@ -24,11 +24,11 @@ class StagedBuffers final : public coll::StandIn {
  public:
   void fill() override;
   void empty() override;
-  struct Entry {
+  struct StagedEntry {
     StagedBuffer buffer;
     bool written;
   };
-  std::vector<Entry> entries;
+  std::vector<StagedEntry> entries;
 };
 
 class SectionCall {
@@ -51,14 +51,16 @@ class SectionCall {
     alignas(ArrayDescriptor) char head[offsetof(ArrayDescriptor, dimensions)];
   };
   Status prepare_buffer(int index);
-  Status compose_buffer(int index, const Section& section);
-  Status stage_buffer(const BufferArgument& buffer, const Section& section);
+  Status compose_buffer(int index, const ArraySection& section);
+  Status stage_buffer(const BufferArgument& buffer, const ArraySection& section);
   Status add_blocks(const BufferArgument& buffer, StagedBuffer* staged);
   void set_base(int index, void* base);
   bool uses(const BufferArgument& buffer) const;
-  int64_t number(Place place, bool wide, int64_t index = 0) const;
-  int64_t parts(Parts which) const;
-  MPI_Datatype type(Place place) const { return *static_cast<MPI_Datatype*>(arguments_[place]); }
+  int64_t number(ArgumentIndex place, bool wide, int64_t index = 0) const;
+  int64_t parts(BlockCount which) const;
+  MPI_Datatype type(ArgumentIndex place) const {
+    return *static_cast<MPI_Datatype*>(arguments_[place]);
+  }
 
   const Procedure& procedure_;
   Argument* arguments_;

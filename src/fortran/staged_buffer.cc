@@ -26,7 +26,7 @@ Status StagedBuffer::add_block(int64_t at, int64_t count, const host::Type& type
   high_ = std::max(high_, high);
   // Blocks that follow each other are one: those of a gather, whatever the number of ranks.
   if (!blocks_.empty()) {
-    Block& last = blocks_.back();
+    StagedBlock& last = blocks_.back();
     if (last.tree == tree && last.at + last.count * tree->extent == at) {
       last.count += count;
       return {};
@@ -58,7 +58,7 @@ void StagedBuffer::for_each_row(F&& f) const {
       staged += n;
     });
   };
-  for (const Block& block : blocks_) {
+  for (const StagedBlock& block : blocks_) {
     if (block.tree->contiguous()) {
       copy_run(block.at + block.tree->low(), block.count * block.tree->size);
       continue;

@@ -22,7 +22,7 @@ namespace fgmpi::fortran {
 
 class StagedBuffer {
  public:
-  explicit StagedBuffer(const Section& section) : section_(section) {}
+  explicit StagedBuffer(const ArraySection& section) : section_(section) {}
   /// `count` elements of `type`, the first at so many bytes of the sequence. Errors: MPI_ERR_TYPE;
   /// MPI_ERR_BUFFER when they are not all in the section.
   Status add_block(int64_t at, int64_t count, const host::Type& type, const char* argument);
@@ -34,7 +34,7 @@ class StagedBuffer {
   void scatter() const;
 
  private:
-  struct Block {
+  struct StagedBlock {
     int64_t at;
     int64_t count;
     host::TypeTreePtr tree;
@@ -42,8 +42,8 @@ class StagedBuffer {
   template <class F>
   void for_each_row(F&& f) const;
 
-  Section section_;
-  std::vector<Block> blocks_;
+  ArraySection section_;
+  std::vector<StagedBlock> blocks_;
   int64_t low_ = 0, high_ = 0;  ///< of the sequence
   coll::Memory memory_;
 };

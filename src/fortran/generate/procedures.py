@@ -93,7 +93,7 @@ def buffer_argument(call, p):
     written = p.kind.intent != "in" or p.kind.name == "memory"
     flags = [written, wide(call, count), wide(call, displs)]
     cells = [f'"{p.name}"', place(call, p.name), place(call, count), place(call, type_), place(call, displs),
-             f"Amount::k{amount}", f"Parts::k{parts}", f"Users::k{users(call, p)}",
+             f"BufferAmount::k{amount}", f"BlockCount::k{parts}", f"Users::k{users(call, p)}",
              *("true" if f else "false" for f in flags)]
     return "{" + ", ".join(cells) + "}"
 
@@ -173,7 +173,7 @@ def main():
     lines = [NOTE, '#include "fortran/call_with_sections.h"\n', "namespace fgmpi::fortran {", *directs,
              "const Procedure kProcedures[] = {", *rows, "};",
              f"static_assert(sizeof kProcedures / sizeof kProcedures[0] == {len(rows)});",
-             f"std::atomic<Code*> g_next[{2 * len(rows)}];",
+             f"std::atomic<ProcedureCode*> g_next[{2 * len(rows)}];",
              "}  // namespace fgmpi::fortran\n",
              "using namespace fgmpi::fortran;", "using A = Argument;",
              "#define PROCEDURE FGMPI_FORTRAN_PROCEDURE void\n", *definitions]
