@@ -1,10 +1,10 @@
 // What a status says (MPI-4.0 sections 3.2.5 and 13.3), and the attached buffer (section 3.6).
 //
-// Basic types are answered here; for derived ones the host knows the elements (its status has our
-// layout).
+// Basic types are answered here; of derived ones host/elements.h counts the elements.
 
 #include <cstring>
 
+#include "host/elements.h"
 #include "host/host.h"
 #include "mpi/calls.h"
 #include "mpi/pt2pt_calls.h"
@@ -53,15 +53,19 @@ int whole_elements(const char* call, const MPI_Status* status, MPI_Datatype data
   return MPI_SUCCESS;
 }
 
-template <class Count, class Host>
-int basic_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count,
-                   Host&& ask_host) {
+template <class Count>
+int basic_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype,
+                   Count* count) {
   if (in_basic_types(datatype) && datatype != MPI_2INT)
     return whole_elements(call, status, datatype, count);
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
   FGMPI_RETURN_IF(call, nullptr, check_pointer(count, "count"));
-  int code = host::call(ask_host);
-  return code == MPI_SUCCESS ? MPI_SUCCESS : host_error(call, code);
+  const int64_t bytes = bytes_of(status);
+  int64_t n, rest;
+  FGMPI_RETURN_IF(call, nullptr, host::elements_in_bytes(datatype, bytes, &n, &rest));
+  if (rest == bytes && bytes > 0) n = MPI_UNDEFINED;  // not one
+  *count = static_cast<Count>(n) == n ? static_cast<Count>(n) : static_cast<Count>(MPI_UNDEFINED);
+  return MPI_SUCCESS;
 }
 
 }  // namespace
@@ -74,28 +78,19 @@ int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, MPI
 }
 
 int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, int* count) {
-  return basic_elements(call, status, type, count,
-                        [&](const host::Api& h) { return h.Get_elements(status, type, count); });
+  return basic_elements(call, status, type, count);
 }
 int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
-  return basic_elements(call, status, type, count,
-                        [&](const host::Api& h) { return h.Get_elements_x(status, type, count); });
+  return basic_elements(call, status, type, count);
 }
 
 int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, int64_t count) {
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
   FGMPI_RETURN_IF(call, nullptr, check_count(count));
-  // Not by in_basic_types(), which holds nothing where accesses to windows are checked.
-  if (host::is_basic(datatype) && datatype != MPI_2INT) {
-    host::Type type;
-    FGMPI_RETURN_IF(call, nullptr, host::Type::of(datatype, &type));
-    FGMPI_RETURN_IF(call, nullptr, check_volume(count, 1, type, "count"));
-    set_bytes(status, count * type.size());
-    return MPI_SUCCESS;
-  }
-  int code = host::call(
-      [&](const host::Api& h) { return h.Status_set_elements_x(status, datatype, count); });
-  return code == MPI_SUCCESS ? MPI_SUCCESS : host_error(call, code);
+  int64_t bytes = 0;
+  FGMPI_RETURN_IF(call, nullptr, host::bytes_of_elements(datatype, count, &bytes));
+  set_bytes(status, bytes);
+  return MPI_SUCCESS;
 }
 
 Status status_set_cancelled(MPI_Status* status, int flag) {

@@ -1,0 +1,26 @@
+// Basic elements of datatypes as MPI_Get_elements counts them (MPI-4.0 section 5.1.11): the parts
+// of a pair are two.
+//
+// Thread rule: one thread. The hosted MPI is asked what a datatype is made of, on the host stack;
+// nothing here switches. The host itself miscounts: it takes pairs that are cut for whole ones, or
+// divides by zero.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "base/status.h"
+
+namespace fgmpi::host {
+
+/// The bytes of the first `elements` basic elements of data of this datatype, committed or not.
+/// Errors: MPI_ERR_TYPE; MPI_ERR_ARG when it has no elements and some are asked for; MPI_ERR_COUNT
+/// when the bytes need more than 63 bits.
+Status bytes_of_elements(MPI_Datatype datatype, int64_t elements, int64_t* bytes);
+
+/// The whole basic elements in the first `bytes` bytes of data of this datatype, committed or not.
+/// `rest`: bytes behind the last one. Errors: MPI_ERR_TYPE.
+Status elements_in_bytes(MPI_Datatype datatype, int64_t bytes, int64_t* elements, int64_t* rest);
+
+}  // namespace fgmpi::host
