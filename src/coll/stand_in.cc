@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "comm/before_complete.h"
 
@@ -16,6 +17,13 @@ StandIns& stand_ins() {
   return *all;
 }
 
+/// Those of requests that are gone, until the next one is kept: a tool in front of the call that has
+/// completed a request still looks at the buffers that it has seen.
+std::vector<std::unique_ptr<StandIn>>& dropped() {
+  static auto* all = new std::vector<std::unique_ptr<StandIn>>;
+  return *all;
+}
+
 void empty_stand_in(pt2pt::Request* request) {
   const auto found = stand_ins().find(request);
   if (found != stand_ins().end() && request->outcome.error.ok()) found->second->empty();
@@ -25,6 +33,7 @@ void empty_stand_in(pt2pt::Request* request) {
 
 void keep_stand_in(pt2pt::Request* request, std::unique_ptr<StandIn> memory) {
   comm::g_before_complete = empty_stand_in;
+  dropped().clear();
   stand_ins()[request] = std::move(memory);
   if (!request->persistent && request->complete()) empty_stand_in(request);
 }
@@ -37,7 +46,11 @@ void fill_stand_in(const pt2pt::Request* request) {
 }
 
 void drop_stand_in(const pt2pt::Request* request) {
-  if (comm::g_before_complete) stand_ins().erase(request);
+  if (!comm::g_before_complete) return;
+  const auto found = stand_ins().find(request);
+  if (found == stand_ins().end()) return;
+  dropped().push_back(std::move(found->second));
+  stand_ins().erase(found);
 }
 
 }  // namespace fgmpi::coll
