@@ -25,6 +25,7 @@
 #include "base/raw_call.h"
 #include "privatize/blocked_calls.h"
 #include "privatize/guests.h"
+#include "privatize/handlers.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/output.h"
@@ -115,6 +116,7 @@ bool run_handlers_of(const void* dso) {
   sched::Proclet* p = sched::running();
   delete static_cast<ExitList*>(std::exchange(p->pending, nullptr));
   close_own_files();
+  forget_handlers_of_rank();
   if (sched::outside()) sched::Entry::enter();
   if (g_rank_exits) g_rank_exits(status & 0xff);
   sched::finish(status & 0xff);

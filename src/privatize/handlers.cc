@@ -3,28 +3,91 @@
 #include <errno.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
+#include <utility>
 
+#include "base/plain_mutex.h"
+#include "base/raw_call.h"
 #include "privatize/blocked_calls.h"
 #include "privatize/internal.h"
+#include "privatize/swap.h"
 #include "privatize/waits.h"
 #include "proclet-sched/descriptor_waits.h"
 
 namespace fgmpi::privatize {
+
+/// What a rank has installed. Handlers of signals read the lists of ranks and of actions while they
+/// grow: nothing is ever taken out of them.
+struct RankAction {
+  std::atomic<int> number{0};  ///< 0: unused
+  RankAction* next = nullptr;
+  std::atomic<void (*)(int, siginfo_t*, void*)> handler{nullptr};  ///< or SIG_DFL, SIG_IGN
+  std::atomic<int> flags{0};
+  sigset_t mask{};
+};
+
+/// The actions of a rank, or of all ranks that share their globals.
+class RankHandlers {
+ public:
+  RankAction* find(int number) const {
+    RankAction* a = actions.load();
+    while (a && a->number != number) a = a->next;
+    return a;
+  }
+  RankAction* find_or_add(int number) {
+    if (RankAction* a = find(number)) return a;
+    RankAction* a = find(0);
+    if (!a) {
+      a = new RankAction;
+      a->next = actions.load();
+      actions.store(a);
+    }
+    a->number = number;
+    return a;
+  }
+
+  sched::InterruptionCounts counts;
+  std::atomic<RankAction*> actions{nullptr};
+  RankHandlers* next = nullptr;
+  RankHandlers* next_unused = nullptr;  ///< its rank has ended
+};
+
 namespace {
 
 using Handler = void (*)(int, siginfo_t*, void*);
 
 constinit Real<int(int, const struct sigaction*, struct sigaction*)> g_sigaction("sigaction");
 
-/// What the program has installed last: the kernel has run_handler() in its place.
-struct Installed {
-  std::atomic<Handler> handler{nullptr};
-  std::atomic<int> flags{0};
-};
-constinit Installed g_installed[NSIG];
+/// Protects changes of all that follows; held with all signals blocked.
+PlainMutex g_mutex;
+std::atomic<RankHandlers*> g_ranks{nullptr};
+RankHandlers* g_unused = nullptr;
+/// How many ranks have a function for it: while one has, the kernel has run_handler().
+std::atomic<int> g_functions[NSIG];
+/// What the process did before a rank installed a function.
+struct sigaction g_before_ranks[NSIG];
 /// siginterrupt() has been called for it: signal() installs without SA_RESTART.
 std::atomic<bool> g_interrupting[NSIG];
+
+class ChangingHandlers {
+ public:
+  ChangingHandlers() {
+    const uint64_t all = ~uint64_t{0};
+    raw_call(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<long>(&all),
+             reinterpret_cast<long>(&before_), sizeof before_);
+    g_mutex.lock();
+  }
+  ~ChangingHandlers() {
+    g_mutex.unlock();
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before_), 0, sizeof before_);
+  }
+  ChangingHandlers(const ChangingHandlers&) = delete;
+  ChangingHandlers& operator=(const ChangingHandlers&) = delete;
+
+ private:
+  uint64_t before_ = 0;  ///< the kernel's set of signals
+};
 
 /// The handler that runs on the scheduler's thread. It may be left by longjmp(), which nothing tells: so
 /// nothing here points to its stack for more than to compare.
@@ -32,6 +95,7 @@ struct RunningHandler {
   const void* frame = nullptr;  ///< of run_handler(); nullptr: none runs
   const sched::Proclet* rank = nullptr;
   bool on_stack_of_rank = false;
+  RankHandlers* of = nullptr;  ///< whose handler it is: perhaps not that of the rank that runs
 };
 RunningHandler g_running;
 
@@ -40,48 +104,141 @@ bool on_stack_of(const sched::Proclet* rank, const void* address) {
                      rank->stack_size;
 }
 
-void run_handler(int number, siginfo_t* info, void* context) {
-  const Handler handler = g_installed[number].handler;
-  if (!on_scheduler_thread()) return handler(number, info, context);
-  const RunningHandler outer = g_running;
-  const sched::Proclet* rank = sched::running();
-  g_running = {&outer, rank, on_stack_of(rank, &outer)};
-  sched::count_interruption(g_installed[number].flags & SA_RESTART);
-  handler(number, info, context);
-  g_running = outer;
+template <size_t n>
+bool contains(const int (&numbers)[n], int number) {
+  return std::find(numbers, numbers + n, number) != numbers + n;
 }
 
-bool is_function(const struct sigaction& a) {
+/// A signal that the kernel sends since the code that it interrupts has failed.
+bool is_fault(int number, const siginfo_t* info) {
+  constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+  return info->si_code > 0 && contains(kFaults, number);
+}
+
+/// A fault, or sent to this thread by raise() or pthread_kill().
+bool is_of_one_rank(int number, const siginfo_t* info) {
+  return info->si_code == SI_TKILL || is_fault(number, info);
+}
+
+RankHandlers** handlers_of(const sched::Proclet* rank) {
+  static RankHandlers* shared = nullptr;
+  return rank && rank->image ? &static_cast<Image*>(rank->image)->signal_handlers : &shared;
+}
+
+const sched::Proclet* rank_here() {
+  return on_scheduler_thread() ? sched::running() : sched::rank_of_thread();
+}
+
+/// REQUIRES: ChangingHandlers.
+RankHandlers* make_handlers(RankHandlers** of) {
+  if (*of) return *of;
+  if (g_unused) return *of = std::exchange(g_unused, g_unused->next_unused);
+  auto* made = new RankHandlers;
+  made->next = g_ranks.load();
+  g_ranks.store(made);
+  return *of = made;
+}
+
+bool is_function(Handler handler) {
+  struct sigaction a {};
+  a.sa_sigaction = handler;
   return a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN;
 }
 
+/// Calls the rank's handler, if it has a function. False: it has none.
+bool call_handler_of(RankHandlers* rank, int number, siginfo_t* info, void* context) {
+  RankAction* a = rank ? rank->find(number) : nullptr;
+  const Handler handler = a ? a->handler.load() : nullptr;
+  if (!is_function(handler)) return false;
+  const int flags = a->flags.load();
+  if (flags & SA_RESETHAND && a->handler.exchange(nullptr) == handler &&
+      g_functions[number].fetch_sub(1) == 1) {
+    struct sigaction none {};
+    g_sigaction(number, &none, nullptr);
+  }
+  if (on_scheduler_thread()) g_running.of = rank;
+  sched::count_interruption(&rank->counts, flags & SA_RESTART);
+  handler(number, info, context);
+  return true;
+}
+
+/// As sigaction() says it.
+struct sigaction action_of(const RankAction& a) {
+  struct sigaction action {};
+  action.sa_sigaction = a.handler.load();
+  action.sa_flags = a.flags.load();
+  action.sa_mask = a.mask;
+  return action;
+}
+
+/// For a rank without a function: what it has chosen, or what the process did before ranks did.
+void act_without_function(RankHandlers* rank, int number, siginfo_t* info, void* context) {
+  constexpr int kIgnored[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};
+  const RankAction* a = rank ? rank->find(number) : nullptr;
+  const struct sigaction chosen = a ? action_of(*a) : g_before_ranks[number];
+  const bool fault = is_fault(number, info);
+  if (is_function(chosen.sa_sigaction)) return chosen.sa_sigaction(number, info, context);
+  if (!fault && (chosen.sa_handler == SIG_IGN || contains(kIgnored, number))) return;
+  // A fault comes again where the handler returns to; another signal, when it is not blocked any
+  // more. Either ends the process.
+  struct sigaction none {};
+  g_sigaction(number, &none, nullptr);
+  if (!fault) ::raise(number);
+}
+
+void run_handler(int number, siginfo_t* info, void* context) {
+  RankHandlers* here = *handlers_of(rank_here());
+  const RunningHandler outer = g_running;
+  if (on_scheduler_thread()) {
+    const sched::Proclet* rank = sched::running();
+    g_running = {&outer, rank, on_stack_of(rank, &outer), here};
+  }
+  if (is_of_one_rank(number, info) || !in_own_process()) {
+    if (!call_handler_of(here, number, info, context))
+      act_without_function(here, number, info, context);
+  } else {
+    const int kept = errno;
+    for (RankHandlers* rank = g_ranks.load(); rank; rank = rank->next)
+      if (rank != here) call_handler_of(rank, number, info, context);
+    errno = kept;
+    call_handler_of(here, number, info, context);  // the last one, since it may not return
+  }
+  if (on_scheduler_thread()) g_running = outer;
+}
+
+/// Gives the kernel what it needs where the rank's action becomes `now`. REQUIRES: ChangingHandlers.
+int set_kernel_action(int number, const struct sigaction& now, bool others_have_functions) {
+  if (!is_function(now.sa_sigaction))
+    return others_have_functions ? 0 : g_sigaction(number, &now, nullptr);
+  struct sigaction ours = now;
+  ours.sa_sigaction = run_handler;
+  ours.sa_flags |= SA_SIGINFO;
+  ours.sa_flags &= ~static_cast<int>(SA_RESETHAND);
+  return g_sigaction(number, &ours, nullptr);
+}
+
 int set_action(int number, const struct sigaction* now, struct sigaction* before) {
+  struct sigaction kernel;
   if (number <= 0 || number >= NSIG) return g_sigaction(number, now, before);
-  Installed& installed = g_installed[number];
-  const Handler handler_before = installed.handler;
-  const int flags_before = installed.flags;
-  struct sigaction ours;
-  if (now && is_function(*now)) {
-    ours = *now;
-    ours.sa_sigaction = run_handler;
-    ours.sa_flags |= SA_SIGINFO;
-    // Before the kernel has it: a signal may come at once.
-    installed.handler = now->sa_sigaction;
-    installed.flags = now->sa_flags;
-    now = &ours;
+  const ChangingHandlers changing;
+  if (g_sigaction(number, nullptr, &kernel) != 0) return -1;
+  const bool is_ours = kernel.sa_sigaction == run_handler;
+  RankHandlers* rank = make_handlers(
+      on_scheduler_thread() && in_handler() ? &g_running.of : handlers_of(rank_here()));
+  RankAction* a = rank->find(number);
+  const struct sigaction seen = a ? action_of(*a) : is_ours ? g_before_ranks[number] : kernel;
+  if (now) {
+    const struct sigaction wanted = *now;  // perhaps *before
+    if (!is_ours) g_before_ranks[number] = kernel;
+    const int had = a && is_function(a->handler.load());
+    if (set_kernel_action(number, wanted, g_functions[number] - had > 0) != 0) return -1;
+    a = rank->find_or_add(number);
+    a->mask = wanted.sa_mask;
+    a->flags = wanted.sa_flags;
+    a->handler = wanted.sa_sigaction;
+    g_functions[number] += is_function(wanted.sa_sigaction) - had;
   }
-  struct sigaction kept {};
-  const int result = g_sigaction(number, now, &kept);
-  if (result != 0) {
-    installed.handler = handler_before;
-    installed.flags = flags_before;
-    return result;
-  }
-  if (kept.sa_sigaction == run_handler) {
-    kept.sa_sigaction = handler_before;
-    if (!(flags_before & SA_SIGINFO)) kept.sa_flags &= ~SA_SIGINFO;
-  }
-  if (before) *before = kept;
+  if (before) *before = seen;
   return 0;
 }
 
@@ -102,6 +259,29 @@ sighandler_t set_handler(int number, sighandler_t handler, int flags) {
 }
 
 }  // namespace
+
+sched::InterruptionCounts* counts_of_rank() {
+  RankHandlers** rank = handlers_of(sched::running());
+  if (!*rank) {
+    const ChangingHandlers changing;
+    make_handlers(rank);
+  }
+  return &(*rank)->counts;
+}
+
+void forget_handlers_of_rank() {
+  const sched::Proclet* p = sched::running();
+  if (!p->image || !*handlers_of(p)) return;
+  const ChangingHandlers changing;
+  RankHandlers* rank = std::exchange(*handlers_of(p), nullptr);
+  for (RankAction* a = rank->actions.load(); a; a = a->next) {
+    const Handler handler = a->handler.exchange(nullptr);
+    const int number = a->number.exchange(0);
+    if (is_function(handler) && g_functions[number].fetch_sub(1) == 1)
+      g_sigaction(number, &g_before_ranks[number], nullptr);
+  }
+  rank->next_unused = std::exchange(g_unused, rank);
+}
 
 bool in_handler() {
   if (__builtin_expect(!g_running.frame, 1)) return false;

@@ -35,7 +35,13 @@ int64_t deadline_at(clockid_t clock, const timespec* time) {
 }
 
 OutsideWait::OutsideWait(const char* call, Restart restart, int64_t deadline)
-    : wait_{call, nullptr, 0, deadline, sched::interruptions(), restart == kRestarted} {}
+    : wait_{call,
+            nullptr,
+            0,
+            deadline,
+            counts_of_rank(),
+            counts_of_rank()->read(),
+            restart == kRestarted} {}
 
 sched::WaitEnd OutsideWait::until_ready(const pollfd* fds, size_t count) {
   const int kept = errno;
@@ -56,18 +62,13 @@ sched::WaitEnd OutsideWait::until_ready(int fd, short events) {
 }
 
 sched::WaitEnd OutsideWait::a_while() {
-  auto interrupted = [&] {
-    const sched::Interruptions now = sched::interruptions();
-    return wait_.restarts ? now.not_restarting != wait_.since.not_restarting
-                          : now.all != wait_.since.all;
-  };
-  if (interrupted()) return sched::WaitEnd::kInterrupted;
+  if (sched::is_interrupted(wait_)) return sched::WaitEnd::kInterrupted;
   const int64_t left = wait_.deadline == kNever ? kNever : wait_.deadline - now_ns();
   if (left <= 0) return sched::WaitEnd::kTimeOver;
   int64_t pause = std::min(pause_, left);
   let_others_run(&pause);
   pause_ = std::min(2 * pause_, kLongestPause);
-  return interrupted() ? sched::WaitEnd::kInterrupted : sched::WaitEnd::kReady;
+  return sched::is_interrupted(wait_) ? sched::WaitEnd::kInterrupted : sched::WaitEnd::kReady;
 }
 
 bool ReadyRounds::wait(OutsideWait* w, int fd, short events, int over) {

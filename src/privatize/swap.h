@@ -27,8 +27,9 @@ struct Image {
   char* areas = nullptr;      ///< its swapped areas while it is not loaded
   void** handlers = nullptr;  ///< its handlers of the C++ runtime while it is not loaded
   char** argv = nullptr;
-  struct LibcState* libc = nullptr;      ///< libc_state.cc
-  class ThreadValues* values = nullptr;  ///< thread_keys.cc
+  struct LibcState* libc = nullptr;               ///< libc_state.cc
+  class ThreadValues* values = nullptr;           ///< thread_keys.cc
+  class RankHandlers* signal_handlers = nullptr;  ///< handlers.cc
   const class Guest* guest =
       nullptr;  ///< the program, if it is another one than the process was started with
 };

@@ -44,7 +44,6 @@ constinit Immortal<Poller> g_immortal_poller;
 constexpr Poller& g = g_immortal_poller.value;
 bool g_used = false;  ///< since the last trim; inside
 
-std::atomic<uint32_t> g_all_handlers{0}, g_not_restarting{0};
 /// The thread has something to interrupt.
 std::atomic<bool> g_has_waits{false};
 
@@ -72,11 +71,6 @@ struct Polled {
     return true;
   }
 };
-
-bool is_interrupted(const DescriptorWait& w) {
-  return w.restarts ? g_not_restarting.load() != w.since.not_restarting
-                    : g_all_handlers.load() != w.since.all;
-}
 
 /// Takes what has been added. False: the thread is to end.
 bool take_added(Polled* polled) {
@@ -196,11 +190,14 @@ bool add_waiting(Waiting* w) {
 
 }  // namespace
 
-Interruptions interruptions() { return {g_all_handlers.load(), g_not_restarting.load()}; }
+bool is_interrupted(const DescriptorWait& w) {
+  const Interruptions now = w.counts->read();
+  return w.restarts ? now.not_restarting != w.since.not_restarting : now.all != w.since.all;
+}
 
-void count_interruption(bool restarting) {
-  g_all_handlers.fetch_add(1);
-  if (!restarting) g_not_restarting.fetch_add(1);
+void count_interruption(InterruptionCounts* counts, bool restarting) {
+  counts->all.fetch_add(1);
+  if (!restarting) counts->not_restarting.fetch_add(1);
   if (g_has_waits.load()) ring();
 }
 

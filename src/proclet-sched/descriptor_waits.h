@@ -14,28 +14,35 @@
 
 #include <poll.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 namespace fgmpi::sched {
 
-/// How many handlers of the program have run on the scheduler's thread: all, and those without
-/// SA_RESTART.
+/// How many handlers of a rank have run: all, and those without SA_RESTART.
 struct Interruptions {
   uint32_t all = 0, not_restarting = 0;
 };
-Interruptions interruptions();
-/// A handler runs: waits that it interrupts end. Async-signal-safe.
-void count_interruption(bool restarting);
+/// The same while they run; one for each rank that has handlers or waits.
+struct InterruptionCounts {
+  std::atomic<uint32_t> all{0}, not_restarting{0};
+  Interruptions read() const { return {all.load(), not_restarting.load()}; }
+};
+/// A handler runs: waits with these counts that it interrupts end. Async-signal-safe.
+void count_interruption(InterruptionCounts* counts, bool restarting);
 
 struct DescriptorWait {
-  const char* call;     ///< for reports
-  const pollfd* fds;    ///< not in memory that is a rank's only while it runs
-  size_t count;         ///< 0: only time and handlers end the wait
-  int64_t deadline;     ///< of now_ns(); INT64_MAX: none
-  Interruptions since;  ///< handlers that have run since then end the wait
-  bool restarts;        ///< those with SA_RESTART do not
+  const char* call;                  ///< for reports
+  const pollfd* fds;                 ///< not in memory that is a rank's only while it runs
+  size_t count;                      ///< 0: only time and handlers end the wait
+  int64_t deadline;                  ///< of now_ns(); INT64_MAX: none
+  const InterruptionCounts* counts;  ///< of the handlers that end the wait
+  Interruptions since;               ///< those that have run since then do
+  bool restarts;                     ///< those with SA_RESTART do not
 };
+bool is_interrupted(const DescriptorWait& wait);
+
 enum class WaitEnd : uint8_t { kReady, kTimeOver, kInterrupted };
 
 /// Lets other proclets run until poll() of these would say that one is ready, or one of the other

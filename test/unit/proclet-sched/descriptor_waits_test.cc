@@ -26,9 +26,11 @@ struct Pipe {
   void fill() const { EXPECT_EQ(write(ends[1], "x", 1), 1); }
 };
 
+InterruptionCounts g_counts, g_counts_of_other;
+
 WaitEnd wait_for(const pollfd* fds, size_t count, int64_t ns = -1, bool restarts = true) {
   const int64_t deadline = ns < 0 ? INT64_MAX : now_ns() + ns;
-  return wait_for_descriptors({"test", fds, count, deadline, interruptions(), restarts});
+  return wait_for_descriptors({"test", fds, count, deadline, &g_counts, g_counts.read(), restarts});
 }
 
 TEST(DescriptorWaits, OthersRunUntilOneIsReady) {
@@ -76,11 +78,14 @@ TEST(DescriptorWaits, HandlersEndThem) {
         break;
       default:
         sleep_for(5'000'000);
-        count_interruption(true);
+        count_interruption(&g_counts_of_other, false);
+        sleep_for(5'000'000);
+        EXPECT_EQ(over, 0);
+        count_interruption(&g_counts, true);
         while (over < 1) yield();
         sleep_for(5'000'000);
         EXPECT_EQ(over, 1);
-        count_interruption(false);
+        count_interruption(&g_counts, false);
     }
   });
   EXPECT_EQ(over, 2);
