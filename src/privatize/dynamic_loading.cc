@@ -17,16 +17,8 @@
 #include "privatize/real_loader.h"
 #include "privatize/swap.h"
 
-// The linker's names: where this library begins and ends.
-extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start[], _end[];
-
 namespace fgmpi::privatize {
 namespace {
-
-bool in_this_library(uintptr_t address) {
-  return address - reinterpret_cast<uintptr_t>(__ehdr_start) <
-         reinterpret_cast<uintptr_t>(_end) - reinterpret_cast<uintptr_t>(__ehdr_start);
-}
 
 bool image_of(const sched::Proclet* p, uint32_t* k) {
   if (!p || !p->image) return false;

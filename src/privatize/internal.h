@@ -29,6 +29,9 @@ F* next_symbol(const char* name) {
   return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
 }
 
+/// Code or data of this library, and not of the program.
+bool in_this_library(uintptr_t address);
+
 // ---- state.cc: used by all others, uses none of them but thread_keys.cc ----
 using Main = int(int, char**, char**);
 /// The program's main (of image 0) and its arguments.

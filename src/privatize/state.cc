@@ -8,6 +8,9 @@
 #include "privatize/swap.h"
 #include "proclet-sched/debug_table.h"
 
+// The linker's names: where this library begins and ends.
+extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start[], _end[];
+
 namespace fgmpi::privatize {
 
 Mode g_mode = Mode::kForeign;
@@ -23,6 +26,11 @@ bool g_forked_by_rank = false;
 uint32_t g_first_world_rank = 0;
 
 }  // namespace
+
+bool in_this_library(uintptr_t address) {
+  return address - reinterpret_cast<uintptr_t>(__ehdr_start) <
+         reinterpret_cast<uintptr_t>(_end) - reinterpret_cast<uintptr_t>(__ehdr_start);
+}
 
 void become_scheduler_thread() {
   g_pid = getpid();
