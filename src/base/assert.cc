@@ -3,16 +3,31 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "base/end_hooks.h"
+#include "base/raw_call.h"
 
 namespace fgmpi {
 
 void check_failed(const char* file, int line, const char* text) {
-  std::fprintf(stderr, "fgmpi: %s:%d: internal error: %s\n", file, line, text);
-  std::fflush(stderr);
+  // In two lines, and past the C library's buffers: what describes the caller may crash where memory is destroyed.
+  char words[1024], who[256];
+  auto print = [&](const char* format, auto... values) {
+    const int length = std::snprintf(words, sizeof words, format, values...);
+    if (length > 0)
+      raw_call(SYS_write, STDERR_FILENO, reinterpret_cast<long>(words),
+               std::min<long>(length, sizeof words - 1));
+  };
+  print("fgmpi: internal error at %s:%d: expected was that %s\n", file, line, text);
+  describe_caller(who, sizeof who);
+  print(
+      "fgmpi: %s%sa program that overwrites memory of the library (a buffer that is too small for "
+      "what it receives, a wild pointer) ends so, too; if this one does not, please report the "
+      "line above\n",
+      who, *who ? "; " : "");
   leave_end_mark();
   std::abort();
 }

@@ -6,12 +6,22 @@ namespace fgmpi {
 namespace {
 void (*g_tell_others)(int status) = nullptr;
 void (*g_leave_mark)() = nullptr;
+void (*g_describe_caller)(char* words, size_t size) = nullptr;
 }  // namespace
 
 void set_tell_others_of_end(void (*tell)(int status)) { g_tell_others = tell; }
 
 void tell_others_of_end(int status) {
   if (auto tell = std::exchange(g_tell_others, nullptr)) tell(status);
+}
+
+void set_describe_caller(void (*describe)(char* words, size_t size)) {
+  g_describe_caller = describe;
+}
+
+void describe_caller(char* words, size_t size) {
+  if (size > 0) words[0] = '\0';
+  if (g_describe_caller) g_describe_caller(words, size);
 }
 
 void set_leave_end_mark(void (*leave)()) { g_leave_mark = leave; }

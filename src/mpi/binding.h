@@ -117,7 +117,8 @@ double wtime();
   if (__builtin_expect(var == nullptr, 0)) {              \
     FGMPI_TAKE_TURN(call, again);                         \
     return ::fgmpi::mpi::bad_comm(call, handle);          \
-  }
+  }                                                       \
+  ::fgmpi::sched::record_call(call)
 
 /// Returns the error-handled code when `expr` (a Status) is not ok.
 #define FGMPI_RETURN_IF(call, comm, expr)                  \

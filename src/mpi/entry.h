@@ -5,6 +5,7 @@
 // that they take their slow path, which asks. All others ask first.
 #pragma once
 
+#include "proclet-sched/last_call.h"
 #include "proclet-sched/threads.h"
 
 namespace fgmpi::mpi {
@@ -27,8 +28,9 @@ template <class Body>
 
 }  // namespace fgmpi::mpi
 
-/// First in a binding, or on its slow path: `again` is the same call. Arguments are captured by value: references to them
+/// First in a binding, or on its slow path: `again` is the same call, which is recorded as the rank's last. Arguments are captured by value: references to them
 /// would keep them in memory instead of registers, in the fast path too.
-#define FGMPI_TAKE_TURN(call, again)                  \
-  if (__builtin_expect(::fgmpi::sched::outside(), 0)) \
-  return ::fgmpi::mpi::run_inside(call, [=] { return again; })
+#define FGMPI_TAKE_TURN(call, again)                              \
+  if (__builtin_expect(::fgmpi::sched::outside(), 0))             \
+    return ::fgmpi::mpi::run_inside(call, [=] { return again; }); \
+  ::fgmpi::sched::record_call(call)

@@ -102,6 +102,7 @@ template <Name kCall, Mode kMode, class Count>
   Comm* c = listed(comm);
   if (__builtin_expect(!c, 0))
     return send_not_found<kCall, kMode>(buf, count, datatype, dest, tag, comm);
+  sched::record_call(kCall.text);
   if (__builtin_expect(sent_at_once(buf, count, datatype, dest, tag, c), 1)) return MPI_SUCCESS;
   return send_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm);
 }
@@ -119,6 +120,7 @@ template <Name kCall, Mode kMode, class Count>
   Comm* c = listed(comm);
   if (__builtin_expect(!c, 0))
     return isend_elsewhere(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
+  sched::record_call(kCall.text);
   if (__builtin_expect(request && sent_at_once(buf, count, datatype, dest, tag, c), 1)) {
     *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
     return MPI_SUCCESS;
@@ -157,6 +159,7 @@ int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype data
   Comm* c = listed(comm);
   if (__builtin_expect(!c, 0))
     return recv_elsewhere(call, buf, count, datatype, source, tag, comm, status);
+  sched::record_call(call);
   return recv_from(call, buf, count, datatype, source, tag, c, status);
 }
 
@@ -191,6 +194,7 @@ int irecv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype dat
   Comm* c = listed(comm);
   if (__builtin_expect(!c, 0))
     return irecv_elsewhere(call, buf, count, datatype, source, tag, comm, request);
+  sched::record_call(call);
   return irecv_from(call, buf, count, datatype, source, tag, comm, c, request);
 }
 

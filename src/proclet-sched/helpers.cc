@@ -18,6 +18,7 @@
 #include "proclet-sched/annotate.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/internal.h"
+#include "proclet-sched/last_call.h"
 #include "proclet-sched/stacks.h"
 #include "proclet-sched/threads.h"
 
@@ -135,6 +136,7 @@ Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument) {
 
 void helper_main(Proclet* self) {
   for (;;) {
+    detail::g_last_call = nullptr;
     self->entry(self->argument);
     self->entry = nullptr;
     self->rank_state = self->image = self->tool = nullptr;
@@ -189,6 +191,23 @@ uint64_t written_by_helpers() {
   uint64_t bytes = 0;
   for (auto& block : g_pool.blocks) bytes += block->stacks.written();
   return bytes;
+}
+
+int64_t helper_at(const Proclet* p) {
+  for (size_t i = 0; i < g_pool.blocks.size(); ++i) {
+    const Block& block = *g_pool.blocks[i];
+    const auto offset =
+        reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(block.proclets);
+    if (offset >= block.made * sizeof *p || offset % sizeof *p != 0) continue;
+    return static_cast<int64_t>(i * kBlock + offset / sizeof *p);
+  }
+  return -1;
+}
+
+bool helper_is_sound(const Proclet* p, uint32_t number) {
+  const StackRegion& stacks = g_pool.blocks[number / kBlock]->stacks;
+  return p->index == number && p->kind == Kind::kHelper && p->state <= State::kFinished &&
+         p->stack_low == stacks.low(number % kBlock) && p->stack_size == stacks.stack_size();
 }
 
 Proclet* helper_of_address(const void* address, bool* in_guard) {

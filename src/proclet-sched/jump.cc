@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/counters.h"
+#include "proclet-sched/identity.h"
 
 namespace fgmpi::sched {
 namespace {
@@ -12,11 +13,18 @@ namespace {
 constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so many switches
 
 [[noreturn, gnu::cold]] void stack_overflowed(Proclet* p) {
-  fprintf(
-      stderr,
-      "fgmpi: stack overflow of proclet %u of this process (%zu KiB, seen by its canary): raise "
-      "FGMPI_STACK_SIZE\n",
-      p->index, p->stack_size / 1024);
+  char who[kMostIdentityWords];
+  const Identity identity = identify(p, nullptr);
+  name_identity(identity, who, sizeof who);
+  if (identity.damaged)
+    fprintf(stderr,
+            "fgmpi: memory of the library has been overwritten, the stack of %s among it (seen by "
+            "its canary)\n",
+            who);
+  else
+    fprintf(stderr,
+            "fgmpi: stack overflow of %s (%zu KiB, seen by its canary): raise FGMPI_STACK_SIZE\n",
+            who, p->stack_size / 1024);
   abort();
 }
 
@@ -29,6 +37,7 @@ constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so man
   if (!g_scheduler.host_low)
     g_scheduler.host_low = low,
     g_scheduler.host_size = size;  // the first one comes from the host stack
+  detail::g_last_call = nullptr;
   Proclet* self = current();
   if (self->kind == Kind::kHelper) helper_main(self);
   self->entry(self->argument);
@@ -83,6 +92,7 @@ void serve_host_calls() {
     g_scheduler.in_host_call = false;
     jump_from_host(g_hot.current);
   }
+  g_scheduler.last_ran = g_hot.current;
   g_hot.current = nullptr;
   if (Proclet* dead = g_scheduler.finished) {
     g_scheduler.finished = nullptr;

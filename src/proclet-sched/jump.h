@@ -14,6 +14,7 @@
 #include <boost/context/detail/fcontext.hpp>
 
 #include "proclet-sched/annotate.h"
+#include "proclet-sched/last_call.h"
 #include "proclet-sched/queue.h"
 
 namespace fgmpi::sched {
@@ -103,8 +104,12 @@ inline void jump_from_host(Proclet* to) {
 /// Leaves the running proclet, whose state and queue membership are settled already, for the next
 /// one; for the host stack when nothing is ready or the transports are due.
 inline void switch_away(Proclet* self) {
-  if (__builtin_expect(--g_hot.until_poll == 0 || !g_hot.head, 0)) return switch_to_host(self);
-  jump_between(self, pop_head());
+  const char* call = detail::g_last_call;
+  if (__builtin_expect(--g_hot.until_poll == 0 || !g_hot.head, 0))
+    switch_to_host(self);
+  else
+    jump_between(self, pop_head());
+  detail::g_last_call = call;
 }
 
 }  // namespace fgmpi::sched

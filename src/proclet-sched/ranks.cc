@@ -7,9 +7,12 @@
 #include <new>
 
 #include "base/assert.h"
+#include "base/count_words.h"
 #include "base/counters.h"
+#include "base/end_hooks.h"
 #include "base/memory_use.h"
 #include "proclet-sched/debug_table.h"
+#include "proclet-sched/identity.h"
 #include "proclet-sched/jump.h"
 #include "proclet-sched/limits.h"
 
@@ -81,22 +84,83 @@ Status check_room(uint32_t count) {
   if (memory >= 0 && count * kLeast > memory)
     return error(
         MPI_ERR_NO_MEM,
-        "%u ranks in one process need at least %lld MiB of memory, %lld MiB are available: at "
-        "most %lld ranks would fit",
-        count, static_cast<long long>(count * kLeast >> 20), static_cast<long long>(memory >> 20),
-        static_cast<long long>(memory / kLeast));
+        "%s in one process would need at least %lld MiB of memory, %lld MiB are available: at "
+        "most %s would fit",
+        count_words(count, "rank").c_str(), static_cast<long long>(count * kLeast >> 20),
+        static_cast<long long>(memory >> 20),
+        count_words(static_cast<uint64_t>(memory / kLeast), "rank").c_str());
   uint32_t fit =
       ranks_that_fit(address_space_left(), sizeof(Proclet), count, g_scheduler.options.stack_size);
   if (fit < count)
     return error(
         MPI_ERR_NO_MEM,
-        "no address space for the stacks of %u ranks: at most %u ranks would fit; raise the limit "
-        "on address space (ulimit -v) or lower FGMPI_STACK_SIZE",
-        count, fit);
+        "no address space for the stacks of %s: at most %s would fit; raise the limit on address "
+        "space (ulimit -v) or lower FGMPI_STACK_SIZE",
+        count_words(count, "rank").c_str(), count_words(fit, "rank").c_str());
   return Status();
 }
 
+/// Descriptors lie between two pages that nobody can write to: an overrun of memory beside them ends there.
+size_t bytes_of_descriptors(uint32_t room) { return page_up(room * sizeof(Proclet)); }
+
+void release_descriptors() {
+  if (!g_scheduler.ranks) return;
+  const size_t bytes = bytes_of_descriptors(g_scheduler.room);
+  annotate::unmapped(g_scheduler.ranks, bytes);
+  munmap(reinterpret_cast<char*>(g_scheduler.ranks) - kPage, bytes + 2 * kPage);
+  g_scheduler.ranks = nullptr;
+}
+
+Proclet* reserve_descriptors(uint32_t room) {
+  const size_t bytes = bytes_of_descriptors(room);
+  void* memory = mmap(nullptr, bytes + 2 * kPage, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  char* first = static_cast<char*>(memory) + kPage;
+  if (mprotect(first, bytes, PROT_READ | PROT_WRITE) != 0) {
+    munmap(memory, bytes + 2 * kPage);
+    return nullptr;
+  }
+  annotate::holds_pointers(first, bytes);
+  return reinterpret_cast<Proclet*>(first);
+}
+
 }  // namespace
+
+int64_t rank_at(const Proclet* p) {
+  const auto offset =
+      reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(g_scheduler.ranks);
+  if (!g_scheduler.ranks || offset >= g_scheduler.count * sizeof *p || offset % sizeof *p != 0)
+    return -1;
+  return static_cast<int64_t>(offset / sizeof *p);
+}
+
+bool caller_is_adopted() {
+  return g_scheduler.created == 1 && g_scheduler.host_low &&
+         g_scheduler.host_low == g_scheduler.stacks.low(0);
+}
+
+bool rank_is_sound(uint32_t index) {
+  const Proclet& p = g_scheduler.ranks[index];
+  if (p.index != index || p.kind != Kind::kRank || p.state > State::kFinished) return false;
+  // One that has left its stack stands on another, and so does a caller that was adopted.
+  if (end_of(&p) || caller_is_adopted()) return true;
+  if (index < g_scheduler.created)
+    return p.stack_low == g_scheduler.stacks.low(index) &&
+           p.stack_size == g_scheduler.stacks.stack_size();
+  for (const AddedRanks& block : g_scheduler.added)
+    if (index - block.first < block.count)
+      return p.stack_low == block.stacks->low(index - block.first) &&
+             p.stack_size == block.stacks->stack_size();
+  return p.state == State::kFinished;  // nobody has this number
+}
+
+bool beside_descriptors(const void* address) {
+  const auto low = reinterpret_cast<uintptr_t>(g_scheduler.ranks);
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  return low && (at - (low - kPage) < kPage ||
+                 at - (low + bytes_of_descriptors(g_scheduler.room)) < kPage);
+}
 
 char* stack_top(const Proclet* p) {
   if (p->kind != Kind::kRank) return helper_stack_top(p);
@@ -142,22 +206,18 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   if (!g_scheduler.options_given) {
     g_scheduler.options = configured_options();
   }
-  if (g_scheduler.ranks) {
-    annotate::unmapped(g_scheduler.ranks, g_scheduler.room * sizeof(Proclet));
-    munmap(g_scheduler.ranks, g_scheduler.room * sizeof(Proclet));
-  }
-  g_scheduler.ranks = nullptr;
+  release_descriptors();
   g_scheduler.count = g_scheduler.created = g_scheduler.room = 0;
   g_scheduler.added.clear();
   FGMPI_TRY(check_room(count));
   FGMPI_TRY(reserve_stacks(&g_scheduler.stacks, count, "ranks"));
   const uint32_t room = room_for(count);
-  void* memory = mmap(nullptr, room * sizeof(Proclet), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED)
-    return error(MPI_ERR_NO_MEM, "no address space for the descriptors of %u ranks", count);
-  annotate::holds_pointers(memory, room * sizeof(Proclet));
-  g_scheduler.ranks = static_cast<Proclet*>(memory);
+  Proclet* descriptors = reserve_descriptors(room);
+  if (!descriptors)
+    return error(MPI_ERR_NO_MEM, "no address space for the descriptors of %s",
+                 count_words(count, "rank").c_str());
+  g_scheduler.ranks = descriptors;
+  set_describe_caller(describe_caller);
   g_scheduler.count = g_scheduler.created = g_scheduler.live = count;
   g_scheduler.room = room;
   fgmpi_debug_table.ranks = g_scheduler.ranks;
@@ -186,14 +246,13 @@ Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t*
   auto at = added.begin();
   for (; at != added.end() && at->first - from < count; ++at) from = at->first + at->count;
   if (g_scheduler.room - from < count)
-    return error(
-        MPI_ERR_NO_MEM,
-        "%u ranks cannot join the %u of this process: %u would fit; allowed are %u spawned "
-        "ranks a process at a time%s",
-        count, from, g_scheduler.room - from, kMostAdded,
-        g_scheduler.room == g_scheduler.created
-            ? ", none where address space is limited (ulimit -v)"
-            : "");
+    return error(MPI_ERR_NO_MEM,
+                 "%s cannot join the %u of this process: %u would fit; allowed are %u spawned "
+                 "ranks a process at a time%s",
+                 count_words(count, "rank").c_str(), from, g_scheduler.room - from, kMostAdded,
+                 g_scheduler.room == g_scheduler.created
+                     ? ", none where address space is limited (ulimit -v)"
+                     : "");
   FGMPI_TRY(check_room(count));
   AddedRanks block{from, count, std::make_unique<StackRegion>()};
   FGMPI_TRY(reserve_stacks(block.stacks.get(), count, "spawned ranks"));

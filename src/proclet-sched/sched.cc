@@ -12,7 +12,8 @@ namespace fgmpi::sched {
 
 namespace detail {
 constinit Hot g_hot;
-}
+constinit const char* g_last_call = nullptr;
+}  // namespace detail
 constinit Immortal<Scheduler> g_immortal_scheduler;
 
 namespace {

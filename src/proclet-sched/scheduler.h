@@ -63,6 +63,7 @@ struct Scheduler {
   uint64_t switches = 0;        ///< before this period between polls
   uint64_t rests = 0;           ///< calls of yield() and sleep_for() that switched
   uint32_t period = 1;          ///< Hot::until_poll began with
+  Proclet* last_ran = nullptr;  ///< the proclet that has left for the host stack last
   Proclet* finished = nullptr;  ///< jumped to the host stack to have its stack freed
 
   void (*host_call)(void*) = nullptr;  ///< asked for by the proclet that jumped to the host stack
