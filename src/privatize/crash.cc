@@ -1,11 +1,13 @@
 // Crash reports: which rank, why, and its call stack with the names of its image's functions.
 //
 // The handler runs on a stack of its own (the rank's may be used up) and only for signals that the
-// program leaves alone. It says the cause before anything that needs memory, and each frame under an
-// alarm, since the heap may be what is broken, or a lock is held that never comes free. Then, or
-// after the alarm, the signal takes its usual course: the process dies of it, the launcher ends the job.
+// program leaves alone. A report has steps: output of ranks, the cause, the call stack. Each may crash
+// or hang, since the heap may be what is broken, or a lock is held that never comes free: a fault
+// within a step, and an alarm, go on to the next one. Then the signal takes its usual course: the process
+// dies of it, the launcher ends the job. No number is printed that memory alone says (identity.h).
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +16,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
+
+#include <iterator>
 
 #include "base/end_hooks.h"
 #include "base/settings.h"
@@ -24,6 +28,7 @@
 #include "privatize/output.h"
 #include "privatize/plugins.h"
 #include "privatize/source_lines.h"
+#include "proclet-sched/identity.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -142,27 +147,92 @@ bool beyond_stack(const sched::Proclet* running, const ucontext_t* context) {
   return static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RSP]) - low >= running->stack_size;
 }
 
-void report_cause(int signal_number, const siginfo_t* info, const ucontext_t* context,
-                  const sched::Proclet* running) {
+/// The crash that is being reported.
+struct Crash {
+  int signal = 0;
+  const siginfo_t* info = nullptr;
+  ucontext_t* context = nullptr;
+};
+Crash g_crash;
+
+bool is_memory_fault() { return g_crash.signal == SIGSEGV || g_crash.signal == SIGBUS; }
+
+bool is_stack_overflow(const sched::Proclet* running) {
   bool in_guard = false;
-  const sched::Proclet* at = sched::proclet_of_address(info->si_addr, &in_guard);
-  bool overflow = running && ((at && in_guard) || beyond_stack(running, context));
-  bool memory = signal_number == SIGSEGV || signal_number == SIGBUS;
-  char who[64] = "outside of any rank";
-  if (running)
-    snprintf(who, sizeof who, "%srank %u",
-             running->kind == sched::Kind::kHelper ? "a helper of " : "", world_rank(running));
-  if (memory && overflow) {
-    report("fgmpi: stack overflow of %s (%zu KiB): raise FGMPI_STACK_SIZE\n", who,
-           running->stack_size / 1024);
-  } else if (memory) {
-    report("fgmpi: %s: %s at address %p\n", who, strsignal(signal_number), info->si_addr);
-  } else {
-    report("fgmpi: %s: %s\n", who, strsignal(signal_number));
-  }
+  const sched::Proclet* at = sched::proclet_of_address(g_crash.info->si_addr, &in_guard);
+  return is_memory_fault() && running &&
+         ((at && in_guard) || beyond_stack(running, g_crash.context));
 }
 
-volatile sig_atomic_t g_crash = 0;  ///< the signal that is reported
+/// "; rank 3 ran last, its last call was MPI_Recv"
+void describe_last_run(const sched::Identity& identity, const char* who, char* words, size_t size) {
+  const char* call = sched::last_call();
+  const int length = identity.knows_rank
+                         ? snprintf(words, size, "; %s ran last", who)
+                         : snprintf(words, size, "; it is not known which rank ran last");
+  if (call)
+    snprintf(words + length, size - static_cast<size_t>(length),
+             identity.knows_rank ? ", its last call was %s" : ", the last call was %s", call);
+}
+
+void report_cause() {
+  const auto& registers = g_crash.context->uc_mcontext.gregs;
+  const sched::Identity identity =
+      sched::identify_caller(reinterpret_cast<const void*>(registers[REG_RSP]));
+  char who[sched::kMostIdentityWords], what[128], last[256];
+  sched::name_identity(identity, who, sizeof who);
+  const char* words = strsignal(g_crash.signal);
+  if (is_memory_fault())
+    snprintf(what, sizeof what, "%s at address %p", words, g_crash.info->si_addr);
+  else
+    snprintf(what, sizeof what, "%s", words);
+  describe_last_run(identity, who, last, sizeof last);
+  if (identity.damaged)
+    return report(
+        "fgmpi: %s: memory of the library has been overwritten (by a buffer that is too small for "
+        "what it receives, or through a wild pointer)%s\n",
+        what, last);
+  if (is_stack_overflow(sched::running()))
+    return report("fgmpi: stack overflow of %s (%zu KiB): raise FGMPI_STACK_SIZE\n", who,
+                  sched::running()->stack_size / 1024);
+  const char* at = identity.who == sched::Identity::kNobody ? "outside of any rank" : who;
+  if (is_memory_fault() && sched::is_beside_descriptors(g_crash.info->si_addr))
+    return report(
+        "fgmpi: %s: %s, at the edge of memory of the library: what lies beside it is too small for "
+        "what was written there%s\n",
+        at, what, last);
+  if (is_memory_fault() && in_this_library(static_cast<uintptr_t>(registers[REG_RIP])))
+    return report(
+        "fgmpi: %s: %s, inside the library: what the program gave to the call is not there, or "
+        "memory of the library has been overwritten%s\n",
+        at, what, last);
+  report("fgmpi: %s: %s\n", at, what);
+}
+
+bool g_cause_is_said = false;
+
+void say_cause() {
+  report_cause();
+  g_cause_is_said = true;
+}
+
+/// Where finding out who ran has crashed.
+void say_signal() {
+  if (g_cause_is_said) return;
+  report(
+      "fgmpi: %s: memory of the library has been overwritten (by a buffer that is too small for "
+      "what it receives, or through a wild pointer), also what says which rank ran last\n",
+      strsignal(g_crash.signal));
+}
+
+void report_interrupted_stack() { report_stack(g_crash.context); }
+
+/// In their order. What is a step's own ends with it, by a fault or an alarm too.
+constexpr void (*kSteps[])() = {write_output_in_crash, say_cause, say_signal,
+                                report_interrupted_stack, leave_end_mark};
+constexpr int kStackStep = 3;
+volatile sig_atomic_t g_step = -1;  ///< that is under way; -1: no crash is reported
+sigjmp_buf g_next_step;
 
 void unblock(int signal_number) {
   sigset_t unblocked;
@@ -172,41 +242,51 @@ void unblock(int signal_number) {
 }
 
 /// The process dies of the signal that is reported.
-void take_course() {
-  unblock(g_crash);
-  raise(g_crash);
+void take_course(int signal_number) {
+  signal(signal_number, SIG_DFL);
+  unblock(signal_number);
+  raise(signal_number);
 }
 
-/// The alarm: the report hangs.
+/// The alarm: a step hangs.
 void on_alarm(int) {
-  report("fgmpi: the call stack is not complete: looking at it took longer than %u s\n",
-         kFrameSeconds);
+  if (g_step == kStackStep)
+    report("fgmpi: the call stack is not complete: looking at it took longer than %u s\n",
+           kFrameSeconds);
+  if (on_scheduler_thread()) siglongjmp(g_next_step, 1);
   leave_end_mark();
-  take_course();
+  take_course(g_crash.signal);
 }
 
-void limit_report() {
+void limit_step() {
   struct sigaction limit {};
   limit.sa_handler = on_alarm;
   limit.sa_flags = SA_ONSTACK;
   sigaction(SIGALRM, &limit, nullptr);
   unblock(SIGALRM);
-  alarm(kFrameSeconds);
+}
+
+void run_steps() {
+  limit_step();
+  sigsetjmp(g_next_step, 1);  // a step that does not end comes back here
+  for (int step = g_step + 1; step < static_cast<int>(std::size(kSteps)); ++step) {
+    g_step = step;
+    alarm(kFrameSeconds);
+    kSteps[step]();
+  }
+  alarm(0);
 }
 
 void on_crash(int signal_number, siginfo_t* info, void* context) {
-  signal(signal_number, SIG_DFL);
-  g_crash = signal_number;
-  limit_report();
-  if (on_scheduler_thread()) {
-    write_output_in_crash();
-    auto* interrupted = static_cast<ucontext_t*>(context);
-    report_cause(signal_number, info, interrupted, sched::running());
-    report_stack(interrupted);
-    leave_end_mark();
+  if (!on_scheduler_thread()) return take_course(signal_number);
+  if (g_step >= 0) {  // within the report
+    if (g_step == kStackStep)
+      report("fgmpi: the call stack is not complete: looking at it failed\n");
+    siglongjmp(g_next_step, 1);
   }
-  alarm(0);
-  take_course();
+  g_crash = {signal_number, info, static_cast<ucontext_t*>(context)};
+  run_steps();
+  take_course(signal_number);
 }
 
 bool g_reports = false;  ///< the crash signals are ours
@@ -238,7 +318,7 @@ void install_crash_reports() {
     if (sigaction(s, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;
     struct sigaction ours {};
     ours.sa_sigaction = on_crash;
-    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;  // faults of the report itself come in
     sigaction(s, &ours, nullptr);
     g_reports = true;
   }
