@@ -244,8 +244,8 @@ FGMPI_EXPORT(MPI_Abort);
 int PMPI_Abort(MPI_Comm comm, int errorcode) {
   FGMPI_TAKE_TURN("MPI_Abort", PMPI_Abort(comm, errorcode));
   comm::RankState* rank = comm::rank_state();
-  std::string who = rank ? std::to_string(rank->world.rank) : std::string("?");
+  const std::string who =
+      rank ? "rank " + std::to_string(rank->world.rank) : std::string("a process before MPI_Init");
   (void)comm;  // the standard only asks for the group of comm: like MPICH we end the job
-  mpi::abort_job(errorcode,
-                 "rank " + who + " called MPI_Abort with error code " + std::to_string(errorcode));
+  mpi::abort_job(errorcode, who + " called MPI_Abort with error code " + std::to_string(errorcode));
 }

@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 99;
   int special = atoi(argv[2]);
   if (!strcmp(argv[1], "noinit")) return 0;
+  if (!strcmp(argv[1], "abort-first")) MPI_Abort(MPI_COMM_WORLD, 10);
   if (!strcmp(argv[1], "never")) { /* ranks of process 1 end at once, all others wait for them */
     const char* process = getenv("PMI_RANK");
     if (process && !strcmp(process, "1")) exit(special);

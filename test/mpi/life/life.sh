@@ -37,6 +37,7 @@ for shape in "1 1" "1 5" "3 1" "2 50"; do
   expect "exit(8) ($shape)" 8 "" "${run[@]}" exit 0
   expect "exit(9) without finalize ($shape)" 9 "rank 0 exited with status 9 without" "${run[@]}" forget 0
   expect "MPI_Abort ($shape)" 10 "rank 0 called MPI_Abort with error code 10" "${run[@]}" abort 0
+  expect "MPI_Abort before MPI_Init ($shape)" 10 "fgmpi: a process before MPI_Init called MPI_Abort with error code 10" "${run[@]}" abort-first 0
   expect "bad rank ($shape)" bad "Fatal error on rank 0: Invalid rank in MPI_Send: dest is [0-9]+; allowed is 0 to" "${run[@]}" badrank 0
   expect "bad tag ($shape)" bad "Invalid tag in MPI_Send: tag is -7; allowed is 0 to" "${run[@]}" badtag 0
   expect "null communicator ($shape)" bad "Invalid communicator in MPI_Comm_size: comm is MPI_COMM_NULL" "${run[@]}" nullcomm 0
