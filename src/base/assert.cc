@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "base/end_hooks.h"
 #include "base/raw_call.h"
@@ -21,6 +22,8 @@ void check_failed(const char* file, int line, const char* text) {
       raw_call(SYS_write, STDERR_FILENO, reinterpret_cast<long>(words),
                std::min<long>(length, sizeof words - 1));
   };
+  constexpr std::string_view kBefore = "not so: ";  // FGMPI_CHECK says what is the case
+  if (std::string_view(text).starts_with(kBefore)) text += kBefore.size();
   print("fgmpi: internal error at %s:%d: expected was that %s\n", file, line, text);
   describe_caller(who, sizeof who);
   print(

@@ -5,7 +5,7 @@
 
 namespace fgmpi {
 
-/// Prints "fgmpi: internal error at FILE:LINE: expected was that TEXT" and who ran, and aborts. Never returns.
+/// Prints "fgmpi: FILE:LINE: internal error: TEXT" to stderr and aborts. Never returns.
 [[noreturn]] void check_failed(const char* file, int line, const char* text);
 
 /// For memory that nobody's call has asked for, so that no call could have the error: prints "fgmpi:
@@ -18,9 +18,9 @@ namespace fgmpi {
 
 }  // namespace fgmpi
 
-#define FGMPI_CHECK(cond)                                                               \
-  do {                                                                                  \
-    if (__builtin_expect(!(cond), 0)) ::fgmpi::check_failed(__FILE__, __LINE__, #cond); \
+#define FGMPI_CHECK(cond)                                                                          \
+  do {                                                                                             \
+    if (__builtin_expect(!(cond), 0)) ::fgmpi::check_failed(__FILE__, __LINE__, "not so: " #cond); \
   } while (0)
 
 #if defined(FGMPI_SANITIZE) || defined(FGMPI_FORCE_SWITCH) || !defined(__OPTIMIZE__)
