@@ -7,7 +7,6 @@
 // dies of it, the launcher ends the job. No number is printed that memory alone says (identity.h).
 #include <cxxabi.h>
 #include <dlfcn.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +18,9 @@
 
 #include <iterator>
 
+#include "base/assert.h"
 #include "base/end_hooks.h"
+#include "base/raw_call.h"
 #include "base/settings.h"
 #include "privatize/elf_file.h"
 #include "privatize/handlers.h"
@@ -50,8 +51,9 @@ bool is_crash_signal(int signal_number) {
   va_start(args, format);
   int n = vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  static auto* real = next_symbol<ssize_t(int, const void*, size_t)>("write");
-  if (n > 0) (void)!real(STDERR_FILENO, text, strnlen(text, sizeof text));
+  if (n > 0)
+    raw_call(SYS_write, STDERR_FILENO, reinterpret_cast<long>(text),
+             static_cast<long>(strnlen(text, sizeof text)));
 }
 
 /// The readable name. Allocates; where the heap is broken and this hangs, the alarm ends the report.
@@ -160,8 +162,9 @@ bool is_memory_fault() { return g_crash.signal == SIGSEGV || g_crash.signal == S
 bool is_stack_overflow(const sched::Proclet* running) {
   bool in_guard = false;
   const sched::Proclet* at = sched::proclet_of_address(g_crash.info->si_addr, &in_guard);
+  // The guard of another's stack is where somebody else's overrun ends.
   return is_memory_fault() && running &&
-         ((at && in_guard) || beyond_stack(running, g_crash.context));
+         ((at == running && in_guard) || beyond_stack(running, g_crash.context));
 }
 
 /// "; rank 3 ran last, its last call was MPI_Recv"
@@ -196,7 +199,9 @@ void report_cause() {
     return report("fgmpi: stack overflow of %s (%zu KiB): raise FGMPI_STACK_SIZE\n", who,
                   sched::running()->stack_size / 1024);
   const char* at = identity.who == sched::Identity::kNobody ? "outside of any rank" : who;
-  if (is_memory_fault() && sched::is_beside_descriptors(g_crash.info->si_addr))
+  bool in_guard = false;
+  sched::proclet_of_address(g_crash.info->si_addr, &in_guard);
+  if (is_memory_fault() && (in_guard || sched::is_beside_descriptors(g_crash.info->si_addr)))
     return report(
         "fgmpi: %s: %s, at the edge of memory of the library: what lies beside it is too small for "
         "what was written there%s\n",
@@ -232,7 +237,6 @@ constexpr void (*kSteps[])() = {write_output_in_crash, say_cause, say_signal,
                                 report_interrupted_stack, leave_end_mark};
 constexpr int kStackStep = 3;
 volatile sig_atomic_t g_step = -1;  ///< that is under way; -1: no crash is reported
-sigjmp_buf g_next_step;
 
 void unblock(int signal_number) {
   sigset_t unblocked;
@@ -248,45 +252,43 @@ void take_course(int signal_number) {
   raise(signal_number);
 }
 
-/// The alarm: a step hangs.
+void on_alarm(int);
+
+/// Runs the steps that are left, and dies of the signal. Also called by handlers within a step: such a step is not gone back
+/// to, so that nothing of the C library is needed for that.
+[[noreturn]] void run_steps() {
+  struct sigaction limit {};
+  limit.sa_handler = on_alarm;
+  limit.sa_flags = SA_ONSTACK | SA_NODEFER;
+  sigaction(SIGALRM, &limit, nullptr);
+  unblock(SIGALRM);
+  while (g_step + 1 < static_cast<int>(std::size(kSteps))) {
+    g_step = g_step + 1;
+    alarm(kFrameSeconds);
+    kSteps[g_step]();
+  }
+  alarm(0);
+  take_course(g_crash.signal);
+  end_process(128 + g_crash.signal);
+}
+
+/// A step hangs.
 void on_alarm(int) {
+  if (!on_scheduler_thread()) {
+    leave_end_mark();
+    return take_course(g_crash.signal);
+  }
   if (g_step == kStackStep)
     report("fgmpi: the call stack is not complete: looking at it took longer than %u s\n",
            kFrameSeconds);
-  if (on_scheduler_thread()) siglongjmp(g_next_step, 1);
-  leave_end_mark();
-  take_course(g_crash.signal);
-}
-
-void limit_step() {
-  struct sigaction limit {};
-  limit.sa_handler = on_alarm;
-  limit.sa_flags = SA_ONSTACK;
-  sigaction(SIGALRM, &limit, nullptr);
-  unblock(SIGALRM);
-}
-
-void run_steps() {
-  limit_step();
-  sigsetjmp(g_next_step, 1);  // a step that does not end comes back here
-  for (int step = g_step + 1; step < static_cast<int>(std::size(kSteps)); ++step) {
-    g_step = step;
-    alarm(kFrameSeconds);
-    kSteps[step]();
-  }
-  alarm(0);
+  run_steps();
 }
 
 void on_crash(int signal_number, siginfo_t* info, void* context) {
   if (!on_scheduler_thread()) return take_course(signal_number);
-  if (g_step >= 0) {  // within the report
-    if (g_step == kStackStep)
-      report("fgmpi: the call stack is not complete: looking at it failed\n");
-    siglongjmp(g_next_step, 1);
-  }
-  g_crash = {signal_number, info, static_cast<ucontext_t*>(context)};
+  if (g_step == kStackStep) report("fgmpi: the call stack is not complete: looking at it failed\n");
+  if (g_step < 0) g_crash = {signal_number, info, static_cast<ucontext_t*>(context)};
   run_steps();
-  take_course(signal_number);
 }
 
 bool g_reports = false;  ///< the crash signals are ours

