@@ -1,4 +1,4 @@
-// The words between a process under exploration and the explorer (src/tools/explore), over a stream socket.
+// The words between a process under exploration and the explorer (src/readers/exploration), over a stream socket.
 //
 //   | length 4 | kind 1 | fields, as base/fields.h puts them |
 //

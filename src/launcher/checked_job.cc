@@ -8,7 +8,7 @@
 #include "base/environment.h"
 #include "launcher/hydra_run.h"
 #include "launcher/job_folder.h"
-#include "tools/findings/report.h"
+#include "readers/findings/report.h"
 
 namespace fgmpi::launcher {
 

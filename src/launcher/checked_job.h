@@ -1,4 +1,4 @@
-// mpiexec -check: a job whose processes load the checker (src/tools/check), and the report of what they have found.
+// mpiexec -check: a job whose processes load the checker (src/check), and the report of what they have found.
 //
 // Thread rule: one thread.
 #pragma once

@@ -18,7 +18,7 @@ namespace fgmpi::launcher {
 
 using Words = std::vector<std::string>;
 
-/// What is to be made of the counters of the processes (src/tools/report).
+/// What is to be made of the counters of the processes (src/profile).
 struct ReportWishes {
   std::string file;  ///< of -report; "": none
   bool summary = false;

@@ -71,7 +71,7 @@
 #include "launcher/hydra_notices.h"
 #include "launcher/hydra_output.h"
 #include "liveness/report_line.h"
-#include "tools/report/format.h"
+#include "profile/format.h"
 
 namespace {
 
@@ -341,7 +341,7 @@ ssize_t write_to_process(int fd, const void* bytes, size_t count) {
   return done < 0 && (errno == EPIPE || errno == ECONNRESET) ? static_cast<ssize_t>(count) : done;
 }
 
-/// Tells a report that a signal has ended a process: by an empty file (tools/report/format.h).
+/// Tells a report that a signal has ended a process: by an empty file (profile/format.h).
 void tell_report(int status) {
   const char* folder = environment::text(environment::kReportFolder);
   if (!folder || !WIFSIGNALED(status)) return;

@@ -1,6 +1,6 @@
 // mpiexec: turns its command line into one for mpiexec.hydra and becomes that program. There is no
 // shell and no process of ours in between, so signals and the exit status are hydra's. With -check or -report it waits
-// for hydra instead (checked_job.h, reported_job.h); with -explore and -replay there is no hydra (tools/explore).
+// for hydra instead (checked_job.h, reported_job.h); with -explore and -replay there is no hydra (readers/exploration).
 
 #include <mpi.h>
 #include <signal.h>
@@ -27,8 +27,8 @@
 #include "launcher/paths.h"
 #include "launcher/program.h"
 #include "launcher/reported_job.h"
-#include "tools/explore/explorer.h"
-#include "tools/findings/report.h"
+#include "readers/exploration/explorer.h"
+#include "readers/findings/report.h"
 
 namespace {
 

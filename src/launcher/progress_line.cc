@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
-#include "tools/report/run.h"
+#include "readers/report/run.h"
 
 namespace fgmpi::launcher {
 

@@ -17,7 +17,7 @@
 #include "launcher/hydra_run.h"
 #include "launcher/job_folder.h"
 #include "launcher/progress_line.h"
-#include "tools/report/run.h"
+#include "readers/report/run.h"
 
 namespace fgmpi::launcher {
 namespace {

@@ -1,4 +1,4 @@
-// mpiexec -report, -summary and -progress: a job whose processes load src/tools/report, and what is made of their counters.
+// mpiexec -report, -summary and -progress: a job whose processes load src/profile, and what is made of their counters.
 //
 // The report is written by a process of its own (the *writer*), which mpiexec starts first: it is there also when mpiexec
 // itself is killed.

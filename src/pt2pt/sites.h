@@ -42,7 +42,7 @@ inline void wait_for(RecvOp* op, const char* call) {
   sched::park(&site);
 }
 
-/// For fgmpi-info -job and the sampler of tools/report, which read the memory of a process of the same version: by what
+/// For fgmpi-info -job and the sampler of profile, which read the memory of a process of the same version: by what
 /// `describe` the sites are known, and sizes by which they know that they have the same layout.
 struct SiteTable {
   static constexpr uint64_t kVersion = 2;

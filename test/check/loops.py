@@ -3,7 +3,7 @@
 
   loops.py BIN SOURCES [--seed N] [--loops N] [--rounds N] [--option -O2 ...]
 
-SOURCES: the folder that tools/access/view.h is found from. The programs are linked with a checker of their own
+SOURCES: the folder that gcc/access/view.h is found from. The programs are linked with a checker of their own
 (loops_checker.cc), which owns some bytes, at other places in each round, and writes down each access to them. Without the
 plugin every access asks it, so that is what must come out. A loop's plugin build is also to ask less, or nothing is shown.
 """

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "tools/access/view.h"
+#include "gcc/access/view.h"
 
 using fgmpi::access::Access;
 using fgmpi::access::View;

@@ -1,4 +1,4 @@
-#include "tools/check/message_queue.h"
+#include "check/message_queue.h"
 
 #include <gtest/gtest.h>
 

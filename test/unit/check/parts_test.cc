@@ -1,4 +1,4 @@
-#include "tools/check/parts.h"
+#include "check/parts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/check/request_table.h"
+#include "check/request_table.h"
 
 #include <gtest/gtest.h>
 

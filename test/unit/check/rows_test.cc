@@ -1,4 +1,4 @@
-#include "tools/check/rows.h"
+#include "check/rows.h"
 
 #include <gtest/gtest.h>
 

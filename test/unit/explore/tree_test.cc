@@ -1,6 +1,6 @@
 // The tree of choices, against an explorer that tries everything: on random programs of sends, receives, probes
 // that do not wait, and accesses to windows with and without locks.
-#include "tools/explore/tree.h"
+#include "readers/exploration/tree.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "explore/locks.h"
 #include "explore/witness.h"
-#include "tools/explore/fuzz.h"
+#include "readers/exploration/fuzz.h"
 
 namespace fgmpi::explore {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
-#include "tools/findings/files.h"
-#include "tools/findings/null_ranks.h"
-#include "tools/findings/report.h"
-#include "tools/findings/spool.h"
+#include "readers/findings/files.h"
+#include "readers/findings/null_ranks.h"
+#include "readers/findings/report.h"
+#include "check/findings/spool.h"
 
 namespace fgmpi::findings {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tools/report/run.h"
+#include "readers/report/run.h"
 
 namespace fgmpi::report {
 namespace {

@@ -1,5 +1,5 @@
 // Unification from records, against a naive model of the communicators that made them.
-#include "tools/track/definitions.h"
+#include "track/definitions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "tools/track/handle_table.h"
+#include "track/handle_table.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
-#include "tools/track/format.h"
+#include "track/format.h"
 
 namespace fgmpi::track {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/track/settings.h"
+#include "track/settings.h"
 
 #include <gtest/gtest.h>
 

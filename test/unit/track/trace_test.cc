@@ -1,5 +1,5 @@
 // A process's file: what is written is read, also when the file was cut or damaged.
-#include "tools/track/trace.h"
+#include "readers/traces/trace.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <fstream>
 #include <random>
 
-#include "tools/track/spool.h"
-#include "tools/track/view.h"
+#include "track/spool.h"
+#include "readers/traces/view.h"
 #include "track/track_calls.h"
 
 namespace fgmpi::track {

@@ -1,0 +1,483 @@
+#include "check/accesses.h"
+
+#include <execinfo.h>
+#include <pthread.h>
+#include <sys/single_threaded.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <optional>
+
+#include "base/hash.h"
+#include "base/relax_cpu.h"
+#include "check/call.h"
+#include "check/extensions.h"
+
+namespace fgmpi::check {
+
+using access::Access;
+using access::View;
+
+void SpinLock::lock() {
+  if (__libc_single_threaded) return;
+  while (held_.exchange(true, std::memory_order_acquire)) relax_cpu();
+}
+void SpinLock::unlock() { held_.store(false, std::memory_order_release); }
+
+namespace {
+
+/// Does the region cover a byte of the access? Regions of which that is not known are not owned here.
+bool covers(const Region& r, uintptr_t address, size_t bytes) {
+  if (r.exact) return true;
+  const int64_t begin = static_cast<int64_t>(address - reinterpret_cast<uintptr_t>(r.base));
+  auto at = std::lower_bound(r.blocks.begin(), r.blocks.end(), begin + static_cast<int64_t>(bytes),
+                             [](const Block& b, int64_t end) { return b.offset < end; });
+  return at != r.blocks.begin() && at[-1].offset + at[-1].bytes > begin;
+}
+
+size_t class_of(uintptr_t bytes) { return static_cast<size_t>(std::bit_width(bytes) - 1) / 2; }
+
+}  // namespace
+
+// ---- OwnedMemory -----------------------------------------------------------------------------------------------------
+OwnedMemory::Owner OwnedMemory::Entries::find(uintptr_t address, size_t bytes) const {
+  if (address >= high || address + bytes <= low) return {};
+  for (uint32_t set = classes; set; set &= set - 1) {
+    const auto c = static_cast<size_t>(std::countr_zero(set));
+    const uintptr_t longest = uintptr_t{4} << 2 * c;
+    const auto& list = of_class[c];
+    auto at = std::lower_bound(list.begin(), list.end(), address + bytes,
+                               [](const Entry& e, uintptr_t end) { return e.low < end; });
+    const Region* last = nullptr;
+    while (at != list.begin()) {
+      const Entry& e = *--at;
+      if (e.low + longest <= address) break;
+      // A buffer that is sent to many is looked at once. Without a count it is one of parts, whose places may differ.
+      if (last && last->count > 0 && last->base == e.region->base && last->type == e.region->type &&
+          last->count == e.region->count)
+        continue;
+      last = e.region;
+      if (e.high > address && covers(*e.region, address, bytes)) return {e.operation, e.region};
+    }
+  }
+  return {};
+}
+
+OwnedMemory::Owner OwnedMemory::find(const Access& a) const {
+  Owner owner = entries_[1].find(a.address, a.bytes);
+  if (!owner.operation && a.writes) owner = entries_[0].find(a.address, a.bytes);
+  return owner;
+}
+
+/// Where the first begins and the last ends.
+void OwnedMemory::Entries::find_reach() {
+  low = ~uintptr_t{0};
+  high = 0;
+  for (uint32_t set = classes; set; set &= set - 1) {
+    const auto& list = of_class[static_cast<size_t>(std::countr_zero(set))];
+    low = std::min(low, list.front().low);
+    // The last one begins last; only one that is longer can end behind it.
+    const uintptr_t longest = uintptr_t{4} << 2 * static_cast<size_t>(std::countr_zero(set));
+    for (auto at = list.rbegin(); at != list.rend() && at->low + longest > high; ++at)
+      high = std::max(high, at->high);
+  }
+}
+
+/// Counts bytes in or out of the filter.
+void OwnedMemory::mark(uintptr_t low, uintptr_t high, int step) {
+  constexpr unsigned kBits = access::kGranuleBits;
+  const uintptr_t first = low >> kBits,
+                  count = std::min<uintptr_t>(((high - 1) >> kBits) - first + 1, filter_.size());
+  for (uintptr_t i = 0; i < count; ++i) {
+    uint8_t& n = filter_[(first + i) % filter_.size()];
+    if (n != 255) n = static_cast<uint8_t>(n + step);
+  }
+}
+
+void OwnedMemory::mark(const Region& r, int step) {
+  if (r.exact)
+    return mark(reinterpret_cast<uintptr_t>(r.low), reinterpret_cast<uintptr_t>(r.high), step);
+  for (const Block& b : r.blocks) {
+    const auto low = reinterpret_cast<uintptr_t>(r.base + b.offset);
+    if (b.bytes > 0) mark(low, low + static_cast<uintptr_t>(b.bytes), step);
+  }
+}
+
+/// Tells the views what is owned.
+void OwnedMemory::show() {
+  const Entries &reads = entries_[0], &writes = entries_[1];
+  uintptr_t low[2] = {writes.low, std::min(reads.low, writes.low)};
+  uintptr_t high[2] = {writes.high, std::max(reads.high, writes.high)};
+  for (const Exposed& e : exposed_)
+    for (int how = 0; how < 2; ++how) {
+      low[how] = std::min(low[how], e.low);
+      high[how] = std::max(high[how], e.high);
+    }
+  for (View* view : views_)
+    for (int how = 0; how < 2; ++how) {
+      constexpr uintptr_t kBefore = access::kMost - 1;
+      const bool none = high[how] <= low[how];
+      __atomic_store_n(&view->low[how], none ? 0 : low[how] - kBefore, __ATOMIC_RELAXED);
+      __atomic_store_n(&view->length[how], none ? 0 : high[how] - low[how] + kBefore,
+                       __ATOMIC_RELAXED);
+    }
+}
+
+void OwnedMemory::add_one(Operation* operation, const Region& r) {
+  if (!r.exact && r.blocks.empty()) return;
+  const Entry entry = {reinterpret_cast<uintptr_t>(r.low), reinterpret_cast<uintptr_t>(r.high),
+                       operation, &r};
+  Entries& all = entries_[r.writes];
+  const size_t c = std::min(class_of(entry.high - entry.low), kClasses - 1);
+  auto& list = all.of_class[c];
+  list.insert(std::lower_bound(list.begin(), list.end(), entry.low,
+                               [](const Entry& e, uintptr_t low) { return e.low < low; }),
+              entry);
+  all.classes |= 1u << c;
+  ++all.count;
+  all.low = std::min(all.low, entry.low);
+  all.high = std::max(all.high, entry.high);
+  mark(r, 1);
+}
+
+void OwnedMemory::remove_one(const Region& r) {
+  if (!r.exact && r.blocks.empty()) return;
+  const auto low = reinterpret_cast<uintptr_t>(r.low), high = reinterpret_cast<uintptr_t>(r.high);
+  Entries& all = entries_[r.writes];
+  const size_t c = std::min(class_of(high - low), kClasses - 1);
+  auto& list = all.of_class[c];
+  auto at = std::lower_bound(list.begin(), list.end(), low,
+                             [](const Entry& e, uintptr_t from) { return e.low < from; });
+  while (at != list.end() && at->low == low && at->region != &r) ++at;
+  if (at == list.end() || at->region != &r) return;
+  list.erase(at);
+  if (list.empty()) all.classes &= ~(1u << c);
+  --all.count;
+  mark(r, -1);
+  // Found anew only where it is needed: one in the middle changes nothing.
+  if (low == all.low || high == all.high) all.find_reach();
+  if (entries_[0].count + entries_[1].count + exposed_.size() == 0) filter_.fill(0);
+}
+
+void OwnedMemory::add(Operation* operation) {
+  std::lock_guard guard(lock);
+  for (const Region& r : operation->regions)
+    if (r.begun) add_one(operation, r);
+  show();
+}
+
+void OwnedMemory::remove(Operation* operation) {
+  std::lock_guard guard(lock);
+  for (const Region& r : operation->regions)
+    if (r.begun) remove_one(r);
+  show();
+}
+
+void OwnedMemory::add(Operation* operation, const Region& region) {
+  std::lock_guard guard(lock);
+  add_one(operation, region);
+  show();
+}
+
+void OwnedMemory::remove(const Region& region) {
+  std::lock_guard guard(lock);
+  remove_one(region);
+  show();
+}
+
+void OwnedMemory::clear() {
+  std::lock_guard guard(lock);
+  for (Entries& e : entries_) e = Entries();
+  exposed_.clear();
+  touched_.clear();
+  filter_.fill(0);
+  show();
+}
+
+void OwnedMemory::expose(const std::vector<Exposed>& windows) {
+  std::lock_guard guard(lock);
+  for (const Exposed& e : exposed_) mark(e.low, e.high, -1);
+  exposed_.clear();
+  for (const Exposed& e : windows)
+    if (e.epoch || e.under_way) exposed_.push_back(e);
+  for (const Exposed& e : exposed_) mark(e.low, e.high, 1);
+  show();
+}
+
+bool OwnedMemory::is_exposed(uintptr_t address, size_t bytes) const {
+  for (const Exposed& e : exposed_)
+    if (e.meets(address, bytes)) return true;
+  return false;
+}
+
+bool OwnedMemory::touch(const Access& a) {
+  for (const Exposed& e : exposed_) {
+    if (!e.epoch || !e.meets(a.address, a.bytes)) continue;
+    const uintptr_t low = std::max(a.address, e.low), high = std::min(a.address + a.bytes, e.high);
+    auto widen = [&, low, high](Touched& old) {
+      if (old.place != a.place || old.writes != a.writes || old.win != e.win || old.low > high ||
+          low > old.high)
+        return false;
+      old.low = std::min(old.low, low);
+      old.high = std::max(old.high, high);
+      return true;
+    };
+    if (last_touched_ < touched_.size() && widen(touched_[last_touched_])) continue;
+    const auto found = std::find_if(touched_.begin(), touched_.end(), widen);
+    last_touched_ = static_cast<size_t>(found - touched_.begin());
+    if (found == touched_.end())
+      touched_.push_back({low, high, e.win, a.writes, a.function, a.place});
+  }
+  return touched_.size() >= kMostTouched;
+}
+
+std::vector<OwnedMemory::Touched> OwnedMemory::take_touched() {
+  std::lock_guard guard(lock);
+  return std::exchange(touched_, {});
+}
+
+void OwnedMemory::attach(View* view, void* owner) {
+  std::lock_guard guard(lock);
+  view->owner = owner;
+  view->filter = filter_.data();
+  views_.push_back(view);
+  show();
+}
+
+void OwnedMemory::detach(View* view) {
+  std::lock_guard guard(lock);
+  std::erase(views_, view);
+}
+
+// ---- Views and ranks -------------------------------------------------------------------------------------------------
+namespace {
+
+/// Views whose ranks have not called MPI_Init, by MPIX_Tool_word(): they are closed until then.
+std::mutex g_waiting_lock;
+std::vector<std::pair<const void*, View*>>& g_waiting =
+    *new std::vector<std::pair<const void*, View*>>;
+
+/// The thread is in the code below, whose own memory may come from a malloc of the program that was compiled so, too.
+thread_local bool t_looking = false;
+struct Looking {
+  Looking() { t_looking = true; }
+  ~Looking() { t_looking = false; }
+};
+
+bool is_main_thread(const Rank* rank) { return pthread_equal(pthread_self(), rank->thread); }
+
+/// Not in a function of the program that MPI has called, such as the operation of a reduction.
+bool is_in_program(const Rank* rank) {
+  if (!is_main_thread(rank)) return g_calls_of_thread == 0;
+  // Helpers, on which nonblocking collectives run, have a word of their own.
+  return rank->calls == 0 && MPIX_Tool_word() == rank->word;
+}
+
+void set_open(View* view, bool open) {
+  view->low[0] = view->low[1] = 0;
+  view->length[0] = view->length[1] = open ? ~uintptr_t{0} : 0;
+}
+
+bool wants_accesses() { return g_process.wants(Kind::kBuffers) || g_process.wants(Kind::kWindows); }
+
+/// The memory of a rank, made when its program turns out to be compiled with -check.
+void follow(Rank* rank) {
+  if (rank->owned) return;
+  Looking looking;
+  make_operations(rank);
+  rank->owned = new OwnedMemory;
+  rank->short_path = nullptr;
+  rank->owned->expose(rank->windows);
+  rank->requests.for_each([&](MPI_Request, Operation& operation) {
+    if (operation.active && !operation.released) rank->owned->add(&operation);
+  });
+}
+
+/// The rank that makes the access; the view is told of its memory from now on. nullptr: nothing can be said of it.
+Rank* adopt(View* view) {
+  void** word = MPIX_Tool_word ? MPIX_Tool_word() : nullptr;
+  if (!word) return nullptr;  // constructors that the dynamic linker runs, threads of nobody
+  auto* rank = static_cast<Rank*>(*word);
+  if (!rank) {
+    Looking looking;
+    std::lock_guard guard(g_waiting_lock);
+    set_open(view, false);
+    g_waiting.emplace_back(word, view);
+    return nullptr;
+  }
+  // Another thread would find the requests while they change, a helper is not the rank: the rank itself comes, too.
+  if (word != rank->word || !is_main_thread(rank)) return nullptr;
+  if (rank->ended || !wants_accesses()) {
+    set_open(view, false);
+    return nullptr;
+  }
+  const int entered = MPIX_Tool_enter();
+  follow(rank);
+  MPIX_Tool_leave(entered);
+  // A view that is several ranks' stays open: each access asks for the rank.
+  if (!g_process.ranks_share) rank->owned->attach(view, rank);
+  return rank;
+}
+
+constexpr int kMostCallers = 12;
+
+struct Seen {
+  Rank* rank;
+  Access access;
+  bool operation_writes;
+  CallRecord call;
+  void* callers[kMostCallers + 1] = {};  ///< null behind the last
+};
+/// Accesses that threads have seen, until a rank calls MPI.
+std::mutex g_seen_lock;
+std::atomic<bool> g_any_seen = false;
+std::vector<Seen>& g_seen = *new std::vector<Seen>;
+
+void tell(const Seen& s) {
+  const Access& a = s.access;
+  const char* how = !a.writes ? "the program reads from a buffer that a pending operation writes"
+                    : s.operation_writes
+                        ? "the program writes into a buffer that a pending operation writes, too"
+                        : "the program writes into a buffer that a pending operation reads";
+  findings::Participant access;
+  access.rank = s.rank->world;
+  access.call = words_of(a.function, a.writes);
+  access.site = site_of(a.place);
+  for (int i = 0; s.callers[i]; ++i) access.callers.push_back(site_of(s.callers[i]));
+  report(Kind::kBuffers, how, "an operation's buffer is left alone until the operation is complete",
+         {access, participant(s.rank, s.call, "is not complete")});
+}
+
+/// The functions that have called the one with the access, where C++'s library may have made it for the program.
+void find_callers(Seen* s) {
+  void* frames[2 * kMostCallers];
+  const int n = backtrace(frames, 2 * kMostCallers);
+  auto* end = frames + n;
+  auto* at = std::find(frames, end, s->access.place);
+  for (int i = 0; i < kMostCallers && at < end && ++at < end; ++i) s->callers[i] = *at;
+}
+
+/// Compares the access with operations of epochs of locks to the rank's windows.
+void meet_under_way(Rank* rank, const Access& a) {
+  Looking looking;
+  OwnedMemory& owned = *rank->owned;
+  for (const Exposed& e : owned.exposed()) {
+    if (!e.under_way || !e.meets(a.address, a.bytes)) continue;
+    if (!is_in_program(rank) || getpid() != g_process.pid) return;
+    const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), e.low);
+    if (!a.reads && owned.reported.contains(key)) continue;
+    const uint64_t place = a.writes ? site_of(a.place) : 0;
+    if (MPIX_Tool_accesses(e.win, reinterpret_cast<const void*>(a.address),
+                           static_cast<MPI_Count>(a.bytes), a.reads, a.writes,
+                           words_of(a.function, a.writes), place))
+      owned.reported.insert(key);
+  }
+}
+
+/// Keeps an access to memory of windows, to be compared by the next call of MPI; or at once, where there are many.
+void keep_exposed(Rank* rank, const Access& a) {
+  Looking looking;
+  OwnedMemory& owned = *rank->owned;
+  if (!owned.is_exposed(a.address, a.bytes) || !is_in_program(rank)) return;
+  bool full = false;
+  {
+    std::lock_guard guard(owned.lock);
+    full = owned.touch(a);
+  }
+  if (!full) return;
+  if (getpid() == g_process.pid)
+    tell_touched_now(rank);
+  else
+    owned.take_touched();
+}
+
+/// The finding that the access is, if it is one that was not seen before.
+std::optional<Seen> finding_of(Rank* rank, const Access& a) {
+  Looking looking;
+  OwnedMemory& owned = *rank->owned;
+  std::lock_guard guard(owned.lock);
+  const OwnedMemory::Owner owner = owned.find(a);
+  if (!owner.operation || !is_in_program(rank) || getpid() != g_process.pid) return {};
+  owner.operation->touched = true;
+  const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), owner.operation->call->site);
+  if (!owned.reported.insert(mix(key, a.writes)).second) return {};
+  return Seen{rank, a, owner.region->writes, owner.operation->call};
+}
+
+}  // namespace
+
+thread_local int g_calls_of_thread = 0;
+
+void report_accesses() {
+  if (!g_any_seen.load(std::memory_order_acquire)) return;
+  std::vector<Seen> list;
+  {
+    std::lock_guard guard(g_seen_lock);
+    g_any_seen.store(false, std::memory_order_relaxed);
+    list.swap(g_seen);
+  }
+  for (const Seen& s : list) tell(s);
+}
+
+void follow_accesses(Rank* rank) {
+  rank->word = MPIX_Tool_word();
+  rank->thread = pthread_self();
+  std::lock_guard guard(g_waiting_lock);
+  std::erase_if(g_waiting, [&](const auto& waiting) {
+    if (waiting.first != rank->word) return false;
+    // Other threads of the rank may be the first to make an access now.
+    if (wants_accesses() && !g_process.ranks_share) {
+      follow(rank);
+      rank->owned->attach(waiting.second, rank);
+    } else {
+      set_open(waiting.second, true);
+    }
+    return true;
+  });
+}
+
+}  // namespace fgmpi::check
+
+using namespace fgmpi::check;
+
+/// access::Look
+EXPORT void fgmpi_check_access(View* view, const Access* access) {
+  if (t_looking) return;
+  auto* rank = static_cast<Rank*>(view->owner);
+  if (!rank) rank = adopt(view);
+  if (!rank || !rank->owned) return;
+  // Threads may put accesses into an order with those of others, which calls of another thread tell.
+  if (!g_process.threads) {
+    meet_under_way(rank, *access);
+    keep_exposed(rank, *access);
+  }
+  auto seen = finding_of(rank, *access);
+  if (!seen) return;
+  find_callers(&*seen);
+  // Other threads must not touch what a call of the rank uses at the same time.
+  if (is_main_thread(rank) && !g_process.threads) return tell(*seen);
+  std::lock_guard guard(g_seen_lock);
+  g_seen.push_back(*seen);
+  g_any_seen.store(true, std::memory_order_release);
+}
+
+/// access::Touches
+EXPORT bool fgmpi_check_touches(View* view, uintptr_t address, size_t bytes, bool writes) {
+  if (t_looking) return true;
+  auto* rank = static_cast<Rank*>(view->owner);
+  if (!rank || !rank->owned) return true;
+  Looking looking;
+  std::lock_guard guard(rank->owned->lock);
+  return rank->owned->is_exposed(address, bytes) ||
+         rank->owned->find({address, bytes, writes, !writes, nullptr, nullptr}).operation !=
+             nullptr;
+}
+
+/// access::Forget
+EXPORT void fgmpi_check_forget(View* view) {
+  if (auto* rank = static_cast<Rank*>(view->owner)) rank->owned->detach(view);
+  std::lock_guard guard(g_waiting_lock);
+  std::erase_if(g_waiting, [&](const auto& waiting) { return waiting.second == view; });
+}

@@ -1,0 +1,120 @@
+// Arguments of one call that MPI forbids and that its functions do not look at.
+#include <cstring>
+
+#include "check/call.h"
+
+namespace fgmpi::check {
+namespace {
+
+/// The types of a buffer that has several: those of parts that have elements.
+std::vector<MPI_Datatype> types_of_parts(const Call& call, const Parameter& buffer) {
+  std::vector<MPI_Datatype> found;
+  const int64_t counts = call.at(buffer.length);
+  const auto* types = reinterpret_cast<const MPI_Datatype*>(call.at(buffer.second));
+  OwnComm* own = call.rank()->comm_of(static_cast<MPI_Comm>(call.value(&Positions::comm)));
+  if (!own || !counts || !types) return found;
+  const std::vector<int>* others = nullptr;
+  const int64_t n = parts_of(call, buffer.what == What::kRead, own, &others);
+  for (int64_t i = 0; i < n; ++i)
+    if (number_in(call, counts, i)) found.push_back(types[i]);
+  return found;
+}
+
+/// True: the type was not committed, which is reported.
+bool look_at_type(Call* call, MPI_Datatype type) {
+  const auto& made = call->rank()->made[static_cast<size_t>(Object::kDatatype)];
+  auto found = made.find(static_cast<uint32_t>(type));
+  if (found == made.end() || found->second.committed) return false;
+  report(Kind::kArguments, "a datatype is used that was not committed",
+         "MPI_Type_commit before a type is used in communication",
+         {call->me(), participant(call->rank(), found->second.call, "made it")});
+  return true;
+}
+
+/// Types of buffers are committed.
+void look_at_types(Call* call) {
+  const CallInfo& info = call->info();
+  if (call->rank()->made[static_cast<size_t>(Object::kDatatype)].empty()) return;
+  for (unsigned set = info.sets.buffers; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
+    const Parameter& buffer = info.parameters[i];
+    if (buffer.second < 0 || call->at(i) == word_of_in_place()) continue;
+    if (!info.parameters[buffer.second].array) {
+      if (look_at_type(call, static_cast<MPI_Datatype>(call->at(buffer.second)))) return;
+      continue;
+    }
+    for (MPI_Datatype type : types_of_parts(*call, buffer))
+      if (look_at_type(call, type)) return;
+  }
+}
+
+/// Two results of a call have places of their own.
+void look_at_outputs(Call* call) {
+  const CallInfo& info = call->info();
+  for (unsigned set = info.sets.results; set; set &= set - 1) {
+    const int k = __builtin_ctz(set);
+    for (unsigned later = set & (set - 1); later; later &= later - 1) {
+      const int i = __builtin_ctz(later);
+      if (call->at(i) != call->at(k) || call->at(i) == 0 || call->at(i) == 1) continue;
+      report(Kind::kArguments,
+             std::string("the results ") + info.parameters[k].name + " and " +
+                 info.parameters[i].name + " have the same address",
+             "each result of a call has a place of its own", {call->me()});
+    }
+  }
+}
+
+}  // namespace
+
+void look_at_arguments(Call* call) {
+  look_at_types(call);
+  look_at_outputs(call);
+}
+
+/// Errors of other classes, such as those of files that are not there, are results that programs wait for.
+bool is_of_argument(int error_class) {
+  switch (error_class) {
+    case MPI_ERR_BUFFER:
+    case MPI_ERR_COUNT:
+    case MPI_ERR_TYPE:
+    case MPI_ERR_TAG:
+    case MPI_ERR_COMM:
+    case MPI_ERR_RANK:
+    case MPI_ERR_ROOT:
+    case MPI_ERR_GROUP:
+    case MPI_ERR_OP:
+    case MPI_ERR_TOPOLOGY:
+    case MPI_ERR_DIMS:
+    case MPI_ERR_ARG:
+    case MPI_ERR_REQUEST:
+    case MPI_ERR_KEYVAL:
+    case MPI_ERR_INFO:
+    case MPI_ERR_WIN:
+    case MPI_ERR_BASE:
+    case MPI_ERR_SIZE:
+    case MPI_ERR_DISP:
+    case MPI_ERR_LOCKTYPE:
+    case MPI_ERR_ASSERT:
+    case MPI_ERR_RMA_RANGE:
+    case MPI_ERR_RMA_ATTACH:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void note_error(const Rank* rank, const CallRecord& call, int result) {
+  if (result == kThrown) return;  // which error it was is not known
+  int error_class = MPI_SUCCESS, length = 0;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  g_next.MPI_Error_class(result, &error_class);
+  const bool of_epochs = is_of_epochs(error_class);
+  if (!of_epochs && !is_of_argument(error_class)) return;
+  g_next.MPI_Error_string(result, text, &length);
+  std::vector<findings::Participant> calls = {participant(rank, call)};
+  if (of_epochs) add_epochs(rank, call, &calls);
+  report(of_epochs ? Kind::kWindows : Kind::kArguments,
+         std::string("a call has returned an error: ") + text, "", std::move(calls), true);
+}
+
+}  // namespace fgmpi::check

@@ -1,0 +1,285 @@
+#include "check/call.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+#include "base/hash.h"
+#include "check/accesses.h"
+#include "check/arrays.h"
+#include "check/extensions.h"
+#include "watch/places.h"
+
+namespace fgmpi::check {
+
+void Call::lock() {
+  if (g_process.threads && !locked_) locked_ = MPIX_Tool_enter();
+}
+
+void Call::unlock() {
+  if (locked_) MPIX_Tool_leave(1);
+  locked_ = false;
+}
+
+uint64_t agreed_of(const CallRecord& call) {
+  const CallInfo& info = call.info();
+  uint64_t hash = call.id;
+  for (unsigned set = info.sets.agreed; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
+    if (info.parameters[i].object == Object::kDatatype &&
+        !is_predefined(static_cast<int>(call.words[i])))
+      return 0;
+    hash = mix(hash, static_cast<uint64_t>(call.words[i]));
+  }
+  return hash | 1;
+}
+
+uint64_t Call::agreed() const {
+  return remembered_ ? remembered_->enters.agreed : agreed_of(*record_);
+}
+
+namespace {
+
+void fill(CallRecord* record, Calls id, const void* place, const int64_t* words) {
+  record->id = id;
+  record->place = 0;
+  std::memcpy(record->words, words, sizeof(int64_t) * kCalls[id].count);
+  record->site = site_of(place);
+}
+
+/// What is seldom to be done when MPI has returned from a call.
+bool has_more_after(const CallInfo& info) {
+  return info.hides_order || info.has_file || info.role == Role::kPartition ||
+         info.sets.changed != 0 || &info == &kCalls[kCall_MPI_Request_get_status];
+}
+const std::array<bool, kCallCount> kMoreAfter = [] {
+  std::array<bool, kCallCount> all = {};
+  for (size_t i = 0; i < all.size(); ++i) all[i] = has_more_after(kCalls[i]);
+  return all;
+}();
+
+/// Finds the same call of the rank, or keeps this one for the next time.
+KeptCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words) {
+  const CallInfo& info = kCalls[id];
+  const std::span<Record, kRememberedWays> ways =
+      rank->remembered_at(call_hash(id, place, words, info.count));
+  for (int way = 0; way < kRememberedWays; ++way)
+    if (ways[way] && ways[way]->is(id, place, words, info.count)) return ways[way].get();
+  Record& r = ways[rank->next_way++ % kRememberedWays];
+  if (r) {
+    r->rank = nullptr;
+    r->known_in = 0;
+  }
+  if (!r || r.shared())
+    r = Record::make();
+  else
+    r->let_go();
+  fill(r.get(), id, place, words);
+  r->rank = rank;
+  r->place = reinterpret_cast<uintptr_t>(place);
+  r->next_call = nullptr;
+  const bool collective = info.role == Role::kCollective || info.role == Role::kCreation;
+  if (collective) {
+    r->enters = {};
+    if (info.role == Role::kCollective) r->enters.agreed = agreed_of(r);
+  } else {
+    r->messages = {};
+  }
+  return r.get();
+}
+
+}  // namespace
+
+void Call::begin(Calls id, const void* place, const int64_t* words) {
+  // A call within a call must leave the outer one's record alone; Fortran's calls all return to one place.
+  if (!outer_ || g_process.threads || findings::from_fortran(place)) {
+    fill(&own_.emplace(), id, place, words);
+    record_ = &*own_;
+    if (outer_ && !g_process.threads) write_rank_given(rank_, *record_);
+    return;
+  }
+  KeptCall* r = rank_->last_call ? rank_->last_call->next_call : nullptr;
+  if (!r || r->rank != rank_ || !r->is(id, place, words, kCalls[id].count)) {
+    r = remember(rank_, id, place, words);
+    if (rank_->last_call) rank_->last_call->next_call = r;
+  }
+  rank_->last_call = remembered_ = r;
+  record_ = r;
+  r->prefetch_next();
+}
+
+namespace {
+
+/// A hash of the arrays of a collective; 0: none, or it is not known how long they are.
+uint64_t arrays_of(Rank* rank, const CallRecord& call) {
+  const auto id = static_cast<Calls>(call.id);
+  if (!has_arrays(id)) return 0;
+  const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call.at(call.info().at.comm)));
+  return own ? hash_of_arrays(id, call.words, *own) : 0;
+}
+
+}  // namespace
+
+/// What is wrong with the call itself, as far as it was not looked at before.
+void Call::look() {
+  const CallInfo& of = info();
+  if (of.at.given >= 0) look_at_requests(this);
+  KeptCall* const kept = remembered_;
+  const uint64_t arrays = kept ? arrays_of(rank_, *kept) : 0;
+  const bool may_keep = kept && (of.sets.in_words || arrays);
+  if (kept && kept->arrays != arrays) kept->known_in = 0;
+  if (may_keep && kept->is_known(rank_->epoch, KeptCall::kFine)) {
+    if (of.sets.buffers && (of.starts != Starts::kBlocking || !rank_->regions.empty()))
+      look_at_buffers(this);
+    return;
+  }
+  const uint64_t before = g_process.reports;
+  if (of.sets.used) look_at_handles(this);
+  if (of.sets.buffers) look_at_buffers(this);
+  look_at_arguments(this);
+  if (of.hides_order) g_process.hidden_order = true;
+  if (!may_keep || g_process.reports != before) return;
+  kept->set_known(rank_->epoch, KeptCall::kFine);
+  kept->arrays = arrays;
+}
+
+Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) {
+  if (!rank_ || rank_->ended) {
+    rank_ = nullptr;
+    return;
+  }
+  const bool own_thread = pthread_equal(thread_, rank_->thread);
+  if (!own_thread && !may_call(rank_, id, place, words)) {
+    rank_ = nullptr;  // what is known of the rank is not for this thread to change
+    return;
+  }
+  calls_ = own_thread ? &rank_->calls : &g_calls_of_thread;
+  ++*calls_;
+  lock();
+  take_arrived();
+  if (!rank_->begun.empty()) make_operations(rank_);
+  if (rank_->owned || g_process.threads) report_accesses();
+  if (rank_->owned) g_process.pid = getpid();
+  outer_ = !rank_->in_call || g_process.threads;
+  begin(id, place, words);
+  before_ = rank_->current;
+  rank_->current = record_;
+  rank_->in_call = true;
+  rank_->short_path = nullptr;
+  if (g_process.threads) enter_call(this);
+  const uint64_t before = g_process.reports;
+  if (rank_->owned && own_thread && outer_) tell_exposed_accesses(this);
+  const uint64_t of_arguments = g_process.of_arguments;
+  look();
+  rank_->arguments_told = g_process.of_arguments != of_arguments;
+  const Role role = info().role;
+  if (role == Role::kCollective || role == Role::kCreation) {
+    look_at_collective(this);
+  } else if (role >= kFirstOfMessages && role <= kLastOfMessages) {
+    look_at_messages(this);
+  } else if (role == Role::kPartition) {
+    look_at_partitions(this);
+  }
+  if (role != Role::kOther) ++rank_->communications;
+  if (info().has_file) look_at_files(this);
+  reported_ = g_process.reports != before;
+  progress_by_call();
+  unlock();
+}
+
+Call::~Call() {
+  if (!rank_) return;
+  --*calls_;
+  rank_->current = before_;
+  if (lists_) give_back();  // MPI has thrown
+  if (!outer_) return;
+  rank_->in_call = rank_->arguments_told = false;
+  rank_->guess_next();
+}
+
+Lists* Call::take_lists() {
+  auto& spare = rank_->spare_lists;
+  if (spare.empty()) return new Lists;
+  Lists* taken = spare.back().release();
+  spare.pop_back();
+  return taken;
+}
+
+void Call::give_back() {
+  lists_->clear();
+  rank_->spare_lists.emplace_back(lists_);
+  lists_ = nullptr;
+  rank_->given = {};
+}
+
+void Call::more_after() {
+  const CallInfo& of = info();
+  if (record_->id == kCall_MPI_Request_get_status) note_released(this);
+  if (of.hides_order) note_epochs(this);
+  if (of.has_file) note_files(this);
+  if (of.role == Role::kPartition) note_partitions(this);
+  if (of.sets.changed) note_handles(this);
+}
+
+void Call::after(int result) {
+  if (!rank_) return;
+  const CallInfo& of = info();
+  lock();
+  take_arrived();
+  if (!g_process.deadlock.empty()) withdraw_deadlock();
+  if (result == MPI_SUCCESS || of.role == Role::kCompletion) {
+    if (of.at.given >= 0 || of.at.made >= 0) note_requests(this);
+    if (posted || alone || of.role == Role::kProbe) note_messages(this);
+    if (kMoreAfter[record_->id]) more_after();
+    if (message && of.starts == Starts::kBlocking) {
+      if (of.synchronous && send_to >= 0) learn_of_synchronous(rank_, send_to);
+      if (needs_receive(of)) step_need_taken(waiting(), message, nullptr);
+    }
+    if (collective.comm && of.starts != Starts::kNonblocking) {
+      leave_collective(rank_, of, collective);
+      if (of.starts == Starts::kBlocking) step_need_members(waiting(), collective, nullptr);
+    }
+  } else {
+    const uint64_t before = g_process.reports;
+    undo_messages(this, result);
+    if (outer_ && !reported_ && g_process.reports == before) note_error(rank_, *record_, result);
+  }
+  progress_by_call();
+  if (rank_->owned && !rank_->windows.empty() && outer_) look_for_exposed(rank_);
+  if (had_threads_) leave_call(this);
+  // Records are shared without atomic counts: the last user of one must not let go of it without the lock.
+  posted.reset();
+  if (lists_) give_back();
+  unlock();
+}
+
+MPI_Status* Call::status(MPI_Status* of_program) {
+  if (!rank_) return of_program;
+  status_read_ = of_program != MPI_STATUS_IGNORE;
+  told_ = status_read_ ? of_program : &own_status_;
+  if (!status_read_) std::memset(&own_status_, 0, sizeof own_status_);
+  if (told_ && (alone || posted)) told_->MPI_SOURCE = kNotTold;
+  return told_;
+}
+
+MPI_Status* Call::statuses(MPI_Status* of_program, int count) {
+  if (!rank_ || count <= 0) return of_program;
+  status_read_ = of_program != MPI_STATUSES_IGNORE;
+  if (status_read_) return told_ = of_program;
+  std::vector<MPI_Status>& own = lists().statuses;
+  if (own.size() < static_cast<size_t>(count)) own.resize(static_cast<size_t>(count));
+  return told_ = own.data();
+}
+
+MPI_Request Call::real(MPI_Request request) {
+  return rank_ ? real_request(rank_, request) : request;
+}
+
+int Call::find(const char* name) const {
+  for (int i = 0; i < info().count; ++i)
+    if (!std::strcmp(info().parameters[i].name, name)) return i;
+  return -1;
+}
+
+}  // namespace fgmpi::check

@@ -1,0 +1,226 @@
+// Files: which bytes each rank reads and writes. What meets is found after the job (readers/findings/files.h).
+#include <algorithm>
+#include <cstring>
+
+#include "base/hash.h"
+#include "base/strings.h"
+#include "check/call.h"
+#include "check/extensions.h"
+
+namespace fgmpi::check {
+namespace {
+
+/// Of all accesses of a process as many bytes as this are written down.
+constexpr size_t kMostBytes = 16 << 20;
+size_t g_bytes = 0;
+
+/// How an access says where it is.
+enum class Where : uint8_t { kNone, kOffset, kPointer, kShared };
+struct Kinds {
+  Where where = Where::kNone;
+  bool writes = false;
+};
+
+Kinds read_name(const char* name) {
+  if (std::strncmp(name, "MPI_File_", 9) != 0) return {};
+  std::string_view rest = name + 9;
+  if (rest.starts_with('i')) rest.remove_prefix(1);
+  const bool writes = rest.starts_with("write");
+  if (!writes && !rest.starts_with("read")) return {};
+  if (rest.find("_end") != rest.npos) return {};
+  if (rest.find("shared") != rest.npos || rest.find("ordered") != rest.npos)
+    return {Where::kShared, writes};
+  return {rest.find("_at") != rest.npos ? Where::kOffset : Where::kPointer, writes};
+}
+
+/// Of each function of MPI, as its name says.
+const Kinds& kinds_of(uint16_t id) {
+  static const std::vector<Kinds> all = [] {
+    std::vector<Kinds> kinds(kCallCount);
+    for (size_t i = 0; i < kinds.size(); ++i) kinds[i] = read_name(kCalls[i].name);
+    return kinds;
+  }();
+  return all[id];
+}
+
+/// Sets the view; false: it is not known which bytes it shows.
+bool take_view(OpenFile* file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype) {
+  const Layout *elementary = layout_of(etype), *tile = layout_of(filetype);
+  file->known = elementary && tile && tile->exact && tile->size > 0 && elementary->size > 0;
+  if (!file->known) return false;
+  file->disp = disp;
+  file->etype_bytes = elementary->size;
+  file->tile_bytes = tile->size;
+  file->tile_extent = tile->extent;
+  file->tile = tile->blocks;
+  return true;
+}
+
+/// Ranges of a file.
+struct Ranges {
+  std::vector<Block> blocks;
+  void add(int64_t offset, int64_t bytes) {
+    if (!blocks.empty() && blocks.back().offset + blocks.back().bytes == offset)
+      blocks.back().bytes += bytes;
+    else
+      blocks.push_back({offset, bytes});
+  }
+};
+
+/// The ranges of `bytes` bytes from byte `at` of what the view shows; false: there are too many.
+bool find_ranges(const OpenFile& file, int64_t at, int64_t bytes, Ranges* out) {
+  constexpr size_t kMost = 1 << 14;
+  if (file.tile.size() == 1 && file.tile[0].bytes == file.tile_extent) {
+    out->add(file.disp + file.tile[0].offset + at, bytes);
+    return true;
+  }
+  for (int64_t tile = at / file.tile_bytes, skip = at % file.tile_bytes; bytes > 0; ++tile) {
+    for (const Block& block : file.tile) {
+      const int64_t left_out = std::min(skip, block.bytes);
+      const int64_t taken = std::min(block.bytes - left_out, bytes);
+      skip -= left_out;
+      if (taken <= 0) continue;
+      out->add(file.disp + tile * file.tile_extent + block.offset + left_out, taken);
+      bytes -= taken;
+    }
+    if (out->blocks.size() > kMost) return false;
+  }
+  return true;
+}
+
+OpenFile* file_of(Call* call) {
+  const auto handle = static_cast<uint64_t>(call->at(0));
+  auto& files = call->rank()->files;
+  auto found = files.find(handle);
+  return found == files.end() ? nullptr : &found->second;
+}
+
+/// Writes down the call once for each rank, and returns its name.
+uint64_t name_call(Call* call, OpenFile* file) {
+  const CallRecord& record = call->record();
+  const uint64_t key =
+      mix(mix(record.site, record.id), static_cast<uint64_t>(call->rank()->world)) | 1;
+  if (file->named.insert(key).second) g_process.spool.add_waiting(key, {call->me()});
+  return key;
+}
+
+/// Writes down an access with its ranges, unless that is too much.
+void write_access(std::string line, const Ranges& ranges) {
+  for (const Block& b : ranges.blocks)
+    line += format(" %llx.%llx", static_cast<unsigned long long>(b.offset),
+                   static_cast<unsigned long long>(b.bytes));
+  g_bytes += line.size();
+  g_process.spool.add_access(line);
+}
+
+/// An access by the shared pointer has its place, maybe while another rank runs: nothing of MPI is called.
+void shared_access_placed(int world, MPI_File handle, int writes, MPI_Offset offset) {
+  Rank* rank = local_rank(world);
+  if (!rank) return;
+  auto found = rank->files.find(static_cast<uint64_t>(word(handle)));
+  if (found == rank->files.end()) return;
+  OpenFile& file = found->second;
+  // Several of a rank's that are under way get theirs in the order in which they were called.
+  auto access = std::find_if(file.placed_later.begin(), file.placed_later.end(),
+                             [&](const SharedAccess& a) { return a.writes == (writes != 0); });
+  if (access == file.placed_later.end()) return;
+  Ranges ranges;
+  if (find_ranges(file, offset * file.etype_bytes, access->bytes, &ranges))
+    write_access(std::move(access->line), ranges);
+  file.placed_later.erase(access);
+}
+
+void note_access(Call* call, const Kinds& kinds, OpenFile* file) {
+  MPI_File handle = reinterpret_cast<MPI_File>(call->at(0));
+  MPI_Offset offset = 0;
+  if (kinds.where == Where::kOffset)
+    offset = call->at(call->find("offset"));
+  else if (kinds.where == Where::kPointer)
+    g_next.MPI_File_get_position(handle, &offset);
+  const int count_at = call->find("count"), type_at = call->find("datatype");
+  const Layout* type = layout_of(static_cast<MPI_Datatype>(call->at(type_at)));
+  if (!type || !file->known || g_bytes > kMostBytes || offset < 0) return;
+  const int64_t bytes = call->at(count_at) * type->size;
+  Ranges ranges;
+  const bool later = kinds.where == Where::kShared;
+  if (bytes <= 0 || (!later && !find_ranges(*file, offset * file->etype_bytes, bytes, &ranges)))
+    return;
+  int atomic = 0;
+  g_next.MPI_File_get_atomicity(handle, &atomic);
+  const uint64_t name = name_call(call, file);
+  std::string line =
+      format("%llx %d %c %d %llx %llx %llx", static_cast<unsigned long long>(file->key),
+             call->rank()->world, kinds.writes ? 'w' : 'r', atomic ? 1 : 0,
+             static_cast<unsigned long long>(file->syncs),
+             static_cast<unsigned long long>(file->fenced), static_cast<unsigned long long>(name));
+  // A call that failed has left its own.
+  if (later && !g_process.threads)
+    std::erase_if(file->placed_later, [](const SharedAccess& a) { return a.call != nullptr; });
+  if (later)
+    file->placed_later.push_back({&call->record(), kinds.writes, bytes, std::move(line)});
+  else
+    write_access(std::move(line), ranges);
+}
+
+/// A blocking access by the shared pointer that has failed has no place.
+void forget_unplaced(Call* call, OpenFile* file) {
+  if (call->info().starts == Starts::kBlocking && !std::strstr(call->info().name, "_begin"))
+    std::erase_if(file->placed_later,
+                  [&](const SharedAccess& a) { return a.call == &call->record(); });
+  for (SharedAccess& a : file->placed_later)
+    if (a.call == &call->record()) a.call = nullptr;
+}
+
+void note_open(Call* call) {
+  if (!call->collective.comm || call->collective.comm->size < 2) return;
+  const int amode_at = call->find("amode");
+  if (call->at(amode_at) & MPI_MODE_RDONLY) return;  // nobody can write
+  const auto handle = reinterpret_cast<const MPI_File*>(call->at(call->find("fh")));
+  OpenFile file;
+  file.key = mix(call->collective.comm->key, call->collective.number) | 1;
+  take_view(&file, 0, MPI_BYTE, MPI_BYTE);
+  call->rank()->files.insert_or_assign(static_cast<uint64_t>(word(*handle)), std::move(file));
+}
+
+void note_sync(Call* call, OpenFile* file) {
+  const uint64_t communications = call->rank()->communications;
+  if (file->syncs > 0 && communications != file->communications) file->fenced = file->syncs;
+  ++file->syncs;
+  file->communications = communications;
+}
+
+}  // namespace
+
+void follow_places() {
+  if (MPIX_Tool_places && g_process.wants(Kind::kFiles)) MPIX_Tool_places(shared_access_placed);
+}
+
+void look_at_files(Call* call) {
+  if (!g_process.wants(Kind::kFiles) || call->rank()->files.empty()) return;
+  OpenFile* file = file_of(call);
+  if (const Kinds& kinds = kinds_of(call->record().id); file && kinds.where != Where::kNone)
+    note_access(call, kinds, file);
+}
+
+void note_files(Call* call) {
+  if (!g_process.wants(Kind::kFiles)) return;
+  const uint16_t id = call->record().id;
+  if (id == kCall_MPI_File_open) return note_open(call);
+  if (id == kCall_MPI_File_close) {
+    call->rank()->files.erase(call->old[0]);
+    return;
+  }
+  OpenFile* file = file_of(call);
+  if (!file) return;
+  if (!file->placed_later.empty()) forget_unplaced(call, file);
+  if (id == kCall_MPI_File_sync) return note_sync(call, file);
+  if (id == kCall_MPI_File_set_view) {
+    const auto* datarep = reinterpret_cast<const char*>(call->at(call->find("datarep")));
+    take_view(file, call->at(1), static_cast<MPI_Datatype>(call->at(2)),
+              static_cast<MPI_Datatype>(call->at(3)));
+    // Other representations have sizes of their own.
+    file->known = file->known && !std::strcmp(datarep, "native");
+  }
+}
+
+}  // namespace fgmpi::check

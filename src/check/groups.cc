@@ -1,0 +1,314 @@
+// Two groups: what the members of an intercommunicator give to one collective call is compared (MPI-4.0 section 6.2.3).
+//
+// Members of one group with the same part in the call (the root, none, or the others) give the same. What the first one here of
+// each group and part gives is a claim. Claims are compared pair by pair: here as members call, all of them in the process of
+// rank 0 of the first group, the home, which learns from each process when all its members have called.
+//
+//   first member of a group and part --claim--> home: compares    last member of a process --called--> home: the call is over
+//
+// The leaders of two groups that become an intercommunicator are compared in the process of the one of lower rank.
+// What the two groups give each other where counts differ by rank: pairs.cc.
+#include <cstring>
+#include <deque>
+#include <map>
+#include <tuple>
+
+#include "base/hash.h"
+#include "check/agreement.h"
+#include "check/extensions.h"
+
+namespace fgmpi::check {
+namespace {
+
+constexpr Signature kNotKnown{0, 0, false, false};
+
+/// The claims of one call, until all are expected to have made it.
+struct Claims {
+  std::vector<WireClaim> list;  ///< one a group and part
+  int arrived = 0;              ///< members here
+  int called = 0;               ///< processes whose members all have, where the home is
+};
+
+/// An intercommunicator as both of its groups share it.
+struct TwoGroups {
+  CallQueue state;     ///< only `broken` and `comm` of it
+  bool noted = false;  ///< something that is only a note was reported
+  bool at_home = false;
+  std::map<uint64_t, Claims> calls;  ///< by number
+};
+std::unordered_map<uint64_t, TwoGroups> g_intercommunicators;  ///< by key without the side
+
+/// Calls of MPI_Intercomm_create by two leaders for each other: those that the other one has not made yet.
+struct Leaders {
+  std::deque<Caller> calls;
+  CallQueue state;  ///< only `broken` and `comm` of it: of the peer communicator
+};
+/// By the key of the peer communicator, and world ranks, the lower first.
+std::map<std::tuple<uint64_t, int, int>, Leaders> g_leaders;
+
+// ---- What a member says ------------------------------------------------------------------------------------------------
+
+GroupPart part_of(const Arguments& a) {
+  if (!a.call.has(&Positions::root)) return GroupPart::kAll;
+  const int64_t root = a.call.value(&Positions::root);
+  return root == MPI_ROOT        ? GroupPart::kRoot
+         : root == MPI_PROC_NULL ? GroupPart::kNone
+                                 : GroupPart::kOther;
+}
+
+/// The elements that each member of the group gives to MPI_Reduce_scatter.
+Signature of_all_shares(const Arguments& a) {
+  const int64_t counts = a.call.at(a.call.find("recvcounts"));
+  if (!counts) return kNotKnown;
+  int64_t all = 0;
+  for (int i = 0; i < a.own.comm->size; ++i) all += number_in(a.call, counts, i);
+  return signature_of(static_cast<MPI_Datatype>(a.call.value(&Positions::recv_type)), all);
+}
+
+Signature of_counts(const Call& call, int size) {
+  const int64_t counts = call.at(call.find("recvcounts"));
+  if (!counts) return kNotKnown;
+  return {hash_bytes(reinterpret_cast<const void*>(counts),
+                     static_cast<size_t>(size) * (call.info().large ? 8 : 4)),
+          1, true, false};
+}
+
+void add_signatures(const Arguments& a, WireClaim* said) {
+  const bool root = said->part == GroupPart::kRoot;
+  switch (a.call.info().collective) {
+    case Collective::kBcast:
+    case Collective::kReduce:
+    case Collective::kAllreduce:
+      said->both = a.taken();
+      break;
+    case Collective::kGather:
+      said->both = root ? a.taken() : a.sent();
+      break;
+    case Collective::kScatter:
+      said->both = root ? a.sent() : a.taken();
+      break;
+    case Collective::kAllgather:
+    case Collective::kAlltoall:
+      said->sent = a.sent();
+      said->taken = a.taken();
+      break;
+    case Collective::kReduceScatterBlock:
+      said->both = signature_of(static_cast<MPI_Datatype>(a.call.value(&Positions::recv_type)),
+                                a.call.value(&Positions::recv_count) * a.own.comm->size);
+      break;
+    case Collective::kReduceScatter:
+      said->both = of_all_shares(a);
+      said->within = of_counts(a.call, a.own.comm->size);
+      break;
+    default:
+      break;
+  }
+}
+
+WireClaim claim_of(const Arguments& a, int world, uint64_t number) {
+  const CallInfo& info = a.call.info();
+  WireClaim said;
+  said.side = static_cast<uint8_t>(a.own.comm->key & 1);
+  said.part = part_of(a);
+  said.world = world;
+  said.rank = a.own.rank;
+  said.root = static_cast<int>(a.call.value(&Positions::root));
+  const auto op = static_cast<int>(a.call.value(&Positions::op));
+  said.op = is_predefined(op) ? op : -1;  // the program's own have a handle at each rank
+  said.comm = without_side(a.own.comm->key);
+  said.number = number;
+  said.call = a.call.record();
+  if (info.role == Role::kCollective && said.part != GroupPart::kNone) add_signatures(a, &said);
+  return said;
+}
+
+// ---- Comparison --------------------------------------------------------------------------------------------------------
+
+struct Fault {
+  const char* sentence = nullptr;
+  const char* allowed = nullptr;
+  bool note = false;
+};
+
+constexpr const char* kRootsAgree =
+    "of one group the root gives MPI_ROOT and the others MPI_PROC_NULL, and all of the other group "
+    "give its rank";
+
+bool roots_agree(const WireClaim& a, const WireClaim& b) {
+  const bool same = a.side == b.side;
+  if (a.part == GroupPart::kOther && b.part == GroupPart::kOther) return same && a.root == b.root;
+  if (a.part != GroupPart::kOther && b.part != GroupPart::kOther) {
+    const bool one_root = a.part == GroupPart::kRoot || b.part == GroupPart::kRoot;
+    return same ? a.part != b.part || !one_root : !one_root;
+  }
+  if (same) return false;
+  const WireClaim &other = a.part == GroupPart::kOther ? a : b, &root = &other == &a ? b : a;
+  return root.part == GroupPart::kNone || other.root == root.rank;
+}
+
+bool counts_agree(const WireClaim& a, const WireClaim& b) {
+  if (!(a.both == b.both)) return false;
+  if (a.side == b.side) return a.sent == b.sent && a.taken == b.taken && a.within == b.within;
+  return a.sent == b.taken && a.taken == b.sent;
+}
+
+bool high_of(const CallRecord& call) {
+  return call.id == kCall_MPI_Intercomm_merge && call.words[1] != 0;
+}
+
+/// The first thing in which two members do not agree.
+Fault fault_of(const WireClaim& a, const WireClaim& b) {
+  const CallInfo &x = a.call.info(), &y = b.call.info();
+  if (x.starts != y.starts || std::strcmp(x.operation, y.operation) != 0)
+    return {"members of an intercommunicator make different collective calls",
+            "all members of both groups make the same collective calls in the same order"};
+  if (a.part != GroupPart::kAll && !roots_agree(a, b))
+    return {"members of an intercommunicator do not agree on the root", kRootsAgree};
+  if (a.part == GroupPart::kNone || b.part == GroupPart::kNone) return {};
+  if (a.op != b.op) {
+    if (a.side == b.side || a.part != GroupPart::kAll)
+      return {"members of an intercommunicator give different operations",
+              "all give the same operation"};
+    return {"the groups of an intercommunicator give different operations",
+            "MPI does not say which of the two is done to what a group gives", true};
+  }
+  if (a.side == b.side && high_of(a.call) != high_of(b.call))
+    return {"members of a group give MPI_Intercomm_merge different values of high",
+            "all members of a group give the same value; the two groups may differ"};
+  if (!counts_agree(a, b)) return {kCountsDiffer, kCountsAgree};
+  return {};
+}
+
+void note_fault(TwoGroups* both, const Fault& fault, const WireClaim& a, const WireClaim& b) {
+  if (!fault.sentence || (fault.note && both->noted)) return;
+  both->noted = both->noted || fault.note;
+  note_pair(&both->state, fault.sentence, fault.allowed, {a.world, Record(a.call)},
+            {b.world, Record(b.call)}, fault.note);
+}
+
+/// Returns whether it is the first of its group and part.
+bool add_claim(TwoGroups* both, Claims* claims, const WireClaim& said) {
+  bool first = true;
+  for (const WireClaim& one : claims->list) {
+    note_fault(both, fault_of(one, said), one, said);
+    first = first && !(one.side == said.side && one.part == said.part &&
+                       one.call.info().operation == said.call.info().operation);
+  }
+  if (first) claims->list.push_back(said);
+  return first;
+}
+
+/// All have called: is there a root?
+void look_for_root(TwoGroups* both, const Claims& claims) {
+  const WireClaim *other = nullptr, *none = nullptr;
+  for (const WireClaim& one : claims.list) {
+    if (one.part == GroupPart::kRoot) return;
+    if (one.part == GroupPart::kOther) other = &one;
+    if (one.part == GroupPart::kNone) none = &one;
+  }
+  if (other && none)
+    note_fault(both, {"no member of an intercommunicator gives MPI_ROOT", kRootsAgree}, *other,
+               *none);
+}
+
+/// All members of one more process have called. REQUIRES: this is the home.
+void add_called(TwoGroups* both, uint64_t number, int processes) {
+  Claims& claims = both->calls[number];
+  if (++claims.called < processes) return;
+  look_for_root(both, claims);
+  both->calls.erase(number);
+}
+
+int home_of(const Comm& c) {
+  const int first = (c.key & 1 ? c.remote : c.group)[0];
+  return MPIX_Tool_process(first);
+}
+
+template <class Wire>
+void tell(int process, const Wire& wire) {
+  std::memcpy(add_piece(process, sizeof wire), &wire, sizeof wire);
+  told_within_call();
+}
+
+int64_t tag_of_leader(const CallRecord& call) { return call.words[4]; }
+
+/// A leader has called. REQUIRES: the one of lower rank is of this process.
+void add_leader(const WireLeader& said) {
+  Leaders& both =
+      g_leaders[{said.comm, std::min(said.from, said.to), std::max(said.from, said.to)}];
+  both.state.comm = said.comm;
+  if (both.calls.empty() || both.calls.front().world == said.from)
+    return both.calls.push_back({said.from, Record(said.call)});
+  const Caller other = both.calls.front();
+  both.calls.pop_front();
+  if (tag_of_leader(other.call) != tag_of_leader(said.call))
+    note_pair(&both.state, "the leaders of two groups give MPI_Intercomm_create different tags",
+              "both leaders give the same tag", other, {said.from, Record(said.call)});
+}
+
+}  // namespace
+
+void look_at_leaders(const Arguments& a, Rank* rank) {
+  const int64_t local_leader = a.call.at(1), remote_leader = a.call.at(3);
+  // Threads may make several at a time, in any order.
+  if (local_leader != a.own.rank || g_process.threads) return;
+  const OwnComm* peer = rank->comm_of(static_cast<MPI_Comm>(a.call.at(2)));
+  const int other = peer ? peer->comm->world_of(remote_leader) : MPI_UNDEFINED;
+  if (other == MPI_UNDEFINED || other == rank->world) return;
+  const WireLeader said{.from = rank->world,
+                        .to = other,
+                        .comm = without_side(peer->comm->key),
+                        .call = a.call.record()};
+  if (is_local(std::min(said.from, said.to))) return add_leader(said);
+  tell(MPIX_Tool_process(other), said);
+  told_now();
+}
+
+void look_at_groups(const Arguments& a, int world, uint64_t number) {
+  Comm& c = *a.own.comm;
+  if (c.group.empty() || c.remote.empty()) return;
+  TwoGroups& both = g_intercommunicators[without_side(c.key)];
+  both.state.comm = without_side(c.key);
+  const WireClaim said = claim_of(a, world, number);
+  const int home = home_of(c);
+  Claims& claims = both.calls[number];
+  if (add_claim(&both, &claims, said) && home != g_process.me) tell(home, said);
+  const auto here = std::count_if(c.remote.begin(), c.remote.end(), is_local) + c.local_members;
+  both.at_home = home == g_process.me;
+  if (++claims.arrived < here) return;
+  if (home == g_process.me) return add_called(&both, number, c.processes);
+  tell(home, WireCalled{.processes = c.processes, .comm = said.comm, .number = number});
+  told_now();
+  both.calls.erase(number);
+}
+
+void on_claim(const WireClaim& said) {
+  if (said.call.id >= kCallCount) return;
+  TwoGroups& both = g_intercommunicators[said.comm];
+  both.at_home = true;
+  both.state.comm = said.comm;
+  add_claim(&both, &both.calls[said.number], said);
+}
+
+void on_leader(const WireLeader& said) {
+  if (said.call.id == kCall_MPI_Intercomm_create && is_local(std::min(said.from, said.to)))
+    add_leader(said);
+}
+
+void on_called(const WireCalled& said) {
+  add_called(&g_intercommunicators[said.comm], said.number, said.processes);
+}
+
+void report_claims_left() {
+  for (const auto& [key, both] : g_intercommunicators) {
+    if (both.state.broken || !both.at_home) continue;
+    for (const auto& [number, claims] : both.calls)
+      if (!claims.list.empty())
+        report(Kind::kCollectives,
+               "a collective call is not made by all members of an intercommunicator",
+               "all members of both groups make the same collective calls in the same order",
+               {participant_of(Caller{claims.list[0].world, Record(claims.list[0].call)}, "")});
+  }
+}
+
+}  // namespace fgmpi::check

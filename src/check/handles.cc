@@ -1,0 +1,240 @@
+// Objects behind handles: who has made them, that they are used while they are there, and what is left at the end.
+#include <cstring>
+
+#include "check/call.h"
+
+namespace fgmpi::check {
+namespace {
+
+uint64_t key_of(Object object, int64_t handle) {
+  return object == Object::kFile ? static_cast<uint64_t>(handle) : static_cast<uint32_t>(handle);
+}
+
+/// Handles that are the same for all, and null ones.
+bool is_nobodys(Object object, uint64_t key) {
+  if (object == Object::kKeyval) return false;
+  return object == Object::kFile
+             ? key == 0
+             : (is_predefined(static_cast<int>(key)) || (key >> 30 == 0 && (key & 0x3ffffff) == 0));
+}
+
+/// Objects that are followed from the call that makes them to the one that frees them.
+const char* name_of(Object object) {
+  switch (object) {
+    case Object::kComm:
+      return "communicator";
+    case Object::kGroup:
+      return "group";
+    case Object::kDatatype:
+      return "datatype";
+    case Object::kOp:
+      return "operation";
+    case Object::kInfo:
+      return "info object";
+    case Object::kErrhandler:
+      return "error handler";
+    case Object::kKeyval:
+      return "key of attributes";
+    case Object::kWin:
+      return "window";
+    case Object::kFile:
+      return "file";
+    case Object::kMessage:
+      return "matched message";
+    default:
+      return nullptr;
+  }
+}
+
+uint64_t read_handle(const Parameter& p, int64_t word, int i = 0) {
+  const auto* at = reinterpret_cast<const char*>(word);
+  if (!at) return 0;
+  if (p.object == Object::kFile) {
+    uint64_t handle = 0;
+    std::memcpy(&handle, at, sizeof handle);
+    return handle;
+  }
+  int handle = 0;
+  std::memcpy(&handle, at + static_cast<size_t>(i) * sizeof handle, sizeof handle);
+  return static_cast<uint32_t>(handle);
+}
+
+/// A handle that a call uses: is it that of an object which this rank has?
+void look_at_use(Call* call, const Parameter& p, uint64_t key) {
+  Rank* rank = call->rank();
+  const auto object = static_cast<size_t>(p.object);
+  // The function of an operation runs for all ranks of a process in one of them.
+  if (rank->made[object].contains(key) || call->nested()) return;
+  const std::string what = name_of(p.object);
+  if (p.object == Object::kComm && g_process.makes_others) return;
+  if (auto freed = rank->freed[object].find(key); freed != rank->freed[object].end()) {
+    report(Kind::kArguments, "a " + what + " is used after it was freed",
+           "a handle may be used until the call that frees it",
+           {call->me(), participant(rank, freed->second, "freed it")});
+    return;
+  }
+  for (const auto& other : g_process.all) {
+    if (!other || other.get() == rank) continue;
+    if (auto made = other->made[object].find(key); made != other->made[object].end()) {
+      report(Kind::kArguments, "a " + what + " of another rank is used",
+             "a handle means something only to the rank that made it",
+             {call->me(), participant(other.get(), made->second.call, "made it")});
+      return;
+    }
+  }
+}
+
+/// Types that a call makes are to be committed, but those that are copies of what was.
+bool made_committed(const Call& call) {
+  const char* name = call.info().name;
+  if (!std::strcmp(name, "MPI_Type_dup")) {
+    const auto old = static_cast<uint32_t>(call.at(0));
+    auto& made = const_cast<Call&>(call).rank()->made[static_cast<size_t>(Object::kDatatype)];
+    auto found = made.find(old);
+    return found == made.end() || found->second.committed;
+  }
+  return std::strncmp(name, "MPI_Type_", 9) != 0 || !std::strncmp(name, "MPI_Type_get", 12);
+}
+
+/// `into`: the address of the handle.
+void note_made(Call* call, const CallRecord& record, const Parameter& p, uint64_t key,
+               int64_t into) {
+  if (is_nobodys(p.object, key)) return;
+  Rank* rank = call->rank();
+  ++rank->epoch;
+  const auto object = static_cast<size_t>(p.object);
+  Made& made =
+      rank->made[object].try_emplace(key, Made{record, 0, made_committed(*call)}).first->second;
+  if (++made.count > 1) {
+    made.again = Record(record);
+    made.again_into = into;
+  }
+  rank->freed[object].erase(key);
+  if (p.object == Object::kDatatype && made.count == 1) forget_layout(static_cast<int>(key));
+}
+
+/// A handle that calls have given more than once is freed as often. The variable that is passed tells which of the first and
+/// the last call is matched by this one, so that a leak names the other.
+void forget_one(Made* made, int64_t from) {
+  if (made->again && made->again_into != from) made->call = *made->again;
+  made->again = {};
+}
+
+void note_freed(Call* call, const Parameter& p, uint64_t key, int64_t from) {
+  if (is_nobodys(p.object, key)) return;
+  Rank* rank = call->rank();
+  ++rank->epoch;
+  const auto object = static_cast<size_t>(p.object);
+  auto found = rank->made[object].find(key);
+  if (found == rank->made[object].end()) return;
+  if (--found->second.count > 0) return forget_one(&found->second, from);
+  rank->made[object].erase(found);
+  rank->freed[object].insert_or_assign(key, call->record());
+  if (p.object == Object::kComm) rank->forget_comm(static_cast<int>(key));
+  if (p.object == Object::kDatatype) forget_layout(static_cast<int>(key));
+}
+
+/// How many handles the call has written into the array, which may be longer.
+int64_t written_into(const Call& call, const Parameter& array) {
+  int ints, addresses, types, combiner;
+  MPI_Count many_ints, many_addresses, counts, many_types;
+  switch (call.record().id) {
+    case kCall_MPI_Type_get_contents:
+      g_next.MPI_Type_get_envelope(static_cast<MPI_Datatype>(call.at(0)), &ints, &addresses, &types,
+                                   &combiner);
+      return types;
+    case kCall_MPI_Type_get_contents_c:
+      g_next.MPI_Type_get_envelope_c(static_cast<MPI_Datatype>(call.at(0)), &many_ints,
+                                     &many_addresses, &counts, &many_types, &combiner);
+      return many_types;
+    default:
+      return array.length < 0 ? 0 : call.at(array.length);
+  }
+}
+
+/// MPI gives these without making an object that is to be freed.
+bool gives_predefined(const CallInfo& info) {
+  return !std::strncmp(info.name, "MPI_Type_create_f90_", 20) ||
+         !std::strcmp(info.name, "MPI_Type_match_size");
+}
+
+}  // namespace
+
+void look_at_handles(Call* call) {
+  const CallInfo& info = call->info();
+  for (unsigned set = info.sets.used; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
+    const Parameter& p = info.parameters[i];
+    if (p.pointer) call->old[i] = read_handle(p, call->at(i));
+    const uint64_t key = p.pointer ? call->old[i] : key_of(p.object, call->at(i));
+    if (is_nobodys(p.object, key)) continue;
+    const OwnComm* last = call->rank()->last_own;
+    if (p.object == Object::kComm && !p.pointer && last && call->at(i) == last->handle) continue;
+    if (p.object != Object::kMessage && p.object != Object::kKeyval) look_at_use(call, p, key);
+    if (p.object == Object::kComm && p.life == Life::kFreed)
+      write_ranks_given(call->rank(), static_cast<MPI_Comm>(key));
+    // Another thread may get the handle again before this call returns.
+    if (call->had_threads() && p.life == Life::kFreed && p.object != Object::kMessage)
+      note_freed(call, p, key, call->at(i));
+  }
+}
+
+void note_handles(Call* call) {
+  const CallInfo& info = call->info();
+  if (gives_predefined(info)) return;
+  for (unsigned set = info.sets.changed; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
+    const Parameter& p = info.parameters[i];
+    if (p.life == Life::kCreated && p.array) {
+      const int64_t n = written_into(*call, p);
+      for (int k = 0; k < n; ++k)
+        if (uint64_t key = read_handle(p, call->at(i), k))
+          note_made(call, call->record(), p, key,
+                    call->at(i) + k * static_cast<int64_t>(sizeof(int)));
+    } else if (p.life == Life::kCreated && info.starts == Starts::kNonblocking) {
+      continue;  // there when the request is complete: note_made_by()
+    } else if (p.life == Life::kCreated) {
+      if (uint64_t key = read_handle(p, call->at(i)))
+        note_made(call, call->record(), p, key, call->at(i));
+    } else if (p.life == Life::kFreed && p.object != Object::kMessage) {
+      if (!call->had_threads()) note_freed(call, p, call->old[i], call->at(i));
+    } else if (p.life == Life::kFreed && read_handle(p, call->at(i)) != call->old[i]) {
+      note_freed(call, p, call->old[i], call->at(i));
+    } else if (p.life == Life::kChanged && p.object == Object::kDatatype &&
+               !std::strcmp(info.name, "MPI_Type_commit")) {
+      auto& made = call->rank()->made[static_cast<size_t>(Object::kDatatype)];
+      if (auto found = made.find(call->old[i]); found != made.end()) found->second.committed = true;
+      ++call->rank()->epoch;
+    }
+  }
+}
+
+void note_made_by(Call* call, const CallRecord& nonblocking) {
+  if (!nonblocking.info().sets.changed) return;
+  for (int i = 0; i < nonblocking.info().count; ++i) {
+    const Parameter& p = nonblocking.info().parameters[i];
+    if (name_of(p.object) && p.life == Life::kCreated)
+      note_made(call, nonblocking, p, read_handle(p, nonblocking.words[i]), nonblocking.words[i]);
+  }
+}
+
+void report_leftovers(Rank* rank) {
+  for (size_t object = 0; object < std::size(rank->made); ++object)
+    for (const auto& [key, made] : rank->made[object]) {
+      const auto of = static_cast<Object>(object);
+      const std::string what = name_of(of);
+      if (of == Object::kMessage) {
+        report(Kind::kMessages, "a message that a probe has matched is never received",
+               "MPI_Mrecv or MPI_Imrecv follows each MPI_Mprobe and successful MPI_Improbe",
+               {participant(rank, made.call)});
+        continue;
+      }
+      report(
+          Kind::kLeaks,
+          (of == Object::kErrhandler || of == Object::kInfo || of == Object::kOp ? "an " : "a ") +
+              what + (of == Object::kFile ? " is never closed" : " is never freed"),
+          "what a rank makes it frees before MPI_Finalize", {participant(rank, made.call)});
+    }
+}
+
+}  // namespace fgmpi::check

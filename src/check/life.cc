@@ -1,0 +1,302 @@
+// The beginning and the end: of a process, of its ranks; what comes in from other processes.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include "base/environment.h"
+#include "base/settings.h"
+#include "check/accesses.h"
+#include "check/call.h"
+#include "check/extensions.h"
+#include "check/wire.h"
+#include "watch/first_rank.h"
+#include "watch/places.h"
+
+namespace fgmpi::check {
+
+std::atomic<uint32_t> g_attention = 0;
+
+namespace {
+
+std::mutex g_arrived_lock;
+/// What is looked at by the next call of a rank: of each record its bytes, then it, up to a multiple of 8.
+std::vector<uint64_t> g_arrived, g_looked_at;
+
+size_t words_for(size_t bytes) { return (bytes + 7) / 8; }
+
+/// Runs while MPI polls, perhaps in the middle of a call, and before the first rank is followed: what needs MPI waits for
+/// take_arrived(), findings for set_up_process().
+void arrived(int process, const void* data, int bytes) {
+  if (bytes < 1) return;
+  const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
+  if (kind == WireKind::kSeveral)
+    return for_each_piece(data, static_cast<size_t>(bytes), [&](const char* piece, size_t size) {
+      if (*piece != static_cast<char>(kind)) arrived(process, piece, static_cast<int>(size));
+    });
+  if (kind == WireKind::kPartitioned || kind == WireKind::kStarted)
+    return on_partitioned(data, static_cast<size_t>(bytes));
+  if (kind != WireKind::kMessage && kind != WireKind::kAgain && kind != WireKind::kClock &&
+      kind != WireKind::kBack && kind != WireKind::kProgress)
+    return on_agreement(process, data, bytes);
+  const auto size = static_cast<size_t>(bytes);
+  std::lock_guard guard(g_arrived_lock);
+  const size_t at = g_arrived.size() + 1;
+  g_arrived.resize(at + words_for(size));
+  g_arrived[at - 1] = size;
+  std::memcpy(&g_arrived[at], data, size);
+  g_attention.fetch_or(kArrived, std::memory_order_release);
+}
+
+/// What follows from the calls that ranks wait in.
+void before_deadlock_report() {
+  report_accesses();
+  report_disagreements();
+  g_attention.fetch_or(kDeadlockIsTold, std::memory_order_relaxed);
+  for (const auto& rank : g_process.all)
+    if (rank && rank->in_call && rank->current) {
+      std::vector<findings::Participant> calls = {participant(rank.get(), *rank->current)};
+      if (const Operation* awaited = awaited_by(rank.get(), *rank->current)) {
+        const std::string why = why_incomplete(*awaited);
+        calls.push_back(
+            participant(rank.get(), awaited->call,
+                        (why.empty() ? "is waited for" : "is waited for, and " + why).c_str()));
+      }
+      if (g_process.unbuffered)
+        g_process.deadlock.push_back(
+            report(Kind::kBuffering, "ranks wait for ever when no standard send is buffered",
+                   "MPI may buffer a standard send or not: the receive has to begin either way",
+                   std::move(calls)));
+      else
+        g_process.deadlock.push_back(report(Kind::kDeadlock,
+                                            "ranks wait for ever: no message is on its way", "",
+                                            std::move(calls)));
+    }
+}
+
+/// What the members of a communicator do not agree on, which this process or another one tells, may be why a collective has
+/// failed.
+void note_consequence(Rank* rank, const CallRecord& of, int error_class, uint64_t key) {
+  const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(of.at(of.info().at.comm)));
+  if (!own) return;
+  const int64_t root = of.at(of.info().at.root);
+  const bool by_others = error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_OTHER ||
+                         error_class == MPI_ERR_OP ||
+                         (error_class == MPI_ERR_ROOT && root >= 0 && root < own->comm->size);
+  if (by_others) g_process.spool.add_consequence(key, without_side(own->comm->key));
+}
+
+/// An error of the library's own, which nothing here has seen before.
+void before_fatal_error(int error_class, const char* text) {
+  tell_held();
+  send_told();
+  Rank* rank = current_rank();
+  if (!rank || !rank->in_call || !rank->current) return;
+  const CallRecord& current = *rank->current;
+  std::vector<findings::Participant> calls = {participant(rank, current)};
+  auto collective = [](const CallRecord& call) {
+    return kCalls[call.id].role == Role::kCollective || kCalls[call.id].role == Role::kCreation;
+  };
+  const CallRecord* of =
+      collective(current) ? &current : nullptr;  // the collective that has failed
+  if (const Operation* awaited = awaited_by(rank, current)) {
+    calls.push_back(participant(rank, awaited->call, "is waited for"));
+    const CallRecord& begun = awaited->call;
+    if (!of && collective(begun)) of = &begun;
+  }
+  if (of) ask_others();
+  if ((error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_IN_STATUS) && !of &&
+      report_too_long(rank, current))
+    return;
+  if (is_of_epochs(error_class)) {
+    add_epochs(rank, current, &calls);
+    report(Kind::kWindows, text, "", std::move(calls));
+    return;
+  }
+  if (rank->arguments_told && is_of_argument(error_class)) return;
+  const bool by_others = error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_OTHER;
+  const uint64_t key =
+      report(of && by_others ? Kind::kCollectives : Kind::kArguments, text, "", std::move(calls));
+  if (key && of) note_consequence(rank, *of, error_class, key);
+}
+
+bool set_up_process() {
+  Process& p = g_process;
+  const char* folder = environment::text(environment::kCheckFolder);
+  if (!folder || !MPIX_Tool_handlers || !MPIX_Tool_word || !MPIX_Get_collocated_size) return false;
+  if (const char* kinds = environment::text(environment::kCheckKinds))
+    findings::parse_kinds(kinds, &p.kinds);
+  const char* buffering = environment::text(settings::kRecords[settings::kSendBuffering].name);
+  p.unbuffered = buffering && !std::strcmp(buffering, "zero");
+  note_follows_steps();
+  p.spool.open(folder);
+  p.pid = getpid();
+  MPIX_Get_collocated_size(&p.ranks);
+  MPIX_Get_collocated_startrank(&p.first);
+  p.ranks_share = p.ranks > 1 && &fgmpi_debug_table && fgmpi_debug_table.image_count == 0;
+  p.all.resize(static_cast<size_t>(p.ranks));
+  p.inboxes.resize(static_cast<size_t>(p.ranks));
+  p.me = MPIX_Tool_process(p.first);
+  if (&fgmpi_debug_table && fgmpi_debug_table.proclet_bytes == sizeof(sched::Proclet))
+    g_running = fgmpi_debug_table.current;
+  MPIX_Comm_keys_unique(1);
+  follow_places();
+  return p.on = true;
+}
+
+/// The level of threads that is granted now. `rank`: that is told, or null.
+void note_level(Rank* rank) {
+  int level = MPI_THREAD_SINGLE;
+  if (g_next.MPI_Query_thread(&level) != MPI_SUCCESS) return;
+  if (rank) rank->level = level;
+  if (level < MPI_THREAD_SERIALIZED || g_process.threads) return;
+  g_process.threads = true;
+  note_follows_steps();
+  g_attention.fetch_or(kThreads, std::memory_order_relaxed);
+  for (const auto& each : g_process.all)
+    if (each) each->short_path = nullptr;
+}
+
+void rank_begins() {
+  static findings::ByFirstRank is_set_up;
+  const bool on = is_set_up(set_up_process);
+  MPI_Comm parent = MPI_COMM_NULL;
+  g_next.MPI_Comm_get_parent(&parent);
+  if (!on || parent != MPI_COMM_NULL) return;  // spawned jobs are not followed
+  auto rank = std::make_unique<Rank>();
+  g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world);
+  note_level(rank.get());
+  rank->initialised = true;
+  const auto local = static_cast<size_t>(rank->world - g_process.first);
+  if (local >= g_process.all.size()) return;
+  constexpr int kEpochBits = 40;
+  rank->epoch = static_cast<uint64_t>(local) << kEpochBits | 1;
+  *MPIX_Tool_word() = rank.get();
+  follow_accesses(rank.get());
+  g_process.all[local] = std::move(rank);
+}
+
+/// All messages of other processes have come in: the process ends.
+[[gnu::destructor]] void process_ends() {
+  if (!g_process.on) return;
+  take_arrived();
+  report_accesses();
+  write_steps_left();
+  for (const auto& rank : g_process.all)
+    if (!rank || !rank->ended)
+      return;  // the job was ended before its ranks: what is left follows from that
+  report_messages_left();
+  report_partitioned_left();
+  report_collectives_left();
+}
+
+}  // namespace
+
+void take_all_arrived() {
+  std::vector<uint64_t> list = std::move(g_looked_at);  // its memory
+  list.clear();
+  {
+    std::lock_guard guard(g_arrived_lock);
+    g_attention.fetch_and(~uint32_t{kArrived}, std::memory_order_relaxed);
+    list.swap(g_arrived);
+  }
+  for (size_t at = 0; at < list.size(); at += 1 + words_for(list[at]))
+    on_message(&list[at + 1], static_cast<int>(list[at]));
+  g_looked_at = std::move(list);
+}
+
+void withdraw_deadlock() {
+  for (uint64_t key : g_process.deadlock) g_process.spool.withdraw(key);
+  g_process.deadlock.clear();
+  g_attention.fetch_and(~uint32_t{kDeadlockIsTold}, std::memory_order_relaxed);
+}
+
+void rank_ends(Rank* rank) {
+  report_accesses();
+  make_operations(rank);
+  if (rank->owned) rank->owned->clear();
+  report_requests_left(rank);
+  report_epochs_left(rank);
+  write_ranks_given(rank);
+  report_leftovers(rank);
+  rank->ended = true;
+}
+
+namespace {
+
+[[gnu::constructor]] void loaded() {
+  if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
+  fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
+  findings::find_bindings();
+  // Before any rank is here: with sessions, ranks of other processes may be behind MPI_Init long before those of this one.
+  if (environment::text(environment::kCheckFolder) && MPIX_Tool_handlers) {
+    MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
+    MPIX_Tool_parked([] {
+      tell_held();
+      send_told();
+    });
+  }
+  follow_conflicts();
+}
+
+int begun(int result) {
+  if (result == MPI_SUCCESS) rank_begins();
+  return result;
+}
+int init(int* argc, char*** argv) { return begun(g_next.MPI_Init(argc, argv)); }
+int init_thread(int* argc, char*** argv, int required, int* provided) {
+  return begun(g_next.MPI_Init_thread(argc, argv, required, provided));
+}
+
+/// A session may be granted a higher level than the rank, or others of the process, had before.
+int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  const int result = g_next.MPI_Session_init(info, errhandler, session);
+  if (result != MPI_SUCCESS) return result;
+  const int entered = MPIX_Tool_enter ? MPIX_Tool_enter() : 0;
+  note_level(current_rank());
+  if (MPIX_Tool_enter) MPIX_Tool_leave(entered);
+  return result;
+}
+
+int finalize(const void* place) {
+  Rank* rank = current_rank();
+  if (!rank || rank->ended) return g_next.MPI_Finalize();
+  CallRecord record;
+  record.id = kCall_MPI_Finalize;
+  record.site = site_of(place);
+  rank->short_path = nullptr;
+  rank->current = &record;
+  rank->in_call = true;
+  ++rank->calls;
+  {
+    const int entered = g_process.threads ? MPIX_Tool_enter() : 0;
+    tell_held();
+    send_told();
+    MPIX_Tool_leave(entered);
+  }
+  const int result = g_next.MPI_Finalize();
+  --rank->calls;
+  rank->in_call = false;
+  rank->current = nullptr;
+  const int entered = g_process.threads ? MPIX_Tool_enter() : 0;
+  rank_ends(rank);
+  MPIX_Tool_leave(entered);
+  return result;
+}
+
+}  // namespace
+}  // namespace fgmpi::check
+
+using namespace fgmpi::check;
+
+#include "watch/world_calls.inc"
+
+EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  return session_init(info, errhandler, session);
+}
+EXPORT int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  return fgmpi::findings::from_fortran(FROM) ? session_init(info, errhandler, session)
+                                             : g_next.MPI_Session_init(info, errhandler, session);
+}

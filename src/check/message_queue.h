@@ -1,0 +1,185 @@
+// Messages under way, in the receiver's process: what their senders have said of them, by receiver, communicator, sender and tag.
+//
+// Those of a call that is made again and again differ in little more than their ids. A queue has the first few of them in place,
+// without a Message: sending and receiving one reads and writes one line of the cache.
+//
+// Their sender has to know, when it waits for a send, whether the receive of it has begun (unbuffered.h). Ids in a queue grow, and
+// receives take messages in order; so of messages in place the queue says how far that is, and the sender is told only where it
+// has asked (is_taken()) and the answer was no. Of a Message it is always told.
+// Thread rule: as Call (call.h).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <unordered_map>
+#include <utility>
+
+#include "base/hash.h"
+#include "check/clock.h"
+#include "check/layout.h"
+#include "check/memory.h"
+#include "check/record.h"
+
+namespace fgmpi::check {
+
+/// A word of a message, which is written as a whole when the message is made.
+struct MessageWord {
+  uint64_t contents : 64 - Signature::kSpareBits = 0;  ///< name() of its signature
+  uint64_t matched : 1 = 0;  ///< its receive has begun, and its sender knows that or can
+  uint64_t begun : 1 = 0;    ///< its send has, if none were buffered
+  uint64_t has_clock : 1 = 0;
+};
+
+/// A message under way: what the sender said of it, at the receiver's process. What is read of most is in the first 64 bytes.
+struct alignas(64) Message : MessageWord {
+  Message* next = nullptr;
+  uint64_t id = 0;  ///< unique in the job
+  Record call;      ///< with what is the same for all messages of the call
+  void set(const MessageWord& word) { static_cast<MessageWord&>(*this) = word; }
+  Knowledge known;  ///< by the sender
+  const Signature& signature() const { return call->sent.signature; }
+  int64_t bytes() const { return call->sent.bytes; }
+  int source() const { return call->sent.source; }
+  int tag() const { return call->sent.tag; }
+  int source_world() const { return call->sent.source_world; }
+};
+
+inline Message* g_spare_messages = nullptr;
+
+inline Message* new_message() {
+  Message* m = g_spare_messages;
+  if (!m) return make_lasting<Message>();
+  g_spare_messages = m->next;
+  __builtin_prefetch(m->next);
+  m->next = nullptr;
+  return m;
+}
+
+inline void drop_message(Message* m) {
+  if (m->has_clock) m->known.clock = nullptr;
+  m->call.reset();
+  m->next = g_spare_messages;
+  g_spare_messages = m;
+}
+
+/// A message that has none of its own.
+struct InPlace {
+  uint64_t id : 61 = 0;  ///< world ranks are below 2^29
+  uint64_t matched : 1 = 0;
+  uint64_t begun : 1 = 0;
+  uint64_t told : 1 = 0;  ///< when its receive begins, the sender is told
+};
+
+/// Messages of one sender with one tag on one communicator, in the order in which they were sent.
+struct alignas(64) MessageQueue {
+  static constexpr uint16_t kMostInPlace = 2;
+
+  Message* list = nullptr;  ///< behind those in place
+  Record call;              ///< of all those in place, as `contents` and `near`
+  uint32_t ready =
+      0;  ///< receives that have begun and will take the next ones that come, whatever else is posted
+  uint16_t in_place = 0;
+  bool stays = false;  ///< it is never erased; only such a one has messages in place
+  InPlace placed[kMostInPlace];
+  uint64_t contents = 0;      ///< MessageWord::contents
+  uint64_t near_name = 0;     ///< Knowledge::near_name()
+  uint64_t taken_up_to = 0;   ///< receives of messages in place have begun, up to this id
+  Message* last = nullptr;    ///< of the list
+  Knowledge::Near near = {};  ///< known by the sender
+
+  bool empty() const { return !in_place && !list; }
+  /// The first message; null: there is none. All are in the list from then on.
+  Message* first() {
+    if (in_place) make_messages();
+    return list;
+  }
+
+  /// Is there a place for a message of the call? Then it is as those there.
+  [[gnu::always_inline]] bool has_place(KeptCall* of, const Knowledge& knows) {
+    if (list || knows.clock || in_place == kMostInPlace) return false;
+    return (call.get() == of && near_name == knows.near_name()) || begin_places(of, knows);
+  }
+  /// Adds a message. True: its receive has begun already. REQUIRES: has_place().
+  bool place(uint64_t id, bool begun, bool told) {
+    const bool taken = ready > 0;
+    ready -= taken;
+    InPlace& one = placed[in_place++];
+    one.id = id;
+    one.matched = taken;
+    one.begun = begun;
+    one.told = told;
+    return taken;
+  }
+  /// Adds a message behind all others. True: its receive has begun already.
+  bool append(Message* m) {
+    (list ? last->next : list) = m;
+    last = m;
+    if (ready == 0) return false;
+    --ready;
+    m->matched = 1;
+    return true;
+  }
+  /// Takes the first one in place out. REQUIRES: there is one.
+  InPlace take_placed() {
+    const InPlace first = placed[0];
+    placed[0] = placed[1];
+    --in_place;
+    return first;
+  }
+  /// Takes the first message of the list out. REQUIRES: first().
+  Message* take_first() {
+    Message* m = list;
+    list = m->next;
+    return m;
+  }
+
+  /// Has the receive of a message begun, which was in place? If that is not known, its sender is told when it is.
+  bool is_taken(uint64_t id) {
+    if (taken_up_to >= id) return true;
+    for (uint16_t i = 0; i < in_place; ++i)
+      if (placed[i].id == id) placed[i].told = 1;
+    return false;
+  }
+
+ private:
+  bool begin_places(KeptCall* of, const Knowledge& knows);
+  void make_messages();
+};
+
+/// Messages for one rank.
+struct Inbox {
+  struct Key {
+    uint64_t comm;
+    int source, tag;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& k) const {
+      return (k.comm ^ static_cast<uint64_t>(static_cast<uint32_t>(k.source)) << 32 ^
+              static_cast<uint32_t>(k.tag)) *
+             kGoldenRatio;
+    }
+  };
+  /// Queues that are empty stay for the next message of their kind, but not more.
+  static constexpr size_t kMostEmpty = 1024;
+
+  std::unordered_map<Key, MessageQueue, Hash, std::equal_to<Key>,
+                     NodeMemory<std::pair<const Key, MessageQueue>>>
+      queues;
+
+  MessageQueue* queue(const Key& key) {
+    const auto [at, fresh] = queues.try_emplace(key);
+    if (fresh) at->second.stays = queues.size() <= kMostEmpty;
+    return &at->second;
+  }
+  void erase_if_many(const MessageQueue& queue, const Key& key) {
+    if (queue.stays || !queue.empty() || queues.size() <= kMostEmpty) return;
+    queues.erase(key);
+    ++g_queues_erased;
+  }
+};
+
+}  // namespace fgmpi::check

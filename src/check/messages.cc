@@ -1,0 +1,738 @@
+// Messages: what is sent, told to the receiver's process before the message itself comes in, and compared with what
+// receives it.
+//
+// Which message a receive has taken follows from MPI's order: of the messages of one sender with one tag, the first goes to
+// the receive that was posted first of those that have taken any of them. So a receive that is complete waits here for
+// earlier ones that are not and could have taken the same.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "base/strings.h"
+#include "check/call.h"
+#include "check/extensions.h"
+#include "check/messages.h"
+#include "check/wire.h"
+
+namespace fgmpi::check {
+namespace {
+
+bool is_standard(const CallInfo& info) {
+  return !std::strncmp(info.operation, "Send", 4) || info.role == Role::kReplace;
+}
+
+/// Fills what the messages of a send have in common, of a record that has none or one of another time.
+void fill_sent(Rank* rank, Record* record) {
+  const CallRecord& call = **record;
+  const Positions& at = call.info().at;
+  Sent sent;
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call.at(at.comm)));
+  const int to = own ? own->comm->world_of(call.at(at.dest)) : MPI_UNDEFINED;
+  if (to != MPI_UNDEFINED) {
+    const auto type = static_cast<MPI_Datatype>(call.at(at.send_type));
+    const int64_t count = call.at(at.send_count);
+    const Layout* l = layout_of(type);
+    const Signature signature = signature_of(type, count);
+    sent = {signature.name(),
+            to,
+            own->rank,
+            own->comm,
+            signature,
+            static_cast<int>(call.at(at.send_tag)),
+            rank->world,
+            l ? l->size * count : 0,
+            is_standard(call.info())};
+  }
+  // Messages of a type or communicator that had this handle before may be under way.
+  if ((*record)->sent_before && !(sent == (*record)->sent)) *record = Record(CallRecord(call));
+  (*record)->sent = sent;
+  (*record)->sent_before = true;
+  (*record)->set_known(rank->epoch, KeptCall::kSent);
+}
+
+/// A message of a send. REQUIRES: KeptCall::kSent.
+Message* make_message(Rank* rank, KeptCall* record) {
+  Message* m = new_message();
+  m->id = next_message(rank);
+  m->known.near = rank->knows.near;
+  const bool has_clock = rank->knows.clock != nullptr;
+  if (has_clock) m->known.clock = rank->knows.clock;
+  m->set({record->sent.contents, false, false, has_clock});
+  m->call = Record(record);
+  return m;
+}
+
+/// Numbers by which calls are told to a process.
+struct Numbers {
+  uint32_t last = 0;
+  std::vector<uint32_t> free;
+  uint32_t take() {
+    if (free.empty()) return ++last;
+    const uint32_t number = free.back();
+    free.pop_back();
+    return number;
+  }
+};
+// Never destroyed: calls are let go until the process ends.
+std::map<int, Numbers>& g_numbers = *new std::map<int, Numbers>;  ///< by process
+
+/// Tells the receiver's process of a message of a call that it knows.
+void send_again(const Message& m, bool begun) {
+  const KeptCall& call = *m.call;
+  const int process = MPIX_Tool_process(call.sent.to);
+  auto* wire = new (add_piece(process, sizeof(WireAgain))) WireAgain;
+  wire->begun = begun;
+  wire->from = g_process.me;
+  wire->told_as = call.told_as;
+  wire->id = m.id;
+  wire->near = m.known.near;
+  send_told_to(process);
+}
+
+/// Tells the receiver's process of it. `begun`: the send has, if none were buffered.
+void send_wire(const Message& m, bool begun) {
+  KeptCall* const call = m.call.get();
+  if (call->told_as && !m.has_clock) return send_again(m, begun);
+  const Sent& sent = call->sent;
+  const uint64_t comm_key = sent.comm->key;
+  const int process = MPIX_Tool_process(sent.to);
+  // A call that its rank does not remember is not made again.
+  if (!call->told_as && call->rank) call->told_as = g_numbers[process].take();
+  WireMessage wire = {WireKind::kMessage,
+                      sent.standard,
+                      sent.signature.known,
+                      sent.signature.packed,
+                      begun,
+                      sent.source,
+                      sent.tag,
+                      sent.source_world,
+                      sent.to,
+                      g_process.me,
+                      call->told_as,
+                      comm_key,
+                      m.id,
+                      sent.signature.hash,
+                      sent.signature.length,
+                      sent.bytes,
+                      m.known.near,
+                      0,
+                      *call,
+                      {}};
+  const size_t parts = m.known.clock ? m.known.clock->size() : 0;
+  // What does not fit goes before the message.
+  for (size_t done = 0;;) {
+    const size_t n = std::min(parts - done, std::size(wire.clock));
+    for (size_t i = 0; i < n; ++i) wire.clock[i] = (*m.known.clock)[done + i];
+    done += n;
+    wire.parts = static_cast<uint32_t>(n);
+    wire.kind = done < parts ? WireKind::kClock : WireKind::kMessage;
+    MPIX_Tool_notify(process, &wire,
+                     static_cast<int>(offsetof(WireMessage, clock) + n * sizeof(ClockPart)));
+    if (done == parts) return;
+  }
+}
+
+}  // namespace
+
+void give_back_told_as(KeptCall* send) {
+  g_numbers[MPIX_Tool_process(send->sent.to)].free.push_back(send->told_as);
+  send->told_as = 0;
+}
+
+uint64_t send_as_message(Rank* rank, KeptCall* record, MessageQueue* queue, bool* taken) {
+  Message* m = make_message(rank, record);
+  const uint64_t id = m->id;
+  const bool begun = step_send(rank, id, record->sent.to);
+  if (queue) {
+    m->begun = begun;
+    *taken = queue->append(m);
+  } else {
+    send_wire(*m, begun);
+    drop_message(m);
+  }
+  return id;
+}
+
+bool is_known_taken(Rank* rank, const KeptCall& send, const KnownQueue& known, uint64_t message) {
+  MessageQueue* queue = known.queue;
+  if (!queue) return false;  // another process's
+  if (!known.is_there()) {
+    const Sent& sent = send.sent;
+    Inbox& inbox = inbox_of(sent.to);
+    auto found = inbox.queues.find(key_of(send.sends_on, sent.source, sent.tag));
+    if (found == inbox.queues.end()) return false;
+    queue = &found->second;
+  }
+  if (!queue->is_taken(message)) return false;
+  if (!rank->unbuffered.taken.empty()) forget_taken(&rank->unbuffered, message);
+  return true;
+}
+
+Shared<Posted> post_as(Rank* rank, Record kept, uint64_t number) {
+  const CallRecord& record = *kept;
+  const Positions& at = record.info().at;
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(record.at(at.comm)));
+  const int source = static_cast<int>(record.at(at.source));
+  if (!own || source == MPI_PROC_NULL) return {};
+  auto posted = Shared<Posted>::make();
+  posted->source = source;
+  posted->tag = static_cast<int>(record.at(at.recv_tag));
+  posted->comm = own->comm;
+  posted->call = std::move(kept);
+  posted->probe = posted->call->info().role == Role::kMatchedProbe;
+  posted->number = number;
+  rank->posted.push_back(posted);
+  rank->in_turn = false;
+  return posted;
+}
+
+namespace {
+
+bool receives_too(const CallInfo& info) {
+  return info.role == Role::kSendReceive || info.role == Role::kReplace;
+}
+
+void send_message(Rank* rank, Record record, uint64_t* id, int* send_to, Comm** comm) {
+  if (!record->is_known(rank->epoch, KeptCall::kSent)) fill_sent(rank, &record);
+  const Sent& sent = record->sent;
+  if (sent.to < 0) return;
+  MessageQueue* queue = nullptr;
+  if (is_local(sent.to)) {
+    const bool also = receives_too(record->info());
+    const KnownQueue known =
+        queue_for(&inbox_of(sent.to), also ? record->sends_too : record->queue(), &record->sends_on,
+                  sent.comm->key, sent.source, sent.tag);
+    also ? void(record->sends_too = known) : record->set_queue(known);
+    record->set_known(rank->epoch, KeptCall::kSendsTo);
+    queue = known.queue;
+  }
+  bool taken = false;
+  *id = send_known(rank, record.get(), queue, true, &taken);
+  *send_to = sent.to;
+  *comm = sent.comm;
+  if (taken) step_taken(*id);
+}
+
+Shared<Posted> post(Rank* rank, Record kept) {
+  auto posted = post_as(rank, std::move(kept), rank->next_posted + 1);
+  if (!posted) return posted;
+  ++rank->next_posted;
+  if (!posted->probe) step_receive(rank, posted->number);
+  return posted;
+}
+
+bool could_take(const Posted& p, int source, int tag) {
+  return (p.source == MPI_ANY_SOURCE || p.source == source) &&
+         (p.tag == MPI_ANY_TAG || p.tag == tag);
+}
+
+}  // namespace
+
+void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype type, int64_t count,
+             KeptCall* kept) {
+  if (kept && fits_as_before(*rank, m, *kept)) return;
+  if (!m.signature().known) return;
+  const Signature taken = beginning_of(type, count, m.signature().length);
+  if (!taken.known) return;
+  if (m.signature() == taken) {
+    if (kept && m.contents && !taken.packed) {
+      kept->messages.fits = m.contents;
+      kept->set_known(rank->epoch, KeptCall::kFits);
+    }
+    return;
+  }
+  const Layout* l = layout_of(type);
+  const bool longer = l && m.bytes() > l->size * count;
+  report(Kind::kTypes,
+         longer ? "a message is longer than the receive that takes it"
+                : "a message is received with other types than it is sent with",
+         "the types of the receive, or the first of them, are those of the send, one by one",
+         {participant(rank, call, "receives it"),
+          {m.source_world(), m.call->info().name, arguments_of(m.call, nullptr), m.call->site,
+           "sends it"}});
+}
+
+namespace {
+
+/// Does the receive take only from one queue?
+bool takes_from_one(const CallRecord& call) {
+  const Positions& at = call.info().at;
+  return call.at(at.source) != MPI_ANY_SOURCE && call.at(at.recv_tag) != MPI_ANY_TAG;
+}
+
+/// The queue that the receive takes from.
+MessageQueue& queue_of(Rank* rank, KeptCall* kept, const Comm& comm, int source, int tag) {
+  kept->set_queue(
+      queue_for(&inbox_of(rank->world), kept->queue(), &kept->takes_on, comm.key, source, tag));
+  MessageQueue& queue = *kept->messages.queue;
+  if (kept->is_known(rank->epoch, KeptCall::kTakesFrom)) return queue;
+  // The handle may have been another communicator's when the receive began.
+  const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(kept->at(kept->info().at.comm)));
+  if (own && own->comm == &comm) kept->set_known(rank->epoch, KeptCall::kTakesFrom);
+  return queue;
+}
+
+/// The queue of what the receive has taken; of one that nobody has seen complete, the first that it could have.
+MessageQueue* queue_of(Rank* rank, const Posted& p) {
+  if (!p.freed && takes_from_one(*p.call))
+    return &queue_of(rank, p.call.get(), *p.comm, p.real_source, p.real_tag);
+  Inbox& inbox = inbox_of(rank->world);
+  if (!p.freed) {
+    auto found = inbox.queues.find(key_of(p.comm->key, p.real_source, p.real_tag));
+    return found == inbox.queues.end() ? nullptr : &found->second;
+  }
+  for (auto& [key, queue] : inbox.queues)
+    if (!queue.empty() && key.comm == p.comm->key >> 1 && could_take(p, key.source, key.tag))
+      return &queue;
+  return nullptr;
+}
+
+/// Takes the message out that the receive has taken. False: it is not there.
+bool resolve(Rank* rank, Posted* posted, bool in_order) {
+  const Posted& p = *posted;
+  MessageQueue* queue = queue_of(rank, p);
+  if (!queue || !queue->first()) return false;
+  Message* m = queue->take_first();
+  inbox_of(rank->world).erase_if_many(*queue, key_of(p.comm->key, m->source(), m->tag()));
+  if (!p.freed && in_order) {
+    if (!p.probe) compare(rank, *m, p.call, p.type(), p.count(), p.call.get());
+    note_taken(rank, *m, p);
+  }
+  const bool certain = !p.freed && in_order && !could_be_of_earlier(rank, *m, p.comm, p.number);
+  if (p.probe) rank->matched.insert_or_assign(p.message, *m);
+  if (certain) posted->taken = m->id;
+  if (!p.probe && !m->matched) step_matched(rank, p.number, m->id, certain);
+  drop_message(m);
+  return true;
+}
+
+/// What a receive that is complete knows of its sender; where it is not known which message it was, of the last of them.
+void learn_from_sender(Rank* rank, const Posted& p, bool certain) {
+  MessageQueue* queue = queue_of(rank, p);
+  if (!queue || !queue->first()) return;
+  rank->knows.learn((certain ? queue->list : queue->last)->known);
+}
+
+/// Beyond so many receives under way, messages are counted but not compared: it would take too long.
+constexpr size_t kMostPosted = 2000;
+
+std::map<uint64_t, Clock> g_clocks;  ///< of messages still to come, by id
+
+/// A call of which another process tells messages by a number.
+struct ToldCall {
+  Record call;
+  uint64_t comm = 0;  ///< key
+  KnownQueue queue;
+};
+std::map<int, std::vector<ToldCall>> g_told;  ///< by process, then number
+
+void take(const WireAgain& w) {
+  std::vector<ToldCall>& all = g_told[w.from];
+  if (w.told_as >= all.size() || !all[w.told_as].call) return;
+  ToldCall& told = all[w.told_as];
+  const Sent& sent = told.call->sent;
+  if (!told.queue.is_there())
+    told.queue = {inbox_of(sent.to).queue(key_of(told.comm, sent.source, sent.tag)),
+                  g_queues_erased};
+  MessageQueue* queue = told.queue.queue;
+  if (w.begun) on_step(0, {Progress::kBegun, w.id, 0});
+  Knowledge known;
+  known.near = w.near;
+  bool taken;
+  if (queue->has_place(told.call.get(), known)) {
+    taken = queue->place(w.id, w.begun, true);
+  } else {
+    Message* m = new_message();
+    m->set({sent.contents, false, w.begun, false});
+    m->id = w.id;
+    m->call = told.call;
+    m->known.near = w.near;
+    taken = queue->append(m);
+  }
+  if (taken) step_taken(w.id);
+}
+
+void take(const WireMessage& w) {
+  if (w.call.id >= kCallCount) return;
+  Clock clock;
+  if (w.parts || w.kind == WireKind::kClock)
+    clock = std::make_shared<const std::vector<ClockPart>>(w.clock, w.clock + w.parts);
+  if (!g_clocks.empty() || w.kind == WireKind::kClock) {
+    Clock& before = g_clocks[w.id];
+    learn(&before, clock);
+    if (w.kind == WireKind::kClock) return;
+    clock = before;
+    g_clocks.erase(w.id);
+  }
+  if (w.begun) on_step(0, {Progress::kBegun, w.id, 0});
+  Message* m = new_message();
+  m->id = w.id;
+  m->call = Record(w.call);
+  const Signature signature = {w.hash, w.length, w.known, w.packed};
+  m->call->sent = {signature.name(), w.receiver, w.source,  nullptr, signature, w.tag,
+                   w.source_world,   w.bytes,    w.standard};
+  m->contents = signature.name();
+  m->matched = 0;
+  m->begun = w.begun;
+  m->has_clock = clock != nullptr;
+  m->known.clock = std::move(clock);
+  m->known.near = w.near;
+  if (w.told_as) {
+    std::vector<ToldCall>& all = g_told[w.from];
+    if (w.told_as >= all.size()) all.resize(w.told_as + 1);
+    all[w.told_as] = {m->call, w.comm, {}};
+  }
+  if (inbox_of(w.receiver).queue(key_of(w.comm, w.source, w.tag))->append(m)) step_taken(m->id);
+}
+
+void take(const WireBack& w) {
+  for (auto& [key, queue] : inbox_of(w.receiver).queues) {
+    if (key.comm != w.comm >> 1 || !queue.first()) continue;
+    Message** at = &queue.list;
+    queue.last = nullptr;
+    while (Message* m = *at) {
+      if (m->id == w.id) {
+        *at = m->next;
+        drop_message(m);
+        continue;
+      }
+      queue.last = m;
+      at = &m->next;
+    }
+  }
+}
+
+}  // namespace
+
+void sweep(Rank* rank) {
+  const bool in_order = rank->posted.size() <= kMostPosted;
+  while (!rank->posted.empty() && !rank->posted.front()->open && !rank->posted.front()->freed) {
+    Posted& p = *rank->posted.front();
+    if (!p.cancelled) resolve(rank, &p, in_order);
+    rank->posted.pop_front();
+    --rank->posted_closed;
+  }
+  rank->in_turn = rank->posted.empty() && !rank->races;
+  if (rank->posted_closed == 0) return;
+  std::vector<const Posted*> open;
+  size_t kept = 0;
+  for (size_t i = 0; i < rank->posted.size(); ++i) {
+    auto& posted = rank->posted[i];
+    Posted& p = *posted;
+    bool stays = p.open;
+    if (p.open) open.push_back(&p);
+    for (size_t k = 0; k < open.size() && !stays && in_order; ++k)
+      stays = open[k]->comm == p.comm && could_take(*open[k], p.real_source, p.real_tag);
+    // One whose request was freed may take a message that comes later.
+    if (!stays) stays = !p.cancelled && !resolve(rank, &p, in_order) && p.freed;
+    if (stays) {
+      if (kept != i) rank->posted[kept] = std::move(posted);
+      ++kept;
+    } else {
+      --rank->posted_closed;
+    }
+  }
+  rank->posted.resize(kept);
+  rank->in_turn = kept == 0 && !rank->races;
+}
+
+void look_at_messages(Call* call) {
+  const CallInfo& info = call->info();
+  if (info.starts == Starts::kPersistent) return;
+  Rank* rank = call->rank();
+  const bool sends = info.role == Role::kSend, receives = info.role == Role::kReceive;
+  const bool both = receives_too(info);
+  if (sends || both) send_message(rank, call->kept(), &call->message, &call->send_to, &call->comm);
+  if (receives || both || info.role == Role::kMatchedProbe) {
+    // A blocking receive with none before it needs no place in the list.
+    call->alone = info.starts == Starts::kBlocking && rank->posted.empty() && !g_process.threads &&
+                  info.role != Role::kMatchedProbe;
+    if (!call->alone) call->posted = post(rank, call->kept());
+  }
+  if (info.role == Role::kMatchedReceive) {
+    const auto* handle = static_cast<const int*>(call->pointer(&Positions::message));
+    auto found = handle ? rank->matched.find(*handle) : rank->matched.end();
+    if (found == rank->matched.end()) return;
+    compare(rank, found->second, call->record(),
+            static_cast<MPI_Datatype>(call->value(&Positions::recv_type)),
+            call->value(&Positions::recv_count), nullptr);
+    step_take(rank, found->second.id, true);
+    rank->matched.erase(found);
+  }
+}
+
+void prefetch_messages(std::span<const Completed> done) {
+  auto queue_of = [](const Completed& c) -> const MessageQueue* {
+    if (!c.entry || !c.entry->second.posted) return nullptr;
+    const KnownQueue from = c.entry->second.posted->call->queue();
+    return from.is_there() ? from.queue : nullptr;
+  };
+  for (const Completed& c : done)
+    if (const MessageQueue* queue = queue_of(c)) __builtin_prefetch(queue);
+  for (const Completed& c : done)
+    if (const MessageQueue* queue = queue_of(c)) {
+      __builtin_prefetch(queue->list);
+      __builtin_prefetch(reinterpret_cast<const char*>(queue->list) + 64);
+    }
+  for (const Completed& c : done)
+    if (const MessageQueue* queue = queue_of(c); queue && queue->list) {
+      __builtin_prefetch(&queue->list->call->users);
+      __builtin_prefetch(&queue->list->call->sent);
+      prefetch_sender(*queue->list);
+    }
+}
+
+void set_message(Operation* op, uint64_t message, int send_to, Comm* comm) {
+  op->sends = message != 0;
+  if (!op->sends) return;
+  op->needs_receive = needs_receive(op->call->info());
+  op->message = message;
+  op->send_to = send_to;
+  op->comm = comm;
+}
+
+void start_message(Call* call, Operation* op) {
+  const Role role = op->call->info().role;
+  if (role == Role::kSend) {
+    uint64_t message = 0;
+    int send_to = -1;
+    Comm* comm = nullptr;
+    send_message(call->rank(), op->call, &message, &send_to, &comm);
+    set_message(op, message, send_to, comm);
+  }
+  if (role == Role::kReceive) op->posted = post(call->rank(), op->call);
+}
+
+namespace {
+
+/// A message that the call, a blocking receive that was not posted, has taken from the queue.
+void taken_alone(const Waiting& waiting, const CallRecord& call, OwnComm* own, const Message& m,
+                 const MPI_Status& status, bool status_read) {
+  Rank* rank = waiting.rank;
+  const Positions& at = call.info().at;
+  compare(rank, m, call, static_cast<MPI_Datatype>(call.at(at.recv_type)), call.at(at.recv_count),
+          waiting.shared);
+  ++rank->next_posted;
+  rank->knows.learn(m.known);
+  const bool of_any = call.at(at.source) == MPI_ANY_SOURCE;
+  const bool certain = !could_be_of_earlier(rank, m, own->comm, rank->next_posted);
+  if (!m.matched) step_take(rank, m.id, certain);
+  if (certain && !of_any) step_need_begun(waiting, m.id, nullptr);
+  if (!rank->races && !of_any) return;
+  Posted p;
+  p.source = static_cast<int>(call.at(at.source));
+  p.tag = static_cast<int>(call.at(at.recv_tag));
+  p.comm = own->comm;
+  p.number = rank->next_posted;
+  p.status_read = status_read;
+  p.real_source = status.MPI_SOURCE;
+  p.real_tag = status.MPI_TAG;
+  p.call = waiting.record();
+  if (p.source == MPI_ANY_SOURCE) p.event = next_event(rank);
+  note_taken(rank, m, p);
+}
+
+/// MPI_Probe or MPI_Iprobe: which message it has found.
+void probed(Call* call) {
+  Rank* rank = call->rank();
+  const MPI_Status* status = call->told();
+  if (call->has(&Positions::flag) && !*static_cast<const int*>(call->pointer(&Positions::flag)))
+    return;
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
+  if (!own || !status || status->MPI_SOURCE == MPI_PROC_NULL) return;
+  Inbox& inbox = inbox_of(rank->world);
+  auto found = inbox.queues.find(key_of(own->comm->key, status->MPI_SOURCE, status->MPI_TAG));
+  if (found != inbox.queues.end() && found->second.first()) note_probed(call, *found->second.list);
+}
+
+}  // namespace
+
+void received_alone(const Waiting& waiting, const MPI_Status* status, bool status_read) {
+  const CallRecord& call = *waiting.call;
+  Rank* rank = waiting.rank;
+  if (!status || status->MPI_SOURCE == MPI_PROC_NULL) return;
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call.at(call.info().at.comm)));
+  if (!own) return;
+  Inbox& inbox = inbox_of(rank->world);
+  const int source = status->MPI_SOURCE, tag = status->MPI_TAG;
+  MessageQueue& queue = waiting.shared && takes_from_one(call)
+                            ? queue_of(rank, waiting.shared, *own->comm, source, tag)
+                            : *inbox.queue(key_of(own->comm->key, source, tag));
+  if (!queue.first()) return;
+  Message* m = queue.take_first();
+  taken_alone(waiting, call, own, *m, *status, status_read);
+  inbox.erase_if_many(queue, key_of(own->comm->key, source, tag));
+  drop_message(m);
+}
+
+void note_messages(Call* call) {
+  if (call->info().role == Role::kProbe) return probed(call);
+  if (call->info().starts != Starts::kBlocking) return;
+  if (call->alone) return received_alone(call->waiting(), call->told(), call->status_read());
+  if (call->has(&Positions::flag) && !*static_cast<const int*>(call->pointer(&Positions::flag))) {
+    received(call->rank(), call->posted, nullptr);
+    return sweep(call->rank());
+  }
+  if (call->posted->probe)
+    call->posted->message = *static_cast<const int*>(call->pointer(&Positions::message));
+  call->posted->status_read = call->status_read();
+  received(call->rank(), call->posted, call->told());
+  sweep(call->rank());
+  if (call->posted->taken && call->posted->source != MPI_ANY_SOURCE)
+    step_need_begun(call->waiting(), call->posted->taken, nullptr);
+}
+
+void received(Rank* rank, const Shared<Posted>& posted, const MPI_Status* status) {
+  if (posted->open) ++rank->posted_closed;
+  posted->open = false;
+  posted->cancelled = !status || status->MPI_SOURCE == MPI_PROC_NULL;
+  if (posted->cancelled) return;
+  posted->real_source = status->MPI_SOURCE;
+  posted->real_tag = status->MPI_TAG;
+  learn_from_sender(rank, *posted, rank->posted.front().get() == posted.get());
+  if (posted->source == MPI_ANY_SOURCE) posted->event = next_event(rank);
+}
+
+void receive_forgotten(Rank* rank, const Shared<Posted>& posted) {
+  if (posted->open) ++rank->posted_closed;
+  posted->open = false;
+  posted->freed = true;
+  posted->real_source = posted->source;
+  posted->real_tag = posted->tag;
+  sweep(rank);
+}
+
+void take_back(const Comm* comm, int send_to, uint64_t message) {
+  if (!comm || send_to < 0) return;
+  const WireBack wire = {WireKind::kBack, send_to, comm->key, message};
+  if (is_local(send_to)) return take(wire);
+  MPIX_Tool_notify(MPIX_Tool_process(send_to), &wire, sizeof wire);
+}
+
+bool is_taken(int result, const MPI_Status* status) {
+  if (result == kThrown) return status && status->MPI_SOURCE != kNotTold;
+  int error_class = MPI_SUCCESS;
+  g_next.MPI_Error_class(result, &error_class);
+  // Too long, or it ends within an element: the message has been received all the same.
+  return error_class == MPI_ERR_TRUNCATE ||
+         (error_class == MPI_ERR_TYPE && status && status->MPI_SOURCE != kNotTold);
+}
+
+void undo_messages(Call* call, int result) {
+  const MPI_Status* status = call->told();
+  const bool taken = is_taken(result, status);
+  if (!taken) take_back(call->comm, call->send_to, call->message);
+  if (call->alone && taken) received_alone(call->waiting(), status, call->status_read());
+  if (!call->posted) return;
+  received(call->rank(), call->posted, taken ? status : nullptr);
+  sweep(call->rank());
+}
+
+namespace {
+
+/// The queue from which alone the receive can take; null: not known.
+MessageQueue* only_queue(Inbox& inbox, uint64_t comm_key, int source, int tag) {
+  Posted wanted;
+  wanted.source = source;
+  wanted.tag = tag;
+  MessageQueue* only = nullptr;
+  for (auto& [key, queue] : inbox.queues) {
+    if (key.comm != comm_key >> 1 || queue.empty() || !could_take(wanted, key.source, key.tag))
+      continue;
+    if (only) return nullptr;
+    only = &queue;
+  }
+  return only;
+}
+
+bool report_longer(Rank* rank, const Message& m, const CallRecord& call) {
+  const Positions& at = call.info().at;
+  const auto type = static_cast<MPI_Datatype>(call.at(at.recv_type));
+  const Layout* l = layout_of(type);
+  if (!l || m.bytes() <= l->size * call.at(at.recv_count)) return false;
+  const uint64_t before = g_process.reports;
+  compare(rank, m, call, type, call.at(at.recv_count), nullptr);
+  return g_process.reports != before;
+}
+
+}  // namespace
+
+bool report_too_long(Rank* rank, const CallRecord& current) {
+  take_arrived();
+  make_operations(rank);
+  Inbox& inbox = inbox_of(rank->world);
+  if (rank->posted.empty()) {
+    const bool receives =
+        current.info().role == Role::kReceive || current.info().role == Role::kSendReceive;
+    OwnComm* own = receives
+                       ? rank->comm_of(static_cast<MPI_Comm>(current.at(current.info().at.comm)))
+                       : nullptr;
+    MessageQueue* queue = own ? only_queue(inbox, own->comm->key,
+                                           static_cast<int>(current.at(current.info().at.source)),
+                                           static_cast<int>(current.at(current.info().at.recv_tag)))
+                              : nullptr;
+    return queue && report_longer(rank, *queue->first(), current);
+  }
+  // Receives take messages of one sender in the order in which they were posted.
+  std::unordered_map<const MessageQueue*, const Message*> next;
+  for (const auto& p : rank->posted) {
+    if (p->freed || p->probe) return false;
+    if (p->cancelled) continue;
+    const bool known = !p->open;
+    MessageQueue* queue = only_queue(inbox, p->comm->key, known ? p->real_source : p->source,
+                                     known ? p->real_tag : p->tag);
+    if (!queue) {
+      if (!known && !takes_from_one(*p->call)) return false;
+      continue;  // nothing has come
+    }
+    const Message*& m = next.try_emplace(queue, queue->first()).first->second;
+    if (!m) continue;
+    if (report_longer(rank, *m, p->call)) return true;
+    m = m->next;
+  }
+  return false;
+}
+
+void on_message(const void* data, int bytes) {
+  WireMessage message;
+  WireBack back;
+  const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
+  const auto size = static_cast<size_t>(bytes);
+  if (kind == WireKind::kProgress) return on_progress(data, size);
+  if (kind == WireKind::kAgain) {
+    WireAgain again;
+    if (size != sizeof again) return;
+    std::memcpy(static_cast<void*>(&again), data, size);
+    return take(again);
+  }
+  if (kind == WireKind::kBack && size == sizeof back) {
+    std::memcpy(&back, data, sizeof back);
+    if (is_local(back.receiver)) take(back);
+  } else if (kind != WireKind::kBack && size >= offsetof(WireMessage, clock) &&
+             size <= sizeof message) {
+    std::memcpy(static_cast<void*>(&message), data, size);
+    if (is_local(message.receiver) &&
+        size == offsetof(WireMessage, clock) + message.parts * sizeof(ClockPart))
+      take(message);
+  }
+}
+
+void report_messages_left() {
+  for (const auto& rank : g_process.all)
+    if (rank) sweep(rank.get());
+  for (size_t i = 0; i < g_process.inboxes.size(); ++i)
+    for (auto& [from, queue] : g_process.inboxes[i].queues)
+      for (const Message* m = queue.first(); m; m = m->next) {
+        for (const auto& [key, comm] : g_process.comms)
+          if (key >> 1 == from.comm && g_process.all[i])
+            note_untaken(g_process.all[i].get(), *m, comm.get());
+        report(Kind::kMessages, "a message is never received",
+               "each message that is sent is received, or its send cancelled",
+               {{m->source_world(), m->call->info().name, arguments_of(m->call, nullptr),
+                 m->call->site, ""}});
+      }
+  for (const auto& rank : g_process.all)
+    if (rank) report_races(rank.get());
+}
+
+}  // namespace fgmpi::check

@@ -1,0 +1,62 @@
+// What ranks gave as sources and destinations, written down for readers/findings/null_ranks.h.
+#include <map>
+#include <set>
+
+#include "base/hash.h"
+#include "base/strings.h"
+#include "check/call.h"
+
+namespace fgmpi::check {
+namespace {
+
+/// Of a process: more differences from the own rank at a place, or more ranks that give -1 there, say nothing new.
+constexpr size_t kMostDifferences = 3, kMostNull = 8;
+
+struct Written {
+  std::set<int64_t> differences;
+  size_t null = 0;
+};
+std::map<uint64_t, Written> g_written;  ///< by place
+
+/// Is it new what the rank gives there?
+bool is_news(uint64_t place, int64_t rank, int64_t value) {
+  Written& written = g_written[place];
+  if (value == MPI_PROC_NULL) return ++written.null <= kMostNull;
+  return written.differences.size() < kMostDifferences &&
+         written.differences.insert(value - rank).second;
+}
+
+void write_down(Rank* rank, const CallRecord& call, const OwnComm& own, int position) {
+  const int64_t value = call.words[position];
+  if (value < 0 && value != MPI_PROC_NULL) return;  // MPI_ANY_SOURCE
+  const uint64_t line = mix(mix(call.site, call.id), static_cast<uint64_t>(position));
+  if (!is_news(line, own.rank, value)) return;
+  const uint64_t key = mix(line, static_cast<uint64_t>(rank->world)) | 1;
+  g_process.spool.add_waiting(key, {participant(rank, call)});
+  g_process.spool.add_rank(format("%llx %d %lld %llx", static_cast<unsigned long long>(line),
+                                  own.rank, static_cast<long long>(value),
+                                  static_cast<unsigned long long>(key)));
+}
+
+}  // namespace
+
+void write_rank_given(Rank* rank, const CallRecord& call) {
+  if (!g_process.wants(Kind::kArguments)) return;
+  const CallInfo& info = call.info();
+  if (info.role < kFirstOfMessages || info.role > kLastOfMessages || info.at.comm < 0) return;
+  // MPI may have been finalized: it is not asked.
+  const auto own = rank->comms.find(static_cast<MPI_Comm>(call.at(info.at.comm)));
+  if (own == rank->comms.end() || own->second.has_topology)
+    return;  // MPI_Cart_shift gives MPI_PROC_NULL
+  for (int8_t position : {info.at.dest, info.at.source})
+    if (position >= 0) write_down(rank, call, own->second, position);
+}
+
+void write_ranks_given(Rank* rank, MPI_Comm comm) {
+  for (auto& ways : rank->remembered)
+    for (const Record& one : ways)
+      if (one && (comm == MPI_COMM_NULL || one->at(one->info().at.comm) == word(comm)))
+        write_rank_given(rank, *one);
+}
+
+}  // namespace fgmpi::check

@@ -1,0 +1,114 @@
+#include "check/outbox.h"
+
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "check/extensions.h"
+#include "check/wire.h"
+
+namespace fgmpi::check {
+
+ToldLater g_told_later;
+
+namespace {
+
+struct Notice {
+  size_t used = 8, last = 0;  ///< bytes; where the last piece's length stands
+  alignas(8) char bytes[kMostNotice];
+};
+using Notices = std::vector<std::unique_ptr<Notice>>;
+
+std::vector<Notices> g_notices;  ///< by process; the last one of each may have room
+std::vector<int> g_waiting;      ///< processes that have some
+Notices g_spare;
+bool g_sending = false;
+std::vector<int> g_to_answer;
+
+size_t rounded(size_t bytes) { return (bytes + 7) / 8 * 8; }
+
+Notices& notices_for(int process) {
+  const auto at = static_cast<size_t>(process);
+  if (at >= g_notices.size()) g_notices.resize(at + 1);
+  return g_notices[at];
+}
+
+uint64_t* length_of_last(Notice* n) { return reinterpret_cast<uint64_t*>(n->bytes + n->last); }
+
+Notice* last_for(int process) {
+  Notices& all = notices_for(process);
+  return all.empty() ? nullptr : all.back().get();
+}
+
+}  // namespace
+
+void* add_piece(int process, size_t bytes) {
+  Notices& all = notices_for(process);
+  const size_t needed = 8 + rounded(bytes);
+  if (all.empty() || all.back()->used + needed > kMostNotice) {
+    if (all.empty())
+      g_waiting.push_back(process);
+    else
+      g_told_later.now = true;  // one is full
+    if (g_spare.empty()) g_spare.push_back(std::make_unique<Notice>());
+    all.push_back(std::move(g_spare.back()));
+    g_spare.pop_back();
+    Notice& fresh = *all.back();
+    fresh.used = 8;
+    std::memset(fresh.bytes, 0, 8);
+    fresh.bytes[0] = static_cast<char>(WireKind::kSeveral);
+  }
+  if (!g_told_later.any) g_told_later = {true, g_told_later.now, INT_MAX};
+  Notice& n = *all.back();
+  n.last = n.used;
+  n.used += needed;
+  *length_of_last(&n) = bytes;
+  return n.bytes + n.last + 8;
+}
+
+LastPiece last_piece(int process) {
+  Notice* n = last_for(process);
+  return n ? LastPiece{n->bytes + n->last + 8, *length_of_last(n)} : LastPiece{};
+}
+
+bool grow_last_piece(int process, size_t more) {
+  Notice* n = last_for(process);
+  const size_t used = n->last + 8 + rounded(*length_of_last(n) + more);
+  if (used > kMostNotice) return false;
+  *length_of_last(n) += more;
+  n->used = used;
+  return true;
+}
+
+void send_told_to(int process) {
+  std::erase(g_waiting, process);
+  while (last_for(process)) {  // what comes in meanwhile may add some
+    Notices& all = notices_for(process);
+    std::unique_ptr<Notice> n = std::move(all.front());
+    all.erase(all.begin());
+    MPIX_Tool_notify(process, n->bytes, static_cast<int>(n->used));
+    g_spare.push_back(std::move(n));
+  }
+  if (g_waiting.empty()) g_told_later = {};
+}
+
+void send_told() {
+  if (g_sending) return;  // it is called by what comes in meanwhile; what that adds is sent below
+  g_sending = true;
+  do {
+    while (!g_waiting.empty()) send_told_to(g_waiting.front());
+    const WireKind kind = WireKind::kAnswer;
+    for (int process : std::exchange(g_to_answer, {}))
+      MPIX_Tool_notify(process, &kind, sizeof kind);
+  } while (!g_waiting.empty() || !g_to_answer.empty());
+  g_sending = false;
+}
+
+void answer(int process) {
+  g_to_answer.push_back(process);
+  send_told();
+}
+
+}  // namespace fgmpi::check

@@ -1,0 +1,145 @@
+// What members of a communicator send each other in one call whose counts differ by rank (MPI_Gatherv, MPI_Scatterv,
+// MPI_Alltoallv, MPI_Alltoallw): compared pair by pair, in the process of the receiver. Each sender tells that process its row.
+//
+//               receivers in this process
+//                 0    1    2
+//   sender 0   [  0    0    0  ]     an element: a hash of what the sender sends, minus one of what the receiver takes;
+//   sender 1   [  0    d    0  ]     0 where they agree
+//
+// Wins where most senders have a part for most receivers: 4 bytes a pair and no look-up, where an edge of a topology takes about
+// 100 bytes (agreement.cc). Of more than kMostPairs pairs a sender's are added up in one element: then the receiver is not known.
+// Thread rule: as Call (call.h). Never switches.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/hash.h"
+#include "check/call_info.h"
+
+namespace fgmpi::check {
+
+/// Calls with other values do not belong together.
+struct PartsShape {
+  Collective collective = Collective::kNone;
+  int32_t root = 0;
+  uint32_t senders = 0, receivers = 0;  ///< in all processes; in this one
+  bool operator==(const PartsShape&) const = default;
+};
+
+/// `Caller` is what is kept of a member's call; its `world` says whose it is.
+template <class Caller>
+class Parts {
+ public:
+  static constexpr size_t kMostPairs = size_t{1} << 24;  // 64 MiB
+
+  /// Two members that do not agree; of added up pairs the receiver is null.
+  struct Pair {
+    const Caller *sender, *receiver;
+  };
+  using Found = std::optional<Pair>;
+
+  explicit Parts(const PartsShape& shape, size_t most_pairs = kMostPairs)
+      : shape_(shape),
+        added_up_(size_t{shape.senders} * shape.receivers > most_pairs),
+        columns_(added_up_ ? 1 : shape.receivers),
+        difference_(shape.senders * columns_),
+        rows_(shape.senders),
+        taken_(shape.receivers) {
+    reset();
+  }
+
+  const PartsShape& shape() const { return shape_; }
+  /// All have said what they send and take.
+  bool over() const { return waited_for_ == 0; }
+
+  /// A sender says what it sends to receivers from `first` on, those of other receivers at another time; not `known`: hashes
+  /// mean nothing. Returns a pair that does not agree, if any. REQUIRES: it has not said so before.
+  template <class Make>
+  Found give(uint32_t sender, uint32_t first, std::span<const uint32_t> hashes, bool known,
+             Make&& caller) {
+    if (sender >= rows_.size() || first > shape_.receivers ||
+        hashes.size() > shape_.receivers - first || hashes.size() > rows_[sender].missing)
+      return {};
+    Side& row = rows_[sender];
+    if (row.missing == shape_.receivers) row.caller = caller();
+    row.known = row.known && known;
+    for (size_t i = 0; i < hashes.size(); ++i)
+      at(sender, first + i) += element(first + i, hashes[i]);
+    row.missing -= static_cast<uint32_t>(hashes.size());
+    if (row.missing) return {};
+    --waited_for_;
+    for (size_t i = 0; i < taken_.size() && !added_up_; ++i)
+      if (differ(sender, i)) return Pair{&*row.caller, &*taken_[i].caller};
+    return when_over();
+  }
+
+  /// A receiver says what it takes from all senders. As give().
+  template <class Make>
+  Found take(uint32_t receiver, std::span<const uint32_t> hashes, bool known, Make&& caller) {
+    if (receiver >= taken_.size() || hashes.size() != rows_.size() || !taken_[receiver].missing)
+      return {};
+    Side& column = taken_[receiver];
+    column.caller = caller();
+    column.known = known;
+    column.missing = 0;
+    for (size_t i = 0; i < hashes.size(); ++i) at(i, receiver) -= element(receiver, hashes[i]);
+    --waited_for_;
+    for (size_t i = 0; i < rows_.size() && !added_up_; ++i)
+      if (differ(i, receiver)) return Pair{&*rows_[i].caller, &*column.caller};
+    return when_over();
+  }
+
+  /// As if it were new.
+  void reset() {
+    waited_for_ = shape_.senders + shape_.receivers;
+    for (Side& row : rows_) row = {.missing = shape_.receivers};
+    for (Side& column : taken_) column = {.missing = 1};
+    std::fill(difference_.begin(), difference_.end(), 0);
+    with_itself_.reset();
+  }
+
+ private:
+  struct Side {
+    uint32_t missing = 0;  ///< what it has still to say
+    bool known = true;
+    std::optional<Caller> caller = {};
+  };
+  uint32_t& at(size_t sender, size_t receiver) {
+    return difference_[sender * columns_ + (added_up_ ? 0 : receiver)];
+  }
+  /// Hashes that are added up must not be the same in another order.
+  uint32_t element(size_t receiver, uint32_t hash) const {
+    return added_up_ && hash ? static_cast<uint32_t>(mix(receiver + 1, hash)) : hash;
+  }
+  /// Of a member with itself that is only noted: where it differs from others as well, those are to be named.
+  bool differ(size_t sender, size_t receiver) {
+    if (at(sender, receiver) == 0) return false;
+    const Side &row = rows_[sender], &column = taken_[receiver];
+    if (row.missing || column.missing || !row.known || !column.known) return false;
+    if (row.caller->world != column.caller->world) return true;
+    with_itself_ = Pair{&*row.caller, &*column.caller};
+    return false;
+  }
+  Found when_over() const {
+    if (!over() || !added_up_) return over() ? with_itself_ : std::nullopt;
+    for (const Side& column : taken_)
+      if (!column.known) return {};
+    for (size_t i = 0; i < rows_.size(); ++i)
+      if (rows_[i].known && difference_[i]) return Pair{&*rows_[i].caller, nullptr};
+    return {};
+  }
+
+  PartsShape shape_;
+  bool added_up_;
+  size_t columns_;
+  std::vector<uint32_t> difference_;
+  std::vector<Side> rows_, taken_;
+  uint32_t waited_for_ = 0;  ///< members that have still something to say
+  Found with_itself_;
+};
+
+}  // namespace fgmpi::check

@@ -1,0 +1,242 @@
+// Races: a receive or probe of any source, or a call that completes one of several requests, that could have had another
+// message in another run.
+//
+// A receive that took a message could have taken another one of another sender, if that one fits and was sent without the
+// sender's knowing, by messages or collectives, that the receive was complete (vector clocks, clock.h). What is looked at:
+// messages taken by receives that were posted later, and those never taken. The order of ranks is not always fully known:
+// what passes through collectives of several processes that the receiver has no part in, windows, or other jobs. Then nothing
+// is reported.
+#include <unordered_set>
+
+#include "base/hash.h"
+#include "check/call.h"
+
+namespace fgmpi::check {
+
+namespace {
+
+/// A receive or probe of any source that is complete.
+struct Wildcard {
+  uint64_t number = 0;  ///< in the order of posting
+  uint32_t event = 0;
+  const Comm* comm = nullptr;
+  int tag = 0, taken_world = 0;
+  bool status_read = true, probe = false;
+  Record call, sender;
+  MPI_Datatype type = MPI_BYTE;
+  int64_t count = 0;
+};
+
+/// A receive from one source that the other message was meant for. Whether the race matters is known at the end: it does
+/// not where that source sends more, and a receive of any source takes it.
+struct Needed {
+  Wildcard wildcard;
+  Message message;
+  Record receive;
+  const Comm* comm;
+};
+
+}  // namespace
+
+struct Races {
+  std::deque<Wildcard> done;
+  std::vector<Needed> needed;
+  std::unordered_set<uint64_t> told;  ///< hashes of the places that were reported
+};
+
+namespace {
+
+/// Older receives are forgotten, and so many are looked at for each message.
+constexpr size_t kMostWildcards = 256;
+
+Races& races_of(Rank* rank) {
+  if (!rank->races) rank->races = std::make_shared<Races>();
+  rank->in_turn = false;
+  return *rank->races;
+}
+
+/// The last event of the rank that one with this clock knows of.
+uint64_t known_events(const Rank& rank, const Knowledge& knows) {
+  uint64_t events = known(knows.clock, of_rank(rank.world));
+  knows.for_each_comm([&](const ClockPart& part) {
+    const OwnComm* own = nullptr;
+    for (const auto& [handle, one] : rank.comms)
+      if (of_comm(without_side(one.comm->key)) == part.of) own = &one;
+    if (!own) {
+      events = UINT64_MAX;  // who has told whom what there is not known
+      return;
+    }
+    for (const auto& [number, at] : own->events)
+      if (number < part.count) events = std::max<uint64_t>(events, at);
+  });
+  return events;
+}
+
+findings::Participant sender_of(int world, const CallRecord& call, const char* role) {
+  return {world, call.info().name, arguments_of(call, nullptr), call.site, role};
+}
+
+void tell(Rank* rank, const char* sentence, const char* allowed, bool note,
+          std::vector<findings::Participant> calls) {
+  uint64_t key = hash_text(sentence);
+  for (const auto& call : calls) key = mix(key, call.site);
+  if (races_of(rank).told.insert(key).second)
+    report(Kind::kRaces, sentence, allowed, std::move(calls), note);
+}
+
+void tell_harmless_perhaps(Rank* rank, const Wildcard& w, const Message& other) {
+  tell(rank,
+       w.probe ? "a probe of any source could have found another message first"
+               : "a receive from any source could have taken another message",
+       w.status_read
+           ? "harmless only if the program goes by the source in the status, whichever comes first"
+           : "the status is not looked at: harmless only if either message does in the other's "
+             "place",
+       true,
+       {participant(rank, w.call), sender_of(w.taken_world, w.sender, "sent what it took"),
+        sender_of(other.source_world(), other.call, "sent what it could have taken")});
+}
+
+void tell_needed(Rank* rank, const Needed& n) {
+  tell(rank, "a receive from any source could take the message that a later receive waits for",
+       "another tag, communicator or order for what must not be taken by a receive from any source",
+       false,
+       {participant(rank, n.wildcard.call),
+        sender_of(n.wildcard.taken_world, n.wildcard.sender, "sent what it took"),
+        sender_of(n.message.source_world(), n.message.call, "sent what it could have taken"),
+        participant(rank, n.receive, "would wait for ever")});
+}
+
+bool fits(const Message& m, const Wildcard& w) {
+  const Layout* l = layout_of(w.type);
+  if (l && m.bytes() > l->size * w.count) return false;
+  return m.signature() == beginning_of(w.type, w.count, m.signature().length);
+}
+
+void tell_race(Rank* rank, const Wildcard& w, const Message& other, const Posted* taker) {
+  if (!w.probe && !fits(other, w))
+    return tell(rank,
+                "a receive from any source could take a message of other types, or a longer one",
+                "another tag, communicator or order for messages of another kind", false,
+                {participant(rank, w.call), sender_of(w.taken_world, w.sender, "sent what it took"),
+                 sender_of(other.source_world(), other.call, "sent what it could have taken")});
+  // Who looks at the status can wait for whatever has not come yet.
+  if (!w.probe && !w.status_read && taker && taker->source != MPI_ANY_SOURCE && !taker->probe)
+    races_of(rank).needed.push_back({w, other, taker->call, taker->comm});
+  else
+    tell_harmless_perhaps(rank, w, other);
+}
+
+/// Looks for a wildcard posted before that could have had the message. One is enough.
+void look_for_race(Rank* rank, const Message& m, const Comm* comm, uint64_t before,
+                   const Posted* taker) {
+  if (!rank->races || g_process.hidden_order) return;
+  const uint64_t events = known_events(*rank, m.known);
+  const auto& done = rank->races->done;
+  for (auto w = done.rbegin(); w != done.rend(); ++w) {
+    if (w->event <= events) return;
+    if (w->comm != comm || w->number >= before || w->taken_world == m.source_world() ||
+        (w->tag != MPI_ANY_TAG && w->tag != m.tag()))
+      continue;
+    return tell_race(rank, *w, m, taker);
+  }
+}
+
+void remember(Rank* rank, Wildcard w) {
+  Races& races = races_of(rank);
+  races.done.push_back(std::move(w));
+  if (races.done.size() > kMostWildcards) races.done.pop_front();
+}
+
+}  // namespace
+
+bool could_be_of_earlier(Rank* rank, const Message& m, const Comm* comm, uint64_t number) {
+  if (!rank->races) return false;
+  const uint64_t events = known_events(*rank, m.known);
+  const auto& done = rank->races->done;
+  for (auto w = done.rbegin(); w != done.rend(); ++w) {
+    if (w->event <= events) return false;
+    if (w->comm == comm && w->number < number && w->taken_world != m.source_world() &&
+        (w->tag == MPI_ANY_TAG || w->tag == m.tag()))
+      return true;
+  }
+  return done.size() >= kMostWildcards;
+}
+
+void learn_of_synchronous(Rank* rank, int send_to) {
+  if (!g_process.follows_order()) return;
+  // More than follows, which hides races but makes none up: the receive may be the one under way, or any that was posted.
+  const Rank* to = local_rank(send_to);
+  const uint64_t events =
+      is_local(send_to) ? (to ? to->events + 1 + to->posted.size() : 1) : uint64_t{1} << 62;
+  learn(&rank->knows.clock, of_rank(send_to), events);
+}
+
+uint32_t next_event(Rank* rank) {
+  if (!g_process.follows_order()) return 0;
+  ++rank->events;
+  learn(&rank->knows.clock, of_rank(rank->world), rank->events);
+  return rank->events;
+}
+
+void note_taken(Rank* rank, const Message& m, const Posted& p) {
+  if (!g_process.follows_order()) return;
+  look_for_race(rank, m, p.comm, p.number, &p);
+  if (p.passed && !g_process.hidden_order && known_events(*rank, m.known) < p.passed)
+    tell(rank,
+         "a call that completes one of several requests could have completed another one first",
+         "harmless only if the order in which the requests are complete does not matter", true,
+         {participant(rank, *p.passed_by), participant(rank, p.call, "could have been first"),
+          sender_of(m.source_world(), m.call, "sent what it received")});
+  if (p.source != MPI_ANY_SOURCE) return;
+  if (rank->races)
+    std::erase_if(rank->races->needed, [&](const Needed& n) {
+      if (n.message.source_world() != m.source_world() || n.comm != p.comm) return false;
+      tell_harmless_perhaps(rank, n.wildcard, n.message);
+      return true;
+    });
+  remember(rank, {p.number, p.event, p.comm, p.tag, m.source_world(), p.status_read, false, p.call,
+                  m.call, p.type(), p.count()});
+}
+
+void note_probed(Call* call, const Message& m) {
+  Rank* rank = call->rank();
+  rank->knows.learn(m.known);
+  if (call->value(&Positions::source) != MPI_ANY_SOURCE || !g_process.follows_order()) return;
+  const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
+  remember(rank, {++rank->next_posted, next_event(rank), own->comm,
+                  static_cast<int>(call->value(&Positions::recv_tag)), m.source_world(),
+                  call->status_read(), true, call->kept(), m.call});
+}
+
+void note_passed(Call* call, std::span<const Completed> done) {
+  if (!call->has(&Positions::index) && !call->has(&Positions::out_count)) return;
+  if (done.empty() || !g_process.follows_order()) return;
+  Rank* rank = call->rank();
+  Record record;
+  for (size_t i = 0; i < call->requests().size(); ++i) {
+    bool completed = false;
+    for (const Completed& c : done) completed = completed || c.position == static_cast<int>(i);
+    auto found = completed ? nullptr : rank->requests.find(call->requests()[i]);
+    if (!found || !found->second.posted || found->second.posted->passed) continue;
+    if (!record) {
+      record = call->kept();
+      next_event(rank);
+    }
+    found->second.posted->passed = rank->events;
+    found->second.posted->passed_by = record;
+  }
+}
+
+void note_untaken(Rank* rank, const Message& m, const Comm* comm) {
+  look_for_race(rank, m, comm, UINT64_MAX, nullptr);
+}
+
+void report_races(Rank* rank) {
+  if (!rank->races) return;
+  for (const Needed& n : rank->races->needed)
+    if (!g_process.hidden_order) tell_needed(rank, n);
+  rank->races->needed.clear();
+}
+
+}  // namespace fgmpi::check

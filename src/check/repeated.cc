@@ -1,0 +1,30 @@
+#include "check/repeated.h"
+
+namespace fgmpi::check {
+
+KeptCall* remembered_call(Calls id, const void* place, const int64_t* words, size_t count) {
+  Rank* rank = running_rank();
+  if (!rank || rank->short_path != __builtin_thread_pointer()) return nullptr;
+  for (const Record& one : rank->remembered_at(call_hash(id, place, words, count)))
+    if (one && one->is(static_cast<uint16_t>(id), place, words, count) &&
+        one->is_known(rank->epoch, KeptCall::kFine)) {
+      rank->last_call->next_call = one.get();
+      return one.get();
+    }
+  return nullptr;
+}
+
+int Repeated::attend() {
+  // Another rank of the process may have raised the level of threads meanwhile.
+  const int locked = g_process.threads ? MPIX_Tool_enter() : 0;
+  take_arrived();
+  if (!g_process.deadlock.empty()) withdraw_deadlock();
+  return locked;
+}
+
+void Repeated::leave_attended(Rank* rank, int locked) {
+  rank->guess_next();
+  if (locked) MPIX_Tool_leave(locked);
+}
+
+}  // namespace fgmpi::check

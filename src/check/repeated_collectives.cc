@@ -1,0 +1,103 @@
+#include "check/repeated_collectives.h"
+
+namespace fgmpi::check {
+
+namespace {
+
+/// Is all looked at that is done here?
+bool follows_all() {
+  constexpr uint32_t kFollowed =
+      findings::bit_of(Kind::kCollectives) | findings::bit_of(Kind::kBuffering);
+  return (g_process.kinds & kFollowed) == kFollowed && !g_process.opens_groups;
+}
+
+/// Fills KeptCall::enters. False: the call is not followed, or more than what begin() does follows from it.
+bool fill_enters(Rank* rank, KeptCall* call) {
+  const CallInfo& info = call->info();
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->at(info.at.comm)));
+  if (!own || !own->comm->calls || !own->comm->entered || own->comm->inter || own->comm->foreign)
+    return false;
+  const bool is_root = info.at.root < 0 || call->at(info.at.root) == own->rank;
+  const uint64_t agreed = call->enters.agreed;
+  KeptCall::Enters e = {};
+  e.agreed = agreed;
+  e.own = own;
+  e.learns = learns(info, is_root);
+  e.is_root = is_root;
+  e.tells = is_root && info.at.root >= 0;
+  e.needs = needs_of(*call, is_root);
+  e.root = static_cast<int>(call->at(info.at.root));
+  const int root = info.at.root < 0 ? MPI_UNDEFINED : own->comm->world_of(e.root);
+  e.root_is_here = root != MPI_UNDEFINED && is_local(root);
+  e.has_arrays = has_arrays(static_cast<Calls>(call->id));
+  e.has_details = has_details(info.collective, false);
+  e.root_differs = root_differs(info.collective);
+  e.is_blocking = info.starts == Starts::kBlocking;
+  e.is_plain = agreed != 0 && !e.has_arrays && !e.has_details && !e.root_differs;
+  call->enters = e;
+  call->set_known(rank->epoch, KeptCall::kEnters);
+  return true;
+}
+
+/// Can no buffer of the call overlap with what is under way? Of a nonblocking one, is there an operation for it, too?
+bool buffers_are_free(const Rank& rank, const KeptCall& call) {
+  const CallInfo& info = call.info();
+  if (info.starts == Starts::kBlocking) return rank.regions.empty() || !info.sets.buffers;
+  return call.is_known(rank.epoch, KeptCall::kOperation) &&
+         !may_meet_pending(rank, call.operation->second.regions);
+}
+
+/// Does the call say what the first member here has said?
+bool agrees(const KeptCall& call, const Entry& e) {
+  const KeptCall::Enters& enters = call.enters;
+  if (enters.has_details) return RepeatedCall::repeats(call, e);
+  if (enters.has_arrays && !RepeatedCall::arrays_are_same(call)) return false;
+  return enters.agreed != 0 && e.agreed == enters.agreed && e.arrays == call.arrays &&
+         (!enters.root_differs || !(enters.is_root || e.root_was_first));
+}
+
+/// The clock of its own that a rank tells with the call is told already.
+bool is_told(const Rank& rank, const OwnComm& own) {
+  return rank.events == 0 || own.comm->others.empty() ||
+         (!own.events.empty() && own.events.back().second == rank.events);
+}
+
+}  // namespace
+
+Entry* RepeatedCall::find_entry(Rank* rank, KeptCall* call) {
+  take_arrived();
+  if (!follows_all() || !rank->begun.empty() || !is_free(rank->unbuffered) ||
+      !buffers_are_free(*rank, *call) ||
+      (!(call->known & KeptCall::kEnters) && !fill_enters(rank, call)))
+    return nullptr;
+  const OwnComm& own = *call->enters.own;
+  Entry* e = own.comm->calls->find(own.collectives);
+  return e && e->arrived && agrees(*call, *e) && is_told(*rank, own) ? e : nullptr;
+}
+
+void RepeatedCall::keep_repeater(KeptCall* call, Entry* e) {
+  e->details->repeaters.emplace_back(call->enters.own->rank, Record(call), call->said);
+}
+
+bool CollectiveWait::begin() {
+  take_arrived();
+  const auto* request = reinterpret_cast<const MPI_Request*>(same_->words[0]);
+  if (!follows_all() || !request || !rank_->begun.empty()) return give_up();
+  request_ = repeated_wait(rank_, *request);
+  if (!request_ || request_->second.collective.comm->inter || !is_free(rank_->unbuffered))
+    return give_up();
+  enter();
+  handle_ = *request;
+  rank_->given = {&handle_, 1};
+  progress_by_call();
+  return true;
+}
+
+void CollectiveWait::after(int) {
+  return_from_mpi();
+  // MPI completes a request of which it returns an error, too.
+  note_waited(waiting(), request_);
+  progress_by_call();
+}
+
+}  // namespace fgmpi::check

@@ -1,0 +1,119 @@
+// A collective call that the rank has made before, after another member of this process has made the same one (repeated.h): it
+// enters and leaves the collective (agreement.cc), and is a step of the rank (unbuffered.h). A nonblocking one takes the
+// operation that the last one like it has left, with its regions (KeptCall::operation).
+// Thread rule: as Call (call.h). Never switches.
+#pragma once
+
+#include <cstdint>
+
+#include "check/agreement.h"
+#include "check/arrays.h"
+#include "check/repeated.h"
+
+namespace fgmpi::check {
+
+class RepeatedCall : public Repeated {
+ public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  [[gnu::always_inline]] bool begin() {
+    Entry* e = find_quickly();
+    blocks_ = e != nullptr;
+    if (!e && !(e = find_entry(rank_, same_))) return give_up();
+    enter();
+    const KeptCall::Enters& enters = same_->enters;
+    own_ = enters.own;
+    entry_ = e;
+    Comm* c = own_->comm;
+    const uint64_t number = own_->collectives++;
+    step_enter_at_once(c, own_->rank, number);
+    e->known_by_all.learn(rank_->knows);
+    if (enters.tells) e->known_by_root = rank_->knows;
+    if (enters.has_details && e->details) keep_repeater(same_, e);
+    if (++e->arrived == c->local_members) all_here_have_called(*c, number, e);
+    progress_by_call();
+    return true;
+  }
+
+  static bool arrays_are_same(const KeptCall& call) {
+    return hash_of_arrays(static_cast<Calls>(call.id), call.words, *call.enters.own) == call.arrays;
+  }
+  /// Does one that has_details() say what it said in the base of the entry?
+  static bool repeats(const KeptCall& call, const Entry& e) {
+    return (call.known & KeptCall::kSaid) && e.details && repeats_base(call, e) &&
+           (!call.enters.has_arrays || arrays_are_same(call));
+  }
+
+  /// MPI has made the call. REQUIRES: begin() has returned true.
+  [[gnu::always_inline]] void after(int result) {
+    // What is read from here on, and by the rank's next call: other ranks have run.
+    __builtin_prefetch(own_);
+    __builtin_prefetch(&same_->enters);
+    __builtin_prefetch(&rank_->knows);
+    __builtin_prefetch(rank_);
+    return_from_mpi();
+    const CollectiveCall collective = {own_->comm, own_->collectives - 1, same_->enters.is_root};
+    if (result != MPI_SUCCESS) [[unlikely]] {
+      note_error(rank_, *same_, result);
+    } else if (blocks_ || same_->enters.is_blocking) {
+      const Comm& c = *collective.comm;
+      leave_collective(rank_, same_->enters.learns, c, collective.number, entry_);
+      if (may_wait(c, collective.number)) step_need_members(waiting(), collective, nullptr);
+    } else {
+      note_again(rank_, same_, collective);
+    }
+    progress_by_call();
+  }
+
+ private:
+  /// The entry of a blocking call, where nothing is under way; null: not known.
+  [[gnu::always_inline]] Entry* find_quickly() const {
+    const KeptCall& call = *same_;
+    const KeptCall::Enters& enters = call.enters;
+    if (!(call.known & KeptCall::kEnters) || !enters.is_blocking || !is_quiet(*rank_) ||
+        g_attention.load(std::memory_order_acquire))
+      return nullptr;
+    Entry* e = enters.own->comm->calls->find(enters.own->collectives);
+    if (!e) return nullptr;
+    if (enters.is_plain) return e->agreed == enters.agreed ? e : nullptr;
+    return enters.has_details && e->arrived && repeats(call, *e) ? e : nullptr;
+  }
+  /// Is it not known that those are in the call whom the rank waits for?
+  bool may_wait(const Comm& c, uint64_t number) const {
+    const KeptCall::Enters& enters = same_->enters;
+    if (enters.needs == Needs::kNobody) return false;
+    if (rank_->unbuffered.written) return true;
+    if (c.entered->all() > number) return false;
+    return enters.needs == Needs::kAll || !enters.root_is_here ||
+           c.entered->calls[static_cast<size_t>(enters.root)] <= number;
+  }
+  /// Is no operation of the rank under way that its collective calls would have to be compared with, or wait behind?
+  static bool is_quiet(const Rank& rank) {
+    return rank.begun.empty() && rank.regions.empty() && is_free(rank.unbuffered) && !rank.events;
+  }
+  /// The entry of a call of any kind; null: Call is to look at it.
+  static Entry* find_entry(Rank* rank, KeptCall* call);
+  static void keep_repeater(KeptCall* call, Entry* e);
+
+  Entry* entry_;
+  OwnComm* own_;
+  bool blocks_;  ///< found by find_quickly()
+};
+
+/// MPI_Wait for a nonblocking collective, as RepeatedCall.
+class CollectiveWait : public Repeated {
+ public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  bool begin();
+  ~CollectiveWait() {
+    if (rank_) rank_->given = {};
+  }
+  void after(int result);
+
+ private:
+  Rank::Requests::Entry* request_ = nullptr;
+  MPI_Request handle_ = MPI_REQUEST_NULL;
+};
+
+}  // namespace fgmpi::check

@@ -1,0 +1,271 @@
+// Sends and receives that the rank has made before, and the calls that wait for such (repeated.h).
+//
+// A nonblocking one leaves a Begun (rank.h). As soon as the rank makes a call that is not looked at here, or somebody asks what
+// the rank waits for, make_operations() makes of all that has begun what Call would have made of it.
+//
+// What each call of a loop does is inlined in the wrapper of its function: a third of it would be calls else.
+// Thread rule: as Call (call.h). Never switches.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "check/messages.h"
+#include "check/repeated.h"
+
+namespace fgmpi::check {
+
+// What is known of a KeptCall is known of its rank's epoch: repeated_call() has seen to that.
+
+/// Is it known what its messages are and to whom they go?
+[[gnu::always_inline]] inline bool can_send(const KeptCall& call, const KnownQueue& to) {
+  constexpr uint32_t kLocal = KeptCall::kSent | KeptCall::kSendsTo;
+  if ((call.known & kLocal) == kLocal) return to.is_there();
+  return (call.known & KeptCall::kSent) && call.sent.to >= 0 && !is_local(call.sent.to);
+}
+
+/// Does it take from one queue, behind no receive that it is not known of which it takes?
+inline bool can_receive(const Rank& rank, const KeptCall& call) {
+  return rank.in_turn && (call.known & KeptCall::kTakesFrom) && call.queue().is_there();
+}
+
+/// A hash of where a buffer lies and whether it is written, of which Rank::begun_sum is the sum.
+inline uint64_t reach_of(const char* low, uint64_t bytes, bool writes) {
+  uint64_t hash = reinterpret_cast<uintptr_t>(low) * kGoldenRatio ^ (bytes << 1 | writes);
+  hash = (hash ^ hash >> 32) * kGoldenRatio;
+  return hash ^ hash >> 29;
+}
+
+/// Does its buffer meet none of what has begun? REQUIRES: KeptCall::kReach.
+bool look_whether_beside(const Rank& rank, KeptCall* call, bool writes);
+[[gnu::always_inline]] inline bool is_beside(const Rank& rank, KeptCall* call, bool writes) {
+  return (call->messages.beside == rank.begun_sum && (call->known & KeptCall::kBeside)) ||
+         look_whether_beside(rank, call, writes);
+}
+
+/// Is no receive under way that takes from the same queue? A blocking one has no place among them.
+bool is_first(const Rank& rank, const KeptCall& call);
+
+/// The receive of a message has begun that is, or was, in place.
+inline void say_taken(MessageQueue* queue, const InPlace& one) {
+  if (one.told) return step_taken(one.id);
+  queue->taken_up_to = one.id;
+}
+
+/// A receive has begun that will take the next message of a queue: who sends that knows it, now or when it comes.
+void make_ready_from_list(MessageQueue* queue);
+[[gnu::always_inline]] inline void make_ready(MessageQueue* queue) {
+  for (uint16_t i = 0; i < queue->in_place; ++i) {
+    InPlace& one = queue->placed[i];
+    if (one.matched) continue;
+    one.matched = 1;
+    return say_taken(queue, one);
+  }
+  if (queue->list) return make_ready_from_list(queue);
+  ++queue->ready;
+}
+
+/// Has the receive begun, if no standard send were buffered?
+inline bool has_begun(const Rank& rank, uint64_t number) {
+  return follows_steps() && !rank.unbuffered.written && rank.unbuffered.posted >= number;
+}
+
+/// What the rank counts, of which this is the lower half; `last`: the last of them.
+inline uint64_t with_lower_half(uint64_t last, uint32_t half) {
+  return last - (static_cast<uint32_t>(last) - half);
+}
+/// The id of the message that it sends.
+inline uint64_t message_of(const Rank& rank, const Begun& send) {
+  return message_id(rank, send.id);
+}
+inline uint64_t number_of(const Rank& rank, const Begun& receive) {
+  return with_lower_half(rank.next_posted, receive.id);
+}
+
+/// The message of a receive that is complete, and the queue from which it was taken.
+struct Taken {
+  InPlace message;  ///< id 0: it is not there
+  MessageQueue* queue = nullptr;
+};
+
+/// Takes the message of a receive that is complete out of its queue. take_other_message(): whatever it is.
+Taken take_other_message(Rank* rank, KeptCall* call);
+[[gnu::always_inline]] inline Taken take_message(Rank* rank, KeptCall* call) {
+  const KnownQueue from = call->queue();
+  MessageQueue* queue = from.queue;
+  const bool fits = from.is_there() && queue->in_place && queue->contents == call->messages.fits &&
+                    queue->contents && call->is_known(rank->epoch, KeptCall::kFits);
+  if (!fits) return take_other_message(rank, call);
+  if (queue->near_name != rank->knows.near_name()) rank->knows.learn_near(queue->near);
+  return {queue->take_placed(), queue};
+}
+
+/// MPI_Send, MPI_Recv and MPI_Sendrecv.
+template <bool kSends, bool kReceives>
+class RepeatedMessage : public Repeated {
+ public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  [[gnu::always_inline]] bool begin() {
+    take_arrived();
+    Rank* rank = rank_;
+    KeptCall& call = *same_;
+    const bool beside = rank->regions.empty() &&
+                        (rank->begun.empty() ||
+                         ((call.known & KeptCall::kReach) && is_beside(*rank, &call, kReceives) &&
+                          (!kReceives || is_first(*rank, call))));
+    if (!beside || (kSends && !can_send(call, sends_to())) ||
+        (kReceives && !can_receive(*rank, call)))
+      return give_up();
+    enter();
+    if (kSends) message_ = send_known(rank, same_, sends_to().queue, false, &taken_);
+    if (kReceives && follows_steps()) {
+      if (is_free(rank->unbuffered))
+        make_ready(call.messages.queue);
+      else
+        rank->receives_from = call.messages.queue;
+    }
+    progress_by_call();
+    return true;
+  }
+
+  /// MPI has made the call. REQUIRES: begin() has returned true.
+  [[gnu::always_inline]] void after(int result) {
+    return_from_mpi();
+    Rank* rank = rank_;
+    if (kReceives) rank->receives_from = nullptr;
+    if (result != MPI_SUCCESS) [[unlikely]] {
+      after_error({waiting(), result, message_, told_, status_read_});
+    } else {
+      if (kReceives) {
+        ++rank->next_posted;
+        const auto [m, queue] = take_message(rank, same_);
+        if (!m.matched && m.id) {
+          if (is_free(rank->unbuffered))
+            say_taken(queue, m);
+          else
+            step_take(rank, m.id, true);
+        }
+        if (!m.begun && m.id) step_need_begun(waiting(), m.id, nullptr);
+      }
+      if (kSends && message_ && !taken_ && !is_known_taken(rank, *same_, sends_to(), message_))
+        step_need_taken(waiting(), message_, nullptr);
+    }
+    progress_by_call();
+  }
+
+  /// Where MPI is to write the status: the program's place, or one of our own.
+  MPI_Status* status(MPI_Status* of_program) {
+    status_read_ = of_program != MPI_STATUS_IGNORE;
+    told_ = status_read_ ? of_program : &own_status_;
+    told_->MPI_SOURCE = kNotTold;
+    return told_;
+  }
+
+ private:
+  KnownQueue sends_to() const { return kReceives ? same_->sends_too : same_->queue(); }
+
+  struct Failed {
+    Waiting call;
+    int result;
+    uint64_t message;
+    const MPI_Status* told;
+    bool status_read;
+  };
+  static void after_error(const Failed& failed);
+
+  uint64_t message_ = 0;  ///< that it sends
+  bool status_read_ = false;
+  bool taken_ = false;  ///< the receive of that has begun
+  MPI_Status* told_ = nullptr;
+  MPI_Status own_status_;
+};
+
+/// MPI_Isend, or MPI_Irecv.
+template <bool kSends>
+class RepeatedStart : public Repeated {
+ public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  [[gnu::always_inline]] bool begin() {
+    take_arrived();
+    Rank* rank = rank_;
+    KeptCall& call = *same_;
+    if (rank->begun.size() >= BegunList::kMost || !rank->regions.empty() ||
+        !(call.known & KeptCall::kReach) || !is_beside(*rank, &call, !kSends) ||
+        !(kSends ? can_send(call, call.queue()) : can_receive(*rank, call)))
+      return give_up();
+    enter();
+    if (kSends) {
+      id_ = send_known(rank, same_, call.messages.queue, false, &taken_);
+    } else {
+      id_ = ++rank->next_posted;
+      step_receive(rank, id_);
+    }
+    progress_by_call();
+    return true;
+  }
+
+  /// MPI has made the call. REQUIRES: begin() has returned true.
+  [[gnu::always_inline]] void after(int result) {
+    return_from_mpi();
+    constexpr int kRequest = 6;  // which argument it is
+    auto* request = reinterpret_cast<MPI_Request*>(same_->words[kRequest]);
+    if (result != MPI_SUCCESS) [[unlikely]]
+      after_error(rank_, same_, id_, result);
+    else if (*request != MPI_REQUEST_NULL)
+      keep(request);
+    progress_by_call();
+  }
+
+ private:
+  [[gnu::always_inline]] void keep(MPI_Request* request) {
+    Rank* rank = rank_;
+    KeptCall& call = *same_;
+    if (*request == kSentHandle) *request = next_sent_handle(rank);
+    const bool ready = kSends ? taken_ : has_begun(*rank, id_) && call.queue().is_there();
+    if (!kSends && ready) make_ready(call.messages.queue);
+    const char* low = call.messages.low;
+    rank->begun_sum += reach_of(low, call.messages.bytes, !kSends);
+    const bool sums = kSends && g_process.wants(Kind::kBuffers);
+    Begun* b = rank->begun.add();
+    b->call = &call;
+    b->word = sums ? checksum_between(low, call.high()) : 0;
+    b->handle = *request;
+    b->at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(request));
+    b->id = static_cast<uint32_t>(id_);
+    b->sends = kSends;
+    b->ready = ready;
+  }
+  static void after_error(Rank* rank, const KeptCall* call, uint64_t id, int result);
+
+  bool taken_ = false;
+  uint64_t id_ = 0;  ///< Begun::id
+};
+
+/// MPI_Wait and MPI_Waitall.
+class RepeatedWait : public Repeated {
+ public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  bool begin();
+  ~RepeatedWait();
+  void after(int result);
+  /// What has begun is about to be made operations: they will be completed as by Call. Returns the requests that it was given.
+  const std::vector<MPI_Request>* leave_to_call();
+
+ private:
+  bool find_begun();
+  void complete();
+  void complete_by_call(int result);
+  void fill(MPI_Status* statuses) const;
+
+  MPI_Request* list_ = nullptr;
+  int count_ = 0;
+  bool left_to_call_ = false;
+  std::vector<MPI_Request> given_;
+};
+
+}  // namespace fgmpi::check

@@ -1,0 +1,419 @@
+// Requests: what they stand for from the call that makes them to the one that completes them.
+//
+// Sends that are complete at once share one handle in the library. Here each gets a handle of its own, so that it can be
+// told which of them is waited for: kFirstSent | number.
+#include <cstring>
+
+#include "check/call.h"
+#include "check/messages.h"
+#include "check/repeated_messages.h"
+
+namespace fgmpi::check {
+namespace {
+
+/// The requests that a call is given by address, and how many.
+MPI_Request* list_of(const CallRecord& call, int position, int64_t* count) {
+  const Parameter& p = call.info().parameters[position];
+  *count = !p.array ? 1 : p.length < 0 ? 0 : call.words[p.length];
+  return reinterpret_cast<MPI_Request*>(call.words[position]);
+}
+
+void look_at_foreign(Call* call, MPI_Request handle) {
+  for (const auto& other : g_process.all) {
+    if (!other || other.get() == call->rank()) continue;
+    make_operations(other.get());
+    auto found = other->requests.find(handle);
+    if (!found) continue;
+    report(Kind::kArguments, "a request of another rank is used",
+           "a handle means something only to the rank that made it",
+           {call->me(), participant(other.get(), found->second.call, "made it")});
+    return;
+  }
+}
+
+/// Adds the positions in the list that the call has completed, each with that of its status.
+void find_completed(const Call& call, int64_t count, std::vector<Completed>* done) {
+  auto number = [&](int8_t Positions::*where) {
+    const auto* at = static_cast<const int*>(call.pointer(where));
+    return at ? *at : 0;
+  };
+  if (call.has(&Positions::flag) && !number(&Positions::flag)) return;
+  if (call.has(&Positions::out_count)) {
+    const int n = number(&Positions::out_count);
+    const auto* indices = static_cast<const int*>(call.pointer(&Positions::indices));
+    for (int i = 0; n != MPI_UNDEFINED && i < n; ++i) done->push_back({indices[i], i});
+  } else if (call.has(&Positions::index)) {
+    if (const int i = number(&Positions::index); i != MPI_UNDEFINED) done->push_back({i, 0});
+  } else {
+    done->reserve(static_cast<size_t>(count));
+    for (int i = 0; i < count; ++i) done->push_back({i, i});
+  }
+}
+
+/// MPI_Wait and MPI_Waitall wait for this request whatever comes first.
+bool waits_for_all(const Call& call) {
+  return !call.has(&Positions::flag) && !call.has(&Positions::index) &&
+         !call.has(&Positions::out_count);
+}
+
+/// What a wait for the operation needs of other ranks, but of senders: need_senders().
+void note_needs(Call* call, Operation* op) {
+  if (op->needs_receive) step_need_taken(call->waiting(), op->message, &op->call);
+  if (op->rare && op->collective.comm && !op->persistent)
+    step_need_members(call->waiting(), op->collective, &op->call);
+  if (!op->posted || op->posted->source == MPI_ANY_SOURCE) return;
+  call->lists().received.push_back(op->posted);
+}
+
+/// Which messages receives have taken is known after sweep().
+void need_senders(Call* call) {
+  for (const auto& posted : call->lists().received)
+    if (posted->taken) step_need_begun(call->waiting(), posted->taken, &posted->call);
+}
+
+void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status* status) {
+  Rank* rank = call->rank();
+  Operation& op = *done;
+  if (!op.active) return;
+  end_regions(rank, handle, &op);
+  int cancelled = 0;
+  // Who was cancelled has asked for it.
+  if (status && op.cancelled) g_next.MPI_Test_cancelled(status, &cancelled);
+  if (cancelled && op.sends) take_back(op.comm, op.send_to, op.message);
+  if (op.rare && op.call->info().synchronous && op.send_to >= 0 && !cancelled)
+    learn_of_synchronous(rank, op.send_to);
+  if (!cancelled && waits_for_all(*call)) note_needs(call, &op);
+  if (op.posted) {
+    op.posted->status_read = call->status_read();
+    received(rank, op.posted, cancelled ? nullptr : status);
+    op.posted.reset();
+  }
+  op.active = false;
+  if (!op.rare || op.persistent) return;
+  if (op.collective.comm) leave_collective(rank, op.call->info(), op.collective);
+  note_made_by(call, op.call);
+}
+
+/// As many nodes are kept for the next requests.
+constexpr size_t kMostSpare = 64;
+
+/// A nonblocking collective has ended: is its operation, with its regions, kept for the rank's next call like it?
+bool keep_for_again(Rank* rank, Rank::Requests::Node* node) {
+  Operation& op = (*node)->second;
+  KeptCall* call = op.call.get();
+  if (!op.collective.comm || op.persistent || op.cancelled || op.partitioned || op.posted ||
+      !op.released || op.real != MPI_REQUEST_NULL || op.made_in != rank->epoch)
+    return false;
+  if (call->rank != rank || !call->is_known(rank->epoch, KeptCall::kFine) ||
+      call->is_known(rank->epoch, KeptCall::kOperation))
+    return false;
+  call->set_known(rank->epoch, KeptCall::kOperation);
+  op.call.reset();
+  delete call->operation;
+  call->operation = node->release();
+  return true;
+}
+
+void forget(Rank* rank, Rank::Requests::Node node) {
+  if (node->second.rare && keep_for_again(rank, &node)) return;
+  if (rank->spare_requests.size() >= kMostSpare) return;
+  node->second.reset();
+  rank->spare_requests.push_back(std::move(node));
+}
+
+/// Where there are threads, another one may get the handle before this call returns, so the request leaves the table
+/// meanwhile. The node stays where it is in memory.
+void take_out(Call* call, Rank::Requests::Entry* found) {
+  call->lists().taken.push_back(call->rank()->requests.extract(found));
+}
+
+void complete_taken(Call* call, const std::vector<Completed>& done) {
+  for (auto& node : call->lists().taken) {
+    bool over = false;
+    for (const Completed& c : done)
+      if (c.position >= 0 && call->requests()[static_cast<size_t>(c.position)] == node->first) {
+        complete(call, node->first, &node->second, call->told(c.status));
+        over = !node->second.persistent;
+      }
+    if (!over) call->rank()->requests.insert(std::move(node));
+  }
+  call->lists().taken.clear();
+}
+
+/// What completing these reads is fetched for all at once: other ranks have run since they were started.
+void prefetch(std::span<const Completed> done) {
+  if (done.size() < 2) return;
+  for (const Completed& c : done) {
+    if (!c.entry) continue;
+    const Operation& op = c.entry->second;
+    __builtin_prefetch(op.posted.get());
+    __builtin_prefetch(&op.call->users);
+    __builtin_prefetch(reinterpret_cast<const char*>(&op) + 64);
+  }
+  prefetch_messages(done);
+}
+
+void note_completions(Call* call) {
+  const int position = call->info().at.given;
+  int64_t count = 0;
+  MPI_Request* list = list_of(call->record(), position, &count);
+  if (call->requests().empty()) return;
+  Rank* rank = call->rank();
+  Lists& lists = call->lists();
+  std::vector<Completed>& done = lists.done;
+  find_completed(*call, count, &done);
+  note_passed(call, done);
+  // Requests that are not complete have their handles back.
+  for (int64_t i = 0; i < count; ++i)
+    if (list[i] == kSentHandle) list[i] = lists.requests[static_cast<size_t>(i)];
+  if (!call->had_threads()) {
+    auto find = [&](const Completed& c) {
+      return c.position >= 0 && c.position < count
+                 ? rank->requests.find(lists.requests[static_cast<size_t>(c.position)])
+                 : nullptr;
+    };
+    for (Completed& c : done) c.entry = find(c);
+    prefetch(done);
+    for (const Completed& c : done) {
+      auto* entry = lists.has_twice ? find(c) : c.entry;
+      if (!entry) continue;
+      complete(call, entry->first, &entry->second, call->told(c.status));
+      if (!entry->second.persistent) forget(rank, rank->requests.extract(entry));
+    }
+  }
+  complete_taken(call, done);
+  sweep(rank);
+  need_senders(call);
+}
+
+/// A request under this handle, with nothing in it.
+Operation& fresh_request(Rank* rank, MPI_Request handle) {
+  if (auto* old = rank->requests.find(handle)) {
+    end_regions(rank, 0, &old->second);
+    return old->second = Operation();
+  }
+  Rank::Requests::Node node;
+  if (rank->spare_requests.empty()) {
+    node = std::make_unique<Rank::Requests::Entry>();
+  } else {
+    node = std::move(rank->spare_requests.back());
+    rank->spare_requests.pop_back();
+  }
+  node->first = handle;
+  return rank->requests.insert(std::move(node))->second;
+}
+
+void note_made(Call* call) {
+  const int position = call->info().at.made;
+  if (position < 0) return;
+  auto* at = reinterpret_cast<MPI_Request*>(call->at(position));
+  if (!at || *at == MPI_REQUEST_NULL) return;
+  Rank* rank = call->rank();
+  const bool sent = *at == kSentHandle;
+  if (sent) *at = next_sent_handle(rank);
+  Operation& op = fresh_request(rank, *at);
+  const CallInfo& info = call->info();
+  call->keep_in(&op.call);
+  op.persistent = info.starts == Starts::kPersistent;
+  op.active = !op.persistent;
+  if (call->reach)
+    op.regions.set(*call->reach, info.role == Role::kReceive);
+  else if (call->has_lists())
+    std::swap(op.regions, call->lists().regions);
+  set_message(&op, call->message, call->send_to, call->comm);
+  op.posted = std::move(call->posted);
+  op.rare = info.synchronous || info.role < kFirstOfMessages || info.role > kLastOfMessages;
+  if (op.rare) {
+    op.collective = call->collective;
+    op.made_in = rank->epoch;
+  }
+  if (sent) op.real = kSentHandle;
+  if (is_partitioned(info)) note_partitioned(call, &op);
+  if (op.active) begin_regions(rank, *at, &op);
+}
+
+void note_starts(Call* call) {
+  for (MPI_Request handle : call->requests()) {
+    auto found = call->rank()->requests.find(handle);
+    if (!found) continue;
+    Operation& op = found->second;
+    op.active = op.started_once = true;
+    if (op.rare && op.collective.comm) g_process.hidden_order = true;
+    if (!call->rank()->regions.empty()) look_at_started(call, op);
+    begin_regions(call->rank(), handle, &op);
+  }
+}
+
+void note_freed(Call* call) {
+  for (MPI_Request handle : call->requests()) {
+    auto found = call->rank()->requests.find(handle);
+    if (!found) continue;
+    end_regions(call->rank(), 0, &found->second);
+    if (found->second.posted) receive_forgotten(call->rank(), found->second.posted);
+    call->rank()->requests.extract(found);
+  }
+}
+
+}  // namespace
+
+void note_released(Call* call) {
+  const auto* flag = static_cast<const int*>(call->pointer(&Positions::flag));
+  const auto handle = static_cast<MPI_Request>(call->at(call->find("request")));
+  auto found = call->rank()->requests.find(handle);
+  if (!flag || !*flag || !found) return;
+  end_regions(call->rank(), handle, &found->second);
+}
+
+MPI_Request real_request(Rank* rank, MPI_Request request) {
+  auto found = rank->requests.find(request);
+  return !found || found->second.real == MPI_REQUEST_NULL ? request : found->second.real;
+}
+
+void look_at_requests(Call* call) {
+  int64_t count = 0;
+  MPI_Request* list = list_of(call->record(), call->info().at.given, &count);
+  if (!list || count <= 0) return;
+  Rank* rank = call->rank();
+  std::vector<MPI_Request>& requests = call->lists().requests;
+  requests.assign(list, list + count);
+  rank->given = requests;
+  if (!rank->inside.empty()) look_at_other_completions(call);
+  const uint64_t this_list = ++rank->next_list;
+  for (int64_t i = 0; i < count; ++i) {
+    if (list[i] == MPI_REQUEST_NULL) continue;
+    auto found = rank->requests.find(list[i]);
+    if (!found) {
+      look_at_foreign(call, list[i]);
+      continue;
+    }
+    Operation& op = found->second;
+    if (op.seen == this_list) {
+      call->lists().has_twice = true;
+      report(Kind::kArguments, "a request is in the list twice",
+             "each active request stands in a list once", {call->me()});
+    }
+    op.seen = this_list;
+    if (call->info().role == Role::kStart && op.active)
+      report(Kind::kArguments, "a persistent request is started while it is active",
+             "MPI_Wait or a call like it completes a request before it is started again",
+             {call->me(), participant(rank, op.call, "made it")});
+    if (call->info().role == Role::kStart && !op.active) start_message(call, &op);
+    if (op.rare && op.partitioned) look_at_partitioned(call, &op);
+    if (op.real != MPI_REQUEST_NULL) list[i] = op.real;
+    if (call->had_threads() && call->info().role == Role::kCompletion) take_out(call, found);
+  }
+}
+
+void note_requests(Call* call) {
+  const int given = call->info().at.given;
+  const Life life = given < 0 ? Life::kNothing : call->info().parameters[given].life;
+  if (life == Life::kCompleted) note_completions(call);
+  if (life == Life::kStarted) note_starts(call);
+  if (life == Life::kFreed) note_freed(call);
+  if (life == Life::kChanged) {  // MPI_Cancel leaves the handle
+    int64_t count = 0;
+    MPI_Request* list = list_of(call->record(), given, &count);
+    if (!list || call->requests().empty()) return;
+    *list = call->requests()[0];
+    auto found = call->rank()->requests.find(*list);
+    if (found) found->second.cancelled = true;
+  }
+  note_made(call);
+}
+
+void note_again(Rank* rank, KeptCall* call, const CollectiveCall& collective) {
+  auto* at = reinterpret_cast<MPI_Request*>(call->at(call->info().at.made));
+  if (*at == MPI_REQUEST_NULL) return;
+  if (auto* old = rank->requests.find(*at)) {
+    end_regions(rank, 0, &old->second);
+    rank->requests.extract(old);
+  }
+  const bool sent = *at == kSentHandle;
+  if (sent) *at = next_sent_handle(rank);
+  call->known &= ~KeptCall::kOperation;
+  Rank::Requests::Node node(std::exchange(call->operation, nullptr));
+  node->first = *at;
+  Operation& op = rank->requests.insert(std::move(node))->second;
+  op.call = Record(call);
+  op.active = true;
+  op.collective = collective;
+  if (sent) op.real = kSentHandle;
+  begin_regions(rank, *at, &op);
+}
+
+Rank::Requests::Entry* repeated_wait(Rank* rank, MPI_Request request) {
+  auto* entry = rank->requests.find(request);
+  if (!entry) return nullptr;
+  const Operation& op = entry->second;
+  const bool fit = op.rare && op.active && op.collective.comm && op.real == MPI_REQUEST_NULL &&
+                   !op.persistent && !op.cancelled && !op.partitioned &&
+                   op.call->info().role == Role::kCollective;
+  return fit ? entry : nullptr;
+}
+
+void note_waited(const Waiting& wait, Rank::Requests::Entry* entry) {
+  Operation& op = entry->second;
+  end_regions(wait.rank, entry->first, &op);
+  step_need_members(wait, op.collective, &op.call);
+  op.active = false;
+  leave_collective(wait.rank, op.call->info(), op.collective);
+  forget(wait.rank, wait.rank->requests.extract(entry));
+}
+
+void make_operations(Rank* rank) {
+  if (rank->wait) rank->given = *rank->wait->leave_to_call();
+  for (const Begun& b : rank->begun) {
+    KeptCall& call = *b.call;
+    Operation& op = fresh_request(rank, b.handle);
+    op.call = Record(b.call);
+    op.persistent = op.rare = false;
+    op.active = true;
+    op.regions.set(call, !b.sends);
+    if (b.sends) {
+      const uint64_t message = message_of(*rank, b);
+      set_message(&op, message, call.sent.to, call.sent.comm);
+      op.posted.reset();
+      if (b.ready || is_known_taken(rank, call, call.queue(), message)) step_taken(message);
+    } else {
+      set_message(&op, 0, -1, nullptr);
+      op.posted = post_as(rank, op.call, number_of(*rank, b));
+      if (call.queue().is_there()) call.messages.queue->ready = 0;
+    }
+    if (is_sent_handle(b.handle)) op.real = kSentHandle;
+    begin_regions(rank, b.handle, &op);
+    op.regions[0].checksum = b.word;
+  }
+  rank->begun.clear();
+  rank->begun_sum = 0;
+}
+
+const Operation* awaited_by(Rank* rank, const CallRecord& waiting) {
+  make_operations(rank);
+  const int position = waiting.info().at.given;
+  if (position < 0 || waiting.info().role != Role::kCompletion) return nullptr;
+  for (MPI_Request handle : rank->given) {
+    auto found = rank->requests.find(handle);
+    if (found && found->second.active) return &found->second;
+  }
+  return nullptr;
+}
+
+void report_requests_left(Rank* rank) {
+  rank->requests.for_each([&](MPI_Request, const Operation& op) {
+    if (!op.persistent)
+      report(Kind::kLeaks, "a request is never completed",
+             "MPI_Wait, MPI_Test or a call like them completes each request",
+             {participant(rank, op.call)});
+    else if (op.active)
+      report(Kind::kLeaks, "a persistent request is active at the end",
+             "MPI_Wait or a call like it after each MPI_Start, then MPI_Request_free",
+             {participant(rank, op.call, why_incomplete(op).c_str())});
+    else
+      report(Kind::kLeaks,
+             op.started_once ? "a persistent request is never freed"
+                             : "a persistent request is never started and never freed",
+             "MPI_Request_free ends a persistent request", {participant(rank, op.call)});
+  });
+}
+
+}  // namespace fgmpi::check

@@ -1,0 +1,68 @@
+// Objects with several users, as std::shared_ptr, but for one thread at a time: no count is changed by a locked instruction.
+// Objects that nobody uses any more are kept for the next ones of their type.
+// Thread rule: as Call (call.h); also where an object is let go.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "check/memory.h"
+
+namespace fgmpi::check {
+
+/// T has `uint32_t users = 0`, `T* next_free` and let_go(), which gives up what it holds of other objects.
+template <class T>
+class Shared {
+ public:
+  Shared() = default;
+  Shared(const Shared& other) : at_(other.at_) {
+    if (at_) ++at_->users;
+  }
+  Shared(Shared&& other) noexcept : at_(std::exchange(other.at_, nullptr)) {}
+  Shared& operator=(Shared other) noexcept {
+    std::swap(at_, other.at_);
+    return *this;
+  }
+  ~Shared() {
+    if (at_ && --at_->users == 0) drop(at_);
+  }
+
+  /// One more user of an object.
+  static Shared of(T* at) {
+    Shared another;
+    another.at_ = at;
+    ++at->users;
+    return another;
+  }
+
+  explicit operator bool() const { return at_ != nullptr; }
+  T& operator*() const { return *at_; }
+  T* operator->() const { return at_; }
+  T* get() const { return at_; }
+  void reset() { *this = Shared(); }
+  /// Has it more users than this one?
+  bool shared() const { return at_ && at_->users > 1; }
+
+  /// The first user of an object that is new, or as let_go() has left it.
+  static Shared make() {
+    Shared made;
+    made.at_ = g_spare;
+    if (made.at_)
+      g_spare = made.at_->next_free;
+    else
+      made.at_ = make_lasting<T>();
+    made.at_->users = 1;
+    return made;
+  }
+
+ private:
+  static void drop(T* freed) {
+    freed->let_go();
+    freed->next_free = g_spare;
+    g_spare = freed;
+  }
+  static inline T* g_spare = nullptr;
+  T* at_ = nullptr;
+};
+
+}  // namespace fgmpi::check

@@ -1,0 +1,108 @@
+// Atomic operations, which -fsanitize=thread makes calls of these functions: done here with the order that the program asks
+// for, after the access was looked at.
+//
+// A store, exchange or change counts as a write. A compare that fails counts as a read, since it leaves the memory as it is.
+#include "gcc/access/look.h"
+
+using fgmpi::access::look;
+
+namespace {
+
+/// On x86 every atomic change of memory is sequentially consistent, and only a store has a weaker form that is cheaper.
+template <class T>
+T load(const volatile T* at) {
+  return __atomic_load_n(at, __ATOMIC_SEQ_CST);
+}
+template <class T>
+void store(volatile T* at, T value, int order) {
+  if ((order & 0xffff) == __ATOMIC_SEQ_CST)
+    __atomic_store_n(at, value, __ATOMIC_SEQ_CST);
+  else
+    __atomic_store_n(at, value, __ATOMIC_RELEASE);
+}
+template <class T>
+bool compare_exchange(volatile T* at, T* expected, T value) {
+  return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST);
+}
+
+// 16 bytes by cmpxchg16b, as libatomic does where the processor has it: GCC makes a call to libatomic of __atomic_* of that
+// size, and a program need not be linked with it.
+using Wide = unsigned __int128;
+template <>
+bool compare_exchange(volatile Wide* at, Wide* expected, Wide value) {
+  const Wide seen = __sync_val_compare_and_swap(at, *expected, value);
+  if (seen == *expected) return true;
+  *expected = seen;
+  return false;
+}
+template <>
+Wide load(const volatile Wide* at) {
+  return __sync_val_compare_and_swap(const_cast<volatile Wide*>(at), Wide{0}, Wide{0});
+}
+/// `builtin` does it where the processor has an instruction; `combine` says what it makes of the old value and the given one.
+template <class T, class Builtin, class Combine>
+T changed(volatile T* at, T value, Builtin builtin, Combine combine) {
+  if constexpr (sizeof(T) <= 8) {
+    return builtin(at, value);
+  } else {
+    T old = load(at);
+    while (!compare_exchange(at, &old, static_cast<T>(combine(old, value)))) {
+    }
+    return old;
+  }
+}
+template <>
+void store(volatile Wide* at, Wide value, int) {
+  Wide old = load(at);
+  while (!compare_exchange(at, &old, value)) {
+  }
+}
+
+}  // namespace
+
+#define CHANGE(bits, T, name, builtin, expression)                                  \
+  FGMPI_ENTRY T __tsan_atomic##bits##_##name(volatile T* at, T value, int) {        \
+    look(at, sizeof(T), true, FGMPI_PLACE, true);                                   \
+    return changed<T>(                                                              \
+        at, value, [](auto* x, auto y) { return builtin(x, y, __ATOMIC_SEQ_CST); }, \
+        [](T old, T value) { return expression; });                                 \
+  }
+#define COMPARE(bits, T, name)                                                                \
+  FGMPI_ENTRY bool __tsan_atomic##bits##_compare_exchange_##name(volatile T* at, T* expected, \
+                                                                 T value, int, int) {         \
+    const bool same = compare_exchange(at, expected, value);                                  \
+    look(at, sizeof(T), same, FGMPI_PLACE, true);                                             \
+    return same;                                                                              \
+  }
+#define ATOMICS(bits, T)                                                             \
+  FGMPI_ENTRY T __tsan_atomic##bits##_load(const volatile T* at, int) {              \
+    look(at, sizeof(T), false, FGMPI_PLACE);                                         \
+    return load(at);                                                                 \
+  }                                                                                  \
+  FGMPI_ENTRY void __tsan_atomic##bits##_store(volatile T* at, T value, int order) { \
+    look(at, sizeof(T), true, FGMPI_PLACE);                                          \
+    store(at, value, order);                                                         \
+  }                                                                                  \
+  CHANGE(bits, T, exchange, __atomic_exchange_n, (static_cast<void>(old), value))    \
+  CHANGE(bits, T, fetch_add, __atomic_fetch_add, old + value)                        \
+  CHANGE(bits, T, fetch_sub, __atomic_fetch_sub, old - value)                        \
+  CHANGE(bits, T, fetch_and, __atomic_fetch_and, old& value)                         \
+  CHANGE(bits, T, fetch_or, __atomic_fetch_or, old | value)                          \
+  CHANGE(bits, T, fetch_xor, __atomic_fetch_xor, old ^ value)                        \
+  CHANGE(bits, T, fetch_nand, __atomic_fetch_nand, ~(old & value))                   \
+  COMPARE(bits, T, strong)                                                           \
+  COMPARE(bits, T, weak)
+ATOMICS(8, uint8_t)
+ATOMICS(16, uint16_t)
+ATOMICS(32, uint32_t)
+ATOMICS(64, uint64_t)
+ATOMICS(128, Wide)
+
+FGMPI_ENTRY void __tsan_atomic_thread_fence(int order) {
+  if ((order & 0xffff) == __ATOMIC_SEQ_CST)
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  else
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+FGMPI_ENTRY void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }

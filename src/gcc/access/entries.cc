@@ -1,0 +1,35 @@
+// The entry points that GCC's -fsanitize=thread calls before each load and store of a program. The accesses themselves are
+// the program's.
+#include "gcc/access/look.h"
+
+using fgmpi::access::look;
+using fgmpi::access::look_over;
+
+#define ACCESSES(bytes)                                                                            \
+  FGMPI_ENTRY void __tsan_read##bytes(void* at) { look(at, bytes, false, FGMPI_PLACE); }           \
+  FGMPI_ENTRY void __tsan_write##bytes(void* at) { look(at, bytes, true, FGMPI_PLACE); }           \
+  FGMPI_ENTRY void __tsan_volatile_read##bytes(void* at) { look(at, bytes, false, FGMPI_PLACE); }  \
+  FGMPI_ENTRY void __tsan_volatile_write##bytes(void* at) { look(at, bytes, true, FGMPI_PLACE); }  \
+  FGMPI_ENTRY void __tsan_unaligned_read##bytes(void* at) { look(at, bytes, false, FGMPI_PLACE); } \
+  FGMPI_ENTRY void __tsan_unaligned_write##bytes(void* at) { look(at, bytes, true, FGMPI_PLACE); }
+ACCESSES(1)
+ACCESSES(2)
+ACCESSES(4)
+ACCESSES(8)
+ACCESSES(16)
+
+FGMPI_ENTRY void __tsan_read_range(void* at, size_t bytes) {
+  look_over(at, bytes, false, FGMPI_PLACE, nullptr);
+}
+FGMPI_ENTRY void __tsan_write_range(void* at, size_t bytes) {
+  look_over(at, bytes, true, FGMPI_PLACE, nullptr);
+}
+
+// The pointer to an object's virtual functions.
+FGMPI_ENTRY void __tsan_vptr_read(void** at) { look(at, sizeof *at, false, FGMPI_PLACE); }
+FGMPI_ENTRY void __tsan_vptr_update(void** at, void*) { look(at, sizeof *at, true, FGMPI_PLACE); }
+
+// Nothing is kept of where a thread is, nor has anything to be set up.
+FGMPI_ENTRY void __tsan_func_entry(void*) {}
+FGMPI_ENTRY void __tsan_func_exit() {}
+FGMPI_ENTRY void __tsan_init() {}

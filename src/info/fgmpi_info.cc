@@ -1,0 +1,199 @@
+// fgmpi-info: which Finegrain MPI this is, what it found on this machine, and which MPI functions
+// it has.
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "base/environment.h"
+#include "base/standard_files.h"
+#include "base/strings.h"
+#include "host/function_table.h"
+#include "host/host.h"
+#include "launcher/paths.h"
+#include "launcher/program.h"
+#include "info/bug_report.h"
+#include "info/here.h"
+#include "info/job_ranks.h"
+#include "info/settings_page.h"
+#include "info/tool_variables.h"
+
+namespace {
+
+constexpr const char* kHelp =
+    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-t] [-libs PROGRAM] [-job PID] [-bug] [-help] "
+    "[-version]\n"
+    "\n"
+    "Prints the version, where things are, and how many MPI functions are there.\n"
+    "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending "
+    "(it fails\n"
+    "       with MPI_ERR_UNSUPPORTED_OPERATION)\n"
+    "  -v   also where this process is bound, on which host, and which transport reaches which "
+    "process;\n"
+    "       under mpiexec each process says this of itself\n"
+    "  -s   instead all settings, their present values and where each comes from\n"
+    "  -markdown   with -s: the page docs/settings.md, whatever the environment\n"
+    "  -t   instead the variables of the tools interface (MPI_T): control variables with their "
+    "values,\n"
+    "       performance variables, categories; this library's, then the hosted MPICH's\n"
+    "  -libs PROGRAM   instead the libraries of which each rank of the program would have its own "
+    "copy, why,\n"
+    "       and what that costs. The program is loaded, but does not run\n"
+    "  -job PID   instead what the ranks of a running job do now, those that do the same together: "
+    "PID is "
+    "that of\n"
+    "       mpiexec or of a process of the job, on this host. The job is not stopped\n"
+    "  -bug   also what a bug report needs: system, limits, memory, variables that are set\n";
+
+const char* kind_name(fgmpi_function::Kind kind) {
+  switch (kind) {
+    case fgmpi_function::kOwned:
+      return "owned";
+    case fgmpi_function::kForwarded:
+      return "forwarded";
+    case fgmpi_function::kPending:
+      return "pending";
+  }
+  return "";
+}
+
+void print_found(const char* what, fgmpi::Status (*find)(std::string*)) {
+  std::string path;
+  fgmpi::Status status = find(&path);
+  std::printf("%-18s %s\n", what,
+              status.ok() ? path.c_str() : ("not found: " + status.what()).c_str());
+}
+
+void print_functions(bool each) {
+  int counts[3] = {};
+  for (const fgmpi_function* f = fgmpi_functions; f->name; ++f) ++counts[f->kind];
+  std::printf("%-18s %d owned, %d forwarded to the host, %d pending\n", "MPI functions",
+              counts[fgmpi_function::kOwned], counts[fgmpi_function::kForwarded],
+              counts[fgmpi_function::kPending]);
+  for (const fgmpi_function* f = fgmpi_functions; each && f->name; ++f)
+    std::printf("  %-9s %s\n", kind_name(f->kind), f->name);
+}
+
+/// Printed by one write, so that the lines of several processes do not mix.
+int print_settings(bool markdown) {
+  bool good = true;
+  const std::string text =
+      markdown ? fgmpi::tools::settings_page() : fgmpi::tools::list_settings(&good);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return good ? 0 : 1;
+}
+
+/// The program is executed: the library in it prints the list and ends it before it runs.
+int list_libraries(const char* name) {
+  std::string path, prefix;
+  fgmpi::Status status = fgmpi::launcher::find_dynamic_program(name, &path);
+  if (status.ok()) status = fgmpi::launcher::find_prefix(&prefix);
+  if (status.ok()) {
+    fgmpi::environment::put_first(fgmpi::environment::kLibraryPath, prefix + "/lib");
+    // Also where the program is not linked with it. By its name, since the path may hold spaces.
+    fgmpi::environment::put_first(fgmpi::environment::kPreload, "libmpich.so.12");
+    fgmpi::environment::set(fgmpi::environment::kListLibraries, "1");
+    execl(path.c_str(), name, static_cast<char*>(nullptr));
+    status = fgmpi::error(MPI_ERR_ACCESS, "%s: %s", path.c_str(), std::strerror(errno));
+  }
+  std::fprintf(stderr, "fgmpi-info: -libs: %s\n", status.what().c_str());
+  return 1;
+}
+
+int show_job(const char* number) {
+  const auto pid = fgmpi::parse_int(number);
+  if (!pid || *pid < 1 || *pid > INT32_MAX) {
+    std::fprintf(stderr, "fgmpi-info: -job %s: allowed is the number of a process\n", number);
+    return 1;
+  }
+  std::string text;
+  const fgmpi::Status status = fgmpi::tools::describe_job(static_cast<pid_t>(*pid), &text);
+  if (!status.ok()) {
+    std::fprintf(stderr, "fgmpi-info: -job %s\n", status.what().c_str());
+    return 1;
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
+/// For fgmpi-info -job on another host.
+int show_part(const char* control_port, const char* proxy_id) {
+  std::string text;
+  if (!fgmpi::tools::describe_part(control_port, proxy_id, &text).ok()) return 1;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fgmpi::open_standard_files();
+  bool each = false, verbose = false, settings = false, markdown = false, bug = false;
+  for (int i = 1; i < argc; ++i) {
+    const char* option = argv[i];
+    if (std::strncmp(option, "--", 2) == 0) ++option;
+    if (std::strcmp(option, "-a") == 0) {
+      each = true;
+    } else if (std::strcmp(option, "-v") == 0) {
+      verbose = true;
+    } else if (std::strcmp(option, "-s") == 0) {
+      settings = true;
+    } else if (std::strcmp(option, "-bug") == 0) {
+      bug = true;
+    } else if (std::strcmp(option, "-markdown") == 0) {
+      markdown = true;
+    } else if (std::strcmp(option, "-t") == 0) {
+      const fgmpi::Status status = fgmpi::tools::list_variables(argv);
+      if (status.ok()) return 0;
+      std::fprintf(stderr, "fgmpi-info: -t: %s\n", status.what().c_str());
+      return 1;
+    } else if (std::strcmp(option, "-libs") == 0) {
+      if (i + 1 < argc) return list_libraries(argv[i + 1]);
+      std::fputs("fgmpi-info: -libs: the name of a program is missing behind it\n", stderr);
+      return 1;
+    } else if (std::strcmp(option, "-job") == 0) {
+      return show_job(i + 1 < argc ? argv[i + 1] : "");
+    } else if (std::strcmp(option, "-job-part") == 0 && i + 2 < argc) {
+      return show_part(argv[i + 1], argv[i + 2]);
+    } else if (std::strcmp(option, "-help") == 0 || std::strcmp(option, "-h") == 0) {
+      std::fputs(kHelp, stdout);
+      return 0;
+    } else if (std::strcmp(option, "-version") == 0) {
+      std::printf("Finegrain MPI %s\n", FGMPI_VERSION);
+      return 0;
+    } else {
+      std::fprintf(stderr,
+                   "fgmpi-info: %s: allowed are -a, -v, -s, -markdown, -t, -libs PROGRAM, -job "
+                   "PID, -bug, -help "
+                   "and -version\n",
+                   argv[i]);
+      return 1;
+    }
+  }
+  if (settings) return print_settings(markdown);
+  std::string here;
+  if (verbose) {
+    int rank = 0;
+    here = fgmpi::tools::describe_process(&rank);
+    if (rank > 0) {
+      // In one piece, so that the lines of processes do not mix.
+      std::fwrite(here.data(), 1, here.size(), stdout);
+      return 0;
+    }
+  }
+  std::printf("%-18s %s\n", "Finegrain MPI", FGMPI_VERSION);
+  std::printf("%-18s %s\n", "built with", FGMPI_BUILD);
+  std::printf("%-18s MPI %d.%d, ABI of MPICH %s\n", "interface", MPI_VERSION, MPI_SUBVERSION,
+              MPICH_VERSION);
+  print_found("prefix", fgmpi::launcher::find_prefix);
+  print_found("host library", fgmpi::host::find_library);
+  print_found("launcher", fgmpi::launcher::find_hydra);
+  print_functions(each);
+  std::fwrite(here.data(), 1, here.size(), stdout);
+  if (bug) std::fputs(fgmpi::tools::bug_report().c_str(), stdout);
+  return 0;
+}

@@ -1,0 +1,145 @@
+#include "info/here.h"
+
+#include <hwloc.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "base/host_name.h"
+#include "base/strings.h"
+#include "bootstrap/bootstrap.h"
+#include "transport/host_id.h"
+#include "transport/registry.h"
+#include "transport/shm/placement.h"
+
+namespace fgmpi::tools {
+namespace {
+
+using Transports = std::vector<std::unique_ptr<transport::Transport>>;
+
+std::string line(const char* name, const std::string& value) {
+  return format("%-18s %s\n", name, value.c_str());
+}
+
+/// Formats ascending numbers as ranges: "0-3,7".
+std::string ranges(const std::vector<int>& numbers) {
+  std::string text;
+  for (size_t i = 0; i < numbers.size();) {
+    size_t j = i;
+    while (j + 1 < numbers.size() && numbers[j + 1] == numbers[j] + 1) ++j;
+    if (!text.empty()) text += ',';
+    text += std::to_string(numbers[i]);
+    if (j > i) text += '-' + std::to_string(numbers[j]);
+    i = j + 1;
+  }
+  return text;
+}
+
+/// Which objects of a hwloc type share a processing unit with the binding, and how many there are: "0-1 of 4".
+std::string objects(hwloc_topology_t topology, hwloc_obj_type_t type,
+                    hwloc_const_bitmap_t binding) {
+  std::vector<int> touched;
+  int count = 0;
+  for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(topology, type, o)); ++count)
+    if (hwloc_bitmap_intersects(o->cpuset, binding))
+      touched.push_back(static_cast<int>(o->logical_index));
+  return count ? format("%s of %d", ranges(touched).c_str(), count) : "none known";
+}
+
+std::string describe_binding() {
+  hwloc_topology_t topology;
+  if (hwloc_topology_init(&topology) != 0) return line("binding", "unknown: hwloc does not start");
+  if (hwloc_topology_load(topology) != 0) {
+    hwloc_topology_destroy(topology);
+    return line("binding", "unknown: hwloc cannot read this machine");
+  }
+  hwloc_bitmap_t binding = hwloc_bitmap_alloc();
+  std::string text;
+  if (hwloc_get_cpubind(topology, binding, HWLOC_CPUBIND_PROCESS) != 0) {
+    text = line("binding", format("unknown: %m"));
+  } else {
+    bool free = hwloc_bitmap_isincluded(hwloc_topology_get_topology_cpuset(topology), binding);
+    char* list = nullptr;
+    if (hwloc_bitmap_list_asprintf(&list, binding) >= 0) {
+      text =
+          line("binding", format("processing units %s%s", list, free ? " (all: not bound)" : ""));
+      std::free(list);
+    }
+    text += line("cores", objects(topology, HWLOC_OBJ_CORE, binding));
+    text += line("L3 caches", objects(topology, HWLOC_OBJ_L3CACHE, binding));
+    text += line("NUMA nodes", objects(topology, HWLOC_OBJ_NUMANODE, binding));
+    text += line("packages", objects(topology, HWLOC_OBJ_PACKAGE, binding));
+  }
+  hwloc_bitmap_free(binding);
+  hwloc_topology_destroy(topology);
+  return text + line("memory of segment", format("from node %d", transport::shm::own_node()));
+}
+
+/// Transports need a sink. No process sends anything, so it is never called.
+struct IgnoringSink : transport::Sink {
+  void deliver(const transport::Header&, const void*, size_t) override {}
+  void read_done(uint64_t, Status) override {}
+  void peer_failed(uint32_t, const std::string&) override {}
+};
+
+/// Chooses transports as MPI_Init does, by the addresses of all processes.
+Status describe_transports(bootstrap::Bootstrap* boot, Transports* transports, std::string* text) {
+  static IgnoringSink sink;
+  std::vector<bool> reached(boot->size(), false);
+  reached[boot->rank()] = true;
+  int left = boot->size() - 1;
+  for (size_t t = 0; t < transports->size() && (left > 0 || t == 0); ++t) {
+    transport::Transport& transport = *(*transports)[t];
+    std::string address;
+    FGMPI_TRY(transport.open(&sink, &address));
+    std::string key = format("fgmpi-info-%zu-", t);
+    FGMPI_TRY(boot->put(key + std::to_string(boot->rank()), address));
+    FGMPI_TRY(boot->fence());
+    std::vector<int> now;
+    for (int p = 0; p < boot->size(); ++p) {
+      std::string theirs;
+      if (p != boot->rank()) FGMPI_TRY(boot->get(key + std::to_string(p), &theirs));
+      if (reached[p] || !transport.reaches(theirs)) continue;
+      reached[p] = true;
+      now.push_back(p);
+      --left;
+    }
+    *text += line("transport",
+                  format("%s: %s%s", transport::describe(transport, address).c_str(),
+                         now.empty() ? "no other process" : "to processes ", ranges(now).c_str()));
+    if (const std::string access = transport.describe_access(); !access.empty() && !now.empty())
+      *text += line("", access);
+  }
+  if (left > 0) *text += line("transport", format("none to %d of the processes", left));
+  return boot->fence();
+}
+
+}  // namespace
+
+std::string describe_process(int* rank) {
+  *rank = 0;
+  std::unique_ptr<bootstrap::Bootstrap> boot;
+  Status status = bootstrap::open(&boot);
+  std::string text, name = transport::host_id();
+  if (status.ok()) {
+    *rank = boot->rank();
+    text += line("process", format("%d of %d, process id %d, by %s", boot->rank(), boot->size(),
+                                   getpid(), boot->name()));
+  }
+  text += line("host", format("%s, id %s", host_name().c_str(), name.c_str()));
+  text += describe_binding();
+  Transports transports;
+  if (status.ok()) transports = transport::make_all();
+  if (status.ok()) status = describe_transports(boot.get(), &transports, &text);
+  for (auto& transport : transports) {
+    transport->all_connected(static_cast<uint32_t>(*rank));
+    transport->close();
+  }
+  if (status.ok()) status = boot->finalize();
+  if (!status.ok()) text += line("problem", status.what());
+  return text;
+}
+
+}  // namespace fgmpi::tools

@@ -1,0 +1,70 @@
+// Parts of the process's file (format.h), made when they are first needed: what a process does not do takes no memory.
+//
+// Thread rule: any thread, and no lock: also the sampler while a rank holds one. A part is never moved or freed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "profile/format.h"
+
+namespace fgmpi::report {
+
+/// From now on parts are made in this file, which is mapped at its header. `fd` stays open.
+void use_file_for_parts(Header* header, int fd);
+
+/// A new part of so many bytes, all 0, with its place in the file system, so that a store never fails; 0 where there is no room.
+/// A system call.
+Part make_part(size_t bytes);
+
+template <class T>
+T* in_part(Header* header, Part part) {
+  return part ? reinterpret_cast<T*>(reinterpret_cast<char*>(header) + header->parts_at + part)
+              : nullptr;
+}
+
+/// Records in the file, one after another, in parts of kInPart each; beside it an index by hash, in the process's own memory.
+/// One thread at a time.
+template <class Record, uint32_t kMost, uint32_t kInPart>
+class RecordTable {
+ public:
+  /// REQUIRES: `header` and what lives in it stay.
+  RecordTable(Header* header, Part* parts, uint32_t* used)
+      : header_(header), parts_(parts), used_(used) {}
+
+  /// The record that `same` says yes to, or a new one that `fill` has filled; nullptr where there is no room.
+  template <class Same, class Fill>
+  Record* find(uint64_t hash, Same same, Fill fill) {
+    uint32_t place = static_cast<uint32_t>(hash * 0x9e3779b97f4a7c15u >> 40) % kPlaces;
+    for (; index_[place]; place = (place + 1) % kPlaces)
+      if (Record* r = record(index_[place] - 1u); same(*r)) return r;
+    if (*used_ == kMost) return nullptr;
+    Part& part = parts_[*used_ / kInPart];
+    if (!part) part = make_part(sizeof(Record) * kInPart);
+    if (!part) return nullptr;
+    Record* r = record(*used_);
+    fill(r);
+    index_[place] = static_cast<uint16_t>(++*used_);
+    return r;
+  }
+  /// Its parts stay for what comes.
+  void clear() {
+    for (uint32_t i = 0; i < *used_; ++i) *record(i) = {};
+    *used_ = 0;
+    for (uint16_t& place : index_) place = 0;
+  }
+  Record* record(uint32_t i) const {
+    return in_part<Record>(header_, parts_[i / kInPart]) + i % kInPart;
+  }
+
+ private:
+  static constexpr uint32_t kPlaces = 2 * kMost;
+  static_assert(kMost < UINT16_MAX && kMost % kInPart == 0);
+
+  Header* header_;
+  Part* parts_;
+  uint32_t* used_;
+  uint16_t index_[kPlaces] = {};  ///< number of a record, and 1; 0: none
+};
+
+}  // namespace fgmpi::report

@@ -1,0 +1,336 @@
+// What the wrapper of a call counts, in the record of its rank (format.h).
+//
+// Thread rule: a rank's threads. The fast paths (Fast) are in line and store into the running rank's record only; what is behind
+// `slow` takes the process's lock. Nothing here switches or waits.
+#pragma once
+
+#include <mpi.h>
+
+#include <mutex>
+#include <unordered_map>
+
+#include "proclet-sched/sched.h"
+#include "profile/profile_calls.h"
+#include "watch/interpose.h"
+#include "watch/places.h"
+#include "profile/extensions.h"
+#include "profile/parts.h"
+
+namespace fgmpi::report {
+
+using findings::from_fortran;
+
+/// What each call reads, in few cache lines.
+struct Hot {
+  /// Where the scheduler keeps who runs, while only one thread of the process may call MPI; else kNobody: MPIX_Tool_word tells.
+  sched::Proclet* const* running = &kNobody;
+  static constexpr sched::Proclet* kNobody = nullptr;
+  /// Where the code of the Fortran binding lies, if the program has it, and the library's code in front of that.
+  uint64_t bindings = 0, bindings_bytes = 0;
+  uint64_t own = 0, own_bytes = 0;
+  bool in_binding(uint64_t address) const {
+    return address - bindings < bindings_bytes || address - own < own_bytes;
+  }
+  int first = 0;
+  unsigned count = 0;  ///< ranks of the process
+  /// For each index of a request's handle, whom it was made for: RankRecord::peer less kNoPeer. Memory is taken only by what
+  /// is used.
+  int32_t* peers = nullptr;
+  /// Where in a RankRecord the cell of each call is; 0: it has none yet.
+  uint16_t cells[kCallCount] = {};
+  FamilyRecord* families[kFamilies] = {};  ///< null: not made
+};
+[[gnu::visibility("hidden")]] extern Hot g_hot;  // so its members need no address in a register
+/// What calls of nobody are counted in: before MPI_Init, after MPI_Finalize, without a file.
+[[gnu::visibility("hidden")]] extern RankRecord g_nobody;
+/// MPICH: the index in a handle of an object of its own; ours has at most so many requests.
+inline constexpr uint32_t kRequestIndices = 1u << 25;
+inline int32_t peer_of_request(MPI_Request request) {
+  constexpr uint32_t kDirect = 0xac000000;
+  const auto handle = static_cast<uint32_t>(request);
+  return g_hot.peers && (handle & ~(kRequestIndices - 1)) == kDirect
+             ? g_hot.peers[handle & (kRequestIndices - 1)] + kNoPeer
+             : kNoPeer;
+}
+inline constexpr uint32_t kCellsAt = offsetof(RankRecord, calls_made);
+
+struct Process {
+  Header* header = nullptr;  ///< null: no file
+  RankRecord* ranks = nullptr;
+
+  std::mutex lock;  ///< of what follows
+  struct KeptSend {
+    MPI_Comm comm;
+    int dest;
+    uint64_t bytes;
+  };
+  std::unordered_map<MPI_Request, KeptSend> kept;  ///< persistent sends
+  struct Handle {
+    uint16_t family;
+    uint64_t made_ns;
+  };
+  std::unordered_map<MPI_Comm, Handle> family_of;
+  struct Keyed {
+    uint16_t family;
+    uint32_t handles;
+  };
+  /// What is known of a communicator before it is counted.
+  struct NewComm {
+    uint64_t site;
+    uint16_t call, parent;  ///< parent: family
+    bool first;             ///< this rank counts it: rank 0, of one side of an intercommunicator
+    int size, inter;
+  };
+  std::unordered_map<uint64_t, Keyed> family_of_key;  ///< by key_of()
+  int families_used = 0;
+  /// Communicators of MPI_Comm_idup that are not there yet, by where their handle will be.
+  std::unordered_map<const MPI_Comm*, NewComm> copies;
+  /// Of windows on other communicators than MPI_COMM_WORLD: their groups.
+  std::unordered_map<MPI_Win, MPI_Group> group_of;
+};
+extern Process& g_process;
+
+/// What MPIX_Tool_word says of the running rank, or nullptr.
+void* slow_word();
+/// bindings.cc: where the program called the function of a binding that has called us from `place`; `frame`: of our call.
+uint64_t caller_of_binding(uint64_t place, uint64_t frame);
+/// Where in a record the cell of a call is; made for its first call.
+uint32_t slow_cell_of(uint16_t call);
+uint16_t slow_family_of(MPI_Comm comm);
+uint64_t slow_bytes_of(int64_t count, MPI_Datatype type);
+void slow_source(RankRecord* rank, MPI_Comm comm, int source);
+/// The same of a destination; no message is counted.
+void slow_target(RankRecord* rank, MPI_Comm comm, int dest);
+/// The world rank of a destination, whose way is counted; negative where it has none.
+int32_t slow_dest(RankRecord* rank, MPI_Comm comm, int dest, uint64_t bytes);
+void slow_message(RankRecord* rank, int32_t peer, uint64_t bytes);
+void took_from_any(RankRecord* rank, MPI_Comm comm, int tag, int source);
+void keep_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes);
+void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request* requests);
+void forget_send(MPI_Request request);
+/// A one-sided operation. `fetches`: the bytes go from the target to the rank.
+void moved(RankRecord* rank, MPI_Win win, int target, uint64_t bytes, bool fetches);
+void made_window(MPI_Comm comm, MPI_Win win);
+void freed_window(MPI_Win win);
+/// The record of a collective of a family; nullptr where there is none.
+CollectiveRecord* collective_record(const FamilyRecord* family, uint16_t call);
+void count_collective(FamilyRecord* family, uint16_t call, uint64_t bytes);
+/// The family has this number from now on. Under the process's lock, or before there are other threads.
+FamilyRecord* make_family(uint16_t number);
+/// For MPIX_Tool_runs: an algorithm runs on the communicator with this key.
+void count_run(int leader, int index, int algorithm);
+/// Of a communicator of the calling rank, for family_of_key.
+uint64_t key_of(MPI_Comm comm);
+void made_comm(RankRecord* rank, MPI_Comm parent, MPI_Comm made);
+/// MPI_Comm_idup is about to begin; its communicator is there (for MPIX_Tool_copies).
+void begins_copy(RankRecord* rank, MPI_Comm parent, const MPI_Comm* newcomm);
+void made_copy(const MPI_Comm* newcomm, MPI_Comm made, int leader, int index);
+void freed_comm(MPI_Comm comm);
+
+/// The request is for the peer of the call that has made it.
+[[gnu::always_inline]] inline void note_peer(const RankRecord* r, MPI_Request request) {
+  if (g_hot.peers)
+    g_hot.peers[static_cast<uint32_t>(request) & (kRequestIndices - 1)] = r->peer - kNoPeer;
+}
+
+/// Counts a message to a world rank.
+[[gnu::always_inline]] inline void count_message(RankRecord* r, int32_t peer, uint64_t bytes) {
+  const uint32_t wanted = r->number_of(peer);
+  PeerCell& cell = r->peers[wanted % kPeerCells];
+  if (__builtin_expect(cell.peer_and_one() != wanted, 0)) return slow_message(r, peer, bytes);
+  ++cell.word;
+  cell.bytes += bytes;
+}
+
+/// MPICH: the size of such a type is in its handle.
+inline bool is_basic(MPI_Datatype type) {
+  constexpr uint32_t kBasic = 0x4c000000, kKind = 0xff000000;
+  return (static_cast<uint32_t>(type) & kKind) == kBasic;
+}
+
+/// Bytes of `count` elements.
+inline uint64_t bytes_of_basic(int64_t count, MPI_Datatype type) {
+  return static_cast<uint64_t>(count) * (static_cast<uint32_t>(type) >> 8 & 0xff);
+}
+inline uint64_t bytes_of(int64_t count, MPI_Datatype type) {
+  if (__builtin_expect(is_basic(type), 1)) return bytes_of_basic(count, type);
+  return slow_bytes_of(count, type);
+}
+
+/// A call on its way: the rank's record says that it is in it, until the destructor. What is out of line gets members by
+/// value: so a scope lives in registers. Any call; most go by Fast, below.
+class Scope {
+ public:
+  [[gnu::always_inline]] Scope(uint16_t call, const void* place) : rank_(current()) {
+    RankRecord* const r = rank_;
+    peer_before_ = r->peer;
+    uint64_t site = reinterpret_cast<uint64_t>(place);
+    if (__builtin_expect(g_hot.in_binding(site), 0))
+      site = caller_of_binding(site, reinterpret_cast<uint64_t>(__builtin_dwarf_cfa()));
+    r->site = site;
+    r->peer = kNoPeer;
+    r->now = call + 1u;
+    uint32_t at = g_hot.cells[call];
+    if (__builtin_expect(at == 0, 0)) at = slow_cell_of(call);
+    cell_ = reinterpret_cast<CallCell*>(reinterpret_cast<char*>(r) + at);
+    ++cell_->count;
+  }
+  [[gnu::always_inline]] ~Scope() { rank_->now = 0; }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  [[gnu::always_inline]] void receives(MPI_Comm comm, int source) {
+    if (__builtin_expect(source < 0 || comm != MPI_COMM_WORLD, 0))
+      slow_source(rank_, comm, source);
+    else
+      rank_->peer = source | kIsSource;
+  }
+  /// Where the call is to say whose message it took: the program's status, or ours where it wants none.
+  [[gnu::always_inline]] static MPI_Status* status_for(int source, MPI_Status* given,
+                                                       MPI_Status* own) {
+    return __builtin_expect(source == MPI_ANY_SOURCE && given == MPI_STATUS_IGNORE, 0) ? own
+                                                                                       : given;
+  }
+  [[gnu::always_inline]] void took(MPI_Comm comm, int source, int tag, const MPI_Status* status) {
+    if (__builtin_expect(source == MPI_ANY_SOURCE, 0))
+      took_from_any(rank_, comm, tag, status->MPI_SOURCE);
+  }
+  void takes_later(int source) {
+    if (source == MPI_ANY_SOURCE) rank_->flags |= kUnknownSource;
+  }
+  /// `receives`: the call names a source as well.
+  [[gnu::always_inline]] void sends(MPI_Comm comm, int dest, uint64_t bytes, bool receives) {
+    if (__builtin_expect(
+            static_cast<unsigned>(dest - g_hot.first) >= g_hot.count || comm != MPI_COMM_WORLD,
+            0)) {
+      dest = slow_dest(rank_, comm, dest, bytes);
+      if (dest < 0) return;
+    }
+    if (!receives) rank_->peer = dest;
+    cell_->bytes += bytes;
+    rank_->repeated += dest == peer_before_ && bytes <= kSmall;
+    count_message(rank_, dest, bytes);
+  }
+  void collective(MPI_Comm comm, uint64_t bytes) {
+    const uint16_t family = comm == MPI_COMM_WORLD ? kWorldFamily : slow_family_of(comm);
+    rank_->family = family;
+    cell_->bytes += bytes;
+    FamilyRecord* const f = g_hot.families[family];
+    if (!f) return;
+    ++f->collectives;
+    f->bytes += bytes;
+    count_collective(f, static_cast<uint16_t>(rank_->now - 1), bytes);
+  }
+  void keeps(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
+    keep_send(request, comm, dest, bytes);
+  }
+  [[gnu::always_inline]] void began(MPI_Request request) { note_peer(rank_, request); }
+  /// The destination of a persistent send.
+  void names(MPI_Comm comm, int dest) { slow_target(rank_, comm, dest); }
+  /// The call completes one request.
+  [[gnu::always_inline]] void completes(MPI_Request request) {
+    rank_->peer = peer_of_request(request);
+  }
+  /// One-sided and file operations.
+  void moves(uint64_t bytes) { cell_->bytes += bytes; }
+  void reaches(MPI_Win win, int target, uint64_t bytes, bool fetches) {
+    moved(rank_, win, target, bytes, fetches);
+  }
+  void made_win(MPI_Comm comm, MPI_Win win) { made_window(comm, win); }
+  void frees_win(MPI_Win win) { freed_window(win); }
+  void starts(int count, const MPI_Request* requests) {
+    start_sends(rank_, cell_, count, requests);
+  }
+  void forgets(MPI_Request request) { forget_send(request); }
+  void made(MPI_Comm parent, MPI_Comm made) { made_comm(rank_, parent, made); }
+  void copies(MPI_Comm parent, const MPI_Comm* newcomm) { begins_copy(rank_, parent, newcomm); }
+  void frees(MPI_Comm comm) { freed_comm(comm); }
+
+ private:
+  [[gnu::always_inline]] static RankRecord* current() {
+    const sched::Proclet* p = *g_hot.running;
+    void* word = p ? p->tool : g_hot.running == &Hot::kNobody ? slow_word() : nullptr;
+    return word ? static_cast<RankRecord*>(word) : &g_nobody;
+  }
+
+  RankRecord* rank_;
+  CallCell* cell_;
+  int32_t peer_before_;  ///< that of the call before
+};
+
+/// The same of a call by MPI_* (not by PMPI_*, as bindings do) that all is known of: whose rank runs, of a call that has a cell,
+/// to a rank of the process, of a basic type, or from a named rank, in MPI_COMM_WORLD. Its members say whether that is so; nothing
+/// is counted before enters(). So the wrapper keeps nothing of its arguments over calls: those of Scope are out of line, with all
+/// else.
+class Fast {
+ public:
+  [[gnu::always_inline]] bool known(uint16_t call) {
+    const sched::Proclet* p = *g_hot.running;
+    if (!p || !p->tool) return false;
+    rank_ = static_cast<RankRecord*>(p->tool);
+    return g_hot.cells[call] != 0;
+  }
+  [[gnu::always_inline]] bool receives(MPI_Comm comm, int source) {
+    peer_ = source | kIsSource;
+    return source >= 0 && comm == MPI_COMM_WORLD;
+  }
+  /// `receives`: the call names a source as well.
+  [[gnu::always_inline]] bool sends(MPI_Comm comm, int dest, MPI_Datatype type, bool receives) {
+    if (!is_basic(type) || comm != MPI_COMM_WORLD ||
+        static_cast<unsigned>(dest - g_hot.first) >= g_hot.count)
+      return false;
+    const uint32_t wanted = rank_->number_of(dest);
+    to_ = &rank_->peers[wanted % kPeerCells];
+    if (!receives) peer_ = dest;
+    return to_->peer_and_one() == wanted;
+  }
+  [[gnu::always_inline]] bool completes(MPI_Request request) {
+    peer_ = peer_of_request(request);
+    return true;
+  }
+  [[gnu::always_inline]] void enters(uint16_t call, const void* place) {
+    forget_registers();
+    ++cell(call)->count;
+    begins(call, place);
+  }
+  /// The same with what the call sends.
+  [[gnu::always_inline]] void enters(uint16_t call, const void* place, int dest, int64_t count,
+                                     MPI_Datatype type) {
+    forget_registers();
+    const uint64_t bytes = bytes_of_basic(count, type);
+    if (__builtin_expect(rank_->peer == dest, 0)) rank_->repeated += bytes <= kSmall;
+    ++to_->word;
+    to_->bytes += bytes;
+    CallCell* const c = cell(call);
+    ++c->count;
+    c->bytes += bytes;
+    begins(call, place);
+  }
+  [[gnu::always_inline]] void began(MPI_Request request) { note_peer(rank_, request); }
+  [[gnu::always_inline]] void leaves() { rank_->now = 0; }
+
+ private:
+  /// What was read for the conditions is read again: so it takes no registers, which the arguments are in.
+  [[gnu::always_inline]] static void forget_registers() { asm volatile("" ::: "memory"); }
+  [[gnu::always_inline]] void begins(uint16_t call, const void* place) {
+    rank_->site = reinterpret_cast<uint64_t>(place);
+    rank_->peer = peer_;
+    rank_->now = call + 1u;
+  }
+  [[gnu::always_inline]] CallCell* cell(uint16_t call) const {
+    return reinterpret_cast<CallCell*>(reinterpret_cast<char*>(rank_) + g_hot.cells[call]);
+  }
+
+  RankRecord* rank_;
+  PeerCell* to_;
+  int32_t peer_ = kNoPeer;
+};
+
+/// life.cc: the first rank of the process has come back from MPI_Init. False: nothing is counted.
+bool start_process();
+/// sampler.cc: begins to sample the process, on a thread of its own that ends with the process.
+void start_sampler();
+/// Looks at all ranks: before they end, and at last.
+void sample_now();
+
+}  // namespace fgmpi::report

@@ -1,0 +1,536 @@
+// The sampler: a thread of the process that looks again and again at what its ranks are doing, and adds the time since it
+// last looked to what it sees. So a call costs no reading of a clock, and a rank that never calls MPI is seen as well.
+//
+// Times are right to about the square root of how many samples saw them. It looks every millisecond at first and every 50 ms
+// in long runs, so that it takes at most 1 % of a processor; of more than kSliceRanks ranks it looks at a part each time, as large
+// as that allows. When the first rank of the process calls MPI_Finalize it looks at all, since those that have ended tell nothing.
+// Thread rule: one thread, which never calls MPI but the functions that only read; it holds no lock.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/descriptor.h"
+#include "base/page.h"
+#include "proclet-sched/debug_table.h"
+#include "profile/waits.h"
+
+#pragma weak fgmpi_debug_table
+
+namespace fgmpi::report {
+namespace {
+
+constexpr int64_t kFirstInterval = 1'000'000, kLastInterval = 50'000'000;
+constexpr int64_t kProcessInterval = 4'000'000;  ///< between two looks at its memory
+constexpr uint64_t kFirstColumn = 2'000'000;
+constexpr uint32_t kStackLooks = 512;  ///< one in so many looks at a rank looks at its stack
+constexpr int64_t kCostShare = 100;  ///< a pause lasts so many times longer than the look before it
+/// The first looks touch all memory for the first time: one that takes 0.1 ms, or 2 ms beside other programs, says little of those
+/// that follow, which take 3 to 50 us. After so many of them the pause is at most so long.
+constexpr uint64_t kColdLooks = 4;
+constexpr int64_t kMostAfterCold = 10'000'000;
+
+/// What the scheduler does with a rank. Without the library's table: as if each were running.
+sched::State state_of(int32_t local) {
+  if (!&fgmpi_debug_table) return sched::State::kRunning;
+  const sched::DebugTable& t = fgmpi_debug_table;
+  const char* ranks = reinterpret_cast<const char*>(t.ranks);
+  if (!ranks || static_cast<uint64_t>(local) >= t.rank_count) return sched::State::kFinished;
+  const char* state = ranks + static_cast<uint64_t>(local) * t.proclet_bytes + t.state_offset;
+  return static_cast<sched::State>(*reinterpret_cast<const volatile uint8_t*>(state));
+}
+
+uint64_t program_address(uint64_t address) {
+  if (!MPIX_Program_address || !address) return address;
+  return reinterpret_cast<uint64_t>(MPIX_Program_address(reinterpret_cast<void*>(address)));
+}
+
+class Sampler {
+ public:
+  /// REQUIRES: `timeline` is a part of timeline_bytes(), or 0.
+  Sampler(Header* header, Part timeline)
+      : h_(header),
+        sites_(header, header->site_parts, &header->sites),
+        slices_(slices_of(header->ranks)) {
+    statm_ = move_descriptor_up(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+    pagemap_ = move_descriptor_up(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    h_->timeline = timeline;
+    if (char* at = in_part<char>(header, timeline)) {
+      columns_ = reinterpret_cast<Column*>(at);
+      rows_ = reinterpret_cast<uint8_t*>(at + rows_in_timeline());
+      memory_ = reinterpret_cast<uint16_t*>(at + memory_in_timeline(header->rows));
+    }
+    h_->column_ns = kFirstColumn;
+    last_ = now_ns();
+    look_at_process(last_);
+    h_->rss_first = h_->rss;
+    look_at_memory(true);
+    std::memcpy(memory_before_, rank_memory_, sizeof memory_before_);
+    h_->looked = make_part(sizeof(uint64_t) * static_cast<size_t>(slices_));
+    looked_ = in_part<uint64_t>(header, h_->looked);
+    if (!looked_) looked_ = new uint64_t[static_cast<size_t>(slices_)];
+    std::fill_n(looked_, slices_, static_cast<uint64_t>(last_));
+    ready_of_slice_.resize(static_cast<size_t>(slices_));
+    // Until it is known: as if all waited. Else the first look at a slice would read the waits of all its ranks.
+    parked_of_slice_.assign(static_cast<size_t>(slices_),
+                            static_cast<uint32_t>(std::min(kSliceRanks, header->ranks)));
+  }
+
+  /// Looks once; returns how long to wait for the next look. `all`: at every rank, however many there are.
+  int64_t look(bool all = false) {
+    stacks_left_ = kStacksRead;
+    const int64_t begin = now_ns(), used = own_cpu_ns();
+    const auto passed = static_cast<uint64_t>(begin - last_);
+    last_ = begin;
+    if (passed == 0) return kFirstInterval;
+    look_at_thread(passed);
+    const int32_t slices = all ? slices_ : slices_at_once_;
+    for (int32_t i = 0; i < slices; ++i) {
+      slice_ = (slice_ + 1) % slices_;
+      look_at_slice(static_cast<uint64_t>(begin));
+    }
+    look_for_stretch();
+    if (all || begin - process_seen_ > kProcessInterval) {
+      look_at_process(begin);
+      look_at_memory(all);
+    }
+    look_at_rows();
+    fill_columns();
+    ++h_->samples;
+    h_->slice_looks += static_cast<uint64_t>(slices);
+    h_->last_ns = static_cast<uint64_t>(begin);
+    const int64_t cost = own_cpu_ns() - used;
+    h_->sampling_ns += static_cast<uint64_t>(cost);
+    const int64_t age = begin - static_cast<int64_t>(h_->init_ns);
+    const int64_t pause = std::clamp(age / 256, kFirstInterval, kLastInterval);
+    const int64_t affordable = pause * slices / kCostShare / std::max<int64_t>(cost, 1);
+    slices_at_once_ = static_cast<int32_t>(std::clamp<int64_t>(affordable, 1, slices_));
+    const int64_t afforded = kCostShare * cost;
+    return std::max(pause,
+                    h_->samples <= kColdLooks ? std::min(afforded, kMostAfterCold) : afforded);
+  }
+
+ private:
+  /// Stacks that are looked at each time, by a system call that takes microseconds.
+  static constexpr int kStacksRead = 2;
+  /// Waits that are read at each look, a system call or more for each.
+  static constexpr uint32_t kWaitsRead = 16;
+
+  static int64_t own_cpu_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return to_ns(t);
+  }
+
+  // ---- The process's thread ----
+
+  /// What the thread that runs the ranks is doing. A helper acts for its rank, in MPI.
+  void look_at_thread(uint64_t passed) {
+    timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    const uint64_t cpu = static_cast<uint64_t>(to_ns(t)), used = cpu - h_->cpu_ns;
+    if (h_->samples > 0) cpu_passed_ = std::min(used, passed);
+    h_->cpu_ns = cpu;
+    bool idle = false;
+    running_ = running_rank(&idle);
+    RankRecord* r = running_ >= 0 ? &g_process.ranks[running_] : nullptr;
+    const bool in_program = r && !r->now && (r->flags & kStarted) && !(r->flags & kEnded);
+    if (in_program) {
+      h_->program_ns += passed;
+      h_->program_cpu_ns += cpu_passed_;
+      r->cpu_ns += cpu_passed_;
+      r->program_ns += passed;
+    } else {
+      (idle ? h_->idle_ns : h_->mpi_ns) += passed;
+    }
+    shares_[in_program ? 0 : idle ? 2 : 1] += passed;
+    passed_ = passed;
+    if (!in_program) running_ = -1;
+  }
+
+  int32_t running_rank(bool* idle) const {
+    if (!&fgmpi_debug_table) return -1;
+    const sched::DebugTable& t = fgmpi_debug_table;
+    const auto* p = *const_cast<sched::Proclet* const volatile*>(t.current);
+    *idle = p == nullptr;
+    const auto at = reinterpret_cast<uint64_t>(p) - reinterpret_cast<uint64_t>(t.ranks);
+    const bool is_rank = p && at < t.rank_count * t.proclet_bytes && at % t.proclet_bytes == 0;
+    const auto local = static_cast<int32_t>(at / t.proclet_bytes);
+    return is_rank && local < h_->ranks ? local : -1;
+  }
+
+  // ---- Ranks ----
+
+  void look_at_slice(uint64_t now) {
+    const uint64_t passed = now - looked_[slice_];
+    looked_[slice_] = now;
+    uint32_t& ready = ready_of_slice_[static_cast<size_t>(slice_)];
+    ready = 0;
+    // Where more ranks wait than can be asked, every n-th is, and stands for n.
+    uint32_t& parked = parked_of_slice_[static_cast<size_t>(slice_)];
+    every_ = std::max(1u, (parked + kWaitsRead - 1) / kWaitsRead);
+    parked_ = random(every_);
+    const uint32_t first = parked_;
+    const int32_t past = std::min((slice_ + 1) * kSliceRanks, h_->ranks);
+    for (int32_t i = slice_ * kSliceRanks; i < past; ++i) ready += look_at_rank(i, passed);
+    parked = parked_ - first;
+  }
+
+  Doing doing_of(int32_t local) const {
+    const RankRecord* r = &g_process.ranks[local];
+    if (!(r->flags & kStarted) || (r->flags & kEnded)) return Doing::kNothing;
+    const sched::State state = state_of(local);
+    if (state == sched::State::kFinished) return Doing::kNothing;
+    if (state == sched::State::kReady) return Doing::kTurn;
+    const uint32_t now = r->now;
+    return now == 0 || now > kCallCount ? Doing::kProgram : kCalls[now - 1].doing;
+  }
+
+  /// Returns whether the rank could go on while another one runs.
+  bool look_at_rank(int32_t local, uint64_t passed) {
+    RankRecord* r = &g_process.ranks[local];
+    if (!(r->flags & kStarted)) return state_of(local) == sched::State::kReady;
+    const Doing doing = doing_of(local);
+    if (doing == Doing::kNothing) return false;
+    if (doing == Doing::kTurn) r->turn_ns += passed;
+    // What runs is seen at every look, not only at those at its slice.
+    if (doing == Doing::kProgram && local != running_) r->program_ns += passed;
+    if (stacks_left_ > 0 && (r->stack_bytes == 0 || random(kStackLooks) == 0)) {
+      --stacks_left_;
+      look_at_stack(local, r);
+    }
+    if (doing == Doing::kTurn || doing == Doing::kProgram) return doing == Doing::kTurn;
+    const uint32_t now = r->now;
+    if (now == 0 || now > kCallCount) return false;
+    add_to_call(r, static_cast<uint16_t>(now - 1), passed);
+    const bool named = kCalls[now - 1].receives || r->peer >= 0;
+    if ((named || doing == Doing::kCompletion) && state_of(local) == sched::State::kParked &&
+        ++parked_ % every_ == 0)
+      look_at_wait(local, r, passed * every_);
+    return false;
+  }
+
+  void look_at_wait(int32_t local, RankRecord* r, uint64_t passed) {
+    Awaited awaited{.peer = r->peer, .others = 0};
+    if (waits_.readable())
+      awaited = waits_.of(local, proclet_field(local, fgmpi_debug_table.wait_offset), *r);
+    if (awaited.peer >= 0) add_to_peer(r, awaited.peer, passed);
+    if (awaited.others >= kManyOthers) r->behind_ns += passed;
+  }
+
+  static uint64_t proclet_field(int32_t local, uint64_t offset) {
+    const sched::DebugTable& t = fgmpi_debug_table;
+    const char* p = reinterpret_cast<const char*>(t.ranks) +
+                    static_cast<uint64_t>(local) * t.proclet_bytes + offset;
+    return *reinterpret_cast<const volatile uint64_t*>(p);
+  }
+
+  /// What the rank has written of its stack: the pages that are there.
+  void look_at_stack(int32_t local, RankRecord* r) {
+    if (!&fgmpi_debug_table) return;
+    const sched::DebugTable& t = fgmpi_debug_table;
+    const uint64_t bottom = proclet_field(local, t.stack_low_offset);
+    const uint64_t top = (bottom + proclet_field(local, t.stack_size_offset)) / kPage * kPage;
+    const uint64_t pages = std::min<uint64_t>((top - bottom) / kPage, sizeof stack_pages_);
+    const uint64_t low = top - pages * kPage;
+    if (bottom == 0 || mincore(reinterpret_cast<void*>(low), pages * kPage, stack_pages_) != 0)
+      return;
+    const auto there =
+        std::count_if(stack_pages_, stack_pages_ + pages, [](auto p) { return p & 1; });
+    r->stack_bytes = std::max<uint64_t>(r->stack_bytes, static_cast<uint64_t>(there) * kPage);
+  }
+
+  void add_to_call(RankRecord* r, uint16_t call, uint64_t passed) {
+    if (const uint32_t cell = g_hot.cells[call])
+      add_tenths(&r->call_tenths[(cell - kCellsAt) / sizeof(CallCell)], passed);
+    const uint64_t site = program_address(r->site);
+    add_to_site_of_rank(r, site, passed);
+    add_to_site(site, call, passed);
+    if (kCalls[call].doing == Doing::kCollective && r->family < kFamilies)
+      add_to_family(r->family, call, passed);
+  }
+
+  static void add_to_family(uint16_t family, uint16_t call, uint64_t passed) {
+    FamilyRecord* f = g_hot.families[family];
+    if (!f) return;
+    f->ns += passed;
+    if (CollectiveRecord* r = collective_record(f, call)) r->ns += passed;
+  }
+
+  /// The place's own cell, or that with the least time, whose time it takes over: the most expensive places stay.
+  static void add_to_site_of_rank(RankRecord* r, uint64_t site, uint64_t passed) {
+    SiteCell* least = r->sites;
+    for (SiteCell& cell : r->sites) {
+      if (cell.site == site) {
+        cell.ns += passed;
+        return;
+      }
+      if (cell.ns < least->ns) least = &cell;
+    }
+    least->site = site;
+    least->ns += passed;
+  }
+
+  void add_to_site(uint64_t site, uint16_t call, uint64_t passed) {
+    SiteRecord* s = sites_.find(
+        site, [&](const SiteRecord& o) { return o.site == site; },
+        [&](SiteRecord* made) {
+          *made = {site, 0, call, 0};
+        });
+    if (s) s->ns += passed;
+  }
+
+  /// Adds the wait for a peer.
+  void add_to_peer(RankRecord* r, int32_t peer, uint64_t passed) {
+    const uint32_t wanted = peer >= kIsSource ? static_cast<uint32_t>(peer - kIsSource) + 1
+                                              : (static_cast<uint32_t>(peer) + 1) | kIsTarget;
+    WaitCell* cell = r->waits;
+    for (WaitCell& c : r->waits) {
+      if (c.peer_and_one == wanted) {
+        cell = &c;
+        break;
+      }
+      if (c.tenths < cell->tenths) cell = &c;
+    }
+    cell->peer_and_one = wanted;
+    add_tenths(&cell->tenths, passed);
+  }
+
+  /// Tenths of milliseconds, rounded by chance: sums are right. Not beyond what fits.
+  void add_tenths(uint32_t* sum, uint64_t passed) {
+    const uint64_t more = (passed + random(kTenth)) / kTenth;
+    *sum = static_cast<uint32_t>(std::min<uint64_t>(*sum + more, UINT32_MAX));
+  }
+
+  uint32_t random(uint32_t below) {
+    chance_ = chance_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<uint32_t>(chance_ >> 33) % below;
+  }
+
+  /// A rank that goes on and on while others of the process are ready: without a call, and without a switch, which
+  /// MPIX_Yield and other functions make that are no calls of MPI.
+  void look_for_stretch() {
+    uint32_t ready = 0;
+    for (uint32_t n : ready_of_slice_) ready += n;
+    uint64_t calls = 0;
+    for (int i = 0; running_ >= 0 && i < kCallCells; ++i)
+      calls += g_process.ranks[running_].calls_made[i].count;
+    const MPI_Count switches = MPIX_Tool_counter ? MPIX_Tool_counter("switches") : 0;
+    if (running_ < 0 || running_ != stretch_rank_ || calls != stretch_calls_ ||
+        switches != stretch_switches_ || ready == 0) {
+      stretch_rank_ = running_;
+      stretch_calls_ = calls;
+      stretch_switches_ = switches;
+      stretch_ = 0;
+      return;
+    }
+    stretch_ += passed_;
+    if (stretch_ > kStretch) h_->starved_ns += passed_;
+    if (stretch_ <= h_->stretch_ns) return;
+    h_->stretch_ns = stretch_;
+    h_->stretch_rank = h_->first_rank + running_;
+    h_->stretch_ready = ready;
+    h_->stretch_site = program_address(g_process.ranks[running_].site);
+  }
+
+  void look_at_process(int64_t now) {
+    process_seen_ = now;
+    char text[64];
+    const ssize_t n = statm_ >= 0 ? pread(statm_, text, sizeof text - 1, 0) : -1;
+    if (n > 0) {
+      text[n] = '\0';
+      char* end = nullptr;
+      std::strtoull(text, &end, 10);
+      h_->rss = std::strtoull(end, nullptr, 10) * kPage;
+    }
+    // The kernel's own high mark: between two looks memory may have come and gone.
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    h_->rss_most = std::max(h_->rss, static_cast<uint64_t>(used.ru_maxrss) << 10);
+    const MPI_Count most = MPIX_Tool_counter ? MPIX_Tool_counter("unexpected_bytes_peak") : 0;
+    if (most > 0) h_->unexpected_most = static_cast<uint64_t>(most);
+  }
+
+  // ---- Memory of some ranks ----
+
+  /// Of the next of these ranks, or of all: pages of its stack, and those of its image that it has written.
+  void look_at_memory(bool all) {
+    const int32_t rows = static_cast<int32_t>(h_->memory_rows);
+    for (int32_t i = 0; i < (all ? rows : 1); ++i) {
+      next_memory_ = (next_memory_ + 1) % rows;
+      rank_memory_[next_memory_] = memory_of(rank_of_memory_row(next_memory_, rows, h_->ranks));
+    }
+  }
+
+  /// In KiB.
+  uint32_t memory_of(int32_t local) {
+    if (!&fgmpi_debug_table || pagemap_ < 0) return 0;
+    const sched::DebugTable& t = fgmpi_debug_table;
+    if (static_cast<uint64_t>(local) >= t.rank_count) return 0;
+    const uint64_t stack = proclet_field(local, t.stack_low_offset);
+    uint64_t pages = stack ? own_pages(stack, proclet_field(local, t.stack_size_offset)) : 0;
+    if (local > 0 && static_cast<uint64_t>(local) < h_->image_count)
+      pages += own_pages(h_->image_region + static_cast<uint64_t>(local - 1) * h_->image_stride,
+                         h_->image_stride);
+    return static_cast<uint32_t>(pages * kPage >> 10);
+  }
+
+  /// Pages that are there, or swapped out, and are not shared with a file: of a private mapping those that were written. Of the
+  /// last kMostPages, since stacks are used from their end.
+  uint64_t own_pages(uint64_t low, uint64_t bytes) {
+    constexpr uint64_t kMostPages = 16384, kAtOnce = 512;
+    constexpr uint64_t kPresent = uint64_t{3} << 62, kOfFile = uint64_t{1} << 61;
+    const uint64_t past = (low + bytes) / kPage, first = (low + kPage - 1) / kPage;
+    uint64_t found = 0, entries[kAtOnce];
+    for (uint64_t at = past - std::min(past - first, kMostPages); at < past;) {
+      const ssize_t got = pread(pagemap_, entries, std::min(past - at, kAtOnce) * sizeof entries[0],
+                                static_cast<off_t>(at * sizeof entries[0]));
+      if (got <= 0) break;
+      const uint64_t n = static_cast<uint64_t>(got) / sizeof entries[0];
+      for (uint64_t i = 0; i < n; ++i) found += (entries[i] & kPresent) && !(entries[i] & kOfFile);
+      at += n;
+    }
+    return found;
+  }
+
+  void look_at_rows() {
+    const int32_t rows = static_cast<int32_t>(h_->rows);
+    for (int32_t row = 0; row < rows; ++row)
+      doing_[row] = doing_of(rank_of_row(row, rows, h_->ranks));
+  }
+
+  // ---- Columns: what the process and some of its ranks did, over time ----
+
+  void fill_columns() {
+    if (!columns_) return;
+    const uint64_t age = static_cast<uint64_t>(last_) - h_->init_ns;
+    while (age / h_->column_ns >= kColumns) join_columns();
+    const auto column = static_cast<uint32_t>(age / h_->column_ns);
+    const uint64_t all = std::max<uint64_t>(shares_[0] + shares_[1] + shares_[2], 1);
+    auto share = [&](int i) { return static_cast<uint8_t>(shares_[i] * 255 / all); };
+    const Column now = {pack_kib(h_->rss >> 10), share(0), share(1)};
+    // A look that came late stands for the columns since the last one.
+    for (uint32_t c = std::min(h_->columns, column); c <= column; ++c) {
+      columns_[c] = now;
+      for (uint32_t row = 0; row < h_->rows; ++row)
+        set_doing(row, c, static_cast<unsigned>(doing_[row]));
+      // Memory was as the look before saw it until now.
+      for (uint32_t row = 0; row < h_->memory_rows; ++row)
+        memory_[row * kColumns + c] =
+            pack_kib(c < column ? memory_before_[row] : rank_memory_[row]);
+    }
+    std::memcpy(memory_before_, rank_memory_, sizeof memory_before_);
+    if (column >= h_->columns) std::memset(shares_, 0, sizeof shares_);
+    h_->columns = std::max(h_->columns, column + 1);
+  }
+
+  /// Two columns share a byte.
+  void set_doing(uint32_t row, uint32_t column, unsigned doing) {
+    uint8_t& both = rows_[row * kRowBytes + column / 2];
+    const unsigned shift = column % 2 * 4;
+    both = static_cast<uint8_t>((both & ~(0xfu << shift)) | doing << shift);
+  }
+
+  void join_columns() {
+    for (uint32_t c = 0; c < kColumns / 2; ++c) {
+      Column& to = columns_[c];
+      const Column a = columns_[2 * c], b = columns_[2 * c + 1];
+      auto mean = [](uint8_t x, uint8_t y) { return static_cast<uint8_t>((x + y) / 2); };
+      // Packed numbers are in the order of what they stand for.
+      to = {std::max(a.rss, b.rss), mean(a.program, b.program), mean(a.mpi, b.mpi)};
+      for (uint32_t row = 0; row < h_->rows; ++row)
+        set_doing(row, c, doing_in(rows_ + row * kRowBytes, 2 * c + (c & 1)));
+      for (uint32_t row = 0; row < h_->memory_rows; ++row) {
+        uint16_t* cells = memory_ + row * kColumns;
+        cells[c] = std::max(cells[2 * c], cells[2 * c + 1]);
+      }
+    }
+    h_->column_ns *= 2;
+    h_->columns /= 2;
+  }
+
+  Header* h_;
+  RecordTable<SiteRecord, kSites, kSitesInPart> sites_;
+  Column* columns_ = nullptr;  ///< null: there was no room for the timeline
+  uint8_t* rows_ = nullptr;
+  uint16_t* memory_ = nullptr;
+  int64_t last_ = 0, process_seen_ = 0;
+  int statm_ = -1, pagemap_ = -1;
+  uint32_t rank_memory_[kMemoryRowsInAll] = {}, memory_before_[kMemoryRowsInAll] = {};
+  int32_t next_memory_ = 0;
+  uint64_t chance_ = 1;
+  Doing doing_[kRowsInAll] = {};
+  uint64_t shares_[3] = {};
+  /// Of ranks: as many are looked at each time as cost what a look may. The look at all of 50,000 would take milliseconds.
+  int32_t slices_, slice_ = 0, slices_at_once_ = 1;
+  uint64_t* looked_;  ///< Header::looked
+  std::vector<uint32_t> ready_of_slice_, parked_of_slice_;
+  uint32_t every_ = 1, parked_ = 0;
+  int stacks_left_ = 0;
+  Waits waits_;
+  unsigned char stack_pages_[16384];
+  uint64_t passed_ = 0, cpu_passed_ = 0;
+  int32_t running_ = -1;  ///< the rank that runs code of the program
+  int32_t stretch_rank_ = -1;
+  uint64_t stretch_calls_ = 0, stretch_ = 0;
+  MPI_Count stretch_switches_ = 0;
+};
+
+Sampler* g_sampler = nullptr;
+/// Held while somebody looks: the thread, or the end of the last rank.
+std::atomic_flag g_looking = ATOMIC_FLAG_INIT;
+
+void* sample(void*) {
+  for (;;) {
+    int64_t pause = kFirstInterval;
+    if (!g_looking.test_and_set(std::memory_order_acquire)) {
+      pause = g_sampler->look();
+      g_looking.clear(std::memory_order_release);
+    }
+    const timespec t = to_timespec(pause);
+    nanosleep(&t, nullptr);
+  }
+}
+
+}  // namespace
+
+void sample_now() {
+  if (!g_sampler || g_looking.test_and_set(std::memory_order_acquire)) return;
+  g_sampler->look(true);
+  g_looking.clear(std::memory_order_release);
+}
+
+void start_sampler() {
+  Header* h = g_process.header;
+  g_sampler = new Sampler(h, make_part(timeline_bytes(h->rows, h->memory_rows)));
+  // The C library's own functions: those of ours make a thread the rank's that starts it, and let ranks sleep.
+  void* libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+  using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  auto create = libc ? reinterpret_cast<Create>(dlsym(libc, "pthread_create")) : nullptr;
+  if (!create) return;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, size_t{256} << 10);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  create(&thread, &attributes, sample, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace fgmpi::report

@@ -1,0 +1,150 @@
+// An exploration under way: executions, starting points, connections. The parts of its work stand in files of their own:
+// explorer.cc (executions, ends, the loop), words.cc (connections, what comes over them), shrink.cc, saved.cc (the file).
+// Thread rule: one thread.
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "readers/exploration/explorer.h"
+#include "readers/exploration/findings.h"
+#include "readers/exploration/fuzz.h"
+#include "readers/exploration/picture.h"
+#include "readers/exploration/tree.h"
+
+namespace fgmpi::explore {
+
+inline constexpr int64_t kSecond = 1'000'000'000;
+/// Ctrl-C, or another end that is asked for.
+extern volatile sig_atomic_t g_interrupted;
+
+/// A connection to an explored process.
+struct Peer {
+  int fd = -1;
+  pid_t pid = 0;
+  Bytes in;                 ///< what has come of the next words
+  Outputs outputs{-1, -1};  ///< what it has written
+  bool gone = false;
+  bool starts = false;              ///< a starting point
+  NodeRef node;                     ///< where it stands; nullptr: before the program
+  std::shared_ptr<Peer> forked_by;  ///< of a starting point but the first
+  std::vector<pid_t> lineage;       ///< what executions that it forks were before
+  int64_t used = 0;                 ///< when an execution began there
+  ~Peer() {
+    if (fd >= 0) close(fd);
+    close_outputs(&outputs);
+  }
+};
+using PeerRef = std::shared_ptr<Peer>;
+
+using Pick = std::function<size_t(uint32_t point, const std::vector<Choice>&)>;
+
+struct Execution {
+  uint32_t number = 0;
+  Path path;             ///< to the point behind the last event that is decided
+  size_t at = 0;         ///< the point that its next question is asked at
+  bool resumes = false;  ///< it has been forked at a point whose question is answered already
+  bool redundant = false, ended = false, stuck = false, cut = false;
+  Pick pick;              ///< decides instead of the tree
+  bool is_trial = false;  ///< traced, too
+  bool keeping = false;   ///< it has been asked to become a starting point
+  PeerRef peer, parent;
+  std::vector<pid_t> lineage;
+  int64_t since = 0;  ///< its starting point
+  int64_t heard = 0;
+};
+using ExecutionRef = std::shared_ptr<Execution>;
+
+class Explorer {
+ public:
+  Explorer(const Program& program, const Bounds& bounds, std::string folder)
+      : program_(program),
+        bounds_(bounds),
+        folder_(std::move(folder)),
+        findings_(folder_, program.files) {}
+  ~Explorer();
+  Status run(int* exit_status);
+
+ private:
+  Status listen();
+  Status start_program();
+  void hand_out();
+  void begin(const NodeRef& target, bool is_trial = false);
+  void begin_alone(Pick pick, bool is_trial);
+  void begin_next();
+  bool has_next();
+  bool shows(const Example& example, const std::map<uint32_t, Choice>& forced);
+  void note_match(int32_t sender, const Choice& match);
+  void note_choice(const std::vector<Choice>& choices, size_t taken);
+  void shrink(Example* example);
+  void draw(Example* example, size_t number);
+  void shrink_all();
+  PeerRef starting_point(const NodeRef& target);
+  void wait_for_words();
+  void accept_peer();
+  void read_from(const PeerRef& peer);
+  bool take_word(const PeerRef& peer, const uint8_t* bytes, size_t size);
+  void on_hello(const PeerRef& peer, uint32_t execution, pid_t pid);
+  void on_question(Execution& e, std::vector<Choice> choices);
+  void answer(Execution& e);
+  bool worth_keeping(const Execution& e, const Node& node) const;
+  void keep(Execution& e);
+  void kept(Execution* e);
+  void not_kept(Execution* e);
+  void forget_starting_point(const PeerRef& peer);
+  void reap_orphans();
+  void on_gone(const PeerRef& peer);
+  void ask_for_end(const PeerRef& parent, pid_t pid);
+  void on_end(pid_t pid, int status);
+  Status resume();
+  void save() const;
+  void note_covered(const Execution& e);
+  void note_order(const Execution& e);
+  void stop_stuck();
+  void show_progress(bool last);
+  bool in_bounds() const;
+  void give_up(const std::string& why);
+  Execution* execution_of(const PeerRef& peer);
+  std::string last_words();
+
+  const Program& program_;
+  const Bounds bounds_;
+  const std::string folder_;
+  Tree tree_;
+  Findings findings_;
+  int listener_ = -1;
+  pid_t first_ = 0;  ///< the first process; leads the process group of all
+  PeerRef root_;
+  std::list<PeerRef> peers_;
+  std::map<uint32_t, ExecutionRef> running_;
+  std::set<pid_t> forgotten_;  ///< starting points that have ended, reaped by who forked them
+  std::set<pid_t> orphans_;    ///< likewise, by this process: who forked them has ended
+  uint32_t begun_ = 0;
+  uint64_t redundant_ = 0, deepest_ = 0;
+  double covered_ = 0;         ///< of the tree, by the branches known when executions ended
+  uint64_t resumed_ = 0;       ///< executions of the file that is gone on with
+  uint64_t length_ = 0;        ///< -fuzz: of the first execution
+  uint64_t seeds_ = 0;         ///< -fuzz: begun
+  std::set<uint64_t> orders_;  ///< -fuzz: that were seen
+  Shown trial_;
+  std::map<uint32_t, Choice> trial_forced_;
+  std::vector<Step> trial_steps_;
+  int64_t started_ = 0, shown_ = 0;
+  std::string failure_;  ///< why exploration cannot go on
+  bool diverged_ = false;
+  Limit limit_ = Limit::kNone;  ///< the one that leaves out the most
+  bool unable_ =
+      false;  ///< executions have threads: none becomes a starting point, each begins in the first process
+};
+
+}  // namespace fgmpi::explore

@@ -1,0 +1,87 @@
+// The line of a place by GCC's libbacktrace, which reads the debug information of one file.
+#include <backtrace.h>
+#include <cxxabi.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+#include "readers/findings/report.h"
+
+namespace fgmpi::findings {
+namespace {
+
+struct Found {
+  Line line;
+  bool any = false;    ///< a line was found
+  bool final = false;  ///< of code that is not of the system's headers
+};
+
+std::string demangled(const char* name) {
+  int failed = 0;
+  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &failed);
+  std::string result = text ? text : name;
+  std::free(text);
+  return result;
+}
+
+/// Where the running program begins. libbacktrace takes the file that it is given for this program.
+uintptr_t own_base() {
+  uintptr_t base = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* out) {
+        *static_cast<uintptr_t*>(out) = info->dlpi_addr;
+        return 1;  // the first is the program
+      },
+      &base);
+  return base;
+}
+
+/// Does the file lie where the linker puts it, as shared libraries and most programs do?
+bool is_relocated(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  ElfW(Ehdr) header{};
+  in.read(reinterpret_cast<char*>(&header), sizeof header);
+  return in && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_type == ET_DYN;
+}
+
+void ignore_error(void*, const char*, int) {}
+
+/// Called for the function at the place and those that it is inlined into: the first is the innermost. What counts is the
+/// first that is the program's, such as the caller of std::copy.
+int take_line(void* data, uintptr_t, const char* file, int line, const char* function) {
+  auto* found = static_cast<Found*>(data);
+  if (!file || found->final) return 0;
+  found->final = !is_system_header(file);
+  if (found->any && !found->final) return 0;
+  found->any = true;
+  found->line = {file, line, function ? demangled(function) : ""};
+  return 0;
+}
+
+void take_symbol(void* data, uintptr_t, const char* name, uintptr_t, uintptr_t) {
+  if (name) static_cast<Found*>(data)->line.function = demangled(name);
+}
+
+}  // namespace
+
+bool is_system_header(std::string_view file) {
+  return file.starts_with("/usr/include/") || file.find("/include/c++/") != file.npos;
+}
+
+Line find_line(const Site& site) {
+  // libbacktrace frees no state and copies no name; there is one a file, beside its name.
+  static std::map<std::string, backtrace_state*> states;
+  auto [at, fresh] = states.try_emplace(site.path, nullptr);
+  if (fresh) at->second = backtrace_create_state(at->first.c_str(), 0, ignore_error, nullptr);
+  if (!at->second) return {};
+  const uintptr_t pc = site.offset + (is_relocated(site.path) ? own_base() : 0);
+  Found found;
+  backtrace_pcinfo(at->second, pc, take_line, ignore_error, &found);
+  if (!found.any) backtrace_syminfo(at->second, pc, take_symbol, ignore_error, &found);
+  return found.line;
+}
+
+}  // namespace fgmpi::findings

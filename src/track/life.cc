@@ -1,0 +1,373 @@
+// The beginning and the end: of a process, of its ranks.
+#include <cpuid.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "base/environment.h"
+#include "base/hash.h"
+#include "watch/places.h"
+#include "track/extensions.h"
+#include "track/recorder.h"
+
+extern char** environ;
+
+namespace fgmpi::track {
+namespace {
+
+uint64_t clock_ns(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+[[noreturn]] void refuse(const std::string& line) {
+  std::fprintf(stderr, "fgmpi-track: %s\n", line.c_str());
+  g_next.MPI_Abort(MPI_COMM_SELF, 1);
+  std::abort();
+}
+
+/// The modules of the process, so that places in the program can be named.
+int note_module(dl_phdr_info* info, size_t, void* list) {
+  char own[4096];
+  const char* path = info->dlpi_name;
+  if (!*path) {
+    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (n <= 0) return 0;
+    own[n] = '\0';
+    path = own;
+  }
+  ModuleRecord record = {info->dlpi_addr, 0, static_cast<uint32_t>(std::strlen(path)), 0};
+  for (int i = 0; i < info->dlpi_phnum; ++i)
+    if (info->dlpi_phdr[i].p_type == PT_LOAD)
+      record.size =
+          std::max<uint64_t>(record.size, info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
+  auto* out = static_cast<std::vector<char>*>(list);
+  const auto* bytes = reinterpret_cast<const char*>(&record);
+  out->insert(out->end(), bytes, bytes + sizeof record);
+  out->insert(out->end(), path, path + record.path_bytes);
+  out->resize((out->size() + 7) / 8 * 8);
+  return 0;
+}
+
+/// A number that no other job has.
+uint64_t new_job_key() {
+  return mix(clock_ns(CLOCK_REALTIME), static_cast<uint64_t>(getpid())) & 0x7fffffffu;
+}
+
+bool tells_keys() { return MPIX_Comm_key && MPIX_Comm_keys_unique; }
+
+/// Ends the job where FGMPI_TRACK is wrong: rank 0 says so, once for all.
+void refuse_wrong_settings(const Rank* rank, bool session) {
+  Settings& settings = g_process.settings;
+  std::string wrong = settings.wrong;
+  if (Status s = settings.check_ranks(rank->world_size); wrong.empty() && !s.ok()) wrong = s.what();
+  if (wrong.empty() && settings.keys == Keys::kContext && !tells_keys())
+    wrong = "FGMPI_TRACK: keys:context: this MPI library does not tell them; allowed is broadcast";
+  if (wrong.empty()) return;
+  if (rank->world_rank == 0 || session) refuse(wrong);
+  g_next.MPI_Barrier(MPI_COMM_WORLD);  // which the end of the job ends
+}
+
+/// Opens the process's file; the first of its ranks comes here.
+void start_process(Rank* rank, bool session) {
+  Process& p = g_process;
+  int first = rank->world_rank;
+  p.ranks = 1;
+  if (MPIX_Get_collocated_size && MPIX_Get_collocated_startrank) {
+    MPIX_Get_collocated_size(&p.ranks);
+    MPIX_Get_collocated_startrank(&first);
+  }
+  const std::string name = "proc-" + std::to_string(first) + ".trk";
+  std::string path = p.settings.folder + "/" + name;
+  // A spawned job, or one that others of the folder may connect to, or an earlier one.
+  if (rank->foreign || access(path.c_str(), F_OK) == 0)
+    path = p.settings.folder + "/job-" + std::to_string(p.job) + "-" + name;
+  if (access(path.c_str(), F_OK) == 0)
+    refuse(path + ": is there already; allowed is a folder without a trace of sessions alone");
+  if (mkdir(p.settings.folder.c_str(), 0777) != 0 && errno != EEXIST)
+    refuse(p.settings.folder + ": cannot be made: " + std::strerror(errno));
+  if (Status s = p.spool.open(path); !s.ok()) refuse(s.what());
+  FileHeader& h = p.spool.header();
+  h.job = p.job;
+  h.first_rank = first;
+  h.ranks = p.ranks;
+  h.world_size = rank->world_size;
+  h.pid = getpid();
+  h.calls = kCallCount;
+  h.flags = (p.settings.record == Record::kGlobal ? +kGlobalRanks : 0) |
+            (p.context_keys ? +kContextKeys : 0) | (session ? +kSessions : 0);
+  gethostname(h.host, sizeof h.host - 1);
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  if (g_next.MPI_Get_library_version(version, &length) == MPI_SUCCESS) {
+    std::replace(version, version + length, '\n', ' ');
+    std::snprintf(h.library, sizeof h.library, "%.60s", version);
+  }
+  set_up_ticks(&h);
+  std::vector<char> modules;
+  dl_iterate_phdr(note_module, &modules);
+  p.spool.put(ChunkKind::kModules, -1, modules.data(), modules.size());
+  for (int i = 0; i < kCallCount; ++i) p.wanted[i] = p.settings.wants_call(kCallNames[i]);
+  p.all.assign(static_cast<size_t>(p.ranks), nullptr);
+  p.on = true;
+}
+
+/// What the library offers and the settings say about keys and groups.
+void choose_ways() {
+  Process& p = g_process;
+  p.context_keys = tells_keys() && p.settings.keys != Keys::kBroadcast &&
+                   MPIX_Comm_keys_unique(1) == MPI_SUCCESS;
+  p.short_way = p.settings.short_way && MPIX_Comm_map_bytes != nullptr;
+}
+
+/// All members of the world agree on a key for the job.
+void agree_on_job(bool session) {
+  uint64_t key = g_process.job ? g_process.job : new_job_key();
+  if (session) key = 0;  // nobody to agree with
+  if (!session) g_next.MPI_Bcast(&key, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  g_process.job = key;
+}
+
+/// The rank among all: in MPI_COMM_WORLD, or in the process set of that name.
+void find_self(Rank* rank, bool session) {
+  if (!session) {
+    g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world_rank);
+    g_next.MPI_Comm_size(MPI_COMM_WORLD, &rank->world_size);
+    return;
+  }
+  MPI_Session s = MPI_SESSION_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  if (g_next.MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &s) != MPI_SUCCESS) return;
+  if (g_next.MPI_Group_from_session_pset(s, "mpi://WORLD", &group) == MPI_SUCCESS) {
+    g_next.MPI_Group_rank(group, &rank->world_rank);
+    g_next.MPI_Group_size(group, &rank->world_size);
+    g_next.MPI_Group_free(&group);
+  }
+  g_next.MPI_Session_finalize(&s);
+}
+
+void put_current_rank(Rank* rank) {
+  if (g_tool_word) {
+    if (void** word = g_tool_word()) *word = rank;
+  } else {
+    g_only_rank = rank;
+  }
+}
+
+/// Runs fgmpi-track-dump of the same installation to write what analysers read.
+void write_files() {
+  const Process& p = g_process;
+  Dl_info self{};
+  if (!dladdr(reinterpret_cast<void*>(&rank_starts), &self) || !self.dli_fname) return;
+  std::string program = self.dli_fname;
+  program = program.substr(0, program.rfind('/')) + "/../bin/fgmpi-track-dump";
+  std::string folder = p.settings.folder, quiet = "--quiet", otf2 = "--otf2", json = "--json";
+  std::vector<char*> arguments = {program.data(), quiet.data()};
+  if (p.settings.otf2) arguments.push_back(otf2.data());
+  if (p.settings.json) arguments.push_back(json.data());
+  arguments.push_back(folder.data());
+  arguments.push_back(nullptr);
+  // The program must not be traced, nor be ranks.
+  std::vector<char*> environment;
+  for (char** v = environ; *v; ++v)
+    if (std::strncmp(*v, "LD_PRELOAD=", 11) != 0 && std::strncmp(*v, "FGMPI_", 6) != 0 &&
+        std::strncmp(*v, "PMI_", 4) != 0)
+      environment.push_back(*v);
+  environment.push_back(nullptr);
+  pid_t child = 0;
+  if (posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments.data(),
+                  environment.data()) != 0) {
+    std::fprintf(stderr, "fgmpi-track: %s cannot be started; run fgmpi-track-dump --otf2 %s\n",
+                 program.c_str(), folder.c_str());
+    return;
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+// ---- Time ----------------------------------------------------------------------------------------------------------
+
+uint64_t read_ticks_slowly() { return clock_ns(CLOCK_MONOTONIC); }
+
+void note_ticks(FileHeader* header) {
+  header->mono1 = clock_ns(CLOCK_MONOTONIC);
+  header->ticks1 = ticks();
+}
+
+void choose_clock() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  g_ticks_are_cycles = __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8);
+}
+
+void set_up_ticks(FileHeader* header) {
+  header->mono0 = clock_ns(CLOCK_MONOTONIC);
+  header->ticks0 = ticks();
+  header->real0 = clock_ns(CLOCK_REALTIME);
+  // A second pair, for a process that ends before it notes a later one: after half a millisecond the rate is known to
+  // better than one part in a thousand.
+  do note_ticks(header);
+  while (header->mono1 - header->mono0 < 500'000);
+}
+
+// ---- Ranks ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// The world's end: MPI_Finalize calls it when the program's own attributes of MPI_COMM_SELF are deleted (those set last
+/// go first), so that what their delete functions do is still tracked. Our library also calls it for a rank that ends
+/// without MPI_Finalize: such a rank takes part too, or the others would wait for it. Collective over the world; may
+/// switch.
+int world_ends(MPI_Comm, int, void* word, void*) {
+  auto* rank = static_cast<Rank*>(word);
+  advance_keys(rank, true);
+  g_next.MPI_Barrier(MPI_COMM_WORLD);
+  // What is recorded of MPI_Finalize is the wait for all; the tool's own work is not.
+  if (rank->finalize) rank->finalize->leave();
+  note_ticks(&g_process.spool.header());
+  unify(rank);
+  for (MPI_Group& group : rank->groups)
+    if (group != MPI_GROUP_NULL) g_next.MPI_Group_free(&group);
+  if (g_process.settings.otf2 || g_process.settings.json) {
+    // All of the others' records are there, and none comes while the files are written.
+    if (rank->world_rank == 0) write_files();
+    g_next.MPI_Barrier(MPI_COMM_WORLD);
+  }
+  rank->initialised = false;
+  if (rank->sessions == 0) rank_has_ended(rank, rank->finalize != nullptr);
+  return MPI_SUCCESS;
+}
+
+/// Asks for the call of world_ends(): of all attributes of MPI_COMM_SELF this is the first, so it is deleted last.
+void ask_for_the_end(Rank* rank) {
+  int keyval = MPI_KEYVAL_INVALID;
+  if (g_next.MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, world_ends, &keyval, nullptr) !=
+          MPI_SUCCESS ||
+      g_next.MPI_Comm_set_attr(MPI_COMM_SELF, keyval, rank) != MPI_SUCCESS)
+    refuse("MPI_COMM_SELF takes no attribute, by which the end of a rank is seen");
+  g_next.MPI_Comm_free_keyval(&keyval);  // it lives as long as the attribute
+}
+
+/// World, self and, of a spawned job, the intercommunicator to its parents.
+void add_predefined(Rank* rank, MPI_Comm parent) {
+  rank->foreign = false;
+  rank->add_comm(MPI_COMM_WORLD, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
+  rank->add_comm(MPI_COMM_SELF, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
+  rank->foreign = parent != MPI_COMM_NULL;
+  if (rank->foreign) rank->add_comm(parent, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
+  ask_for_the_end(rank);
+}
+
+/// A rank that has ended all its sessions and now begins again has its state of before; else nullptr.
+Rank* comes_again(bool session) {
+  if (!g_process.on) return nullptr;
+  Rank self;
+  find_self(&self, session);
+  Rank* rank =
+      g_process.all[static_cast<size_t>(self.world_rank - g_process.spool.header().first_rank)];
+  if (!rank) return nullptr;
+  if (g_process.left-- == g_process.ranks)
+    g_process.spool.header().flags &= ~static_cast<uint32_t>(kFinished);
+  rank->recording = g_process.settings.wants_rank(rank->world_rank, rank->world_size) &&
+                    (rank->events_left > 0 || rank->next_event != rank->last_event);
+  put_current_rank(rank);
+  return rank;
+}
+
+/// MPI_Init of a rank that has had a session.
+void world_comes_later(Rank* rank) {
+  agree_on_job(false);
+  FileHeader& h = g_process.spool.header();
+  if (h.job == 0) h.job = g_process.job;
+  rank->initialised = true;
+  rank->unify_later = true;
+  add_predefined(rank, MPI_COMM_NULL);
+}
+
+}  // namespace
+
+void rank_starts(bool session) {
+  if (g_process.settings.folder.empty()) return;
+  Rank* rank = current_rank();
+  if (!rank) rank = comes_again(session);
+  if (rank) {
+    rank->sessions += session;
+    if (!session) world_comes_later(rank);
+    return;
+  }
+  rank = new Rank;
+  find_self(rank, session);
+  MPI_Comm parent = MPI_COMM_NULL;
+  if (!session) {
+    agree_on_job(session);
+    if (g_next.MPI_Comm_get_parent(&parent) != MPI_SUCCESS) parent = MPI_COMM_NULL;
+    rank->foreign = parent != MPI_COMM_NULL;
+  } else if (!g_process.on) {
+    agree_on_job(session);
+  }
+  if (!g_process.on) {
+    refuse_wrong_settings(rank, session);
+    choose_ways();
+    start_process(rank, session);
+  }
+  int level = MPI_THREAD_SINGLE;
+  if (g_next.MPI_Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE)
+    rank->threads = true;
+  this_is_the_first_thread();
+  rank->initialised = !session;
+  rank->sessions = session;
+  rank->events_left = g_process.settings.first;
+  rank->recording = g_process.settings.first > 0 &&
+                    g_process.settings.wants_rank(rank->world_rank, rank->world_size);
+  g_process.all[static_cast<size_t>(rank->world_rank - g_process.spool.header().first_rank)] = rank;
+  ++g_process.arrived;
+  if (!session) add_predefined(rank, parent);
+  put_current_rank(rank);
+}
+
+void rank_ends(Rank* rank) {
+  advance_keys(rank, true);
+  note_ticks(&g_process.spool.header());
+}
+
+void rank_has_ended(Rank* rank, bool in_order) {
+  rank->recording = false;
+  note_ticks(&g_process.spool.header());
+  if (in_order && ++g_process.left == g_process.ranks) g_process.spool.finish();
+  put_current_rank(nullptr);
+}
+
+// ---- The library is loaded -----------------------------------------------------------------------------------------
+
+namespace {
+
+[[gnu::constructor]] void loaded() {
+  if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
+  fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
+  const char* folder = environment::text(environment::kTrackFolder);
+  g_process.settings.folder = folder ? folder : "fgmpi-track";
+  const char* text = environment::text(environment::kTrack);
+  // Not an error yet: the program may be a script that starts an MPI program, or one of many processes.
+  if (Status s = parse_settings(text ? text : "", &g_process.settings); !s.ok())
+    g_process.settings.wrong = s.what();
+  g_tool_word = MPIX_Tool_word;
+  choose_clock();
+  findings::find_bindings();
+}
+
+}  // namespace
+}  // namespace fgmpi::track

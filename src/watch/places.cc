@@ -1,0 +1,106 @@
+// A place is the return address of the call, in the program as the linker loaded it, past the language bindings.
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "fgmpi.h"
+#include "fortran/code_range.h"
+#include "privatize/elf_file.h"
+#include "watch/places.h"
+
+#pragma weak MPIX_Program_address
+#pragma weak fgmpi_fortran_code
+
+namespace fgmpi::findings {
+
+Bindings g_bindings;
+
+namespace {
+
+/// Where the code of the Fortran and C++ bindings lies, if the program has it.
+int note_binding(dl_phdr_info* info, size_t, void*) {
+  const char* name = std::strrchr(info->dlpi_name, '/');
+  name = name ? name + 1 : info->dlpi_name;
+  const bool cxx = std::strncmp(name, "libmpichcxx", 11) == 0;
+  if (!cxx && std::strncmp(name, "libmpichf", 9) != 0 && std::strncmp(name, "libmpifort", 10) != 0)
+    return 0;
+  uintptr_t low = ~uintptr_t{0}, high = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    low = std::min<uintptr_t>(low, info->dlpi_addr + segment.p_vaddr);
+    high = std::max<uintptr_t>(high, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
+  }
+  (cxx ? g_bindings.cxx_low : g_bindings.fortran_low) = low;
+  (cxx ? g_bindings.cxx_high : g_bindings.fortran_high) = high;
+  return 0;
+}
+
+/// In the program as the linker loaded it.
+uintptr_t program_address(uintptr_t address) {
+  if (!MPIX_Program_address) return address;
+  return reinterpret_cast<uintptr_t>(MPIX_Program_address(reinterpret_cast<const void*>(address)));
+}
+
+/// Is the address in a method of MPI-2's C++ binding (name space MPI), of which a program has copies of its own? The symbol
+/// table of its file is read once for each address: those are places that make communicators.
+bool is_cxx_method(uintptr_t address) {
+  static std::unordered_map<uintptr_t, bool> known;
+  const auto [it, fresh] = known.try_emplace(address, false);
+  if (!fresh) return it->second;
+  Dl_info found{};
+  link_map* module = nullptr;
+  if (!dladdr1(reinterpret_cast<void*>(address), &found, reinterpret_cast<void**>(&module),
+               RTLD_DL_LINKMAP) ||
+      !module)
+    return false;
+  privatize::ElfFile file;
+  uintptr_t start = 0;
+  if (!file.open(*module->l_name ? module->l_name : "/proc/self/exe")) return false;
+  // A return address may lie behind the last instruction of a function; the call does not.
+  const char* name = file.function_at(address - module->l_addr - 1, &start);
+  it->second =
+      name && (std::strncmp(name, "_ZN3MPI", 7) == 0 || std::strncmp(name, "_ZNK3MPI", 8) == 0);
+  return it->second;
+}
+
+/// Does the address belong to a binding: to its library, or, of C++, to a method that the program has a copy of?
+bool in_binding(uintptr_t address) {
+  const Bindings& p = g_bindings;
+  if (from_fortran(reinterpret_cast<const void*>(address))) return true;
+  if (p.cxx_high == 0) return false;
+  if (address >= p.cxx_low && address < p.cxx_high) return true;
+  return is_cxx_method(program_address(address));
+}
+
+}  // namespace
+
+void find_bindings() {
+  dl_iterate_phdr(note_binding, nullptr);
+  if (&fgmpi_fortran_code == nullptr) return;
+  g_bindings.own_low = reinterpret_cast<uintptr_t>(fgmpi_fortran_code.low);
+  g_bindings.own_high = reinterpret_cast<uintptr_t>(fgmpi_fortran_code.high);
+}
+
+uint64_t place_of(const void* return_address) {
+  auto address = reinterpret_cast<uintptr_t>(return_address);
+  if (in_binding(address)) {
+    void* frames[16];
+    const int n = backtrace(frames, 16);
+    bool inside = false;
+    for (int i = 0; i < n; ++i) {
+      const auto frame = reinterpret_cast<uintptr_t>(frames[i]);
+      inside |= frame == address;
+      if (!inside || in_binding(frame)) continue;
+      address = frame;
+      break;
+    }
+  }
+  return program_address(address);
+}
+
+}  // namespace fgmpi::findings
