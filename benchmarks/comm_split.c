@@ -1,12 +1,14 @@
-/* The main job: splits the world in several ways and checks every new communicator by communicating in it.
+/* The main job: splits the world in several ways and checks every new communicator by communicating
+ * in it.
  *
  *   mpiexec -n P -nfg C comm_split [-r REPEATS]
  *
- * For each case the table shows how many communicators the split made, the time of one split (slowest rank, best of
- * REPEATS), the bytes that process 0 keeps per communicator, members' parts included and without them, and how the
- * rank map is stored. Checks, per communicator: rank and size; a token round the ring of its members that
- * must visit them in the order the keys ask for; an allreduce of world ranks; a broadcast from the last rank.
- * A failed check ends the job with a non-zero status. */
+ * For each case the table shows how many communicators the split made, the time of one split
+ * (slowest rank, best of REPEATS), the bytes that process 0 keeps per communicator, members' parts
+ * included and without them, and how the rank map is stored. Checks, per communicator: rank and
+ * size; a token round the ring of its members that must visit them in the order the keys ask for;
+ * an allreduce of world ranks; a broadcast from the last rank. A failed check ends the job with a
+ * non-zero status. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +30,8 @@ static void check(int good, const char* case_name, const char* what) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* A fixed pseudo-random permutation of 0..n-1 would need n entries: a hash gives random colours and keys instead. */
+/* A fixed pseudo-random permutation of 0..n-1 would need n entries: a hash gives random colours and
+ * keys instead. */
 static unsigned hash(unsigned x) {
   x ^= x >> 16, x *= 0x7feb352du, x ^= x >> 15, x *= 0x846ca68bu, x ^= x >> 16;
   return x;

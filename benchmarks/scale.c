@@ -2,9 +2,10 @@
  *
  *   mpiexec -n P -nfg C scale
  *
- * Memory is the resident memory of all processes after MPI_Init and one barrier, divided by the number of ranks; the
- * part that a process of one rank has anyway is printed apart when run as `-nfg 1`. Times are means over a loop of
- * calls, the best of three loops; the split ends with a barrier. */
+ * Memory is the resident memory of all processes after MPI_Init and one barrier, divided by the
+ * number of ranks; the part that a process of one rank has anyway is printed apart when run as
+ * `-nfg 1`. Times are means over a loop of calls, the best of three loops; the split ends with a
+ * barrier. */
 #include <stdio.h>
 #include <string.h>
 

@@ -2,14 +2,15 @@
  *
  *   mpiexec -n 2 -nfg 500 divide_and_conquer [INTEGRALS [TOLERANCE]]
  *
- * A group of ranks owns an interval. Its ranks sample the interval between them and sum up, coarsely and finely. Where the
- * two sums agree the group is done; else it splits in two, each half with as many ranks as its share of the error is
- * worth, and both go on. A rank that is alone goes on by itself. Then the results are summed up and the next integral
- * begins.
+ * A group of ranks owns an interval. Its ranks sample the interval between them and sum up,
+ * coarsely and finely. Where the two sums agree the group is done; else it splits in two, each half
+ * with as many ranks as its share of the error is worth, and both go on. A rank that is alone goes
+ * on by itself. Then the results are summed up and the next integral begins.
  *
- * A group only broadcasts, reduces and synchronises, and a rank's number in it is only a share of the work, so any
- * numbering will do: MPIX_SYSTEM_RANKED says so, and the library need not sort the members or tell each of them
- * who the others are. The program does the same with MPI_Comm_split, compares the results, and prints both times. */
+ * A group only broadcasts, reduces and synchronises, and a rank's number in it is only a share of
+ * the work, so any numbering will do: MPIX_SYSTEM_RANKED says so, and the library need not sort the
+ * members or tell each of them who the others are. The program does the same with MPI_Comm_split,
+ * compares the results, and prints both times. */
 #include <fgmpi.h>
 #include <math.h>
 #include <stdio.h>

@@ -2,15 +2,17 @@
  *
  *   mpiexec -n 2 -nfg 500 quicksort [REPEATS]
  *
- * Each rank has a random number and wants to know its place in the order of all of them. A group broadcasts the number of
- * one member, counts how many are less, and splits into those that are less and those that are greater, which go on by
- * themselves; who has that number is done. So about as many groups are made as there are ranks, each lives for a
- * broadcast and a sum, and who is in it is as random as the numbers.
+ * Each rank has a random number and wants to know its place in the order of all of them. A group
+ * broadcasts the number of one member, counts how many are less, and splits into those that are
+ * less and those that are greater, which go on by themselves; who has that number is done. So about
+ * as many groups are made as there are ranks, each lives for a broadcast and a sum, and who is in
+ * it is as random as the numbers.
  *
- * Nobody needs a certain rank in such a group, which MPIX_SYSTEM_RANKED says: then the members are not sorted, the root of
- * the split does not list them, and no process stores who they are. MPI_Comm_split has to do all that. The program does
- * the same both ways, compares the results and prints both times. No variable is global, so that any number of ranks fits
- * into a process (FGMPI_PRIVATIZE=off saves the copies of the program). */
+ * Nobody needs a certain rank in such a group, which MPIX_SYSTEM_RANKED says: then the members are
+ * not sorted, the root of the split does not list them, and no process stores who they are.
+ * MPI_Comm_split has to do all that. The program does the same both ways, compares the results and
+ * prints both times. No variable is global, so that any number of ranks fits into a process
+ * (FGMPI_PRIVATIZE=off saves the copies of the program). */
 #include <fgmpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +25,8 @@ static uint64_t scrambled(uint64_t x) {
   return x ^ x >> 31;
 }
 
-/* The place of `mine` among the numbers of MPI_COMM_WORLD; adds the groups that this rank was in. */
+/* The place of `mine` among the numbers of MPI_COMM_WORLD; adds the groups that this rank was
+ * in. */
 static int place_of(uint64_t mine, int system_ranked, long* memberships) {
   MPI_Comm comm = MPI_COMM_WORLD;
   int before = 0; /* numbers that are known to be less than all of this group */

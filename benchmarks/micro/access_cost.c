@@ -1,9 +1,11 @@
-/* What mpicc -check costs where a program computes: times of loops that load and store, a line each: name, microseconds.
+/* What mpicc -check costs where a program computes: times of loops that load and store, a line
+ * each: name, microseconds.
  *
- * access_cost.py compiles this with and without -check, runs both in turn and prints the ratios. Each loop runs while no
- * operation is pending, again ("pending") while a receive owns a buffer that lies between the arrays of the loop, and again
- * ("amid") while receives own an element of each array that no loop touches. A time is processor time of the rank's
- * thread for the whole loop; the best of 7. */
+ * access_cost.py compiles this with and without -check, runs both in turn and prints the ratios.
+ * Each loop runs while no operation is pending, again ("pending") while a receive owns a buffer
+ * that lies between the arrays of the loop, and again ("amid") while receives own an element of
+ * each array that no loop touches. A time is processor time of the rank's thread for the whole
+ * loop; the best of 7. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,12 @@
-/* What mpiexec -check costs: times of messages and collectives of all ranks of a job, a line each: name, microseconds.
+/* What mpiexec -check costs: times of messages and collectives of all ranks of a job, a line each:
+ * name, microseconds.
  *
  *   mpiexec -n 2 -nfg 500 check_cost
  *   mpiexec -check -n 2 -nfg 500 check_cost
  *
- * check_cost.py runs both in turn and prints the ratios. A time is processor time of the processes for a step of all
- * ranks, because that of the clock says more about what else the machine does; the best of 7 batches. */
+ * check_cost.py runs both in turn and prints the ratios. A time is processor time of the processes
+ * for a step of all ranks, because that of the clock says more about what else the machine does;
+ * the best of 7 batches. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

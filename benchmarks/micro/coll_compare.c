@@ -4,8 +4,8 @@
  *   mpiexec -n 2 -nfg 8 coll_compare
  *   mpiexec -n 2 -nfg 8 coll_compare -b 0.5 -s 65536 alltoall allreduce
  *
- * -b: seconds a measurement may take (2); -s: only this size in bytes (all); -f: those
- * behind this measurement (name:bytes); -a: calls apart, each between two barriers (below); -l: the bound by
+ * -b: seconds a measurement may take (2); -s: only this size in bytes (all); -f: those behind this
+ * measurement (name:bytes); -a: calls apart, each between two barriers (below); -l: the bound by
  * memory too.
  *
  * Bytes are those of the vector (bcast, reductions, scans) or of one block (all others: what one

@@ -1,10 +1,12 @@
-/* Collectives in a loop with the same arguments: as plain calls, and opened by hand around the loop. Built a second time
- * with -fgmpi-hoist (coll_opened_hoisted), where the compiler opens the plain ones.
+/* Collectives in a loop with the same arguments: as plain calls, and opened by hand around the
+ * loop. Built a second time with -fgmpi-hoist (coll_opened_hoisted), where the compiler opens the
+ * plain ones.
  *
  *   coll_opened                         times of all, each way in turn, the best of several
  *   coll_opened KIND BYTES TIMES WAY    one of them alone (plain, hand), for coll_instructions.sh
  *
- * KIND: bcast, scatter, scatterv, one_to_five (scatterv to five ranks), allgatherv, alltoallw. BYTES: of each part. */
+ * KIND: bcast, scatter, scatterv, one_to_five (scatterv to five ranks), allgatherv, alltoallw.
+ * BYTES: of each part. */
 #include <fgmpi.h>
 #include <stdio.h>
 #include <stdlib.h>

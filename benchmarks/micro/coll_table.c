@@ -175,7 +175,8 @@ static void measure(const char* name, Kind kind, int bytes) {
   int bounded = (kind == BCAST || kind == ALLREDUCE) && bytes >= 1 << 20;
   Bound bound;
   if (bounded) start_bound(&bound, kind, (size_t)bytes);
-  /* The rank that arrives last need not wait. Only the time of many collectives in a row is the same at all ranks. */
+  /* The rank that arrives last need not wait. Only the time of many collectives in a row is the
+   * same at all ranks. */
   MPI_Barrier(MPI_COMM_WORLD);
   run(kind, in, out, bytes);
   double start = MPI_Wtime();

@@ -1,10 +1,12 @@
 /* Cost of connections with other jobs.
  *
- *   mpiexec -n 1 connect_cost cycles N      accepts and connects N times with a process that it has spawned, and disconnects
- *   mpiexec -n 1 connect_cost peers P       spawns P processes: memory and descriptors that one of them costs here
+ *   mpiexec -n 1 connect_cost cycles N      accepts and connects N times with a process that it has
+ *                                           spawned, and disconnects
+ *   mpiexec -n 1 connect_cost peers P       spawns P processes: memory and descriptors that one of
+ *                                           them costs here
  *
- * cycles: connections a second, and resident memory, descriptors and files in the folders of temporary files before and after,
- * where "before" is after a tenth of them. */
+ * cycles: connections a second, and resident memory, descriptors and files in the folders of
+ * temporary files before and after, where "before" is after a tenth of them. */
 #include <dirent.h>
 #include <malloc.h>
 #include <mpi.h>

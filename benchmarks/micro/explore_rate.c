@@ -1,5 +1,6 @@
-/* What mpiexec -explore has to run again and again: rank 0 computes for so many milliseconds, then takes a message of every
-   other rank, in any order, and computes for so many milliseconds after each. explore_rate.py measures it. */
+/* What mpiexec -explore has to run again and again: rank 0 computes for so many milliseconds, then
+   takes a message of every other rank, in any order, and computes for so many milliseconds after
+   each. explore_rate.py measures it. */
 #include <mpi.h>
 #include <stdlib.h>
 

@@ -1,12 +1,16 @@
-/* Files, timed: what file_compare.py compiles for this library and for another MPI (ROMIO), and runs beside each other.
+/* Files, timed: what file_compare.py compiles for this library and for another MPI (ROMIO), and
+ * runs beside each other.
  *
  *   file_compare [-m MIB] [-r REPEATS] FOLDER PATTERN...
  *
- * A line each: "PATTERN SECONDS BYTES", the best of the repeats, from a barrier to the last rank's end; closing the file is
- * part of a write. Patterns:
- *   segmented   each rank its own part of the file, by 1 MiB (or less) at a time, alone; _read: back
- *   strided     the same bytes, transfers of 64 KiB (or less) in turn among ranks; _read; _all: collectively
- *   sparse      each rank every size-th record of 64 bytes, through a view, alone; _all: collectively; _read
+ * A line each: "PATTERN SECONDS BYTES", the best of the repeats, from a barrier to the last rank's
+ * end; closing the file is part of a write. Patterns:
+ *   segmented   each rank its own part of the file, by 1 MiB (or less) at a time, alone; _read:
+ *               back
+ *   strided     the same bytes, transfers of 64 KiB (or less) in turn among ranks; _read; _all:
+ *               collectively
+ *   sparse      each rank every size-th record of 64 bytes, through a view, alone; _all:
+ *               collectively; _read
  *   array       a cube of doubles in blocks (MPI_Dims_create), collectively; _read
  *   records     64 records of 100 bytes a rank, through the shared pointer
  *   open        opens one file; closing it is not counted. close: the other way round

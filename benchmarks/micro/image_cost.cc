@@ -31,8 +31,8 @@ namespace {
 
 std::map<int, int> table{{1, 2}};  // something to construct
 double data[100];
-thread_local volatile char
-    per_thread[TLS_BYTES];  // else the compiler drops it, and nothing is swapped
+// Else the compiler drops it, and nothing is swapped
+thread_local volatile char per_thread[TLS_BYTES];
 
 double now() {
   timespec t;
@@ -112,7 +112,8 @@ std::string preloads(const std::string& folder, int count) {
   return list;
 }
 
-/// What each private library adds, by the way in which images are mapped. The least of some runs counts.
+/// What each private library adds, by the way in which images are mapped. The least of some runs
+/// counts.
 void print_libraries(const char* self) {
   constexpr int kRanks = 1000, kRuns = 5;
   const std::string path(self), folder = path.substr(0, path.rfind('/'));

@@ -1,4 +1,5 @@
-/* A library of image_cost: uses MPI, and has variables and tables of pointers as a small library of a program has. */
+/* A library of image_cost: uses MPI, and has variables and tables of pointers as a small library of
+ * a program has. */
 #include <mpi.h>
 
 static int calls, table[1000];

@@ -1,5 +1,6 @@
-/* What interposition adds to calls of the C library that need not wait: each on the main thread of the only rank of a
- * process, of one of several, and, as the C library alone does it, in a program without this library.
+/* What interposition adds to calls of the C library that need not wait: each on the main thread of
+ * the only rank of a process, of one of several, and, as the C library alone does it, in a program
+ * without this library.
  *
  *   cc -O2 -pthread -DALONE lock_cost.c -o lock_cost_alone && ./lock_cost_alone
  *   mpiexec -n 1 lock_cost;   mpiexec -n 1 -nfg 2 lock_cost

@@ -1,11 +1,12 @@
-/* Small operations of many ranks on memory of rank 0, and small messages to it, of any MPI: microseconds each, from the
- * first one's beginning until all have ended.
+/* Small operations of many ranks on memory of rank 0, and small messages to it, of any MPI:
+ * microseconds each, from the first one's beginning until all have ended.
  *
  *   FGMPI_TRANSPORT=ofi mpiexec -n 2 network_rates       by sockets, all processes on this host
  *   mpiexec -n 2 network_rates                           by shared memory
  *   mpiexec.hydra -n 2 network_rates_mpich               the host MPICH (built with mpicc.mpich)
  *
- * network_rates FACTOR [CASE...]: FACTOR times as many operations, 1 is some seconds over sockets; only these cases. */
+ * network_rates FACTOR [CASE...]: FACTOR times as many operations, 1 is some seconds over sockets;
+ * only these cases. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
  *   mpiexec.hydra -n 2 pt2pt_pair_mpich  the host MPICH (built with mpicc.mpich)
  *
  * pt2pt_pair table: one line a size, 8 bytes to 16 MiB, for scripts: bytes, microseconds, MB/s
- * (multihost_pair.sh). With PAIR_REALTIME set both ranks go before all other work of their machine meanwhile (root).
- * pt2pt_pair latency N, pt2pt_pair rate N: N round trips, or windows of 64 messages, of 8 bytes
- * only (for counting instructions: pt2pt_instructions.sh). */
+ * (multihost_pair.sh). With PAIR_REALTIME set both ranks go before all other work of their machine
+ * meanwhile (root). pt2pt_pair latency N, pt2pt_pair rate N: N round trips, or windows of 64
+ * messages, of 8 bytes only (for counting instructions: pt2pt_instructions.sh). */
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -64,14 +64,16 @@ static double streamed(char* b, int n, int windows) {
   return best;
 }
 
-/* Sets or ends real-time priority: other work on the machine makes more of a difference than the library otherwise. */
+/* Sets or ends real-time priority: other work on the machine makes more of a difference than the
+ * library otherwise. */
 static void before_others(int yes) {
   struct sched_param priority = {yes ? 10 : 0};
   if (getenv("PAIR_REALTIME")) sched_setscheduler(0, yes ? SCHED_FIFO : SCHED_OTHER, &priority);
 }
 
-/* A few seconds of half round trips, then of windows of messages, over a network. In this order because a stream leaves the
- * kernel's connection with a wide window, after which its receiver acknowledges each 4 KiB before it can answer. */
+/* A few seconds of half round trips, then of windows of messages, over a network. In this order
+ * because a stream leaves the kernel's connection with a wide window, after which its receiver
+ * acknowledges each 4 KiB before it can answer. */
 static void table(char* b) {
   enum { kSizes = 11 };
   const int sizes[kSizes] = {8,     64,     256,     1024,    4096,    16384,

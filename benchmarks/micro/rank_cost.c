@@ -1,9 +1,11 @@
-/* What a rank of a process costs, its image aside: memory of its own, page tables, address space, processor time.
+/* What a rank of a process costs, its image aside: memory of its own, page tables, address space,
+ * processor time.
  *
  *   for n in 100 4096 50000 500000; do mpiexec -n 1 -nfg $n rank_cost; done
  *
- * All ranks pass MPI_Init and a barrier. What the process has then is divided by its ranks; processor time is since the
- * process began. Page tables hold the stacks' mostly: a larger stack (FGMPI_STACK_SIZE) needs more of them. */
+ * All ranks pass MPI_Init and a barrier. What the process has then is divided by its ranks;
+ * processor time is since the process began. Page tables hold the stacks' mostly: a larger stack
+ * (FGMPI_STACK_SIZE) needs more of them. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

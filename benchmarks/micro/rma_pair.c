@@ -5,10 +5,11 @@
  *   mpiexec.hydra -n 2 rma_pair_mpich  the host MPICH (built with mpicc.mpich)
  *
  * rma_pair create: the target's memory is its own (MPI_Win_create), not MPI_Win_allocate's.
- * rma_pair put N, rma_pair fetch N: N puts, or fetch-and-adds, each flushed, of 8 bytes only (for counting
- * instructions).
+ * rma_pair put N, rma_pair fetch N: N puts, or fetch-and-adds, each flushed, of 8 bytes only (for
+ * counting instructions).
  *
- * Rank 1 waits in a barrier meanwhile. Beside: `lock xadd` on memory of the process, and memcpy in it. */
+ * Rank 1 waits in a barrier meanwhile. Beside: `lock xadd` on memory of the process, and memcpy in
+ * it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +82,8 @@ static void bare_copy(int bytes) {
   __asm__ volatile("" ::: "memory");
 }
 
-/* Microseconds a call: the best of many short repeats, of which some are not interrupted on a busy machine. */
+/* Microseconds a call: the best of many short repeats, of which some are not interrupted on a busy
+ * machine. */
 static double time_of(operation* f, int bytes) {
   double best = 1e9, once;
   int count = 4;
@@ -184,7 +186,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const int create = argc > 1 && !strcmp(argv[1], "create");
-  // As a window's memory: how source and target lie to each other in their pages and lines changes a copy's speed.
+  // As a window's memory: how source and target lie to each other in their pages and lines changes
+  // a copy's speed.
   if (posix_memalign((void**)&mine, 4096, 2 * kMost)) return 1;
   memset(mine, 1, 2 * kMost);
   if (create) {

@@ -1,5 +1,6 @@
-/* Windows over all ranks, of any MPI: creation and freeing beside duplicates of the communicator, a fence beside a barrier,
- * resident memory of a process for windows of 1 KiB a rank, of which nothing is touched.
+/* Windows over all ranks, of any MPI: creation and freeing beside duplicates of the communicator, a
+ * fence beside a barrier, resident memory of a process for windows of 1 KiB a rank, of which
+ * nothing is touched.
  *
  *   mpiexec -n 2 -nfg 5000 rma_windows */
 #include <mpi.h>

@@ -1,8 +1,10 @@
-/* Cost of spawning: seconds until all new ranks are in main and have been heard, and resident memory of this process a rank.
+/* Cost of spawning: seconds until all new ranks are in main and have been heard, and resident
+ * memory of this process a rank.
  *
  *   mpiexec -n P [-nfg C] spawn_cost here|processes RANKS [ROUNDS [PROGRAM]]
  *
- * A line a round: microseconds a rank for MPI_Comm_spawn with a barrier between both sides, and for the disconnection. */
+ * A line a round: microseconds a rank for MPI_Comm_spawn with a barrier between both sides, and for
+ * the disconnection. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* mpiexec -ft: MPIX_Comm_agree beside an allreduce of 4 bytes and MPIX_Comm_shrink beside a duplicate, before and after the last
- * process is killed, the least of some times; and how long the first agreement after the loss takes. One line each.
+/* mpiexec -ft: MPIX_Comm_agree beside an allreduce of 4 bytes and MPIX_Comm_shrink beside a
+ * duplicate, before and after the last process is killed, the least of some times; and how long the
+ * first agreement after the loss takes. One line each.
  *
  *   mpiexec -ft -n 2 -nfg 5000 survivors 5000      the argument: ranks a process */
 #include <mpi.h>

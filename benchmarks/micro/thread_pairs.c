@@ -1,14 +1,16 @@
-/* Point-to-point of several threads a process at MPI_THREAD_MULTIPLE, of any MPI: thread t of rank 0 with thread t of
- * rank 1, in the patterns of osu_latency_mt and osu_mbw_mr. Beside it, what MPI_THREAD_FUNNELED costs the only thread.
+/* Point-to-point of several threads a process at MPI_THREAD_MULTIPLE, of any MPI: thread t of rank
+ * 0 with thread t of rank 1, in the patterns of osu_latency_mt and osu_mbw_mr. Beside it, what
+ * MPI_THREAD_FUNNELED costs the only thread.
  *
  *   mpiexec -n 2 thread_pairs                ours
  *   mpiexec.hydra -n 2 thread_pairs_mpich    the host MPICH (built with mpicc.mpich -pthread)
  *
- * thread_pairs funneled: the main threads alone, nothing above MPI_THREAD_FUNNELED asked for. thread_pairs 2 4: these numbers
- * of threads only. One line a number of threads: that number, microseconds of half a round trip of 8 bytes, million
- * messages of 8 bytes a second in windows of 64. Both are of all pairs, from when the first begins until the last has ended:
- * else pairs that run one after the other would count as if each were alone. Medians of kRepeats, and in brackets the
- * worst. */
+ * thread_pairs funneled: the main threads alone, nothing above MPI_THREAD_FUNNELED asked for.
+ * thread_pairs 2 4: these numbers of threads only. One line a number of threads: that number,
+ * microseconds of half a round trip of 8 bytes, million messages of 8 bytes a second in windows of
+ * 64. Both are of all pairs, from when the first begins until the last has ended: else pairs that
+ * run one after the other would count as if each were alone. Medians of kRepeats, and in brackets
+ * the worst. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
-// Half round trip, message rate and bandwidth of a transport alone, between two processes on two cores
-// (nothing of MPI above it).
-//   usage: transport_pair [shm|ofi [repeats]]      prints one line a measurement, the best of the repeats
+// Half round trip, message rate and bandwidth of a transport alone, between two processes on two
+// cores (nothing of MPI above it).
+//   usage: transport_pair [shm|ofi [repeats]]      prints one line a measurement, the best of the
+//     repeats
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>

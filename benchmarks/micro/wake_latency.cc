@@ -1,9 +1,13 @@
-// How long a message takes to a process that is asleep in the kernel, beside the bare kernel in the same run.
-//   usage: wake_latency [rounds]      prints one line a way: the median and the 95th percentile in microseconds
+// How long a message takes to a process that is asleep in the kernel, beside the bare kernel in the
+// same run.
+//   usage: wake_latency [rounds]      prints one line a way: the median and the 95th percentile in
+//                                     microseconds
 //
-// The receiver has no spin (FGMPI_SPIN=0) and the sender pauses 2 ms before each message, so that the receiver sleeps
-// every time. The time is from before the send to the delivery, by the clock that both processes share.
-//   futex, eventfd, tcp    a futex in shared memory; an eventfd in epoll; a byte over the loopback in epoll
+// The receiver has no spin (FGMPI_SPIN=0) and the sender pauses 2 ms before each message, so that
+// the receiver sleeps every time. The time is from before the send to the delivery, by the clock
+// that both processes share.
+//   futex, eventfd, tcp    a futex in shared memory; an eventfd in epoll; a byte over the loopback
+//                          in epoll
 //   shm, ofi               a frame of 8 bytes through that transport and Idle::sleep
 #include <linux/futex.h>
 #include <netinet/in.h>
@@ -82,7 +86,8 @@ class Futex final : public Way {
   }
 };
 
-/// Made before the processes part: bytes written to one descriptor wake who has the other one in epoll.
+/// Made before the processes part: bytes written to one descriptor wake who has the other one in
+/// epoll.
 class Descriptor final : public Way {
   int to_, from_, epoll_ = epoll_create1(0);
   size_t bytes_;

@@ -1,12 +1,14 @@
-/* What creating communicators costs a rank: time of split and dup, memory of kept and freed duplicates.
+/* What creating communicators costs a rank: time of split and dup, memory of kept and freed
+ * duplicates.
  *
  *   mpiexec -n 2 -nfg 50000 comm_cost [what...]     what: barrier split dup loop=N keep=N dups=N
  *
- * Default: barrier split dup. split: odd/even, reversed, random keys; wall time of four in a row with a closing
- * barrier, best of five rounds, per creation and rank of the job; and the processor time of process 0 per rank of it
- * (what a creation costs beyond waking everybody is the difference to a barrier's in the same run).
- * loop=N: N duplicates made and freed one after the other; keep=N: N kept: bytes of the process's resident memory a
- * duplicate. dups=N: N duplicates of the world kept, with what one costs (Nek5000 makes 24 or 86, IPDPS'17 Figure 4). */
+ * Default: barrier split dup. split: odd/even, reversed, random keys; wall time of four in a row
+ * with a closing barrier, best of five rounds, per creation and rank of the job; and the processor
+ * time of process 0 per rank of it (what a creation costs beyond waking everybody is the difference
+ * to a barrier's in the same run). loop=N: N duplicates made and freed one after the other; keep=N:
+ * N kept: bytes of the process's resident memory a duplicate. dups=N: N duplicates of the world
+ * kept, with what one costs (Nek5000 makes 24 or 86, IPDPS'17 Figure 4). */
 #include <fgmpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,8 +60,8 @@ enum { kRounds = 5, kEach = 4 };
 /* In the place of colors: no split. */
 enum { kDup = -1, kBarrier = -2 };
 
-/* One round: kEach creations in a row, as all ranks see them (a barrier closes the round). Only the first rank of a
- * process reads clocks: reading the processor's time is a system call. */
+/* One round: kEach creations in a row, as all ranks see them (a barrier closes the round). Only the
+ * first rank of a process reads clocks: reading the processor's time is a system call. */
 static void measure(Me me, const char* what, int color, int key) {
   double best = 1e9, least = 1e9;
   int start;

@@ -1,8 +1,9 @@
 /* What recording an event costs (eurompi11_event.sh runs it with and without the tracker).
  *   eurompi11_event WHAT LOOPS     WHAT: test, sendrecv, isend, bcast, local
- * A loop is: test: MPI_Iprobe that finds nothing; sendrecv: MPI_Sendrecv with itself; isend: MPI_Irecv, MPI_Isend to
- * itself and MPI_Waitall; bcast: MPI_Bcast over MPI_COMM_SELF; local: MPI_Comm_rank, which is not traced.
- * Prints the processor time of a loop in nanoseconds, best of ten parts. */
+ * A loop is: test: MPI_Iprobe that finds nothing; sendrecv: MPI_Sendrecv with itself; isend:
+ * MPI_Irecv, MPI_Isend to itself and MPI_Waitall; bcast: MPI_Bcast over MPI_COMM_SELF; local:
+ * MPI_Comm_rank, which is not traced. Prints the processor time of a loop in nanoseconds, best of
+ * ten parts. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,13 @@
-/* The original scheme that "Scaling Performance Tool MPI Communicator Management" (EuroMPI 2011, section 3) replaces, for
- * PFLOTRAN's communicators: each communicator of each rank is a bitstring of all ranks, made by MPI_Group_translate_ranks;
- * at the end lists of bitstrings are merged up a tree, equal ones (the k-th of one with the k-th of the other) to one
- * definition, and tables from local to global numbers come back down it.
+/* The original scheme that "Scaling Performance Tool MPI Communicator Management" (EuroMPI 2011,
+ * section 3) replaces, for PFLOTRAN's communicators: each communicator of each rank is a bitstring
+ * of all ranks, made by MPI_Group_translate_ranks; at the end lists of bitstrings are merged up a
+ * tree, equal ones (the k-th of one with the k-th of the other) to one definition, and tables from
+ * local to global numbers come back down it.
  *   eurompi11_original [translate]
- * Prints bytes of the definitions and seconds. Memory is O(p^2): 24 bitstrings of p bits at each of p ranks, and in the end
- * 19 + 5 p of them at the root: 3.2 GB at 32,768 ranks, 13 GB at 65,536, 52 GB at 131,072.
- * "translate": instead, the cost of MPI_Group_translate_ranks against the rank that is translated. */
+ * Prints bytes of the definitions and seconds. Memory is O(p^2): 24 bitstrings of p bits at each of
+ * p ranks, and in the end 19 + 5 p of them at the root: 3.2 GB at 32,768 ranks, 13 GB at 65,536, 52
+ * GB at 131,072. "translate": instead, the cost of MPI_Group_translate_ranks against the rank that
+ * is translated. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +131,8 @@ static size_t unify(struct list* mine) {
   return mine->count;
 }
 
-/* Seconds from the first rank's `start` until all ranks have come here: ranks of a process leave a barrier one by one. */
+/* Seconds from the first rank's `start` until all ranks have come here: ranks of a process leave a
+ * barrier one by one. */
 static double since_first(double start) {
   double times[2] = {-start, MPI_Wtime()}, latest[2];
   MPI_Allreduce(times, latest, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);

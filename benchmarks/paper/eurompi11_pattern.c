@@ -1,9 +1,10 @@
-/* A program for the figures of "Scaling Performance Tool MPI Communicator Management" (EuroMPI 2011): makes the
- * communicators, then runs time steps, and prints how long a step took.
+/* A program for the figures of "Scaling Performance Tool MPI Communicator Management" (EuroMPI
+ * 2011): makes the communicators, then runs time steps, and prints how long a step took.
  *   eurompi11_pattern pflotran|irregular [STEPS]
- * pflotran: 18 duplicates of world and 4 of self, as PFLOTRAN (section 1). irregular: splits into 16 by a hash of the
- * rank, with keys in another order, and each of these into 4 again: groups that no rule describes.
- * A step: messages to the next rank and to the one half the world away, and an allreduce, on one of the communicators. */
+ * pflotran: 18 duplicates of world and 4 of self, as PFLOTRAN (section 1). irregular: splits into
+ * 16 by a hash of the rank, with keys in another order, and each of these into 4 again: groups that
+ * no rule describes. A step: messages to the next rank and to the one half the world away, and an
+ * allreduce, on one of the communicators. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,16 @@
-// Figure 3 of the EuroMPI 2012 paper on system-ranked groups: a broadcast on the parent's tree, the construction, and a
-// reduction on the new tree, for three algorithms, against n and the fraction f that takes part; at rank grain, as the
-// paper measures, and at process grain.
+// Figure 3 of the EuroMPI 2012 paper on system-ranked groups: a broadcast on the parent's tree, the
+// construction, and a reduction on the new tree, for three algorithms, against n and the fraction f
+// that takes part; at rank grain, as the paper measures, and at process grain.
 //
-//   eurompi12_fig3 [--n=4096,16384,...] [--f=0.001,...] [--k=2,3,4,8] [--each=1,500] [--seed=1] [--latency=US]
-//                  [--overhead=US] [--per_byte=US] [--ranks=0] [--child=1] [--memory=1]
+//   eurompi12_fig3 [--n=4096,16384,...] [--f=0.001,...] [--k=2,3,4,8] [--each=1,500] [--seed=1]
+//                  [--latency=US] [--overhead=US] [--per_byte=US] [--ranks=0] [--child=1]
+//                  [--memory=1]
 //
-// Two times. "path": the critical path, by a LogGP clock a vertex: where the paper's curves are to be compared. "work": wall
-// time of one process that runs all vertices one after another, broadcast and reduction included. The default clock is
-// the paper's machine, Blue Gene/P: latency 3 us and 0.0024 us a byte are its network's, overhead 3.5 us (a message of
-// Charm++ at 850 MHz) is what makes Rank-and-Hash at n = 32,768 take the time of its Table 1.
+// Two times. "path": the critical path, by a LogGP clock a vertex: where the paper's curves are to
+// be compared. "work": wall time of one process that runs all vertices one after another, broadcast
+// and reduction included. The default clock is the paper's machine, Blue Gene/P: latency 3 us and
+// 0.0024 us a byte are its network's, overhead 3.5 us (a message of Charm++ at 850 MHz) is what
+// makes Rank-and-Hash at n = 32,768 take the time of its Table 1.
 // --ranks=1 adds to Shrink-and-Balance the pass that assigns ranks, which the paper does not time.
 
 // modules: comm

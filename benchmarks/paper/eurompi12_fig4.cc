@@ -1,9 +1,11 @@
-// Figure 4 and the message counts of the EuroMPI 2012 paper on system-ranked groups: messages of a construction,
-// normalised by Centralized, over the fraction f that takes part, at n = 131,072 and k = 3.
+// Figure 4 and the message counts of the EuroMPI 2012 paper on system-ranked groups: messages of a
+// construction, normalised by Centralized, over the fraction f that takes part, at n = 131,072 and
+// k = 3.
 //
 //   eurompi12_fig4 [--n=131072] [--f=...] [--k=3] [--seed=1]
 //
-// Counts are of the constructions as the paper counts them; ranks for Shrink-and-Balance are a pass of their own.
+// Counts are of the constructions as the paper counts them; ranks for Shrink-and-Balance are a pass
+// of their own.
 
 // modules: comm
 #include "eurompi12_groups.h"

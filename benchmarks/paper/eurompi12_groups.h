@@ -1,6 +1,6 @@
-// What the programs for the figures of "Scalable Algorithms for Constructing Balanced Spanning Trees on System-ranked
-// Process Groups" (EuroMPI 2012) share: groups by repeatable seeds, and one construction by simulated vertices
-// (src/comm/system_ranked/simulator.h).
+// What the programs for the figures of "Scalable Algorithms for Constructing Balanced Spanning
+// Trees on System-ranked Process Groups" (EuroMPI 2012) share: groups by repeatable seeds, and one
+// construction by simulated vertices (src/comm/system_ranked/simulator.h).
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,8 @@ inline constexpr Scheme kSchemes[] = {
     {"rank_and_hash", Algorithm::kRankAndHash, Filler::kLeaf},
 };
 
-/// Who takes part: each rank with probability f, by a generator that n and the seed fix; `each` ranks a vertex.
+/// Who takes part: each rank with probability f, by a generator that n and the seed fix; `each`
+/// ranks a vertex.
 struct Group {
   uint32_t vertices = 0, k = 3;
   std::vector<uint32_t> weights;  ///< members of each vertex

@@ -1,13 +1,16 @@
-/* Table 1 of the EuroMPI 2012 paper on system-ranked groups: time to split into c colors, c = 1, 2, 4, ... 1,024:
- * MPI_Comm_split and MPIX_SYSTEM_RANKED (the environment chooses the algorithm), with the frames that the processes sent
- * for one and the bytes in them, beside the 56 of each frame's header. The counts are exact: each process takes the
- * difference of its own counters while nothing else is on its way.
+/* Table 1 of the EuroMPI 2012 paper on system-ranked groups: time to split into c colors, c = 1, 2,
+ * 4, ... 1,024: MPI_Comm_split and MPIX_SYSTEM_RANKED (the environment chooses the algorithm), with
+ * the frames that the processes sent for one and the bytes in them, beside the 56 of each frame's
+ * header. The counts are exact: each process takes the difference of its own counters while nothing
+ * else is on its way.
  *
- *   eurompi12_table1 [PERCENT [REPEATS [MOST COLORS]]]      PERCENT of the ranks take part (100), REPEATS (20)
+ *   eurompi12_table1 [PERCENT [REPEATS [MOST COLORS]]]      PERCENT of the ranks take part (100),
+ *     REPEATS (20)
  *
- * Times are the median over repeats of the slowest rank's, creation alone, beside those of a barrier on the result of
- * either (color 0, 100 in a row). Compiled with another MPI's wrapper it times that one's MPI_Comm_split.
- * There is no global variable, so that FGMPI_PRIVATIZE=off lets a process host any number of ranks. */
+ * Times are the median over repeats of the slowest rank's, creation alone, beside those of a
+ * barrier on the result of either (color 0, 100 in a row). Compiled with another MPI's wrapper it
+ * times that one's MPI_Comm_split. There is no global variable, so that FGMPI_PRIVATIZE=off lets a
+ * process host any number of ranks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,8 +50,8 @@ struct traffic {
   long long frames, bytes;
 };
 
-/* What this process has sent so far: asked by its first rank. Another rank may be ahead of it in the program, but nothing
- * is sent before all ranks of the process are there. */
+/* What this process has sent so far: asked by its first rank. Another rank may be ahead of it in
+ * the program, but nothing is sent before all ranks of the process are there. */
 static struct traffic sent_so_far(int rank) {
   struct traffic t = {0, 0};
 #if SYSTEM_RANKED
@@ -65,7 +68,8 @@ static struct traffic sent_so_far(int rank) {
   return t;
 }
 
-/* Until messages that nobody waits for have been answered: of communicators freed, and of intermediaries. */
+/* Until messages that nobody waits for have been answered: of communicators freed, and of
+ * intermediaries. */
 static void settle(void) {
 #if SYSTEM_RANKED
   MPIX_Usleep(30000);

@@ -1,14 +1,18 @@
 /* HPDC'10 Figure 5: creating communicators of various groups, and messaging in them.
  *
- *   mpiexec -n P -nfg C hpdc10_fig5        the paper: 16 processes of 6,875, a world of 110,000; FGMPI_GROUPMAP=array
- *                                          for the array map to compare with. Any other world scales the groups.
+ *   mpiexec -n P -nfg C hpdc10_fig5        the paper: 16 processes of 6,875, a world of 110,000;
+ *                                          FGMPI_GROUPMAP=array for the array map to compare with.
+ *                                          Any other world scales the groups.
  *
  * Sets (section 8.1), sizes for a world of 110,000:
  *   A1..A3  10,000, 50,000, 100,000 members, a falling stride over the world
- *   B1      100,000: an unordered range of two runs; B2: a range with one rank removed; B3: a range of ranges
- *   C1..C3  10,000 members, a range and a stride, out of an outer communicator of 20,000, 50,000, 100,000
- * Columns: time to create (slowest rank), 10,000 messages between random pairs, ten gathers to rank 0, how the map is
- * stored, its bytes and those of an array map a process. No variable of the program is global. */
+ *   B1      100,000: an unordered range of two runs; B2: a range with one rank removed; B3: a range
+ *           of ranges
+ *   C1..C3  10,000 members, a range and a stride, out of an outer communicator of 20,000, 50,000,
+ *           100,000
+ * Columns: time to create (slowest rank), 10,000 messages between random pairs, ten gathers to rank
+ * 0, how the map is stored, its bytes and those of an array map a process. No variable of the
+ * program is global. */
 #include <fgmpi.h>
 #include <stdio.h>
 
@@ -66,7 +70,8 @@ static long coprime(long a, long m) {
   }
 }
 
-/* Message k goes from (a k) mod g to (c k + 1) mod g: each rank finds its own without walking all of them. */
+/* Message k goes from (a k) mod g to (c k + 1) mod g: each rank finds its own without walking all
+ * of them. */
 static double messages(MPI_Comm comm) {
   int r, g;
   MPI_Comm_rank(comm, &r);

@@ -2,9 +2,10 @@
  *
  *   mpiexec -n P -nfg C hpdc10_many_comms [IDS]      default 4100
  *
- * Splits the world into communicators of a hundredth of its size (the paper: 100,000 ranks into 100 of 1,000) and keeps
- * them, until each process has IDS context ids; prints what one costs. The paper stopped at 4,100 because MPICH2's pool
- * of communicators was used up; here memory is the limit. Every tenth communicator is checked by an allreduce. */
+ * Splits the world into communicators of a hundredth of its size (the paper: 100,000 ranks into 100
+ * of 1,000) and keeps them, until each process has IDS context ids; prints what one costs. The
+ * paper stopped at 4,100 because MPICH2's pool of communicators was used up; here memory is the
+ * limit. Every tenth communicator is checked by an allreduce. */
 #include <fgmpi.h>
 #include <stdio.h>
 #include <stdlib.h>

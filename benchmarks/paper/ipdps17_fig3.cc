@@ -3,10 +3,11 @@
 //
 //   ipdps17_fig3 [RANKS...]      default 4096 .. 786432 ranks, one a process as in the paper
 //
-// 10 and 100 odd/even splits (each communicator split again from the last), and Nek5000's 24 and 86 duplicates of the
-// world. The maps and the vector are built as the library builds them and asked for their bytes. The model of the other
-// side, built for comparison as the paper describes it: a virtual connection of 480 bytes a process of the world, and
-// a table of 8 bytes a rank for each communicator that is not a duplicate of one that has its table.
+// 10 and 100 odd/even splits (each communicator split again from the last), and Nek5000's 24 and 86
+// duplicates of the world. The maps and the vector are built as the library builds them and asked
+// for their bytes. The model of the other side, built for comparison as the paper describes it: a
+// virtual connection of 480 bytes a process of the world, and a table of 8 bytes a rank for each
+// communicator that is not a duplicate of one that has its table.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,15 +1,17 @@
 // IPDPS'17 Table III: instructions of one rank-to-address translation, by model.
 // modules: ch4_av_rankmap
 //
-//   valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=translate_rank ipdps17_table3 MODEL
+//   valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=translate_rank
+//   ipdps17_table3 MODEL
 //   benchmarks/paper/ipdps17_table3.sh BUILD      runs that for every model and prints the table
 //
-// The paper counts 9, 11, 13, 11 and 15 for direct, offset, stride, lut and mlut, between two marks on the send path; its
-// VC-VCRT takes 7. The rule here: communicator rank and map are in registers; counted is all from there to the address in
-// a register, as the compiler puts it in line. The function that stands for the send path is no part of it: what an empty
-// one with a frame takes (one instruction to make it, one to leave it, the return) is counted by the same tool and
-// subtracted by the script. Without an argument: nanoseconds by the
-// clock instead, over random ranks.
+// The paper counts 9, 11, 13, 11 and 15 for direct, offset, stride, lut and mlut, between two marks
+// on the send path; its VC-VCRT takes 7. The rule here: communicator rank and map are in registers;
+// counted is all from there to the address in a register, as the compiler puts it in line. The
+// function that stands for the send path is no part of it: what an empty one with a frame takes
+// (one instruction to make it, one to leave it, the return) is counted by the same tool and
+// subtracted by the script. Without an argument: nanoseconds by the clock instead, over random
+// ranks.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -29,7 +31,8 @@ extern "C" [[gnu::noinline]] void translate_nothing(const RankMap*, int32_t) {
   asm volatile("" ::: "rbx");
 }
 
-/// What the paper counts: communicator rank -> index in the address vector -> element, one rank a process.
+/// What the paper counts: communicator rank -> index in the address vector -> element, one rank a
+/// process.
 extern "C" [[gnu::noinline]] uint64_t translate_rank(const RankMap* map, int32_t rank) {
   return g_av.address(static_cast<uint32_t>(map->world_of(rank)));
 }
@@ -40,7 +43,8 @@ extern "C" [[gnu::noinline]] uint64_t translate_proclet(const RankMap* map, int3
   return g_av.address(at.process) + at.local;
 }
 
-/// The same for communicators that merge process groups: the check of the model, the pair, its group's vector.
+/// The same for communicators that merge process groups: the check of the model, the pair, its
+/// group's vector.
 extern "C" [[gnu::noinline]] uint64_t translate_merged(const RankMap* map, int32_t rank) {
   const MlutMap* merged = mlut_of(*map);
   return merged ? merged_address(*merged, rank) : translate_rank(map, rank);
@@ -106,8 +110,8 @@ int main(int argc, char** argv) {
     if (argc > 1) {
       if (std::strcmp(argv[1], c.name) != 0) continue;
       translate_nothing(&c.map, 77);
-      return translate_rank(&c.map, 77) + translate_proclet(&c.map, 77) ==
-             1;  // one call each is what the tool counts
+      // One call each is what the tool counts
+      return translate_rank(&c.map, 77) + translate_proclet(&c.map, 77) == 1;
     }
     constexpr int kCount = 1 << 16;
     std::vector<int32_t> ranks(kCount);

@@ -1,11 +1,13 @@
-/* IPDPS'17 Table VI: message issue rate on the world and on generations 1 to 4 of odd/even splits of it.
+/* IPDPS'17 Table VI: message issue rate on the world and on generations 1 to 4 of odd/even splits
+ * of it.
  *
  *   mpiexec -n 1 -nfg 64 ipdps17_table6
  *
- * Rank 0 of each communicator issues sends of 8 bytes to rank 1, which has posted the receives; both live in one
- * process, so that no network is in the way (the paper's theoretical network). The rate must not fall from generation
- * to generation: a map is composed with its parent's, never looked up through it. A rate is that of the median of 400
- * rounds, so that those in which another program has the processor do not count. */
+ * Rank 0 of each communicator issues sends of 8 bytes to rank 1, which has posted the receives;
+ * both live in one process, so that no network is in the way (the paper's theoretical network). The
+ * rate must not fall from generation to generation: a map is composed with its parent's, never
+ * looked up through it. A rate is that of the median of 400 rounds, so that those in which another
+ * program has the processor do not count. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,16 +1,21 @@
-/* Broadcasts and scatters between hosts, for figures 3 to 7 of Yuan, Daniels, Faraj, Karwande, "Group Management Schemes for
- * Implementing MPI Collective Communication over IP-Multicast". Started by multicast_figures.sh; only uses mpi.h, so that
- * it also runs on other MPI libraries.
+/* Broadcasts and scatters between hosts, for figures 3 to 7 of Yuan, Daniels, Faraj, Karwande,
+ * "Group Management Schemes for Implementing MPI Collective Communication over IP-Multicast".
+ * Started by multicast_figures.sh; only uses mpi.h, so that it also runs on other MPI libraries.
  *   multicast_figures bcast|scatter|five|opened [LEAST MOST [REPETITIONS]]      bytes of a message
- *   multicast_figures row|barrier [...]                a hundred broadcasts in a row, and with a barrier after each: of one
- *   multicast_figures allgather|alltoall|allreduce|reduce_scatter [...]         of a rank's part; a vector, of allreduce
- *   multicast_figures message|datagrams [...]          table I: one way of a ping-pong of ranks 0 and 1, by messages, and by
- *                                                      broadcasts (of two ranks, forced by multicast: over its reliable UDP)
- * five: rank 0 scatters to ranks 1 to 5 (MPI_Scatterv with zeros); opened: the same by an opened group, which in
- * multicast_figures_hoisted (mpicc -fgmpi-hoist) the compiler makes of five.
- * A line a size: WHAT BYTES AVERAGE MAXIMUM: microseconds from the begin to the end of the call, the average over ranks,
- * and the slowest rank; medians over the repetitions. All ranks sleep until the same moment by the machine's clock, which
- * namespaces share, and begin then: links are empty, and no rank has begun earlier than another one. */
+ *   multicast_figures row|barrier [...]                a hundred broadcasts in a row, and with a
+ *     barrier after each: of one
+ *   multicast_figures allgather|alltoall|allreduce|reduce_scatter [...]         of a rank's part; a
+ *     vector, of allreduce
+ *   multicast_figures message|datagrams [...]          table I: one way of a ping-pong of ranks 0
+ *                                                      and 1, by messages, and by broadcasts (of
+ *                                                      two ranks, forced by multicast: over its
+ *                                                      reliable UDP)
+ * five: rank 0 scatters to ranks 1 to 5 (MPI_Scatterv with zeros); opened: the same by an opened
+ * group, which in multicast_figures_hoisted (mpicc -fgmpi-hoist) the compiler makes of five.
+ * A line a size: WHAT BYTES AVERAGE MAXIMUM: microseconds from the begin to the end of the call,
+ * the average over ranks, and the slowest rank; medians over the repetitions. All ranks sleep until
+ * the same moment by the machine's clock, which namespaces share, and begin then: links are empty,
+ * and no rank has begun earlier than another one. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <stdio.h>
@@ -49,15 +54,17 @@ static void sleep_until(double moment) {
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-/* Ranks of this machine begin together: 4 ms and 0.25 a rank after the first of them has said when. */
+/* Ranks of this machine begin together: 4 ms and 0.25 a rank after the first of them has said
+ * when. */
 static void begin(void) {
   MPI_Barrier(MPI_COMM_WORLD);
   started = now() + 0.004 + 0.00025 * size;
   MPI_Bcast(&started, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   sleep_until(started);
 }
-/* Round 0 is not counted: what is agreed on once is agreed on in it. Who is through sleeps before it says how long it took: the
- * hosts of one machine share its processors, and the others are not through yet. */
+/* Round 0 is not counted: what is agreed on once is agreed on in it. Who is through sleeps before
+ * it says how long it took: the hosts of one machine share its processors, and the others are not
+ * through yet. */
 static void end(int round) {
   const double ended = now();
   double took = (ended - started) * 1e6, sum, most;

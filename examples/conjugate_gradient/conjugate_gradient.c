@@ -1,8 +1,10 @@
-/* Conjugate gradients for the one-dimensional Poisson equation: neighbours' values and two sums an iteration.
+/* Conjugate gradients for the one-dimensional Poisson equation: neighbours' values and two sums an
+ * iteration.
  *
  *   mpiexec -ranks 1000 conjugate_gradient
  *
- * n points for n ranks x 2; the solution of -u'' = 1 is known, and conjugate gradients reach it in at most n steps. */
+ * n points for n ranks x 2; the solution of -u'' = 1 is known, and conjugate gradients reach it in
+ * at most n steps. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

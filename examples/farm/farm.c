@@ -1,5 +1,5 @@
-/* A farm of workers: rank 0 hands out intervals, the others count the primes in them. Some intervals take longer; nobody
- * waits for a slow worker.
+/* A farm of workers: rank 0 hands out intervals, the others count the primes in them. Some
+ * intervals take longer; nobody waits for a slow worker.
  *
  *   mpiexec -ranks 5001 farm */
 #include <mpi.h>

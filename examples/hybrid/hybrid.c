@@ -1,4 +1,5 @@
-/* OpenMP inside ranks: a few processes on purpose, threads for the loops, one thread that communicates.
+/* OpenMP inside ranks: a few processes on purpose, threads for the loops, one thread that
+ * communicates.
  *
  *   OMP_NUM_THREADS=2 mpiexec -n 2 -nfg 4 hybrid
  *

@@ -1,9 +1,10 @@
-/* Multigrid for the one-dimensional Poisson equation, with a communicator for each level: every second rank drops out
- * where the grid gets coarser, until one rank has the coarsest.
+/* Multigrid for the one-dimensional Poisson equation, with a communicator for each level: every
+ * second rank drops out where the grid gets coarser, until one rank has the coarsest.
  *
  *   mpiexec -ranks 1024 multigrid      (a power of two)
  *
- * Each rank has one point of each level that it takes part in. A V-cycle solves -u'' = 1 to rounding in a dozen rounds. */
+ * Each rank has one point of each level that it takes part in. A V-cycle solves -u'' = 1 to
+ * rounding in a dozen rounds. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -43,7 +44,8 @@ static void smooth(struct level* l) {
   }
 }
 
-/* Point 2 i + 1 of this level is point i of the next. A level has 2^k - 1 points; of 2^k ranks the last one looks on. */
+/* Point 2 i + 1 of this level is point i of the next. A level has 2^k - 1 points; of 2^k ranks the
+ * last one looks on. */
 static void cycle(int k) {
   struct level *fine = &levels[k], *coarse = &levels[k + 1];
   if (fine->size == 1) {

@@ -1,4 +1,5 @@
-/* Sample sort: everybody proposes splitters, numbers go to the rank whose range they belong to, each sorts its own.
+/* Sample sort: everybody proposes splitters, numbers go to the rank whose range they belong to,
+ * each sorts its own.
  *
  *   mpiexec -ranks 1000 sample_sort [NUMBERS A RANK] */
 #include <mpi.h>

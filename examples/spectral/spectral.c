@@ -1,5 +1,6 @@
-/* The transposes of a spectral code: a cube of n x n x n numbers in pencils on a p x p grid of ranks, Fourier transforms
- * along each direction, with row and column communicators made by MPI_Comm_split between them.
+/* The transposes of a spectral code: a cube of n x n x n numbers in pencils on a p x p grid of
+ * ranks, Fourier transforms along each direction, with row and column communicators made by
+ * MPI_Comm_split between them.
  *
  *   mpiexec -ranks 256 spectral        (p x p ranks, p a power of two)
  *
@@ -33,8 +34,8 @@ static void fourier(double complex* x) {
     }
 }
 
-/* Pencils along one direction become pencils along another: a[i][j][k] of m x m x n, member q gets the k of its share.
- * Afterwards out[k][i][J], J over all members' j. */
+/* Pencils along one direction become pencils along another: a[i][j][k] of m x m x n, member q gets
+ * the k of its share. Afterwards out[k][i][J], J over all members' j. */
 static void turn(const double complex* in, double complex* out, MPI_Comm line) {
   double complex *send = malloc(sizeof *send * m * m * n), *got = malloc(sizeof *got * m * m * n);
   for (int q = 0, at = 0; q < p; ++q)

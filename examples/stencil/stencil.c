@@ -1,8 +1,10 @@
-/* Heat on a square plate, one small tile for each of many ranks: Cartesian communicator, columns by a vector type.
+/* Heat on a square plate, one small tile for each of many ranks: Cartesian communicator, columns by
+ * a vector type.
  *
  *   mpiexec -ranks 10000 stencil [STEPS]
  *
- * The plate has 4 x 4 cells a rank and a hot edge. What flows in at the edge is what the plate gains: checked. */
+ * The plate has 4 x 4 cells a rank and a hot edge. What flows in at the edge is what the plate
+ * gains: checked. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

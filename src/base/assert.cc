@@ -1,3 +1,5 @@
+// How a failed check, or memory that has run out, ends the process: one line that names the place.
+
 #include "base/assert.h"
 
 #include <sys/syscall.h>
@@ -14,7 +16,8 @@
 namespace fgmpi {
 
 void check_failed(const char* file, int line, const char* text) {
-  // In two lines, and past the C library's buffers: what describes the caller may crash where memory is destroyed.
+  // In two lines, and past the C library's buffers: what describes the caller may crash where
+  // memory is destroyed.
   char words[1024], who[256];
   auto print = [&](const char* format, auto... values) {
     const int length = std::snprintf(words, sizeof words, format, values...);

@@ -8,12 +8,12 @@ namespace fgmpi {
 /// Prints "fgmpi: FILE:LINE: internal error: TEXT" to stderr and aborts. Never returns.
 [[noreturn]] void check_failed(const char* file, int line, const char* text);
 
-/// For memory that nobody's call has asked for, so that no call could have the error: prints "fgmpi:
-/// process id N: no memory for BYTES bytes of WHAT" and ends the process. Never returns.
+/// For memory that nobody's call has asked for, so that no call could have the error: prints
+/// "fgmpi: process id N: no memory for BYTES bytes of WHAT" and ends the process. Never returns.
 [[noreturn]] void out_of_memory(const char* what, unsigned long long bytes);
 
-/// Ends the process at once, whatever its ranks do. Inside the library exit, _exit and _Exit are src/privatize's and
-/// would end the calling rank only.
+/// Ends the process at once, whatever its ranks do. Inside the library exit, _exit and _Exit are
+/// src/privatize's and would end the calling rank only.
 [[noreturn]] void end_process(int status);
 
 }  // namespace fgmpi

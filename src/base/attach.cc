@@ -1,3 +1,6 @@
+// The permission by which other processes may read this one's memory where the kernel (Yama) wants
+// it said.
+
 #include "base/attach.h"
 
 #include <sys/prctl.h>

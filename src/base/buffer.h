@@ -14,7 +14,8 @@ struct FreeMemory {
 /// Memory of malloc's that is freed with it.
 using Bytes = std::unique_ptr<char[], FreeMemory>;
 
-/// `count` bytes, aligned as malloc does, not set; null when there are none to be had. Never null for 0.
+/// `count` bytes, aligned as malloc does, not set; null when there are none to be had. Never null
+/// for 0.
 inline Bytes allocate_bytes(size_t count) {
   return Bytes(static_cast<char*>(std::malloc(count ? count : 1)));
 }

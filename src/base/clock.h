@@ -1,4 +1,5 @@
-// Time in nanoseconds, as int64_t: 292 years. INT64_MAX is "for ever": sums of times stay there instead of overflowing.
+// Time in nanoseconds, as int64_t: 292 years. INT64_MAX is "for ever": sums of times stay there
+// instead of overflowing.
 //
 // Thread rule: any. Nothing here switches.
 #pragma once

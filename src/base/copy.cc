@@ -1,3 +1,6 @@
+// Copies by lines of the cache: loops for each width of vector registers, and stores that go past
+// the caches.
+
 #include "base/copy.h"
 
 #ifdef __x86_64__
@@ -94,7 +97,8 @@ void copy_by_loads(void* to, const void* from, size_t length, Registers register
   auto* t = static_cast<char*>(to);
   auto* f = static_cast<const char*>(from);
 #ifdef __x86_64__
-  // Wider ones than AVX2's bring nothing here: a line from another core takes longer than its loads.
+  // Wider ones than AVX2's bring nothing here: a line from another core takes longer than its
+  // loads.
   if (registers >= Registers::kAvx2) return wide(t, f, length);
 #endif
   narrow(t, f, length);

@@ -1,3 +1,5 @@
+// The table of counters: who provides each, and how it is read.
+
 #include "base/counters.h"
 
 #include "base/assert.h"

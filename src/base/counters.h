@@ -1,8 +1,8 @@
 // Counters: what the library counts about itself, in one table (counters.def).
 //
-// Each is kept by the module that counts, where counting costs least, and is read through provide(). MPIX_Stats
-// reads them here; the table has what the performance variables of the MPI tool interface need (MPI-4.0
-// section 15.3.7): name, unit, class, binding and description.
+// Each is kept by the module that counts, where counting costs least, and is read through
+// provide(). MPIX_Stats reads them here; the table has what the performance variables of the MPI
+// tool interface need (MPI-4.0 section 15.3.7): name, unit, class, binding and description.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -39,7 +39,8 @@ inline constexpr int kAlgorithms =
 #include "base/algorithms.def"
     ;
 #undef FGMPI_ALGORITHM
-/// Runs of each algorithm, of the process and of communicators, in the order of algorithms.def: they end the table.
+/// Runs of each algorithm, of the process and of communicators, in the order of algorithms.def:
+/// they end the table.
 inline constexpr int kFirstCommRuns = kCount - kAlgorithms;
 inline constexpr int kFirstRuns = kFirstCommRuns - kAlgorithms;
 
@@ -55,7 +56,8 @@ using Reader = uint64_t (*)(const void* object);
 
 /// Of a counter that is kept only while somebody asks for it.
 struct Switch {
-  /// One more asks for that of `object`; returns what stop() is to be given, also when the object is gone by then.
+  /// One more asks for that of `object`; returns what stop() is to be given, also when the object
+  /// is gone by then.
   const void* (*start)(const void* object) = nullptr;
   void (*stop)(const void* started) = nullptr;
 };

@@ -1,3 +1,5 @@
+// Loads a library with RTLD_DEEPBIND, and gives it the allocator of the process.
+
 #include "base/deep_bound.h"
 
 #include <dlfcn.h>
@@ -71,7 +73,8 @@ std::vector<std::string> needed_by(const char* file, size_t size) {
   return names;
 }
 
-/// Loads what the library needs, bound as everything else is: its constructors allocate before bind_allocator() could.
+/// Loads what the library needs, bound as everything else is: its constructors allocate before
+/// bind_allocator() could.
 void load_needed(const char* path) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   struct stat about {};
@@ -88,7 +91,8 @@ void load_needed(const char* path) {
   munmap(file, size);
 }
 
-/// The words of a loaded module that hold addresses of allocator functions get those of the process's allocator.
+/// The words of a loaded module that hold addresses of allocator functions get those of the
+/// process's allocator.
 class AllocatorBinding {
  public:
   explicit AllocatorBinding(const link_map* map) : base_(map->l_addr) {

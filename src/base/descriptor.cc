@@ -1,3 +1,5 @@
+// Moves a file descriptor of the library above the low numbers that programs expect for themselves.
+
 #include "base/descriptor.h"
 
 #include <fcntl.h>

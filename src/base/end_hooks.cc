@@ -1,3 +1,5 @@
+// The functions that layers above want to be called when the process ends on its own account.
+
 #include "base/end_hooks.h"
 
 #include <utility>

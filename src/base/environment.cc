@@ -1,3 +1,5 @@
+// The only calls of getenv, setenv and unsetenv in the library.
+
 #include "base/environment.h"
 
 #include <cstdlib>

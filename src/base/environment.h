@@ -1,7 +1,9 @@
-// The environment: the one place that reads and writes it. The settings of this library (FGMPI_...) are in
-// settings.h; here are the variables of others that it heeds, and those by which its own programs hand something on.
+// The environment: the one place that reads and writes it. The settings of this library (FGMPI_...)
+// are in settings.h; here are the variables of others that it heeds, and those by which its own
+// programs hand something on.
 //
-// Thread rule: as getenv's and setenv's. Nothing here switches or allocates, but set() and put_first().
+// Thread rule: as getenv's and setenv's. Nothing here switches or allocates, but set() and
+// put_first().
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Reads a small file by plain system calls.
+
 #include "base/file_text.h"
 
 #include <errno.h>

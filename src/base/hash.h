@@ -1,5 +1,6 @@
-// Hashes for tables, sampled comparisons and checksums, and the generator of random numbers made of the same mixer.
-// They guard against chance, not against an adversary. All processes of a job compute the same values.
+// Hashes for tables, sampled comparisons and checksums, and the generator of random numbers made of
+// the same mixer. They guard against chance, not against an adversary. All processes of a job
+// compute the same values.
 //
 // Thread rule: any.
 #pragma once
@@ -14,7 +15,8 @@ namespace fgmpi {
 /// 2^64 divided by the golden section, made odd: multiples of it lie far apart.
 inline constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15u;
 
-/// A bijection in which each bit of x changes each bit of the result half the time (the finalizer of splitmix64).
+/// A bijection in which each bit of x changes each bit of the result half the time (the finalizer
+/// of splitmix64).
 constexpr uint64_t mix(uint64_t x) {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
   x = (x ^ x >> 27) * 0x94d049bb133111ebu;
@@ -24,8 +26,8 @@ constexpr uint64_t mix(uint64_t x) {
 /// Of two words, in this order.
 constexpr uint64_t mix(uint64_t a, uint64_t b) { return mix(a * kGoldenRatio ^ b); }
 
-/// Of bytes, eight at a time: misses a difference once in 2^32 even in its lower half, which is the checksum of group
-/// maps on the wire (docs/wire-format.md). Another `seed` gives another hash.
+/// Of bytes, eight at a time: misses a difference once in 2^32 even in its lower half, which is the
+/// checksum of group maps on the wire (docs/wire-format.md). Another `seed` gives another hash.
 inline uint64_t hash_bytes(const void* bytes, size_t count, uint64_t seed = 0) {
   constexpr uint64_t kOdd = 0x9fb21c651e98df25u;
   uint64_t sum = count * kOdd ^ seed;

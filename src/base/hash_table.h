@@ -1,6 +1,6 @@
-// HashTable<T, Traits>: objects found by a key that they hold themselves; each has a hook of 8 bytes for it and is never
-// moved or copied. Boost.Intrusive's unordered_set with buckets (8 bytes each) that double when they are as many as
-// the objects.
+// HashTable<T, Traits>: objects found by a key that they hold themselves; each has a hook of 8
+// bytes for it and is never moved or copied. Boost.Intrusive's unordered_set with buckets (8 bytes
+// each) that double when they are as many as the objects.
 //
 //   struct Peer : HashTableHook { uint64_t id; ... };
 //   struct PeerById {
@@ -9,8 +9,8 @@
 //   };
 //   HashTable<Peer, PeerById> peers;
 //
-// Thread rule: one thread. Invariants: an object is in at most one table; the table owns nothing. insert() does not
-// fail: where there is no memory for more buckets, finding takes longer.
+// Thread rule: one thread. Invariants: an object is in at most one table; the table owns nothing.
+// insert() does not fail: where there is no memory for more buckets, finding takes longer.
 #pragma once
 
 #include <boost/intrusive/unordered_set.hpp>

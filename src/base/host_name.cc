@@ -1,3 +1,5 @@
+// The host's name, as the system has it and in characters that protocols can take.
+
 #include "base/host_name.h"
 
 #include <unistd.h>

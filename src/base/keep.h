@@ -1,5 +1,6 @@
-// Keep: an intrusive reference count for objects that outlive their handle while something uses them
-// (a communicator with messages in flight). 16 bytes; not thread-safe (one thread per process).
+// Keep: an intrusive reference count for objects that outlive their handle while something uses
+// them (a communicator with messages in flight). 16 bytes; not thread-safe (one thread per
+// process).
 #pragma once
 
 #include <cstdint>

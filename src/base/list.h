@@ -1,9 +1,10 @@
 // List<T>: an intrusive doubly linked list, for a T with members `T* next` and `T* prev`.
 //
-//   head -> first <-> second <-> last -> null        first->prev is the last: the list itself is one pointer
+//   head -> first <-> second <-> last -> null        first->prev is the last: the list itself is
+//     one pointer
 //
-// Membership costs the object two pointers and never allocates; an empty list is 8 bytes of zeros. (Boost.Intrusive's
-// list takes 16, and its nodes point back into it, so that it cannot be moved.)
+// Membership costs the object two pointers and never allocates; an empty list is 8 bytes of zeros.
+// (Boost.Intrusive's list takes 16, and its nodes point back into it, so that it cannot be moved.)
 //
 // Thread rule: one thread. Invariant: an object is in at most one list at a time.
 #pragma once

@@ -1,3 +1,5 @@
+// The process's memory as the kernel and the heap count it.
+
 #include "base/memory_use.h"
 
 #include <fcntl.h>

@@ -9,15 +9,15 @@
 
 namespace fgmpi {
 
-/// Bytes of the pages of [low, high) that the process has of its own: those that were written, in memory or swapped out, also
-/// of private mappings of files. 0 where the kernel does not tell.
+/// Bytes of the pages of [low, high) that the process has of its own: those that were written, in
+/// memory or swapped out, also of private mappings of files. 0 where the kernel does not tell.
 uint64_t own_bytes(uintptr_t low, uintptr_t high);
 
 /// Bytes of a line of /proc/self/status, such as "VmRSS"; 0 where there is none.
 uint64_t status_bytes(const char* name);
 
-/// A number that takes long to find: asked for again and again, it is found anew so seldom that this takes a twentieth of
-/// the time.
+/// A number that takes long to find: asked for again and again, it is found anew so seldom that
+/// this takes a twentieth of the time.
 class Remembered {
  public:
   template <class F>

@@ -1,4 +1,5 @@
-// Messages over a socket of the same host that carry descriptors: the receiver gets new ones for the same open files.
+// Messages over a socket of the same host that carry descriptors: the receiver gets new ones for
+// the same open files.
 //
 // Thread rule: one thread an object. Makes no call itself: sendmsg() and recvmsg() take header().
 #pragma once

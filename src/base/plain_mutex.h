@@ -1,7 +1,9 @@
-// A mutex of the library's own. std::mutex is the program's kind: its functions are interposed (src/privatize/waits.cc), and
-// let other proclets run while one waits, which code of the library must not.
+// A mutex of the library's own. std::mutex is the program's kind: its functions are interposed
+// (src/privatize/waits.cc), and let other proclets run while one waits, which code of the library
+// must not.
 //
-// Thread rule: any. For short sections that neither wait nor switch: the calling OS thread sleeps until it has the mutex.
+// Thread rule: any. For short sections that neither wait nor switch: the calling OS thread sleeps
+// until it has the mutex.
 #pragma once
 
 #include <atomic>

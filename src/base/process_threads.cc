@@ -1,3 +1,5 @@
+// The table of the library's own threads, and the look at all threads in /proc/self/task.
+
 #include "base/process_threads.h"
 
 #include <dirent.h>

@@ -1,3 +1,5 @@
+// How many processors this process may use, and how many processes of the job share them.
+
 #include "base/processors.h"
 
 #include <sched.h>

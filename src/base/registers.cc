@@ -1,3 +1,5 @@
+// Which vector registers the processor has, and which of them the loops over long data may use.
+
 #include "base/registers.h"
 
 namespace fgmpi {

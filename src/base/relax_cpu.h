@@ -1,5 +1,6 @@
-// A pause between two looks at memory that another thread or process changes: it asks for the cache line less often, and the
-// processor's other thread runs meanwhile. A poller takes a message in 20 ns sooner with it.
+// A pause between two looks at memory that another thread or process changes: it asks for the cache
+// line less often, and the processor's other thread runs meanwhile. A poller takes a message in 20
+// ns sooner with it.
 #pragma once
 
 namespace fgmpi {

@@ -1,8 +1,10 @@
-// ReserveCount: how many objects a pool keeps for reuse, and how many of them a trimmer (proclet-sched/sched.h) frees.
+// ReserveCount: how many objects a pool keeps for reuse, and how many of them a trimmer
+// (proclet-sched/sched.h) frees.
 //
-// The rule: objects that were in the pool all the time since the last trim were not needed and are freed, but for a number
-// that the pool always keeps. So a pool that is emptied and filled again and again keeps what it needs, and one burst is
-// given back by the second trim after it. (Pools whose fast path must not count use chunks: pt2pt/pool.h.)
+// The rule: objects that were in the pool all the time since the last trim were not needed and are
+// freed, but for a number that the pool always keeps. So a pool that is emptied and filled again
+// and again keeps what it needs, and one burst is given back by the second trim after it. (Pools
+// whose fast path must not count use chunks: pt2pt/pool.h.)
 //
 // Thread rule: one thread.
 #pragma once
@@ -20,8 +22,9 @@ class ReserveCount {
   /// One leaves it to be used. REQUIRES: count() > 0.
   void take() { least_ = std::min(least_, --count_); }
 
-  /// A trim: the number of objects that the caller frees now; they are no longer counted. 0 unless more than `threshold`
-  /// were idle since the last call, else all of these but `kept`. REQUIRES: kept <= threshold.
+  /// A trim: the number of objects that the caller frees now; they are no longer counted. 0 unless
+  /// more than `threshold` were idle since the last call, else all of these but `kept`. REQUIRES:
+  /// kept <= threshold.
   uint32_t take_excess(uint32_t kept, uint32_t threshold) {
     const uint32_t excess = least_ > threshold ? least_ - kept : 0;
     least_ = count_ -= excess;

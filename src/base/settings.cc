@@ -1,3 +1,6 @@
+// Parsing and checking of all settings, in one pass over the environment at the start of the
+// process.
+
 #include "base/settings.h"
 
 #include <mpi.h>

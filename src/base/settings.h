@@ -1,13 +1,14 @@
 // Settings: what a user may set by environment variables FGMPI_..., in one table (settings.def).
 //
-// All are parsed and checked together, at the start of the process (load(), called by the first look at any of
-// them at the latest), and do not change afterwards. A value that is not allowed is one error that names the
-// variable, the value and what is allowed. An empty value counts as unset.
+// All are parsed and checked together, at the start of the process (load(), called by the first
+// look at any of them at the latest), and do not change afterwards. A value that is not allowed is
+// one error that names the variable, the value and what is allowed. An empty value counts as unset.
 //
-// The table has what the control variables of the MPI tool interface need (MPI-4.0 section 15.3.6): name,
-// type, choices (an enumeration), description, scope and verbosity.
+// The table has what the control variables of the MPI tool interface need (MPI-4.0 section 15.3.6):
+// name, type, choices (an enumeration), description, scope and verbosity.
 //
-// Thread rule: load() by one thread, before there are others; the rest by any. Nothing here switches.
+// Thread rule: load() by one thread, before there are others; the rest by any. Nothing here
+// switches.
 #pragma once
 
 #include <cstddef>
@@ -88,12 +89,13 @@ struct Value {
   Source source = Source::kDefault;
 };
 
-/// Parses all variables. The error (MPI_ERR_OTHER) is about the first bad one in the order of the table.
+/// Parses all variables. The error (MPI_ERR_OTHER) is about the first bad one in the order of the
+/// table.
 Status load();
 /// The same; a bad value ends the process with one line.
 void load_or_end();
-/// Sets one variable of this process after load(). REQUIRES: nobody has made anything of its value yet. Errors: MPI_ERR_OTHER
-/// for a bad value; then nothing has changed.
+/// Sets one variable of this process after load(). REQUIRES: nobody has made anything of its value
+/// yet. Errors: MPI_ERR_OTHER for a bad value; then nothing has changed.
 Status set(Id id, const std::string& text);
 
 namespace detail {
@@ -120,12 +122,13 @@ Enum choice(Id id) {
   return static_cast<Enum>(value(id).choice);
 }
 
-/// For a kText whose allowed values a module above knows: what is allowed, in words, when `text` is not,
-/// else "". Set by initialisers of static objects, so that it is there before load().
+/// For a kText whose allowed values a module above knows: what is allowed, in words, when `text` is
+/// not, else "". Set by initialisers of static objects, so that it is there before load().
 using Check = std::string (*)(std::string_view text);
 void set_check(Id id, Check check);
 
-/// Checks one value without setting it: the error of load(), or good also for an unknown name (mpiexec's -genv).
+/// Checks one value without setting it: the error of load(), or good also for an unknown name
+/// (mpiexec's -genv).
 Status check(std::string_view name, const std::string& text);
 
 /// What is allowed, in words: "a number from 0 to 1000000".

@@ -1,3 +1,5 @@
+// A sleep of the whole process by the system call, past the interposed functions.
+
 #include "base/stand_still.h"
 
 #include <sys/syscall.h>

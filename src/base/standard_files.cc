@@ -1,3 +1,5 @@
+// Opens /dev/null on descriptors 0 to 2 that are closed.
+
 #include "base/standard_files.h"
 
 #include <fcntl.h>

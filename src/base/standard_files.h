@@ -1,7 +1,7 @@
 // Standard input, output and error that whoever has started the process has closed.
 //
-// The next descriptor that is opened would have the number of a closed one: a socket of this library or of hydra, which the
-// program's printf() would write to, and its scanf() read from.
+// The next descriptor that is opened would have the number of a closed one: a socket of this
+// library or of hydra, which the program's printf() would write to, and its scanf() read from.
 //
 // Thread rule: one thread, before there are others. Nothing here switches.
 #pragma once

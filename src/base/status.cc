@@ -1,3 +1,5 @@
+// A Status with words: its memory, its text, and how an error is formatted.
+
 #include "base/status.h"
 
 #include "base/strings.h"

@@ -1,8 +1,8 @@
 // Status: the outcome of an internal call, as an MPI error class plus the words for the user.
 //
 // The function that first detects an error words it ("names the argument, its value and what is
-// allowed"); callers pass the Status on unchanged; src/mpi turns it into an error code and calls the
-// error handler. A good Status is one null pointer: free to return and to test.
+// allowed"); callers pass the Status on unchanged; src/mpi turns it into an error code and calls
+// the error handler. A good Status is one null pointer: free to return and to test.
 #pragma once
 
 #include <memory>

@@ -1,3 +1,5 @@
+// Formatting, escaping and strict parsing of numbers and sizes.
+
 #include "base/strings.h"
 
 #include <algorithm>

@@ -29,7 +29,8 @@ bool read_number(std::string_view text, Number* out, int base) {
   return failed == std::errc() && end == text.data() + text.size();
 }
 
-/// A decimal integer that fills all of `text`; nothing for anything else (empty, signs twice, overflow).
+/// A decimal integer that fills all of `text`; nothing for anything else (empty, signs twice,
+/// overflow).
 std::optional<int64_t> parse_int(std::string_view text);
 
 /// A size in bytes: a decimal integer with an optional suffix k, K, m, M, g or G (powers of 1024).

@@ -1,5 +1,5 @@
-// Bootstrap: the rank of this process among the processes of the job, their number, and the exchange of small values
-// when the job starts.
+// Bootstrap: the rank of this process among the processes of the job, their number, and the
+// exchange of small values when the job starts.
 //
 // Thread rule: one thread, and calls block the process (not only the proclet): for start-up and
 // the end only. Implementations: PMI-1 (the text protocol that hydra speaks on PMI_FD or
@@ -42,18 +42,20 @@ class Bootstrap {
     while (!over) FGMPI_TRY(fence_is_over(INT64_MAX, &over));
     return {};
   }
-  /// A fence in two steps: this process enters it; then it asks, repeatedly, whether all others have. In between the caller
-  /// can serve requests of processes that have not entered yet. Waits at most `wait_ns` ns for the answer.
+  /// A fence in two steps: this process enters it; then it asks, repeatedly, whether all others
+  /// have. In between the caller can serve requests of processes that have not entered yet. Waits
+  /// at most `wait_ns` ns for the answer.
   virtual Status enter_fence() = 0;
   virtual Status fence_is_over(int64_t wait_ns, bool* over) = 0;
-  /// MPI_ERR_OTHER when no process has put the key. `from`: the process that has, where the caller knows: PMIx asks one
-  /// process after the other if not.
+  /// MPI_ERR_OTHER when no process has put the key. `from`: the process that has, where the caller
+  /// knows: PMIx asks one process after the other if not.
   virtual Status get(const std::string& key, std::string* value, int from = kAnyProcess) = 0;
   static constexpr int kAnyProcess = -1;
   virtual size_t max_value() const = 0;
 
-  /// Names that the launcher keeps: for its own job, or, where it was told of a name server (mpiexec -nameserver), for all jobs
-  /// that were told of the same. Both texts: printable, without space or '='. False: it keeps none, or knows no such name.
+  /// Names that the launcher keeps: for its own job, or, where it was told of a name server
+  /// (mpiexec -nameserver), for all jobs that were told of the same. Both texts: printable, without
+  /// space or '='. False: it keeps none, or knows no such name.
   virtual bool publish_name(const std::string&, const std::string&) { return false; }
   virtual bool unpublish_name(const std::string&) { return false; }
   virtual bool lookup_name(const std::string&, std::string*) { return false; }
@@ -70,9 +72,9 @@ class Bootstrap {
   std::string job_;
 };
 
-/// Opens what the environment offers: PMI_FD with PMI_JOBID -> PMI-2; PMI_FD or PMI_PORT -> PMI-1; PMIX_NAMESPACE ->
-/// PMIx; else a singleton, or an error where a launcher's variables tell that there are other processes.
-/// FGMPI_SINGLETON: a singleton in any case.
+/// Opens what the environment offers: PMI_FD with PMI_JOBID -> PMI-2; PMI_FD or PMI_PORT -> PMI-1;
+/// PMIX_NAMESPACE -> PMIx; else a singleton, or an error where a launcher's variables tell that
+/// there are other processes. FGMPI_SINGLETON: a singleton in any case.
 Status open(std::unique_ptr<Bootstrap>* out);
 
 }  // namespace fgmpi::bootstrap

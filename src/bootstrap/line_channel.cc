@@ -1,3 +1,6 @@
+// Reading and writing of whole lines over the launcher's connection, and what happens when it
+// breaks.
+
 #include "bootstrap/line_channel.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-// LineChannel: lines of text, and pieces of known length, over a socket or pipe that somebody else opened. Blocking; any line
-// length.
+// LineChannel: lines of text, and pieces of known length, over a socket or pipe that somebody else
+// opened. Blocking; any line length.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace fgmpi::bootstrap {
 
-/// From now on it is no error when the launcher closes the connection: either the session has been finalized, or the
-/// broken connection has been reported already. Any thread.
+/// From now on it is no error when the launcher closes the connection: either the session has been
+/// finalized, or the broken connection has been reported already. Any thread.
 void expect_end_of_launcher();
 bool end_of_launcher_expected();
 
-/// Owns the descriptor. When the connection breaks, the process ends with one line: the launcher has ended, and it ends
-/// all processes of the job.
+/// Owns the descriptor. When the connection breaks, the process ends with one line: the launcher
+/// has ended, and it ends all processes of the job.
 class LineChannel {
  public:
   explicit LineChannel(int fd);
@@ -31,7 +31,8 @@ class LineChannel {
   std::string read_exactly(size_t count);
   /// Gives up the descriptor, which is then the caller's.
   int release() { return std::exchange(fd_, -1); }
-  /// Waits at most `wait_ns` ns. True if a read would not block, also because the connection is broken.
+  /// Waits at most `wait_ns` ns. True if a read would not block, also because the connection is
+  /// broken.
   bool has_more(int64_t wait_ns);
   int fd() const { return fd_; }
 

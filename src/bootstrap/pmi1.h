@@ -17,8 +17,9 @@ bool pmi1_offered();
 /// wrong.
 Status open_pmi1(std::unique_ptr<Bootstrap>* out);
 
-/// Opens a session on a connected descriptor, which it owns from now on. `id`: by which the server knows this process
-/// (PMI_ID); nullptr where rank and size are in the environment (PMI_RANK, PMI_SIZE).
+/// Opens a session on a connected descriptor, which it owns from now on. `id`: by which the server
+/// knows this process (PMI_ID); nullptr where rank and size are in the environment (PMI_RANK,
+/// PMI_SIZE).
 Status start_pmi1(int fd, const char* id, std::unique_ptr<Bootstrap>* out);
 
 }  // namespace fgmpi::bootstrap

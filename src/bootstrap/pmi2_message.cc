@@ -1,3 +1,5 @@
+// Parsing and composing one PMI-2 message.
+
 #include "bootstrap/pmi2_message.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Pmi2Message: one message of the PMI-2 protocol, "cmd=NAME;key=value;key=value;". On the wire it follows its length in
-// six characters. A ';' in a value is written twice.
+// Pmi2Message: one message of the PMI-2 protocol, "cmd=NAME;key=value;key=value;". On the wire it
+// follows its length in six characters. A ';' in a value is written twice.
 //
 // Thread rule: none; a value.
 #pragma once

@@ -1,3 +1,6 @@
+// Numbers of the environment, the inherited connection, and checks of keys and values for both PMI
+// clients.
+
 #include "bootstrap/pmi_common.h"
 
 #include <fcntl.h>

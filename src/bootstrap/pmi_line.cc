@@ -1,3 +1,5 @@
+// Parsing of one line of PMI-1.
+
 #include "bootstrap/pmi_line.h"
 
 #include <algorithm>

@@ -15,8 +15,8 @@ class PmiLine {
   explicit PmiLine(std::string text) : text_(std::move(text)) {}
   const std::string& text() const { return text_; }
 
-  /// The value of a key, which may be empty and may contain '='; of several, the first one's. Nothing when the key is
-  /// absent.
+  /// The value of a key, which may be empty and may contain '='; of several, the first one's.
+  /// Nothing when the key is absent.
   std::optional<std::string> find(std::string_view key) const;
   /// The same as a decimal number of 32 bits; nothing when it is not one.
   std::optional<int> number(std::string_view key) const;

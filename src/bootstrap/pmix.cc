@@ -1,3 +1,5 @@
+// The PMIx client: loads libpmix and answers Bootstrap's calls by its functions.
+
 #include "bootstrap/pmix.h"
 
 #include <mpi.h>
@@ -66,7 +68,8 @@ struct Functions {
 };
 
 Status Functions::load() {
-  // With its own references to the C library, not to the functions that this library puts in front of it for ranks.
+  // With its own references to the C library, not to the functions that this library puts in front
+  // of it for ranks.
   void* library = open_deep_bound(kLibrary);
   if (!library)
     return error(MPI_ERR_OTHER,
@@ -266,7 +269,8 @@ Status Pmix::fence_is_over(int64_t wait_ns, bool* over) {
 }
 
 Status Pmix::get(const std::string& key, std::string* value, int from) {
-  // Not by PMIX_RANK_UNDEF, which asks for the process: it does not find what some processes of the same host have put.
+  // Not by PMIX_RANK_UNDEF, which asks for the process: it does not find what some processes of the
+  // same host have put.
   const int first = from == kAnyProcess ? 0 : from, last = from == kAnyProcess ? size_ - 1 : from;
   for (int p = first; p <= last; ++p)
     if (get_from(static_cast<pmix_rank_t>(p), key, value)) return {};
@@ -302,8 +306,8 @@ void Pmix::abort(int exit_code, const std::string& message) {
   let_launcher_read_output();
   expect_end_of_launcher();
   functions_.abort(exit_code, message.c_str(), nullptr, 0);
-  // The launcher now ends every process of the job. The exit code is told by ending with it, once the others are gone or
-  // about to be.
+  // The launcher now ends every process of the job. The exit code is told by ending with it, once
+  // the others are gone or about to be.
   stand_still(1'000'000'000);
   end_process(exit_code);
 }

@@ -1,3 +1,5 @@
+// The parser of the launcher's mapping from processes to nodes.
+
 #include "bootstrap/process_mapping.h"
 
 #include <array>
@@ -38,8 +40,8 @@ std::vector<int> parse_process_mapping(std::string_view text, int size) {
   while (take(&text, ",")) {
     Block block;
     if (!take_block(&text, &block) || block.nodes == 0 || block.processes == 0) return {};
-    if (block.first_node > INT32_MAX - block.nodes)
-      return {};  // its last node would have no number
+    // Its last node would have no number
+    if (block.first_node > INT32_MAX - block.nodes) return {};
     blocks.push_back(block);
   }
   if (text != ")" || blocks.empty() || size < 0) return {};

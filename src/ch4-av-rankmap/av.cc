@@ -1,3 +1,5 @@
+// The address vector: filling it, adding and removing ranges of other jobs, and the slower lookups.
+
 #include "ch4-av-rankmap/av.h"
 
 #include <algorithm>
@@ -20,8 +22,8 @@ void AddressVector::init(const std::vector<uint32_t>& starts, uint32_t me) {
   own_uniform_ = uniform_;
   all_ranks_ = world_size_;
   holes_.clear();
-  // With m = floor((2^64 - 1) / C) the product (w + 1) m / 2^64 falls short of (w + 1) / C by more than 0 and at most
-  // 1 / C for all w, C < 2^32: its floor is w / C, also for C = 1.
+  // With m = floor((2^64 - 1) / C) the product (w + 1) m / 2^64 falls short of (w + 1) / C by more
+  // than 0 and at most 1 / C for all w, C < 2^32: its floor is w / C, also for C = 1.
   if (uniform_) reciprocal_ = ~uint64_t{0} / uniform_;
   me_ = me;
   my_first_ = starts[me];
@@ -30,8 +32,8 @@ void AddressVector::init(const std::vector<uint32_t>& starts, uint32_t me) {
   count_locals();
 }
 
-// In a hole the first process has all its ranks and the others have none: first() still ascends, and a search never
-// ends there, since nobody asks for a rank of a hole.
+// In a hole the first process has all its ranks and the others have none: first() still ascends,
+// and a search never ends there, since nobody asks for a rank of a hole.
 
 void AddressVector::place(uint32_t process, std::span<const uint32_t> counts) {
   uint32_t rank = first(process);
@@ -116,7 +118,7 @@ uint32_t AddressVector::search(uint32_t w) const {
   return static_cast<uint32_t>(after - elements_.begin()) - 1;
 }
 
-// ---- Ranges that are hosted ------------------------------------------------------------------------------
+// ---- Ranges that are hosted ---------------------------------------------------------------------
 
 void AddressVector::set_hosts(uint32_t first_process, std::vector<Host> hosts) {
   FGMPI_CHECK(first_process >= processes_ && first_process + hosts.size() <= all_processes());

@@ -4,21 +4,23 @@
 //    | transport's address of the process (63)  | T        | first     |
 //
 //   T: the transport bit (which of the job's two transports reaches it); first: world rank of the
-//   process's first proclet. World ranks are block-distributed: process p hosts [first(p), first(p+1)).
+//   process's first proclet. World ranks are block-distributed: process p hosts [first(p),
+//   first(p+1)).
 //
-// locate() is the last step of a send: communicator rank -> world rank (rankmap.h) -> (process, local
-// proclet) -> element. When all processes host equally many proclets it is one multiplication.
-// Processes of other jobs that this one is connected with come behind the job's own, a range for each job:
+// locate() is the last step of a send: communicator rank -> world rank (rankmap.h) -> (process,
+// local proclet) -> element. When all processes host equally many proclets it is one
+// multiplication. Processes of other jobs that this one is connected with come behind the job's
+// own, a range for each job:
 //
 //    | own processes 0 .. P-1 | job 1 | (hole) | job 3 |      their ranks are numbered likewise: global ranks
 //
-// A job that was spawned as proclets has a range as well, but no processes of its own: its elements say where its ranks
-// begin, and beside them is kept which process of the own or another job hosts them, from which local index on. locate() gives
-// that.
+// A job that was spawned as proclets has a range as well, but no processes of its own: its elements
+// say where its ranks begin, and beside them is kept which process of the own or another job hosts
+// them, from which local index on. locate() gives that.
 //
-// A range is given back when its job is not connected any more; holes are used again. While there is a range, locate()
-// asks out of line: programs without connections pay nothing for those with them.
-// Thread rule: one thread. Invariant: first() ascends; sizes may differ between processes.
+// A range is given back when its job is not connected any more; holes are used again. While there
+// is a range, locate() asks out of line: programs without connections pay nothing for those with
+// them. Thread rule: one thread. Invariant: first() ascends; sizes may differ between processes.
 // Source: IPDPS'17 section III (12-byte AV elements); design section 5.
 #pragma once
 
@@ -35,8 +37,8 @@ struct Location {
   uint32_t process;
   uint32_t local;  ///< index of the proclet in its process
 };
-/// The process of a Location that has to be asked for: of a rank of a system-ranked communicator. `local` is then the
-/// rank in the communicator.
+/// The process of a Location that has to be asked for: of a rank of a system-ranked communicator.
+/// `local` is then the rank in the communicator.
 inline constexpr uint32_t kUnknownProcess = 0xfffffffeu;
 /// What the map of such a communicator gives for that rank (-1). No world rank.
 inline constexpr uint32_t kUnknownWorld = 0xffffffffu;
@@ -74,8 +76,8 @@ class AddressVector {
   }
   uint64_t address(uint32_t p) const { return address_in(elements_.data(), p); }
   static uint64_t address_in(const AvElement* elements, uint32_t p) {
-    // An element is 3 times 4 bytes; the empty asm keeps the factors apart, so that the load scales by 4 itself: one
-    // instruction less on the send path.
+    // An element is 3 times 4 bytes; the empty asm keeps the factors apart, so that the load scales
+    // by 4 itself: one instruction less on the send path.
     uint64_t word, thrice = uint64_t{p} * 3;
     asm("" : "+r"(thrice));
     std::memcpy(&word, reinterpret_cast<const unsigned char*>(elements) + thrice * 4, sizeof word);
@@ -83,8 +85,8 @@ class AddressVector {
   }
   /// The elements; their address changes with add_range().
   const AvElement* elements() const { return elements_.data(); }
-  /// Appends a range of processes that host so many ranks each; its first process is returned, or kNoRange when there
-  /// would be 2^31 ranks. REQUIRES: init(); counts is not empty and has no 0.
+  /// Appends a range of processes that host so many ranks each; its first process is returned, or
+  /// kNoRange when there would be 2^31 ranks. REQUIRES: init(); counts is not empty and has no 0.
   uint32_t add_range(std::span<const uint32_t> counts);
   /// The ranks of a range live in processes of another one, or in the own.
   struct Host {
@@ -125,7 +127,8 @@ class AddressVector {
   uint32_t global_of(uint32_t process, uint32_t local) const;
   /// All local indices in use are below.
   uint32_t locals() const { return locals_; }
-  /// f(first, past) for the global ranks that live in a process of the own or another job, range by range.
+  /// f(first, past) for the global ranks that live in a process of the own or another job, range by
+  /// range.
   template <class F>
   void for_each_range_of(uint32_t process, F&& f) const {
     if (__builtin_expect(hosted_.empty(), 1)) return f(first(process), first(process + 1));
@@ -173,8 +176,8 @@ class AddressVector {
   std::vector<AvElement> elements_;
   std::vector<HostedRange> hosted_;  ///< ascending
   std::vector<Hole> holes_;          ///< ascending, none beside another or at the end
-  uint64_t reciprocal_ =
-      0;  ///< floor((2^64 - 1) / C) when every process hosts C proclets: w / C is (w + 1) times it >> 64
+  /// floor((2^64 - 1) / C) when every process hosts C proclets: w / C is (w + 1) times it >> 64.
+  uint64_t reciprocal_ = 0;
   uint32_t uniform_ = 0;      ///< C, or 0 when sizes differ or there are ranges of other jobs
   uint32_t own_uniform_ = 0;  ///< the same for the own processes
   uint32_t all_ranks_ = 0;

@@ -1,3 +1,5 @@
+// The runs of processes that share a host: adding to them and looking them up.
+
 #include "ch4-av-rankmap/hosts.h"
 
 #include <algorithm>

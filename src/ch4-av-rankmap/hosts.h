@@ -1,7 +1,9 @@
-// Which processes of the job share a host, as all of them have published it: the same at every process.
+// Which processes of the job share a host, as all of them have published it: the same at every
+// process.
 //
-// Kept as runs of consecutive processes on one host: 8 bytes each, nothing for a job on one host but one of them.
-// Thread rule: one thread. Nothing here switches. Set while the processes exchange addresses.
+// Kept as runs of consecutive processes on one host: 8 bytes each, nothing for a job on one host
+// but one of them. Thread rule: one thread. Nothing here switches. Set while the processes exchange
+// addresses.
 #pragma once
 
 #include <cstdint>

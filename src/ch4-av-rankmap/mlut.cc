@@ -1,3 +1,5 @@
+// Maps over several process groups: making them, looking ranks up, merging.
+
 #include "ch4-av-rankmap/mlut.h"
 
 #include <algorithm>

@@ -4,13 +4,15 @@
 //              |             `---- rank in that group's MPI_COMM_WORLD: index of its address vector
 //              `------------------ index in ProcessGroups; the job's own group is 0
 //
-// When it wins: it is used only for communicators with members of several process groups (Intercomm_merge after spawn or
-// connect); each side of an intercommunicator is a map of one group. To all other code a member is one number, its global rank: the world rank
-// in the own group, and past that the ranks of other groups one group after the other. So set algebra, comparison and
-// lookup work on merged groups as on any; only translation to an address reads the pairs. A RankMap holds it as a
-// stored map (Model::kMlut): ordinary communicators pay nothing for it.
-// Thread rule: one thread. Invariant: pairs are distinct, and their groups are known as long as the map is.
-// Source: IPDPS'17 section III-C.
+// When it wins: it is used only for communicators with members of several process groups
+// (Intercomm_merge after spawn or connect); each side of an intercommunicator is a map of one
+// group. To all other code a member is one number, its global rank: the world rank in the own
+// group, and past that the ranks of other groups one group after the other. So set algebra,
+// comparison and lookup work on merged groups as on any; only translation to an address reads the
+// pairs. A RankMap holds it as a stored map (Model::kMlut): ordinary communicators pay nothing for
+// it.
+// Thread rule: one thread. Invariant: pairs are distinct, and their groups are known as long as the
+// map is. Source: IPDPS'17 section III-C.
 #pragma once
 
 #include <cstdint>
@@ -48,12 +50,14 @@ inline const MlutMap* mlut_of(const RankMap& map) {
     return nullptr;
   return static_cast<const MlutMap*>(m.stored());
 }
-/// A rank map of these members; members of the own group only give an ordinary map, the smallest model. Errors: MPI_ERR_OTHER
-/// for a group that is not known, a rank that it has not, a member that occurs twice.
+/// A rank map of these members; members of the own group only give an ordinary map, the smallest
+/// model. Errors: MPI_ERR_OTHER for a group that is not known, a rank that it has not, a member
+/// that occurs twice.
 Status merged_map(std::vector<GroupRank> members, RankMap* out);
 /// The same for global ranks. REQUIRES: they are distinct global ranks.
 RankMap merged_map_of(std::span<const int32_t> globals);
-/// The element's address of a member of a merged communicator with one rank a process. REQUIRES: 0 <= rank < size.
+/// The element's address of a member of a merged communicator with one rank a process. REQUIRES: 0
+/// <= rank < size.
 inline uint64_t merged_address(const MlutMap& map, int32_t rank) {
   return g_process_groups.address(map.at(rank));
 }
@@ -66,7 +70,8 @@ inline Location merged_locate(const MlutMap& map, int32_t rank) {
 /// Has this map members of other jobs / of more than one job?
 bool has_foreign(const RankMap& map);
 bool spans_groups(const RankMap& map);
-/// A map of these global ranks: of one group an ordinary one, else an mlut. REQUIRES: they are distinct global ranks.
+/// A map of these global ranks: of one group an ordinary one, else an mlut. REQUIRES: they are
+/// distinct global ranks.
 RankMap map_of_globals(std::span<const int32_t> globals);
 /// f(pgid) for each group other than the own that the map has members of.
 template <class F>
@@ -80,7 +85,8 @@ void for_each_other_group(const RankMap& map, F&& f) {
   }
 }
 
-/// Keeps the other groups of a map known, from when it is made until a communicator or its like keeps them.
+/// Keeps the other groups of a map known, from when it is made until a communicator or its like
+/// keeps them.
 class KeptGroups {
  public:
   explicit KeptGroups(const RankMap& map) {

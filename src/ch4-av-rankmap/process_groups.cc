@@ -1,3 +1,5 @@
+// The table of process groups: adding, finding, naming and releasing them.
+
 #include "ch4-av-rankmap/process_groups.h"
 
 #include <mpi.h>

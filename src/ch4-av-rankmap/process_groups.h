@@ -1,15 +1,18 @@
 // The process groups that this process knows: its own job, and the jobs that it is connected with.
 //
-//   pgid     0: the own job   1: another one   2: ...                 (an index of this process, not the same elsewhere)
+//   pgid     0: the own job   1: another one   2: ...                 (an index of this process,
+//            not the same elsewhere)
 //   uid      128 random bits that name the job everywhere
-//   range    its processes and ranks in the address vector (av.h): global rank = range's first rank + lpid
-//   cards    how each of its processes is reached, as far as known; opaque here (src/dynamic writes and reads them)
+//   range    its processes and ranks in the address vector (av.h): global rank = range's first rank
+//            + lpid
+//   cards    how each of its processes is reached, as far as known; opaque here (src/dynamic writes
+//            and reads them)
 //
-// A group is kept by communicators and groups of ranks that have members of it (retain, release); the last release
-// gives back its range, its cards and its pgid. Numbers of other jobs' ranks are this process's own: what travels between
-// processes says <uid, lpid> (travel.h).
-// Thread rule: one thread; nothing here switches. Invariant: a group keeps its pgid and its range as long as it is known.
-// Source: IPDPS'17 section III-C (one table a process group).
+// A group is kept by communicators and groups of ranks that have members of it (retain, release);
+// the last release gives back its range, its cards and its pgid. Numbers of other jobs' ranks are
+// this process's own: what travels between processes says <uid, lpid> (travel.h).
+// Thread rule: one thread; nothing here switches. Invariant: a group keeps its pgid and its range
+// as long as it is known. Source: IPDPS'17 section III-C (one table a process group).
 #pragma once
 
 #include <compare>
@@ -44,17 +47,19 @@ class ProcessGroups {
   void set_own(const GroupUid& uid) { own_ = uid; }
   const GroupUid& own() const { return own_; }
 
-  /// Adds a group whose processes host so many ranks each, with no reference. Errors: MPI_ERR_OTHER when it is known
-  /// already, has no process, one without ranks, or too many. REQUIRES: g_av is set up.
+  /// Adds a group whose processes host so many ranks each, with no reference. Errors: MPI_ERR_OTHER
+  /// when it is known already, has no process, one without ranks, or too many. REQUIRES: g_av is
+  /// set up.
   Status add(const GroupUid& uid, std::span<const uint32_t> counts, uint32_t* pgid);
-  /// The same for a group that was spawned as proclets: its ranks live in processes of another group, or of the own job, and it
-  /// has no others. It keeps the group of its hosts.
+  /// The same for a group that was spawned as proclets: its ranks live in processes of another
+  /// group, or of the own job, and it has no others. It keeps the group of its hosts.
   Status add_hosted(const GroupUid& uid, std::span<const uint32_t> counts,
                     std::vector<AddressVector::Host> hosts, uint32_t* pgid);
   bool hosted(uint32_t pgid) const { return pgid > 0 && groups_[pgid].host != kNone; }
   /// The group that its processes are of. REQUIRES: hosted(pgid).
   uint32_t host_of(uint32_t pgid) const { return groups_[pgid].host; }
-  /// A number for a group that is the same everywhere, never 0; kNone stands for none that is known by this number.
+  /// A number for a group that is the same everywhere, never 0; kNone stands for none that is known
+  /// by this number.
   uint32_t short_name(uint32_t pgid) const;
   uint32_t find_short_name(uint32_t name) const;
   /// The pgid of a group, or kNone.

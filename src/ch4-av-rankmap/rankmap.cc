@@ -1,3 +1,6 @@
+// Rank maps: finding the model of a list of ranks, composing models, comparing and serialising
+// maps.
+
 #include "ch4-av-rankmap/rankmap.h"
 
 #include <algorithm>
@@ -23,7 +26,8 @@ constexpr int32_t kChunk = 256;  // on a proclet's stack
 
 Strategy g_strategy;
 
-/// Calls f(first, worlds) for consecutive stretches of world ranks, in rank order; stops when f says false.
+/// Calls f(first, worlds) for consecutive stretches of world ranks, in rank order; stops when f
+/// says false.
 template <class F>
 bool for_chunks(const RankMap& map, F&& f) {
   int32_t worlds[kChunk];
@@ -71,7 +75,8 @@ RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks) {
 RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks, const Strategy& strategy) {
   MapRef map;
   Regular shape;
-  // An encoding asked for by name is used for regular groups too: that is what comparing encodings needs.
+  // An encoding asked for by name is used for regular groups too: that is what comparing encodings
+  // needs.
   bool named =
       strategy.goal == Strategy::Goal::kNamed && strategy.encoding != groupmap::Encoding::regular;
   if (!named && groupmap::detect_regular(world_ranks, &shape)) return RankMap(MapRef(shape));
@@ -82,9 +87,9 @@ RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks, const Strategy
   return RankMap(std::move(map));
 }
 
-// Table II of IPDPS'17, extended by our models and by negative strides (which make stride o offset and
-// stride o stride regular again). "lut" entries of regular parents and children are then reduced if the
-// result happens to be regular.
+// Table II of IPDPS'17, extended by our models and by negative strides (which make stride o offset
+// and stride o stride regular again). "lut" entries of regular parents and children are then
+// reduced if the result happens to be regular.
 RankMap::Model RankMap::compose_model(Model parent, Model child) {
   using enum Model;
   constexpr Model kTable[8][7] = {
@@ -170,7 +175,8 @@ void RankMap::ranks_within(int32_t low, int32_t high, std::vector<int32_t>* rank
     for (int64_t r = first; r < last; ++r) ranks->push_back(static_cast<int32_t>(r));
     return;
   }
-  // Few world ranks: look up each. Else walk over the whole map, since one look-up costs more than one step of a walk.
+  // Few world ranks: look up each. Else walk over the whole map, since one look-up costs more than
+  // one step of a walk.
   int64_t asks = (int64_t{high} - low) * (map_.shape() == Shape::kStored ? 16 : 1);
   if (asks < size()) {
     size_t old = ranks->size();

@@ -1,3 +1,5 @@
+// Writing and reading a rank map for a process of another job.
+
 #include "ch4-av-rankmap/travel.h"
 
 #include <mpi.h>

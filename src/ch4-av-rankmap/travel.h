@@ -4,9 +4,10 @@
 //              |   hosted is 1: uid 16 of the job that hosts it | each process: u32 process of that job | u32 local index
 //   u32 runs   | each: u32 group of the list | u32 first lpid | u32 count
 //
-// A run is consecutive ranks of a group. Groups that the reader does not know are added (process_groups.h); cards tell how
-// their processes are reached. Only cards of processes that host members travel. A group that is hosted comes behind the group
-// of its hosts, which is listed for that even if no member is of it.
+// A run is consecutive ranks of a group. Groups that the reader does not know are added
+// (process_groups.h); cards tell how their processes are reached. Only cards of processes that host
+// members travel. A group that is hosted comes behind the group of its hosts, which is listed for
+// that even if no member is of it.
 // Thread rule: one thread; nothing here switches.
 #pragma once
 

@@ -1,3 +1,6 @@
+// The ranges that operations under way own, and the lookup that decides whether an access meets
+// one.
+
 #include "check/accesses.h"
 
 #include <execinfo.h>
@@ -28,7 +31,8 @@ void SpinLock::unlock() { held_.store(false, std::memory_order_release); }
 
 namespace {
 
-/// Does the region cover a byte of the access? Regions of which that is not known are not owned here.
+/// Does the region cover a byte of the access? Regions of which that is not known are not owned
+/// here.
 bool covers(const Region& r, uintptr_t address, size_t bytes) {
   if (r.exact) return true;
   const int64_t begin = static_cast<int64_t>(address - reinterpret_cast<uintptr_t>(r.base));
@@ -41,7 +45,7 @@ size_t class_of(uintptr_t bytes) { return static_cast<size_t>(std::bit_width(byt
 
 }  // namespace
 
-// ---- OwnedMemory -----------------------------------------------------------------------------------------------------
+// ---- OwnedMemory --------------------------------------------------------------------------------
 OwnedMemory::Owner OwnedMemory::Entries::find(uintptr_t address, size_t bytes) const {
   if (address >= high || address + bytes <= low) return {};
   for (uint32_t set = classes; set; set &= set - 1) {
@@ -54,7 +58,8 @@ OwnedMemory::Owner OwnedMemory::Entries::find(uintptr_t address, size_t bytes) c
     while (at != list.begin()) {
       const Entry& e = *--at;
       if (e.low + longest <= address) break;
-      // A buffer that is sent to many is looked at once. Without a count it is one of parts, whose places may differ.
+      // A buffer that is sent to many is looked at once. Without a count it is one of parts, whose
+      // places may differ.
       if (last && last->count > 0 && last->base == e.region->base && last->type == e.region->type &&
           last->count == e.region->count)
         continue;
@@ -251,7 +256,7 @@ void OwnedMemory::detach(View* view) {
   std::erase(views_, view);
 }
 
-// ---- Views and ranks -------------------------------------------------------------------------------------------------
+// ---- Views and ranks ----------------------------------------------------------------------------
 namespace {
 
 /// Views whose ranks have not called MPI_Init, by MPIX_Tool_word(): they are closed until then.
@@ -259,7 +264,8 @@ std::mutex g_waiting_lock;
 std::vector<std::pair<const void*, View*>>& g_waiting =
     *new std::vector<std::pair<const void*, View*>>;
 
-/// The thread is in the code below, whose own memory may come from a malloc of the program that was compiled so, too.
+/// The thread is in the code below, whose own memory may come from a malloc of the program that was
+/// compiled so, too.
 thread_local bool t_looking = false;
 struct Looking {
   Looking() { t_looking = true; }
@@ -295,7 +301,8 @@ void follow(Rank* rank) {
   });
 }
 
-/// The rank that makes the access; the view is told of its memory from now on. nullptr: nothing can be said of it.
+/// The rank that makes the access; the view is told of its memory from now on. nullptr: nothing can
+/// be said of it.
 Rank* adopt(View* view) {
   void** word = MPIX_Tool_word ? MPIX_Tool_word() : nullptr;
   if (!word) return nullptr;  // constructors that the dynamic linker runs, threads of nobody
@@ -307,7 +314,8 @@ Rank* adopt(View* view) {
     g_waiting.emplace_back(word, view);
     return nullptr;
   }
-  // Another thread would find the requests while they change, a helper is not the rank: the rank itself comes, too.
+  // Another thread would find the requests while they change, a helper is not the rank: the rank
+  // itself comes, too.
   if (word != rank->word || !is_main_thread(rank)) return nullptr;
   if (rank->ended || !wants_accesses()) {
     set_open(view, false);
@@ -350,7 +358,8 @@ void tell(const Seen& s) {
          {access, participant(s.rank, s.call, "is not complete")});
 }
 
-/// The functions that have called the one with the access, where C++'s library may have made it for the program.
+/// The functions that have called the one with the access, where C++'s library may have made it for
+/// the program.
 void find_callers(Seen* s) {
   void* frames[2 * kMostCallers];
   const int n = backtrace(frames, 2 * kMostCallers);
@@ -376,7 +385,8 @@ void meet_under_way(Rank* rank, const Access& a) {
   }
 }
 
-/// Keeps an access to memory of windows, to be compared by the next call of MPI; or at once, where there are many.
+/// Keeps an access to memory of windows, to be compared by the next call of MPI; or at once, where
+/// there are many.
 void keep_exposed(Rank* rank, const Access& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
@@ -448,7 +458,8 @@ EXPORT void fgmpi_check_access(View* view, const Access* access) {
   auto* rank = static_cast<Rank*>(view->owner);
   if (!rank) rank = adopt(view);
   if (!rank || !rank->owned) return;
-  // Threads may put accesses into an order with those of others, which calls of another thread tell.
+  // Threads may put accesses into an order with those of others, which calls of another thread
+  // tell.
   if (!g_process.threads) {
     meet_under_way(rank, *access);
     keep_exposed(rank, *access);

@@ -1,13 +1,16 @@
 // Agreement: what the members of a communicator give to one collective call is compared.
 //
-// Within a process with what the first member to call has given, before MPI sees it: a word by word comparison, and one of
-// signatures where words differ. Between processes the first one's is sent to the process of the communicator's rank 0, which
-// compares it with its own first one's, when the last member has called (outbox.h). Nobody waits for that; where an error of the
-// library comes first, the other processes are asked (ask_others()), and before the report of a deadlock all has come in.
+// Within a process with what the first member to call has given, before MPI sees it: a word by word
+// comparison, and one of signatures where words differ. Between processes the first one's is sent
+// to the process of the communicator's rank 0, which compares it with its own first one's, when the
+// last member has called (outbox.h). Nobody waits for that; where an error of the library comes
+// first, the other processes are asked (ask_others()), and before the report of a deadlock all has
+// come in.
 //
 //   first member of a process --announcement--> process of rank 0: compares
 //
-// Calls whose counts differ by rank, and those of neighbours, are compared each pair of ranks for itself (pairs.cc).
+// Calls whose counts differ by rank, and those of neighbours, are compared each pair of ranks for
+// itself (pairs.cc).
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -119,7 +122,7 @@ void compare(CallQueue* queue, const Announcement& one, const Announcement& othe
   note_disagreement({sentence, allowed, one, other, queue->comm});
 }
 
-// ---- What a call says --------------------------------------------------------------------------------------------------
+// ---- What a call says ---------------------------------------------------------------------------
 
 Signature of_all_parts(const Arguments& a) {
   const PartsOf parts(a.call, false);
@@ -212,7 +215,7 @@ Announcement announcement_of(const Arguments& a, int world, uint64_t number) {
   return said;
 }
 
-// ---- Members arrive ----------------------------------------------------------------------------------------------------
+// ---- Members arrive -----------------------------------------------------------------------------
 
 }  // namespace
 

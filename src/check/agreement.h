@@ -1,5 +1,5 @@
-// What agreement.cc and pairs.cc share: the collective calls that are not over, and what a call says.
-// Thread rule: as Call (call.h).
+// What agreement.cc and pairs.cc share: the collective calls that are not over, and what a call
+// says. Thread rule: as Call (call.h).
 #pragma once
 
 #include <algorithm>
@@ -31,17 +31,20 @@ struct Edge {
   Caller by;
 };
 
-/// Pieces that processes tell each other of one call (WireParts, WireEdges), their numbers left out.
+/// Pieces that processes tell each other of one call (WireParts, WireEdges), their numbers left
+/// out.
 using Pieces = std::vector<std::string>;
 
-/// A call that was over with nothing wrong: when all members say again what they said then, nothing is.
+/// A call that was over with nothing wrong: when all members say again what they said then, nothing
+/// is.
 struct Base {
   uint64_t number = 0;
   std::map<int, Pieces> told;  ///< by process: what the members here said
   Pieces heard;                ///< what those of other processes did
 };
 
-/// What ranks say of a call in which they differ (Said): told and compared, or known to be what they said before.
+/// What ranks say of a call in which they differ (Said): told and compared, or known to be what
+/// they said before.
 ///
 ///   kNothing ---> kRepeated, by a member that repeats a base ---> over
 ///       |             | by one that does not, or a piece that was not heard then: all is told after all
@@ -49,8 +52,8 @@ struct Base {
 ///     kTold <---------+                                      ---> over: a base, if nothing was wrong
 struct Details {
   enum class As : uint8_t { kNothing, kRepeated, kTold } as = As::kNothing;
-  bool no_base =
-      false;  ///< what was told is not what a call like it tells, or it has become a base
+  /// What was told is not what a call like it tells, or it has become a base.
+  bool no_base = false;
   std::shared_ptr<const Base> base;
   struct Repeater {
     int rank;
@@ -58,13 +61,14 @@ struct Details {
     Shared<Said> said;
   };
   std::vector<Repeater> repeaters;
-  std::map<int, Pieces>
-      told;      ///< which goes on its way when all members here have called, or tell_held() is
+  /// Which goes on its way when all members here have called, or tell_held() is.
+  std::map<int, Pieces> told;
   Pieces heard;  ///< looked at once `as` is kTold
   void reset();
 };
 
-/// One call on a communicator, until all who are expected here have made it and, where clocks count, left it.
+/// One call on a communicator, until all who are expected here have made it and, where clocks
+/// count, left it.
 struct Entry {
   Announcement first;
   bool known = false;  ///< `first` is there
@@ -107,7 +111,8 @@ struct CallQueue {
   std::unique_ptr<Parts<Caller>> spare;  ///< for the next call like the last
   std::unique_ptr<Details> spare_details;
   std::vector<std::shared_ptr<const Base>> bases;  ///< the last ones
-  /// Members here, by rank, with the first call on their topology: others have been told of all their edges.
+  /// Members here, by rank, with the first call on their topology: others have been told of all
+  /// their edges.
   std::unordered_map<int, Caller> told;
 
   Entry* at(uint64_t number) {
@@ -183,8 +188,9 @@ struct Arguments {
   }
 };
 
-// agreement.cc --------------------------------------------------------------------------------------------------------
-/// Two members do not agree. Nothing where there was a disagreement on the communicator before, other than a `note`.
+// agreement.cc ------------------------------------------------------------------------------------
+/// Two members do not agree. Nothing where there was a disagreement on the communicator before,
+/// other than a `note`.
 void note_pair(CallQueue* queue, const char* sentence, const char* allowed, const Caller& a,
                const Caller& b, bool note = false);
 findings::Participant participant_of(const Caller& by, const char* role);
@@ -201,17 +207,20 @@ void end_if_over(const Comm& c, uint64_t number, Entry* e);
                                                     uint64_t number, Entry* e) {
   if (what != Learns::kNothing) {
     rank->knows.learn(what == Learns::kOfRoot ? e->known_by_root : e->known_by_all);
-    // What members in other processes knew is not known here: their order follows from the number of the call.
+    // What members in other processes knew is not known here: their order follows from the number
+    // of the call.
     if (!c.others.empty() || c.inter)
       rank->knows.learn_comm({of_comm(without_side(c.key)), number + 1});
   }
   if (++e->left == c.local_members) end_if_over(c, number, e);
 }
-/// What others are to be told of a call waits for the last member here to make it, but not for long.
+/// What others are to be told of a call waits for the last member here to make it, but not for
+/// long.
 void told_within_call();
 
-// groups.cc -----------------------------------------------------------------------------------------------------------
-/// A member of an intercommunicator calls: compares what it gives with what others of both groups do.
+// groups.cc ---------------------------------------------------------------------------------------
+/// A member of an intercommunicator calls: compares what it gives with what others of both groups
+/// do.
 void look_at_groups(const Arguments& a, int world, uint64_t number);
 /// A rank calls MPI_Intercomm_create: leaders of two groups are compared. May switch.
 void look_at_leaders(const Arguments& a, Rank* rank);
@@ -221,11 +230,13 @@ void on_called(const WireCalled& said);
 /// The process ends: calls that some members have not made.
 void report_claims_left();
 
-// pairs.cc ------------------------------------------------------------------------------------------------------------
-/// A member calls a collective that has_details(). `kept`: the call, where the rank keeps it, else null.
+// pairs.cc ----------------------------------------------------------------------------------------
+/// A member calls a collective that has_details(). `kept`: the call, where the rank keeps it, else
+/// null.
 void look_at_details(const Arguments& a, KeptCall* kept, const Rank& rank, uint64_t number,
                      CallQueue* queue, Entry* e);
-/// The same of a call that repeats the base of the entry. REQUIRES: kSaid and kFine are known of it.
+/// The same of a call that repeats the base of the entry. REQUIRES: kSaid and kFine are known of
+/// it.
 inline bool repeats_base(const KeptCall& call, const Entry& e) {
   return e.details->as == Details::As::kRepeated && e.details->base->number == call.said_in;
 }
@@ -235,7 +246,8 @@ void tell_details(uint64_t number, CallQueue* queue, Entry* e);
 bool details_are_over(const Entry& e);
 /// What is told and heard of the call is over: it may be a base of later ones.
 void keep_base(uint64_t number, CallQueue* queue, Entry* e);
-/// Another process has told. `c`: null where no member here has used the communicator; `e`: null where the call is over.
+/// Another process has told. `c`: null where no member here has used the communicator; `e`: null
+/// where the call is over.
 void hear_details(const char* piece, size_t bytes, Comm* c, CallQueue* queue, Entry* e);
 
 }  // namespace fgmpi::check

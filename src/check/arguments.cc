@@ -71,7 +71,8 @@ void look_at_arguments(Call* call) {
   look_at_outputs(call);
 }
 
-/// Errors of other classes, such as those of files that are not there, are results that programs wait for.
+/// Errors of other classes, such as those of files that are not there, are results that programs
+/// wait for.
 bool is_of_argument(int error_class) {
   switch (error_class) {
     case MPI_ERR_BUFFER:

@@ -1,3 +1,5 @@
+// The hash of the arrays that a collective call is given.
+
 #include "check/arrays.h"
 
 #include <array>

@@ -241,7 +241,8 @@ bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   return add_blocks(call, std::move(r));
 }
 
-/// A part of a buffer whose parts have types of their own; false: it is not known which bytes that are.
+/// A part of a buffer whose parts have types of their own; false: it is not known which bytes that
+/// are.
 bool add_elements(Region* r, MPI_Datatype type, int64_t place, int64_t count) {
   if (count <= 0) return true;
   const Layout* l = layout_of(type);
@@ -341,7 +342,8 @@ void add_partitions(Call* call, const Parameter& p, int64_t word) {
   call->lists().regions.assign(static_cast<size_t>(n), first, step);
 }
 
-/// Adds the buffer of a send or receive, which is remembered for the same call where it is all bytes between two places.
+/// Adds the buffer of a send or receive, which is remembered for the same call where it is all
+/// bytes between two places.
 void add_one(Call* call, const Parameter& p, int64_t word) {
   add_region(call, p, word, nullptr);
   KeptCall* kept = call->remembered_record();

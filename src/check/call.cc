@@ -1,3 +1,5 @@
+// A call between its entry and its return: what is filled in, looked at and given back.
+
 #include "check/call.h"
 
 #include <unistd.h>
@@ -92,7 +94,8 @@ KeptCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words
 }  // namespace
 
 void Call::begin(Calls id, const void* place, const int64_t* words) {
-  // A call within a call must leave the outer one's record alone; Fortran's calls all return to one place.
+  // A call within a call must leave the outer one's record alone; Fortran's calls all return to one
+  // place.
   if (!outer_ || g_process.threads || findings::from_fortran(place)) {
     fill(&own_.emplace(), id, place, words);
     record_ = &*own_;
@@ -248,7 +251,8 @@ void Call::after(int result) {
   progress_by_call();
   if (rank_->owned && !rank_->windows.empty() && outer_) look_for_exposed(rank_);
   if (had_threads_) leave_call(this);
-  // Records are shared without atomic counts: the last user of one must not let go of it without the lock.
+  // Records are shared without atomic counts: the last user of one must not let go of it without
+  // the lock.
   posted.reset();
   if (lists_) give_back();
   unlock();

@@ -75,7 +75,8 @@ enum class Collective : uint8_t {
   kNeighbor,  ///< any of the neighbourhood collectives
 };
 
-/// Where a call has the parameters that are looked at by name; -1: nowhere. Of a call with one buffer, both names are its.
+/// Where a call has the parameters that are looked at by name; -1: nowhere. Of a call with one
+/// buffer, both names are its.
 struct Positions {
   int8_t target, comm, root, op, dest, source, send_tag, recv_tag;
   int8_t send_buffer, send_count, send_type, recv_buffer, recv_count, recv_type;
@@ -89,10 +90,10 @@ struct ParameterSets {
   uint16_t changed;  ///< handles of objects that it makes, frees or changes
   uint16_t buffers;
   uint16_t results;  ///< what it writes, but buffers and statuses
-  uint16_t
-      agreed;  ///< numbers and handles, the communicator aside, that members of a collective mostly give alike
-  bool
-      in_words;  ///< what is looked at is all in the words of the call: none of it is in arrays or behind pointers
+  /// Numbers and handles, the communicator aside, that members of a collective mostly give alike.
+  uint16_t agreed;
+  /// What is looked at is all in the words of the call: none of it is in arrays or behind pointers.
+  bool in_words;
 };
 
 }  // namespace fgmpi::check

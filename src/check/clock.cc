@@ -1,3 +1,5 @@
+// Merging of vector clocks when a rank learns what another one knew.
+
 #include "check/clock.h"
 
 namespace fgmpi::check {

@@ -1,6 +1,7 @@
-// What a rank knows of others: vector clocks. A component counts the receives from any source that a rank has completed, or the
-// collective calls that have been made on a communicator of several processes; components that are 0 are left out, so that
-// a job without such receives has empty clocks.
+// What a rank knows of others: vector clocks. A component counts the receives from any source that
+// a rank has completed, or the collective calls that have been made on a communicator of several
+// processes; components that are 0 are left out, so that a job without such receives has empty
+// clocks.
 // Thread rule: values, shared and never changed.
 #pragma once
 
@@ -38,8 +39,8 @@ inline uint64_t known(const Clock& clock, uint64_t of) {
 void learn(Clock* own, const Clock& other);
 void learn(Clock* own, uint64_t of, uint64_t count);
 
-/// What a rank knows. Of the communicators of several processes, which jobs with no race have too, the first ones are kept
-/// in place, so that following them costs no memory from the heap.
+/// What a rank knows. Of the communicators of several processes, which jobs with no race have too,
+/// the first ones are kept in place, so that following them costs no memory from the heap.
 struct Knowledge {
   using Near = std::array<ClockPart, 2>;
 

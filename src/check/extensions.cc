@@ -1,4 +1,5 @@
-// Extensions that change what other calls mean: the checker notes that they are used and looks at less.
+// Extensions that change what other calls mean: the checker notes that they are used and looks at
+// less.
 #include "check/extensions.h"
 
 #include <dlfcn.h>

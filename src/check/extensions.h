@@ -1,4 +1,5 @@
-// Extensions of our library that the checker needs; null with other MPI libraries, where it does nothing.
+// Extensions of our library that the checker needs; null with other MPI libraries, where it does
+// nothing.
 #pragma once
 
 #include "fgmpi.h"

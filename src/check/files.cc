@@ -1,4 +1,5 @@
-// Files: which bytes each rank reads and writes. What meets is found after the job (readers/findings/files.h).
+// Files: which bytes each rank reads and writes. What meets is found after the job
+// (readers/findings/files.h).
 #include <algorithm>
 #include <cstring>
 
@@ -113,7 +114,8 @@ void write_access(std::string line, const Ranges& ranges) {
   g_process.spool.add_access(line);
 }
 
-/// An access by the shared pointer has its place, maybe while another rank runs: nothing of MPI is called.
+/// An access by the shared pointer has its place, maybe while another rank runs: nothing of MPI is
+/// called.
 void shared_access_placed(int world, MPI_File handle, int writes, MPI_Offset offset) {
   Rank* rank = local_rank(world);
   if (!rank) return;

@@ -1,13 +1,15 @@
-// Two groups: what the members of an intercommunicator give to one collective call is compared (MPI-4.0 section 6.2.3).
+// Two groups: what the members of an intercommunicator give to one collective call is compared
+// (MPI-4.0 section 6.2.3).
 //
-// Members of one group with the same part in the call (the root, none, or the others) give the same. What the first one here of
-// each group and part gives is a claim. Claims are compared pair by pair: here as members call, all of them in the process of
-// rank 0 of the first group, the home, which learns from each process when all its members have called.
+// Members of one group with the same part in the call (the root, none, or the others) give the
+// same. What the first one here of each group and part gives is a claim. Claims are compared pair
+// by pair: here as members call, all of them in the process of rank 0 of the first group, the home,
+// which learns from each process when all its members have called.
 //
 //   first member of a group and part --claim--> home: compares    last member of a process --called--> home: the call is over
 //
-// The leaders of two groups that become an intercommunicator are compared in the process of the one of lower rank.
-// What the two groups give each other where counts differ by rank: pairs.cc.
+// The leaders of two groups that become an intercommunicator are compared in the process of the one
+// of lower rank. What the two groups give each other where counts differ by rank: pairs.cc.
 #include <cstring>
 #include <deque>
 #include <map>
@@ -38,7 +40,8 @@ struct TwoGroups {
 };
 std::unordered_map<uint64_t, TwoGroups> g_intercommunicators;  ///< by key without the side
 
-/// Calls of MPI_Intercomm_create by two leaders for each other: those that the other one has not made yet.
+/// Calls of MPI_Intercomm_create by two leaders for each other: those that the other one has not
+/// made yet.
 struct Leaders {
   std::deque<Caller> calls;
   CallQueue state;  ///< only `broken` and `comm` of it: of the peer communicator
@@ -46,7 +49,7 @@ struct Leaders {
 /// By the key of the peer communicator, and world ranks, the lower first.
 std::map<std::tuple<uint64_t, int, int>, Leaders> g_leaders;
 
-// ---- What a member says ------------------------------------------------------------------------------------------------
+// ---- What a member says -------------------------------------------------------------------------
 
 GroupPart part_of(const Arguments& a) {
   if (!a.call.has(&Positions::root)) return GroupPart::kAll;
@@ -122,7 +125,7 @@ WireClaim claim_of(const Arguments& a, int world, uint64_t number) {
   return said;
 }
 
-// ---- Comparison --------------------------------------------------------------------------------------------------------
+// ---- Comparison ---------------------------------------------------------------------------------
 
 struct Fault {
   const char* sentence = nullptr;

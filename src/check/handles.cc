@@ -1,4 +1,5 @@
-// Objects behind handles: who has made them, that they are used while they are there, and what is left at the end.
+// Objects behind handles: who has made them, that they are used while they are there, and what is
+// left at the end.
 #include <cstring>
 
 #include "check/call.h"
@@ -113,8 +114,9 @@ void note_made(Call* call, const CallRecord& record, const Parameter& p, uint64_
   if (p.object == Object::kDatatype && made.count == 1) forget_layout(static_cast<int>(key));
 }
 
-/// A handle that calls have given more than once is freed as often. The variable that is passed tells which of the first and
-/// the last call is matched by this one, so that a leak names the other.
+/// A handle that calls have given more than once is freed as often. The variable that is passed
+/// tells which of the first and the last call is matched by this one, so that a leak names the
+/// other.
 void forget_one(Made* made, int64_t from) {
   if (made->again && made->again_into != from) made->call = *made->again;
   made->again = {};

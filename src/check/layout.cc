@@ -1,3 +1,6 @@
+// Taking datatypes apart into signatures and ranges of bytes, and comparing what two types
+// describe.
+
 #include "check/layout.h"
 
 #include <algorithm>
@@ -26,7 +29,8 @@ uint64_t power(uint64_t base, uint64_t exponent) {
   return result;
 }
 
-/// What predefined types of two languages or widths have in common counts: MPI_INT and MPI_INT32_T match.
+/// What predefined types of two languages or widths have in common counts: MPI_INT and MPI_INT32_T
+/// match.
 enum Class : uint8_t {
   kSigned = 1,
   kUnsigned,

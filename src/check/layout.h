@@ -1,9 +1,9 @@
-// What a datatype is made of: its signature and the bytes that it covers, taken from MPI_Type_get_contents once and kept
-// until the type is freed.
+// What a datatype is made of: its signature and the bytes that it covers, taken from
+// MPI_Type_get_contents once and kept until the type is freed.
 //
-// A signature is the sequence of predefined types. Its hash is a polynomial in a prime field, so that the hash of n elements
-// follows from that of one, and a message's can be compared with the beginning of a receive's.
-// Thread rule: as Call (call.h); never switches.
+// A signature is the sequence of predefined types. Its hash is a polynomial in a prime field, so
+// that the hash of n elements follows from that of one, and a message's can be compared with the
+// beginning of a receive's. Thread rule: as Call (call.h); never switches.
 #pragma once
 
 #include <mpi.h>
@@ -51,13 +51,15 @@ struct Layout {
   bool contiguous() const { return exact && blocks.size() == 1 && blocks[0].bytes == extent; }
 };
 
-/// A predefined object or MPI_DATATYPE_NULL, by its handle alone. MPICH's types of pairs look like those of programs.
+/// A predefined object or MPI_DATATYPE_NULL, by its handle alone. MPICH's types of pairs look like
+/// those of programs.
 inline bool is_predefined(int handle) {
   const auto h = static_cast<uint32_t>(handle);
   return h >> 30 == 1 || (h >= 0x8c000000u && h <= 0x8c000004u) || handle == MPI_DATATYPE_NULL;
 }
 
-/// nullptr for what is no type, as far as the calling rank has made it. Valid until forget_layout() of it.
+/// nullptr for what is no type, as far as the calling rank has made it. Valid until forget_layout()
+/// of it.
 const Layout* layout_of(MPI_Datatype type);
 void forget_layout(MPI_Datatype type);
 

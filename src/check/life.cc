@@ -22,13 +22,14 @@ std::atomic<uint32_t> g_attention = 0;
 namespace {
 
 std::mutex g_arrived_lock;
-/// What is looked at by the next call of a rank: of each record its bytes, then it, up to a multiple of 8.
+/// What is looked at by the next call of a rank: of each record its bytes, then it, up to a
+/// multiple of 8.
 std::vector<uint64_t> g_arrived, g_looked_at;
 
 size_t words_for(size_t bytes) { return (bytes + 7) / 8; }
 
-/// Runs while MPI polls, perhaps in the middle of a call, and before the first rank is followed: what needs MPI waits for
-/// take_arrived(), findings for set_up_process().
+/// Runs while MPI polls, perhaps in the middle of a call, and before the first rank is followed:
+/// what needs MPI waits for take_arrived(), findings for set_up_process().
 void arrived(int process, const void* data, int bytes) {
   if (bytes < 1) return;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
@@ -76,8 +77,8 @@ void before_deadlock_report() {
     }
 }
 
-/// What the members of a communicator do not agree on, which this process or another one tells, may be why a collective has
-/// failed.
+/// What the members of a communicator do not agree on, which this process or another one tells, may
+/// be why a collective has failed.
 void note_consequence(Rank* rank, const CallRecord& of, int error_class, uint64_t key) {
   const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(of.at(of.info().at.comm)));
   if (!own) return;
@@ -99,8 +100,8 @@ void before_fatal_error(int error_class, const char* text) {
   auto collective = [](const CallRecord& call) {
     return kCalls[call.id].role == Role::kCollective || kCalls[call.id].role == Role::kCreation;
   };
-  const CallRecord* of =
-      collective(current) ? &current : nullptr;  // the collective that has failed
+  // The collective that has failed
+  const CallRecord* of = collective(current) ? &current : nullptr;
   if (const Operation* awaited = awaited_by(rank, current)) {
     calls.push_back(participant(rank, awaited->call, "is waited for"));
     const CallRecord& begun = awaited->call;
@@ -184,9 +185,9 @@ void rank_begins() {
   take_arrived();
   report_accesses();
   write_steps_left();
+  // The job was ended before its ranks: what is left follows from that
   for (const auto& rank : g_process.all)
-    if (!rank || !rank->ended)
-      return;  // the job was ended before its ranks: what is left follows from that
+    if (!rank || !rank->ended) return;
   report_messages_left();
   report_partitioned_left();
   report_collectives_left();
@@ -230,7 +231,8 @@ namespace {
   if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
   fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   findings::find_bindings();
-  // Before any rank is here: with sessions, ranks of other processes may be behind MPI_Init long before those of this one.
+  // Before any rank is here: with sessions, ranks of other processes may be behind MPI_Init long
+  // before those of this one.
   if (environment::text(environment::kCheckFolder) && MPIX_Tool_handlers) {
     MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
     MPIX_Tool_parked([] {

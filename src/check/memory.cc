@@ -1,3 +1,5 @@
+// The large pages that the checker's memory is taken from.
+
 #include "check/memory.h"
 
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
-// Memory of what the checker reads whenever a rank calls. With many ranks that is spread over more pages than the processor knows
-// the addresses of, so it is taken together, in large pages where the machine has them. It is not given back to the system: what
-// is no longer used is kept for the next of its kind.
+// Memory of what the checker reads whenever a rank calls. With many ranks that is spread over more
+// pages than the processor knows the addresses of, so it is taken together, in large pages where
+// the machine has them. It is not given back to the system: what is no longer used is kept for the
+// next of its kind.
 // Thread rule: as Call (call.h).
 #pragma once
 
@@ -19,7 +20,8 @@ T* make_lasting(A&&... arguments) {
   return new (take_memory(sizeof(T), alignof(T))) T(std::forward<A>(arguments)...);
 }
 
-/// An allocator for containers that have their elements one by one, as nodes. Arrays are taken from the heap.
+/// An allocator for containers that have their elements one by one, as nodes. Arrays are taken from
+/// the heap.
 template <class T>
 struct NodeMemory {
   using value_type = T;

@@ -1,8 +1,11 @@
+// What a queue of messages does rarely: beginning its places, and turning places into messages.
+
 #include "check/message_queue.h"
 
 namespace fgmpi::check {
 
-/// Those that are there are gone: messages in place are of another call from now on, if the queue may have any.
+/// Those that are there are gone: messages in place are of another call from now on, if the queue
+/// may have any.
 bool MessageQueue::begin_places(KeptCall* of, const Knowledge& knows) {
   if (in_place || !stays) return false;
   call = Record(of);

@@ -1,11 +1,14 @@
-// Messages under way, in the receiver's process: what their senders have said of them, by receiver, communicator, sender and tag.
+// Messages under way, in the receiver's process: what their senders have said of them, by receiver,
+// communicator, sender and tag.
 //
-// Those of a call that is made again and again differ in little more than their ids. A queue has the first few of them in place,
-// without a Message: sending and receiving one reads and writes one line of the cache.
+// Those of a call that is made again and again differ in little more than their ids. A queue has
+// the first few of them in place, without a Message: sending and receiving one reads and writes one
+// line of the cache.
 //
-// Their sender has to know, when it waits for a send, whether the receive of it has begun (unbuffered.h). Ids in a queue grow, and
-// receives take messages in order; so of messages in place the queue says how far that is, and the sender is told only where it
-// has asked (is_taken()) and the answer was no. Of a Message it is always told.
+// Their sender has to know, when it waits for a send, whether the receive of it has begun
+// (unbuffered.h). Ids in a queue grow, and receives take messages in order; so of messages in place
+// the queue says how far that is, and the sender is told only where it has asked (is_taken()) and
+// the answer was no. Of a Message it is always told.
 // Thread rule: as Call (call.h).
 #pragma once
 
@@ -33,7 +36,8 @@ struct MessageWord {
   uint64_t has_clock : 1 = 0;
 };
 
-/// A message under way: what the sender said of it, at the receiver's process. What is read of most is in the first 64 bytes.
+/// A message under way: what the sender said of it, at the receiver's process. What is read of most
+/// is in the first 64 bytes.
 struct alignas(64) Message : MessageWord {
   Message* next = nullptr;
   uint64_t id = 0;  ///< unique in the job
@@ -79,8 +83,8 @@ struct alignas(64) MessageQueue {
 
   Message* list = nullptr;  ///< behind those in place
   Record call;              ///< of all those in place, as `contents` and `near`
-  uint32_t ready =
-      0;  ///< receives that have begun and will take the next ones that come, whatever else is posted
+  /// Receives that have begun and will take the next ones that come, whatever else is posted.
+  uint32_t ready = 0;
   uint16_t in_place = 0;
   bool stays = false;  ///< it is never erased; only such a one has messages in place
   InPlace placed[kMostInPlace];
@@ -136,7 +140,8 @@ struct alignas(64) MessageQueue {
     return m;
   }
 
-  /// Has the receive of a message begun, which was in place? If that is not known, its sender is told when it is.
+  /// Has the receive of a message begun, which was in place? If that is not known, its sender is
+  /// told when it is.
   bool is_taken(uint64_t id) {
     if (taken_up_to >= id) return true;
     for (uint16_t i = 0; i < in_place; ++i)

@@ -1,9 +1,10 @@
-// Messages: what is sent, told to the receiver's process before the message itself comes in, and compared with what
-// receives it.
+// Messages: what is sent, told to the receiver's process before the message itself comes in, and
+// compared with what receives it.
 //
-// Which message a receive has taken follows from MPI's order: of the messages of one sender with one tag, the first goes to
-// the receive that was posted first of those that have taken any of them. So a receive that is complete waits here for
-// earlier ones that are not and could have taken the same.
+// Which message a receive has taken follows from MPI's order: of the messages of one sender with
+// one tag, the first goes to the receive that was posted first of those that have taken any of
+// them. So a receive that is complete waits here for earlier ones that are not and could have taken
+// the same.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -21,7 +22,8 @@ bool is_standard(const CallInfo& info) {
   return !std::strncmp(info.operation, "Send", 4) || info.role == Role::kReplace;
 }
 
-/// Fills what the messages of a send have in common, of a record that has none or one of another time.
+/// Fills what the messages of a send have in common, of a record that has none or one of another
+/// time.
 void fill_sent(Rank* rank, Record* record) {
   const CallRecord& call = **record;
   const Positions& at = call.info().at;
@@ -272,7 +274,8 @@ MessageQueue& queue_of(Rank* rank, KeptCall* kept, const Comm& comm, int source,
   return queue;
 }
 
-/// The queue of what the receive has taken; of one that nobody has seen complete, the first that it could have.
+/// The queue of what the receive has taken; of one that nobody has seen complete, the first that it
+/// could have.
 MessageQueue* queue_of(Rank* rank, const Posted& p) {
   if (!p.freed && takes_from_one(*p.call))
     return &queue_of(rank, p.call.get(), *p.comm, p.real_source, p.real_tag);
@@ -306,14 +309,16 @@ bool resolve(Rank* rank, Posted* posted, bool in_order) {
   return true;
 }
 
-/// What a receive that is complete knows of its sender; where it is not known which message it was, of the last of them.
+/// What a receive that is complete knows of its sender; where it is not known which message it was,
+/// of the last of them.
 void learn_from_sender(Rank* rank, const Posted& p, bool certain) {
   MessageQueue* queue = queue_of(rank, p);
   if (!queue || !queue->first()) return;
   rank->knows.learn((certain ? queue->list : queue->last)->known);
 }
 
-/// Beyond so many receives under way, messages are counted but not compared: it would take too long.
+/// Beyond so many receives under way, messages are counted but not compared: it would take too
+/// long.
 constexpr size_t kMostPosted = 2000;
 
 std::map<uint64_t, Clock> g_clocks;  ///< of messages still to come, by id

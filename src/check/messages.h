@@ -15,7 +15,8 @@ inline Inbox& inbox_of(int receiver_world) {
   return g_process.inboxes[static_cast<size_t>(receiver_world - g_process.first)];
 }
 
-/// The queue with this key. `known`: where it was found the last time, on the communicator `known_on`.
+/// The queue with this key. `known`: where it was found the last time, on the communicator
+/// `known_on`.
 inline KnownQueue queue_for(Inbox* inbox, const KnownQueue& known, uint64_t* known_on,
                             uint64_t comm_key, int source, int tag) {
   if (*known_on == comm_key && known.is_there()) return known;
@@ -23,7 +24,8 @@ inline KnownQueue queue_for(Inbox* inbox, const KnownQueue& known, uint64_t* kno
   return {inbox->queue(key_of(comm_key, source, tag)), g_queues_erased};
 }
 
-/// Fetches what step_matched() reads of the message's sender. Inlined, as KeptCall::prefetch_next().
+/// Fetches what step_matched() reads of the message's sender. Inlined, as
+/// KeptCall::prefetch_next().
 [[gnu::always_inline]] inline void prefetch_sender(const Message& m) {
   const auto sender_world = static_cast<int>(m.id >> 32);
   const Rank* sender = is_local(sender_world) ? local_rank(sender_world) : nullptr;
@@ -64,9 +66,9 @@ inline uint64_t next_message(Rank* rank) { return message_id(*rank, ++rank->next
 
 /// send_known() where the message is not in place.
 uint64_t send_as_message(Rank* rank, KeptCall* record, MessageQueue* queue, bool* taken);
-/// Makes a message of a send and tells its receiver's process of it; its id. `queue`: that it goes to, null: of another process.
-/// `told`: the rank is told when its receive begins, and need not ask by is_known_taken(). `taken`: it has begun already.
-/// REQUIRES: KeptCall::kSent.
+/// Makes a message of a send and tells its receiver's process of it; its id. `queue`: that it goes
+/// to, null: of another process. `told`: the rank is told when its receive begins, and need not ask
+/// by is_known_taken(). `taken`: it has begun already. REQUIRES: KeptCall::kSent.
 [[gnu::always_inline]] inline uint64_t send_known(Rank* rank, KeptCall* record, MessageQueue* queue,
                                                   bool told, bool* taken) {
   if (!queue || !queue->has_place(record, rank->knows))
@@ -75,10 +77,11 @@ uint64_t send_as_message(Rank* rank, KeptCall* record, MessageQueue* queue, bool
   *taken = queue->place(id, step_send(rank, id, record->sent.to), told);
   return id;
 }
-/// Has the receive begun of a message of a send of this rank, as far as is known here? If not, the rank is told of it then.
-/// `queue`: that it has gone to.
+/// Has the receive begun of a message of a send of this rank, as far as is known here? If not, the
+/// rank is told of it then. `queue`: that it has gone to.
 bool is_known_taken(Rank* rank, const KeptCall& send, const KnownQueue& queue, uint64_t message);
-/// Does what the receive takes have its types? `kept`: where what has fitted before is remembered, or null.
+/// Does what the receive takes have its types? `kept`: where what has fitted before is remembered,
+/// or null.
 void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype type, int64_t count,
              KeptCall* kept);
 

@@ -9,7 +9,8 @@
 namespace fgmpi::check {
 namespace {
 
-/// Of a process: more differences from the own rank at a place, or more ranks that give -1 there, say nothing new.
+/// Of a process: more differences from the own rank at a place, or more ranks that give -1 there,
+/// say nothing new.
 constexpr size_t kMostDifferences = 3, kMostNull = 8;
 
 struct Written {
@@ -46,8 +47,8 @@ void write_rank_given(Rank* rank, const CallRecord& call) {
   if (info.role < kFirstOfMessages || info.role > kLastOfMessages || info.at.comm < 0) return;
   // MPI may have been finalized: it is not asked.
   const auto own = rank->comms.find(static_cast<MPI_Comm>(call.at(info.at.comm)));
-  if (own == rank->comms.end() || own->second.has_topology)
-    return;  // MPI_Cart_shift gives MPI_PROC_NULL
+  // MPI_Cart_shift gives MPI_PROC_NULL
+  if (own == rank->comms.end() || own->second.has_topology) return;
   for (int8_t position : {info.at.dest, info.at.source})
     if (position >= 0) write_down(rank, call, own->second, position);
 }

@@ -1,3 +1,5 @@
+// Pieces for other processes, collected, sent as notices, and taken apart on arrival.
+
 #include "check/outbox.h"
 
 #include <climits>
@@ -48,10 +50,10 @@ void* add_piece(int process, size_t bytes) {
   Notices& all = notices_for(process);
   const size_t needed = 8 + rounded(bytes);
   if (all.empty() || all.back()->used + needed > kMostNotice) {
-    if (all.empty())
-      g_waiting.push_back(process);
+    if (all.empty()) g_waiting.push_back(process);
+    // One is full
     else
-      g_told_later.now = true;  // one is full
+      g_told_later.now = true;
     if (g_spare.empty()) g_spare.push_back(std::make_unique<Notice>());
     all.push_back(std::move(g_spare.back()));
     g_spare.pop_back();

@@ -1,12 +1,15 @@
-// What other processes are to be told, several pieces in one notice (MPIX_Tool_notify), in the order in which they were said:
+// What other processes are to be told, several pieces in one notice (MPIX_Tool_notify), in the
+// order in which they were said:
 //
 //   kSeveral, 7 bytes | bytes of a piece, 8 bytes | the piece, up to a multiple of 8 | bytes of the next ...
 //
-// Wins where many ranks of a process say something at the same time, above all in collectives: a notice takes longer than what
-// all the rest of the checker does with the call. A piece goes on its way when told_now() is called, when the ranks of this
-// process have made as many more calls as told_within() was given, when all of them wait (so before a deadlock is reported), when
-// a rank ends, and before another process is answered that what was said before has been sent.
-// Thread rule: as Call (call.h). Only send_told() and answer() poll: what comes in then may change all that agreement.cc keeps.
+// Wins where many ranks of a process say something at the same time, above all in collectives: a
+// notice takes longer than what all the rest of the checker does with the call. A piece goes on its
+// way when told_now() is called, when the ranks of this process have made as many more calls as
+// told_within() was given, when all of them wait (so before a deadlock is reported), when a rank
+// ends, and before another process is answered that what was said before has been sent. Thread
+// rule: as Call (call.h). Only send_told() and answer() poll: what comes in then may change all
+// that agreement.cc keeps.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +27,9 @@ struct ToldLater {
 };
 extern ToldLater g_told_later;
 
-/// Memory for one more piece, at an address that is a multiple of 8. REQUIRES: at most kMostPiece; that it is filled before
-/// anything else of this file is called. To be followed by told_now() or told_within().
+/// Memory for one more piece, at an address that is a multiple of 8. REQUIRES: at most kMostPiece;
+/// that it is filled before anything else of this file is called. To be followed by told_now() or
+/// told_within().
 void* add_piece(int process, size_t bytes);
 
 /// The last piece that the process is to be told, which may still be changed; null: there is none.
@@ -45,7 +49,8 @@ inline void told_within(int calls) { g_told_later.calls = std::min(g_told_later.
 void send_told();
 /// Sends what the process is to be told.
 void send_told_to(int process);
-/// Another process asks whether all that was said before has been sent: sends it, then the answer, a notice of its own.
+/// Another process asks whether all that was said before has been sent: sends it, then the answer,
+/// a notice of its own.
 void answer(int process);
 
 /// A call begins or ends: what is due is sent.

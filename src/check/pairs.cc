@@ -1,8 +1,10 @@
-// Pairs: what two members of a communicator give each other in one collective call is compared, in the receiver's process.
+// Pairs: what two members of a communicator give each other in one collective call is compared, in
+// the receiver's process.
 //
-// The sender tells that process (outbox.h): of neighbours the edges (WireEdges), of collectives whose counts differ by rank a row
-// of hashes (WireParts, rows.h). What members of a process say of one call is told together. With the first call on a topology
-// the receivers tell the senders' processes of their edges as well: once all members in a process have called, an edge of one of
+// The sender tells that process (outbox.h): of neighbours the edges (WireEdges), of collectives
+// whose counts differ by rank a row of hashes (WireParts, rows.h). What members of a process say of
+// one call is told together. With the first call on a topology the receivers tell the senders'
+// processes of their edges as well: once all members in a process have called, an edge of one of
 // them that only its other end has told of has no second end.
 #include <bit>
 #include <cstring>
@@ -15,7 +17,7 @@
 namespace fgmpi::check {
 namespace {
 
-// ---- What members of a process say together --------------------------------------------------------------------------
+// ---- What members of a process say together -----------------------------------------------------
 
 /// The arguments of a call that reports show: bit i is the i-th.
 uint16_t shown_arguments(const CallInfo& info) {
@@ -63,9 +65,10 @@ std::string* add_piece_of(Pieces* pieces, const Wire& wire) {
   return &pieces->back();
 }
 
-// ---- Edges of topologies -----------------------------------------------------------------------------------------------
+// ---- Edges of topologies ------------------------------------------------------------------------
 
-/// f(from, to, signature, whether it is sent) for each edge of the member in a neighbourhood collective.
+/// f(from, to, signature, whether it is sent) for each edge of the member in a neighbourhood
+/// collective.
 template <class F>
 void for_each_edge(const Arguments& a, const Neighbours& all, F&& f) {
   const PartsOf out(a.call, true), in(a.call, false);
@@ -81,8 +84,8 @@ void for_each_edge(const Arguments& a, const Neighbours& all, F&& f) {
   }
 }
 
-/// One end of an edge is told: compared with the other one where that was told before, else kept until it is. `caller`: makes
-/// what is kept of the call.
+/// One end of an edge is told: compared with the other one where that was told before, else kept
+/// until it is. `caller`: makes what is kept of the call.
 template <class Make>
 void tell_edge(CallQueue* queue, Entry* e, const WireEdge& said, Make&& caller) {
   auto [at, first] = e->edges.try_emplace(said.between);
@@ -102,7 +105,8 @@ int receiver_of(const WireEdge& edge) {
   return static_cast<int>(static_cast<uint32_t>(edge.between));
 }
 
-/// An edge of which one end is told: has the member at the other end called, and so has none? REQUIRES: all members here have.
+/// An edge of which one end is told: has the member at the other end called, and so has none?
+/// REQUIRES: all members here have.
 void look_for_other_end(CallQueue* queue, const WireEdge& said, const Caller& by) {
   auto other = queue->told.find(said.sent ? receiver_of(said) : sender_of(said));
   if (other == queue->told.end()) return;
@@ -118,7 +122,8 @@ bool all_here_told(const Comm& c, const CallQueue& queue, const Entry& e) {
 
 uint64_t hash_of(const Signature& s) { return s.length == 0 ? 0 : mix(s.hash, s.length); }
 
-/// The edges of this member, each once: several from one rank to another, in an order of each's own, are added up.
+/// The edges of this member, each once: several from one rank to another, in an order of each's
+/// own, are added up.
 std::vector<EdgeEnd> ends_of(const Arguments& a, const Neighbours& all) {
   std::vector<EdgeEnd> ends;
   ends.reserve(all.sources.size() + all.destinations.size());
@@ -153,12 +158,14 @@ void tell_edge_to(int process, const Telling& t, const WireEdge& edge) {
   piece->append(reinterpret_cast<const char*>(&edge), sizeof edge);
 }
 
-/// The edges of a member are compared with what is known of their other ends, and told to the processes of those.
+/// The edges of a member are compared with what is known of their other ends, and told to the
+/// processes of those.
 void tell_edges(const Telling& t, const Said& said) {
   const bool first = !t.queue->told.contains(t.rank);
   for (const EdgeEnd& end : said.ends) {
     if (end.here || !end.sent || first) {
-      // Both processes learn of an edge between them at the first call; the receiver's alone compares what it carries.
+      // Both processes learn of an edge between them at the first call; the receiver's alone
+      // compares what it carries.
       const bool known = end.known && (end.here || !end.sent);
       tell_edge(t.queue, t.e, {end.between, end.sum, known, end.sent, 0},
                 [&] { return t.caller(); });
@@ -187,7 +194,7 @@ void hear_edges(const WireEdges& edges, std::span<const WireEdge> list, const Co
   }
 }
 
-// ---- Parts of buffers --------------------------------------------------------------------------------------------------
+// ---- Parts of buffers ---------------------------------------------------------------------------
 
 void add(Hashes* hashes, const Signature& s) {
   hashes->known = hashes->known && s.known && !s.packed;
@@ -371,7 +378,7 @@ void hear_parts(const WireParts& parts, const char* rows, size_t bytes, CallQueu
                });
 }
 
-// ---- Parts between two groups ------------------------------------------------------------------------------------------
+// ---- Parts between two groups -------------------------------------------------------------------
 
 /// What the member sends to these ones of the other group.
 Hashes row_between(const Arguments& a, const std::vector<int>& receivers) {
@@ -445,7 +452,7 @@ void tell_parts_between(const Telling& t, const Arguments& a, uint64_t number) {
                                   column.list, column.known, [&] { return t.caller(); }));
 }
 
-// ---- Calls that are as before ------------------------------------------------------------------------------------------
+// ---- Calls that are as before -------------------------------------------------------------------
 
 /// As many hashes of members of a communicator are kept with their calls: 32 MiB.
 constexpr size_t kMostKept = size_t{1} << 23;
@@ -453,8 +460,9 @@ constexpr size_t kMostKept = size_t{1} << 23;
 constexpr size_t kMostBases = 8;
 constexpr size_t kMostPieces = 4096;
 
-/// A call that is told is a base for its members when they have told of none in this many calls. The windows are the same for
-/// all of them, so that they come to the same base again after one of them has gone another way.
+/// A call that is told is a base for its members when they have told of none in this many calls.
+/// The windows are the same for all of them, so that they come to the same base again after one of
+/// them has gone another way.
 constexpr uint64_t kWindow = 64;
 
 struct Held {
@@ -495,8 +503,8 @@ void tell(const Telling& t, const Said& said) {
     tell_parts(t, said);
 }
 
-/// From now on all is told, first what members here have repeated. False: it was before. To be followed by look_at_all_heard():
-/// a member that calls tells of its own before that.
+/// From now on all is told, first what members here have repeated. False: it was before. To be
+/// followed by look_at_all_heard(): a member that calls tells of its own before that.
 bool begin_telling(const Comm& c, uint64_t number, CallQueue* queue, Entry* e) {
   Details& d = *e->details;
   if (d.as == Details::As::kTold) return false;

@@ -1,12 +1,15 @@
-// Partitioned communication: which MPI_Psend_init meets which MPI_Precv_init, and whose each partition is.
+// Partitioned communication: which MPI_Psend_init meets which MPI_Precv_init, and whose each
+// partition is.
 //
-// Sends meet receives of the same communicator, source and tag in the order of the calls that made them, and there are no
-// wildcards. So the process of the receiver pairs them as they come, and compares their types once:
+// Sends meet receives of the same communicator, source and tag in the order of the calls that made
+// them, and there are no wildcards. So the process of the receiver pairs them as they come, and
+// compares their types once:
 //
 //   sender    MPI_Psend_init --partitioned--> receiver's process: a receive waits here, or the send does
 //             the first MPI_Start --started--> only of what was started it matters that no receive meets it
 //
-// A partition of a send is the program's until MPI_Pready; one of a receive is the program's again once MPI_Parrived says so.
+// A partition of a send is the program's until MPI_Pready; one of a receive is the program's again
+// once MPI_Parrived says so.
 #include <algorithm>
 #include <cstring>
 #include <deque>

@@ -1,14 +1,17 @@
-// What members of a communicator send each other in one call whose counts differ by rank (MPI_Gatherv, MPI_Scatterv,
-// MPI_Alltoallv, MPI_Alltoallw): compared pair by pair, in the process of the receiver. Each sender tells that process its row.
+// What members of a communicator send each other in one call whose counts differ by rank
+// (MPI_Gatherv, MPI_Scatterv, MPI_Alltoallv, MPI_Alltoallw): compared pair by pair, in the process
+// of the receiver. Each sender tells that process its row.
 //
 //               receivers in this process
 //                 0    1    2
-//   sender 0   [  0    0    0  ]     an element: a hash of what the sender sends, minus one of what the receiver takes;
+//   sender 0   [  0    0    0  ]     an element: a hash of what the sender sends, minus one of what
+//              the receiver takes;
 //   sender 1   [  0    d    0  ]     0 where they agree
 //
-// Wins where most senders have a part for most receivers: 4 bytes a pair and no look-up, where an edge of a topology takes about
-// 100 bytes (agreement.cc). Of more than kMostPairs pairs a sender's are added up in one element: then the receiver is not known.
-// Thread rule: as Call (call.h). Never switches.
+// Wins where most senders have a part for most receivers: 4 bytes a pair and no look-up, where an
+// edge of a topology takes about 100 bytes (agreement.cc). Of more than kMostPairs pairs a sender's
+// are added up in one element: then the receiver is not known. Thread rule: as Call (call.h). Never
+// switches.
 #pragma once
 
 #include <algorithm>
@@ -56,8 +59,9 @@ class Parts {
   /// All have said what they send and take.
   bool over() const { return waited_for_ == 0; }
 
-  /// A sender says what it sends to receivers from `first` on, those of other receivers at another time; not `known`: hashes
-  /// mean nothing. Returns a pair that does not agree, if any. REQUIRES: it has not said so before.
+  /// A sender says what it sends to receivers from `first` on, those of other receivers at another
+  /// time; not `known`: hashes mean nothing. Returns a pair that does not agree, if any. REQUIRES:
+  /// it has not said so before.
   template <class Make>
   Found give(uint32_t sender, uint32_t first, std::span<const uint32_t> hashes, bool known,
              Make&& caller) {
@@ -115,7 +119,8 @@ class Parts {
   uint32_t element(size_t receiver, uint32_t hash) const {
     return added_up_ && hash ? static_cast<uint32_t>(mix(receiver + 1, hash)) : hash;
   }
-  /// Of a member with itself that is only noted: where it differs from others as well, those are to be named.
+  /// Of a member with itself that is only noted: where it differs from others as well, those are to
+  /// be named.
   bool differ(size_t sender, size_t receiver) {
     if (at(sender, receiver) == 0) return false;
     const Side &row = rows_[sender], &column = taken_[receiver];

@@ -1,3 +1,5 @@
+// Notices to other processes about how far this process's ranks are where no send is buffered.
+
 #include "check/progress.h"
 
 #include <algorithm>

@@ -1,11 +1,12 @@
-// Races: a receive or probe of any source, or a call that completes one of several requests, that could have had another
-// message in another run.
+// Races: a receive or probe of any source, or a call that completes one of several requests, that
+// could have had another message in another run.
 //
-// A receive that took a message could have taken another one of another sender, if that one fits and was sent without the
-// sender's knowing, by messages or collectives, that the receive was complete (vector clocks, clock.h). What is looked at:
-// messages taken by receives that were posted later, and those never taken. The order of ranks is not always fully known:
-// what passes through collectives of several processes that the receiver has no part in, windows, or other jobs. Then nothing
-// is reported.
+// A receive that took a message could have taken another one of another sender, if that one fits
+// and was sent without the sender's knowing, by messages or collectives, that the receive was
+// complete (vector clocks, clock.h). What is looked at: messages taken by receives that were posted
+// later, and those never taken. The order of ranks is not always fully known: what passes through
+// collectives of several processes that the receiver has no part in, windows, or other jobs. Then
+// nothing is reported.
 #include <unordered_set>
 
 #include "base/hash.h"
@@ -27,8 +28,9 @@ struct Wildcard {
   int64_t count = 0;
 };
 
-/// A receive from one source that the other message was meant for. Whether the race matters is known at the end: it does
-/// not where that source sends more, and a receive of any source takes it.
+/// A receive from one source that the other message was meant for. Whether the race matters is
+/// known at the end: it does not where that source sends more, and a receive of any source takes
+/// it.
 struct Needed {
   Wildcard wildcard;
   Message message;
@@ -165,7 +167,8 @@ bool could_be_of_earlier(Rank* rank, const Message& m, const Comm* comm, uint64_
 
 void learn_of_synchronous(Rank* rank, int send_to) {
   if (!g_process.follows_order()) return;
-  // More than follows, which hides races but makes none up: the receive may be the one under way, or any that was posted.
+  // More than follows, which hides races but makes none up: the receive may be the one under way,
+  // or any that was posted.
   const Rank* to = local_rank(send_to);
   const uint64_t events =
       is_local(send_to) ? (to ? to->events + 1 + to->posted.size() : 1) : uint64_t{1} << 62;

@@ -1,3 +1,5 @@
+// Tables of ranks and communicators, and the words that findings use for calls and arguments.
+
 #include "check/rank.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,9 @@
 // What the checker knows: of a rank, of a communicator, of the process.
 //
-// Thread rule: one thread at a time. Where a rank's threads may call MPI at the same time, Call takes the library's own lock
-// (MPIX_Tool_enter): a lock of the checker's would be taken in the other order by functions of the program that MPI calls,
-// such as error handlers, which call MPI with the library's lock held.
+// Thread rule: one thread at a time. Where a rank's threads may call MPI at the same time, Call
+// takes the library's own lock (MPIX_Tool_enter): a lock of the checker's would be taken in the
+// other order by functions of the program that MPI calls, such as error handlers, which call MPI
+// with the library's lock held.
 #pragma once
 
 #include <mpi.h>
@@ -22,14 +23,14 @@
 #include <vector>
 
 #include "check/check_calls.h"
-#include "proclet-sched/sched.h"
 #include "check/clock.h"
+#include "check/findings/spool.h"
 #include "check/layout.h"
 #include "check/message_queue.h"
 #include "check/record.h"
 #include "check/request_table.h"
 #include "check/unbuffered.h"
-#include "check/findings/spool.h"
+#include "proclet-sched/sched.h"
 
 namespace fgmpi::check {
 
@@ -47,20 +48,21 @@ struct Comm {
   int size = 0;
   bool inter = false;
   bool foreign = false;  ///< it has members of other jobs
-  std::vector<int> group,
-      remote;  ///< world ranks by rank; MPI_UNDEFINED: of another job. remote: intercommunicators
+  /// World ranks by rank; MPI_UNDEFINED: of another job. remote: intercommunicators.
+  std::vector<int> group, remote;
   int local_members = 0;    ///< of the own group, in this process
   int home = 0;             ///< the process of rank 0
   std::vector<int> others;  ///< the other processes with members of the own group
   int processes = 0;        ///< of an intercommunicator: those with members of either
-  /// Other processes that wait for members of the group: `others`, of an intercommunicator also those of the remote group.
+  /// Other processes that wait for members of the group: `others`, of an intercommunicator also
+  /// those of the remote group.
   std::vector<int> listeners;
   /// Ranks of the own group and of the remote one by process, once they were asked for.
   std::map<int, std::vector<int>> members, remote_members;
   CallQueue* calls = nullptr;
   Entered* entered = nullptr;  ///< once a member has made a collective call
-  /// The world rank of the member of the other side, or of the only one, with this rank; MPI_UNDEFINED: there is none, or it
-  /// belongs to another job.
+  /// The world rank of the member of the other side, or of the only one, with this rank;
+  /// MPI_UNDEFINED: there is none, or it belongs to another job.
   int world_of(int64_t rank) const {
     const std::vector<int>& peers = inter ? remote : group;
     return rank >= 0 && rank < static_cast<int64_t>(peers.size()) ? peers[static_cast<size_t>(rank)]
@@ -68,7 +70,8 @@ struct Comm {
   }
 };
 
-/// The neighbours of a rank in a topology, in the order of buffers' parts; MPI_PROC_NULL: beyond the border of a grid.
+/// The neighbours of a rank in a topology, in the order of buffers' parts; MPI_PROC_NULL: beyond
+/// the border of a grid.
 struct Neighbours {
   std::vector<int> sources, destinations;
 };
@@ -79,7 +82,8 @@ struct OwnComm {
   int rank = 0;
   Comm* comm = nullptr;
   uint64_t collectives = 0;  ///< how many calls were made on it
-  /// What the rank's own clock was at collective calls: (number of the call, clock), where it had changed.
+  /// What the rank's own clock was at collective calls: (number of the call, clock), where it had
+  /// changed.
   std::vector<std::pair<uint64_t, uint32_t>> events;
   bool has_topology = false;
   std::shared_ptr<const Neighbours> neighbours = nullptr;  ///< once they were asked for
@@ -153,7 +157,8 @@ class Regions {
   std::vector<Region> many_;
 };
 
-/// A receive that has begun and may still take messages in its turn. What is read of each is in the first 64 bytes.
+/// A receive that has begun and may still take messages in its turn. What is read of each is in the
+/// first 64 bytes.
 struct alignas(64) Posted {
   int source = 0, tag = 0;
   Comm* comm = nullptr;
@@ -166,8 +171,8 @@ struct alignas(64) Posted {
   uint64_t taken = 0;  ///< the id of its message, once that is known
   Record call;
   uint32_t event = 0;  ///< the rank's own clock when it was complete
-  uint32_t passed =
-      0;  ///< and when a call completed another request of a list with this one's; 0: none did
+  /// And when a call completed another request of a list with this one's; 0: none did.
+  uint32_t passed = 0;
   Record passed_by;
   int message = 0;
   bool status_read = true;
@@ -203,8 +208,8 @@ struct Partitioned {
     uint16_t call = kCallCount;
     bool is() const { return call != kCallCount; }
   };
-  std::vector<Ready>
-      ready;         ///< of a send that was started; empty where there are too many partitions
+  /// Of a send that was started; empty where there are too many partitions.
+  std::vector<Ready> ready;
   bool met = false;  ///< of a receive: its send was made
 };
 
@@ -215,19 +220,19 @@ inline bool is_sent_handle(MPI_Request handle) {
   return static_cast<uint32_t>(handle) - kFirstSent < kSentHandles;
 }
 
-/// What a request stands for. What completing one reads of a receive is in the first 64 bytes of its entry in the table, with
-/// the handle.
+/// What a request stands for. What completing one reads of a receive is in the first 64 bytes of
+/// its entry in the table, with the handle.
 struct Operation {
   MPI_Request real = MPI_REQUEST_NULL;  ///< MPI's handle, where the program has another one
   bool persistent : 1 = false, active : 1 = true, started_once : 1 = false;
   bool released : 1 = false;   ///< its buffers are the program's again
   bool cancelled : 1 = false;  ///< MPI_Cancel was called: whether it came in time is asked later
   bool sends : 1 = false;      ///< it has a message
-  bool needs_receive : 1 =
-      false;              ///< which is to be received, if nothing is buffered (needs_receive())
+  /// Which is to be received, if nothing is buffered (needs_receive()).
+  bool needs_receive : 1 = false;
   bool rare : 1 = false;  ///< it is synchronous, a collective, partitioned or makes an object
-  bool touched =
-      false;  ///< an access of the program to its buffers was seen, perhaps on another thread
+  /// An access of the program to its buffers was seen, perhaps on another thread.
+  bool touched = false;
   Record call;
   uint64_t seen = 0;     ///< the last call that had it in its list
   uint64_t made_in = 0;  ///< of a rare one: Rank::epoch then
@@ -238,8 +243,8 @@ struct Operation {
   Comm* comm = nullptr;
   CollectiveCall collective;
   std::shared_ptr<Partitioned> partitioned;
-  /// As if it were new, but for the memory of its regions and the call, which is let go when there is another. REQUIRES: they
-  /// have ended.
+  /// As if it were new, but for the memory of its regions and the call, which is let go when there
+  /// is another. REQUIRES: they have ended.
   void reset() {
     real = MPI_REQUEST_NULL;
     persistent = started_once = released = touched = cancelled = sends = needs_receive = false;
@@ -255,19 +260,21 @@ struct Operation {
   }
 };
 
-/// A send or receive under way that RepeatedStart has looked at (repeated_messages.h). make_operations() makes an Operation of
-/// it before the rank can forget the call.
+/// A send or receive under way that RepeatedStart has looked at (repeated_messages.h).
+/// make_operations() makes an Operation of it before the rank can forget the call.
 struct alignas(32) Begun {
   KeptCall* call = nullptr;
-  uint64_t word =
-      0;  ///< of a send: its checksum; of a receive that is complete: a message whose send has not begun, or 0
+  /// Of a send: its checksum; of a receive that is complete: a message whose send has not begun, or
+  /// 0.
+  uint64_t word = 0;
   MPI_Request handle = MPI_REQUEST_NULL;
   uint32_t at = 0;  ///< where the program has its request: the lower half of the address
   uint32_t id = 0;  ///< of the message that it sends, or the number of the receive: the lower half
   int16_t index = -1;  ///< in the list of the wait under way
   bool sends = false;
-  bool ready =
-      false;  ///< a receive of which its queue knows (MessageQueue::ready); a send whose message's receive has begun
+  /// A receive of which its queue knows (MessageQueue::ready); a send whose message's receive has
+  /// begun.
+  bool ready = false;
 };
 
 /// A few of them, in the order in which they have begun.
@@ -331,7 +338,8 @@ struct OneSided {
   std::unique_ptr<Operation> operation = nullptr;
 };
 
-/// The calls that have begun epochs of a window which the rank has not ended yet, and what it has begun in them.
+/// The calls that have begun epochs of a window which the rank has not ended yet, and what it has
+/// begun in them.
 struct Epochs {
   std::optional<CallRecord> started, posted, all_locked;
   bool fenced = false;                   ///< in an epoch of fences
@@ -360,7 +368,8 @@ struct SharedAccess {
   std::string line;  ///< what is written down of it, but its ranges
 };
 
-/// A file that the rank has open with others, as it sees it. The view is the runs of a tile, which follow each other.
+/// A file that the rank has open with others, as it sees it. The view is the runs of a tile, which
+/// follow each other.
 struct OpenFile {
   uint64_t key = 0;    ///< the same at all ranks that have opened it together
   bool known = false;  ///< which bytes the view shows
@@ -372,7 +381,8 @@ struct OpenFile {
   std::deque<SharedAccess> placed_later;
 };
 
-/// Memory of a request that is under way. Of more than kFewPending they are sorted by where they begin, else in no order.
+/// Memory of a request that is under way. Of more than kFewPending they are sorted by where they
+/// begin, else in no order.
 struct Pending {
   const char *low, *high;
   Region* region;
@@ -390,13 +400,13 @@ struct Completed {
 
 /// Lists of a call, which most calls do not need. A rank keeps their memory for its next calls.
 struct Lists {
-  std::vector<MPI_Request>
-      requests;            ///< as the program gave them, of a call that completes or starts
-  bool has_twice = false;  ///< a request is among them twice
+  /// As the program gave them, of a call that completes or starts.
+  std::vector<MPI_Request> requests;
+  bool has_twice = false;            ///< a request is among them twice
   std::vector<MPI_Status> statuses;  ///< where the program wants none
   std::vector<Completed> done;       ///< of the requests
-  std::vector<RequestTable<Operation>::Node>
-      taken;                             ///< where there are threads: what it may complete
+  /// Where there are threads: what it may complete.
+  std::vector<RequestTable<Operation>::Node> taken;
   std::vector<Shared<Posted>> received;  ///< receives that it waited for
   Regions regions;                       ///< buffers of the call
   void clear() {
@@ -413,14 +423,14 @@ class RepeatedWait;
 
 /// What nearly every call reads is together, in the order in which it is read.
 struct alignas(64) Rank {
-  /// While repeated.h may look at the rank's next call: the thread pointer of the thread that it has begun on. Else null, above
-  /// all while the rank is in a call.
+  /// While repeated.h may look at the rank's next call: the thread pointer of the thread that it
+  /// has begun on. Else null, above all while the rank is in a call.
   void* short_path = nullptr;
   KeptCall* guess = nullptr;  ///< the call that followed the last one the last time
   KeptCall* last_call = nullptr;
   const CallRecord* current = nullptr;  ///< of the call in which the rank is
-  uint64_t epoch =
-      1;  ///< goes on when an object is made, committed or freed; no other rank of the process has the same
+  /// Goes on when an object is made, committed or freed; no other rank of the process has the same.
+  uint64_t epoch = 1;
   uint64_t communications = 0;  ///< calls that other ranks may have a part in
   int calls = 0;                ///< of MPI that it is in, on its own thread
   int world = 0;
@@ -431,8 +441,8 @@ struct alignas(64) Rank {
   BegunList begun;
   std::vector<Pending> regions;
   uint64_t begun_sum = 0;  ///< of what `begun` reaches (reach_of())
-  uint32_t events =
-      0;  ///< its own part of what it knows: receives from any source that are complete
+  /// Its own part of what it knows: receives from any source that are complete.
+  uint32_t events = 0;
   uint32_t next_fake = 0;
   Knowledge knows;               ///< of others and itself
   std::shared_ptr<Races> races;  ///< where it has received from any source
@@ -448,12 +458,12 @@ struct alignas(64) Rank {
   int level = MPI_THREAD_SINGLE;
   bool arguments_told = false;  ///< what is wrong with those of the call that it is in
   pthread_t thread{};           ///< that the rank has begun on
-  OwnedMemory* owned =
-      nullptr;            ///< where its program was compiled with -check (accesses.h); never freed
+  /// Where its program was compiled with -check (accesses.h); never freed.
+  OwnedMemory* owned = nullptr;
   void** word = nullptr;  ///< its MPIX_Tool_word(); of a helper of the rank it is another
   std::unordered_map<uint64_t, Made> made[32];  ///< by Object, then handle
-  std::unordered_map<uint64_t, CallRecord>
-      freed[32];  ///< handles that the rank has freed and not got again
+  /// Handles that the rank has freed and not got again.
+  std::unordered_map<uint64_t, CallRecord> freed[32];
   using Requests = RequestTable<Operation>;
   Requests requests;
   std::vector<Requests::Node> spare_requests;  ///< for reuse
@@ -464,10 +474,11 @@ struct alignas(64) Rank {
   std::map<uint64_t, OpenFile> files;  ///< by handle
   int64_t longest_region = 0;
   std::unordered_map<int, Message> matched;  ///< by MPI_Message
-  /// The requests that the call was given: MPI sets the program's to MPI_REQUEST_NULL before an error of theirs is known.
+  /// The requests that the call was given: MPI sets the program's to MPI_REQUEST_NULL before an
+  /// error of theirs is known.
   std::span<const MPI_Request> given;
-  std::vector<Call*>
-      inside;  ///< where there are threads: calls that have begun and have not returned
+  /// Where there are threads: calls that have begun and have not returned.
+  std::vector<Call*> inside;
   uint64_t next_list = 0;
   /// The last calls, each in one of the slots that a hash of its return address and arguments says.
   Record remembered[16][kRememberedWays];
@@ -490,16 +501,17 @@ struct Process {
   findings::Spool spool;
   bool threads = false;
   bool ranks_share = false;  ///< several ranks have their globals in common
-  /// Of the last call: what a child by fork accesses is memory of its own. The executions of mpiexec -explore, which are
-  /// children as well, call MPI.
+  /// Of the last call: what a child by fork accesses is memory of its own. The executions of
+  /// mpiexec -explore, which are children as well, call MPI.
   pid_t pid = 0;
   bool unbuffered = false;    ///< FGMPI_SEND_BUFFERING=zero: standard sends are synchronous
   bool makes_others = false;  ///< communicators by extensions, which are not followed
   bool asked_model = false;   ///< a rank has asked for MPI_WIN_MODEL
-  /// Ranks have come to an order by calls whose order is not followed (windows, other jobs): no races are reported.
+  /// Ranks have come to an order by calls whose order is not followed (windows, other jobs): no
+  /// races are reported.
   bool hidden_order = false;
-  bool opens_groups =
-      false;  ///< MPIX_*_open_group: members call the collectives in orders of their own
+  /// MPIX_*_open_group: members call the collectives in orders of their own.
+  bool opens_groups = false;
   std::vector<std::unique_ptr<Rank>> all;           ///< by world rank minus first
   std::map<uint64_t, std::unique_ptr<Comm>> comms;  ///< by key
   std::vector<Inbox> inboxes;                       ///< by world rank minus first
@@ -556,7 +568,8 @@ Rank* local_rank(int world);
 /// The other group of an intercommunicator as its members see it; here there may be none of them.
 Comm* remote_side(const Comm& comm);
 
-/// The number of the place of the call that returns to this address. REQUIRES: the call has not returned.
+/// The number of the place of the call that returns to this address. REQUIRES: the call has not
+/// returned.
 uint64_t site_of(const void* return_address);
 /// "count=1, datatype=MPI_INT, dest=3": what can be said of a call's arguments.
 std::string arguments_of(const CallRecord& call, const Rank* rank);

@@ -1,6 +1,6 @@
-// A call with its arguments and its place. What may be reported of a call later (messages, receives, requests, steps) shares
-// one copy of it, which is also where what follows from the arguments alone is kept: programs make the same calls again and
-// again.
+// A call with its arguments and its place. What may be reported of a call later (messages,
+// receives, requests, steps) shares one copy of it, which is also where what follows from the
+// arguments alone is kept: programs make the same calls again and again.
 // Thread rule: as Call (call.h).
 #pragma once
 
@@ -25,8 +25,8 @@ struct Rank;
 
 struct CallRecord {
   uint64_t id : 16 = 0;
-  uint64_t place : 48 =
-      0;  ///< the address that it returned to; only of a call that its rank remembers, 0 in copies
+  /// The address that it returned to; only of a call that its rank remembers, 0 in copies.
+  uint64_t place : 48 = 0;
   int64_t words[kMostArguments] = {};
   uint64_t site = 0;
   CallRecord() = default;
@@ -77,7 +77,8 @@ struct Sent {
 /// Whom a member waits for in a collective call, if nothing is buffered.
 enum class Needs : uint8_t { kNobody, kAll, kRoot };
 
-/// What members of a collective know of others when they have left it: what all knew, or what the root did.
+/// What members of a collective know of others when they have left it: what all knew, or what the
+/// root did.
 enum class Learns : uint8_t { kNothing, kOfAll, kOfRoot };
 
 /// Of all that says which call it is.
@@ -92,9 +93,9 @@ struct KeptCall;
 /// The receiver's process is told no more messages of the call by KeptCall::told_as.
 void give_back_told_as(KeptCall* send);
 
-/// A CallRecord that is shared. What is read of it while other ranks have run since is together: each line of the cache
-/// counts. Of calls that are made again and again, those are the first line and the third.
-/// REQUIRES: what `sent` says is the same for all who share it.
+/// A CallRecord that is shared. What is read of it while other ranks have run since is together:
+/// each line of the cache counts. Of calls that are made again and again, those are the first line
+/// and the third. REQUIRES: what `sent` says is the same for all who share it.
 struct alignas(128) KeptCall : CallRecord {
   enum Known : uint32_t {
     kFine = 1,        ///< nothing is wrong with the arguments
@@ -114,8 +115,8 @@ struct alignas(128) KeptCall : CallRecord {
     uint64_t beside;  ///< Rank::begun_sum, if kBeside is known
     uint32_t bytes;   ///< of its buffer
     uint32_t erased;  ///< KnownQueue
-    MessageQueue*
-        queue;  ///< that messages of a send go to, or those of a receive come from, also of one that sends, too
+    /// That messages of a send go to, or those of a receive come from, also of one that sends, too.
+    MessageQueue* queue;
     uint64_t fits;  ///< name() of a signature
   };
   /// Of a collective.
@@ -135,8 +136,8 @@ struct alignas(128) KeptCall : CallRecord {
   uint32_t users = 0;
   uint32_t known = 0;
   uint64_t known_in = 0;  ///< the epoch of the rank (Rank::epoch) for which that holds
-  KeptCall* next_call =
-      nullptr;  ///< what followed it the last time, if its rank remembers that still
+  /// What followed it the last time, if its rank remembers that still.
+  KeptCall* next_call = nullptr;
   union {
     Messages messages = {};
     Enters enters;
@@ -166,8 +167,8 @@ struct alignas(128) KeptCall : CallRecord {
     for (size_t i = 0; i < count; ++i) differ |= static_cast<uint64_t>(words[i] ^ arguments[i]);
     return differ == 0;
   }
-  /// Calls come in the order in which they came the last time: what is known of the next one is fetched meanwhile.
-  /// Inlined, because GCC leaves out calls of functions that only fetch.
+  /// Calls come in the order in which they came the last time: what is known of the next one is
+  /// fetched meanwhile. Inlined, because GCC leaves out calls of functions that only fetch.
   [[gnu::always_inline]] void prefetch_next() const {
     const auto* of_next = reinterpret_cast<const char*>(next_call);
     if (!of_next) return;

@@ -1,3 +1,5 @@
+// The search for an earlier call that is equal to the present one.
+
 #include "check/repeated.h"
 
 namespace fgmpi::check {

@@ -1,6 +1,6 @@
-// A call that the rank has made before, with nothing wrong about its arguments: looked at in a few comparisons, in place of by
-// Call. Such are nearly all calls of a loop. What Call does with such a call is done here too, and no more; whatever is not
-// known to be as before is for Call.
+// A call that the rank has made before, with nothing wrong about its arguments: looked at in a few
+// comparisons, in place of by Call. Such are nearly all calls of a loop. What Call does with such a
+// call is done here too, and no more; whatever is not known to be as before is for Call.
 //
 //   repeated_call() -> a class's begin() -> MPI -> its after()
 //       | null              | false: nothing was done
@@ -19,7 +19,8 @@
 
 namespace fgmpi::check {
 
-/// The call, if it is what followed the rank's last one the last time, with nothing wrong about its arguments; else null.
+/// The call, if it is what followed the rank's last one the last time, with nothing wrong about its
+/// arguments; else null.
 template <size_t kCount>
 [[gnu::always_inline]] inline KeptCall* repeated_call(Calls id, const void* place,
                                                       const int64_t (&words)[kCount]) {
@@ -31,10 +32,12 @@ template <size_t kCount>
   return same ? guess : nullptr;
 }
 
-/// The same where another call of the rank followed then, as where a loop ends: any call that it remembers.
+/// The same where another call of the rank followed then, as where a loop ends: any call that it
+/// remembers.
 KeptCall* remembered_call(Calls id, const void* place, const int64_t* words, size_t count);
 
-/// What repeated_collectives.h and repeated_messages.h have in common: the rank is in the call, and it is counted.
+/// What repeated_collectives.h and repeated_messages.h have in common: the rank is in the call, and
+/// it is counted.
 class Repeated {
  public:
   explicit Repeated(KeptCall* same) : rank_(running_rank()), same_(same) {}

@@ -1,3 +1,5 @@
+// Entering and leaving a collective in the short way, for a call that an earlier one equals.
+
 #include "check/repeated_collectives.h"
 
 namespace fgmpi::check {
@@ -11,7 +13,8 @@ bool follows_all() {
   return (g_process.kinds & kFollowed) == kFollowed && !g_process.opens_groups;
 }
 
-/// Fills KeptCall::enters. False: the call is not followed, or more than what begin() does follows from it.
+/// Fills KeptCall::enters. False: the call is not followed, or more than what begin() does follows
+/// from it.
 bool fill_enters(Rank* rank, KeptCall* call) {
   const CallInfo& info = call->info();
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->at(info.at.comm)));
@@ -39,7 +42,8 @@ bool fill_enters(Rank* rank, KeptCall* call) {
   return true;
 }
 
-/// Can no buffer of the call overlap with what is under way? Of a nonblocking one, is there an operation for it, too?
+/// Can no buffer of the call overlap with what is under way? Of a nonblocking one, is there an
+/// operation for it, too?
 bool buffers_are_free(const Rank& rank, const KeptCall& call) {
   const CallInfo& info = call.info();
   if (info.starts == Starts::kBlocking) return rank.regions.empty() || !info.sets.buffers;

@@ -1,7 +1,7 @@
-// A collective call that the rank has made before, after another member of this process has made the same one (repeated.h): it
-// enters and leaves the collective (agreement.cc), and is a step of the rank (unbuffered.h). A nonblocking one takes the
-// operation that the last one like it has left, with its regions (KeptCall::operation).
-// Thread rule: as Call (call.h). Never switches.
+// A collective call that the rank has made before, after another member of this process has made
+// the same one (repeated.h): it enters and leaves the collective (agreement.cc), and is a step of
+// the rank (unbuffered.h). A nonblocking one takes the operation that the last one like it has
+// left, with its regions (KeptCall::operation). Thread rule: as Call (call.h). Never switches.
 #pragma once
 
 #include <cstdint>
@@ -87,7 +87,8 @@ class RepeatedCall : public Repeated {
     return enters.needs == Needs::kAll || !enters.root_is_here ||
            c.entered->calls[static_cast<size_t>(enters.root)] <= number;
   }
-  /// Is no operation of the rank under way that its collective calls would have to be compared with, or wait behind?
+  /// Is no operation of the rank under way that its collective calls would have to be compared
+  /// with, or wait behind?
   static bool is_quiet(const Rank& rank) {
     return rank.begun.empty() && rank.regions.empty() && is_free(rank.unbuffered) && !rank.events;
   }

@@ -1,3 +1,6 @@
+// Sends, receives and waits in the short way, and how they become full operations when another call
+// comes.
+
 #include "check/repeated_messages.h"
 
 #include <algorithm>
@@ -78,7 +81,7 @@ void note_posted(Rank* rank) {
   make_ready(std::exchange(rank->receives_from, nullptr));
 }
 
-// ---- Errors ------------------------------------------------------------------------------------------------------------
+// ---- Errors -------------------------------------------------------------------------------------
 
 template <bool kSends, bool kReceives>
 void RepeatedMessage<kSends, kReceives>::after_error(const Failed& failed) {
@@ -104,9 +107,10 @@ void RepeatedStart<kSends>::after_error(Rank* rank, const KeptCall* call, uint64
 template class RepeatedStart<true>;
 template class RepeatedStart<false>;
 
-// ---- MPI_Wait, MPI_Waitall ---------------------------------------------------------------------------------------------
+// ---- MPI_Wait, MPI_Waitall ----------------------------------------------------------------------
 
-/// Is each of the list something that has begun, in an order in which receives from one queue are complete? Sets Begun::index.
+/// Is each of the list something that has begun, in an order in which receives from one queue are
+/// complete? Sets Begun::index.
 bool RepeatedWait::find_begun() {
   int found = 0;
   const auto first = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(list_));

@@ -1,10 +1,11 @@
 // Sends and receives that the rank has made before, and the calls that wait for such (repeated.h).
 //
-// A nonblocking one leaves a Begun (rank.h). As soon as the rank makes a call that is not looked at here, or somebody asks what
-// the rank waits for, make_operations() makes of all that has begun what Call would have made of it.
+// A nonblocking one leaves a Begun (rank.h). As soon as the rank makes a call that is not looked at
+// here, or somebody asks what the rank waits for, make_operations() makes of all that has begun
+// what Call would have made of it.
 //
-// What each call of a loop does is inlined in the wrapper of its function: a third of it would be calls else.
-// Thread rule: as Call (call.h). Never switches.
+// What each call of a loop does is inlined in the wrapper of its function: a third of it would be
+// calls else. Thread rule: as Call (call.h). Never switches.
 #pragma once
 
 #include <mpi.h>
@@ -54,7 +55,8 @@ inline void say_taken(MessageQueue* queue, const InPlace& one) {
   queue->taken_up_to = one.id;
 }
 
-/// A receive has begun that will take the next message of a queue: who sends that knows it, now or when it comes.
+/// A receive has begun that will take the next message of a queue: who sends that knows it, now or
+/// when it comes.
 void make_ready_from_list(MessageQueue* queue);
 [[gnu::always_inline]] inline void make_ready(MessageQueue* queue) {
   for (uint16_t i = 0; i < queue->in_place; ++i) {
@@ -90,7 +92,8 @@ struct Taken {
   MessageQueue* queue = nullptr;
 };
 
-/// Takes the message of a receive that is complete out of its queue. take_other_message(): whatever it is.
+/// Takes the message of a receive that is complete out of its queue. take_other_message(): whatever
+/// it is.
 Taken take_other_message(Rank* rank, KeptCall* call);
 [[gnu::always_inline]] inline Taken take_message(Rank* rank, KeptCall* call) {
   const KnownQueue from = call->queue();
@@ -253,7 +256,8 @@ class RepeatedWait : public Repeated {
   bool begin();
   ~RepeatedWait();
   void after(int result);
-  /// What has begun is about to be made operations: they will be completed as by Call. Returns the requests that it was given.
+  /// What has begun is about to be made operations: they will be completed as by Call. Returns the
+  /// requests that it was given.
   const std::vector<MPI_Request>* leave_to_call();
 
  private:

@@ -1,6 +1,6 @@
-// What the requests of a rank stand for, by handle: a table of pointers with linear probing, at most half full, because each
-// call with requests looks up all of them several times. An entry keeps its place in memory until it is dropped.
-// Thread rule: as rank.h.
+// What the requests of a rank stand for, by handle: a table of pointers with linear probing, at
+// most half full, because each call with requests looks up all of them several times. An entry
+// keeps its place in memory until it is dropped. Thread rule: as rank.h.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // Requests: what they stand for from the call that makes them to the one that completes them.
 //
-// Sends that are complete at once share one handle in the library. Here each gets a handle of its own, so that it can be
+// Sends that are complete at once share one handle in the library. Here each gets a handle of its
+// own, so that it can be
 // told which of them is waited for: kFirstSent | number.
 #include <cstring>
 
@@ -97,7 +98,8 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
 /// As many nodes are kept for the next requests.
 constexpr size_t kMostSpare = 64;
 
-/// A nonblocking collective has ended: is its operation, with its regions, kept for the rank's next call like it?
+/// A nonblocking collective has ended: is its operation, with its regions, kept for the rank's next
+/// call like it?
 bool keep_for_again(Rank* rank, Rank::Requests::Node* node) {
   Operation& op = (*node)->second;
   KeptCall* call = op.call.get();
@@ -121,8 +123,8 @@ void forget(Rank* rank, Rank::Requests::Node node) {
   rank->spare_requests.push_back(std::move(node));
 }
 
-/// Where there are threads, another one may get the handle before this call returns, so the request leaves the table
-/// meanwhile. The node stays where it is in memory.
+/// Where there are threads, another one may get the handle before this call returns, so the request
+/// leaves the table meanwhile. The node stays where it is in memory.
 void take_out(Call* call, Rank::Requests::Entry* found) {
   call->lists().taken.push_back(call->rank()->requests.extract(found));
 }
@@ -140,7 +142,8 @@ void complete_taken(Call* call, const std::vector<Completed>& done) {
   call->lists().taken.clear();
 }
 
-/// What completing these reads is fetched for all at once: other ranks have run since they were started.
+/// What completing these reads is fetched for all at once: other ranks have run since they were
+/// started.
 void prefetch(std::span<const Completed> done) {
   if (done.size() < 2) return;
   for (const Completed& c : done) {

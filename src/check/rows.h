@@ -2,9 +2,9 @@
 //
 //   sender, members, differs, first, count | hashes: `count`, or 1 where all are the same | a word of 8 bytes a bit of `differs`
 //
-// Members that follow each other and say the same have one row: 500 of them that give the same counts take 20 bytes.
-// `differs`: arguments that are not those of the call which the piece has, by position.
-// Thread rule: as Call (call.h). Never switches.
+// Members that follow each other and say the same have one row: 500 of them that give the same
+// counts take 20 bytes. `differs`: arguments that are not those of the call which the piece has, by
+// position. Thread rule: as Call (call.h). Never switches.
 #pragma once
 
 #include <algorithm>
@@ -80,8 +80,8 @@ inline bool join_row(char* row, const RowSaid& said) {
   return true;
 }
 
-/// f(head, hashes, f2 -> word) for each row: `hashes` are all `count` of them, `word(position)` an argument that differs. Ends at
-/// a row that cannot be.
+/// f(head, hashes, f2 -> word) for each row: `hashes` are all `count` of them, `word(position)` an
+/// argument that differs. Ends at a row that cannot be.
 template <class F>
 void for_each_row(const char* at, size_t bytes, F&& f) {
   uint32_t hashes[kMostInRow];

@@ -1,6 +1,6 @@
-// What a member of a communicator says of a call in which ranks differ: what it gives its neighbours and takes from them, or,
-// where counts differ by rank, all others (pairs.cc). Kept with the call (KeptCall::said), so that the same one need not be
-// taken apart again.
+// What a member of a communicator says of a call in which ranks differ: what it gives its
+// neighbours and takes from them, or, where counts differ by rank, all others (pairs.cc). Kept with
+// the call (KeptCall::said), so that the same one need not be taken apart again.
 // Thread rule: as Call (call.h).
 #pragma once
 

@@ -1,5 +1,6 @@
-// Objects with several users, as std::shared_ptr, but for one thread at a time: no count is changed by a locked instruction.
-// Objects that nobody uses any more are kept for the next ones of their type.
+// Objects with several users, as std::shared_ptr, but for one thread at a time: no count is changed
+// by a locked instruction. Objects that nobody uses any more are kept for the next ones of their
+// type.
 // Thread rule: as Call (call.h); also where an object is let go.
 #pragma once
 
@@ -10,7 +11,8 @@
 
 namespace fgmpi::check {
 
-/// T has `uint32_t users = 0`, `T* next_free` and let_go(), which gives up what it holds of other objects.
+/// T has `uint32_t users = 0`, `T* next_free` and let_go(), which gives up what it holds of other
+/// objects.
 template <class T>
 class Shared {
  public:

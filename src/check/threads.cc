@@ -1,5 +1,5 @@
-// Threads: calls that the level of MPI_Init_thread does not allow, and calls of two threads of a rank at the same time that MPI
-// forbids at any level.
+// Threads: calls that the level of MPI_Init_thread does not allow, and calls of two threads of a
+// rank at the same time that MPI forbids at any level.
 #include <algorithm>
 #include <cstring>
 
@@ -29,7 +29,8 @@ void look_at_both(Call* call, const Call& other) {
   }
 }
 
-/// A request that the other call completes is out of the table meanwhile: one that is there is a new one.
+/// A request that the other call completes is out of the table meanwhile: one that is there is a
+/// new one.
 void look_at_shared_requests(Call* call, const Call& other) {
   for (MPI_Request handle : call->requests()) {
     if (handle == MPI_REQUEST_NULL || call->rank()->requests.contains(handle)) continue;
@@ -41,7 +42,8 @@ void look_at_shared_requests(Call* call, const Call& other) {
   }
 }
 
-/// May any thread call it at any time, at every level (MPI-4.0 section 11.4.1)? Others of that table are not looked at anyway.
+/// May any thread call it at any time, at every level (MPI-4.0 section 11.4.1)? Others of that
+/// table are not looked at anyway.
 bool is_always_safe(const CallInfo& info) {
   return !std::strncmp(info.name, "MPI_Info_", 9) ||
          !std::strncmp(info.name, "MPI_Session_c", 13) ||

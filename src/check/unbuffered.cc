@@ -1,3 +1,5 @@
+// The second run of each rank's calls, in which a send returns only when its receive has begun.
+
 #include "check/unbuffered.h"
 
 #include <algorithm>
@@ -11,7 +13,8 @@
 namespace fgmpi::check {
 namespace {
 
-/// Steps of a rank before they go to the spool; messages that were taken and that nobody has asked for yet.
+/// Steps of a rank before they go to the spool; messages that were taken and that nobody has asked
+/// for yet.
 constexpr size_t kMostSteps = 256;
 /// Of a process's steps in the spool.
 constexpr size_t kMostBytes = 16 << 20;
@@ -29,7 +32,8 @@ std::unordered_map<uint64_t, WrittenCall> g_calls;  ///< by key
 /// Beyond so many, those of one line stand for one another, whatever their arguments.
 constexpr size_t kMostCalls = 1 << 14;
 
-/// How far communicators are, by key: other processes may have told before a member here has called anything.
+/// How far communicators are, by key: other processes may have told before a member here has called
+/// anything.
 std::unordered_map<uint64_t, Entered> g_entered;
 
 /// The last send that a rank of another process has begun, and who waits for its next one.
@@ -85,7 +89,7 @@ bool CallCounter::add_any(uint64_t before, uint64_t calls, int size) {
 
 namespace {
 
-// ---- To the spool ------------------------------------------------------------------------------------------------------
+// ---- To the spool -------------------------------------------------------------------------------
 
 void append_number(std::string* line, char before, uint64_t value) {
   char digits[17];
@@ -140,7 +144,7 @@ void write(Rank* rank) {
   g_steps_full = g_bytes > kMostBytes;
 }
 
-// ---- Going on ----------------------------------------------------------------------------------------------------------
+// ---- Going on -----------------------------------------------------------------------------------
 
 void wake(std::vector<int>* list) {
   g_awake.insert(g_awake.end(), list->begin(), list->end());
@@ -317,7 +321,8 @@ void wake_all() {
   g_waking = false;
 }
 
-/// `waits`: the call that waits, if any; `awaited`: what has begun what it waits for, if that is another call.
+/// `waits`: the call that waits, if any; `awaited`: what has begun what it waits for, if that is
+/// another call.
 void add(Rank* rank, Step&& s, const Waiting* waits = nullptr, const Record* awaited = nullptr) {
   Unbuffered& u = rank->unbuffered;
   if (g_steps_full) return;
@@ -411,7 +416,8 @@ void enter_at_once(Comm* c, int member, uint64_t number) {
   made();
 }
 
-// What a rank waits for and what is there stays there: such a step is made at once, whatever steps are before it.
+// What a rank waits for and what is there stays there: such a step is made at once, whatever steps
+// are before it.
 void step_need_taken(const Waiting& call, uint64_t message, const Record* awaited) {
   if (!follows_steps()) return;
   Unbuffered& u = call.rank->unbuffered;

@@ -11,7 +11,8 @@
 namespace fgmpi::check {
 namespace {
 
-/// Accesses in epochs of fences or MPI_Win_post are told outside of a call. There are no threads then.
+/// Accesses in epochs of fences or MPI_Win_post are told outside of a call. There are no threads
+/// then.
 bool g_tells_epochs = false;
 
 unsigned long long place_of_call() {
@@ -47,9 +48,10 @@ void report_of_locks(std::vector<findings::Participant> calls) {
          "the other flushes or unlocks, and tells it, before that begins", std::move(calls));
 }
 
-/// The program against a one-sided operation in an epoch of fences or MPI_Win_post. A load that meets an update and a store that
-/// meets a get are wrong in the separate memory model; in the unified one only which value is read is left open (MPI-4.0
-/// section 12.7), so they are notes where the program has asked for the model.
+/// The program against a one-sided operation in an epoch of fences or MPI_Win_post. A load that
+/// meets an update and a store that meets a get are wrong in the separate memory model; in the
+/// unified one only which value is read is left open (MPI-4.0 section 12.7), so they are notes
+/// where the program has asked for the model.
 void report_of_program(const MPIX_Tool_access& program, const MPIX_Tool_access& other,
                        std::vector<findings::Participant> calls) {
   const bool writes = *program.verb == 'w', updates = *other.verb != 'r', both = writes && updates;
@@ -62,7 +64,8 @@ void report_of_program(const MPIX_Tool_access& program, const MPIX_Tool_access& 
          allowed, std::move(calls), !both && g_process.asked_model);
 }
 
-/// What is known of the arguments of a call that is not the running one. Calls but one-sided operations have no target.
+/// What is known of the arguments of a call that is not the running one. Calls but one-sided
+/// operations have no target.
 std::string arguments_of(const MPIX_Tool_access& access) {
   for (const char* word : {"put", "Put", "get", "Get", "ccumulate", "Fetch_and_op", "Compare_and"})
     if (std::strstr(access.call, word)) return format("target_rank=%d", access.target);
@@ -117,8 +120,8 @@ MPI_Win window_of(const CallRecord& call) {
   return MPI_WIN_NULL;
 }
 
-/// The others' memory of a shared window: what lies in front of the rank's own, and behind it. What is nobody's between segments
-/// is nowhere compared.
+/// The others' memory of a shared window: what lies in front of the rank's own, and behind it. What
+/// is nobody's between segments is nowhere compared.
 void add_segments(Rank* rank, MPI_Win window, uintptr_t low, uintptr_t high) {
   MPI_Group group = MPI_GROUP_NULL;
   int size = 0;
@@ -211,8 +214,8 @@ Regions regions_of(const Call& call) {
   return regions;
 }
 
-/// The origin memory of a one-sided operation is not the program's until its epoch ends or a flush completes it. Of those with
-/// requests, their completion ends it.
+/// The origin memory of a one-sided operation is not the program's until its epoch ends or a flush
+/// completes it. Of those with requests, their completion ends it.
 void begin_one_sided(Call* call, Epochs* epochs) {
   const CallInfo& info = call->info();
   Rank* rank = call->rank();
@@ -273,7 +276,8 @@ void follow_conflicts() {
 
 namespace {
 
-/// May another rank begin, because of this call, what must come after the accesses that the rank has made before it?
+/// May another rank begin, because of this call, what must come after the accesses that the rank
+/// has made before it?
 bool tells_others(const CallRecord& call) {
   const CallInfo& info = call.info();
   const bool operation = info.at.target >= 0;

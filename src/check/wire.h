@@ -1,25 +1,31 @@
-// What the checkers of a job's processes send each other, in notices of their own (MPIX_Tool_notify) or as pieces of one of
-// several pieces (outbox.h):
+// What the checkers of a job's processes send each other, in notices of their own
+// (MPIX_Tool_notify) or as pieces of one of several pieces (outbox.h):
 //
 //   message       the sender's process to the receiver's, before the message itself
 //   clock         before it: more of what its sender knew than fits
 //   again         one more message of a call of which the same process was told by a message
 //   back          the same message was cancelled
-//   announcement  the first call of a process of a collective, to the process of the communicator's rank 0
+//   announcement  the first call of a process of a collective, to the process of the communicator's
+//                 rank 0
 //   question      what was sent before has been looked at?
 //   answer        yes
-//   parts         what members send to each rank of a process in a call whose counts differ by rank, to that process
-//   edges         what members of a neighbourhood collective send to ranks of a process, to that process; of their first call on
-//                 the communicator also what they take from them
+//   parts         what members send to each rank of a process in a call whose counts differ by
+//                 rank, to that process
+//   edges         what members of a neighbourhood collective send to ranks of a process, to that
+//                 process; of their first call on the communicator also what they take from them
 //   partitioned   a partitioned send was made, to the receiver's process
 //   started       it was started for the first time
 //   progress      how far ranks are where no standard send is buffered (progress.h)
-//   claim         what the first member of a group and part here gives to a collective of an intercommunicator, to its home
+//   claim         what the first member of a group and part here gives to a collective of an
+//                 intercommunicator, to its home
 //   called        all members of a process have made that call, to the home
-//   leader        the leader of a group calls MPI_Intercomm_create, to the process of the other group's leader
-//   several       pieces of these kinds: again, announcement, parts, edges, progress, claim, called, leader
+//   leader        the leader of a group calls MPI_Intercomm_create, to the process of the other
+//                 group's leader
+//   several       pieces of these kinds: again, announcement, parts, edges, progress, claim,
+//                 called, leader
 //
-// Kinds are told apart by their first byte. All processes run the same library; a record of another size is dropped.
+// Kinds are told apart by their first byte. All processes run the same library; a record of another
+// size is dropped.
 #pragma once
 
 #include <cstddef>
@@ -56,8 +62,8 @@ struct WireMessage {
   bool begun;  ///< as if no standard send were buffered, too
   int32_t source, tag, source_world, receiver;
   int32_t from;  ///< process
-  uint32_t
-      told_as;  ///< what later messages of the call are told as; 0: there is no WireAgain of it
+  /// What later messages of the call are told as; 0: there is no WireAgain of it.
+  uint32_t told_as;
   uint64_t comm, id, hash, length;
   int64_t bytes;
   Knowledge::Near near;
@@ -66,7 +72,8 @@ struct WireMessage {
   ClockPart clock[36];
 };
 
-/// A message that differs from the last one of WireMessage::told_as in nothing but this. It has no clock.
+/// A message that differs from the last one of WireMessage::told_as in nothing but this. It has no
+/// clock.
 struct WireAgain {
   WireKind kind = WireKind::kAgain;
   bool begun = false;
@@ -130,8 +137,8 @@ struct WireEdges {
   CallRecord call;
 };
 
-/// What a member of an intercommunicator is in a collective: in one without a root, the root, another one of the root's group,
-/// one of the other group.
+/// What a member of an intercommunicator is in a collective: in one without a root, the root,
+/// another one of the root's group, one of the other group.
 enum class GroupPart : uint8_t { kAll, kRoot, kNone, kOther };
 
 /// What the member gives. Signatures that mean nothing in the call are not known.
@@ -142,8 +149,8 @@ struct WireClaim {
   int32_t world = 0, rank = 0, root = 0, op = 0;
   uint64_t comm = 0, number = 0;       ///< the key without the side
   Signature both{0, 0, false, false};  ///< the same in both groups
-  Signature sent{0, 0, false, false},
-      taken{0, 0, false, false};         ///< what one sends the other takes
+  /// What one sends the other takes.
+  Signature sent{0, 0, false, false}, taken{0, 0, false, false};
   Signature within{0, 0, false, false};  ///< the same within a group
   CallRecord call;
 };

@@ -1,3 +1,6 @@
+// Counters of the runs of each algorithm, for the process and for communicators that a tool
+// watches.
+
 #include "coll/algorithm_runs.h"
 
 #include <array>
@@ -38,8 +41,8 @@ void stop(const void* shared) {
   look_for_watchers();
 }
 
-/// Counters of the process, and of the communicators that are counted. Each algorithm has a counter among the former and
-/// one among the latter, in the same order.
+/// Counters of the process, and of the communicators that are counted. Each algorithm has a counter
+/// among the former and one among the latter, in the same order.
 template <int i>
 void provide_both() {
   counters::provide(static_cast<counters::Id>(counters::kFirstRuns + i),

@@ -1,6 +1,6 @@
 // Algorithms of level two: among the processes of a team, one file each. They know nothing of
-// ranks, members or user buffers; the steps (step_*.cc) lay data out for them and the selector picks
-// one.
+// ranks, members or user buffers; the steps (step_*.cc) lay data out for them and the selector
+// picks one.
 //
 //   Blocks   what lies where when each process has a part of one buffer: part p is
 //            buffer[offset[p], offset[p+1])
@@ -31,62 +31,69 @@ struct Blocks {
 Status barrier_dissemination(const Team& team);
 Status barrier_tree(const Team& team);
 
-// ---- System-ranked communicators: teams of neighbours (Team::kTree) ------------------------------
+// ---- System-ranked communicators: teams of neighbours (Team::kTree) -----------------------------
 Status group_tree_barrier(const Team& team);
 Status group_tree_bcast(const Team& team, uint32_t root, char* data, size_t bytes);
-Status group_tree_reduce(const Team& team, uint32_t root, const Reduction& r,
-                         char* data);  ///< commutative only
-Status group_tree_allreduce(const Team& team, const Reduction& r,
-                            char* data);  ///< commutative only
+/// Commutative only.
+Status group_tree_reduce(const Team& team, uint32_t root, const Reduction& r, char* data);
+/// Commutative only.
+Status group_tree_allreduce(const Team& team, const Reduction& r, char* data);
 
-// ---- Broadcast of `bytes` from process root -------------------------------------------------------
+// ---- Broadcast of `bytes` from process root -----------------------------------------------------
 Status bcast_binomial(const Team& team, uint32_t root, char* data, size_t bytes);
 Status bcast_knomial(const Team& team, uint32_t root, char* data, size_t bytes);  ///< k = 4
-Status bcast_chain(const Team& team, uint32_t root, char* data,
-                   size_t bytes);  ///< pipelined in segments
+/// Pipelined in segments.
+Status bcast_chain(const Team& team, uint32_t root, char* data, size_t bytes);
 Status bcast_scatter_allgather(const Team& team, uint32_t root, char* data, size_t bytes);
 Status bcast_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* data,
                        size_t bytes);
 
-// ---- Reductions; `data` is this process's operand and receives the result
-// ---------------------------------- reduce_*: only the root's data is the result, the others' is
-// spoilt.
+// ---- Reductions ---------------------------------------------------------------------------------
+// `data` is this process's operand and receives the result. After reduce_* only the root's data is
+// the result; the other processes' data is overwritten with intermediate values.
+
 Status reduce_binomial(const Team& team, uint32_t root, const Reduction& r, char* data);
-Status reduce_knomial(const Team& team, uint32_t root, const Reduction& r,
-                      char* data);  ///< commutative only
-Status reduce_rabenseifner(const Team& team, uint32_t root, const Reduction& r,
-                           char* data);  ///< commutative, dense
+/// Commutative only.
+Status reduce_knomial(const Team& team, uint32_t root, const Reduction& r, char* data);
+/// Commutative, dense.
+Status reduce_rabenseifner(const Team& team, uint32_t root, const Reduction& r, char* data);
 Status allreduce_recursive_doubling(const Team& team, const Reduction& r, char* data);
 Status allreduce_reduce_bcast(const Team& team, const Reduction& r, char* data);
-Status allreduce_rabenseifner(const Team& team, const Reduction& r,
-                              char* data);                                ///< commutative, dense
+/// Commutative, dense.
+Status allreduce_rabenseifner(const Team& team, const Reduction& r, char* data);
 Status allreduce_ring(const Team& team, const Reduction& r, char* data);  ///< commutative, dense
 Status allreduce_multicast(const Team& team, const Multicast& multicast, const Reduction& r,
                            char* data);
-/// Place p gets the result of its block, in its place in data (blocks in bytes of whole elements).
+// The functions reduce_scatter_* leave at process p the result of block p, at the block's place in
+// data. Blocks are in bytes of whole elements.
+
+/// Dense.
 Status reduce_scatter_pairwise(const Team& team, const Reduction& r, char* data,
-                               const Blocks& blocks);  ///< dense
-Status reduce_scatter_ring(const Team& team, const Reduction& r, char* data,
-                           const Blocks& blocks);  ///< comm., dense
+                               const Blocks& blocks);
+/// Commutative, dense.
+Status reduce_scatter_ring(const Team& team, const Reduction& r, char* data, const Blocks& blocks);
+/// Commutative, dense.
 Status reduce_scatter_halving(const Team& team, const Reduction& r, char* data,
-                              const Blocks& blocks);  ///< commutative, dense
+                              const Blocks& blocks);
+/// Dense.
 Status reduce_scatter_multicast(const Team& team, const Multicast& multicast, const Reduction& r,
-                                char* data, const Blocks& blocks);  ///< dense
-/// before = the fold of the operands of the processes before this one (untouched at process 0); data is
-/// spoilt.
+                                char* data, const Blocks& blocks);
+/// before = the fold of the operands of the processes before this one (untouched at process 0);
+/// data is spoilt.
 Status exscan_recursive_doubling(const Team& team, const Reduction& r, char* data, char* before);
 Status exscan_chain(const Team& team, const Reduction& r, char* data, char* before);
 
-// ---- Gather, scatter: the root's buffer has all blocks, another process's has its own block alone ---
+// ---- Gather, scatter: the root's buffer has all blocks, another process's has its own block alone
 Status gather_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status gather_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status scatter_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status scatter_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
-/// `regular`: all processes know the sizes of all blocks. `opened`, at the root: the same will come again.
+/// `regular`: all processes know the sizes of all blocks. `opened`, at the root: the same will come
+/// again.
 Status scatter_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* buffer,
                          const Blocks& blocks, bool regular, bool opened);
 
-// ---- Allgather: every process's buffer has all blocks, its own filled -----------------------------
+// ---- Allgather: every process's buffer has all blocks, its own filled ---------------------------
 Status allgather_ring(const Team& team, char* buffer, const Blocks& blocks);
 Status allgather_bruck(const Team& team, char* buffer, const Blocks& blocks);
 Status allgather_recursive_doubling(const Team& team, char* buffer, const Blocks& blocks);
@@ -94,17 +101,17 @@ Status allgather_gather_bcast(const Team& team, char* buffer, const Blocks& bloc
 Status allgather_multicast(const Team& team, const Multicast& multicast, char* buffer,
                            const Blocks& blocks);
 
-// ---- All-to-all: block p of out goes to process p, block p of in comes from it (own block copied) ---
-/// bytes(from, to): what process `from` has for process `to`; known to all only for the regular forms
-/// (Bruck).
+// ---- All-to-all: block p of out goes to process p, block p of in comes from it (own block copied)
+/// bytes(from, to): what process `from` has for process `to`; known to all only for the regular
+/// forms (Bruck).
 struct AlltoallSizes {
   const Blocks* out;
   const Blocks* in;
-  std::vector<size_t>
-      unit;  ///< regular: members at each process; block from->to is unit[from]*unit[to]*bytes
+  /// Regular: members at each process; block from->to is unit[from]*unit[to]*bytes.
+  std::vector<size_t> unit;
   size_t bytes = 0;
-  bool opened =
-      false;  ///< what this process sends is of an opened group or persistent: the same will come again
+  /// What this process sends is of an opened group or persistent: the same will come again.
+  bool opened = false;
 };
 Status alltoall_pairwise(const Team& team, const char* out, char* in, const AlltoallSizes& sizes);
 Status alltoall_linear(const Team& team, const char* out, char* in, const AlltoallSizes& sizes);

@@ -1,3 +1,5 @@
+// Filling, copying and comparing the arguments of a collective's members.
+
 #include "coll/args.h"
 
 #include <algorithm>
@@ -46,7 +48,8 @@ constexpr size_t kShortArrays = 2048;
 size_t length_of(const Counts& values, int32_t n) {
   return static_cast<size_t>(n) * (values.kind == Counts::kInt ? sizeof(int) : sizeof(MPI_Count));
 }
-/// The room that the copies of a side's arrays take: each begins at a multiple of 8 bytes, for wide ones.
+/// The room that the copies of a side's arrays take: each begins at a multiple of 8 bytes, for wide
+/// ones.
 size_t room_of(const Counts& values, int32_t n) {
   return values ? (length_of(values, n) + 7) / 8 * 8 : 0;
 }

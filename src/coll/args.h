@@ -1,4 +1,5 @@
-// Args: the arguments of one member of a collective, in one form for all collectives, and their segments.
+// Args: the arguments of one member of a collective, in one form for all collectives, and their
+// segments.
 //
 //   Side     one buffer argument: address, type and where the part for (or from) each rank lies
 //   Segment  one such part: `count` elements of a type at an address
@@ -74,11 +75,12 @@ class Types {
   const Type& operator[](int64_t i) const {
     return distinct_[index_ ? static_cast<size_t>(index_->at(i)) : 0];
   }
-  /// Adds the next segment's type: that of a recent segment with the same handle, or a new one from make(&type).
+  /// Adds the next segment's type: that of a recent segment with the same handle, or a new one from
+  /// make(&type).
   template <class Make>
   Status add(MPI_Datatype handle, Make&& make) {
-    constexpr size_t kLooks =
-        8;  // handles are looked for among this many recent ones, so that adding n types takes O(n)
+    // Handles are looked for among this many recent ones, so that adding n types takes O(n)
+    constexpr size_t kLooks = 8;
     for (size_t k = distinct_.size(); k-- > 0 && k + kLooks >= distinct_.size();)
       if (handles_[k] == handle) {
         numbers_.push_back(static_cast<int>(k));
@@ -153,8 +155,8 @@ struct Args : comm::Arrival {
   Args& operator=(const Args&) = delete;
 };
 
-/// The counts and displacements of a member's arguments, kept past its call: short ones as they are, in one block of
-/// memory, long ones in as little as they need.
+/// The counts and displacements of a member's arguments, kept past its call: short ones as they
+/// are, in one block of memory, long ones in as little as they need.
 class KeptArrays {
  public:
   /// Makes `args` refer to the kept arrays. Errors: MPI_ERR_NO_MEM.

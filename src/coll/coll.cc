@@ -1,3 +1,5 @@
+// The entry points of all collectives, blocking, nonblocking and persistent.
+
 #include "coll/coll.h"
 
 #include "coll/decided.h"
@@ -45,7 +47,8 @@ void step_of_round(comm::SharedComm* shared, comm::Meeting* m) {
     step_function(static_cast<CollectiveKind>(m->operation / 4), shared->inter)(shared, m);
 }
 
-/// Blocking gathers and scatters: finds the side that holds the member's own part, and at the root the side of all parts.
+/// Blocking gathers and scatters: finds the side that holds the member's own part, and at the root
+/// the side of all parts.
 Status run_rooted(Comm* comm, const Args& args, const char* call) {
   bool gathers = is_gather(args.kind);
   const Segment own = gathers ? args.send.whole() : args.recv.whole();
@@ -65,7 +68,8 @@ Status run(Comm* comm, Args* args, CollectiveKind kind, const char* call) {
   if (!inter) {
     if (kind == CollectiveKind::kBarrier) return short_barrier(comm, call);
     if (kind == CollectiveKind::kBcast) {
-      // Decided by the length alone: the layout may differ from member to member, the path must not.
+      // Decided by the length alone: the layout may differ from member to member, the path must
+      // not.
       Segment whole = args->recv.whole();
       if (whole.bytes() <= static_cast<int64_t>(kShortBcastBytes))
         return short_bcast(comm, whole.address, static_cast<size_t>(whole.bytes()),

@@ -1,9 +1,10 @@
 // Collectives: the entry points. Each may switch unless it says otherwise.
 //
-// Level one: collocated members meet (comm/meeting.h), without messages. Level two: one member of each
-// process exchanges messages with those of the other processes (pt2pt::process_send/recv), O(P) messages
-// in all (HPDC'10 section 4.1). One file an algorithm (algorithms/); selector.cc has the table of conditions.
-// Nonblocking and persistent forms are the same steps run on a helper coroutine.
+// Level one: collocated members meet (comm/meeting.h), without messages. Level two: one member of
+// each process exchanges messages with those of the other processes (pt2pt::process_send/recv),
+// O(P) messages in all (HPDC'10 section 4.1). One file an algorithm (algorithms/); selector.cc has
+// the table of conditions. Nonblocking and persistent forms are the same steps run on a helper
+// coroutine.
 //
 // Thread rule: one thread. Invariant: what a nonblocking or persistent collective uses (types,
 // operation, communicator) is kept by its request. Errors: argument errors are the bindings'; an
@@ -37,8 +38,8 @@ class CollRequest final : public pt2pt::Request {
   void make_persistent();
   /// Starts it (the one time, or once more). Never switches.
   Status start() override;
-  /// Takes over a blocking call's arguments, and starts it so that it matches blocking calls: on intracommunicators, not the
-  /// short path. Never switches.
+  /// Takes over a blocking call's arguments, and starts it so that it matches blocking calls: on
+  /// intracommunicators, not the short path. Never switches.
   void take(Args* from);
   Status start_blocking();
   void describe(std::string* out) const override;

@@ -1,3 +1,6 @@
+// Rooted collectives under mpiexec -explore: a member waits for all others unless the explorer lets
+// it leave.
+
 #include "coll/decided.h"
 
 #include <algorithm>
@@ -36,8 +39,8 @@ class Member final : public pt2pt::Stay {
            part_of(*root, args_.rank).bytes() == args_.recv.whole().bytes();
   }
 
-  /// Takes what it is to have, and makes copies of what the others are to have, so that the caller may use all buffers.
-  /// REQUIRES: may_leave().
+  /// Takes what it is to have, and makes copies of what the others are to have, so that the caller
+  /// may use all buffers. REQUIRES: may_leave().
   Status leave() {
     if (!comes_from_root(args_.kind))
       return args_.kind == CollectiveKind::kReduce ? keep_elements() : keep_whole(&args_.send);

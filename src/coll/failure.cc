@@ -1,3 +1,6 @@
+// The notices by which all processes of a collective learn that it has failed, and what they drop
+// then.
+
 #include "coll/failure.h"
 
 #include <algorithm>
@@ -37,7 +40,8 @@ struct FailedCollective {
   uint8_t sides_concluded = 0;  ///< how many of this process's sides have called conclude()
   uint8_t local_sides = 0;      ///< count_local_sides(); valid if `notified`
   bool notified = false;        ///< this process has sent its notices
-  /// Notices go along the tree only. Until a process tells all others: then all do (settle_reach()).
+  /// Notices go along the tree only. Until a process tells all others: then all do
+  /// (settle_reach()).
   bool over_tree;
   bool has_all_notices() const {
     return notified && heard.size() >= notices_sent && heard_beyond.empty();
@@ -45,13 +49,15 @@ struct FailedCollective {
   bool is_complete() const { return has_all_notices() && sides_concluded >= local_sides; }
 };
 
-/// The eldest gives way when there are more: entries of a communicator that has been freed in another process, and whose
-/// notices therefore never come, would stay for ever. Far more than the collectives that fail at once.
+/// The eldest gives way when there are more: entries of a communicator that has been freed in
+/// another process, and whose notices therefore never come, would stay for ever. Far more than the
+/// collectives that fail at once.
 constexpr size_t kMaxFailed = 1024;
 
 enum NoticeKind : uint32_t {
+  /// "compare this signature with yours"; nothing follows.
   kFailedNotice = 1,  ///< the collective has failed; the text of the error follows
-  kSignatureNotice    ///< "compare this signature with yours"; nothing follows
+  kSignatureNotice
 };
 constexpr size_t kMaxNoticeText = 900;  ///< bytes; longer texts are cut
 
@@ -119,9 +125,11 @@ class Failures {
   void on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
   void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes);
   int64_t compare_when_idle();
-  /// The communicator is broken (comm/broken.h): ends its collectives here. Every other process learns of it by itself.
+  /// The communicator is broken (comm/broken.h): ends its collectives here. Every other process
+  /// learns of it by itself.
   void break_comm(SharedComm* shared, const Status& status);
-  /// Removes what is kept of a communicator that has been freed here: its context id may be used for another one.
+  /// Removes what is kept of a communicator that has been freed here: its context id may be used
+  /// for another one.
   void forget(comm::ContextId id) {
     if (__builtin_expect(!failed_.empty(), 0))
       std::erase_if(failed_, [&](const FailedCollective& f) {
@@ -148,8 +156,8 @@ class Failures {
     RoundWait* wait = nullptr;  ///< for all notices about earlier rounds
     RoundWait* other_side = nullptr;  ///< until this process's other side has agreed for both
     Agreement *next = nullptr, *prev = nullptr;
-    /// Traffic of the agreement itself; other users of this plane have no rounds. Consecutive agreements of a collective
-    /// differ.
+    /// Traffic of the agreement itself; other users of this plane have no rounds. Consecutive
+    /// agreements of a collective differ.
     uint64_t ctx() const { return id.plane(comm::kPlaneInternal, 1 + round / kRoundsApart); }
     bool is_before(uint64_t ctx, int32_t n) const {
       const uint32_t ago = (round - round_of(ctx)) % 32;
@@ -171,8 +179,9 @@ class Failures {
   void compare_with_others();
   void remove_if_complete(const FailedCollective* failed);
 
-  /// The bucket of an open collective. Collectives of a communicator that are open at once have consecutive numbers, and
-  /// so different buckets. (Not a HashTable: teams with the same key may be open, the two sides of an intercommunicator.)
+  /// The bucket of an open collective. Collectives of a communicator that are open at once have
+  /// consecutive numbers, and so different buckets. (Not a HashTable: teams with the same key may
+  /// be open, the two sides of an intercommunicator.)
   List<OpenTeam>& bucket_of(uint64_t ctx, int32_t number) {
     return open_[(static_cast<uint64_t>(number) + (ctx >> 8)) % kBuckets];
   }
@@ -186,8 +195,8 @@ class Failures {
   List<OpenTeam> open_[kBuckets];
   uint32_t open_count_ = 0;
   std::deque<FailedCollective> failed_;
-  /// The last failed collectives whose entries have been removed. A notice about one of them is ignored: it would make a
-  /// new entry, and this process would notify the others once more.
+  /// The last failed collectives whose entries have been removed. A notice about one of them is
+  /// ignored: it would make a new entry, and this process would notify the others once more.
   struct Removed {
     uint64_t ctx = 0;
     int32_t number = -1;
@@ -195,8 +204,8 @@ class Failures {
     bool told_by_all = false;  ///< another process tells all, and this one did not know all
   } removed_[16];
   uint32_t next_removed_ = 0;
-  /// Disagreements about collectives that had already ended here, when nobody may be left in them to be told: the next
-  /// collective of the communicator fails.
+  /// Disagreements about collectives that had already ended here, when nobody may be left in them
+  /// to be told: the next collective of the communicator fails.
   struct Late {
     comm::ContextId id;
     Status status;
@@ -204,8 +213,8 @@ class Failures {
   std::vector<Late> late_;
   List<Agreement> agreements_;
   bool take_late(comm::ContextId id, Status* status);
-  // Since when no rank of this process has run while collectives were open (the scheduler's count of switches was the same
-  // at each call), and how often signatures have been compared since.
+  // Since when no rank of this process has run while collectives were open (the scheduler's count
+  // of switches was the same at each call), and how often signatures have been compared since.
   int64_t idle_since_ = 0;
   uint64_t idle_switch_count_ = ~uint64_t{0};
   int comparisons_ = 0;
@@ -216,8 +225,8 @@ namespace {
 /// Never destroyed: programs use MPI until they end.
 Failures& g_failures = *new Failures;
 
-/// True of a collective over the tree of a system-ranked communicator. No process knows the whole group then: each notifies
-/// its parent and children, and these notify theirs.
+/// True of a collective over the tree of a system-ranked communicator. No process knows the whole
+/// group then: each notifies its parent and children, and these notify theirs.
 bool over_tree(const SharedComm* shared, int32_t tag) {
   return shared->tree && (tag & kOverTree) != 0;
 }
@@ -244,8 +253,8 @@ bool goes_over_tree(const comm::Meeting* m) {
   }
 }
 
-/// f(process) for each process that is to get a notice: all others with members of either group; `tree_only`: the parent
-/// and children of this one in the tree.
+/// f(process) for each process that is to get a notice: all others with members of either group;
+/// `tree_only`: the parent and children of this one in the tree.
 template <class F>
 void for_each_notified_process(SharedComm* shared, bool tree_only, F&& f) {
   if (tree_only) {
@@ -265,7 +274,8 @@ void for_each_notified_process(SharedComm* shared, bool tree_only, F&& f) {
   }
 }
 
-/// 2 if members of both groups of an intercommunicator live in this process, which then has a SharedComm for each; else 1.
+/// 2 if members of both groups of an intercommunicator live in this process, which then has a
+/// SharedComm for each; else 1.
 uint8_t count_local_sides(const SharedComm* shared) {
   return shared->inter && comm::lookup(shared->id, 0) && comm::lookup(shared->id, 1) ? 2 : 1;
 }
@@ -298,7 +308,7 @@ uint32_t notify_beyond_tree(SharedComm* shared, uint64_t ctx, int32_t number, in
 
 }  // namespace
 
-// ---- Open collectives ----------------------------------------------------------------------------
+// ---- Open collectives ---------------------------------------------------------------------------
 
 OpenTeam::OpenTeam(SharedComm* comm, uint64_t context, int32_t its_tag, uint64_t agreed,
                    const char* name)
@@ -335,8 +345,8 @@ void Failures::open(OpenTeam* team) {
     fail(team->shared, team->ctx, number_of(team->tag), late, over_tree(team->shared, team->tag));
     return;
   }
-  // Messages that came before the collective began here. If there are many, compare_when_idle() compares them, so that
-  // opening a collective never costs more than this.
+  // Messages that came before the collective began here. If there are many, compare_when_idle()
+  // compares them, so that opening a collective never costs more than this.
   constexpr uint32_t kMaxCompared = 16;
   const uint32_t unmatched = pt2pt::count_unmatched(kMaxCompared + 1);
   if (unmatched == 0 || unmatched > kMaxCompared) return;
@@ -361,8 +371,8 @@ bool Failures::take_late(comm::ContextId id, Status* status) {
   return true;
 }
 
-/// A transfer of the multicast that no receive waits for. Its root may have ended the collective as all others have, each
-/// with the root that it was given.
+/// A transfer of the multicast that no receive waits for. Its root may have ended the collective as
+/// all others have, each with the root that it was given.
 void Failures::on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signature,
                             uint32_t process) {
   if ((ctx & comm::kPlaneMask) != comm::kPlaneColl) return;
@@ -378,8 +388,8 @@ void Failures::on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signatur
     late_.push_back({comm::ContextId::of_plane(ctx), disagreement("a collective", process)});
 }
 
-/// Compares the signature of a message or notice from `process` with that of the collective here, open or completed
-/// lately. If they differ, the collective fails; returns true then.
+/// Compares the signature of a message or notice from `process` with that of the collective here,
+/// open or completed lately. If they differ, the collective fails; returns true then.
 bool Failures::check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signature,
                                uint32_t process) {
   for (OpenTeam* t = bucket_of(ctx, number_of(tag)).front(); t; t = t->next) {
@@ -401,7 +411,7 @@ bool Failures::check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signa
   return true;
 }
 
-// ---- Failed collectives --------------------------------------------------------------------------
+// ---- Failed collectives -------------------------------------------------------------------------
 
 bool Failures::was_removed(uint64_t ctx, int32_t number) const {
   for (const Removed& p : removed_)
@@ -409,7 +419,7 @@ bool Failures::was_removed(uint64_t ctx, int32_t number) const {
   return false;
 }
 
-// ---- Rounds of persistent collectives ------------------------------------------------------------
+// ---- Rounds of persistent collectives -----------------------------------------------------------
 
 void Failures::note_earlier_rounds(Agreement* a) const {
   for (const FailedCollective& f : failed_) a->changed |= a->is_before(f.ctx, f.number);
@@ -417,7 +427,8 @@ void Failures::note_earlier_rounds(Agreement* a) const {
   a->changed |= next_removed_ > std::size(removed_);  // some are not known any more
 }
 
-/// Of a system-ranked communicator: from now on this process knows all others, and answers those that tell all.
+/// Of a system-ranked communicator: from now on this process knows all others, and answers those
+/// that tell all.
 void Failures::tell_beyond_tree(SharedComm* shared, const Agreement& a) {
   comm::hierarchy(shared);
   for (FailedCollective& f : failed_)
@@ -456,8 +467,8 @@ Failures::Agreement* Failures::other_side_of(const Agreement& agreement) {
   return nullptr;
 }
 
-/// Of the two sides of an intercommunicator that are in this process the second to come agrees for both; the first waits
-/// until that is done, and gets false.
+/// Of the two sides of an intercommunicator that are in this process the second to come agrees for
+/// both; the first waits until that is done, and gets false.
 bool Failures::agrees_for_both(Agreement* agreement, const char* call) {
   if (other_side_of(*agreement)) return true;
   RoundWait wait(call, " (the other group has yet to begin the round)");
@@ -506,7 +517,7 @@ void Failures::agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
       ring.last[i] = {};
 }
 
-// ---- Failed collectives, their notices -----------------------------------------------------------
+// ---- Failed collectives, their notices ----------------------------------------------------------
 
 const FailedCollective* Failures::find_failed(uint64_t ctx, int32_t number) const {
   for (const FailedCollective& f : failed_)
@@ -527,8 +538,8 @@ FailedCollective* Failures::find_or_add(uint64_t ctx, int32_t number, const Stat
   return &f;
 }
 
-/// Ends the collective here with an error, and notifies the other processes if that has not been done. `shared`: nullptr
-/// if this process has no such communicator (not yet, or freed).
+/// Ends the collective here with an error, and notifies the other processes if that has not been
+/// done. `shared`: nullptr if this process has no such communicator (not yet, or freed).
 FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t number,
                                  const Status& status, bool tree_only) {
   FailedCollective* failed = find_or_add(ctx, number, status, tree_only);
@@ -539,8 +550,9 @@ FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t numbe
   give_up_multicast(ctx, number << kNumberBit, kNotNumber);
   comm::system_ranked::fail_construction(
       {comm::ContextId::of_plane(ctx).bits, static_cast<uint32_t>(number)}, failed->status);
-  // The processes of a group are computed at its first collective. That is not done here, inside poll: where they are not
-  // known yet, the others are notified when the collective begins in this process.
+  // The processes of a group are computed at its first collective. That is not done here, inside
+  // poll: where they are not known yet, the others are notified when the collective begins in this
+  // process.
   if (shared && !failed->notified &&
       (failed->over_tree ? shared->tree != nullptr : shared->hierarchy != nullptr) &&
       (!shared->inter || shared->remote_hierarchy)) {
@@ -552,9 +564,10 @@ FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t numbe
   return failed;
 }
 
-/// Who is notified of a collective of a system-ranked communicator: one process may find an error that its members make,
-/// and tell all, where another one finds one in the tree. A process tells all as soon as one does. It must not count on the
-/// notices of its neighbours and take those of others for them: messages of its neighbours could come later.
+/// Who is notified of a collective of a system-ranked communicator: one process may find an error
+/// that its members make, and tell all, where another one finds one in the tree. A process tells
+/// all as soon as one does. It must not count on the notices of its neighbours and take those of
+/// others for them: messages of its neighbours could come later.
 void Failures::settle_reach(SharedComm* shared, FailedCollective* failed, bool tree_only) {
   if (!shared || !shared->tree) return;
   if (!failed->over_tree && !shared->hierarchy && !failed->notified) {  // it does not know all
@@ -623,7 +636,7 @@ void Failures::break_comm(SharedComm* shared, const Status& status) {
   wake_agreements();
 }
 
-// ---- Messages and notices of other processes -----------------------------------------------------
+// ---- Messages and notices of other processes ----------------------------------------------------
 
 void Failures::on_unmatched(const Unmatched& m) {
   if (__builtin_expect(comm::any_broken(), 0)) {
@@ -666,7 +679,8 @@ void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t b
   wake_agreements();
 }
 
-/// Here the neighbours in the tree were told, which was enough; the process that sends this waits for all.
+/// Here the neighbours in the tree were told, which was enough; the process that sends this waits
+/// for all.
 void Failures::on_notice_of_removed(SharedComm* shared, uint64_t ctx, const NoticeHeader& header,
                                     const std::string& text) {
   if ((header.tag & kOverTree) != 0 || !shared || !shared->tree) return;
@@ -679,11 +693,11 @@ void Failures::on_notice_of_removed(SharedComm* shared, uint64_t ctx, const Noti
   }
 }
 
-// ---- Comparisons while the process is idle -------------------------------------------------------
+// ---- Comparisons while the process is idle ------------------------------------------------------
 
 namespace {
-constexpr int64_t kFirstComparison =
-    50'000'000;                     ///< ns of idleness; longer than a message is on its way
+/// Ns of idleness; longer than a message is on its way.
+constexpr int64_t kFirstComparison = 50'000'000;
 constexpr int kMaxComparisons = 3;  ///< each after four times as long: at 50, 200 and 800 ms
 }  // namespace
 
@@ -694,7 +708,8 @@ void Failures::compare_with_others() {
   for_each_open([](const OpenTeam* t) {
     if (t->failed_) return;
     const bool tree = over_tree(t->shared, t->tag);
-    // Its team is still being made: the processes of a system-ranked communicator are found out by messages.
+    // Its team is still being made: the processes of a system-ranked communicator are found out by
+    // messages.
     if (!tree && (!t->shared->hierarchy || (t->shared->inter && !t->shared->remote_hierarchy)))
       return;
     NoticeHeader header{kSignatureNotice, t->tag, t->signature, 0};

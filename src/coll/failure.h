@@ -8,21 +8,22 @@
 //   - A message comes that no receive has taken, and its collective is open here, or was completed
 //     lately, with another signature.
 //   - This process has been idle for a while although a collective is open: the messages that no
-//     receive has taken are compared again, and the other processes are asked to compare signatures.
-//     That finds disagreements in which every process waits for a message of another one.
+//     receive has taken are compared again, and the other processes are asked to compare
+//     signatures. That finds disagreements in which every process waits for a message of another
+//     one.
 //
-// How all processes learn of it. The first process that finds the error sends a notice to all others,
-// and so does each of these when it receives its first notice, whether it is in the collective, has
-// completed it or has yet to begin it (then the collective fails as it begins). Notices do not overtake
-// messages: after the notice of a process, no message of the collective comes from it. When the notices
-// of all processes have come and this process has concluded the collective, its entry is removed. In a
-// collective over the tree of a system-ranked communicator, "all others" are a process's parent and
-// children there; unless a process tells all others (its members have called different collectives):
-// then every process does.
+// How all processes learn of it. The first process that finds the error sends a notice to all
+// others, and so does each of these when it receives its first notice, whether it is in the
+// collective, has completed it or has yet to begin it (then the collective fails as it begins).
+// Notices do not overtake messages: after the notice of a process, no message of the collective
+// comes from it. When the notices of all processes have come and this process has concluded the
+// collective, its entry is removed. In a collective over the tree of a system-ranked communicator,
+// "all others" are a process's parent and children there; unless a process tells all others (its
+// members have called different collectives): then every process does.
 //
 // A collective is named by its communicator's context id (with the round, if it is persistent) and
-// its number. While nothing fails, a collective costs one entry in a list and one in a ring of those
-// completed last.
+// its number. While nothing fails, a collective costs one entry in a list and one in a ring of
+// those completed last.
 //
 // Thread rule: one thread; nothing here switches. Handlers run inside poll.
 #pragma once
@@ -36,11 +37,13 @@
 
 namespace fgmpi::coll {
 
-/// A collective that is running in this process, on one team (team.h). Objects are in a list while they exist.
+/// A collective that is running in this process, on one team (team.h). Objects are in a list while
+/// they exist.
 class OpenTeam {
  public:
-  /// `comm`: the communicator's shared part in this process. `agreed`: a number that must be the same in all processes; its
-  /// hash is the signature. A group within one process is not entered into the list.
+  /// `comm`: the communicator's shared part in this process. `agreed`: a number that must be the
+  /// same in all processes; its hash is the signature. A group within one process is not entered
+  /// into the list.
   OpenTeam(comm::SharedComm* comm, uint64_t ctx, int32_t tag, uint64_t agreed, const char* call);
   OpenTeam(const OpenTeam&) = delete;
   OpenTeam& operator=(const OpenTeam&) = delete;
@@ -62,8 +65,8 @@ class OpenTeam {
   bool failed_ = false;
 };
 
-/// The end of a collective in this process, with its result: called once, by the member that acts for all. If it is an
-/// error, the other processes are notified.
+/// The end of a collective in this process, with its result: called once, by the member that acts
+/// for all. If it is an error, the other processes are notified.
 void conclude_between(comm::SharedComm* shared, const comm::Meeting* meeting, const Status& status);
 inline void conclude(comm::SharedComm* shared, const comm::Meeting* meeting, const Status& status) {
   if (shared->processes > 1 || shared->inter) conclude_between(shared, meeting, status);
@@ -78,12 +81,14 @@ inline constexpr int32_t kNotNumber = (1 << kNumberBit) - 1;
 /// The bit that says, of a system-ranked communicator, that the collective goes over its tree.
 inline constexpr int32_t kOverTree = 2;
 
-/// A process has said by multicast that its collective has this signature: the one here, open or completed lately, fails if
-/// it has another. Where it is completed here, the communicator's next one fails, too.
+/// A process has said by multicast that its collective has this signature: the one here, open or
+/// completed lately, fails if it has another. Where it is completed here, the communicator's next
+/// one fails, too.
 void compare_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
 
-/// Called while the process is idle: if it has been idle for long, asks the other processes to compare signatures. Returns
-/// after how many ns at the latest this must be called again (-1: no limit).
+/// Called while the process is idle: if it has been idle for long, asks the other processes to
+/// compare signatures. Returns after how many ns at the latest this must be called again (-1: no
+/// limit).
 int64_t compare_signatures_when_idle();
 
 }  // namespace fgmpi::coll

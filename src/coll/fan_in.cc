@@ -1,3 +1,5 @@
+// The loops that fold two, four or eight operands in one pass.
+
 #include "coll/fan_in.h"
 
 #include <complex>

@@ -1,3 +1,5 @@
+// The fixed tree in which members' contributions are folded.
+
 #include "coll/fold.h"
 
 #include <algorithm>

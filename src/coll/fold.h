@@ -1,6 +1,7 @@
 // Fold: reductions of members' contributions, in a fixed tree over ranks.
 //
-//   members in rank order    0 1 2 3 4 5 6       ((0 1)(2 3))((4 5) 6): the left part is the largest
+//   members in rank order    0 1 2 3 4 5 6       ((0 1)(2 3))((4 5) 6): the left part is the
+//                            largest
 //                            \/  \/  \/ |        power of two below the size, so the shape depends on
 //                             \  /    \ |        the number of members alone, never on scheduling
 //
@@ -32,8 +33,8 @@ struct Reduction {
   MPI_Op op;
   bool commutative;
 
-  /// A vector may be folded in parts. Not with a user's function: MPI allows that too (section 6.9.5), but programs
-  /// written with other libraries expect to see the count that they gave.
+  /// A vector may be folded in parts. Not with a user's function: MPI allows that too (section
+  /// 6.9.5), but programs written with other libraries expect to see the count that they gave.
   bool divisible() const { return host::is_predefined(op); }
   size_t bytes() const { return static_cast<size_t>(count * type->size()); }
   /// Elements lie in a row without gaps, so that any part of the vector is a run of bytes.

@@ -1,3 +1,5 @@
+// Arrays of counts and displacements kept past a call: the choice of rule or width, and lookups.
+
 #include "coll/kept_array.h"
 
 #include <algorithm>

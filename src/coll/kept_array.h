@@ -5,7 +5,8 @@
 //   form      value i                                              bytes for n values
 //   kRule     base + i * step (also: all the same)                 none
 //   kRuns     the same within each of a few runs                   24 a run
-//   kSums     base + counts[0] + ... + counts[i - 1]               8 every 8 values; beside the counts
+//   kSums     base + counts[0] + ... + counts[i - 1]               8 every 8 values; beside the
+//             counts
 //   kNarrow   base + a number of as few bytes as hold the largest  1 to 8 a value
 //
 // Which form: the first that applies, runs where they take less room than numbers. Equal arrays of

@@ -1,3 +1,5 @@
+// The blocks of scratch memory that are kept for the next step.
+
 #include "coll/memory.h"
 
 #include <new>

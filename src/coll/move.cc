@@ -1,3 +1,5 @@
+// Packing, unpacking and copying where segments are derived datatypes or exceed the caches.
+
 #include "coll/move.h"
 
 #include <unistd.h>

@@ -45,7 +45,8 @@ inline Status copy(const Segment& from, const Segment& to) {
 /// The bytes of a segment as one run in memory, or nullptr when they are not.
 char* run_of_bytes(const Segment& s);
 
-/// True if `bytes` bytes are too many for the caches, so that none of them would still be there when they are read.
+/// True if `bytes` bytes are too many for the caches, so that none of them would still be there
+/// when they are read.
 bool exceeds_caches(size_t bytes);
 /// memcpy, or past the caches when `streamed`.
 inline void copy_bytes(const char* from, char* to, size_t bytes, bool streamed) {

@@ -1,3 +1,6 @@
+// Transfers of a team by multicast: matching them with the group's, sending, receiving, ending
+// them.
+
 #include "coll/multicast.h"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // Level two over IP multicast: what a process sends goes to all others of the team at once.
 //
-// Which collectives do: selector.cc, by picks_multicast(); the group of the communicator is agreed on at the first use
-// (multicast_groups.h). A transfer is found at the receivers by the collective's context id and tag, its root, and a number
-// of its step; both ends must give the same length.
+// Which collectives do: selector.cc, by picks_multicast(); the group of the communicator is agreed
+// on at the first use (multicast_groups.h). A transfer is found at the receivers by the
+// collective's context id and tag, its root, and a number of its step; both ends must give the same
+// length.
 //
 // Thread rule: one thread; transfers may switch. Errors: as those of Team's messages.
 #pragma once
@@ -19,8 +20,8 @@ namespace fgmpi::coll {
 
 struct Shape;
 
-/// Is this collective to go by multicast, as far as settings, hosts and shape (picks_multicast()) say: the same at all its
-/// processes. Nothing is sent to find out.
+/// Is this collective to go by multicast, as far as settings, hosts and shape (picks_multicast())
+/// say: the same at all its processes. Nothing is sent to find out.
 bool wants_multicast(const Team& team, settings::Id setting, const Shape& shape);
 
 class MulticastTransfer;
@@ -40,15 +41,17 @@ class Multicast {
   Status send(const void* data, size_t bytes, uint16_t step = 0) const;
   /// Receives what process `from` of the team sends. May switch.
   Status recv(uint32_t from, void* data, size_t bytes, uint16_t step = 0) const;
-  /// Waits until the next transfer of process `from` is announced: *bytes is its length. May switch.
+  /// Waits until the next transfer of process `from` is announced: *bytes is its length. May
+  /// switch.
   Status expect(uint32_t from, size_t* bytes, uint16_t step = 0) const;
 
   /// Begun here, finished by the transfer. Never switch.
   void start_send(const void* data, size_t bytes, uint16_t step, MulticastTransfer* transfer) const;
   void start_recv(uint32_t from, void* data, size_t bytes, uint16_t step,
                   MulticastTransfer* transfer) const;
-  /// Waits for them: the first error, or `first` if that is one. Those that are nullptr are left out. When the collective
-  /// is about to end with an error, transfers that others do not receive any more are abandoned.
+  /// Waits for them: the first error, or `first` if that is one. Those that are nullptr are left
+  /// out. When the collective is about to end with an error, transfers that others do not receive
+  /// any more are abandoned.
   Status finish(MulticastTransfer* transfers, size_t count) const;
   Status finish_after(Status first, std::initializer_list<MulticastTransfer*> transfers) const;
 

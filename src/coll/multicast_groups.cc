@@ -1,3 +1,5 @@
+// The agreement of processes on a multicast group for a communicator, and its end.
+
 #include "coll/multicast_groups.h"
 
 #include <algorithm>
@@ -26,7 +28,7 @@ using transport::multicast::Membership;
 using transport::multicast::Place;
 using transport::multicast::service;
 
-// ---- What travels ------------------------------------------------------------------------------------------------------
+// ---- What travels -------------------------------------------------------------------------------
 
 enum NoticeKind : uint32_t { kOffer = 1, kForm, kJoined, kVerdict, kClose, kCollision, kMove };
 
@@ -63,7 +65,7 @@ void notify(uint32_t process, uint64_t ctx, const void* notice, size_t bytes) {
   pt2pt::notify(process, pt2pt::kNoticeMulticast, ctx, notice, bytes);
 }
 
-// ---- What is known -----------------------------------------------------------------------------------------------------
+// ---- What is known ------------------------------------------------------------------------------
 
 /// A set of processes that has a group, or tried to.
 struct ProcessGroup {
@@ -130,9 +132,10 @@ void tell_why_not(const std::string& why) {
   std::fprintf(stderr, "fgmpi: collectives go without multicast: %s\n", why.c_str());
 }
 
-// ---- Member 0 ----------------------------------------------------------------------------------------------------------
+// ---- Member 0 -----------------------------------------------------------------------------------
 
-/// Tells all members of a communicator what has become of it. The notice to this process is handled at once.
+/// Tells all members of a communicator what has become of it. The notice to this process is handled
+/// at once.
 void send_verdict(uint64_t ctx, uint64_t id) {
   auto it = g_state.comms.find(ctx);
   if (it == g_state.comms.end()) return;  // freed here meanwhile: its collectives have failed
@@ -255,7 +258,8 @@ void on_joined(const GroupNotice& notice, uint32_t from) {
   service().probe(group->membership, group->outside, on_probed);
 }
 
-/// A member has seen strangers after so many moves. Others may have seen them, too: one move is enough.
+/// A member has seen strangers after so many moves. Others may have seen them, too: one move is
+/// enough.
 void on_collision_at(uint64_t id, uint32_t moves, uint64_t ctx) {
   ProcessGroup* group = find_group(id);
   if (!group || group->closed || !group->membership || group->members[0].process != g_av.me())
@@ -269,7 +273,7 @@ void on_collision_at(uint64_t id, uint32_t moves, uint64_t ctx) {
   for (const Member& m : members) notify(m.process, ctx, &move, sizeof move);
 }
 
-// ---- Every member ------------------------------------------------------------------------------------------------------
+// ---- Every member -------------------------------------------------------------------------------
 
 /// Gives the group back once nobody needs it: the communicators here, and member 0.
 void drop_if_unused(ProcessGroup* group) {

@@ -1,3 +1,5 @@
+// Groups of some members, by each of the three schemes: made, entered, kept and dropped.
+
 #include "coll/multicast_subgroups.h"
 
 #include <algorithm>
@@ -22,7 +24,8 @@ struct Kept {
   std::vector<uint32_t> processes;  ///< at the root: its other members
   uint32_t uses = 0;                ///< calls of this process that are in it
   uint64_t calls = 0;               ///< of this process that have entered it
-  /// Its root has given it back after so many calls: so does this process once it has been in all of them.
+  /// Its root has given it back after so many calls: so does this process once it has been in all
+  /// of them.
   uint64_t last_call = kNotDropped;
   static constexpr uint64_t kNotDropped = UINT64_MAX;
   bool is_over() const { return uses == 0 && calls >= last_call; }
@@ -61,8 +64,8 @@ bool make_room(std::vector<Kept>* list, uint32_t me, uint64_t* dropped) {
   return true;
 }
 
-/// The group has moved so often, the last time to this address: this member follows, unless it has heard before. One that has
-/// yet to enter the group does when it enters.
+/// The group has moved so often, the last time to this address: this member follows, unless it has
+/// heard before. One that has yet to enter the group does when it enters.
 void follow(Kept* which, const transport::multicast::Place& address, uint32_t moves) {
   if (moves <= which->ticket.moves) return;
   if (which->membership) {
@@ -173,7 +176,8 @@ void give_back_subgroups(comm::ContextId id) {
 
 namespace {
 
-/// What a root says of a subgroup; it is new where this process is late: the calls are still to come.
+/// What a root says of a subgroup; it is new where this process is late: the calls are still to
+/// come.
 std::vector<Kept>::iterator find_or_add(std::vector<Kept>* list, uint32_t root, uint64_t id) {
   auto which = find(list, id);
   if (which != list->end()) return which;
@@ -198,7 +202,8 @@ void on_move(uint32_t from, comm::ContextId id, const SubgroupNotice& notice) {
   follow(&*which, notice.address, notice.moves);
 }
 
-/// At the root: a member has seen strangers after so many moves. Others may have seen them, too: one move is enough.
+/// At the root: a member has seen strangers after so many moves. Others may have seen them, too:
+/// one move is enough.
 void on_collision_at(comm::ContextId id, const SubgroupNotice& seen) {
   std::vector<Kept>& list = kept()[id.bits];
   auto which = find(&list, seen.id);

@@ -1,3 +1,5 @@
+// Gathers and scatters in which members leave their parts in a meeting's memory and go on.
+
 #include "coll/rooted.h"
 
 #include <algorithm>
@@ -21,7 +23,8 @@ constexpr int64_t kFewScattered = 64 << 10;  ///< scatter: bytes that a root sen
 /// Number of open meetings from which on a member waits instead of going on.
 constexpr uint32_t kAhead = 4;
 
-/// Header of a member's part in the meeting's scratch; `bytes` bytes follow, padded, or (kElsewhere) a MemberPart*.
+/// Header of a member's part in the meeting's scratch; `bytes` bytes follow, padded, or
+/// (kElsewhere) a MemberPart*.
 struct Record {
   int32_t rank;
   int32_t bytes;  ///< kElsewhere: the part is still in the member's own memory
@@ -104,7 +107,8 @@ inline void keep_first_error(Meeting* m, Status&& status) {
   if (__builtin_expect(!status.ok(), 0) && m->status.ok()) m->status = std::move(status);
 }
 
-/// After an error: every member, those that arrive later too, waits for the last one, which ends the collective.
+/// After an error: every member, those that arrive later too, waits for the last one, which ends
+/// the collective.
 [[gnu::cold, gnu::noinline]] Status give_up(Comm* comm, Meeting* m, const char* call) {
   if (m->full) {
     conclude(comm->shared, m, m->status);
@@ -175,8 +179,8 @@ struct Share {
 };
 static_assert(kFewScattered <= UINT32_MAX);
 
-/// Makes the shares in the meeting's scratch: one for each member here, and one more that ends the last part. The parts
-/// follow.
+/// Makes the shares in the meeting's scratch: one for each member here, and one more that ends the
+/// last part. The parts follow.
 struct Layout {
   explicit Layout(Meeting* m)
       : shares(reinterpret_cast<Share*>(m->scratch.data())), members(m->shared->members) {}
@@ -219,8 +223,8 @@ Status lay_out(SharedComm* shared, Meeting* m, const Side& send, size_t bytes) {
 Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
                          const Side& send, size_t bytes) {
   ++g_counters.collectives;
-  keep_first_error(
-      m, scatter_to_others(comm->shared, m, r.root, send));  // first, since messages take longest
+  // First, since messages take longest
+  keep_first_error(m, scatter_to_others(comm->shared, m, r.root, send));
   if (m->status.ok()) keep_first_error(m, lay_out(comm->shared, m, send, bytes));
   if (own) keep_first_error(m, copy(send.segment(comm->rank), *own));
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);

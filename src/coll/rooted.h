@@ -1,13 +1,15 @@
-// Rooted: blocking gathers and scatters, and their v forms, within a group. A member returns as soon
-// as its buffers may be used again, which is all that MPI requires of a collective call.
+// Rooted: blocking gathers and scatters, and their v forms, within a group. A member returns as
+// soon as its buffers may be used again, which is all that MPI requires of a collective call.
 //
 //   gather   A member that arrives before the root leaves few bytes in the meeting's memory and
-//            returns; with more bytes it waits for the root, which copies them. A member that arrives
-//            after the root copies into the root's buffer itself. When all are there, the root
-//            receives from other processes. In those, the last to arrive sends all members' parts.
-//   scatter  A root with few bytes sends the other processes theirs, leaves the parts of this process
-//            in the meeting's memory and returns; each member copies its part when it arrives or
-//            wakes. With more bytes, and in other processes, the last to arrive copies for all.
+//            returns; with more bytes it waits for the root, which copies them. A member that
+//            arrives after the root copies into the root's buffer itself. When all are there, the
+//            root receives from other processes. In those, the last to arrive sends all members'
+//            parts.
+//   scatter  A root with few bytes sends the other processes theirs, leaves the parts of this
+//            process in the meeting's memory and returns; each member copies its part when it
+//            arrives or wakes. With more bytes, and in other processes, the last to arrive copies
+//            for all.
 //
 //   scratch of a gather      | rank, bytes, data ... | rank, -1, MemberPart* | ...   in order of arrival
 //   scratch of a scatter     the same before the root comes, all MemberPart*
@@ -15,8 +17,8 @@
 //
 // A member may return from at most kAhead collectives of a communicator before the others arrive.
 //
-// When members disagree, all that have not returned yet wait for the last and get the error; so does
-// the root when a member's part has another length than expected. All may switch.
+// When members disagree, all that have not returned yet wait for the last and get the error; so
+// does the root when a member's part has another length than expected. All may switch.
 #pragma once
 
 #include "coll/args.h"

@@ -1,3 +1,5 @@
+// The tables of algorithms for each collective, and the choice of a row.
+
 #include "coll/selector.h"
 
 #include <span>
@@ -29,8 +31,8 @@ struct Row {
 /// An algorithm's name and counter, as in base/algorithms.def.
 #define NAMED(collective, algorithm) #algorithm, counters::kRuns_##collective##_##algorithm
 
-// Rows "multicast" are names only: where a group of the multicast can be had, team_*() takes it before it looks here, as
-// the tables behind these say.
+// Rows "multicast" are names only: where a group of the multicast can be had, team_*() takes it
+// before it looks here, as the tables behind these say.
 // The numbers are of shared memory on one machine: a message between processes costs about a
 // microsecond, a byte a tenth of a nanosecond, and processes may outnumber cores.
 constexpr Row<BarrierFn> kBarrier[] = {
@@ -106,11 +108,12 @@ struct MulticastRow {
   size_t least_bytes, max_bytes;
   uint32_t max_processes;
 };
-// As measured among 4, 8 and 16 hosts with links of 100 Mbit/s and 1 Gbit/s, one and two processes each
-// (docs/measurements.md): where the slowest rank was through earlier by multicast than by messages, or at the same time and
-// the others earlier; but for allgathers of 1 MiB in all among 16 processes, which are slower on 100 Mbit/s and three times as
-// fast on 1 Gbit/s. Elsewhere there is no clear difference, and a group costs a membership; more processes have not been
-// measured. Scatters, all-to-alls and reduce-scatters were never faster.
+// As measured among 4, 8 and 16 hosts with links of 100 Mbit/s and 1 Gbit/s, one and two processes
+// each (docs/measurements.md): where the slowest rank was through earlier by multicast than by
+// messages, or at the same time and the others earlier; but for allgathers of 1 MiB in all among 16
+// processes, which are slower on 100 Mbit/s and three times as fast on 1 Gbit/s. Elsewhere there is
+// no clear difference, and a group costs a membership; more processes have not been measured.
+// Scatters, all-to-alls and reduce-scatters were never faster.
 constexpr MulticastRow kMulticastBcast[] = {{4 * KiB, kAny, kMany}};
 constexpr MulticastRow kMulticastAllreduce[] = {{16 * KiB, 1024 * KiB, 8},
                                                 {64 * KiB, 1024 * KiB, 16}};
@@ -225,7 +228,8 @@ Status team_barrier(const Team& team) {
   return run(team);
 }
 
-/// Runs f(multicast), if the collective is to go by multicast and its processes have a group; else *done is false.
+/// Runs f(multicast), if the collective is to go by multicast and its processes have a group; else
+/// *done is false.
 template <class F>
 Status by_multicast(const Team& team, settings::Id setting, counters::Id runs, const Shape& shape,
                     bool* done, F&& f) {

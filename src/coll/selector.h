@@ -35,7 +35,8 @@ using RootedFn = Status (*)(const Team&, uint32_t, char*, const Blocks&);
 using AllgatherFn = Status (*)(const Team&, char*, const Blocks&);
 using AlltoallFn = Status (*)(const Team&, const char*, char*, const AlltoallSizes&);
 
-// Each says what a team of this shape runs. With a team: it will, so that it is counted (algorithm_runs.h).
+// Each says what a team of this shape runs. With a team: it will, so that it is counted
+// (algorithm_runs.h).
 Status pick_barrier(const Shape& shape, BarrierFn* out, const Team* team = nullptr);
 Status pick_bcast(const Shape& shape, BcastFn* out, const Team* team = nullptr);
 Status pick_reduce(const Shape& shape, ReduceFn* out, const Team* team = nullptr);
@@ -47,16 +48,16 @@ Status pick_scatter(const Shape& shape, RootedFn* out, const Team* team = nullpt
 Status pick_allgather(const Shape& shape, AllgatherFn* out, const Team* team = nullptr);
 Status pick_alltoall(const Shape& shape, AlltoallFn* out, const Team* team = nullptr);
 
-/// Whether the collective of this setting goes by multicast by itself at this shape, among as many hosts as FGMPI_MULTICAST
-/// asks for.
+/// Whether the collective of this setting goes by multicast by itself at this shape, among as many
+/// hosts as FGMPI_MULTICAST asks for.
 bool picks_multicast(settings::Id setting, const Shape& shape);
 
-/// True if the user names an allreduce algorithm. Then step_reduce.cc does not use its own one for long vectors of two
-/// processes.
+/// True if the user names an allreduce algorithm. Then step_reduce.cc does not use its own one for
+/// long vectors of two processes.
 bool allreduce_is_set();
 
-// Each picks an algorithm and runs it. Vectors of length 0 are exchanged too, as empty messages: they show when a member
-// gives another length.
+// Each picks an algorithm and runs it. Vectors of length 0 are exchanged too, as empty messages:
+// they show when a member gives another length.
 Status team_barrier(const Team& team);
 Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes);
 Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data);

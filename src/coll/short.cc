@@ -1,3 +1,5 @@
+// Barriers and short broadcasts and reductions within a process, by slots in a meeting's memory.
+
 #include "coll/short.h"
 
 #include <algorithm>
@@ -14,8 +16,8 @@ namespace {
 
 using comm::Meeting;
 
-/// Level two: runs f(team) on the joint data of this process's members, unless this process has all members. `agreed`: what
-/// all processes must give alike (team.h).
+/// Level two: runs f(team) on the joint data of this process's members, unless this process has all
+/// members. `agreed`: what all processes must give alike (team.h).
 template <class F>
 Status among_processes(SharedComm* shared, const Meeting* m, uint64_t agreed, F&& f) {
   ++g_counters.collectives;
@@ -28,7 +30,8 @@ void make_room(Meeting* m, size_t bytes) {
   if (m->scratch.size() < bytes) m->scratch.resize(bytes);
 }
 
-/// Checks that the members give the same arguments: if not, all get an error, and no data is copied.
+/// Checks that the members give the same arguments: if not, all get an error, and no data is
+/// copied.
 void check_agreement(Meeting* m, size_t bytes, int32_t root, int32_t op, int32_t rank) {
   if (m->arrived == 1) {
     m->root = root;
@@ -106,7 +109,8 @@ Status fold_slots(Meeting* m, const Reduction& r, char** result) {
   return status;
 }
 
-/// Run by the member that arrives last: folds all slots, within the process and between processes, into the first one.
+/// Run by the member that arrives last: folds all slots, within the process and between processes,
+/// into the first one.
 Status reduce_meeting(SharedComm* shared, Meeting* m, const ShortReduce& args) {
   Type type;
   FGMPI_TRY(Type::of(args.type, &type));

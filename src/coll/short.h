@@ -1,12 +1,14 @@
-// Barriers, and broadcasts and reductions of short data, on the short path of meetings (comm/meeting.h). A member copies
-// its contribution into the meeting's scratch when it arrives, and the result out of it before it leaves, while its own
-// memory is in the cache. The member that arrives last reads and writes the scratch only.
+// Barriers, and broadcasts and reductions of short data, on the short path of meetings
+// (comm/meeting.h). A member copies its contribution into the meeting's scratch when it arrives,
+// and the result out of it before it leaves, while its own memory is in the cache. The member that
+// arrives last reads and writes the scratch only.
 //
 //   scratch of a reduction    | slot 0 | slot 1 | ... in order of arrival
 //   and beside it             | rank   | rank   | ... of the slots
 //
-// Wins where the data is short; costs one more copy. All members must take the same path, so the choice depends only on
-// arguments that MPI requires to be the same at all of them. All functions may switch.
+// Wins where the data is short; costs one more copy. All members must take the same path, so the
+// choice depends only on arguments that MPI requires to be the same at all of them. All functions
+// may switch.
 #pragma once
 
 #include "coll/args.h"
@@ -19,7 +21,8 @@ inline constexpr int64_t kShortReduceBytes = 1024;
 
 Status short_barrier(Comm* comm, const char* call);
 
-/// `bytes` of elements of `type` at `address`, or a segment with gaps. REQUIRES: bytes <= kShortBcastBytes.
+/// `bytes` of elements of `type` at `address`, or a segment with gaps. REQUIRES: bytes <=
+/// kShortBcastBytes.
 Status short_bcast(Comm* comm, char* address, size_t bytes, MPI_Datatype type, const Segment* gaps,
                    int root, const char* call);
 
@@ -39,7 +42,8 @@ inline bool is_short_reduce(int64_t count, MPI_Datatype type, MPI_Op op) {
          count >= 0 && count <= kShortReduceBytes &&
          count * host::basic_size(type) <= g_short_reduce_bytes;
 }
-/// The member that arrives last checks, for all, that the operation is defined on the type. REQUIRES: is_short_reduce().
+/// The member that arrives last checks, for all, that the operation is defined on the type.
+/// REQUIRES: is_short_reduce().
 Status short_reduce(Comm* comm, const ShortReduce& r, const char* call);
 
 }  // namespace fgmpi::coll

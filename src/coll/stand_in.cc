@@ -1,3 +1,5 @@
+// The table of stand-ins, filled at a request's start and emptied at its completion.
+
 #include "coll/stand_in.h"
 
 #include <unordered_map>
@@ -17,8 +19,8 @@ StandIns& stand_ins() {
   return *all;
 }
 
-/// Those of requests that are gone, until the next one is kept: a tool in front of the call that has
-/// completed a request still looks at the buffers that it has seen.
+/// Those of requests that are gone, until the next one is kept: a tool in front of the call that
+/// has completed a request still looks at the buffers that it has seen.
 std::vector<std::unique_ptr<StandIn>>& dropped() {
   static auto* all = new std::vector<std::unique_ptr<StandIn>>;
   return *all;

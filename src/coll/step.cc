@@ -1,3 +1,5 @@
+// The work of the member that arrives last: its dispatch by kind, and what all kinds share.
+
 #include "coll/step.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// CollectiveStep: the work that the member that arrives last does for all collocated members of a collective.
-// One file a family (step_*.cc). A step packs the members' data for level two where need be, runs an
-// algorithm among the processes, and copies the results to the members.
+// CollectiveStep: the work that the member that arrives last does for all collocated members of a
+// collective. One file a family (step_*.cc). A step packs the members' data for level two where
+// need be, runs an algorithm among the processes, and copies the results to the members.
 //
 // Thread rule: one thread; steps may switch. The Status that a step returns is given to all members
 // of the process.
@@ -20,8 +20,9 @@ struct CollectiveStep {
 
   Args* first() const { return members.front(); }
   const char* call() const { return meeting->call; }
-  /// The member that runs the step. A reduction takes its operation and type: a user's function gets the type as that rank
-  /// knows it, and finds that rank's variables, thread_local ones too, in place.
+  /// The member that runs the step. A reduction takes its operation and type: a user's function
+  /// gets the type as that rank knows it, and finds that rank's variables, thread_local ones too,
+  /// in place.
   const Args* runner() const { return static_cast<const Args*>(meeting->last); }
   /// `agreed`: what all processes must give alike (team.h).
   Team team(uint64_t agreed, Team::Reach reach = Team::kAll) const {

@@ -1,3 +1,5 @@
+// The work of the member that arrives last at a gather or scatter.
+
 #include "coll/step_gather.h"
 
 #include <algorithm>
@@ -21,7 +23,8 @@ Blocks blocks_of_processes(const Team& team, const Placement& placement, const S
   return blocks;
 }
 
-/// Block sizes known to a process that has no counts: those of all processes (regular), or only its own.
+/// Block sizes known to a process that has no counts: those of all processes (regular), or only its
+/// own.
 Blocks blocks_without_counts(const Team& team, bool regular, const MemberParts& members) {
   size_t mine = 0;
   for (const MemberPart& own : members) mine += static_cast<size_t>(own.part.bytes());
@@ -45,7 +48,8 @@ Shape shape_of(const Team& team, bool regular, const Blocks& blocks) {
   return {team.count(), regular ? blocks.total() : 0, true, true, regular};
 }
 
-/// The number that all processes of a gather or scatter must agree on (team.h): the bytes of one part.
+/// The number that all processes of a gather or scatter must agree on (team.h): the bytes of one
+/// part.
 uint64_t agreed(const Side& side) {
   return side.counts ? 0 : static_cast<uint64_t>(side.whole().bytes());
 }
@@ -53,7 +57,8 @@ uint64_t agreed(bool regular, const MemberParts& members) {
   return regular ? static_cast<uint64_t>(members.front().part.bytes()) : 0;
 }
 
-/// The root's buffer as blocks of processes: the buffer itself if it has that layout, else scratch of its size.
+/// The root's buffer as blocks of processes: the buffer itself if it has that layout, else scratch
+/// of its size.
 struct RootBlocks {
   RootBlocks(SharedComm* shared, const comm::Meeting* m, const Side& all, uint64_t agreed)
       : side(all),

@@ -1,5 +1,6 @@
-// Level two of gathers and scatters: one message between the root's process and each other, with the
-// parts of that process's members in rank order. For those that block (rooted.h) and the others.
+// Level two of gathers and scatters: one message between the root's process and each other, with
+// the parts of that process's members in rank order. For those that block (rooted.h) and the
+// others.
 //
 // Thread rule: one thread; all may switch.
 #pragma once
@@ -21,7 +22,8 @@ Status gather_to_root(SharedComm* shared, const comm::Meeting* m, int root, bool
 
 /// At the root's process: what is others' out of the root's buffer. Nothing where there are none.
 Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, int root, const Side& send);
-/// Elsewhere. `regular`: a scatter, whose parts have one length; `type`: of their elements, where parts are given as bytes.
+/// Elsewhere. `regular`: a scatter, whose parts have one length; `type`: of their elements, where
+/// parts are given as bytes.
 Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
                          const MemberParts& members, MPI_Datatype type = MPI_BYTE);
 

@@ -1,6 +1,7 @@
-// Collectives on intercommunicators. The processes of each side form a team. Between the sides there is either one message
-// between their leaders (the first processes), whose data the teams broadcast; or, where every process has data for every
-// other one, one message for each pair of processes.
+// Collectives on intercommunicators. The processes of each side form a team. Between the sides
+// there is either one message between their leaders (the first processes), whose data the teams
+// broadcast; or, where every process has data for every other one, one message for each pair of
+// processes.
 #include <algorithm>
 
 #include "coll/selector.h"
@@ -9,8 +10,8 @@
 namespace fgmpi::coll {
 namespace {
 
-/// The number that the processes of this side must agree on (team.h), for collectives in which they exchange data among
-/// themselves; else 0.
+/// The number that the processes of this side must agree on (team.h), for collectives in which they
+/// exchange data among themselves; else 0.
 uint64_t agreed_within(const CollectiveStep& step) {
   const Args* first = step.first();
   switch (first->kind) {
@@ -50,7 +51,8 @@ struct Inter {
       if (m->root == MPI_ROOT) return m;
     return nullptr;
   }
-  /// True if the root is a member of this side: then all members here give MPI_ROOT or MPI_PROC_NULL.
+  /// True if the root is a member of this side: then all members here give MPI_ROOT or
+  /// MPI_PROC_NULL.
   bool is_root_side() const { return step.first()->root < 0; }
 
   /// Exchanges one message between the leaders; other processes do nothing.
@@ -103,7 +105,8 @@ Status pack_members(const CollectiveStep& step, Memory* out, size_t* bytes) {
   return {};
 }
 
-/// Bytes of the parts of `side` that belong to the ranks of remote process p: those that it sends, or receives, packed.
+/// Bytes of the parts of `side` that belong to the ranks of remote process p: those that it sends,
+/// or receives, packed.
 size_t bytes_of_process(const Side& side, const Placement& placement, uint32_t p) {
   size_t bytes = 0;
   placement.for_each(
@@ -195,7 +198,8 @@ Status allgather(Inter& inter) {
   FGMPI_TRY(pack_members(inter.step, &packed, &bytes));
   const Args* first = inter.step.first();
   Placement placement = inter.remote_placement();
-  // In the order of processes, the ranks of a process ascending; known by everybody from the counts.
+  // In the order of processes, the ranks of a process ascending; known by everybody from the
+  // counts.
   std::vector<size_t> sizes;
   size_t total = 0;
   for (uint32_t p = 0; p < inter.from.count(); ++p) {

@@ -6,11 +6,12 @@
 //                                    | 0>5 1>5 2>5 | 0>6 1>6 | 2>6 | 0>7 ...
 //                                      chunk: whole parts of at most so many bytes, or a long one
 //
-// Both ends know the sizes of the parts and cut the stream alike. The first chunk of every pair goes
-// at once, small enough that all of them together are bounded; what is left of a pair, chunk by
-// chunk. The message of the first chunk ends with how many bytes follow in others, so that ends which
-// do not agree find that out. A part of plain memory that is a chunk of its own is neither packed nor unpacked. Chunks
-// are short enough to be still in the cache when they are sent and unpacked.
+// Both ends know the sizes of the parts and cut the stream alike. The first chunk of every pair
+// goes at once, small enough that all of them together are bounded; what is left of a pair, chunk
+// by chunk. The message of the first chunk ends with how many bytes follow in others, so that ends
+// which do not agree find that out. A part of plain memory that is a chunk of its own is neither
+// packed nor unpacked. Chunks are short enough to be still in the cache when they are sent and
+// unpacked.
 //
 // Thread rule: one thread; run() may switch.
 #pragma once
@@ -107,8 +108,8 @@ class StreamExchange {
   StreamExchange(const Team& team, std::vector<Stream<Parts>> out, std::vector<Stream<Parts>> in)
       : team_(team), out_(std::move(out)), in_(std::move(in)) {}
 
-  /// together(out, outgoing, in, incoming): exchanges the first chunks, laid out as Blocks, with all
-  /// processes at once.
+  /// together(out, outgoing, in, incoming): exchanges the first chunks, laid out as Blocks, with
+  /// all processes at once.
   template <class F>
   Status run(F&& together) {
     FGMPI_TRY(first_chunks(together));

@@ -1,3 +1,5 @@
+// Teams of processes: who is in one, and messages between them.
+
 #include "coll/team.h"
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 // communicator's collective plane and a tag made from the collective's number. Messages of one pair
 // of processes keep their order; nothing else tells the steps of one collective apart.
 //
-// Thread rule: one thread; sends, receives and exchanges may switch. A team lives as long as the step
-// that made it.
+// Thread rule: one thread; sends, receives and exchanges may switch. A team lives as long as the
+// step that made it.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -44,9 +44,9 @@ extern Counters g_counters;
 class Team {
  public:
   /// The processes of the local group, for the collective of a meeting. `agreed`: what must be the
-  /// same in all of them: messages of processes in which it is not are not matched.
-  /// kTree: of a system-ranked communicator this process and its neighbours in the tree only, which is enough for
-  /// barriers, broadcasts, and reductions that commute (algorithms/group_tree.cc).
+  /// same in all of them: messages of processes in which it is not are not matched. kTree: of a
+  /// system-ranked communicator this process and its neighbours in the tree only, which is enough
+  /// for barriers, broadcasts, and reductions that commute (algorithms/group_tree.cc).
   enum Reach { kAll, kTree };
   Team(comm::SharedComm* shared, const comm::Meeting* meeting, uint64_t agreed, Reach reach = kAll);
   /// The processes of an intercommunicator's remote group, in the order that they themselves have;
@@ -57,8 +57,8 @@ class Team {
   Team(const std::vector<uint32_t>& processes, uint32_t my_team_rank, uint64_t ctx, int32_t tag,
        const char* call);
 
-  /// What the data are made of, for ways that compare it (multicast.h): `count` elements, or -1 where not all processes
-  /// know how many. The type outlives the team.
+  /// What the data are made of, for ways that compare it (multicast.h): `count` elements, or -1
+  /// where not all processes know how many. The type outlives the team.
   void set_type(const host::Type* type, int64_t count) {
     type_ = type;
     type_count_ = count;
@@ -77,13 +77,15 @@ class Team {
   /// Neighbours only: how many processes the tree has; 0 for a team of all.
   uint32_t tree_size() const { return tree_size_; }
   bool has_parent() const { return has_parent_; }
-  /// Neighbours only: adds the process of a rank that team_rank_of() says is elsewhere, and returns its rank in the
-  /// team. May switch.
+  /// Neighbours only: adds the process of a rank that team_rank_of() says is elsewhere, and returns
+  /// its rank in the team. May switch.
   uint32_t add_process_of(uint32_t elsewhere) const;
-  /// Receives from whichever process sends. REQUIRES: all that are still to send in this collective send the same.
+  /// Receives from whichever process sends. REQUIRES: all that are still to send in this collective
+  /// send the same.
   Status recv_any(void* data, size_t bytes, uint32_t* from) const;
   static constexpr uint32_t kAnyProcess = 0xffffffffu;
-  /// Neighbours only: this, plus the rank, stands for the process of a rank that is not in this one.
+  /// Neighbours only: this, plus the rank, stands for the process of a rank that is not in this
+  /// one.
   static constexpr uint32_t kElsewhere = 0x80000000u;
   /// The process that hosts a rank. REQUIRES: made from a communicator.
   uint32_t team_rank_of(int32_t rank) const;
@@ -126,8 +128,9 @@ class Team {
   OpenTeam open_;
 };
 
-/// Tag of a collective's messages. Messages of collectives that do not match (MPI_Bcast here, MPI_Reduce there) have
-/// different tags: the deadlock report then names the calls, and no data ends up in a wrong buffer.
+/// Tag of a collective's messages. Messages of collectives that do not match (MPI_Bcast here,
+/// MPI_Reduce there) have different tags: the deadlock report then names the calls, and no data
+/// ends up in a wrong buffer.
 ///
 ///   30 ........ 7 | 6 ... 2 | 1                                                    | 0
 ///   number        | kind    | between the groups of an intercomm., or over a tree  | side of the sender
@@ -136,8 +139,8 @@ inline int32_t team_tag(uint32_t sequence, uint8_t operation, bool cross, bool s
                               (cross ? 2u : 0u) | (side ? 1u : 0u));
 }
 
-/// Which ranks live at each process, in rank order within a process. O(runs) to make, but where every
-/// process has one run and the hierarchy keeps them; it must outlive this.
+/// Which ranks live at each process, in rank order within a process. O(runs) to make, but where
+/// every process has one run and the hierarchy keeps them; it must outlive this.
 class Placement {
  public:
   Placement(const comm::Hierarchy& h, const RankMap& map, const Team& team);

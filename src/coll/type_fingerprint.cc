@@ -1,3 +1,5 @@
+// The number of a type signature, computed from the datatype's contents.
+
 #include "coll/type_fingerprint.h"
 
 #include "base/hash.h"
@@ -55,8 +57,8 @@ uint64_t number_of(MPI_Datatype type) {
          of_others;
 }
 
-/// A sequence of numbers as a polynomial modulo 2^64: x^n, and its value at x. Sequences behind one another are joined in
-/// one step, and so many times the same in few.
+/// A sequence of numbers as a polynomial modulo 2^64: x^n, and its value at x. Sequences behind one
+/// another are joined in one step, and so many times the same in few.
 struct Sequence {
   uint64_t power = 1, value = 0;
 };

@@ -1,3 +1,5 @@
+// Keyvals, and the lists of attributes that objects have.
+
 #include "comm/attr.h"
 
 #include <algorithm>
@@ -48,8 +50,8 @@ Keyval* keyval_of(int keyval) {
   return slab ? slab->get(static_cast<uint32_t>(keyval) & kIndexMask) : nullptr;
 }
 
-/// Also one that the user freed: while attributes use it, it can do all that it could before, and be freed again (as
-/// in MPICH).
+/// Also one that the user freed: while attributes use it, it can do all that it could before, and
+/// be freed again (as in MPICH).
 Status find_keyval(KeyvalOf of, int keyval, Keyval** out) {
   bool ours = slab_of(keyval) == &g_keyvals[static_cast<int>(of)];
   *out = ours ? keyval_of(keyval) : nullptr;
@@ -96,7 +98,8 @@ Attributes::iterator find(Attributes* list, int keyval) {
                       [&](const Attribute& a) { return a.keyval == keyval; });
 }
 
-/// Takes it out after its delete function succeeded. That may change the list: it is looked for again.
+/// Takes it out after its delete function succeeded. That may change the list: it is looked for
+/// again.
 int remove_one(Attributes* list, int handle, int keyval) {
   KeepKeyval keep(keyval);
   if (int code = call_delete(*find(list, keyval), handle); code != MPI_SUCCESS) return code;
@@ -136,8 +139,8 @@ bool set_proxies(int keyval, CopyProxy copy, DeleteProxy remove, bool extra_by_a
   Keyval* k = keyval_of(keyval);
   if (!k) return false;
   if (extra_by_address && k->extra) {
-    // A default integer (MPI_KEYVAL_CREATE) where the address is not a multiple of 8; elsewhere eight bytes can be
-    // read in any case.
+    // A default integer (MPI_KEYVAL_CREATE) where the address is not a multiple of 8; elsewhere
+    // eight bytes can be read in any case.
     bool wide = reinterpret_cast<uintptr_t>(k->extra) % sizeof k->extra_value == 0;
     std::memcpy(&k->extra_value, k->extra, wide ? sizeof k->extra_value : sizeof(MPI_Fint));
     k->extra = &k->extra_value;
@@ -177,7 +180,8 @@ Status get_attribute(KeyvalOf of, Attributes* list, int keyval, AttrKind kind, v
   auto a = find(list, keyval);
   if (a == list->end()) return {};
   *found = true;
-  // Into C an integer goes by its address; every other reading is of the address-sized value itself.
+  // Into C an integer goes by its address; every other reading is of the address-sized value
+  // itself.
   void* word = kind == kAttrPointer ? value_for_c(*a) : a->value;
   if (kind == kAttrInt)
     word = reinterpret_cast<void*>(
@@ -195,7 +199,8 @@ Status delete_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, i
 }
 
 int copy_attributes(Attributes* from, int handle, Attributes* to) {
-  // A copy function may set and delete attributes: those there now are copied, if they are still there.
+  // A copy function may set and delete attributes: those there now are copied, if they are still
+  // there.
   std::vector<int> keyvals;
   for (const Attribute& a : *from) keyvals.push_back(a.keyval);
   for (int keyval : keyvals) {

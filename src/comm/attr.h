@@ -1,12 +1,12 @@
-// Attributes cached on communicators, datatypes and windows (MPI-4.0 section 7.7): keyvals, values, copy and delete
-// functions.
+// Attributes cached on communicators, datatypes and windows (MPI-4.0 section 7.7): keyvals, values,
+// copy and delete functions.
 //
-// Values keep how they were set, as languages differ in what a value is (section 19.3.7): a C pointer, a Fortran
-// address-sized integer, a Fortran default integer. Reading converts: C reads an integer through a pointer to it,
-// which stays valid while the attribute is there.
+// Values keep how they were set, as languages differ in what a value is (section 19.3.7): a C
+// pointer, a Fortran address-sized integer, a Fortran default integer. Reading converts: C reads an
+// integer through a pointer to it, which stays valid while the attribute is there.
 //
-// Thread rule: one thread. Functions that run user callbacks may switch; they say so. Invariant: a keyval lives while
-// an attribute uses it, also after MPI_Comm_free_keyval.
+// Thread rule: one thread. Functions that run user callbacks may switch; they say so. Invariant: a
+// keyval lives while an attribute uses it, also after MPI_Comm_free_keyval.
 #pragma once
 
 #include <mpi.h>
@@ -18,7 +18,8 @@
 
 namespace fgmpi::comm {
 
-/// How a value was set or is read; the numbers are those of the host's bindings (bit 0: an integer).
+/// How a value was set or is read; the numbers are those of the host's bindings (bit 0: an
+/// integer).
 enum AttrKind : uint8_t { kAttrPointer = 0, kAttrAint = 1, kAttrInt = 3 };
 
 /// What keyvals belong to.
@@ -33,28 +34,30 @@ using DeleteProxy = int (*)(void* user, int handle, int keyval, int kind, void* 
 Status create_keyval(KeyvalOf of, void* copy, void* remove, void* extra, int* keyval);
 /// The user frees it: it goes when no attribute uses it any more. Errors: MPI_ERR_KEYVAL.
 Status free_keyval(KeyvalOf of, int keyval);
-/// Makes its functions be called through these. `extra_by_address`: the keyval was created with the address of its
-/// extra state, which is that of a caller's variable; from now on its functions get the address of a copy of the value
-/// that is there now. False for an unknown keyval.
+/// Makes its functions be called through these. `extra_by_address`: the keyval was created with the
+/// address of its extra state, which is that of a caller's variable; from now on its functions get
+/// the address of a copy of the value that is there now. False for an unknown keyval.
 bool set_proxies(int keyval, CopyProxy copy, DeleteProxy remove, bool extra_by_address);
 
-/// Sets (deleting an earlier value first; a failing delete function's code goes to *code). May switch.
+/// Sets (deleting an earlier value first; a failing delete function's code goes to *code). May
+/// switch.
 Status set_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, void* value,
                      AttrKind kind, int* code);
 /// The value as `kind` reads it. *found false when unset. Errors: MPI_ERR_KEYVAL.
 Status get_attribute(KeyvalOf of, Attributes* list, int keyval, AttrKind kind, void* value,
                      bool* found);
 Status delete_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, int* code);
-/// Copies those whose copy function says so, in the order they were set. May switch. Returns the first failing
-/// function's code (the copies made so far stay in *to), else MPI_SUCCESS.
+/// Copies those whose copy function says so, in the order they were set. May switch. Returns the
+/// first failing function's code (the copies made so far stay in *to), else MPI_SUCCESS.
 int copy_attributes(Attributes* from, int handle, Attributes* to);
-/// Deletes all, latest first (section 11.2.4). May switch. Returns the first failing function's code; the
-/// attribute it failed for and those before it stay.
+/// Deletes all, latest first (section 11.2.4). May switch. Returns the first failing function's
+/// code; the attribute it failed for and those before it stay.
 int delete_attributes(Attributes* list, int handle);
 /// Drops all without calling functions (the new communicator of copies did not come to be).
 void drop_attributes(Attributes* list);
 
-/// Writes an integer value (predefined attributes) as `kind` reads it; C gets a pointer to *storage.
+/// Writes an integer value (predefined attributes) as `kind` reads it; C gets a pointer to
+/// *storage.
 void give_integer(intptr_t* storage, AttrKind kind, void* value);
 
 /// Keyvals in use: tests.

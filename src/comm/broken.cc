@@ -1,3 +1,5 @@
+// How communicators are found that have lost a member or are revoked, and what is ended in them.
+
 #include "comm/broken.h"
 
 #include <mpi.h>

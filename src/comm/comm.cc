@@ -1,3 +1,5 @@
+// The tables of communicators by context id and by handle; their making and their end.
+
 #include "comm/comm.h"
 
 #include <vector>
@@ -30,8 +32,9 @@ using detail::kHandleMask;
 constexpr uint32_t kIndirectBase = 0xc4000000u;  // MPICH: indirect, communicator
 Slab<Comm> g_more_comms;                         // what does not fit the 2^26 direct handles
 
-/// Context id and side -> shared part: open addressing with linear probing, at most 3/4 full, 8 bytes a slot.
-/// (A HashTable's hook would take a SharedComm to malloc's next size, 16 bytes more for each communicator of a process.)
+/// Context id and side -> shared part: open addressing with linear probing, at most 3/4 full, 8
+/// bytes a slot. (A HashTable's hook would take a SharedComm to malloc's next size, 16 bytes more
+/// for each communicator of a process.)
 class ContextTable {
  public:
   SharedComm* find(uint64_t key) const {
@@ -92,7 +95,8 @@ class ContextTable {
 ContextTable g_table;
 SharedComm* g_world = nullptr;
 
-/// The last freed communicators: their handles are not given out again yet, and errors can name them.
+/// The last freed communicators: their handles are not given out again yet, and errors can name
+/// them.
 struct FreedHandle {
   MPI_Comm handle = MPI_COMM_NULL;
   int32_t size = 0, rank = 0;
@@ -190,7 +194,8 @@ Comm* new_handle(Status* status) {
 
 void make_self(RankState* rank) {
   auto* shared = new SharedComm;
-  // What is made of a spawned rank's has members of a group other than the job's own: its ids are drawn.
+  // What is made of a spawned rank's has members of a group other than the job's own: its ids are
+  // drawn.
   const bool own = rank->world_rank < g_av.world_size();
   shared->id = own ? ContextId::make(rank->world_rank, kSelfLbi) : draw_candidate().id();
   shared->size = 1;
@@ -212,8 +217,8 @@ Comm::~Comm() = default;
 constinit detail::FastHandles detail::g_fast_handles;
 
 void close_fast_paths() {
-  constexpr MPI_Comm kNobodys =
-      0x47ffffff;  // MPICH's kind of predefined communicators; it has indices up to 2
+  // MPICH's kind of predefined communicators; it has indices up to 2
+  constexpr MPI_Comm kNobodys = 0x47ffffff;
   detail::g_fast_handles = {kNobodys, 1};  // no handle has 1 after the mask
 }
 

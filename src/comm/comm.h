@@ -4,13 +4,14 @@
 //   proclet 1: Comm (64 B) --+--> SharedComm (one per process): context id, rank map, level-one state,
 //   proclet 2: Comm (64 B) --+                                  lazily: hierarchy, topology
 //
-// A SharedComm is found by context id in a hash table of the process, made by the first collocated member
-// and freed with the last (HPDC'10 section 4). Context ids are <LID, LBI>: world rank of a leader picked
-// from the group (the member that has led least) and an index unique for that leader.
+// A SharedComm is found by context id in a hash table of the process, made by the first collocated
+// member and freed with the last (HPDC'10 section 4). Context ids are <LID, LBI>: world rank of a
+// leader picked from the group (the member that has led least) and an index unique for that leader.
 // MPI_COMM_WORLD and MPI_COMM_SELF are per proclet too and live in its RankState.
 //
-// Thread rule: one thread. Invariants: all collocated members hold the same SharedComm; a Comm outlives its
-// handle while requests keep it; no table here grows with the world's size per communicator.
+// Thread rule: one thread. Invariants: all collocated members hold the same SharedComm; a Comm
+// outlives its handle while requests keep it; no table here grows with the world's size per
+// communicator.
 #pragma once
 
 #include <mpi.h>
@@ -40,8 +41,9 @@ enum Plane : uint8_t {
 /// Above the plane are 5 bits that tell the rounds of a persistent collective apart.
 inline constexpr uint64_t kPlaneMask = 7;
 
-/// <LID, LBI> with room for the plane: LID in bits 63..32, LBI in 31..8, round in 7..3, plane in 2..0. LIDs are below
-/// 2^31; with bit 63 set, the other 55 bits above the round are drawn at random.
+/// <LID, LBI> with room for the plane: LID in bits 63..32, LBI in 31..8, round in 7..3, plane in
+/// 2..0. LIDs are below 2^31; with bit 63 set, the other 55 bits above the round are drawn at
+/// random.
 struct ContextId {
   uint64_t bits = 0;
   static ContextId make(uint32_t lid, uint32_t lbi) {
@@ -65,9 +67,9 @@ namespace system_ranked {
 class GroupTree;  // group_tree.h
 }
 
-/// What all collocated members share. At most 512 bytes for a regular communicator of any size.
-/// An intercommunicator has one per side in a process that hosts members of both: the same context id, map and
-/// remote exchanged, `side` 0 for the group whose first member has the lower world rank.
+/// What all collocated members share. At most 512 bytes for a regular communicator of any size. An
+/// intercommunicator has one per side in a process that hosts members of both: the same context id,
+/// map and remote exchanged, `side` 0 for the group whose first member has the lower world rank.
 struct SharedComm {
   ContextId id;
   int32_t size = 0;         ///< of the local group
@@ -84,8 +86,8 @@ struct SharedComm {
   std::shared_ptr<Hierarchy> hierarchy, remote_hierarchy;  ///< shared by duplicates
   std::shared_ptr<Topology> topology;
   std::shared_ptr<OpenMeetings> meetings;
-  /// System-ranked, in several processes: its tree. Then `map` asks for what it is asked, until a call that needs the
-  /// whole group has it replaced (hierarchy(), system_ranked::materialise()).
+  /// System-ranked, in several processes: its tree. Then `map` asks for what it is asked, until a
+  /// call that needs the whole group has it replaced (hierarchy(), system_ranked::materialise()).
   std::shared_ptr<system_ranked::GroupTree> tree;
   /// The group that point-to-point ranks refer to.
   const RankMap& peers() const { return __builtin_expect(inter, 0) ? *remote : map; }
@@ -101,7 +103,8 @@ struct Comm : Keep {
   SharedComm* shared = nullptr;  ///< MPI_COMM_SELF's is made by its first find()
   int32_t rank = -1;             ///< in the local group
   MPI_Comm handle = MPI_COMM_NULL;
-  /// MPI_ERRHANDLER_NULL: none was set here, nor before on what it was made of: MPI_COMM_WORLD's answers.
+  /// MPI_ERRHANDLER_NULL: none was set here, nor before on what it was made of: MPI_COMM_WORLD's
+  /// answers.
   MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;
   uint32_t sequence = 0;  ///< collectives started here on this communicator
   std::unique_ptr<Extras> extras;
@@ -110,8 +113,9 @@ struct Comm : Keep {
   Comm();
   ~Comm();
   int32_t size() const { return shared->size; }
-  /// Resolves a rank of the peer group; kUnknownProcess where its process has yet to be asked for (system-ranked
-  /// communicators): point-to-point takes that too. Never switches. REQUIRES: 0 <= rank < shared->peers().size().
+  /// Resolves a rank of the peer group; kUnknownProcess where its process has yet to be asked for
+  /// (system-ranked communicators): point-to-point takes that too. Never switches. REQUIRES: 0 <=
+  /// rank < shared->peers().size().
   Location peer(int32_t peer_rank) const {
     uint32_t world = static_cast<uint32_t>(shared->peers().world_of(peer_rank));
     uint32_t local;
@@ -123,8 +127,8 @@ struct Comm : Keep {
 };
 static_assert(sizeof(Comm) <= 64, "memory budget: 64 bytes a member");
 
-/// A rank's MPI objects; one per rank proclet, made when it calls MPI_Init (or a session's first call). What choosing a
-/// leader asks of everybody is beside what any call on the world touches.
+/// A rank's MPI objects; one per rank proclet, made when it calls MPI_Init (or a session's first
+/// call). What choosing a leader asks of everybody is beside what any call on the world touches.
 struct RankState {
   Comm world;
   uint32_t led = 0;  ///< how many communicators it leads now
@@ -149,17 +153,18 @@ extern Slab<Comm> g_comms;
 Comm* find_slow(MPI_Comm handle);
 inline constexpr uint32_t kHandleBase = 0x84000000u;  // MPICH: direct, communicator
 inline constexpr uint32_t kHandleMask = 0xfc000000u;
-/// What find() compares handles with. Once several threads may call MPI these are handles that nobody has, so that
-/// find() reads nothing that another thread may be changing; find_slow() then looks whether the caller holds the engine
-/// lock. Variables rather than constants with a test: the fast paths have no instruction more.
+/// What find() compares handles with. Once several threads may call MPI these are handles that
+/// nobody has, so that find() reads nothing that another thread may be changing; find_slow() then
+/// looks whether the caller holds the engine lock. Variables rather than constants with a test: the
+/// fast paths have no instruction more.
 struct FastHandles {
   MPI_Comm world = MPI_COMM_WORLD;
   uint32_t base = kHandleBase;
 };
 [[gnu::visibility("hidden")]] extern FastHandles g_fast_handles;
 
-/// Looks among the world and the communicators of the first table, whose handles are `handles`; false: it is none of these.
-/// *out: the communicator, or nullptr.
+/// Looks among the world and the communicators of the first table, whose handles are `handles`;
+/// false: it is none of these. *out: the communicator, or nullptr.
 [[gnu::always_inline]] inline bool find_listed(MPI_Comm handle, const FastHandles& handles,
                                                Comm** out) {
   if (__builtin_expect(handle == handles.world, 1)) {
@@ -174,7 +179,8 @@ struct FastHandles {
 }
 }  // namespace detail
 
-/// The communicator behind a handle, or nullptr (null, freed, foreign, MPI not initialised or finalised).
+/// The communicator behind a handle, or nullptr (null, freed, foreign, MPI not initialised or
+/// finalised).
 inline Comm* find(MPI_Comm handle) {
   Comm* found;
   return detail::find_listed(handle, detail::g_fast_handles, &found) ? found
@@ -192,8 +198,8 @@ void close_fast_paths();
 
 /// Makes world and self of the running rank (MPI_Init). Never switches.
 Status init_rank(RankState* rank, SharedComm* world = nullptr, int32_t rank_in_world = 0);
-/// MPI_Finalize deletes the attributes of self before anything else, in reverse order (MPI-4.0 section 11.2.4), then
-/// those of world. May switch (delete functions).
+/// MPI_Finalize deletes the attributes of self before anything else, in reverse order (MPI-4.0
+/// section 11.2.4), then those of world. May switch (delete functions).
 void delete_rank_attributes(RankState* rank);
 /// The rest of MPI_Finalize: world and self are gone.
 void finalize_rank(RankState* rank);
@@ -210,26 +216,26 @@ struct CommSpec {
   uint8_t side = 0;
   const char* made_by = "";  ///< the MPI call
 };
-/// Makes the shared part of a new communicator: each of spec.members has a share in it, to be taken by enter().
-/// REQUIRES: there is none yet of this id and side. Never switches.
+/// Makes the shared part of a new communicator: each of spec.members has a share in it, to be taken
+/// by enter(). REQUIRES: there is none yet of this id and side. Never switches.
 SharedComm* establish(const CommSpec& spec);
 /// Gives back a share that nobody will take.
 void give_back_share(SharedComm* shared);
-/// A member takes its share: makes its Comm. Errors: MPI_ERR_OTHER when the handles of the process are used up (the
-/// share is given back). Never switches.
+/// A member takes its share: makes its Comm. Errors: MPI_ERR_OTHER when the handles of the process
+/// are used up (the share is given back). Never switches.
 Status enter(SharedComm* shared, int32_t rank, const Comm* parent, Comm** out);
 
-// ---- Collective calls; all may switch. ----------------------------------------------------------------
-/// New communicator with the same group; agrees on a context id only. An irregular map is shared, or stored anew
-/// in this process when the members ask for a strategy.
+// ---- Collective calls; all may switch. ----------------------------------------------------------
+/// New communicator with the same group; agrees on a context id only. An irregular map is shared,
+/// or stored anew in this process when the members ask for a strategy.
 Status dup(Comm* comm, Comm** out, const char* call,
            std::optional<groupmap::Strategy> strategy = {});
 /// *out is nullptr for MPI_UNDEFINED. HPDC'10 Procedure 1 with collocated pre-gathering.
 Status split(Comm* comm, int32_t color, int32_t key, Comm** out);
 /// The same members ordered by key; the map is the parent's own where that changes nothing.
 Status permute(Comm* comm, int32_t key, Comm** out);
-/// Stores the irregular map of a new communicator as the members ask, in this process only; the first of them does
-/// it. Never switches.
+/// Stores the irregular map of a new communicator as the members ask, in this process only; the
+/// first of them does it. Never switches.
 void store_as(Comm* comm, const groupmap::Strategy& strategy);
 /// `group` over world ranks; *out nullptr for non-members. HPDC'10 Procedure 2.
 Status create(Comm* comm, const RankMap& group, Comm** out, const char* call = "MPI_Comm_create");
@@ -237,30 +243,36 @@ Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out);
 /// Frees the handle at once; the object goes when nothing uses it any more. No communication waits.
 /// Attributes are the caller's (src/mpi calls delete functions first).
 void free(Comm* comm);
-/// The words of a handle that find() refuses: null, freed (with the name and size it had), or unknown.
+/// The words of a handle that find() refuses: null, freed (with the name and size it had), or
+/// unknown.
 std::string describe_bad(MPI_Comm handle);
 
-/// Called when this process has dropped all it had of a communicator: nothing of its context id may be kept.
+/// Called when this process has dropped all it had of a communicator: nothing of its context id may
+/// be kept.
 void add_dropped_handler(void (*handler)(ContextId id));
 
-/// Number of communicators of this process that are in use (shared parts; world and self aside), and bytes kept
-/// for them all: reports and tests.
+/// Number of communicators of this process that are in use (shared parts; world and self aside),
+/// and bytes kept for them all: reports and tests.
 struct Usage {
   size_t shared = 0, members = 0, bytes = 0;
 };
 Usage usage();
-/// Calls visit(comm, argument) for each communicator that its user has not freed; world and self aside.
+/// Calls visit(comm, argument) for each communicator that its user has not freed; world and self
+/// aside.
 void for_each_kept(void (*visit)(const Comm& comm, void* argument), void* argument);
-/// The shared part of each communicator of this process, world and self included; visit must not make or free any.
+/// The shared part of each communicator of this process, world and self included; visit must not
+/// make or free any.
 void for_each_shared(void (*visit)(SharedComm& shared, void* argument), void* argument);
 template <class F>
 void for_each_shared(F&& f) {
   for_each_shared([](SharedComm& shared, void* argument) { (*static_cast<F*>(argument))(shared); },
                   &f);
 }
-/// Bytes that this process keeps for a communicator: the shared part, its map and its members' parts.
+/// Bytes that this process keeps for a communicator: the shared part, its map and its members'
+/// parts.
 size_t bytes_of(const SharedComm& shared);
-/// How many communicators of this process share its map object, itself included (1 when the map is in line).
+/// How many communicators of this process share its map object, itself included (1 when the map is
+/// in line).
 int sharing_of(const SharedComm& shared);
 
 }  // namespace fgmpi::comm

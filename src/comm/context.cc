@@ -1,3 +1,5 @@
+// Context ids: leaders and their indices, claims of processes, decisions and returns.
+
 #include "comm/context.h"
 
 #include <algorithm>
@@ -28,8 +30,8 @@ struct AgreeNotice {
   uint64_t answer;       ///< context id; 0: this is a claim
   uint64_t fingerprint;  ///< of the groups
   Candidate candidate;   ///< the claim's
-  /// 0: the claimant is a rank of the sender's (of an answer: the receiver's) own job, else ProcessGroups::short_name() of
-  /// the group of ranks spawned as proclets that it is one of.
+  /// 0: the claimant is a rank of the sender's (of an answer: the receiver's) own job, else
+  /// ProcessGroups::short_name() of the group of ranks spawned as proclets that it is one of.
   uint32_t group = 0;
 };
 
@@ -119,7 +121,8 @@ bool is_possible(const AgreeNotice& notice, uint32_t from) {
          (!c.valid() || (c.lbi >= kFirstLbi && c.lbi <= kMaxLbi));
 }
 
-/// A notice of another job's process: its claim names a rank of its own job; an answer one of ours, as our claim did.
+/// A notice of another job's process: its claim names a rank of its own job; an answer one of ours,
+/// as our claim did.
 bool translate_arrived(AgreeNotice* notice, uint32_t from) {
   if (notice->group) {
     const uint32_t pgid = g_process_groups.find_short_name(notice->group);
@@ -338,7 +341,8 @@ Status agree(const AgreeKey& key, const Participants& participants, const Candid
     *out = mine.id();
     return {};
   }
-  // Process numbers of several jobs differ from one to another, but each process knows its own as its own.
+  // Process numbers of several jobs differ from one to another, but each process knows its own as
+  // its own.
   bool decides = g_av.me() == participants.root && key.side == 0;
   uint64_t answer =
       decides ? decide(key, participants, mine, call) : claim(key, participants, mine, call);

@@ -1,34 +1,42 @@
 // Context ids <LID, LBI>: who leads, which index, when it may be used again.
 //
-//   a rank as leader:  lbi_next (never used yet) + a list of freed LBIs in the process, only where there are any
-//   a candidate:       {times led, world rank, a reserved LBI}; the least-led of all wins, ties: lowest rank
+//   a rank as leader:  lbi_next (never used yet) + a list of freed LBIs in the process, only where
+//   there are any
+//   a candidate:       {times led, world rank, a reserved LBI}; the least-led of all wins, ties:
+//                      lowest rank
 //
-// An id is in use until every process of its communicator has dropped its part: the last collocated member's
-// free sends one notice to the leader's process, which counts them. Nothing is kept there before the
-// first notice, so a communicator costs its leader nothing while it lives.
-// A candidate that did not win returns its LBI. LBI 0 of rank 0 is the world's, LBI 1 of a rank its self's.
+// An id is in use until every process of its communicator has dropped its part: the last collocated
+// member's free sends one notice to the leader's process, which counts them. Nothing is kept there
+// before the first notice, so a communicator costs its leader nothing while it lives.
+// A candidate that did not win returns its LBI. LBI 0 of rank 0 is the world's, LBI 1 of a rank its
+// self's.
 //
-// Agreement between processes. The process of the group's rank 0 decides. Each other process sends it a claim: the key of
-// the creation, its best candidate, and the claimant, a rank of its own that is in the creation now. Where the key counts
-// the collectives of the parent, it names one creation only. In MPI_Comm_create_group and the creations from groups it
-// does not: groups that overlap may be under way at once with the same tag and the same rank 0. Then the deciding process
-// takes the claims whose claimant is in its own group and leaves the others for a later creation. That is exact:
+// Agreement between processes. The process of the group's rank 0 decides. Each other process sends
+// it a claim: the key of the creation, its best candidate, and the claimant, a rank of its own that
+// is in the creation now. Where the key counts the collectives of the parent, it names one creation
+// only. In MPI_Comm_create_group and the creations from groups it does not: groups that overlap may
+// be under way at once with the same tag and the same rank 0. Then the deciding process takes the
+// claims whose claimant is in its own group and leaves the others for a later creation. That is
+// exact:
 //
-//   Let leader L be in the creation of G, and let the claim be of the creation of H, with claimant w in G. Then w is in
-//   both groups, and so is L, as the key says that it is the leader of H too. L has not completed H, since the claim
-//   would have been taken by that; w has not completed G, since L is in it. So, if H is not the creation of G, then L
-//   called G before H, and w called H before G: two ranks called two collectives in different orders, a program that
-//   MPI does not allow (MPI-4.0 section 6.14), and tags do not help, as both calls block.
+//   Let leader L be in the creation of G, and let the claim be of the creation of H, with claimant
+//   w in G. Then w is in both groups, and so is L, as the key says that it is the leader of H too.
+//   L has not completed H, since the claim would have been taken by that; w has not completed G,
+//   since L is in it. So, if H is not the creation of G, then L called G before H, and w called H
+//   before G: two ranks called two collectives in different orders, a program that MPI does not
+//   allow (MPI-4.0 section 6.14), and tags do not help, as both calls block.
 //
-// Several jobs. World ranks are each job's own, so no leader of one job is unique among the members of a communicator that
-// spans several. The context id of such a communicator, and of all that are made from it, is drawn: bit 63 and 55 random
-// bits of the kernel's. Nobody leads it and nobody is told when it is dropped. Candidates are drawn ids, the rest of the
-// agreement is as above; establish() refuses an id that the process has already, once in 2^55 / n for n communicators.
-// Notices between jobs name a claimant by its rank in its own job, and a key's leader by a number that is the same
-// everywhere (ProcessGroups::name_of).
+// Several jobs. World ranks are each job's own, so no leader of one job is unique among the members
+// of a communicator that spans several. The context id of such a communicator, and of all that are
+// made from it, is drawn: bit 63 and 55 random bits of the kernel's. Nobody leads it and nobody is
+// told when it is dropped. Candidates are drawn ids, the rest of the agreement is as above;
+// establish() refuses an id that the process has already, once in 2^55 / n for n communicators.
+// Notices between jobs name a claimant by its rank in its own job, and a key's leader by a number
+// that is the same everywhere (ProcessGroups::name_of).
 //
-// The same holds among the members of one process (create.cc), where the first to arrive stands for L. Members that give
-// different groups in one creation (an erroneous program) are found by comparing a sampled hash of the groups.
+// The same holds among the members of one process (create.cc), where the first to arrive stands for
+// L. Members that give different groups in one creation (an erroneous program) are found by
+// comparing a sampled hash of the groups.
 //
 // Thread rule: one thread. agree() may switch, the rest never does.
 // Source: HPDC'10 section 4 (<LID, LBI>, balanced leaders).
@@ -71,12 +79,13 @@ Candidate reserve(RankState* rank);
 Candidate draw_candidate();
 /// 64 random bits; in an explored process the same in every execution (pt2pt/decider.h).
 uint64_t random_bits();
-/// The number of a rank in a key: its world rank, or, in a creation of members of several jobs, one that is the same in all.
+/// The number of a rank in a key: its world rank, or, in a creation of members of several jobs, one
+/// that is the same in all.
 uint32_t leader_name(int32_t world, bool several_jobs);
 /// This id is not given to another communicator in this run: notices about it may come late.
 void retire_id(ContextId id);
-/// From now on (or no longer) an LBI that a communicator had is never given to another one: context ids are names
-/// for the whole run. The setting of the leader's process counts.
+/// From now on (or no longer) an LBI that a communicator had is never given to another one: context
+/// ids are names for the whole run. The setting of the leader's process counts.
 void keep_ids_unique(bool on);
 /// Returns the LBI of a candidate of this process.
 void unreserve(const Candidate& candidate);
@@ -92,7 +101,7 @@ Status groups_differ();
 /// This process has dropped its part of a communicator that `processes` processes had.
 void drop(ContextId id, uint32_t processes);
 
-// ---- Agreement -----------------------------------------------------------------------------------------
+// ---- Agreement ----------------------------------------------------------------------------------
 enum AgreeKind : uint16_t {
   kAgreeDup = 1,
   kAgreeCreate,
@@ -107,8 +116,8 @@ struct AgreeKey {
   uint16_t kind = 0;    ///< AgreeKind
   uint16_t side = 0;    ///< intercommunicators: which side of it this end is
   uint32_t number = 0;  ///< collective number or tag
-  uint32_t leader =
-      0;  ///< world rank of rank 0 (of side 0), where ctx and number are not the creation's own
+  /// World rank of rank 0 (of side 0), where ctx and number are not the creation's own.
+  uint32_t leader = 0;
   uint32_t claimant = 0;  ///< set by agree(): global rank of a member of the claiming process
   bool operator==(const AgreeKey&) const = default;
 };
@@ -118,8 +127,8 @@ struct AgreeKeyHash {
                uint64_t{k.kind} << 48 | uint64_t{k.side} << 32 | k.number);
   }
 };
-/// Who takes part: the processes of the group, and those of the other group of an intercommunicator. A process that
-/// hosts members of both takes part twice.
+/// Who takes part: the processes of the group, and those of the other group of an
+/// intercommunicator. A process that hosts members of both takes part twice.
 struct Participants {
   uint32_t count = 0;
   uint32_t root = 0;  ///< process of rank 0 of side 0: it decides
@@ -132,10 +141,11 @@ struct Participants {
 /// The participants of a communicator.
 Participants participants_of(SharedComm* shared);
 
-/// They agree on the best of their candidates: each sends its own to the root, which answers everybody: two small
-/// notices a participant, no more. Settles `mine`, whose rank is the participant's claimant. May switch. Errors: MPI_ERR_OTHER when
-/// no index is left; MPI_ERR_GROUP when participants gave different groups; that of broken.h.
-/// REQUIRES: called once by each participant (key.side says which side the caller is) with the same other arguments.
+/// They agree on the best of their candidates: each sends its own to the root, which answers
+/// everybody: two small notices a participant, no more. Settles `mine`, whose rank is the
+/// participant's claimant. May switch. Errors: MPI_ERR_OTHER when no index is left; MPI_ERR_GROUP
+/// when participants gave different groups; that of broken.h. REQUIRES: called once by each
+/// participant (key.side says which side the caller is) with the same other arguments.
 Status agree(const AgreeKey& key, const Participants& participants, const Candidate& mine,
              const char* call, ContextId* out);
 

@@ -1,5 +1,5 @@
-// Duplicates, and communicators of a group: nothing but a context id has to be agreed on (HPDC'10 Procedure 2
-// without its bitmaps: candidates with reserved indices instead).
+// Duplicates, and communicators of a group: nothing but a context id has to be agreed on (HPDC'10
+// Procedure 2 without its bitmaps: candidates with reserved indices instead).
 
 #include "comm/create.h"
 
@@ -50,8 +50,8 @@ void enter_all(Meeting* meeting, SharedComm* made, int32_t shift) {
 
 namespace {
 
-/// The duplicate of a system-ranked communicator: the same tree; nobody needs to know the group, unless it is to be stored
-/// in a way of its own. May switch.
+/// The duplicate of a system-ranked communicator: the same tree; nobody needs to know the group,
+/// unless it is to be stored in a way of its own. May switch.
 Status duplicate_tree(SharedComm* shared, const Meeting* meeting, const Candidate& mine,
                       const std::optional<groupmap::Strategy>& strategy, SharedComm** made) {
   system_ranked::GroupId id;
@@ -67,7 +67,8 @@ Status duplicate_tree(SharedComm* shared, const Meeting* meeting, const Candidat
   return {};
 }
 
-/// The duplicate's shared part, with one member of this process as a candidate for its leader. May switch.
+/// The duplicate's shared part, with one member of this process as a candidate for its leader. May
+/// switch.
 Status duplicate(SharedComm* shared, const Meeting* meeting, const Candidate& mine,
                  int32_t claimant, const std::optional<groupmap::Strategy>& strategy,
                  SharedComm** made) {
@@ -163,8 +164,9 @@ void create_action(SharedComm* shared, Meeting* meeting) {
 /// A member of a creation that is under way here?
 enum class Same : uint8_t { kNo, kYes, kDiffers };
 
-/// `group` is that of the creation if each of the two groups has a member that is in the other's creation now, the
-/// running rank and the first to come (context.h says why); kDiffers: it should be, but is not.
+/// `group` is that of the creation if each of the two groups has a member that is in the other's
+/// creation now, the running rank and the first to come (context.h says why); kDiffers: it should
+/// be, but is not.
 Same same_creation(const Provisional& p, const RankMap& group, int32_t my_rank,
                    uint64_t fingerprint) {
   int32_t me = group.world_of(my_rank);
@@ -268,8 +270,8 @@ Status dup_for_all(SharedComm* shared, Meeting* meeting, SharedComm** made) {
 
 Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Strategy> strategy) {
   Meeting* m = join(comm, kOpDup, call);
-  // Each member, on arrival, replaces the candidate leader if it has led fewer communicators. On departure it makes its
-  // own Comm. So a member writes only memory that it has just used.
+  // Each member, on arrival, replaces the candidate leader if it has led fewer communicators. On
+  // departure it makes its own Comm. So a member writes only memory that it has just used.
   RankState* me = rank_state();
   if (!m->least) {
     m->least = me;
@@ -314,7 +316,8 @@ Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const cha
 
 Status create(Comm* comm, const RankMap& group, Comm** out, const char* call) {
   *out = nullptr;
-  // Of an intercommunicator each side gives a group of its own: a split by membership, ordered as the group is.
+  // Of an intercommunicator each side gives a group of its own: a split by membership, ordered as
+  // the group is.
   if (comm->shared->inter) {
     int32_t rank = group.rank_of(comm->shared->map.world_of(comm->rank));
     return split(comm, rank < 0 ? MPI_UNDEFINED : 0, rank, out);

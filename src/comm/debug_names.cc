@@ -1,3 +1,6 @@
+// The list of named communicators and meetings that fgmpi-info -job reads from this process's
+// memory.
+
 #include "comm/debug_names.h"
 
 #include "comm/meeting.h"

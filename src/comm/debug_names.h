@@ -1,6 +1,6 @@
-// What a reader of this process's memory (fgmpi-info -job) needs to name communicators: the names that members have given,
-// by context id, and where members wait for each other. Exported as fgmpi_comm_table.
-// Thread rule: one thread; the reader takes what it finds.
+// What a reader of this process's memory (fgmpi-info -job) needs to name communicators: the names
+// that members have given, by context id, and where members wait for each other. Exported as
+// fgmpi_comm_table. Thread rule: one thread; the reader takes what it finds.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Distributed graphs: edges travel to their ends, between processes once per pair of processes (MPI-4.0 section 8.5.4).
+// Distributed graphs: edges travel to their ends, between processes once per pair of processes
+// (MPI-4.0 section 8.5.4).
 
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,5 @@
+// The table of error handlers that programs have made, and how one is called.
+
 #include "comm/errhandler.h"
 
 #include <mutex>
@@ -69,7 +71,8 @@ Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
 }
 
 Status free_errhandler(MPI_Errhandler handler) {
-  // MPI_Comm_get_errhandler gives a handle that the program frees: also a predefined one (section 9.3.4).
+  // MPI_Comm_get_errhandler gives a handle that the program frees: also a predefined one (section
+  // 9.3.4).
   if (predefined(handler)) return {};
   const Guard guard(g_mutex);
   Errhandler* e = find(handler);

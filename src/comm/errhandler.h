@@ -1,7 +1,8 @@
-// Error handlers that programs make (MPI-4.0 section 9.3): functions behind MPI_Errhandler handles, counted by the
-// communicators (windows, sessions, files) that have them and by the user until he frees his handle.
-// Thread rule: any thread at any granted level (MPI-4.0 section 11.4.1): a mutex protects the table, and is not held while a
-// handler runs. Nothing here switches but call_errhandler().
+// Error handlers that programs make (MPI-4.0 section 9.3): functions behind MPI_Errhandler handles,
+// counted by the communicators (windows, sessions, files) that have them and by the user until he
+// frees his handle. Thread rule: any thread at any granted level (MPI-4.0 section 11.4.1): a mutex
+// protects the table, and is not held while a handler runs. Nothing here switches but
+// call_errhandler().
 #pragma once
 
 #include <mpi.h>
@@ -12,8 +13,8 @@ namespace fgmpi::comm {
 
 enum class HandlerOf : uint8_t { kComm, kWin, kFile, kSession };
 
-/// The C++ binding's way to call a handler written in C++; `of` as MPICH numbers it, which is as HandlerOf up to an
-/// exchange (communicators 0, files 1, windows 2).
+/// The C++ binding's way to call a handler written in C++; `of` as MPICH numbers it, which is as
+/// HandlerOf up to an exchange (communicators 0, files 1, windows 2).
 using CxxHandlerCaller = void (*)(int of, int* handle, int* code, void (*function)());
 
 struct Errhandler {
@@ -26,7 +27,8 @@ struct Errhandler {
 Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_Errhandler* out);
 /// Its function is called through `caller`. Nothing happens when the handle is not one of ours.
 void set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller);
-/// Errors are codes that the caller gets: MPI_ERRORS_RETURN, and what the C++ binding turns into exceptions itself.
+/// Errors are codes that the caller gets: MPI_ERRORS_RETURN, and what the C++ binding turns into
+/// exceptions itself.
 inline bool returns_codes(MPI_Errhandler handler) {
   return handler == MPI_ERRORS_RETURN || handler == MPIR_ERRORS_THROW_EXCEPTIONS;
 }
@@ -50,8 +52,8 @@ inline void release_errhandler(MPI_Errhandler handler) {
     detail::count_errhandler(handler, -1);
 }
 
-/// Calls the user's function on `object` (address of an MPI_Comm, MPI_Win, ...). May switch (it is user code).
-/// False when the handle is not one of ours.
+/// Calls the user's function on `object` (address of an MPI_Comm, MPI_Win, ...). May switch (it is
+/// user code). False when the handle is not one of ours.
 bool call_errhandler(MPI_Errhandler handler, void* object, int* code);
 
 /// Handlers in use: tests.

@@ -1,6 +1,6 @@
-// Extras: what a member rarely sets on a communicator: name, attributes, info hints, its own neighbours in a
-// distributed graph. Allocated on first use, so an ordinary communicator pays one null pointer.
-// Thread rule: one thread.
+// Extras: what a member rarely sets on a communicator: name, attributes, info hints, its own
+// neighbours in a distributed graph. Allocated on first use, so an ordinary communicator pays one
+// null pointer. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Attribute {
   uint8_t kind;  ///< how it was set: attr.h
   void* value;
 };
-/// In the order they were set. Each stays where it is: C reads an integer by its address, which must hold until the
-/// attribute is deleted, whatever else is set and deleted meanwhile.
+/// In the order they were set. Each stays where it is: C reads an integer by its address, which
+/// must hold until the attribute is deleted, whatever else is set and deleted meanwhile.
 using Attributes = std::list<Attribute>;
 
 /// Neighbours of this member in a distributed graph topology (MPI-4.0 section 8.5.4).

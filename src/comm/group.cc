@@ -1,3 +1,5 @@
+// The table of groups by handle.
+
 #include "comm/group.h"
 
 #include "ch4-av-rankmap/mlut.h"

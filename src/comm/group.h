@@ -1,6 +1,7 @@
-// Groups: an ordered set of world ranks behind an MPI_Group handle; shares the encoded map of the communicator
-// it came from. Set operations work on encoded maps (src/groupmap) without expanding where both sides allow.
-// Thread rule: one thread. Nothing here switches. Invariant: a group never changes once made.
+// Groups: an ordered set of world ranks behind an MPI_Group handle; shares the encoded map of the
+// communicator it came from. Set operations work on encoded maps (src/groupmap) without expanding
+// where both sides allow. Thread rule: one thread. Nothing here switches. Invariant: a group never
+// changes once made.
 #pragma once
 
 #include <mpi.h>
@@ -28,14 +29,16 @@ int32_t group_rank(Group* group);
 /// Groups in use in this process.
 uint32_t group_count();
 
-// ---- Operations on maps of world ranks (MPI-4.0 section 7.3) -----------------------------------------
+// ---- Operations on maps of world ranks (MPI-4.0 section 7.3) ------------------------------------
 /// Ranks of `map` listed in order / all but those. Errors: MPI_ERR_RANK (out of range or twice).
 Status include(const RankMap& map, std::span<const int32_t> ranks, RankMap* out);
 Status exclude(const RankMap& map, std::span<const int32_t> ranks, RankMap* out);
-/// The same by triplets (first, last, stride), without listing them where one triplet is all there is.
+/// The same by triplets (first, last, stride), without listing them where one triplet is all there
+/// is.
 Status range_include(const RankMap& map, const int (*ranges)[3], int count, RankMap* out);
 Status range_exclude(const RankMap& map, const int (*ranges)[3], int count, RankMap* out);
-/// All of a, then those of b that are not in a / those of a that are in b / those of a that are not in b.
+/// All of a, then those of b that are not in a / those of a that are in b / those of a that are not
+/// in b.
 RankMap unite(const RankMap& a, const RankMap& b);
 RankMap intersect(const RankMap& a, const RankMap& b);
 RankMap subtract(const RankMap& a, const RankMap& b);
@@ -43,8 +46,8 @@ RankMap subtract(const RankMap& a, const RankMap& b);
 bool contains(const RankMap& whole, const RankMap& part);
 /// MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
 int compare(const RankMap& a, const RankMap& b);
-/// out[i] = rank in `to` of rank in[i] in `from`, MPI_UNDEFINED when it is not there; MPI_PROC_NULL stays.
-/// Errors: MPI_ERR_RANK.
+/// out[i] = rank in `to` of rank in[i] in `from`, MPI_UNDEFINED when it is not there; MPI_PROC_NULL
+/// stays. Errors: MPI_ERR_RANK.
 Status translate(const RankMap& from, std::span<const int32_t> in, const RankMap& to, int32_t* out);
 
 }  // namespace fgmpi::comm

@@ -1,5 +1,5 @@
-// MPI's group operations on rank maps: the algebra of src/groupmap, which works on encoded maps where it can, with
-// this process's strategy for what has to be stored.
+// MPI's group operations on rank maps: the algebra of src/groupmap, which works on encoded maps
+// where it can, with this process's strategy for what has to be stored.
 
 #include <algorithm>
 #include <numeric>

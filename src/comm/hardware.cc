@@ -1,3 +1,5 @@
+// The objects of the machine around this process, from hwloc.
+
 #include "comm/hardware.h"
 
 #include <hwloc.h>

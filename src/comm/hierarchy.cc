@@ -1,3 +1,5 @@
+// The lists of a group's processes and of their members, built when a collective first needs them.
+
 #include "comm/hierarchy.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // first collective that needs it; a regular communicator keeps nothing per member: members are
 // computed.
 //
-// (Numbers of processes are this process's own where a communicator has members of several jobs. Indices into `processes`
-// are the same everywhere.)
+// (Numbers of processes are this process's own where a communicator has members of several jobs.
+// Indices into `processes` are the same everywhere.)
 //
 //   ranks      0 1 2 3 | 4 5 6 | 7 8      a run: consecutive ranks in one process
 //   process        5       2       5      processes {2, 5}, members {3, 6},
@@ -30,8 +30,8 @@ struct Run {
   uint32_t index;
 };
 
-/// Different numbers: three words where they ascend evenly spaced, else a list; where they do not ascend (processes of
-/// several jobs), also the places of the ascending numbers.
+/// Different numbers: three words where they ascend evenly spaced, else a list; where they do not
+/// ascend (processes of several jobs), also the places of the ascending numbers.
 class Series {
  public:
   Series() = default;
@@ -52,8 +52,8 @@ class Series {
 };
 
 struct Hierarchy {
-  /// Processes that host members: in ascending order in one job, and else in an order that is the same in all jobs: by
-  /// the job's uid, then by process.
+  /// Processes that host members: in ascending order in one job, and else in an order that is the
+  /// same in all jobs: by the job's uid, then by process.
   Series processes;
   std::vector<uint32_t> member_counts;  ///< irregular maps: how many members each of them hosts
   uint32_t my_index = 0;      ///< index of this process in `processes`, or ~0u when it hosts none

@@ -1,3 +1,5 @@
+// The info keys that communicators know, and what they set.
+
 #include "comm/hints.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Hints on communicators (MPI-4.0 section 7.4.4): info keys that we know, kept as given; and the strategy for irregular
-// maps (`fgmpi_groupmap`). Others are ignored, as the standard says.
+// Hints on communicators (MPI-4.0 section 7.4.4): info keys that we know, kept as given; and the
+// strategy for irregular maps (`fgmpi_groupmap`). Others are ignored, as the standard says.
 // Thread rule: any thread. Nothing here switches.
 #pragma once
 

@@ -1,3 +1,5 @@
+// The table of info objects and their entries.
+
 #include "comm/info.h"
 
 #include <algorithm>
@@ -23,7 +25,8 @@ struct Infos {
 constinit Immortal<Infos> g_infos;
 Infos& infos() { return g_infos.value; }
 
-/// The rank's MPI_INFO_ENV; begins empty, as in a program that was started without mpiexec. REQUIRES: the mutex is held.
+/// The rank's MPI_INFO_ENV; begins empty, as in a program that was started without mpiexec.
+/// REQUIRES: the mutex is held.
 Hints& environment() {
   static auto& all = *new OfRank<Hints>(&infos().mutex);
   return all.mine();

@@ -1,9 +1,11 @@
-// Info objects (MPI-4.0 chapter 10): keys and values behind MPI_Info handles, in the order in which keys were first set.
-// Results and error classes are the hosted MPICH's (`test/mpi/host/forwarded.c` compares them).
+// Info objects (MPI-4.0 chapter 10): keys and values behind MPI_Info handles, in the order in which
+// keys were first set. Results and error classes are the hosted MPICH's
+// (`test/mpi/host/forwarded.c` compares them).
 //
-// Thread rule: any thread at any granted level (MPI-4.0 section 11.4.1), also while another one is inside the library: one
-// mutex protects all objects, and nothing else of the library is touched. Hence info objects are not hosted: the host's are
-// made and looked up by one thread at a time only. Nothing here switches.
+// Thread rule: any thread at any granted level (MPI-4.0 section 11.4.1), also while another one is
+// inside the library: one mutex protects all objects, and nothing else of the library is touched.
+// Hence info objects are not hosted: the host's are made and looked up by one thread at a time
+// only. Nothing here switches.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +17,8 @@
 
 namespace fgmpi::comm {
 
-/// Errors of all but create_info(): MPI_ERR_ARG for MPI_INFO_NULL, MPI_ERR_INFO for a handle that is no info object's.
+/// Errors of all but create_info(): MPI_ERR_ARG for MPI_INFO_NULL, MPI_ERR_INFO for a handle that
+/// is no info object's.
 Status create_info(Hints entries, MPI_Info* info);
 Status free_info(MPI_Info info);
 /// All keys with their values.

@@ -2,7 +2,8 @@
 //
 //   local group, process of the leader  <--maps-->  remote group, process of its leader
 //         | spread to the other processes                 |
-//         all processes of both: agree on a context id (context.h); each side has its own SharedComm
+//         all processes of both: agree on a context id (context.h); each side has its own
+//         SharedComm
 //
 // Only leaders' processes talk across; a map travels once a process, encoded.
 
@@ -25,8 +26,8 @@ pt2pt::Buffer bytes_of(const void* data, size_t size) {
   return buffer;
 }
 
-/// Swaps messages with a rank of the peer group of a communicator, on behalf of rank `me` of this process
-/// (whose stack this may or may not be).
+/// Swaps messages with a rank of the peer group of a communicator, on behalf of rank `me` of this
+/// process (whose stack this may or may not be).
 Status swap_with(Location peer, int32_t peer_rank, Location me, int32_t my_rank, uint64_t ctx,
                  int32_t tag, const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs,
                  const char* call) {

@@ -1,3 +1,5 @@
+// Arrivals at meetings: finding or opening one, running its action, releasing its members.
+
 #include "comm/meeting.h"
 
 #include <mpi.h>
@@ -33,8 +35,8 @@ Meeting* take() {
   return m;
 }
 
-/// A trimmer (sched.h). It begins at twice what it leaves: meetings that are in use and come back would otherwise make a
-/// pool that has been trimmed look as if there were more to free each time.
+/// A trimmer (sched.h). It begins at twice what it leaves: meetings that are in use and come back
+/// would otherwise make a pool that has been trimmed look as if there were more to free each time.
 bool trim_meetings() {
   uint32_t excess = g_reserve.take_excess(kKeptMeetings, 2 * kKeptMeetings);
   for (; excess > 0; --excess) delete std::exchange(g_pool, g_pool->next);
@@ -73,8 +75,8 @@ bool is_new(const OpenMeetings* meetings, uint32_t sequence) {
 }
 
 /// Open meetings that were joined of late. Each member comes to a communicator's meetings one after
-/// the other, so its next one is mostly behind the one that it joined last. Several members that are
-/// at different meetings each find theirs here. An entry goes when its meeting closes.
+/// the other, so its next one is mostly behind the one that it joined last. Several members that
+/// are at different meetings each find theirs here. An entry goes when its meeting closes.
 struct Recent {
   const OpenMeetings* meetings = nullptr;
   Meeting* meeting = nullptr;
@@ -117,7 +119,8 @@ Meeting* refused_meeting(const Comm* comm, uint32_t sequence, uint8_t operation,
   return m;
 }
 
-/// The caller has been counted in, and its operation compared. `arrival`: nullptr on the short path.
+/// The caller has been counted in, and its operation compared. `arrival`: nullptr on the short
+/// path.
 [[gnu::cold, gnu::noinline]] void tell_decider(Comm* comm, Meeting* m, uint8_t operation,
                                                const Arrival* arrival) {
   if (m->full) m->operation = m->decided_operation;

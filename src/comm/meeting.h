@@ -1,7 +1,7 @@
 // Meeting: level one of every collective. The collocated members of a communicator arrive at a
 // meeting with a description of their arguments. The last to arrive runs the meeting's action for
-// all of them: it alone exchanges messages with other processes and moves all members' data. Then it
-// releases the others.
+// all of them: it alone exchanges messages with other processes and moves all members' data. Then
+// it releases the others.
 //
 //   member 0: Arrival{rank, args} --+
 //   member 1: Arrival{rank, args} --+--> Meeting #sequence of the SharedComm --> the last one runs the action
@@ -65,11 +65,11 @@ struct Meeting {
   uint32_t arrived = 0;
   uint32_t leaving = 0;     ///< members that have yet to leave
   int32_t first_rank = -1;  ///< who came first, for reports
-  uint8_t operation =
-      0;  ///< which collective the first arrival is in: a mismatch is an error, named;
-          ///< kDecided: see decided_operation
-  uint8_t decided_operation =
-      0;  ///< where somebody decides (pt2pt/decider.h), it stands here until all have come
+  /// Which collective the first arrival is in: a mismatch is an error, named; kDecided: see
+  /// decided_operation.
+  uint8_t operation = 0;
+  /// Where somebody decides (pt2pt/decider.h), it stands here until all have come.
+  uint8_t decided_operation = 0;
   bool full = false;          ///< everybody is there; the action runs or has run
   bool has_requests = false;  ///< some members came without waiting
   const char* call = "";      ///< its name, for the deadlock report
@@ -133,8 +133,8 @@ static_assert(sizeof(OpenMeetings) <= 128,
 Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, MeetingAction action);
 
 /// Nonblocking: the arrival lives in `request`, which completes (outcome.error is the result) when
-/// the action has run. Never switches. MPI_ERR_NO_MEM when there is no coroutine for the action to be had: the
-/// member has then not come, and may come later.
+/// the action has run. Never switches. MPI_ERR_NO_MEM when there is no coroutine for the action to
+/// be had: the member has then not come, and may come later.
 Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call,
                         MeetingAction action, pt2pt::Request* request);
 /// The same in the meeting `sequence` (persistent collectives: the number drawn at initialisation;
@@ -143,14 +143,14 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arriva
                            uint8_t operation, const char* call, MeetingAction action,
                            pt2pt::Request* request);
 
-/// The short path: what meet() does when the last member has come, action or mismatch handler. Memory that cannot be had
-/// becomes the meeting's error.
+/// The short path: what meet() does when the last member has come, action or mismatch handler.
+/// Memory that cannot be had becomes the meeting's error.
 void run_action(SharedComm* shared, Meeting* meeting, MeetingAction action);
 
 /// Called instead of the action where members of this process are in different collectives.
 void set_mismatch_handler(MeetingAction handler);
-/// The same, for an action that is about to return with an error that the other processes must learn of: sets
-/// meeting->status. Never switches.
+/// The same, for an action that is about to return with an error that the other processes must
+/// learn of: sets meeting->status. Never switches.
 void fail_everywhere(SharedComm* shared, Meeting* meeting, const Status& status);
 
 /// Keeps the last few. REQUIRES: a meeting of it has been held here.
@@ -177,8 +177,8 @@ Status leave_last_or_failed(Meeting* meeting);
 inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
   const OpenMeetings* meetings = comm->shared->meetings.get();
   Meeting* m = meetings ? meetings->open : nullptr;
-  if (m && m->sequence != comm->sequence)
-    m = m->next;  // a member that need not wait may be one collective ahead
+  // A member that need not wait may be one collective ahead
+  if (m && m->sequence != comm->sequence) m = m->next;
   if (__builtin_expect(m != nullptr && m->sequence == comm->sequence && m->operation == operation &&
                            m->arrived + 1 < comm->shared->members,
                        1)) {
@@ -196,7 +196,8 @@ void wake(Meeting* meeting);
 /// Completes the requests and wakes everybody who waits. Never switches. The meeting must not be
 /// touched afterwards but by members that have yet to leave. Once more does nothing more.
 void release(Meeting* meeting);
-/// The member is done with the meeting; the last one returns it to the pool. Returns the meeting's status.
+/// The member is done with the meeting; the last one returns it to the pool. Returns the meeting's
+/// status.
 inline Status leave(Meeting* meeting) {
   if (__builtin_expect(meeting->leaving > 1 && meeting->status.ok(), 1)) {
     --meeting->leaving;
@@ -205,8 +206,8 @@ inline Status leave(Meeting* meeting) {
   return detail::leave_last_or_failed(meeting);
 }
 
-/// The communicator is broken (broken.h): members that wait for others leave with this error, and so does, from now on,
-/// whoever comes. Never switches.
+/// The communicator is broken (broken.h): members that wait for others leave with this error, and
+/// so does, from now on, whoever comes. Never switches.
 void fail_open_meetings(SharedComm* shared, const Status& status);
 
 /// For reports: "communicator MPI_COMM_WORLD (rank 0 of 4), collective number 7: 3 of 4 members of

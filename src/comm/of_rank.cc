@@ -1,3 +1,5 @@
+// The list of all tables with an entry a rank, from which a rank that ends is removed.
+
 #include "comm/of_rank.h"
 
 #include "comm/comm.h"
@@ -5,8 +7,8 @@
 
 namespace fgmpi::comm {
 namespace {
-constinit PlainMutex
-    g_mutex;  ///< protects g_first: a table may be made by the first call of any thread
+/// Protects g_first: a table may be made by the first call of any thread.
+constinit PlainMutex g_mutex;
 constinit detail::TableOfRanks* g_first = nullptr;
 }  // namespace
 

@@ -1,9 +1,11 @@
-// What each rank of a process has for itself, although the library's tables are the process's: an OfRank<T> keeps one T a
-// rank, made when the rank first asks for it and dropped when the rank ends. Whatever a program registers (names,
-// functions, numbers) belongs to the rank that registered it, as it would in a process of its own.
+// What each rank of a process has for itself, although the library's tables are the process's: an
+// OfRank<T> keeps one T a rank, made when the rank first asks for it and dropped when the rank
+// ends. Whatever a program registers (names, functions, numbers) belongs to the rank that
+// registered it, as it would in a process of its own.
 //
-// Thread rule: one thread. Where any thread may call, a mutex is given to the constructor, and every caller holds it.
-// Nothing here switches. Invariant: a T stays where it is until its rank ends or drops it.
+// Thread rule: one thread. Where any thread may call, a mutex is given to the constructor, and
+// every caller holds it. Nothing here switches. Invariant: a T stays where it is until its rank
+// ends or drops it.
 #pragma once
 
 #include <mutex>
@@ -14,8 +16,8 @@
 
 namespace fgmpi::comm {
 
-/// The rank that the caller acts for, also on a helper coroutine and in a thread that the rank started; nullptr where there
-/// is none (fgmpi-info). Any thread.
+/// The rank that the caller acts for, also on a helper coroutine and in a thread that the rank
+/// started; nullptr where there is none (fgmpi-info). Any thread.
 const sched::Proclet* rank_here();
 
 /// Drops what all tables keep for a rank that has ended.

@@ -6,11 +6,12 @@
 //   root  --one message a process-->  per new communicator there: context id, encoded map, once
 //   each process: its members' new ranks from the map
 //
-// On an intercommunicator each side does so; between the sorting and the answers the two roots exchange their
-// colors: map and best candidate of each. Colors that one side lacks give no communicator.
+// On an intercommunicator each side does so; between the sorting and the answers the two roots
+// exchange their colors: map and best candidate of each. Colors that one side lacks give no
+// communicator.
 //
-// P messages each way and no array of N entries anywhere but at the root while it sorts: O(N log N) time at most
-// (a radix sort over the digits that occur), O(N) memory there, O(members) elsewhere.
+// P messages each way and no array of N entries anywhere but at the root while it sorts: O(N log N)
+// time at most (a radix sort over the digits that occur), O(N) memory there, O(members) elsewhere.
 
 #include <algorithm>
 #include <vector>
@@ -39,12 +40,14 @@ void for_colors(const std::vector<SplitEntry>& entries, F&& f) {
   }
 }
 
-/// A message of our own job that cannot be read: the peer is broken, and nothing it says can be used.
+/// A message of our own job that cannot be read: the peer is broken, and nothing it says can be
+/// used.
 void check_read(const FieldReader& in) { FGMPI_CHECK(!in.failed() && "a split's message"); }
 
-// ---- A split under way in this process ----------------------------------------------------------------
+// ---- A split under way in this process ----------------------------------------------------------
 
-/// A new communicator: id 0 when nobody had an index left; size 0 (of map) when the other side lacks the color.
+/// A new communicator: id 0 when nobody had an index left; size 0 (of map) when the other side
+/// lacks the color.
 struct Made {
   ContextId id;
   uint32_t processes = 1;
@@ -361,7 +364,8 @@ Status Split::attach_made() {
   return status;
 }
 
-/// A new order of the same members keeps the parent's stored set and adds a permutation, if it changes anything.
+/// A new order of the same members keeps the parent's stored set and adds a permutation, if it
+/// changes anything.
 void Split::share_parent(RankMap* map) const {
   if (static_cast<const SplitArrival*>(meeting_->arrivals)->permute)
     *map = RankMap::permuted(shared_->map, *map);

@@ -1,3 +1,5 @@
+// Packing and unpacking of members' colors and keys, and their order.
+
 #include "comm/split_wire.h"
 
 #include <mpi.h>

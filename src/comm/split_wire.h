@@ -2,8 +2,8 @@
 //
 //   u32 members | color base 8, width 1 | key base 8, minus-rank 1, width 1 | colors | keys
 //
-// Values are stored less their smallest, each in `width` bytes: as few as hold the largest (0, 1, 2,
-// 4 or 8). A key is stored less its member's rank where that is narrower, as it is for the usual
+// Values are stored less their smallest, each in `width` bytes: as few as hold the largest (0, 1,
+// 2, 4 or 8). A key is stored less its member's rank where that is narrower, as it is for the usual
 // "key = rank". The color 0 is MPI_UNDEFINED, others are one more.
 //
 // Thread rule: one thread; nothing here switches.

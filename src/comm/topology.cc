@@ -1,3 +1,5 @@
+// Cartesian coordinates and neighbours, neighbour lists of graphs, and the choice of dimensions.
+
 #include "comm/topology.h"
 
 #include <algorithm>
@@ -92,10 +94,10 @@ void count_neighbors(const Comm* comm, int64_t* sources, int64_t* destinations) 
   *destinations = *sources;
 }
 
-// ---- Reordering --------------------------------------------------------------------------------------------
-// A process's sub-grid t0 x t1 x ... (ti divides dims[i], product = ranks a process) has 2 * sum(volume / ti) faces to
-// other sub-grids, dimensions that it spans fully aside. Row-major order gives the same formula with t = (1, .., 1,
-// k, full, ..). The tile with the fewest faces wins.
+// ---- Reordering ---------------------------------------------------------------------------------
+// A process's sub-grid t0 x t1 x ... (ti divides dims[i], product = ranks a process) has 2 *
+// sum(volume / ti) faces to other sub-grids, dimensions that it spans fully aside. Row-major order
+// gives the same formula with t = (1, .., 1, k, full, ..). The tile with the fewest faces wins.
 
 namespace {
 
@@ -110,7 +112,8 @@ int64_t faces(std::span<const int32_t> dims, std::span<const int32_t> tile, int6
 
 std::vector<int32_t> cart_tile(std::span<const int32_t> dims, int64_t members) {
   std::vector<int32_t> tile(dims.size(), 1), best;
-  // Row-major: full dimensions from the last on; a slab that is no sub-grid counts as the next larger cut.
+  // Row-major: full dimensions from the last on; a slab that is no sub-grid counts as the next
+  // larger cut.
   int64_t left = members;
   for (size_t i = dims.size(); i-- > 0 && left > 1;) {
     tile[i] = static_cast<int32_t>(std::min<int64_t>(left, dims[i]));
@@ -147,7 +150,8 @@ RankMap cart_order(SharedComm* comm, std::span<const int32_t> dims) {
     if (h.members(comm->map, i) != members) return identity;
   std::vector<int32_t> tile = cart_tile(dims, members);
   if (tile.empty()) return identity;
-  // rank in the grid -> (tile, place in tile), both row-major; the k-th tile is ranks k*members .. of comm.
+  // rank in the grid -> (tile, place in tile), both row-major; the k-th tile is ranks k*members ..
+  // of comm.
   std::vector<int32_t> order(static_cast<size_t>(size)), at(dims.size());
   for (int32_t& rank : order) {
     int64_t block = 0, place = 0;
@@ -161,12 +165,13 @@ RankMap cart_order(SharedComm* comm, std::span<const int32_t> dims) {
   return RankMap::from_ranks(order);
 }
 
-// ---- Dims_create -------------------------------------------------------------------------------------------
+// ---- Dims_create --------------------------------------------------------------------------------
 
 namespace {
 
-/// Non-increasing factors of n with the smallest difference of largest and smallest; of these, the ones with the
-/// fewest neighbours across the faces of the grid (the smallest sum of n / factor), as MPICH chooses.
+/// Non-increasing factors of n with the smallest difference of largest and smallest; of these, the
+/// ones with the fewest neighbours across the faces of the grid (the smallest sum of n / factor),
+/// as MPICH chooses.
 class Factors {
  public:
   Factors(int32_t n, size_t count) : n_(n), current_(count) {

@@ -1,3 +1,6 @@
+// The making of an intercommunicator between two jobs, from each side's root to all of its
+// processes.
+
 #include "dynamic/connect.h"
 
 #include <mpi.h>
@@ -27,7 +30,8 @@ namespace {
 using comm::Meeting;
 using comm::SharedComm;
 
-/// What an answer over the network may take once the other side has accepted: it may compute between its processes.
+/// What an answer over the network may take once the other side has accepted: it may compute
+/// between its processes.
 constexpr int64_t kAnswerWithin = 180 * kSecond;
 
 struct ConnectArrival : comm::CreateArrival {
@@ -36,7 +40,8 @@ struct ConnectArrival : comm::CreateArrival {
   comm::ContextId sides[2];  ///< inside::meet(): what each has drawn, for the members to hear of
 };
 
-// What passes between processes begins with u8 ok; if it is not 1, i32 error class and the words follow.
+// What passes between processes begins with u8 ok; if it is not 1, i32 error class and the words
+// follow.
 std::vector<uint8_t> encode(const Status& status) {
   std::vector<uint8_t> out;
   append(&out, static_cast<uint8_t>(status.ok()));

@@ -1,3 +1,5 @@
+// Text forms of contacts, keys, cards and port names, and this host's addresses.
+
 #include "dynamic/contact.h"
 
 #include <arpa/inet.h>

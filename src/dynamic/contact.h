@@ -1,8 +1,11 @@
 // Where a process of another job is reached, and the keys that only those know who were told.
 //
-//   contact     HOSTID:NAME:PORT:ADDRESS,ADDRESS...    NAME: of a socket on the host (16 hexadecimal digits)
-//   card        CONTACT:KEY                            of a process, for the other processes of jobs that it is connected with
-//   port name   fgmpi1:CONTACT:NUMBER:KEY              of MPI_Open_port; at most MPI_MAX_PORT_NAME with the null
+//   contact     HOSTID:NAME:PORT:ADDRESS,ADDRESS...    NAME: of a socket on the host (16
+//               hexadecimal digits)
+//   card        CONTACT:KEY                            of a process, for the other processes of
+//               jobs that it is connected with
+//   port name   fgmpi1:CONTACT:NUMBER:KEY              of MPI_Open_port; at most MPI_MAX_PORT_NAME
+//               with the null
 //
 // Thread rule: none (no shared state).
 #pragma once
@@ -58,7 +61,8 @@ struct SocketAddress {
 };
 /// The address of the socket of that name on this host (the abstract namespace: no file).
 SocketAddress local_address(const std::string& name);
-/// The addresses to try: the socket on the host where the host is the same, else those of the network.
+/// The addresses to try: the socket on the host where the host is the same, else those of the
+/// network.
 std::vector<SocketAddress> addresses_of(const Contact& contact);
 /// This host's IPv4 addresses, at most four, the loopback's last.
 std::vector<std::string> own_addresses();

@@ -1,3 +1,5 @@
+// Whole messages over a stream: saying, hearing, ending.
+
 #include "dynamic/conversation.h"
 
 #include <mpi.h>

@@ -15,8 +15,9 @@ struct Hello {
   uint32_t kind;
   uint32_t from_process;  ///< kLink: who writes
   uint32_t to_process;
-  uint32_t
-      number;  ///< kPort: the port's; kLink: which connection this is of those that the writer has opened, from 1 on
+  /// kPort: the port's; kLink: which connection this is of those that the writer has opened, from 1
+  /// on.
+  uint32_t number;
   GroupUid from, to;
   Key key;
 };

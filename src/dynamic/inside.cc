@@ -1,3 +1,5 @@
+// Ports and published names among the ranks of one explored process.
+
 #include "dynamic/inside.h"
 
 #include <mpi.h>

@@ -1,9 +1,10 @@
 // Ports and names of an explored process (pt2pt/decider.h): connections between its own ranks.
 //
-// An exploration forks its process, and can fork nothing that other processes know of it. So such a process opens no sockets:
-// its ports and published names are known to its own ranks only. Callers of a port are accepted in the order in which they
-// come, and who accepts there is served in the order in which it comes. Those orders, and those of publishing a name and
-// looking it up, are choices: each is an access to memory of its own, and accesses to the same memory conflict.
+// An exploration forks its process, and can fork nothing that other processes know of it. So such a
+// process opens no sockets: its ports and published names are known to its own ranks only. Callers
+// of a port are accepted in the order in which they come, and who accepts there is served in the
+// order in which it comes. Those orders, and those of publishing a name and looking it up, are
+// choices: each is an access to memory of its own, and accesses to the same memory conflict.
 //
 //   connect: its turn at the callers of the port ----.   both wait for each other, and each
 //   accept:  its turn at the acceptors of the port --'-> takes the other side's group and id
@@ -22,7 +23,8 @@ namespace fgmpi::dynamic::inside {
 /// Is this process explored?
 bool is_on();
 
-/// The name says which of its ports the running rank has opened, and is the same in every execution.
+/// The name says which of its ports the running rank has opened, and is the same in every
+/// execution.
 std::string open_port();
 /// Who waits there gets an error. Errors: MPI_ERR_PORT.
 Status close_port(const std::string& name);
@@ -31,11 +33,12 @@ Status close_port(const std::string& name);
 struct Met {
   RankMap remote;
   comm::ContextId id;  ///< of the intercommunicator
-  comm::ContextId
-      theirs;  ///< what the other side has drawn; what it did is told by that name (pt2pt/decider.h)
+  /// What the other side has drawn; what it did is told by that name (pt2pt/decider.h).
+  comm::ContextId theirs;
 };
-/// Comes to a port and waits for somebody who comes to the other end. `own`: drawn by this side. May switch.
-/// Errors: MPI_ERR_PORT (no such port, or closed meanwhile), MPI_ERR_COMM (members in common).
+/// Comes to a port and waits for somebody who comes to the other end. `own`: drawn by this side.
+/// May switch. Errors: MPI_ERR_PORT (no such port, or closed meanwhile), MPI_ERR_COMM (members in
+/// common).
 Status meet(const std::string& port, bool accepts, const RankMap& group, comm::ContextId own,
             const char* call, Met* out);
 

@@ -1,3 +1,5 @@
+// Frames into and out of a link, by its socket or its shared ring.
+
 #include "dynamic/link_ends.h"
 
 #include <unistd.h>
@@ -14,7 +16,8 @@ using transport::Header;
 
 namespace {
 
-/// Frames on a connection within a host before it gets a ring: more than those of a connect, a barrier and a disconnect.
+/// Frames on a connection within a host before it gets a ring: more than those of a connect, a
+/// barrier and a disconnect.
 constexpr uint32_t kFramesBeforeRing = 16;
 /// Bytes that wait at a peer before senders are held back.
 constexpr size_t kMostUnsent = 512 << 10;
@@ -41,7 +44,7 @@ Header own_header(uint8_t kind, int32_t tag) {
 
 }  // namespace
 
-// ---- OutLink -------------------------------------------------------------------------------------------
+// ---- OutLink ------------------------------------------------------------------------------------
 
 bool OutLink::send(const Header& header, const void* payload, size_t length) {
   if (!ring_ && ++frames_ > kFramesBeforeRing) open_ring();
@@ -101,7 +104,7 @@ void OutLink::on_room() {
   if (closes_when_empty && all_left()) shut_down();
 }
 
-// ---- InLink --------------------------------------------------------------------------------------------
+// ---- InLink -------------------------------------------------------------------------------------
 
 /// What it says next is of a communicator of a job that is about to become known here.
 bool InLink::early() { return !links().peer_of(this) && links().is_early(*this); }
@@ -132,7 +135,8 @@ void InLink::on_descriptor(int fd) {
   ::close(fd);
 }
 
-/// The writer does not speak as it should: nothing more is read of it. May end the life of this object.
+/// The writer does not speak as it should: nothing more is read of it. May end the life of this
+/// object.
 void InLink::refuse() {
   ++links().refused_;
   ring_.reset();

@@ -1,5 +1,5 @@
-// The two ends of a link's connection: who writes frames (OutLink), and who reads them (InLink). links.h has the rules.
-// Thread rule: one thread; nothing here switches.
+// The two ends of a link's connection: who writes frames (OutLink), and who reads them (InLink).
+// links.h has the rules. Thread rule: one thread; nothing here switches.
 #pragma once
 
 #include <cstdint>

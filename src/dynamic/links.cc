@@ -1,3 +1,5 @@
+// The links of this process: listening, opening, taking newcomers in, ending.
+
 #include "dynamic/links.h"
 
 #include <mpi.h>
@@ -34,8 +36,8 @@ namespace {
 /// While all frames come through rings, sockets are looked at in one of so many polls.
 constexpr uint32_t kPollsPerLook = 16;
 constexpr size_t kMostNewcomers = 1024;  ///< that have not said hello
-/// How long a process that ends waits for another job's to take what it was sent: as long as that one may compute without
-/// looking for messages. Past it what has not left is lost.
+/// How long a process that ends waits for another job's to take what it was sent: as long as that
+/// one may compute without looking for messages. Past it what has not left is lost.
 constexpr int64_t kFlush = 300 * kSecond;
 
 Status (*g_opened)(Links&) = nullptr;
@@ -64,7 +66,7 @@ Hello make_hello(Hello::Kind kind, const Key& key) {
   return hello;
 }
 
-// ---- Streams -------------------------------------------------------------------------------------------
+// ---- Streams ------------------------------------------------------------------------------------
 
 class Links::Listener final : public Stream {
  public:
@@ -107,7 +109,7 @@ class Newcomer final : public Stream {
   size_t got_ = 0;
 };
 
-// ---- Opening -------------------------------------------------------------------------------------------
+// ---- Opening ------------------------------------------------------------------------------------
 
 Status Links::listen() {
   if (listening_) return {};
@@ -181,7 +183,7 @@ bool Links::take_hello(const Hello& hello, Newcomer* newcomer) {
   return true;
 }
 
-// ---- Groups --------------------------------------------------------------------------------------------
+// ---- Groups -------------------------------------------------------------------------------------
 
 void Links::added(uint32_t pgid) {
   ++changes_;
@@ -228,7 +230,8 @@ void Links::removed() {
 bool Links::own(uint32_t process) const { return process < g_av.processes(); }
 
 void Links::count_alive() {
-  // Of a suspect, and of a loss that is still to be reported, something is to come yet: no deadlock before that.
+  // Of a suspect, and of a loss that is still to be reported, something is to come yet: no deadlock
+  // before that.
   bool any = !suspects_.empty() || !failures_.empty();
   for (const auto& [pgid, peers] : peers_)
     for (const Peer& peer : peers) any |= peer.alive() && (peer.out || peer.in || peer.awaited > 0);
@@ -291,7 +294,7 @@ void Links::say_bye(Peer* peer, ByeReason reason) {
   if (link->open() && link->all_left()) link->shut_down();
 }
 
-// ---- Frames out ----------------------------------------------------------------------------------------
+// ---- Frames out ---------------------------------------------------------------------------------
 
 size_t Links::max_payload() const {
   return inner_ ? std::min(inner_->max_payload(), kPayload) : kPayload;
@@ -345,7 +348,7 @@ ReadResult Links::read(uint32_t process, uint64_t handle, uint64_t remote, void*
   return result;
 }
 
-// ---- Frames in -----------------------------------------------------------------------------------------
+// ---- Frames in ----------------------------------------------------------------------------------
 
 /// The peer that writes on a link; nullptr while its job is not known here.
 Peer* Links::peer_of(InLink* link) {
@@ -415,7 +418,7 @@ void Links::on_bye(Peer* peer) {
   count_alive();
 }
 
-// ---- Ends ----------------------------------------------------------------------------------------------
+// ---- Ends ---------------------------------------------------------------------------------------
 
 void Links::in_ended(InLink* link, const std::string& why) {
   std::erase(paused_, link);
@@ -430,7 +433,8 @@ void Links::in_ended(InLink* link, const std::string& why) {
   count_alive();
 }
 
-/// The connection that we write on has ended: the other side has read our bye, or it has ended or been lost itself.
+/// The connection that we write on has ended: the other side has read our bye, or it has ended or
+/// been lost itself.
 void Links::out_ended(OutLink* link, const std::string& why) {
   Peer* peer = link->peer;
   std::erase(starving_, link);
@@ -484,7 +488,7 @@ void Links::report() {
   for (const Failure& f : failures) sink_->peer_failed(f.process, f.why);
 }
 
-// ---- The transport's other calls -----------------------------------------------------------------------
+// ---- The transport's other calls ----------------------------------------------------------------
 
 bool Links::poll() {
   bool any = inner_ && inner_->poll();
@@ -536,7 +540,8 @@ int64_t Links::longest_sleep() const {
   return std::min(g_poller.longest_sleep(), Waiter::until_next_deadline());
 }
 
-/// Newcomers that say nothing are sent away, and what was paused for a job that has gone without being known here.
+/// Newcomers that say nothing are sent away, and what was paused for a job that has gone without
+/// being known here.
 bool Links::tick() {
   std::vector<Stream*> silent;
   const int64_t now = now_ns();

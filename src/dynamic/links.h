@@ -1,35 +1,42 @@
-// Links: frames between this process and processes of other jobs, over sockets (of the host, or TCP between hosts).
+// Links: frames between this process and processes of other jobs, over sockets (of the host, or TCP
+// between hosts).
 //
 //   process of job A  --out------------------------in-->  process of job B        one connection for each direction,
 //                     <--in------------------------out--                          opened by who sends
 //
 //   | Hello |  then frames: | payload bytes 4 | Header 48 | payload |             at the end a frame of kind kBye
 //
-// Frames of a connection within a host go through a ring of shared memory (shared_ring.h) from a frame of kind kRing on.
-// After that its socket carries bytes that wake a sleeping process, either way, and tells the end.
+// Frames of a connection within a host go through a ring of shared memory (shared_ring.h) from a
+// frame of kind kRing on. After that its socket carries bytes that wake a sleeping process, either
+// way, and tells the end.
 //
-// One direction a connection: a process that goes writes its bye and shuts down; the other side reads all of it and then
-// closes. No frame comes back on that connection, so nothing that has not been read yet is lost.
+// One direction a connection: a process that goes writes its bye and shuts down; the other side
+// reads all of it and then closes. No frame comes back on that connection, so nothing that has not
+// been read yet is lost.
 //
-// Who is lost. Only the connection that a process writes tells: it ends without a bye. When the one that this process writes
-// ends first, the other one's bye may be under way, even on a connection that nobody has accepted yet. A process that ends in
-// order closes what others write only when its byes are with their kernels; so whatever it has said is found by looking at
-// listeners, newcomers and its connections, and when these have nothing more without a bye, it is lost. No time is measured.
+// Who is lost. Only the connection that a process writes tells: it ends without a bye. When the one
+// that this process writes ends first, the other one's bye may be under way, even on a connection
+// that nobody has accepted yet. A process that ends in order closes what others write only when its
+// byes are with their kernels; so whatever it has said is found by looking at listeners, newcomers
+// and its connections, and when these have nothing more without a bye, it is lost. No time is
+// measured.
 //
-// Connections come and go as jobs connect and disconnect; a bye may still be unread when the next connection is made. So
-// connections are numbered by who opens them, and only the last one counts; and each new communicator is announced by a frame
-// of kind kHere: a process that has yet to announce one has not left. An announcement may come while its job's former
-// communicators are still there, or when they have just gone: what is not settled is kept (unsettled_), and a connection that
-// has announced what is not established here is read on when it is.
+// Connections come and go as jobs connect and disconnect; a bye may still be unread when the next
+// connection is made. So connections are numbered by who opens them, and only the last one counts;
+// and each new communicator is announced by a frame of kind kHere: a process that has yet to
+// announce one has not left. An announcement may come while its job's former communicators are
+// still there, or when they have just gone: what is not settled is kept (unsettled_), and a
+// connection that has announced what is not established here is read on when it is.
 //
-// Links is the transport with the transport bit 1. A job on several hosts has another one there: Links then stands in
-// front of it and hands on what is for its own job.
+// Links is the transport with the transport bit 1. A job on several hosts has another one there:
+// Links then stands in front of it and hands on what is for its own job.
 //
-// Headers. `src_process` is the sender's number in its own job; the receiver puts the number that it has for that process.
-// Messages between processes have their process taken out of `src_rank` likewise (pt2pt::source_to_travel).
+// Headers. `src_process` is the sender's number in its own job; the receiver puts the number that
+// it has for that process. Messages between processes have their process taken out of `src_rank`
+// likewise (pt2pt::source_to_travel).
 //
-// Who may connect: whoever knows the key of this process (its card) or of a port of it (the port's name). All others are
-// refused and counted.
+// Who may connect: whoever knows the key of this process (its card) or of a port of it (the port's
+// name). All others are refused and counted.
 // Thread rule: one thread; nothing here switches.
 #pragma once
 
@@ -65,7 +72,8 @@ struct Peer {
   OutLink* out = nullptr;
   InLink* in = nullptr;    ///< the last connection that it has opened
   uint32_t in_number = 0;  ///< which one that is or was
-  /// Communicators that were established here and that it has not announced yet; less than 0: the other way round.
+  /// Communicators that were established here and that it has not announced yet; less than 0: the
+  /// other way round.
   int32_t awaited = 0;
   bool said_bye = false;  ///< on its last connection
   bool failed = false;    ///< lost, or has ended: what is sent to it is dropped
@@ -84,7 +92,8 @@ class Links final : public transport::Transport {
   uint64_t strangers() const { return strangers_; }
   /// What the transport with bit 1 was before; frames for the own job are handed on to it.
   void stand_before(transport::Transport* inner) { inner_ = inner; }
-  /// Opens connections to the other jobs' processes of a map, so that each side notices when the other is lost.
+  /// Opens connections to the other jobs' processes of a map, so that each side notices when the
+  /// other is lost.
   void open_to(const RankMap& map);
   void set_sink(transport::Sink* sink) { sink_ = sink; }
 
@@ -185,7 +194,8 @@ class Links final : public transport::Transport {
 Links& links();
 /// Called when links() is first used, to be polled and slept on from then on.
 void set_links_opened_handler(Status (*handler)(Links& links));
-/// For a stream that has said the key of a port (dynamic/ports.h): takes over the descriptor, or refuses.
+/// For a stream that has said the key of a port (dynamic/ports.h): takes over the descriptor, or
+/// refuses.
 void set_port_handler(bool (*handler)(const Hello& hello, int fd));
 
 }  // namespace fgmpi::dynamic

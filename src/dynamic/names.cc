@@ -1,3 +1,5 @@
+// Published names as files of a folder, or at the launcher.
+
 #include "dynamic/names.h"
 
 #include <fcntl.h>
@@ -66,7 +68,8 @@ std::string publisher() {
   return format("%ld %s", static_cast<long>(getpid()), start_of(getpid()).c_str());
 }
 
-/// The port that a file gives for this service; false when there is none or its publisher has ended.
+/// The port that a file gives for this service; false when there is none or its publisher has
+/// ended.
 bool read_entry(const std::string& path, const std::string& service, std::string* port) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return false;
@@ -104,7 +107,7 @@ Status write_entry(const std::string& path, const std::string& text) {
                std::strerror(written ? link_error : why));
 }
 
-// ---- The launcher's ----------------------------------------------------------------------------------------
+// ---- The launcher's -----------------------------------------------------------------------------
 
 LauncherNames g_launcher;
 

@@ -1,9 +1,9 @@
 // Published names (MPI-4.0 section 11.8.4): between the processes of a user on a host.
 //
-// A name is a file in a folder that only the user can enter: $XDG_RUNTIME_DIR/fgmpi-names, or /tmp/fgmpi-names-UID. The
-// file's name is a hash of the service's; it holds who has published it, the service's name and the port's. What a
-// process has published and not withdrawn goes when the process ends; what a process left that was killed is taken for
-// not there, and replaced.
+// A name is a file in a folder that only the user can enter: $XDG_RUNTIME_DIR/fgmpi-names, or
+// /tmp/fgmpi-names-UID. The file's name is a hash of the service's; it holds who has published it,
+// the service's name and the port's. What a process has published and not withdrawn goes when the
+// process ends; what a process left that was killed is taken for not there, and replaced.
 // Thread rule: one thread; nothing here switches, system calls block.
 #pragma once
 
@@ -13,7 +13,8 @@
 
 namespace fgmpi::dynamic {
 
-/// Errors: MPI_ERR_SERVICE when the name is published already, MPI_ERR_OTHER when the folder cannot be used.
+/// Errors: MPI_ERR_SERVICE when the name is published already, MPI_ERR_OTHER when the folder cannot
+/// be used.
 Status publish_name(const std::string& service, const std::string& port);
 /// Errors: MPI_ERR_SERVICE when this process has not published it.
 Status unpublish_name(const std::string& service);

@@ -24,7 +24,8 @@ bool may_execute(const std::string& path) {
   return stat(path.c_str(), &is) == 0 && S_ISREG(is.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-/// The program as a process in `wdir` finds it, with the folders of `path` (else of PATH); empty: there is none.
+/// The program as a process in `wdir` finds it, with the folders of `path` (else of PATH); empty:
+/// there is none.
 std::string where_found(const Section& s) {
   auto in_wdir = [&](const std::string& path) {
     return path[0] == '/' || s.wdir.empty() ? path : s.wdir + "/" + path;

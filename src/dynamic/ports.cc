@@ -1,3 +1,5 @@
+// Opening, closing and calling ports, and waiting for callers.
+
 #include "dynamic/ports.h"
 
 #include <mpi.h>

@@ -13,7 +13,8 @@ namespace fgmpi::dynamic {
 
 /// Errors: MPI_ERR_OTHER without sockets.
 Status open_port(std::string* name);
-/// Errors of all three: MPI_ERR_PORT for a name that is none, or not of a port that this process has open.
+/// Errors of all three: MPI_ERR_PORT for a name that is none, or not of a port that this process
+/// has open.
 Status close_port(const std::string& name);
 /// What ends the wait of accept() beside a caller. Whoever sets `over` calls wake_acceptors().
 struct AcceptLimit {

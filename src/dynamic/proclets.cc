@@ -1,3 +1,5 @@
+// Spawning as proclets: plan, loading and start of the new ranks in each process.
+
 #include "dynamic/proclets.h"
 
 #include <mpi.h>
@@ -88,7 +90,7 @@ bool reap_when_idle() {
   return false;
 }
 
-// ---- What is asked for -----------------------------------------------------------------------------------
+// ---- What is asked for --------------------------------------------------------------------------
 
 /// The root's, or what went wrong there.
 struct Order {
@@ -237,7 +239,7 @@ Order decode(const std::vector<uint8_t>& bytes) {
   return order;
 }
 
-// ---- One process's part ------------------------------------------------------------------------------------
+// ---- One process's part -------------------------------------------------------------------------
 
 class Spawning {
  public:
@@ -335,7 +337,8 @@ Status Spawning::prepare_part(const Section& section, const Part& part) {
                             part.count, words);
 }
 
-/// Makes all that the ranks of this process need to run. Host stack. *failed: the command that something is wrong with.
+/// Makes all that the ranks of this process need to run. Host stack. *failed: the command that
+/// something is wrong with.
 Status Spawning::prepare(size_t* failed) {
   reap();
   sched::add_trimmer(reap_when_idle);

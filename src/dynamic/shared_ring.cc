@@ -1,3 +1,5 @@
+// The two ends of a ring of shared memory between processes of different jobs.
+
 #include "dynamic/shared_ring.h"
 
 #include <fcntl.h>
@@ -18,7 +20,8 @@ using transport::shm::Geometry;
 
 namespace {
 
-/// As many bytes of bulk as a shared-memory ring of a job has at most, and frames of the links' size in a quarter of it.
+/// As many bytes of bulk as a shared-memory ring of a job has at most, and frames of the links'
+/// size in a quarter of it.
 constexpr Geometry kGeometry{512, 4 * RingOut::kMostPayload};
 constexpr size_t kControlBytes = page_up(sizeof(RingControl));
 

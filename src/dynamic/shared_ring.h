@@ -1,14 +1,17 @@
-// A ring of shared memory beside the socket of a link, for frames between processes of different jobs on one host.
+// A ring of shared memory beside the socket of a link, for frames between processes of different
+// jobs on one host.
 //
 //   | RingControl, 1 page | cells | bulk |      one memfd; cells and bulk are those of transport/shm/ring.h
 //
-// The writer makes it and gives its descriptor through the socket, so no third process can open it. The socket stays: it
-// tells when the other process ends, and a byte on it wakes who sleeps (the reader for frames, the writer for room).
-// Wins from some frames on: a frame costs no system call. Costs a page of control and the pages of cells and bulk that were
-// written, at most 292 KiB for each direction, so a link that carries few frames does without.
-// What lies in the ring when its writer ends stays there: the memory lives until the reader has unmapped it, too.
+// The writer makes it and gives its descriptor through the socket, so no third process can open it.
+// The socket stays: it tells when the other process ends, and a byte on it wakes who sleeps (the
+// reader for frames, the writer for room). Wins from some frames on: a frame costs no system call.
+// Costs a page of control and the pages of cells and bulk that were written, at most 292 KiB for
+// each direction, so a link that carries few frames does without. What lies in the ring when its
+// writer ends stays there: the memory lives until the reader has unmapped it, too.
 //
-// Thread rule: one thread. What the other process writes is checked by RingReader and RingWriter before it is used.
+// Thread rule: one thread. What the other process writes is checked by RingReader and RingWriter
+// before it is used.
 #pragma once
 
 #include <atomic>
@@ -22,7 +25,8 @@ namespace fgmpi::dynamic {
 struct RingControl {
   transport::shm::Credits credits;                              ///< written by the reader
   alignas(transport::shm::kLine) std::atomic<uint32_t> asleep;  ///< the reader waits for a byte
-  /// The reader makes the writer's frames visible itself before it sleeps (transport/shm/doorbell.h).
+  /// The reader makes the writer's frames visible itself before it sleeps
+  /// (transport/shm/doorbell.h).
   std::atomic<uint32_t> asymmetric;
   alignas(transport::shm::kLine) std::atomic<uint32_t> wants_room;  ///< the writer waits for a byte
 };
@@ -45,10 +49,11 @@ class RingMemory {
 class RingOut {
  public:
   static constexpr size_t kMostPayload = 64 << 10;
-  /// Makes a ring; *fd is its descriptor, the caller's to give away and close. nullptr: there is no memory for it.
+  /// Makes a ring; *fd is its descriptor, the caller's to give away and close. nullptr: there is no
+  /// memory for it.
   static std::unique_ptr<RingOut> make(int* fd);
-  /// Copies a frame into the ring; false: there is no room now. Then poll() tells when there is. REQUIRES: length <=
-  /// kMostPayload.
+  /// Copies a frame into the ring; false: there is no room now. Then poll() tells when there is.
+  /// REQUIRES: length <= kMostPayload.
   bool push(const transport::Header& header, const void* payload, size_t length);
   /// After a push: does the reader sleep, so that it needs a byte? Tells so once.
   bool take_sleep();
@@ -74,7 +79,8 @@ class RingIn {
   void took(const transport::shm::Frame& frame, uint64_t ticks) { reader_.took(frame, ticks); }
   /// Gives a frame's room back. True: the writer waits for room and needs a byte.
   bool consume(const transport::shm::Frame& frame);
-  /// From now on the writer sends a byte with its next frame; ready() must be asked once more, after fence_for_sleep().
+  /// From now on the writer sends a byte with its next frame; ready() must be asked once more,
+  /// after fence_for_sleep().
   void sleep() { memory_.control()->asleep.store(1, std::memory_order_seq_cst); }
   void wake() { memory_.control()->asleep.store(0, std::memory_order_relaxed); }
 

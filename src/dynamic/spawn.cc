@@ -1,3 +1,5 @@
+// The start of mpiexec for a spawned job, and the wait for its processes.
+
 #include "dynamic/spawn.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+// What fgmpi-start tells the spawning process before and after it executes the program.
+
 #include "dynamic/starter.h"
 
 #include <sys/socket.h>
@@ -32,7 +34,8 @@ bool write_all(int fd, const void* bytes, size_t count) {
   return true;
 }
 
-/// A connection with the port, which closes when another program takes this process over; -1: there is none.
+/// A connection with the port, which closes when another program takes this process over; -1: there
+/// is none.
 int call(const PortName& name) {
   for (const SocketAddress& to : addresses_of(name.contact)) {
     const int fd = socket(to.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -109,7 +112,8 @@ void tell_end(const std::string& port, uint32_t rank) {
   std::memcpy(message, &length, sizeof length);
   std::memcpy(message + sizeof length, &no_id, sizeof no_id);
   std::memcpy(message + sizeof length + sizeof no_id, &rank, sizeof rank);
-  // Open until the other side, which writes first, has read it and closes: a closed connection would not be accepted.
+  // Open until the other side, which writes first, has read it and closes: a closed connection
+  // would not be accepted.
   const timeval longest{60, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
   char ignored[4096];

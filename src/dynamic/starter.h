@@ -7,12 +7,13 @@
 
 namespace fgmpi::dynamic {
 
-/// fgmpi-start PORT INDEX PATH PROGRAM ARGUMENTS...  PATH: folders to look in, empty: those of the variable PATH.
-/// Returns only when the program cannot be executed: its exit status.
+/// fgmpi-start PORT INDEX PATH PROGRAM ARGUMENTS...  PATH: folders to look in, empty: those of the
+/// variable PATH. Returns only when the program cannot be executed: its exit status.
 int start_program(int argc, char** argv);
 
-/// Says to the port of the parents that this rank of the spawned job has ended before it called MPI_Init (connect.h); ~0: its number is not known. Blocks
-/// until it is said; nothing where nobody listens any more.
+/// Says to the port of the parents that this rank of the spawned job has ended before it called
+/// MPI_Init (connect.h); ~0: its number is not known. Blocks until it is said; nothing where nobody
+/// listens any more.
 void tell_end(const std::string& port, uint32_t rank);
 
 }  // namespace fgmpi::dynamic

@@ -1,3 +1,5 @@
+// Sockets that never block: writing, reading, and the poller that looks at all of them.
+
 #include "dynamic/stream.h"
 
 #include <linux/sockios.h>
@@ -279,7 +281,8 @@ pid_t Stream::peer_process() const {
 
 bool Stream::under_way() const {
   if (unsent() > 0) return true;
-  // What was written to a local socket is with its reader at once; of such a one SIOCOUTQ tells what was not read.
+  // What was written to a local socket is with its reader at once; of such a one SIOCOUTQ tells
+  // what was not read.
   if (fd_ < 0 || local()) return false;
   int unacknowledged = 0;
   return ioctl(fd_, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged > 0;

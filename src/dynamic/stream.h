@@ -1,9 +1,9 @@
 // Streams: sockets that never block, and the poller that tells which of them have something.
 //
-// A stream keeps what could not be written yet, and reads when the poller says so. Where it connects, it tries one
-// address after the other.
-// Thread rule: one thread. Invariants: on_end() is called once, and nothing after it; a stream that is closed during a
-// poll stays in memory until that poll is over.
+// A stream keeps what could not be written yet, and reads when the poller says so. Where it
+// connects, it tries one address after the other.
+// Thread rule: one thread. Invariants: on_end() is called once, and nothing after it; a stream that
+// is closed during a poll stays in memory until that poll is over.
 #pragma once
 
 #include <sys/types.h>
@@ -28,13 +28,14 @@ class Poller {
   bool poll();
   /// Not now: in the middle of a poll others may still point at it.
   void destroy(std::unique_ptr<Stream> stream);
-  /// How long nobody needs poll() in ns: streams that could not connect for lack of room try again, and what was read before a
-  /// stream was paused is taken when it goes on.
+  /// How long nobody needs poll() in ns: streams that could not connect for lack of room try again,
+  /// and what was read before a stream was paused is taken when it goes on.
   int64_t longest_sleep() const;
 
  private:
   friend class Stream;
-  /// Calls visit() for those in the list that are still open, and empties it first: they may get into it again.
+  /// Calls visit() for those in the list that are still open, and empties it first: they may get
+  /// into it again.
   template <class Visit>
   void go_through(std::vector<Stream*>* list, Visit visit);
   int epoll_ = -1;
@@ -58,8 +59,8 @@ class Stream {
   void connect(std::vector<SocketAddress> addresses);
   /// Writes, or keeps, both pieces.
   void write(const void* first, size_t first_bytes, const void* second, size_t second_bytes);
-  /// Writes these bytes, and a descriptor that the reader takes with them. False: not now, nothing was written. REQUIRES:
-  /// local(), unsent() == 0.
+  /// Writes these bytes, and a descriptor that the reader takes with them. False: not now, nothing
+  /// was written. REQUIRES: local(), unsent() == 0.
   bool write_with_descriptor(const void* bytes, size_t count, int descriptor);
   /// Is this connected, within this host?
   bool local() const;
@@ -92,7 +93,8 @@ class Stream {
   virtual size_t on_bytes(const uint8_t* bytes, size_t count) = 0;
   /// A descriptor came, with the bytes that come next. Whoever takes it closes it.
   virtual void on_descriptor(int descriptor);
-  /// How many bytes to read at most (exactly what is needed, where the descriptor is somebody else's afterwards).
+  /// How many bytes to read at most (exactly what is needed, where the descriptor is somebody
+  /// else's afterwards).
   virtual size_t wanted() const { return SIZE_MAX; }
   /// The other side has closed, or the connection is broken, or none came about.
   virtual void on_end(const std::string& why) = 0;
@@ -117,7 +119,8 @@ class Stream {
   size_t next_address_ = 0;
 };
 
-/// Opens a listening socket on this host's socket of that name, or on the network (*port is set). -1: errno says why.
+/// Opens a listening socket on this host's socket of that name, or on the network (*port is set).
+/// -1: errno says why.
 int listen_locally(const std::string& name);
 int listen_to_network(uint16_t* port);
 

@@ -1,3 +1,5 @@
+// The deadlines of proclets that wait for another job.
+
 #include "dynamic/waiter.h"
 
 #include <algorithm>

@@ -18,7 +18,8 @@ class Waiter {
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  /// Parks the running proclet until wake(), or until `deadline` (of now_ns()). REQUIRES: nobody waits here.
+  /// Parks the running proclet until wake(), or until `deadline` (of now_ns()). REQUIRES: nobody
+  /// waits here.
   void wait(int64_t deadline, const char* call,
             void (*describe)(const sched::WaitSite*, std::string*));
   /// Nothing when nobody waits.

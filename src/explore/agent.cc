@@ -1,3 +1,5 @@
+// The explored process's side: forking executions, and asking the explorer at each choice point.
+
 #include "explore/agent.h"
 
 #include <fcntl.h>
@@ -35,8 +37,8 @@ namespace {
 /// The explorer is gone: nobody wants this process any more.
 [[noreturn]] void end_without_explorer() { end_quietly(1); }
 
-/// Gives `fd` a file of this execution's own, which begins with what the one before holds. It has no name: in a folder, cores
-/// would wait for each other when they make and remove such files.
+/// Gives `fd` a file of this execution's own, which begins with what the one before holds. It has
+/// no name: in a folder, cores would wait for each other when they make and remove such files.
 void own_output(int fd) {
   const int file = static_cast<int>(syscall(SYS_memfd_create, "fgmpi-output", MFD_CLOEXEC));
   if (file < 0 || fcntl(file, F_SETFL, O_APPEND) != 0) end_without_explorer();
@@ -203,8 +205,8 @@ class Agent final : public Chooser {
   }
 
   const std::string folder_;
-  const Patterns
-      files_;  ///< what executions have of their own; such executions are forked before the program begins
+  /// What executions have of their own; such executions are forked before the program begins.
+  const Patterns files_;
   int fd_ = -1;
   uint32_t execution_ = 0;
   Limit limit_told_ = Limit::kNone;

@@ -1,3 +1,5 @@
+// Encoding and transport of the words between explored process and explorer.
+
 #include "explore/channel.h"
 
 #include <sys/socket.h>

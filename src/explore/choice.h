@@ -1,8 +1,8 @@
 // Choices: in which ways an execution can go on when no rank can run any more.
 //
-// A choice names what it is by numbers that do not depend on the order of ranks: the how manieth receive of its rank, the how
-// manieth message of its sender to that rank. So the same choice is found again in another execution.
-// Thread rule: none (values).
+// A choice names what it is by numbers that do not depend on the order of ranks: the how manieth
+// receive of its rank, the how manieth message of its sender to that rank. So the same choice is
+// found again in another execution. Thread rule: none (values).
 #pragma once
 
 #include <algorithm>
@@ -24,27 +24,29 @@ struct Choice {
     kMiss,    ///< a test or probe that does not wait finds nothing
     kRepeat,  ///< the same, and so do all that the rank makes until it does something else
     kBuffer,  ///< a standard send is buffered: its rank goes on before its match
-    kNoBuffer,  ///< none is, and no rank leaves a collective early, though that is all that could happen
+    /// None is, and no rank leaves a collective early, though that is all that could happen.
+    kNoBuffer,
     kLeave,  ///< a rank leaves a rooted collective before others have come
-    kAccess,  ///< an operation on memory of a window happens, or a rank gets a lock there, or comes to a port
+    /// An operation on memory of a window happens, or a rank gets a lock there, or comes to a port.
+    kAccess,
   };
   /// `source` where a choice is about no message.
   static constexpr int32_t kNoSource = -3;
   Kind kind = kMatch;
   uint32_t rank = 0;  ///< index of the receiving rank in the process
-  uint64_t operation =
-      0;  ///< which receive (or probe) of it, from 0; of tests: see Look; kBuffer: which send; kLeave: which
-  ///< collective; kAccess: which access
-  uint32_t number =
-      0;  ///< which message of its stream (communicator, source) to that rank, from 0; kDone: which request;
-  ///< kAccess: 1 if it is a loop's that repeats itself
+  /// Which receive (or probe) of it, from 0; of tests: see Look; kBuffer: which send; kLeave: which
+  /// collective; kAccess: which access.
+  uint64_t operation = 0;
+  /// Which message of its stream (communicator, source) to that rank, from 0; kDone: which request;
+  /// kAccess: 1 if it is a loop's that repeats itself.
+  uint32_t number = 0;
   int32_t wanted_source = 0, wanted_tag = 0;  ///< what the receive names
   int32_t source = 0, tag = 0;                ///< the message's
-  uint64_t context =
-      0;               ///< of both; kDone of MPI_Waitsome: which requests, the lowest bit the first
+  /// Of both; kDone of MPI_Waitsome: which requests, the lowest bit the first.
+  uint64_t context = 0;
   uint64_t bytes = 0;  ///< of the message
-  // kAccess: `context` is the window, `source` whose memory it is, `tag` a pt2pt::MemoryAccess::Use, `wanted_tag` its
-  // detail, `bytes` how many there, and
+  // kAccess: `context` is the window, `source` whose memory it is, `tag` a
+  // pt2pt::MemoryAccess::Use, `wanted_tag` its detail, `bytes` how many there, and
   int64_t at = 0;  ///< the first of them
 
   auto operator<=>(const Choice&) const = default;
@@ -92,9 +94,10 @@ enum class Limit : uint8_t {
   kOutside,  ///< processes of other jobs
 };
 
-/// Two choices that are possible at the same point depend on each other when their order can be seen: one takes away what
-/// the other could have had. Others lead to the same state in either order: a test that returns some of the requests, or
-/// none, does not change what is or becomes complete, and a buffered send can be received as before.
+/// Two choices that are possible at the same point depend on each other when their order can be
+/// seen: one takes away what the other could have had. Others lead to the same state in either
+/// order: a test that returns some of the requests, or none, does not change what is or becomes
+/// complete, and a buffered send can be received as before.
 inline bool dependent(const Choice& a, const Choice& b) {
   if (a.kind == Choice::kNoBuffer || b.kind == Choice::kNoBuffer) return true;
   if (a.kind == Choice::kAccess && b.kind == Choice::kAccess && a.rank != b.rank)
@@ -102,15 +105,15 @@ inline bool dependent(const Choice& a, const Choice& b) {
   return a.rank == b.rank && (a.same_operation(b) || covers(a, b) || covers(b, a));
 }
 
-/// A message that came too late for an event which could have had it instead, or an access that came behind one that it is in
-/// conflict with.
+/// A message that came too late for an event which could have had it instead, or an access that
+/// came behind one that it is in conflict with.
 struct Race {
   static constexpr uint32_t kMessage = ~uint32_t{0}, kWaiter = uint32_t{1} << 31;
   uint32_t event = 0;    ///< what it could have taken part in
   EventSet sender_past;  ///< the events that had to happen before it was sent
   bool early = false;    ///< it could have been sent before the event if a rank had gone on early
-  uint32_t by =
-      kMessage;  ///< the access that came behind; kWaiter + rank: it waits for a lock that others have
+  /// The access that came behind; kWaiter + rank: it waits for a lock that others have.
+  uint32_t by = kMessage;
   EventSet without{};  ///< of a waiter: the events that keep the lock from it, `event` the first
   bool of_waiter() const { return by >= kWaiter && by != kMessage; }
 };

@@ -1,7 +1,7 @@
 // Sets of events of an execution: what has to have happened before something.
 //
-// Event k is what was chosen at choice point k. A set is a row of bits, so that union, the commonest operation, is cheap.
-// Thread rule: none (no shared state).
+// Event k is what was chosen at choice point k. A set is a row of bits, so that union, the
+// commonest operation, is cheap. Thread rule: none (no shared state).
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// An execution's own folder, and the files in it that are compared.
+
 #include "explore/files.h"
 
 #include <fnmatch.h>

@@ -1,15 +1,17 @@
-// Files of an execution (mpiexec -explore-files GLOB): a working folder of its own, in which what is compared is private.
+// Files of an execution (mpiexec -explore-files GLOB): a working folder of its own, in which what
+// is compared is private.
 //
-// An execution's folder stands for the program's working folder: files that a pattern matches are copies, folders on the way
-// to them are folders, everything else is a link to what is there. What the program makes in it stays there. The folders above
-// are stood for, too, so that paths like ../input lead to what they led to. With the working folder /A/B:
+// An execution's folder stands for the program's working folder: files that a pattern matches are
+// copies, folders on the way to them are folders, everything else is a link to what is there. What
+// the program makes in it stays there. The folders above are stood for, too, so that paths like
+// ../input lead to what they led to. With the working folder /A/B:
 //
 //   FOLDER/root, FOLDER/root/A      links to what is in / (but A) and in /A (but B), and
 //   FOLDER/root/A/B                 a link to /A/B
 //   FOLDER/root/A/explored-PID      stands for /A/B in the execution of this process
 //
-// Patterns are relative to the working folder, as fnmatch(3) has them, between slashes: results-*.txt, out/*.
-// Thread rule: none (no shared state).
+// Patterns are relative to the working folder, as fnmatch(3) has them, between slashes:
+// results-*.txt, out/*. Thread rule: none (no shared state).
 #pragma once
 
 #include <filesystem>

@@ -28,8 +28,8 @@ class Locks {
       }
   }
   uint64_t changes() const { return changes_; }
-  /// The events without which a rank that waits could have the lock: getting one that is held, and getting one that could not
-  /// be given back without such an event.
+  /// The events without which a rank that waits could have the lock: getting one that is held, and
+  /// getting one that could not be given back without such an event.
   EventSet in_the_way(uint32_t rank, bool exclusive) const {
     EventSet events;
     for (bool more = true; more;) {

@@ -1,3 +1,5 @@
+// The messages and receives that wait for the explorer's choice, and which of them may meet.
+
 #include "explore/matcher.h"
 
 #include <algorithm>
@@ -105,7 +107,8 @@ void Matcher::forget(RecvOp* op) {
   }
 }
 
-/// Had a receive to take a message of the stream before this one, which a receive posted later took instead?
+/// Had a receive to take a message of the stream before this one, which a receive posted later took
+/// instead?
 bool Matcher::comes_behind(const Box& box, const Envelope& message, const Choice& event) const {
   const auto stream = box.received.find({message.ctx, message.source});
   if (event.kind != Choice::kMatch || stream == box.received.end()) return false;
@@ -155,8 +158,8 @@ void Matcher::know_receives(uint32_t local) {
   }
 }
 
-/// Calls f(index in held) for each message that an operation with this pattern may have now; receives in front of `before`
-/// (nullptr: all that are posted) come first.
+/// Calls f(index in held) for each message that an operation with this pattern may have now;
+/// receives in front of `before` (nullptr: all that are posted) come first.
 template <class F>
 void Matcher::for_each_candidate(uint32_t local, const Envelope& pattern, const Posted* before,
                                  F&& f) const {
@@ -417,7 +420,8 @@ bool Matcher::all_parked() {
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_repeats(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_buffers(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_leaves(i, &choices);
-    // In the order in which threads outside of MPI have come they could stand otherwise in another execution.
+    // In the order in which threads outside of MPI have come they could stand otherwise in another
+    // execution.
     std::sort(choices.begin(), choices.end());
     // These come last: an execution that begins with a loop that repeats itself shows nothing else.
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_accesses(i, true, &choices);

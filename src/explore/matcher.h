@@ -1,27 +1,31 @@
 // Matcher: delivers the messages of an execution under exploration.
 //
-// Messages to ranks wait here, receives in their endpoints. When no rank can run any more, first everything is matched that
-// has one partner only: a receive that names its source. What is left are choices: wildcard receives and probes with a
-// message of one or several sources. One choice is made (Chooser), the ranks run on, and so forth. As nothing was decided
-// before all ranks stood still, the choices at a point are all that are possible there: deferring a match never takes
-// a possibility away.
+// Messages to ranks wait here, receives in their endpoints. When no rank can run any more, first
+// everything is matched that has one partner only: a receive that names its source. What is left
+// are choices: wildcard receives and probes with a message of one or several sources. One choice is
+// made (Chooser), the ranks run on, and so forth. As nothing was decided before all ranks stood
+// still, the choices at a point are all that are possible there: deferring a match never takes a
+// possibility away.
 //
 //   message m of stream (communicator, source) to rank d, receive r posted by d; r may take m when
-//     r covers m; no message before m in its stream is covered by r; no receive before r covers m   (MPI-4.0 section 3.5)
+//     r covers m; no message before m in its stream is covered by r; no receive before r covers m   (MPI-4.0
+//       section 3.5)
 //
-// A call that looks without waiting (MPI_Test, MPI_Iprobe) parks its rank, too, and whether it finds something is a choice, as
-// MPI says only that it must do so at last; so is which complete requests MPI_Waitany and MPI_Waitsome return. A loop of
-// such calls repeats itself: see polls.cc.
+// A call that looks without waiting (MPI_Test, MPI_Iprobe) parks its rank, too, and whether it
+// finds something is a choice, as MPI says only that it must do so at last; so is which complete
+// requests MPI_Waitany and MPI_Waitsome return. A loop of such calls repeats itself: see polls.cc.
 //
-// A standard send waits for its match, unless it is buffered; a member of a rooted collective waits for the others, unless it
-// leaves early. That one does need not be tried where it changes nothing: kBuffer and kLeave are taken where nothing else
-// can happen, and where a race shows that what the rank does behind that may come earlier.
+// A standard send waits for its match, unless it is buffered; a member of a rooted collective waits
+// for the others, unless it leaves early. That one does need not be tried where it changes nothing:
+// kBuffer and kLeave are taken where nothing else can happen, and where a race shows that what the
+// rank does behind that may come earlier.
 //
-// Which events had to happen before something is followed through messages and the waits that they end. Where that is not
-// known, less is claimed: too few such relations lead to more exploration, too many would lead to less than there is.
+// Which events had to happen before something is followed through messages and the waits that they
+// end. Where that is not known, less is claimed: too few such relations lead to more exploration,
+// too many would lead to less than there is.
 //
-// Source of the deferral: Vakkalanka, Gopalakrishnan, Kirby, "Dynamic Verification of MPI Programs with Reductions in Presence
-// of Split Operations and Relaxed Orderings", CAV 2008.
+// Source of the deferral: Vakkalanka, Gopalakrishnan, Kirby, "Dynamic Verification of MPI Programs
+// with Reductions in Presence of Split Operations and Relaxed Orderings", CAV 2008.
 // Thread rule: one thread. all_parked() runs on the host stack.
 #pragma once
 
@@ -43,7 +47,8 @@ namespace fgmpi::explore {
 class Chooser {
  public:
   virtual ~Chooser() = default;
-  /// The index of one of the choices, of which there is at least one, in an order that is the same each time.
+  /// The index of one of the choices, of which there is at least one, in an order that is the same
+  /// each time.
   virtual size_t choose(const std::vector<Choice>& choices) = 0;
   /// What had to happen before the event that has been chosen last.
   virtual void tell_past(const EventSet& past) = 0;
@@ -56,7 +61,8 @@ class Chooser {
   [[noreturn]] virtual void end_redundant() = 0;
 };
 
-/// What a rank looks at without waiting, from the first time until it has done something else (its stretch). The operation of
+/// What a rank looks at without waiting, from the first time until it has done something else (its
+/// stretch). The operation of
 /// choices about it is | stretch 32 | which Look of it 16 | resolved 16 |: the same in every order of other ranks.
 struct Look {
   pt2pt::Wanted wanted = pt2pt::Wanted::kAll;
@@ -111,8 +117,8 @@ class Matcher final : public pt2pt::Decider {
     int32_t sender;   ///< index of the sending rank; -1: unknown
     uint32_t send;    ///< which message of it
     EventSet past;    ///< of its sending
-    EventSet
-        soft;  ///< what it waited for because ranks before it did not go on early, and perhaps more
+    /// What it waited for because ranks before it did not go on early, and perhaps more.
+    EventSet soft;
     bool seen = false;  ///< by a probe: later ones that cover it cannot fail
   };
   /// A receive, from the first time that all ranks stood still after it was posted.

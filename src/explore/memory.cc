@@ -1,14 +1,17 @@
 // Accesses to memory of windows: in which order those that conflict happen, and who gets a lock.
 //
-// Each operation (MPI_Put, MPI_Accumulate, ...) of a rank waits until it is chosen (kAccess), and then happens at once and
-// whole; so does each wait for a lock, which can be chosen while the lock is free. The order of two accesses is tried the other
-// way round when it can be seen (conflict() in choice.h) and nothing but chance decides it: a race.
+// Each operation (MPI_Put, MPI_Accumulate, ...) of a rank waits until it is chosen (kAccess), and
+// then happens at once and whole; so does each wait for a lock, which can be chosen while the lock
+// is free. The order of two accesses is tried the other way round when it can be seen (conflict()
+// in choice.h) and nothing but chance decides it: a race.
 //
-// A loop that reads until another rank has written (a spin lock of MPI_Compare_and_swap, MPI_Get and MPI_Win_flush) would go
-// on for ever in an execution in which it always comes first. A run is what a rank accesses from one deed (a message, a
-// collective) to the next. An access that the run has had already (the same call with the same operands), that changed
-// nothing then, to memory that holds what it held then, finds the same once more. It comes last of all choices, and then stands for all that the loop makes until something changes; where nothing
-// else can happen it is no event.
+// A loop that reads until another rank has written (a spin lock of MPI_Compare_and_swap, MPI_Get
+// and MPI_Win_flush) would go on for ever in an execution in which it always comes first. A run is
+// what a rank accesses from one deed (a message, a collective) to the next. An access that the run
+// has had already (the same call with the same operands), that changed nothing then, to memory that
+// holds what it held then, finds the same once more. It comes last of all choices, and then stands
+// for all that the loop makes until something changes; where nothing else can happen it is no
+// event.
 #include <algorithm>
 #include <cstring>
 #include <utility>

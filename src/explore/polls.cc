@@ -1,20 +1,23 @@
 // Calls that look without waiting, and those that return some of several complete requests.
 //
-// Whether such a call finds what is there is a choice: it may (kSee, kDone), or the message or the answer is still on its way
-// (kMiss). A loop of them would have an execution for each number of failures. A stretch is what a rank looks at from its
-// first failure until it does something else: sends, receives, waits, finds something. In a stretch the rank has nothing
-// but its failures to go by. Of a look at the same thing (Look) in the same stretch
+// Whether such a call finds what is there is a choice: it may (kSee, kDone), or the message or the
+// answer is still on its way (kMiss). A loop of them would have an execution for each number of
+// failures. A stretch is what a rank looks at from its first failure until it does something else:
+// sends, receives, waits, finds something. In a stretch the rank has nothing but its failures to go
+// by. Of a look at the same thing (Look) in the same stretch
 //
 //   the first       may fail or, where there is something, find it
-//   later ones      find what is there, or wait while other ranks can go on. They fail again
-//                     - as a choice, when something has come that another look of the stretch finds (kMiss);
-//                     - as a choice, with all others until the stretch ends (kRepeat): the loop is left without success. When it
-//                       is not left in kMostRepeats looks, the execution is one of the others with more failures, and ends;
-//                     - one after the other, when nothing else can happen in the process: that is no event.
+//   later ones      find what is there, or wait while other ranks can go on. They fail again - as a
+//                     choice, when something has come that another look of the stretch finds
+//                     (kMiss); - as a choice, with all others until the stretch ends (kRepeat): the
+//                     loop is left without success. When it is not left in kMostRepeats looks, the
+//                     execution is one of the others with more failures, and ends; - one after the
+//                     other, when nothing else can happen in the process: that is no event.
 //
-// So each loop is explored with no failure, with one, and with all that it allows. What is left out are executions in which
-// a loop succeeds after two or more failures between which nothing has changed for the rank: they pass the state in which
-// it succeeds after one, unless the program counts its failures.
+// So each loop is explored with no failure, with one, and with all that it allows. What is left out
+// are executions in which a loop succeeds after two or more failures between which nothing has
+// changed for the rank: they pass the state in which it succeeds after one, unless the program
+// counts its failures.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -38,7 +41,8 @@ namespace {
 
 constexpr uint32_t kMostRepeats = 256;
 constexpr size_t kMostTogether = 8;  ///< complete requests of which MPI_Waitsome returns any set
-/// Ranks that look so often each while nothing happens do so for ever; or less often, if that takes long.
+/// Ranks that look so often each while nothing happens do so for ever; or less often, if that takes
+/// long.
 constexpr uint64_t kForEver = 20'000, kForEverWhenSlow = 500;
 constexpr int64_t kSlow = 2'000'000'000;
 
@@ -149,8 +153,8 @@ bool Matcher::look(const void* object, uint64_t part, bool (*is)(const void*, ui
 void Matcher::give_way(const char* call) {
   if (!comm::rank_state()) return sched::yield();
   Box& box = box_of(calling_rank());
-  if (box.run.repeats && box.run.deeds == box.deeds)
-    return;  // others would end what repeats itself
+  // Others would end what repeats itself
+  if (box.run.repeats && box.run.deeds == box.deeds) return;
   Poll poll(call, false);
   poll.of_nothing = true;
   const bool open = goes_on(box);
@@ -312,8 +316,8 @@ void Matcher::take_poll(const Choice& choice) {
   }
   box.events.push_back(std::move(event));
   chooser_->tell_past(past);
-  if (!followed)
-    chooser_->tell_race({events_, {}, true});  // nobody will tell when it could have been
+  // Nobody will tell when it could have been
+  if (!followed) chooser_->tell_race({events_, {}, true});
   past.add(events_++);
   box.past = std::move(past);
   Stretch& s = box.stretch;
@@ -370,7 +374,7 @@ void Matcher::forget_request(uint32_t local, const Request* request) {
   box.completions.erase(request);
 }
 
-// ---- When nothing else can happen -----------------------------------------------------------------
+// ---- When nothing else can happen ---------------------------------------------------------------
 
 bool Matcher::let_one_look_again() {
   Poll* next = nullptr;

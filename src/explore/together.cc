@@ -1,8 +1,9 @@
 // Collectives: who waits for whom in them, and who leaves a rooted one before the others have come.
 //
-// A member of a broadcast or scatter needs the root only, the root of a reduction or gather all others, any member of another
-// collective all others. In a rooted one each waits for all nevertheless, as MPI allows, unless it leaves early (kLeave): so
-// what the others did before they came belongs to its soft past. Members of the rest have it in their past.
+// A member of a broadcast or scatter needs the root only, the root of a reduction or gather all
+// others, any member of another collective all others. In a rooted one each waits for all
+// nevertheless, as MPI allows, unless it leaves early (kLeave): so what the others did before they
+// came belongs to its soft past. Members of the rest have it in their past.
 #include <algorithm>
 
 #include "coll/coll.h"

@@ -1,3 +1,5 @@
+// Writing and reading the file that repeats an execution.
+
 #include "explore/witness.h"
 
 #include <mpi.h>

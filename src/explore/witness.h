@@ -6,9 +6,9 @@
 //   finding deadlock: ranks wait for ever       what it shows, for people
 //   choice 3 match rank 0 operation 2 wants -2 5 context 44000000 source 3 tag 5 number 0
 //
-// The number behind "choice" is that of the choice point; at points that are not listed the first choice happens. The names
-// are those of explore/choice.h. Words and findings are escaped (base/strings.h).
-// Thread rule: none (values).
+// The number behind "choice" is that of the choice point; at points that are not listed the first
+// choice happens. The names are those of explore/choice.h. Words and findings are escaped
+// (base/strings.h). Thread rule: none (values).
 #pragma once
 
 #include <map>
@@ -34,7 +34,8 @@ struct Witness {
   static Status parse(std::string_view text, Witness* out);
 };
 
-/// The index of the choice that is forced at this point, else 0. *missing, if given: it is not possible here.
+/// The index of the choice that is forced at this point, else 0. *missing, if given: it is not
+/// possible here.
 size_t index_of_forced(const std::map<uint32_t, Choice>& forced, uint32_t point,
                        const std::vector<Choice>& choices, bool* missing = nullptr);
 /// The choice as a line of a witness has it, from its kind on.

@@ -16,7 +16,8 @@
 namespace fgmpi::file {
 namespace {
 
-/// Pieces of one transfer at most, and bytes: what others of the process wait for at most with the direct engine.
+/// Pieces of one transfer at most, and bytes: what others of the process wait for at most with the
+/// direct engine.
 constexpr size_t kMostPieces = 4096;
 constexpr int64_t kMostBytes = int64_t{64} << 20;
 /// How long a rank sleeps before it asks for a lock again that another process has.
@@ -70,7 +71,7 @@ Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer, int64_t
   return {};
 }
 
-// ---- Atomic mode -------------------------------------------------------------------------------------------------
+// ---- Atomic mode --------------------------------------------------------------------------------
 
 Status AtomicTurn::take(SharedFile* shared, int fd, int64_t low, int64_t high, bool write,
                         bool others, const char* call) {
@@ -140,7 +141,7 @@ AtomicTurn::~AtomicTurn() {
   sched::ready(next->proclet);
 }
 
-// ---- Pieces that overlap -----------------------------------------------------------------------------------------
+// ---- Pieces that overlap ------------------------------------------------------------------------
 
 int64_t move_pieces(Transfer* transfer, bool ascends, const char* call) {
   transfer->done = 0;
@@ -166,7 +167,7 @@ int64_t move_pieces(Transfer* transfer, bool ascends, const char* call) {
   return done;
 }
 
-// ---- One access ---------------------------------------------------------------------------------------------------
+// ---- One access ---------------------------------------------------------------------------------
 
 Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt::Buffer& buffer,
                    bool write, const char* call, int64_t* bytes) {
@@ -326,7 +327,7 @@ Status start(File* file, Operation* what, pt2pt::Request** request) {
   return {};
 }
 
-// ---- Split collectives ---------------------------------------------------------------------------------------------
+// ---- Split collectives --------------------------------------------------------------------------
 
 struct Split {
   pt2pt::Request* request;

@@ -1,3 +1,5 @@
+// The parser of cb_config_list, and the choice of aggregators by host.
+
 #include "file/aggregators.h"
 
 #include <algorithm>

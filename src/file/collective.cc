@@ -1,13 +1,15 @@
-// Collective operations: two-phase access with processes as the actors (Thakur, Gropp, Lusk: "Data Sieving and Collective
-// I/O in ROMIO", 1999), where a process stands for all its ranks.
+// Collective operations: two-phase access with processes as the actors (Thakur, Gropp, Lusk: "Data
+// Sieving and Collective I/O in ROMIO", 1999), where a process stands for all its ranks.
 //
 //   members' walks -> pieces in file order, touching ones joined, equal ones read once
 //     ranges of processes do not interleave:  each process moves its own, in windows
 //       (reads of a few bytes even before the processes have told each other)
-//     they do:  rounds of (aggregators x cb_buffer_size) bytes of the file; in each, every process tells each aggregator
-//               its ranges as rules and sends or gets their data, and the aggregator moves its window whole
+//     they do:  rounds of (aggregators x cb_buffer_size) bytes of the file; in each, every process
+//               tells each aggregator its ranges as rules and sends or gets their data, and the
+//               aggregator moves its window whole
 //
-// Members of one process never copy to each other: their pieces go into one list of the system call's.
+// Members of one process never copy to each other: their pieces go into one list of the system
+// call's.
 
 #include <algorithm>
 #include <cstring>
@@ -89,8 +91,8 @@ class Collective {
   }
 
  private:
-  /// Converts what members have read that do not wait in their calls (run_collective() does it there): on helpers of theirs,
-  /// where a function of the program is called. May switch.
+  /// Converts what members have read that do not wait in their calls (run_collective() does it
+  /// there): on helpers of theirs, where a function of the program is called. May switch.
   void finish_nonblocking() {
     for (Member* m : members_) {
       if (!m->request) continue;
@@ -160,8 +162,9 @@ class Collective {
     return m->walk.begin(position);
   }
 
-  /// Reads a few bytes in a row before the other processes have told of theirs, which seldom reach into them: the outcome
-  /// travels with the range, so that nobody waits twice. Where they do, it is read again with them. May switch.
+  /// Reads a few bytes in a row before the other processes have told of theirs, which seldom reach
+  /// into them: the outcome travels with the range, so that nobody waits twice. Where they do, it
+  /// is read again with them. May switch.
   Status read_early(Range* range) {
     if (write_ || processes_.count() == 1 || shared_->atomic || shared_->sequential() ||
         !range->ascends || shared_->is("romio_cb_read", "enable"))
@@ -182,8 +185,8 @@ class Collective {
     return !wants_exchange();
   }
 
-  /// Ordered: ranks in order from the shared pointer on. What each has goes to the first process and the positions come
-  /// back. A member without a valid buffer has nothing.
+  /// Ordered: ranks in order from the shared pointer on. What each has goes to the first process
+  /// and the positions come back. A member without a valid buffer has nothing.
   Status place_ordered(Status* mine) {
     struct Amount {
       int32_t rank;
@@ -234,7 +237,8 @@ class Collective {
       ended_at_ = kNever;
       for (Member* m : members_) FGMPI_TRY(begin_walk(m));
     }
-    // Who only sends or receives needs no descriptor. An aggregator without one takes part all the same: others wait for it.
+    // Who only sends or receives needs no descriptor. An aggregator without one takes part all the
+    // same: others wait for it.
     if (!exchanges || aggregates()) not_opened_ = pin.take(&shared_->descriptor);
     fd_ = pin.fd();
     if (exchanges) return exchange();
@@ -247,8 +251,8 @@ class Collective {
     return std::find(list.begin(), list.end(), processes_.me()) != list.end();
   }
 
-  /// Atomic mode: members that write to the same bytes do so one after the other. Views that overlap themselves: no window of
-  /// the file has a position's neighbours.
+  /// Atomic mode: members that write to the same bytes do so one after the other. Views that
+  /// overlap themselves: no window of the file has a position's neighbours.
   Status one_by_one() {
     const bool others = processes_.count() > 1;
     for (Member* m : members_) {
@@ -342,15 +346,16 @@ class Collective {
     return {};
   }
 
-  // ---- The exchange -------------------------------------------------------------------------------------------------
+  // ---- The exchange -----------------------------------------------------------------------------
   //
-  // Writes: an aggregator's write of one round goes on while the next round's data come. Reads: processes say what they want
-  // one round ahead, so that an aggregator reads while the data of the round before are on their way.
+  // Writes: an aggregator's write of one round goes on while the next round's data come. Reads:
+  // processes say what they want one round ahead, so that an aggregator reads while the data of the
+  // round before are on their way.
 
   /// One side of a round with one process.
   struct Share {
-    std::vector<Piece>
-        pieces;  ///< the process's own: for an aggregator; an aggregator's: of a process
+    /// The process's own: for an aggregator; an aggregator's: of a process.
+    std::vector<Piece> pieces;
     Bytes header;
     std::unique_ptr<char[]> data;
     int64_t bytes = 0;
@@ -434,7 +439,8 @@ class Collective {
     if (sent) note(first, processes_.finish(&sent->requests));
   }
 
-  /// Tells the aggregators what the members here have in the windows from `at` on, and sends it if it is to be written.
+  /// Tells the aggregators what the members here have in the windows from `at` on, and sends it if
+  /// it is to be written.
   std::unique_ptr<Round> ask(int64_t at, Status* status) {
     const std::vector<uint32_t>& aggregators = shared_->aggregators;
     auto round = std::make_unique<Round>();
@@ -458,7 +464,8 @@ class Collective {
     return round;
   }
 
-  /// What others have in this process's window, beside its own pieces. Data to be written are on their way afterwards.
+  /// What others have in this process's window, beside its own pieces. Data to be written are on
+  /// their way afterwards.
   void collect(Round* round, Window* window) {
     const std::vector<uint32_t>& aggregators = shared_->aggregators;
     const auto mine = std::find(aggregators.begin(), aggregators.end(), processes_.me());

@@ -1,3 +1,5 @@
+// Registered data representations, and conversion of elements between memory and file.
+
 #include "file/datarep.h"
 
 #include <algorithm>

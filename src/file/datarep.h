@@ -1,6 +1,7 @@
-// Data representations (MPI-4.0 section 14.5): native and internal are memory's own, external32 is big-endian with sizes
-// of the standard, and programs register their own. What a rank registers is known to that rank alone.
-// Thread rule: one thread. Conversions run on the host stack, or call functions of the program, which must not switch.
+// Data representations (MPI-4.0 section 14.5): native and internal are memory's own, external32 is
+// big-endian with sizes of the standard, and programs register their own. What a rank registers is
+// known to that rank alone. Thread rule: one thread. Conversions run on the host stack, or call
+// functions of the program, which must not switch.
 #pragma once
 
 #include <mpi.h>
@@ -50,7 +51,8 @@ Status tree_in_file(const Datarep& datarep, const host::Type& type, host::TypeTr
 /// Extent of a type in the file: MPI_File_get_type_extent.
 Status file_extent(const Datarep& datarep, const host::Type& type, int64_t* bytes);
 
-/// Items of the buffer's elements that a number of file bytes hold whole, and their bytes in memory.
+/// Items of the buffer's elements that a number of file bytes hold whole, and their bytes in
+/// memory.
 struct Whole {
   int64_t items = 0, memory = 0;
 };

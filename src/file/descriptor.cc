@@ -1,3 +1,5 @@
+// Descriptors of files: opening, locking, closing idle ones and opening them again.
+
 #include "file/descriptor.h"
 
 #include <fcntl.h>
@@ -26,8 +28,9 @@ uint64_t g_reopened = 0;
 
 uint32_t g_in_use = 0;  ///< descriptors that operations hold now
 
-/// Ranks that wait for a descriptor, the first one longest. What ends an operation's use of one wakes one rank; who was woken gets
-/// a descriptor for an operation, waits again because others have operations, or wakes the next.
+/// Ranks that wait for a descriptor, the first one longest. What ends an operation's use of one
+/// wakes one rank; who was woken gets a descriptor for an operation, waits again because others
+/// have operations, or wakes the next.
 struct Waiting {
   sched::Proclet* proclet;
   Waiting* next;
@@ -42,8 +45,8 @@ void wake_one() {
   sched::ready(first->proclet);
 }
 
-/// All descriptors that there are belong to operations under way: waits until one of these has ended. False when there are none,
-/// or the caller cannot wait. May switch.
+/// All descriptors that there are belong to operations under way: waits until one of these has
+/// ended. False when there are none, or the caller cannot wait. May switch.
 bool wait_for_others() {
   if (g_in_use == 0 || sched::on_host_stack()) return false;
   Waiting mine{sched::current(), nullptr};
@@ -58,7 +61,8 @@ bool wait_for_others() {
 
 bool none_left(int code) { return code == EMFILE || code == ENFILE; }
 
-/// A write past RLIMIT_FSIZE is an error of the call (EFBIG), not the end of the process, unless the program wants the signal.
+/// A write past RLIMIT_FSIZE is an error of the call (EFBIG), not the end of the process, unless
+/// the program wants the signal.
 void ignore_size_limit_signal() {
   static const bool done = [] {
     struct sigaction now {};
@@ -208,14 +212,15 @@ void Descriptor::advise(int advice) {
   if (fd_ >= 0 && seekable_) posix_fadvise(fd_, 0, 0, advice);
 }
 
-// ---- Who else has the file ------------------------------------------------------------------------------------------------
+// ---- Who else has the file ----------------------------------------------------------------------
 //
 //   | the file's bytes ...            | gate | handle 0 | handle 1 | ... | handle 2^32 - 1 |
 //   0                                 2^62     locked by those that have the file for writing
 //
-// Who sieves holds a read lock on the gate and looks for locks of other handles; who opens locks its handle's byte, then takes a
-// write lock on the gate and gives it back. So an opener that was not seen waits until the sieving is over. All of them are
-// locks of open file descriptions: they end with the descriptor, and nothing is left behind.
+// Who sieves holds a read lock on the gate and looks for locks of other handles; who opens locks
+// its handle's byte, then takes a write lock on the gate and gives it back. So an opener that was
+// not seen waits until the sieving is over. All of them are locks of open file descriptions: they
+// end with the descriptor, and nothing is left behind.
 
 namespace {
 

@@ -1,6 +1,7 @@
-// Descriptors of open files. Those that are idle are closed when the process has no more left, and opened again by their
-// path when they are needed; a path that does not name the same file any more (device and inode) is an error then.
-// Thread rule: one thread. open() and acquire() switch where all descriptors are held by operations under way, and wait for one.
+// Descriptors of open files. Those that are idle are closed when the process has no more left, and
+// opened again by their path when they are needed; a path that does not name the same file any more
+// (device and inode) is an error then. Thread rule: one thread. open() and acquire() switch where
+// all descriptors are held by operations under way, and wait for one.
 #pragma once
 
 #include <sys/types.h>
@@ -25,11 +26,11 @@ class Descriptor {
   void open_later(const std::string& path, int flags);
   /// What posix_fadvise() is told, now and whenever it is opened again.
   void advise(int advice);
-  /// Locks a byte far behind the file's end, `handle` saying which, for as long as the descriptor is open, so that alone() knows
-  /// of it. May switch. Without locks it does nothing.
+  /// Locks a byte far behind the file's end, `handle` saying which, for as long as the descriptor
+  /// is open, so that alone() knows of it. May switch. Without locks it does nothing.
   void announce(uint32_t handle);
-  /// True while no other MPI file handle that can write has this file, in any process of any job; and until end_alone() none
-  /// gets through announce(). False where locks are not to be had.
+  /// True while no other MPI file handle that can write has this file, in any process of any job;
+  /// and until end_alone() none gets through announce(). False where locks are not to be had.
   bool begin_alone(int fd) const;
   void end_alone(int fd) const;
   /// From now on it is closed when others need descriptors.

@@ -1,3 +1,5 @@
+// The three engines that make the system calls of a transfer.
+
 #include "file/engine.h"
 
 #include <unistd.h>
@@ -16,8 +18,9 @@ namespace {
 /// More threads would only wait for each other in the kernel.
 constexpr uint32_t kThreads = 4;
 
-/// Transfers of more system calls cost less on a thread, which makes them one after the other: a link of a chain in the kernel
-/// costs about 1 us more than a call, waking a thread 10 us once (64-byte writes to tmpfs: 1.3 us and 0.6 us each).
+/// Transfers of more system calls cost less on a thread, which makes them one after the other: a
+/// link of a chain in the kernel costs about 1 us more than a call, waking a thread 10 us once
+/// (64-byte writes to tmpfs: 1.3 us and 0.6 us each).
 constexpr size_t kMostInRing = 16;
 
 enum class Engine : uint8_t { kUring, kThreads, kDirect };

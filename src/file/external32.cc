@@ -1,3 +1,5 @@
+// Encoding and decoding of each basic type in external32.
+
 #include "file/external32.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// external32 (MPI-4.0 section 14.5.2): big-endian, two's complement, IEEE; `long` has 4 bytes, `long double` is binary128,
-// `wchar_t` is UCS-2.
+// external32 (MPI-4.0 section 14.5.2): big-endian, two's complement, IEEE; `long` has 4 bytes,
+// `long double` is binary128, `wchar_t` is UCS-2.
 // Thread rule: any. Nothing here switches.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace fgmpi::file::external32 {
 
 /// Bytes of a predefined type in the file.
 int64_t size_of(MPI_Datatype type);
-/// `count` items of a predefined type, without padding in pairs; both ends may be unaligned. Error: MPI_ERR_CONVERSION for a
-/// value that external32 has not, naming it.
+/// `count` items of a predefined type, without padding in pairs; both ends may be unaligned. Error:
+/// MPI_ERR_CONVERSION for a value that external32 has not, naming it.
 Status encode(MPI_Datatype type, const char* in, int64_t count, char* out);
 /// Values that memory has not exactly (binary128 in a shorter `long double`) are rounded.
 void decode(MPI_Datatype type, const char* in, int64_t count, char* out);

@@ -4,14 +4,15 @@
 //   rank 1: File (+ Comm 64 B) --+--> SharedFile (one a process): descriptor, access mode, hints
 //   rank 2: File (+ Comm 64 B) --+        the leader's process keeps the shared file pointer
 //
-// What a rank owns is its view, its individual pointer and the number of its operations under way. Individual operations
-// are transfers of one rank (access.cc). In a collective one the members of a process meet; the last to arrive puts the
-// accesses of all of them in order of the file, exchanges data with the other processes where their ranges interleave,
-// and moves the bytes (collective.cc). A nonblocking operation is the blocking one on a helper coroutine, a nonblocking
-// collective one is the same meeting.
+// What a rank owns is its view, its individual pointer and the number of its operations under way.
+// Individual operations are transfers of one rank (access.cc). In a collective one the members of a
+// process meet; the last to arrive puts the accesses of all of them in order of the file, exchanges
+// data with the other processes where their ranges interleave, and moves the bytes (collective.cc).
+// A nonblocking operation is the blocking one on a helper coroutine, a nonblocking collective one
+// is the same meeting.
 //
-// Thread rule: one thread; functions that may switch say so. Invariants: positions are bytes of the data of a view, offsets
-// are bytes of the file; a SharedFile outlives every operation on it.
+// Thread rule: one thread; functions that may switch say so. Invariants: positions are bytes of the
+// data of a view, offsets are bytes of the file; a SharedFile outlives every operation on it.
 #pragma once
 
 #include <mpi.h>
@@ -48,8 +49,8 @@ struct SharedFile {
   bool created = false;
   int64_t shared_pointer = 0;  ///< in etypes; at the leader's process
   comm::Hints hints;           ///< as asked for, and as used
-  /// The file's processes, by their places in the list, in the order in which they become aggregators: one of each host
-  /// first.
+  /// The file's processes, by their places in the list, in the order in which they become
+  /// aggregators: one of each host first.
   std::vector<uint32_t> aggregators;
   bool short_pieces = false;  ///< a member's view has short pieces with narrow gaps
   bool turn_taken = false;    ///< atomic mode: a rank of this process is at it
@@ -61,8 +62,8 @@ struct SharedFile {
   /// A hint as a number of bytes or things, or `fallback` where it is not there or no number.
   int64_t number(const char* key, int64_t fallback) const;
   bool is(const char* key, const char* value) const;
-  /// Bytes of the buffer for data sieving; 0: none. Then all writes lock what they write, and those that sieve what they
-  /// read.
+  /// Bytes of the buffer for data sieving; 0: none. Then all writes lock what they write, and those
+  /// that sieve what they read.
   int64_t sieve(bool write) const;
 };
 
@@ -82,14 +83,14 @@ struct File {
 };
 static_assert(sizeof(File) + sizeof(comm::Comm) <= 128, "memory budget: 128 bytes a member");
 
-/// The file behind a handle, or nullptr; and back. Handles are numbers, as those of communicators are: a program's MPI_File
-/// is never an address.
+/// The file behind a handle, or nullptr; and back. Handles are numbers, as those of communicators
+/// are: a program's MPI_File is never an address.
 File* find(MPI_File handle);
 MPI_File handle_of(const File* file);
 /// The file whose own communicator this is, or nullptr.
 File* find_by_comm(const comm::Comm* comm);
 
-// ---- Opening and closing: collective, may switch (open.cc) -------------------------------------------------------
+// ---- Opening and closing: collective, may switch (open.cc) --------------------------------------
 struct Opening {
   const char* name = "";
   int amode = 0;
@@ -103,7 +104,7 @@ void leave(File* file);
 /// Not collective. Never switches.
 Status remove(const char* name);
 
-// ---- Sizes and modes: collective, may switch, but for size_of() --------------------------------------------------
+// ---- Sizes and modes: collective, may switch, but for size_of() ---------------------------------
 Status set_size(File* file, int64_t bytes);
 Status preallocate(File* file, int64_t bytes);
 Status size_of(File* file, int64_t* bytes, const char* call);
@@ -114,7 +115,7 @@ Status set_view(File* file, int64_t disp, MPI_Datatype etype, MPI_Datatype filet
                 const char* datarep, const comm::Hints& hints);
 Status set_info(File* file, const comm::Hints& hints);
 
-// ---- Data (access.cc, collective.cc) ------------------------------------------------------------------------------
+// ---- Data (access.cc, collective.cc) ------------------------------------------------------------
 enum Kind : uint8_t {
   kRead = 0,
   kWrite = 1,
@@ -139,7 +140,7 @@ Status start(File* file, Operation* what, pt2pt::Request** request);
 Status begin(File* file, Operation* what);
 Status end(File* file, uint8_t kind, const char* call, int64_t* bytes);
 
-// ---- Pointers (pointers.cc) -----------------------------------------------------------------------------------------
+// ---- Pointers (pointers.cc) ---------------------------------------------------------------------
 Status seek(File* file, int64_t offset, int whence);
 /// Collective. May switch (open.cc).
 Status seek_shared(File* file, int64_t offset, int whence);
@@ -150,8 +151,8 @@ Status position_shared(File* file, int64_t* offset, const char* call);
 /// Returns the pointer and adds `by` to it. May switch.
 Status fetch_shared(SharedFile* shared, int64_t by, int64_t* before, const char* call);
 Status byte_offset(File* file, int64_t offset, int64_t* bytes);
-/// A function that is told where an access by the shared pointer begins, in etypes, before any byte moves: maybe while another
-/// rank of the process runs. It calls nothing of MPI. Null: none.
+/// A function that is told where an access by the shared pointer begins, in etypes, before any byte
+/// moves: maybe while another rank of the process runs. It calls nothing of MPI. Null: none.
 void set_tool_place(void (*place)(const File* file, bool write, int64_t offset));
 void tell_tool_place(const File* file, bool write, int64_t offset);
 

@@ -1,3 +1,5 @@
+// The table of hints: which are known, their values and defaults.
+
 #include "file/hints.h"
 
 #include <fcntl.h>
@@ -55,8 +57,8 @@ bool is_octal(const std::string& value) {
          value.find_first_not_of("01234567") == std::string::npos;
 }
 
-/// What posix_fadvise() is told for `access_style` (MPI-4.0 section 14.2.8), a list of words; nothing for others than the
-/// standard's.
+/// What posix_fadvise() is told for `access_style` (MPI-4.0 section 14.2.8), a list of words;
+/// nothing for others than the standard's.
 std::optional<int> advice_of(const std::string& style) {
   constexpr std::pair<const char*, int> kStyles[] = {
       {"read_once", POSIX_FADV_NOREUSE},     {"write_once", POSIX_FADV_NOREUSE},

@@ -32,9 +32,10 @@ constexpr uint32_t kHandleBase = 0xb0000000u, kKindMask = 0xfc000000u;
 
 Slab<File> g_files;
 
-// ---- What all members do together ----------------------------------------------------------------------------------
+// ---- What all members do together ---------------------------------------------------------------
 
-/// Members meet with a value that must be the same, and one member a process (and the first process's first) acts.
+/// Members meet with a value that must be the same, and one member a process (and the first
+/// process's first) acts.
 struct Together : comm::Arrival {
   File* file = nullptr;
   int64_t value = 0;
@@ -105,7 +106,7 @@ Status together(Together* mine, File* file, const char* call) {
   return comm::meet(file->comm, mine, kOpTogether, call, meet_together);
 }
 
-// ---- Opening ----------------------------------------------------------------------------------------------------------
+// ---- Opening ------------------------------------------------------------------------------------
 
 Status check_amode(int amode) {
   constexpr int kAll = MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY | MPI_MODE_CREATE |
@@ -132,7 +133,8 @@ Status check_amode(int amode) {
   return {};
 }
 
-/// A member that opens the file meets once: the last one to come makes the file's own communicator, too.
+/// A member that opens the file meets once: the last one to come makes the file's own communicator,
+/// too.
 struct Opener : comm::CreateArrival {
   const Opening* what = nullptr;
   File* file = nullptr;
@@ -392,7 +394,8 @@ Status close(File* file, bool* closed) {
   mine.each = [](SharedFile* s, int64_t) { return s->descriptor.close(); };
   if (shared->amode & MPI_MODE_DELETE_ON_CLOSE)
     mine.root = [](SharedFile* s, int64_t) {
-      // Of the names that members gave, one of a file that exists is deleted; gone already is no error.
+      // Of the names that members gave, one of a file that exists is deleted; gone already is no
+      // error.
       if (::unlink(s->descriptor.path().c_str()) != 0 && errno != ENOENT)
         return io_error(errno, "delete " + s->descriptor.path());
       return Status();
@@ -418,7 +421,7 @@ Status remove(const char* name) {
   return io_error(errno, "delete " + path);
 }
 
-// ---- Sizes ------------------------------------------------------------------------------------------------------------
+// ---- Sizes --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -471,7 +474,8 @@ Status synchronise(int fd, SharedFile* shared, int64_t) {
   return {};
 }
 
-/// `root` gives the file a size, or room for it, that all members must agree on. Collective, may switch.
+/// `root` gives the file a size, or room for it, that all members must agree on. Collective, may
+/// switch.
 Status make_size(File* file, int64_t bytes, decltype(Together::root) root, const char* call) {
   Together mine;
   mine.bad = check_size(file, bytes);
@@ -535,7 +539,7 @@ Status seek_shared(File* file, int64_t offset, int whence) {
   return together(&mine, file, "MPI_File_seek_shared");
 }
 
-// ---- Views and hints --------------------------------------------------------------------------------------------------
+// ---- Views and hints ----------------------------------------------------------------------------
 
 namespace {
 
@@ -563,7 +567,8 @@ Status view_for(File* file, int64_t current, int64_t* disp, MPI_Datatype etype,
   return {};
 }
 
-/// What members say of sieved writes is so for all: writes of those that do not sieve must lock too.
+/// What members say of sieved writes is so for all: writes of those that do not sieve must lock
+/// too.
 enum : uint8_t { kShortPieces = 1, kSieves = 2, kSievesNot = 4 };
 
 uint8_t sieving_of(const comm::Hints& hints) {
@@ -578,7 +583,8 @@ void use_agreed_hints(const comm::Hints& hints, uint8_t flags, SharedFile* share
   if (!hints.empty()) shared->descriptor.advise(advice(shared->hints));
 }
 
-/// Pieces that cost less to write with the gaps between them than by a system call each (transfer.cc), by the first two.
+/// Pieces that cost less to write with the gaps between them than by a system call each
+/// (transfer.cc), by the first two.
 bool has_short_pieces(const View& view) {
   constexpr int64_t kShort = 1024;
   if (view.contiguous() || !view.ascends) return false;

@@ -93,7 +93,8 @@ Status byte_offset(File* file, int64_t offset, int64_t* bytes) {
 }
 
 namespace {
-/// What a rank has set on MPI_FILE_NULL, which counts as a user of the handler (MPI_File_set_errhandler).
+/// What a rank has set on MPI_FILE_NULL, which counts as a user of the handler
+/// (MPI_File_set_errhandler).
 struct DefaultHandler {
   MPI_Errhandler handler = MPI_ERRORS_RETURN;
   ~DefaultHandler() { comm::release_errhandler(handler); }

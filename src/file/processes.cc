@@ -1,8 +1,11 @@
+// Messages between the processes of a collective file operation.
+
 #include "file/processes.h"
 
 namespace fgmpi::file {
 namespace {
-/// Processes that tell each other directly: one message after the other takes half as long as through the first process.
+/// Processes that tell each other directly: one message after the other takes half as long as
+/// through the first process.
 constexpr uint32_t kFew = 8;
 }  // namespace
 

@@ -1,5 +1,5 @@
-// What the processes of a file tell each other in one collective operation on it: the last member of each process to
-// arrive does it, by messages with a tag of the operation's number.
+// What the processes of a file tell each other in one collective operation on it: the last member
+// of each process to arrive does it, by messages with a tag of the operation's number.
 // Thread rule: one thread. Everything here may switch.
 #pragma once
 

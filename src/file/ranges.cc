@@ -1,3 +1,5 @@
+// Ranges of a file as rules: written, read, and split where they overlap.
+
 #include "file/ranges.h"
 
 #include <algorithm>
@@ -10,7 +12,8 @@ struct Rule {
   int64_t offset, bytes, stride, count;
 };
 
-/// Expanding a rule from another process must not take all memory: as many ranges as a window of 1-byte ones has.
+/// Expanding a rule from another process must not take all memory: as many ranges as a window of
+/// 1-byte ones has.
 constexpr int64_t kMostRanges = int64_t{1} << 32;
 
 }  // namespace

@@ -1,3 +1,5 @@
+// The shared pointer at the leader's process, and the notices that ask for it.
+
 #include "file/shared_pointer.h"
 
 #include <cstring>

@@ -1,8 +1,10 @@
-// Shared file pointers: a number at the leader's process, which other processes fetch and add to by a notice and its answer.
+// Shared file pointers: a number at the leader's process, which other processes fetch and add to by
+// a notice and its answer.
 //
 //   | file 8 | cookie 8 | value 8 | kind 1 |     kind: ask (value: what to add) or answer (value: before)
 //
-// Thread rule: one thread; what waits says so. No hidden files, no locks: it is as fast as a message.
+// Thread rule: one thread; what waits says so. No hidden files, no locks: it is as fast as a
+// message.
 #pragma once
 
 #include "file/file.h"

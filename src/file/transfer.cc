@@ -1,3 +1,5 @@
+// From a list of pieces to system calls, and from their results to a status.
+
 #include "file/transfer.h"
 
 #include <algorithm>
@@ -15,10 +17,12 @@ constexpr int64_t kMostBytes = 0x7ffff000;
 constexpr int kMostVectors = 1024;  // IOV_MAX of Linux
 /// System calls that an engine is given at once.
 constexpr size_t kMostCalls = 32;
-/// Pieces shorter than this on average are copied through a buffer: a vector of the kernel's costs about as much.
+/// Pieces shorter than this on average are copied through a buffer: a vector of the kernel's costs
+/// about as much.
 constexpr int64_t kShortPiece = 2048;
 constexpr int64_t kStage = 1 << 20;
-/// A gap that a read takes with it rather than make another system call; and a write, which has two and copies twice.
+/// A gap that a read takes with it rather than make another system call; and a write, which has two
+/// and copies twice.
 constexpr int64_t kNarrowGap = 4096, kNarrowGapOfWrites = 1024;
 /// Pieces that are read by calls of their own whatever the gaps are.
 constexpr int64_t kLongPiece = 1 << 16;
@@ -58,7 +62,8 @@ class Performer {
     for (size_t i = from; i < past; ++i) sum += t_.pieces[i].bytes;
     return sum;
   }
-  /// The end of the pieces that one system call can take: without gaps, or in reads that sieve with narrow ones.
+  /// The end of the pieces that one system call can take: without gaps, or in reads that sieve with
+  /// narrow ones.
   size_t stretch(size_t from) const {
     const int64_t most = t_.sieve ? t_.sieve : kMostBytes;
     size_t i = from;
@@ -157,7 +162,8 @@ class Performer {
     }
     const int64_t base = t_.pieces[from].offset;
     if (t_.write && span != bytes_of(from, past)) {
-      // Data sieving: what lies between the pieces is read first, and is zero behind the end of the file.
+      // Data sieving: what lies between the pieces is read first, and is zero behind the end of the
+      // file.
       std::memset(buffer_.get(), 0, static_cast<size_t>(span));
       one_call(false, base, span);
       if (t_.error) return;

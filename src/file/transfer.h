@@ -1,9 +1,10 @@
-// Transfers: bytes between memory and a file, as one list of pieces. Neighbouring pieces become one system call (preadv,
-// pwritev); short ones are gathered in a buffer first, and reads with narrow gaps take the gaps with them (data sieving).
+// Transfers: bytes between memory and a file, as one list of pieces. Neighbouring pieces become one
+// system call (preadv, pwritev); short ones are gathered in a buffer first, and reads with narrow
+// gaps take the gaps with them (data sieving).
 //
 // Thread rule: perform() runs in any thread and touches nothing but its transfer. Invariant: pieces
-// ascend in the file without overlapping. Writes that sieve write the gaps as they were: the caller has them locked. No other
-// byte outside of the pieces is written.
+// ascend in the file without overlapping. Writes that sieve write the gaps as they were: the caller
+// has them locked. No other byte outside of the pieces is written.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ struct Transfer {
   int64_t failed_at = 0;  ///< offset of that
 };
 
-/// Does the system calls, through `make`. A read that ends early, without an error, has met the end of the file. run()
-/// (engine.h) calls it. May switch where `make` does.
+/// Does the system calls, through `make`. A read that ends early, without an error, has met the end
+/// of the file. run() (engine.h) calls it. May switch where `make` does.
 void perform(Transfer* transfer, MakeCalls make);
 /// Are there more system calls than this?
 bool has_more_calls(const Transfer& transfer, size_t than);

@@ -1,10 +1,12 @@
 // The engine that gives calls to the kernel's io_uring: one ring a process.
 //
-//   rank:   prepare a chain of calls, io_uring_enter, take what is complete; parks if its chain is not
-//   reaper: a thread that sleeps in io_uring_enter while calls are under way, takes what is complete, posts it
+//   rank:   prepare a chain of calls, io_uring_enter, take what is complete; parks if its chain is
+//           not
+//   reaper: a thread that sleeps in io_uring_enter while calls are under way, takes what is
+//   complete, posts it
 //
-// A chain is linked: the kernel makes its calls one after the other and cancels those behind one that fails or moves less than
-// it was asked for, as make_calls_here() does.
+// A chain is linked: the kernel makes its calls one after the other and cancels those behind one
+// that fails or moves less than it was asked for, as make_calls_here() does.
 
 #include <fcntl.h>
 #include <liburing.h>
@@ -27,7 +29,8 @@
 namespace fgmpi::file::uring {
 namespace {
 
-/// Entries of the submission queue: a chain's most. The kernel keeps completions beyond the queue's length until there is room.
+/// Entries of the submission queue: a chain's most. The kernel keeps completions beyond the queue's
+/// length until there is room.
 constexpr unsigned kEntries = 64;
 /// How long a rank sleeps when the kernel takes no more calls for now.
 constexpr int64_t kBusyNs = 50'000;
@@ -99,7 +102,8 @@ bool start() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t handle;
-  // Without it, or without offsets of -1 for pipes and completions that are never dropped (Linux 5.6), the ring is of no use.
+  // Without it, or without offsets of -1 for pipes and completions that are never dropped (Linux
+  // 5.6), the ring is of no use.
   constexpr unsigned kNeeded = IORING_FEAT_RW_CUR_POS | IORING_FEAT_NODROP;
   const bool started = (g.ring.features & kNeeded) == kNeeded &&
                        pthread_create(&handle, nullptr, reap, nullptr) == 0;
@@ -122,7 +126,8 @@ void prepare(SystemCall* c, Link* link, bool linked) {
   if (linked) entry->flags |= IOSQE_IO_LINK;
 }
 
-/// The kernel takes all entries. It takes them when it has room; nobody else may add to the queue before: does not switch.
+/// The kernel takes all entries. It takes them when it has room; nobody else may add to the queue
+/// before: does not switch.
 void submit() {
   while (io_uring_sq_ready(&g.ring) > 0) {
     const int taken = io_uring_submit(&g.ring);

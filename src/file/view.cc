@@ -1,3 +1,5 @@
+// Making, copying and checking views.
+
 #include "file/view.h"
 
 #include <algorithm>
@@ -33,7 +35,8 @@ void drop(MPI_Datatype* type) {
   });
 }
 
-/// What the standard says of the displacements of both types (MPI-4.0 section 14.3). The class is MPICH's.
+/// What the standard says of the displacements of both types (MPI-4.0 section 14.3). The class is
+/// MPICH's.
 Status check_order(const char* argument, const host::TypeTree& tree, bool writable) {
   if (tree.size == 0) return {};
   if (tree.low() < 0)

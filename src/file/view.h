@@ -3,7 +3,8 @@
 //   file:   | disp |  filetype  |  filetype  | ...        position p of the data is a byte of the filetype's data,
 //                   xx..xx......  xx..xx......            found by walking its tree (host/type_tree.h)
 //
-// Thread rule: one thread; nothing here switches. Invariant: a view does not change; operations under way keep theirs.
+// Thread rule: one thread; nothing here switches. Invariant: a view does not change; operations
+// under way keep theirs.
 #pragma once
 
 #include <mpi.h>
@@ -19,7 +20,8 @@ struct View {
   int64_t disp = 0;
   int64_t etype_size = 1;  ///< in the file
   host::TypeTreePtr tree;  ///< of the filetype, in the file
-  /// Positions ascend with offsets. False: overlapping filetypes, which only files that are read may have.
+  /// Positions ascend with offsets. False: overlapping filetypes, which only files that are read
+  /// may have.
   bool ascends = true;
   host::Type etype;
   /// Duplicates that MPI_File_get_view copies; predefined ones themselves.
@@ -38,9 +40,9 @@ using ViewPtr = std::shared_ptr<const View>;
 
 /// Bytes from 0 on: what a file has until MPI_File_set_view.
 ViewPtr default_view();
-/// `writable`: types that overlap are refused too. A filetype without bytes is the view of a rank that has no part in the file.
-/// Errors: MPI_ERR_ARG, MPI_ERR_TYPE, MPI_ERR_UNSUPPORTED_DATAREP; MPI_ERR_IO for displacements that are negative, descend or
-/// overlap (MPI-4.0 section 14.3).
+/// `writable`: types that overlap are refused too. A filetype without bytes is the view of a rank
+/// that has no part in the file. Errors: MPI_ERR_ARG, MPI_ERR_TYPE, MPI_ERR_UNSUPPORTED_DATAREP;
+/// MPI_ERR_IO for displacements that are negative, descend or overlap (MPI-4.0 section 14.3).
 Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
                  bool writable, ViewPtr* out);
 /// Copies for the user, who frees them.

@@ -1,3 +1,5 @@
+// The walk over an access's elements and its view at once, piece by piece.
+
 #include "file/walk.h"
 
 #include <algorithm>
@@ -6,7 +8,8 @@
 namespace fgmpi::file {
 namespace {
 
-/// The address `offset` bytes behind `base`, which is null where datatypes hold absolute addresses (MPI_BOTTOM).
+/// The address `offset` bytes behind `base`, which is null where datatypes hold absolute addresses
+/// (MPI_BOTTOM).
 char* moved(char* base, int64_t offset) {
   return reinterpret_cast<char*>(reinterpret_cast<intptr_t>(base) + offset);
 }

@@ -1,5 +1,5 @@
-// Walk: the pieces of one rank's access, in order: its elements in memory beside the bytes of its view.
-// Thread rule: one thread. Nothing here switches.
+// Walk: the pieces of one rank's access, in order: its elements in memory beside the bytes of its
+// view. Thread rule: one thread. Nothing here switches.
 #pragma once
 
 #include <memory>
@@ -16,17 +16,18 @@ class Walk {
  public:
   /// Bytes of the file that a buffer's elements take.
   static Status bytes_in_file(const View& view, const pt2pt::Buffer& buffer, int64_t* bytes);
-  /// Says what is moved, and converts at once what a write converts: as the rank whose functions that calls. Errors:
-  /// MPI_ERR_TYPE, MPI_ERR_CONVERSION.
+  /// Says what is moved, and converts at once what a write converts: as the rank whose functions
+  /// that calls. Errors: MPI_ERR_TYPE, MPI_ERR_CONVERSION.
   Status prepare(ViewPtr view, const pt2pt::Buffer& buffer, bool write);
-  /// `position`: of the first byte, in the data of the view. From there on, also anew. REQUIRES: prepare(). Errors:
-  /// MPI_ERR_TYPE, MPI_ERR_ARG (beyond the largest offset).
+  /// `position`: of the first byte, in the data of the view. From there on, also anew. REQUIRES:
+  /// prepare(). Errors: MPI_ERR_TYPE, MPI_ERR_ARG (beyond the largest offset).
   Status begin(int64_t position);
   int64_t total() const { return total_; }
   bool at_end() const { return left_ == 0; }
   /// The file's offset of the next byte. REQUIRES: !at_end().
   int64_t next_offset() const;
-  /// Adds pieces below `limit`, at most `most` of them and about as many bytes; goes on behind them.
+  /// Adds pieces below `limit`, at most `most` of them and about as many bytes; goes on behind
+  /// them.
   void take(int64_t limit, size_t most, int64_t bytes, std::vector<Piece>* out);
   /// False: its pieces may overlap, or come in another order than the file's.
   bool ascends() const { return view_->ascends; }
@@ -37,8 +38,8 @@ class Walk {
   int64_t bytes_before(int64_t offset) const;
   /// finish() calls a function of the program's.
   bool finish_calls_program() const;
-  /// This many bytes of the file were moved: converts what was read for the user, as the rank whose functions that calls.
-  /// *memory: the bytes of the elements.
+  /// This many bytes of the file were moved: converts what was read for the user, as the rank whose
+  /// functions that calls. *memory: the bytes of the elements.
   Status finish(int64_t bytes, int64_t* memory) const;
 
  private:

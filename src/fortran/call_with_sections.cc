@@ -1,3 +1,5 @@
+// A call of mpi_f08 with array sections: which of its buffers are composed, and which staged.
+
 #include "fortran/call_with_sections.h"
 
 #include <dlfcn.h>

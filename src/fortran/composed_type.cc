@@ -1,3 +1,5 @@
+// The datatype of a count and type over a section, made from the section's dimensions.
+
 #include "fortran/composed_type.h"
 
 #include <algorithm>

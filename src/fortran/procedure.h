@@ -56,8 +56,8 @@ struct Procedure {
   uint8_t arguments;   ///< with the error code, and behind it the lengths of strings
   ArgumentIndex error, object, root, partitions, request;
   Answers answers;
-  bool
-      staged;  ///< sections are copied (staged_buffer.h); else types are composed (composed_type.h)
+  /// Sections are copied (staged_buffer.h); else types are composed (composed_type.h).
+  bool staged;
   bool persistent;                           ///< the copies are made at each start
   int (*direct)(const Argument* arguments);  ///< makes the call without libmpichfort; else nullptr
   uint8_t buffers;

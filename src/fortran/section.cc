@@ -1,3 +1,5 @@
+// An array section: from gfortran's descriptor to dimensions, strides and pieces.
+
 #include "fortran/section.h"
 
 #include <limits>

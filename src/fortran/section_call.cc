@@ -1,3 +1,5 @@
+// The steps before and after a call with sections.
+
 #include "fortran/section_call.h"
 
 #include <cstring>

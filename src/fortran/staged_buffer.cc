@@ -1,3 +1,5 @@
+// Contiguous copies of sections: gathered before a call, scattered after it.
+
 #include "fortran/staged_buffer.h"
 
 #include <algorithm>

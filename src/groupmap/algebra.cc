@@ -1,3 +1,5 @@
+// Union, intersection, difference, comparison and translation of groups in their stored forms.
+
 #include "groupmap/algebra.h"
 
 #include <roaring/roaring.h>
@@ -298,8 +300,8 @@ void translate(const MapRef& from, std::span<const int32_t> ranks, const MapRef&
     for (size_t k = 0; k < ranks.size(); ++k) out[k] = translate(from, ranks[k], to);
     return;
   }
-  std::vector<std::pair<int32_t, int32_t>> inverse(
-      static_cast<size_t>(to.size()));  // world rank, group rank
+  // World rank, group rank
+  std::vector<std::pair<int32_t, int32_t>> inverse(static_cast<size_t>(to.size()));
   std::vector<int32_t> members = to.expand();
   for (int32_t i = 0; i < to.size(); ++i) inverse[i] = {members[i], i};
   std::sort(inverse.begin(), inverse.end());

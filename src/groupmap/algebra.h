@@ -7,9 +7,9 @@
 //   maps) anything else                     the first expanded, the second as a membership table
 //
 // Results are stored by the strategy given, except that a result of two bitmaps, Roaring sets or
-// BDDs keeps that encoding; restore() encodes it by the strategy. Nothing here switches proclets. Order
-// (MPI 4.0, 7.3.2): the result lists the first group's members in its order, then, in a union, the
-// other members of the second in the order of the second.
+// BDDs keeps that encoding; restore() encodes it by the strategy. Nothing here switches proclets.
+// Order (MPI 4.0, 7.3.2): the result lists the first group's members in its order, then, in a
+// union, the other members of the second in the order of the second.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ namespace fgmpi::groupmap {
 Status combine(const MapRef& a, const MapRef& b, SetOperation operation, const Strategy& strategy,
                MapRef* out);
 
-/// The same in ascending order of world rank, as the paper proposes: then no permutation need be stored.
+/// The same in ascending order of world rank, as the paper proposes: then no permutation need be
+/// stored.
 Status combine_sets(const MapRef& a, const MapRef& b, SetOperation operation,
                     const Strategy& strategy, MapRef* out);
 
@@ -55,7 +56,8 @@ Status exclude(const MapRef& group, std::span<const int32_t> ranks, const Strate
 inline int32_t translate(const MapRef& from, int32_t i, const MapRef& to) {
   return to.rank(from.select(i));
 }
-/// Translates many ranks. Makes an inverse of `to` first, where that is faster. REQUIRES: equal lengths.
+/// Translates many ranks. Makes an inverse of `to` first, where that is faster. REQUIRES: equal
+/// lengths.
 void translate(const MapRef& from, std::span<const int32_t> ranks, const MapRef& to,
                std::span<int32_t> out);
 

@@ -6,14 +6,14 @@
 //   path 1      0  1  1 ...  X  X        in the order of a walk that takes 0 before 1
 //   before     | members of paths 0..15 | ... 0..31 | ...              32 bits every 16 paths
 //
-// When it wins: sub-grids whose dimensions are powers of two, and other sets whose paths have many X. md-blockstride
-// and piecewise are smaller for nearly all of these; but set algebra on BDDs needs no expansion.
-// Costs: 2*bits + 2 bits a path; select and rank follow the tree of the paths: where they part, a
-// binary search for the place, and a sum of at most 15 path sizes.
+// When it wins: sub-grids whose dimensions are powers of two, and other sets whose paths have many
+// X. md-blockstride and piecewise are smaller for nearly all of these; but set algebra on BDDs
+// needs no expansion. Costs: 2*bits + 2 bits a path; select and rank follow the tree of the paths:
+// where they part, a binary search for the place, and a sum of at most 15 path sizes.
 //
-// Why that is right: among paths with the same bits so far, either all have X at the next bit, or each has 0 or 1, and
-// those with 0 come first. So the candidate paths are always neighbours, and each X that is decided halves the number of
-// members that a candidate still has.
+// Why that is right: among paths with the same bits so far, either all have X at the next bit, or
+// each has 0 or 1, and those with 0 come first. So the candidate paths are always neighbours, and
+// each X that is decided halves the number of members that a candidate still has.
 #include "groupmap/bdd_map.h"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ uint32_t members(uint32_t free) { return uint32_t{1} << popcount(free); }
 
 int bits_for(int32_t most) { return std::max(1, bit_width(static_cast<uint64_t>(most))); }
 
-/// An upper bound on the number of paths: a range of 2^k ranks takes k aligned cubes on average, and so does a stride
-/// that is a power of two.
+/// An upper bound on the number of paths: a range of 2^k ranks takes k aligned cubes on average,
+/// and so does a stride that is a power of two.
 double expected_paths(const Stats& stats) {
   if (!stats.pieces_complete) return stats.size;
   double paths = 0;

@@ -23,8 +23,9 @@ class BddMap final : public GroupMap {
 
   int bits() const { return bits_; }
   std::vector<Cube> cubes() const;
-  /// True if the cubes are the paths of a diagram, in the order of a walk that takes 0 before 1: each two neighbours
-  /// differ first at a bit that is 0 in the one and 1 in the other. Then all cubes are disjoint.
+  /// True if the cubes are the paths of a diagram, in the order of a walk that takes 0 before 1:
+  /// each two neighbours differ first at a bit that is 0 in the one and 1 in the other. Then all
+  /// cubes are disjoint.
   static bool sound(std::span<const Cube> cubes, int bits);
 
  private:

@@ -1,3 +1,5 @@
+// The only use of BuDDy: sets as binary decision diagrams.
+
 #include "groupmap/buddy.h"
 
 #include <bdd.h>
@@ -54,7 +56,8 @@ class Session {
     return join(left, low, high);
   }
 
-  /// The set of these cubes, given in the order of a walk; their `left` low bits are not decided yet.
+  /// The set of these cubes, given in the order of a walk; their `left` low bits are not decided
+  /// yet.
   BDD from_cubes(std::span<const Cube> cubes, int left) {
     if (cubes.empty() || failed) return kFalse;
     if (left == 0) return kTrue;

@@ -1,9 +1,10 @@
-// Binary decision diagrams over world ranks, by the package BuDDy. No other file uses BuDDy, which keeps its nodes in
-// global variables and is not re-entrant.
+// Binary decision diagrams over world ranks, by the package BuDDy. No other file uses BuDDy, which
+// keeps its nodes in global variables and is not re-entrant.
 //
-// A set of ranks below 2^bits is a boolean function of their bits, the highest first. These functions take and return the
-// function's paths to true: cubes of 0, 1 and X. Each call initialises the package and shuts it down again, so that it
-// keeps no memory between calls. A call fails while another one, or other code of the process, uses BuDDy.
+// A set of ranks below 2^bits is a boolean function of their bits, the highest first. These
+// functions take and return the function's paths to true: cubes of 0, 1 and X. Each call
+// initialises the package and shuts it down again, so that it keeps no memory between calls. A call
+// fails while another one, or other code of the process, uses BuDDy.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ inline constexpr int kMaxBddNodes = 2 << 20;
 /// bits in 1..31.
 bool bdd_paths(std::span<const int32_t> ranks, int bits, size_t most, std::vector<Cube>* out);
 
-/// The paths of the union, intersection or difference of two sets of paths, under the same conditions.
+/// The paths of the union, intersection or difference of two sets of paths, under the same
+/// conditions.
 bool bdd_combine(std::span<const Cube> a, std::span<const Cube> b, int bits, SetOperation operation,
                  size_t most, std::vector<Cube>* out);
 

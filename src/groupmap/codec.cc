@@ -1,3 +1,5 @@
+// Readers and writers of the wire form of encodings.
+
 #include "groupmap/codec.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// EncodingInfo, the interface between an encoding's file and the framework; and readers and writers of the wire form.
+// EncodingInfo, the interface between an encoding's file and the framework; and readers and writers
+// of the wire form.
 #pragma once
 
 #include <cstdint>

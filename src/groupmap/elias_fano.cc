@@ -1,3 +1,5 @@
+// The Elias-Fano sequence: layout, lookups and wire form.
+
 #include "groupmap/elias_fano.h"
 
 #include <algorithm>

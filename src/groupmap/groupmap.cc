@@ -1,3 +1,5 @@
+// The framework of group maps: lookups over ranges, the inline regular map, references.
+
 #include "groupmap/groupmap.h"
 
 #include <algorithm>

@@ -7,10 +7,11 @@
 // and Groups in MPI", HPDC 2010, with encodings of our own.
 //
 //   MapRef   a handle, 40 bytes, copied freely. Direct to stride live in it and are evaluated in
-//            line, the array too (by a pointer to its table); blockstride is in it, md-blockstride a
-//            pointer away, both one call; every other encoding one call and an indirect one.
+//            line, the array too (by a pointer to its table); blockstride is in it, md-blockstride
+//            a pointer away, both one call; every other encoding one call and an indirect one.
 //   GroupMap the stored form behind it: immutable, reference counted, one class an encoding.
-//   Reader   a cache of one user for a map that is decoded in blocks (BWT); for other maps it calls select.
+//   Reader   a cache of one user for a map that is decoded in blocks (BWT); for other maps it calls
+//            select.
 //
 // Thread rule: one thread. Reference counts are not atomic; nothing here switches proclets.
 // Invariants: world ranks are 0 .. 2^31-1 and distinct; a map never changes once built; select of a
@@ -44,7 +45,8 @@ const char* encoding_name(Encoding encoding);
 /// Every encoding, in the order of preference.
 std::span<const Encoding> all_encodings();
 
-/// How a map is to be stored. The costs that the strategies compare were measured: docs/measurements.md.
+/// How a map is to be stored. The costs that the strategies compare were measured:
+/// docs/measurements.md.
 struct Strategy {
   enum class Goal : uint8_t { kSpace, kTime, kHybrid, kNamed };
   Goal goal = Goal::kHybrid;
@@ -232,8 +234,8 @@ class MapRef {
 };
 static_assert(sizeof(MapRef) <= 40, "a handle is part of every communicator and group");
 
-/// The access of one user (a proclet) to a map: caches the block that it decoded last, so that users of a shared map do
-/// not evict each other's blocks. REQUIRES: the map outlives it.
+/// The access of one user (a proclet) to a map: caches the block that it decoded last, so that
+/// users of a shared map do not evict each other's blocks. REQUIRES: the map outlives it.
 class Reader {
  public:
   explicit Reader(const MapRef& map);

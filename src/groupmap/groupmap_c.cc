@@ -1,3 +1,5 @@
+// The C interface of group maps, without MPI (include/fgmpi_groupmap.h).
+
 #include "groupmap/groupmap_c.h"
 
 #include <algorithm>

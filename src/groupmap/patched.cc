@@ -76,7 +76,8 @@ class PatchedMap final : public GroupMap {
     for (uint32_t j = 1; j < order_.size(); ++j)
       if (value(static_cast<uint32_t>(order_[j - 1])) >= value(static_cast<uint32_t>(order_[j])))
         return invalid(reason, "an exception occurs twice");
-    // An exception's world rank must not be a member by the base as well, unless that place has an exception too.
+    // An exception's world rank must not be a member by the base as well, unless that place has an
+    // exception too.
     for (uint32_t k = 0; k < values_.size(); ++k) {
       int32_t i = base_.rank(value(k));
       if (i >= 0 && select(i) == value(k) && i != index_of(k))
@@ -193,8 +194,8 @@ const GroupMap* read(ByteReader& in, int32_t size, int depth) {
 }  // namespace
 
 bool find_patches(const Stats& stats, size_t most, Patches* out) {
-  // Long pieces on one line (value = a + b * index) become one piece of the base. All other members are exceptions, or lie
-  // on the line by chance.
+  // Long pieces on one line (value = a + b * index) become one piece of the base. All other members
+  // are exceptions, or lie on the line by chance.
   for (size_t k = 0; k < stats.pieces.size(); ++k) {
     const Piece& piece = stats.pieces[k];
     if (stats.length(k) < kLongPiece) continue;

@@ -1,3 +1,5 @@
+// The packed permutation and its marked inverse.
+
 #include "groupmap/permutation.h"
 
 #include <vector>

@@ -51,7 +51,8 @@ class PackedPermutation {
   static double expected_bytes(double n);
 
   void write(ByteWriter& out) const { forward_.write(out); }
-  /// Reads a permutation of `count`; fails `in` when it is none. The back pointers are computed again.
+  /// Reads a permutation of `count`; fails `in` when it is none. The back pointers are computed
+  /// again.
   static PackedPermutation read(ByteReader& in, uint32_t count);
 
  private:

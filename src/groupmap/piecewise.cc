@@ -81,8 +81,8 @@ bool rises(std::span<const Piece> pieces, int32_t size) {
   return true;
 }
 
-/// The block length, if the pieces are made of equally long blocks and storing them as blocks is shorter; else 0. (Blocks
-/// that were permuted but stayed neighbours appear as one piece.)
+/// The block length, if the pieces are made of equally long blocks and storing them as blocks is
+/// shorter; else 0. (Blocks that were permuted but stayed neighbours appear as one piece.)
 int32_t block_length(std::span<const Piece> pieces, int32_t size) {
   int64_t block = 0;
   int32_t stride = 0;
@@ -143,7 +143,8 @@ class FewPieces final : public PiecewiseMap {
     std::copy(pieces.begin(), pieces.end(), pieces_.get());
   }
   int32_t select(int32_t i) const override {
-    // Counts all firsts up to i instead of stopping at the piece: the branch would be mispredicted, since i is arbitrary.
+    // Counts all firsts up to i instead of stopping at the piece: the branch would be mispredicted,
+    // since i is arbitrary.
     const Piece* piece = pieces_.get();
     const Piece* each = piece;
     for (int32_t k = 1; k < count_; ++k) piece += i >= each[k].index;

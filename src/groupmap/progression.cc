@@ -1,3 +1,5 @@
+// The intersection of arithmetic progressions.
+
 #include "groupmap/progression.h"
 
 #include <numeric>

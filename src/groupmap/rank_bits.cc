@@ -1,3 +1,5 @@
+// The blocks of counts and hints over a string of bits.
+
 #include "groupmap/rank_bits.h"
 
 namespace fgmpi::groupmap {

@@ -1,3 +1,5 @@
+// A reader: a cursor that looks ranks of a map up one after the other.
+
 #include "groupmap/bwt.h"
 #include "groupmap/groupmap.h"
 

@@ -1,3 +1,5 @@
+// Detection of regular maps, and their evaluation in both directions.
+
 #include "groupmap/regular.h"
 
 #include <algorithm>

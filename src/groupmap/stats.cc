@@ -1,3 +1,5 @@
+// The pass over a group's ranks that computes what strategies decide on.
+
 #include "groupmap/stats.h"
 
 #include <algorithm>
@@ -8,8 +10,9 @@
 namespace fgmpi::groupmap {
 namespace {
 
-// At this many pieces, and at each doubling, a group whose pieces are shorter than this on average is probed at other
-// places. If few probes find longer pieces, the list of pieces is given up and the rest of the group only counted.
+// At this many pieces, and at each doubling, a group whose pieces are shorter than this on average
+// is probed at other places. If few probes find longer pieces, the list of pieces is given up and
+// the rest of the group only counted.
 constexpr size_t kTrialPieces = 256;
 constexpr int32_t kWorthwhileLength = 3;
 constexpr int32_t kProbes = 128;

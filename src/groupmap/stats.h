@@ -1,11 +1,12 @@
-// Stats: the properties of a group that one pass over its ranks computes. The strategies decide on these alone.
+// Stats: the properties of a group that one pass over its ranks computes. The strategies decide on
+// these alone.
 //
 //   ranks   0 1 2 3 4 9 6 7 8 5 10 11 ...
 //   pieces  |0 1 2 3 4|9 6|7 8|5 10|11 ...|     maximal stretches of one stride, found greedily
 //
 // The pass costs a compare an element inside a stretch and a dozen instructions at its end. The
-// list of pieces is given up where those so far are short and the ranks ahead look random: such a group
-// is not made of strides, and the rest of the pass only counts.
+// list of pieces is given up where those so far are short and the ranks ahead look random: such a
+// group is not made of strides, and the rest of the pass only counts.
 #pragma once
 
 #include <cstdint>

@@ -57,7 +57,8 @@ const Candidate& hybrid_choice(const std::vector<Candidate>& all, const Stats& s
                [&](const Cost& cost) { return cost.select_ns <= allowed ? cost.bytes : HUGE_VAL; });
 }
 
-/// The group that is to be stored: its ranks; or only the pieces in the statistics, expanded when ranks are first needed.
+/// The group that is to be stored: its ranks; or only the pieces in the statistics, expanded when
+/// ranks are first needed.
 class Input {
  public:
   Input(std::span<const int32_t> ranks, const Stats& stats) : stats(stats), ranks_(ranks) {}
@@ -198,7 +199,8 @@ std::vector<Estimate> estimates(std::span<const int32_t> ranks) {
 }
 
 double memory_ns(double bytes) {
-  // Latency of near, middle and far caches as measured on the reference machine (docs/measurements.md).
+  // Latency of near, middle and far caches as measured on the reference machine
+  // (docs/measurements.md).
   if (bytes <= 40e3) return 1;
   if (bytes <= 900e3) return 3;
   return bytes <= 24e6 ? 8 : 60;

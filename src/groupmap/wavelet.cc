@@ -1,3 +1,5 @@
+// The wavelet tree over a permutation's runs: its shape, both directions, wire form.
+
 #include "groupmap/wavelet.h"
 
 #include <algorithm>
@@ -49,7 +51,8 @@ class GarsiaWachs {
     return at;
   }
 
-  /// Combines at k, and then all pairs that the moved tree has made ready to be combined, the innermost first.
+  /// Combines at k, and then all pairs that the moved tree has made ready to be combined, the
+  /// innermost first.
   void combine_at(size_t k) {
     std::vector<size_t> waiting;  // distances from the end
     for (size_t at = combine(k);;) {
@@ -122,8 +125,8 @@ WaveletTree::WaveletTree(std::span<const uint32_t> pi) : size_(static_cast<uint3
   std::vector<uint64_t> words(words_for(bits));
   std::vector<uint32_t> cursor(nodes_.size());
   for (size_t k = 0; k < nodes_.size(); ++k) cursor[k] = nodes_[k].begin;
-  // Each value sets or clears one bit in each node above its run. Values are taken in rising order, so that the bits of
-  // every node are filled in order.
+  // Each value sets or clears one bit in each node above its run. Values are taken in rising order,
+  // so that the bits of every node are filled in order.
   for (uint32_t value = 0; value < size_; ++value) {
     for (uint32_t link = leaves_[run_of[value]].parent; link != ~0u;
          link = nodes_[link >> 1].parent) {

@@ -3,8 +3,9 @@
 //   'F' 'M' version=1 | encoding u8 | size varint | body (the encoding's own) | checksum u32
 //                       `---------- one map; may stand within another ------'   of all before it
 //
-// The checksum distinguishes damage from a form of an older version. Safety does not depend on it: before a number is used,
-// it is checked against the length of the remaining input and against the invariants of the structure.
+// The checksum distinguishes damage from a form of an older version. Safety does not depend on it:
+// before a number is used, it is checked against the length of the remaining input and against the
+// invariants of the structure.
 #include <algorithm>
 #include <cstring>
 

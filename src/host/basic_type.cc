@@ -1,3 +1,5 @@
+// The table of predefined datatypes, looked up by handle.
+
 #include "host/basic_type.h"
 
 #include <array>

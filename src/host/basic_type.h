@@ -49,8 +49,8 @@ MPI_Datatype values_of(const Type& type);
 /// sizes.
 MPI_Datatype type_of_precision(int combiner, int64_t bytes);
 
-/// An index for MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT and MPI_LONG_DOUBLE_INT: 0 to 4, in this
-/// order; kPairTypes or more for all other handles.
+/// An index for MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT and MPI_LONG_DOUBLE_INT:
+/// 0 to 4, in this order; kPairTypes or more for all other handles.
 inline constexpr uint32_t kPairTypes = 5;
 inline uint32_t pair_index(MPI_Datatype handle) {
   return static_cast<uint32_t>(handle) - static_cast<uint32_t>(MPI_FLOAT_INT);

@@ -1,3 +1,5 @@
+// A buffer in place of MPI_BOTTOM, for calls in which the host refuses it.
+
 #include "host/bottom.h"
 
 #include "host/datatype.h"

@@ -1,3 +1,5 @@
+// Descriptions of datatypes and their cache; packing, unpacking and copying.
+
 #include "host/datatype.h"
 
 #include <algorithm>
@@ -15,8 +17,8 @@
 namespace fgmpi::host {
 namespace {
 
-/// MPI_FLOAT_INT and the other pair types: their handles look like derived types', but they are described here, without
-/// the host. Their reference count starts at 1 and so never reaches 0.
+/// MPI_FLOAT_INT and the other pair types: their handles look like derived types', but they are
+/// described here, without the host. Their reference count starts at 1 and so never reaches 0.
 template <class V>
 constexpr DerivedType pair_type(MPI_Datatype handle) {
   using Pair = PairOf<V, int>;
@@ -49,8 +51,8 @@ void release(DerivedType* type) {
   delete type;
 }
 
-/// True if the constructor shows that the type is one run of bytes: a basic type without padding, or contiguous copies
-/// of one. False for all other constructors, whatever their layout.
+/// True if the constructor shows that the type is one run of bytes: a basic type without padding,
+/// or contiguous copies of one. False for all other constructors, whatever their layout.
 bool constructed_contiguous(const Api& h, MPI_Datatype handle) {
   MPI_Count size, lb, extent, integers, addresses, counts, types;
   int combiner;
@@ -79,9 +81,10 @@ bool constructed_contiguous(const Api& h, MPI_Datatype handle) {
   return in_order;
 }
 
-/// True if the type map is one run of bytes in ascending order. Equal size and extent do not prove that: blocks may be
-/// swapped, or overlap next to a gap. So this packs an element in which each byte holds its own position, one digit of
-/// base 256 a pass, and looks at the order. Types above the limit count as scattered, which is slower but correct.
+/// True if the type map is one run of bytes in ascending order. Equal size and extent do not prove
+/// that: blocks may be swapped, or overlap next to a gap. So this packs an element in which each
+/// byte holds its own position, one digit of base 256 a pass, and looks at the order. Types above
+/// the limit count as scattered, which is slower but correct.
 bool packs_contiguous(const Api& h, const DerivedType& type) {
   constexpr int64_t kLimit = 64 << 20;
   if (type.size != type.true_extent) return false;
@@ -102,7 +105,8 @@ bool packs_contiguous(const Api& h, const DerivedType& type) {
 
 /// Fills `type` from the host; returns the host's code. Host stack.
 int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
-  // Packing zero elements fails if the type is unknown or not committed: no other call of the host tells.
+  // Packing zero elements fails if the type is unknown or not committed: no other call of the host
+  // tells.
   char nothing[1] = {};
   int position = 0;
   int code = h.Pack(nothing, 0, handle, nothing, 0, &position, MPI_COMM_SELF);
@@ -114,8 +118,8 @@ int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
   if (code == MPI_SUCCESS) code = h.Type_get_true_extent_x(handle, &true_lb, &true_extent);
   if (code == MPI_SUCCESS)
     code = h.Type_get_envelope_c(handle, &integers, &addresses, &counts, &types, &combiner);
-  // A type of the same layout that the user cannot free. Not made by MPI_Type_dup, which would call the user's attribute
-  // copy functions.
+  // A type of the same layout that the user cannot free. Not made by MPI_Type_dup, which would call
+  // the user's attribute copy functions.
   if (code == MPI_SUCCESS) code = h.Type_create_resized(handle, lb, extent, &type->handle);
   if (code == MPI_SUCCESS) code = h.Type_commit(&type->handle);
   if (code != MPI_SUCCESS) return code;
@@ -157,8 +161,8 @@ Status host_failed(const char* what, int code) {
   return error(MPI_ERR_TYPE, "the hosted MPI cannot %s this datatype: %s", what, words);
 }
 
-/// The host's packing in pieces of about a gibibyte, at least one element; `step(h, first, elements,
-/// offset)` packs or unpacks some elements and returns the host's code.
+/// The host's packing in pieces of about a gibibyte, at least one element; `step(h, first,
+/// elements, offset)` packs or unpacks some elements and returns the host's code.
 template <class Step>
 Status in_pieces(const char* what, int64_t count, int64_t size, Step&& step) {
   constexpr int64_t kMost = 1 << 30;
@@ -231,9 +235,9 @@ bool copy_if_padded_pairs(MPI_Datatype handle, const void* from, void* to, int64
   }
 }
 
-/// Calls use(h, address, type) with an address that is not null. With MPI_BOTTOM the type holds absolute addresses
-/// (MPI-4.0 section 5.1.12), and the host's packing refuses the null pointer: so the address is moved up, and the type down
-/// by as much.
+/// Calls use(h, address, type) with an address that is not null. With MPI_BOTTOM the type holds
+/// absolute addresses (MPI-4.0 section 5.1.12), and the host's packing refuses the null pointer: so
+/// the address is moved up, and the type down by as much.
 template <class Address, class Use>
 int with_nonnull_address(const Api& h, Address* address, MPI_Datatype type, Use&& use) {
   if (address) return use(address, type);
@@ -280,8 +284,9 @@ Status unpack_scattered(const void* in, void* buffer, int64_t count, const Type&
       });
 }
 
-/// Unpacks the first `bytes` bytes of one element, fewer than it has, and leaves the rest of it untouched. Done by a
-/// message from the host's MPI_COMM_SELF to itself: the host's unpacking takes whole elements only, a receive does not.
+/// Unpacks the first `bytes` bytes of one element, fewer than it has, and leaves the rest of it
+/// untouched. Done by a message from the host's MPI_COMM_SELF to itself: the host's unpacking takes
+/// whole elements only, a receive does not.
 Status unpack_part(const void* in, int64_t bytes, void* element, const Type& type) {
   if (pair_index(type.handle()) < kPairTypes) {
     const int64_t value = std::min(bytes, type.size() - int64_t{sizeof(int)});

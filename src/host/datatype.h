@@ -65,10 +65,11 @@ inline bool is_basic(MPI_Datatype t) {
 /// Bytes of a basic type. REQUIRES: is_basic(t).
 inline int64_t basic_size(MPI_Datatype t) { return (static_cast<uint32_t>(t) >> 8) & 0xff; }
 
-/// After the host's MPI_Pack has answered MPI_SUCCESS: copies what it has left out of `count` elements. MPICH 4.0.2 packs a
-/// derived type whose data are one run only up to a multiple of bits 8 to 15 of its handle, which are a size in handles of
-/// basic types only: with more than 768 derived types bytes at the end are missing. `in` and `out` begin with the first
-/// element and its packed bytes; `packed` bytes are there. Returns how many are there now. Host stack.
+/// After the host's MPI_Pack has answered MPI_SUCCESS: copies what it has left out of `count`
+/// elements. MPICH 4.0.2 packs a derived type whose data are one run only up to a multiple of bits
+/// 8 to 15 of its handle, which are a size in handles of basic types only: with more than 768
+/// derived types bytes at the end are missing. `in` and `out` begin with the first element and its
+/// packed bytes; `packed` bytes are there. Returns how many are there now. Host stack.
 int64_t complete_packing(const Api& h, const void* in, int64_t count, MPI_Datatype type, void* out,
                          int64_t packed);
 

@@ -1,3 +1,5 @@
+// Counting of basic elements in a datatype's contents.
+
 #include "host/elements.h"
 
 #include "host/basic_type.h"

@@ -16,11 +16,11 @@ FGMPI_EXPORT int* const MPI_WEIGHTS_EMPTY = &g_weights_empty;
 FGMPI_EXPORT MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES =
     reinterpret_cast<MPI_T_pvar_handle>(&g_all_handles);
 
-// Fortran's constants. libmpichfort stores the addresses of common blocks of the program (mpif.h, the
-// module mpi) in the first two when it starts. MPIR_C_ are what the module mpi_f08 passes to C in place
-// of its own MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY. The MPIR_F08_ objects are its variables of the same
-// names. libmpichfort has definitions of its own of the MPIR_ objects: all libraries use that of
-// whichever library the program names first.
+// Fortran's constants. libmpichfort stores the addresses of common blocks of the program (mpif.h,
+// the module mpi) in the first two when it starts. MPIR_C_ are what the module mpi_f08 passes to C
+// in place of its own MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY. The MPIR_F08_ objects are its variables
+// of the same names. libmpichfort has definitions of its own of the MPIR_ objects: all libraries
+// use that of whichever library the program names first.
 extern "C" {
 #define FGMPI_DATA __attribute__((visibility("default")))
 FGMPI_DATA MPI_Fint* MPI_F_STATUS_IGNORE = nullptr;
@@ -39,7 +39,8 @@ FGMPI_DATA MPI_F08_status* MPI_F08_STATUS_IGNORE = &MPIR_F08_MPI_STATUS_IGNORE_O
 FGMPI_DATA MPI_F08_status* MPI_F08_STATUSES_IGNORE = &MPIR_F08_MPI_STATUSES_IGNORE_OBJ[0];
 }
 
-// An assignment and not an initialiser: it reaches libmpichfort's own definitions when those are in use.
+// An assignment and not an initialiser: it reaches libmpichfort's own definitions when those are in
+// use.
 [[gnu::constructor]] static void tell_mpi_f08() {
   MPIR_C_MPI_UNWEIGHTED = MPI_UNWEIGHTED;
   MPIR_C_MPI_WEIGHTS_EMPTY = MPI_WEIGHTS_EMPTY;
@@ -72,8 +73,8 @@ FGMPI_EXPORT int MPIR_Err_create_code(int, int, const char*, int, int error_clas
 FGMPI_EXPORT int MPIR_Err_return_comm(void*, const char*, int code) { return code; }
 FGMPI_EXPORT int MPIR_Err_return_win(void*, const char*, int code) { return code; }
 
-// The QMPI interface lets tools interpose the host's functions. They would not see this library's functions, so
-// registration fails.
+// The QMPI interface lets tools interpose the host's functions. They would not see this library's
+// functions, so registration fails.
 FGMPI_EXPORT int QMPI_Register_tool_name(const char*, void (*)(int)) {
   return MPI_ERR_UNSUPPORTED_OPERATION;
 }

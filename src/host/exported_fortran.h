@@ -1,6 +1,6 @@
-/* Variables of the Fortran binding that programs pass by address, as exported_data.cc
- * defines them and libmpichfort does: all libraries use the definition that the dynamic linker finds
- * first. Plain C. */
+/* Variables of the Fortran binding that programs pass by address, as exported_data.cc defines them
+ * and libmpichfort does: all libraries use the definition that the dynamic linker finds first.
+ * Plain C. */
 #pragma once
 
 #include <mpi.h>

@@ -5,9 +5,10 @@
 struct fgmpi_function {
   const char* name;  ///< "MPI_Send"
   enum Kind {
+    /// Nobody yet: fails with MPI_ERR_UNSUPPORTED_OPERATION.
     kOwned,      ///< our own code
     kForwarded,  ///< the hosted MPICH
-    kPending     ///< nobody yet: fails with MPI_ERR_UNSUPPORTED_OPERATION
+    kPending
   } kind;
 };
 

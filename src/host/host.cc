@@ -1,3 +1,5 @@
+// Finding, loading and initialising the hosted MPICH.
+
 #include "host/host.h"
 
 #include <dlfcn.h>
@@ -41,9 +43,10 @@ const char* reason_not_to_load(const std::string& path) {
   return nullptr;
 }
 
-/// The environment that the host sees while it is loaded and initialised: without the launcher's PMI variables, so that
-/// it starts as a singleton, and with settings that keep UCX from hooking malloc and from opening devices. The array is
-/// never freed: a deep-bound library may read libc's `environ` at any time.
+/// The environment that the host sees while it is loaded and initialised: without the launcher's
+/// PMI variables, so that it starts as a singleton, and with settings that keep UCX from hooking
+/// malloc and from opening devices. The array is never freed: a deep-bound library may read libc's
+/// `environ` at any time.
 class HostEnvironment {
  public:
   HostEnvironment() : saved_(environ) {

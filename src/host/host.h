@@ -7,9 +7,10 @@
 //
 // Thread rule: one thread. Calls run on the host stack and never switch proclets; a user function
 // that the host calls back (a reduction) must therefore not call MPI functions that block.
-// Invariants: the library is loaded with RTLD_LOCAL|RTLD_DEEPBIND. Its MPI_Init runs at most once, on first need. Its
-// MPI_Finalize is never called: it would print warnings about types that the program has not freed, and the kernel frees
-// all that it holds when the process ends (its shared memory is marked for removal when it is made).
+// Invariants: the library is loaded with RTLD_LOCAL|RTLD_DEEPBIND. Its MPI_Init runs at most once,
+// on first need. Its MPI_Finalize is never called: it would print warnings about types that the
+// program has not freed, and the kernel frees all that it holds when the process ends (its shared
+// memory is marked for removal when it is made).
 #pragma once
 
 #include <mpi.h>
@@ -40,8 +41,8 @@ bool initialised();
 /// True if the function is one of the Fortran binding's (libmpichfort).
 bool is_of_fortran(const void* function);
 
-/// True for MPI_UNWEIGHTED of C, and for that of mpif.h and the module mpi: their MPI_Dist_graph_neighbors does not
-/// convert it.
+/// True for MPI_UNWEIGHTED of C, and for that of mpif.h and the module mpi: their
+/// MPI_Dist_graph_neighbors does not convert it.
 bool is_unweighted(const int* weights);
 
 /// Calls f(api) on the host stack: int rc = host::call([&](const host::Api& h) { return

@@ -1,5 +1,6 @@
-/* Functions that the host exports although mpi.h does not declare them. The host's Fortran and C++ bindings
- * (libmpichfort, libmpichcxx) call them, so this library exports them too. Prototypes only; plain C. */
+/* Functions that the host exports although mpi.h does not declare them. The host's Fortran and C++
+ * bindings (libmpichfort, libmpichcxx) call them, so this library exports them too. Prototypes
+ * only; plain C. */
 #ifndef FGMPI_HOST_INTERNAL_H
 #define FGMPI_HOST_INTERNAL_H
 

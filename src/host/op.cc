@@ -1,3 +1,5 @@
+// The choice of a loop for a predefined operation and type, and calls of user operations.
+
 #include "host/op.h"
 
 #include <algorithm>
@@ -64,7 +66,8 @@ Reducer reducer(int operation, MPI_Datatype type, OperationUse use) {
   return row ? row[operation] : nullptr;
 }
 
-/// What is known of a user operation, so that a reduction need not ask the host, which costs two stack switches.
+/// What is known of a user operation, so that a reduction need not ask the host, which costs two
+/// stack switches.
 struct UserOp {
   bool commutative;
   bool freed = false;

@@ -19,8 +19,8 @@ TypePart pair_of() {
       {make_run(0, sizeof(V)), make_run(static_cast<int64_t>(offsetof(Pair, index)), sizeof(int))});
 }
 
-/// What MPI_Type_get_contents says of a datatype: counts by the call that made it are in `counts` where it was a
-/// large-count one, else in `integers`, displacements likewise.
+/// What MPI_Type_get_contents says of a datatype: counts by the call that made it are in `counts`
+/// where it was a large-count one, else in `integers`, displacements likewise.
 struct Contents {
   int combiner = MPI_COMBINER_NAMED;
   std::vector<int> integers;
@@ -43,7 +43,8 @@ struct Contents {
   }
   /// Hands out counts in the order of the constructor's arguments.
   int64_t count(size_t i) const { return large() ? counts[i] : int64_t{integers[i]}; }
-  /// A displacement in bytes: the large-count constructors have these among their counts, behind `before` others.
+  /// A displacement in bytes: the large-count constructors have these among their counts, behind
+  /// `before` others.
   int64_t address(size_t i, size_t before) const {
     return large() ? counts[before + i] : addresses[i];
   }
@@ -294,8 +295,8 @@ class Flattener {
         return MPI_ERR_TYPE;
     }
   }
-  /// Elements of an array: those whose index in each dimension is in one of the runs of that dimension, the first
-  /// dimension varying slowest (in C's order).
+  /// Elements of an array: those whose index in each dimension is in one of the runs of that
+  /// dimension, the first dimension varying slowest (in C's order).
   static TypePart grid(TypePart one, int order, std::vector<int64_t> sizes,
                        std::vector<std::vector<TypeRun>> kept, int64_t step) {
     if (order == MPI_ORDER_FORTRAN) {

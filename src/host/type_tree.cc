@@ -1,3 +1,5 @@
+// Building type trees, and the cursor that walks one.
+
 #include "host/type_tree.h"
 
 #include <algorithm>
@@ -36,7 +38,8 @@ bool evenly_spaced(const std::vector<TypeRun>& runs) {
   return true;
 }
 
-/// Rows follow, the first at `first`, the last at `last`. REQUIRES: `starts` lists what was before them.
+/// Rows follow, the first at `first`, the last at `last`. REQUIRES: `starts` lists what was before
+/// them.
 void append_row(TypeNode* node, int64_t first, int64_t last) {
   if (node->starts.empty())
     node->first = first;
@@ -128,7 +131,7 @@ TypePart make_list(const std::vector<TypePart>& parts) {
   return {0, node};
 }
 
-// ---- Memory ------------------------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -145,7 +148,7 @@ size_t memory_of(const TypeNode* node) {
 
 size_t TypeTree::memory() const { return sizeof *this + memory_of(root.node.get()); }
 
-// ---- The walk ------------------------------------------------------------------------------------------------------
+// ---- The walk -----------------------------------------------------------------------------------
 
 void TypeCursor::descend(const TypeNode* node, int64_t at, int64_t rest) {
   for (;;) {
@@ -229,7 +232,7 @@ TypeRun TypeCursor::next(int64_t most) {
   return run;
 }
 
-// ---- Kept trees ---------------------------------------------------------------------------------------------------
+// ---- Kept trees ---------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,15 +1,18 @@
 // Type trees: where the bytes of a datatype are, as nested rules in the order of its type map.
 //
 //   kRun    | bytes |                               a row of bytes
-//   kLoop   body, body, body, ...                   `count` times, `stride` bytes from one to the next
+//   kLoop   body, body, body, ...                   `count` times, `stride` bytes from one to the
+//           next
 //   kRuns   | run | gap | run | gap | run |         a list of rows
 //   kList   part, part, part, ...                   anything else
 //
-// A subarray of a three-dimensional array is two loops around a run, whatever its sizes are: 3 nodes, less than 500 bytes. A list of
-// runs that are equal and evenly spaced is a loop; runs that touch are one.
+// A subarray of a three-dimensional array is two loops around a run, whatever its sizes are: 3
+// nodes, less than 500 bytes. A list of runs that are equal and evenly spaced is a loop; runs that
+// touch are one.
 //
-// Thread rule: one thread. tree_of() asks the hosted MPI on the host stack; nothing here switches. Invariants: a node has at
-// least one byte of data and does not change once it is made; the body of a loop is shared by all its rounds.
+// Thread rule: one thread. tree_of() asks the hosted MPI on the host stack; nothing here switches.
+// Invariants: a node has at least one byte of data and does not change once it is made; the body of
+// a loop is shared by all its rounds.
 #pragma once
 
 #include <mpi.h>
@@ -79,9 +82,10 @@ using TypeTreePtr = std::shared_ptr<const TypeTree>;
 Status tree_of(const Type& type, TypeTree* out);
 /// Bytes that predefined types take elsewhere than in memory.
 using PlacedSizes = std::unordered_map<MPI_Datatype, int64_t>;
-/// The tree of a datatype where predefined types have other sizes, as in a file of another data representation: displacements
-/// that count elements change with them, those in bytes do not (MPI-4.0 section 14.5.1). Pairs have no padding.
-/// REQUIRES: `sizes` has all types of its signature. Errors: MPI_ERR_TYPE.
+/// The tree of a datatype where predefined types have other sizes, as in a file of another data
+/// representation: displacements that count elements change with them, those in bytes do not
+/// (MPI-4.0 section 14.5.1). Pairs have no padding. REQUIRES: `sizes` has all types of its
+/// signature. Errors: MPI_ERR_TYPE.
 Status tree_of(const Type& type, const PlacedSizes& sizes, TypeTree* out);
 /// The same, kept for the next use.
 Status kept_tree_of(const Type& type, TypeTreePtr* out);
@@ -92,10 +96,11 @@ struct Signature {
   int64_t count = 0;
   std::vector<Signature> inner;
 };
-/// That of one element. Fortran's types of a precision are those of their size. Errors: MPI_ERR_TYPE.
+/// That of one element. Fortran's types of a precision are those of their size. Errors:
+/// MPI_ERR_TYPE.
 Status signature_of(const Type& type, Signature* out);
 
-// ---- Making trees ------------------------------------------------------------------------------------------------
+// ---- Making trees -------------------------------------------------------------------------------
 TypePart make_run(int64_t offset, int64_t bytes);
 /// `part` repeated.
 TypePart make_loop(const TypePart& part, int64_t count, int64_t stride);
@@ -124,7 +129,8 @@ void for_each_run(const TypePart& part, int64_t at, F&& f) {
   }
 }
 
-/// A walk over the bytes of elements of a type, one behind the other without end, in the order of the type map.
+/// A walk over the bytes of elements of a type, one behind the other without end, in the order of
+/// the type map.
 class TypeCursor {
  public:
   /// The tree must outlive it. REQUIRES: the type has bytes.

@@ -1,3 +1,5 @@
+// The text of fgmpi-info -bug: processor, system, limits, variables.
+
 #include "info/bug_report.h"
 
 #include <sys/resource.h>
@@ -17,7 +19,8 @@ extern char** environ;
 namespace fgmpi::tools {
 namespace {
 
-/// The first line of a file that begins with `start`, from behind the next `separator` on; "unknown" where there is none.
+/// The first line of a file that begins with `start`, from behind the next `separator` on;
+/// "unknown" where there is none.
 std::string line_of(const char* path, const char* start, char separator) {
   FILE* file = std::fopen(path, "re");
   if (!file) return "unknown";

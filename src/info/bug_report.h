@@ -5,7 +5,8 @@
 
 namespace fgmpi::tools {
 
-/// Lines of "name  value": system, processor, memory, limits, and the variables of this library and of launchers that are
+/// Lines of "name  value": system, processor, memory, limits, and the variables of this library and
+///                 of launchers that are
 /// set. Nothing of the user's own: no other variables, no names of hosts.
 std::string bug_report();
 

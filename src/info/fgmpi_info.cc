@@ -14,13 +14,13 @@
 #include "base/strings.h"
 #include "host/function_table.h"
 #include "host/host.h"
-#include "launcher/paths.h"
-#include "launcher/program.h"
 #include "info/bug_report.h"
 #include "info/here.h"
 #include "info/job_ranks.h"
 #include "info/settings_page.h"
 #include "info/tool_variables.h"
+#include "launcher/paths.h"
+#include "launcher/program.h"
 
 namespace {
 

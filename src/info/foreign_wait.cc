@@ -1,3 +1,5 @@
+// The words of a wait, read from the memory of another process.
+
 #include "info/foreign_wait.h"
 
 #include <mpi.h>
@@ -11,7 +13,8 @@
 namespace fgmpi::tools {
 namespace {
 
-/// Bytes of an object of another process: its addresses mean nothing here, and no destructor is called.
+/// Bytes of an object of another process: its addresses mean nothing here, and no destructor is
+/// called.
 template <class T>
 class Copy {
  public:

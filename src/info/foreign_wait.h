@@ -1,9 +1,10 @@
-// What a rank of another process waits for in point-to-point, read from that process's memory: the words of the deadlock
-// report (pt2pt/sites.h), and the communicator of a collective in which members of one process wait for each other.
+// What a rank of another process waits for in point-to-point, read from that process's memory: the
+// words of the deadlock report (pt2pt/sites.h), and the communicator of a collective in which
+// members of one process wait for each other.
 //
-// The process runs meanwhile: what is read may be half of one wait and half of the next. Nothing that is read is followed
-// without being read by `read` again, and no count is believed beyond kMostRequests.
-// Thread rule: one thread.
+// The process runs meanwhile: what is read may be half of one wait and half of the next. Nothing
+// that is read is followed without being read by `read` again, and no count is believed beyond
+// kMostRequests. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ using ReadMemory = std::function<bool(uint64_t address, void* out, size_t bytes)
 /// "to rank 5" of what the process calls <process, local index>.
 using NamePeer = std::function<std::string(const pt2pt::Peer&)>;
 
-/// Before and after the number of a peer in words(): a rank of the world, and one of another communicator.
+/// Before and after the number of a peer in words(): a rank of the world, and one of another
+/// communicator.
 constexpr char kWorldRank = '\2', kCommRank = '\3';
 
 class ForeignWaits {

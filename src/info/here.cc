@@ -1,3 +1,5 @@
+// The text of fgmpi-info -v: binding, host, transports.
+
 #include "info/here.h"
 
 #include <hwloc.h>
@@ -37,7 +39,8 @@ std::string ranges(const std::vector<int>& numbers) {
   return text;
 }
 
-/// Which objects of a hwloc type share a processing unit with the binding, and how many there are: "0-1 of 4".
+/// Which objects of a hwloc type share a processing unit with the binding, and how many there are:
+/// "0-1 of 4".
 std::string objects(hwloc_topology_t topology, hwloc_obj_type_t type,
                     hwloc_const_bitmap_t binding) {
   std::vector<int> touched;

@@ -1,3 +1,5 @@
+// The other hosts of a job, asked through the launcher's way of starting processes there.
+
 #include "info/job_hosts.h"
 
 #include <fcntl.h>

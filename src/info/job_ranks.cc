@@ -1,3 +1,5 @@
+// The ranks of a running job, read from its processes' memory and counters, and grouped.
+
 #include "info/job_ranks.h"
 
 #include <elf.h>
@@ -22,9 +24,9 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "proclet-sched/debug_table.h"
 #include "info/foreign_wait.h"
 #include "info/job_hosts.h"
+#include "proclet-sched/debug_table.h"
 #include "readers/report/run.h"
 
 namespace fgmpi::tools {
@@ -32,13 +34,14 @@ namespace {
 
 using Groups = std::map<std::string, std::vector<int32_t>>;
 
-// ---- Processes of the job ------------------------------------------------------------------------------------------
+// ---- Processes of the job -----------------------------------------------------------------------
 
 std::string proc(pid_t pid, const char* name) {
   return "/proc/" + std::to_string(pid) + "/" + name;
 }
 
-/// The process and all that descend from it on this host. *others: proxies on other hosts that these have started.
+/// The process and all that descend from it on this host. *others: proxies on other hosts that
+/// these have started.
 std::vector<pid_t> family_of(pid_t pid, std::vector<RemoteProxy>* others) {
   std::multimap<pid_t, pid_t> children;
   std::error_code failed;
@@ -77,7 +80,7 @@ std::string variable_of(pid_t pid, const std::string& name) {
   return at == text.npos ? "" : text.c_str() + at + wanted.size();
 }
 
-// ---- By memory -------------------------------------------------------------------------------------------------------
+// ---- By memory ----------------------------------------------------------------------------------
 
 class Memory {
  public:
@@ -98,7 +101,8 @@ class Memory {
   pid_t pid_;
 };
 
-/// Where the process has mapped the library, and its file; 0 where it has not. *denied: it is another user's.
+/// Where the process has mapped the library, and its file; 0 where it has not. *denied: it is
+/// another user's.
 uint64_t find_library(pid_t pid, std::string* path, bool* denied) {
   std::ifstream in(proc(pid, "maps"));
   if (!in) *denied = *denied || errno == EPERM || errno == EACCES;
@@ -189,8 +193,8 @@ class RanksInMemory {
  public:
   struct Rank {
     sched::State state;
-    std::string call,
-        words;  ///< where it is parked: in which call, and what for where that is known
+    /// Where it is parked: in which call, and what for where that is known.
+    std::string call, words;
   };
   explicit RanksInMemory(const Hosted& process)
       : process_(process), memory_(process.pid), waits_(waits_of(process_, memory_)) {}
@@ -250,15 +254,16 @@ void add_by_memory(const RanksInMemory& process, Groups* groups) {
   }
 }
 
-// ---- By counters -----------------------------------------------------------------------------------------------------
+// ---- By counters --------------------------------------------------------------------------------
 
 std::string words_of_peer(const report::RankRecord& r) {
   if (r.peer == report::kAnyPeer) return " from any rank";
   return "";
 }
 
-/// What a rank that is parked in this send, receive, probe or wait waits for, where its memory may be read: " (source 3, tag 7,
-/// MPI_COMM_WORLD)". Not of a collective, whose ranks are together only where nothing but the call is said.
+/// What a rank that is parked in this send, receive, probe or wait waits for, where its memory may
+/// be read: " (source 3, tag 7, MPI_COMM_WORLD)". Not of a collective, whose ranks are together
+/// only where nothing but the call is said.
 std::string words_of_wait(const report::CallName& call, const RanksInMemory* memory, int32_t i) {
   RanksInMemory::Rank rank;
   const bool waits_for_message =
@@ -300,12 +305,14 @@ void add_by_counters(const report::ProcessFile& file, const report::Run& run,
   }
 }
 
-// ---- Groups ----------------------------------------------------------------------------------------------------------
+// ---- Groups -------------------------------------------------------------------------------------
 
-/// More groups than this that differ in the rank of a peer alone become one: where each rank waits for its neighbour.
+/// More groups than this that differ in the rank of a peer alone become one: where each rank waits
+/// for its neighbour.
 constexpr size_t kMostAlike = 4;
 
-/// The number of a peer in the words of a group, with its marks (foreign_wait.h); false where there is none.
+/// The number of a peer in the words of a group, with its marks (foreign_wait.h); false where there
+/// is none.
 bool find_peer(const std::string& words, size_t* begin, size_t* end) {
   *begin = words.find_first_of(std::string{kWorldRank, kCommRank});
   if (*begin == words.npos) return false;
@@ -313,8 +320,9 @@ bool find_peer(const std::string& words, size_t* begin, size_t* end) {
   return *end != 0;
 }
 
-/// "(own + 1)" where each rank's peer is as far from it as the others' are from them, around `size`; else how many there are.
-/// A rank of another communicator cannot be compared with a rank's own of the world.
+/// "(own + 1)" where each rank's peer is as far from it as the others' are from them, around
+/// `size`; else how many there are. A rank of another communicator cannot be compared with a rank's
+/// own of the world.
 std::string words_of_peers(char mark, int64_t size,
                            const std::vector<std::pair<int32_t, int64_t>>& peers) {
   std::set<int64_t> offsets, different;
@@ -377,7 +385,7 @@ std::string to_lines(const Groups& groups) {
   return text;
 }
 
-// ---- What is known of a job ------------------------------------------------------------------------------------------
+// ---- What is known of a job ---------------------------------------------------------------------
 
 /// That of one host, or of several.
 struct JobPart {

@@ -1,3 +1,5 @@
+// The text of fgmpi-info -s and the page docs/settings.md.
+
 #include "info/settings_page.h"
 
 #include "base/counters.h"

@@ -1,3 +1,5 @@
+// The text of fgmpi-info -t, printed by a process that has loaded the library.
+
 #include "info/tool_variables.h"
 
 #include <dlfcn.h>

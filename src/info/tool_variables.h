@@ -5,9 +5,9 @@
 
 namespace fgmpi::tools {
 
-/// Prints all control variables with their values, all performance variables and all categories, ours before the host's.
-/// Where the library is not in this process it executes this program again, with it in front, and does not return but
-/// with an error.
+/// Prints all control variables with their values, all performance variables and all categories,
+/// ours before the host's. Where the library is not in this process it executes this program again,
+/// with it in front, and does not return but with an error.
 Status list_variables(char* const* argv);
 
 }  // namespace fgmpi::tools

@@ -1,3 +1,5 @@
+// The set-up, the run and the report of a job under -check.
+
 #include "launcher/checked_job.h"
 
 #include <mpi.h>

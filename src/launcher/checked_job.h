@@ -1,4 +1,5 @@
-// mpiexec -check: a job whose processes load the checker (src/check), and the report of what they have found.
+// mpiexec -check: a job whose processes load the checker (src/check), and the report of what they
+// have found.
 //
 // Thread rule: one thread.
 #pragma once
@@ -16,13 +17,15 @@ inline constexpr const char* kChecker = "libfgmpi-check.so";
 class CheckedJob {
  public:
   ~CheckedJob();
-  /// Makes the folder for findings and sets what processes inherit. `kinds`: "" for all. `elsewhere`: processes may be on
-  /// other hosts; then the folder is made in the working folder, which hosts share more often than /tmp.
+  /// Makes the folder for findings and sets what processes inherit. `kinds`: "" for all.
+  /// `elsewhere`: processes may be on other hosts; then the folder is made in the working folder,
+  /// which hosts share more often than /tmp.
   Status set_up(const std::string& kinds, const std::string& library_folder, bool elsewhere);
   /// Of the findings; "" before set_up().
   const std::string& folder() const { return folder_; }
-  /// Runs hydra with these arguments, passes signals on to it, prints the report when it has ended, and returns the exit
-  /// status: findings::kStatusWithFindings when there were findings, else hydra's.
+  /// Runs hydra with these arguments, passes signals on to it, prints the report when it has ended,
+  /// and returns the exit status: findings::kStatusWithFindings when there were findings, else
+  /// hydra's.
   int run(const std::string& hydra, char* const* arguments,
           const std::vector<std::string>& reports);
 

@@ -1,3 +1,5 @@
+// The parser of mpiexec's command line, and the plan for hydra that it makes.
+
 #include "launcher/command_line.h"
 
 #include <mpi.h>
@@ -68,8 +70,8 @@ constexpr std::string_view kNamesHosts[] = {"f",        "hosts",    "host",
                                             "hostlist", "hostfile", "machinefile",
                                             "machine",  "machines", "machinelist"};
 
-/// Hardware units that hydra can bind processes to (-bind-to) and distribute them over (-map-by). All but those of
-/// kBindingUnitsWithoutNumber may be followed by ":N".
+/// Hardware units that hydra can bind processes to (-bind-to) and distribute them over (-map-by).
+/// All but those of kBindingUnitsWithoutNumber may be followed by ":N".
 constexpr std::string_view kBindingUnits[] = {
     "numa",    "socket",   "core",     "hwthread", "l1cache",  "l1dcache", "l1icache", "l1ucache",
     "l2cache", "l2dcache", "l2icache", "l2ucache", "l3cache",  "l3dcache", "l3icache", "l3ucache",
@@ -77,7 +79,8 @@ constexpr std::string_view kBindingUnits[] = {
 constexpr std::string_view kBindingUnitsWithoutNumber[] = {"none", "rr", "machine"};
 constexpr std::string_view kDevices[] = {"pci:", "gpu", "ib", "en", "eth", "hfi"};
 
-/// Options that are handled here and have no value. Open MPI's -oversubscribe and -allow-run-as-root are not needed by hydra.
+/// Options that are handled here and have no value. Open MPI's -oversubscribe and
+/// -allow-run-as-root are not needed by hydra.
 constexpr std::string_view kSwitches[] = {"help",
                                           "h",
                                           "version",
@@ -133,8 +136,9 @@ bool is_unit_list(std::string_view text) {
   return digit;
 }
 
-/// True if hydra knows this value of -bind-to (`bind`) or -map-by. Checked here because hydra's own message has several
-/// lines, and because it treats a list of units that are not numbers as "no binding".
+/// True if hydra knows this value of -bind-to (`bind`) or -map-by. Checked here because hydra's own
+/// message has several lines, and because it treats a list of units that are not numbers as "no
+/// binding".
 bool is_binding_unit(std::string_view word, bool bind) {
   if (in(word, kBindingUnitsWithoutNumber)) return bind || word == "machine";
   if (bind && word.starts_with("user:")) return is_unit_list(word.substr(5));
@@ -336,7 +340,8 @@ class Parser {
     return set_number(*o, *number, &plan->explore.seeds);
   }
 
-  /// The witness says how many ranks there are, and which program, unless a command is given: gdb --args program.
+  /// The witness says how many ranks there are, and which program, unless a command is given: gdb
+  /// --args program.
   Status set_up_replay(Plan* plan) {
     const Section& s = sections_[0];
     if (sections_.size() > 1 || s.processes || s.nfg || s.ranks || !s.options.empty() ||
@@ -418,7 +423,8 @@ class Parser {
     return {};
   }
 
-  /// Adds a library to an LD_PRELOAD that the command line sets for a program, which would replace the inherited one.
+  /// Adds a library to an LD_PRELOAD that the command line sets for a program, which would replace
+  /// the inherited one.
   void preload(const std::string& library) {
     for (auto& s : sections_)
       for (size_t i = 0; i + 2 < s.options.size(); ++i)
@@ -470,8 +476,8 @@ class Parser {
     s->options.insert(s->options.end(), words.begin(), words.end());
   }
 
-  /// Puts this library's folder first in an LD_LIBRARY_PATH that the command line sets, so that programs linked with the
-  /// host's compiler wrappers load this library.
+  /// Puts this library's folder first in an LD_LIBRARY_PATH that the command line sets, so that
+  /// programs linked with the host's compiler wrappers load this library.
   std::string with_library(const std::string& name, const std::string& value) const {
     return name == "LD_LIBRARY_PATH" ? setting_.library_folder + ":" + value : value;
   }
@@ -529,8 +535,9 @@ class Parser {
     return {};
   }
 
-  /// Many more processes than cores would mostly wait for each other, and some thousands could not be started: where
-  /// nothing says how many ranks share a process, those of programs that can share one do.
+  /// Many more processes than cores would mostly wait for each other, and some thousands could not
+  /// be started: where nothing says how many ranks share a process, those of programs that can
+  /// share one do.
   void share_processes(Plan* plan) {
     if (plan->survives) return;  // ranks of a process fail together
     int64_t asked = 0, shared = 0, processes = 0;
@@ -588,8 +595,9 @@ class Parser {
     }
   }
 
-  /// Splits a program given by -ranks, if its processes cannot all host the same number: first the processes that host one
-  /// rank more, then the others. Hydra sees two programs; FGMPI_APPNUM tells both the same program number.
+  /// Splits a program given by -ranks, if its processes cannot all host the same number: first the
+  /// processes that host one rank more, then the others. Hydra sees two programs; FGMPI_APPNUM
+  /// tells both the same program number.
   static void run_shares(Plan* plan, const Section& s, size_t index) {
     const int64_t share = s.ranks / s.processes, larger = s.ranks % s.processes;
     const Words app = {"-env", "FGMPI_APPNUM", std::to_string(index)};

@@ -3,8 +3,9 @@
 //   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER | -check | -report FILE | -explore] [-ft] [-dry-run]
 //     [-configfile FILE] [options of hydra] program [arguments] [: ...]
 //
-// The options that `mpiexec -help` describes, -prepend-rank and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
-// a program begins, the parser must know how many words each of hydra's options takes: command_line.cc has the table.
+// The options that `mpiexec -help` describes, -prepend-rank and Open MPI's spellings are handled
+// here; all other options go to hydra unchanged. To find where a program begins, the parser must
+// know how many words each of hydra's options takes: command_line.cc has the table.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ struct ReportWishes {
 struct Plan {
   enum Action { kRun, kHelp, kVersion } action = kRun;
   Words hydra;  ///< arguments for mpiexec.hydra, without its name
-  bool counted =
-      false;  ///< -nfg or -ranks was given: variables of that name in the environment do not count
+  /// -nfg or -ranks was given: variables of that name in the environment do not count.
+  bool counted = false;
   bool dry_run = false;  ///< -dry-run: only print what would be started
   std::string note;      ///< one line for the user about what was decided for him; empty: nothing
   std::vector<std::string> programs;  ///< a line for each program: processes, ranks, the program
@@ -55,7 +56,8 @@ struct Plan {
   Words replay_command;  ///< what is run instead of the witness's program; may be empty
 };
 
-/// So many processes a core are started as they were asked for. More than that become ranks of fewer processes.
+/// So many processes a core are started as they were asked for. More than that become ranks of
+/// fewer processes.
 constexpr int64_t kProcessesPerCore = 4;
 
 /// Properties of the machine and the installation that the parser needs.
@@ -66,15 +68,18 @@ struct Setting {
   /// Looks at each program, adding to hydra's options for it: see inspect_program(). May be empty.
   std::function<Status(const Words& program, int64_t ranks_each, bool by_nfg, Words* options)>
       inspect = {};
-  /// Called once for -track FOLDER, before programs are looked at: sets what they inherit. May be empty.
+  /// Called once for -track FOLDER, before programs are looked at: sets what they inherit. May be
+  /// empty.
   std::function<Status(const std::string& folder)> track = {};
-  /// True if several ranks may share a process of the program: see can_share_process(). Asked where neither -nfg nor
-  /// -ranks says how many, and there are more than kProcessesPerCore processes a core. Empty: never.
+  /// True if several ranks may share a process of the program: see can_share_process(). Asked where
+  /// neither -nfg nor -ranks says how many, and there are more than kProcessesPerCore processes a
+  /// core. Empty: never.
   std::function<bool(const Words& program, const Words& options)> can_share = {};
-  std::string tracker =
-      {};  ///< the library that -track puts first in any LD_PRELOAD of the command line
+  /// The library that -track puts first in any LD_PRELOAD of the command line.
+  std::string tracker = {};
   bool checked = false;  ///< FGMPI_CHECK says so: as if -check were given
-  /// Called once for -check, with its kinds ("" for all), before programs are looked at. May be empty.
+  /// Called once for -check, with its kinds ("" for all), before programs are looked at. May be
+  /// empty.
   std::function<Status(const std::string& kinds)> check = {};
   std::string report_file = {};  ///< FGMPI_REPORT: as if -report were given with it
   /// Called once for -report and its like, before programs are looked at. May be empty.
@@ -83,8 +88,8 @@ struct Setting {
   std::string checker = {};   ///< the library that -check puts first in any LD_PRELOAD
 };
 
-/// An error is one line that names the option, its value and what is allowed. The callbacks see `plan` with what the options
-/// have said.
+/// An error is one line that names the option, its value and what is allowed. The callbacks see
+/// `plan` with what the options have said.
 Status make_plan(const Words& arguments, const Setting& setting, Plan* plan);
 
 }  // namespace fgmpi::launcher

@@ -1,3 +1,5 @@
+// The parser of -configfile.
+
 #include "launcher/config_file.h"
 
 #include <mpi.h>

@@ -1,3 +1,5 @@
+// Which processes of a proxy ended badly by themselves, and so whose status counts.
+
 #include "launcher/hydra_ends.h"
 
 #include <signal.h>
@@ -9,8 +11,8 @@
 namespace fgmpi::launcher {
 namespace {
 
-/// In the flags of /proc/PID/stat. The kernel sets it before it closes the files of the process, by which the proxy learns that
-/// the process is gone; it becomes a zombie later.
+/// In the flags of /proc/PID/stat. The kernel sets it before it closes the files of the process, by
+/// which the proxy learns that the process is gone; it becomes a zombie later.
 constexpr unsigned kExiting = 0x4;
 
 bool is_alive(pid_t child) {

@@ -1,44 +1,56 @@
-// A library that mpiexec loads into mpiexec.hydra (LD_PRELOAD). It interposes a few functions of the C library to mend
-// twelve faults of hydra:
+// A library that mpiexec loads into mpiexec.hydra (LD_PRELOAD). It interposes a few functions of
+// the C library to mend twelve faults of hydra:
 //
-// 1. Standard input that arrives, or ends (< /dev/null), at the moment when the program ends. Hydra passes it on to a
-//    proxy that may have ended already, and then dies of SIGPIPE or ends with "callback returned error status" from its
-//    demux engine: a successful job is reported as failed, about once in a few hundred launches of short programs. Here a
-//    write to a closed connection is reported to hydra as done; it learns how the job ended from what it reads next.
-// 2. A host that can no longer be reached. Its processes notice that (src/liveness/lifeline.h), but hydra would
-//    wait for the lost host's answer for as long as TCP does: a quarter of an hour. With keep-alive on the
-//    connections that it accepts, its own handling of a lost connection ends the job.
-// 3. A process that was killed: the line that names its ranks (src/liveness/report_line.h) is passed on once and alone.
-// 4. SIGINT or SIGTERM to mpiexec: about one time in ten hydra ends with status 0. Here such an end has the signal's
-//    number for a status, as the other nine. Where mpiexec runs hydra as its child (hydra_run.h) a terminal's Ctrl-C comes
-//    twice, from the terminal and passed on by mpiexec; hydra's answer to a second one is status 255. Here it comes once.
-// 5. Standard input of more than a pipe holds: hydra passes it on faster than the program reads it, then gives up
-//    ("process reading stdin too slowly"). A first process on this host gets mpiexec's own standard input instead, by
-//    way of the proxy that starts it, and hydra sees an empty one. The other processes that this proxy starts get an
-//    empty input, instead of a pipe that never ends. A terminal's input is not passed on so: only processes in its
-//    foreground may read from a terminal.
-// 6. A process that ends by a signal, with mpiexec -ft (-disable-auto-cleanup): its proxy ends the others of its host all
-//    the same. Here each proxy is told that the process has ended with exit status 128 + the signal's number, as shells
-//    say it; after that it ends nobody, but sends SIGUSR1 to all. For that the proxies load this library, too, on other
-//    hosts by a command in front of theirs. And a host that can no longer be reached does not end the job, as under 2: its
-//    connection is as if nothing came, and when all other proxies have ended, mpiexec ends. And an answer to a process that
-//    has ended meanwhile does not end its proxy. A process that ends before it has come to the launcher's interface sends
-//    the signal to the others, too. And the signal goes only to those that have a handler of it, and not to process 1, which the proxy means by a
-//    process that has ended.
-// 7. A connection to its port by anything but a proxy, which ends or stops the job (hydra_newcomers.h).
+// 1. Standard input that arrives, or ends (< /dev/null), at the moment when the program ends. Hydra
+//    passes it on to a proxy that may have ended already, and then dies of SIGPIPE or ends with
+//    "callback returned error status" from its demux engine: a successful job is reported as
+//    failed, about once in a few hundred launches of short programs. Here a write to a closed
+//    connection is reported to hydra as done; it learns how the job ended from what it reads next.
+// 2. A host that can no longer be reached. Its processes notice that (src/liveness/lifeline.h), but
+//    hydra would wait for the lost host's answer for as long as TCP does: a quarter of an hour.
+//    With keep-alive on the connections that it accepts, its own handling of a lost connection ends
+//    the job.
+// 3. A process that was killed: the line that names its ranks (src/liveness/report_line.h) is
+//    passed on once and alone.
+// 4. SIGINT or SIGTERM to mpiexec: about one time in ten hydra ends with status 0. Here such an end
+//    has the signal's number for a status, as the other nine. Where mpiexec runs hydra as its child
+//    (hydra_run.h) a terminal's Ctrl-C comes twice, from the terminal and passed on by mpiexec;
+//    hydra's answer to a second one is status 255. Here it comes once.
+// 5. Standard input of more than a pipe holds: hydra passes it on faster than the program reads it,
+//    then gives up ("process reading stdin too slowly"). A first process on this host gets
+//    mpiexec's own standard input instead, by way of the proxy that starts it, and hydra sees an
+//    empty one. The other processes that this proxy starts get an empty input, instead of a pipe
+//    that never ends. A terminal's input is not passed on so: only processes in its foreground may
+//    read from a terminal.
+// 6. A process that ends by a signal, with mpiexec -ft (-disable-auto-cleanup): its proxy ends the
+//    others of its host all the same. Here each proxy is told that the process has ended with exit
+//    status 128 + the signal's number, as shells say it; after that it ends nobody, but sends
+//    SIGUSR1 to all. For that the proxies load this library, too, on other hosts by a command in
+//    front of theirs. And a host that can no longer be reached does not end the job, as under 2:
+//    its connection is as if nothing came, and when all other proxies have ended, mpiexec ends. And
+//    an answer to a process that has ended meanwhile does not end its proxy. A process that ends
+//    before it has come to the launcher's interface sends the signal to the others, too. And the
+//    signal goes only to those that have a handler of it, and not to process 1, which the proxy
+//    means by a process that has ended.
+// 7. A connection to its port by anything but a proxy, which ends or stops the job
+//    (hydra_newcomers.h).
 // 8. That port stays open in the programs that it starts, also when hydra itself has been killed.
-// 9. The status of a job in which one process ended badly: hydra's is the bitwise or of all processes' statuses, also of those
-//    that a proxy has ended for the first one's sake, where these ended before the proxy asked for the last time (6 or 15 for
-//    one that aborted). Proxies on this host are told 0 of these (hydra_ends.h).
-// 10. The status of a process whose end the proxy learns before it reads the end of that one's connection: it forgets the
-//    status, and the job's is 1. mpiexec.hydra is told the status all the same.
-// 11. SIGUSR1 to mpiexec is passed on to all processes, also to those that end by it or whose system calls it ends early
-//    (hydra_notices.h).
-// 12. Lines of output that are longer than what it reads at once, or than a pipe takes at once, are mixed with those of other
-//    processes (hydra_output.h). Proxies on other hosts, where a shell starts them, load this library for it as under 6.
+// 9. The status of a job in which one process ended badly: hydra's is the bitwise or of all
+//    processes' statuses, also of those that a proxy has ended for the first one's sake, where
+//    these ended before the proxy asked for the last time (6 or 15 for one that aborted). Proxies
+//    on this host are told 0 of these (hydra_ends.h).
+// 10. The status of a process whose end the proxy learns before it reads the end of that one's
+//     connection: it forgets the status, and the job's is 1. mpiexec.hydra is told the status all
+//     the same.
+// 11. SIGUSR1 to mpiexec is passed on to all processes, also to those that end by it or whose
+//     system calls it ends early (hydra_notices.h).
+// 12. Lines of output that are longer than what it reads at once, or than a pipe takes at once, are
+//     mixed with those of other processes (hydra_output.h). Proxies on other hosts, where a shell
+//     starts them, load this library for it as under 6.
 //
-// Thread rule: as the functions that are interposed. Programs that hydra starts do not load this library: it removes itself
-// from the environment before hydra reads that. A hydra that is linked statically runs without it.
+// Thread rule: as the functions that are interposed. Programs that hydra starts do not load this
+// library: it removes itself from the environment before hydra reads that. A hydra that is linked
+// statically runs without it.
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -77,8 +89,8 @@ namespace {
 
 namespace environment = fgmpi::environment;
 
-/// Keep-alive gives up 16 s after the last answer: later than the processes (FGMPI_PEER_TIMEOUT), so that their report,
-/// which names the lost ranks, comes first.
+/// Keep-alive gives up 16 s after the last answer: later than the processes (FGMPI_PEER_TIMEOUT),
+/// so that their report, which names the lost ranks, comes first.
 constexpr int kIdleSeconds = 10, kBetweenSeconds = 1, kProbes = 6, kUnansweredMs = 16'000;
 
 /// True in mpiexec.hydra itself; false in a proxy, and in a program that inherited the library.
@@ -88,14 +100,14 @@ bool g_proxy = false;
 /// mpiexec -ft; in mpiexec.hydra and its proxies.
 bool g_survives = false;
 
-// ---- Standard input for the first process --------------------------------------------------------------------------
+// ---- Standard input for the first process -------------------------------------------------------
 
 constexpr int kLeastInput = 100;  ///< descriptors from here on are not in use by hydra
 constexpr const char* kProxy = "hydra_pmi_proxy";
 
 int g_input = -1;  ///< a duplicate of it, in mpiexec.hydra and the proxy; closed by exec
-bool* g_passed_to_proxy =
-    nullptr;  ///< in memory shared by mpiexec.hydra and its children: a proxy has received the input
+/// In memory shared by mpiexec.hydra and its children: a proxy has received the input.
+bool* g_passed_to_proxy = nullptr;
 
 bool is_proxy(const char* file) {
   const char* slash = std::strrchr(file, '/');
@@ -118,9 +130,10 @@ void keep_input() {
   g_input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kLeastInput);
 }
 
-// ---- Hosts that are lost by a job that goes on -----------------------------------------------------------------------
+// ---- Hosts that are lost by a job that goes on --------------------------------------------------
 
-/// The connections to proxies that mpiexec.hydra has accepted; lost: their host cannot be reached any more.
+/// The connections to proxies that mpiexec.hydra has accepted; lost: their host cannot be reached
+/// any more.
 struct Connection {
   int fd;
   bool lost;
@@ -151,7 +164,8 @@ void note_connection(int fd) {
 
 fgmpi::launcher::OutputJoin& output_join();
 
-/// Hides lost connections from hydra. If there are no others left in what it waits for, all other proxies have ended.
+/// Hides lost connections from hydra. If there are no others left in what it waits for, all other
+/// proxies have ended.
 void hide_lost(pollfd* fds, nfds_t count) {
   bool lost = false, alive = false;
   for (nfds_t i = 0; i < count; ++i) {
@@ -200,7 +214,8 @@ void take_input(const char* descriptor) {
   fcntl(g_input, F_SETFD, FD_CLOEXEC);
 }
 
-/// Runs in the child of mpiexec.hydra that is about to become the proxy of the first process's host.
+/// Runs in the child of mpiexec.hydra that is about to become the proxy of the first process's
+/// host.
 void pass_input_to_proxy() {
   environment::set(environment::kHydraInput, std::to_string(g_input).c_str());
   fcntl(g_input, F_SETFD, 0);
@@ -223,8 +238,8 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-/// For a proxy that is started by another program (ssh): that one's arguments, and in front of the proxy's a command that
-/// loads this library into it.
+/// For a proxy that is started by another program (ssh): that one's arguments, and in front of the
+/// proxy's a command that loads this library into it.
 std::vector<std::string> words_with_guard(char* const* argv) {
   std::vector<std::string> words;
   bool found = false;
@@ -241,7 +256,8 @@ std::vector<std::string> words_with_guard(char* const* argv) {
   return words;
 }
 
-/// Does a shell start the proxy, as it does behind ssh? For it hydra writes the proxy's path in quotes.
+/// Does a shell start the proxy, as it does behind ssh? For it hydra writes the proxy's path in
+/// quotes.
 bool goes_through_shell(char* const* argv) {
   for (; *argv; ++argv)
     if (**argv == '"' && std::strstr(*argv, kProxy)) return true;
@@ -279,8 +295,9 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// Passes on what the processes write to standard error, each report once (report_line.h). After a report of a lost process,
-/// hydra's own is left out: it may name any of the processes that hydra itself has ended.
+/// Passes on what the processes write to standard error, each report once (report_line.h). After a
+/// report of a lost process, hydra's own is left out: it may name any of the processes that hydra
+/// itself has ended.
 bool write_errors(std::string_view rest) {
   static fgmpi::liveness::ReportFilter filter;
   while (!rest.empty()) {
@@ -330,7 +347,8 @@ int poll_in_hydra(pollfd* fds, nfds_t count, int timeout) {
   }
 }
 
-/// In a proxy of a job that goes on: to a process, which may have ended, its answer is as if it were read.
+/// In a proxy of a job that goes on: to a process, which may have ended, its answer is as if it
+/// were read.
 ssize_t write_to_process(int fd, const void* bytes, size_t count) {
   sockaddr_storage own;
   socklen_t size = sizeof own;
@@ -358,7 +376,8 @@ void (*g_handler)(int) = nullptr;
 /// Signals that the parent process has passed on, and those from elsewhere.
 volatile sig_atomic_t g_passed_on = 0, g_direct = 0;
 
-/// What was sent to a whole group of processes comes both ways, in either order: only the first of each pair counts.
+/// What was sent to a whole group of processes comes both ways, in either order: only the first of
+/// each pair counts.
 void on_signal(int number, siginfo_t* info, void*) {
   const bool passed_on = info->si_code == SI_USER && info->si_pid == getppid();
   volatile sig_atomic_t& way = passed_on ? g_passed_on : g_direct;
@@ -399,9 +418,10 @@ __attribute__((constructor)) void leave_environment() {
     environment::set(environment::kPreload, rest.c_str());
 }
 
-// ---- Processes that end early, in a proxy --------------------------------------------------------------------------
+// ---- Processes that end early, in a proxy -------------------------------------------------------
 
-/// Children that are still to be started, or that would die of it, are told later: hydra asks again and again then.
+/// Children that are still to be started, or that would die of it, are told later: hydra asks again
+/// and again then.
 constexpr int64_t kNotifyFor = 10 * fgmpi::kSecond, kBetweenNotices = fgmpi::kSecond / 10;
 int64_t g_notify_until = 0;
 std::set<int> g_told;  ///< since then
@@ -441,9 +461,10 @@ int poll_and_notify(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count
   }
 }
 
-// ---- Statuses that a proxy forgets ---------------------------------------------------------------------------------
+// ---- Statuses that a proxy forgets --------------------------------------------------------------
 
-/// What the proxy has been told of processes that have ended, 0 left out; and of how many it has been told.
+/// What the proxy has been told of processes that have ended, 0 left out; and of how many it has
+/// been told.
 std::vector<int>* g_statuses = nullptr;
 size_t g_ended = 0;
 
@@ -453,9 +474,9 @@ void note_status(int status) {
   if (status != 0) g_statuses->push_back(status);
 }
 
-/// Where the proxy reads the end of a process's connection after it was told the status, it keeps 1 instead, and after the loss
-/// of another process sometimes 0. The last thing that it says to mpiexec.hydra is what it has kept: a number for each process.
-/// REQUIRES: g_statuses.
+/// Where the proxy reads the end of a process's connection after it was told the status, it keeps 1
+/// instead, and after the loss of another process sometimes 0. The last thing that it says to
+/// mpiexec.hydra is what it has kept: a number for each process. REQUIRES: g_statuses.
 std::vector<int> mended_statuses(const void* bytes, size_t count) {
   constexpr int kForgotten = 1;
   siginfo_t info{};
@@ -472,8 +493,9 @@ std::vector<int> mended_statuses(const void* bytes, size_t count) {
       ++forgotten;
     else if (status == 0)
       ++zeros;
+    // Something else
     else
-      return {};  // something else
+      return {};
   }
   if (forgotten + zeros < missing.size()) return {};
   for (const int wrong : {kForgotten, 0})
@@ -546,7 +568,8 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int
 __attribute__((visibility("default"))) int kill(pid_t pid, int number) {
   // Of a process that has ended the proxy has no number but -1, and so signals process 1.
   if (g_proxy && pid == 1) return 0;
-  // Those that it would tell of a failure learn of it by notify_children(), once they do not die of the signal.
+  // Those that it would tell of a failure learn of it by notify_children(), once they do not die of
+  // the signal.
   if (g_proxy && g_survives && number == SIGUSR1 && pid < -1) return 0;
   if (g_proxy && number == SIGUSR1 && pid < -1) {
     fgmpi::launcher::send_to_those_that_expect_it(-pid, number);
@@ -609,8 +632,8 @@ __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, 
     return g_survives ? write_to_process(fd, bytes, count) : syscall(SYS_write, fd, bytes, count);
   }
   if (!g_active || (fd >= 0 && fd <= STDERR_FILENO)) return syscall(SYS_write, fd, bytes, count);
-  if (fd < 0)
-    return static_cast<ssize_t>(count);  // hydra's mark of a connection that it has closed
+  // Hydra's mark of a connection that it has closed
+  if (fd < 0) return static_cast<ssize_t>(count);
   ssize_t done = send(fd, bytes, count, MSG_NOSIGNAL);
   if (done >= 0) return done;
   if (errno == ENOTSOCK) return syscall(SYS_write, fd, bytes, count);

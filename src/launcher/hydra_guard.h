@@ -3,7 +3,8 @@
 
 namespace fgmpi::launcher {
 
-/// Its file name. LD_PRELOAD names it without its folder, whose path may hold spaces: it is found by LD_LIBRARY_PATH.
+/// Its file name. LD_PRELOAD names it without its folder, whose path may hold spaces: it is found
+/// by LD_LIBRARY_PATH.
 inline constexpr const char* kHydraGuard = "libfgmpi_hydra.so";
 
 }  // namespace fgmpi::launcher

@@ -1,3 +1,5 @@
+// The check of each newcomer at hydra's port before hydra sees it.
+
 #include "launcher/hydra_newcomers.h"
 
 #include <errno.h>

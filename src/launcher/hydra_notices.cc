@@ -1,3 +1,5 @@
+// The processes that expect SIGUSR1, found by their signal sets.
+
 #include "launcher/hydra_notices.h"
 
 #include <dirent.h>
@@ -33,8 +35,8 @@ SignalSets signal_sets_of(pid_t process) {
 
 bool has(unsigned long long set, int number) { return set >> (number - 1) & 1; }
 
-/// The signals that the process's first thread waits for in sigwait() or one of its relatives. The kernel does not count them as
-/// blocked meanwhile.
+/// The signals that the process's first thread waits for in sigwait() or one of its relatives. The
+/// kernel does not count them as blocked meanwhile.
 unsigned long long awaited_by(pid_t process) {
   char name[64];
   std::snprintf(name, sizeof name, "/proc/%d/syscall", process);

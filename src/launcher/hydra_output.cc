@@ -1,3 +1,5 @@
+// The text that waits for the end of its line, by source, and when it is passed on.
+
 #include "launcher/hydra_output.h"
 
 #include <limits.h>
@@ -14,9 +16,11 @@
 namespace fgmpi::launcher {
 namespace {
 
-/// For a long line, and for what the C library has written as a block: far more than a process that goes on writing needs.
+/// For a long line, and for what the C library has written as a block: far more than a process that
+/// goes on writing needs.
 constexpr int64_t kPatience = 5 * kSecond;
-/// For a text of less than PIPE_BUF bytes that does not end a line: the program has flushed it so, mostly.
+/// For a text of less than PIPE_BUF bytes that does not end a line: the program has flushed it so,
+/// mostly.
 constexpr int64_t kShortPatience = kSecond / 4;
 /// As hydra reads.
 constexpr size_t kReadSize = 64 * 1024;
@@ -31,7 +35,8 @@ int to_ms(int64_t ns) { return static_cast<int>((ns + 999'999) / 1'000'000); }
 
 bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
-/// Does a process say so to the interface of the launcher (PMI-1 or PMI-2)? Nothing is taken from the connection.
+/// Does a process say so to the interface of the launcher (PMI-1 or PMI-2)? Nothing is taken from
+/// the connection.
 bool asks_for_abort(int fd) {
   char bytes[4096];
   const ssize_t got = recv(fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
@@ -141,7 +146,8 @@ bool OutputLines::read(int fd, void* bytes, size_t count, ssize_t* got) {
   return true;
 }
 
-/// The source that hydra reads from now, or -1: it finishes a line that it has begun to read, then they take turns.
+/// The source that hydra reads from now, or -1: it finishes a line that it has begun to read, then
+/// they take turns.
 int OutputLines::next_source() const {
   const auto last = sources_.find(last_);
   if (within_line_ && last != sources_.end() && last->second.is_ready()) return last_;
@@ -152,7 +158,8 @@ int OutputLines::next_source() const {
   return -1;
 }
 
-/// Passes on what has not been continued for too long. The time until there may be more of that, in ns; -1: there is none.
+/// Passes on what has not been continued for too long. The time until there may be more of that, in
+/// ns; -1: there is none.
 int64_t OutputLines::wait_for_silence(int64_t now) {
   int64_t least = -1;
   for (auto& [fd, source] : sources_) {
@@ -194,7 +201,8 @@ int OutputLines::wait(Poll* real, pollfd* fds, nfds_t count, int timeout) {
   return events;
 }
 
-/// A process has asked for the end of the job, upon which mpiexec.hydra ends at once: first it gets all that there is to read.
+/// A process has asked for the end of the job, upon which mpiexec.hydra ends at once: first it gets
+/// all that there is to read.
 int OutputLines::pass_on_all(pollfd* fds, nfds_t count, int events) {
   for (auto& [fd, source] : sources_) pass_on_unfinished(&source);
   job_is_aborted_ = next_source() >= 0;

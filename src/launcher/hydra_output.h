@@ -1,19 +1,22 @@
 // Lines of output that stay whole between processes.
 //
-// Hydra passes on whatever it has read of a process's output, 64 KiB at most: what a pipe held at that moment, which may end
-// within a line. Then it passes on what another process has written. Here the proxy of a host keeps what does not end a line
-// until the rest has come, and hydra reads a long line to its end before it reads anything else. Between hosts, mpiexec.hydra
-// keeps back the output of others while a host is within a line.
+// Hydra passes on whatever it has read of a process's output, 64 KiB at most: what a pipe held at
+// that moment, which may end within a line. Then it passes on what another process has written.
+// Here the proxy of a host keeps what does not end a line until the rest has come, and hydra reads
+// a long line to its end before it reads anything else. Between hosts, mpiexec.hydra keeps back the
+// output of others while a host is within a line.
 //
 //   process 0 --pipe--+
 //   process 1 --pipe--+-- proxy of a host: OutputLines --+
 //   process 2 --pipe--+                                  +-- mpiexec.hydra: OutputJoin -- standard output
 //                        proxy of another host ----------+
 //
-// Nothing is kept for ever: a line that has grown to kLongestLine, or whose process writes nothing more for a while, is passed
-// on as far as it has come. That is soon where a program seems to have stopped within a short line on purpose (a prompt).
+// Nothing is kept for ever: a line that has grown to kLongestLine, or whose process writes nothing
+// more for a while, is passed on as far as it has come. That is soon where a program seems to have
+// stopped within a short line on purpose (a prompt).
 //
-// Thread rule: one thread, hydra's. Runs in a library that is loaded into it: nothing but the C library is needed.
+// Thread rule: one thread, hydra's. Runs in a library that is loaded into it: nothing but the C
+// library is needed.
 #pragma once
 
 #include <poll.h>
@@ -33,7 +36,8 @@ class Speaker {
   static constexpr int kNobody = -1;
   int who() const { return who_; }
   bool waits_for_other(int source) const { return who_ != kNobody && who_ != source; }
-  /// The source has written `text`, which is passed on. REQUIRES: !waits_for_other(source), text is not empty.
+  /// The source has written `text`, which is passed on. REQUIRES: !waits_for_other(source), text is
+  /// not empty.
   void heard(int source, std::string_view text);
   /// Nothing has come from the speaker for so long, in ns; it may have given way afterwards.
   void silent_for(int64_t duration);
@@ -63,7 +67,8 @@ class OutputLines {
   /// Hydra creates pipes, for processes among others, and closes descriptors.
   void pipe_made(const int ends[2]) { pipes_.insert(ends, ends + 2); }
   void closed(int fd);
-  /// What hydra reads of a pipe; false: nothing is kept of that descriptor, read() has to be called.
+  /// What hydra reads of a pipe; false: nothing is kept of that descriptor, read() has to be
+  /// called.
   bool read(int fd, void* bytes, size_t count, ssize_t* got);
 
  private:

@@ -1,3 +1,5 @@
+// Hydra as a child of mpiexec: started, given signals, waited for.
+
 #include "launcher/hydra_run.h"
 
 #include <poll.h>
@@ -15,8 +17,8 @@ namespace fgmpi::launcher {
 namespace {
 
 pid_t g_hydra = 0;
-volatile sig_atomic_t g_asked_to_end =
-    0;  ///< the first signal that has come of those that end a job
+/// The first signal that has come of those that end a job.
+volatile sig_atomic_t g_asked_to_end = 0;
 
 bool ends_job(int number) {
   return number == SIGINT || number == SIGTERM || number == SIGQUIT || number == SIGHUP;

@@ -8,9 +8,10 @@
 
 namespace fgmpi::launcher {
 
-/// Runs hydra with these arguments and passes on the signals that it knows. Calls `tick` every `interval_ms` meanwhile, if
-/// that is not 0. Returns its exit status, 128 and its number for a signal, 127 when it could not be executed, 1 when there
-/// is no process to be had; the last two are told on standard error. Where mpiexec is killed, hydra is asked to end.
+/// Runs hydra with these arguments and passes on the signals that it knows. Calls `tick` every
+/// `interval_ms` meanwhile, if that is not 0. Returns its exit status, 128 and its number for a
+/// signal, 127 when it could not be executed, 1 when there is no process to be had; the last two
+/// are told on standard error. Where mpiexec is killed, hydra is asked to end.
 int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms = 0,
               const std::function<void()>& tick = {});
 

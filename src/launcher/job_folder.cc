@@ -1,3 +1,5 @@
+// The folder of a job: made, and removed with what is in it.
+
 #include "launcher/job_folder.h"
 
 #include <mpi.h>

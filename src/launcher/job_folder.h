@@ -9,8 +9,9 @@
 
 namespace fgmpi::launcher {
 
-/// Makes it, below TMPDIR; below the working folder when processes may be `elsewhere`, on other hosts: hosts share that more
-/// often than /tmp. `option`: whose it is ("-check"), for its name and for errors.
+/// Makes it, below TMPDIR; below the working folder when processes may be `elsewhere`, on other
+/// hosts: hosts share that more often than /tmp. `option`: whose it is ("-check"), for its name and
+/// for errors.
 Status make_job_folder(const std::string& option, bool elsewhere, std::string* folder);
 /// With all that is in it. Nothing for "".
 void remove_job_folder(const std::string& folder);

@@ -1,6 +1,7 @@
 // mpiexec: turns its command line into one for mpiexec.hydra and becomes that program. There is no
-// shell and no process of ours in between, so signals and the exit status are hydra's. With -check or -report it waits
-// for hydra instead (checked_job.h, reported_job.h); with -explore and -replay there is no hydra (readers/exploration).
+// shell and no process of ours in between, so signals and the exit status are hydra's. With -check
+// or -report it waits for hydra instead (checked_job.h, reported_job.h); with -explore and -replay
+// there is no hydra (readers/exploration).
 
 #include <mpi.h>
 #include <signal.h>
@@ -146,7 +147,8 @@ std::string help() {
   return text.replace(at, std::strlen("KINDS"), kinds);
 }
 
-/// Everything but races and sends that count on buffering: exploration shows what they lead to, if anything.
+/// Everything but races and sends that count on buffering: exploration shows what they lead to, if
+/// anything.
 std::string kinds_of_explored() {
   using fgmpi::findings::Kind;
   std::string kinds;
@@ -189,7 +191,8 @@ int explore(const Plan& plan, const std::string& folder) {
   return status;
 }
 
-/// -replay: runs the witness's program, or a command that runs it, as in the execution of the witness.
+/// -replay: runs the witness's program, or a command that runs it, as in the execution of the
+/// witness.
 int replay(const Plan& plan, fgmpi::launcher::CheckedJob* checked) {
   fgmpi::explore::Witness witness;
   fgmpi::Status read = fgmpi::explore::Witness::read(plan.replay, &witness);
@@ -229,7 +232,8 @@ std::string command_of(const Words& arguments) {
   return command;
 }
 
-/// NAME=VALUE of all settings of this library that are not the defaults: of the environment, and of hydra's options.
+/// NAME=VALUE of all settings of this library that are not the defaults: of the environment, and of
+/// hydra's options.
 Words settings_given(const Plan& plan) {
   Words given;
   for (int i = 0; i < settings::kCount; ++i) {
@@ -264,8 +268,8 @@ int main(int argc, char** argv) {
   setting.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   end_unless_ok(fgmpi::launcher::find_prefix(&setting.library_folder));
   setting.library_folder += "/lib";
-  environment::put_first(environment::kLibraryPath,
-                         setting.library_folder);  // the programs are looked at with it
+  // The programs are looked at with it
+  environment::put_first(environment::kLibraryPath, setting.library_folder);
   const Words arguments_given(argv + 1, argv + argc);
   setting.names_hosts = fgmpi::launcher::environment_names_hosts();
   Plan plan;
@@ -286,7 +290,8 @@ int main(int argc, char** argv) {
       std::strcmp(environment::text(settings::kRecords[settings::kCheck].name), "off") != 0;
   fgmpi::launcher::CheckedJob checked;
   setting.reporter = fgmpi::launcher::kReporter;
-  // A job that a rank of a reported job starts has no report of its own: it would take the place of that one.
+  // A job that a rank of a reported job starts has no report of its own: it would take the place of
+  // that one.
   const bool inside = environment::text(environment::kReportFolder) != nullptr;
   if (const char* file = environment::text(settings::kRecords[settings::kReport].name);
       file && !inside)
@@ -330,7 +335,8 @@ int main(int argc, char** argv) {
   std::vector<char*> arguments = {hydra.data()};
   for (auto& word : plan.hydra) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  // Hydra passes this signal on to the job's processes. Until it has installed its handler, the signal would end it.
+  // Hydra passes this signal on to the job's processes. Until it has installed its handler, the
+  // signal would end it.
   if (signal(SIGUSR1, SIG_IGN) == SIG_ERR) refuse("signal");
   if (plan.check) return checked.run(hydra, arguments.data(), plan.check_reports);
   if (plan.report.any())

@@ -1,3 +1,5 @@
+// The search for the installation's prefix and for hydra.
+
 #include "launcher/paths.h"
 
 #include <limits.h>

@@ -1,4 +1,5 @@
-// Paths of the installation: its prefix, found from the running program's path, and hydra's mpiexec.
+// Paths of the installation: its prefix, found from the running program's path, and hydra's
+// mpiexec.
 #pragma once
 
 #include <string>

@@ -1,3 +1,5 @@
+// What the file of a program says about it: its kind, its libraries, its MPI.
+
 #include "launcher/program.h"
 
 #include <elf.h>
@@ -39,7 +41,8 @@ bool executable_file(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-/// The file that execvp would execute; if there is none, the first file of that name, though it is not executable; else "".
+/// The file that execvp would execute; if there is none, the first file of that name, though it is
+/// not executable; else "".
 std::string find(const std::string& name, const Words& options) {
   if (name.find('/') != name.npos) {
     std::string path = name[0] == '/' ? name : working_folder(options) + name;
@@ -95,7 +98,8 @@ Elf read_elf(const std::string& path) {
   return out;
 }
 
-/// True if the file contains the text. Recognises a statically linked MPI program, which contains its functions' names.
+/// True if the file contains the text. Recognises a statically linked MPI program, which contains
+/// its functions' names.
 bool contains_text(const std::string& path, std::string_view text) {
   FILE* file = fopen(path.c_str(), "re");
   if (!file) return false;
@@ -175,8 +179,8 @@ bool library_folder_is_plain(const std::string& library) {
   return library.find_first_of(" :") == library.npos;
 }
 
-/// src/privatize/preload.cc restores LD_PRELOAD, so that programs started by this one do not inherit it. Libraries that
-/// were preloaded already stay in front: profiling tools interpose MPI.
+/// src/privatize/preload.cc restores LD_PRELOAD, so that programs started by this one do not
+/// inherit it. Libraries that were preloaded already stay in front: profiling tools interpose MPI.
 void preload(const std::string& library, Words* additions) {
   const char* before = environment::text(environment::kPreload);
   for (const std::string& word :
@@ -250,8 +254,9 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
                  "%s: is built with ThreadSanitizer, which knows threads, but not ranks that take "
                  "turns on one; allowed are -fsanitize=address, leak and undefined",
                  path.c_str());
-  // It may load MPI while it runs: then its ranks begin (src/privatize/late_ranks.h). With -ranks a process asks the launcher
-  // how many it has, and could not hand the connection to a program that it becomes, as `env` does.
+  // It may load MPI while it runs: then its ranks begin (src/privatize/late_ranks.h). With -ranks a
+  // process asks the launcher how many it has, and could not hand the connection to a program that
+  // it becomes, as `env` does.
   const bool may_load =
       ranks_each > 1 && by_nfg && elf.position_independent && mpi_libraries(listed).empty();
   if (may_load)

@@ -1,3 +1,5 @@
+// The one line about a running job, drawn again and again.
+
 #include "launcher/progress_line.h"
 
 #include <unistd.h>

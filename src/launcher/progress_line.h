@@ -1,4 +1,5 @@
-// mpiexec -progress: one line on the terminal about a job that runs, by the counters of its processes (src/profile).
+// mpiexec -progress: one line on the terminal about a job that runs, by the counters of its
+// processes (src/profile).
 //
 // Thread rule: one thread.
 #pragma once

@@ -1,3 +1,5 @@
+// The set-up and the run of a job under -report, and the pages that are written.
+
 #include "launcher/reported_job.h"
 
 #include <fcntl.h>
@@ -83,7 +85,8 @@ Status ReportedJob::set_up(const ReportWishes& wishes, const std::string& librar
   return {};
 }
 
-/// Runs in the writer: waits for what it is told, or for the end of mpiexec, which closes its end of the pipe.
+/// Runs in the writer: waits for what it is told, or for the end of mpiexec, which closes its end
+/// of the pipe.
 void ReportedJob::write_when_told(int from, const std::string& command,
                                   const std::vector<std::string>& settings) {
   report::Run run;

@@ -1,7 +1,8 @@
-// mpiexec -report, -summary and -progress: a job whose processes load src/profile, and what is made of their counters.
+// mpiexec -report, -summary and -progress: a job whose processes load src/profile, and what is made
+// of their counters.
 //
-// The report is written by a process of its own (the *writer*), which mpiexec starts first: it is there also when mpiexec
-// itself is killed.
+// The report is written by a process of its own (the *writer*), which mpiexec starts first: it is
+// there also when mpiexec itself is killed.
 // Thread rule: one thread.
 #pragma once
 
@@ -21,11 +22,13 @@ inline constexpr const char* kReporter = "libfgmpi-report.so";
 class ReportedJob {
  public:
   ~ReportedJob();
-  /// Makes the folder for the processes' files and sets what processes inherit. `elsewhere`: as CheckedJob::set_up().
-  /// Errors: the file of the report cannot be written; the library is not installed.
+  /// Makes the folder for the processes' files and sets what processes inherit. `elsewhere`: as
+  /// CheckedJob::set_up(). Errors: the file of the report cannot be written; the library is not
+  /// installed.
   Status set_up(const ReportWishes& wishes, const std::string& library_folder, bool elsewhere);
-  /// Runs hydra, then has the report written. `command`: for the report; `settings`: NAME=VALUE of those that were set.
-  /// Returns hydra's exit status, or 1 where the report could not be written and that is 0.
+  /// Runs hydra, then has the report written. `command`: for the report; `settings`: NAME=VALUE of
+  /// those that were set. Returns hydra's exit status, or 1 where the report could not be written
+  /// and that is 0.
   int run(const std::string& hydra, char* const* arguments, const std::string& command,
           const std::vector<std::string>& settings);
 

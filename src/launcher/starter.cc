@@ -1,4 +1,5 @@
-// fgmpi-start: takes the place of a program that MPI_Comm_spawn starts, and tells whether that could be executed.
+// fgmpi-start: takes the place of a program that MPI_Comm_spawn starts, and tells whether that
+// could be executed.
 
 #include "dynamic/starter.h"
 

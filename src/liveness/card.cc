@@ -1,3 +1,5 @@
+// The text form of what a process publishes about itself.
+
 #include "liveness/card.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// What a process publishes about itself for the case that it is lost: who it is, and what its watcher (watch.h) needs.
+// What a process publishes about itself for the case that it is lost: who it is, and what its
+// watcher (watch.h) needs.
 #pragma once
 
 #include <string>

@@ -1,3 +1,5 @@
+// The eventfd that says that a process has ended in order.
+
 #include "liveness/end_mark.h"
 
 #include <sys/eventfd.h>

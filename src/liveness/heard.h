@@ -1,6 +1,7 @@
-// When other processes were last heard, by ways that leave no doubt who spoke: datagrams of the multicast, which have tags of a
-// key that only the job knows. A connection may find no answer for long where a network drops much of what is sent; a process
-// that was heard meanwhile can be reached all the same.
+// When other processes were last heard, by ways that leave no doubt who spoke: datagrams of the
+// multicast, which have tags of a key that only the job knows. A connection may find no answer for
+// long where a network drops much of what is sent; a process that was heard meanwhile can be
+// reached all the same.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once

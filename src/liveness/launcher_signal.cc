@@ -1,3 +1,5 @@
+// The handler of SIGUSR1, and who counts as the launcher.
+
 #include "liveness/launcher_signal.h"
 
 #include <signal.h>
@@ -27,8 +29,8 @@ void on_signal(int number, siginfo_t* info, void*) {
     errno = before;
     return;
   }
-  // Somebody else's: comes again when this handler returns, and finds none. By the system calls themselves: signal() is
-  // src/privatize's.
+  // Somebody else's: comes again when this handler returns, and finds none. By the system calls
+  // themselves: signal() is src/privatize's.
   struct sigaction none {};
   none.sa_handler = SIG_DFL;
   sigaction(number, &none, nullptr);

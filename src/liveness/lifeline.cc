@@ -1,3 +1,5 @@
+// Connections between processes of different hosts whose silence or end is a loss.
+
 #include "liveness/lifeline.h"
 
 #include <netinet/tcp.h>
@@ -23,7 +25,8 @@ constexpr int kSpares = 4;
 /// So many packets in a row without an answer: one gets lost now and then.
 constexpr int kMostUnanswered = 1;
 
-/// The other side has ended the line in order. Nothing sets it but receive(): no line is ever shut down for sending.
+/// The other side has ended the line in order. Nothing sets it but receive(): no line is ever shut
+/// down for sending.
 constexpr int kEnded = ESHUTDOWN;
 
 socklen_t size_of(const sockaddr_storage& address) {
@@ -139,7 +142,8 @@ bool Lifelines::has_line(uint32_t process) const {
   return false;
 }
 
-/// Whether the kernel of the process's host has taken in the opening of a line, and has answered on it lately.
+/// Whether the kernel of the process's host has taken in the opening of a line, and has answered on
+/// it lately.
 bool Lifelines::is_open(uint32_t process) const {
   for (const auto& [fd, line] : lines_) {
     if (line.process != process || line.moved < sizeof(Opening)) continue;

@@ -1,25 +1,30 @@
 // Lifelines: is a process of another host still there, can its host still be reached?
 //
-// A provider's own connection shows that only when something is sent, and when a link goes down TCP waits for a quarter of
-// an hour. So each pair of processes that exchange messages holds one more TCP connection, on which nothing is sent but
-// what the kernels of both sides send to keep it alive. When a process ends, its kernel closes the line at once. When its
-// host cannot be reached, the line breaks after the timeout. Neither needs the process itself, so one that computes for an
+// A provider's own connection shows that only when something is sent, and when a link goes down TCP
+// waits for a quarter of an hour. So each pair of processes that exchange messages holds one more
+// TCP connection, on which nothing is sent but what the kernels of both sides send to keep it
+// alive. When a process ends, its kernel closes the line at once. When its host cannot be reached,
+// the line breaks after the timeout. Neither needs the process itself, so one that computes for an
 // hour is not taken for lost.
 //
-// On links that lose packets a line can take longer to open than the timeout is: TCP repeats the first packet of a
-// connection after 1, 3 and 7 s only. So a line that is not open after an eighth of the timeout gets further ones beside it
-// (kSpares), and a process is lost when the last line to it is broken. The same goes for an open line when two packets that
-// keep it alive have not been answered.
+// On links that lose packets a line can take longer to open than the timeout is: TCP repeats the
+// first packet of a connection after 1, 3 and 7 s only. So a line that is not open after an eighth
+// of the timeout gets further ones beside it (kSpares), and a process is lost when the last line to
+// it is broken. The same goes for an open line when two packets that keep it alive have not been
+// answered.
 //
-// A line that is reset shows no end: a kernel resets it also when it has had no answer for the timeout, while its process
-// runs. So the process is asked by another line, which is refused when it has ended. An end that comes in order does show one.
+// A line that is reset shows no end: a kernel resets it also when it has had no answer for the
+// timeout, while its process runs. So the process is asked by another line, which is refused when
+// it has ended. An end that comes in order does show one.
 //
-// A process that was heard by other ways meanwhile (heard.h) is not lost but asked anew, for another timeout.
+// A process that was heard by other ways meanwhile (heard.h) is not lost but asked anew, for
+// another timeout.
 //
-// A broken line is the loss of the process at its other end, unless this process is leaving (liveness.h). That is up to
-// the caller of take_broken().
+// A broken line is the loss of the process at its other end, unless this process is leaving
+// (liveness.h). That is up to the caller of take_broken().
 //
-// A new line is also news: its process has something to say to this one, or will have (Ofi::look_at_lines).
+// A new line is also news: its process has something to say to this one, or will have
+// (Ofi::look_at_lines).
 //
 // For providers with internet addresses; others report lost links themselves.
 // Thread rule: one thread; nothing blocks. look() is called at least once a second.
@@ -60,15 +65,18 @@ class Lifelines {
   /// Listens on the address of the endpoint (any port), which is returned; 0 when there are no
   /// lifelines. `timeout_s`: how long an unreachable peer is waited for.
   uint16_t open(const sockaddr_storage& endpoint, Key key, int timeout_s);
-  /// Holds a line to `process`, at the host of `address` and `port`, whose key is `key`, unless there is one. False: it
-  /// cannot be held.
+  /// Holds a line to `process`, at the host of `address` and `port`, whose key is `key`, unless
+  /// there is one. False: it cannot be held.
   bool connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key,
                uint32_t me);
-  /// How further lines are made to processes that have not answered on theirs: without it, such a line is a loss.
+  /// How further lines are made to processes that have not answered on theirs: without it, such a
+  /// line is a loss.
   void set_find(uint32_t me, Find find);
-  /// Takes in new lines and moves openings along; appends the processes at the other ends of lines that are now open.
+  /// Takes in new lines and moves openings along; appends the processes at the other ends of lines
+  /// that are now open.
   void look(std::vector<uint32_t>* opened);
-  /// A descriptor that is readable when there is something to look at, or when `other` is; `other` if there is none.
+  /// A descriptor that is readable when there is something to look at, or when `other` is; `other`
+  /// if there is none.
   int wait_with(int other) const;
   /// The processes whose last line look() has found broken, with the reason, each once.
   std::vector<std::pair<uint32_t, std::string>> take_broken() { return std::exchange(broken_, {}); }

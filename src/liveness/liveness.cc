@@ -1,3 +1,5 @@
+// The state of this process, and its moves.
+
 #include "liveness/liveness.h"
 
 #include "base/assert.h"

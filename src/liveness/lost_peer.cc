@@ -1,3 +1,5 @@
+// Which process watches which, and the line that reports a loss.
+
 #include "liveness/lost_peer.h"
 
 #include <algorithm>
@@ -17,10 +19,11 @@
 namespace fgmpi::liveness {
 namespace {
 
-/// A watcher reports within 0.1 s, and the launcher has ended the job soon after. If neither has happened by now, nobody
-/// nearer to the lost process has seen it.
+/// A watcher reports within 0.1 s, and the launcher has ended the job soon after. If neither has
+/// happened by now, nobody nearer to the lost process has seen it.
 constexpr int64_t kOthersReportWithin = 1'500'000'000;
-/// Then the processes report one after the other, in the order of their numbers: the first one ends the job.
+/// Then the processes report one after the other, in the order of their numbers: the first one ends
+/// the job.
 constexpr int64_t kBetweenReports = 20'000'000;
 constexpr uint32_t kMostTurns = 50;
 
@@ -45,7 +48,8 @@ void WatchRing::allow_watch() const {
 }
 
 void WatchRing::start() const {
-  // In a job that goes on, every process learns of an end by itself, and the launcher must see it at once.
+  // In a job that goes on, every process learns of an end by itself, and the launcher must see it
+  // at once.
   const bool watches = found_ && !environment::text(environment::kFt);
   start_watch(own_.launcher_fd, watches ? &next_card_ : nullptr,
               found_ ? describe_process(next_, next_card_) : "", first_of_host_);

@@ -1,13 +1,16 @@
 // The line that reports a lost process, and its way through the launcher.
 //
-//   fgmpi: process 3 of the job (process id 4711 on host vm, world ranks 300 to 399) is gone: killed by signal 9 (SIGKILL)
+//   fgmpi: process 3 of the job (process id 4711 on host vm, world ranks 300 to 399) is gone:
+//   killed by signal 9 (SIGKILL)
 //
-// Several processes may see the same loss, each writes the line; and a process that was ended because of the first loss
-// may be reported as a second one. So mpiexec passes on the first line only (src/launcher/hydra_guard.cc), or, with -ft,
-// the first one about each process. Likewise of the
-// lines about a start that failed and about a setting that is nonsense, which every process writes.
+// Several processes may see the same loss, each writes the line; and a process that was ended
+// because of the first loss may be reported as a second one. So mpiexec passes on the first line
+// only (src/launcher/hydra_guard.cc), or, with -ft, the first one about each process. Likewise of
+// the lines about a start that failed and about a setting that is nonsense, which every process
+// writes.
 //
-// Thread rule: one thread. Nothing here but this header is needed: the launcher's library links no other file.
+// Thread rule: one thread. Nothing here but this header is needed: the launcher's library links no
+// other file.
 #pragma once
 
 #include <set>
@@ -17,7 +20,8 @@
 namespace fgmpi::liveness {
 
 inline constexpr std::string_view kLossBegin = "fgmpi: process ", kLossMiddle = " is gone: ";
-/// What such a line ends with in a job that survives the loss: then one passes for each lost process.
+/// What such a line ends with in a job that survives the loss: then one passes for each lost
+/// process.
 inline constexpr std::string_view kGoesOn = "; the job goes on";
 inline constexpr std::string_view kFailedStart = "fgmpi: Fatal error on a rank before MPI_Init: ";
 inline constexpr std::string_view kRefusedSetting = "fgmpi: FGMPI_", kAllowed = ": allowed is ";

@@ -1,3 +1,5 @@
+// The watcher's thread, and the duplicates of descriptors by which it reports.
+
 #include "liveness/watch.h"
 
 #include <fcntl.h>
@@ -27,16 +29,17 @@
 namespace fgmpi::liveness {
 namespace {
 
-// In microseconds. The launcher may have ended the next process, and be about to end this one (MPI_Abort, Ctrl-C): so
-// long it is waited for while it is busy. Hydra sends its signals to all processes of a host within some milliseconds.
+// In microseconds. The launcher may have ended the next process, and be about to end this one
+// (MPI_Abort, Ctrl-C): so long it is waited for while it is busy. Hydra sends its signals to all
+// processes of a host within some milliseconds.
 constexpr int kLauncherActsWithin = 100'000;
 constexpr int kBetweenLooks = 200;
 
 /// What the thread knows; written before it starts.
 struct Task {
   int launcher = -1;  ///< own connection to the launcher
-  /// The next process and duplicates of its descriptors; -1 when there is none. Its output is among them: when that
-  /// ends, the launcher looks for processes that have ended.
+  /// The next process and duplicates of its descriptors; -1 when there is none. Its output is among
+  /// them: when that ends, the launcher looks for processes that have ended.
   enum Held { kProcess, kLauncher, kEndMark, kOutput, kErrors, kCount };
   int held[kCount] = {-1, -1, -1, -1, -1};
   int pid = 0;
@@ -118,7 +121,8 @@ ProcessStatus status_of(int pid) {
   return result;
 }
 
-/// Does one of this process's ancestors run? While the launcher ends all processes it does, until it has come to this one.
+/// Does one of this process's ancestors run? While the launcher ends all processes it does, until
+/// it has come to this one.
 bool launcher_is_busy() {
   constexpr int kMostAncestors = 3;
   int ancestor = static_cast<int>(raw_call(SYS_getppid));
@@ -130,8 +134,9 @@ bool launcher_is_busy() {
   return false;
 }
 
-/// The next process has ended and the launcher has not closed its connection: reports it, unless it has left its mark.
-/// The launcher learns of the end when the caller closes the duplicates, and ends the job.
+/// The next process has ended and the launcher has not closed its connection: reports it, unless it
+/// has left its mark. The launcher learns of the end when the caller closes the duplicates, and
+/// ends the job.
 void report_loss(const Task& task) {
   if (is_set(task.held[Task::kEndMark])) return;
   // First of all: the exit status can be read only until the launcher has waited for the process.

@@ -1,3 +1,5 @@
+// The start, the loop and the end of the thread that answers one-sided operations.
+
 #include "mpi/answering_thread.h"
 
 #include <pthread.h>

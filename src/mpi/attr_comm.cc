@@ -1,4 +1,5 @@
-// Attributes on communicators (MPI-4.0 section 7.7.2), the MPI-1 names for them, and the entries for Fortran.
+// Attributes on communicators (MPI-4.0 section 7.7.2), the MPI-1 names for them, and the entries
+// for Fortran.
 
 #include <unistd.h>
 
@@ -28,8 +29,9 @@ intptr_t ranks_of_parents() {
   return comm::find(parent)->shared->remote->size();
 }
 
-/// Ranks for which there is room, the same at all ranks. The launcher counts processes (-usize), and knows none otherwise: then
-/// one for each processor of the job's hosts. Each may host as many ranks as the job's do on average.
+/// Ranks for which there is room, the same at all ranks. The launcher counts processes (-usize),
+/// and knows none otherwise: then one for each processor of the job's hosts. Each may host as many
+/// ranks as the job's do on average.
 intptr_t universe_size() {
   intptr_t processes = boot().universe_size();
   if (processes <= 0)
@@ -43,7 +45,8 @@ intptr_t universe_size() {
                   own + ranks_of_parents());
 }
 
-/// Values that differ between ranks of a process, some of which may have been spawned: C gets their addresses.
+/// Values that differ between ranks of a process, some of which may have been spawned: C gets their
+/// addresses.
 struct OwnValues {
   intptr_t universe = 0, appnum = 0;
 };
@@ -52,8 +55,8 @@ OwnValues& own_values() {
   return all.mine();
 }
 
-/// A predefined attribute (Fortran's keyvals are one more than C's). False when `keyval` is none; *found is
-/// false for one that has no value here.
+/// A predefined attribute (Fortran's keyvals are one more than C's). False when `keyval` is none;
+/// *found is false for one that has no value here.
 bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
   static intptr_t tag_ub = kTagUb, host = MPI_PROC_NULL, io = MPI_ANY_SOURCE, wtime_is_global;
   *found = true;
@@ -135,6 +138,7 @@ void MPII_Keyval_set_proxy(int keyval, fgmpi_copy_proxy* copy, fgmpi_delete_prox
   FGMPI_TAKE_TURN("MPI_Comm_create_keyval", MPII_Keyval_set_proxy(keyval, copy, remove));
   auto copier = reinterpret_cast<comm::CopyProxy>(reinterpret_cast<void*>(copy));
   auto remover = reinterpret_cast<comm::DeleteProxy>(reinterpret_cast<void*>(remove));
-  // Fortran's bindings created the keyval with the address of the caller's argument as extra state, C++'s with the value.
+  // Fortran's bindings created the keyval with the address of the caller's argument as extra state,
+  // C++'s with the value.
   comm::set_proxies(keyval, copier, remover, host::is_of_fortran(reinterpret_cast<void*>(remove)));
 }

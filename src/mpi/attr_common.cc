@@ -1,3 +1,5 @@
+// Attribute calls that communicators and windows share.
+
 #include "mpi/attr_common.h"
 
 #include "mpi/errors.h"

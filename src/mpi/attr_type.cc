@@ -1,6 +1,6 @@
-// Attributes on datatypes (MPI-4.0 section 7.7.4), and the two calls that run their functions: MPI_Type_dup and
-// MPI_Type_free. Types are the host's, but not their attributes: copy and delete functions run as the rank that called,
-// on its own stack, and may call MPI.
+// Attributes on datatypes (MPI-4.0 section 7.7.4), and the two calls that run their functions:
+// MPI_Type_dup and MPI_Type_free. Types are the host's, but not their attributes: copy and delete
+// functions run as the rank that called, on its own stack, and may call MPI.
 
 #include <map>
 #include <utility>
@@ -18,8 +18,8 @@ namespace {
 using comm::AttrKind;
 using comm::KeyvalOf;
 
-/// By the rank (its index in this process) and the type: ranks share the handles of predefined types. A type without
-/// attributes is not in there.
+/// By the rank (its index in this process) and the type: ranks share the handles of predefined
+/// types. A type without attributes is not in there.
 using TypeAttributes = std::map<std::pair<uint32_t, MPI_Datatype>, comm::Attributes>;
 TypeAttributes& all() {
   static auto* attributes = new TypeAttributes;
@@ -57,7 +57,8 @@ Status check_type(MPI_Datatype type) {
                static_cast<unsigned>(type));
 }
 
-/// Runs the delete functions, latest first. Returns the first failing one's code, else MPI_SUCCESS. May switch.
+/// Runs the delete functions, latest first. Returns the first failing one's code, else MPI_SUCCESS.
+/// May switch.
 int delete_all(TypeAttributes::iterator at) {
   const MPI_Datatype type = at->first.second;
   if (int code = comm::delete_attributes(&at->second, type); code != MPI_SUCCESS) return code;

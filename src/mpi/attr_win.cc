@@ -14,7 +14,8 @@ using comm::KeyvalOf;
 
 Attributed attributed(rma::Win* win) { return {KeyvalOf::kWin, win->comm, win->handle}; }
 
-/// C gets a pointer to the value, which the window keeps; Fortran the value as an address-sized integer.
+/// C gets a pointer to the value, which the window keeps; Fortran the value as an address-sized
+/// integer.
 template <class T>
 void give(T* kept, AttrKind kind, void* value) {
   const auto number = static_cast<intptr_t>(*kept);

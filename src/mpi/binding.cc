@@ -1,3 +1,5 @@
+// Checks of arguments in every binding, and what their errors say.
+
 #include "mpi/binding.h"
 
 #include <algorithm>

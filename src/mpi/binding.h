@@ -1,9 +1,11 @@
-// What every binding starts with: the handle lookup and the checks of arguments that many calls share.
+// What every binding starts with: the handle lookup and the checks of arguments that many calls
+// share.
 //
-//   FGMPI_EXPORT(MPI_Send);
-//   int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+//   FGMPI_EXPORT(MPI_Send); int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int
+//   dest, int tag, MPI_Comm comm) {
 //     constexpr const char* kCall = "MPI_Send";
-//     FGMPI_ENTER(kCall, c, comm);                       // c: comm::Comm*, returns an error when bad
+//     FGMPI_ENTER(kCall, c, comm);                       // c: comm::Comm*, returns an error when
+//       bad
 //     ...
 //     return c->result...;
 //   }
@@ -35,12 +37,13 @@ inline int done(const char* call, comm::Comm* comm, const Status& status) {
 inline int done(const char* call, std::nullptr_t, const Status& status) {
   return done(call, static_cast<comm::Comm*>(nullptr), status);
 }
-/// The same for a function that ran a function of the user's: its error code, for the handler to see.
+/// The same for a function that ran a function of the user's: its error code, for the handler to
+/// see.
 inline int done(const char* call, comm::Comm* comm, int code) {
   return __builtin_expect(code == MPI_SUCCESS, 1) ? MPI_SUCCESS : fail_code(call, comm, code);
 }
 
-// ---- Checks. Each words what was given and what is allowed. ------------------------------------------
+// ---- Checks. Each words what was given and what is allowed. -------------------------------------
 Status check_count(int64_t count, const char* argument = "count");
 /// A number of things that is not a count of elements: MPI_ERR_ARG when it is negative.
 Status check_number(int64_t number, const char* argument);
@@ -56,17 +59,19 @@ Status check_member(const comm::Comm* comm, int rank, const char* argument);
 inline MPI_Datatype type_for(int64_t count, MPI_Datatype type) {
   return __builtin_expect(type == MPI_DATATYPE_NULL, 0) && count == 0 ? MPI_BYTE : type;
 }
-/// Predefined types with their size in the handle, by the low byte of the handle. An unused entry holds a number whose
-/// low byte is another one, so that no handle equals it.
+/// Predefined types with their size in the handle, by the low byte of the handle. An unused entry
+/// holds a number whose low byte is another one, so that no handle equals it.
 [[gnu::visibility("hidden")]] extern std::array<MPI_Datatype, 256> g_basic_types;
-/// Empties it, for FGMPI_RMA_CHECK: every buffer gets a closer look. Called when the process connects.
+/// Empties it, for FGMPI_RMA_CHECK: every buffer gets a closer look. Called when the process
+/// connects.
 void close_shortest_ways();
 inline bool in_basic_types(MPI_Datatype type) {
   return g_basic_types[static_cast<uint32_t>(type) & 0xff] == type;
 }
 
-/// The bytes of a buffer that needs no closer look: a basic type, and a count and an address that are fine. False for
-/// everything else, a negative count and one whose bytes have more than 63 bits among it.
+/// The bytes of a buffer that needs no closer look: a basic type, and a count and an address that
+/// are fine. False for everything else, a negative count and one whose bytes have more than 63 bits
+/// among it.
 inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
   if (__builtin_expect(!in_basic_types(type), 0)) return false;
   int64_t n;
@@ -82,13 +87,14 @@ inline Status check_pointer(const void* pointer, const char* argument) {
   return __builtin_expect(pointer != nullptr, 1) ? Status() : null_pointer(argument);
 }
 
-/// `parts` times `count` elements: MPI_ERR_COUNT when their bytes, or the memory that they reach over, need more than
-/// 63 bits. REQUIRES: count >= 0, parts >= 0.
+/// `parts` times `count` elements: MPI_ERR_COUNT when their bytes, or the memory that they reach
+/// over, need more than 63 bits. REQUIRES: count >= 0, parts >= 0.
 Status check_volume(int64_t count, int64_t parts, const host::Type& type, const char* argument);
 
 /// Type and count and address into a Buffer; MPI_BOTTOM and null with zero bytes are fine.
 Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out);
-/// The same for a call that reads or writes it, which FGMPI_RMA_CHECK compares with what is under way in windows.
+/// The same for a call that reads or writes it, which FGMPI_RMA_CHECK compares with what is under
+/// way in windows.
 Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out,
                    bool writes, const char* call);
 
@@ -110,7 +116,8 @@ double wtime();
   ::fgmpi::comm::Comm* var = ::fgmpi::comm::find(handle); \
   if (__builtin_expect(var == nullptr, 0)) return ::fgmpi::mpi::bad_comm(call, handle)
 
-/// The same in a call that has a fast path: outside of the library no communicator is found, and the call takes its turn.
+/// The same in a call that has a fast path: outside of the library no communicator is found, and
+/// the call takes its turn.
 #define FGMPI_ENTER_FAST(call, var, handle, again)        \
   ::fgmpi::sched::maybe_force_switch();                   \
   ::fgmpi::comm::Comm* var = ::fgmpi::comm::find(handle); \
@@ -128,7 +135,8 @@ double wtime();
       return ::fgmpi::mpi::fail(call, comm, fgmpi_status); \
   } while (0)
 
-/// Behind a binding's body that is a function-try-block: memory that cannot be had is the call's error.
+/// Behind a binding's body that is a function-try-block: memory that cannot be had is the call's
+/// error.
 #define FGMPI_CATCH_NO_MEMORY(call, handle)       \
   catch (const std::bad_alloc&) {                 \
     return ::fgmpi::mpi::no_memory(call, handle); \

@@ -1,3 +1,5 @@
+// FGmpiexec: each rank runs a function of the program in place of main.
+
 #include "mpi/bound_functions.h"
 
 #include <cstdio>
@@ -18,7 +20,8 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// What the main of this process has given to FGmpiexec. Ranks that share globals share one, on the host's side.
+/// What the main of this process has given to FGmpiexec. Ranks that share globals share one, on the
+/// host's side.
 struct BoundFunctions {
   FG_MapPtr_t map = nullptr;
   int argc = 0;
@@ -40,8 +43,8 @@ void wait(const char* what) {
   sched::park(&site);
 }
 
-/// A copy of an argument vector, which functions may change: one block, strings behind pointers. Never freed: a program may
-/// keep pointers to its arguments until it ends.
+/// A copy of an argument vector, which functions may change: one block, strings behind pointers.
+/// Never freed: a program may keep pointers to its arguments until it ends.
 char** copy_of(int argc, char** argv) {
   const size_t words = static_cast<size_t>(argc) + 1;
   size_t bytes = words * sizeof(char*);
@@ -68,7 +71,8 @@ void call_function_of_rank(FG_MapPtr_t map, int argc, char** argv, uint32_t rank
         rank);
     std::exit(1);
   }
-  // What it returns is ignored, as FG-MPI did: functions of its programs often end without a return statement.
+  // What it returns is ignored, as FG-MPI did: functions of its programs often end without a return
+  // statement.
   function(argc, own);
 }
 

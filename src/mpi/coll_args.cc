@@ -1,3 +1,5 @@
+// The check of each collective signature's arguments, and the coll::Args made of them.
+
 #include "mpi/coll_args.h"
 
 #include "comm/topology.h"

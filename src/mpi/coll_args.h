@@ -79,11 +79,12 @@ struct ReduceArguments {
   bool array = false;
 };
 
-/// FGMPI_RMA_CHECK: compares the buffers of a call with what is under way in windows. Errors: MPI_ERR_RMA_CONFLICT.
+/// FGMPI_RMA_CHECK: compares the buffers of a call with what is under way in windows. Errors:
+/// MPI_ERR_RMA_CONFLICT.
 Status check_memory(const char* call, comm::Comm* c, const Args& args);
 
-/// Opened groups (opened.h): makes the call a movement where a group of this collective is open, and returns true.
-/// REQUIRES: c->extras->opened. May switch.
+/// Opened groups (opened.h): makes the call a movement where a group of this collective is open,
+/// and returns true. REQUIRES: c->extras->opened. May switch.
 bool move_if_open(comm::Comm* c, CollectiveKind kind, const BcastArguments& arguments,
                   const char* call, Status* status);
 bool move_if_open(comm::Comm* c, CollectiveKind kind, const RootedArguments& arguments,

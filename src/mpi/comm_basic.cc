@@ -1,4 +1,5 @@
-// Communicators: who is in them, comparing, duplicating, splitting, creating, freeing (MPI-4.0 sections 7.4.1 to 7.4.3).
+// Communicators: who is in them, comparing, duplicating, splitting, creating, freeing (MPI-4.0
+// sections 7.4.1 to 7.4.3).
 
 #include "base/strings.h"
 #include "comm/create.h"
@@ -78,7 +79,8 @@ FGMPI_CATCH_NO_MEMORY(call, comm)
 
 namespace {
 
-/// A communicator is made of members of its parent; of an intercommunicator, of those of the own side.
+/// A communicator is made of members of its parent; of an intercommunicator, of those of the own
+/// side.
 Status check_part(const comm::Comm* c, const RankMap& group) {
   const RankMap& all = c->shared->map;
   if (comm::contains(all, group)) return {};

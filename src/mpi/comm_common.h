@@ -23,8 +23,8 @@ inline int give(const char* call, comm::Comm* parent, const Status& status, comm
   return done(call, parent, status);
 }
 
-/// Before a call uses the map of a communicator beyond single ranks: of a system-ranked one the process has it sent. May
-/// switch, the first time.
+/// Before a call uses the map of a communicator beyond single ranks: of a system-ranked one the
+/// process has it sent. May switch, the first time.
 inline void know_group(comm::Comm* c) {
   if (__builtin_expect(c->shared->tree != nullptr, 0)) comm::system_ranked::materialise(c->shared);
 }
@@ -53,14 +53,15 @@ Status make_errhandler(comm::HandlerOf of, F* function, MPI_Errhandler* out) {
   return comm::create_errhandler(of, reinterpret_cast<void (*)(void*, int*, ...)>(function), out);
 }
 
-/// Attributes on communicators, from C or Fortran. Setting and deleting may switch (delete functions) and return an
-/// error code.
+/// Attributes on communicators, from C or Fortran. Setting and deleting may switch (delete
+/// functions) and return an error code.
 Status get_comm_attribute(comm::Comm* comm, int keyval, comm::AttrKind kind, void* value,
                           int* flag);
 int set_comm_attribute(const char* call, comm::Comm* comm, int keyval, void* value,
                        comm::AttrKind kind);
 int delete_comm_attribute(const char* call, comm::Comm* comm, int keyval);
-/// The same for datatypes, and what runs the functions of their attributes: MPI_Type_dup and MPI_Type_free. May switch.
+/// The same for datatypes, and what runs the functions of their attributes: MPI_Type_dup and
+/// MPI_Type_free. May switch.
 Status get_type_attribute(MPI_Datatype type, int keyval, comm::AttrKind kind, void* value,
                           int* flag);
 int set_type_attribute(const char* call, MPI_Datatype type, int keyval, void* value,
@@ -81,14 +82,16 @@ inline int bad_group(const char* call, MPI_Group handle, const char* argument) {
   return fail(call, nullptr, find_group(handle, argument, &none));
 }
 
-/// For calls without a communicator: the rank must be between MPI_Init and MPI_Finalize (or have a session).
+/// For calls without a communicator: the rank must be between MPI_Init and MPI_Finalize (or have a
+/// session).
 inline bool usable() { return comm::rank_state() != nullptr; }
 
-/// Attributes and neighbours that a duplicate takes over; no hints, since MPI-4.0 (section 7.4.2). May switch (copy
-/// functions). Returns a copy function's failing code, else MPI_SUCCESS.
+/// Attributes and neighbours that a duplicate takes over; no hints, since MPI-4.0 (section 7.4.2).
+/// May switch (copy functions). Returns a copy function's failing code, else MPI_SUCCESS.
 int copy_extras(comm::Comm* from, std::unique_ptr<comm::Extras>* to);
 
-// What rows of calls.table name. Those that return an error code leave it to the binding to call the handler.
+// What rows of calls.table name. Those that return an error code leave it to the binding to call
+// the handler.
 /// MPI_Comm_dup and its like: copy functions run first. May switch.
 int duplicate(const char* call, comm::Comm* comm, MPI_Info info, comm::Comm** newcomm);
 /// The whole of MPI_Comm_idup. May switch (copy functions).

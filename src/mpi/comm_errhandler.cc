@@ -1,4 +1,5 @@
-// Error handlers of communicators and sessions, and making those of windows and files (MPI-4.0 section 9.3).
+// Error handlers of communicators and sessions, and making those of windows and files (MPI-4.0
+// section 9.3).
 
 #include "comm/errhandler.h"
 #include "file/file.h"

@@ -1,3 +1,5 @@
+// Counting of a rank's messages on a communicator, by way.
+
 #include "mpi/comm_messages.h"
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// Processes that join later: ports, connections between jobs, published names (MPI-4.0 sections 11.8 and 11.10).
+// Processes that join later: ports, connections between jobs, published names (MPI-4.0 sections
+// 11.8 and 11.10).
 
 #include <sys/socket.h>
 
@@ -73,7 +74,8 @@ Status comm_join(int fd, comm::Comm** intercomm) {
   return dynamic::connect(self, 0, {dynamic::Way::kJoin, "MPI_Comm_join", "", fd}, intercomm);
 }
 
-/// Collective: when it returns, all members have called it, so all that was sent before has been received.
+/// Collective: when it returns, all members have called it, so all that was sent before has been
+/// received.
 int disconnect(const char* call, comm::Comm* comm) {
   if (comm->handle != MPI_COMM_WORLD && comm->handle != MPI_COMM_SELF) {
     Status status = coll::barrier(comm, call);
@@ -101,7 +103,8 @@ Status lookup_name(const char* service_name, MPI_Info, char* port_name) {
 
 namespace {
 
-/// The communicator with the parents of each rank of this process; null where it was freed, or there are none.
+/// The communicator with the parents of each rank of this process; null where it was freed, or
+/// there are none.
 struct ParentComm {
   MPI_Comm handle = MPI_COMM_NULL;
   comm::ContextId id;
@@ -111,7 +114,8 @@ std::vector<ParentComm>& parent_comms() {
   return *all;
 }
 
-/// The port of the parents; empty in a process that was not spawned. What it starts itself must not take it for its own.
+/// The port of the parents; empty in a process that was not spawned. What it starts itself must not
+/// take it for its own.
 const std::string& parents_port() {
   static const std::string* port = [] {
     const char* text = environment::text(environment::kParent);
@@ -155,7 +159,8 @@ Status command_of(const char* program, char** arguments, int maxprocs, MPI_Info 
   return comm::read_info(info, &out->info);
 }
 
-/// `commands` are the root's. What is wrong with them is its error at first, and by the collective everybody's.
+/// `commands` are the root's. What is wrong with them is its error at first, and by the collective
+/// everybody's.
 Status spawn(const char* call, const std::vector<dynamic::Command>& commands, int root,
              comm::Comm* comm, comm::Comm** intercomm, int* codes) {
   std::vector<int> all;
@@ -202,7 +207,8 @@ void tell_parents_of_end(uint32_t local) {
   const std::string& port = parents_port();
   if (port.empty() || dynamic::is_spawned(local)) return;
   dynamic::tell_end(port, process().connected ? g_av.my_first() + local : ~0u);
-  // The others wait in MPI_Init until the parents end this job: no deadlock that anybody needs to hear of.
+  // The others wait in MPI_Init until the parents end this job: no deadlock that anybody needs to
+  // hear of.
   pt2pt::set_connected_to_others(true);
 }
 

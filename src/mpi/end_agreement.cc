@@ -1,5 +1,5 @@
-// The end of a process whose ranks have all ended: it goes together with the other processes of the job
-// (src/liveness/liveness.h has the states).
+// The end of a process whose ranks have all ended: it goes together with the other processes of the
+// job (src/liveness/liveness.h has the states).
 
 #include <sys/syscall.h>
 
@@ -32,8 +32,9 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// Waits until the last rank of every process has called this: all messages that ranks wait for have then been taken in.
-/// A dissemination barrier of empty messages between processes. May switch.
+/// Waits until the last rank of every process has called this: all messages that ranks wait for
+/// have then been taken in. A dissemination barrier of empty messages between processes. May
+/// switch.
 void agree_to_end() {
   const char* kCall = "the end of the job";
   constexpr uint64_t kEndContext = ~uint64_t{0} << 8;  // LID and LBI that no communicator has
@@ -50,15 +51,18 @@ void agree_to_end() {
   }
 }
 
-/// Waits until all processes of the job have passed agree_to_end(). That one lets a process go while others still wait
-/// for messages that this process has not sent on, so messages are moved meanwhile. Afterwards nobody needs anything of
-/// another process: connections may be closed, and nobody takes that for a loss.
+/// Waits until all processes of the job have passed agree_to_end(). That one lets a process go
+/// while others still wait for messages that this process has not sent on, so messages are moved
+/// meanwhile. Afterwards nobody needs anything of another process: connections may be closed, and
+/// nobody takes that for a loss.
 ///
-/// This agreement goes through the launcher, because messages between processes cannot carry it: the last message of all
-/// would have to arrive at a process that has not left yet, from one that does not know so.
+/// This agreement goes through the launcher, because messages between processes cannot carry it:
+/// the last message of all would have to arrive at a process that has not left yet, from one that
+/// does not know so.
 void leave_together() {
-  // A fence of hydra's takes 0.07 ms among 2 processes and 0.2 ms among 16 where nothing else runs. In a longer one messages
-  // are looked for every 5 ms, so that waiting costs next to no processor time.
+  // A fence of hydra's takes 0.07 ms among 2 processes and 0.2 ms among 16 where nothing else runs.
+  // In a longer one messages are looked for every 5 ms, so that waiting costs next to no processor
+  // time.
   constexpr int64_t kFirstWait = 50'000, kLongestWait = 5'000'000;
   liveness::start_leaving();
   bool over = false;
@@ -72,16 +76,17 @@ void leave_together() {
     std::fprintf(stderr, "fgmpi: at the end of the job: %s\n", status.what().c_str());
 }
 
-/// The same for a job that goes on without processes that fail: the launcher's fence would wait for those. All that are
-/// left have agreed already; what this process has still to send, it sends.
+/// The same for a job that goes on without processes that fail: the launcher's fence would wait for
+/// those. All that are left have agreed already; what this process has still to send, it sends.
 void leave_without_fence() {
   constexpr int64_t kLongest = 5'000'000'000;
   const int64_t start = now_ns();
   while (!pt2pt::quiet() && now_ns() - start < kLongest) pt2pt::progress();
 }
 
-/// A rank that ends with an error status and without MPI_Finalize has failed, and its process with it: the other ranks of
-/// the process could not go on without it any more than those of other processes.
+/// A rank that ends with an error status and without MPI_Finalize has failed, and its process with
+/// it: the other ranks of the process could not go on without it any more than those of other
+/// processes.
 void fail_with_rank(int status) {
   privatize::finish_output();
   std::fflush(nullptr);
@@ -95,8 +100,8 @@ void wait_for_end_of_job() {
   liveness::start_leaving();
 }
 
-/// For a process in which no rank has called MPI_Init. Its ranks are part of the job all the same, and other processes
-/// may be waiting for its address in their MPI_Init.
+/// For a process in which no rank has called MPI_Init. Its ranks are part of the job all the same,
+/// and other processes may be waiting for its address in their MPI_Init.
 void connect_at_the_end() {
   const Status connected = connect_from_rank();
   if (!connected.ok()) std::fprintf(stderr, "fgmpi: %s\n", connected.what().c_str());
@@ -129,7 +134,8 @@ void on_peer_failed(uint32_t peer, const std::string& why) {
 void rank_exits(int status) {
   sched::Proclet* p = sched::current();
   if (p->mpi_phase == kEnded) return;
-  // The status counts also if the others never come to their ends, or if delete functions of attributes wait for ever.
+  // The status counts also if the others never come to their ends, or if delete functions of
+  // attributes wait for ever.
   p->exit_status = status;
   if (p->mpi_phase == kInitialised) {
     finalize_forgotten(status);

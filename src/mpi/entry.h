@@ -1,8 +1,8 @@
-// How a call begins when several threads may call MPI (proclet-sched/threads.h): outside of the library, it takes the
-// engine lock and begins anew.
+// How a call begins when several threads may call MPI (proclet-sched/threads.h): outside of the
+// library, it takes the engine lock and begins anew.
 //
-// Calls with a fast path do not ask: while threads are enabled comm::find() finds nothing for a caller that is outside, so
-// that they take their slow path, which asks. All others ask first.
+// Calls with a fast path do not ask: while threads are enabled comm::find() finds nothing for a
+// caller that is outside, so that they take their slow path, which asks. All others ask first.
 #pragma once
 
 #include "proclet-sched/last_call.h"
@@ -28,8 +28,9 @@ template <class Body>
 
 }  // namespace fgmpi::mpi
 
-/// First in a binding, or on its slow path: `again` is the same call, which is recorded as the rank's last. Arguments are captured by value: references to them
-/// would keep them in memory instead of registers, in the fast path too.
+/// First in a binding, or on its slow path: `again` is the same call, which is recorded as the
+/// rank's last. Arguments are captured by value: references to them would keep them in memory
+/// instead of registers, in the fast path too.
 #define FGMPI_TAKE_TURN(call, again)                              \
   if (__builtin_expect(::fgmpi::sched::outside(), 0))             \
     return ::fgmpi::mpi::run_inside(call, [=] { return again; }); \

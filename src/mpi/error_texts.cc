@@ -1,3 +1,5 @@
+// The words of the predefined error classes.
+
 #include "mpi/error_texts.h"
 
 namespace fgmpi::mpi {

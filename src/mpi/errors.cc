@@ -1,3 +1,5 @@
+// Error codes for statuses, their texts, and the call of the error handler that answers.
+
 #include "mpi/errors.h"
 #include "mpi/entry.h"
 
@@ -26,8 +28,9 @@ void (*g_tool_fatal)(int error_class, const char* text) = nullptr;
 
 // A code of ours:   31 30  29 ... 19   18 ... 8        7   6 ... 0
 //                  | 0 0 | number   | all ones      | 0 | class |
-// The host's codes have an index of its messages in bits 18..8, which never reaches all ones, and codes that users
-// add have bit 30 (user_errors.h). The words of the last kRing errors are kept; an older code still has its class.
+// The host's codes have an index of its messages in bits 18..8, which never reaches all ones, and
+// codes that users add have bit 30 (user_errors.h). The words of the last kRing errors are kept; an
+// older code still has its class.
 constexpr int kMark = 0x7ff << 8;
 constexpr int kMarkMask = kMark | 0x80 | static_cast<int>(0xc0000000u);
 constexpr unsigned kRing = 256;
@@ -86,8 +89,8 @@ std::string comm_words(const comm::Comm* comm) {
   return words;
 }
 
-/// Whose handler answers for a call that names no object: MPI_COMM_SELF (MPI-4.0 section 9.3); MPI_COMM_WORLD, as in
-/// MPI-3.1, while the program has not given MPI_COMM_SELF one.
+/// Whose handler answers for a call that names no object: MPI_COMM_SELF (MPI-4.0 section 9.3);
+/// MPI_COMM_WORLD, as in MPI-3.1, while the program has not given MPI_COMM_SELF one.
 comm::Comm* answers_for_no_object() {
   comm::RankState* rank = rank_here();
   if (!rank) return nullptr;
@@ -174,7 +177,8 @@ void set_tool_fatal(void (*fatal)(int, const char*)) { g_tool_fatal = fatal; }
 
 int fail_code(const char* call, comm::Comm* comm, int code) {
   if (is_of_host(code) && !sched::is_beside() && host::initialised()) keep_words_of_host(code);
-  // Whether an info argument is an object at all is a question of the time before a communicator answers for the call.
+  // Whether an info argument is an object at all is a question of the time before a communicator
+  // answers for the call.
   if (is_ours(code) && class_of(code) == MPI_ERR_INFO) comm = nullptr;
   comm::Comm* answers = answers_for(comm);
   const MPI_Errhandler handler = answers ? handler_or_default(answers) : MPI_ERRORS_ARE_FATAL;

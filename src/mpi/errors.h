@@ -3,8 +3,8 @@
 // A code that we return is class | slot of a ring of the last messages, so that MPI_Error_class gives the
 // class and MPI_Error_string the words; host codes pass through. MPI-4.0 chapter 9.
 //
-// Thread rule: any thread at any granted level may make codes, ask for classes and words, and fail without an object
-// (MPI-4.0 section 11.4.1); the rest is for the thread that is inside.
+// Thread rule: any thread at any granted level may make codes, ask for classes and words, and fail
+// without an object (MPI-4.0 section 11.4.1); the rest is for the thread that is inside.
 #pragma once
 
 #include <mpi.h>
@@ -30,8 +30,8 @@ inline int fail(const char* call, std::nullptr_t, const Status& status) {
 /// The same for a code that exists already.
 int fail_code(const char* call, comm::Comm* comm, int code);
 
-/// For a call that std::bad_alloc ended: MPI_ERR_NO_MEM. Whatever memory a call needs and cannot have
-/// is that call's error; nothing else is changed by it.
+/// For a call that std::bad_alloc ended: MPI_ERR_NO_MEM. Whatever memory a call needs and cannot
+/// have is that call's error; nothing else is changed by it.
 int no_memory(const char* call, MPI_Comm handle);
 
 /// For generated stubs: the call is not there yet. Class MPI_ERR_UNSUPPORTED_OPERATION.
@@ -46,16 +46,19 @@ int bad_comm(const char* call, MPI_Comm handle);
 int class_of(int code);
 std::string text_of(int code);
 
-/// The handler that a communicator has; MPI_ERRORS_ARE_FATAL where none was set (what MPI_Comm_get_errhandler says).
+/// The handler that a communicator has; MPI_ERRORS_ARE_FATAL where none was set (what
+/// MPI_Comm_get_errhandler says).
 inline MPI_Errhandler handler_or_default(const comm::Comm* comm) {
   return comm->errhandler == MPI_ERRHANDLER_NULL ? MPI_ERRORS_ARE_FATAL : comm->errhandler;
 }
 
-/// How error handlers made by the user are called (src/mpi/comm_errhandler.cc sets it): may change *code.
+/// How error handlers made by the user are called (src/mpi/comm_errhandler.cc sets it): may change
+/// *code.
 using UserHandlerCaller = void (*)(comm::Comm* comm, MPI_Errhandler handler, int* code);
 void set_user_handler_caller(UserHandlerCaller caller);
 
-/// A tool's function that is called by the rank whose error ends the job, with the class and the words of it.
+/// A tool's function that is called by the rank whose error ends the job, with the class and the
+/// words of it.
 void set_tool_fatal(void (*fatal)(int error_class, const char* text));
 
 /// "fgmpi: rank 3 in MPI_Send: ..." to stderr, then ends the job with `exit_code`.

@@ -1,13 +1,14 @@
-// Events of the tools interface (MPI-4.0 section 15.3.8): where the bindings raise them. tool_event.cc has the functions that
-// tools call.
+// Events of the tools interface (MPI-4.0 section 15.3.8): where the bindings raise them.
+// tool_event.cc has the functions that tools call.
 //
-// Without a callback nothing here costs an instruction on the fast paths of sends and receives: the first registration for
-// messages closes those (comm::close_fast_paths), and the ways behind them look. Requests whose completion is an event are
-// marked (Request::watched). Collectives and new communicators look at one word.
+// Without a callback nothing here costs an instruction on the fast paths of sends and receives: the
+// first registration for messages closes those (comm::close_fast_paths), and the ways behind them
+// look. Requests whose completion is an event are marked (Request::watched). Collectives and new
+// communicators look at one word.
 //
-// An event is raised at the end of the call that causes it, in the calling rank, for that rank's registrations alone: its
-// callback may call any function of MPI (MPI_T_CB_REQUIRE_NONE). An event that a callback causes itself is dropped for that
-// registration, and its dropped handler is told.
+// An event is raised at the end of the call that causes it, in the calling rank, for that rank's
+// registrations alone: its callback may call any function of MPI (MPI_T_CB_REQUIRE_NONE). An event
+// that a callback causes itself is dropped for that registration, and its dropped handler is told.
 //
 // Thread rule: one thread. Callbacks may switch.
 #pragma once
@@ -28,7 +29,8 @@ enum Kind : uint32_t {
   kCount
 };
 
-/// A bit for each kind that some rank of the process has a callback for, or that is counted (comm_messages.h).
+/// A bit for each kind that some rank of the process has a callback for, or that is counted
+/// (comm_messages.h).
 extern uint32_t g_wanted;
 /// To be called when that may have changed.
 void update_wanted();

@@ -1,8 +1,9 @@
 // The exchange of addresses between the processes of a job, through the launcher.
 //
-// Transport by transport, in order of preference, each process publishes "RANKS:CARD,ADDRESS" under "fgmpi1-T-PROCESS".
-// After the first round, peers that share the host are reached by shared memory; where all do, the network is never
-// opened. Reaching is an equivalence (same host or not), so all processes agree on whether a next round is needed.
+// Transport by transport, in order of preference, each process publishes "RANKS:CARD,ADDRESS" under
+// "fgmpi1-T-PROCESS". After the first round, peers that share the host are reached by shared
+// memory; where all do, the network is never opened. Reaching is an equivalence (same host or not),
+// so all processes agree on whether a next round is needed.
 
 #include <algorithm>
 #include <string>
@@ -49,8 +50,8 @@ Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks, li
   return {};
 }
 
-/// A fence while processes connect. One that fails before all know each other ends the job, also where that goes on later:
-/// the launcher's fence would wait for it.
+/// A fence while processes connect. One that fails before all know each other ends the job, also
+/// where that goes on later: the launcher's fence would wait for it.
 Status fence_of_all() {
   if (!job_survives_failures()) return boot().fence();
   constexpr int64_t kBetweenLooks = 100'000'000;  // ns

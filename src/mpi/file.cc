@@ -1,4 +1,5 @@
-// Files: opening, modes, views, pointers, error handlers (MPI-4.0 sections 14.2, 14.3, 14.6 and 9.3).
+// Files: opening, modes, views, pointers, error handlers (MPI-4.0 sections 14.2, 14.3, 14.6 and
+// 9.3).
 
 #include "mpi/file.h"
 
@@ -89,7 +90,7 @@ int delete_file(const char* call, const char* filename, MPI_Info info) {
   return done(call, kNoFile, file::remove(filename));
 }
 
-// ---- Error handlers --------------------------------------------------------------------------------------------------
+// ---- Error handlers -----------------------------------------------------------------------------
 
 int get_file_errhandler(const char* call, MPI_File handle, MPI_Errhandler* errhandler) {
   file::File* file = file::find(handle);
@@ -121,7 +122,7 @@ int call_file_errhandler(const char* call, MPI_File handle, int errorcode) {
   return MPI_SUCCESS;
 }
 
-// ---- Everything else -------------------------------------------------------------------------------------------------
+// ---- Everything else ----------------------------------------------------------------------------
 
 Status file_get_size(file::File* fh, MPI_Offset* size) {
   int64_t bytes;

@@ -1,5 +1,6 @@
-// Files as bindings see them (MPI-4.0 chapter 14). A file has an error handler of its own, which answers for calls that
-// name it; that of MPI_FILE_NULL answers for the others, and returns codes unless it is set. Thread rule: one thread.
+// Files as bindings see them (MPI-4.0 chapter 14). A file has an error handler of its own, which
+// answers for calls that name it; that of MPI_FILE_NULL answers for the others, and returns codes
+// unless it is set. Thread rule: one thread.
 #pragma once
 
 #include <mpi.h>
@@ -22,7 +23,7 @@ inline int done(const char* call, file::File* file, int code) {
   return __builtin_expect(code == MPI_SUCCESS, 1) ? MPI_SUCCESS : fail_code(call, file, code);
 }
 
-// ---- What rows of calls.table name ---------------------------------------------------------------------------------
+// ---- What rows of calls.table name --------------------------------------------------------------
 /// May switch.
 int open_file(const char* call, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
               MPI_File* fh);
@@ -33,7 +34,8 @@ int get_file_errhandler(const char* call, MPI_File file, MPI_Errhandler* errhand
 int set_file_errhandler(const char* call, MPI_File file, MPI_Errhandler errhandler);
 int call_file_errhandler(const char* call, MPI_File file, int errorcode);
 
-/// Reads and writes: `kind` as file::Kind has it, `offset` where no pointer says it. Blocking ones may switch.
+/// Reads and writes: `kind` as file::Kind has it, `offset` where no pointer says it. Blocking ones
+/// may switch.
 int access_file(const char* call, uint8_t kind, MPI_File fh, MPI_Offset offset, const void* buf,
                 MPI_Count count, MPI_Datatype datatype, MPI_Status* status);
 int start_access(const char* call, uint8_t kind, MPI_File fh, MPI_Offset offset, const void* buf,

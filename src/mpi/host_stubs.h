@@ -1,4 +1,5 @@
-// What the generated stubs of functions that the host answers call (src/host/generate/generate.py). For them only.
+// What the generated stubs of functions that the host answers call (src/host/generate/generate.py).
+// For them only.
 #pragma once
 
 #include <mpi.h>

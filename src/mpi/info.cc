@@ -1,5 +1,5 @@
-// Info objects (MPI-4.0 chapter 10). Any thread may call these at any level: they touch nothing but the objects
-// (comm/info.h), and in errors what errors.cc keeps for any thread.
+// Info objects (MPI-4.0 chapter 10). Any thread may call these at any level: they touch nothing but
+// the objects (comm/info.h), and in errors what errors.cc keeps for any thread.
 
 #include "comm/info.h"
 

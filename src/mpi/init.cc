@@ -1,4 +1,5 @@
-// MPI_Init and MPI_Finalize of a rank, and the calls that are allowed before and after (MPI-4.0 section 11.2).
+// MPI_Init and MPI_Finalize of a rank, and the calls that are allowed before and after (MPI-4.0
+// section 11.2).
 
 #include <strings.h>
 
@@ -195,7 +196,8 @@ int PMPI_Finalize(void) {
                      error(MPI_ERR_OTHER, "called %s; allowed is once, after MPI_Init",
                            mpi::phase() == mpi::kBefore ? "before MPI_Init" : "a second time"));
   }
-  // Messages in the attached buffer are sent first, as if it were detached (MPI-4.0 section 11.2.2).
+  // Messages in the attached buffer are sent first, as if it were detached (MPI-4.0 section
+  // 11.2.2).
   void* buffer;
   int64_t bytes;
   comm::RankState* rank = comm::rank_state();

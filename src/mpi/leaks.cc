@@ -1,4 +1,5 @@
-// FGMPI_LEAKS=1: communicators, windows and files that the program left behind. Requests and messages are src/pt2pt's to list.
+// FGMPI_LEAKS=1: communicators, windows and files that the program left behind. Requests and
+// messages are src/pt2pt's to list.
 
 #include <cstdio>
 #include <map>

@@ -1,4 +1,5 @@
-// Calls without communication: time, names, memory, addresses; and the extensions about where a rank lives.
+// Calls without communication: time, names, memory, addresses; and the extensions about where a
+// rank lives.
 
 #include <unistd.h>
 
@@ -70,7 +71,7 @@ MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) { return base + disp; }
 FGMPI_EXPORT(MPI_Aint_diff);
 MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) { return addr1 - addr2; }
 
-// ---- Extensions -----------------------------------------------------------------------------------------
+// ---- Extensions ---------------------------------------------------------------------------------
 namespace {
 
 /// Extensions that only read what the process knows.

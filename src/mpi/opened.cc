@@ -1,3 +1,5 @@
+// Opened groups of collectives: kept arguments, and the short way of calls that equal them.
+
 #include "mpi/opened.h"
 
 #include <algorithm>
@@ -146,7 +148,8 @@ Status OpenedGroup::move(comm::Comm* c, const GivenArguments& given, const char*
 
 namespace {
 
-/// At most so many groups of a collective are kept with a communicator, however many are opened and never closed.
+/// At most so many groups of a collective are kept with a communicator, however many are opened and
+/// never closed.
 constexpr uint32_t kMostGroups = 16;
 
 /// Of a rank on a communicator; the one that was used last comes first.
@@ -176,8 +179,8 @@ OpenedGroup* find(comm::Comm* c, OpenedGroups* groups, const GivenArguments& giv
   return nullptr;
 }
 
-/// Keeps these arguments: as one more group, or in place of the one of this collective that was used longest ago.
-/// *out: nullptr where all that could give way are in use.
+/// Keeps these arguments: as one more group, or in place of the one of this collective that was
+/// used longest ago. *out: nullptr where all that could give way are in use.
 [[gnu::noinline]] Status keep(comm::Comm* c, OpenedGroups* groups, const GivenArguments& given,
                               OpenedGroup** out) {
   auto fresh = std::make_unique<OpenedGroup>();
@@ -195,8 +198,8 @@ OpenedGroup* find(comm::Comm* c, OpenedGroups* groups, const GivenArguments& giv
   return {};
 }
 
-/// Forgets a group that a close is about: with the arguments that it is given, as far as these can be looked at, or the one
-/// that was used last.
+/// Forgets a group that a close is about: with the arguments that it is given, as far as these can
+/// be looked at, or the one that was used last.
 void forget(OpenedGroups* groups, CollectiveKind kind, int root) {
   auto which = groups->list.end();
   for (auto it = groups->list.begin(); it != groups->list.end(); ++it) {
@@ -281,7 +284,8 @@ bool move_if_open(comm::Comm* c, CollectiveKind kind, const SymmetricArguments& 
 
 using namespace fgmpi::mpi;
 
-// The three calls of each collective take its arguments. Opening looks at none of them, and a movement is the plain call.
+// The three calls of each collective take its arguments. Opening looks at none of them, and a
+// movement is the plain call.
 #define FGMPI_OPENED(NAME, PARAMETERS, ROOT, MOVEMENT)                                     \
   FGMPI_EXTENSION int MPIX_##NAME##_open_group PARAMETERS {                                \
     return open_group("MPIX_" #NAME "_open_group", comm, CollectiveKind::k##NAME);         \

@@ -1,16 +1,20 @@
-// Opened groups: a collective that a rank is going to call again and again with the same arguments, but for its buffers
-// (fgmpi.h: MPIX_Scatterv_open_group and its like). Opening only counts: it reads no argument but the communicator. The
-// first movement checks and resolves its arguments and keeps them; a later one only compares them with what it is given,
-// arrays by their values, and checks and resolves anew where they have changed.
+// Opened groups: a collective that a rank is going to call again and again with the same arguments,
+// but for its buffers (fgmpi.h: MPIX_Scatterv_open_group and its like). Opening only counts: it
+// reads no argument but the communicator. The first movement checks and resolves its arguments and
+// keeps them; a later one only compares them with what it is given, arrays by their values, and
+// checks and resolves anew where they have changed.
 //
-// A movement is the collective itself: it meets members that call the plain one in the same place. While a group is open
-// the plain call is a movement as well (coll_args.h: blocking()), so that it does not matter which of them a rank makes.
+// A movement is the collective itself: it meets members that call the plain one in the same place.
+// While a group is open the plain call is a movement as well (coll_args.h: blocking()), so that it
+// does not matter which of them a rank makes.
 //
-// Opening and closing never fail. Who inserts them without knowing whether the loop between them runs at all, a compiler's
-// pass, may give a communicator that is no communicator, arrays that do not exist yet, and close what was never opened.
+// Opening and closing never fail. Who inserts them without knowing whether the loop between them
+// runs at all, a compiler's pass, may give a communicator that is no communicator, arrays that do
+// not exist yet, and close what was never opened.
 //
-// Thread rule: one thread. Opening and closing never switch; a movement does as its collective. A rank keeps its opened
-// groups with its communicator; arrays that collocated members give alike are kept once.
+// Thread rule: one thread. Opening and closing never switch; a movement does as its collective. A
+// rank keeps its opened groups with its communicator; arrays that collocated members give alike are
+// kept once.
 #pragma once
 
 #include <memory>
@@ -43,7 +47,8 @@ class OpenedGroup {
   bool has(const comm::Comm* c, const GivenArguments& given) const;
   /// REQUIRES: has(c, given), !moving. May switch.
   Status move(comm::Comm* c, const GivenArguments& given, const char* call);
-  /// A movement is under way: the group stays where it is, although another thread of the rank may close it.
+  /// A movement is under way: the group stays where it is, although another thread of the rank may
+  /// close it.
   bool moving = false;
 
  private:

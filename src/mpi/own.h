@@ -1,9 +1,11 @@
-// How a binding that is written by hand is exported (calls.table names its file; all others are generated).
+// How a binding that is written by hand is exported (calls.table names its file; all others are
+// generated).
 //
 //   FGMPI_EXPORT(MPI_Wtime);
 //   double PMPI_Wtime(void) { ... }
 //
-// exports PMPI_Wtime and a weak alias MPI_Wtime, so that profiling tools can put their own MPI_Wtime in front.
+// exports PMPI_Wtime and a weak alias MPI_Wtime, so that profiling tools can put their own
+// MPI_Wtime in front.
 #pragma once
 
 #include <mpi.h>

@@ -1,3 +1,5 @@
+// MPI_Pack_external and its relatives.
+
 #include "mpi/pack_external.h"
 
 #include <cstring>

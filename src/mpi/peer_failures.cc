@@ -1,3 +1,5 @@
+// The notices by which processes of a job under -ft learn of failures.
+
 #include "mpi/peer_failures.h"
 
 #include <algorithm>
@@ -60,8 +62,8 @@ void for_each_listed(const std::string& list, F&& f) {
   }
 }
 
-/// Asks which processes have ended that this one does not see itself. Of the others the kernel says when: what a process has
-/// sent is then taken in first.
+/// Asks which processes have ended that this one does not see itself. Of the others the kernel says
+/// when: what a process has sent is then taken in first.
 void ask_launcher() {
   std::string ended;
   if (!boot().get("PMI_dead_processes", &ended).ok()) return;
@@ -71,8 +73,8 @@ void ask_launcher() {
   });
 }
 
-constexpr int64_t kLookAgainFor =
-    50'000'000;  ///< ns; an end takes some hundred microseconds on an idle host
+/// Ns; an end takes some hundred microseconds on an idle host.
+constexpr int64_t kLookAgainFor = 50'000'000;
 
 }  // namespace
 
@@ -94,7 +96,8 @@ bool take_in_notices() {
   const size_t before = pt2pt::lost_processes().size();
   for (auto& transport : process().transports) transport->tick();
   if (g_hosts.count() > 1 || !survivors::see_each_other(g_av.me(), g_av.me())) ask_launcher();
-  // The launcher sees the end of a process a little earlier than the kernel says that it has ended: it is looked for again.
+  // The launcher sees the end of a process a little earlier than the kernel says that it has ended:
+  // it is looked for again.
   static int64_t first = 0;
   const bool found = pt2pt::lost_processes().size() > before;
   if (first == 0) first = now_ns();

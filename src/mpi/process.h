@@ -1,4 +1,5 @@
-// What the files about a process's life share (start.cc, exchange.cc, run.cc, end_agreement.cc); for nobody else.
+// What the files about a process's life share (start.cc, exchange.cc, run.cc, end_agreement.cc);
+// for nobody else.
 //
 // Thread rule: as runtime.h.
 #pragma once
@@ -34,19 +35,20 @@ constexpr int64_t kMaxRanks = int64_t{1} << 30;  ///< of a job
 /// Ends the process with one line.
 [[noreturn]] void refuse(const std::string& line);
 
-/// Opens the transports and exchanges addresses with all other processes; fills in `setup->transports`. Blocks the
-/// process. REQUIRES: the job has several processes.
+/// Opens the transports and exchanges addresses with all other processes; fills in
+/// `setup->transports`. Blocks the process. REQUIRES: the job has several processes.
 Status exchange_addresses(pt2pt::Setup* setup);
 
 /// What another process has published about itself. REQUIRES: addresses have been exchanged.
 Status card_of(uint32_t p, liveness::Card* card);
 
-/// For pt2pt::set_peer_failed_handler: a transport has found that process `peer` has ended or cannot be reached. Aborts
-/// the job if that is a loss, and then never returns.
+/// For pt2pt::set_peer_failed_handler: a transport has found that process `peer` has ended or
+/// cannot be reached. Aborts the job if that is a loss, and then never returns.
 void on_peer_failed(uint32_t peer, const std::string& why);
 
-/// All ranks of this process have ended: agrees with the other processes to leave, closes the transports and tells
-/// the launcher. Returns the process's exit status. Host stack; blocks the process.
+/// All ranks of this process have ended: agrees with the other processes to leave, closes the
+/// transports and tells the launcher. Returns the process's exit status. Host stack; blocks the
+/// process.
 int finish_process(int status);
 
 }  // namespace fgmpi::mpi

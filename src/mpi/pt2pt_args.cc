@@ -1,3 +1,5 @@
+// Checks of the arguments of sends and receives, off the fast path.
+
 #include "mpi/pt2pt_args.h"
 
 #include "coll/short.h"
@@ -54,8 +56,8 @@ constexpr MPI_Datatype kBasic[] = {MPI_CHAR,
 
 constexpr std::array<MPI_Datatype, 256> table() {
   std::array<MPI_Datatype, 256> t{};
-  for (uint32_t i = 0; i < t.size(); ++i)
-    t[i] = static_cast<MPI_Datatype>(~i);  // MPI_Datatype 0 is none
+  // MPI_Datatype 0 is none
+  for (uint32_t i = 0; i < t.size(); ++i) t[i] = static_cast<MPI_Datatype>(~i);
   for (MPI_Datatype type : kBasic) t[static_cast<uint32_t>(type) & 0xff] = type;
   return t;
 }

@@ -40,7 +40,8 @@ inline Status check_recv(const Comm* c, int source, int tag) {
 /// The communicator whose error handler is for this request, or nullptr.
 inline Comm* comm_of(const Request* r) { return static_cast<Comm*>(r->keep); }
 
-/// After a receive has been posted without waiting: ends it if it waits for a failed process (survivors/survivors.h).
+/// After a receive has been posted without waiting: ends it if it waits for a failed process
+/// (survivors/survivors.h).
 void examine_posted();
 
 /// The outcome of a receive from MPI_PROC_NULL.

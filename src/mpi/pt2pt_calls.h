@@ -1,8 +1,9 @@
-// Sends, receives and their like as the rows of calls.table name them: the fast paths in line, so that a binding is nothing but one,
-// and the general ways.
+// Sends, receives and their like as the rows of calls.table name them: the fast paths in line, so
+// that a binding is nothing but one, and the general ways.
 //
-// Each gets the arguments of the call as they are, after its name, checks them, and gives the call's result.
-// Thread rule: as src/mpi/entry.h says. Blocking calls may switch, the others never do.
+// Each gets the arguments of the call as they are, after its name, checks them, and gives the
+// call's result. Thread rule: as src/mpi/entry.h says. Blocking calls may switch, the others never
+// do.
 #pragma once
 
 #include "mpi/pt2pt_args.h"
@@ -14,8 +15,8 @@ int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
                     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
-/// The same for a handle that listed() does not find, since the caller is outside of the library or for another
-/// reason; small messages as in the fast paths.
+/// The same for a handle that listed() does not find, since the caller is outside of the library or
+/// for another reason; small messages as in the fast paths.
 int send_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int isend_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
@@ -53,8 +54,8 @@ int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, in
 int detach_buffer(const char* call, void* buffer, int* size);
 int detach_buffer(const char* call, void* buffer, MPI_Count* size);
 
-/// The communicator behind the handle of the world or of one of the first table; nullptr for others, and for callers that are
-/// outside of the library.
+/// The communicator behind the handle of the world or of one of the first table; nullptr for
+/// others, and for callers that are outside of the library.
 [[gnu::always_inline]] inline Comm* listed(MPI_Comm handle) {
   Comm* found;
   return comm::detail::find_listed(handle, comm::detail::g_fast_handles, &found) ? found : nullptr;

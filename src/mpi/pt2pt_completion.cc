@@ -219,7 +219,8 @@ size_t first_complete(Requests& list) {
   return i;
 }
 
-/// Lets those make progress that do so only when they are asked; true when one of them is not complete.
+/// Lets those make progress that do so only when they are asked; true when one of them is not
+/// complete.
 bool poll_list(Requests& list) {
   bool incomplete = false;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -230,8 +231,8 @@ bool poll_list(Requests& list) {
   return incomplete;
 }
 
-/// Waits or tests for the _any and _some forms. What is complete and not to be returned is taken out of the list, if
-/// somebody else decides that (pt2pt/decider.h). False: nothing is complete.
+/// Waits or tests for the _any and _some forms. What is complete and not to be returned is taken
+/// out of the list, if somebody else decides that (pt2pt/decider.h). False: nothing is complete.
 template <bool kWaits>
 bool find_complete(Requests& list, pt2pt::Wanted wanted, const char* call) {
   if (__builtin_expect(pt2pt::decided_by_others(list.data(), list.size()), 0)) {
@@ -410,7 +411,8 @@ Status check_not_collective(const Request* r) {
                r->call);
 }
 
-/// A transfer of partitions, some of which may have been sent, has no point at which it could be taken back.
+/// A transfer of partitions, some of which may have been sent, has no point at which it could be
+/// taken back.
 Status check_not_partitioned(const Request* r) {
   if (!pt2pt::is_partitioned(r)) return {};
   return error(MPI_ERR_REQUEST,

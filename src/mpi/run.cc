@@ -1,5 +1,5 @@
-// The run of a process's ranks: process_main(), or the one rank of a program that loaded this library later; and what the
-// first MPI_Init connects.
+// The run of a process's ranks: process_main(), or the one rank of a program that loaded this
+// library later; and what the first MPI_Init connects.
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -86,7 +86,8 @@ sched::Hooks hooks_of_scheduler(bool transports) {
   return hooks;
 }
 
-/// From now on this process may sleep on its transports. Threads may have been admitted before there were any.
+/// From now on this process may sleep on its transports. Threads may have been admitted before
+/// there were any.
 void use_idle() {
   Process& me = process();
   me.idle = std::make_unique<transport::Idle>(me.transports);

@@ -1,6 +1,8 @@
-// Sessions (MPI-4.0 section 11.3): process sets, groups from them, communicators from groups without MPI_COMM_WORLD.
+// Sessions (MPI-4.0 section 11.3): process sets, groups from them, communicators from groups
+// without MPI_COMM_WORLD.
 //
-// Process sets: mpi://WORLD, mpi://SELF, and fgmpi://PROCESS, the ranks of the calling rank's process.
+// Process sets: mpi://WORLD, mpi://SELF, and fgmpi://PROCESS, the ranks of the calling rank's
+// process.
 
 #include <strings.h>
 
@@ -71,7 +73,8 @@ Status check_leader(const comm::Group* g, int rank, const char* argument) {
   return error(MPI_ERR_RANK, "%s is %d; allowed is 0 to %d", argument, rank, g->map.size() - 1);
 }
 
-/// The common end of the two creations from groups. `made` is null where a group was empty (sections 7.4.2 and 7.6.2).
+/// The common end of the two creations from groups. `made` is null where a group was empty
+/// (sections 7.4.2 and 7.6.2).
 int give_from_group(const char* call, const Status& status, comm::Comm* made,
                     MPI_Errhandler errhandler, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
@@ -185,7 +188,8 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* ses
   if (!status.ok()) return mpi::fail(kCall, nullptr, status);
   comm::retain_errhandler(errhandler);
   fresh.errhandler = errhandler;
-  // What is provided is the value of the info key (section 11.3.1): also what the rank asked for before.
+  // What is provided is the value of the info key (section 11.3.1): also what the rank asked for
+  // before.
   const int provided = mpi::level_to_grant(level);
   comm::put_hint(&fresh.hints, {"thread_level", mpi::name_of_thread_level(provided)});
   *session = mpi::keep_session(std::move(fresh));

@@ -1,6 +1,7 @@
-// Sessions as bindings see them (MPI-4.0 section 11.3). A session has an error handler of its own, which answers for calls
-// that name it. Thread rule: any thread at any granted level may begin and end
-// sessions and look them up (MPI-4.0 section 11.3.1); a session itself is for one thread at a time, as its level says.
+// Sessions as bindings see them (MPI-4.0 section 11.3). A session has an error handler of its own,
+// which answers for calls that name it. Thread rule: any thread at any granted level may begin and
+// end sessions and look them up (MPI-4.0 section 11.3.1); a session itself is for one thread at a
+// time, as its level says.
 #pragma once
 
 #include <mpi.h>

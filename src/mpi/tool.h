@@ -1,19 +1,25 @@
-// The tools interface (MPI-4.0 chapter 15): variables and categories. Settings (base/settings.def) are the first control
-// variables and counters (base/counters.def) the first performance variables, in the order of their tables; the hosted
-// MPICH's come behind them, with indices that are shifted by as many. Events are ours alone (mpi/events.h): the host has none.
+// The tools interface (MPI-4.0 chapter 15): variables and categories. Settings (base/settings.def)
+// are the first control variables and counters (base/counters.def) the first performance variables,
+// in the order of their tables; the hosted MPICH's come behind them, with indices that are shifted
+// by as many. Events are ours alone (mpi/events.h): the host has none.
 //
-//   control variables       0 .. settings::kCount - 1        ours; those about messages and the like can be written before the first MPI_Init
-//   performance variables   0 .. counters::kCount - 1        ours; counters can be reset, a handle each; those of messages and
-//                                                            algorithms on a communicator are started and stopped, the others run always
-//   categories              0 .. kCategories - 1             ours: the sections of docs/settings.md, and the counters
+//   control variables       0 .. settings::kCount - 1        ours; those about messages and the
+//                           like can be written before the first MPI_Init
+//   performance variables   0 .. counters::kCount - 1        ours; counters can be reset, a handle
+//                                                            each; those of messages and algorithms
+//                                                            on a communicator are started and
+//                                                            stopped, the others run always
+//   categories              0 .. kCategories - 1             ours: the sections of
+//                           docs/settings.md, and the counters
 //
-// A rank initialises and finalises the interface for itself, as a process of its own would, and its handles and sessions are
-// its own: they go when it finalises the interface for the last time, or ends, and one that the rank does not have is an
-// error. Our variables without an object are the process's: its ranks read the same. What a rank writes into a variable of the
-// host's, that rank reads again, and no other.
+// A rank initialises and finalises the interface for itself, as a process of its own would, and its
+// handles and sessions are its own: they go when it finalises the interface for the last time, or
+// ends, and one that the rank does not have is an error. Our variables without an object are the
+// process's: its ranks read the same. What a rank writes into a variable of the host's, that rank
+// reads again, and no other.
 //
-// Thread rule: one thread. Nothing here switches. Functions have the parameters and results of those of MPI; pointers to
-// results may be null where MPI allows it.
+// Thread rule: one thread. Nothing here switches. Functions have the parameters and results of
+// those of MPI; pointers to results may be null where MPI allows it.
 #pragma once
 
 #include <mpi.h>
@@ -30,8 +36,8 @@ inline constexpr int kCategories = static_cast<int>(settings::kComponents) + 1;
 
 /// Has the running rank initialised the interface?
 bool is_initialised();
-/// Hands out a name or a description: at most *length bytes with the end mark; *length becomes what was or would be
-/// written.
+/// Hands out a name or a description: at most *length bytes with the end mark; *length becomes what
+/// was or would be written.
 void give_text(const std::string& text, char* out, int* length);
 /// *out = value, unless out is null.
 template <class T, class V>
@@ -140,7 +146,8 @@ int event_read(MPI_T_event_instance instance, int element, void* buffer);
 int event_copy(MPI_T_event_instance instance, void* buffer);
 int event_get_timestamp(MPI_T_event_instance instance, MPI_Count* timestamp);
 int event_get_source(MPI_T_event_instance instance, int* source);
-/// The rank has finalised the interface for the last time: its registrations go, and its sessions with their handles.
+/// The rank has finalised the interface for the last time: its registrations go, and its sessions
+/// with their handles.
 void forget_events_of_rank();
 void forget_sessions_of_rank();
 int source_get_num(int* num);

@@ -44,8 +44,9 @@ struct OwnInterface {
 };
 auto& g_interfaces = *new comm::OfRank<OwnInterface>;
 
-/// What a rank has written into the host's variables, by index: it reads that again, whatever other ranks of the process have
-/// written. A rank that has written nothing reads what the variable had before anybody wrote.
+/// What a rank has written into the host's variables, by index: it reads that again, whatever other
+/// ranks of the process have written. A rank that has written nothing reads what the variable had
+/// before anybody wrote.
 auto& g_written = *new comm::OfRank<std::unordered_map<int, Bytes>>;
 std::unordered_map<int, Bytes> g_before_written;
 
@@ -110,8 +111,8 @@ std::string description(const Record& record) {
   return text;
 }
 
-/// May it be changed before the process's first MPI_Init? That makes of it what the component says; how many ranks a process
-/// has and what they share is settled before.
+/// May it be changed before the process's first MPI_Init? That makes of it what the component says;
+/// how many ranks a process has and what they share is settled before.
 bool can_be_set(const Record& record) {
   return record.component >= settings::Component::kMessages &&
          record.scope != settings::Scope::kLauncher;
@@ -208,15 +209,15 @@ int init_thread(int required, int* provided) {
     return MPI_T_ERR_INVALID;
   // A thread beside the library may not touch what main uses.
   if (sched::is_beside() && sched::rank_of_thread()) return MPI_T_ERR_CANNOT_INIT;
-  // The host loses its variables when its last user has finalized, and does not make them again for the next one: it is
-  // kept initialised once for the process.
+  // The host loses its variables when its last user has finalized, and does not make them again for
+  // the next one: it is kept initialised once for the process.
   static const int kept = ask_host(&Api::T_init_thread, required, provided);
   if (kept != MPI_SUCCESS) return kept;
   const int code = ask_host(&Api::T_init_thread, required, provided);
   if (code != MPI_SUCCESS) return code;
   ++g_interfaces.mine().users;
-  // What keeps threads apart is the lock that all calls take from now on, other ranks' too. Without a rank (in constructors
-  // of shared libraries) there is none yet.
+  // What keeps threads apart is the lock that all calls take from now on, other ranks' too. Without
+  // a rank (in constructors of shared libraries) there is none yet.
   const bool admits = sched::threads_enabled() || sched::current();
   *provided = admits ? required : std::min<int>(required, MPI_THREAD_FUNNELED);
   if (admits && required > MPI_THREAD_FUNNELED) admit_threads();

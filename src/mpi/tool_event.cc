@@ -86,7 +86,8 @@ static_assert(static_cast<int>(coll::CollectiveKind::kLast) == 22, "named in the
 
 constexpr int kSafeties = MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE + 1;
 
-/// What MPI_T_event_handle_alloc gives: callbacks of a rank for a kind of event, one for each level of safety.
+/// What MPI_T_event_handle_alloc gives: callbacks of a rank for a kind of event, one for each level
+/// of safety.
 struct Registration {
   Kind kind;
   MPI_T_event_cb_function* callbacks[kSafeties] = {};
@@ -129,7 +130,8 @@ const Instance* find(MPI_T_event_instance handle) {
   return nullptr;
 }
 
-/// The callback that asks least of the moment when it is called: all are fit for the end of a call of MPI.
+/// The callback that asks least of the moment when it is called: all are fit for the end of a call
+/// of MPI.
 int chosen(const Registration& r) {
   int level = 0;
   while (level < kSafeties && !r.callbacks[level]) ++level;
@@ -167,7 +169,8 @@ void call(Registration* r, const Occurrence& what) {
   if (r->freed) forget(r);
 }
 
-/// Takes the engine lock for a caller that is outside of the library, as around a collective call, which takes it for itself.
+/// Takes the engine lock for a caller that is outside of the library, as around a collective call,
+/// which takes it for itself.
 class Inside {
  public:
   Inside() {
@@ -191,7 +194,7 @@ void raise(Kind kind, const Occurrence& what) {
 
 }  // namespace
 
-// ---- Where they come from ------------------------------------------------------------------------------
+// ---- Where they come from -----------------------------------------------------------------------
 
 namespace events {
 
@@ -282,7 +285,7 @@ void Collective::end() {
 
 }  // namespace events
 
-// ---- What tools call -----------------------------------------------------------------------------------
+// ---- What tools call ----------------------------------------------------------------------------
 
 namespace tool {
 namespace {

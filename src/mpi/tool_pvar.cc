@@ -59,7 +59,8 @@ Session* find_session(MPI_T_pvar_session session) {
   return it == own->end() ? nullptr : it->second.get();
 }
 
-/// Also whether it can be read and reset at once: one look at the counter gives the value and where it goes on from.
+/// Also whether it can be read and reset at once: one look at the counter gives the value and where
+/// it goes on from.
 bool can_be_reset(counters::Id id) { return kRecords[id].kind == Kind::kCounter; }
 
 int class_of(Kind kind) {
@@ -84,7 +85,8 @@ bool object_of(const Handle& handle, const void** out) {
 
 bool is_on_demand(counters::Id id) { return counters::switch_of(id).start != nullptr; }
 
-/// What the counter itself has now, of which `base` is not counted; false where its communicator has been freed.
+/// What the counter itself has now, of which `base` is not counted; false where its communicator
+/// has been freed.
 bool raw_value_of(const Handle& handle, uint64_t* out) {
   const void* object;
   if (!object_of(handle, &object)) return false;
@@ -160,7 +162,8 @@ MPI_T_pvar_handle for_host(MPI_T_pvar_handle handle) {
   return all ? *all : handle;
 }
 
-/// Session and handle of a call; *own is null where the host has the handle, or where all are meant, if they can be.
+/// Session and handle of a call; *own is null where the host has the handle, or where all are
+/// meant, if they can be.
 int look_up(MPI_T_pvar_session session, MPI_T_pvar_handle handle, bool can_be_all, Session** in,
             Handle** own) {
   *own = nullptr;
@@ -173,7 +176,8 @@ int look_up(MPI_T_pvar_session session, MPI_T_pvar_handle handle, bool can_be_al
   return *own || (*in)->handles_of_host.contains(handle) ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
-/// The host, which may have no variable at all, then dereferences a null pointer for an index that it has not.
+/// The host, which may have no variable at all, then dereferences a null pointer for an index that
+/// it has not.
 int check_index(int index) {
   int all = 0;
   if (int code = pvar_get_num(&all); code != MPI_SUCCESS) return code;
@@ -289,8 +293,9 @@ int pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) {
 }
 
 namespace {
-/// Changes one variable, or all of the session. `cannot` is what a variable says that cannot be changed so: all handles
-/// leave these out, and say it themselves where another one fails (MPI-4.0 section 15.3.7).
+/// Changes one variable, or all of the session. `cannot` is what a variable says that cannot be
+/// changed so: all handles leave these out, and say it themselves where another one fails (MPI-4.0
+/// section 15.3.7).
 template <class Member>
 int change(Member in_host, int (*in_ours)(Handle*), int cannot, MPI_T_pvar_session session,
            MPI_T_pvar_handle handle) {

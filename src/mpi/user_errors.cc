@@ -1,3 +1,5 @@
+// A rank's own error classes, codes and strings.
+
 #include "mpi/user_errors.h"
 
 #include <mpi.h>
@@ -20,7 +22,8 @@ namespace {
 constexpr int kOfUser = 0x40000000, kOfStandardClass = 0x20000000;
 constexpr int kMostClasses = 255, kMostCodes = (1 << 21) - 1;
 
-/// Numbers from 1 on. Those that were given back are given out again when there are no others, the oldest first.
+/// Numbers from 1 on. Those that were given back are given out again when there are no others, the
+/// oldest first.
 struct Numbers {
   const int most;
   int given_out = 0;

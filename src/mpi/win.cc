@@ -1,4 +1,5 @@
-// Windows: creation, freeing, names, hints, groups, error handlers (MPI-4.0 sections 12.2, 7.8 and 9.3).
+// Windows: creation, freeing, names, hints, groups, error handlers (MPI-4.0 sections 12.2, 7.8 and
+// 9.3).
 
 #include "mpi/win.h"
 
@@ -34,7 +35,7 @@ int fail(const char* call, rma::Win* win, const Status& status) {
   return fail_code(call, win, code_of(call, status));
 }
 
-// ---- Creation --------------------------------------------------------------------------------------------------------
+// ---- Creation -----------------------------------------------------------------------------------
 
 namespace {
 
@@ -115,7 +116,7 @@ int free_win(const char* call, rma::Win* win) {
   return code_of(call, rma::free(win, call));
 }
 
-// ---- Names, hints, groups --------------------------------------------------------------------------------------------
+// ---- Names, hints, groups -----------------------------------------------------------------------
 
 Status win_set_name(rma::Win* win, const char* win_name) {
   comm::Extras& extras = comm::extras(win->comm);
@@ -168,7 +169,7 @@ Status win_get_group(rma::Win* win, MPI_Group* group) {
   return {};
 }
 
-// ---- Error handlers --------------------------------------------------------------------------------------------------
+// ---- Error handlers -----------------------------------------------------------------------------
 
 Status win_set_errhandler(rma::Win* win, MPI_Errhandler errhandler) {
   comm::retain_errhandler(errhandler);

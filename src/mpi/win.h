@@ -1,5 +1,5 @@
-// Windows as bindings see them (MPI-4.0 chapter 12). A window has an error handler of its own, which answers for calls
-// that name it. Thread rule: one thread.
+// Windows as bindings see them (MPI-4.0 chapter 12). A window has an error handler of its own,
+// which answers for calls that name it. Thread rule: one thread.
 #pragma once
 
 #include <mpi.h>
@@ -36,7 +36,7 @@ inline Status check_rank(const rma::Win* win, int rank, const char* argument, bo
   return check_rank(win->comm, rank, argument, false);
 }
 
-// ---- What rows of calls.table name. Those of creation and freeing may switch. ------------------------------------
+// ---- What rows of calls.table name. Those of creation and freeing may switch. -------------------
 Status make_win(const char* call, void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
                 comm::Comm* comm, rma::Win** win);
 /// MPI_Win_allocate and MPI_Win_allocate_shared. `baseptr`: the address of a pointer.
@@ -55,8 +55,8 @@ Status query_shared(rma::Win* win, int rank, MPI_Aint* size, Unit* disp_unit, vo
   return {};
 }
 
-/// Attributes on windows, from C or Fortran. Setting and deleting may switch (delete functions) and return an error
-/// code.
+/// Attributes on windows, from C or Fortran. Setting and deleting may switch (delete functions) and
+/// return an error code.
 Status get_win_attribute(rma::Win* win, int keyval, comm::AttrKind kind, void* value, int* flag);
 int set_win_attribute(const char* call, rma::Win* win, int keyval, void* value,
                       comm::AttrKind kind);

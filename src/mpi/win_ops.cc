@@ -1,4 +1,5 @@
-// One-sided operations (MPI-4.0 sections 12.3 and 12.4): the arguments of each as src/rma takes them.
+// One-sided operations (MPI-4.0 sections 12.3 and 12.4): the arguments of each as src/rma takes
+// them.
 
 #include "mpi/calls.h"
 #include "mpi/win.h"
@@ -24,8 +25,8 @@ Status with_request(rma::Operation what, MPI_Request* request, F&& run) {
   return {};
 }
 
-/// Elements in a row of one predefined type each at both sides, and as many bytes: where they are at the target, else
-/// nullptr.
+/// Elements in a row of one predefined type each at both sides, and as many bytes: where they are
+/// at the target, else nullptr.
 inline char* plain_target(const rma::Win* win, const void* origin, int64_t count, MPI_Datatype type,
                           int32_t rank, MPI_Aint disp, int64_t target_count,
                           MPI_Datatype target_type, uint64_t* bytes) {

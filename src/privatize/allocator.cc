@@ -1,3 +1,5 @@
+// Calls of a program's own allocator in further images are led to the first one's.
+
 #include "privatize/allocator.h"
 
 #include <dlfcn.h>
@@ -35,7 +37,8 @@ constexpr const char* kOperators[] = {"_Znwm",
                                       "_ZdlPvSt11align_val_tRKSt9nothrow_t",
                                       "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
 
-/// The function that libraries are bound to, if the program defines it; else 0. *size: its length in bytes.
+/// The function that libraries are bound to, if the program defines it; else 0. *size: its length
+/// in bytes.
 uintptr_t defined_by(const ElfModule& program, const char* name, size_t* size) {
   void* function = dlsym(RTLD_DEFAULT, name);
   Dl_info info{};
@@ -61,7 +64,8 @@ std::vector<uintptr_t> allocator_functions(const ElfModule& program) {
   bool has_malloc = defined_by(program, "malloc", &size) != 0;
   if (has_malloc)
     for (const char* name : kMalloc) add(name);
-  // The operators of a C++ runtime that is linked into the program (-static-libstdc++) only call malloc: they stay.
+  // The operators of a C++ runtime that is linked into the program (-static-libstdc++) only call
+  // malloc: they stay.
   bool has_runtime = defined_by(program, "__cxa_throw", &size) != 0;
   if (has_malloc || !has_runtime)
     for (const char* name : kOperators) add(name);

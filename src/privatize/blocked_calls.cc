@@ -1,3 +1,5 @@
+// Interposed calls that wait in the kernel, so that a rank in one of them can be ended.
+
 #include "privatize/blocked_calls.h"
 
 #include <signal.h>

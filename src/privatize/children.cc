@@ -1,3 +1,5 @@
+// The table of children, and the interposed calls that make them and wait for them.
+
 #include "privatize/children.h"
 
 #include <errno.h>

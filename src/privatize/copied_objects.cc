@@ -1,3 +1,5 @@
+// The search for objects that the linker copied into the program, and which may be cloned.
+
 #include "privatize/copied_objects.h"
 
 #include <dlfcn.h>
@@ -17,8 +19,8 @@ bool starts_with_any(std::string_view text, const std::string_view (&starts)[N])
   return std::any_of(starts, starts + N, [&](std::string_view s) { return text.starts_with(s); });
 }
 
-/// The address of the library's own definition according to the dynamic linker; 0 if it has none, or if the linker
-/// merges it with the program's (STB_GNU_UNIQUE).
+/// The address of the library's own definition according to the dynamic linker; 0 if it has none,
+/// or if the linker merges it with the program's (STB_GNU_UNIQUE).
 uintptr_t own_symbol(const link_map* map, const char* name, const char* version) {
   void* library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
   if (!library) return 0;
@@ -33,8 +35,8 @@ uintptr_t own_symbol(const link_map* map, const char* name, const char* version)
   return own ? reinterpret_cast<uintptr_t>(found) : 0;
 }
 
-/// The same according to the library's file, for symbols of which the dynamic linker knows only the program's definition
-/// (STB_GNU_UNIQUE, as static members of templates are).
+/// The same according to the library's file, for symbols of which the dynamic linker knows only the
+/// program's definition (STB_GNU_UNIQUE, as static members of templates are).
 uintptr_t symbol_in_file(const link_map* map, const char* name) {
   ElfFile file;
   uintptr_t found = 0;

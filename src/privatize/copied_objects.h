@@ -11,8 +11,8 @@
 //   MPI's of Fortran    the libraries' pointers to them are swapped (fortran.cc)
 //   private libraries'  each image of the library is bound to the clone in its image of the program
 //
-// Any other variable would be one object for its library and another one for a rank: such programs get no images.
-// Thread rule: one thread, before ranks run.
+// Any other variable would be one object for its library and another one for a rank: such programs
+// get no images. Thread rule: one thread, before ranks run.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ struct CopiedObject {
 /// All of the program's. `program` is the executable.
 std::vector<CopiedObject> copied_objects(const ElfModule& program);
 
-/// True for the objects listed above, of which each image may have a clone although all ranks share the library.
+/// True for the objects listed above, of which each image may have a clone although all ranks share
+/// the library.
 bool may_be_cloned(const ElfModule& program, const CopiedObject& object);
 
 }  // namespace fgmpi::privatize

@@ -1,10 +1,11 @@
 // Crash reports: which rank, why, and its call stack with the names of its image's functions.
 //
 // The handler runs on a stack of its own (the rank's may be used up) and only for signals that the
-// program leaves alone. A report has steps: output of ranks, the cause, the call stack. Each may crash
-// or hang, since the heap may be what is broken, or a lock is held that never comes free: a fault
-// within a step, and an alarm, go on to the next one. Then the signal takes its usual course: the process
-// dies of it, the launcher ends the job. No number is printed that memory alone says (identity.h).
+// program leaves alone. A report has steps: output of ranks, the cause, the call stack. Each may
+// crash or hang, since the heap may be what is broken, or a lock is held that never comes free: a
+// fault within a step, and an alarm, go on to the next one. Then the signal takes its usual course:
+// the process dies of it, the launcher ends the job. No number is printed that memory alone says
+// (identity.h).
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <signal.h>
@@ -56,7 +57,8 @@ bool is_crash_signal(int signal_number) {
              static_cast<long>(strnlen(text, sizeof text)));
 }
 
-/// The readable name. Allocates; where the heap is broken and this hangs, the alarm ends the report.
+/// The readable name. Allocates; where the heap is broken and this hangs, the alarm ends the
+/// report.
 const char* demangled(const char* name) {
   int failed = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &failed);
@@ -97,8 +99,8 @@ void report_frame(int number, uintptr_t pc) {
 
 struct StackWalk {
   uintptr_t fault_pc;
-  bool inside =
-      false;  ///< the walk has left the handler's frames and reached the interrupted function
+  /// The walk has left the handler's frames and reached the interrupted function.
+  bool inside = false;
   int count = 0;
 };
 
@@ -110,8 +112,8 @@ _Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* data) {
   if (pc == 0) return _URC_END_OF_STACK;
   walk->inside |= pc == walk->fault_pc;
   alarm(kFrameSeconds);
-  if (walk->inside)
-    report_frame(walk->count++, before_instruction ? pc : pc - 1);  // within the call, not after it
+  // Within the call, not after it
+  if (walk->inside) report_frame(walk->count++, before_instruction ? pc : pc - 1);
   return walk->count < kMostFrames ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
@@ -123,8 +125,9 @@ bool is_code(uintptr_t pc) {
          dladdr(reinterpret_cast<void*>(pc), &info);
 }
 
-/// After a call through a bad pointer (mostly the null pointer) the program counter is not in any code. Then the walk
-/// begins at the caller, as if the call had returned. The context is restored afterwards, for core files.
+/// After a call through a bad pointer (mostly the null pointer) the program counter is not in any
+/// code. Then the walk begins at the caller, as if the call had returned. The context is restored
+/// afterwards, for core files.
 void report_stack(ucontext_t* context) {
   auto& pc = context->uc_mcontext.gregs[REG_RIP];
   auto& sp = context->uc_mcontext.gregs[REG_RSP];
@@ -141,8 +144,8 @@ void report_stack(ucontext_t* context) {
   sp = sp_before;
 }
 
-/// True if the stack pointer is outside of the running proclet's stack: a function with local variables larger than the
-/// guard has moved it past the guard.
+/// True if the stack pointer is outside of the running proclet's stack: a function with local
+/// variables larger than the guard has moved it past the guard.
 bool beyond_stack(const sched::Proclet* running, const ucontext_t* context) {
   if (!running || sched::on_host_stack()) return false;
   auto low = reinterpret_cast<uintptr_t>(running->stack_low);
@@ -254,8 +257,8 @@ void take_course(int signal_number) {
 
 void on_alarm(int);
 
-/// Runs the steps that are left, and dies of the signal. Also called by handlers within a step: such a step is not gone back
-/// to, so that nothing of the C library is needed for that.
+/// Runs the steps that are left, and dies of the signal. Also called by handlers within a step:
+/// such a step is not gone back to, so that nothing of the C library is needed for that.
 [[noreturn]] void run_steps() {
   struct sigaction limit {};
   limit.sa_handler = on_alarm;
@@ -330,8 +333,9 @@ void install_crash_reports() {
 
 using namespace fgmpi::privatize;
 
-// The Fortran runtime installs a handler of its own in each main. It runs on the rank's stack, so not after a stack
-// overflow, and it cannot name the rank. Calls from the Fortran runtime and its images are therefore ignored.
+// The Fortran runtime installs a handler of its own in each main. It runs on the rank's stack, so
+// not after a stack overflow, and it cannot name the rank. Calls from the Fortran runtime and its
+// images are therefore ignored.
 FGMPI_INTERPOSE sighandler_t signal(int number, sighandler_t handler) noexcept {
   if (g_reports && is_crash_signal(number) && of_fortran_runtime(__builtin_return_address(0)))
     return SIG_DFL;

@@ -1,3 +1,5 @@
+// The table of kinds by descriptor, and the interposed calls that close one.
+
 #include "privatize/descriptor_kinds.h"
 
 #include <errno.h>

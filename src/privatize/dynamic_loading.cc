@@ -1,9 +1,10 @@
 // dlopen, dlsym and their relatives, as a rank with images calls them (plugins.h).
 //
-// Each entry point asks whether the call is a rank's. If not, it jumps to the C library's function with the stack as it
-// was, since these functions depend on who calls them. Calls are a rank's when a rank runs, and the caller is the program,
-// a private library, a plugin, or another library that the program has brought in; not MPI or what belongs to it. Only
-// dl_iterate_phdr answers any caller but this library for the rank: unwinders, which find frames by it, may be any library.
+// Each entry point asks whether the call is a rank's. If not, it jumps to the C library's function
+// with the stack as it was, since these functions depend on who calls them. Calls are a rank's when
+// a rank runs, and the caller is the program, a private library, a plugin, or another library that
+// the program has brought in; not MPI or what belongs to it. Only dl_iterate_phdr answers any
+// caller but this library for the rank: unwinders, which find frames by it, may be any library.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -32,8 +33,9 @@ bool calling_image(uint32_t* k) {
   return on_proclet() && image_of(sched::running(), k);
 }
 
-/// The image whose code the calling thread may have on its stack; false: none but the first. In contrast to
-/// calling_image(), also on the host stack, where functions of the running rank are called (user operations).
+/// The image whose code the calling thread may have on its stack; false: none but the first. In
+/// contrast to calling_image(), also on the host stack, where functions of the running rank are
+/// called (user operations).
 bool image_on_stack(uint32_t* k) { return image_of(sched::rank_of_thread(), k); }
 
 /// Which image of the program, a private library or a plugin holds the code; false: none.
@@ -148,8 +150,8 @@ struct Visitor {
   uint32_t image;
 };
 
-/// Shows the module as the rank has it. Left out: what the rank has no image of and, where `only_moved`, what lies where the
-/// dynamic linker has put it.
+/// Shows the module as the rank has it. Left out: what the rank has no image of and, where
+/// `only_moved`, what lies where the dynamic linker has put it.
 int visit_moved(dl_phdr_info* info, size_t size, const Visitor& visitor, bool only_moved) {
   dl_phdr_info moved = *info;
   const auto headers = reinterpret_cast<uintptr_t>(info->dlpi_phdr);
@@ -174,17 +176,18 @@ Iterate* real_iterate() {
   return real;
 }
 
-/// For code of the calling rank's own images: what the rank has, its images of the private libraries and of the plugins that
-/// it has open in place of the dynamic linker's copies.
+/// For code of the calling rank's own images: what the rank has, its images of the private
+/// libraries and of the plugins that it has open in place of the dynamic linker's copies.
 int iterate_for_rank(Visit* visit, void* data) {
   Visitor visitor{visit, data, 0};
   calling_image(&visitor.image);
   return real_iterate()(visit_for_rank, &visitor);
 }
 
-/// For any other code: all that the dynamic linker has loaded, and then the rank's images. Such code is an unwinder that all
-/// ranks share, or the first image's to which shared libraries are bound (libstdc++ to the _Unwind_RaiseException of a
-/// library of the program): the stack below it has frames of the first image, where it stands itself, and of the rank's.
+/// For any other code: all that the dynamic linker has loaded, and then the rank's images. Such
+/// code is an unwinder that all ranks share, or the first image's to which shared libraries are
+/// bound (libstdc++ to the _Unwind_RaiseException of a library of the program): the stack below it
+/// has frames of the first image, where it stands itself, and of the rank's.
 int iterate_for_shared_code(Visit* visit, void* data) {
   Visitor visitor{visit, data, 0};
   if (const int stopped = real_iterate()(visit, data)) return stopped;
@@ -244,7 +247,8 @@ fgmpi_choose_loader_function(int entry, const void* caller) {
 
 }  // namespace fgmpi::privatize
 
-// name: keeps the arguments, asks fgmpi_choose_loader_function(number, return address), and jumps to its answer.
+// name: keeps the arguments, asks fgmpi_choose_loader_function(number, return address), and jumps
+// to its answer.
 #define FGMPI_LOADER_FUNCTION(name, number)   \
   asm(".text\n"                               \
       ".globl " #name                         \

@@ -1,3 +1,5 @@
+// Reading of a loaded module: headers, symbols, relocations.
+
 #include "privatize/elf_module.h"
 
 #include <mpi.h>
@@ -184,8 +186,8 @@ void ElfModule::for_each_relocation(const std::function<void(const ElfW(Rela) &,
     }
   };
   visit(rela_, rela_count_);
-  bool inside =
-      jump_ >= rela_ && jump_ < rela_ + rela_count_;  // some linkers let the tables overlap
+  // Some linkers let the tables overlap
+  bool inside = jump_ >= rela_ && jump_ < rela_ + rela_count_;
   if (!inside) visit(jump_, jump_count_);
 }
 
@@ -210,8 +212,8 @@ bool ElfModule::in_segment(uintptr_t offset, uint32_t flags) const {
   });
 }
 
-/// The table's length is written down in the hash tables only. The GNU table covers the defined symbols: its last chain
-/// ends at the last of them.
+/// The table's length is written down in the hash tables only. The GNU table covers the defined
+/// symbols: its last chain ends at the last of them.
 size_t ElfModule::symbol_count() const {
   if (hash_) return hash_[1];
   if (!gnu_hash_) return 0;
@@ -307,8 +309,9 @@ void ElfModule::disown_destructors() const {
   }
 }
 
-/// True if the program has data without symbols (of objects that were stripped before they were linked): its writable
-/// sections are larger than the named objects, or .bss is aligned although nothing of the start files needs that.
+/// True if the program has data without symbols (of objects that were stripped before they were
+/// linked): its writable sections are larger than the named objects, or .bss is aligned although
+/// nothing of the start files needs that.
 bool ElfModule::has_unnamed_data(const ElfFile& file, const Named& named) const {
   size_t bytes = 0;
   bool any = false, aligned = false;
@@ -349,7 +352,8 @@ bool ElfModule::has_private_data() const {
       return (s.flags & PF_W) && symbol.st_value >= s.low && symbol.st_value < s.high;
     });
     if (!writable) return;
-    // completed.0 is a static variable of the start files: it is missing where local symbols were discarded (strip -x).
+    // completed.0 is a static variable of the start files: it is missing where local symbols were
+    // discarded (strip -x).
     has_locals |= strcmp(name, "completed.0") == 0;
     std::string_view plain(name, strcspn(name, "@"));  // without its version
     named.bytes += symbol.st_size;
@@ -357,8 +361,8 @@ bool ElfModule::has_private_data() const {
     found = found || std::none_of(std::begin(kOfStartFiles), std::end(kOfStartFiles),
                                   [&](const char* known) { return plain == known; });
   });
-  // Without local symbols, a static variable of up to 4 bytes would look like padding: such a program counts as having
-  // data. In a library there is less to be taken for padding.
+  // Without local symbols, a static variable of up to 4 bytes would look like padding: such a
+  // program counts as having data. In a library there is less to be taken for padding.
   return found || (executable_ && !has_locals) || has_unnamed_data(file, named);
 }
 

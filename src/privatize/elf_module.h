@@ -33,8 +33,9 @@ class ElfModule {
 
   /// Reads the dynamic section only: enough for for_each_definition() and needed().
   void read_symbols(const link_map* map);
-  /// Makes the dynamic linker run no constructor and no destructor of the loaded module; this object still knows them.
-  /// False where its dynamic section may not be written. Before the dynamic linker has relocated it.
+  /// Makes the dynamic linker run no constructor and no destructor of the loaded module; this
+  /// object still knows them. False where its dynamic section may not be written. Before the
+  /// dynamic linker has relocated it.
   bool take_over_constructors() const;
   /// Must it stay loaded once it is (DF_1_NODELETE, or symbols of which a process has one)?
   bool never_unloaded() const;
@@ -79,8 +80,8 @@ class ElfModule {
   void disown_destructors() const;
 
   /// Writable data of the program itself, outside of what is read-only after relocation and of what
-  /// the compiler's start files bring. True where that cannot be known: without section headers, and
-  /// of an executable that was stripped.
+  /// the compiler's start files bring. True where that cannot be known: without section headers,
+  /// and of an executable that was stripped.
   bool has_private_data() const;
 
  private:

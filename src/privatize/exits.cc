@@ -101,7 +101,8 @@ void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
   run_handlers_if(p, status, [&](const Handler& h) { return wanted(h.kind); });
 }
 
-/// A library is unloaded: runs the handlers that its image has registered. False: it is not an image of a rank.
+/// A library is unloaded: runs the handlers that its image has registered. False: it is not an
+/// image of a rank.
 bool run_handlers_of(const void* dso) {
   plugins::Location plugin;
   if (!dso || !on_proclet() || !plugins::locate(reinterpret_cast<uintptr_t>(dso), &plugin))
@@ -122,8 +123,9 @@ bool run_handlers_of(const void* dso) {
   sched::finish(status & 0xff);
 }
 
-/// True if the caller's exit() ends a rank and not the process: a rank proclet runs, in the process that it was made in.
-/// (A helper coroutine ends the process, and so does the child of a vfork, which shares our memory.)
+/// True if the caller's exit() ends a rank and not the process: a rank proclet runs, in the process
+/// that it was made in. (A helper coroutine ends the process, and so does the child of a vfork,
+/// which shares our memory.)
 bool ends_a_rank() {
   return on_proclet() && sched::running()->kind == sched::Kind::kRank && in_own_process();
 }
@@ -132,7 +134,8 @@ bool ends_a_rank() {
 
 enum class How : uint8_t { kExit, kQuickExit, kAtOnce };
 
-/// True if the caller is a thread of a rank other than the one that runs main, in the process that it was made in.
+/// True if the caller is a thread of a rank other than the one that runs main, in the process that
+/// it was made in.
 bool is_thread_of_rank() {
   return g_mode != Mode::kForeign && !on_scheduler_thread() && sched::rank_of_thread() &&
          in_own_process();
@@ -155,9 +158,9 @@ struct EndOfRank {
   finish_rank(end.status);
 }
 
-/// The rank that the calling thread belongs to ends, wherever it stands; handlers run where ranks run, since they may use what
-/// is kept for one thread only. With one rank a process the caller returns, and ends the process: what the main thread waits for
-/// may be this thread.
+/// The rank that the calling thread belongs to ends, wherever it stands; handlers run where ranks
+/// run, since they may use what is kept for one thread only. With one rank a process the caller
+/// returns, and ends the process: what the main thread waits for may be this thread.
 void exit_from_thread(How how, int status) {
   sched::Proclet* rank = sched::rank_of_thread();
   if (g_mode == Mode::kSingle && !is_guest(rank)) {
@@ -194,8 +197,8 @@ void run_image_destructors() {
     g_images.modules()[m].run_destructors(g_images.base_of(m, k));
 }
 
-/// Runs all that exit() runs for a rank: destructors of thread-local variables, then handlers, then destructors of the
-/// image; each newest first.
+/// Runs all that exit() runs for a rank: destructors of thread-local variables, then handlers, then
+/// destructors of the image; each newest first.
 void run_exit_handlers(int status) {
   sched::Proclet* p = sched::running();
   run_handlers(p, status, [](Handler::Kind k) { return k == Handler::kThreadLocal; });
@@ -260,8 +263,9 @@ void end_rank(int status) {
 }
 
 namespace {
-/// pthread_exit() in main ends the main thread, while other threads go on. For a rank it ends the rank's part of that thread;
-/// the rank ends when its last thread has, or one of them calls exit. May switch.
+/// pthread_exit() in main ends the main thread, while other threads go on. For a rank it ends the
+/// rank's part of that thread; the rank ends when its last thread has, or one of them calls exit.
+/// May switch.
 [[noreturn]] void end_main_thread() {
   sched::Proclet* self = sched::running();
   run_handlers(self, 0, [](Handler::Kind k) { return k == Handler::kThreadLocal; });
@@ -379,8 +383,8 @@ FGMPI_INTERPOSE [[noreturn]] void thrd_exit(int value) {
 #ifndef __SANITIZE_THREAD__
 extern "C" __attribute__((weak)) void* __tsan_get_current_report();
 
-/// A program with ThreadSanitizer that mpiexec has not refused: the sanitizer registers its end before anything else runs, and
-/// would crash in our functions, which use its own.
+/// A program with ThreadSanitizer that mpiexec has not refused: the sanitizer registers its end
+/// before anything else runs, and would crash in our functions, which use its own.
 static void refuse_thread_sanitizer() {
   static constexpr char kWords[] =
       "fgmpi: the program is built with ThreadSanitizer, which knows threads, but not ranks that "

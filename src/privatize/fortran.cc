@@ -1,15 +1,16 @@
-// Constants of MPI's Fortran bindings that are variables (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE, ...). A call
-// recognises them by their address, which differs from image to image.
-//
-//   mpif.h, module mpi   common blocks of the program. libmpichfort notes their addresses in cells of its
-//                        own, once, at the first call that needs them.
-//   module mpi_f08       variables of libmpichfort and of this library, one for all ranks; unless the
-//                        program was compiled without -fPIC (not by our mpifort): then the linker has put
-//                        them into the program (copied_objects.h), and the libraries' global offset
-//                        tables hold their addresses.
-//
-// Cells and table entries are swapped areas (swap.h): while a rank runs, they hold the addresses in its
+// Constants of MPI's Fortran bindings that are variables (MPI_BOTTOM, MPI_IN_PLACE,
+// MPI_STATUS_IGNORE, ...). A call recognises them by their address, which differs from image to
 // image.
+//
+//   mpif.h, module mpi   common blocks of the program. libmpichfort notes their addresses in cells
+//                        of its own, once, at the first call that needs them.
+//   module mpi_f08       variables of libmpichfort and of this library, one for all ranks; unless
+//                        the program was compiled without -fPIC (not by our mpifort): then the
+//                        linker has put them into the program (copied_objects.h), and the
+//                        libraries' global offset tables hold their addresses.
+//
+// Cells and table entries are swapped areas (swap.h): while a rank runs, they hold the addresses in
+// its image.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -49,8 +50,8 @@ void make_writable(uintptr_t address) {
       mprotect(reinterpret_cast<void*>(address & ~(page - 1)), page, PROT_READ | PROT_WRITE) == 0);
 }
 
-/// Entries of the library's global offset table, and other pointers in it, that hold the addresses of
-/// the program's copies.
+/// Entries of the library's global offset table, and other pointers in it, that hold the addresses
+/// of the program's copies.
 void add_pointers_to_copies(const ElfModule& library, const std::vector<std::string>& names) {
   library.for_each_relocation(
       [&](const ElfW(Rela) & r, const ElfW(Sym)&, const char* name, const char*) {

@@ -1,3 +1,5 @@
+// Loading of guests, the checks of what they may be, and their run.
+
 #include "privatize/guests.h"
 
 #include <elf.h>
@@ -124,8 +126,8 @@ Status make_loadable(const std::string& path, std::string* bytes, uintptr_t* ent
   return {};
 }
 
-/// A name under which the dynamic linker finds the bytes. It stays open, since the dynamic linker knows what it has loaded by
-/// name.
+/// A name under which the dynamic linker finds the bytes. It stays open, since the dynamic linker
+/// knows what it has loaded by name.
 Status store(const std::string& path, const std::string& bytes, std::string* name) {
   const int fd = memfd_create(std::string(file_name(path)).substr(0, 200).c_str(), MFD_CLOEXEC);
   size_t done = 0;
@@ -144,9 +146,10 @@ Status store(const std::string& path, const std::string& bytes, std::string* nam
   return {};
 }
 
-// ---- Thread-local variables ------------------------------------------------------------------------------
+// ---- Thread-local variables ---------------------------------------------------------------------
 
-/// Where the code of an executable finds its thread-local variables, by the linker's rule for x86-64.
+/// Where the code of an executable finds its thread-local variables, by the linker's rule for
+/// x86-64.
 char* place_of_thread_locals(const ElfW(Phdr) & tls) {
   const uint64_t alignment = std::max<uint64_t>(tls.p_align, 1);
   const uint64_t below = (tls.p_memsz + alignment - 1) / alignment * alignment;
@@ -168,7 +171,7 @@ Status check_thread_locals(const std::string& path, const ElfModule& module) {
                path.c_str(), static_cast<unsigned long long>(module.tls()->p_memsz), room);
 }
 
-// ---- What is refused -------------------------------------------------------------------------------------
+// ---- What is refused ----------------------------------------------------------------------------
 
 Status check_copied_objects(const std::string& path, const ElfModule& module) {
   for (const CopiedObject& copy : copied_objects(module))
@@ -205,8 +208,8 @@ bool uses_mpi(const ElfModule& module) {
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i].starts_with("libmpi")) return true;
     for (const link_map* map : loaded) {
-      if (!strchr(map->l_name, '/'))
-        continue;  // the kernel's, whose table of strings is not where it says
+      // The kernel's, whose table of strings is not where it says
+      if (!strchr(map->l_name, '/')) continue;
       if (file_name(map->l_name) != wanted[i] && soname_of(map) != wanted[i]) continue;
       ElfModule library;
       library.read_symbols(map);
@@ -227,7 +230,7 @@ Status check_guest(const std::string& path, const ElfModule& module) {
   return check_libraries(path, module);
 }
 
-// ---- Images ----------------------------------------------------------------------------------------------
+// ---- Images -------------------------------------------------------------------------------------
 
 char** copy_words(const std::vector<std::string>& words) {
   auto** copy = static_cast<char**>(malloc((words.size() + 1) * sizeof(char*)));
@@ -256,8 +259,8 @@ Status make_image(Guest* guest, uint32_t k, const std::vector<std::string>& word
   return {};
 }
 
-/// Goes to the program's first instruction as the kernel would: the stack begins with the number of arguments. Our
-/// __libc_start_main asks for neither them nor the environment.
+/// Goes to the program's first instruction as the kernel would: the stack begins with the number of
+/// arguments. Our __libc_start_main asks for neither them nor the environment.
 [[noreturn, gnu::no_sanitize("address", "undefined")]] void jump_to(uintptr_t entry) {
   alignas(16) uintptr_t words[8] = {1, 0, 0, 0, 0, 0, 0, 0};
   asm volatile(

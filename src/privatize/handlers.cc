@@ -1,3 +1,5 @@
+// The interposed calls that install signal handlers, and the function that counts their runs.
+
 #include "privatize/handlers.h"
 
 #include <errno.h>
@@ -89,8 +91,8 @@ class ChangingHandlers {
   uint64_t before_ = 0;  ///< the kernel's set of signals
 };
 
-/// The handler that runs on the scheduler's thread. It may be left by longjmp(), which nothing tells: so
-/// nothing here points to its stack for more than to compare.
+/// The handler that runs on the scheduler's thread. It may be left by longjmp(), which nothing
+/// tells: so nothing here points to its stack for more than to compare.
 struct RunningHandler {
   const void* frame = nullptr;  ///< of run_handler(); nullptr: none runs
   const sched::Proclet* rank = nullptr;
@@ -206,7 +208,8 @@ void run_handler(int number, siginfo_t* info, void* context) {
   if (on_scheduler_thread()) g_running = outer;
 }
 
-/// Gives the kernel what it needs where the rank's action becomes `now`. REQUIRES: ChangingHandlers.
+/// Gives the kernel what it needs where the rank's action becomes `now`. REQUIRES:
+/// ChangingHandlers.
 int set_kernel_action(int number, const struct sigaction& now, bool others_have_functions) {
   if (!is_function(now.sa_sigaction))
     return others_have_functions ? 0 : g_sigaction(number, &now, nullptr);

@@ -1,13 +1,13 @@
-// Handlers of signals that ranks of a process install: each rank has its own, though the kernel knows
-// one for the process. The kernel is given a function of this library, which calls
+// Handlers of signals that ranks of a process install: each rank has its own, though the kernel
+// knows one for the process. The kernel is given a function of this library, which calls
 //
 //   a signal of the process (kill, alarm, the terminal)  --> the handler of each rank that has one
 //   a fault of a rank, raise(), pthread_kill()           --> that rank's handler; where it has none,
 //                                                            what the process did before ranks began
 //
-// and counts the handlers of each rank (sched::count_interruption): a rank that waits outside of MPI
-// is parked, so the kernel cannot end its wait with EINTR. A handler ends the waits of its own rank
-// only. sigaction() answers with the calling rank's handlers.
+// and counts the handlers of each rank (sched::count_interruption): a rank that waits outside of
+// MPI is parked, so the kernel cannot end its wait with EINTR. A handler ends the waits of its own
+// rank only. sigaction() answers with the calling rank's handlers.
 //
 // Ranks that share their globals share their handlers: the last one that was installed.
 //

@@ -1,3 +1,5 @@
+// The region of images: what it costs, whether it fits, and how an image is mapped.
+
 #include "privatize/images.h"
 
 #include <cxxabi.h>

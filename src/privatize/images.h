@@ -6,12 +6,12 @@
 // Image 0 is what the dynamic linker loaded; the others are the same files mapped again: what is
 // only read shares its pages with image 0, what is written is private. An address of a private
 // module is moved to image k by adding (base of the module in image 1 - base where it was loaded) +
-// (k - 1) * stride, and back by subtracting it: everything here is that arithmetic. Relocation: a word
-// that points into a private module is moved, any other keeps what the dynamic linker put into
+// (k - 1) * stride, and back by subtracting it: everything here is that arithmetic. Relocation: a
+// word that points into a private module is moved, any other keeps what the dynamic linker put into
 // image 0.
 //
-// Wins over copying the process: 20-50 us and a few pages an image. Costs: 2 mappings a module and rank, or, where these
-// would be too many, one a rank (whole_images.h).
+// Wins over copying the process: 20-50 us and a few pages an image. Costs: 2 mappings a module and
+// rank, or, where these would be too many, one a rank (whole_images.h).
 // Thread rule: one thread. Invariants: images are made in any order, once each, and never go away.
 #pragma once
 
@@ -43,8 +43,8 @@ class Images {
   /// Those objects. REQUIRES: can_be_imaged() was called.
   const std::vector<CopiedObject>& copied_objects() const { return copied_; }
   /// Checks limits (mappings, address space, memory) for `count` ranks, reserves the region and
-  /// plans the relocations. `wanted` kAuto: the first layout that fits. An error says how many ranks
-  /// would fit and which setting to raise. REQUIRES: can_be_imaged() said yes.
+  /// plans the relocations. `wanted` kAuto: the first layout that fits. An error says how many
+  /// ranks would fit and which setting to raise. REQUIRES: can_be_imaged() said yes.
   Status prepare(uint32_t count, Layout wanted = Layout::kAuto);
   Layout layout() const { return layout_; }
   /// The program's copies of libraries' objects (stdout, std::cout): images start with what they

@@ -38,23 +38,25 @@ using Main = int(int, char**, char**);
 extern Main* g_main;
 extern Program g_program;
 
-/// Called once, at the start, by the thread that runs main: it becomes the scheduler's. In the child of a fork, no
-/// thread is the scheduler's any more.
+/// Called once, at the start, by the thread that runs main: it becomes the scheduler's. In the
+/// child of a fork, no thread is the scheduler's any more.
 void become_scheduler_thread();
 uint32_t first_world_rank();
 uint32_t world_rank(const sched::Proclet* p);
 /// False in the child of a fork or vfork.
 bool in_own_process();
-/// In the child of a fork that a rank called: true at the first call, so that the child's exit() runs the exit handlers
-/// of that rank once. Else false.
+/// In the child of a fork that a rank called: true at the first call, so that the child's exit()
+/// runs the exit handlers of that rank once. Else false.
 bool first_exit_of_forked_rank();
 
 // ---- start.cc ----
-/// Before the first guest is loaded: from now on switches swap, also in a process whose ranks have no images.
+/// Before the first guest is loaded: from now on switches swap, also in a process whose ranks have
+/// no images.
 void prepare_for_guests();
 
 // ---- exits.cc ----
-/// Sets the functions that are called when a rank has ended (Runtime::rank_exits, ::thread_ends_process).
+/// Sets the functions that are called when a rank has ended (Runtime::rank_exits,
+/// ::thread_ends_process).
 void set_rank_exits(void (*rank_exits)(int status),
                     void (*thread_ends_process)(sched::Proclet* rank, int status));
 /// Gives rank 0 the exit handlers that the program registered before it ran.
@@ -69,14 +71,16 @@ bool has_thread_destructors_of(const sched::Proclet* rank, uintptr_t low, size_t
 void share_processors(uint32_t ranks);
 
 // ---- thread_keys.cc ----
-/// Runs the destructors of the current rank's thread-specific values: its thread ends, but not the process.
+/// Runs the destructors of the current rank's thread-specific values: its thread ends, but not the
+/// process.
 void destroy_thread_values();
-/// In the child of a fork: the rank that called fork keeps its thread-specific values. Called before the child's thread
-/// ceases to be the scheduler's.
+/// In the child of a fork: the rank that called fork keeps its thread-specific values. Called
+/// before the child's thread ceases to be the scheduler's.
 void keep_values_of_rank();
 
 // ---- waits.cc ----
-/// A futex call of this operation on `word` is a rank's that waits while others can run: wait_on_futex() makes it.
+/// A futex call of this operation on `word` is a rank's that waits while others can run:
+/// wait_on_futex() makes it.
 bool waits_on_futex(long word, long operation);
 /// The kernel's answer. May switch.
 long wait_on_futex(long word, long operation, long value, long timeout, long word2, long value3);

@@ -1,3 +1,5 @@
+// Ranks that begin when a program that loaded MPI late calls MPI_Init.
+
 #include "privatize/late_ranks.h"
 
 #include <link.h>

@@ -1,3 +1,5 @@
+// The choice of private libraries, by what they use and define.
+
 #include "privatize/libraries.h"
 
 #include <dlfcn.h>
@@ -26,8 +28,8 @@ bool is_compiler_runtime(std::string_view file) {
   return stem(file) == "libgfortran" || stem(file) == "libgomp";
 }
 
-/// Without MPI, made to be used by many threads at a time, and without anything of one call that the next one sees:
-/// compression, encryption, the network, linear algebra. Ranks can share them.
+/// Without MPI, made to be used by many threads at a time, and without anything of one call that
+/// the next one sees: compression, encryption, the network, linear algebra. Ranks can share them.
 bool is_stateless_service(std::string_view file) {
   static constexpr std::string_view kStems[] = {
       "libz",       "libsz",   "libaec",  "libbz2",    "liblzma", "libzstd",    "liblz4",
@@ -144,7 +146,8 @@ class Chooser {
     return false;
   }
 
-  /// Marks what is reached from the module by `mark`; does not go through libraries for which mark is false.
+  /// Marks what is reached from the module by `mark`; does not go through libraries for which mark
+  /// is false.
   template <class Mark>
   void walk(const ElfModule& from, Mark mark) {
     std::vector<const ElfModule*> open = {&from};
@@ -325,7 +328,8 @@ class Chooser {
     return more;
   }
 
-  /// Libraries with variables that the program or private ones call: what they keep there would be of all ranks.
+  /// Libraries with variables that the program or private ones call: what they keep there would be
+  /// of all ranks.
   bool choose_called() {
     bool more = false;
     for (Library& l : libraries_) {

@@ -1,3 +1,5 @@
+// The texts that say which libraries are private, and why.
+
 #include "privatize/library_report.h"
 
 #include <stdio.h>

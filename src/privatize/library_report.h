@@ -12,7 +12,8 @@ namespace fgmpi::privatize {
 /// One line on standard error.
 void say_what_is_private(const std::vector<PrivateLibrary>& libraries);
 
-/// Prints the modules that are private, why, and what an image costs (see Images::Cost), and ends the process.
+/// Prints the modules that are private, why, and what an image costs (see Images::Cost), and ends
+/// the process.
 [[noreturn]] void list_libraries(const std::vector<PrivateLibrary>& libraries);
 
 }  // namespace fgmpi::privatize

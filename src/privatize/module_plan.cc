@@ -1,3 +1,5 @@
+// The plan of a module's image: mappings, and words to write.
+
 #include "privatize/module_plan.h"
 
 #include <dlfcn.h>
@@ -88,8 +90,8 @@ void ModulePlan::plan_mappings() {
   }
 }
 
-/// What a mapping of the segment's part of the file holds: of what is only read, to the end of the last page, where
-/// openmp_waits.h puts code.
+/// What a mapping of the segment's part of the file holds: of what is only read, to the end of the
+/// last page, where openmp_waits.h puts code.
 Bytes ModulePlan::read_segment(const Segment& s) const {
   const uintptr_t end = s.flags & PF_W ? s.file_end : page_up(s.file_end);
   Bytes out{s.low, std::string(end - s.low, '\0')};
@@ -102,7 +104,8 @@ Bytes ModulePlan::read_segment(const Segment& s) const {
   return out;
 }
 
-/// Reads the bytes of copied segments from the file and puts the words into them that are the same in all images.
+/// Reads the bytes of copied segments from the file and puts the words into them that are the same
+/// in all images.
 void ModulePlan::fill_contents() {
   for (auto& c : contents_) {
     for (const Segment& s : module_->segments())

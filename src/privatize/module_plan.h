@@ -1,10 +1,13 @@
-// ModulePlan: how an image of one module is made: which parts of its file are mapped, which bytes and words are written.
+// ModulePlan: how an image of one module is made: which parts of its file are mapped, which bytes
+// and words are written.
 //
 //   file mappings     what is only read: its pages are shared with all other images
-//   anonymous memory  what is written, with the bytes of the file copied into it where there are few
+//   anonymous memory  what is written, with the bytes of the file copied into it where there are
+//                     few
 //   words             what relocation changes (relocation.h)
 //
-// Made once, while the module is as the dynamic linker left it, and used for each image. Thread rule: one thread at a time.
+// Made once, while the module is as the dynamic linker left it, and used for each image. Thread
+// rule: one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +37,8 @@ class ModulePlan {
   ModulePlan& operator=(const ModulePlan&) = delete;
   ~ModulePlan();
 
-  /// `ranges[self]` is the module, which must outlive the plan; `resolve` finds functions that are not bound yet.
+  /// `ranges[self]` is the module, which must outlive the plan; `resolve` finds functions that are
+  /// not bound yet.
   Status prepare(const ElfModule& module, const std::vector<ModuleRange>& ranges, size_t self,
                  Resolve* resolve);
   /// Bytes to be put at an offset of each image, before words are.
@@ -70,8 +74,9 @@ class ModulePlan {
   /// Functions of an allocator become jumps to those of image 0 (allocator.h). After fill().
   Status write_jumps(uintptr_t at) const;
 
-  /// For images that are not mapped in parts: adds all that an image holds but zeros and moving words, jumps included, in the
-  /// order in which it is to be written. `offset`: of the module in the image.
+  /// For images that are not mapped in parts: adds all that an image holds but zeros and moving
+  /// words, jumps included, in the order in which it is to be written. `offset`: of the module in
+  /// the image.
   void whole(uintptr_t offset, std::vector<Bytes>* parts) const;
 
  private:

@@ -1,7 +1,7 @@
 // OpenMP programs: each rank has a runtime of its own (a private libgomp), and by default each of
-// those would start one thread per processor and spin while it waits. Instead, the processors of a host are divided among
-// its ranks, and threads sleep while they wait where there are more of them than processors. What the user has set in
-// the environment is left as it is.
+// those would start one thread per processor and spin while it waits. Instead, the processors of a
+// host are divided among its ranks, and threads sleep while they wait where there are more of them
+// than processors. What the user has set in the environment is left as it is.
 #include <dlfcn.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Changes of libgomp's code where it waits by a system call in line.
+
 #include "privatize/openmp_waits.h"
 
 #include <linux/futex.h>
@@ -18,7 +20,8 @@
 #include <cpuid.h>
 
 extern "C" {
-/// In assembly below. rax: number of the call, rdi, rsi, rdx, r10: its arguments, rcx: where to go on.
+/// In assembly below. rax: number of the call, rdi, rsi, rdx, r10: its arguments, rcx: where to go
+/// on.
 __attribute__((visibility("hidden"))) void fgmpi_openmp_call();
 __attribute__((visibility("hidden"))) uint8_t fgmpi_openmp_has_xsave = 0;
 __attribute__((visibility("hidden"))) long fgmpi_openmp_wait(long word, long operation, long value,
@@ -30,8 +33,8 @@ __attribute__((visibility("hidden"))) long fgmpi_openmp_wait(long word, long ope
 }
 }
 
-// libgomp may keep anything in the vector registers and below the stack pointer across its system call. The state that is
-// saved (xsave): x87, SSE, AVX and AVX-512.
+// libgomp may keep anything in the vector registers and below the stack pointer across its system
+// call. The state that is saved (xsave): x87, SSE, AVX and AVX-512.
 asm(R"(
   .text
   .p2align 4

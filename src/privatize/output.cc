@@ -1,3 +1,5 @@
+// The stream that stands for stdout, and the lines that it writes.
+
 #include "privatize/output.h"
 
 #include <errno.h>
@@ -34,10 +36,11 @@ FILE* g_stdout = nullptr;
 
 namespace {
 
-constexpr size_t kWriteAt =
-    32 * 1024;  ///< complete lines are written when they have this many bytes
-/// A write of up to this many bytes to a pipe is atomic (POSIX). The launcher passes on whatever it has read from a pipe: if
-/// that ended within a line, lines of another process could appear in the middle of it.
+/// Complete lines are written when they have this many bytes.
+constexpr size_t kWriteAt = 32 * 1024;
+/// A write of up to this many bytes to a pipe is atomic (POSIX). The launcher passes on whatever it
+/// has read from a pipe: if that ended within a line, lines of another process could appear in the
+/// middle of it.
 constexpr size_t kWholeInPipes = PIPE_BUF;
 /// A longer line is written in parts. The user guide says so: the limits are there to bound memory.
 constexpr size_t kLongestLine = size_t{16} << 20;
@@ -71,8 +74,8 @@ struct Lines {
   void write_complete();
   /// Takes the bytes; `now`: writes what is complete. Errno of a write, or 0.
   int put(int64_t rank, std::string_view bytes, bool now);
-  /// A line, or a part of a very long one. Where the text of another rank comes between two parts, each part becomes a
-  /// line of its own.
+  /// A line, or a part of a very long one. Where the text of another rank comes between two parts,
+  /// each part becomes a line of its own.
   void put_text(int64_t rank, std::string_view text);
   /// The rank's unfinished line goes to `complete`, and `rest` behind it.
   void put_tail(int64_t rank, std::string_view rest);
@@ -94,7 +97,8 @@ void empty_out(std::string* text) {
   if (text->capacity() > kKeptCapacity) text->shrink_to_fit();
 }
 
-/// How many of the bytes to write at once: as many whole lines as a pipe takes atomically, at least one line.
+/// How many of the bytes to write at once: as many whole lines as a pipe takes atomically, at least
+/// one line.
 size_t next_piece(std::string_view bytes) {
   if (bytes.size() <= kWholeInPipes) return bytes.size();
   size_t end = bytes.substr(0, kWholeInPipes).rfind('\n');
@@ -118,8 +122,8 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
-/// A rank that flushes or writes gets a failure as the result of its call. A failure of a later write has no call to be
-/// reported by, so it is printed, once.
+/// A rank that flushes or writes gets a failure as the result of its call. A failure of a later
+/// write has no call to be reported by, so it is printed, once.
 void Lines::write_complete() {
   if (complete.empty()) return;
   int before = std::exchange(failed, write_all(fd, complete));
@@ -155,8 +159,8 @@ void Lines::put_tail(int64_t rank, std::string_view rest) {
 }
 
 int Lines::put(int64_t rank, std::string_view bytes, bool now) {
-  if (!late_ranks_have_begun())
-    return write_all(fd, bytes);  // in the order of other programs' output
+  // In the order of other programs' output
+  if (!late_ranks_have_begun()) return write_all(fd, bytes);
   if (rank < 0 || static_cast<size_t>(rank) >= tails.size()) {
     put_text(kNobody, bytes);
     write_complete();
@@ -188,7 +192,8 @@ int Lines::put(int64_t rank, std::string_view bytes, bool now) {
   return now ? failed : 0;
 }
 
-/// The rank for which the caller writes, or kNobody. A process's only rank is it also before it runs and when it has ended.
+/// The rank for which the caller writes, or kNobody. A process's only rank is it also before it
+/// runs and when it has ended.
 int64_t writer() {
   if (g_out.tails.size() == 1) return 0;
   sched::Proclet* p = sched::running();
@@ -211,8 +216,8 @@ ssize_t write_to_stderr(void*, const char* bytes, size_t size) {
   return static_cast<ssize_t>(size);
 }
 
-/// A process with one rank keeps its own standard output. Under a launcher its pipe gets whole lines, in place of blocks that
-/// end anywhere and are lost where the job is ended.
+/// A process with one rank keeps its own standard output. Under a launcher its pipe gets whole
+/// lines, in place of blocks that end anywhere and are lost where the job is ended.
 void write_lines_at_once() {
   const bool launched =
       environment::text(environment::kPmiRank) || environment::text(environment::kPmixRank);
@@ -296,7 +301,8 @@ void flush_output() {
 
 namespace {
 
-/// Writes without memory of its own: the heap may be broken. `open` says whether a line is unfinished, before and after.
+/// Writes without memory of its own: the heap may be broken. `open` says whether a line is
+/// unfinished, before and after.
 void write_in_crash(int fd, int64_t rank, std::string_view begun, std::string_view text,
                     bool* open) {
   while (!begun.empty() || !text.empty()) {

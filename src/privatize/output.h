@@ -1,14 +1,14 @@
 // Standard output of ranks that share a process: each line whole, and prefixed with its rank if
 // wanted.
 //
-// stdout is replaced by a stream of this file; write(1, ...) and std::cout lead here too. Complete lines go to the
-// process's output; an unfinished line is kept for its rank. The stream is flushed at each switch (one comparison when it
-// is empty), so that all bytes in it are of the rank that was running. FGMPI_PREPEND_RANK puts "[world rank] " before each line, of standard
-// error too.
+// stdout is replaced by a stream of this file; write(1, ...) and std::cout lead here too. Complete
+// lines go to the process's output; an unfinished line is kept for its rank. The stream is flushed
+// at each switch (one comparison when it is empty), so that all bytes in it are of the rank that
+// was running. FGMPI_PREPEND_RANK puts "[world rank] " before each line, of standard error too.
 //
-// An unfinished line may grow to 16 MiB, and those of all ranks to 256 MiB; beyond that it is written in parts, which the
-// text of another rank makes lines of their own. Between processes of a host, their proxy keeps lines whole
-// (src/launcher/hydra_output.h).
+// An unfinished line may grow to 16 MiB, and those of all ranks to 256 MiB; beyond that it is
+// written in parts, which the text of another rank makes lines of their own. Between processes of a
+// host, their proxy keeps lines whole (src/launcher/hydra_output.h).
 //
 // Thread rule: the scheduler's thread; other threads' output passes through unassembled.
 // Invariants: bytes of a rank keep their order; an unfinished line is printed at the latest when
@@ -41,7 +41,8 @@ inline void assign_output() {
     drain_stdout();
 }
 
-/// Writes the complete lines. Called when the process is idle and when it ends; safe in a signal handler.
+/// Writes the complete lines. Called when the process is idle and when it ends; safe in a signal
+/// handler.
 void flush_output();
 /// In a crash: writes all, unfinished lines too. Safe in a signal handler.
 void write_output_in_crash();

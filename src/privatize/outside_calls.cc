@@ -1,3 +1,5 @@
+// The ways in which a rank waits outside of MPI while others run.
+
 #include "privatize/outside_calls.h"
 
 #include <sys/socket.h>

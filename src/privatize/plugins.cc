@@ -1,3 +1,5 @@
+// Libraries that ranks load while they run: found, planned, imaged, dropped.
+
 #include "privatize/plugins.h"
 
 #include <dlfcn.h>
@@ -103,8 +105,9 @@ struct RankPlugins {
 };
 
 struct State {
-  /// Held during open() and close(), but for constructors and destructors. No std::mutex: that one parks a rank, which may
-  /// then own it without running, while another waits for it on the host stack.
+  /// Held during open() and close(), but for constructors and destructors. No std::mutex: that one
+  /// parks a rank, which may then own it without running, while another waits for it on the host
+  /// stack.
   PlainMutex operation;
   PlainMutex table;  ///< held for look-ups and changes of the table; nothing else is taken inside
   std::vector<std::unique_ptr<Plugin>> plugins;
@@ -135,7 +138,8 @@ Plugin* find(const link_map* map) {
   return nullptr;
 }
 
-/// The dynamic linker calls this with its lock held, also before it relocates what it has just loaded.
+/// The dynamic linker calls this with its lock held, also before it relocates what it has just
+/// loaded.
 void on_list_changed() {
   if (!t_loading || _r_debug.r_state != r_debug::RT_CONSISTENT) return;
   State& s = state();
@@ -154,7 +158,8 @@ void on_list_changed() {
   }
 }
 
-/// dlopen, so that new libraries are found before anything in them runs. Host stack, or a thread of a rank.
+/// dlopen, so that new libraries are found before anything in them runs. Host stack, or a thread of
+/// a rank.
 void* load(const char* file, int mode, const void* caller) {
   static void* const real_dlopen = real::function("dlopen");
   State& s = state();
@@ -221,7 +226,8 @@ Status plan(Plugin* p) {
       if (file_name(other->map->l_name) == name || soname_of(other->map) == name) add(other.get());
   for (const Word& w : p->plan.words().moving) add(p->owners[w.module]);
   p->stays = p->module.never_unloaded();
-  // A program's own code finds its thread-local variables at fixed distances from the thread pointer (guests.cc).
+  // A program's own code finds its thread-local variables at fixed distances from the thread
+  // pointer (guests.cc).
   if (p->module.tls() && !p->guest) {
     using Iterate = int(int (*)(dl_phdr_info*, size_t, void*), void*);
     static auto* iterate = reinterpret_cast<Iterate*>(real::function("dl_iterate_phdr"));
@@ -314,7 +320,8 @@ Status make_image(Plugin* p, uint32_t k) {
       shifts.push_back(0);
       continue;
     }
-    // A guest has no image of the program that the process was started with: what it uses of that is image 0's.
+    // A guest has no image of the program that the process was started with: what it uses of that
+    // is image 0's.
     const uint32_t of_start = k < g_images.count() ? k : 0;
     shifts.push_back((owner ? owner->image(k) : g_images.base_of(i, of_start)) - base);
   }
@@ -353,7 +360,8 @@ void on_large_stack(F&& f) {
 
 void report(const Status& status) { fprintf(stderr, "fgmpi: dlopen: %s\n", status.what().c_str()); }
 
-/// Its image outlives the rank's dlclose(), and with it the dynamic linker's copy, that it is described by.
+/// Its image outlives the rank's dlclose(), and with it the dynamic linker's copy, that it is
+/// described by.
 void pin(Plugin* p) {
   static void* const real_dlopen = real::function("dlopen");
   if (std::exchange(p->pinned, true)) return;
@@ -411,7 +419,8 @@ void* open_locked(uint32_t k, const char* file, int mode, const void* caller,
   static auto* const real_dlclose = reinterpret_cast<int (*)(void*)>(real::function("dlclose"));
   if (!prepare_hook()) return load(file, mode, caller);
   const bool lazy = !(mode & RTLD_NOW);
-  // What is bound at once is bound once for all images. A library that refers to what does not exist is bound lazily.
+  // What is bound at once is bound once for all images. A library that refers to what does not
+  // exist is bound lazily.
   void* handle = load(file, (mode & ~RTLD_LAZY) | RTLD_NOW, caller);
   if (!handle && lazy && !(mode & RTLD_NOLOAD)) handle = load(file, mode, caller);
   if (!handle) return nullptr;
@@ -575,7 +584,7 @@ void run_destructors(uint32_t k) {
   for (size_t i = order.size(); i-- > 0;) order[i]->module.run_destructors(order[i]->image(k));
 }
 
-// ---- Guests ----------------------------------------------------------------------------------------------
+// ---- Guests -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -587,7 +596,8 @@ Status refuse_guest(void* handle, Status why) {
   return why;
 }
 
-/// What a guest shares with nobody must have come with it: a library that ranks have already cannot be had once more.
+/// What a guest shares with nobody must have come with it: a library that ranks have already cannot
+/// be had once more.
 Status check_private_modules(const Plugin& guest) {
   for (const Word& w : guest.plan.words().moving)
     if (!guest.owners[w.module] && w.module > 0)

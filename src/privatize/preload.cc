@@ -1,12 +1,13 @@
 // Makes the dynamic linker find this library's symbols before libc's.
 //
 // The functions that this library interposes (__libc_start_main, exit, write, ...) take effect only
-// where the dynamic linker finds them before libc's. Programs linked by our wrappers name this library
-// before libc. A Fortran program of the host's wrapper, or one that reaches MPI only through another
-// library, names libc first: then the process executes itself once more with this library in LD_PRELOAD,
-// before any code of the program has run. So it does where the host's Fortran library comes before this
-// one, whose procedures (src/fortran) would not be found. Nothing is done where this library was loaded by dlopen: the
-// program already runs, and MPI_Init reports the error.
+// where the dynamic linker finds them before libc's. Programs linked by our wrappers name this
+// library before libc. A Fortran program of the host's wrapper, or one that reaches MPI only
+// through another library, names libc first: then the process executes itself once more with this
+// library in LD_PRELOAD, before any code of the program has run. So it does where the host's
+// Fortran library comes before this one, whose procedures (src/fortran) would not be found. Nothing
+// is done where this library was loaded by dlopen: the program already runs, and MPI_Init reports
+// the error.
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
@@ -88,9 +89,11 @@ bool linked_with(std::string_view name) {
   const char* before = environment::text(environment::kPreload);
   environment::set(kPreloadMark, before ? before : "");
   std::string all = self.dli_fname;
-  // LD_PRELOAD separates paths by spaces and colons. mpiexec has put the folder into LD_LIBRARY_PATH, so the name will do.
+  // LD_PRELOAD separates paths by spaces and colons. mpiexec has put the folder into
+  // LD_LIBRARY_PATH, so the name will do.
   if (all.find_first_of(" :") != all.npos) all = file_name(self.dli_fname);
-  // Libraries that were preloaded already stay in front: profiling tools interpose MPI, and libc comes after all of them.
+  // Libraries that were preloaded already stay in front: profiling tools interpose MPI, and libc
+  // comes after all of them.
   if (before) all = std::string(before) + ":" + all;
   environment::set(environment::kPreload, all.c_str());
   execve(path, argv, environ);

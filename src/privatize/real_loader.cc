@@ -1,3 +1,5 @@
+// Calls of the dynamic linker's own functions as if they came from the program.
+
 #include "privatize/real_loader.h"
 
 #include <dlfcn.h>
@@ -26,9 +28,9 @@ FGMPI_NOT_SANITIZED bool is_c_library(const char* path) {
   return true;
 }
 
-/// By the C library's symbol table: the usual way would be to call one of the interposed functions. Allocates nothing and
-/// calls nothing that is instrumented: an allocator of the program, or the runtime of a sanitizer that has yet to set up
-/// its memory, may come here with its first call.
+/// By the C library's symbol table: the usual way would be to call one of the interposed functions.
+/// Allocates nothing and calls nothing that is instrumented: an allocator of the program, or the
+/// runtime of a sanitizer that has yet to set up its memory, may come here with its first call.
 FGMPI_NOT_SANITIZED void* find(const char* wanted) {
   const link_map* map = _r_debug.r_map;
   while (map && !is_c_library(map->l_name)) map = map->l_next;
@@ -44,7 +46,8 @@ FGMPI_NOT_SANITIZED void* find(const char* wanted) {
   if (!symbols || !strings || !table) return nullptr;
   uint32_t hash = 5381;
   for (const char* c = wanted; *c; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
-  // Number of buckets, first symbol in them, 64-bit words of the filter, its shift; filter; buckets; chains.
+  // Number of buckets, first symbol in them, 64-bit words of the filter, its shift; filter;
+  // buckets; chains.
   const uint32_t count = table[0], first = table[1], words = table[2];
   const uint32_t *buckets = table + 4 + 2 * words, *chains = buckets + count;
   for (uint32_t i = buckets[hash % count]; i >= first && i != 0; ++i) {
@@ -87,8 +90,8 @@ const void* return_in(const void* address) {
   return code;
 }
 
-/// call_with(function, a, b, c, at): `at` holds a return instruction. It is passed twice, so that the stack stays
-/// aligned.
+/// call_with(function, a, b, c, at): `at` holds a return instruction. It is passed twice, so that
+/// the stack stays aligned.
 extern "C" void* fgmpi_call_with_return_at(void* function, void* a, void* b, void* c,
                                            const void* at);
 asm(R"(
@@ -121,7 +124,8 @@ void* call_from(void* function, const void* caller, void* a, void* b, void* c) {
 }
 
 bool watch_loading(void (*hook)()) {
-  // The dynamic linker calls an empty function for debuggers: one return instruction, and padding up to 16 bytes.
+  // The dynamic linker calls an empty function for debuggers: one return instruction, and padding
+  // up to 16 bytes.
   auto* empty = reinterpret_cast<unsigned char*>(_r_debug.r_brk);
   constexpr size_t kRoom = 16;
   static_assert(kJumpBytes <= kRoom);

@@ -1,8 +1,9 @@
 // The dynamic linker's own functions, which this library interposes (dynamic_loading.cc).
 //
-// dlopen and dlsym depend on who calls: on the caller's RUNPATH, and on what comes after it (RTLD_NEXT). A call on behalf
-// of a rank is therefore made as if it came from the module that the dynamic linker has loaded: with an address in that
-// module as its return address, where a return instruction leads back here.
+// dlopen and dlsym depend on who calls: on the caller's RUNPATH, and on what comes after it
+// (RTLD_NEXT). A call on behalf of a rank is therefore made as if it came from the module that the
+// dynamic linker has loaded: with an address in that module as its return address, where a return
+// instruction leads back here.
 //
 // Thread rule: any thread.
 #pragma once
@@ -22,11 +23,13 @@ using Function = void*(void*, void*, void*);
 /// The C library's definition of one of the interposed functions: "dlopen", ...
 void* function(const char* name);
 
-/// Calls function(a, b, c) as if from the module that holds `caller`, an address that the dynamic linker knows.
+/// Calls function(a, b, c) as if from the module that holds `caller`, an address that the dynamic
+/// linker knows.
 void* call_from(void* function, const void* caller, void* a, void* b, void* c);
 
-/// Calls `hook` at each change of the list of loaded libraries: also between the loading of a library and its
-/// relocation and constructors. False where the system or the C library do not allow it. Once.
+/// Calls `hook` at each change of the list of loaded libraries: also between the loading of a
+/// library and its relocation and constructors. False where the system or the C library do not
+/// allow it. Once.
 bool watch_loading(void (*hook)());
 
 }  // namespace fgmpi::privatize::real

@@ -1,3 +1,5 @@
+// The comparison of a module's words with its relocations, from which images are written.
+
 #include "privatize/relocation.h"
 
 #include <mpi.h>
@@ -27,8 +29,9 @@ void RelocationPlan::add_address(const std::vector<ModuleRange>& modules, uintpt
 
 namespace {
 
-/// The function that a jump slot leads to. A slot that is not bound yet leads into its own module, to the code that asks
-/// the dynamic linker to bind it; it must be bound here, because the dynamic linker knows image 0 only.
+/// The function that a jump slot leads to. A slot that is not bound yet leads into its own module,
+/// to the code that asks the dynamic linker to bind it; it must be bound here, because the dynamic
+/// linker knows image 0 only.
 uintptr_t function_of_slot(const ModuleRange& self, const Relocation& r, Resolve* resolve) {
   const uintptr_t definition = self.base + r.symbol_offset;
   if (!self.contains(r.word) || (r.defined && r.word == definition)) return r.word;
@@ -51,7 +54,8 @@ Status plan_relocation(const std::vector<ModuleRange>& modules, const ModuleRang
       plan->moving.push_back({offset, self.base_in_image_1 + addend, number_of(modules, self)});
       break;
     case R_X86_64_64:
-      // The symbol decides whether the word moves: with its addend it may lie outside of the symbol's module.
+      // The symbol decides whether the word moves: with its addend it may lie outside of the
+      // symbol's module.
       if (const ModuleRange* m = find_module(modules, r.word - addend))
         plan->moving.push_back(
             {offset, r.word - m->base + m->base_in_image_1, number_of(modules, *m)});

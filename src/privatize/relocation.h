@@ -1,12 +1,13 @@
-// Relocation of images: which words of a private module are the same in every image, and which differ.
+// Relocation of images: which words of a private module are the same in every image, and which
+// differ.
 //
 //   what the dynamic linker has put into image 0    what image k gets
 //   an address in a private module                  the same place in image k's copy of that module
 //   anything else                                   the same value
 //
-// A plan lists the words of one module once; it serves all images, because neighbouring images are `stride` bytes apart:
-// image k adds (k - 1) * stride to each word that moves. Thread rule: one thread. Nothing here reads a module's memory:
-// callers pass in what it holds.
+// A plan lists the words of one module once; it serves all images, because neighbouring images are
+// `stride` bytes apart: image k adds (k - 1) * stride to each word that moves. Thread rule: one
+// thread. Nothing here reads a module's memory: callers pass in what it holds.
 #pragma once
 
 #include <link.h>
@@ -58,8 +59,9 @@ struct Relocation {
 /// Where the dynamic linker would bind a function that it has not bound yet; 0 if nowhere.
 using Resolve = uintptr_t(const char* name, const char* version);
 
-/// Adds the words that one relocation of `self` (an element of `modules`) writes. Relocations of type COPY add none: copied
-/// objects are the caller's (Images::note_copied_objects). An error names a type that is not known.
+/// Adds the words that one relocation of `self` (an element of `modules`) writes. Relocations of
+/// type COPY add none: copied objects are the caller's (Images::note_copied_objects). An error
+/// names a type that is not known.
 Status plan_relocation(const std::vector<ModuleRange>& modules, const ModuleRange& self,
                        const Relocation& relocation, Resolve* resolve, RelocationPlan* plan);
 

@@ -1,3 +1,5 @@
+// The handler of the signal that interrupts the scheduler's thread.
+
 #include "privatize/scheduler_signal.h"
 
 #include <unistd.h>

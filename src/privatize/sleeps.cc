@@ -1,5 +1,5 @@
-// Calls that block for a given time (sleep, nanosleep, poll without descriptors, ...): while a rank is in one, other
-// ranks run.
+// Calls that block for a given time (sleep, nanosleep, poll without descriptors, ...): while a rank
+// is in one, other ranks run.
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -22,8 +22,8 @@ bool valid(const timespec* t) { return t->tv_sec >= 0 && t->tv_nsec >= 0 && t->t
 using fgmpi::privatize::in_program;
 using fgmpi::privatize::on_proclet;
 
-/// True if a wait without descriptors is to be treated as a sleep, which switches: only calls from the program itself
-/// are. A library may wait with a lock held that another rank would block on.
+/// True if a wait without descriptors is to be treated as a sleep, which switches: only calls from
+/// the program itself are. A library may wait with a lock held that another rank would block on.
 bool is_sleep_of_program(const void* caller) {
 #ifdef FGMPI_SANITIZE
   return (void)caller, on_proclet();  // the caller is the sanitizer's wrapper, not the program
@@ -75,7 +75,8 @@ FGMPI_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const timespec* 
   return 0;
 }
 
-// select and poll without file descriptors are sleeps, too. Without a timeout they wait for a signal.
+// select and poll without file descriptors are sleeps, too. Without a timeout they wait for a
+// signal.
 
 FGMPI_INTERPOSE int poll(pollfd* files, nfds_t count, int timeout_ms) {
   if (count > 0 || timeout_ms < 0 || !is_sleep_of_program(__builtin_return_address(0)))

@@ -1,3 +1,5 @@
+// The search for the source line of an address.
+
 #include "privatize/source_lines.h"
 
 #include <backtrace.h>
@@ -14,7 +16,8 @@ struct Found {
 
 void ignore_error(void*, const char*, int) {}
 
-/// Called for the function at the place and those that it is inlined into: the first is the innermost.
+/// Called for the function at the place and those that it is inlined into: the first is the
+/// innermost.
 int take_line(void* data, uintptr_t, const char* file, int line, const char*) {
   auto* found = static_cast<Found*>(data);
   if (!file || found->any) return 0;

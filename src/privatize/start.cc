@@ -37,12 +37,13 @@ using StartMain = int(Main*, int, char**, Init*, void (*)(), void (*)(), void*);
 
 int plain_process_main(Program& program);
 
-/// The registered functions. These defaults serve a program without src/mpi: they only run its ranks.
+/// The registered functions. These defaults serve a program without src/mpi: they only run its
+/// ranks.
 constinit Runtime g_runtime = {
     [] { return static_cast<uint32_t>(settings::number(settings::kNfg)); }, plain_process_main};
 
-/// World rank of this process's first rank, for messages printed before the processes have exchanged how many ranks each
-/// has: assumes equal, or (FGMPI_RANKS) nearly equal, shares.
+/// World rank of this process's first rank, for messages printed before the processes have
+/// exchanged how many ranks each has: assumes equal, or (FGMPI_RANKS) nearly equal, shares.
 uint32_t presumed_first_world_rank(uint32_t ranks) {
   auto number = [](environment::Variable variable, int64_t fallback) {
     const char* text = environment::text(variable);
@@ -70,7 +71,8 @@ int plain_process_main(Program& program) {
 
 void prepare_switching();
 
-/// What the process was given, where it has several ranks. Never destroyed: ranks may begin until the process ends.
+/// What the process was given, where it has several ranks. Never destroyed: ranks may begin until
+/// the process ends.
 std::vector<std::string>& g_arguments = *new std::vector<std::string>;
 
 int process_main(int argc, char** argv, char** envp) {
@@ -116,8 +118,8 @@ LibraryWishes library_wishes() {
   return wishes;
 }
 
-/// Warns, once a job, of libraries that use MPI, have variables and are shared by the ranks of a process because the
-/// user wants it: one that keeps state between MPI calls mixes up its ranks.
+/// Warns, once a job, of libraries that use MPI, have variables and are shared by the ranks of a
+/// process because the user wants it: one that keeps state between MPI calls mixes up its ranks.
 void warn_of_shared_libraries(const std::vector<PrivateLibrary>& libraries) {
   const LibraryWishes wishes = library_wishes();
   if (wishes.automatic && g_mode != Mode::kShared) return;  // all of them are private
@@ -142,8 +144,8 @@ bool uses_runtime_state(const ElfModule& program) {
   return false;
 }
 
-/// LLVM's OpenMP runtime ends a process in which it finds itself a second time, as there it mostly is linked in twice by
-/// mistake.
+/// LLVM's OpenMP runtime ends a process in which it finds itself a second time, as there it mostly
+/// is linked in twice by mistake.
 void allow_images_of(const PrivateLibrary& library) {
   const std::string_view path = library.map->l_name, file = path.substr(path.rfind('/') + 1);
   if ((file.starts_with("libomp.so") || file.starts_with("libiomp5.so")) &&
@@ -160,12 +162,12 @@ Status read_modules(const std::vector<PrivateLibrary>& libraries) {
   return g_images.read_modules(maps);
 }
 
-/// A program in which FGmpiexec binds functions to ranks: its main runs once a process, and its ranks share globals by
-/// default.
+/// A program in which FGmpiexec binds functions to ranks: its main runs once a process, and its
+/// ranks share globals by default.
 bool binds_functions() { return g_images.program().imports("FGmpiexec"); }
 
-/// Chooses between shared globals and images, and the libraries of which each rank gets an image. An error says why neither
-/// can be done as asked.
+/// Chooses between shared globals and images, and the libraries of which each rank gets an image.
+/// An error says why neither can be done as asked.
 Status choose_mode(uint32_t ranks, Mode* mode, std::vector<PrivateLibrary>* libraries) {
   FGMPI_TRY(g_images.read_modules({}));  // with one rank, for crash reports
   *mode = ranks == 1 ? Mode::kSingle : Mode::kShared;
@@ -196,14 +198,15 @@ void become_images(uint32_t ranks) {
                                g_images.base_of(m, 1), g_images.stride(), 1, ranks - 1});
 }
 
-/// Passed to the C library in place of the program's constructors, which run on the proclet of each rank, image 0's too,
-/// but where ranks share globals.
+/// Passed to the C library in place of the program's constructors, which run on the proclet of each
+/// rank, image 0's too, but where ranks share globals.
 void no_constructors(int, char**, char**) {}
 
-Init* g_program_init =
-    nullptr;  ///< what the program gave __libc_start_main: programs linked with glibc before 2.34
+/// What the program gave __libc_start_main: programs linked with glibc before 2.34.
+Init* g_program_init = nullptr;
 
-/// kSingle: what the C library would have called before main. On the rank's proclet it may call MPI, as coarray programs do.
+/// kSingle: what the C library would have called before main. On the rank's proclet it may call
+/// MPI, as coarray programs do.
 void construct_program() {
   if (g_program_init) return g_program_init(g_program.argc, g_program.argv, g_program.envp);
   const link_map* program = _r_debug.r_map;
@@ -234,8 +237,8 @@ void prepare_switching() {
   install_switch_hook(g_rank_images);
 }
 
-/// The rank's own argument vector, as the process was given it: one block. Rank 0, which has the process's, may have changed
-/// that before other ranks begin.
+/// The rank's own argument vector, as the process was given it: one block. Rank 0, which has the
+/// process's, may have changed that before other ranks begin.
 char** copy_arguments() {
   size_t bytes = (g_arguments.size() + 1) * sizeof(char*);
   for (const std::string& word : g_arguments) bytes += word.size() + 1;
@@ -272,7 +275,8 @@ void construct(const Image& image) {
     modules[m].run_constructors(g_images.base_of(m, image.index), g_program.argc, image.argv,
                                 g_program.envp);
   };
-  // The dynamic linker has run the constructors of image 0's libraries. Its list has dependencies last, so go backwards.
+  // The dynamic linker has run the constructors of image 0's libraries. Its list has dependencies
+  // last, so go backwards.
   if (image.index > 0)
     for (size_t m = modules.size(); m-- > 1;) run(m);
   run(0);
@@ -319,7 +323,8 @@ int run_rank(uint32_t local_index) {
 
 bool ranks_have_globals() { return g_mode != Mode::kShared; }
 
-/// Finds out the number of ranks and how their globals are kept; ends the process where that cannot be done.
+/// Finds out the number of ranks and how their globals are kept; ends the process where that cannot
+/// be done.
 static void prepare_program() {
   settings::load_or_end();
   g_program.ranks = g_runtime.ranks_of_this_process();

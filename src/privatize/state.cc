@@ -1,4 +1,5 @@
-// State that all files of this folder read: how the program was started, and whether a rank is calling.
+// State that all files of this folder read: how the program was started, and whether a rank is
+// calling.
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
-// fclose(), freopen() and setvbuf() of standard streams that several ranks share: a rank may close them or redirect them to a
-// file of its own; the streams of the other ranks stay as they are. A buffer that a rank gives to a stream is not used: it may
-// lie on the rank's stack, which other ranks outlive.
+// fclose(), freopen() and setvbuf() of standard streams that several ranks share: a rank may close
+// them or redirect them to a file of its own; the streams of the other ranks stay as they are. A
+// buffer that a rank gives to a stream is not used: it may lie on the rank's stack, which other
+// ranks outlive.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,7 +41,8 @@ FILE* reopen(const char* path, const char* mode, FILE* stream, const char* name)
   return stream;
 }
 
-/// setvbuf() by a rank. A stream without a buffer would write single characters: lines are assembled in either case.
+/// setvbuf() by a rank. A stream without a buffer would write single characters: lines are
+/// assembled in either case.
 int choose_buffering(FILE* stream, char* buffer, int mode, size_t size) {
   static auto* real = next_symbol<int(FILE*, char*, int, size_t)>("setvbuf");
   if (!is_standard(stream)) return real(stream, buffer, mode, size);

@@ -1,3 +1,5 @@
+// Registration of areas that are swapped at a switch, and the swap.
+
 #include "privatize/swap.h"
 
 #include <cxxabi.h>
@@ -111,8 +113,9 @@ void add_thread_local_blocks() {
     const ElfModule& module = g_images.modules()[m];
     void* live = module.tls() ? thread_local_block(module) : nullptr;
     if (!live) continue;
-    // With a C++ runtime linked into the program (-static-libstdc++), the state of caught exceptions lies in this block. It
-    // is left out: the scheduler swaps it, since it belongs to a proclet and not to an image.
+    // With a C++ runtime linked into the program (-static-libstdc++), the state of caught
+    // exceptions lies in this block. It is left out: the scheduler swaps it, since it belongs to a
+    // proclet and not to an image.
     auto* begin = static_cast<char*>(live);
     auto* end = begin + module.tls()->p_memsz;
     auto* exceptions = reinterpret_cast<char*>(abi::__cxa_get_globals());
@@ -138,10 +141,10 @@ void add_handlers() {
   }
 }
 
-/// What a program changes in a standard stream: format flags, precision, width and state, members of
-/// libstdc++'s ios_base; tie, fill character and buffer, members of basic_ios. Their layout is part
-/// of its ABI and is verified here before it is used. Not where the program holds a copy of the
-/// stream: each image has a clone.
+/// What a program changes in a standard stream: format flags, precision, width and state, members
+/// of libstdc++'s ios_base; tie, fill character and buffer, members of basic_ios. Their layout is
+/// part of its ABI and is verified here before it is used. Not where the program holds a copy of
+/// the stream: each image has a clone.
 void add_stream_state(std::ios& stream, const char* symbol) {
   const ElfModule& program = g_images.program();
   if (!program.imports(symbol) || program.contains(reinterpret_cast<uintptr_t>(&stream))) return;

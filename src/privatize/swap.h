@@ -30,19 +30,20 @@ struct Image {
   struct LibcState* libc = nullptr;               ///< libc_state.cc
   class ThreadValues* values = nullptr;           ///< thread_keys.cc
   class RankHandlers* signal_handlers = nullptr;  ///< handlers.cc
-  const class Guest* guest =
-      nullptr;  ///< the program, if it is another one than the process was started with
+  /// The program, if it is another one than the process was started with.
+  const class Guest* guest = nullptr;
 };
 
 /// Adds an area to be swapped. Called before ranks run; every image starts with what is there now.
 void add_swapped_area(void* live, size_t size);
-/// Adds a pointer that points into a private module: in each image it points to that image's copy of the same object.
+/// Adds a pointer that points into a private module: in each image it points to that image's copy
+/// of the same object.
 void add_swapped_pointer(void* live);
 /// Thread-local blocks of the private modules and the runtimes' known cells.
 void add_areas_of_program();
 size_t swapped_bytes();
-/// At the end of the process: gives the standard C++ streams the state that they had before ranks ran, since the last
-/// rank's may point to objects of its image.
+/// At the end of the process: gives the standard C++ streams the state that they had before ranks
+/// ran, since the last rank's may point to objects of its image.
 void restore_streams();
 
 // fortran.cc: where MPI_BOTTOM, MPI_IN_PLACE and the like of Fortran programs are.
@@ -59,12 +60,13 @@ void forget_thread_values(Image* image);
 /// The calling thread's variables of the module, or nullptr.
 void* thread_local_block(const class ElfModule& module);
 
-/// Fills the areas of a new image with their initial values. REQUIRES: image->index is set and that image is made (its
-/// TLS template is read).
+/// Fills the areas of a new image with their initial values. REQUIRES: image->index is set and that
+/// image is made (its TLS template is read).
 void init_areas(Image* image);
 /// Brings the image's areas into place.
 void load_image(Image* image);
-/// From now on every switch swaps. Called once, before ranks run, or before the first guest does: `first` is in place.
+/// From now on every switch swaps. Called once, before ranks run, or before the first guest does:
+/// `first` is in place.
 void install_switch_hook(Image* first);
 /// Ranks without an image, of a process that had no guests at first, have this one's areas.
 void use_for_ranks_without_image(Image* image);

@@ -117,8 +117,8 @@ using Destructor = void(void*);
 /// Above the C library's keys in every version of it.
 constexpr pthread_key_t kFirstKey = 1 << 16;
 
-/// A function of the C library, looked up at its first call. Not a static variable with a guard: the look-up may allocate,
-/// and an allocator may itself call these functions.
+/// A function of the C library, looked up at its first call. Not a static variable with a guard:
+/// the look-up may allocate, and an allocator may itself call these functions.
 template <class F>
 struct Next {
   const char* name;
@@ -138,7 +138,8 @@ constinit Next<int(pthread_key_t, const void*)> g_set{"pthread_setspecific"};
 /// The values of a thread without ranks, and of the rank of a process that has one.
 [[gnu::tls_model("initial-exec")]] thread_local ThreadValues* t_values = nullptr;
 
-/// Runs destructors until no value with one is left, at most PTHREAD_DESTRUCTOR_ITERATIONS times, as POSIX has it.
+/// Runs destructors until no value with one is left, at most PTHREAD_DESTRUCTOR_ITERATIONS times,
+/// as POSIX has it.
 void destroy(ThreadValues* values);
 
 void end_of_thread(void*) {
@@ -211,7 +212,8 @@ void forget_thread_values(Image* image) {
 
 namespace {
 
-/// Where the values that the caller sees are kept: those of the running rank, else those of the thread.
+/// Where the values that the caller sees are kept: those of the running rank, else those of the
+/// thread.
 ThreadValues** place_of_values() {
   if (on_scheduler_thread()) {
     sched::Proclet* p = sched::running();
@@ -261,7 +263,8 @@ FGMPI_INTERPOSE int pthread_key_create(pthread_key_t* key, void (*destructor)(vo
 FGMPI_INTERPOSE int pthread_key_delete(pthread_key_t key) noexcept {
   if (key < kFirstKey) return g_delete.get()(key);
   if (!keys().remove(key)) return EINVAL;
-  // POSIX leaves freeing the value to the program. libgfortran does not free it, which leak checkers need to know.
+  // POSIX leaves freeing the value to the program. libgfortran does not free it, which leak
+  // checkers need to know.
   fgmpi::sched::annotate::forgotten(pthread_getspecific(key));
   return set(key, nullptr);
 }

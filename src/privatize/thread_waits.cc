@@ -1,14 +1,17 @@
-// Waits that no other thread can make for a rank: for a mutex that belongs to the thread that locks it in the kernel (robust,
-// PTHREAD_PRIO_*), and for the function of pthread_once, which runs on its caller's stack. The rank looks from time to time
-// whether it can go on, and the other ranks run meanwhile.
+// Waits that no other thread can make for a rank: for a mutex that belongs to the thread that locks
+// it in the kernel (robust, PTHREAD_PRIO_*), and for the function of pthread_once, which runs on
+// its caller's stack. The rank looks from time to time whether it can go on, and the other ranks
+// run meanwhile.
 //
 //   mutex: pthread_mutex_trylock() --EBUSY--> sleep 20 us, 40 us, ... 1 ms, and again
 //   once:  done or free? the C library's function; under way: sleep, and look again
 //
-// Ranks of a process lock such a mutex as one thread, so a table says which of them has it: only mutexes that ranks hold are
-// in it. A rank that ends with a robust mutex leaves it to the next one with EOWNERDEAD, as a thread does.
+// Ranks of a process lock such a mutex as one thread, so a table says which of them has it: only
+// mutexes that ranks hold are in it. A rank that ends with a robust mutex leaves it to the next one
+// with EOWNERDEAD, as a thread does.
 //
-// Thread rule: the table is the scheduler's thread's, on which all ranks run; none of its uses switches.
+// Thread rule: the table is the scheduler's thread's, on which all ranks run; none of its uses
+// switches.
 #include <errno.h>
 #include <pthread.h>
 #include <threads.h>
@@ -44,14 +47,16 @@ Held* find_held(const pthread_mutex_t* m) {
   return at == g_held.end() ? nullptr : &*at;
 }
 
-/// As <bits/struct_mutex.h> and static initialisers have it: the low two bits are the type, this one says robust.
+/// As <bits/struct_mutex.h> and static initialisers have it: the low two bits are the type, this
+/// one says robust.
 constexpr int kTypeBits = 3, kRobust = 16;
 int type_of(const pthread_mutex_t* m) { return m->__data.__kind & kTypeBits; }
 bool is_robust(const pthread_mutex_t* m) { return m->__data.__kind & kRobust; }
 /// The owner of a robust mutex whose last one has died: pthread_mutex_consistent() asks for it.
 constexpr int kInconsistent = INT_MAX;
 
-/// The mutex is the scheduler's thread's, for a rank: `h` of another one, or of the caller, which does not wait.
+/// The mutex is the scheduler's thread's, for a rank: `h` of another one, or of the caller, which
+/// does not wait.
 int lock_held(Held* h, const sched::Proclet* self) {
   if (h->holder == self) {
     if (type_of(h->mutex) == PTHREAD_MUTEX_ERRORCHECK_NP) return EDEADLK;
@@ -72,8 +77,8 @@ int try_to_lock(pthread_mutex_t* m) {
   const sched::Proclet* self = sched::running();
   if (Held* held = find_held(m)) {
     if (m->__data.__lock != 0) return lock_held(held, self);
-    g_held.erase(g_held.begin() +
-                 (held - g_held.data()));  // of one that was at this address before
+    // Of one that was at this address before
+    g_held.erase(g_held.begin() + (held - g_held.data()));
   }
   try {
     g_held.reserve(g_held.size() + 1);
@@ -94,8 +99,8 @@ bool is_over(clockid_t clock, const timespec* until) {
 
 bool is_time(const timespec* t) { return t->tv_nsec >= 0 && t->tv_nsec < 1'000'000'000; }
 
-/// The low bits of a pthread_once_t: somebody runs the function; it has returned. It is 0 before, and again if the function
-/// has thrown.
+/// The low bits of a pthread_once_t: somebody runs the function; it has returned. It is 0 before,
+/// and again if the function has thrown.
 constexpr int kUnderWay = 1, kDone = 2;
 
 int once(pthread_once_t* control, void (*function)()) {

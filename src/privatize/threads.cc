@@ -1,11 +1,13 @@
-// Threads that ranks start: they belong to their rank, and their thread-local variables begin as in the rank's image.
+// Threads that ranks start: they belong to their rank, and their thread-local variables begin as in
+// the rank's image.
 //
-// A thread that a rank, or a thread of one, starts is the rank's, also when a library starts it for the program. One that
-// the library or the hosted MPI starts for itself, on the host stack, is nobody's.
+// A thread that a rank, or a thread of one, starts is the rank's, also when a library starts it for
+// the program. One that the library or the hosted MPI starts for itself, on the host stack, is
+// nobody's.
 //
-// The C library initialises them from image 0, and there a pointer to a variable of the program leads
-// to image 0's. A thread that a rank with another image starts gets what its image has, before it runs
-// anything of the program; and so do the threads that this one starts.
+// The C library initialises them from image 0, and there a pointer to a variable of the program
+// leads to image 0's. A thread that a rank with another image starts gets what its image has,
+// before it runs anything of the program; and so do the threads that this one starts.
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+// The timer that lets other ranks run while one computes.
+
 #include "privatize/time_slices.h"
 
 #include <errno.h>
@@ -23,8 +25,8 @@ namespace fgmpi::privatize {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
-/// A rank that has been interrupted and computes on is interrupted again so soon: whoever waits in a loop mostly waits for
-/// several things one after the other.
+/// A rank that has been interrupted and computes on is interrupted again so soon: whoever waits in
+/// a loop mostly waits for several things one after the other.
 constexpr int64_t kNextSlice = 5 * kMillisecond;
 
 std::atomic<bool> g_begun{false};
@@ -33,7 +35,8 @@ timer_t g_timer;
 int64_t g_slice = 0;                            ///< what the timer is set to (ns)
 const sched::Proclet* g_interrupted = nullptr;  ///< whom the last signal found computing
 
-/// As the kernel numbers them: pthread_getcpuclockid() wants a handle, which the caller need not have.
+/// As the kernel numbers them: pthread_getcpuclockid() wants a handle, which the caller need not
+/// have.
 clockid_t processor_time_of(int thread) {
   constexpr unsigned kOfThread = 4, kExact = 2;
   return static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | kOfThread | kExact);

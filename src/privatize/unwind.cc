@@ -1,5 +1,6 @@
-// _dl_find_object for images: by this function the C++ runtime finds the unwind tables of a code address. Images lie at a
-// fixed stride, so the look-up takes constant time, however many images there are.
+// _dl_find_object for images: by this function the C++ runtime finds the unwind tables of a code
+// address. Images lie at a fixed stride, so the look-up takes constant time, however many images
+// there are.
 #include <dlfcn.h>
 
 #include "privatize/images.h"
@@ -12,7 +13,8 @@ namespace {
 
 using Find = int(void*, dl_find_object*);
 
-/// What the dynamic linker says of the same place in what it has loaded, with the addresses moved to the image.
+/// What the dynamic linker says of the same place in what it has loaded, with the addresses moved
+/// to the image.
 int find_moved(Find* real, const ElfModule* module, uintptr_t offset, uintptr_t pc,
                dl_find_object* result) {
   if (!module->eh_frame_header()) return -1;

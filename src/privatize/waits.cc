@@ -1,16 +1,18 @@
-// Waiting for one's threads: while a rank waits on the scheduler's thread for a mutex, a condition variable, a read-write
-// lock, a barrier, a semaphore or a futex, the other ranks of the process run.
+// Waiting for one's threads: while a rank waits on the scheduler's thread for a mutex, a condition
+// variable, a read-write lock, a barrier, a semaphore or a futex, the other ranks of the process
+// run.
 //
 //   not several ranks, or not on a proclet --> the C library's function, and nothing else
 //   it need not wait (a try succeeds)      --> done
 //   else                                   --> another thread calls the C library's function, the proclet is parked
 //
-// Owners. The C library takes the thread for the owner of recursive and error-checking mutexes and of a read-write lock
-// that is held for writing; but ranks of a process share a thread. So a proclet that gets such a lock writes a number of
-// its own over the owner, one that no thread has, and the thread's back before it unlocks. The C library then sees
-// another owner's lock, and waits or refuses as for another thread's. A lock that another thread got for the proclet
-// becomes the proclet's in the same way. The fields are those of <bits/struct_mutex.h> and <bits/struct_rwlock.h>, to which
-// static initialisers bind the C library.
+// Owners. The C library takes the thread for the owner of recursive and error-checking mutexes and
+// of a read-write lock that is held for writing; but ranks of a process share a thread. So a
+// proclet that gets such a lock writes a number of its own over the owner, one that no thread has,
+// and the thread's back before it unlocks. The C library then sees another owner's lock, and waits
+// or refuses as for another thread's. A lock that another thread got for the proclet becomes the
+// proclet's in the same way. The fields are those of <bits/struct_mutex.h> and
+// <bits/struct_rwlock.h>, to which static initialisers bind the C library.
 //
 // Robust mutexes, those with priorities (PTHREAD_PRIO_*) and pthread_once: thread_waits.cc.
 // Thread rule: any thread.
@@ -75,15 +77,16 @@ FGMPI_REAL(cnd_wait, int(cnd_t*, mtx_t*));
 FGMPI_REAL(cnd_timedwait, int(cnd_t*, mtx_t*, const timespec*));
 #undef FGMPI_REAL
 
-/// The library that defines malloc, unless that is the program or the C library, whose locks are not interposed. Its waits
-/// must not switch: it keeps things for the thread, and whoever calls it, this library too, may be in the middle of something.
+/// The library that defines malloc, unless that is the program or the C library, whose locks are
+/// not interposed. Its waits must not switch: it keeps things for the thread, and whoever calls it,
+/// this library too, may be in the middle of something.
 bool in_allocator(const void* caller) {
   Dl_info allocator{}, from{};
   return !in_program(caller) && dladdr(dlsym(RTLD_DEFAULT, "malloc"), &allocator) &&
          dladdr(caller, &from) && allocator.dli_fbase == from.dli_fbase;
 }
 
-// ---- Owners ----------------------------------------------------------------------------------------------------------
+// ---- Owners -------------------------------------------------------------------------------------
 
 /// Above all numbers of threads (the kernel's PID_MAX_LIMIT is 2^22).
 constexpr int kRankOwner = 1 << 30, kHelperOwner = kRankOwner | 1 << 29;
@@ -154,7 +157,8 @@ int lock_mutex(const char* call, Mutex* m, const void* caller, Until until, Lock
   const int result = g_pthread_mutex_trylock(m);
   if (result == 0) write(&m->__data.__owner, self);
   if (result != EBUSY) return result;
-  // The other thread gives it to the proclet at once: it may be asked to wait for the same mutex before the proclet runs.
+  // The other thread gives it to the proclet at once: it may be asked to wait for the same mutex
+  // before the proclet runs.
   return wait_on_other_thread(call, [&] {
     const int late = lock();
     if (late == 0) write(&m->__data.__owner, self);
@@ -231,10 +235,11 @@ int lock_for_writing(const char* call, Rwlock* l, Lock lock) {
   });
 }
 
-// ---- Barriers --------------------------------------------------------------------------------------------------------
+// ---- Barriers -----------------------------------------------------------------------------------
 
-/// In place of the C library's in processes of several ranks: the last one to arrive must not wait, and the C library's
-/// does not tell beforehand who that is. The C library uses the first 20 bytes of its own.
+/// In place of the C library's in processes of several ranks: the last one to arrive must not wait,
+/// and the C library's does not tell beforehand who that is. The C library uses the first 20 bytes
+/// of its own.
 struct OwnBarrier {
   uint32_t generation;
   uint32_t arrived;
@@ -280,7 +285,7 @@ int wait_at(OwnBarrier* b) {
   return result;
 }
 
-// ---- C11 -------------------------------------------------------------------------------------------------------------
+// ---- C11 ----------------------------------------------------------------------------------------
 
 static_assert(sizeof(mtx_t) == sizeof(Mutex) && sizeof(cnd_t) == sizeof(Cond));
 Mutex* posix(mtx_t* m) { return reinterpret_cast<Mutex*>(m); }
@@ -523,8 +528,9 @@ FGMPI_INTERPOSE int cnd_timedwait(cnd_t* c, mtx_t* m, const timespec* t) {
                                 [=] { return g_pthread_cond_timedwait(posix(c), posix(m), t); }));
 }
 
-// What the C++ library calls for futures, std::atomic::wait, semaphores and latches, from its own code and from the program's.
-// In <unistd.h> its arguments are not declared: they come in registers, as those of any function.
+// What the C++ library calls for futures, std::atomic::wait, semaphores and latches, from its own
+// code and from the program's. In <unistd.h> its arguments are not declared: they come in
+// registers, as those of any function.
 extern "C" __attribute__((visibility("default"))) long fgmpi_syscall(long number, long a, long b,
                                                                      long c, long d, long e,
                                                                      long f) __asm__("syscall");

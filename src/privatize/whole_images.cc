@@ -1,3 +1,5 @@
+// Images that are one mapping, or a copy of everything.
+
 #include "privatize/whole_images.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-// A program that was not started through create_ranks() and run(): its caller becomes the only rank,
-// on its own stack, and the host loop gets one of its own.
+// A program that was not started through create_ranks() and run(): its caller becomes the only
+// rank, on its own stack, and the host loop gets one of its own.
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// The pool of threads that make blocking system calls for proclets.
+
 #include "proclet-sched/blocking.h"
 
 #include <errno.h>
@@ -17,7 +19,8 @@
 namespace fgmpi::sched {
 namespace {
 
-/// Enough for the C library's waiting functions, beside the thread-local variables of all libraries.
+/// Enough for the C library's waiting functions, beside the thread-local variables of all
+/// libraries.
 constexpr size_t kStack = 256 * 1024;
 
 struct BlockingThread : Completion {

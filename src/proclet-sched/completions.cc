@@ -1,3 +1,5 @@
+// The list of completions that other threads have posted, and how a sleeper is woken by one.
+
 #include "proclet-sched/completions.h"
 
 #include <sys/syscall.h>

@@ -1,3 +1,5 @@
+// The exported table that leads a debugger to all proclets.
+
 #include "proclet-sched/debug_table.h"
 
 namespace fgmpi::sched {

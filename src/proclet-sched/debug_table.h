@@ -14,7 +14,8 @@
 
 namespace fgmpi::sched {
 
-/// Images of one module: that of rank k of this process lies at region + (k - first) * stride. Fixed layout, too.
+/// Images of one module: that of rank k of this process lies at region + (k - first) * stride.
+/// Fixed layout, too.
 struct DebugImages {
   DebugImages* next = nullptr;
   const char* path = nullptr;  ///< "" is the program's

@@ -1,3 +1,5 @@
+// The thread that polls for all proclets that wait for descriptors.
+
 #include "proclet-sched/descriptor_waits.h"
 
 #include <errno.h>

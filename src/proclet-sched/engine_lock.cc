@@ -1,3 +1,5 @@
+// The lock of the library: its slow ways, lending and revoking.
+
 #include "proclet-sched/engine_lock.h"
 
 #include <linux/membarrier.h>
@@ -12,7 +14,8 @@
 namespace fgmpi::sched {
 namespace {
 
-/// A thread that has waited so long (ns) for the lock is let in before those that come by: some hundred calls.
+/// A thread that has waited so long (ns) for the lock is let in before those that come by: some
+/// hundred calls.
 constexpr int64_t kStarving = 200'000;
 constexpr int kSpins = 64;  ///< looks at the word before the thread sleeps: a call takes as long
 constexpr int kMostStepsBack = 20;    ///< yields of the processor for starving threads, a call
@@ -65,8 +68,8 @@ void EngineLock::wake_revoker(LockUser* me) {
   futex_wake(&me->inside, FutexScope::kProcess);
 }
 
-/// REQUIRES: word_ is held. The thread that has the loan either sees that it is gone, or its store is seen here. revoked_ keeps
-/// that thread's LockUser alive.
+/// REQUIRES: word_ is held. The thread that has the loan either sees that it is gone, or its store
+/// is seen here. revoked_ keeps that thread's LockUser alive.
 void EngineLock::revoke() {
   LockUser* user = lent_to_.load(std::memory_order_relaxed);
   revoked_.store(user, std::memory_order_seq_cst);

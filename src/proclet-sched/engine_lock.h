@@ -1,17 +1,20 @@
-// The lock that a thread holds while it is inside the library, once calls come from several threads (threads.h).
+// The lock that a thread holds while it is inside the library, once calls come from several threads
+// (threads.h).
 //
-// Biased: it is lent to one thread, which takes it with a plain store and a load. Whoever else wants it holds `word_`, takes
-// the loan away, makes all threads of the process pass a fence (membarrier), and waits until that thread is outside. From
-// then on all use `word_`, a futex: 0 free, 1 held, 2 held and waited for. A thread that has taken it kStreak times in a row,
-// with nobody else in between, is lent it.
+// Biased: it is lent to one thread, which takes it with a plain store and a load. Whoever else
+// wants it holds `word_`, takes the loan away, makes all threads of the process pass a fence
+// (membarrier), and waits until that thread is outside. From then on all use `word_`, a futex: 0
+// free, 1 held, 2 held and waited for. A thread that has taken it kStreak times in a row, with
+// nobody else in between, is lent it.
 //
 //   lent to A:      A: inside = 1; still lent? yes: in     ... inside = 0
 //                   B: word_ = 1; lent to nobody; fence; until A.inside == 0
 //   lent to nobody: CAS word_ 0 -> 1                       ... exchange word_ 0, wake if it was 2
 //
-// Cost of a call: 2 ns where it is lent, two atomic operations (some 15 ns) where it is not, some microseconds to take a loan
-// away. Threads that come by take a free lock before those that sleep for it, since handing it over would cost two context
-// switches a call; but one that has slept for kStarving makes others step back.
+// Cost of a call: 2 ns where it is lent, two atomic operations (some 15 ns) where it is not, some
+// microseconds to take a loan away. Threads that come by take a free lock before those that sleep
+// for it, since handing it over would cost two context switches a call; but one that has slept for
+// kStarving makes others step back.
 #pragma once
 
 #include <atomic>
@@ -30,7 +33,8 @@ struct LockUser {
 
 class EngineLock {
  public:
-  /// Before the first use: it is lent to `user`. Without the kernel's membarrier there are no loans.
+  /// Before the first use: it is lent to `user`. Without the kernel's membarrier there are no
+  /// loans.
   void prepare(LockUser* user);
 
   /// Takes the lock by a plain store, if it is lent to `me`.

@@ -1,10 +1,10 @@
 // Helper coroutines: made on demand, pooled, given back when they have not been needed for a while.
 //
-// Helpers come in blocks, numbered through: block = number / kBlock. One that has done its work keeps
-// its stack and waits, idle, in its block's list (through Proclet::next) for the next spawn_helper(),
-// which takes from the first block that has one. So those in use gather in the first blocks, and the
-// others can be given back: trim_helpers() frees the stacks' pages of what was idle since it was last
-// called, and whole blocks at the end.
+// Helpers come in blocks, numbered through: block = number / kBlock. One that has done its work
+// keeps its stack and waits, idle, in its block's list (through Proclet::next) for the next
+// spawn_helper(), which takes from the first block that has one. So those in use gather in the
+// first blocks, and the others can be given back: trim_helpers() frees the stacks' pages of what
+// was idle since it was last called, and whole blocks at the end.
 #include <algorithm>
 #include <memory>
 #include <new>

@@ -1,3 +1,5 @@
+// The loop on the host stack: polling, running proclets, sleeping.
+
 #include "proclet-sched/host_loop.h"
 
 #include <malloc.h>
@@ -19,11 +21,12 @@ namespace {
 
 /// What has not been needed for so long is given back; it costs some microseconds to have it again.
 constexpr int64_t kTrimAfter = 100'000'000;
-/// Trimming walks what is free: it may take this part of the time at most, and pauses no longer than that (ns).
+/// Trimming walks what is free: it may take this part of the time at most, and pauses no longer
+/// than that (ns).
 constexpr int64_t kTrimShare = 32, kLongestTrimPause = 2'000'000'000;
 constexpr uint32_t kMostTrimPasses = 64;  ///< with more to free each time, between malloc_trim()s
-constexpr uint32_t kTrimPolls =
-    512;  ///< polls of a busy process between looks at the clock for that
+/// Polls of a busy process between looks at the clock for that.
+constexpr uint32_t kTrimPolls = 512;
 
 /// Some rank waits for what comes from outside of MPI, perhaps as a completion.
 bool something_may_come() {
@@ -52,9 +55,10 @@ void sleep_in_kernel(int64_t timeout_ns) {
   if (posts.may_sleep()) futex_wait(&woken, 0, timeout_ns, FutexScope::kProcess);
 }
 
-/// Decides when trimmers run, for all of the library: at most every kTrimAfter, less often where they take long. How much
-/// each frees is its own: what has been idle since the last time (base/reserve.h), or whole chunks (pt2pt/pool.h).
-/// Returns true when there is more to be given back unless it is needed meanwhile.
+/// Decides when trimmers run, for all of the library: at most every kTrimAfter, less often where
+/// they take long. How much each frees is its own: what has been idle since the last time
+/// (base/reserve.h), or whole chunks (pt2pt/pool.h). Returns true when there is more to be given
+/// back unless it is needed meanwhile.
 bool trim_when_due(int64_t now) {
   if (now < g_scheduler.trim_due) return g_scheduler.more_to_trim;
   const bool before = g_scheduler.more_to_trim;
@@ -62,9 +66,9 @@ bool trim_when_due(int64_t now) {
   for (auto* trimmer : g_scheduler.trimmers)
     if (trimmer && trimmer()) g_scheduler.more_to_trim = true;
 #ifdef __GLIBC__
-  // The last of a burst has been freed: most of it lies inside the allocator's heap, not at its end,
-  // from where alone free() gives pages back. A program that keeps its pools moving may never come to
-  // a last one: then after some passes.
+  // The last of a burst has been freed: most of it lies inside the allocator's heap, not at its
+  // end, from where alone free() gives pages back. A program that keeps its pools moving may never
+  // come to a last one: then after some passes.
   g_scheduler.trim_passes = before ? g_scheduler.trim_passes + 1 : 0;
   if ((before && !g_scheduler.more_to_trim) || g_scheduler.trim_passes >= kMostTrimPasses) {
     g_scheduler.trim_passes = 0;

@@ -1,5 +1,5 @@
-// The loop on the host stack: polls, wakes sleepers, runs proclets, and sleeps when there is nothing.
-// Thread rule: on the host stack.
+// The loop on the host stack: polls, wakes sleepers, runs proclets, and sleeps when there is
+// nothing. Thread rule: on the host stack.
 #pragma once
 
 namespace fgmpi::sched {

@@ -1,3 +1,5 @@
+// The comparison of descriptors with their places, from which a report learns who runs.
+
 #include "proclet-sched/identity.h"
 
 #include <ctype.h>
@@ -52,8 +54,8 @@ bool identify_place(const Proclet* p, Identity* out) {
   return false;
 }
 
-/// A name of a function of MPI in this library's memory: what else the word may hold once memory has been overwritten is
-/// never printed.
+/// A name of a function of MPI in this library's memory: what else the word may hold once memory
+/// has been overwritten is never printed.
 bool is_name_of_call(const char* name) {
   const auto at = reinterpret_cast<uintptr_t>(name);
   const auto low = reinterpret_cast<uintptr_t>(__ehdr_start);

@@ -1,13 +1,16 @@
-// Who runs, for reports of crashes and internal errors: judged by places, which cannot be overwritten, and not by what memory
-// says, which can.
+// Who runs, for reports of crashes and internal errors: judged by places, which cannot be
+// overwritten, and not by what memory says, which can.
 //
-// A rank's number is the place of its Proclet among the descriptors; a pointer that is no place there is nobody's. What the
-// descriptors say of themselves (numbers, kinds, stacks) must agree with their places: else memory of the library has been
-// overwritten. Which proclet runs and what it has called last is in the library's static memory (Hot, last_call.h), and the stack
-// pointer says it once more: where the proclet that should run is none, the stack's owner is the one that ran last.
+// A rank's number is the place of its Proclet among the descriptors; a pointer that is no place
+// there is nobody's. What the descriptors say of themselves (numbers, kinds, stacks) must agree
+// with their places: else memory of the library has been overwritten. Which proclet runs and what
+// it has called last is in the library's static memory (Hot, last_call.h), and the stack pointer
+// says it once more: where the proclet that should run is none, the stack's owner is the one that
+// ran last.
 //
-// Thread rule: the scheduler's thread, or one that is about to end the process. Nothing allocates or locks. What is in the
-// heap (helpers, spawned ranks) may be destroyed too: callers survive a fault in here (src/privatize/crash.cc).
+// Thread rule: the scheduler's thread, or one that is about to end the process. Nothing allocates
+// or locks. What is in the heap (helpers, spawned ranks) may be destroyed too: callers survive a
+// fault in here (src/privatize/crash.cc).
 #pragma once
 
 #include <cstddef>
@@ -41,14 +44,16 @@ Identity identify_caller(const void* stack_pointer);
 constexpr size_t kMostIdentityWords = 96;
 void name_identity(const Identity& identity, char* words, size_t size);
 
-/// The MPI call that the running proclet has made last; nullptr: none, or it is not known (another thread has called
-/// since).
+/// The MPI call that the running proclet has made last; nullptr: none, or it is not known (another
+/// thread has called since).
 const char* last_call();
 
-/// True for an address in the pages beside the descriptors, which stop whoever writes past the memory before or after them.
+/// True for an address in the pages beside the descriptors, which stop whoever writes past the
+/// memory before or after them.
 bool is_beside_descriptors(const void* address);
 
-/// "rank 3 ran last, its last call was MPI_Recv", and whether memory has been overwritten: for end_hooks.h.
+/// "rank 3 ran last, its last call was MPI_Recv", and whether memory has been overwritten: for
+/// end_hooks.h.
 void describe_caller(char* words, size_t size);
 
 }  // namespace fgmpi::sched

@@ -27,7 +27,8 @@ bool caller_is_adopted();
 bool beside_descriptors(const void* address);
 
 // leave.cc
-/// The proclet on which a rank that leave_for() has made leave its stack goes on with its end; nullptr for others.
+/// The proclet on which a rank that leave_for() has made leave its stack goes on with its end;
+/// nullptr for others.
 Proclet* end_of(const Proclet* rank);
 /// Such a proclet finishes: so does the one that has left.
 void end_of_left_rank(const Proclet* end);

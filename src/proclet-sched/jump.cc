@@ -1,3 +1,5 @@
+// Switches between stacks, and calls that run on the host stack.
+
 #include "proclet-sched/jump.h"
 
 #include <stdio.h>
@@ -34,9 +36,8 @@ constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so man
   const void* low = nullptr;
   size_t size = 0;
   annotate::arrive(nullptr, &low, &size);
-  if (!g_scheduler.host_low)
-    g_scheduler.host_low = low,
-    g_scheduler.host_size = size;  // the first one comes from the host stack
+  // The first one comes from the host stack
+  if (!g_scheduler.host_low) g_scheduler.host_low = low, g_scheduler.host_size = size;
   detail::g_last_call = nullptr;
   Proclet* self = current();
   if (self->kind == Kind::kHelper) helper_main(self);

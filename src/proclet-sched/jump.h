@@ -1,8 +1,9 @@
 // The jump from one stack to another: what is saved and loaded with it, and the host stack's side.
 //
 //   proclet -> proclet      jump_between(): swaps errno and the exception state
-//   proclet -> host stack   switch_to_host(): the loop goes on; or call_on_host_stack(): a call is made
-//                           for the proclet, which stays current and keeps errno and exceptions
+//   proclet -> host stack   switch_to_host(): the loop goes on; or call_on_host_stack(): a call is
+//                           made for the proclet, which stays current and keeps errno and
+//                           exceptions
 //   host stack -> proclet   run_from_host()
 //
 // In line, since a switch is among the hottest paths (benchmarks/micro/switch_cost.cc): no system
@@ -30,8 +31,8 @@ constexpr size_t kExceptionBytes = sizeof(Proclet::exception_state);
 void update_extras();
 /// A proclet's first context; made when it first runs, since that touches its stack.
 [[gnu::cold]] void make_context(Proclet* p);
-/// Makes the calls that proclets have come to the host stack for, and frees the stack of one that has
-/// finished; returns when one has come for something else.
+/// Makes the calls that proclets have come to the host stack for, and frees the stack of one that
+/// has finished; returns when one has come for something else.
 void serve_host_calls();
 /// Runs proclets, this one first, until one comes back for something else than a call.
 void run_from_host(Proclet* p);

@@ -1,7 +1,7 @@
 // The MPI call that the running proclet has made last: for reports of crashes (identity.h).
 //
-// A word of static memory, far from the heap that programs overrun. Every switch keeps it on the stack that it leaves.
-// Thread rule: inside (threads.h).
+// A word of static memory, far from the heap that programs overrun. Every switch keeps it on the
+// stack that it leaves. Thread rule: inside (threads.h).
 #pragma once
 
 namespace fgmpi::sched {

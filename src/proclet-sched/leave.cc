@@ -1,3 +1,5 @@
+// The end of a rank by exit() in another thread of it.
+
 #include "proclet-sched/leave.h"
 
 #include <sys/mman.h>
@@ -21,7 +23,8 @@ struct Leave : Completion {
   void* argument;
 };
 
-/// On the rank's own proclet from now on: what it waited for may still come and make it ready, once.
+/// On the rank's own proclet from now on: what it waited for may still come and make it ready,
+/// once.
 [[noreturn]] void run_what_is_left(ctx::transfer_t t) {
   asm volatile(".cfi_undefined rip");  // unwinders stop here
   arrived(t);

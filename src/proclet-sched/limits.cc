@@ -1,3 +1,5 @@
+// Limits of mappings, address space and memory, and how many ranks fit into them.
+
 #include "proclet-sched/limits.h"
 
 #include <stdio.h>

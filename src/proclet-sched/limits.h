@@ -14,15 +14,16 @@ int64_t max_map_count();
 int64_t mappings_in_use();
 /// Left for heaps, large allocations and libraries loaded later.
 constexpr int64_t kSpareMappings = 2000;
-/// Mappings that images of ranks will still need, so that guards of stacks must leave them. One thread.
+/// Mappings that images of ranks will still need, so that guards of stacks must leave them. One
+/// thread.
 void add_promised_mappings(int64_t more);
 int64_t promised_mappings();
 
 /// Bytes of address space that the process may still reserve: RLIMIT_AS, else half of what x86-64
 /// has.
 uint64_t address_space_left();
-/// Bytes of memory that are to be had: of the machine or of the tightest control group, whichever is
-/// less; -1: unknown.
+/// Bytes of memory that are to be had: of the machine or of the tightest control group, whichever
+/// is less; -1: unknown.
 int64_t memory_left();
 
 /// The largest number of ranks up to `count` whose stacks and `each` more bytes fit into `room`.

@@ -1,3 +1,5 @@
+// The order of ready proclets under the policies other than fifo.
+
 #include "proclet-sched/queue.h"
 
 namespace fgmpi::sched {

@@ -1,5 +1,5 @@
-// The run queue: a list through Proclet::next (fifo, lifo), or a vector that the random policy draws
-// from. Its head and tail are in Hot: ready() of sched.h appends to it in line.
+// The run queue: a list through Proclet::next (fifo, lifo), or a vector that the random policy
+// draws from. Its head and tail are in Hot: ready() of sched.h appends to it in line.
 //
 // Thread rule: as sched.h; nothing here switches.
 #pragma once

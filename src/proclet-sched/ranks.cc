@@ -36,8 +36,8 @@ constexpr uint64_t page_tables(size_t stack_size) {
   return std::min<uint64_t>(kPage, stack_size / (kPage / sizeof(uint64_t)));
 }
 
-/// Reserves stacks of the size that is set. Where none is set, a limit that is not known beforehand (`ulimit -d`, strict
-/// accounting of memory) makes them smaller.
+/// Reserves stacks of the size that is set. Where none is set, a limit that is not known beforehand
+/// (`ulimit -d`, strict accounting of memory) makes them smaller.
 Status reserve_stacks(StackRegion* stacks, uint32_t count, const char* what) {
   const size_t wanted = g_scheduler.options.stack_size;
   size_t size = wanted ? wanted : default_stack_size(count, address_space_left(), memory_left());
@@ -49,7 +49,8 @@ Status reserve_stacks(StackRegion* stacks, uint32_t count, const char* what) {
   return reserved;
 }
 
-/// Descriptors are reserved for ranks that may join, where address space is not short: they never move.
+/// Descriptors are reserved for ranks that may join, where address space is not short: they never
+/// move.
 uint32_t room_for(uint32_t count) {
   constexpr uint64_t kPlenty = uint64_t{1} << 40;
   return address_space_left() > kPlenty && count < ~kMostAdded ? count + kMostAdded : count;
@@ -100,7 +101,8 @@ Status check_room(uint32_t count) {
   return Status();
 }
 
-/// Descriptors lie between two pages that nobody can write to: an overrun of memory beside them ends there.
+/// Descriptors lie between two pages that nobody can write to: an overrun of memory beside them
+/// ends there.
 size_t bytes_of_descriptors(uint32_t room) { return page_up(room * sizeof(Proclet)); }
 
 void release_descriptors() {

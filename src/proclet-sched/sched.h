@@ -8,8 +8,8 @@
 // Two kinds of proclets share the machinery: ranks (one per MPI rank of this process, created once)
 // and helpers (borrowed coroutines that run nonblocking collectives and the like; pooled).
 //
-// Thread rule: one thread, or several that hold the engine lock in turn (threads.h); nothing here is async-signal-safe.
-// Functions that may switch say so.
+// Thread rule: one thread, or several that hold the engine lock in turn (threads.h); nothing here
+// is async-signal-safe. Functions that may switch say so.
 // Invariants: a proclet is in exactly one state; `next` links it into at most one list (the run
 // queue, or one wait list of whoever will make it ready); a ready proclet is never parked by anyone
 // but itself. Source: HPDC'10 section 2 (nonpreemptive proclets that yield to a scheduler).
@@ -32,7 +32,8 @@ struct WaitSite {
   const char* call = "";  ///< the MPI call, e.g. "MPI_Recv"
   /// Words for one line of the report ("source 3, tag 7, communicator MPI_COMM_WORLD"), or nullptr.
   void (*describe)(const WaitSite*, std::string* out) = nullptr;
-  /// False while something outside this process and its peers can end the wait (a timer, a pipe, a completion).
+  /// False while something outside this process and its peers can end the wait (a timer, a pipe, a
+  /// completion).
   bool deadlocks = true;
 };
 
@@ -51,8 +52,8 @@ struct Proclet {
   Kind kind = Kind::kRank;
   uint8_t mpi_phase = 0;              ///< owned by src/mpi: not yet / initialised / finalised
   bool began_before_threads = false;  ///< its call began before threads were enabled (threads.h)
-  void* rank_state =
-      nullptr;            ///< owned by src/mpi: the rank's MPI objects (a helper has its rank's)
+  /// Owned by src/mpi: the rank's MPI objects (a helper has its rank's).
+  void* rank_state = nullptr;
   void* image = nullptr;  ///< owned by src/privatize
   void* tool = nullptr;   ///< a tool's own word (MPIX_Tool_word; a helper has a copy of its rank's)
   char* stack_low = nullptr;  ///< lowest usable byte
@@ -67,8 +68,8 @@ struct Proclet {
   void* fake_stack = nullptr;     ///< AddressSanitizer's handle
   void* pending = nullptr;        ///< owned by src/privatize: what to do at its end
   uint32_t stack_id = 0;          ///< valgrind's handle
-  uint32_t callbacks =
-      0;  ///< functions of the user that MPI is calling on this stack (UserCallback)
+  /// Functions of the user that MPI is calling on this stack (UserCallback).
+  uint32_t callbacks = 0;
 };
 static_assert(sizeof(Proclet) <= 256, "memory budget, design section 8");
 
@@ -118,8 +119,8 @@ void ready_by_policy(Proclet* p);
 /// The running proclet; nullptr on the host stack outside of any proclet.
 inline Proclet* current() { return detail::g_hot.current; }
 
-/// For the time during which MPI calls a function of the user's that may call MPI: the call outside of it goes on with the
-/// lock afterwards, also where it began before threads were enabled.
+/// For the time during which MPI calls a function of the user's that may call MPI: the call outside
+/// of it goes on with the lock afterwards, also where it began before threads were enabled.
 class UserCallback {
  public:
   UserCallback() : proclet_(current()) {
@@ -142,15 +143,18 @@ struct Options {
   enum Policy : uint8_t { kFifo, kLifo, kRandom } policy = kFifo;
   uint64_t seed = 0;
 };
-/// Up to so many ranks a process have stacks as large as the main thread's; up to so many have 1 MiB; more, 256 KiB.
+/// Up to so many ranks a process have stacks as large as the main thread's; up to so many have 1
+/// MiB; more, 256 KiB.
 constexpr uint32_t kLargeStacks = 4096, kMediumStacks = 65536;
-/// No default stack is smaller. It is what helper coroutines have, which run no code of the program but its operations.
+/// No default stack is smaller. It is what helper coroutines have, which run no code of the program
+/// but its operations.
 constexpr size_t kLeastStack = size_t{64} << 10;
-/// What a rank's stack is by default when a process hosts `count` of them: as large as the main thread's (`ulimit -s`,
-/// at most 64 MiB) to kLargeStacks ranks, 1 MiB to kMediumStacks, then 256 KiB. Programs written for one rank a process
-/// keep arrays on their stack, and only touched pages cost memory. It is half of that, or a quarter and so on down to
-/// kLeastStack, as long as all stacks would take more than half of `address_space` bytes, or their page tables more
-/// than a twentieth of `memory` bytes (-1: unknown).
+/// What a rank's stack is by default when a process hosts `count` of them: as large as the main
+/// thread's (`ulimit -s`, at most 64 MiB) to kLargeStacks ranks, 1 MiB to kMediumStacks, then 256
+/// KiB. Programs written for one rank a process keep arrays on their stack, and only touched pages
+/// cost memory. It is half of that, or a quarter and so on down to kLeastStack, as long as all
+/// stacks would take more than half of `address_space` bytes, or their page tables more than a
+/// twentieth of `memory` bytes (-1: unknown).
 size_t default_stack_size(uint32_t count, uint64_t address_space, int64_t memory);
 /// What the settings say.
 Options configured_options();
@@ -163,19 +167,20 @@ struct Hooks {
   /// ready, and every so many switches. May call ready() and spawn_helper(); must not park.
   bool (*poll)() = nullptr;
   /// Sleeps in the kernel until a transport has something, or `timeout_ns` passed (-1: no limit).
-  /// Nothing is ready when it is called and poll() found nothing. nullptr: the scheduler sleeps until a timer is due or
-  /// a completion is posted (completions.h).
+  /// Nothing is ready when it is called and poll() found nothing. nullptr: the scheduler sleeps
+  /// until a timer is due or a completion is posted (completions.h).
   void (*sleep)(int64_t timeout_ns) = nullptr;
-  /// Ends a sleep() that another thread is in or about to begin, at once. Called by any thread, without the engine lock.
-  /// nullptr: nothing but time ends a sleep().
+  /// Ends a sleep() that another thread is in or about to begin, at once. Called by any thread,
+  /// without the engine lock. nullptr: nothing but time ends a sleep().
   void (*interrupt)() = nullptr;
   /// Everything here is parked, no timer runs, poll() found nothing: called once per such state
   /// before sleep. Returns true when the job is deadlocked and was reported.
   bool (*all_parked)() = nullptr;
   /// How long an idle process polls before it sleeps. Less where processes outnumber cores.
   int64_t spin_ns = 20'000;
-  /// How long the scheduler's thread sleeps at most where ranks have threads: whether all of them wait for MPI is looked at
-  /// when it wakes up only, and nothing wakes it when the last one begins to.
+  /// How long the scheduler's thread sleeps at most where ranks have threads: whether all of them
+  /// wait for MPI is looked at when it wakes up only, and nothing wakes it when the last one begins
+  /// to.
   int64_t look_at_threads_ns = 250'000'000;
 };
 void set_hooks(const Hooks& hooks);
@@ -185,8 +190,8 @@ void set_spin(int64_t ns);
 /// From now on switches save and load these.
 void set_runtime_cells(const RuntimeCells& cells);
 
-/// Called with the proclet that is left and the one that runs next (nullptr: the host stack), on the
-/// stack of the first: at each switch, or only when the watched words differ.
+/// Called with the proclet that is left and the one that runs next (nullptr: the host stack), on
+/// the stack of the first: at each switch, or only when the watched words differ.
 enum class HookAt : uint8_t { kEachSwitch, kWatched };
 void set_switch_hook(void (*hook)(Proclet* from, Proclet* to), HookAt at = HookAt::kEachSwitch);
 /// Two words that differ while the hook has work to do.
@@ -208,22 +213,24 @@ void add_trimmer(bool (*trim)());
 /// after run() has returned.
 Status create_ranks(uint32_t count, void (*entry)(void*), void* argument);
 
-/// Ranks that join while others run (spawned programs). Adds rank proclets with consecutive numbers from *first on, behind
-/// those that create_ranks() has made; they do not run yet. At most kMostAdded at a time. Their exit statuses are not run()'s.
-/// Errors: MPI_ERR_NO_MEM, which say how many fit.
+/// Ranks that join while others run (spawned programs). Adds rank proclets with consecutive numbers
+/// from *first on, behind those that create_ranks() has made; they do not run yet. At most
+/// kMostAdded at a time. Their exit statuses are not run()'s. Errors: MPI_ERR_NO_MEM, which say how
+/// many fit.
 constexpr uint32_t kMostAdded = 65536;
 Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t* first);
 /// All numbers of ranks that there may ever be are below.
 uint32_t most_ranks();
 /// They become ready. Never switches. REQUIRES: called once for these.
 void start_added_ranks(uint32_t first);
-/// Gives back their stacks and numbers. REQUIRES: none of them was started, or all have finished, and nobody keeps one of
-/// these proclets; not called on one of their stacks.
+/// Gives back their stacks and numbers. REQUIRES: none of them was started, or all have finished,
+/// and nobody keeps one of these proclets; not called on one of their stacks.
 void remove_ranks(uint32_t first);
 
-/// The caller goes on as rank proclet 0, the only one, on its own stack; the host loop gets a stack too. For a
-/// program that was not started through create_ranks() and run(). The proclet ends with the process: it must not
-/// call finish(); a deadlock ends the process with status 1. REQUIRES: no rank proclets, current() == nullptr.
+/// The caller goes on as rank proclet 0, the only one, on its own stack; the host loop gets a stack
+/// too. For a program that was not started through create_ranks() and run(). The proclet ends with
+/// the process: it must not call finish(); a deadlock ends the process with status 1. REQUIRES: no
+/// rank proclets, current() == nullptr.
 Status adopt_caller();
 
 /// Runs until every rank proclet has finished. Returns the first non-zero exit status, else 0; 1
@@ -247,8 +254,9 @@ uint32_t warm_helpers();
 /// REQUIRES: current() != nullptr, and the caller has published itself to whoever will wake it.
 void park(const WaitSite* site);
 
-/// Makes a parked proclet runnable. Never switches. REQUIRES: p->state == kParked, or kFinished for a rank that has left its
-/// stack (leave.h), where something may come that it waited for: it finishes again.
+/// Makes a parked proclet runnable. Never switches. REQUIRES: p->state == kParked, or kFinished for
+/// a rank that has left its stack (leave.h), where something may come that it waited for: it
+/// finishes again.
 inline void ready(Proclet* p) {
   FGMPI_ASSERT(p->state == State::kParked || p->state == State::kFinished);
   p->state = State::kReady;
@@ -272,8 +280,8 @@ void sleep_for(int64_t ns);
 Status ensure_helper();
 
 /// Starts entry(argument) on a pooled helper coroutine that acts for `rank` (shares its
-/// rank_state). Never switches; the helper becomes ready. Returns at once. Without memory for another
-/// helper the process ends: ensure_helper() asks first.
+/// rank_state). Never switches; the helper becomes ready. Returns at once. Without memory for
+/// another helper the process ends: ensure_helper() asks first.
 Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument);
 
 /// Runs function(argument) on the host stack and returns. It must not park, yield or throw.
@@ -293,7 +301,8 @@ inline void maybe_force_switch() {
 #endif
 }
 
-/// Number of switches so far in this process, entries of foreign threads included (statistics, tests).
+/// Number of switches so far in this process, entries of foreign threads included (statistics,
+/// tests).
 uint64_t switch_count();
 
 /// How many of them were made by yield() and sleep_for().

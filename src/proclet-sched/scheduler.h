@@ -1,7 +1,7 @@
 // The scheduler's state, which its files share and nobody else sees.
 //
-// Hot (sched.h) has what every switch touches; this is the rest. One scheduler a process, from before
-// the first constructor until after the last destructor.
+// Hot (sched.h) has what every switch touches; this is the rest. One scheduler a process, from
+// before the first constructor until after the last destructor.
 #pragma once
 
 #include <cstdint>
@@ -70,8 +70,8 @@ struct Scheduler {
   void* host_argument = nullptr;
   bool in_host_call = false;
 
-  std::vector<std::pair<Proclet*, Proclet*>>
-      ends;  ///< ranks that have left their stacks, and what end_of() says
+  /// Ranks that have left their stacks, and what end_of() says.
+  std::vector<std::pair<Proclet*, Proclet*>> ends;
 
   std::vector<Timer> timers;  ///< a min-heap
   uint64_t timer_order = 0;
@@ -82,8 +82,8 @@ struct Scheduler {
   uint64_t idle_rounds = 0;
   bool idle_reported = false;
 
-  /// How long the process has been idle. The clock is read every few rounds, so the time between the last reading and the
-  /// end of an idle period is estimated: by the rounds in it.
+  /// How long the process has been idle. The clock is read every few rounds, so the time between
+  /// the last reading and the end of an idle period is estimated: by the rounds in it.
   struct IdleTime {
     int64_t slept = 0;  ///< ns
     int64_t timed = 0;  ///< ns that passed in timed_rounds

@@ -1,5 +1,5 @@
-// Foreign threads inside the scheduler: entering and leaving, waiting and waking, and whose turn it is to sleep on the
-// network. The essay is in threads.h.
+// Foreign threads inside the scheduler: entering and leaving, waiting and waking, and whose turn it
+// is to sleep on the network. The essay is in threads.h.
 #include "proclet-sched/threads.h"
 
 #include <time.h>
@@ -46,8 +46,8 @@ using detail::t_user;
 
 namespace {
 
-/// What of Hot and Scheduler belongs to the thread that is inside. While a foreign thread is, the scheduler's thread's is
-/// kept aside, run queue included.
+/// What of Hot and Scheduler belongs to the thread that is inside. While a foreign thread is, the
+/// scheduler's thread's is kept aside, run queue included.
 struct Side {
   Proclet* current = nullptr;
   Proclet* head = nullptr;
@@ -102,8 +102,8 @@ constexpr int kShortSpin = 100;
 struct Threads {
   bool any_thread = false;  ///< all threads are the only rank's, also those that nobody has counted
   bool adopted = false;     ///< the only rank is a program that was not started through us
-  bool scheduler_is_aside =
-      false;  ///< g_hot holds a foreign thread's side, `scheduler` the scheduler's thread's
+  /// g_hot holds a foreign thread's side, `scheduler` the scheduler's thread's.
+  bool scheduler_is_aside = false;
   Side scheduler;
   LockUser scheduler_user;
   Waiter scheduler_waiter;
@@ -129,8 +129,9 @@ constexpr Threads& g = g_immortal_threads.value;
 
 ThreadOfRank* thread_of(Proclet* p) { return reinterpret_cast<ThreadOfRank*>(p->argument); }
 
-/// The first foreign thread is inside: from now on it matters to which thread a proclet is made ready, and which helpers wait in
-/// the queue. The scheduler's side is still where its thread has left it.
+/// The first foreign thread is inside: from now on it matters to which thread a proclet is made
+/// ready, and which helpers wait in the queue. The scheduler's side is still where its thread has
+/// left it.
 void share_queue() {
   g_queue_is_shared = true;
   g.queued_helpers = 0;
@@ -140,7 +141,8 @@ void share_queue() {
   g_hot.extras = true;
 }
 
-/// After the lock has been taken: puts the caller's side in place, unless nobody else's has been there since.
+/// After the lock has been taken: puts the caller's side in place, unless nobody else's has been
+/// there since.
 void install() {
   if (t_scheduler) {
     if (!g.scheduler_is_aside) return;
@@ -159,7 +161,8 @@ bool is_suspended(const Proclet* p) {
   return std::find(g.suspended.begin(), g.suspended.end(), p) != g.suspended.end();
 }
 
-/// Where the calling thread stands, which has the lock: never kInsideByLoan where the end of the call does not give it back.
+/// Where the calling thread stands, which has the lock: never kInsideByLoan where the end of the
+/// call does not give it back.
 detail::Inside inside_here() {
   if (__builtin_expect(!g.suspended.empty() && t_scheduler && is_suspended(g_hot.current), 0))
     return detail::kInside;
@@ -210,7 +213,8 @@ void wake_for_helper(const Proclet* helper) {
   }
 }
 
-/// The scheduler's thread goes to compute: helpers that it leaves in its queue are run by waiting threads of their ranks.
+/// The scheduler's thread goes to compute: helpers that it leaves in its queue are run by waiting
+/// threads of their ranks.
 void wake_for_queued_helpers() {
   for (Proclet* p = g_hot.head; p; p = p->next)
     if (p->kind == Kind::kHelper) wake_for_helper(p);
@@ -258,7 +262,8 @@ bool spin_until_ready(ThreadOfRank* t) {
   return t->proclet.state == State::kReady;
 }
 
-/// What a foreign thread's proclet does in place of leaving its stack: waits until it is ready, makes progress meanwhile.
+/// What a foreign thread's proclet does in place of leaving its stack: waits until it is ready,
+/// makes progress meanwhile.
 void wait_until_ready(ThreadOfRank* t) {
   Proclet* self = &t->proclet;
   save_runtime(self);
@@ -331,7 +336,7 @@ void yield_here(ThreadOfRank* t) {
 
 }  // namespace
 
-// ---- Called by the other files of the scheduler ------------------------------------------------------------------
+// ---- Called by the other files of the scheduler -------------------------------------------------
 
 void park_thread(Proclet* self) { wait_until_ready(thread_of(self)); }
 void yield_thread(Proclet* self) { yield_here(thread_of(self)); }
@@ -398,7 +403,8 @@ void sleep_on_scheduler_thread(int64_t timeout_ns) {
   const int64_t most = g_scheduler.hooks.look_at_threads_ns;
   timeout_ns = timeout_ns < 0 ? most : std::min(timeout_ns, most);
   begin_waiting(&g.scheduler_waiter);
-  // It may sleep for long, where the ranks do nothing but join their threads: these may use its processor.
+  // It may sleep for long, where the ranks do nothing but join their threads: these may use its
+  // processor.
   --g_turns.users;
   if (!anything_ready()) sleep_here(&g.scheduler_waiter, timeout_ns);
   ++g_turns.users;
@@ -416,7 +422,7 @@ struct EndOfAdopted {
 thread_local EndOfAdopted t_end_of_adopted;
 }  // namespace
 
-// ---- Interface -----------------------------------------------------------------------------------------------------
+// ---- Interface ----------------------------------------------------------------------------------
 
 bool Entry::enter() {
   if (t_scheduler) {
@@ -569,12 +575,13 @@ void end_thread(ThreadOfRank* t) {
   {
     std::lock_guard<PlainMutex> guard(g.list_mutex);
     joiner = t->joiner;
-    // Until it has woken its joiner it is a thread that does not wait: else all would seem to wait for ever.
+    // Until it has woken its joiner it is a thread that does not wait: else all would seem to wait
+    // for ever.
     if (!joiner) unlist();
   }
   ++g.activity;
-  // Who waits for this thread without a joiner of ours may do so inside the library, in a callback of an MPI call: then the
-  // engine lock is not to be had before this thread has ended.
+  // Who waits for this thread without a joiner of ours may do so inside the library, in a callback
+  // of an MPI call: then the engine lock is not to be had before this thread has ended.
   if (joiner) {
     t_thread = t;
     lock_here();
@@ -649,8 +656,8 @@ bool waits_for_mpi(const ThreadOfRank* t) {
          (t->waiting && p.state == State::kParked && p.wait && p.wait->deadlocks);
 }
 
-/// The kernel's list of threads says that whoever does not wait in MPI waits for another thread, for
-/// ever. It is asked when nothing has moved since the last question, which is after
+/// The kernel's list of threads says that whoever does not wait in MPI waits for another thread,
+/// for ever. It is asked when nothing has moved since the last question, which is after
 /// look_at_threads_ns: most idle times are shorter. Under list_mutex.
 bool others_wait_for_each_other() {
   uint64_t turns = 0;

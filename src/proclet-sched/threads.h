@@ -1,22 +1,26 @@
-// MPI calls from several threads of the operating system (MPI_THREAD_SERIALIZED and MPI_THREAD_MULTIPLE).
+// MPI calls from several threads of the operating system (MPI_THREAD_SERIALIZED and
+// MPI_THREAD_MULTIPLE).
 //
-// The *scheduler's thread* runs main and all rank proclets. A *foreign thread* is any other thread that a rank has
-// started. Once a rank has been granted more than MPI_THREAD_FUNNELED (enable_threads()), by MPI_Init_thread or, also before
-// that, by the tools interface, one lock per process, the *engine lock*, protects everything that docs/concurrency.md calls
-// "kept": the thread that holds it is inside the library, and all others are in the program's code or waiting.
+// The *scheduler's thread* runs main and all rank proclets. A *foreign thread* is any other thread
+// that a rank has started. Once a rank has been granted more than MPI_THREAD_FUNNELED
+// (enable_threads()), by MPI_Init_thread or, also before that, by the tools interface, one lock per
+// process, the *engine lock*, protects everything that docs/concurrency.md calls "kept": the thread
+// that holds it is inside the library, and all others are in the program's code or waiting.
 //
 //   MPI call --outside()?--> Entry: takes the lock, makes the caller's proclet the current one
 //                            the call, on the caller's own stack
 //                            ~Entry: gives the lock back
 //
-// A foreign thread has a Proclet of kind kForeign, with its rank's state and image, so that current() and rank_state()
-// mean the same as ever. It parks by waiting on a futex of its own; ready() wakes it. While threads wait, one of them at a
-// time (the *sleeper*) polls the transports and sleeps on them for all (turns.h).
+// A foreign thread has a Proclet of kind kForeign, with its rank's state and image, so that
+// current() and rank_state() mean the same as ever. It parks by waiting on a futex of its own;
+// ready() wakes it. While threads wait, one of them at a time (the *sleeper*) polls the transports
+// and sleeps on them for all (turns.h).
 //
-// Helper coroutines run on the scheduler's thread, or on a waiting foreign thread of their rank; rank proclets run on the
-// scheduler's thread only, where their thread_local variables are.
+// Helper coroutines run on the scheduler's thread, or on a waiting foreign thread of their rank;
+// rank proclets run on the scheduler's thread only, where their thread_local variables are.
 //
-// Before enable_threads() nothing here costs anything but the test of one flag in calls that have no fast path.
+// Before enable_threads() nothing here costs anything but the test of one flag in calls that have
+// no fast path.
 #pragma once
 
 #include <pthread.h>
@@ -33,7 +37,8 @@ namespace detail {
 /// Where a thread stands. Those that hold the lock come last.
 enum Inside : uint8_t {
   kOutside,
-  kBefore,  ///< holds the lock in a call that began before enable_threads(): its end does not give it back
+  /// Holds the lock in a call that began before enable_threads(): its end does not give it back.
+  kBefore,
   kInside,
   kInsideByLoan,  ///< without an atomic operation (engine_lock.h)
 };
@@ -94,8 +99,8 @@ class Entry {
   bool entered_;
 };
 
-/// For the functions of the C library that a rank calls on the scheduler's thread and that switch (sleep): inside during
-/// its life, outside afterwards.
+/// For the functions of the C library that a rank calls on the scheduler's thread and that switch
+/// (sleep): inside during its life, outside afterwards.
 class SwitchingCall {
  public:
   SwitchingCall() : gives_back_(!threads_enabled() || outside()) {
@@ -111,56 +116,62 @@ class SwitchingCall {
   bool gives_back_;  ///< not when it is called by a callback of an MPI call
 };
 
-/// From now on calls take the engine lock. Called inside the library by a rank that is granted MPI_THREAD_SERIALIZED or
-/// more; the caller is outside afterwards. `any_thread`: all threads of the process belong to its only rank, also those
-/// that were not started through adopt_thread(). Never switches.
+/// From now on calls take the engine lock. Called inside the library by a rank that is granted
+/// MPI_THREAD_SERIALIZED or more; the caller is outside afterwards. `any_thread`: all threads of
+/// the process belong to its only rank, also those that were not started through adopt_thread().
+/// Never switches.
 void enable_threads(bool any_thread);
 
-/// How many processors of the host the threads of this process may count on, at least 1: where more of them use MPI, those that
-/// wait in it take turns.
+/// How many processors of the host the threads of this process may count on, at least 1: where more
+/// of them use MPI, those that wait in it take turns.
 void set_processors(uint32_t processors);
 
-/// The rank proclet that a thread acts for: on the scheduler's thread the proclet that runs; nullptr for a thread of
-/// nobody, and on the host stack. Needs no lock.
+/// The rank proclet that a thread acts for: on the scheduler's thread the proclet that runs;
+/// nullptr for a thread of nobody, and on the host stack. Needs no lock.
 Proclet* rank_of_thread();
-/// The proclet that runs on the calling thread, whether inside or outside; nullptr where there is none. Needs no lock.
+/// The proclet that runs on the calling thread, whether inside or outside; nullptr where there is
+/// none. Needs no lock.
 Proclet* running();
-/// The calling thread neither runs proclets nor holds the engine lock: nothing keeps another one from being inside the
-/// library, and current() is not the caller's. So it is in calls that any thread may make at any level (MPI-4.0 section
-/// 11.4.1) while threads are not enabled, and before ranks run. Needs no lock.
+/// The calling thread neither runs proclets nor holds the engine lock: nothing keeps another one
+/// from being inside the library, and current() is not the caller's. So it is in calls that any
+/// thread may make at any level (MPI-4.0 section 11.4.1) while threads are not enabled, and before
+/// ranks run. Needs no lock.
 bool is_beside();
 /// On the scheduler's thread, inside or outside: where nothing may park.
 bool thread_on_host_stack();
-/// Called by run() and adopt_caller() on the thread that runs proclets from now on. `adopted`: all threads of the process
-/// are rank 0's.
+/// Called by run() and adopt_caller() on the thread that runs proclets from now on. `adopted`: all
+/// threads of the process are rank 0's.
 void become_scheduler_thread(bool adopted);
 
-/// A thread that `rank` starts: made by the starter, adopted by the thread itself, ended by its destructor there.
+/// A thread that `rank` starts: made by the starter, adopted by the thread itself, ended by its
+/// destructor there.
 class ThreadOfRank;
 ThreadOfRank* make_thread(Proclet* rank);
 void drop_thread(ThreadOfRank* thread);  ///< it was not started after all
 void adopt_thread(ThreadOfRank* thread);
 void end_thread(ThreadOfRank* thread);
-/// A thread's own number among those of its process, and its handle, which its starter knows last: the thread may have
-/// ended by then.
+/// A thread's own number among those of its process, and its handle, which its starter knows last:
+/// the thread may have ended by then.
 uint64_t number_of(const ThreadOfRank* thread);
 void name_thread(uint64_t number, pthread_t handle);
-/// Lets other proclets run until that thread of a rank has come to its end; returns at once for any other thread. On a
-/// proclet, inside if threads are enabled. May switch.
+/// Lets other proclets run until that thread of a rank has come to its end; returns at once for any
+/// other thread. On a proclet, inside if threads are enabled. May switch.
 void wait_for_end_of(pthread_t handle);
 
-/// Whether threads that `rank`, or threads of it, have started have not come to their end. Any thread.
+/// Whether threads that `rank`, or threads of it, have started have not come to their end. Any
+/// thread.
 bool has_threads(const Proclet* rank);
 
 /// True when every thread of a rank that still runs waits in MPI for what only MPI can end. Inside.
 bool threads_wait_for_mpi();
-/// Calls visit(proclet of the thread, its rank proclet, argument) for each foreign thread that waits in MPI. Inside.
+/// Calls visit(proclet of the thread, its rank proclet, argument) for each foreign thread that
+/// waits in MPI. Inside.
 void for_each_waiting_thread(void (*visit)(Proclet*, Proclet*, void*), void* argument);
 /// Entries of foreign threads so far: a process in which it changes is not at rest. Inside.
 uint64_t thread_entries();
 
-/// Gives the engine lock to others for as long as a system call takes; nothing before enable_threads(). Inside, on the
-/// stack that waits for the network.
+/// Gives the engine lock to others for as long as a system call takes; nothing before
+/// enable_threads(). Inside, on the stack that waits for the network.
 void release_engine();
 void reacquire_engine();
 /// Lets waiting threads have the lock, if there are any. Inside.

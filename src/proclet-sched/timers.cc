@@ -1,3 +1,5 @@
+// The heap of sleeping proclets.
+
 #include "proclet-sched/timers.h"
 
 #include <algorithm>

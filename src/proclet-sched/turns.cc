@@ -1,3 +1,5 @@
+// The waits of threads: who polls, who sleeps, who is woken.
+
 #include "proclet-sched/turns.h"
 
 #include <algorithm>
@@ -18,12 +20,14 @@ namespace {
 
 constexpr Turns& g = g_turns;
 
-/// How long a thread's turn lasts while others wait for theirs (ns): some thousand exchanges with another process.
+/// How long a thread's turn lasts while others wait for theirs (ns): some thousand exchanges with
+/// another process.
 constexpr int64_t kTurn = 1'000'000;
 /// Time between the watcher's looks (ns): while others wait for their turn, and else.
 constexpr int64_t kLook = 100'000, kSeldomLook = 250'000;
-/// How long a thread whose turn it is polls for itself while others wait for theirs (ns): drawn from this range, since two
-/// processes that hand over at the same time, over and over, would never come to have the two ends of one pair at once.
+/// How long a thread whose turn it is polls for itself while others wait for theirs (ns): drawn
+/// from this range, since two processes that hand over at the same time, over and over, would never
+/// come to have the two ends of one pair at once.
 constexpr int64_t kLeastPatience = 8'000, kMostPatience = 24'000;
 /// The same where answers have seldom come so soon, but for one wait in kTries.
 constexpr int64_t kNoPatience = 500;
@@ -151,7 +155,8 @@ void find_successor() {
   wake_now(next);
 }
 
-/// The watcher looks: a turn has lasted long enough, or the thread whose turn it is has not polled since. True: it is to go on, ready or as the one who polls.
+/// The watcher looks: a turn has lasted long enough, or the thread whose turn it is has not polled
+/// since. True: it is to go on, ready or as the one who polls.
 bool end_turn(Waiter* w, bool polled) {
   if (!g.pending.empty()) {
     Waiter* next = give_turn_to(g.pending.front());
@@ -189,7 +194,8 @@ void end_waiting(Waiter* w) {
 
 namespace {
 
-/// Polls until the word is set, nobody polls for this thread any more, or for some time. Without the lock.
+/// Polls until the word is set, nobody polls for this thread any more, or for some time. Without
+/// the lock.
 void spin_on_word(Waiter* w) {
   const int64_t end = now_ns() + g_scheduler.hooks.spin_ns;
   do {
@@ -201,7 +207,8 @@ void spin_on_word(Waiter* w) {
   } while (now_ns() < end);
 }
 
-/// In the kernel until the word is set, or for `timeout_ns` (-1: no limit). False: the time is over. Without the lock.
+/// In the kernel until the word is set, or for `timeout_ns` (-1: no limit). False: the time is
+/// over. Without the lock.
 bool sleep_in_kernel_on(Waiter* w, int64_t timeout_ns) {
   const int64_t end = timeout_ns < 0 ? 0 : add_time(now_ns(), timeout_ns);
   w->asleep.store(1, std::memory_order_seq_cst);
@@ -248,7 +255,8 @@ void sleep_on_word(Waiter* w, int64_t timeout_ns) {
   w->asleep.store(0, std::memory_order_relaxed);
 }
 
-/// As the one who sleeps for all: until woken, the network has something, or `timeout_ns` has passed.
+/// As the one who sleeps for all: until woken, the network has something, or `timeout_ns` has
+/// passed.
 void sleep_for_all(Waiter* w, int64_t timeout_ns) {
   if (!g_scheduler.hooks.interrupt) {
     SleepUntilPosted posts(&w->word, nullptr);
@@ -295,7 +303,8 @@ void sleep_here(Waiter* w, int64_t timeout_ns) {
 void breathe_here() {
   if (!detail::g_engine_lock.contended(detail::t_user)) return;
   unlock_here();
-  // Who sleeps for the lock has been woken, and needs some time to come: else it would find it taken again.
+  // Who sleeps for the lock has been woken, and needs some time to come: else it would find it
+  // taken again.
   const int64_t until = now_ns() + kBreath;
   do raw_call(SYS_sched_yield);
   while (now_ns() < until);

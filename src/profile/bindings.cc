@@ -1,8 +1,10 @@
-// The place of a call that a binding has made for the program: where the program called the binding.
+// The place of a call that a binding has made for the program: where the program called the
+// binding.
 //
-// Unwinding takes a microsecond. The frames of a binding's function have one size, so what the unwinder has found once is read
-// from the same depth of the stack afterwards, and believed when the unwinder has found that place there before.
-// Thread rule: any thread of the program; no lock. What threads store at once is one of both, or not found again.
+// Unwinding takes a microsecond. The frames of a binding's function have one size, so what the
+// unwinder has found once is read from the same depth of the stack afterwards, and believed when
+// the unwinder has found that place there before. Thread rule: any thread of the program; no lock.
+// What threads store at once is one of both, or not found again.
 #include <unwind.h>
 
 #include <atomic>
@@ -12,7 +14,8 @@
 namespace fgmpi::report {
 namespace {
 
-/// So deep a return address is looked for: no frame of a program lies nearer than that to the end of its stack.
+/// So deep a return address is looked for: no frame of a program lies nearer than that to the end
+/// of its stack.
 constexpr uint64_t kDeepest = 512;
 constexpr size_t kDepths = 256, kKnown = 4096;
 constexpr int kMostFrames = 12;  ///< of a binding: F08 calls a function in C that calls us

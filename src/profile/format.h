@@ -1,16 +1,20 @@
-// The file of a process of a job that runs under mpiexec -report: counters of its ranks, kept in a shared mapping, so that
-// they are there whichever way the process ends, and so that others can read them while it runs.
+// The file of a process of a job that runs under mpiexec -report: counters of its ranks, kept in a
+// shared mapping, so that they are there whichever way the process ends, and so that others can
+// read them while it runs.
 //
 //   FOLDER/report-HOST-PID
 //   | Header, 2 KiB | ranks x 832 B | parts: modules, timeline, memory, places, communicators, collectives, one-sided |
 //
-// A part is made when it is first needed, behind the last one, by whoever needs it (make_part in recorder.h); what is known of it
-// in the header is where it begins. The file has holes behind them: their bytes take neither memory nor disk.
+// A part is made when it is first needed, behind the last one, by whoever needs it (make_part in
+// recorder.h); what is known of it in the header is where it begins. The file has holes behind
+// them: their bytes take neither memory nor disk.
 //
-// Who writes: the threads of a rank its own record's counts (recorder.h), the process's sampler all times (sampler.cc). Two
-// threads never write the same word, but that threads of one rank (MPI_THREAD_MULTIPLE) may lose a count among them. Readers
-// take what they find: a word is whole, sums may be some messages apart.
-// Times are in ns, of the clock that is the same in all processes of a host. Numbers are the machine's.
+// Who writes: the threads of a rank its own record's counts (recorder.h), the process's sampler all
+// times (sampler.cc). Two threads never write the same word, but that threads of one rank
+// (MPI_THREAD_MULTIPLE) may lose a count among them. Readers take what they find: a word is whole,
+// sums may be some messages apart.
+// Times are in ns, of the clock that is the same in all processes of a host. Numbers are the
+// machine's.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +29,12 @@ namespace fgmpi::report {
 inline constexpr uint64_t kMagic = 0x34'54524f'504552'46;  // "FREPORT4"
 /// What begins the names of such files in a folder.
 inline constexpr const char* kFilePrefix = "report-";
-/// Beside them an empty file for each signal that the launcher has seen end a process: its number follows.
+/// Beside them an empty file for each signal that the launcher has seen end a process: its number
+/// follows.
 inline constexpr const char* kSignalPrefix = "signal-";
 
-/// The classes of calls that times are shown by, and what a rank of the timeline does. A column of a row holds one.
+/// The classes of calls that times are shown by, and what a rank of the timeline does. A column of
+/// a row holds one.
 enum class Doing : uint8_t {
   kNothing,     ///< not begun, or ended
   kProgram,     ///< the program's own code, running
@@ -47,8 +53,9 @@ struct CallCell {
   uint64_t count;
   uint64_t bytes;  ///< that the rank has put in: sent, or given to a collective
 };
-/// Messages to one rank, or to 2^peer_shift() of them. Whom they are for is in the word that is counted up: (world rank >>
-/// peer_shift()) + 1 in its 20 upper bits, 0 where the cell is not in use. 2^44 messages to one rank take more than a week.
+/// Messages to one rank, or to 2^peer_shift() of them. Whom they are for is in the word that is
+/// counted up: (world rank >> peer_shift()) + 1 in its 20 upper bits, 0 where the cell is not in
+/// use. 2^44 messages to one rank take more than a week.
 struct PeerCell {
   static constexpr int kMessageBits = 44;
   uint64_t word;
@@ -65,9 +72,9 @@ inline uint32_t first_peer_unit(int32_t world_size) {
   while (uint64_t{static_cast<uint32_t>(world_size)} * unit >> kPeerBits > kMostPeers) unit /= 2;
   return unit;
 }
-/// Time in which the rank was parked for one other: as the source of a receive or probe, or with kIsTarget as the
-/// destination of a send. When all are taken, a further one takes over the one with the least time, and its time: the sum is
-/// right, and so are those that are waited for most.
+/// Time in which the rank was parked for one other: as the source of a receive or probe, or with
+/// kIsTarget as the destination of a send. When all are taken, a further one takes over the one
+/// with the least time, and its time: the sum is right, and so are those that are waited for most.
 struct WaitCell {
   uint32_t peer_and_one;  ///< world rank and 1; 0: not in use
   uint32_t tenths;        ///< of milliseconds, as sampled: at most five days
@@ -84,7 +91,8 @@ struct WayCell {
   uint64_t messages;
   uint64_t bytes;
 };
-/// Ways: in the process (of a record: what its peers have beyond the others), shared memory, the network.
+/// Ways: in the process (of a record: what its peers have beyond the others), shared memory, the
+/// network.
 inline constexpr int kWays = 3;
 
 inline constexpr int kCallCells = 16;  ///< the last one is for all further calls
@@ -96,8 +104,8 @@ enum RankFlag : uint16_t {
   kStarted = 1,  ///< MPI_Init has returned
   kEnded = 2,    ///< in MPI_Finalize, or behind it
   // Of receives from MPI_ANY_SOURCE:
-  kManySources =
-      4,  ///< one with the same communicator and tag as the one before took another rank's message
+  /// One with the same communicator and tag as the one before took another rank's message.
+  kManySources = 4,
   kUnknownSource = 8,  ///< some were nonblocking: whose messages they took is not known
 };
 
@@ -106,18 +114,21 @@ enum RankFlag : uint16_t {
 ///   | 48 what it does now | 16 times | 256 calls | 256 peers | 64 times of calls | 64 places | 64 waits | 32 ways |
 ///   | 24 further times, stack | 8 wildcards |
 ///
-/// A send touches three of its cache lines: the first, and one each of calls and peers, whose cells lie in one line.
+/// A send touches three of its cache lines: the first, and one each of calls and peers, whose cells
+/// lie in one line.
 struct RankRecord {
   uint32_t now;  ///< number of the call that it is in, and 1; 0: none
-  /// World rank that the call sends to, or with kIsSource receives from; kAnyPeer; kNoPeer. Stays after the call.
+  /// World rank that the call sends to, or with kIsSource receives from; kAnyPeer; kNoPeer. Stays
+  /// after the call.
   int32_t peer;
   uint64_t site;    ///< return address of the last call, in the rank's own image
   uint16_t flags;   ///< RankFlag
   uint16_t family;  ///< of the communicator of a collective (FamilyRecord)
-  uint32_t
-      peer_unit;  ///< 2^(kPeerBits - peer_shift()): multiplying takes no register of a call's arguments, shifting does
-  uint64_t
-      repeated;  ///< sends of at most kSmall bytes to the rank that the call before had sent to
+  /// 2^(kPeerBits - peer_shift()): multiplying takes no register of a call's arguments, shifting
+  /// does.
+  uint32_t peer_unit;
+  /// Sends of at most kSmall bytes to the rank that the call before had sent to.
+  uint64_t repeated;
   uint64_t any_received;  ///< receives from MPI_ANY_SOURCE
   uint64_t ended_ns;      ///< when MPI_Finalize was called
 
@@ -132,8 +143,8 @@ struct RankRecord {
   uint64_t behind_ns;  ///< parked for a named source while messages of kManyOthers others lay there
   uint64_t cpu_ns;     ///< processor time in the program's own code
   uint64_t stack_bytes;  ///< of its stack, what was written
-  uint32_t
-      any_pattern;  ///< of the last blocking receive from MPI_ANY_SOURCE: communicator and tag, hashed
+  /// Of the last blocking receive from MPI_ANY_SOURCE: communicator and tag, hashed.
+  uint32_t any_pattern;
   int32_t any_source;  ///< whose message it took
 
   int peer_shift() const { return std::countl_zero(peer_unit); }
@@ -148,7 +159,8 @@ static_assert(sizeof(RankRecord) == 832 && offsetof(RankRecord, calls_made) == 6
 
 inline constexpr int32_t kNoPeer = -1000, kAnyPeer = -1001, kIsSource = 1 << 30;
 inline constexpr int kManyOthers = 2;
-/// Messages that are sent one by one to the same rank: so many bytes are cheap beside the message itself.
+/// Messages that are sent one by one to the same rank: so many bytes are cheap beside the message
+/// itself.
 inline constexpr uint64_t kSmall = 1024;
 
 /// Where a part begins: bytes from Header::parts_at; 0: it is not made.
@@ -156,7 +168,8 @@ using Part = uint32_t;
 inline constexpr uint32_t kPartsBytes = 256 << 10;  ///< of all; room for all tables below
 inline constexpr uint32_t kPartUnit = 64;           ///< parts are multiples of it
 
-/// Communicators of the process that were made by one call of the program, from communicators of one family.
+/// Communicators of the process that were made by one call of the program, from communicators of
+/// one family.
 struct FamilyRecord {
   uint64_t site;
   uint64_t made;           ///< counted by the member of rank 0: communicators of the job
@@ -189,8 +202,8 @@ struct CollectiveRecord {
 };
 inline constexpr int kCollectivesOfFamily = 128;  ///< more than there are collectives
 
-/// One-sided operations of ranks of the process, by the ranks that the bytes go from and to, or 2^Header::remote_shift of
-/// each.
+/// One-sided operations of ranks of the process, by the ranks that the bytes go from and to, or
+/// 2^Header::remote_shift of each.
 struct RemoteRecord {
   uint32_t from, to;
   uint64_t operations, bytes;
@@ -229,7 +242,8 @@ static_assert(static_cast<int>(Doing::kCount) <= 16);
 inline uint8_t doing_in(const uint8_t* row, uint32_t column) {
   return row[column / 2] >> (column % 2 * 4) & 0xf;
 }
-/// Ranks of the job whose memory is kept over time, at least one a process: for each column packed KiB.
+/// Ranks of the job whose memory is kept over time, at least one a process: for each column packed
+/// KiB.
 inline constexpr int kMemoryRowsInAll = 8;
 
 /// A loaded file of code. Its path follows.
@@ -262,7 +276,8 @@ struct Header {
   uint64_t rss, rss_most;                ///< bytes
   uint64_t rss_first;                    ///< when the first rank came back from MPI_Init
   uint64_t unexpected_most;              ///< bytes of messages that had come before their receives
-  // The longest time that a rank ran without a call of MPI while others of the process could have run.
+  // The longest time that a rank ran without a call of MPI while others of the process could have
+  // run.
   uint64_t stretch_ns, stretch_site;
   int32_t stretch_rank;
   uint32_t stretch_ready;
@@ -310,8 +325,8 @@ inline int32_t rank_of_row(int32_t row, int32_t rows, int32_t ranks) {
   return static_cast<int32_t>(int64_t{row} * ranks / rows);
 }
 
-/// The local index of the rank that a row of memory is of: the middle one of its share, so that it is not always the first,
-/// whose image is the program itself.
+/// The local index of the rank that a row of memory is of: the middle one of its share, so that it
+/// is not always the first, whose image is the program itself.
 inline int32_t rank_of_memory_row(int32_t row, int32_t rows, int32_t ranks) {
   return static_cast<int32_t>((2 * int64_t{row} + 1) * ranks / (2 * rows));
 }

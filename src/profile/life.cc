@@ -17,8 +17,8 @@
 #include "base/descriptor.h"
 #include "base/environment.h"
 #include "proclet-sched/debug_table.h"
-#include "watch/first_rank.h"
 #include "profile/recorder.h"
+#include "watch/first_rank.h"
 
 #pragma weak fgmpi_debug_table
 

@@ -1,3 +1,5 @@
+// Making and opening the parts of a process's file.
+
 #include "profile/parts.h"
 
 #include <fcntl.h>

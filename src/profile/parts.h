@@ -1,6 +1,8 @@
-// Parts of the process's file (format.h), made when they are first needed: what a process does not do takes no memory.
+// Parts of the process's file (format.h), made when they are first needed: what a process does not
+// do takes no memory.
 //
-// Thread rule: any thread, and no lock: also the sampler while a rank holds one. A part is never moved or freed.
+// Thread rule: any thread, and no lock: also the sampler while a rank holds one. A part is never
+// moved or freed.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +15,8 @@ namespace fgmpi::report {
 /// From now on parts are made in this file, which is mapped at its header. `fd` stays open.
 void use_file_for_parts(Header* header, int fd);
 
-/// A new part of so many bytes, all 0, with its place in the file system, so that a store never fails; 0 where there is no room.
-/// A system call.
+/// A new part of so many bytes, all 0, with its place in the file system, so that a store never
+/// fails; 0 where there is no room. A system call.
 Part make_part(size_t bytes);
 
 template <class T>
@@ -23,8 +25,8 @@ T* in_part(Header* header, Part part) {
               : nullptr;
 }
 
-/// Records in the file, one after another, in parts of kInPart each; beside it an index by hash, in the process's own memory.
-/// One thread at a time.
+/// Records in the file, one after another, in parts of kInPart each; beside it an index by hash, in
+/// the process's own memory. One thread at a time.
 template <class Record, uint32_t kMost, uint32_t kInPart>
 class RecordTable {
  public:
@@ -32,7 +34,8 @@ class RecordTable {
   RecordTable(Header* header, Part* parts, uint32_t* used)
       : header_(header), parts_(parts), used_(used) {}
 
-  /// The record that `same` says yes to, or a new one that `fill` has filled; nullptr where there is no room.
+  /// The record that `same` says yes to, or a new one that `fill` has filled; nullptr where there
+  /// is no room.
   template <class Same, class Fill>
   Record* find(uint64_t hash, Same same, Fill fill) {
     uint32_t place = static_cast<uint32_t>(hash * 0x9e3779b97f4a7c15u >> 40) % kPlaces;

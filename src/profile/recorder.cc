@@ -38,7 +38,7 @@ uint64_t slow_bytes_of(int64_t count, MPI_Datatype type) {
   return static_cast<uint64_t>(count * size);
 }
 
-// ---- Peers ---------------------------------------------------------------------------------------------------------
+// ---- Peers --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -117,7 +117,7 @@ int32_t slow_dest(RankRecord* rank, MPI_Comm comm, int dest, uint64_t bytes) {
   return peer;
 }
 
-// ---- Persistent sends ----------------------------------------------------------------------------------------------
+// ---- Persistent sends ---------------------------------------------------------------------------
 
 void keep_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
   if (dest < 0) return;
@@ -144,7 +144,7 @@ void forget_send(MPI_Request request) {
   g_process.kept.erase(request);
 }
 
-// ---- One-sided operations ------------------------------------------------------------------------------------------
+// ---- One-sided operations -----------------------------------------------------------------------
 
 namespace {
 
@@ -219,7 +219,7 @@ void freed_window(MPI_Win win) {
   g_process.group_of.erase(found);
 }
 
-// ---- Communicators -------------------------------------------------------------------------------------------------
+// ---- Communicators ------------------------------------------------------------------------------
 
 uint16_t slow_family_of(MPI_Comm comm) {
   if (comm == MPI_COMM_WORLD) return kWorldFamily;
@@ -250,7 +250,8 @@ CollectiveRecord* collective_record(const FamilyRecord* family, uint16_t call) {
 
 namespace {
 
-/// A new record comes first in its family; it is whole before others see it. nullptr where there is no room.
+/// A new record comes first in its family; it is whole before others see it. nullptr where there is
+/// no room.
 CollectiveRecord* make_collective(FamilyRecord* family, uint16_t call) {
   std::lock_guard guard(g_process.lock);
   if (CollectiveRecord* r = collective_record(family, call)) return r;
@@ -297,8 +298,8 @@ FamilyRecord* make_family(uint16_t number) {
 
 namespace {
 
-/// The family of what this call makes from communicators of family `parent`; the last one where there are too many, and that of
-/// the world where there is no room.
+/// The family of what this call makes from communicators of family `parent`; the last one where
+/// there are too many, and that of the world where there is no room.
 uint16_t family_for(uint64_t site, uint16_t call, uint16_t parent) {
   Process& p = g_process;
   for (int i = 2; i < p.families_used; ++i) {
@@ -367,7 +368,8 @@ void made_comm(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm made) {
   if (FamilyRecord* first = count_comm(description, made, key)) describe_map(first, made);
 }
 
-// A copy has the group, and so the map, of its parent. If the call fails, the next one with this address takes the place.
+// A copy has the group, and so the map, of its parent. If the call fails, the next one with this
+// address takes the place.
 void begins_copy(RankRecord* rank_of_call, MPI_Comm parent, const MPI_Comm* newcomm) {
   if (rank_of_call == &g_nobody || !is_known(parent)) return;
   const Process::NewComm description = describe(rank_of_call, parent, parent);

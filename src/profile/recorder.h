@@ -1,7 +1,8 @@
 // What the wrapper of a call counts, in the record of its rank (format.h).
 //
-// Thread rule: a rank's threads. The fast paths (Fast) are in line and store into the running rank's record only; what is behind
-// `slow` takes the process's lock. Nothing here switches or waits.
+// Thread rule: a rank's threads. The fast paths (Fast) are in line and store into the running
+// rank's record only; what is behind `slow` takes the process's lock. Nothing here switches or
+// waits.
 #pragma once
 
 #include <mpi.h>
@@ -10,11 +11,11 @@
 #include <unordered_map>
 
 #include "proclet-sched/sched.h"
+#include "profile/extensions.h"
+#include "profile/parts.h"
 #include "profile/profile_calls.h"
 #include "watch/interpose.h"
 #include "watch/places.h"
-#include "profile/extensions.h"
-#include "profile/parts.h"
 
 namespace fgmpi::report {
 
@@ -22,10 +23,12 @@ using findings::from_fortran;
 
 /// What each call reads, in few cache lines.
 struct Hot {
-  /// Where the scheduler keeps who runs, while only one thread of the process may call MPI; else kNobody: MPIX_Tool_word tells.
+  /// Where the scheduler keeps who runs, while only one thread of the process may call MPI; else
+  /// kNobody: MPIX_Tool_word tells.
   sched::Proclet* const* running = &kNobody;
   static constexpr sched::Proclet* kNobody = nullptr;
-  /// Where the code of the Fortran binding lies, if the program has it, and the library's code in front of that.
+  /// Where the code of the Fortran binding lies, if the program has it, and the library's code in
+  /// front of that.
   uint64_t bindings = 0, bindings_bytes = 0;
   uint64_t own = 0, own_bytes = 0;
   bool in_binding(uint64_t address) const {
@@ -33,8 +36,8 @@ struct Hot {
   }
   int first = 0;
   unsigned count = 0;  ///< ranks of the process
-  /// For each index of a request's handle, whom it was made for: RankRecord::peer less kNoPeer. Memory is taken only by what
-  /// is used.
+  /// For each index of a request's handle, whom it was made for: RankRecord::peer less kNoPeer.
+  /// Memory is taken only by what is used.
   int32_t* peers = nullptr;
   /// Where in a RankRecord the cell of each call is; 0: it has none yet.
   uint16_t cells[kCallCount] = {};
@@ -92,7 +95,8 @@ extern Process& g_process;
 
 /// What MPIX_Tool_word says of the running rank, or nullptr.
 void* slow_word();
-/// bindings.cc: where the program called the function of a binding that has called us from `place`; `frame`: of our call.
+/// bindings.cc: where the program called the function of a binding that has called us from `place`;
+/// `frame`: of our call.
 uint64_t caller_of_binding(uint64_t place, uint64_t frame);
 /// Where in a record the cell of a call is; made for its first call.
 uint32_t slow_cell_of(uint16_t call);
@@ -115,7 +119,8 @@ void freed_window(MPI_Win win);
 /// The record of a collective of a family; nullptr where there is none.
 CollectiveRecord* collective_record(const FamilyRecord* family, uint16_t call);
 void count_collective(FamilyRecord* family, uint16_t call, uint64_t bytes);
-/// The family has this number from now on. Under the process's lock, or before there are other threads.
+/// The family has this number from now on. Under the process's lock, or before there are other
+/// threads.
 FamilyRecord* make_family(uint16_t number);
 /// For MPIX_Tool_runs: an algorithm runs on the communicator with this key.
 void count_run(int leader, int index, int algorithm);
@@ -157,8 +162,8 @@ inline uint64_t bytes_of(int64_t count, MPI_Datatype type) {
   return slow_bytes_of(count, type);
 }
 
-/// A call on its way: the rank's record says that it is in it, until the destructor. What is out of line gets members by
-/// value: so a scope lives in registers. Any call; most go by Fast, below.
+/// A call on its way: the rank's record says that it is in it, until the destructor. What is out of
+/// line gets members by value: so a scope lives in registers. Any call; most go by Fast, below.
 class Scope {
  public:
   [[gnu::always_inline]] Scope(uint16_t call, const void* place) : rank_(current()) {
@@ -185,7 +190,8 @@ class Scope {
     else
       rank_->peer = source | kIsSource;
   }
-  /// Where the call is to say whose message it took: the program's status, or ours where it wants none.
+  /// Where the call is to say whose message it took: the program's status, or ours where it wants
+  /// none.
   [[gnu::always_inline]] static MPI_Status* status_for(int source, MPI_Status* given,
                                                        MPI_Status* own) {
     return __builtin_expect(source == MPI_ANY_SOURCE && given == MPI_STATUS_IGNORE, 0) ? own
@@ -258,10 +264,11 @@ class Scope {
   int32_t peer_before_;  ///< that of the call before
 };
 
-/// The same of a call by MPI_* (not by PMPI_*, as bindings do) that all is known of: whose rank runs, of a call that has a cell,
-/// to a rank of the process, of a basic type, or from a named rank, in MPI_COMM_WORLD. Its members say whether that is so; nothing
-/// is counted before enters(). So the wrapper keeps nothing of its arguments over calls: those of Scope are out of line, with all
-/// else.
+/// The same of a call by MPI_* (not by PMPI_*, as bindings do) that all is known of: whose rank
+/// runs, of a call that has a cell, to a rank of the process, of a basic type, or from a named
+/// rank, in MPI_COMM_WORLD. Its members say whether that is so; nothing is counted before enters().
+/// So the wrapper keeps nothing of its arguments over calls: those of Scope are out of line, with
+/// all else.
 class Fast {
  public:
   [[gnu::always_inline]] bool known(uint16_t call) {
@@ -310,7 +317,8 @@ class Fast {
   [[gnu::always_inline]] void leaves() { rank_->now = 0; }
 
  private:
-  /// What was read for the conditions is read again: so it takes no registers, which the arguments are in.
+  /// What was read for the conditions is read again: so it takes no registers, which the arguments
+  /// are in.
   [[gnu::always_inline]] static void forget_registers() { asm volatile("" ::: "memory"); }
   [[gnu::always_inline]] void begins(uint16_t call, const void* place) {
     rank_->site = reinterpret_cast<uint64_t>(place);

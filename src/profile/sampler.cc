@@ -1,10 +1,12 @@
-// The sampler: a thread of the process that looks again and again at what its ranks are doing, and adds the time since it
-// last looked to what it sees. So a call costs no reading of a clock, and a rank that never calls MPI is seen as well.
+// The sampler: a thread of the process that looks again and again at what its ranks are doing, and
+// adds the time since it last looked to what it sees. So a call costs no reading of a clock, and a
+// rank that never calls MPI is seen as well.
 //
-// Times are right to about the square root of how many samples saw them. It looks every millisecond at first and every 50 ms
-// in long runs, so that it takes at most 1 % of a processor; of more than kSliceRanks ranks it looks at a part each time, as large
-// as that allows. When the first rank of the process calls MPI_Finalize it looks at all, since those that have ended tell nothing.
-// Thread rule: one thread, which never calls MPI but the functions that only read; it holds no lock.
+// Times are right to about the square root of how many samples saw them. It looks every millisecond
+// at first and every 50 ms in long runs, so that it takes at most 1 % of a processor; of more than
+// kSliceRanks ranks it looks at a part each time, as large as that allows. When the first rank of
+// the process calls MPI_Finalize it looks at all, since those that have ended tell nothing. Thread
+// rule: one thread, which never calls MPI but the functions that only read; it holds no lock.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -37,8 +39,9 @@ constexpr int64_t kProcessInterval = 4'000'000;  ///< between two looks at its m
 constexpr uint64_t kFirstColumn = 2'000'000;
 constexpr uint32_t kStackLooks = 512;  ///< one in so many looks at a rank looks at its stack
 constexpr int64_t kCostShare = 100;  ///< a pause lasts so many times longer than the look before it
-/// The first looks touch all memory for the first time: one that takes 0.1 ms, or 2 ms beside other programs, says little of those
-/// that follow, which take 3 to 50 us. After so many of them the pause is at most so long.
+/// The first looks touch all memory for the first time: one that takes 0.1 ms, or 2 ms beside other
+/// programs, says little of those that follow, which take 3 to 50 us. After so many of them the
+/// pause is at most so long.
 constexpr uint64_t kColdLooks = 4;
 constexpr int64_t kMostAfterCold = 10'000'000;
 
@@ -83,12 +86,14 @@ class Sampler {
     if (!looked_) looked_ = new uint64_t[static_cast<size_t>(slices_)];
     std::fill_n(looked_, slices_, static_cast<uint64_t>(last_));
     ready_of_slice_.resize(static_cast<size_t>(slices_));
-    // Until it is known: as if all waited. Else the first look at a slice would read the waits of all its ranks.
+    // Until it is known: as if all waited. Else the first look at a slice would read the waits of
+    // all its ranks.
     parked_of_slice_.assign(static_cast<size_t>(slices_),
                             static_cast<uint32_t>(std::min(kSliceRanks, header->ranks)));
   }
 
-  /// Looks once; returns how long to wait for the next look. `all`: at every rank, however many there are.
+  /// Looks once; returns how long to wait for the next look. `all`: at every rank, however many
+  /// there are.
   int64_t look(bool all = false) {
     stacks_left_ = kStacksRead;
     const int64_t begin = now_ns(), used = own_cpu_ns();
@@ -269,7 +274,8 @@ class Sampler {
     if (CollectiveRecord* r = collective_record(f, call)) r->ns += passed;
   }
 
-  /// The place's own cell, or that with the least time, whose time it takes over: the most expensive places stay.
+  /// The place's own cell, or that with the least time, whose time it takes over: the most
+  /// expensive places stay.
   static void add_to_site_of_rank(RankRecord* r, uint64_t site, uint64_t passed) {
     SiteCell* least = r->sites;
     for (SiteCell& cell : r->sites) {
@@ -319,8 +325,8 @@ class Sampler {
     return static_cast<uint32_t>(chance_ >> 33) % below;
   }
 
-  /// A rank that goes on and on while others of the process are ready: without a call, and without a switch, which
-  /// MPIX_Yield and other functions make that are no calls of MPI.
+  /// A rank that goes on and on while others of the process are ready: without a call, and without
+  /// a switch, which MPIX_Yield and other functions make that are no calls of MPI.
   void look_for_stretch() {
     uint32_t ready = 0;
     for (uint32_t n : ready_of_slice_) ready += n;
@@ -365,7 +371,8 @@ class Sampler {
 
   // ---- Memory of some ranks ----
 
-  /// Of the next of these ranks, or of all: pages of its stack, and those of its image that it has written.
+  /// Of the next of these ranks, or of all: pages of its stack, and those of its image that it has
+  /// written.
   void look_at_memory(bool all) {
     const int32_t rows = static_cast<int32_t>(h_->memory_rows);
     for (int32_t i = 0; i < (all ? rows : 1); ++i) {
@@ -387,8 +394,8 @@ class Sampler {
     return static_cast<uint32_t>(pages * kPage >> 10);
   }
 
-  /// Pages that are there, or swapped out, and are not shared with a file: of a private mapping those that were written. Of the
-  /// last kMostPages, since stacks are used from their end.
+  /// Pages that are there, or swapped out, and are not shared with a file: of a private mapping
+  /// those that were written. Of the last kMostPages, since stacks are used from their end.
   uint64_t own_pages(uint64_t low, uint64_t bytes) {
     constexpr uint64_t kMostPages = 16384, kAtOnce = 512;
     constexpr uint64_t kPresent = uint64_t{3} << 62, kOfFile = uint64_t{1} << 61;
@@ -473,7 +480,8 @@ class Sampler {
   uint64_t chance_ = 1;
   Doing doing_[kRowsInAll] = {};
   uint64_t shares_[3] = {};
-  /// Of ranks: as many are looked at each time as cost what a look may. The look at all of 50,000 would take milliseconds.
+  /// Of ranks: as many are looked at each time as cost what a look may. The look at all of 50,000
+  /// would take milliseconds.
   int32_t slices_, slice_ = 0, slices_at_once_ = 1;
   uint64_t* looked_;  ///< Header::looked
   std::vector<uint32_t> ready_of_slice_, parked_of_slice_;
@@ -515,7 +523,8 @@ void sample_now() {
 void start_sampler() {
   Header* h = g_process.header;
   g_sampler = new Sampler(h, make_part(timeline_bytes(h->rows, h->memory_rows)));
-  // The C library's own functions: those of ours make a thread the rank's that starts it, and let ranks sleep.
+  // The C library's own functions: those of ours make a thread the rank's that starts it, and let
+  // ranks sleep.
   void* libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   auto create = libc ? reinterpret_cast<Create>(dlsym(libc, "pthread_create")) : nullptr;

@@ -1,3 +1,5 @@
+// Reading a parked rank's wait from beside it.
+
 #include "profile/waits.h"
 
 #include <sys/uio.h>
@@ -87,7 +89,8 @@ int Waits::others(int32_t local, uint64_t receive) {
   return count;
 }
 
-/// The peer of the first request that is not complete, receives first; kNoPeer also where any of several ends the wait.
+/// The peer of the first request that is not complete, receives first; kNoPeer also where any of
+/// several ends the wait.
 int32_t Waits::first_incomplete(uint64_t requests, size_t count, bool any_ends_it) {
   pt2pt::Request* all[kMostRequests];
   count = std::min<size_t>(count, kMostRequests);

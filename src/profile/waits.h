@@ -1,9 +1,10 @@
 // Whom a parked rank waits for, as a thread beside it can see.
 //
-// The library keeps where each rank waits (pt2pt/sites.h), on stacks that may be gone a moment later. So nothing of it is
-// touched: it is copied by process_vm_readv, as from another process, which fails where there is nothing. What is copied may
-// be half of one wait and half of the next; a sample may then be wrong, not more.
-// Thread rule: one thread. Nothing here takes a lock or calls MPI.
+// The library keeps where each rank waits (pt2pt/sites.h), on stacks that may be gone a moment
+// later. So nothing of it is touched: it is copied by process_vm_readv, as from another process,
+// which fails where there is nothing. What is copied may be half of one wait and half of the next;
+// a sample may then be wrong, not more. Thread rule: one thread. Nothing here takes a lock or calls
+// MPI.
 #pragma once
 
 #include <unistd.h>
@@ -15,10 +16,10 @@
 namespace fgmpi::report {
 
 struct Awaited {
-  int32_t peer =
-      kNoPeer;  ///< as RankRecord::peer: a world rank to send to, or with kIsSource one to receive from
-  int others =
-      0;  ///< ranks whose messages lie there while it waits for another one's, up to kMostOthers
+  /// As RankRecord::peer: a world rank to send to, or with kIsSource one to receive from.
+  int32_t peer = kNoPeer;
+  /// Ranks whose messages lie there while it waits for another one's, up to kMostOthers.
+  int others = 0;
 };
 
 class Waits {
@@ -28,7 +29,8 @@ class Waits {
   Waits();
   /// The library has the layout that this one knows, and the system allows it.
   bool readable() const { return readable_; }
-  /// Of the rank with this index in the process, which is parked at `site` in a call that its record tells.
+  /// Of the rank with this index in the process, which is parked at `site` in a call that its
+  /// record tells.
   Awaited of(int32_t local, uint64_t site, const RankRecord& rank);
 
  private:

@@ -1,11 +1,12 @@
-// Buffered sends: messages that could not be handed over at once are kept in the user's attached buffer.
+// Buffered sends: messages that could not be handed over at once are kept in the user's attached
+// buffer.
 //
 //   attached buffer   | head 32 | message ... | head 32 | message | head | free ...            |
 //
-// Segments in the order of their addresses, each with a head; a free one is merged with free ones behind it when it
-// is looked at. A head and its alignment cost at most 48 of the MPI_BSEND_OVERHEAD (96) bytes a message that
-// the user adds. Messages that find their receive posted, or may be copied eagerly, take no room at all.
-// Source: MPI-4.0 section 3.6.1.
+// Segments in the order of their addresses, each with a head; a free one is merged with free ones
+// behind it when it is looked at. A head and its alignment cost at most 48 of the
+// MPI_BSEND_OVERHEAD (96) bytes a message that the user adds. Messages that find their receive
+// posted, or may be copied eagerly, take no room at all. Source: MPI-4.0 section 3.6.1.
 
 #include "base/count_words.h"
 #include "pt2pt/requests.h"

@@ -1,3 +1,5 @@
+// The rule by which unexpected messages past the limit are taken in when nothing else can go on.
+
 #include "pt2pt/buffer_limit.h"
 
 #include <cstdio>

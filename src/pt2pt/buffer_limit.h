@@ -1,14 +1,16 @@
 // FGMPI_UNEXPECTED_LIMIT gives way when nothing else stands between the job and progress.
 //
-// Past the limit a standard send waits for its match, which bounds how far a producer can run ahead of a slow consumer.
-// A program that sends much before anybody receives would wait for ever, though it runs where all of it is buffered. So when
-// all ranks of the job wait (deadlock.h), the messages of such sends are taken in by their receivers' processes, and the
-// limit is multiplied by kFactor in every process. Only when there is no such message, or no memory for them, do the ranks
-// wait for each other.
+// Past the limit a standard send waits for its match, which bounds how far a producer can run ahead
+// of a slow consumer. A program that sends much before anybody receives would wait for ever, though
+// it runs where all of it is buffered. So when all ranks of the job wait (deadlock.h), the messages
+// of such sends are taken in by their receivers' processes, and the limit is multiplied by kFactor
+// in every process. Only when there is no such message, or no memory for them, do the ranks wait
+// for each other.
 //
 //   collocated      the waiting send is replaced by an eager copy, in its place in the queue
 //   short, remote   its bytes are here already (kEagerPastLimit): the sender gets its answer
-//   remote          (kRequestPastLimit) is pulled into memory behind a new entry, which takes its place in the queue
+//   remote          (kRequestPastLimit) is pulled into memory behind a new entry, which takes its
+//                   place in the queue
 //
 // A limit of 0 does not give way: there a standard send is a synchronous one.
 // Thread rule: one thread; host stack; nothing here switches.

@@ -20,15 +20,17 @@ Report local_report();
 /// To stderr.
 void print(const Report& report);
 
-/// Sets up the detection of this process (after the address vector is known); checks FGMPI_DEADLOCK.
+/// Sets up the detection of this process (after the address vector is known); checks
+/// FGMPI_DEADLOCK.
 void start_detection();
 /// The detecting process has been parked for long enough to ask the others: all_parked() is to be
 /// called again.
 bool detection_due();
 /// A process of the job has failed.
 void detection_learns_of_loss();
-/// all_parked() found something on its way. The scheduler asks again when progress() has moved something, and what a
-/// transport delivers while it spins is none of that: progress() says so once nothing is on its way any more.
+/// all_parked() found something on its way. The scheduler asks again when progress() has moved
+/// something, and what a transport delivers while it spins is none of that: progress() says so once
+/// nothing is on its way any more.
 extern bool g_ask_again;
 
 }  // namespace fgmpi::pt2pt

@@ -1,7 +1,8 @@
 // Inside of pt2pt: operations, frames between processes, and the one Engine that moves them.
 //
-// Operations. A RecvOp is a posted receive, a SendOp a send that could not complete at once. Blocking calls keep
-// theirs on the stack and park; requests embed theirs. Both end in complete(), which wakes or calls back.
+// Operations. A RecvOp is a posted receive, a SendOp a send that could not complete at once.
+// Blocking calls keep theirs on the stack and park; requests embed theirs. Both end in complete(),
+// which wakes or calls back.
 //
 // Unexpected messages at an endpoint:
 //   kEager       payload behind the object (an eager copy)
@@ -13,24 +14,29 @@
 //
 // Frames (transport::Header::kind):
 //   kEager, kEagerSync   a message; the second is answered by kAck when matched and whole
-//   kMore                the rest of one that is longer than a frame: nothing but other kinds' frames comes between
-//   kRequest             "I have size bytes at addr": rendezvous; pulled by Transport::read, answered by kAck,
-//   kClear, kData        or, where read is not supported, asked for by kClear (ctx: cookie of the pull) and
-//                        sent in pieces (addr: offset; cookie: of the pull)
+//   kMore                the rest of one that is longer than a frame: nothing but other kinds'
+//                        frames comes between
+//   kRequest             "I have size bytes at addr": rendezvous; pulled by Transport::read,
+//                        answered by kAck,
+//   kClear, kData        or, where read is not supported, asked for by kClear (ctx: cookie of the
+//                        pull) and sent in pieces (addr: offset; cookie: of the pull)
 //   kAck                 the send with this cookie is complete
 //   kCredit              size bytes of eager messages were consumed
 //   kCancel, kCancelled  asks for the removal of an unmatched message / it has been removed
 //   kNotice              tag: kind of notice
-//   kEagerPastLimit, kRequestPastLimit   kEagerSync and kRequest of a standard send that would be kEager if the window
-//                        allowed it: when all ranks wait, it is answered before its match (buffer_limit.h)
+//   kEagerPastLimit, kRequestPastLimit   kEagerSync and kRequest of a standard send that would be
+//                        kEager if the window allowed it: when all ranks wait, it is answered
+//                        before its match (buffer_limit.h)
 //
-// Flow control. A process keeps at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for collocated
-// senders (all of it in a job of one process), half shared out evenly as windows of the other processes. A
-// sender counts what is on its way or unconsumed at each peer and turns to rendezvous when its window is used up;
-// the receiver returns credit when a quarter of a window has been consumed.
+// Flow control. A process keeps at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for
+// collocated senders (all of it in a job of one process), half shared out evenly as windows of the
+// other processes. A sender counts what is on its way or unconsumed at each peer and turns to
+// rendezvous when its window is used up; the receiver returns credit when a quarter of a window has
+// been consumed.
 //
-// Lending. Where the transport can send from the user's memory (Transport::try_lend), longer payloads are not copied: a
-// SendOp is then complete when it would be otherwise and all that it lent has been returned.
+// Lending. Where the transport can send from the user's memory (Transport::try_lend), longer
+// payloads are not copied: a SendOp is then complete when it would be otherwise and all that it
+// lent has been returned.
 //
 // Order. Frames to a process go through one FIFO (deferred frames first), so nothing overtakes.
 // Thread rule: one thread. Nothing here switches unless it says so.
@@ -101,8 +107,8 @@ struct Unexpected : Arrived {
   enum Kind : uint8_t { kEager, kArriving, kLocal, kRendezvous, kTakingIn, kTakenIn };
   uint64_t size;
   uint64_t cookie;  ///< the sender's, where an answer is due
-  uint64_t
-      addr;  ///< kRendezvous: the sender's buffer; kArriving: the Arriving; kTakingIn: the TakingIn
+  /// kRendezvous: the sender's buffer; kArriving: the Arriving; kTakingIn: the TakingIn.
+  uint64_t addr;
   uint32_t process;  ///< where it came from
   Kind kind;
   Answer answer;  ///< that is due to its sender; kLocal: kWhenMatched or kPastLimit
@@ -158,8 +164,8 @@ struct Pull {
   bool reading = false;  ///< Engine::read_done() will be called
 };
 
-/// An eager message of several frames, some of which have come. Its frames follow one another, so there is at most one a
-/// peer process.
+/// An eager message of several frames, some of which have come. Its frames follow one another, so
+/// there is at most one a peer process.
 struct Arriving {
   Unexpected* kept;   ///< where it goes when no receive has taken it yet, else nullptr
   RecvOp* op;         ///< the receive that has taken it, if one has
@@ -281,7 +287,7 @@ class Engine final : public transport::Sink {
     if (processes > 1 && !*done) spin_between(done);
   }
 
-  // ---- Sending frames --------------------------------------------------------------------------
+  // ---- Sending frames ---------------------------------------------------------------------------
   /// Sends at once if nothing waits before it and there is room.
   bool send_now(uint32_t process, const transport::Header& header, const void* payload,
                 size_t length) {
@@ -308,8 +314,8 @@ class Engine final : public transport::Sink {
     counters.count_message(Counters::kByTransport + g_av.transport_bit(process), bytes);
   }
   void defer(uint32_t process, Frame* frame);
-  /// A frame that waits for a process that is lost, or belongs to no job that this one knows any more: ends its send, with
-  /// an error if the process is lost.
+  /// A frame that waits for a process that is lost, or belongs to no job that this one knows any
+  /// more: ends its send, with an error if the process is lost.
   void drop_frame(uint32_t process, Frame* frame);
   /// Sends or defers a frame of our own with a copy of the payload.
   void send_own(uint32_t process, const transport::Header& header, const void* payload,
@@ -338,7 +344,7 @@ class Engine final : public transport::Sink {
     transports[g_av.transport_bit(process)]->access(g_av.address(process), what);
   }
 
-  // ---- Receiving -------------------------------------------------------------------------------
+  // ---- Receiving --------------------------------------------------------------------------------
   void start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie,
                   uint64_t addr, uint64_t size);
   void finish_pull(uint64_t pull_cookie);
@@ -377,8 +383,8 @@ class Engine final : public transport::Sink {
   uint64_t least_lent[2] = {};
   uint64_t local_limit = 0;  ///< of eager copies made by collocated senders
   uint64_t window = 0;       ///< of eager bytes in flight or unconsumed per peer process
-  uint64_t limit_given =
-      1;  ///< by what FGMPI_UNEXPECTED_LIMIT has been multiplied (buffer_limit.h)
+  /// By what FGMPI_UNEXPECTED_LIMIT has been multiplied (buffer_limit.h).
+  uint64_t limit_given = 1;
   uint64_t local_unexpected = 0;
   uint64_t frames_sent = 0, frames_received = 0;  ///< for termination detection
   uint64_t bad_frames = 0;
@@ -420,7 +426,7 @@ class Engine final : public transport::Sink {
 
 [[gnu::visibility("hidden")]] extern Engine g_engine;
 
-// ---- Completion --------------------------------------------------------------------------------
+// ---- Completion ---------------------------------------------------------------------------------
 
 inline void complete_op(RecvOp* op) {
   op->done = true;
@@ -437,7 +443,7 @@ inline void complete_op(SendOp* op) {
     sched::ready(op->proclet);
 }
 
-// ---- Moving data -------------------------------------------------------------------------------
+// ---- Moving data --------------------------------------------------------------------------------
 
 inline void copy_bytes(void* to, const void* from, uint64_t n) {
   char* t = static_cast<char*>(to);
@@ -479,10 +485,10 @@ void unpack_into(RecvOp* op, const void* bytes, uint64_t n);
 /// Fills it from a collocated sender's buffer.
 void fill_from(RecvOp* op, const Envelope& from, const Buffer& source);
 
-// ---- Unexpected messages -----------------------------------------------------------------------
+// ---- Unexpected messages ------------------------------------------------------------------------
 
-/// A new eager entry with room for `size` bytes behind it (not yet in a queue); nullptr when there is
-/// no memory.
+/// A new eager entry with room for `size` bytes behind it (not yet in a queue); nullptr when there
+/// is no memory.
 Unexpected* new_unexpected(const Envelope& envelope, uint64_t size, bool with_payload);
 void drop_unexpected(Unexpected* u);
 /// Puts it into the queue and wakes who probes for it.
@@ -502,8 +508,8 @@ inline RecvOp* take_posted(Endpoint* at, const Envelope& message) {
   return op;
 }
 
-/// Starts a receive: takes a waiting message or posts. op->done when it is complete already. Out of line: in line it
-/// takes registers from the shorter ways beside it (pt2pt_inl.h).
+/// Starts a receive: takes a waiting message or posts. op->done when it is complete already. Out of
+/// line: in line it takes registers from the shorter ways beside it (pt2pt_inl.h).
 [[gnu::noinline]] inline void start_recv(RecvOp* op, Endpoint* at, const Envelope& pattern) {
   if (!at->unexpected.empty()) {
     if (Arrived* a = at->unexpected.find(pattern)) {
@@ -517,7 +523,7 @@ inline RecvOp* take_posted(Endpoint* at, const Envelope& message) {
   at->posted.push(op);
 }
 
-// ---- Sends -------------------------------------------------------------------------------------
+// ---- Sends --------------------------------------------------------------------------------------
 
 /// Tries to complete a send of contiguous bytes at once: a posted receive, an eager copy or a
 /// frame.
@@ -529,8 +535,9 @@ bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode 
 /// Starts one that could not. op->buffer, ->to and ->envelope are set. May complete it.
 void start_send(SendOp* op, Mode mode);
 
-/// A destination whose address has to be asked for: sets op->to where it is known by now and returns true; else the send
-/// waits, and is started by address_known(). REQUIRES: op->to.process == kUnknownProcess.
+/// A destination whose address has to be asked for: sets op->to where it is known by now and
+/// returns true; else the send waits, and is started by address_known(). REQUIRES: op->to.process
+/// == kUnknownProcess.
 bool find_address(SendOp* op, Mode mode);
 /// Takes a send out that waits for an address. False: it does not.
 bool stop_waiting_for_address(SendOp* op);

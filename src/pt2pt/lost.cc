@@ -1,3 +1,5 @@
+// The end of operations that need a lost process.
+
 #include "pt2pt/lost.h"
 
 #include <mpi.h>
@@ -83,7 +85,8 @@ void drop_rendezvous(uint32_t process) {
   });
 }
 
-/// Ends a posted receive with the judge's error; one that may still be matched is only stalled if it is a request.
+/// Ends a posted receive with the judge's error; one that may still be matched is only stalled if
+/// it is a request.
 void end_receive(Endpoint* at, RecvOp* op, Status status) {
   const bool pending = status.error_class() == MPIX_ERR_PROC_FAILED_PENDING;
   if (pending && op->finish == RecvRequest::arrived)

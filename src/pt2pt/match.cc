@@ -1,3 +1,5 @@
+// The bins and lists of posted receives and unexpected messages, past their short ways.
+
 #include "pt2pt/match.h"
 
 #include "base/assert.h"
@@ -87,7 +89,7 @@ bool trim_matching() {
   return g_links.trim() || more;
 }
 
-// ---- Posted receives ---------------------------------------------------------------------------
+// ---- Posted receives ----------------------------------------------------------------------------
 
 struct PostedBins {
   BinTable table;
@@ -130,7 +132,7 @@ Posted* PostedQueue::take_slow(const Envelope& message) {
   return eldest;
 }
 
-// ---- Unexpected messages ---------------------------------------------------------------------
+// ---- Unexpected messages ------------------------------------------------------------------------
 
 struct UnexpectedBins {
   BinTable table;

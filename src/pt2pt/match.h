@@ -7,9 +7,9 @@
 // Wildcards. A posted receive lives in the one bin of its own pattern (ANY is a value like
 // another); a message looks at the heads of up to four bins and takes the eldest. An unexpected
 // message lives in the bin of its envelope and, once a wildcard receive of that shape has been
-// seen, also in the bins of the patterns with ANY for its source, its tag or both; a receive looks at
-// one bin. So each step is O(1) amortised, whatever the order, and the eldest match is always the
-// one taken (MPI-4.0 section 3.5).
+// seen, also in the bins of the patterns with ANY for its source, its tag or both; a receive looks
+// at one bin. So each step is O(1) amortised, whatever the order, and the eldest match is always
+// the one taken (MPI-4.0 section 3.5).
 //
 // An empty queue owns no memory. The table appears when a search has looked at kShort entries in
 // vain, so a long queue that is taken from the front never needs one, and goes when the queue is

@@ -1,17 +1,19 @@
 // Partitioned communication: a transfer whose parts are sent when they are ready.
 //
-//   sender   init:    one announcement {partitions, bytes, base} with the user's (source, tag), so that sends meet
-//                     receives in the order of their inits
-//            pready:  partition i as a message (source, tag base + i) in the plane above
+//   sender   init:    one announcement {partitions, bytes, base} with the user's (source, tag), so
+//                     that sends meet receives in the order of their inits pready:  partition i as
+//                     a message (source, tag base + i) in the plane above
 //   receiver init:    posts a receive for the announcement, by a Listener
-//            start:   posts a receive for each of the sender's partitions, at once or when it has been announced
+//            start:   posts a receive for each of the sender's partitions, at once or when it has
+//                     been announced
 //
-// A pair is made by its inits alone. A receive that is freed before its announcement has come, started or not, is still
-// the one that this announcement belongs to: its Listener stays posted without it.
+// A pair is made by its inits alone. A receive that is freed before its announcement has come,
+// started or not, is still the one that this announcement belongs to: its Listener stays posted
+// without it.
 //
-// The sides may cut the message differently: a partition of the receiver has arrived when all of the sender's that
-// overlap it have. Tags of data are unique in the sending process (a 31-bit counter); rounds of the same request
-// follow each other in order.
+// The sides may cut the message differently: a partition of the receiver has arrived when all of
+// the sender's that overlap it have. Tags of data are unique in the sending process (a 31-bit
+// counter); rounds of the same request follow each other in order.
 // A receive buffer that is not contiguous is filled through a staging copy, partition by partition.
 // Source: MPI-4.0 chapter 4.
 
@@ -168,10 +170,11 @@ class PartitionedSend final : public Request {
 
 class PartitionedRecv;
 
-/// Receives the announcement for one PartitionedRecv. When that is deleted before the announcement has come, the
-/// listener stays posted, so that the announcement does not go to the next receive of the same source and tag, and
-/// deletes itself when it has come. Until then it keeps the communicator, whose context id would otherwise be given to
-/// another one, whose announcements it would take.
+/// Receives the announcement for one PartitionedRecv. When that is deleted before the announcement
+/// has come, the listener stays posted, so that the announcement does not go to the next receive of
+/// the same source and tag, and deletes itself when it has come. Until then it keeps the
+/// communicator, whose context id would otherwise be given to another one, whose announcements it
+/// would take.
 class Listener {
  public:
   Listener(PartitionedRecv* owner, Keep* k);
@@ -186,7 +189,8 @@ class Listener {
     if (op_.done) delete this;
   }
   bool heard() const { return op_.done; }
-  /// REQUIRES: heard(). The error of an announcement that will not come, or that no sender of this library makes.
+  /// REQUIRES: heard(). The error of an announcement that will not come, or that no sender of this
+  /// library makes.
   Status check() const;
   /// REQUIRES: check().ok().
   const Announcement& words() const { return words_; }
@@ -328,9 +332,9 @@ class PartitionedRecv final : public Request {
     }
   }
 
-  /// The partitions of ours that a partition of the sender's overlaps: [first, last]. Where one side's partitions have
-  /// no bytes, by their share of all partitions: each of ours then depends on at least one of the sender's. Ours beyond
-  /// the sender's data depend on its last one.
+  /// The partitions of ours that a partition of the sender's overlaps: [first, last]. Where one
+  /// side's partitions have no bytes, by their share of all partitions: each of ours then depends
+  /// on at least one of the sender's. Ours beyond the sender's data depend on its last one.
   bool overlapped(uint32_t index, size_t* first, size_t* last) const {
     const uint64_t ours = static_cast<uint64_t>(count_);
     if (ours == 0) return false;

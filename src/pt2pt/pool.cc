@@ -1,3 +1,5 @@
+// Refilling and trimming of message memory.
+
 #include "pt2pt/pool.h"
 
 namespace fgmpi::pt2pt {

@@ -1,8 +1,9 @@
 // Memory that comes and goes with messages: fixed-size pools and power-of-two blocks, so that the
 // hot path does not enter malloc.
 //
-// Thread rule: one thread. Pool<T> returns memory when it is trimmed; Blocks keeps a bounded amount of
-// each size and gives the rest back. Without memory, Pool<T> throws std::bad_alloc and Blocks says so.
+// Thread rule: one thread. Pool<T> returns memory when it is trimmed; Blocks keeps a bounded amount
+// of each size and gives the rest back. Without memory, Pool<T> throws std::bad_alloc and Blocks
+// says so.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +24,10 @@ namespace fgmpi::pt2pt {
 //   chunk  | slots | Footer |        slots: some in use, the others in the pool's free list
 class ChunkPool {
  public:
-  /// Frees the chunks none of whose slots is in use, but for a few of them. A trimmer as in sched.h:
-  /// called again and again; it does nothing while the pool grows, and less and less often where what
-  /// it freed is needed again. (base/reserve.h needs a count at each take(), which this pool's fast path
-  /// does without.) Takes time in proportion to the free slots.
+  /// Frees the chunks none of whose slots is in use, but for a few of them. A trimmer as in
+  /// sched.h: called again and again; it does nothing while the pool grows, and less and less often
+  /// where what it freed is needed again. (base/reserve.h needs a count at each take(), which this
+  /// pool's fast path does without.) Takes time in proportion to the free slots.
   bool trim();
   /// Chunks that there are (tests).
   size_t chunks() const { return chunks_; }
@@ -137,8 +138,8 @@ class Blocks {
     list.head = block;
     ++list.count;
   }
-  /// A trimmer as in sched.h, which gives nothing back itself: what give() has freed may lie inside the
-  /// allocator's heap and go back to the system only with the pass after the last of a burst.
+  /// A trimmer as in sched.h, which gives nothing back itself: what give() has freed may lie inside
+  /// the allocator's heap and go back to the system only with the pass after the last of a burst.
   bool trim() { return std::exchange(freed_, 0) > kKept; }
   /// Memory that came and went with messages, but not by take() and give().
   void note_freed(size_t bytes) { freed_ += bytes; }

@@ -24,7 +24,8 @@ Decider* g_decider = nullptr;
 namespace {
 /// The bit of an envelope's source from which on it holds the signature; below is the process.
 int g_signature_bit = 0;
-/// The least: processes of other jobs have numbers past the own, and jobs that connect must have the same.
+/// The least: processes of other jobs have numbers past the own, and jobs that connect must have
+/// the same.
 constexpr int kLeastSignatureBit = 16;
 int32_t source_of(uint32_t process, Signature signature);
 static_assert(kMostProcessesToConnect == 1u << kLeastSignatureBit);

@@ -34,8 +34,9 @@ namespace fgmpi::pt2pt {
 
 using transport::kProcessEndpoint;
 
-/// A resolved destination or source endpoint. A destination may also be {kUnknownProcess, rank in the communicator}: the
-/// send then waits for its address, and later ones to the same rank behind it (unknown_peer.cc).
+/// A resolved destination or source endpoint. A destination may also be {kUnknownProcess, rank in
+/// the communicator}: the send then waits for its address, and later ones to the same rank behind
+/// it (unknown_peer.cc).
 using Peer = Location;  // local may be kProcessEndpoint
 
 enum class Mode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
@@ -50,8 +51,8 @@ struct Buffer {
 
 /// What a completed request reports (MPI_Status without its layout).
 struct Outcome {
-  int32_t source = MPI_ANY_SOURCE;  ///< rank in the communicator, MPI_PROC_NULL, or MPI_ANY_SOURCE
-                                    ///< (empty status)
+  /// Rank in the communicator, MPI_PROC_NULL, or MPI_ANY_SOURCE (empty status).
+  int32_t source = MPI_ANY_SOURCE;
   int32_t tag = MPI_ANY_TAG;
   uint64_t bytes = 0;
   bool cancelled = false;
@@ -74,7 +75,8 @@ struct WaitFor {
 class Request {
  public:
   virtual ~Request() = default;
-  /// For requests without a pool of their own: a trimmer counts what they leave in the allocator's heap.
+  /// For requests without a pool of their own: a trimmer counts what they leave in the allocator's
+  /// heap.
   static void* operator new(size_t bytes);
   static void operator delete(void* request, size_t bytes);
   /// Called by MPI_Start on a persistent (or partitioned) request that is inactive.
@@ -98,8 +100,8 @@ class Request {
   /// What its start, or its completion, is to tools (MPI-4.0 section 15.3.8).
   struct Told {
     enum What : uint8_t { kNothing, kSend, kReceive, kCollective, kCommunicator } what = kNothing;
-    int32_t first =
-        0;  ///< a send's target as a world rank; a collective's kind; a new communicator's handle
+    /// A send's target as a world rank; a collective's kind; a new communicator's handle.
+    int32_t first = 0;
     int32_t second = 0;  ///< a send's tag; a collective's number
     int64_t bytes = 0;   ///< of a send
   };
@@ -134,7 +136,8 @@ class Request {
   bool complete_ = false;
 
  public:
-  /// MPI_Request_get_status has said that it is complete, so that every later call must say so, too.
+  /// MPI_Request_get_status has said that it is complete, so that every later call must say so,
+  /// too.
   bool told_complete = false;
 };
 
@@ -156,17 +159,21 @@ void finalize();
 /// The sink that transports deliver to.
 transport::Sink* sink();
 
-// ---- Processes of other jobs (src/dynamic) ----------------------------------------------------------
-/// The address vector has `processes` elements now, and what has transport bit 1 is reached by `others`, which stands in
-/// for the transport that had the bit before, if there was one. Never switches.
+// ---- Processes of other jobs (src/dynamic) ------------------------------------------------------
+/// The address vector has `processes` elements now, and what has transport bit 1 is reached by
+/// `others`, which stands in for the transport that had the bit before, if there was one. Never
+/// switches.
 void set_processes(uint32_t processes, transport::Transport* others);
-/// Drops what waits to be sent to a process whose place in the address vector is given back. Never switches.
+/// Drops what waits to be sent to a process whose place in the address vector is given back. Never
+/// switches.
 void forget_process(uint32_t process);
-/// Ranks with local indices below `count` may run from now on. REQUIRES: count <= sched::most_ranks(). Never switches.
+/// Ranks with local indices below `count` may run from now on. REQUIRES: count <=
+/// sched::most_ranks(). Never switches.
 void set_local_count(uint32_t count);
 /// While other jobs may still send something, nobody here can tell a deadlock: none is reported.
 void set_connected_to_others(bool connected);
-/// Frames between jobs are not counted: the detection of deadlocks compares what is sent and received in the own job.
+/// Frames between jobs are not counted: the detection of deadlocks compares what is sent and
+/// received in the own job.
 void discount_frames(uint64_t sent, uint64_t received);
 /// The source of a message between processes (below), without what only this job knows, and back.
 int32_t source_to_travel(int32_t source);
@@ -175,7 +182,8 @@ int32_t source_from_travel(int32_t source, uint32_t process);
 inline constexpr uint32_t kMostProcessesToConnect = 1u << 16;
 /// Polls transports and pushes deferred frames; true when anything moved. Never switches.
 bool progress();
-/// From now on progress() polls this, too, which carries no frames (transport/multicast), and quiet() asks it.
+/// From now on progress() polls this, too, which carries no frames (transport/multicast), and
+/// quiet() asks it.
 void poll_beside(transport::Transport* transport);
 /// True when nothing of this process is on its way: no deferred frame, no rendezvous under way. A
 /// process that is not quiet must poll, not sleep without limit, and must not end.
@@ -194,12 +202,13 @@ struct Naming {
 };
 void set_naming(const Naming& naming);
 
-// ---- Destinations whose address has to be asked for ----------------------------------------------
-/// Where a rank of the communicator of `ctx` is: true when that is known now, else it is asked for and address_known() is
-/// called when the answer is there. Must not switch.
+// ---- Destinations whose address has to be asked for ---------------------------------------------
+/// Where a rank of the communicator of `ctx` is: true when that is known now, else it is asked for
+/// and address_known() is called when the answer is there. Must not switch.
 using AddressSource = bool (*)(uint64_t ctx, int32_t rank, Peer* out);
 void set_address_source(AddressSource source);
-/// Starts the sends that wait for this address, in the order in which they were made. `ctx`: any plane. Never switches.
+/// Starts the sends that wait for this address, in the order in which they were made. `ctx`: any
+/// plane. Never switches.
 void address_known(uint64_t ctx, int32_t rank, Peer peer);
 /// The ranks of a communicator in [low, high) that sends wait for, ascending.
 std::vector<int32_t> awaited_ranks(uint64_t ctx, int32_t low, int32_t high);
@@ -224,7 +233,7 @@ Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, ui
 Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
                  const char* call, Keep* keep, Request** out);
 
-// ---- Send and receive in one call. A side with process kNoPeer is MPI_PROC_NULL and does nothing. ---
+// ---- Send and receive in one call. A side with process kNoPeer is MPI_PROC_NULL and does nothing.
 inline constexpr uint32_t kNoPeer = 0xffffffffu;
 struct Exchange {
   Buffer send, recv;
@@ -333,10 +342,11 @@ Request* find_freed_too(MPI_Request handle);
 /// Every request with a handle, in the order of handles.
 void for_each_request(void (*visit)(Request*, void*), void* argument);
 
-// ---- Messages between processes (level two), contiguous bytes ------------------------------------
+// ---- Messages between processes (level two), contiguous bytes -----------------------------------
 // Matched at the peers' process endpoints by (ctx, sender's process, tag, signature). The signature
 // stands for what both ends must agree on: a message with another one is not matched. A message of
-// another length than the receiver expects is an error (MPI_ERR_TRUNCATE). The blocking ones may switch.
+// another length than the receiver expects is an error (MPI_ERR_TRUNCATE). The blocking ones may
+// switch.
 using Signature = uint32_t;
 Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
                     const char* call, Signature signature = 0);
@@ -377,9 +387,9 @@ uint32_t count_unmatched(uint32_t most = ~0u);
 void give_up_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& status);
 
 /// One-way notices handled as they arrive (not matched): kind 0..15 picks the handler set by its
-/// module. The handler runs inside poll: it must not switch or throw. At most most_notice_bytes(), which
-/// is at least 1 KiB. What it is given comes from another process: a handler checks it all before it uses any of
-/// it, and drops what cannot be with refuse_notice().
+/// module. The handler runs inside poll: it must not switch or throw. At most most_notice_bytes(),
+/// which is at least 1 KiB. What it is given comes from another process: a handler checks it all
+/// before it uses any of it, and drops what cannot be with refuse_notice().
 using NoticeHandler = void (*)(uint32_t from_process, uint64_t ctx, const void* data, size_t bytes);
 void set_notice_handler(int kind, NoticeHandler handler);
 /// Called in each process before a deadlock is reported; nullptr: nothing. It must not switch.
@@ -406,9 +416,11 @@ inline constexpr int kNoticeGroupTree = 13;
 /// The scheduler's hook: every proclet of this process is parked. True when the whole job is and it
 /// has been reported (FGMPI_DEADLOCK=abort). Host stack.
 bool all_parked();
-/// A tool's function that is called before all_parked(); nullptr: none. It may call notify(), and must not switch.
+/// A tool's function that is called before all_parked(); nullptr: none. It may call notify(), and
+/// must not switch.
 void set_tool_parked(void (*parked)());
-/// all_parked(), or with a tool's function one that calls that first: what is to be the scheduler's hook.
+/// all_parked(), or with a tool's function one that calls that first: what is to be the scheduler's
+/// hook.
 bool (*parked_hook())();
 /// How long this process may sleep at most while parked, in ns (-1: no limit), for the detection to
 /// get on.

@@ -60,8 +60,8 @@ inline constexpr uint64_t kTiny = 16;
   return true;
 }
 
-/// A receive request for contiguous bytes, with a handle. Never switches. REQUIRES: has_free_handle().
-/// Throws std::bad_alloc, with nothing changed.
+/// A receive request for contiguous bytes, with a handle. Never switches. REQUIRES:
+/// has_free_handle(). Throws std::bad_alloc, with nothing changed.
 [[gnu::always_inline]] inline Request* irecv_bytes(void* data, uint64_t bytes, Endpoint* at,
                                                    const Envelope& pattern, const char* call,
                                                    Keep* keep) {

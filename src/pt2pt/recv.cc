@@ -81,8 +81,8 @@ Unexpected* find_unexpected(Endpoint* at, const Envelope& pattern) {
   return static_cast<Unexpected*>(at->unexpected.find(pattern));
 }
 
-/// The same, after progress and after a yield too: a program that calls MPI_Iprobe in a loop depends
-/// on both. May switch.
+/// The same, after progress and after a yield too: a program that calls MPI_Iprobe in a loop
+/// depends on both. May switch.
 Unexpected* find_with_progress(Endpoint* at, const Envelope& pattern) {
   Unexpected* u = find_unexpected(at, pattern);
   if (u) return u;

@@ -1,3 +1,5 @@
+// The deadlock report: cycles, words, and its form between processes.
+
 #include "pt2pt/report.h"
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 //
 // Names of communicators and calls are the program's data and may hold any bytes: on the wire they
 // have lengths, on the screen everything that is no printable character is escaped.
-// A rank has a number that is the same in all processes: its world rank, and above it, where it was spawned as a proclet, the
-// short name of its group:
+// A rank has a number that is the same in all processes: its world rank, and above it, where it was
+// spawned as a proclet, the short name of its group:
 //
 //   | 0 | short name 31 | rank in its MPI_COMM_WORLD 32 |
 //

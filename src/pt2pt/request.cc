@@ -185,8 +185,8 @@ Request* find_freed_too(MPI_Request handle) {
 
 MPI_Message message_handle(Message* message) {
   int64_t index = g_messages.create(as_unexpected(message));
-  if (index < 0 || index >= kIndexMask)
-    out_of_memory("message handles", 0);  // see need_message_handle
+  // See need_message_handle
+  if (index < 0 || index >= kIndexMask) out_of_memory("message handles", 0);
   return static_cast<MPI_Message>(kRequestBase | kMessageBit | static_cast<uint32_t>(index));
 }
 

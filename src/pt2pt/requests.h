@@ -55,8 +55,9 @@ class RecvRequest final : public Request {
   void cancel() override;
   void describe(std::string* out) const override;
   bool awaits(WaitFor* out) const override;
-  /// A receive from MPI_ANY_SOURCE that may wait for a failed process (lost.h): stays posted, but is complete with this
-  /// error until the program has been told. progress() looks whether that is so still.
+  /// A receive from MPI_ANY_SOURCE that may wait for a failed process (lost.h): stays posted, but
+  /// is complete with this error until the program has been told. progress() looks whether that is
+  /// so still.
   void stall(Status pending);
   void progress() override;
   /// It is incomplete again: the program has been told, or need not be.

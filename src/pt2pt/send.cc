@@ -184,7 +184,8 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
   return g_decider && to.process == g_engine.me && g_decider->decides(envelope.ctx);
 }
 
-/// A message that somebody else delivers (decider.h). Whether a standard send is buffered is left to it.
+/// A message that somebody else delivers (decider.h). Whether a standard send is buffered is left
+/// to it.
 [[gnu::noinline]] bool hand_over_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
                                          Mode mode) {
   if (mode != Mode::kBuffered) return false;

@@ -1,8 +1,8 @@
 // ShortSpin: a wait that polls in place, where no other proclet could run, before it parks.
 //
-// Polling in place saves the way to the host stack and back, some 20 ns, and is worth no more than a few microseconds:
-// then the idle loop polls on, which knows when to yield the core and when to sleep (transport/idle.h). Where others want
-// the core there is none.
+// Polling in place saves the way to the host stack and back, some 20 ns, and is worth no more than
+// a few microseconds: then the idle loop polls on, which knows when to yield the core and when to
+// sleep (transport/idle.h). Where others want the core there is none.
 //
 // Thread rule: one thread. Never switches.
 #pragma once

@@ -1,3 +1,5 @@
+// The words for what a proclet waits for.
+
 #include "pt2pt/sites.h"
 
 #include <cstring>

@@ -42,15 +42,16 @@ inline void wait_for(RecvOp* op, const char* call) {
   sched::park(&site);
 }
 
-/// For fgmpi-info -job and the sampler of profile, which read the memory of a process of the same version: by what
-/// `describe` the sites are known, and sizes by which they know that they have the same layout.
+/// For fgmpi-info -job and the sampler of profile, which read the memory of a process of the same
+/// version: by what `describe` the sites are known, and sizes by which they know that they have the
+/// same layout.
 struct SiteTable {
   static constexpr uint64_t kVersion = 2;
   using Words = void (*)(const sched::WaitSite*, std::string*);
   uint64_t version = 0;
   Words send = nullptr, receive = nullptr, probe = nullptr, requests = nullptr;
-  uint64_t send_bytes = 0, receive_bytes = 0,
-           request_bytes = 0;  ///< of the objects that they are about
+  /// Of the objects that they are about.
+  uint64_t send_bytes = 0, receive_bytes = 0, request_bytes = 0;
   /// The process's own endpoint, behind it those of its ranks.
   Endpoint* const* endpoints = nullptr;
 };

@@ -327,8 +327,9 @@ bool detection_due() { return g_detection.due(); }  // called by every poll whil
 bool g_ask_again = false;
 
 namespace {
-/// Does a rank wait for what comes from outside of MPI (a file, a thread of the program)? A decision that did not wait for it
-/// would find other choices the next time. But not for ever: what comes may depend on the decision.
+/// Does a rank wait for what comes from outside of MPI (a file, a thread of the program)? A
+/// decision that did not wait for it would find other choices the next time. But not for ever: what
+/// comes may depend on the decision.
 bool outside_is_awaited() {
   constexpr int64_t kPatienceWithOutside = kSecond;
   static uint64_t switches = 0;

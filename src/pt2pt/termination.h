@@ -1,32 +1,38 @@
 // When is a job of several processes deadlocked? Termination detection by counting, in two waves.
 //
-// A process is passive when all its proclets are parked for something that only MPI can bring, no timer runs, nothing is
-// deferred or being pulled. Its fingerprint is <frames sent, frames received, switches made>: all three only grow, and any
-// activity grows one of them (frames of the detection itself are left out).
+// A process is passive when all its proclets are parked for something that only MPI can bring, no
+// timer runs, nothing is deferred or being pulled. Its fingerprint is <frames sent, frames
+// received, switches made>: all three only grow, and any activity grows one of them (frames of the
+// detection itself are left out).
 //
-// Process 0, once it has been passive for kPatience, asks everybody; a process answers when it is passive, with its
-// fingerprint and whether that is the one of its answer to the wave before. When a wave has been answered, process 0,
-// passive again, starts the second. If in the second all fingerprints are the same and the sums of frames sent and
-// received are equal, then at the moment between the waves everybody was passive and nothing was on its way: a state that
-// nothing can leave. So it is never reported falsely; and a wave over an active process just waits for it.
-// Source: Mattern, "Algorithms for distributed termination detection", 1987 (the four-counter method).
+// Process 0, once it has been passive for kPatience, asks everybody; a process answers when it is
+// passive, with its fingerprint and whether that is the one of its answer to the wave before. When
+// a wave has been answered, process 0, passive again, starts the second. If in the second all
+// fingerprints are the same and the sums of frames sent and received are equal, then at the moment
+// between the waves everybody was passive and nothing was on its way: a state that nothing can
+// leave. So it is never reported falsely; and a wave over an active process just waits for it.
+// Source: Mattern, "Algorithms for distributed termination detection", 1987 (the four-counter
+// method).
 //
-// A fingerprint counts only while nothing is deferred, that is, on entry to on_passive(). A frame of the detection is
-// counted by it when it is given away, but by the process when the transport has taken it: while one is deferred, the
-// difference is too small, and would hide as many frames that are under way.
+// A fingerprint counts only while nothing is deferred, that is, on entry to on_passive(). A frame
+// of the detection is counted by it when it is given away, but by the process when the transport
+// has taken it: while one is deferred, the difference is too small, and would hide as many frames
+// that are under way.
 //
-// Lost processes (lost.h). What was sent to them or came from them is in the counts of those that are left, and nobody can
-// tell how much it is: the sums say nothing any more. Then every process that is asked first sends a mark to every other
-// one, and answers once it has the marks of all: frames do not overtake each other, so whatever was sent to it before has
-// come. The second wave's answers then say the same as equal sums do. Whoever has the lowest number among those that are
-// left asks; a wave in which somebody learns of another loss is given up. Questions, marks and answers name the losses that
-// they count on, so that only processes that know of the same ones are in a wave. That takes as many frames as there are
-// pairs of processes, in jobs that have lost some and seem to be deadlocked.
+// Lost processes (lost.h). What was sent to them or came from them is in the counts of those that
+// are left, and nobody can tell how much it is: the sums say nothing any more. Then every process
+// that is asked first sends a mark to every other one, and answers once it has the marks of all:
+// frames do not overtake each other, so whatever was sent to it before has come. The second wave's
+// answers then say the same as equal sums do. Whoever has the lowest number among those that are
+// left asks; a wave in which somebody learns of another loss is given up. Questions, marks and
+// answers name the losses that they count on, so that only processes that know of the same ones are
+// in a wave. That takes as many frames as there are pairs of processes, in jobs that have lost some
+// and seem to be deadlocked.
 //
-// Other jobs. While a process is connected with another job, that one may still send something, and nobody here knows: its
-// answers say so, and then nothing is reported, but a limit that keeps messages of the own job waiting gives way all the same.
-// Coming and going of connections is counted in the fingerprint, so what the second wave's answers say was so between the
-// waves, too.
+// Other jobs. While a process is connected with another job, that one may still send something, and
+// nobody here knows: its answers say so, and then nothing is reported, but a limit that keeps
+// messages of the own job waiting gives way all the same. Coming and going of connections is
+// counted in the fingerprint, so what the second wave's answers say was so between the waves, too.
 //
 // Thread rule: host stack; on_notice() runs inside poll.
 #pragma once
@@ -50,9 +56,9 @@ enum class Verdict : uint8_t {
 class DetectionSite {
  public:
   struct Counts {
-    uint64_t frames_sent,
-        frames_received;  ///< of all kinds, those that are deferred not among them
-    uint64_t switches;    ///< and changes of others()
+    /// Of all kinds, those that are deferred not among them.
+    uint64_t frames_sent, frames_received;
+    uint64_t switches;  ///< and changes of others()
   };
   virtual ~DetectionSite() = default;
   virtual Counts counts() const = 0;
@@ -65,8 +71,9 @@ class DetectionSite {
   virtual void send(uint32_t process, uint64_t word, const void* data, size_t bytes) = 0;
   /// Who waits for what in this process, as bytes for the wire.
   virtual std::string local_report() const = 0;
-  /// The process that asks: all have sent theirs, parts[p] being process p's; that of a lost one is empty. What is to be done about it; `others`: other jobs may still
-  /// send something to any process, so that nothing may be reported.
+  /// The process that asks: all have sent theirs, parts[p] being process p's; that of a lost one is
+  /// empty. What is to be done about it; `others`: other jobs may still send something to any
+  /// process, so that nothing may be reported.
   virtual Verdict judge(const std::vector<std::string>& parts, bool others) = 0;
   /// Messages that only the limit of buffering holds back are taken in.
   virtual void give_way() = 0;
@@ -77,8 +84,8 @@ class DetectionSite {
 class Detection {
  public:
   static constexpr int64_t kPatience = 500'000'000;  ///< ns; jobs end long before they are asked
-  /// Bytes of a process's part of the report. It is bounded by counts (report.h), not by bytes, since
-  /// names are the program's; this is far more than these come to.
+  /// Bytes of a process's part of the report. It is bounded by counts (report.h), not by bytes,
+  /// since names are the program's; this is far more than these come to.
   static constexpr size_t kMostPart = 4 << 20;
 
   /// Sets *watched while due() is to be asked at every poll.
@@ -151,8 +158,8 @@ class Detection {
   std::vector<bool> lost_;       ///< by process
   uint32_t marked_ = 0;          ///< the wave for which this process has sent its marks
   std::vector<Question> marks_;  ///< the last one of each process
-  bool news_ =
-      false;  ///< a notice came, perhaps while this process slept: on_passive() is to look at it
+  /// A notice came, perhaps while this process slept: on_passive() is to look at it.
+  bool news_ = false;
   bool over_ = false;  ///< reported: the job ends
   // The process that asks.
   uint32_t wave_ = 0;     ///< 0: none yet

@@ -1,13 +1,15 @@
-// Sends to a rank whose address has to be asked for: a rank of a system-ranked communicator at its first use.
+// Sends to a rank whose address has to be asked for: a rank of a system-ranked communicator at its
+// first use.
 //
 //   <communicator, rank>  ->  send, send, send      in the order in which they were made
 //
-// An i-call must return at once (MPI-4.0 section 3.7), so the send waits here, not the rank that made it. As long as one
-// waits, later ones to the same rank do too: its address becomes known and they are started in one step
-// (address_known()), so none overtakes another. A blocking send waits for its completion as it always does.
+// An i-call must return at once (MPI-4.0 section 3.7), so the send waits here, not the rank that
+// made it. As long as one waits, later ones to the same rank do too: its address becomes known and
+// they are started in one step (address_known()), so none overtakes another. A blocking send waits
+// for its completion as it always does.
 //
-// Thread rule: one thread; nothing here switches. Invariant: an entry has at least one send, and its address has been
-// asked for.
+// Thread rule: one thread; nothing here switches. Invariant: an entry has at least one send, and
+// its address has been asked for.
 
 #include <algorithm>
 #include <map>

@@ -22,8 +22,8 @@ Engine g_engine;
 
 namespace {
 
-constexpr uint64_t kStreamTurn =
-    1 << 20;  ///< bytes of data frames before the next waiting frame has its turn
+/// Bytes of data frames before the next waiting frame has its turn.
+constexpr uint64_t kStreamTurn = 1 << 20;
 
 Envelope envelope_of(const Header& h) { return {h.ctx, h.src_rank, h.tag}; }
 
@@ -175,8 +175,8 @@ bool Engine::push_frames(uint32_t process) {
   return moved;
 }
 
-/// What arrives, and what it is answered with, is nobody's call: without memory for it the job ends.
-/// (Whatever a call asks for is that call's error.)
+/// What arrives, and what it is answered with, is nobody's call: without memory for it the job
+/// ends. (Whatever a call asks for is that call's error.)
 bool Engine::poll_or_end() {
   try {
     return poll_transports();
@@ -318,8 +318,8 @@ bool Engine::may_arrive(const Header& h, size_t length) const {
   return length > 0 && length < h.size && h.size <= most && !peers[h.src_process].arriving;
 }
 
-/// Begins an eager message of several frames, which go into the buffer of `op`, or into `kept` until a
-/// receive takes it.
+/// Begins an eager message of several frames, which go into the buffer of `op`, or into `kept`
+/// until a receive takes it.
 void Engine::begin_arriving(const Header& h, RecvOp* op, Unexpected* kept) {
   Arriving* a = arriving_pool.make(Arriving{kept, op, kept ? kept->payload() : nullptr, nullptr,
                                             h.size, h.size, 0, h.cookie, answer_of(h.kind)});

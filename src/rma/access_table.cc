@@ -1,3 +1,5 @@
+// Entering an access into a table and comparing it with those that are there.
+
 #include "rma/access_table.h"
 
 #include <cstdio>
@@ -10,9 +12,9 @@ bool only_reads(const Record& r) {
   return r.use == Use::kRead || (r.use == Use::kAccumulate && r.op == MPI_NO_OP);
 }
 
-/// A load or store of the target's program and an access of another kind. In epochs of locks the program may find in the
-/// memory that an update is there, and store then; and what it reads meanwhile, and others, is what the unified memory model
-/// leaves open.
+/// A load or store of the target's program and an access of another kind. In epochs of locks the
+/// program may find in the memory that an update is there, and store then; and what it reads
+/// meanwhile, and others, is what the unified memory model leaves open.
 bool same_epoch(const Record& program, const Record& other) {
   if (program.kind == EpochKind::kAtOnce)
     return other.kind == EpochKind::kPassive && !only_reads(program) && !only_reads(other) &&
@@ -44,8 +46,8 @@ bool is_over(const Record& record, const Record& now) {
   return record.kind == EpochKind::kFence && record.phase != now.phase;
 }
 
-/// Are they alike but for their bytes: does what conflicts with the bytes of one conflict with those of the other, and end
-/// with the same synchronisation?
+/// Are they alike but for their bytes: does what conflicts with the bytes of one conflict with
+/// those of the other, and end with the same synchronisation?
 bool alike(const Record& a, const Record& b) {
   return a.place == b.place && a.origin == b.origin && a.member == b.member && a.phase == b.phase &&
          a.use == b.use && a.kind == b.kind && a.exposed == b.exposed && a.seen == b.seen &&

@@ -1,6 +1,8 @@
-// The table of accesses that no synchronisation has ended yet, behind a process's control area (check.h).
+// The table of accesses that no synchronisation has ended yet, behind a process's control area
+// (check.h).
 //
-// Thread rule: every function takes the table's lock, and processes of a host use one table at once. Nothing here switches.
+// Thread rule: every function takes the table's lock, and processes of a host use one table at
+// once. Nothing here switches.
 #pragma once
 
 #include <mpi.h>
@@ -16,9 +18,10 @@
 
 namespace fgmpi::rma {
 
-/// Which epochs of the target's memory an access belongs to. kProgram: a load or store of the target's program, told at the
-/// target's next call; it meets accesses of the target's fence epoch and, where its `exposed` is set, of its exposure epoch.
-/// kAtOnce: one that is told as it is made; it meets what is under way in epochs of locks.
+/// Which epochs of the target's memory an access belongs to. kProgram: a load or store of the
+/// target's program, told at the target's next call; it meets accesses of the target's fence epoch
+/// and, where its `exposed` is set, of its exposure epoch. kAtOnce: one that is told as it is made;
+/// it meets what is under way in epochs of locks.
 enum class EpochKind : uint8_t { kFence, kStart, kPassive, kProgram, kAtOnce };
 
 /// One run of bytes of an access, or of several that are alike and touch.
@@ -49,8 +52,9 @@ inline bool touch(const AddressRun& a, const AddressRun& b) {
   return a.low <= b.high && b.low <= a.high;
 }
 
-/// A loop that accesses the same bytes again and again, or one element after the other, needs one entry: the last of those
-/// from `first` to `end` that touches the bytes and is `alike` covers them too, from now on. False: there is none.
+/// A loop that accesses the same bytes again and again, or one element after the other, needs one
+/// entry: the last of those from `first` to `end` that touches the bytes and is `alike` covers them
+/// too, from now on. False: there is none.
 template <class Entry, class Alike>
 bool widen(Entry* first, Entry* end, const AddressRun& run, Alike&& alike) {
   for (Entry* old = end; old != first;) {
@@ -71,8 +75,9 @@ static_assert(sizeof(Conflict) == 144);
 
 class AccessTable {
  public:
-  /// Compares the runs of an access like `pattern` with what is there, at most `most` conflicts, and keeps them if `keeps`.
-  /// What conflicts is kept only if `keeps_conflicting`. That the table is full is said once.
+  /// Compares the runs of an access like `pattern` with what is there, at most `most` conflicts,
+  /// and keeps them if `keeps`. What conflicts is kept only if `keeps_conflicting`. That the table
+  /// is full is said once.
   void enter(const Record& pattern, const AddressRuns& runs, bool keeps, bool keeps_conflicting,
              size_t most, std::vector<Conflict>* found);
   /// Is a record like that there?

@@ -1,3 +1,5 @@
+// Batches of process_vm_readv and process_vm_writev.
+
 #include "rma/attached.h"
 
 #include <mpi.h>

@@ -1,3 +1,5 @@
+// The comparison of accesses to windows that this process can see, and its report.
+
 #include "rma/check.h"
 
 #include <algorithm>
@@ -171,13 +173,15 @@ EpochKind kind_of(Epoch epoch) {
                                                              : EpochKind::kPassive;
 }
 
-/// Addresses of the members' memory, as their process numbers them, less those of its address space.
+/// Addresses of the members' memory, as their process numbers them, less those of its address
+/// space.
 uint64_t numbering(const SharedWin& shared) {
   return shared.flavor == MPI_WIN_FLAVOR_SHARED ? reinterpret_cast<uint64_t>(shared.common.base())
                                                 : 0;
 }
 
-/// An access by the running rank to what of a member's memory lies in `runs`. Its member and origin are filled in.
+/// An access by the running rank to what of a member's memory lies in `runs`. Its member and origin
+/// are filled in.
 Status check_exposed(Win* win, Part* part, uint32_t member, const AddressRuns& runs, Record mine,
                      bool keeps) {
   SharedWin& shared = *win->shared;

@@ -1,3 +1,5 @@
+// Questions to, and answers from, a target's process whose table is out of reach.
+
 #include "rma/check_message.h"
 
 #include <algorithm>

@@ -1,11 +1,12 @@
-// FGMPI_RMA_CHECK for targets whose table this process cannot reach: the target's process compares and keeps.
+// FGMPI_RMA_CHECK for targets whose table this process cannot reach: the target's process compares
+// and keeps.
 //
 //   origin                           target's process
 //     |-- Ask, Record, runs ------------->|  compared with its table, and kept there      more runs than a frame holds: again
 //     |<- Ask, conflicts -----------------|
 //
-// The origin waits for the answer, so that an access is in the table before a byte moves, and is out of it before a flush
-// returns.
+// The origin waits for the answer, so that an access is in the table before a byte moves, and is
+// out of it before a flush returns.
 #pragma once
 
 #include "rma/access_table.h"

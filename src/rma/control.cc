@@ -1,3 +1,5 @@
+// Locks in a control area: taking, waiting, releasing.
+
 #include "rma/control.h"
 
 #include "base/raw_call.h"

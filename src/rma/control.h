@@ -1,16 +1,19 @@
-// The control area of a process's part of a window: passive-target locks of its members, and the locks that make
-// accumulates atomic where the processor cannot. In shared memory, so that peers of the host need no help of the owner.
+// The control area of a process's part of a window: passive-target locks of its members, and the
+// locks that make accumulates atomic where the processor cannot. In shared memory, so that peers of
+// the host need no help of the owner.
 //
 //   | stripes: 64 lines of 64 | locks: 16 a member here | waiters: 8 a rank of the window |
 //
 //   lock of a member:  | guard | holders | first waiter | last waiter |      holders: -1 exclusive, n shared
 //   waiter of a rank:  | next | kind |                                     ranks count from 1, 0 is none
 //
-// A rank waits for one lock of a window at a time, so one waiter a rank suffices. Pages that nobody waits on are never
-// touched. Locks are granted in the order in which they were asked for. Whoever releases a lock wakes those to whom it
-// goes on (sync.cc); nobody spins but on a guard, which is held for some ten instructions.
+// A rank waits for one lock of a window at a time, so one waiter a rank suffices. Pages that nobody
+// waits on are never touched. Locks are granted in the order in which they were asked for. Whoever
+// releases a lock wakes those to whom it goes on (sync.cc); nobody spins but on a guard, which is
+// held for some ten instructions.
 //
-// Thread rule: any process of the host, at once. Invariant: a guard is never held across anything that may switch.
+// Thread rule: any process of the host, at once. Invariant: a guard is never held across anything
+// that may switch.
 #pragma once
 
 #include <atomic>
@@ -22,7 +25,8 @@
 
 namespace fgmpi::rma {
 
-/// A lock that is held for a few instructions, or for one transfer of at most kMostUnderLock bytes (fold.h).
+/// A lock that is held for a few instructions, or for one transfer of at most kMostUnderLock bytes
+/// (fold.h).
 struct SpinLock {
   std::atomic<uint32_t> held;
   void lock() {
@@ -58,7 +62,8 @@ class Control {
   /// For all of the process's memory.
   SpinLock& all() { return stripes_[0].lock; }
 
-  /// Rank `rank` of the window asks for the lock of a member. False: it waits, and is granted it by a release().
+  /// Rank `rank` of the window asks for the lock of a member. False: it waits, and is granted it by
+  /// a release().
   bool acquire(uint32_t member, int32_t rank, LockKind kind);
   /// The same for a rank that does not wait: false, if it would have to.
   bool try_acquire(uint32_t member, LockKind kind);

@@ -1,6 +1,6 @@
-// Creation and freeing. The collocated members meet at the window's own communicator; the last to come makes the
-// process's memory object and exchanges, as one message to the first process and one back, what all processes must know:
-// a Part each.
+// Creation and freeing. The collocated members meet at the window's own communicator; the last to
+// come makes the process's memory object and exchanges, as one message to the first process and one
+// back, what all processes must know: a Part each.
 
 #include <algorithm>
 
@@ -40,7 +40,8 @@ bool uses_shared_memory(uint32_t process) {
   return t && std::string_view(t->name()) == "shm";
 }
 
-/// Equal for processes that share memory, of different jobs too. MPI_Win_allocate_shared does with every transport.
+/// Equal for processes that share memory, of different jobs too. MPI_Win_allocate_shared does with
+/// every transport.
 uint64_t host_of_mine(int flavor) {
   if (flavor == MPI_WIN_FLAVOR_SHARED || transport::is_wanted("shm"))
     return hash_text(transport::host_id());
@@ -120,7 +121,8 @@ class Maker {
   }
 
  private:
-  /// Another process of the window may share memory with this one, or `near` is false and one may not.
+  /// Another process of the window may share memory with this one, or `near` is false and one may
+  /// not.
   bool has_other(bool near) {
     if (comm_->processes == 1) return false;
     if (win_->flavor == MPI_WIN_FLAVOR_SHARED) return near;
@@ -274,7 +276,8 @@ class Maker {
 
   /// All parts are known: this process's keeps its memory.
   Status adopt(std::vector<Part> all) {
-    // The processes of several jobs come in an order that is the same in all of them, not in that of their numbers here.
+    // The processes of several jobs come in an order that is the same in all of them, not in that
+    // of their numbers here.
     std::sort(all.begin(), all.end(),
               [](const Part& a, const Part& b) { return a.process < b.process; });
     for (size_t i = 0; i < all.size(); ++i) {
@@ -305,7 +308,8 @@ class Maker {
     return {};
   }
 
-  /// MPI_Win_allocate_shared: members one behind the other in rank order, in an object that this process makes.
+  /// MPI_Win_allocate_shared: members one behind the other in rank order, in an object that this
+  /// process makes.
   Status lay_out_common(std::vector<Part>* parts) {
     FGMPI_TRY(check_same(*parts, "same_size", &Part::sizes, MPI_ERR_SIZE, "size"));
     FGMPI_TRY(check_same(*parts, "same_disp_unit", &Part::units, MPI_ERR_DISP, "disp_unit"));

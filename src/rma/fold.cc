@@ -1,3 +1,5 @@
+// Folding elements atomically: by locked instructions, by blocks, or under a lock.
+
 #include "rma/fold.h"
 
 #include <cpuid.h>
@@ -108,7 +110,8 @@ bool is_integer(const host::Type& type) {
          basic->kind != host::Kind::kPair;
 }
 
-/// Sums of floating-point words, of a type that is as wide: the processor has no operation for them.
+/// Sums of floating-point words, of a type that is as wide: the processor has no operation for
+/// them.
 template <class W, class Float>
 void add_each(char* target, const char* source, char* old, int64_t bytes) {
   static_assert(sizeof(W) == sizeof(Float));
@@ -153,16 +156,18 @@ void fold_each(const Folding& f, char* target, const char* source, char* old, in
   }
 }
 
-// ---- Many elements --------------------------------------------------------------------------------------------------
-// A locked instruction costs the same for 16 bytes as for one element, so elements in a row are folded a block at once.
-// Every element of a block is changed at the same moment, which is more than is promised; an instruction on a single
-// element and one on its block exclude each other, as the processor owns the line meanwhile.
+// ---- Many elements ------------------------------------------------------------------------------
+// A locked instruction costs the same for 16 bytes as for one element, so elements in a row are
+// folded a block at once. Every element of a block is changed at the same moment, which is more
+// than is promised; an instruction on a single element and one on its block exclude each other, as
+// the processor owns the line meanwhile.
 
 struct alignas(16) Block {
   uint64_t words[2];
 };
 constexpr int64_t kBlock = sizeof(Block);
-/// Bytes that are computed before they are exchanged: enough for vector instructions, little to compute again.
+/// Bytes that are computed before they are exchanged: enough for vector instructions, little to
+/// compute again.
 constexpr int64_t kChunk = 1024;
 
 bool has_block_exchange() {
@@ -173,8 +178,8 @@ bool has_block_exchange() {
   return has;
 }
 
-/// *at = desired if it equals *expected, else *expected = *at. A locked instruction waits for all stores before it, so
-/// nothing is stored here where it succeeds.
+/// *at = desired if it equals *expected, else *expected = *at. A locked instruction waits for all
+/// stores before it, so nothing is stored here where it succeeds.
 inline bool exchange(Block* at, Block* expected, const Block& desired) {
   bool done;
   uint64_t low = expected->words[0], high = expected->words[1];
@@ -203,7 +208,8 @@ void load_blocks(char* to, const char* from, int64_t bytes) {
   }
 }
 
-/// Computes a chunk from what is there and exchanges its blocks; what has changed meanwhile is computed again.
+/// Computes a chunk from what is there and exchanges its blocks; what has changed meanwhile is
+/// computed again.
 void fold_chunk(const Folding& f, char* target, const char* source, char* old, int64_t bytes) {
   alignas(64) char operand[kChunk], before[kChunk], after[kChunk];
   std::memcpy(operand, source, static_cast<size_t>(bytes));

@@ -1,16 +1,19 @@
-// Folding: an operation applied to elements of a target, each at once for everybody who does the same (MPI-4.0 section
-// 12.7.1: atomic element by element, for one predefined type).
+// Folding: an operation applied to elements of a target, each at once for everybody who does the
+// same (MPI-4.0 section 12.7.1: atomic element by element, for one predefined type).
 //
-// One discipline a target, whoever executes: a rank of the same process, a peer of the host in the mapping, or the
-// target's process for a message:
-//   - elements of 1, 2, 4 and 8 bytes at their natural alignment: processor atomics (sums, bitwise operations, exchange)
-//     or compare-and-swap; in a row, 16 bytes by one of these; of MPI_REPLACE and MPI_NO_OP plain stores and loads;
+// One discipline a target, whoever executes: a rank of the same process, a peer of the host in the
+// mapping, or the target's process for a message:
+//   - elements of 1, 2, 4 and 8 bytes at their natural alignment: processor atomics (sums, bitwise
+//     operations, exchange) or compare-and-swap; in a row, 16 bytes by one of these; of MPI_REPLACE
+//     and MPI_NO_OP plain stores and loads;
 //   - all others: the stripe of the target's control area that the element's address chooses;
-//   - pairs with a gap (MPI_SHORT_INT and its like): the same; value and index are accessed each by itself, since other bytes may
-//     lie in the gap. Operands and results have no gaps: they travel as MPI packs them;
-//   - memory of the user's that peers reach by process_vm_*: the one lock of the control area, for a whole piece;
-//   - memory that no other process reaches: nothing, as ranks of a process do not interrupt each other; nor under an
-//     exclusive lock of the target, which excludes all others.
+//   - pairs with a gap (MPI_SHORT_INT and its like): the same; value and index are accessed each by
+//     itself, since other bytes may lie in the gap. Operands and results have no gaps: they travel
+//     as MPI packs them;
+//   - memory of the user's that peers reach by process_vm_*: the one lock of the control area, for
+//     a whole piece;
+//   - memory that no other process reaches: nothing, as ranks of a process do not interrupt each
+//     other; nor under an exclusive lock of the target, which excludes all others.
 // Thread rule: several processes at once on the target's memory. Nothing here switches.
 #pragma once
 
@@ -26,14 +29,15 @@
 
 namespace fgmpi::rma {
 
-/// The most bytes that are transferred under Control::all() at once: what a waiter may have to wait for of each of those
-/// before it.
+/// The most bytes that are transferred under Control::all() at once: what a waiter may have to wait
+/// for of each of those before it.
 inline constexpr int64_t kMostUnderLock = 64 << 10;
 
 /// An operation on elements of one predefined type.
 ///
 ///   a pair at the target:     | value |  gap  | index |  gap  |          as operand or result:  | value | index |
-///                             0      head  index_at         stride                              0      head    size
+///                             0      head  index_at         stride                              0
+///                                    head    size
 struct Folding {
   MPI_Op op = MPI_REPLACE;
   host::Type type;                 ///< predefined

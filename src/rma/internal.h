@@ -28,23 +28,24 @@ void drain(Win* win, const char* call);
 /// Waits until *count, of a target's accumulates, is 0. May switch.
 void wait_for_accumulates(Win* win, int32_t rank, const uint32_t* count, const char* call);
 
-// ---- Locks and notices as they arrive, from whatever process ------------------------------------------------------
-/// The lock of rank `target` that rank `rank` of this process waits for is its own now; gives it back where that one does not
-/// wait any more.
+// ---- Locks and notices as they arrive, from whatever process ------------------------------------
+/// The lock of rank `target` that rank `rank` of this process waits for is its own now; gives it
+/// back where that one does not wait any more.
 void lock_granted(SharedWin* shared, int32_t target, int32_t rank);
 /// That lock is not free, and `rank` does not wait until it is.
 void lock_refused(SharedWin* shared, int32_t target, int32_t rank);
-/// Tells ranks, wherever they live, that the lock of `target` has been granted to them; for those of lost processes it is
-/// released. REQUIRES: the control area of the target is in reach.
+/// Tells ranks, wherever they live, that the lock of `target` has been granted to them; for those
+/// of lost processes it is released. REQUIRES: the control area of the target is in reach.
 void tell_granted(SharedWin* shared, int32_t target, std::vector<int32_t> ranks);
-/// The window has lost a member: whoever waits for another one looks whether that one can still come.
+/// The window has lost a member: whoever waits for another one looks whether that one can still
+/// come.
 void wake_waiting(SharedWin* shared);
 /// Rank `from` has posted to, or completed at, the ranks listed, which live here.
 void on_posted(SharedWin* shared, int32_t from, const int32_t* ranks, size_t count);
 void on_completed(SharedWin* shared, const int32_t* ranks, size_t count);
 
-/// Does `target` (MPI-4.0 section 12.2.1) hold [low, high) bytes from displacement `disp` on? Errors: MPI_ERR_RMA_RANGE,
-/// MPI_ERR_DISP.
+/// Does `target` (MPI-4.0 section 12.2.1) hold [low, high) bytes from displacement `disp` on?
+/// Errors: MPI_ERR_RMA_RANGE, MPI_ERR_DISP.
 Status check_range(const Win* win, const Reach& reach, int32_t rank, MPI_Aint disp, int64_t low,
                    int64_t high);
 

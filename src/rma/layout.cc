@@ -1,3 +1,5 @@
+// Runs of bytes of datatypes: listed, cached, sent; gathering and scattering by them.
+
 #include "rma/layout.h"
 
 #include <algorithm>
@@ -36,7 +38,8 @@ std::shared_ptr<Layout> layout_from(const host::TypeTree& tree) {
   return layout;
 }
 
-/// A derived type of the cache; it keeps the type, so that its handle is not another's while it is here.
+/// A derived type of the cache; it keeps the type, so that its handle is not another's while it is
+/// here.
 struct Kept {
   host::Type type;
   LayoutPtr layout;

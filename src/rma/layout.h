@@ -3,10 +3,11 @@
 //   one element:  | run 0 |   gap   | run 1 | gap |      runs: offset from the element's address, bytes
 //                 <------------ extent ----------->
 //
-// A transfer is a walk over two layouts at once (Cursor), so no bytes are packed in between where both sides are in
-// reach. Between processes a target's layout travels once and is kept there (message.h).
-// Thread rule: one thread. layout_of() asks the hosted MPI on the host stack the first time that it sees a derived
-// datatype; nothing here switches. Invariant: a layout does not change once it is made.
+// A transfer is a walk over two layouts at once (Cursor), so no bytes are packed in between where
+// both sides are in reach. Between processes a target's layout travels once and is kept there
+// (message.h). Thread rule: one thread. layout_of() asks the hosted MPI on the host stack the first
+// time that it sees a derived datatype; nothing here switches. Invariant: a layout does not change
+// once it is made.
 #pragma once
 
 #include <mpi.h>
@@ -75,7 +76,8 @@ class Cursor {
   }
   /// Goes to the byte number `position` of the data. REQUIRES: at most all of them.
   void seek(int64_t position);
-  /// The next bytes that lie in a row, at most `most`: their offset from the address of element 0. REQUIRES: some are left.
+  /// The next bytes that lie in a row, at most `most`: their offset from the address of element 0.
+  /// REQUIRES: some are left.
   Run next(int64_t most) {
     if (whole_) {
       Run run{layout_->runs[0].offset + position_, std::min(most, total_ - position_)};

@@ -1,3 +1,5 @@
+// Memory objects behind memfd: made here, opened from peers.
+
 #include "rma/memory.h"
 
 #include <fcntl.h>

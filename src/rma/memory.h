@@ -1,5 +1,6 @@
-// Memory objects: what the processes of a host share of a window. A memfd, which peers open through /proc as they do
-// the segments of messages; never a name in /dev/shm, gone after any death. Pages that nobody touches cost nothing.
+// Memory objects: what the processes of a host share of a window. A memfd, which peers open through
+// /proc as they do the segments of messages; never a name in /dev/shm, gone after any death. Pages
+// that nobody touches cost nothing.
 //
 // Thread rule: one thread. Makes system calls; nothing here switches.
 #pragma once
@@ -25,8 +26,9 @@ class MemoryObject {
   MemoryObject(const MemoryObject&) = delete;
   MemoryObject& operator=(const MemoryObject&) = delete;
   ~MemoryObject();
-  /// New zeroed memory, mapped here. `shared`: for peers too; where the kernel does not make such an object (limits of
-  /// files or descriptors), private memory all the same, if `or_private`. Errors: MPI_ERR_NO_MEM.
+  /// New zeroed memory, mapped here. `shared`: for peers too; where the kernel does not make such
+  /// an object (limits of files or descriptors), private memory all the same, if `or_private`.
+  /// Errors: MPI_ERR_NO_MEM.
   Status make(size_t bytes, bool shared, bool or_private);
   /// Maps another process's. Errors: MPI_ERR_OTHER.
   Status open(const ObjectName& name);

@@ -1,3 +1,5 @@
+// The two ends of active messages: pieces sent by the origin, executed by the target.
+
 #include "rma/message.h"
 
 #include <algorithm>
@@ -14,12 +16,14 @@
 namespace fgmpi::rma {
 namespace {
 
-/// Pieces to a process that are not answered, and bytes of them: so many small ones that a message carries hundreds, of
-/// long ones as many as keep it busy. They bound what waits there, and what its answers take here.
+/// Pieces to a process that are not answered, and bytes of them: so many small ones that a message
+/// carries hundreds, of long ones as many as keep it busy. They bound what waits there, and what
+/// its answers take here.
 constexpr uint32_t kMostPieces = 1024;
 constexpr int64_t kMostBytes = 4 << 20;
 
-/// Operations to one process, in the order of their calls: ordered as accumulates have to be (MPI-4.0 section 12.7.2).
+/// Operations to one process, in the order of their calls: ordered as accumulates have to be
+/// (MPI-4.0 section 12.7.2).
 struct Channel {
   Remote* first = nullptr;
   Remote* last = nullptr;
@@ -49,7 +53,8 @@ std::map<std::pair<uint32_t, uint32_t>, Foreign>& foreign() {
   return *all;
 }
 
-/// Memory for one message on its way out: a piece is copied by the transport, or behind deferred frames.
+/// Memory for one message on its way out: a piece is copied by the transport, or behind deferred
+/// frames.
 std::vector<uint8_t>& frame() {
   static auto* bytes = new std::vector<uint8_t>;
   return *bytes;
@@ -75,7 +80,7 @@ int64_t most_data(uint32_t process) {
 
 namespace {
 
-// ---- Layouts ----------------------------------------------------------------------------------------------------
+// ---- Layouts ------------------------------------------------------------------------------------
 
 void send_layout(const Layout& layout, uint32_t process) {
   static uint32_t g_next = 0;
@@ -115,7 +120,7 @@ void on_layout(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes)
   if (!f.whole) pt2pt::refuse_notice();
 }
 
-// ---- At the origin ------------------------------------------------------------------------------------------------
+// ---- At the origin ------------------------------------------------------------------------------
 
 /// Nothing of the origin's memory is needed any more.
 void is_sent(Remote* op) {
@@ -195,7 +200,7 @@ void on_reply(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) 
   pump(from);
 }
 
-// ---- At the target --------------------------------------------------------------------------------------------------
+// ---- At the target ------------------------------------------------------------------------------
 
 /// What a piece is about, in this process's memory.
 struct Piece {

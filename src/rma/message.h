@@ -1,14 +1,15 @@
-// Active messages: operations on memory that this process cannot reach itself, and what synchronisation has to tell
-// other processes. They are notices of pt2pt (pt2pt::kNoticeRma), in order between two processes, executed by the target's
-// process while it polls.
+// Active messages: operations on memory that this process cannot reach itself, and what
+// synchronisation has to tell other processes. They are notices of pt2pt (pt2pt::kNoticeRma), in
+// order between two processes, executed by the target's process while it polls.
 //
 //   origin                          target's process
 //     |-- Ask, piece of the data ------->|  executed at once      at most kMostPieces unanswered a process
 //     |<- Reply, piece of the result ----|
 //
-// An operation is cut into pieces of what a frame holds. A piece names the part of the data that it is about (position
-// and bytes in the order of the target's type map), so the target keeps nothing between pieces but layouts, which travel
-// once a process. The origin's memory is read when a piece leaves; until then the operation is `unsent`.
+// An operation is cut into pieces of what a frame holds. A piece names the part of the data that it
+// is about (position and bytes in the order of the target's type map), so the target keeps nothing
+// between pieces but layouts, which travel once a process. The origin's memory is read when a piece
+// leaves; until then the operation is `unsent`.
 //
 // Thread rule: one thread. What arrives is checked before it is used. Nothing here switches.
 #pragma once
@@ -98,10 +99,11 @@ void send_ask(const SharedWin* shared, uint32_t process, const Ask& ask, const v
               size_t bytes);
 int64_t most_data(uint32_t process);
 
-/// Counts it in and sends what may be sent; what a lost process would have to answer ends at once, with the error in the
-/// epoch. Takes `op`, made with new.
+/// Counts it in and sends what may be sent; what a lost process would have to answer ends at once,
+/// with the error in the epoch. Takes `op`, made with new.
 void launch(Remote* op);
-/// For operations that go another way (provider.h): counts `op` in; is done with it, and deletes it.
+/// For operations that go another way (provider.h): counts `op` in; is done with it, and deletes
+/// it.
 void begin_remote(Remote* op);
 void finish_remote(Remote* op);
 /// Processes have failed (mpiexec -ft): ends the operations that wait for one of them to answer.
@@ -109,9 +111,9 @@ void end_operations_of_lost(const SharedWin* shared);
 /// The request of an R-form: completed by the last reply.
 pt2pt::Request* make_request(const char* call);
 
-// ---- Synchronisation ------------------------------------------------------------------------------------------------
-/// Ranks that wait for the lock learn by kGranted that they have it. `ask`: kLock or kTryLock, which may be answered by
-/// kRefused as well.
+// ---- Synchronisation ----------------------------------------------------------------------------
+/// Ranks that wait for the lock learn by kGranted that they have it. `ask`: kLock or kTryLock,
+/// which may be answered by kRefused as well.
 void ask_lock(Win* win, const Reach& reach, LockKind kind, AskKind ask);
 void ask_unlock(Win* win, int32_t rank, const Reach& reach, LockKind kind);
 void ask_give_back(const SharedWin* shared, const Part& part, uint32_t member, LockKind kind);

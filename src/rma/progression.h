@@ -1,9 +1,9 @@
-// Progression: one number for each member of a window that lives in a process: a first one and a step where they are
-// evenly spaced, else a list.
+// Progression: one number for each member of a window that lives in a process: a first one and a
+// step where they are evenly spaced, else a list.
 //
-// Wins where members were given equal sizes, or images of the program lie at a fixed stride: 48 bytes for any number of
-// members. Costs 8 bytes a member more otherwise, once a process that knows the window, never once a member.
-// Thread rule: none (no shared state).
+// Wins where members were given equal sizes, or images of the program lie at a fixed stride: 48
+// bytes for any number of members. Costs 8 bytes a member more otherwise, once a process that knows
+// the window, never once a member. Thread rule: none (no shared state).
 #pragma once
 
 #include <algorithm>

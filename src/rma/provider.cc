@@ -1,3 +1,5 @@
+// Queues of the provider's reads, writes and atomics, and their completion.
+
 #include "rma/provider.h"
 
 #include <algorithm>
@@ -26,8 +28,9 @@ static_assert(settings::has_choices(settings::kRmaNetwork, "auto|provider|messag
 constexpr uint32_t kMostAccesses = 64;
 /// Below so many bytes a piece, one frame for all of them is less work than an access each.
 constexpr int64_t kLeastPiece = 512;
-/// The same where the peer's processor serves accesses: many small ones at once take 5 us each over sockets, messages 2; of
-/// 512 KiB messages copy 2.1 GB/s, accesses 5, as what comes is read into its place.
+/// The same where the peer's processor serves accesses: many small ones at once take 5 us each over
+/// sockets, messages 2; of 512 KiB messages copy 2.1 GB/s, accesses 5, as what comes is read into
+/// its place.
 constexpr int64_t kLeastServed = 256 << 10;
 int64_t g_least_piece = kLeastPiece;
 
@@ -46,8 +49,8 @@ struct Moves {
   bool atomic = false;
   size_t most = 0;         ///< bytes of an atomic access
   Moves* after = nullptr;  ///< in the queue
-  Moves* later =
-      nullptr;  ///< of an atomic: the member's next one at the target, begun when this one is complete
+  /// Of an atomic: the member's next one at the target, begun when this one is complete.
+  Moves* later = nullptr;
 };
 
 /// Operations to one process, of which accesses are still to be begun.
@@ -60,7 +63,8 @@ Queue& queue_to(uint32_t process) {
   if (process >= all->size()) all->resize(process + 1);
   return (*all)[process];
 }
-/// The last atomic of a member at a target, as long as it is not complete: those of one member must not pass each other.
+/// The last atomic of a member at a target, as long as it is not complete: those of one member must
+/// not pass each other.
 std::map<std::pair<const Win*, int32_t>, Moves*>& last_atomics() {
   static auto* all = new std::map<std::pair<const Win*, int32_t>, Moves*>;
   return *all;

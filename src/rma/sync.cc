@@ -1,4 +1,5 @@
-// Epochs: fence, post-start-complete-wait, locks, flushes (MPI-4.0 section 12.5). A member that waits parks.
+// Epochs: fence, post-start-complete-wait, locks, flushes (MPI-4.0 section 12.5). A member that
+// waits parks.
 
 #include <algorithm>
 #include <map>
@@ -32,8 +33,8 @@ struct Site : sched::WaitSite {
   int32_t rank;
 };
 
-/// Parks until done(); whoever changes what it depends on wakes `*parked`. Polls a little first where nobody else
-/// could run. May switch.
+/// Parks until done(); whoever changes what it depends on wakes `*parked`. Polls a little first
+/// where nobody else could run. May switch.
 template <class F>
 void wait_until(sched::Proclet** parked, const Site& site, F&& done) {
   for (pt2pt::ShortSpin spin; !done() && spin.goes_on();) pt2pt::progress();
@@ -43,8 +44,8 @@ void wait_until(sched::Proclet** parked, const Site& site, F&& done) {
   }
 }
 
-/// The error of a wait for rank `rank` of the window, or for all of its members (-1), that is in vain because processes have
-/// failed.
+/// The error of a wait for rank `rank` of the window, or for all of its members (-1), that is in
+/// vain because processes have failed.
 Status hopeless(const Win* win, int32_t rank) {
   const comm::SharedComm& shared = *win->comm->shared;
   if (__builtin_expect(!(shared.broken & comm::kLostMember), 1)) return {};
@@ -138,12 +139,12 @@ void note_spin() {
   if (sched::switch_count() == switches && g_av.processes() > 1) raw_call(SYS_sched_yield);
 }
 
-// ---- Locks ----------------------------------------------------------------------------------------------------------
+// ---- Locks --------------------------------------------------------------------------------------
 
 namespace {
 
-/// In a window that has lost a member: whoever would have to wait for a lock does not, as the one who holds it may be gone. May
-/// switch.
+/// In a window that has lost a member: whoever would have to wait for a lock does not, as the one
+/// who holds it may be gone. May switch.
 Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) {
   FGMPI_TRY(hopeless(win, rank));
   const Reach reach = reach_of(win, rank);
@@ -243,8 +244,8 @@ Member member_of(SharedWin* shared, int32_t rank) {
   return {&part, part.locals.find(where.local)};
 }
 
-/// The lock of `target` is that rank's, which lives here. Returns what is to be given back at once, where it does not wait any
-/// more: kNone for nothing.
+/// The lock of `target` is that rank's, which lives here. Returns what is to be given back at once,
+/// where it does not wait any more: kNone for nothing.
 LockKind grant_here(SharedWin* shared, int32_t target, int32_t rank) {
   if (LockWait* wait = end_wait(shared, target, rank)) {
     wait->granted = true;
@@ -446,7 +447,7 @@ Status sync(Win*) {
   return {};
 }
 
-// ---- Fence ----------------------------------------------------------------------------------------------------------
+// ---- Fence --------------------------------------------------------------------------------------
 
 Status fence_after_all(Win* win, int assertion) {
   constexpr int kAllowed =
@@ -460,10 +461,10 @@ Status fence_after_all(Win* win, int assertion) {
                  "%s is in an exposure epoch of MPI_Win_post; allowed is it after MPI_Win_wait",
                  name_of(win).c_str());
   if (__builtin_expect(a.outstanding != 0 || a.stores, 0)) drain(win, "MPI_Win_fence");
-  __atomic_thread_fence(
-      __ATOMIC_ACQ_REL);  // the barrier's messages order what is stored and loaded on either side
-  // Even with MPI_MODE_NOPRECEDE the epoch that begins must not reach a member that has not come. Nothing ends and
-  // nothing begins only with both.
+  // The barrier's messages order what is stored and loaded on either side
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+  // Even with MPI_MODE_NOPRECEDE the epoch that begins must not reach a member that has not come.
+  // Nothing ends and nothing begins only with both.
   const int idle = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
   if ((assertion & idle) != idle) FGMPI_TRY(coll::barrier(win->comm, "MPI_Win_fence"));
   if (checking()) fence_passed(win);
@@ -473,7 +474,7 @@ Status fence_after_all(Win* win, int assertion) {
   return take_failure(&a);
 }
 
-// ---- Post, start, complete, wait ------------------------------------------------------------------------------------
+// ---- Post, start, complete, wait ----------------------------------------------------------------
 
 namespace {
 
@@ -651,7 +652,7 @@ Status wait(Win* win, int* flag, const char* call) {
   return {};
 }
 
-// ---- Targets --------------------------------------------------------------------------------------------------------
+// ---- Targets ------------------------------------------------------------------------------------
 
 Status open_another(Win* win, int32_t rank, const char* call) {
   Access& a = access_of(win);

@@ -1,5 +1,5 @@
-// Put, get, accumulates and compare-and-swap: arguments checked, then moved by the target's way. Whatever is not by
-// messages is complete when the call returns.
+// Put, get, accumulates and compare-and-swap: arguments checked, then moved by the target's way.
+// Whatever is not by messages is complete when the call returns.
 
 #include <algorithm>
 #include <cstring>
@@ -75,7 +75,8 @@ Status locate(const Win* win, const Reach& reach, const Operation& what, const S
 
 using pt2pt::MemoryAccess;
 
-/// Goes on from `deed` with an operand: its memory, gaps and all. Of long ones nobody compares what they do.
+/// Goes on from `deed` with an operand: its memory, gaps and all. Of long ones nobody compares what
+/// they do.
 uint64_t with_operand(uint64_t deed, const void* address, const Side& side) {
   constexpr int64_t kMostCompared = 4096;
   const int64_t rest = side.type.extent() * (side.count - 1);
@@ -86,7 +87,8 @@ uint64_t with_operand(uint64_t deed, const void* address, const Side& side) {
   return hash_text({first, static_cast<size_t>(bytes)}, deed);
 }
 
-/// Parks until whoever decides says that it is this operation's turn. `side`: the target's. May switch.
+/// Parks until whoever decides says that it is this operation's turn. `side`: the target's. May
+/// switch.
 [[gnu::cold, gnu::noinline]] void await_turn(const Win* win, const Reach& reach, int32_t rank,
                                              const char* call, const Side& side, int64_t offset,
                                              MemoryAccess::Use use, uint64_t deed,
@@ -160,7 +162,7 @@ Status launch_with_request(Remote* op, const Operation& what) {
   return {};
 }
 
-// ---- Put and get ----------------------------------------------------------------------------------------------------
+// ---- Put and get --------------------------------------------------------------------------------
 
 void copy(void* to, const void* from, int64_t bytes) {
   if (__builtin_expect(bytes == 8, 1))
@@ -249,8 +251,8 @@ struct Transfer {
   }
 };
 
-/// Runs a Transfer or Accumulation, whose arguments have been checked, by the way in which its target is reached.
-/// `attaches`: by process_vm_*, unless the kernel refuses them.
+/// Runs a Transfer or Accumulation, whose arguments have been checked, by the way in which its
+/// target is reached. `attaches`: by process_vm_*, unless the kernel refuses them.
 template <class Kind>
 Status run(Kind* op, bool attaches) {
   if (attaches) {
@@ -351,7 +353,7 @@ Status check_range(const Win* win, const Reach& reach, int32_t rank, MPI_Aint di
 Status put(Win* win, const Operation& what) { return transfer(win, what, true); }
 Status get(Win* win, const Operation& what) { return transfer(win, what, false); }
 
-// ---- Accumulates ----------------------------------------------------------------------------------------------------
+// ---- Accumulates --------------------------------------------------------------------------------
 
 namespace {
 
@@ -517,7 +519,8 @@ struct Accumulation {
   static constexpr int64_t kAtOnce = 64;
 };
 
-/// How its order to others can be seen. Those of one operation on integers can be exchanged, unless they fetch.
+/// How its order to others can be seen. Those of one operation on integers can be exchanged, unless
+/// they fetch.
 MemoryAccess::Use use_of(const Accumulation& a, uint32_t* detail) {
   if (!a.sends) return MemoryAccess::kRead;
   const host::BasicType* element = host::basic_type(a.folding.type.handle());

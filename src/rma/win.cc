@@ -1,3 +1,5 @@
+// The tables of windows, how a target's memory is reached, and attached memory.
+
 #include "rma/win.h"
 
 #include <algorithm>
@@ -168,7 +170,7 @@ Status shared_query(Win* win, int32_t rank, int64_t* bytes, int64_t* unit, void*
   return {};
 }
 
-// ---- Dynamic windows -----------------------------------------------------------------------------------------------
+// ---- Dynamic windows ----------------------------------------------------------------------------
 
 namespace {
 

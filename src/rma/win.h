@@ -4,20 +4,24 @@
 //   rank 1: Win (32 B) --+--> SharedWin --------+-- Part of process 1 ...
 //        + Comm (64 B)       (one a process)    +-- ...
 //
-// A window belongs to the process: collocated members share one SharedWin, found by the context id of the window's own
-// duplicate of the communicator. Where every member's memory is, is kept once a process as a Progression for each
-// process of the window. A member owns a Win and its part of that communicator, 96 bytes; its Access (what it has
-// locked, what is under way) is made by its first epoch.
+// A window belongs to the process: collocated members share one SharedWin, found by the context id
+// of the window's own duplicate of the communicator. Where every member's memory is, is kept once a
+// process as a Progression for each process of the window. A member owns a Win and its part of that
+// communicator, 96 bytes; its Access (what it has locked, what is under way) is made by its first
+// epoch.
 //
 // Ways to a target's data, decided when a rank first reaches it:
 //   kHere      same process: copied or folded in place
-//   kMapped    same host, memory that MPI allocated: loads, stores and processor atomics in the mapping
+//   kMapped    same host, memory that MPI allocated: loads, stores and processor atomics in the
+//              mapping
 //   kAttached  same host, memory of the user's: process_vm_readv and process_vm_writev
-//   kProvider  other hosts, where the network's provider moves memory: its reads, writes and atomics (provider.h)
+//   kProvider  other hosts, where the network's provider moves memory: its reads, writes and
+//              atomics (provider.h)
 //   kMessages  everything else: active messages (message.h)
 //
-// Thread rule: one thread. Functions that may switch say so. Invariants: of a SharedWin nothing is freed while a member
-// has not left MPI_Win_free; operations that are not by messages are complete when their call returns.
+// Thread rule: one thread. Functions that may switch say so. Invariants: of a SharedWin nothing is
+// freed while a member has not left MPI_Win_free; operations that are not by messages are complete
+// when their call returns.
 #pragma once
 
 #include <mpi.h>
@@ -55,8 +59,8 @@ extern Counters g_counters;
 /// What a process knows of the members of a window in one process, itself included.
 struct Part {
   uint32_t process = 0;
-  Progression
-      locals;  ///< their indices in that process, ascending; the others are in the order of these
+  /// Their indices in that process, ascending; the others are in the order of these.
+  Progression locals;
   Progression ranks;  ///< in the window
   Progression bases;  ///< addresses there; of MPI_Win_allocate_shared: offsets in the common object
   Progression sizes;  ///< bytes
@@ -94,8 +98,8 @@ struct Region {
 
 /// Post-start-complete-wait of one member. Exists once anybody has posted to it or completed at it.
 struct Handshake {
-  std::unordered_set<int32_t>
-      posted;  ///< ranks whose MPI_Win_post names this one, not yet matched by its start
+  /// Ranks whose MPI_Win_post names this one, not yet matched by its start.
+  std::unordered_set<int32_t> posted;
   uint32_t completed = 0;            ///< MPI_Win_complete calls of the group of its exposure
   sched::Proclet* parked = nullptr;  ///< the member, while it waits for either
 };
@@ -107,7 +111,8 @@ struct LockWait {
   bool granted = false, refused = false;
 };
 
-/// A lock that a member does not wait for any more, as the window has lost a member, but may still be granted.
+/// A lock that a member does not wait for any more, as the window has lost a member, but may still
+/// be granted.
 struct LateLock {
   int32_t target;
   LockKind kind;
@@ -127,9 +132,10 @@ struct SharedWin {
   std::unordered_map<int32_t, Handshake> handshakes;  ///< by rank
   std::unordered_map<int32_t, LockWait*> lock_waits;  ///< by rank
   std::unordered_map<int32_t, LateLock> late_locks;   ///< by rank
-  std::unordered_map<uint32_t, std::vector<Region>>
-      attached;  ///< by place in the own part; ascending
-  /// Addresses that were attached with 0 bytes, as often as they were: they are no memory, but they can be detached.
+  /// By place in the own part; ascending.
+  std::unordered_map<uint32_t, std::vector<Region>> attached;
+  /// Addresses that were attached with 0 bytes, as often as they were: they are no memory, but they
+  /// can be detached.
   std::unordered_map<uint32_t, std::vector<uint64_t>> attached_empty;
 
   Part& own() { return parts[me]; }
@@ -144,7 +150,8 @@ struct SharedWin {
   Part& search(uint32_t process);
 };
 
-/// Which access epoch a member is in. kFenced: after a fence, nothing accessed yet; then a lock or start may follow.
+/// Which access epoch a member is in. kFenced: after a fence, nothing accessed yet; then a lock or
+/// start may follow.
 enum class Epoch : uint8_t { kNone, kFenced, kFence, kStart, kLock, kLockAll };
 
 /// What a member has locked of one target, and has under way there by messages.
@@ -153,8 +160,8 @@ struct Target {
   bool no_check = false;     ///< MPI_MODE_NOCHECK: nothing is held
   uint32_t outstanding = 0;  ///< operations that the target has not answered
   uint32_t unsent = 0;       ///< operations whose origin memory is still to be read
-  /// Of the outstanding ones, accumulates by messages and by the provider. These could pass each other, so it is always
-  /// one of them at most that is not 0.
+  /// Of the outstanding ones, accumulates by messages and by the provider. These could pass each
+  /// other, so it is always one of them at most that is not 0.
   uint32_t folds = 0, atomics = 0;
 };
 
@@ -187,8 +194,8 @@ struct Access {
 /// A member's window.
 struct Win {
   SharedWin* shared = nullptr;
-  comm::Comm* comm =
-      nullptr;  ///< the window's own: error handler, name, attributes, hints are kept there
+  /// The window's own: error handler, name, attributes, hints are kept there.
+  comm::Comm* comm = nullptr;
   std::unique_ptr<Access> access;
   MPI_Win handle = MPI_WIN_NULL;
 };
@@ -207,7 +214,7 @@ inline Win* find(MPI_Win handle) {
 /// "rank 3 of 8 in window 0xa0000001".
 std::string name_of(const Win* win);
 
-// ---- Creation and freeing: collective, may switch. ---------------------------------------------------------------
+// ---- Creation and freeing: collective, may switch. ----------------------------------------------
 struct Creation {
   int flavor = MPI_WIN_FLAVOR_CREATE;
   void* base = nullptr;  ///< in: of MPI_Win_create; out: where the member's memory is
@@ -216,7 +223,8 @@ struct Creation {
   comm::Hints hints;
   const char* call = "";
 };
-/// Errors: MPI_ERR_COMM (intercommunicator), MPI_ERR_SIZE, MPI_ERR_DISP, MPI_ERR_RMA_SHARED, MPI_ERR_NO_MEM.
+/// Errors: MPI_ERR_COMM (intercommunicator), MPI_ERR_SIZE, MPI_ERR_DISP, MPI_ERR_RMA_SHARED,
+/// MPI_ERR_NO_MEM.
 Status create(comm::Comm* comm, Creation* what, Win** out);
 /// Waits until nobody uses the window. Errors: MPI_ERR_RMA_SYNC inside an epoch.
 Status free(Win* win, const char* call);
@@ -232,15 +240,17 @@ Reach reach_of(Win* win, int32_t rank);
 /// MPI_Win_shared_query. Errors: MPI_ERR_RMA_FLAVOR.
 Status shared_query(Win* win, int32_t rank, int64_t* bytes, int64_t* unit, void** base);
 
-// ---- Epochs (sync.cc). May switch. --------------------------------------------------------------------------------
+// ---- Epochs (sync.cc). May switch. --------------------------------------------------------------
 Access& access_of(Win* win);
-/// With assertions, or with something to do before the barrier. Errors: MPI_ERR_ASSERT, MPI_ERR_RMA_SYNC.
+/// With assertions, or with something to do before the barrier. Errors: MPI_ERR_ASSERT,
+/// MPI_ERR_RMA_SYNC.
 Status fence_after_all(Win* win, int assertion);
 /// In line, since it is to cost what its barrier costs.
 inline Status fence(Win* win, int assertion) {
   Access* a = win->access.get();
   if (assertion != 0 || !a || !a->is_quiet() || checking()) return fence_after_all(win, assertion);
-  // The barrier's messages order what is stored and loaded on either side. What `targets` keeps of this epoch counts nothing.
+  // The barrier's messages order what is stored and loaded on either side. What `targets` keeps of
+  // this epoch counts nothing.
   __atomic_thread_fence(__ATOMIC_ACQ_REL);
   a->hot_rank = -1;
   a->epoch = Epoch::kFenced;
@@ -263,8 +273,8 @@ Status sync(Win* win);
 /// Called where a program may be spinning: every so many calls, others run.
 void note_spin();
 
-/// Makes `rank` the target in reach, if the member's epoch allows an operation there. May switch (a lock of
-/// MPI_Win_lock_all that another rank holds). Errors: MPI_ERR_RMA_SYNC.
+/// Makes `rank` the target in reach, if the member's epoch allows an operation there. May switch (a
+/// lock of MPI_Win_lock_all that another rank holds). Errors: MPI_ERR_RMA_SYNC.
 Status open_another(Win* win, int32_t rank, const char* call);
 inline Status target(Win* win, int32_t rank, const char* call, Reach** out) {
   Access* access = win->access.get();
@@ -276,7 +286,7 @@ inline Status target(Win* win, int32_t rank, const char* call, Reach** out) {
   return {};
 }
 
-// ---- Operations (transfer.cc). May switch as target() may. ---------------------------------------------------------
+// ---- Operations (transfer.cc). May switch as target() may. --------------------------------------
 /// Elements at the origin or the target. `address`: of the origin's; the target's is `disp`.
 struct Elements {
   const void* address = nullptr;

@@ -1,5 +1,6 @@
-// The shortest ways, in line for the bindings: elements of a predefined type in a row, at the target reached last, whose
-// memory is in this address space. Everything else is rma::put() and its like, which check and word what is wrong.
+// The shortest ways, in line for the bindings: elements of a predefined type in a row, at the
+// target reached last, whose memory is in this address space. Everything else is rma::put() and its
+// like, which check and word what is wrong.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -12,7 +13,8 @@
 
 namespace fgmpi::rma {
 
-/// Where `bytes` bytes at displacement `disp` of a target are, or nullptr where a closer look is needed.
+/// Where `bytes` bytes at displacement `disp` of a target are, or nullptr where a closer look is
+/// needed.
 inline char* place_of(const Access* a, int32_t rank, MPI_Aint disp, uint64_t bytes) {
   if (__builtin_expect(!a || a->hot_rank != rank || !a->hot.here, 0)) return nullptr;
   int64_t offset;
@@ -30,8 +32,8 @@ inline void count_direct_store(Access* a) {
   count_direct(a);
   a->stores |= a->hot.way == Way::kMapped;
 }
-/// The same of an atomic read-modify-write. A locked instruction of x86 waits for all stores before it and is done before
-/// any load behind it, as a flush would have it.
+/// The same of an atomic read-modify-write. A locked instruction of x86 waits for all stores before
+/// it and is done before any load behind it, as a flush would have it.
 inline void count_direct_update(Access* a) {
 #ifdef __x86_64__
   count_direct(a);
@@ -48,7 +50,8 @@ inline void move_bytes(void* to, const void* from, uint64_t bytes) {
     std::memmove(to, from, bytes);
 }
 
-/// Bytes of the predefined integers that the processor adds to at once, by the low byte of their handles; 0 for others.
+/// Bytes of the predefined integers that the processor adds to at once, by the low byte of their
+/// handles; 0 for others.
 inline constexpr std::array<uint8_t, 256> kIntegerBytes = [] {
   using host::PairOf;
   std::array<uint8_t, 256> bytes{};
@@ -60,7 +63,8 @@ inline constexpr std::array<uint8_t, 256> kIntegerBytes = [] {
   return bytes;
 }();
 
-/// Fetches and adds, exchanges or reads one integer. False where a closer look is needed. REQUIRES: a predefined type.
+/// Fetches and adds, exchanges or reads one integer. False where a closer look is needed. REQUIRES:
+/// a predefined type.
 inline bool fetch_at_once(Access* a, const void* origin, void* result, MPI_Datatype type,
                           int32_t rank, MPI_Aint disp, MPI_Op op) {
   const uint8_t bytes = kIntegerBytes[static_cast<uint32_t>(type) & 0xff];

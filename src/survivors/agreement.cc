@@ -1,3 +1,5 @@
+// Agreements of a process: found, decided, forgotten; their notices.
+
 #include "survivors/agreement.h"
 
 #include <mpi.h>
@@ -115,7 +117,8 @@ Status join(const Name& name, const std::vector<uint32_t>& processes, Value mine
     return {};
   }
   FGMPI_TRY(check_room(processes, mine));
-  // All have decided the one before the last: this process has begun the last, and that was decided with all.
+  // All have decided the one before the last: this process has begun the last, and that was decided
+  // with all.
   if (name.number > 1) forget_before({name.ctx, name.number - 1});
   Agreement& agreement = find_or_make(name);
   agreement.consensus.begin(processes, std::move(mine));

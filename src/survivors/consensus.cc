@@ -1,3 +1,5 @@
+// The rounds of the consensus among processes that may end.
+
 #include "survivors/consensus.h"
 
 #include <algorithm>
@@ -100,8 +102,8 @@ void Consensus::decide(Value value) {
   site_->decided();
 }
 
-/// To the processes 1, 2, 4, ... places behind this one: one that was not told misses only if all before it at these
-/// distances have ended, too.
+/// To the processes 1, 2, 4, ... places behind this one: one that was not told misses only if all
+/// before it at these distances have ended, too.
 void Consensus::pass_on() {
   const size_t n = processes_.size(), me = place_of_me();
   for (size_t distance = 1; distance < n; distance *= 2) {
@@ -123,7 +125,8 @@ bool Consensus::on_message(uint32_t from, ConsensusMessage kind, uint32_t epoch,
       go_on();
       return true;
     case ConsensusMessage::kProposal:
-      // What a lost coordinator has proposed is not adopted after the next one may have been told the state.
+      // What a lost coordinator has proposed is not adopted after the next one may have been told
+      // the state.
       if (processes_.empty() || site_->is_lost(from) || epoch < state_.epoch) return true;
       state_ = {epoch, std::move(value)};
       site_->send(from, ConsensusMessage::kAck, epoch, nullptr);

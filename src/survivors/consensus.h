@@ -1,5 +1,6 @@
-// Consensus: agreement between processes of which some may end at any moment: all that decide, decide the same, also those that end
-// right afterwards (uniform consensus). What MPIX_Comm_agree, MPIX_Comm_shrink and the end of a job are made of.
+// Consensus: agreement between processes of which some may end at any moment: all that decide,
+// decide the same, also those that end right afterwards (uniform consensus). What MPIX_Comm_agree,
+// MPIX_Comm_shrink and the end of a job are made of.
 //
 // One process coordinates: the first of the group, in an order that all know, that is not lost.
 //
@@ -10,15 +11,18 @@
 //   adopts; ack  ------->
 //          <-------------  decision     when all that are left have acknowledged
 //
-// A process that finds the coordinator lost sends its state to the next one. Why that is uniform: a coordinator decides
-// only when all that are left have adopted its proposal, and the next one proposes what was adopted last; so whoever comes
-// later can only propose the same. What is needed of the detection of failures: every loss becomes known to all in the end,
-// and a process that is called lost takes part no more.
+// A process that finds the coordinator lost sends its state to the next one. Why that is uniform: a
+// coordinator decides only when all that are left have adopted its proposal, and the next one
+// proposes what was adopted last; so whoever comes later can only propose the same. What is needed
+// of the detection of failures: every loss becomes known to all in the end, and a process that is
+// called lost takes part no more.
 //
-// Who has decided keeps the decision, and sends it to a new coordinator when it finds the old one lost: processes that the
-// old one had not told wait there. Costs O(P) messages at the coordinator, three times back and forth.
+// Who has decided keeps the decision, and sends it to a new coordinator when it finds the old one
+// lost: processes that the old one had not told wait there. Costs O(P) messages at the coordinator,
+// three times back and forth.
 //
-// The algorithm alone, without messages: a ConsensusSite sends them, and says who is lost (agreement.h).
+// The algorithm alone, without messages: a ConsensusSite sends them, and says who is lost
+// (agreement.h).
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once
@@ -53,8 +57,8 @@ class ProcessSet {
 struct Value {
   int32_t flag = -1;  ///< joined by bitwise and
   ProcessSet lost;    ///< joined by union
-  ProcessSet
-      acknowledged;  ///< losses that all ranks here have acknowledged; joined by intersection
+  /// Losses that all ranks here have acknowledged; joined by intersection.
+  ProcessSet acknowledged;
   comm::Candidate candidate;  ///< for a context id; joined by Candidate::before()
 };
 
@@ -66,7 +70,8 @@ class ConsensusSite {
   virtual ~ConsensusSite() = default;
   virtual uint32_t me() const = 0;
   virtual bool is_lost(uint32_t process) const = 0;
-  /// `value`: nullptr with kAck. The message arrives unless one of the two is lost; messages of a pair keep their order.
+  /// `value`: nullptr with kAck. The message arrives unless one of the two is lost; messages of a
+  /// pair keep their order.
   virtual void send(uint32_t to, ConsensusMessage kind, uint32_t epoch, const Value* value) = 0;
   /// Called once.
   virtual void decided() = 0;
@@ -78,7 +83,8 @@ class Consensus {
   /// `passes_on`: who decides tells some others, since nobody can be asked afterwards.
   Consensus(ConsensusSite* site, bool passes_on) : site_(site), passes_on_(passes_on) {}
 
-  /// This process takes part. `processes`: all that do, this one among them, in the same order everywhere.
+  /// This process takes part. `processes`: all that do, this one among them, in the same order
+  /// everywhere.
   void begin(const std::vector<uint32_t>& processes, Value mine);
   /// False: it cannot be of this agreement.
   bool on_message(uint32_t from, ConsensusMessage kind, uint32_t epoch, Value value);
@@ -90,8 +96,8 @@ class Consensus {
 
  private:
   struct State {
-    uint32_t epoch =
-        0;  ///< place of the coordinator that has proposed the value + 1; 0: a contribution
+    /// Place of the coordinator that has proposed the value + 1; 0: a contribution.
+    uint32_t epoch = 0;
     Value value;
   };
   bool is_member(uint32_t process) const;

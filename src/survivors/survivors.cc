@@ -1,3 +1,5 @@
+// Revoking, acknowledging, shrinking and agreeing, and how receives of any source are judged.
+
 #include "survivors/survivors.h"
 
 #include <mpi.h>
@@ -38,7 +40,8 @@ size_t acknowledged_by(uint64_t id, uint32_t local) {
   return of_rank == of_comm->second.end() ? 0 : of_rank->second;
 }
 
-/// The shared part that the rank with this local index is a member of, if both groups of an intercommunicator live here.
+/// The shared part that the rank with this local index is a member of, if both groups of an
+/// intercommunicator live here.
 SharedComm* shared_of(comm::ContextId id, uint32_t local) {
   SharedComm *one = comm::lookup(id, 0), *other = comm::lookup(id, 1);
   if (!one || !other) return one ? one : other;
@@ -85,7 +88,8 @@ void begin_trouble() {
   comm::close_fast_paths();
 }
 
-/// The processes with members of either group: those of side 0 first, then the others, the same order everywhere.
+/// The processes with members of either group: those of side 0 first, then the others, the same
+/// order everywhere.
 std::vector<uint32_t> processes_of(SharedComm* shared) {
   std::vector<uint32_t> all;
   auto add = [&](const comm::Hierarchy& h) {
@@ -104,8 +108,9 @@ std::vector<uint32_t> processes_of(SharedComm* shared) {
   return all;
 }
 
-/// f(process) for processes that host members, all but this one and lost ones; where members are not known, for the
-/// neighbours in the tree, which reach all others: then no process may fail (comm/system_ranked/learning.h).
+/// f(process) for processes that host members, all but this one and lost ones; where members are
+/// not known, for the neighbours in the tree, which reach all others: then no process may fail
+/// (comm/system_ranked/learning.h).
 template <class F>
 void for_each_to_tell(SharedComm* shared, F&& f) {
   std::vector<uint32_t> processes;
@@ -120,9 +125,10 @@ void for_each_to_tell(SharedComm* shared, F&& f) {
     if (process != g_av.me() && !pt2pt::is_lost(process)) f(process);
 }
 
-// ---- Revoking ---------------------------------------------------------------------------------------------
+// ---- Revoking -----------------------------------------------------------------------------------
 
-/// Every process passes the notice on once, so that it reaches all that are left also when some end meanwhile.
+/// Every process passes the notice on once, so that it reaches all that are left also when some end
+/// meanwhile.
 void revoke_here(comm::ContextId id) {
   begin_trouble();
   if (!comm::revoke(id)) return;
@@ -143,7 +149,7 @@ void on_revoke(uint32_t, uint64_t ctx, const void*, size_t bytes) {
   revoke_here({ctx});
 }
 
-// ---- Agreements of communicators ----------------------------------------------------------------------------
+// ---- Agreements of communicators ----------------------------------------------------------------
 
 enum class Purpose : uint8_t { kAgree, kShrink };
 
@@ -185,7 +191,8 @@ comm::Candidate reserve_for(const Gathering& gathering) {
   return comm::reserve(least);
 }
 
-/// The group without the members of the lost processes; the encoded map, no list of those that are left.
+/// The group without the members of the lost processes; the encoded map, no list of those that are
+/// left.
 RankMap without(const RankMap& map, const std::vector<uint32_t>& lost) {
   std::vector<int32_t> worlds, ranks_of_process;
   for (uint32_t process : lost) {
@@ -297,7 +304,7 @@ Status take_part(Comm* comm, Purpose purpose, const char* call, int* flag, Comm*
   return std::move(me.status);
 }
 
-// ---- Learning of failures -----------------------------------------------------------------------------------
+// ---- Learning of failures -----------------------------------------------------------------------
 
 void on_failure(uint32_t, uint64_t process, const void*, size_t bytes) {
   if (bytes != 0 || process >= g_av.processes() || process == g_av.me())

@@ -1,11 +1,12 @@
-// Survivors: what the ranks that are left can do when processes fail (mpiexec -ft): learn of it, acknowledge it, revoke a
-// communicator, agree, and go on in a communicator without the failed ones. The MPIX_Comm_* calls of MPICH for this,
-// which are those of user-level failure mitigation.
+// Survivors: what the ranks that are left can do when processes fail (mpiexec -ft): learn of it,
+// acknowledge it, revoke a communicator, agree, and go on in a communicator without the failed
+// ones. The MPIX_Comm_* calls of MPICH for this, which are those of user-level failure mitigation.
 //
 // A process fails as a whole, with all its ranks. When this process learns of it (process_lost()):
 //   point-to-point   what needs it ends with MPIX_ERR_PROC_FAILED, receives from any source with
 //                    MPIX_ERR_PROC_FAILED_PENDING (pt2pt/lost.h)
-//   communicators    those with a member there are broken: their collectives end and fail (comm/broken.h)
+//   communicators    those with a member there are broken: their collectives end and fail
+//                    (comm/broken.h)
 //   agreements       go on without it (agreement.h)
 //
 // Thread rule: one thread. agree(), shrink() and agree_to_end() may switch; the rest never does.
@@ -21,28 +22,35 @@ namespace fgmpi::survivors {
 /// Registers the handlers of this folder's notices, and what judges receives. Idempotent.
 void start();
 
-/// Do these two processes see each other's end by themselves? They are on one host and share memory: its transport looks.
+/// Do these two processes see each other's end by themselves? They are on one host and share
+/// memory: its transport looks.
 bool see_each_other(uint32_t one, uint32_t other);
 
-/// Who takes the news of another process that one has failed; without a handler process_lost(process, true).
+/// Who takes the news of another process that one has failed; without a handler
+/// process_lost(process, true).
 void set_told_handler(void (*handler)(uint32_t process));
-/// This process has learned that another one has failed. `pass_on`: others may not learn of it by themselves.
-/// False: it was known.
+/// This process has learned that another one has failed. `pass_on`: others may not learn of it by
+/// themselves. False: it was known.
 bool process_lost(uint32_t process, bool pass_on);
 
-/// MPIX_Comm_revoke: every operation on the communicator, at every member, ends with MPIX_ERR_REVOKED.
+/// MPIX_Comm_revoke: every operation on the communicator, at every member, ends with
+/// MPIX_ERR_REVOKED.
 void revoke(comm::Comm* comm);
 
-/// MPIX_Comm_failure_ack: receives from MPI_ANY_SOURCE go on although the members fail that have failed so far.
+/// MPIX_Comm_failure_ack: receives from MPI_ANY_SOURCE go on although the members fail that have
+/// failed so far.
 void acknowledge(comm::Comm* comm);
-/// MPIX_Comm_failure_get_acked: the members that had failed at the last acknowledge(), in the order of their ranks.
+/// MPIX_Comm_failure_get_acked: the members that had failed at the last acknowledge(), in the order
+/// of their ranks.
 RankMap acknowledged(comm::Comm* comm);
 
-/// MPIX_Comm_agree: *flag becomes the bitwise and of all members' that are left. MPIX_ERR_PROC_FAILED, with the same
-/// *flag, when a member has failed that not all have acknowledged: at all members or at none.
+/// MPIX_Comm_agree: *flag becomes the bitwise and of all members' that are left.
+/// MPIX_ERR_PROC_FAILED, with the same *flag, when a member has failed that not all have
+/// acknowledged: at all members or at none.
 Status agree(comm::Comm* comm, int* flag);
-/// MPIX_Comm_shrink: a communicator of the members that are left, in the same order. All of them get the same one.
-/// Errors: MPI_ERR_OTHER when no context id is left; MPIX_ERR_PROC_FAILED when a group of an intercommunicator is empty.
+/// MPIX_Comm_shrink: a communicator of the members that are left, in the same order. All of them
+/// get the same one. Errors: MPI_ERR_OTHER when no context id is left; MPIX_ERR_PROC_FAILED when a
+/// group of an intercommunicator is empty.
 Status shrink(comm::Comm* comm, comm::Comm** out);
 
 /// Returns when all ranks of all processes that are left have ended.
@@ -50,8 +58,8 @@ void agree_to_end();
 /// They have: ends of processes are no failures any more.
 bool end_is_agreed();
 
-/// The checks that point-to-point calls make once anything has failed or was revoked: may this communicator be used, and,
-/// of a blocking receive or probe, can what it waits for come?
+/// The checks that point-to-point calls make once anything has failed or was revoked: may this
+/// communicator be used, and, of a blocking receive or probe, can what it waits for come?
 Status check_usable(const comm::Comm* comm);
 Status check_receive(const comm::Comm* comm, int source, int tag);
 /// Has anything failed or been revoked? Then the fast paths of src/mpi are closed.

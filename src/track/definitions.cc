@@ -1,3 +1,5 @@
+// Unification of all ranks' communicators, and the written form of definitions.
+
 #include "track/definitions.h"
 
 #include <algorithm>
@@ -99,8 +101,8 @@ class Unifier {
     out_.several = static_cast<uint32_t>(out_.comms.size());
   }
 
-  /// Gives each record without the flags in `without` and with those in `with` its number. A record whose rank 0 left
-  /// none (an aborted job) gets a number of its own behind the others.
+  /// Gives each record without the flags in `without` and with those in `with` its number. A record
+  /// whose rank 0 left none (an aborted job) gets a number of its own behind the others.
   void assign(std::map<Key, uint32_t>& numbers, uint16_t without, uint16_t with) {
     for (size_t r = 0; r < ranks_.size(); ++r) {
       uint32_t counter = 0;
@@ -118,8 +120,8 @@ class Unifier {
 
   void number_inter() {
     std::map<Key, uint32_t> numbers;
-    std::map<Key, bool>
-        of_side_b;  // by broadcast, members have the key of the other group's rank 0
+    // By broadcast, members have the key of the other group's rank 0
+    std::map<Key, bool> of_side_b;
     for (size_t r = 0; r < ranks_.size(); ++r) {
       uint32_t counter = 0;
       for (const CommRecord& record : ranks_[r].records) {
@@ -186,8 +188,8 @@ class Unifier {
   const std::span<const RankRecords> ranks_;
   const bool context_keys_;
   std::vector<std::vector<uint32_t>>& mapping_;
-  std::vector<std::pair<const CommRecord*, size_t>>
-      first_;  ///< of each number: a record and its rank
+  /// Of each number: a record and its rank.
+  std::vector<std::pair<const CommRecord*, size_t>> first_;
   mutable std::map<uint32_t, const RankRecords*> job_;
   Definitions out_;
 };

@@ -1,13 +1,17 @@
-// Unified definitions: what all ranks' records of communicators together say (EuroMPI'11 sections 4.2 and 4.3).
+// Unified definitions: what all ranks' records of communicators together say (EuroMPI'11 sections
+// 4.2 and 4.3).
 //
 // Numbers of communicators:
-//   0 .. c-1        communicators of several processes, by <world rank of rank 0, its counter>: the world has 0
+//   0 .. c-1        communicators of several processes, by <world rank of rank 0, its counter>: the
+//                   world has 0
 //   c .. c+i-1      intercommunicators, by the same of the group whose rank 0 is lower
-//   c+i .. c+i+s-1  self-like ones (one process): the k-th of any rank has number c+i+k, so s is the most of a rank
-// Groups are numbered by the first communicator that has them, each once; one generic group stands for all self-like.
+//   c+i .. c+i+s-1  self-like ones (one process): the k-th of any rank has number c+i+k, so s is
+//                   the most of a rank
+// Groups are numbered by the first communicator that has them, each once; one generic group stands
+// for all self-like.
 //
-// unify_records() is the same from the records of all ranks at one place, for jobs that could not unify themselves
-// (aborted, sessions without a world, several jobs) and to check those that did.
+// unify_records() is the same from the records of all ranks at one place, for jobs that could not
+// unify themselves (aborted, sessions without a world, several jobs) and to check those that did.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +31,8 @@ struct GlobalGroup {
   enum Kind : uint8_t { kList, kWorld, kSelf };
   Kind kind = kList;
   RankMap map;  ///< kList and kWorld: rank -> world rank, encoded
-  std::vector<int32_t>
-      partial;  ///< instead of the map where members are unknown (-1): an aborted job
+  /// Instead of the map where members are unknown (-1): an aborted job.
+  std::vector<int32_t> partial;
   int32_t size() const;
   /// World rank of a member, -1 where it is unknown. REQUIRES: not kSelf, 0 <= rank < size().
   int32_t world_of(int32_t rank) const;
@@ -69,8 +73,8 @@ struct RankRecords {
   int32_t first_of_job = 0;       ///< global index of the job's rank 0
 };
 
-/// Unifies; mapping[r][local id] is the global number. `context_keys`: as FileFlag says. World ranks are places in
-/// `ranks`.
+/// Unifies; mapping[r][local id] is the global number. `context_keys`: as FileFlag says. World
+/// ranks are places in `ranks`.
 Definitions unify_records(std::span<const RankRecords> ranks, bool context_keys,
                           std::vector<std::vector<uint32_t>>* mapping);
 

@@ -1,4 +1,5 @@
-// Extensions of our library that the tracker uses where they are there; null with other MPI libraries.
+// Extensions of our library that the tracker uses where they are there; null with other MPI
+// libraries.
 #pragma once
 
 #include "fgmpi.h"

@@ -1,16 +1,19 @@
-// What a traced process leaves in the trace's folder: one file a process, written through a shared mapping, so that it
-// is readable whichever way the process ends.
+// What a traced process leaves in the trace's folder: one file a process, written through a shared
+// mapping, so that it is readable whichever way the process ends.
 //
-//   proc-<first world rank>.trk    (of a spawned job, or a further job in the folder: job-<key>-proc-<first world rank>.trk)
+//   proc-<first world rank>.trk    (of a spawned job, or a further job in the folder:
+//                                  job-<key>-proc-<first world rank>.trk)
 //
 //   | FileHeader, 4 KiB | chunk | chunk | ... | zeros to the end of the file |
 //
 //   chunk:  | ChunkHeader, 32 B | `used` bytes of records of one kind and one rank | zeros to `capacity` |
 //
-// A rank appends to the last chunk of its kind; a full chunk stays. Chunks of ranks of a process follow each other in
-// the order in which they were asked for. Numbers are the machine's (little-endian).
+// A rank appends to the last chunk of its kind; a full chunk stays. Chunks of ranks of a process
+// follow each other in the order in which they were asked for. Numbers are the machine's
+// (little-endian).
 //
-// Costs: a communicator 40 bytes a rank; a call 48 bytes, a further message or completion of the call 48 more.
+// Costs: a communicator 40 bytes a rank; a call 48 bytes, a further message or completion of the
+// call 48 more.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +32,8 @@ struct FileHeader {
   int32_t ranks;       ///< that this process hosts
   int32_t world_size;  ///< of MPI_COMM_WORLD, or of the process set mpi://WORLD
   int32_t pid;
-  uint64_t ticks0, mono0,
-      real0;               ///< at the start: ticks, nanoseconds monotonic, nanoseconds since 1970
+  /// At the start: ticks, nanoseconds monotonic, nanoseconds since 1970.
+  uint64_t ticks0, mono0, real0;
   uint64_t ticks1, mono1;  ///< later
   uint64_t end;            ///< bytes of the file that chunks take up
   uint32_t flags;          ///< FileFlag
@@ -76,17 +79,19 @@ enum CommFlag : uint16_t {
   kSameGroup = 16,  ///< a duplicate: the group is the parent's
   kForeign = 32,    ///< may have members of other jobs
   kPredefined = 64,
-  kSideB =
-      128,  ///< intercommunicators: the other group's rank 0 defined it; known after the unification
+  /// Intercommunicators: the other group's rank 0 defined it; known after the unification.
+  kSideB = 128,
 };
 
-/// What a rank keeps of a communicator: constant size (EuroMPI'11 section 4.1). The local id is the record's number.
+/// What a rank keeps of a communicator: constant size (EuroMPI'11 section 4.1). The local id is the
+/// record's number.
 ///
 ///   | definer  counter | local rank  size | parent  remote size | job | call flags  place |
 struct CommRecord {
   uint32_t definer;  ///< world rank of rank 0; with kContextKeys: the leader
-  uint32_t counter;  ///< how many communicators that rank had defined; with kContextKeys: the index
-      ///< (intercommunicators without kContextKeys: rank 0 of the other group, see keys.cc)
+  /// How many communicators that rank had defined; with kContextKeys: the index (intercommunicators
+  /// without kContextKeys: rank 0 of the other group, see keys.cc).
+  uint32_t counter;
   int32_t rank;         ///< in the communicator (its local group)
   int32_t size;         ///< of it (the local group)
   uint32_t parent;      ///< local id, or kNoComm
@@ -117,8 +122,8 @@ enum class EventKind : uint8_t {
   kCancelled,   ///< extra = request
   kFlush,       ///< the tool itself: a new chunk was made from begin to end
 };
-inline constexpr uint8_t kPart =
-    0x80;  ///< set in `kind`: belongs to the call with the same begin before it
+/// Set in `kind`: belongs to the call with the same begin before it.
+inline constexpr uint8_t kPart = 0x80;
 inline constexpr int32_t kNoRoot = -100;
 
 /// A call, or a further part of one.

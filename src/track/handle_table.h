@@ -1,10 +1,11 @@
-// A table from handles to small numbers, for one rank: open addressing, at most three quarters full.
+// A table from handles to small numbers, for one rank: open addressing, at most three quarters
+// full.
 //
 //   | handle, value | empty | handle, value | ...     8 bytes a place, places a power of two
 //
-// Wins over MPI's own attributes (a call and a list walk) and over std::unordered_map (a node an entry): a few loads, at
-// most 22 bytes an entry right after it has grown. Removing moves later entries of the run back, so nothing is left.
-// Thread rule: the rank's.
+// Wins over MPI's own attributes (a call and a list walk) and over std::unordered_map (a node an
+// entry): a few loads, at most 22 bytes an entry right after it has grown. Removing moves later
+// entries of the run back, so nothing is left. Thread rule: the rank's.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ class HandleTable {
   /// Replaces the value where the handle is there. REQUIRES: value != kNone.
   void put(int handle, uint32_t value) { *place_for(handle) = {handle, value}; }
 
-  /// The value that the handle has, or kNone: then it has this one from now on. REQUIRES: value != kNone.
+  /// The value that the handle has, or kNone: then it has this one from now on. REQUIRES: value !=
+  /// kNone.
   uint32_t find_or_put(int handle, uint32_t value) {
     Place* place = place_for(handle);
     if (place->value != kNone) return place->value;
@@ -42,8 +44,8 @@ class HandleTable {
     return kNone;
   }
 
-  /// Nothing where the handle has another value by now: MPI may give a handle that one thread has freed to another one,
-  /// which may put() it before the first comes to remove it.
+  /// Nothing where the handle has another value by now: MPI may give a handle that one thread has
+  /// freed to another one, which may put() it before the first comes to remove it.
   void remove(int handle, uint32_t value) {
     if (count_ == 0) return;
     uint32_t at = place_of(handle);

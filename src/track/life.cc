@@ -17,9 +17,9 @@
 
 #include "base/environment.h"
 #include "base/hash.h"
-#include "watch/places.h"
 #include "track/extensions.h"
 #include "track/recorder.h"
+#include "watch/places.h"
 
 extern char** environ;
 
@@ -200,7 +200,7 @@ void write_files() {
 
 }  // namespace
 
-// ---- Time ----------------------------------------------------------------------------------------------------------
+// ---- Time ---------------------------------------------------------------------------------------
 
 uint64_t read_ticks_slowly() { return clock_ns(CLOCK_MONOTONIC); }
 
@@ -218,20 +218,20 @@ void set_up_ticks(FileHeader* header) {
   header->mono0 = clock_ns(CLOCK_MONOTONIC);
   header->ticks0 = ticks();
   header->real0 = clock_ns(CLOCK_REALTIME);
-  // A second pair, for a process that ends before it notes a later one: after half a millisecond the rate is known to
-  // better than one part in a thousand.
+  // A second pair, for a process that ends before it notes a later one: after half a millisecond
+  // the rate is known to better than one part in a thousand.
   do note_ticks(header);
   while (header->mono1 - header->mono0 < 500'000);
 }
 
-// ---- Ranks ---------------------------------------------------------------------------------------------------------
+// ---- Ranks --------------------------------------------------------------------------------------
 
 namespace {
 
-/// The world's end: MPI_Finalize calls it when the program's own attributes of MPI_COMM_SELF are deleted (those set last
-/// go first), so that what their delete functions do is still tracked. Our library also calls it for a rank that ends
-/// without MPI_Finalize: such a rank takes part too, or the others would wait for it. Collective over the world; may
-/// switch.
+/// The world's end: MPI_Finalize calls it when the program's own attributes of MPI_COMM_SELF are
+/// deleted (those set last go first), so that what their delete functions do is still tracked. Our
+/// library also calls it for a rank that ends without MPI_Finalize: such a rank takes part too, or
+/// the others would wait for it. Collective over the world; may switch.
 int world_ends(MPI_Comm, int, void* word, void*) {
   auto* rank = static_cast<Rank*>(word);
   advance_keys(rank, true);
@@ -252,7 +252,8 @@ int world_ends(MPI_Comm, int, void* word, void*) {
   return MPI_SUCCESS;
 }
 
-/// Asks for the call of world_ends(): of all attributes of MPI_COMM_SELF this is the first, so it is deleted last.
+/// Asks for the call of world_ends(): of all attributes of MPI_COMM_SELF this is the first, so it
+/// is deleted last.
 void ask_for_the_end(Rank* rank) {
   int keyval = MPI_KEYVAL_INVALID;
   if (g_next.MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, world_ends, &keyval, nullptr) !=
@@ -272,7 +273,8 @@ void add_predefined(Rank* rank, MPI_Comm parent) {
   ask_for_the_end(rank);
 }
 
-/// A rank that has ended all its sessions and now begins again has its state of before; else nullptr.
+/// A rank that has ended all its sessions and now begins again has its state of before; else
+/// nullptr.
 Rank* comes_again(bool session) {
   if (!g_process.on) return nullptr;
   Rank self;
@@ -351,7 +353,7 @@ void rank_has_ended(Rank* rank, bool in_order) {
   put_current_rank(nullptr);
 }
 
-// ---- The library is loaded -----------------------------------------------------------------------------------------
+// ---- The library is loaded ----------------------------------------------------------------------
 
 namespace {
 
@@ -361,7 +363,8 @@ namespace {
   const char* folder = environment::text(environment::kTrackFolder);
   g_process.settings.folder = folder ? folder : "fgmpi-track";
   const char* text = environment::text(environment::kTrack);
-  // Not an error yet: the program may be a script that starts an MPI program, or one of many processes.
+  // Not an error yet: the program may be a script that starts an MPI program, or one of many
+  // processes.
   if (Status s = parse_settings(text ? text : "", &g_process.settings); !s.ok())
     g_process.settings.wrong = s.what();
   g_tool_word = MPIX_Tool_word;

@@ -4,16 +4,17 @@
 #include <algorithm>
 #include <cstring>
 
-#include "watch/places.h"
 #include "track/extensions.h"
 #include "track/recorder.h"
+#include "watch/places.h"
 
 namespace fgmpi::track {
 namespace {
 
 constexpr size_t kFirstComms = 1024 - sizeof(ChunkHeader), kMostComms = 1 << 20;
 
-/// The group of a new communicator as the library stores it, kept for the unification: rank 0's alone.
+/// The group of a new communicator as the library stores it, kept for the unification: rank 0's
+/// alone.
 void keep_group(Rank* rank, MPI_Comm comm, uint32_t id) {
   MPI_Count size = 0;
   if (MPIX_Comm_map_bytes(comm, nullptr, 0, &size) != MPI_SUCCESS) return;

@@ -1,12 +1,14 @@
 // What the tracker keeps for each rank, and the way to the running one.
 //
-// Ranks of a process share its file (Spool) and the tables in Process; everything else is the rank's own. The running
-// rank is found by the library's word for tools (MPIX_Tool_word) where there is one, since there ranks are coroutines of
-// one thread; with other MPI libraries a process is one rank.
+// Ranks of a process share its file (Spool) and the tables in Process; everything else is the
+// rank's own. The running rank is found by the library's word for tools (MPIX_Tool_word) where
+// there is one, since there ranks are coroutines of one thread; with other MPI libraries a process
+// is one rank.
 //
-// Thread rule: a rank's. Where a rank asked for MPI_THREAD_MULTIPLE, each entry takes the process's lock; nothing that
-// holds it waits for others. Nothing here but what says so calls MPI functions that wait.
-// Invariants: records of communicators are never removed; the local id of a communicator is its record's number.
+// Thread rule: a rank's. Where a rank asked for MPI_THREAD_MULTIPLE, each entry takes the process's
+// lock; nothing that holds it waits for others. Nothing here but what says so calls MPI functions
+// that wait. Invariants: records of communicators are never removed; the local id of a communicator
+// is its record's number.
 #pragma once
 
 #include <mpi.h>
@@ -38,13 +40,15 @@ struct RequestEntry {
   uint64_t number = 0;  ///< the request's name in the trace
   uint64_t extra = 0;   ///< collectives: bytes received; kIdup: where the new handle will be
   const void* place = nullptr;
-  // Sends of one handle, oldest first: libraries give the same one to all that were complete at once.
+  // Sends of one handle, oldest first: libraries give the same one to all that were complete at
+  // once.
   uint32_t next = HandleTable::kNone;
   uint32_t last = HandleTable::kNone;  ///< of the first one
   uint32_t uses = 0;                   ///< how often this entry was dropped
 };
 
-/// A request before a call that may complete or free it. Afterwards another thread may have its handle.
+/// A request before a call that may complete or free it. Afterwards another thread may have its
+/// handle.
 struct KnownRequest {
   MPI_Request request = MPI_REQUEST_NULL;
   uint32_t entry = HandleTable::kNone;
@@ -91,8 +95,8 @@ struct Rank {
   uint32_t comm_count = 0;
   uint32_t defined = 0, defined_inter = 0;
   std::vector<PendingKey*> pending;
-  std::vector<std::pair<uint32_t, const ChunkHeader*>>
-      kept_groups;                 ///< encoded, of those that this rank defines
+  /// Encoded, of those that this rank defines.
+  std::vector<std::pair<uint32_t, const ChunkHeader*>> kept_groups;
   std::vector<MPI_Group> groups;   ///< of communicators, for world ranks in events; by local id
   int sessions = 0;                ///< open ones
   bool initialised = false;        ///< MPI_Init was called
@@ -115,8 +119,8 @@ struct Rank {
   }
   Event* take_slow();
 
-  /// Tracks a new communicator: its record, its table entry, its key. Returns its local id. Other ranks must be in the
-  /// same creation; waits for nobody.
+  /// Tracks a new communicator: its record, its table entry, its key. Returns its local id. Other
+  /// ranks must be in the same creation; waits for nobody.
   uint32_t add_comm(MPI_Comm comm, uint32_t parent, uint16_t call, uint16_t flags,
                     const void* place);
   /// `comm` was the handle of the communicator with this local id.
@@ -126,7 +130,8 @@ struct Rank {
   /// REQUIRES: it is the first of its handle's entries, or no longer one of them.
   void drop_entry(MPI_Request request, uint32_t index);
   KnownRequest know(MPI_Request request) const;
-  /// The entry of a known request, or another one of its handle where a thread has taken that; kNone: there is none.
+  /// The entry of a known request, or another one of its handle where a thread has taken that;
+  /// kNone: there is none.
   uint32_t entry_of(const KnownRequest& known) const;
 };
 
@@ -189,21 +194,23 @@ class RankLock {
   const bool locked_;
 };
 
-// keys.cc ------------------------------------------------------------------------------------------------------------
+// keys.cc -----------------------------------------------------------------------------------------
 /// Starts to spread the key of a new communicator (EuroMPI'11 section 4.1), without waiting.
 void start_key(Rank* rank, MPI_Comm comm, uint32_t id);
 /// Completes what has come; `all`: waits for all of it (may switch).
 void advance_keys(Rank* rank, bool all);
 
-// life.cc ------------------------------------------------------------------------------------------------------------
+// life.cc -----------------------------------------------------------------------------------------
 /// Called after MPI_Init and MPI_Session_init.
 void rank_starts(bool session);
-/// The rank's end, before and after the last MPI_Session_finalize of a rank that did not call MPI_Init. Local.
+/// The rank's end, before and after the last MPI_Session_finalize of a rank that did not call
+/// MPI_Init. Local.
 void rank_ends(Rank* rank);
 void rank_has_ended(Rank* rank, bool in_order);
 
-// unify.cc -----------------------------------------------------------------------------------------------------------
-/// Unifies the definitions of all ranks (EuroMPI'11 section 4.2). Collective over the world; may switch.
+// unify.cc ----------------------------------------------------------------------------------------
+/// Unifies the definitions of all ranks (EuroMPI'11 section 4.2). Collective over the world; may
+/// switch.
 void unify(Rank* rank);
 
 }  // namespace fgmpi::track

@@ -1,3 +1,5 @@
+// The record of a call, its requests and what completes them.
+
 #include "track/recorder.h"
 
 #include <time.h>
@@ -109,7 +111,8 @@ uint32_t Rank::look_up(MPI_Comm comm) {
 }
 
 CommRecord& Rank::comm(uint32_t id) {
-  // The first chunk has room for `first` records, each further one for twice as many, up to a bound.
+  // The first chunk has room for `first` records, each further one for twice as many, up to a
+  // bound.
   for (CommRecord* records : records) {
     auto* chunk = reinterpret_cast<ChunkHeader*>(records) - 1;
     const auto n = static_cast<uint32_t>(chunk->used / sizeof(CommRecord));
@@ -120,7 +123,7 @@ CommRecord& Rank::comm(uint32_t id) {
   return none;
 }
 
-// ---- Calls ---------------------------------------------------------------------------------------------------------
+// ---- Calls --------------------------------------------------------------------------------------
 
 void Call::begin() {
   RankLock lock(rank_);
@@ -201,7 +204,8 @@ void Rank::new_entry(MPI_Request request, const RequestEntry& entry) {
   entries[index].last = index;
   const uint32_t first = requests.find_or_put(request, index);
   if (__builtin_expect(first == HandleTable::kNone, 1)) return;
-  // Sends alone share a handle. Any other entry is one that another thread is about to drop, or was completed unseen.
+  // Sends alone share a handle. Any other entry is one that another thread is about to drop, or was
+  // completed unseen.
   if (entries[first].kind != RequestKind::kSend || entry.kind != RequestKind::kSend) {
     requests.put(request, index);
   } else {
@@ -401,7 +405,7 @@ void Call::advance_slowly() {
   advance_keys(rank_, false);
 }
 
-// ---- Completion ----------------------------------------------------------------------------------------------------
+// ---- Completion ---------------------------------------------------------------------------------
 
 Completion::Completion(Call* call, int count, const MPI_Request* requests)
     : call_(call), count_(count) {

@@ -5,8 +5,8 @@
 //   call.leave();                          reads the clock
 //   call.message(EventKind::kSend, ...);   fills the record, or adds another
 //
-// Cost: two reads of the clock and 48 bytes of stores a call. Nothing waits, allocates or enters the kernel but when a
-// chunk is full; that is an event of its own (kFlush).
+// Cost: two reads of the clock and 48 bytes of stores a call. Nothing waits, allocates or enters
+// the kernel but when a chunk is full; that is an event of its own (kFlush).
 #pragma once
 
 #include "track/rank.h"
@@ -78,8 +78,8 @@ class Call {
 
   void created(MPI_Comm parent, MPI_Comm comm, uint16_t flags = 0);
   void idup_started(MPI_Comm parent, MPI_Comm* comm, MPI_Request request);
-  /// The local id of a communicator or kNoComm, and what is known of a request: to be asked before a call that frees the
-  /// handle, which another thread may be given at once.
+  /// The local id of a communicator or kNoComm, and what is known of a request: to be asked before
+  /// a call that frees the handle, which another thread may be given at once.
   uint32_t id_of(MPI_Comm comm);
   KnownRequest know(MPI_Request request);
   void freed(MPI_Comm comm, uint32_t id);

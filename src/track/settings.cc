@@ -1,3 +1,5 @@
+// The parser of FGMPI_TRACK.
+
 #include "track/settings.h"
 
 #include <fnmatch.h>

@@ -1,3 +1,5 @@
+// The trace file: extents, chunks, and its end.
+
 #include "track/spool.h"
 
 #include <fcntl.h>

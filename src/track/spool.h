@@ -1,12 +1,13 @@
-// The trace file of this process: chunks in a shared mapping, so that what is recorded survives any end of the process.
+// The trace file of this process: chunks in a shared mapping, so that what is recorded survives any
+// end of the process.
 //
 //   file:  | header | extent (mapped as a whole, 1 to 16 MiB) | extent | ...
 //   extent: chunks of all ranks of the process, in the order of asking
 //
-// A record is a store into the mapping; the kernel writes it out when it likes. A chunk that is full is given back to the
-// kernel (MADV_DONTNEED: the file keeps it), so that what stays resident is a chunk a rank.
-// Thread rule: callers hold the process's lock where a rank has several threads (recorder.h).
-// Invariant: chunks never move while the process lives.
+// A record is a store into the mapping; the kernel writes it out when it likes. A chunk that is
+// full is given back to the kernel (MADV_DONTNEED: the file keeps it), so that what stays resident
+// is a chunk a rank. Thread rule: callers hold the process's lock where a rank has several threads
+// (recorder.h). Invariant: chunks never move while the process lives.
 #pragma once
 
 #include <cstddef>

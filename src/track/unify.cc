@@ -1,18 +1,22 @@
 // Unification by the job itself, in MPI_Finalize (EuroMPI'11 section 4.2).
 //
-// One rank of each process speaks for all of them ("speaker"); with one rank a process this is the paper's algorithm:
-//   1. an exclusive scan over how many communicators each defined, and an allgather of its results: the number of a
-//      communicator is the offset of the rank that defined it plus the key's counter; the world gets 0;
+// One rank of each process speaks for all of them ("speaker"); with one rank a process this is the
+// paper's algorithm:
+//   1. an exclusive scan over how many communicators each defined, and an allgather of its results:
+//      the number of a communicator is the offset of the rank that defined it plus the key's
+//      counter; the world gets 0;
 //   2. the total c, known to the last speaker, is broadcast;
-//   3. the root learns the members: c gathers of local ranks (-1: not a member), or, where the library gives its encoded
-//      maps, one gather of those of the communicators that each process defined: nothing of the size of the world;
-//   4. the root stores each group once, encoded, and writes the definitions; each rank's table of numbers goes into its
-//      process's file.
-// Intercommunicators are numbered behind those, by a scan of their own; their keys' counters have gaps, so their keys
-// and numbers are allgathered as pairs. So are all keys where these are the library's context ids. Self-like ones
-// are last: the k-th of any rank has the k-th number.
+//   3. the root learns the members: c gathers of local ranks (-1: not a member), or, where the
+//      library gives its encoded maps, one gather of those of the communicators that each process
+//      defined: nothing of the size of the world;
+//   4. the root stores each group once, encoded, and writes the definitions; each rank's table of
+//      numbers goes into its process's file.
+// Intercommunicators are numbered behind those, by a scan of their own; their keys' counters have
+// gaps, so their keys and numbers are allgathered as pairs. So are all keys where these are the
+// library's context ids. Self-like ones are last: the k-th of any rank has the k-th number.
 //
-// Communication: O(c log p); bytes at the root O(c p) by gathers, O(sum of the encoded maps) by the short way.
+// Communication: O(c log p); bytes at the root O(c p) by gathers, O(sum of the encoded maps) by the
+// short way.
 #include <pthread.h>
 
 #include <algorithm>
@@ -47,7 +51,8 @@ uint64_t joined(uint32_t high, uint32_t low) { return uint64_t{high} << 32 | low
 
 double seconds() { return static_cast<double>(now_ns()) * 1e-9; }
 
-/// Runs function(argument) on a large stack: ranks may have small ones, and encoding maps takes more.
+/// Runs function(argument) on a large stack: ranks may have small ones, and encoding maps takes
+/// more.
 void on_large_stack(void* (*function)(void*), void* argument) {
   pthread_attr_t attributes;
   pthread_t thread;
@@ -190,7 +195,8 @@ class Unification {
     return it != inter_ids_.end() && it->second.kind & kHeldByB;
   }
 
-  /// Each rank's table from local to global numbers goes into the file; members_ lists who is in what.
+  /// Each rank's table from local to global numbers goes into the file; members_ lists who is in
+  /// what.
   void number() {
     int32_t self_seen = self_before_;
     for (size_t l = 0; l < g_process.all.size(); ++l) {
@@ -330,7 +336,8 @@ class Unification {
         c.group = groups_of_[at];
         if (c.inter) c.remote = groups_of_[at + 1];
       } else if (same[id] && c.parent < id) {
-        // Numbers follow the order of creation at the rank that defines, so the parent's is there already.
+        // Numbers follow the order of creation at the rank that defines, so the parent's is there
+        // already.
         c.group = out_.comms[c.parent].group;
         c.remote = out_.comms[c.parent].remote;
       } else {
@@ -386,8 +393,9 @@ class Unification {
 }  // namespace
 
 void unify(Rank* rank) {
-  // All ranks have all their keys when this is through; ranks of a process are all in g_process.all.
-  // Several jobs, or sessions that have other communicators: fgmpi-track-dump unifies from all files.
+  // All ranks have all their keys when this is through; ranks of a process are all in
+  // g_process.all. Several jobs, or sessions that have other communicators: fgmpi-track-dump
+  // unifies from all files.
   int later = rank->foreign || rank->unify_later || rank->sessions > 0, any = 0;
   g_next.MPI_Allreduce(&later, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (any) return;

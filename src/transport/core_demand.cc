@@ -1,3 +1,5 @@
+// The count of lost time slices, and how long polling then stops.
+
 #include "transport/core_demand.h"
 
 #include <sys/resource.h>

@@ -1,3 +1,5 @@
+// What tells hosts apart: boot id, namespaces, security labels.
+
 #include "transport/host_id.h"
 
 #include <sys/stat.h>

@@ -11,7 +11,8 @@ namespace fgmpi::transport {
 ///   - the pid, network and user namespaces. The network namespace counts because hosts made of
 ///     network namespaces share everything else; the mount namespace does not (`ip netns exec`
 ///     makes a new one each time), nor do those of time, cgroups and System V objects;
-///   - the host name: copies of one virtual machine in mid-life have the same boot id and namespaces;
+///   - the host name: copies of one virtual machine in mid-life have the same boot id and
+///     namespaces;
 ///   - the user id, the permitted capabilities and the security label: what the kernel compares
 ///     before one process may open what another one has open;
 ///   - the words of FGMPI_HOST_ID: processes with different words are on different hosts.

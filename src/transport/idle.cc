@@ -1,3 +1,5 @@
+// Polling, spinning and sleeping over all transports.
+
 #include "transport/idle.h"
 
 #include <sched.h>
@@ -22,14 +24,15 @@ constexpr int64_t kTick = kSecond;
 constexpr int64_t kContended = 4'000;
 /// The shortest spin that grows again after contention.
 constexpr int64_t kLeastSpin = 1'000;
-/// So many polls, or polls for so long (ns), before the core is yielded: those of sockets are system calls, which take a
-/// hundred times as long as those of shared memory.
+/// So many polls, or polls for so long (ns), before the core is yielded: those of sockets are
+/// system calls, which take a hundred times as long as those of shared memory.
 constexpr int kPollsPerYield = 64, kPollsPerClock = 4;
 constexpr int64_t kBetweenYields = 3'000;
 /// How often (ns) a transport is polled that has nothing to sleep on.
 constexpr int64_t kPollInterval = 1'000'000;
-/// So many wake-ups in a row that were early and brought nothing: the descriptors are ready without cause, and sleeping
-/// on them would burn the core. (A large message that arrives in pieces causes some tens.)
+/// So many wake-ups in a row that were early and brought nothing: the descriptors are ready without
+/// cause, and sleeping on them would burn the core. (A large message that arrives in pieces causes
+/// some tens.)
 constexpr int kMostSpurious = 100;
 /// One such wake-up in so many ns asleep is not counted: it may be a signal of the program's.
 constexpr int64_t kSpuriousInterval = 1'000'000;
@@ -102,8 +105,8 @@ bool Idle::poll() {
   return any;
 }
 
-/// Polls until something came (true), `limit` passed or the core is wanted by others; adapts the next
-/// spin.
+/// Polls until something came (true), `limit` passed or the core is wanted by others; adapts the
+/// next spin.
 bool Idle::spin(int64_t start, int64_t limit) {
   int64_t now = start;
   while (now - start < limit) {
@@ -115,8 +118,8 @@ bool Idle::spin(int64_t start, int64_t limit) {
       relax_cpu();
       if (i % kPollsPerClock == kPollsPerClock - 1 && now_ns() - now > kBetweenYields) break;
     }
-    // Not a yield at the end of a spin: on a busy machine it lasts as long as others' time slices, and a sleep ends when
-    // the message comes.
+    // Not a yield at the end of a spin: on a busy machine it lasts as long as others' time slices,
+    // and a sleep ends when the message comes.
     const int64_t before = now_ns();
     if (before - start >= limit) return false;
     auto* close_gate = close_gate_;
@@ -147,7 +150,8 @@ void Idle::disarm_all() {
 
 void Idle::block(int64_t timeout_ns) {
   ++kernel_sleeps_;
-  // Read before: the process may end, and this object with it, while another thread of it sleeps here.
+  // Read before: the process may end, and this object with it, while another thread of it sleeps
+  // here.
   auto* close_gate = close_gate_;
   if (open_gate_) open_gate_();
   if (epoll_ < 0 && transports_.size() == 1)
@@ -160,10 +164,10 @@ void Idle::block(int64_t timeout_ns) {
 void Idle::interrupt() {
   interrupted_.store(true);  // before the wake-up: who is woken looks
   const uint64_t one = 1;
-  if (epoll_ < 0 && transports_.size() == 1)
-    transports_[0]->interrupt();
+  if (epoll_ < 0 && transports_.size() == 1) transports_[0]->interrupt();
+  // Full: it is readable
   else if (wake_fd_ >= 0 && write(wake_fd_, &one, sizeof one) < 0)
-    return;  // full: it is readable
+    return;
 }
 
 bool Idle::empty_wake_fd() {
@@ -178,8 +182,8 @@ bool Idle::take_interrupt() {
   return true;
 }
 
-/// Sleeps by the clock, whatever the descriptors say: the longer, the more spurious wake-ups there were. No provider is
-/// known to need it.
+/// Sleeps by the clock, whatever the descriptors say: the longer, the more spurious wake-ups there
+/// were. No provider is known to need it.
 void Idle::sleep_regardless(int64_t at_most_ns) {
   ++kernel_sleeps_;
   const int64_t longer = kLeastRegardless
@@ -187,8 +191,9 @@ void Idle::sleep_regardless(int64_t at_most_ns) {
   stand_still(std::min(longer, at_most_ns));
 }
 
-/// One sleep, until `deadline` at most, and a poll of what ended it. True: something came, or a transport refused to be
-/// slept on; then the caller is to try again what it had no room for, which no poll tells once arm() has seen the room.
+/// One sleep, until `deadline` at most, and a poll of what ended it. True: something came, or a
+/// transport refused to be slept on; then the caller is to try again what it had no room for, which
+/// no poll tells once arm() has seen the room.
 bool Idle::sleep_once(int64_t* now, int64_t deadline) {
   const int64_t start = *now;
   int64_t until = INT64_MAX;
@@ -204,7 +209,8 @@ bool Idle::sleep_once(int64_t* now, int64_t deadline) {
   *now = now_ns();
   if (take_interrupt()) return true;
   const int64_t early = *now < until, expected = (*now - start) / kSpuriousInterval;
-  // The descriptor is written after the flag: by an interrupt() that an earlier sleep() has returned for already.
+  // The descriptor is written after the flag: by an interrupt() that an earlier sleep() has
+  // returned for already.
   if (early && !any && empty_wake_fd()) return true;
   spurious_ = any ? 0 : static_cast<int>(std::max<int64_t>(0, spurious_ + early - expected));
   if (spurious_ >= kMostSpurious) {
@@ -227,8 +233,8 @@ void Idle::sleep(int64_t timeout_ns) {
   // Also when all waits are short: retries for room at a peer that is gone end by this.
   if (tick(now)) return;
   int64_t deadline = timeout_ns < 0 ? INT64_MAX : add_time(start, timeout_ns);
-  // However short the spin has become, each wait polls kPollsPerYield times first, or for kBetweenYields: only so it can
-  // grow again. Not where the core would be taken away meanwhile.
+  // However short the spin has become, each wait polls kPollsPerYield times first, or for
+  // kBetweenYields: only so it can grow again. Not where the core would be taken away meanwhile.
   if (core_demand().is_high(start)) {
     spin_ = 0;
   } else if (longest_spin_ > 0 && spurious_ < kMostSpurious) {

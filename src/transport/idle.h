@@ -8,9 +8,9 @@
 // that sleep are as fast as two alone, and sixteen busy ones on two cores do not burn each other's
 // time.
 //
-// Thread rule: one thread at a time. While one sleeps, others may poll the transports in turn (set_gate()). Any thread may
-// end its sleep (interrupt()). FGMPI_SPIN=microseconds sets the longest spin (default 200; 0: sleep at
-// once).
+// Thread rule: one thread at a time. While one sleeps, others may poll the transports in turn
+// (set_gate()). Any thread may end its sleep (interrupt()). FGMPI_SPIN=microseconds sets the
+// longest spin (default 200; 0: sleep at once).
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,8 @@ class Idle {
   /// The transports are open and outlive this object.
   explicit Idle(const std::vector<std::unique_ptr<Transport>>& transports);
   ~Idle();
-  /// One more transport, which has a descriptor to sleep on and outlives this object. The next sleep includes it.
+  /// One more transport, which has a descriptor to sleep on and outlives this object. The next
+  /// sleep includes it.
   void add(Transport* transport);
   Idle(const Idle&) = delete;
   Idle& operator=(const Idle&) = delete;

@@ -1,3 +1,5 @@
+// Random bytes, from the kernel's getrandom.
+
 #include "transport/random.h"
 
 #include <sys/random.h>

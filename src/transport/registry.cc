@@ -1,3 +1,5 @@
+// The transports in order, and which of them a process uses.
+
 #include "transport/registry.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The registry of transports, in the order of preference.
 //
-// Each folder below this one is a transport and defines one `const Registration registration` in its
-// namespace, which has the folder's name; CMake lists the folders, so nothing else names them.
+// Each folder below this one is a transport and defines one `const Registration registration` in
+// its namespace, which has the folder's name; CMake lists the folders, so nothing else names them.
 //
 // How src/mpi uses it: make_all(), open() each, publish each address through the bootstrap, fence,
 // then for every peer take the first transport that reaches() the address which the peer published

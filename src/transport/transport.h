@@ -142,8 +142,8 @@ class Transport {
   /// with until its receive asks for it. Fixed by open().
   virtual size_t most_unasked() const { return max_payload(); }
 
-  /// The peer may soon read `length` bytes of this process's memory: lets it, where the kernel wants that said. Called
-  /// before the peer is told of the message.
+  /// The peer may soon read `length` bytes of this process's memory: lets it, where the kernel
+  /// wants that said. Called before the peer is told of the message.
   virtual void expose(uint32_t process, uint64_t peer, size_t length) {
     (void)process, (void)peer, (void)length;
   }
@@ -154,22 +154,23 @@ class Transport {
                           size_t length, uint64_t cookie) = 0;
 
   // One-sided communication (src/rma), by providers that move a peer's memory themselves.
-  /// Lets peers that know the returned key access all memory of this process, until it has been withdrawn as often as
-  /// granted. 0: this transport cannot.
+  /// Lets peers that know the returned key access all memory of this process, until it has been
+  /// withdrawn as often as granted. 0: this transport cannot.
   virtual uint64_t grant_access() { return 0; }
   virtual void withdraw_access() {}
-  /// How windows reach memory behind this transport, and why not better: fgmpi-info -v. Empty: nothing to say.
+  /// How windows reach memory behind this transport, and why not better: fgmpi-info -v. Empty:
+  /// nothing to say.
   virtual std::string describe_access() const { return {}; }
   /// Accesses need no processor of the peer: better than asking it by frames.
   virtual bool access_pays() const { return false; }
-  /// Bytes of an atomic access at most; 0: the provider has no such. It is carried out by the peer's processor. Several
-  /// that are under way may pass each other.
+  /// Bytes of an atomic access at most; 0: the provider has no such. It is carried out by the
+  /// peer's processor. Several that are under way may pass each other.
   virtual size_t most_atomic(Access::Kind kind, AtomicOp op, AtomicType type) const {
     (void)kind, (void)op, (void)type;
     return 0;
   }
-  /// Begins an access; Sink::accessed follows, also where it fails. Its memory here must stay until then. REQUIRES: the
-  /// peer granted it by this transport; atomics: at most most_atomic() bytes.
+  /// Begins an access; Sink::accessed follows, also where it fails. Its memory here must stay until
+  /// then. REQUIRES: the peer granted it by this transport; atomics: at most most_atomic() bytes.
   virtual void access(uint64_t peer, const Access& what) { (void)peer, (void)what; }
 
   /// Takes in what has arrived; returns true when there was anything.
@@ -185,19 +186,21 @@ class Transport {
   /// Returns wait_fd(), or -1 when it has none: then it must be polled.
   virtual int use_wait_fd() { return wait_fd(); }
   /// A file descriptor that becomes readable when armed and something arrives, or -1 when this
-  /// transport sleeps in its own way, on a futex or blindly for a while: then sleep() is used, if it
-  /// is the only one, and the others' descriptors and a look every millisecond if not.
+  /// transport sleeps in its own way, on a futex or blindly for a while: then sleep() is used, if
+  /// it is the only one, and the others' descriptors and a look every millisecond if not.
   virtual int wait_fd() const { return -1; }
   /// At most `timeout_ns` (-1: no limit). REQUIRES: arm() returned true, wait_fd() is -1.
   virtual void sleep(int64_t timeout_ns) { (void)timeout_ns; }
-  /// Ends a sleep() that another thread of this process is in, or is about to begin. REQUIRES: wait_fd() is -1.
+  /// Ends a sleep() that another thread of this process is in, or is about to begin. REQUIRES:
+  /// wait_fd() is -1.
   virtual void interrupt() {}
   /// After arm(): how many nanoseconds a sleep may last although nothing arrives.
   virtual int64_t longest_sleep() const { return INT64_MAX; }
-  /// Called about once a second while the process waits: looks whether peers are still alive. Returns
-  /// what poll() does for what it took in meanwhile.
+  /// Called about once a second while the process waits: looks whether peers are still alive.
+  /// Returns what poll() does for what it took in meanwhile.
   virtual bool tick() { return false; }
-  /// Nothing that was sent is on its way without being waited for by a poll(): of transports that lose and repeat.
+  /// Nothing that was sent is on its way without being waited for by a poll(): of transports that
+  /// lose and repeat.
   virtual bool quiet() const { return true; }
   /// Frames that were refused because they were malformed or came from a stranger.
   virtual uint64_t refused() const { return 0; }

@@ -1,5 +1,6 @@
 // What the first rank of a process does for all of its ranks, such as asking MPI where they are.
-// Thread rule: called by ranks between MPI_Init and MPI_Finalize, on the thread that has called MPI_Init. May switch.
+// Thread rule: called by ranks between MPI_Init and MPI_Finalize, on the thread that has called
+// MPI_Init. May switch.
 #pragma once
 
 #include "fgmpi.h"
@@ -8,7 +9,8 @@
 
 namespace fgmpi::findings {
 
-/// A function-local static would not do: its initialiser may call MPI and switch to another rank that comes to it.
+/// A function-local static would not do: its initialiser may call MPI and switch to another rank
+/// that comes to it.
 class ByFirstRank {
  public:
   /// What `start`, which is called once, has returned. Ranks that come meanwhile let it go on.

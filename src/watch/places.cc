@@ -1,4 +1,5 @@
-// A place is the return address of the call, in the program as the linker loaded it, past the language bindings.
+// A place is the return address of the call, in the program as the linker loaded it, past the
+// language bindings.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
@@ -46,8 +47,9 @@ uintptr_t program_address(uintptr_t address) {
   return reinterpret_cast<uintptr_t>(MPIX_Program_address(reinterpret_cast<const void*>(address)));
 }
 
-/// Is the address in a method of MPI-2's C++ binding (name space MPI), of which a program has copies of its own? The symbol
-/// table of its file is read once for each address: those are places that make communicators.
+/// Is the address in a method of MPI-2's C++ binding (name space MPI), of which a program has
+/// copies of its own? The symbol table of its file is read once for each address: those are places
+/// that make communicators.
 bool is_cxx_method(uintptr_t address) {
   static std::unordered_map<uintptr_t, bool> known;
   const auto [it, fresh] = known.try_emplace(address, false);
@@ -68,7 +70,8 @@ bool is_cxx_method(uintptr_t address) {
   return it->second;
 }
 
-/// Does the address belong to a binding: to its library, or, of C++, to a method that the program has a copy of?
+/// Does the address belong to a binding: to its library, or, of C++, to a method that the program
+/// has a copy of?
 bool in_binding(uintptr_t address) {
   const Bindings& p = g_bindings;
   if (from_fortran(reinterpret_cast<const void*>(address))) return true;

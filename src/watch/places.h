@@ -1,7 +1,9 @@
-// Places: which instruction of the program called MPI, for tools in front of the MPI functions (PMPI).
+// Places: which instruction of the program called MPI, for tools in front of the MPI functions
+// (PMPI).
 //
-// A call of MPI from Fortran or from MPI-2's C++ binding comes from the binding's library, or from src/fortran; its place is the
-// program's code behind that. Thread rule: find_bindings() once, before the others; then any thread that is inside a call.
+// A call of MPI from Fortran or from MPI-2's C++ binding comes from the binding's library, or from
+// src/fortran; its place is the program's code behind that. Thread rule: find_bindings() once,
+// before the others; then any thread that is inside a call.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +28,8 @@ inline bool from_fortran(const void* caller) {
          __builtin_expect(address - p.own_low < p.own_high - p.own_low, 0);
 }
 
-/// The place of a call that returns to this address, in the program as the linker loaded it: for dladdr and addr2line.
-/// REQUIRES: the call has not returned.
+/// The place of a call that returns to this address, in the program as the linker loaded it: for
+/// dladdr and addr2line. REQUIRES: the call has not returned.
 uint64_t place_of(const void* return_address);
 
 }  // namespace fgmpi::findings

@@ -1,7 +1,9 @@
-// The checker that loops.py links with its loops: owns bytes at places that change from round to round, and writes down what
-// it is told of accesses to them: a line a run of a loop with the accesses' number and a hash of them in their order.
+// The checker that loops.py links with its loops: owns bytes at places that change from round to
+// round, and writes down what it is told of accesses to them: a line a run of a loop with the
+// accesses' number and a hash of them in their order.
 //
-// The view's bounds reach from the first owned byte to the last, in most rounds over all that the loops use.
+// The view's bounds reach from the first owned byte to the last, in most rounds over all that the
+// loops use.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -104,7 +106,8 @@ int main(int, char** argv) {
   if (!g_view) return 1;
   for (int round = 0; round < rounds; ++round)
     for (int k = 0; k < loop_count; ++k) {
-      // What loops compute of garbage may differ with the compiler's options. Nothing is owned while it is cleared.
+      // What loops compute of garbage may differ with the compiler's options. Nothing is owned
+      // while it is cleared.
       g_owned.clear();
       show();
       for (int i = 0; i < area_count; ++i) std::memset(areas[i].at, 0, areas[i].bytes);

@@ -1,5 +1,5 @@
-/* Programs with one kind of choice each and a number of executions that is counted by hand; the first argument says which
-   (choices.sh). */
+/* Programs with one kind of choice each and a number of executions that is counted by hand; the
+   first argument says which (choices.sh). */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,8 @@ static void begin_receives(void) {
     MPI_Irecv(&values[i], 1, MPI_INT, i, 0, MPI_COMM_WORLD, &requests[i - 1]);
 }
 
-/* The first receive takes tag 1 of either rank; behind rank 1's there are two orders, behind rank 2's one. 3. */
+/* The first receive takes tag 1 of either rank; behind rank 1's there are two orders, behind rank
+ * 2's one. 3. */
 static void tags(void) {
   if (me == 0) receive_any(1), receive_any(MPI_ANY_TAG), receive_any(MPI_ANY_TAG);
   if (me == 1) send_me(0, 1), send_me(0, 2);
@@ -107,8 +108,8 @@ static void ring(void) {
   receive((me + all - 1) % all);
 }
 
-/* Rank 1 leaves a collective with root 0 before rank 2 comes, and its message may be first or second there; or it does not
-   leave, a deadlock. 3. */
+/* Rank 1 leaves a collective with root 0 before rank 2 comes, and its message may be first or
+   second there; or it does not leave, a deadlock. 3. */
 static void leave(int gathers) {
   int sum;
   if (me == 3) send_me(2, 0);

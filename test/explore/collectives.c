@@ -1,5 +1,5 @@
-/* Programs in which it matters who leaves a collective before others have come; the first argument says which
-   (collectives.sh). */
+/* Programs in which it matters who leaves a collective before others have come; the first argument
+   says which (collectives.sh). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,8 @@ static void leave_scatter(void) {
   if (me == 1) send_me(2);
 }
 
-/* Rank 2 receives rank 0's message first only if rank 0, the root, leaves before rank 1 comes: ends with 3 then. */
+/* Rank 2 receives rank 0's message first only if rank 0, the root, leaves before rank 1 comes: ends
+ * with 3 then. */
 static void overtake(void) {
   int value = me;
   if (me == 1) send_me(2);
@@ -69,8 +70,8 @@ static void overtake(void) {
   if (me == 0) send_me(2);
 }
 
-/* Rank 2 sends behind a barrier with rank 0, whose send before that waits for rank 1. Rank 3 receives its message before
-   rank 1's only if the send is buffered. */
+/* Rank 2 sends behind a barrier with rank 0, whose send before that waits for rank 1. Rank 3
+   receives its message before rank 1's only if the send is buffered. */
 static void barrier_behind_send(void) {
   MPI_Comm half;
   MPI_Comm_split(MPI_COMM_WORLD, me % 2, me, &half);
@@ -97,8 +98,9 @@ static void add(void* in, void* inout, int* n, MPI_Datatype* type) {
   for (int i = 0; i < *n; ++i) ((int*)inout)[2 * i] += ((int*)in)[2 * i];
 }
 
-/* Each kind with elements that lie apart. Whoever leaves overwrites its buffers at once. Between them everybody sends a
-   message, so that orders differ. For -fuzz, and for one execution of all kinds. */
+/* Each kind with elements that lie apart. Whoever leaves overwrites its buffers at once. Between
+   them everybody sends a message, so that orders differ. For -fuzz, and for one execution of all
+   kinds. */
 enum { kMost = 16, kCount = 3 };
 static int out[2 * kCount * kMost], in[2 * kCount * kMost];
 static int counts[kMost], displs[kMost];

@@ -15,7 +15,8 @@ static int receive_any(void) {
 
 static void send_me(int to) { MPI_Send(&me, 1, MPI_INT, to, 0, MPI_COMM_WORLD); }
 
-/* What the checker finds and the program goes on after: a message of one type that is received as another. */
+/* What the checker finds and the program goes on after: a message of one type that is received as
+ * another. */
 static void make_an_error(void) {
   float other;
   MPI_Sendrecv(&me, 1, MPI_INT, me, 9, &other, 1, MPI_FLOAT, me, 9, MPI_COMM_WORLD,
@@ -28,8 +29,8 @@ static void end_early(const char* how) {
   if (!strcmp(how, "crash")) raise(SIGKILL);
 }
 
-/* Rank 0 ends the program when it has heard of rank 1. Rank 2 makes an error when it has heard of rank 3. Nothing
-   but chance says who comes first. */
+/* Rank 0 ends the program when it has heard of rank 1. Rank 2 makes an error when it has heard of
+   rank 3. Nothing but chance says who comes first. */
 static void hidden(const char* how) {
   if (me % 2) send_me(me - 1);
   if (me == 0) {
@@ -42,8 +43,8 @@ static void hidden(const char* how) {
   }
 }
 
-/* Likewise, but rank 2 makes its error behind a send to rank 3, which waits for rank 0 first: only a send that is buffered
-   lets it come to that. */
+/* Likewise, but rank 2 makes its error behind a send to rank 3, which waits for rank 0 first: only
+   a send that is buffered lets it come to that. */
 static void behind_send(const char* how) {
   if (me == 1) send_me(0);
   if (me == 0) {
@@ -70,8 +71,8 @@ static void error_and_end(const char* how) {
   if (reverse) end_early(how);
 }
 
-/* Rank 0 ends the program when rank 1's message comes first, and waits for one more message than there is when rank 3's does,
-   which rank 2 has asked for. */
+/* Rank 0 ends the program when rank 1's message comes first, and waits for one more message than
+   there is when rank 3's does, which rank 2 has asked for. */
 static void end_or_deadlock(const char* how) {
   if (me == 0) {
     const int first = receive_any();

@@ -45,7 +45,8 @@ static void accept_all(int counts, int shows) {
   MPI_Close_port(port);
 }
 
-/* Rank 0 waits for a message of rank 1 while only rank 2 is accepted, if that one has come first. */
+/* Rank 0 waits for a message of rank 1 while only rank 2 is accepted, if that one has come
+ * first. */
 static void wait_for_the_first(void) {
   MPI_Comm made;
   int token = 0;
@@ -147,7 +148,8 @@ static void names(void) {
   }
 }
 
-/* Spawned ranks: each sends to its parent, which receives from any; or they connect back to a port of rank 0. */
+/* Spawned ranks: each sends to its parent, which receives from any; or they connect back to a port
+ * of rank 0. */
 static void be_child(const char* what, MPI_Comm parents) {
   int mine;
   MPI_Comm_rank(MPI_COMM_WORLD, &mine);

@@ -31,8 +31,8 @@ static void tickets(void) {
   MPI_Win_unlock_all(window);
 }
 
-/* Each takes two numbers: the same call twice is no loop that repeats itself, as it changes what it finds. Of N ranks
-   (2N)! / 2^N orders. */
+/* Each takes two numbers: the same call twice is no loop that repeats itself, as it changes what it
+   finds. Of N ranks (2N)! / 2^N orders. */
 static void two_tickets(void) {
   int first, second;
   make(1);
@@ -86,7 +86,8 @@ static void set_later(void) {
   MPI_Win_unlock_all(window);
 }
 
-/* All but rank 0 write the same element between two fences: the last one stays. Of N writers N! orders. */
+/* All but rank 0 write the same element between two fences: the last one stays. Of N writers N!
+ * orders. */
 static void last_put(void) {
   make(1);
   MPI_Win_fence(0, window);
@@ -95,7 +96,8 @@ static void last_put(void) {
   if (me == 0) printf("%d\n", base[0]);
 }
 
-/* Read, add, write, under an exclusive lock: N! orders with one output. `shared`: the updates get lost, too. */
+/* Read, add, write, under an exclusive lock: N! orders with one output. `shared`: the updates get
+ * lost, too. */
 static void update(int shared) {
   int value;
   make(1);
@@ -164,9 +166,10 @@ static void two_looks(void) {
   MPI_Win_unlock_all(window);
 }
 
-/* A spin lock of compare-and-swaps around an update: one output. Of two ranks, the second fails first or not: 4. Of three, the
-   second fails while the first has it, or not; the third does neither, or fails first while the first or while the second has
-   it; where both fail while the first has it, either may be earlier: 3! * (3 + 4) = 42. */
+/* A spin lock of compare-and-swaps around an update: one output. Of two ranks, the second fails
+   first or not: 4. Of three, the second fails while the first has it, or not; the third does
+   neither, or fails first while the first or while the second has it; where both fail while the
+   first has it, either may be earlier: 3! * (3 + 4) = 42. */
 static void spin_lock(void) {
   int zero = 0, old, value;
   make(2);
@@ -210,8 +213,8 @@ static void ordered(void) {
   MPI_Win_unlock_all(window);
 }
 
-/* Rank 0 tests whether its origins have completed. 2: it finds that at once, or later. Who posts, starts, completes and waits
-   orders accesses of the next round. */
+/* Rank 0 tests whether its origins have completed. 2: it finds that at once, or later. Who posts,
+   starts, completes and waits orders accesses of the next round. */
 static void exposure(void) {
   MPI_Group group, target, origins;
   int zero = 0, flag = 0;

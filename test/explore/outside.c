@@ -1,5 +1,6 @@
-/* Programs with more than messages: memory of windows, files, threads, other processes; the first argument says which
-   (outside.sh). In each, rank 0 receives a message from every other rank, in any order: (N-1)! executions. */
+/* Programs with more than messages: memory of windows, files, threads, other processes; the first
+   argument says which (outside.sh). In each, rank 0 receives a message from every other rank, in
+   any order: (N-1)! executions. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -58,8 +59,9 @@ static void file(void) {
   MPI_File_close(&file);
 }
 
-/* Rank 0 writes the order of the messages to made/order, and adds a line to log; it reads input and ../above. Ends with 3 where
-   a file has not what it should: lines of other executions, for example. */
+/* Rank 0 writes the order of the messages to made/order, and adds a line to log; it reads input and
+   ../above. Ends with 3 where a file has not what it should: lines of other executions, for
+   example. */
 static int first_line(const char* path) {
   int value = -1;
   FILE* in = fopen(path, "r");

@@ -1,5 +1,5 @@
-/* Programs with calls that do not wait, or return some of several requests; the first argument says which
-   (known_numbers.sh). */
+/* Programs with calls that do not wait, or return some of several requests; the first argument says
+   which (known_numbers.sh). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,8 @@ static void spin(void) {
   }
 }
 
-/* Loops for messages from anybody: for each the source, and whether the first look finds it. (N-1)! 2^(N-1). */
+/* Loops for messages from anybody: for each the source, and whether the first look finds it. (N-1)!
+ * 2^(N-1). */
 static void spin_any(void) {
   if (me > 0) return send_me(0, 0);
   for (int i = 1; i < all; ++i) {
@@ -83,7 +84,8 @@ static void tries(void) {
   if (!flag) MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
 }
 
-/* The error needs a failure of the second look only: rank 0 takes an answer that is there for a question that is not. */
+/* The error needs a failure of the second look only: rank 0 takes an answer that is there for a
+ * question that is not. */
 static void rare_failure(void) {
   int first, second;
   if (me == 1) send_me(0, 0);
@@ -187,8 +189,8 @@ static void test_lists(void) {
   if (!every) MPI_Waitall(2, requests, statuses);
 }
 
-/* What MPI_Request_get_status has found the next test finds, too; in the next round of a persistent receive it may fail again.
-   3 a round. */
+/* What MPI_Request_get_status has found the next test finds, too; in the next round of a persistent
+   receive it may fail again. 3 a round. */
 static void status_then_test(void) {
   int first, second;
   for (int round = 0; me == 1 && round < 2; ++round) send_me(0, 0);
@@ -282,7 +284,8 @@ static void generalized(void) {
   if (!flag) exit(3);
 }
 
-/* Of a message and a request that is complete when it has been polled twice: either first, or the message in a later look. 3. */
+/* Of a message and a request that is complete when it has been polled twice: either first, or the
+ * message in a later look. 3. */
 static int polls;
 static int poll_twice(void* state, MPI_Status* status) {
   (void)status;

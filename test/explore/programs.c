@@ -1,4 +1,5 @@
-/* Programs whose number of executions is known; the first argument says which (known_numbers.sh). */
+/* Programs whose number of executions is known; the first argument says which
+ * (known_numbers.sh). */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,8 @@ static void rare_deadlock(void) {
   if (reverse) receive_any(1);
 }
 
-/* Rank 1 sends to rank 0 only after its own wildcard receive: rank 0's first receive may wait for that. */
+/* Rank 1 sends to rank 0 only after its own wildcard receive: rank 0's first receive may wait for
+ * that. */
 static void late_message(void) {
   if (me == 0) {
     int first = receive_any(0);
@@ -81,7 +83,8 @@ static void two_tags(void) {
   MPI_Waitall(2, requests, statuses);
 }
 
-/* A master hands out 4 rows of a matrix product to whoever is ready, then the end: of w workers w^4 w! orders. */
+/* A master hands out 4 rows of a matrix product to whoever is ready, then the end: of w workers w^4
+ * w! orders. */
 static void matrix(void) {
   enum { kRows = 4, kStop = 1 };
   if (me > 0) {
@@ -99,10 +102,10 @@ static void matrix(void) {
   }
 }
 
-/* The first half of the ranks are philosophers, the others forks. Each takes the fork of its number, then the next one. A
-   fork serves two, in any order: with n philosophers 2^n ways, of which one cannot be (each second fork first) and one is
-   a deadlock (each first fork first). `ordered`: the last takes its forks the other way round, and the deadlock cannot be
-   either. */
+/* The first half of the ranks are philosophers, the others forks. Each takes the fork of its
+   number, then the next one. A fork serves two, in any order: with n philosophers 2^n ways, of
+   which one cannot be (each second fork first) and one is a deadlock (each first fork first).
+   `ordered`: the last takes its forks the other way round, and the deadlock cannot be either. */
 static void philosophers(int ordered) {
   const int n = all / 2;
   int value;
@@ -123,9 +126,10 @@ static void philosophers(int ordered) {
   }
 }
 
-/* Members join a ring in the order in which rank 0 hears of them, (n - 1)! rings. Then each hands a token to the next one and
-   takes one from the last one; who has a higher rank after it takes first, but rank 0 always hands first. If the members
-   have come in reverse, all hand first, and wait for ever. */
+/* Members join a ring in the order in which rank 0 hears of them, (n - 1)! rings. Then each hands a
+   token to the next one and takes one from the last one; who has a higher rank after it takes
+   first, but rank 0 always hands first. If the members have come in reverse, all hand first, and
+   wait for ever. */
 static void token_ring(void) {
   enum { kMost = 32, kToken = 2 };
   int last, next, members[kMost + 1] = {0};

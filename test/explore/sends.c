@@ -1,4 +1,5 @@
-/* Programs in which it matters whether a standard send is buffered; the first argument says which (sends.sh). */
+/* Programs in which it matters whether a standard send is buffered; the first argument says which
+ * (sends.sh). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,8 @@ static void bsend(void) {
   MPI_Buffer_detach(&detached, &size);
 }
 
-/* Rank 2 can receive rank 0's message first only if rank 0's message to rank 1 is buffered: ends with 3 then. */
+/* Rank 2 can receive rank 0's message first only if rank 0's message to rank 1 is buffered: ends
+ * with 3 then. */
 static void slack(void) {
   if (me == 0) send_me(1), send_me(2);
   if (me == 1) send_me(2), receive(0);

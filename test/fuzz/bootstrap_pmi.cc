@@ -1,5 +1,6 @@
-// Fuzz target: any bytes as what the launcher says over PMI-1, and as the mapping of processes to nodes that it
-// publishes. A session that starts has values that make sense; one that does not start says why.
+// Fuzz target: any bytes as what the launcher says over PMI-1, and as the mapping of processes to
+// nodes that it publishes. A session that starts has values that make sense; one that does not
+// start says why.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -42,7 +43,8 @@ void check_mapping(const std::string& text) {
 void check_session(const std::string& answers) {
   int ends[2];
   if (answers.size() > 50000 || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return;
-  // The last lines are no answer to anything, so that no call waits for more: there are more than calls.
+  // The last lines are no answer to anything, so that no call waits for more: there are more than
+  // calls.
   std::string text = answers + "\n";
   for (int i = 0; i < 20; ++i) text += "end\n";
   if (write(ends[1], text.data(), text.size()) != static_cast<ssize_t>(text.size())) std::abort();

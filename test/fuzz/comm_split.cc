@@ -1,5 +1,5 @@
-// Fuzz target: any bytes as a process's packed colors and keys. The first byte says how many members
-// it has; what is accepted must come out the same when packed again.
+// Fuzz target: any bytes as a process's packed colors and keys. The first byte says how many
+// members it has; what is accepted must come out the same when packed again.
 #include <cstdlib>
 #include <numeric>
 

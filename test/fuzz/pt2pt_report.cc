@@ -1,5 +1,6 @@
 // Fuzz target: any bytes as another process's part of the deadlock report. What is refused adds
-// nothing; what is accepted comes out the same when it is sent on, and its texts cannot add lines to the report.
+// nothing; what is accepted comes out the same when it is sent on, and its texts cannot add lines
+// to the report.
 #include <cstdlib>
 #include <string>
 #include <vector>

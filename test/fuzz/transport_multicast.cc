@@ -1,6 +1,7 @@
-// Fuzz target: datagrams of the reliable multicast. The bytes are cut into datagrams (a length byte in front of each, times
-// 8), which come to a member of a group of three that waits for transfers of both others and has one of its own under way.
-// Their headers are mended so that they pass for members' ones: strangers' are dropped by their tags.
+// Fuzz target: datagrams of the reliable multicast. The bytes are cut into datagrams (a length byte
+// in front of each, times 8), which come to a member of a group of three that waits for transfers
+// of both others and has one of its own under way. Their headers are mended so that they pass for
+// members' ones: strangers' are dropped by their tags.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -39,8 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   group.send({3, 0, 0, 0}, out, sizeof out, &ends[3], now);
   while (size) {
     const size_t length = std::min<size_t>(size_t{data[0]} * 8, size - 1);
-    std::vector<uint8_t> datagram(data + 1,
-                                  data + 1 + length);  // its own block: a sanitizer sees its end
+    // Its own block: a sanitizer sees its end
+    std::vector<uint8_t> datagram(data + 1, data + 1 + length);
     data += 1 + length;
     size -= 1 + length;
     Header h;

@@ -17,8 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   unsigned sum = 0;
   while (size) {
     size_t length = std::min<size_t>(data[0], size - 1);
-    std::vector<uint8_t> message(data + 1,
-                                 data + 1 + length);  // its own block: a sanitizer sees its end
+    // Its own block: a sanitizer sees its end
+    std::vector<uint8_t> message(data + 1, data + 1 + length);
     data += 1 + length;
     size -= 1 + length;
     Decoded d;

@@ -63,7 +63,8 @@ static void allgatherv(MPI_Comm comm) {
     MPI_Allgatherv(mine, count, MPI_INT, all, counts, displs, MPI_INT, comm); /* hoist: must */
     add_ints(all, total);
   }
-  /* The same with values that move from rank to rank: the sum stays, so does the count of this rank. */
+  /* The same with values that move from rank to rank: the sum stays, so does the count of this
+   * rank. */
   for (int i = 0; i < 6; ++i) {
     for (int r = 0; r < g_size; ++r) displs[r] = total - displs[r] - counts[r];
     fill(mine, 4, g_rank, i + g_rank);

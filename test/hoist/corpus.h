@@ -1,5 +1,6 @@
-/* What the programs of this folder share. Each is a list of loops with collectives; the comment behind a call says whether
- * it must, may or never be hoisted by -fgmpi-hoist. A program prints one sum for each rank over all that it has received. */
+/* What the programs of this folder share. Each is a list of loops with collectives; the comment
+ * behind a call says whether it must, may or never be hoisted by -fgmpi-hoist. A program prints one
+ * sum for each rank over all that it has received. */
 #ifndef CORPUS_H
 #define CORPUS_H
 

@@ -1,4 +1,5 @@
-/* Communicators that are freed, or may be, while the loop runs; setjmp, OpenMP, and programs that end in a loop. */
+/* Communicators that are freed, or may be, while the loop runs; setjmp, OpenMP, and programs that
+ * end in a loop. */
 #include <setjmp.h>
 
 #include "corpus.h"

@@ -1,4 +1,5 @@
-/* Arguments that are read from memory: globals, members of records, what others know the address of. */
+/* Arguments that are read from memory: globals, members of records, what others know the address
+ * of. */
 #include "corpus.h"
 
 MPI_Comm g_comm;

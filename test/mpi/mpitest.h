@@ -1,4 +1,5 @@
-/* What the MPI test programs share: a check that names its place and ends the job, and the closing line. */
+/* What the MPI test programs share: a check that names its place and ends the job, and the closing
+ * line. */
 #ifndef FGMPI_TEST_MPITEST_H
 #define FGMPI_TEST_MPITEST_H
 
@@ -19,7 +20,8 @@
 /* A call that must succeed. */
 #define OK(call) CHECK((call) == MPI_SUCCESS)
 
-/* Prints the closing line once all ranks have got here, finalizes, and gives main's return value. */
+/* Prints the closing line once all ranks have got here, finalizes, and gives main's return
+ * value. */
 static inline int finish(void) {
   int rank;
   OK(MPI_Barrier(MPI_COMM_WORLD));

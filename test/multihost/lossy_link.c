@@ -1,13 +1,14 @@
 /* A network that delays and loses packets, for kernels without the netem scheduler.
  *   lossy_link DELAY_MS LOSS_PERCENT NAMESPACE...
  *
- * Makes a TUN interface lossy0 in each network namespace (files as in /run/netns) and carries packets between them: the
- * n-th namespace has the addresses that end in .n; what is sent to a multicast address comes to all others. Each packet, on
- * its way to each, is lost with the given probability (a fixed sequence of
- * random numbers), else delivered after the delay. Says "ready" when the interfaces are there, and on SIGTERM how many
- * packets it carried and lost. An interface drops what it cannot keep, so this process goes before all others that have no
- * real-time priority: beside a load that filled all cores, a third of the packets were dropped that way. Ends with 77 and the
- * reason where there are no TUN devices. */
+ * Makes a TUN interface lossy0 in each network namespace (files as in /run/netns) and carries
+ * packets between them: the n-th namespace has the addresses that end in .n; what is sent to a
+ * multicast address comes to all others. Each packet, on its way to each, is lost with the given
+ * probability (a fixed sequence of random numbers), else delivered after the delay. Says "ready"
+ * when the interfaces are there, and on SIGTERM how many packets it carried and lost. An interface
+ * drops what it cannot keep, so this process goes before all others that have no real-time
+ * priority: beside a load that filled all cores, a third of the packets were dropped that way. Ends
+ * with 77 and the reason where there are no TUN devices. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +90,8 @@ static void carry(const unsigned char* bytes, int length, int to, double loss, i
   ++tail;
 }
 
-/* Takes in what came from namespace number `from`, but not so much that the interfaces of others overflow meanwhile. */
+/* Takes in what came from namespace number `from`, but not so much that the interfaces of others
+ * overflow meanwhile. */
 static void take(int fd, int from, int hosts, double loss, int64_t delay) {
   for (int i = 0; i < kAtATime; ++i) {
     unsigned char bytes[kMostBytes];
@@ -105,7 +107,8 @@ static void take(int fd, int from, int hosts, double loss, int64_t delay) {
   }
 }
 
-/* The kernel may weigh sessions against each other first, and priorities within a session only (sched_autogroup). */
+/* The kernel may weigh sessions against each other first, and priorities within a session only
+ * (sched_autogroup). */
 static void go_before_others(void) {
   setsid();
   setpriority(PRIO_PROCESS, 0, -20);

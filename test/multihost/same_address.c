@@ -1,5 +1,6 @@
-/* Preloaded into the programs of two jobs, so that the first addresses that they draw for groups of the multicast are the same:
- * of random bytes the first two (a port) and the first four (an IPv4 address) are constants. */
+/* Preloaded into the programs of two jobs, so that the first addresses that they draw for groups of
+ * the multicast are the same: of random bytes the first two (a port) and the first four (an IPv4
+ * address) are constants. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/syscall.h>

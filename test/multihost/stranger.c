@@ -1,7 +1,9 @@
-/* A stranger in multicast groups: finds the IPv4 groups of 239.0.0.0/8 that this host has joined, and their ports, in /proc,
- * and sends datagrams to them: random ones, ones that look like a member's but for the tag, and ones that members have sent
- * to the same group or to another one, once more.
- *   stranger INTERFACE        until it is killed; then it says how many datagrams of members it has sent again */
+/* A stranger in multicast groups: finds the IPv4 groups of 239.0.0.0/8 that this host has joined,
+ * and their ports, in /proc, and sends datagrams to them: random ones, ones that look like a
+ * member's but for the tag, and ones that members have sent to the same group or to another one,
+ * once more.
+ *   stranger INTERFACE        until it is killed; then it says how many datagrams of members it has
+ *                             sent again */
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
-/* An extension module for tests: MPI on objects with a buffer (array.array, numpy arrays of doubles). */
+/* An extension module for tests: MPI on objects with a buffer (array.array, numpy arrays of
+ * doubles). */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <mpi.h>

@@ -1,6 +1,7 @@
-/* A program that does what the report speaks of: bad MILLISECONDS ROUNDS. Rank 1 computes MILLISECONDS in each round before it
- * sends; rank 0 receives from all in the order of ranks; every rank sends 100 numbers one by one to the next; a communicator
- * is made in each round and not freed; rank 0 takes messages from any source. */
+/* A program that does what the report speaks of: bad MILLISECONDS ROUNDS. Rank 1 computes
+ * MILLISECONDS in each round before it sends; rank 0 receives from all in the order of ranks; every
+ * rank sends 100 numbers one by one to the next; a communicator is made in each round and not
+ * freed; rank 0 takes messages from any source. */
 #include <mpi.h>
 #include <stdlib.h>
 

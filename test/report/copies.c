@@ -1,6 +1,7 @@
-/* Communicators made in all ways: copies. Each rank makes three by MPI_Comm_idup of MPI_COMM_WORLD, of which it frees one, one by
- * MPI_Comm_idup_with_info of the last of them, one by MPI_Comm_create_group of the even or odd ranks, of the two halves an
- * intercommunicator, a copy of that by MPI_Comm_idup, and merges it. An MPI_Allreduce on each. */
+/* Communicators made in all ways: copies. Each rank makes three by MPI_Comm_idup of MPI_COMM_WORLD,
+ * of which it frees one, one by MPI_Comm_idup_with_info of the last of them, one by
+ * MPI_Comm_create_group of the even or odd ranks, of the two halves an intercommunicator, a copy of
+ * that by MPI_Comm_idup, and merges it. An MPI_Allreduce on each. */
 #include <mpi.h>
 
 enum { kCopies = 3 };

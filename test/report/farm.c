@@ -1,5 +1,5 @@
-/* A task farm: farm TASKS MICROSECONDS. Rank 0 hands out tasks of up to twice so long to whoever asks by a message of 4 KiB, and one
- * of no length to each at the end. */
+/* A task farm: farm TASKS MICROSECONDS. Rank 0 hands out tasks of up to twice so long to whoever
+ * asks by a message of 4 KiB, and one of no length to each at the end. */
 #include <mpi.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* What the report speaks of, each in a program that has it and in a twin that has not: findings KIND bad|good.
- * How long ranks compute is counted in processor time, and twins are right by the order of their calls: what else the machine
- * does changes nothing. */
+/* What the report speaks of, each in a program that has it and in a twin that has not: findings
+ * KIND bad|good. How long ranks compute is counted in processor time, and twins are right by the
+ * order of their calls: what else the machine does changes nothing. */
 #include <fgmpi.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -39,7 +39,8 @@ static void late_sender(void) {
   }
 }
 
-/* The same with MPI_Waitall for messages of two ranks, or MPI_Wait for one, of which only rank 1 is late. */
+/* The same with MPI_Waitall for messages of two ranks, or MPI_Wait for one, of which only rank 1 is
+ * late. */
 static void late_sender_of_requests(void) {
   int value = 0, other = 0;
   MPI_Comm copy;

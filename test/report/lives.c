@@ -1,6 +1,7 @@
-/* Communicators that live for known times: lives. Three copies of MPI_COMM_WORLD are made, kept for 30 ms and freed, one after the
- * other; halves of it live for 100 ms; a copy of these is never freed. Rank 0 prints of each making and freeing, in this order, the
- * time before the first rank's call and behind the last rank's: NAME SECONDS SECONDS. */
+/* Communicators that live for known times: lives. Three copies of MPI_COMM_WORLD are made, kept for
+ * 30 ms and freed, one after the other; halves of it live for 100 ms; a copy of these is never
+ * freed. Rank 0 prints of each making and freeing, in this order, the time before the first rank's
+ * call and behind the last rank's: NAME SECONDS SECONDS. */
 #include <mpi.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,5 +1,5 @@
-/* Four ranks: rank 1 writes four of its eight MiB of global variables, one after the other; rank 2 goes eleven calls deep, with 64 KiB
- * on the stack each. The others do nothing. */
+/* Four ranks: rank 1 writes four of its eight MiB of global variables, one after the other; rank 2
+ * goes eleven calls deep, with 64 KiB on the stack each. The others do nothing. */
 #include <mpi.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
-/* A ring of neighbours that exchange messages of known size: stencil STEPS BYTES [END]. Each rank sends STEPS messages of BYTES
- * bytes to each neighbour, takes part in STEPS reductions of 8 bytes and in one barrier. END: "crash", "signal", "killed", "exit",
- * "exit9", "deadlock", "abort" or "hang" is what the last rank does after that; "hang" prints a line first. */
+/* A ring of neighbours that exchange messages of known size: stencil STEPS BYTES [END]. Each rank
+ * sends STEPS messages of BYTES bytes to each neighbour, takes part in STEPS reductions of 8 bytes
+ * and in one barrier. END: "crash", "signal", "killed", "exit", "exit9", "deadlock", "abort" or
+ * "hang" is what the last rank does after that; "hang" prints a line first. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <signal.h>

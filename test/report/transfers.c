@@ -1,5 +1,6 @@
-/* One-sided operations and files of known size: transfers FILE. Each rank puts 5 x 24 bytes to the next rank, gets 3 x 16 bytes from
- * the one before, adds 8 bytes to the last rank in a window whose ranks are in the opposite order, writes 64 bytes, reads 32. */
+/* One-sided operations and files of known size: transfers FILE. Each rank puts 5 x 24 bytes to the
+ * next rank, gets 3 x 16 bytes from the one before, adds 8 bytes to the last rank in a window whose
+ * ranks are in the opposite order, writes 64 bytes, reads 32. */
 #include <mpi.h>
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
-/* Four ranks, three of which wait for a message in different ways until the last one lets them go on, which it does
-   once the file FILE is there: waits FILE. For fgmpi-info -job. */
+/* Four ranks, three of which wait for a message in different ways until the last one lets them go
+   on, which it does once the file FILE is there: waits FILE. For fgmpi-info -job. */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>

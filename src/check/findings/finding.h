@@ -1,8 +1,8 @@
 // A finding: something wrong that a tool has seen in a job, and the calls that take part in it.
 //
-// Tools that watch a job (check) make findings in each process; mpiexec reads those of all processes when the job
-// has ended, joins what is the same in many ranks, finds the lines of the program, and writes the report.
-// Thread rule: values; no state.
+// Tools that watch a job (check) make findings in each process; mpiexec reads those of all
+// processes when the job has ended, joins what is the same in many ranks, finds the lines of the
+// program, and writes the report. Thread rule: values; no state.
 #pragma once
 
 #include <cstdint>
@@ -72,8 +72,8 @@ struct Participant {
   std::string arguments;  ///< "count=1, datatype=MPI_INT, dest=1"
   uint64_t site = 0;
   std::string role;  ///< "", or what the call did in it: "was made here"
-  /// Sites of the functions that it was called by, the innermost first: one of them is shown where `site` lies in a header of
-  /// the system's.
+  /// Sites of the functions that it was called by, the innermost first: one of them is shown where
+  /// `site` lies in a header of the system's.
   std::vector<uint64_t> callers = {};
 };
 
@@ -88,7 +88,8 @@ struct Finding {
   bool note = false;               ///< may be as it is meant: it does not change the exit status
 };
 
-/// The same in all processes, and for all ranks whose finding differs in nothing but ranks and arguments.
+/// The same in all processes, and for all ranks whose finding differs in nothing but ranks and
+/// arguments.
 uint64_t key_of(const Finding& finding);
 
 }  // namespace fgmpi::findings

@@ -1,3 +1,5 @@
+// Writing records of findings into the process's file.
+
 #include "check/findings/spool.h"
 
 #include <fcntl.h>

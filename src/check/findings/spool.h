@@ -1,20 +1,30 @@
-// The file of a process with its findings, written while it runs so that a process that is killed leaves them.
+// The file of a process with its findings, written while it runs so that a process that is killed
+// leaves them.
 //
 //   S <site, hex> <offset, hex> <path>                                            a place, once
-//   F <key, hex> <kind> \t sentence \t allowed { \t rank \x1f call \x1f arguments \x1f site{,caller} \x1f role }    the first of a key
-//   N ...                                                                         the same of a note
-//   R <key, hex> <rank>                                                           another rank with the same
-//   V <key, hex> { \t rank \x1f call \x1f arguments \x1f site \x1f role }              a call that steps wait in, or of accesses
-//   W <rank> <step> ...                                                           steps of a rank (unbuffered.h)
+//   F <key, hex> <kind> \t sentence \t allowed { \t rank \x1f call \x1f arguments \x1f site{,caller} \x1f role }    the
+//     first of a key
+//   N ...                                                                         the same of a
+//     note
+//   R <key, hex> <rank>                                                           another rank with
+//     the same
+//   V <key, hex> { \t rank \x1f call \x1f arguments \x1f site \x1f role }              a call that
+//     steps wait in, or of accesses
+//   W <rank> <step> ...                                                           steps of a rank
+//     (unbuffered.h)
 //   L <access>                                                                  of a file (files.h)
-//   G <rank>                                                                    that a rank gave (null_ranks.h)
-//   C <cause, hex>                                                              a finding was written that may have consequences
-//   D <key, hex> <cause, hex>                                                     this one is left out if such a cause is known
-//   X <key, hex>                                                                  it was none: of this file it is forgotten
+//   G <rank>                                                                    that a rank gave
+//     (null_ranks.h)
+//   C <cause, hex>                                                              a finding was
+//     written that may have consequences
+//   D <key, hex> <cause, hex>                                                     this one is left
+//     out if such a cause is known
+//   X <key, hex>                                                                  it was none: of
+//     this file it is forgotten
 //
-// One record a line; control characters in texts are escaped (base/strings.h). The key is the same in all processes and for
-// all ranks whose finding differs in nothing but ranks and arguments. Each record is one write, appended.
-// Thread rule: guarded by a lock; never switches.
+// One record a line; control characters in texts are escaped (base/strings.h). The key is the same
+// in all processes and for all ranks whose finding differs in nothing but ranks and arguments. Each
+// record is one write, appended. Thread rule: guarded by a lock; never switches.
 #pragma once
 
 #include <sys/types.h>
@@ -51,7 +61,8 @@ class Spool {
   void add_access(const std::string& access);
   /// A source or destination that a rank gave.
   void add_rank(const std::string& given);
-  /// A finding that this process has written is the cause of others: of errors that MPI sees later, also in other processes.
+  /// A finding that this process has written is the cause of others: of errors that MPI sees later,
+  /// also in other processes.
   void add_cause(uint64_t cause);
   /// The finding with this key follows from the cause, if any process has written it.
   void add_consequence(uint64_t key, uint64_t cause);

@@ -1,3 +1,5 @@
+// The replay of ranks' steps without buffering, and the search for ranks that wait for one another.
+
 #include "check/findings/unbuffered.h"
 
 #include <algorithm>

@@ -1,17 +1,22 @@
-// Does a program depend on buffering? Ranks' calls as steps, made again as if no standard send were buffered (check leaves
-// those that it could not make itself), and the ranks that then wait for one another.
+// Does a program depend on buffering? Ranks' calls as steps, made again as if no standard send were
+// buffered (check leaves those that it could not make itself), and the ranks that then wait for one
+// another.
 //
 // A step is a letter of kSteps and numbers behind dots, all hexadecimal:
 //
-//   b.MESSAGE             a send begins            n.MESSAGE[.CALL]             waits until the message's receive has begun
-//   p.NUMBER              a receive begins         g.MESSAGE[.CALL]             waits until the message's send has begun
-//   t.MESSAGE             a receive of it begins   a.COMM.NUMBER[.CALL]         waits until all are in the collective call
-//   e.COMM.NUMBER         enters a collective      r.COMM.NUMBER.ROOT[.CALL]    waits until its root is in it
+//   b.MESSAGE             a send begins            n.MESSAGE[.CALL]             waits until the
+//                         message's receive has begun
+//   p.NUMBER              a receive begins         g.MESSAGE[.CALL]             waits until the
+//                         message's send has begun
+//   t.MESSAGE             a receive of it begins   a.COMM.NUMBER[.CALL]         waits until all are
+//                         in the collective call
+//   e.COMM.NUMBER         enters a collective      r.COMM.NUMBER.ROOT[.CALL]    waits until its
+//                         root is in it
 //   m.NUMBER.MESSAGE      what the rank's receive has taken: no step
 //
-// What other ranks' step would end a wait and is nowhere to be found has been made. So a list may begin and end anywhere, and
-// ranks that wait for one another are found only where all their steps are there.
-// Thread rule: one thread.
+// What other ranks' step would end a wait and is nowhere to be found has been made. So a list may
+// begin and end anywhere, and ranks that wait for one another are found only where all their steps
+// are there. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +36,8 @@ class UnbufferedRun {
  public:
   /// The rank and steps behind those that were added of it before. What is no step is left out.
   void add_steps(std::string_view line);
-  /// A finding for each rank that waits in a send for another one that waits for it. `calls`: those that steps name.
+  /// A finding for each rank that waits in a send for another one that waits for it. `calls`: those
+  /// that steps name.
   std::vector<Finding> find(const NamedCalls& calls);
 
  private:

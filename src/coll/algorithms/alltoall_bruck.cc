@@ -6,7 +6,8 @@
 namespace fgmpi::coll {
 namespace {
 
-/// What slot j (data for the process j after its source) of process p holds before the step of `bit`.
+/// What slot j (data for the process j after its source) of process p holds before the step of
+/// `bit`.
 size_t slot_bytes(const AlltoallSizes& s, uint32_t n, uint32_t p, uint32_t j, uint32_t bit) {
   uint32_t source = (p + n - (j & (bit - 1))) % n;
   return s.unit[source] * s.unit[(source + j) % n] * s.bytes;

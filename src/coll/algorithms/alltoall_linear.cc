@@ -1,4 +1,5 @@
-// All-to-all at once: all receives posted, all sends made, in one go; few processes or short blocks.
+// All-to-all at once: all receives posted, all sends made, in one go; few processes or short
+// blocks.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

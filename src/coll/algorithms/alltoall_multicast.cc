@@ -1,13 +1,15 @@
-// All-to-all by IP multicast: each process sends all that it has for the others to everybody, who keep what is for them.
-// The sizes of the blocks go first. Receives are made in the order of processes; what is long waits for them at its root.
+// All-to-all by IP multicast: each process sends all that it has for the others to everybody, who
+// keep what is for them. The sizes of the blocks go first. Receives are made in the order of
+// processes; what is long waits for them at its root.
 //
 //   step 0   | ticket | size of the block for process 0 .. P-1 (uint64_t each) |
 //   step 1   blocks 0 .. P-1; not sent where all are empty
 //
-// A process that has an opened group, and something for some of the others only, sends these blocks, where they need more
-// than a packet, to a subgroup that is kept (multicast_subgroups.h). It waits there for its takers, who enter the subgroups
-// in the order of processes: those that have come least far all get what they wait for. With FGMPI_MULTICAST_GROUPS=dynamic
-// that goes for every call, by a subgroup of its own.
+// A process that has an opened group, and something for some of the others only, sends these
+// blocks, where they need more than a packet, to a subgroup that is kept (multicast_subgroups.h).
+// It waits there for its takers, who enter the subgroups in the order of processes: those that have
+// come least far all get what they wait for. With FGMPI_MULTICAST_GROUPS=dynamic that goes for
+// every call, by a subgroup of its own.
 #include <numeric>
 
 #include "coll/algorithms.h"

@@ -1,11 +1,12 @@
-// Barrier, broadcast and reductions of a system-ranked communicator, over its own tree: a process knows its neighbours
-// there and nobody else. Commutative only. Ranks in the team: this process 0, then the parent if there is one, then the
-// children in order.
+// Barrier, broadcast and reductions of a system-ranked communicator, over its own tree: a process
+// knows its neighbours there and nobody else. Commutative only. Ranks in the team: this process 0,
+// then the parent if there is one, then the children in order.
 //
-// A broadcast starts wherever the root is and spreads from there: whoever gets the data passes it on to all other
-// neighbours. That is as many messages as a tree rooted at the root has; forwarding to the tree's root first costs one
-// more and saves levels only for roots near the leaves. A reduction goes up the tree, and from its root to the root
-// that the user gave, whose address is asked for on first use.
+// A broadcast starts wherever the root is and spreads from there: whoever gets the data passes it
+// on to all other neighbours. That is as many messages as a tree rooted at the root has; forwarding
+// to the tree's root first costs one more and saves levels only for roots near the leaves. A
+// reduction goes up the tree, and from its root to the root that the user gave, whose address is
+// asked for on first use.
 #include <algorithm>
 
 #include "coll/algorithms.h"
@@ -13,12 +14,14 @@
 namespace fgmpi::coll {
 namespace {
 
-/// Pieces of long data, each passed on while the next comes in; short enough to be sent without asking.
+/// Pieces of long data, each passed on while the next comes in; short enough to be sent without
+/// asking.
 constexpr size_t kPiece = 64 * 1024;
 
 uint32_t first_child(const Team& team) { return team.has_parent() ? 2 : 1; }
 
-/// Broadcasts: receives from any neighbour, unless this process is the root, and passes the data on to all others.
+/// Broadcasts: receives from any neighbour, unless this process is the root, and passes the data on
+/// to all others.
 Status spread(const Team& team, bool starts, char* data, size_t bytes) {
   uint32_t from = 0;
   size_t at = 0;

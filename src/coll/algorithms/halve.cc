@@ -1,3 +1,6 @@
+// The processes that are left over where a recursive algorithm wants a power of two: they join a
+// partner.
+
 #include "coll/algorithms/core.h"
 
 namespace fgmpi::coll {

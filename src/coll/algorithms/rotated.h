@@ -14,8 +14,8 @@ inline Blocks rotated(const Blocks& blocks, uint32_t root) {
   return out;
 }
 
-/// Copies all blocks between the order of processes and the rotated order; the two halves keep their
-/// order.
+/// Copies all blocks between the order of processes and the rotated order; the two halves keep
+/// their order.
 inline void rotate_in(const Blocks& blocks, uint32_t root, const char* from, char* to) {
   size_t head = blocks.offset[root], all = blocks.total();
   if (all > head) std::memcpy(to, from + head, all - head);

@@ -1,12 +1,14 @@
-// Scatter by IP multicast: all blocks but the root's own go to everybody as one transfer, and each process keeps its own. One
-// transfer in place of many messages, at the price of bytes that are not for the receiver: for few bytes among many hosts.
+// Scatter by IP multicast: all blocks but the root's own go to everybody as one transfer, and each
+// process keeps its own. One transfer in place of many messages, at the price of bytes that are not
+// for the receiver: for few bytes among many hosts.
 //
 // Where not all know the sizes of the blocks, these stand in front of them:
 //
 //   | ticket | size of block 0 .. P-1 (uint64_t each; the root's is 0) | block 0 | block 1 | ... |
 //
-// Where some of the sizes are 0 and the blocks need more than a packet, they go to a subgroup of the processes that get
-// something (multicast_subgroups.h); the others have only the ticket and the sizes.
+// Where some of the sizes are 0 and the blocks need more than a packet, they go to a subgroup of
+// the processes that get something (multicast_subgroups.h); the others have only the ticket and the
+// sizes.
 #include <numeric>
 
 #include "coll/algorithms.h"

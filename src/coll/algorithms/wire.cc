@@ -1,3 +1,6 @@
+// Operands as messages between the processes of a team: sent, received and exchanged, packed where
+// they have gaps.
+
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

@@ -1,3 +1,5 @@
+// Notices between the vertices of this process and others while a tree is being built.
+
 #include "comm/system_ranked/construction.h"
 
 #include <cstring>
@@ -10,8 +12,8 @@
 namespace fgmpi::comm::system_ranked {
 namespace {
 
-/// The first byte of a notice has the message's kind in its low bits, above it the algorithm, and whether another part
-/// follows.
+/// The first byte of a notice has the message's kind in its low bits, above it the algorithm, and
+/// whether another part follows.
 constexpr uint8_t kKindBits = 4, kWayBits = 2, kMore = 1 << (kKindBits + kWayBits);
 static_assert(kKinds <= 1 << kKindBits);
 /// Of a notice before the part of the message: at most 1 byte, k, and a number below 2^28.
@@ -109,7 +111,8 @@ Status options_differ(const Options& mine, const Message& message) {
 
 void receive(UnderWay* u, const ConstructionKey& key, const Message& message) {
   if (u->over()) return;
-  // Every construction begins with a message of kUp from each child, so a member that differs is found by that.
+  // Every construction begins with a message of kUp from each child, so a member that differs is
+  // found by that.
   if (message.bytes[0] == kUp && !same_way(options_of(message.way, message.k), u->options)) {
     u->status = options_differ(u->options, message);
   } else {

@@ -1,3 +1,6 @@
+// Questions about ranks of a system-ranked group, passed along its tree, and the map that asks them
+// lazily.
+
 #include "comm/system_ranked/group_tree.h"
 
 #include <algorithm>
@@ -64,8 +67,9 @@ void describe_map(const sched::WaitSite*, std::string* out) {
 
 }  // namespace
 
-/// The map of a communicator whose group is not known here: one's own members and the answers had. An unknown rank is
-/// kUnknownWorld; whoever needs more than single ranks asks for the whole map (materialise()).
+/// The map of a communicator whose group is not known here: one's own members and the answers had.
+/// An unknown rank is kUnknownWorld; whoever needs more than single ranks asks for the whole map
+/// (materialise()).
 class LazyMap final : public groupmap::GroupMap {
  public:
   explicit LazyMap(std::shared_ptr<GroupTree> tree)
@@ -108,8 +112,8 @@ struct GroupTree::Finder {
   Finder* next = nullptr;
 };
 
-/// A question under way: whose process hosts `rank`? Vertices [low, high) host the ranks [low_rank, high_rank), where
-/// vertices have numbers.
+/// A question under way: whose process hosts `rank`? Vertices [low, high) host the ranks [low_rank,
+/// high_rank), where vertices have numbers.
 struct GroupTree::Search {
   Address requester;
   int32_t rank;
@@ -151,7 +155,7 @@ void GroupTree::enlist() {
 
 RankMap GroupTree::lazy_map() { return RankMap(groupmap::MapRef(new LazyMap(shared_from_this()))); }
 
-// ---- Ranks ------------------------------------------------------------------------------------------------------
+// ---- Ranks --------------------------------------------------------------------------------------
 
 int32_t GroupTree::known(int32_t rank) const {
   int32_t index = rank - place_.first;
@@ -197,7 +201,8 @@ void GroupTree::learn(const Known& run) {
   start_sends(run.rank, run.rank + run.count);
 }
 
-/// Ranks in [low, high) are known now: sends that wait for them are started, as later ones must not overtake them.
+/// Ranks in [low, high) are known now: sends that wait for them are started, as later ones must not
+/// overtake them.
 void GroupTree::start_sends(int32_t low, int32_t high) {
   for (int32_t rank : pt2pt::awaited_ranks(place_.id.context, low, high))
     if (int32_t world = known(rank); world >= 0)
@@ -285,7 +290,7 @@ void GroupTree::search(Search s) {
   send(next, out.take());
 }
 
-// ---- The whole map ----------------------------------------------------------------------------------------------
+// ---- The whole map ------------------------------------------------------------------------------
 
 const RankMap& GroupTree::whole() {
   if (has_whole()) return whole_;
@@ -398,7 +403,7 @@ void GroupTree::take_map(std::span<const uint8_t> part) {
   wake_answered();
 }
 
-// ---- The end ----------------------------------------------------------------------------------------------------
+// ---- The end ------------------------------------------------------------------------------------
 
 void GroupTree::drop() {
   dropped_ = true;
@@ -418,7 +423,7 @@ void GroupTree::forget() {
   g_trees.erase(key_of(place_.id));
 }
 
-// ---- Notices ----------------------------------------------------------------------------------------------------
+// ---- Notices ------------------------------------------------------------------------------------
 
 void GroupTree::send(Address to, std::vector<uint8_t> message) {
   if (to == g_av.me()) return receive(to, message);

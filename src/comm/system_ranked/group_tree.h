@@ -1,20 +1,24 @@
-// GroupTree: what a process keeps of a system-ranked communicator whose group lives in several processes: its neighbours
-// in the tree and its own members. Nobody keeps the group.
+// GroupTree: what a process keeps of a system-ranked communicator whose group lives in several
+// processes: its neighbours in the tree and its own members. Nobody keeps the group.
 //
-//   rank -> world rank     own members: kept; others: asked for over the tree on first use, the last answers kept. A send
-//                          to a rank that is not known waits in point-to-point (pt2pt/unknown_peer.cc), not its rank
-//   the whole map          where a call needs it: the root of the tree gathers it, once, and sends it, encoded
+//   rank -> world rank     own members: kept; others: asked for over the tree on first use, the
+//                          last answers kept. A send to a rank that is not known waits in
+//                          point-to-point (pt2pt/unknown_peer.cc), not its rank
+//   the whole map          where a call needs it: the root of the tree gathers it, once, and sends
+//                          it, encoded
 //
 //   find       requester | rank | bounds        routed vertex by vertex: up and down the tree
 //   found      first rank | world rank | count  to the requester: consecutive world ranks around the rank
 //   want       requester                        up the tree, to the root
-//   tell       the root                         down the tree: everybody sends its members to the root
+//   tell       the root                         down the tree: everybody sends its members to the
+//              root
 //   members    first rank | runs of world ranks
 //   map        part of the encoded map          from the root to the requester
 //   dropped    the sender's subtree has freed the communicator            forget: everybody has
 //
-// A process answers for others until all processes have freed the communicator and nobody waits for an answer: so
-// "dropped" goes up the tree once and "forget" down. Notices carry a serial number of the leader, as the context id may be in use again by then.
+// A process answers for others until all processes have freed the communicator and nobody waits for
+// an answer: so "dropped" goes up the tree once and "forget" down. Notices carry a serial number of
+// the leader, as the context id may be in use again by then.
 //
 // Thread rule: one thread. find() and materialise() may switch; handlers never do.
 #pragma once
@@ -32,8 +36,8 @@ namespace fgmpi::comm::system_ranked {
 
 class GroupTree : public std::enable_shared_from_this<GroupTree> {
  public:
-  /// `members`: world ranks of this process's members, in the order of their ranks. Takes what came early.
-  /// REQUIRES: place.vertices > 1.
+  /// `members`: world ranks of this process's members, in the order of their ranks. Takes what came
+  /// early. REQUIRES: place.vertices > 1.
   static std::shared_ptr<GroupTree> make(const Place& place, uint32_t k, RankMap members);
   /// The same tree and members under a new name, with the answers and the map that are known here.
   std::shared_ptr<GroupTree> duplicate(const GroupId& id) const;
@@ -48,7 +52,8 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   int32_t known(int32_t rank) const;
   /// The same, asks when it must. May switch.
   int32_t find(int32_t rank);
-  /// Asks for a rank that is not known; sends that wait for it are started when the answer comes. Never switches.
+  /// Asks for a rank that is not known; sends that wait for it are started when the answer comes.
+  /// Never switches.
   void ask(int32_t rank);
   /// The rank of a member in this process, or -1.
   int32_t rank_of_mine(int32_t world) const;
@@ -111,8 +116,9 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
 void materialise(SharedComm* shared);
 /// Tells the groups of this process apart that it names in bids.
 uint32_t next_serial();
-/// All processes of the tree agree on the name of a new communicator: bids go up, that of the best comes down, 2 (P - 1)
-/// messages. `number` tells it from other creations of the same parent. May switch. Errors: nobody has a context id left.
+/// All processes of the tree agree on the name of a new communicator: bids go up, that of the best
+/// comes down, 2 (P - 1) messages. `number` tells it from other creations of the same parent. May
+/// switch. Errors: nobody has a context id left.
 Status agree_over_tree(const SharedComm& parent, uint32_t number, const Candidate& mine,
                        const char* call, GroupId* out);
 /// Registers the notice handler, and tells point-to-point where to ask for addresses. Idempotent.

@@ -1,3 +1,5 @@
+// The messages by which a process learns a whole group along its tree.
+
 #include "comm/system_ranked/learning.h"
 
 #include <utility>

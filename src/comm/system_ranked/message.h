@@ -1,7 +1,8 @@
-// Messages between vertices: a kind, then numbers of variable length (7 bits a byte, low ones first), so that what is
-// O(1) numbers in the paper is a few bytes. Colors are kept apart inside of a message: one message may carry records
-// of several.
-// What a peer of our own job sends is trusted to be whole; a short message ends the process (FGMPI_CHECK).
+// Messages between vertices: a kind, then numbers of variable length (7 bits a byte, low ones
+// first), so that what is O(1) numbers in the paper is a few bytes. Colors are kept apart inside of
+// a message: one message may carry records of several.
+// What a peer of our own job sends is trusted to be whole; a short message ends the process
+// (FGMPI_CHECK).
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,8 @@ class Writer {
     }
     bytes_.push_back(static_cast<uint8_t>(value));
   }
-  /// `first`: a world rank that is known at both ends and mostly near that of the bid, so that the difference is short.
+  /// `first`: a world rank that is known at both ends and mostly near that of the bid, so that the
+  /// difference is short.
   void put(const Bid& bid, uint32_t first = 0) {
     const Candidate& c = bid.candidate;
     put(uint64_t{c.lbi});

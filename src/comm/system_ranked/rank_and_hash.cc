@@ -1,5 +1,5 @@
-// Rank-and-Hash (section 5) and its form for several colors (section 6): sizes up the parent's tree, ranges of ranks
-// down it, then neighbours find each other through intermediaries.
+// Rank-and-Hash (section 5) and its form for several colors (section 6): sizes up the parent's
+// tree, ranges of ranks down it, then neighbours find each other through intermediaries.
 //
 //   up              color | vertices | members | best candidate                     one record a color below
 //   ranks           color, keeps the tree | first vertex | vertices | first rank | size | group id        the same
@@ -10,10 +10,12 @@
 //   parent is       color | address
 //   children are    color | addresses
 //
-// The vertex numbered i in the new tree has the parent (i - 1) / k. Numbers and ranks rise together, so a vertex's ranks
-// follow those of the vertex before it. A group with members at every vertex may keep the parent's tree instead
-// (Options::kept_vertices), which the paper does not have: then the ranges are all that goes down. H maps the numbers of
-// a group one to one to addresses: an intermediary keeps O(k) for each group. Vertex 0 registers as its own parent too, as equation (3) has it: 2 m registrations.
+// The vertex numbered i in the new tree has the parent (i - 1) / k. Numbers and ranks rise
+// together, so a vertex's ranks follow those of the vertex before it. A group with members at every
+// vertex may keep the parent's tree instead (Options::kept_vertices), which the paper does not
+// have: then the ranges are all that goes down. H maps the numbers of a group one to one to
+// addresses: an intermediary keeps O(k) for each group. Vertex 0 registers as its own parent too,
+// as equation (3) has it: 2 m registrations.
 
 #include <algorithm>
 

@@ -1,3 +1,5 @@
+// The pass of sizes up a tree and of ranges of ranks down it.
+
 #include "comm/system_ranked/rank_pass.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Ranks for a tree that was built without them: sizes up the new tree, ranges of ranks down it. 2 (m - 1) messages.
+// Ranks for a tree that was built without them: sizes up the new tree, ranges of ranks down it. 2
+// (m - 1) messages.
 //
 //   sizes  color | vertices | members | best candidate
 //   range  color | first rank | vertices | size | depth | group id

@@ -1,24 +1,29 @@
-// Shrink-and-Balance (section 4): the parent's tree loses the vertices that are no members, and is then balanced.
+// Shrink-and-Balance (section 4): the parent's tree loses the vertices that are no members, and is
+// then balanced.
 //
-// Up. Each vertex tells its parent the root, size and height of what is left below it, and the names of a few vertices
-// that may be taken away. A vertex that is no member (a hole) sends its place, with the subtrees there, to a filler, in
-// one message; nobody else has to be told, as the names that were taken are always the first of those offered, so their
-// number, which the downward pass carries, says which. Filler::kLeaf: up to depth names go up (for each hole above one),
-// and the filler is the first of the tallest subtree. Filler::kChild: no names; the child with the tallest subtree moves
-// up and takes its siblings on, so a vertex may have more than k children until the downward pass hands some of them
-// to others of its children.
+// Up. Each vertex tells its parent the root, size and height of what is left below it, and the
+// names of a few vertices that may be taken away. A vertex that is no member (a hole) sends its
+// place, with the subtrees there, to a filler, in one message; nobody else has to be told, as the
+// names that were taken are always the first of those offered, so their number, which the downward
+// pass carries, says which. Filler::kLeaf: up to depth names go up (for each hole above one), and
+// the filler is the first of the tallest subtree. Filler::kChild: no names; the child with the
+// tallest subtree moves up and takes its siblings on, so a vertex may have more than k children
+// until the downward pass hands some of them to others of its children.
 //
-// Down. A vertex is told the size that its subtree is to have and the levels allowed, which a subtree of that size fits.
-// It sets its children's sizes: none above max_size(levels - 1). Children above their size are suppliers, children
-// below it and children still missing are consumers. Each is told its size; consumers also, whom they may draw from:
+// Down. A vertex is told the size that its subtree is to have and the levels allowed, which a
+// subtree of that size fits. It sets its children's sizes: none above max_size(levels - 1).
+// Children above their size are suppliers, children below it and children still missing are
+// consumers. Each is told its size; consumers also, whom they may draw from:
 //
 //   V: target 13, three levels     supplier A (9 of 4)   consumer B (1 of 4)   consumer C (2 of 4)
-//      to A: target 4              to B: target 4, 3 from A                    to C: target 4, 2 from A
+//      to A: target 4              to B: target 4, 3 from A                    to C: target 4, 2
+//                                  from A
 //
-// A supplier's own children supply in turn. It keeps the names that it knows in hand for those who ask, so a request is
-// answered with names, or with the supplying children and their amounts. A consumer asks when it must divide a supplier
-// among its own children, or wants a name for a missing child. So a vertex that moves costs about a message or less on
-// top of the m - 1, where a leaf at a time would cost a walk down the tree.
+// A supplier's own children supply in turn. It keeps the names that it knows in hand for those who
+// ask, so a request is answered with names, or with the supplying children and their amounts. A
+// consumer asks when it must divide a supplier among its own children, or wants a name for a
+// missing child. So a vertex that moves costs about a message or less on top of the m - 1, where a
+// leaf at a time would cost a walk down the tree.
 //
 //   up       color | root | size | height | fills | names
 //   fill     color | root's? 1 + target | position | depth | fills | subtrees
@@ -119,7 +124,8 @@ Stock get_stock(Reader& in) {
   return stock;
 }
 
-/// The first `count` names of those offered have gone, in the order in which the subtrees were joined for the offer.
+/// The first `count` names of those offered have gone, in the order in which the subtrees were
+/// joined for the offer.
 void drop_taken(std::vector<Subtree>* subtrees, uint32_t count) {
   for (Subtree& s : *subtrees) {
     uint32_t here = std::min(count, s.offered);
@@ -154,8 +160,8 @@ size_t bytes_of(const Stock& stock) {
          stock.suppliers.capacity() * sizeof(Supplier);
 }
 
-/// Divides `stock` among the consumers: each takes what fits whole first. Suppliers that had to be divided are added to
-/// `cut`.
+/// Divides `stock` among the consumers: each takes what fits whole first. Suppliers that had to be
+/// divided are added to `cut`.
 void divide(Stock stock, std::vector<Consumer>* consumers, std::vector<Address>* cut) {
   for (Consumer& c : *consumers) {
     if (c.need() == 0) continue;
@@ -210,7 +216,7 @@ class ShrinkAndBalance final : public Vertex {
   uint32_t most_suppliers_ = 0;
 };
 
-// ---- Up ---------------------------------------------------------------------------------------------------------
+// ---- Up -----------------------------------------------------------------------------------------
 
 void ShrinkAndBalance::take(uint32_t child, uint32_t color, Reader& in) {
   Subtree s;
@@ -258,7 +264,8 @@ void ShrinkAndBalance::turn(Carrier& carrier) {
   }
 }
 
-/// What the vertex has below it becomes one subtree, whose root is the vertex or a filler. False: there is nobody.
+/// What the vertex has below it becomes one subtree, whose root is the vertex or a filler. False:
+/// there is nobody.
 bool ShrinkAndBalance::shrink(uint32_t color, State& s, Subtree* whole, Carrier& carrier) {
   bool hole = enrolment(color) == nullptr;
   if (hole && s.subtrees.empty()) return false;
@@ -290,8 +297,8 @@ bool ShrinkAndBalance::shrink(uint32_t color, State& s, Subtree* whole, Carrier&
   return true;
 }
 
-/// Names for the holes above: one for each at most, from the tallest subtrees first; the root itself when nothing else
-/// is left.
+/// Names for the holes above: one for each at most, from the tallest subtrees first; the root
+/// itself when nothing else is left.
 void ShrinkAndBalance::offer(std::vector<Subtree>* parts, Subtree* whole) const {
   size_t room = where_.depth;
   for (Subtree& s : *parts) {
@@ -345,7 +352,7 @@ void ShrinkAndBalance::take_fill(Reader& in, Carrier& carrier) {
   follow_when_ready(color, std::move(held), carrier);
 }
 
-// ---- Down -------------------------------------------------------------------------------------------------------
+// ---- Down ---------------------------------------------------------------------------------------
 
 void ShrinkAndBalance::handle(Kind kind, Address from, Reader& in, Carrier& carrier) {
   if (kind == kFill) return take_fill(in, carrier);
@@ -431,7 +438,8 @@ void ShrinkAndBalance::hand_extra_children_on(std::vector<Subtree>* subtrees) co
   }
 }
 
-/// Sizes for the subtrees, `wanted` together with those of missing children. As few vertices as possible move.
+/// Sizes for the subtrees, `wanted` together with those of missing children. As few vertices as
+/// possible move.
 std::vector<uint32_t> ShrinkAndBalance::set_targets(const std::vector<Subtree>& subtrees,
                                                     uint32_t wanted, uint64_t most,
                                                     std::vector<uint32_t>* missing) const {
@@ -575,7 +583,8 @@ bool ShrinkAndBalance::name_missing_children(uint32_t color, State& s, Carrier& 
   return true;
 }
 
-/// Gives the consumers below it what they are to have, as far as it can; asks suppliers first where it must.
+/// Gives the consumers below it what they are to have, as far as it can; asks suppliers first where
+/// it must.
 void ShrinkAndBalance::provide(uint32_t color, State& s, Carrier& carrier) {
   most_suppliers_ =
       std::max(most_suppliers_, static_cast<uint32_t>(s.drawn.suppliers.size()) + s.answers);

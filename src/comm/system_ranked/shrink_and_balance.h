@@ -1,4 +1,5 @@
-// Shrink-and-Balance: what one vertex keeps for one color. See shrink_and_balance.cc for the algorithm.
+// Shrink-and-Balance: what one vertex keeps for one color. See shrink_and_balance.cc for the
+// algorithm.
 #pragma once
 
 #include <deque>
@@ -25,8 +26,8 @@ struct Subtree {
   uint32_t fills = 0;    ///< Filler::kChild: how many fill messages its root gets
   uint32_t offered = 0;  ///< so many of `leaves` have been offered further up
   uint32_t taken = 0;    ///< so many of them have gone from here
-  std::vector<Address>
-      leaves;  ///< in the order in which they may go: each is a leaf once those before it have gone
+  /// In the order in which they may go: each is a leaf once those before it have gone.
+  std::vector<Address> leaves;
   std::vector<Subtree> adopted;  ///< Filler::kChild: what its root is to take on
 };
 
@@ -36,8 +37,8 @@ struct Instruction {
   Address position = kNobody;  ///< whose subtrees it has
   Address parent = kNobody;
   uint32_t fills = 0, taken = 0;
-  uint32_t target =
-      0;  ///< size of its subtree from now on; 0: it is to give all away, itself included
+  /// Size of its subtree from now on; 0: it is to give all away, itself included.
+  uint32_t target = 0;
   uint32_t height = 0;            ///< levels that are allowed
   std::vector<Address> vertices;  ///< to be placed below it
   std::vector<Supplier> suppliers;
@@ -49,14 +50,15 @@ struct Stock {
   std::vector<Address> vertices;
   std::vector<Supplier> suppliers;
   uint64_t total() const;
-  /// Takes exactly `amount` out: single vertices first, then whole suppliers, then a part of one. REQUIRES: amount <=
-  /// total().
+  /// Takes exactly `amount` out: single vertices first, then whole suppliers, then a part of one.
+  /// REQUIRES: amount <= total().
   Stock take(uint64_t amount);
   void add(Stock&& other);
   bool empty() const { return vertices.empty() && suppliers.empty(); }
 };
 
-/// A child in the new tree that is to grow: an old one, or one that is not there yet (root kNobody).
+/// A child in the new tree that is to grow: an old one, or one that is not there yet (root
+/// kNobody).
 struct Consumer {
   Subtree subtree;
   uint32_t target = 0;

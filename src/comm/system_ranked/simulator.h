@@ -1,11 +1,13 @@
-// Drives all vertices of a construction in one process, with counters and a LogGP clock a vertex. For tests and
-// benchmarks: the library itself does not use it.
+// Drives all vertices of a construction in one process, with counters and a LogGP clock a vertex.
+// For tests and benchmarks: the library itself does not use it.
 //
-// As the paper times it: a broadcast down the parent's tree starts the vertices, a reduction up each new tree follows.
-// Messages are delivered in the order of their arrival by the clock; runs are repeatable.
+// As the paper times it: a broadcast down the parent's tree starts the vertices, a reduction up
+// each new tree follows. Messages are delivered in the order of their arrival by the clock; runs
+// are repeatable.
 //
-// LogGP: a message of b bytes costs its sender `overhead`, and its receiver too; it arrives latency + (b - 1) * per_byte
-// after it was sent; a vertex starts no two messages less than `gap` apart. Microseconds.
+// LogGP: a message of b bytes costs its sender `overhead`, and its receiver too; it arrives latency
+// + (b - 1) * per_byte after it was sent; a vertex starts no two messages less than `gap` apart.
+// Microseconds.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +54,8 @@ inline ParentPlace complete_tree(Address i, uint32_t n, uint32_t k) {
 
 class Simulation : private Carrier {
  public:
-  /// Addresses are below `addresses`. `measure`: count transient bytes after each message (half as fast).
+  /// Addresses are below `addresses`. `measure`: count transient bytes after each message (half as
+  /// fast).
   Simulation(uint32_t addresses, const Options& options, const LogGP& loggp = {},
              bool measure = false)
       : directory_(addresses), options_(options), loggp_(loggp), measure_(measure) {

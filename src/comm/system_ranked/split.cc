@@ -1,3 +1,5 @@
+// A system-ranked split: members of the process gathered, trees built, communicators made.
+
 #include "comm/system_ranked/split.h"
 
 #include <algorithm>
@@ -33,8 +35,8 @@ struct Group {
   Status status;
 };
 
-/// What the members of this process bring to a split. Each adds itself, on arrival, and takes its own communicator when
-/// it leaves: so a member's memory is touched only while it runs.
+/// What the members of this process bring to a split. Each adds itself, on arrival, and takes its
+/// own communicator when it leaves: so a member's memory is touched only while it runs.
 struct Gathering {
   Options options;  ///< the first member's, which may have left
   int32_t first_rank = -1;
@@ -100,8 +102,8 @@ void Gathering::make_groups(const SharedComm& shared) {
   }
 }
 
-/// This process in the tree of the parent: its own, where that is system-ranked; else its processes in ascending order,
-/// level by level.
+/// This process in the tree of the parent: its own, where that is system-ranked; else its processes
+/// in ascending order, level by level.
 ParentPlace place_in(SharedComm* shared, uint32_t k) {
   ParentPlace where;
   where.self = g_av.me();
@@ -213,7 +215,7 @@ Status take(const Gathering& members, uint32_t index, const Comm* parent, Comm**
   return enter(group.made, me.rank, parent, out);
 }
 
-// ---- Blocking: members gather as they come ----------------------------------------------------------------------
+// ---- Blocking: members gather as they come ------------------------------------------------------
 
 void split_act(SharedComm* shared, Meeting* meeting) {
   Status status = make(shared, meeting->sequence, meeting->call,
@@ -221,8 +223,8 @@ void split_act(SharedComm* shared, Meeting* meeting) {
   if (!status.ok()) fail_everywhere(shared, meeting, status);
 }
 
-/// The caller joins those who have come; nullptr where they are in another collective, or there is no memory left: then
-/// the meeting has an error.
+/// The caller joins those who have come; nullptr where they are in another collective, or there is
+/// no memory left: then the meeting has an error.
 Gathering* gather(Meeting* meeting, const Comm* comm, int32_t color, const Options& options) {
   if (!meeting->status.ok()) return static_cast<Gathering*>(meeting->gathering.get());
   if (!meeting->gathering) {
@@ -239,7 +241,7 @@ Gathering* gather(Meeting* meeting, const Comm* comm, int32_t color, const Optio
   return members;
 }
 
-// ---- Nonblocking: members are in their requests -----------------------------------------------------------------
+// ---- Nonblocking: members are in their requests -------------------------------------------------
 
 struct SplitArrival : Arrival {
   int32_t color = 0;

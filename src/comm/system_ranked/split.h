@@ -16,12 +16,13 @@ namespace fgmpi::comm::system_ranked {
 
 /// Which algorithm, by settings (FGMPI_SYSTEM_RANKED_ALGORITHM, ...).
 const Options& options_of_environment();
-/// The same, by hints (fgmpi_system_ranked_algorithm, fgmpi_system_ranked_k, fgmpi_system_ranked_filler) over settings.
-/// Errors: MPI_ERR_INFO_VALUE with the value and what is allowed.
+/// The same, by hints (fgmpi_system_ranked_algorithm, fgmpi_system_ranked_k,
+/// fgmpi_system_ranked_filler) over settings. Errors: MPI_ERR_INFO_VALUE with the value and what is
+/// allowed.
 Status options_from(const Hints& hints, Options* out);
 
-/// *out is nullptr for MPI_UNDEFINED; a member that gives that does not wait for the others, unless it is the last of its
-/// process. All members give the same options.
+/// *out is nullptr for MPI_UNDEFINED; a member that gives that does not wait for the others, unless
+/// it is the last of its process. All members give the same options.
 Status split(Comm* comm, int32_t color, const Options& options, const char* call, Comm** out);
 /// The request completes when *out is there.
 Status isplit(Comm* comm, int32_t color, const Options& options, const char* call, MPI_Comm* out,

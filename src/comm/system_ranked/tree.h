@@ -1,8 +1,9 @@
 // Balanced k-ary trees by arithmetic, and the place of a vertex in one.
 //
-// A vertex is what takes part in a construction: a process of the job (process grain, what the library uses) or a
-// single rank (rank grain, what the paper measures). It is named by its address, a number that a message can be sent
-// to. Source: Langer, Venkataraman, Kale, EuroMPI 2012, equations (1) to (4).
+// A vertex is what takes part in a construction: a process of the job (process grain, what the
+// library uses) or a single rank (rank grain, what the paper measures). It is named by its address,
+// a number that a message can be sent to. Source: Langer, Venkataraman, Kale, EuroMPI 2012,
+// equations (1) to (4).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ inline constexpr Address kNobody = 0xffffffffu;
 /// Branching factors that are allowed.
 inline constexpr uint32_t kLeastBranching = 2, kMostBranching = 64;
 
-/// Equation (1): the depth of vertex i of a complete k-ary tree whose vertices are numbered level by level.
+/// Equation (1): the depth of vertex i of a complete k-ary tree whose vertices are numbered level
+/// by level.
 inline uint32_t depth_of(uint64_t i, uint32_t k) {
   uint32_t depth = 0;
   for (uint64_t level = 1, before = 1; i >= before; ++depth) {
@@ -55,8 +57,8 @@ struct ParentPlace {
   std::vector<Address> children;
 };
 
-/// What a group is called in messages about it. Context ids are used again; a serial number of the leader's process
-/// tells a group from the one that had its id before.
+/// What a group is called in messages about it. Context ids are used again; a serial number of the
+/// leader's process tells a group from the one that had its id before.
 struct GroupId {
   uint64_t context = 0;  ///< 0: no member had a context id left
   uint32_t serial = 0;
@@ -73,14 +75,16 @@ struct Bid {
   }
 };
 
-/// What a vertex brings into the group of one color: `weight` members, and the one of them that would lead.
+/// What a vertex brings into the group of one color: `weight` members, and the one of them that
+/// would lead.
 struct Enrolment {
   uint32_t color = 0;
   uint32_t weight = 1;
   Bid bid;
 };
 
-/// A vertex in a tree that was built. Ranks are contiguous within a vertex: [first, first + weight).
+/// A vertex in a tree that was built. Ranks are contiguous within a vertex: [first, first +
+/// weight).
 struct Place {
   uint32_t color = 0;
   uint32_t weight = 0;
@@ -91,9 +95,9 @@ struct Place {
   uint32_t vertices = 0;  ///< of the whole tree
   uint32_t depth = 0;     ///< distance from the root
   GroupId id;
-  /// Which ranks are where. A number: vertices are numbered level by level and have their ranks in that order
-  /// (Rank-and-Hash). kNobody: the ranks of a subtree follow those of its root, and those of child i begin at
-  /// child_first[i], the last one's end before `end` (the others).
+  /// Which ranks are where. A number: vertices are numbered level by level and have their ranks in
+  /// that order (Rank-and-Hash). kNobody: the ranks of a subtree follow those of its root, and
+  /// those of child i begin at child_first[i], the last one's end before `end` (the others).
   uint32_t number = kNobody;
   std::vector<int32_t> child_first;
   int32_t end = 0;

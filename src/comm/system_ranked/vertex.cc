@@ -1,3 +1,5 @@
+// The steps of one vertex while balanced trees are built.
+
 #include "comm/system_ranked/vertex.h"
 
 #include <algorithm>

@@ -1,22 +1,31 @@
-// One vertex's part in the construction of balanced trees over the groups that a parent group is split into.
+// One vertex's part in the construction of balanced trees over the groups that a parent group is
+// split into.
 //
-// A vertex is driven by messages alone: start() and receive() may send, and never wait. It knows nothing of what carries
-// them, so one process can drive a million of them (simulator.h), and the runtime drives one a process (construction.cc). It
-// knows its neighbours in the parent's tree, and then those in the new one, and keeps no array of the group.
+// A vertex is driven by messages alone: start() and receive() may send, and never wait. It knows
+// nothing of what carries them, so one process can drive a million of them (simulator.h), and the
+// runtime drives one a process (construction.cc). It knows its neighbours in the parent's tree, and
+// then those in the new one, and keeps no array of the group.
 //
 //   algorithm            file                    transient bytes  longest message  messages
-//   Centralized          centralized.cc          O(m)             O(m)             (n - 1) + (m - 1), one more when the
-//                                                                                  parent's root is no member
-//   Shrink-and-Balance   shrink_and_balance.cc   O(k log n)       O(k log n)       about n + m + holes + moves / 4
-//   Rank-and-Hash        rank_and_hash.cc        O(k)             O(k)             n - 1 + d + 2m + (m - 1) +
-//                                                                                  ceil((m - 1) / k)
+//   Centralized          centralized.cc          O(m)             O(m)             (n - 1) + (m -
+//                                                                                  1), one more
+//                                                                                  when the
+//                                                                                  parent's root is
+//                                                                                  no member
+//   Shrink-and-Balance   shrink_and_balance.cc   O(k log n)       O(k log n)       about n + m +
+//                        holes + moves / 4
+//   Rank-and-Hash        rank_and_hash.cc        O(k)             O(k)             n - 1 + d + 2m +
+//                                                                                  (m - 1) +
+//                                                                                  ceil((m - 1) /
+//                                                                                  k)
 //
-// n vertices in the parent's tree, m of them in the new one, d of the former other than the root with a member at or
-// below them. Groups of several colors are built at once: the upward pass merges what it carries, so it stays n - 1
-// messages; sizes above are for each color that a vertex sees.
+// n vertices in the parent's tree, m of them in the new one, d of the former other than the root
+// with a member at or below them. Groups of several colors are built at once: the upward pass
+// merges what it carries, so it stays n - 1 messages; sizes above are for each color that a vertex
+// sees.
 //
-// Thread rule: one thread. Invariants: a vertex sends to its parent once; places() are complete when done().
-// Source: EuroMPI 2012, sections 3 to 5.
+// Thread rule: one thread. Invariants: a vertex sends to its parent once; places() are complete
+// when done(). Source: EuroMPI 2012, sections 3 to 5.
 #pragma once
 
 #include <map>
@@ -32,11 +41,13 @@
 namespace fgmpi::comm::system_ranked {
 
 enum class Algorithm : uint8_t { kCentralized, kShrinkAndBalance, kRankAndHash };
-/// Shrink-and-Balance: who takes the place of a vertex that is no member. Leaves: a leaf of its subtree, whose name came
-/// up with the size. Children: the child with the tallest subtree, which takes its siblings on; nothing but sizes goes up.
+/// Shrink-and-Balance: who takes the place of a vertex that is no member. Leaves: a leaf of its
+/// subtree, whose name came up with the size. Children: the child with the tallest subtree, which
+/// takes its siblings on; nothing but sizes goes up.
 enum class Filler : uint8_t { kLeaf, kChild };
 
-/// Where intermediaries of Rank-and-Hash live: `count` addresses, all below it, or others by their index.
+/// Where intermediaries of Rank-and-Hash live: `count` addresses, all below it, or others by their
+/// index.
 class Directory {
  public:
   using Addresses = Address (*)(const void* list, uint32_t index);
@@ -58,10 +69,12 @@ struct Options {
   Filler filler = Filler::kLeaf;
   bool ranks = true;  ///< Shrink-and-Balance: a pass over the new tree assigns ranks
   const Directory* directory = nullptr;  ///< Rank-and-Hash; lives as long as the vertex
-  /// Rank-and-Hash: the world rank of the first proclet at an address; nullptr: an address is a world rank.
+  /// Rank-and-Hash: the world rank of the first proclet at an address; nullptr: an address is a
+  /// world rank.
   uint32_t (*first_world)(Address) = nullptr;
-  /// Rank-and-Hash: the parent's tree has so many vertices and is balanced with this k. A group with members at all of
-  /// them keeps that tree: ranges of ranks down it complete it, and nobody looks for neighbours. 0: built as any other.
+  /// Rank-and-Hash: the parent's tree has so many vertices and is balanced with this k. A group
+  /// with members at all of them keeps that tree: ranges of ranks down it complete it, and nobody
+  /// looks for neighbours. 0: built as any other.
   uint32_t kept_vertices = 0;
 };
 
@@ -139,7 +152,8 @@ std::unique_ptr<Vertex> make_shrink_and_balance(const Options& options, ParentPl
 std::unique_ptr<Vertex> make_rank_and_hash(const Options& options, ParentPlace where,
                                            std::vector<Enrolment> mine);
 
-/// The intermediary's part of Rank-and-Hash. It needs no part in the construction: what it is sent says all.
+/// The intermediary's part of Rank-and-Hash. It needs no part in the construction: what it is sent
+/// says all.
 class Intermediary {
  public:
   static bool is_for(Kind kind) { return kind == kRegister || kind == kRegisterChild; }
@@ -154,8 +168,8 @@ class Intermediary {
     bool root_came = false;           ///< vertex 0 registers as its own parent
     std::vector<Address> children;
   };
-  std::map<std::pair<uint32_t, uint32_t>, Slot>
-      slots_;  ///< by color and rank; only those that wait
+  /// By color and rank; only those that wait.
+  std::map<std::pair<uint32_t, uint32_t>, Slot> slots_;
 };
 
 /// Names of algorithms as settings give them: "centralized", "shrink_and_balance", "rank_and_hash".

@@ -1,14 +1,16 @@
-// Atomic operations, which -fsanitize=thread makes calls of these functions: done here with the order that the program asks
-// for, after the access was looked at.
+// Atomic operations, which -fsanitize=thread makes calls of these functions: done here with the
+// order that the program asks for, after the access was looked at.
 //
-// A store, exchange or change counts as a write. A compare that fails counts as a read, since it leaves the memory as it is.
+// A store, exchange or change counts as a write. A compare that fails counts as a read, since it
+// leaves the memory as it is.
 #include "gcc/access/look.h"
 
 using fgmpi::access::look;
 
 namespace {
 
-/// On x86 every atomic change of memory is sequentially consistent, and only a store has a weaker form that is cheaper.
+/// On x86 every atomic change of memory is sequentially consistent, and only a store has a weaker
+/// form that is cheaper.
 template <class T>
 T load(const volatile T* at) {
   return __atomic_load_n(at, __ATOMIC_SEQ_CST);
@@ -26,8 +28,8 @@ bool compare_exchange(volatile T* at, T* expected, T value) {
                                      __ATOMIC_SEQ_CST);
 }
 
-// 16 bytes by cmpxchg16b, as libatomic does where the processor has it: GCC makes a call to libatomic of __atomic_* of that
-// size, and a program need not be linked with it.
+// 16 bytes by cmpxchg16b, as libatomic does where the processor has it: GCC makes a call to
+// libatomic of __atomic_* of that size, and a program need not be linked with it.
 using Wide = unsigned __int128;
 template <>
 bool compare_exchange(volatile Wide* at, Wide* expected, Wide value) {
@@ -40,7 +42,8 @@ template <>
 Wide load(const volatile Wide* at) {
   return __sync_val_compare_and_swap(const_cast<volatile Wide*>(at), Wide{0}, Wide{0});
 }
-/// `builtin` does it where the processor has an instruction; `combine` says what it makes of the old value and the given one.
+/// `builtin` does it where the processor has an instruction; `combine` says what it makes of the
+/// old value and the given one.
 template <class T, class Builtin, class Combine>
 T changed(volatile T* at, T value, Builtin builtin, Combine combine) {
   if constexpr (sizeof(T) <= 8) {

@@ -1,5 +1,5 @@
-// The entry points that GCC's -fsanitize=thread calls before each load and store of a program. The accesses themselves are
-// the program's.
+// The entry points that GCC's -fsanitize=thread calls before each load and store of a program. The
+// accesses themselves are the program's.
 #include "gcc/access/look.h"
 
 using fgmpi::access::look;

@@ -1,3 +1,6 @@
+// The look of an entry point at the module's view, and the way to the checker where it is not
+// enough.
+
 #include "gcc/access/look.h"
 
 #include <dlfcn.h>
@@ -72,7 +75,8 @@ static bool touches(uintptr_t low, size_t bytes, bool writes) {
 
 using namespace fgmpi::access;
 
-// What the plugin puts into programs: an access that begins where the view says "perhaps", and the question of a loop.
+// What the plugin puts into programs: an access that begins where the view says "perhaps", and the
+// question of a loop.
 FGMPI_ENTRY void fgmpi_access_read(void* at, size_t bytes) {
   look_closer(reinterpret_cast<uintptr_t>(at), bytes, false, true, FGMPI_PLACE);
 }

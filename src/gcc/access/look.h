@@ -1,6 +1,8 @@
-// What every entry point does: asks the module's view whether an access may touch memory that an operation owns.
+// What every entry point does: asks the module's view whether an access may touch memory that an
+// operation owns.
 //
-// Thread rule: any thread; nothing here waits while no access touches such memory, and nothing switches.
+// Thread rule: any thread; nothing here waits while no access touches such memory, and nothing
+// switches.
 #pragma once
 
 #include "gcc/access/view.h"
@@ -31,7 +33,8 @@ namespace fgmpi::access {
 [[gnu::always_inline]] inline void look_over(const volatile void* at, size_t bytes, bool writes,
                                              const void* place, const char* function) {
   const auto address = reinterpret_cast<uintptr_t>(at);
-  // The distance counts from the range's first byte, so that a range which begins before and reaches into it is seen.
+  // The distance counts from the range's first byte, so that a range which begins before and
+  // reaches into it is seen.
   if (__builtin_expect(g_view.length[writes] != 0, 0) && bytes > 0)
     look_at_range(address, bytes, writes, place, function);
 }

@@ -1,5 +1,6 @@
-// Functions of the C library that read or write a program's memory for it: mpicc -check links the program's calls of NAME to
-// __wrap_NAME (ld --wrap), and __real_NAME is the C library's. The list is also in src/launcher/wrapper.sh.in.
+// Functions of the C library that read or write a program's memory for it: mpicc -check links the
+// program's calls of NAME to __wrap_NAME (ld --wrap), and __real_NAME is the C library's. The list
+// is also in src/launcher/wrapper.sh.in.
 //
 // Compiled with -fno-builtin, so that no call is made another function's.
 #include <sys/types.h>
@@ -33,7 +34,7 @@ size_t text_bytes(const char* text, size_t most) {
   extern "C" result __real_##name parameters; \
   FGMPI_ENTRY result __wrap_##name parameters
 
-// ---- Bytes ----------------------------------------------------------------------------------------------------------
+// ---- Bytes --------------------------------------------------------------------------------------
 #define COPIES(name)                                          \
   WRAP(void*, name, (void* to, const void* from, size_t n)) { \
     READS(from, n);                                           \
@@ -82,7 +83,7 @@ WRAP(int, bcmp, (const void* a, const void* b, size_t n)) {
   return __real_bcmp(a, b, n);
 }
 
-// ---- Texts ----------------------------------------------------------------------------------------------------------
+// ---- Texts --------------------------------------------------------------------------------------
 #define COPIES_TEXT(name, parameters, arguments) \
   WRAP(char*, name, parameters) {                \
     const size_t n = text_bytes(from);           \
@@ -126,7 +127,7 @@ WRAP(size_t, strlen, (const char* text)) {
   return n;
 }
 
-// ---- Whole arrays: sorted, read and written --------------------------------------------------------------------------
+// ---- Whole arrays: sorted, read and written -----------------------------------------------------
 WRAP(void, qsort, (void* at, size_t n, size_t bytes, int (*compare)(const void*, const void*))) {
   WRITES(at, n * bytes);
   __real_qsort(at, n, bytes, compare);

@@ -1,9 +1,12 @@
+// The effects of functions that a loop calls, found by walking their bodies.
+
 #include "callees.h"
 
 namespace hoist {
 namespace {
 
-/// Functions without the attribute leaf (they may wait, or be cancelled) that touch nothing of the program's.
+/// Functions without the attribute leaf (they may wait, or be cancelled) that touch nothing of the
+/// program's.
 const char* const kHarmless[] = {
     "usleep", "nanosleep",   "sleep",           "fopen", "fclose", "fread",  "fwrite", "fflush",
     "fseek",  "getline",     "fgets",           "read",  "write",  "open",   "close",  "poll",

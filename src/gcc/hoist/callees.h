@@ -1,8 +1,10 @@
-// What functions do that are called in a loop: whether a communicator may be freed, and which memory may change.
+// What functions do that are called in a loop: whether a communicator may be freed, and which
+// memory may change.
 //
-// A function whose body this translation unit has is looked at, with all that it calls. Of the others, those are harmless
-// that GCC knows (printf, memcpy, sin), that return before anything of this unit runs (attribute leaf, which the headers of
-// the C library give), and a few names. Everything else may do anything.
+// A function whose body this translation unit has is looked at, with all that it calls. Of the
+// others, those are harmless that GCC knows (printf, memcpy, sin), that return before anything of
+// this unit runs (attribute leaf, which the headers of the C library give), and a few names.
+// Everything else may do anything.
 #pragma once
 
 #include "mpi_calls.h"
@@ -18,8 +20,9 @@ struct Effects {
   hash_set<tree> types;       ///< types of what is stored through pointers otherwise
 };
 
-/// Of a statement that is a call: nullptr when it is harmless. The result stays until forget_effects(), which is called for
-/// each function that is compiled, since the compiler may free what it refers to.
+/// Of a statement that is a call: nullptr when it is harmless. The result stays until
+/// forget_effects(), which is called for each function that is compiled, since the compiler may
+/// free what it refers to.
 const Effects* effects_of_call(gimple* stmt);
 void forget_effects();
 

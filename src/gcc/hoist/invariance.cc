@@ -1,3 +1,5 @@
+// Which values and which memory stay the same while a loop runs.
+
 #include "invariance.h"
 
 namespace hoist {
@@ -44,7 +46,8 @@ std::string place_of(location_t where) {
 
 location_t place_of(loop_p loop) {
   location_t first = UNKNOWN_LOCATION;
-  // The condition of a loop that is tested first is in its header; else the loop begins with its first statement.
+  // The condition of a loop that is tested first is in its header; else the loop begins with its
+  // first statement.
   basic_block* body = get_loop_body_in_dom_order(loop);
   for (unsigned i = 0; i < loop->num_nodes && first == UNKNOWN_LOCATION; ++i)
     for (gimple_stmt_iterator gsi = gsi_start_bb(body[i]); !gsi_end_p(gsi); gsi_next(&gsi)) {
@@ -65,7 +68,7 @@ tree pointed_to(tree address, tree type) {
   return build2(MEM_REF, type, address, build_int_cst(ptr_type_node, 0));
 }
 
-// ---- Invariance --------------------------------------------------------------------------------------------------------
+// ---- Invariance ---------------------------------------------------------------------------------
 
 bool Function::invariant_memory(tree ref, gimple* at, loop_p loop, std::string* why, int depth) {
   if (TREE_THIS_VOLATILE(ref)) return *why = "is volatile", false;
@@ -98,7 +101,8 @@ bool Function::invariant_memory(tree ref, gimple* at, loop_p loop, std::string* 
   return false;
 }
 
-/// A function that only reads, std::vector's size() for one, gives the same as long as what it is given stays the same.
+/// A function that only reads, std::vector's size() for one, gives the same as long as what it is
+/// given stays the same.
 bool Function::invariant_result(gimple* call, loop_p loop, std::string* why, int depth) {
   tree callee = gimple_call_fndecl(call);
   if (!callee || !only_reads(callee))
@@ -167,9 +171,10 @@ bool Function::is_invariant(gimple* call, const MpiCall& mpi, unsigned i, loop_p
   return invariant_memory(pointed_to(value, integer_type_node), call, loop, why, 0);
 }
 
-// ---- Communicators that are freed --------------------------------------------------------------------------------------
+// ---- Communicators that are freed ---------------------------------------------------------------
 
-/// Only this function and MPI know its value: it comes from MPI calls, and is given to nothing else.
+/// Only this function and MPI know its value: it comes from MPI calls, and is given to nothing
+/// else.
 bool Function::is_private(tree decl) {
   if (!VAR_P(decl) || !is_local(decl)) return false;
   const Known& k = known(decl);
@@ -197,7 +202,8 @@ bool Function::is_private(tree decl) {
   return true;
 }
 
-/// Is the communicator MPI_COMM_WORLD or MPI_COMM_SELF? Else *decl is the variable that it is in, if any.
+/// Is the communicator MPI_COMM_WORLD or MPI_COMM_SELF? Else *decl is the variable that it is in,
+/// if any.
 bool Function::is_predefined(gimple* call, const MpiCall& mpi, tree* decl) {
   unsigned i = static_cast<unsigned>(std::string(mpi.roles).find('m'));
   tree value = gimple_call_arg(call, i), ref = NULL_TREE;

@@ -1,8 +1,9 @@
 // Which values stay the same while a loop runs, as far as can be seen.
 //
-// Memory may change by stores, and by calls: those that are given its address, those that store to it (callees.h) and, where
-// others than this function and MPI know its address, calls of unknown functions. What is decided here decides what pays,
-// not what is right: the library compares the arguments of each movement with those of the group (mpi/opened.h).
+// Memory may change by stores, and by calls: those that are given its address, those that store to
+// it (callees.h) and, where others than this function and MPI know its address, calls of unknown
+// functions. What is decided here decides what pays, not what is right: the library compares the
+// arguments of each movement with those of the group (mpi/opened.h).
 #pragma once
 
 #include "callees.h"
@@ -18,8 +19,8 @@ class Function {
   bool is_invariant(gimple* call, const MpiCall& mpi, unsigned i, loop_p loop, std::string* why);
   /// May a call in the loop free the communicator that this call uses?
   bool may_be_freed(gimple* call, const MpiCall& mpi, loop_p loop, std::string* why);
-  /// The value of argument i in front of the loop, computed by statements that are added to `code`; NULL_TREE where it can
-  /// only be computed within. REQUIRES: it is invariant.
+  /// The value of argument i in front of the loop, computed by statements that are added to `code`;
+  /// NULL_TREE where it can only be computed within. REQUIRES: it is invariant.
   tree value_before(gimple* call, const MpiCall& mpi, unsigned i, loop_p loop, gimple_seq* code);
 
  private:
@@ -35,7 +36,8 @@ class Function {
   bool invariant(tree value, loop_p loop, std::string* why, int depth = 0);
   bool invariant_result(gimple* call, loop_p loop, std::string* why, int depth);
   bool invariant_memory(tree ref, gimple* at, loop_p loop, std::string* why, int depth);
-  /// The value that a store in front of `at`, in its block, has given `ref`; *clobbered: or may have.
+  /// The value that a store in front of `at`, in its block, has given `ref`; *clobbered: or may
+  /// have.
   tree stored_before(tree ref, gimple* at, bool* clobbered);
   bool may_modify(gimple* stmt, tree ref);
   bool call_may_modify(gimple* stmt, tree ref);

@@ -33,7 +33,8 @@ bool overlap(tree a, tree b) {
   return ranges_maybe_overlap_p(at_a, max_a, at_b, max_b);
 }
 
-/// Memory that only this function changes, and those that it gives the pointer: an argument of Fortran.
+/// Memory that only this function changes, and those that it gives the pointer: an argument of
+/// Fortran.
 bool is_restricted(tree base) {
   if (TREE_CODE(base) != MEM_REF || TREE_CODE(TREE_OPERAND(base, 0)) != SSA_NAME) return false;
   tree pointer = TREE_OPERAND(base, 0);
@@ -41,8 +42,8 @@ bool is_restricted(tree base) {
   return parameter && TREE_CODE(parameter) == PARM_DECL && TYPE_RESTRICT(TREE_TYPE(parameter));
 }
 
-/// May a pointer point to a variable that is not local? All that this translation unit does with its address is looked at;
-/// what MPI calls are given is not kept.
+/// May a pointer point to a variable that is not local? All that this translation unit does with
+/// its address is looked at; what MPI calls are given is not kept.
 bool others_point_to(tree variable) {
   symtab_node* node = symtab_node::get(variable);
   if (!node || !TREE_ADDRESSABLE(variable)) return false;
@@ -57,7 +58,7 @@ bool others_point_to(tree variable) {
 
 }  // namespace
 
-// ---- What the function does with addresses ---------------------------------------------------------------------------
+// ---- What the function does with addresses ------------------------------------------------------
 
 Function::Function(function* f) : function_(f) {
   basic_block bb;
@@ -100,10 +101,10 @@ void Function::look_at(gimple* stmt) {
 
 const Function::Known& Function::known(tree decl) { return decls_.get_or_insert(decl); }
 
-// ---- What changes memory ---------------------------------------------------------------------------------------------
+// ---- What changes memory ------------------------------------------------------------------------
 
-/// May a store of this type, through a pointer to anything, change the memory? Communicators are ints, but no program changes
-/// one through a pointer to plain ints.
+/// May a store of this type, through a pointer to anything, change the memory? Communicators are
+/// ints, but no program changes one through a pointer to plain ints.
 bool Function::may_be(tree stored, tree ref) const {
   return same_type(stored, TREE_TYPE(ref)) && !(of_communicator_ && INTEGRAL_TYPE_P(stored));
 }

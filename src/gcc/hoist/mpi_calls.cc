@@ -1,3 +1,5 @@
+// The table of MPI functions by name: what they read and write, and which can be hoisted.
+
 #include "mpi_calls.h"
 
 namespace hoist {
@@ -61,7 +63,8 @@ bool ends_with(const std::string& text, const char* end) {
   return text.size() > n && text.compare(text.size() - n, n, end) == 0;
 }
 
-/// "mpi_bcast_", "mpi_bcast_f08ts_": "bcast". What is not in one of these forms is no MPI function of Fortran.
+/// "mpi_bcast_", "mpi_bcast_f08ts_": "bcast". What is not in one of these forms is no MPI function
+/// of Fortran.
 bool fortran_name(const char* symbol, std::string* name) {
   const char* rest = behind(symbol, "mpi_");
   if (!rest) return false;

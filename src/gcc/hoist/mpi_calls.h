@@ -6,7 +6,8 @@
 namespace hoist {
 
 /// One letter an argument (in Fortran one more follows, the error code):
-///   b buffer   c count   t type   r root   m communicator     C counts   D displacements   T types (arrays)
+///   b buffer   c count   t type   r root   m communicator     C counts   D displacements   T types
+///              (arrays)
 ///   i anything else that is only read   o anything that may be written
 struct MpiCall {
   std::string name;             ///< "Bcast"
@@ -18,7 +19,8 @@ struct MpiCall {
 
 /// Fills *out where `function` is an MPI function in C or Fortran.
 bool find_mpi_call(tree function, MpiCall* out);
-/// The same of a call whose arguments are as many as they should be; false for calls through pointers.
+/// The same of a call whose arguments are as many as they should be; false for calls through
+/// pointers.
 bool find_mpi_call(gimple* stmt, MpiCall* out);
 
 /// After it a communicator may be gone.
@@ -27,7 +29,8 @@ bool frees_communicators(const MpiCall& call);
 /// May the call write what argument i points to?
 bool writes_argument(const MpiCall& call, gimple* stmt, unsigned i);
 
-/// Is argument i a pointer to something that is not const? True where the parameters are not declared.
+/// Is argument i a pointer to something that is not const? True where the parameters are not
+/// declared.
 bool has_pointer_to_variable(gimple* stmt, unsigned i);
 
 /// "its root"

@@ -1,8 +1,8 @@
 // The pass, and what it says.
 //
-// It runs on each function as soon as that is in SSA form, at every level of optimization, before anything is inlined or
-// written for the linker: which calls are hoisted does not depend on options. Functions without such calls cost one look at
-// their calls.
+// It runs on each function as soon as that is in SSA form, at every level of optimization, before
+// anything is inlined or written for the linker: which calls are hoisted does not depend on
+// options. Functions without such calls cost one look at their calls.
 #include <string>
 
 #include "rewrite.h"

@@ -1,9 +1,12 @@
+// The change of the code: opening in front of the loop, closing behind each of its ends.
+
 #include "rewrite.h"
 
 namespace hoist {
 namespace {
 
-/// The type of the C function that is opened, by what it is given where the call is one of Fortran's wrapper.
+/// The type of the C function that is opened, by what it is given where the call is one of
+/// Fortran's wrapper.
 tree type_of_calls(const Site& site) {
   if (!site.mpi.fortran) return TREE_TYPE(gimple_call_fndecl(site.call));
   auto_vec<tree, 10> types;
@@ -66,7 +69,8 @@ gcall* build_call(const Site& site, tree pointer, tree type) {
   return call;
 }
 
-/// On this edge: `code`, and the call of what the variable holds, where that is not null. Returns the block of `code`.
+/// On this edge: `code`, and the call of what the variable holds, where that is not null. Returns
+/// the block of `code`.
 basic_block call_on_edge(edge e, const Site& site, tree variable, gimple_seq code) {
   basic_block test = split_edge(e);
   basic_block join = split_edge(single_succ_edge(test));
@@ -165,7 +169,7 @@ void rewrite(Site* site) {
   if (!site->mpi.fortran) replace_call(*site, front, type);
 }
 
-// ---- Exceptions that leave the function --------------------------------------------------------------------------------
+// ---- Exceptions that leave the function ---------------------------------------------------------
 
 namespace {
 
@@ -214,7 +218,8 @@ eh_landing_pad make_pad(const std::vector<const Site*>& sites) {
   return landing;
 }
 
-/// May an exception of this statement leave the function at once? Not one of an MPI call: these are functions of C.
+/// May an exception of this statement leave the function at once? Not one of an MPI call: these are
+/// functions of C.
 bool throws_out(gimple* stmt, const std::vector<std::unique_ptr<Site>>& sites) {
   MpiCall mpi;
   if (!stmt_can_throw_external(cfun, stmt) || lookup_stmt_eh_lp(stmt) != 0) return false;

@@ -1,3 +1,5 @@
+// The explorer's loop: starting executions, leading them, taking their ends.
+
 #include "readers/exploration/explorer.h"
 
 #include <fcntl.h>
@@ -19,9 +21,9 @@
 #include "base/environment.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "check/findings/finding.h"
 #include "explore/channel.h"
 #include "readers/exploration/session.h"
-#include "check/findings/finding.h"
 
 namespace fgmpi::explore {
 
@@ -29,7 +31,8 @@ volatile sig_atomic_t g_interrupted = 0;
 
 namespace {
 
-/// An execution that has run so long since its starting point becomes one where it is: a fork costs about as much.
+/// An execution that has run so long since its starting point becomes one where it is: a fork costs
+/// about as much.
 constexpr int64_t kWorthKeeping = 2'000'000;
 constexpr size_t kMostStartingPoints = 32;  ///< each is a process with the memory of the program
 constexpr int64_t kStuck = 60 * kSecond;    ///< without a word
@@ -326,7 +329,8 @@ void Explorer::on_end(pid_t pid, int status) {
   findings_.take(ending);
 }
 
-/// The part of the tree that an execution stands for: at each point one of the branches that are known there.
+/// The part of the tree that an execution stands for: at each point one of the branches that are
+/// known there.
 void Explorer::note_covered(const Execution& e) {
   double part = 1;
   for (size_t k = 0; k + 1 < e.path.size(); ++k) {

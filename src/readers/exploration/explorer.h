@@ -1,8 +1,10 @@
-// The explorer: runs executions of a program until the tree of choices is explored, and says what was found.
+// The explorer: runs executions of a program until the tree of choices is explored, and says what
+// was found.
 //
-// It listens on a socket in its folder; explored processes connect to it (explore/agent.h). The first one is the starting
-// point of all; executions that have run for a while since their starting point become starting points themselves, so that
-// what lies before is not run again. Thread rule: one thread.
+// It listens on a socket in its folder; explored processes connect to it (explore/agent.h). The
+// first one is the starting point of all; executions that have run for a while since their starting
+// point become starting points themselves, so that what lies before is not run again. Thread rule:
+// one thread.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,8 @@ struct Program {
   Patterns files;  ///< those that are compared (explore/files.h)
 };
 
-/// The file in which an exploration that has not come to its end is kept, by the name of its program.
+/// The file in which an exploration that has not come to its end is kept, by the name of its
+/// program.
 std::string name_of_saved(const Program& program);
 /// The program of such a file. Errors: MPI_ERR_FILE.
 Status read_saved(const std::string& path, Program* out);
@@ -35,8 +38,9 @@ struct Bounds {
   uint32_t jobs = 1;    ///< executions at once
 };
 
-/// Explores, with everything written to standard output and errors, and returns mpiexec's exit status: 86 with findings.
-/// `folder`: empty, its own, removed by the caller afterwards; `checker`: the library that looks for errors.
+/// Explores, with everything written to standard output and errors, and returns mpiexec's exit
+/// status: 86 with findings. `folder`: empty, its own, removed by the caller afterwards; `checker`:
+/// the library that looks for errors.
 Status explore(const Program& program, const Bounds& bounds, const std::string& folder,
                int* exit_status);
 

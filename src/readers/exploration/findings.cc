@@ -1,3 +1,5 @@
+// Joining what executions have shown, and the report of it.
+
 #include "readers/exploration/findings.h"
 
 #include <signal.h>
@@ -15,8 +17,8 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
-#include "readers/findings/report.h"
 #include "check/findings/spool.h"
+#include "readers/findings/report.h"
 
 namespace fgmpi::explore {
 namespace {
@@ -80,8 +82,8 @@ std::string text_of_output(const Shown& shown) {
   return text;
 }
 
-/// Of all findings of an execution, which are one here, as parts of a deadlock belong together; of the notes where there is
-/// nothing else.
+/// Of all findings of an execution, which are one here, as parts of a deadlock belong together; of
+/// the notes where there is nothing else.
 uint64_t key_of(const findings::Report& report) {
   std::vector<uint64_t> keys;
   for (uint64_t each : report.keys())

@@ -1,5 +1,5 @@
-// What executions have shown: findings of the checker, bad ends, and outputs that differ; a witness for each.
-// Thread rule: one thread.
+// What executions have shown: findings of the checker, bad ends, and outputs that differ; a witness
+// for each. Thread rule: one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -56,8 +56,9 @@ class Findings {
   void take(const Ending& ending);
   /// The same without counting it.
   Shown look(const Ending& ending);
-  /// Of an execution that was cut as equivalent to others, which may have shown less: a rank that ended the program early in
-  /// them may have done so before another rank came to its error. Removes what the execution has left.
+  /// Of an execution that was cut as equivalent to others, which may have shown less: a rank that
+  /// ended the program early in them may have done so before another rank came to its error.
+  /// Removes what the execution has left.
   void take_cut(const Ending& ending);
   /// Has an execution that was cut shown what no other one has?
   bool has_hidden();
@@ -104,12 +105,13 @@ class Findings {
   std::map<uint64_t, Example> outputs_;  ///< by digest: the first of those that differ
   std::set<uint64_t> more_outputs_;      ///< digests of the rest, of which nothing else is kept
   std::string first_output_, first_errors_;
-  std::set<uint64_t>
-      seen_;  ///< keys of the checker's findings in executions that came to their end
+  /// Keys of the checker's findings in executions that came to their end.
+  std::set<uint64_t> seen_;
   std::map<uint64_t, Cut> cut_;  ///< those that showed others, by all of their keys
 };
 
-/// The lines of a text in an order that depends on nothing but the lines: MPI does not order the output of ranks.
+/// The lines of a text in an order that depends on nothing but the lines: MPI does not order the
+/// output of ranks.
 std::vector<std::string> sorted_lines(const std::string& text);
 
 }  // namespace fgmpi::explore

@@ -1,3 +1,5 @@
+// The priorities by which the random scheduler picks.
+
 #include "readers/exploration/fuzz.h"
 
 #include <algorithm>
@@ -6,8 +8,8 @@ namespace fgmpi::explore {
 namespace {
 
 constexpr uint64_t kDepths = 4;
-/// Priorities that were not changed are above it, those of chains that fell below kRepeats. So a loop is repeated, which
-/// others show with less, only where all else has fallen.
+/// Priorities that were not changed are above it, those of chains that fell below kRepeats. So a
+/// loop is repeated, which others show with less, only where all else has fallen.
 constexpr uint64_t kUnchanged = uint64_t{1} << 32, kRepeats = kUnchanged / 2;
 
 }  // namespace

@@ -1,14 +1,16 @@
 // The random scheduler of mpiexec -fuzz: weighted to rare orders.
 //
-// Probabilistic concurrency testing: each chain of choices (who sends to a rank, whose test fails) has a random priority, and
-// of the choices at a point the one of the highest chain is taken. At d - 1 points, drawn from the length of an execution,
-// the chain that would be taken falls below all others. An error that needs d choices in an order is met with a
-// probability of at least 1 / (n k^(d-1)) by a seed, for n chains and k choices; uniform choices would need 1 / n^k.
-// d is 1 to 4, by the seed.
+// Probabilistic concurrency testing: each chain of choices (who sends to a rank, whose test fails)
+// has a random priority, and of the choices at a point the one of the highest chain is taken. At d
+// - 1 points, drawn from the length of an execution, the chain that would be taken falls below all
+// others. An error that needs d choices in an order is met with a probability of at least 1 / (n
+// k^(d-1)) by a seed, for n chains and k choices; uniform choices would need 1 / n^k. d is 1 to 4,
+// by the seed.
 //
-// Sources: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs",
-// ASPLOS 2010; Ozkan, Majumdar, Niksic, Befrouei, Weissenbacher, "Randomized Testing of Distributed Systems with
-// Probabilistic Guarantees", OOPSLA 2018 (chains of messages).
+// Sources: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic
+// Guarantees of Finding Bugs", ASPLOS 2010; Ozkan, Majumdar, Niksic, Befrouei, Weissenbacher,
+// "Randomized Testing of Distributed Systems with Probabilistic Guarantees", OOPSLA 2018 (chains of
+// messages).
 // Thread rule: none (values).
 #pragma once
 

@@ -1,3 +1,5 @@
+// The drawing of a witness as a page.
+
 #include "readers/exploration/picture.h"
 
 #include <algorithm>
@@ -8,13 +10,14 @@ namespace fgmpi::explore {
 namespace {
 
 constexpr unsigned kRow = 30, kLeft = 60, kHead = 28;
-/// Columns share kAll pixels between these bounds; below kWords there is room for a rank's number only.
+/// Columns share kAll pixels between these bounds; below kWords there is room for a rank's number
+/// only.
 constexpr unsigned kAll = 1500, kNarrowest = 40, kWidest = 110, kWords = 60;
 /// Steps in front of these are left out: what matters is at the end or forced.
 constexpr size_t kMostSteps = 2000;
 
-// Colours are those of the reader's scheme. The names of ranks stay on top while the steps below them are scrolled; a long title
-// is cut, its whole text shown by a pointer that rests on it.
+// Colours are those of the reader's scheme. The names of ranks stay on top while the steps below
+// them are scrolled; a long title is cut, its whole text shown by a pointer that rests on it.
 constexpr const char* kStyle =
     ":root{color-scheme:light "
     "dark;--back:#fff;--ink:#222;--box:#f4f4f4;--line:#bbb;--one:#666;--choice:#1a5fb4;--forced:#"

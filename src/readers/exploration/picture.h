@@ -1,8 +1,10 @@
-// The picture of a witness: a page with a column for each rank, from top to bottom what happens in it.
+// The picture of a witness: a page with a column for each rank, from top to bottom what happens in
+// it.
 //
-// An arrow goes from the sender of a message to the rank that receives or sees it: grey where it could be no other, blue where
-// there was a choice, red where the witness forces it. A choice without a message is a mark in its rank's column.
-// The page needs no other file and no script. Thread rule: none (values).
+// An arrow goes from the sender of a message to the rank that receives or sees it: grey where it
+// could be no other, blue where there was a choice, red where the witness forces it. A choice
+// without a message is a mark in its rank's column. The page needs no other file and no script.
+// Thread rule: none (values).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// An exploration under way: executions, starting points, connections. The parts of its work stand in files of their own:
-// explorer.cc (executions, ends, the loop), words.cc (connections, what comes over them), shrink.cc, saved.cc (the file).
-// Thread rule: one thread.
+// An exploration under way: executions, starting points, connections. The parts of its work stand
+// in files of their own: explorer.cc (executions, ends, the loop), words.cc (connections, what
+// comes over them), shrink.cc, saved.cc (the file). Thread rule: one thread.
 #pragma once
 
 #include <signal.h>
@@ -143,8 +143,8 @@ class Explorer {
   std::string failure_;  ///< why exploration cannot go on
   bool diverged_ = false;
   Limit limit_ = Limit::kNone;  ///< the one that leaves out the most
-  bool unable_ =
-      false;  ///< executions have threads: none becomes a starting point, each begins in the first process
+  /// Executions have threads: none becomes a starting point, each begins in the first process.
+  bool unable_ = false;
 };
 
 }  // namespace fgmpi::explore

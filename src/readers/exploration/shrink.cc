@@ -12,8 +12,8 @@ namespace {
 constexpr int64_t kShrinking = 2 * kSecond;  ///< for each finding
 constexpr size_t kMostShrunk = 20;
 
-/// Without n choices from the at-th on. `moves`: what they decided does not happen at all, so that the points behind come
-/// earlier.
+/// Without n choices from the at-th on. `moves`: what they decided does not happen at all, so that
+/// the points behind come earlier.
 std::map<uint32_t, Choice> without(const std::map<uint32_t, Choice>& forced, size_t at, size_t n,
                                    bool moves) {
   std::map<uint32_t, Choice> fewer;
@@ -28,8 +28,8 @@ std::map<uint32_t, Choice> without(const std::map<uint32_t, Choice>& forced, siz
 
 }  // namespace
 
-/// Runs the program with these choices forced, the first one elsewhere, as -replay does. Does it show the same? Then
-/// trial_forced_ are those that were possible.
+/// Runs the program with these choices forced, the first one elsewhere, as -replay does. Does it
+/// show the same? Then trial_forced_ are those that were possible.
 bool Explorer::shows(const Example& example, const std::map<uint32_t, Choice>& forced) {
   trial_ = {};
   trial_steps_.clear();
@@ -46,7 +46,8 @@ bool Explorer::shows(const Example& example, const std::map<uint32_t, Choice>& f
                                : trial_.output == example.shown.output;
 }
 
-/// Leaves out forced choices, half of them at once, then fewer, down to one, as long as the execution shows the same.
+/// Leaves out forced choices, half of them at once, then fewer, down to one, as long as the
+/// execution shows the same.
 void Explorer::shrink(Example* example) {
   const int64_t until = now_ns() + kShrinking;
   for (size_t piece = example->forced.size(); piece >= 1; piece /= 2)

@@ -1,3 +1,5 @@
+// The tree of choices: planning, reduction, saving and loading.
+
 #include "readers/exploration/tree.h"
 
 #include <algorithm>
@@ -100,13 +102,13 @@ void Tree::add_race(const Path& path, const Race& race) {
   const NodeRef& node = path[k];
   constexpr size_t kNone = ~size_t{0};
   size_t best = kNone, best_event = 0;
-  EventSet before_access =
-      needed;  // of the access that came behind event k: without k and what is behind that
+  // Of the access that came behind event k: without k and what is behind that
+  EventSet before_access = needed;
   for (size_t j = k + 1; j < race.by && j + 1 < path.size(); ++j)
     if (!path[j + 1]->before.has(k) && dependent(path[j + 1]->event(), path.back()->event()))
       before_access.add(j);
-  // The events that can come first on the way to this message: nothing behind event k had to happen before them. Nor do those
-  // that keep the lock from who waits for it, and what is behind these.
+  // The events that can come first on the way to this message: nothing behind event k had to happen
+  // before them. Nor do those that keep the lock from who waits for it, and what is behind these.
   for (size_t j = k + 1; j + 1 < path.size(); ++j) {
     const EventSet& before = j == race.by ? before_access : path[j + 1]->before;
     if (!path[j + 1]->past_known || before.has(k) || before.any_above(k)) continue;
@@ -137,14 +139,14 @@ void Tree::end(const Path& path, bool badly) {
   const NodeRef& node = path.back()->parent;
   if (path.back()->reached || !node) return;
   const Choice& last = path.back()->event();
-  // Where it was chosen that none goes on early, the end is a deadlock of those that wait for that. A sender whose message was
-  // received last has gone on.
+  // Where it was chosen that none goes on early, the end is a deadlock of those that wait for that.
+  // A sender whose message was received last has gone on.
   const auto has_gone_on = [&](const Choice& c) {
     return c.kind == Choice::kBuffer && last.kind == Choice::kMatch && c.context == last.context &&
            c.source == last.source && c.number == last.number;
   };
-  const bool one_has = std::count_if(node->choices.begin(), node->choices.end(), has_gone_on) ==
-                       1;  // else: to whom?
+  // Else: to whom?
+  const bool one_has = std::count_if(node->choices.begin(), node->choices.end(), has_gone_on) == 1;
   for (size_t i = node->choices.size(); i-- > 0;) {
     const Choice& c = node->choices[i];
     const bool early = badly && last.kind != Choice::kNoBuffer && !(one_has && has_gone_on(c));

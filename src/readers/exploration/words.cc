@@ -53,8 +53,8 @@ bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size)
   Execution* e = execution_of(peer);
   if (!e) return true;
   e->heard = now_ns();
-  const bool is_new =
-      !e->pick && e->at + 1 == e->path.size();  // an execution before this one has told the rest
+  // An execution before this one has told the rest
+  const bool is_new = !e->pick && e->at + 1 == e->path.size();
   if (word == Word::kPast) {
     const EventSet past = read_set(&in);
     if (!in.failed() && is_new) tree_.set_past(e->path, past);

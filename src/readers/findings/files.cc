@@ -1,3 +1,5 @@
+// The search for conflicting accesses to files among those of all ranks.
+
 #include "readers/findings/files.h"
 
 #include <algorithm>

@@ -1,10 +1,12 @@
-// Accesses of ranks to one file that conflict: they meet in a byte, one writes, the file is not in atomic mode, and no
-// MPI_File_sync, communication and MPI_File_sync are between them (MPI-4.0 section 14.6). check writes down the accesses
-// of each rank; what meets is found after the job, of all processes.
+// Accesses of ranks to one file that conflict: they meet in a byte, one writes, the file is not in
+// atomic mode, and no MPI_File_sync, communication and MPI_File_sync are between them (MPI-4.0
+// section 14.6). check writes down the accesses of each rank; what meets is found after the job, of
+// all processes.
 //
-// An access is "FILE RANK w|r ATOMIC SYNCS FENCED CALL {OFFSET.BYTES }", hexadecimal but for the rank. SYNCS: how many
-// MPI_File_sync of the opening the rank had made. FENCED: the last of them after which it had communicated before the next
-// one; what others did before that one is over for it.
+// An access is "FILE RANK w|r ATOMIC SYNCS FENCED CALL {OFFSET.BYTES }", hexadecimal but for the
+// rank. SYNCS: how many MPI_File_sync of the opening the rank had made. FENCED: the last of them
+// after which it had communicated before the next one; what others did before that one is over for
+// it.
 // Thread rule: one thread.
 #pragma once
 

@@ -49,8 +49,8 @@ bool is_relocated(const std::string& path) {
 
 void ignore_error(void*, const char*, int) {}
 
-/// Called for the function at the place and those that it is inlined into: the first is the innermost. What counts is the
-/// first that is the program's, such as the caller of std::copy.
+/// Called for the function at the place and those that it is inlined into: the first is the
+/// innermost. What counts is the first that is the program's, such as the caller of std::copy.
 int take_line(void* data, uintptr_t, const char* file, int line, const char* function) {
   auto* found = static_cast<Found*>(data);
   if (!file || found->final) return 0;

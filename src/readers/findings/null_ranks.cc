@@ -1,3 +1,5 @@
+// The search for ranks of -1 that look computed.
+
 #include "readers/findings/null_ranks.h"
 
 #include <algorithm>

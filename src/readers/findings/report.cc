@@ -13,7 +13,8 @@
 namespace fgmpi::findings {
 namespace {
 
-/// { rank \x1f call \x1f arguments \x1f site{,caller} \x1f role }, with tabs between; false: it is none.
+/// { rank \x1f call \x1f arguments \x1f site{,caller} \x1f role }, with tabs between; false: it is
+/// none.
 bool read_calls(std::string_view line, std::vector<Participant>* calls) {
   while (!line.empty()) {
     std::string_view fields = take_word(&line, '\t');

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "base/status.h"
-#include "readers/findings/files.h"
 #include "check/findings/finding.h"
-#include "readers/findings/null_ranks.h"
 #include "check/findings/unbuffered.h"
+#include "readers/findings/files.h"
+#include "readers/findings/null_ranks.h"
 
 namespace fgmpi::findings {
 
@@ -28,8 +28,8 @@ struct Joined {
 
 class Report {
  public:
-  /// Adds all files of findings in the folder, and what follows from the steps in them. What cannot be read of them is left
-  /// out.
+  /// Adds all files of findings in the folder, and what follows from the steps in them. What cannot
+  /// be read of them is left out.
   void read(const std::string& folder);
   /// Adds what one such file holds, but what it takes back.
   void read_text(std::string_view text);
@@ -37,8 +37,9 @@ class Report {
   void add_followed();
   /// Leaves out findings whose cause is known.
   void leave_out_consequences();
-  /// Finds the lines of all sites, by libbacktrace, and joins findings that differ only in sites of the same lines: a compiler
-  /// may make several calls of one, in loops that it unrolls or functions that it inlines.
+  /// Finds the lines of all sites, by libbacktrace, and joins findings that differ only in sites of
+  /// the same lines: a compiler may make several calls of one, in loops that it unrolls or
+  /// functions that it inlines.
   void resolve();
 
   /// Findings, notes aside.
@@ -84,8 +85,8 @@ class Report {
 
 /// The headers of C++'s library and others that come with the system.
 bool is_system_header(std::string_view file);
-/// The line of a place, of its file's debug information. Where functions are inlined into each other, the innermost one's that
-/// is not of the system's headers.
+/// The line of a place, of its file's debug information. Where functions are inlined into each
+/// other, the innermost one's that is not of the system's headers.
 Line find_line(const Site& site);
 
 }  // namespace fgmpi::findings

@@ -1,5 +1,5 @@
-// What is worth looking at in a run, in words. Each observation has a threshold below which it is left out: a report of a
-// program that runs well has none.
+// What is worth looking at in a run, in words. Each observation has a threshold below which it is
+// left out: a report of a program that runs well has none.
 #include <signal.h>
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace {
 
 /// What a share of the run's time is worth mentioning.
 constexpr double kWorthwhile = 0.05;
-/// A rank whose known time is a smaller share of the run's was looked at too seldom to say what it did.
+/// A rank whose known time is a smaller share of the run's was looked at too seldom to say what it
+/// did.
 constexpr double kKnown = 0.25;
 
 class Observer {
@@ -45,7 +46,8 @@ class Observer {
            std::string advice) {
     list_.push_back({seconds, share, std::move(title), std::move(detail), std::move(advice)});
   }
-  /// Of a second that a process wanted to compute in, what other programs of the machine left to it.
+  /// Of a second that a process wanted to compute in, what other programs of the machine left to
+  /// it.
   double processor_share() const {
     double wanted = 0, got = 0;
     for (const ProcessFile& p : run_.processes) {
@@ -355,8 +357,9 @@ std::vector<Waiting> not_ended(const Run& run) {
 
 namespace {
 
-/// A process that a signal ends gives the job the signal's number, or 128 more (-ft). So may the program, by MPI_Abort or exit:
-/// the status alone does not tell. Where a rank has called MPI_Abort, signals only ended what was left.
+/// A process that a signal ends gives the job the signal's number, or 128 more (-ft). So may the
+/// program, by MPI_Abort or exit: the status alone does not tell. Where a rank has called
+/// MPI_Abort, signals only ended what was left.
 std::string words_of_signal(const Run& run) {
   if (run.end.launcher_killed) return "";
   for (const RankSum& r : run.ranks)

@@ -1,7 +1,8 @@
 // -report: the page. Its shape is in page/; here is what it shows, as JSON.
 //
-// How large it gets does not depend on how many ranks there are: what is shown of ranks is added up into at most kMostBins,
-// the communication matrix into at most 20,000 cells (run.cc), the timeline has 64 rows.
+// How large it gets does not depend on how many ranks there are: what is shown of ranks is added up
+// into at most kMostBins, the communication matrix into at most 20,000 cells (run.cc), the timeline
+// has 64 rows.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ constexpr size_t kMostBins = 400, kMostPlaces = 20, kMostWaited = 10, kMostFindi
 constexpr size_t kMostProcesses = 500, kMostGroups = 20, kSlices = 256, kHistogram = 40;
 constexpr ptrdiff_t kMostLines = 8;  ///< as many colours are told apart
 
-// ---- JSON ----------------------------------------------------------------------------------------------------------
+// ---- JSON ---------------------------------------------------------------------------------------
 
 /// As a part of a script element: no text in it can end that.
 std::string quoted(std::string_view text) {
@@ -50,7 +51,7 @@ std::string text_of(const char* field, size_t size) {
   return std::string(field, strnlen(field, size));
 }
 
-// ---- Parts of the page -----------------------------------------------------------------------------------------------
+// ---- Parts of the page --------------------------------------------------------------------------
 
 class Page {
  public:
@@ -131,7 +132,8 @@ class Page {
     return array(sums, [](double s) { return json(s); });
   }
 
-  /// Averages over so many ranks that no more than kMostBins are shown: [first, ranks, program, turn, collectives, other].
+  /// Averages over so many ranks that no more than kMostBins are shown: [first, ranks, program,
+  /// turn, collectives, other].
   std::string bins() const {
     const size_t n = run_.ranks.size(), count = std::min(n, kMostBins);
     std::vector<std::string> out;
@@ -277,7 +279,8 @@ class Page {
            json(f.last_freed) + "," + json(mean) + "]";
   }
 
-  /// [call, how often, bytes, seconds, its algorithms in words] of each collective, and at last what MPI itself has run.
+  /// [call, how often, bytes, seconds, its algorithms in words] of each collective, and at last
+  /// what MPI itself has run.
   static std::string collectives(const Family& f) {
     std::vector<std::string> rows;
     bool told[counters::kAlgorithms] = {};
@@ -314,7 +317,8 @@ class Page {
            ",\"text\":" + array(memory_words(), [](const auto& s) { return quoted(s); }) + "}";
   }
 
-  /// [number, bytes over time] of processes: those with most and least memory, where there are many.
+  /// [number, bytes over time] of processes: those with most and least memory, where there are
+  /// many.
   std::string memory_of_processes() const {
     std::vector<const ProcessFile*> order;
     for (const ProcessFile& p : run_.processes) order.push_back(&p);
@@ -333,7 +337,8 @@ class Page {
     });
   }
 
-  /// [rank, bytes over time] of some ranks: those of processes spread over all, where there are many.
+  /// [rank, bytes over time] of some ranks: those of processes spread over all, where there are
+  /// many.
   std::string memory_of_ranks() const {
     std::vector<std::string> out;
     const size_t all = run_.processes.size(), some = std::min(all, size_t{kMemoryRowsInAll});
@@ -402,7 +407,8 @@ class Page {
     return {text, fit_words(first, more, most / ranks)};
   }
 
-  /// What would fit: `first` bytes of a process without its ranks, `more` of a rank, `each` of both shared out.
+  /// What would fit: `first` bytes of a process without its ranks, `more` of a rank, `each` of both
+  /// shared out.
   static std::string fit_words(double first, double more, double each) {
     std::ifstream in("/proc/meminfo");
     std::string word;

@@ -29,7 +29,7 @@ std::string text_in(const char (&field)[N]) {
 
 }  // namespace
 
-// ---- A file ----------------------------------------------------------------------------------------------------------
+// ---- A file -------------------------------------------------------------------------------------
 
 ProcessFile::ProcessFile(ProcessFile&& other) noexcept
     : header_(std::exchange(other.header_, nullptr)), bytes_(other.bytes_) {}
@@ -122,7 +122,8 @@ findings::Site ProcessFile::place_of_last_call(const RankRecord& rank) const {
   const uint64_t in_region = rank.site - h.image_region;
   if (h.image_count < 2 || h.image_stride == 0 || in_region >= h.image_stride * (h.image_count - 1))
     return place(rank.site);
-  // The program comes first in an image; behind it are libraries of which each rank has its own copy.
+  // The program comes first in an image; behind it are libraries of which each rank has its own
+  // copy.
   return place(h.program_base + in_region % h.image_stride);
 }
 
@@ -140,7 +141,7 @@ void ways_of(const RankRecord& rank, WayCell (*ways)[kWays]) {
   (*ways)[0] = all;
 }
 
-// ---- The run -----------------------------------------------------------------------------------------------------------
+// ---- The run ------------------------------------------------------------------------------------
 
 void Run::read(const std::string& folder) {
   std::error_code failed;
@@ -400,7 +401,7 @@ void Run::add_families(const ProcessFile& file) {
   }
 }
 
-// ---- Words -------------------------------------------------------------------------------------------------------------
+// ---- Words --------------------------------------------------------------------------------------
 
 std::string words_of_place(const Place& place) {
   if (place.path.empty()) return "";

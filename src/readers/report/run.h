@@ -1,5 +1,5 @@
-// A run as its processes' files (format.h) say it: what mpiexec -report and -summary show, and what fgmpi-info reads of a job
-// that is still running.
+// A run as its processes' files (format.h) say it: what mpiexec -report and -summary show, and what
+// fgmpi-info reads of a job that is still running.
 //
 // Thread rule: one thread. The reader trusts nothing in a file: what does not fit is left out.
 #pragma once
@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "profile/format.h"
 #include "profile/profile_calls.h"
 #include "readers/findings/report.h"
-#include "profile/format.h"
 
 namespace fgmpi::report {
 
@@ -115,8 +115,8 @@ void ways_of(const RankRecord& rank, WayCell (*ways)[kWays]);
 struct RankSum {
   float program = 0, turn = 0, mpi = 0, collective = 0;  ///< seconds
   float cpu = 0;  ///< seconds of a processor in the program's own code
-  float behind =
-      0;  ///< seconds in which others' messages lay there while it waited for a named rank's
+  /// Seconds in which others' messages lay there while it waited for a named rank's.
+  float behind = 0;
   uint64_t sent = 0, sent_bytes = 0, repeated = 0;
   uint64_t any_received = 0;  ///< by receives that could have taken the messages of several ranks
   uint64_t stack = 0;         ///< bytes
@@ -144,7 +144,8 @@ struct Family {
   uint64_t made = 0, members_made = 0, members_freed = 0, collectives = 0, bytes = 0, ns = 0;
   int64_t map_bytes = 0;
   int32_t least = 0, most = 0;
-  /// Seconds since the first MPI_Init of the job on that host: when handles were made and freed, first and last; negative: never.
+  /// Seconds since the first MPI_Init of the job on that host: when handles were made and freed,
+  /// first and last; negative: never.
   double first_made = -1, last_made = -1, first_freed = -1, last_freed = -1;
   double lived = 0;                           ///< seconds, summed over the handles that were freed
   std::map<uint16_t, Call> by_call;           ///< of collectives, by number of the call
@@ -215,7 +216,8 @@ std::string costliest_place(const Run& run, int32_t rank);
 /// Empty, or why times are to be read with care.
 std::string words_of_looks(const Run& run);
 
-/// What is the same in text and page: how the run ended; where ranks were that have not ended, grouped.
+/// What is the same in text and page: how the run ended; where ranks were that have not ended,
+/// grouped.
 std::string words_of_end(const Run& run);
 struct Waiting {
   std::string what;  ///< "MPI_Recv at a.c:12 (main)"
@@ -225,8 +227,8 @@ std::vector<Waiting> not_ended(const Run& run);
 
 /// The collective that a call is in base/algorithms.def: "allgather" of MPI_Iallgatherv_c.
 std::string collective_of(std::string call);
-/// "ring 12, bruck 3": the algorithms of a collective that the family's processes have run, or "" for those of all; marks them
-/// in `told`, and leaves out what is marked.
+/// "ring 12, bruck 3": the algorithms of a collective that the family's processes have run, or ""
+/// for those of all; marks them in `told`, and leaves out what is marked.
 std::string algorithms_of(const Family& family, const std::string& collective,
                           bool (&told)[counters::kAlgorithms]);
 

@@ -287,7 +287,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (!parse(argc, argv, &o)) return 2;
-  // OTF2 takes and frees a chunk for each location: from the heap, not by a mapping of its own each time.
+  // OTF2 takes and frees a chunk for each location: from the heap, not by a mapping of its own each
+  // time.
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
   View view;

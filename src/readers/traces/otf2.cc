@@ -1,9 +1,10 @@
 // OTF2: the trace as Vampir, Scalasca and otf2-print read it.
 //
-// Locations are ranks (further threads of a rank: locations of their own), location groups are processes. Events keep
-// local numbers of communicators and local ranks; each location's definitions have the table from local to global
-// numbers (OTF2_MAPPING_COMM). Groups: COMM_LOCATIONS lists the ranks' locations, COMM_GROUP the members as places in
-// that list, COMM_SELF is one empty group.
+// Locations are ranks (further threads of a rank: locations of their own), location groups are
+// processes. Events keep local numbers of communicators and local ranks; each location's
+// definitions have the table from local to global numbers (OTF2_MAPPING_COMM). Groups:
+// COMM_LOCATIONS lists the ranks' locations, COMM_GROUP the members as places in that list,
+// COMM_SELF is one empty group.
 //
 // A location's event file is written and closed before the next is opened: one chunk of memory.
 #include <mpi.h>
@@ -69,8 +70,8 @@ class Otf2Writer {
     return error(MPI_ERR_IO, "%s/traces.otf2: OTF2: %s", folder.c_str(), error_.c_str());
   }
 
-  /// A definition must fit into a chunk, and the largest lists all ranks with up to 5 bytes each. Every location's file
-  /// of definitions takes one, so no more than needed.
+  /// A definition must fit into a chunk, and the largest lists all ranks with up to 5 bytes each.
+  /// Every location's file of definitions takes one, so no more than needed.
   uint64_t definitions_chunk() const {
     const uint64_t needed = 4096 + 6 * view_.trace().ranks.size();
     return std::clamp<uint64_t>(needed, kChunk, 16 << 20);
@@ -154,7 +155,8 @@ class Otf2Writer {
     OTF2_EvtWriter_Leave(out, nullptr, c.end, region_of(c));
   }
 
-  /// Of a creation: the local number of the communicator that it was called on; of freeing: the one itself.
+  /// Of a creation: the local number of the communicator that it was called on; of freeing: the one
+  /// itself.
   static uint32_t parent_or_self(const RankTrace& r, const Event& e) {
     if (e.comm >= r.comms.size()) return OTF2_UNDEFINED_COMM;
     const bool created = static_cast<EventKind>(e.kind & ~kPart) == EventKind::kCommCreate;

@@ -1,3 +1,5 @@
+// Reading of a trace's files, chunk by chunk.
+
 #include "readers/traces/trace.h"
 
 #include <fcntl.h>

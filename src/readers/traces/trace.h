@@ -1,4 +1,5 @@
-// A trace's folder as a reader sees it: its files, mapped, by job and rank. Reads what any end of a job left behind.
+// A trace's folder as a reader sees it: its files, mapped, by job and rank. Reads what any end of a
+// job left behind.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace fgmpi::track {
 
-/// One process's file. Errors of the format name the file and what is wrong; a file cut anywhere is no error.
+/// One process's file. Errors of the format name the file and what is wrong; a file cut anywhere is
+/// no error.
 struct TraceFile {
   std::string path;
   const char* bytes = nullptr;
@@ -53,8 +55,8 @@ struct Job {
 struct Trace {
   std::vector<std::unique_ptr<TraceFile>> files;
   std::vector<Job> jobs;  ///< the first one started first
-  std::vector<RankTrace>
-      ranks;  ///< by job, then world rank: the place here is the rank's global index
+  /// By job, then world rank: the place here is the rank's global index.
+  std::vector<RankTrace> ranks;
   std::map<const TraceFile*, std::vector<Module>> modules;
 
   /// Reads all files of the folder. Errors: none there, or one that is not of this version.

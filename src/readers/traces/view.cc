@@ -1,3 +1,5 @@
+// Calls, communicators and times of a trace, as writers ask for them.
+
 #include "readers/traces/view.h"
 
 #include <mpi.h>
@@ -41,8 +43,8 @@ Status View::open(const std::string& folder) {
   for (const RankTrace& r : trace_.ranks)
     for (const auto& chunk : r.events)
       for (const Event& e : chunk) {
-        start = std::min(start,
-                         e.begin ? time_of(r, e.begin) : start);  // MPI_Init begins before the file
+        // MPI_Init begins before the file
+        start = std::min(start, e.begin ? time_of(r, e.begin) : start);
         if (const uint64_t last = std::max(e.begin, e.end); last)
           end = std::max(end, time_of(r, last));
       }
@@ -127,7 +129,8 @@ uint8_t View::last_thread(const RankTrace& rank) const {
 
 namespace {
 
-/// Does the record name a function and a kind that there are? One that was reserved and not filled has neither.
+/// Does the record name a function and a kind that there are? One that was reserved and not filled
+/// has neither.
 bool is_sound(const Event& e) {
   const auto kind = static_cast<EventKind>(e.kind & ~kPart);
   if (kind < EventKind::kCall || kind > EventKind::kFlush || e.call >= kCallCount) return false;
@@ -163,8 +166,8 @@ std::vector<CallView> View::calls(const RankTrace& rank, uint8_t thread) const {
 
 namespace {
 
-/// What addr2line says of an address in a file, or "". Of functions that are inlined there, the innermost one that is none
-/// of MPI-2's C++ binding.
+/// What addr2line says of an address in a file, or "". Of functions that are inlined there, the
+/// innermost one that is none of MPI-2's C++ binding.
 std::string ask_addr2line(const std::string& path, uint64_t address) {
   if (path.find_first_of("'\\") != path.npos) return "";
   const std::string command = format("addr2line -Cfis -e '%s' 0x%llx 2>/dev/null", path.c_str(),

@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "track/definitions.h"
 #include "readers/traces/trace.h"
+#include "track/definitions.h"
 
 namespace fgmpi::track {
 
 /// An event in its place: a call and the parts of it.
 struct CallView {
   const Event* call;
-  std::vector<const Event*>
-      parts;            ///< the call itself first where it says more than that it was called
+  /// The call itself first where it says more than that it was called.
+  std::vector<const Event*> parts;
   uint64_t begin, end;  ///< nanoseconds since the trace's start; an open call ends with the trace
   bool open;
 };
@@ -28,8 +28,8 @@ class View {
   const Definitions& definitions() const { return definitions_; }
   /// Unified by the job itself?
   bool unified_by_job() const { return by_job_; }
-  /// Compares the job's own unification with one made here from the records; on false, the difference. True also
-  /// where the job made none.
+  /// Compares the job's own unification with one made here from the records; on false, the
+  /// difference. True also where the job made none.
   bool check(std::string* difference) const;
 
   /// Global number of a rank's communicator, or kNoComm.

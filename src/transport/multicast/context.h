@@ -31,14 +31,16 @@ struct Match {
   }
 };
 
-/// Where datagrams go. A datagram may get lost, doubled, late, or behind others. The payload is copied before these return.
+/// Where datagrams go. A datagram may get lost, doubled, late, or behind others. The payload is
+/// copied before these return.
 class Wire {
  public:
   virtual ~Wire() = default;
   virtual void to_all(const Header& header, const void* payload, size_t length) = 0;
   virtual void to_member(uint32_t member, const Header& header, const void* payload,
                          size_t length) = 0;
-  /// An acknowledgement that nothing waits for: it may leave later, and not at all when a newer one of the same transfer does.
+  /// An acknowledgement that nothing waits for: it may leave later, and not at all when a newer one
+  /// of the same transfer does.
   virtual void to_member_later(uint32_t member, const Header& header) {
     to_member(member, header, nullptr, 0);
   }
@@ -53,9 +55,9 @@ struct Options {
   uint32_t degree = 16;       ///< of the tree of acknowledgements; 0: all go to the root
   uint32_t most_window = 64;  ///< packets of a transfer under way at most
   size_t eager = 64 << 10;    ///< longer transfers wait until all members have posted a receive
-  size_t eager_quota =
-      256 << 10;      ///< bytes of a root that members keep before they have posted receives
-  uint64_t seed = 1;  ///< of the random delays of negative acknowledgements
+  /// Bytes of a root that members keep before they have posted receives.
+  size_t eager_quota = 256 << 10;
+  uint64_t seed = 1;                  ///< of the random delays of negative acknowledgements
   uint32_t most_bundled_window = 64;  ///< packets under way at most where they go out in bundles
   Macroflow* flow = nullptr;          ///< outlives the group; nullptr: one of its own
 };

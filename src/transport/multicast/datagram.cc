@@ -1,3 +1,5 @@
+// The decoder of datagrams.
+
 #include "transport/multicast/datagram.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+// The state machine of a group: its transfers, floors and frontiers.
+
 #include "transport/multicast/group.h"
 
 #include <algorithm>
@@ -6,8 +8,9 @@
 namespace fgmpi::transport::multicast {
 namespace {
 
-/// A member keeps records of so many transfers of a root that it has not finished with at most; further ones are refused
-/// until the root repeats them. Far more than there are collectives under way.
+/// A member keeps records of so many transfers of a root that it has not finished with at most;
+/// further ones are refused until the root repeats them. Far more than there are collectives under
+/// way.
 constexpr size_t kMostOpen = 1 << 20;
 
 }  // namespace
@@ -137,7 +140,8 @@ void Group::drop_closed() {
   for (auto& [serial, out] : outgoing_) out.set_floor(floor);
 }
 
-/// The record of the transfer that a datagram is about; nullptr: it is over, or contradicts what is known of it.
+/// The record of the transfer that a datagram is about; nullptr: it is over, or contradicts what is
+/// known of it.
 Incoming* Group::find_or_add(const Header& h) {
   Source& source = sources_[h.root];
   if (h.kind != Kind::kAck) raise_floor(&source, h.floor);
@@ -165,7 +169,8 @@ void Group::raise_floor(Source* source, uint64_t floor) {
   }
 }
 
-/// Transfers that have become known without a gap before them are given to the receives that wait for them.
+/// Transfers that have become known without a gap before them are given to the receives that wait
+/// for them.
 void Group::advance_frontier(Source* source) {
   for (auto it = source->open.lower_bound(source->frontier);
        it != source->open.end() && it->first == source->frontier; ++it) {

@@ -1,3 +1,5 @@
+// A transfer at a receiver: data, gaps, acknowledgements.
+
 #include "transport/multicast/incoming.h"
 
 #include <algorithm>
@@ -7,8 +9,9 @@
 namespace fgmpi::transport::multicast {
 namespace {
 
-/// The first request for missing packets is delayed by a random time between these (ns): one that is only late comes
-/// before the first; of many members that miss the same packet, few ask before it is sent again.
+/// The first request for missing packets is delayed by a random time between these (ns): one that
+/// is only late comes before the first; of many members that miss the same packet, few ask before
+/// it is sent again.
 constexpr int64_t kLeastDelay = 100'000, kMostDelay = 500'000;
 constexpr int64_t kLeastInterval = 2'000'000;   ///< ns: of further requests
 constexpr int64_t kMostInterval = 200'000'000;  ///< ns
@@ -73,8 +76,8 @@ void Incoming::take_data(const Header& h, const char* payload, size_t length, in
   finish_if_complete();
 }
 
-/// Sees to it that missing packets are asked for. `fresh`: the network carries something here, so that what still misses has
-/// been lost once more, and is not only late.
+/// Sees to it that missing packets are asked for. `fresh`: the network carries something here, so
+/// that what still misses has been lost once more, and is not only late.
 void Incoming::plan_nack(bool fresh, int64_t now) {
   if (in_row_ >= seen_past_) {
     nack_at_ = kNever;

@@ -1,11 +1,13 @@
-// A transfer at a member that is not its root, from the first datagram that tells of it until its root says that all
-// members have it.
+// A transfer at a member that is not its root, from the first datagram that tells of it until its
+// root says that all members have it.
 //
-// Packets go straight to the receive's memory when one has been posted; those of eager transfers wait in memory of the
-// transfer. An acknowledgement goes up the tree when the root asks for one, about this member and all below it: when
-// these have been heard of, with the least of what they have. A packet that misses is asked for after a random short
-// time, in which it may still come or another member's request may have it sent again; then again at growing intervals.
-// Likewise the acknowledgement that tells a root of the receive that it waits for is sent again until data comes.
+// Packets go straight to the receive's memory when one has been posted; those of eager transfers
+// wait in memory of the transfer. An acknowledgement goes up the tree when the root asks for one,
+// about this member and all below it: when these have been heard of, with the least of what they
+// have. A packet that misses is asked for after a random short time, in which it may still come or
+// another member's request may have it sent again; then again at growing intervals. Likewise the
+// acknowledgement that tells a root of the receive that it waits for is sent again until data
+// comes.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -42,7 +44,8 @@ class Incoming {
   bool complete() const { return in_row_ == packets_; }
   /// It does not belong to the transfer that this is.
   bool contradicts(const Header& h) const { return h.total != total_ || !(match_of(h) == match_); }
-  /// Nothing is on its way here: all is there, or the root has yet to begin and knows of this member.
+  /// Nothing is on its way here: all is there, or the root has yet to begin and knows of this
+  /// member.
   bool quiet() const;
   /// All is there, here and at all below this member in the tree, and the parent has been told so.
   bool acknowledged() const { return sent_posted_ && sent_acked_ == packets_; }

@@ -1,3 +1,5 @@
+// The congestion window that all transfers of a process share.
+
 #include "transport/multicast/macroflow.h"
 
 #include <algorithm>
@@ -13,7 +15,8 @@ constexpr double kNoThreshold = 1e18;
 constexpr int64_t kLeastRoundTrip = 300'000;
 /// ns without anything open, after which the window is what it was at first.
 constexpr int64_t kOutOfDate = 1'000'000'000;
-/// After many packets of bundles have got lost, so many go out one by one; twice as many the next time.
+/// After many packets of bundles have got lost, so many go out one by one; twice as many the next
+/// time.
 constexpr uint64_t kFirstSmall = 1024, kMostSmall = 1 << 20;
 
 /// Of the random listening algorithm.

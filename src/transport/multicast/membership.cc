@@ -1,3 +1,5 @@
+// A process's part in a group: its socket, and the group's probes.
+
 #include "transport/multicast/membership.h"
 
 namespace fgmpi::transport::multicast {

@@ -1,7 +1,8 @@
-// Membership: a group as one process takes part in it: the protocol's state machine (group.h), the socket that is joined to
-// the group's address, and where the other members are.
+// Membership: a group as one process takes part in it: the protocol's state machine (group.h), the
+// socket that is joined to the group's address, and where the other members are.
 //
-// Thread rule: one thread. Nothing here switches. Only Service uses it, and by pointer whoever has joined a group.
+// Thread rule: one thread. Nothing here switches. Only Service uses it, and by pointer whoever has
+// joined a group.
 #pragma once
 
 #include <cstdint>
@@ -35,17 +36,17 @@ class Membership final : private Wire {
   Place address;          ///< of the group
   uint64_t last_use = 0;  ///< Service counts uses: the least recently used group is left first
   int64_t next_time = kNever;
-  uint32_t strangers =
-      0;  ///< datagrams at the group's address that no member has sent, since the last move
+  /// Datagrams at the group's address that no member has sent, since the last move.
+  uint32_t strangers = 0;
   uint32_t moves = 0;
   bool stays_outside = false;  ///< it does not join the address again
-  /// It is kept until what it has sent is delivered and, for a limited time, until it has passed on the acknowledgements of
-  /// those below it in the tree.
+  /// It is kept until what it has sent is delivered and, for a limited time, until it has passed on
+  /// the acknowledgements of those below it in the tree.
   bool leaving = false;
   int64_t kept_until = 0;
 
-  /// A probe of the group's address, at the member that asks: sent again and again, until all others have answered or time
-  /// is up. Then done(this, all have answered) is called.
+  /// A probe of the group's address, at the member that asks: sent again and again, until all
+  /// others have answered or time is up. Then done(this, all have answered) is called.
   struct Probe {
     void (*done)(Membership*, bool all) = nullptr;  ///< nullptr: none is under way
     std::vector<bool> heard;
@@ -53,7 +54,8 @@ class Membership final : private Wire {
     int64_t at = kNever;  ///< when the next one is sent
   } probe;
   void hear(uint32_t member);
-  /// Transfers that no receive was waiting for when they became known, at first: the receiver's own arguments may be wrong.
+  /// Transfers that no receive was waiting for when they became known, at first: the receiver's own
+  /// arguments may be wrong.
   struct Unexpected {
     uint32_t root;
     Match match;

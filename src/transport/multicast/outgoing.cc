@@ -1,3 +1,5 @@
+// A transfer at its root: what is sent, sent again, and when it is over.
+
 #include "transport/multicast/outgoing.h"
 
 #include <algorithm>
@@ -10,12 +12,14 @@ namespace {
 constexpr int64_t kFirstPatience = 30'000'000;  ///< ns, before a round trip has been measured
 constexpr int64_t kLeastPatience = 5'000'000;   ///< ns: time slices of other processes on the hosts
 constexpr int64_t kMostPatience = 500'000'000;  ///< ns
-/// When all members have a transfer, nobody waits for the news that all have posted receives for it; it ends the transfer's
-/// share of the quota. Members that have not may be busy for long.
+/// When all members have a transfer, nobody waits for the news that all have posted receives for
+/// it; it ends the transfer's share of the quota. Members that have not may be busy for long.
 constexpr int64_t kTakenPatience = 50'000'000;  ///< ns
-/// How long negative acknowledgements are gathered: several members that miss the same packet ask within it.
+/// How long negative acknowledgements are gathered: several members that miss the same packet ask
+/// within it.
 constexpr int64_t kGather = 300'000;  ///< ns
-/// A packet that is sent again and again to the same member is so after this power of two of round trips at most.
+/// A packet that is sent again and again to the same member is so after this power of two of round
+/// trips at most.
 constexpr int kMostDoublings = 8;
 /// After so many polls without an answer those who are silent are asked by unicast as well.
 constexpr uint32_t kPollsByUnicast = 2;
@@ -81,14 +85,15 @@ size_t Outgoing::limit() const {
 uint32_t Outgoing::next_count() const {
   const uint32_t left = packets_ - next_;
   if (!context_->bundles()) return std::min(1u, left);
-  // A window that holds no bundle is used by halves, so that acknowledgements come while there is something under way.
+  // A window that holds no bundle is used by halves, so that acknowledgements come while there is
+  // something under way.
   const size_t half = flow().window(limit()) / (2 * context_->options.payload);
   return std::min(
       {context_->options.bundle, left, static_cast<uint32_t>(std::max<size_t>(half, 1))});
 }
 
-/// More may be sent as far as this transfer's acknowledgements go. (What a silent member has not acknowledged does not
-/// count as in flight.)
+/// More may be sent as far as this transfer's acknowledgements go. (What a silent member has not
+/// acknowledged does not count as in flight.)
 bool Outgoing::may_send_next() const {
   if (next_ == packets_ || next_ <= least_) return next_ < packets_;
   return (next_ - least_ + next_count()) * context_->options.payload <= limit();
@@ -147,7 +152,8 @@ void Outgoing::settle() {
                     counts ? (next_ - least_) * payload : 0);
 }
 
-/// Packets have left the network when all members that acknowledge to the root itself have seen them, or later ones.
+/// Packets have left the network when all members that acknowledge to the root itself have seen
+/// them, or later ones.
 void Outgoing::note_seen(const Header& h) {
   uint32_t& seen = members_[h.from].seen;
   seen = std::max(seen, static_cast<uint32_t>(
@@ -208,7 +214,8 @@ void Outgoing::on_time(int64_t now) {
   }
   if (next_ > least_ && polls_ > 0) {  // silence for a second time
     silent_ = true;
-    // Members that acknowledge at their leisure may compute by now: that says nothing about the network.
+    // Members that acknowledge at their leisure may compute by now: that says nothing about the
+    // network.
     if (hurry_) flow().silent(sent_at_, context_->options.payload, now);
     settle();
   }
@@ -258,8 +265,9 @@ void Outgoing::take_ack(const Header& h, int64_t now) {
   if (!closed_) pump(now);
 }
 
-/// What has come may be the answer to something newer from now on. Where members are many and losses frequent, hardly any
-/// packet comes to all of them at once: the members that it did come to have been heard.
+/// What has come may be the answer to something newer from now on. Where members are many and
+/// losses frequent, hardly any packet comes to all of them at once: the members that it did come to
+/// have been heard.
 void Outgoing::stop_timing() {
   if (timed_at_ == kNever) return;
   if (round_trip_ > 0) flow().measure(round_trip_);
@@ -291,13 +299,15 @@ void Outgoing::finish_if_delivered(int64_t now) {
   closed_ = taken_by_all();
 }
 
-/// Is this packet, which misses somewhere, news about the network: was it sent after the window was last reduced?
+/// Is this packet, which misses somewhere, news about the network: was it sent after the window was
+/// last reduced?
 bool Outgoing::is_new_loss(uint32_t packet, int64_t repaired_at) const {
   return repaired_at ? repaired_at > flow().reduced_at()
                      : reductions_ == flow().reductions() && packet >= recover_;
 }
 
-/// When the packet was last sent again to the member; 0: it was not. *recent: its request is older than that, or may be.
+/// When the packet was last sent again to the member; 0: it was not. *recent: its request is older
+/// than that, or may be.
 int64_t Outgoing::repaired_at(uint32_t packet, uint32_t member, int64_t now, bool* recent) const {
   int64_t last = 0;
   for (const uint32_t to : {member, kAll}) {
@@ -355,8 +365,8 @@ void Outgoing::resend(int64_t now) {
   poll_at_ = now + patience();
 }
 
-/// A packet that one misses is sent to that one. What has been sent again to all, and has still not come, is sent to each:
-/// multicast may not reach them at all.
+/// A packet that one misses is sent to that one. What has been sent again to all, and has still not
+/// come, is sent to each: multicast may not reach them at all.
 void Outgoing::repair(uint32_t packet, const std::vector<uint32_t>& who, uint8_t flags,
                       int64_t now) {
   auto send_again = [&](uint32_t to) {

@@ -3,24 +3,28 @@
 //   eager       the packets go out at once; members keep them until they post a receive
 //   otherwise   a poll announces it; the packets go out when all members have posted
 //
-// Window. All transfers of the process share one (macroflow.h); what it does not let out waits for its turn. A packet that is
-// sent again takes the place of the one that was lost, which others do not wait for.
+// Window. All transfers of the process share one (macroflow.h); what it does not let out waits for
+// its turn. A packet that is sent again takes the place of the one that was lost, which others do
+// not wait for.
 //
-// Bundles. Packets that follow each other go out in one large datagram, which the network carries in fragments: fewer
-// headers, fewer system calls and wake-ups. One fragment that is lost costs the datagram, so packets are sent again one by
-// one, and where many have to be, further ones go out one by one as well; for a while, which is longer each time.
+// Bundles. Packets that follow each other go out in one large datagram, which the network carries
+// in fragments: fewer headers, fewer system calls and wake-ups. One fragment that is lost costs the
+// datagram, so packets are sent again one by one, and where many have to be, further ones go out
+// one by one as well; for a while, which is longer each time.
 //
-// Repair. Negative acknowledgements are gathered for a moment. A packet that one member misses is sent to that member
-// alone, one that several miss to all. Within a round trip a member's request for the same packet is not answered again,
-// then within two, four, ...: where queues are long, members ask several times before a repair can have come.
+// Repair. Negative acknowledgements are gathered for a moment. A packet that one member misses is
+// sent to that member alone, one that several miss to all. Within a round trip a member's request
+// for the same packet is not answered again, then within two, four, ...: where queues are long,
+// members ask several times before a repair can have come.
 //
-// Silence. When no acknowledgement comes, the root polls: at first all members by way of the tree, then asking for direct
-// answers, then the silent ones by unicast too, at growing intervals, for as long as it takes: a member may compute for
-// hours. Meanwhile other transfers use the window. (That a process has died is for others to find out.) Where all have the
-// data, and only receives miss, it polls seldom.
+// Silence. When no acknowledgement comes, the root polls: at first all members by way of the tree,
+// then asking for direct answers, then the silent ones by unicast too, at growing intervals, for as
+// long as it takes: a member may compute for hours. Meanwhile other transfers use the window. (That
+// a process has died is for others to find out.) Where all have the data, and only receives miss,
+// it polls seldom.
 //
-// Hurry. What was sent by an eager transfer, and leaves half of the window free, holds up nobody: its acknowledgements may
-// come when the members have nothing else to do.
+// Hurry. What was sent by an eager transfer, and leaves half of the window free, holds up nobody:
+// its acknowledgements may come when the members have nothing else to do.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -36,8 +40,8 @@ namespace fgmpi::transport::multicast {
 
 class Outgoing final : private Macroflow::Sender {
  public:
-  /// `data` stays as it is until the completion has ended. `keep`: an eager one; the data is copied and `completion`
-  /// ends at once.
+  /// `data` stays as it is until the completion has ended. `keep`: an eager one; the data is copied
+  /// and `completion` ends at once.
   Outgoing(Context* context, uint64_t serial, const Match& match, const char* data, size_t bytes,
            bool eager, Completion* completion);
 
@@ -118,8 +122,8 @@ class Outgoing final : private Macroflow::Sender {
   uint32_t least_ = 0;               ///< packets that all have acknowledged
   uint32_t passed_ = 0;              ///< packets that have left the network
   uint32_t next_ = 0;                ///< the first packet that has not been sent
-  // A loss of what was sent before the window was last reduced is no reason to do so again: of packets below this one,
-  // where so many reductions had been made when the last one was sent.
+  // A loss of what was sent before the window was last reduced is no reason to do so again: of
+  // packets below this one, where so many reductions had been made when the last one was sent.
   uint32_t recover_ = 0;
   uint64_t reductions_ = 0;
   int64_t timed_at_ = kNever, sent_at_ = 0;
@@ -129,10 +133,10 @@ class Outgoing final : private Macroflow::Sender {
   bool hurry_ = true;       ///< members are to acknowledge at once
   uint32_t polls_ = 0;      ///< since something was heard
   int64_t poll_at_ = kNever, repair_at_ = kNever;
-  std::map<uint32_t, std::vector<uint32_t>>
-      missing_;  ///< packets to be sent again, and who misses them
-  std::map<std::pair<uint32_t, uint32_t>, Repaired>
-      repaired_;  ///< by packet and whom it was sent to again
+  /// Packets to be sent again, and who misses them.
+  std::map<uint32_t, std::vector<uint32_t>> missing_;
+  /// By packet and whom it was sent to again.
+  std::map<std::pair<uint32_t, uint32_t>, Repaired> repaired_;
 };
 
 }  // namespace fgmpi::transport::multicast

@@ -1,3 +1,5 @@
+// The multicast of a process: sockets, groups, timers, windows.
+
 #include "transport/multicast/service.h"
 
 #include <mpi.h>
@@ -24,20 +26,23 @@ constexpr size_t kMostPayload = 16 << 10;
 constexpr size_t kMostBundle = 16'200;
 /// Bytes of headers in front of a packet: of IPv6 (IPv4's is shorter), of UDP, ours.
 constexpr size_t kHeaders = 40 + 8 + sizeof(Header);
-/// How often (ns) sockets are looked at by a process that waits for nothing of them: others may wait for its answers.
+/// How often (ns) sockets are looked at by a process that waits for nothing of them: others may
+/// wait for its answers.
 constexpr int64_t kLookInterval = 20'000;
 /// Until the socket has room again.
 constexpr int64_t kTryAgain = 100'000;
-/// How long (ns) a process that does not sleep meanwhile keeps acknowledgements that nobody waits for: much less than a root
-/// is patient.
+/// How long (ns) a process that does not sleep meanwhile keeps acknowledgements that nobody waits
+/// for: much less than a root is patient.
 constexpr int64_t kMostHeld = 500'000;
-/// So many datagrams of strangers at a group's address: another job uses it, and the group moves. At most so often.
+/// So many datagrams of strangers at a group's address: another job uses it, and the group moves.
+/// At most so often.
 constexpr uint32_t kCollision = 32, kMostMoves = 16;
 constexpr size_t kMostForgotten = 4096;
-/// How long (ns) a group that was left is kept at most for acknowledgements of others, which may have been lost: their root
-/// asks for them after less.
+/// How long (ns) a group that was left is kept at most for acknowledgements of others, which may
+/// have been lost: their root asks for them after less.
 constexpr int64_t kKeptForOthers = 2'000'000'000;
-/// Datagrams of groups that are not known here are kept up to these numbers; longer ones are repeated by who has sent them.
+/// Datagrams of groups that are not known here are kept up to these numbers; longer ones are
+/// repeated by who has sent them.
 constexpr size_t kMostEarly = 256, kLongestEarly = sizeof(Header) + 256;
 /// Probes are sent after 0, 2, 6, 14 ms, ...: a second in all, since hosts may be busy.
 constexpr int64_t kFirstProbe = 1'000'000;  ///< ns
@@ -86,7 +91,8 @@ Place draw_address(uint8_t family) {
   random_bytes(place.address, family == 4 ? 4 : 16);
   place.port = static_cast<uint16_t>(20'000 + port % 40'000);
   if (family == 4) {
-    // 239.64.0.0 to 239.127.255.255: none has the Ethernet address of one of 224.0.0.0/24, which switches always flood.
+    // 239.64.0.0 to 239.127.255.255: none has the Ethernet address of one of 224.0.0.0/24, which
+    // switches always flood.
     place.address[0] = 239;
     place.address[1] = static_cast<unsigned char>(64 | (place.address[1] & 63));
   } else {
@@ -97,7 +103,7 @@ Place draw_address(uint8_t family) {
   return place;
 }
 
-// ---- Opening ---------------------------------------------------------------------------------------------------------
+// ---- Opening ------------------------------------------------------------------------------------
 
 Status Service::start(bool own_host) {
   if (!started_) {
@@ -151,7 +157,8 @@ void Service::close() {
 }
 
 uint32_t Service::most_window(size_t payload) const {
-  // The kernel counts a packet with what it keeps around it, up to twice its bytes; two roots may send at a time.
+  // The kernel counts a packet with what it keeps around it, up to twice its bytes; two roots may
+  // send at a time.
   const size_t room = room_of(socket_) / (4 * (payload + sizeof(Header) + 512));
   return static_cast<uint32_t>(std::clamp<size_t>(room, 8, 64));
 }
@@ -161,12 +168,13 @@ uint32_t Service::bundle(size_t payload) const {
 }
 
 uint32_t Service::most_bundled_window(size_t payload) const {
-  // Fragments take twice their bytes. Ten bundles are less than the 256 KiB that a switch has for a port.
+  // Fragments take twice their bytes. Ten bundles are less than the 256 KiB that a switch has for a
+  // port.
   const size_t room = room_of(socket_) / (4 * kMostBundle);
   return static_cast<uint32_t>(std::clamp<size_t>(room, 4, 10)) * bundle(payload);
 }
 
-// ---- Groups ----------------------------------------------------------------------------------------------------------
+// ---- Groups -------------------------------------------------------------------------------------
 
 Status Service::join(const GroupSpec& spec, Membership** out) {
   auto [at, fresh] = groups_.try_emplace(spec.id);
@@ -194,7 +202,8 @@ Membership* Service::find(uint64_t id) {
   return it == groups_.end() || it->second->leaving ? nullptr : it->second.get();
 }
 
-/// Frees groups that were left, once all that was sent has arrived. Who asks about them later is told that all is well.
+/// Frees groups that were left, once all that was sent has arrived. Who asks about them later is
+/// told that all is well.
 void Service::drop_delivered() {
   for (auto it = groups_.begin(); leaving_ > 0 && it != groups_.end();) {
     Membership* m = it->second.get();
@@ -270,7 +279,7 @@ void Service::probe(Membership* membership, const std::vector<uint32_t>& outside
   changed(membership);
 }
 
-// ---- Transfers -------------------------------------------------------------------------------------------------------
+// ---- Transfers ----------------------------------------------------------------------------------
 
 /// After anything that may have sent datagrams or set timers of a group.
 void Service::changed(Membership* membership) {
@@ -332,7 +341,7 @@ void Service::give_up(uint64_t ctx, int32_t tag, int32_t mask) {
   outbox_.flush();
 }
 
-// ---- Progress --------------------------------------------------------------------------------------------------------
+// ---- Progress -----------------------------------------------------------------------------------
 
 bool Service::quiet() const {
   if (!outbox_.empty()) return false;
@@ -355,7 +364,8 @@ void Service::send_held() {
 
 bool Service::arm() {
   next_look_ = 0;
-  // There is nothing else to do. (To keep them in a sleep, so that those of more transfers leave together, was slower.)
+  // There is nothing else to do. (To keep them in a sleep, so that those of more transfers leave
+  // together, was slower.)
   if (outbox_.holds()) send_held();
   return true;
 }
@@ -415,7 +425,8 @@ void Service::report_unexpected() {
   }
 }
 
-/// Takes in what a socket has; the group whose address it is joined to, or nullptr for the process's own.
+/// Takes in what a socket has; the group whose address it is joined to, or nullptr for the
+/// process's own.
 bool Service::take_all(const Socket& socket, Membership* joined_to) {
   mmsghdr messages[kBatch] = {};
   iovec places[kBatch];
@@ -497,7 +508,8 @@ void Service::take_early(Membership* membership) {
   if (!mine.empty()) changed(membership);
 }
 
-/// Of a group that this process has left when all was delivered: a member that has not heard so asks again.
+/// Of a group that this process has left when all was delivered: a member that has not heard so
+/// asks again.
 bool Service::answer_as_forgotten(const char* datagram, size_t length, const Header& h,
                                   const sockaddr_storage& from) {
   for (const Forgotten& f : forgotten_) {

@@ -1,21 +1,25 @@
-// Service: the multicast of a process: its sockets, the groups that it is in, and their timers. There is one, made at the
-// first use; processes that never use it have none of it.
+// Service: the multicast of a process: its sockets, the groups that it is in, and their timers.
+// There is one, made at the first use; processes that never use it have none of it.
 //
-// To the idle loop (transport/idle.h) and to pt2pt's progress it is a transport without frames: they poll it and sleep on
-// its descriptor, an epoll of all its sockets.
+// To the idle loop (transport/idle.h) and to pt2pt's progress it is a transport without frames:
+// they poll it and sleep on its descriptor, an epoll of all its sockets.
 //
-// Strangers. A datagram counts only with the tag of a group that this process is in; others are dropped and counted. Where
-// strangers send to a group's address (another job that has drawn the same one, say), on_collision is called: the members
-// then move to another address (src/coll/multicast_groups.cc; groups that are kept for some members: multicast_subgroups.h),
-// or, of a group that is made for one call, those that see the strangers stay outside.
+// Strangers. A datagram counts only with the tag of a group that this process is in; others are
+// dropped and counted. Where strangers send to a group's address (another job that has drawn the
+// same one, say), on_collision is called: the members then move to another address
+// (src/coll/multicast_groups.cc; groups that are kept for some members: multicast_subgroups.h), or,
+// of a group that is made for one call, those that see the strangers stay outside.
 //
-// A member may be asked about a group that it has yet to join: its root is faster. Polls and acknowledgements of groups that
-// are not known here are kept, a few of them, and taken in by join().
+// A member may be asked about a group that it has yet to join: its root is faster. Polls and
+// acknowledgements of groups that are not known here are kept, a few of them, and taken in by
+// join().
 //
-// Memberships are limited (net.ipv4.igmp_max_memberships; switches have tables, too): beyond that the group that was used
-// least recently is left. A member that has left gets what is sent to the group by unicast, until it uses the group again.
+// Memberships are limited (net.ipv4.igmp_max_memberships; switches have tables, too): beyond that
+// the group that was used least recently is left. A member that has left gets what is sent to the
+// group by unicast, until it uses the group again.
 //
-// Thread rule: one thread. Nothing here switches. Completions end inside of poll() and of the calls that take them.
+// Thread rule: one thread. Nothing here switches. Completions end inside of poll() and of the calls
+// that take them.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +41,8 @@ Mode mode();
 
 class Service final : public Transport {
  public:
-  /// Opens the process's own socket; idempotent. `own_host`: other processes of the job are on this host. An error is kept:
-  /// later calls return it, too. May be called on any stack.
+  /// Opens the process's own socket; idempotent. `own_host`: other processes of the job are on this
+  /// host. An error is kept: later calls return it, too. May be called on any stack.
   Status start(bool own_host);
   /// What start() returned, or set_broken(): empty while all is well.
   const std::string& why_not() const { return why_not_; }
@@ -49,10 +53,11 @@ class Service final : public Transport {
   /// The most bytes of a packet that fit a datagram of the interface, 16 KiB at most.
   size_t most_payload() const { return most_payload_; }
 
-  /// So many packets of a transfer may be under way: what a receive buffer such as this process's holds, and no more than
-  /// keeps the network busy.
+  /// So many packets of a transfer may be under way: what a receive buffer such as this process's
+  /// holds, and no more than keeps the network busy.
   uint32_t most_window(size_t payload) const;
-  /// So many packets of `payload` bytes go out in one datagram, carried in fragments, where few get lost.
+  /// So many packets of `payload` bytes go out in one datagram, carried in fragments, where few get
+  /// lost.
   uint32_t bundle(size_t payload) const;
   uint32_t most_bundled_window(size_t payload) const;
 
@@ -64,10 +69,11 @@ class Service final : public Transport {
   Membership* find(uint64_t id);
   /// To another address: the members agree on it.
   void move(Membership* membership, const Place& address);
-  /// Leaves the group's address for good: what is sent to the group comes to this member by unicast from now on.
+  /// Leaves the group's address for good: what is sent to the group comes to this member by unicast
+  /// from now on.
   void stay_outside(Membership* membership);
-  /// Finds out whether what is sent to the group's address comes to all members but those in `outside`: done(membership,
-  /// it does) is called by a poll() within about a second.
+  /// Finds out whether what is sent to the group's address comes to all members but those in
+  /// `outside`: done(membership, it does) is called by a poll() within about a second.
   void probe(Membership* membership, const std::vector<uint32_t>& outside,
              void (*done)(Membership* membership, bool all));
 

@@ -1,3 +1,5 @@
+// UDP sockets for multicast, and the boxes of datagrams that leave together.
+
 #include "transport/multicast/sockets.h"
 
 #include <arpa/inet.h>
@@ -19,7 +21,8 @@
 namespace fgmpi::transport::multicast {
 namespace {
 
-/// Asked for; the kernel grants as much as net.core.rmem_max (twice it) allows where the process has no privilege.
+/// Asked for; the kernel grants as much as net.core.rmem_max (twice it) allows where the process
+/// has no privilege.
 constexpr int kReceiveRoom = 4 << 20;
 constexpr int kSendRoom = 1 << 20;
 /// Of one call with UDP_SEGMENT: the kernel's limits.
@@ -255,7 +258,8 @@ void Outbox::release() {
   held_.clear();
 }
 
-/// Sends entries from `first` on in one call; returns how many are gone (sent, or impossible to send).
+/// Sends entries from `first` on in one call; returns how many are gone (sent, or impossible to
+/// send).
 size_t Outbox::send_some(size_t first) {
   mmsghdr messages[kMostMessages] = {};
   iovec places[kMostMessages];

@@ -1,9 +1,10 @@
-// UDP sockets of the multicast: one of its own for each process, by which it sends, and which takes in what is sent to it
-// alone; and one for each group whose address it has joined.
+// UDP sockets of the multicast: one of its own for each process, by which it sends, and which takes
+// in what is sent to it alone; and one for each group whose address it has joined.
 //
-// IPv4 groups are in 239.0.0.0/8 (administratively scoped, RFC 2365), IPv6 ones in ff12::/16 (transient, link-local, RFC
-// 4291). Everything stays on one interface: memberships and sending name it, and a group's socket is bound to the group's
-// address, so that nothing else gets into it. Memberships end with the sockets, hence with the process however it ends.
+// IPv4 groups are in 239.0.0.0/8 (administratively scoped, RFC 2365), IPv6 ones in ff12::/16
+// (transient, link-local, RFC 4291). Everything stays on one interface: memberships and sending
+// name it, and a group's socket is bound to the group's address, so that nothing else gets into it.
+// Memberships end with the sockets, hence with the process however it ends.
 //
 // Thread rule: one thread. Nothing here blocks or switches.
 #pragma once
@@ -29,8 +30,8 @@ struct Place {
 };
 static_assert(sizeof(Place) == 20);
 
-/// The interface that FGMPI_OFI_INTERFACE names by its name or one of its addresses; else the first that is up, no loopback,
-/// and can multicast.
+/// The interface that FGMPI_OFI_INTERFACE names by its name or one of its addresses; else the first
+/// that is up, no loopback, and can multicast.
 struct Interface {
   std::string name;
   unsigned index = 0;
@@ -61,24 +62,26 @@ struct SocketAddress {
 };
 SocketAddress socket_address(const Place& place, unsigned interface);
 
-/// The process's own socket, on a port that the kernel picks: *port. `ttl`: hops of what it sends to groups; `own_host`:
-/// other processes of this host are to get it, too.
+/// The process's own socket, on a port that the kernel picks: *port. `ttl`: hops of what it sends
+/// to groups; `own_host`: other processes of this host are to get it, too.
 Status open_own(const Interface& interface, int ttl, bool own_host, Socket* out, uint16_t* port);
 /// A socket that receives what is sent to the group's address on the interface.
 Status join(const Interface& interface, const Place& group, Socket* out);
 /// Bytes of datagrams that a socket's receive buffer holds, as far as the kernel says.
 size_t room_of(const Socket& socket);
 
-/// Datagrams on their way out, kept until flush(). Runs of equal length to the same place leave in one call, cut by the
-/// kernel or the card (UDP_SEGMENT) where these can.
+/// Datagrams on their way out, kept until flush(). Runs of equal length to the same place leave in
+/// one call, cut by the kernel or the card (UDP_SEGMENT) where these can.
 class Outbox {
  public:
   explicit Outbox(const Socket* socket) : socket_(socket) { bytes_.reserve(kRoom); }
-  /// Appends a datagram whose tag is made here, flushing first when there is no room. Dropped when there is none even then.
+  /// Appends a datagram whose tag is made here, flushing first when there is no room. Dropped when
+  /// there is none even then.
   void add(const SocketAddress& to, Header header, const void* payload, size_t length,
            const Key& key);
-  /// An acknowledgement that may leave later: it is kept until release(), in place of an older one of the same transfer.
-  /// A process acknowledges a transfer to one other process, its parent in the tree.
+  /// An acknowledgement that may leave later: it is kept until release(), in place of an older one
+  /// of the same transfer. A process acknowledges a transfer to one other process, its parent in
+  /// the tree.
   void hold(const SocketAddress& to, Header header, const Key& key);
   /// What is held is to leave with the next flush().
   void release();

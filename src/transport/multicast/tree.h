@@ -1,6 +1,8 @@
-// The tree along which acknowledgements are gathered: balanced, of a fixed degree, rooted at any member of a group.
+// The tree along which acknowledgements are gathered: balanced, of a fixed degree, rooted at any
+// member of a group.
 //
-//   members are counted from the root: v = (member - root) mod n; v's parent is (v - 1) / k, its children k v + 1 .. k v + k
+//   members are counted from the root: v = (member - root) mod n; v's parent is (v - 1) / k, its
+//   children k v + 1 .. k v + k
 //
 // Degree 0 stands for no tree: every member is a child of the root.
 // Thread rule: none. Nothing here allocates.

@@ -1,3 +1,5 @@
+// The text form of a published address.
+
 #include "transport/ofi/address.h"
 
 #include <algorithm>

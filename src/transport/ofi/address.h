@@ -9,9 +9,9 @@
 //   PORT       of its lifelines; 0: none                    2 bytes
 //   HOST       its name, for messages                       1 to 40 of A-Z a-z 0-9 . _ -
 //
-// Bytes in lower-case hexadecimal digits, two each, numbers with all their leading zeros. It comes from
-// the launcher, who had it from a process that may not be of this build: parse() takes nothing else.
-// Thread rule: none (no shared state).
+// Bytes in lower-case hexadecimal digits, two each, numbers with all their leading zeros. It comes
+// from the launcher, who had it from a process that may not be of this build: parse() takes nothing
+// else. Thread rule: none (no shared state).
 #pragma once
 
 #include <cstdint>

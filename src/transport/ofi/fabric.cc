@@ -1,3 +1,5 @@
+// The choice of a provider, and the opening of libfabric's objects.
+
 #include "transport/ofi/fabric.h"
 
 #include <arpa/inet.h>
@@ -87,11 +89,12 @@ const fi_info* choose(const fi_info* list) {
 
 /// The one epoll descriptor among those that epoll descriptor `fd` watches, or -1.
 ///
-/// net (1.17) watches two for a queue: the sockets' epoll, and a descriptor that becomes readable with the first
-/// completion and is never read again, neither by fi_trywait (which does nothing) nor by fi_cq_read: who sleeps on both
-/// never sleeps any more. That one is there for completions found by other threads, which this transport does not have.
-/// The kernel is asked what is behind `fd` (proc(5), fdinfo), because libfabric does not tell for certain: its list of
-/// descriptors (FI_WAIT_POLLFD) stays empty until somebody has waited, and fi_cq_sread does not wait when its
+/// net (1.17) watches two for a queue: the sockets' epoll, and a descriptor that becomes readable
+/// with the first completion and is never read again, neither by fi_trywait (which does nothing)
+/// nor by fi_cq_read: who sleeps on both never sleeps any more. That one is there for completions
+/// found by other threads, which this transport does not have. The kernel is asked what is behind
+/// `fd` (proc(5), fdinfo), because libfabric does not tell for certain: its list of descriptors
+/// (FI_WAIT_POLLFD) stays empty until somebody has waited, and fi_cq_sread does not wait when its
 /// milliseconds are over by the time it looks at the clock.
 int event_queue_behind(int fd) {
   std::FILE* info = std::fopen(format("/proc/self/fdinfo/%d", fd).c_str(), "re");
@@ -239,7 +242,8 @@ int Fabric::open_queue() {
 }
 
 bool Fabric::may_sleep() {
-  // A read of nothing moves messages on and says whether the queue is empty; fi_trywait of net says yes to everything.
+  // A read of nothing moves messages on and says whether the queue is empty; fi_trywait of net says
+  // yes to everything.
   if (is_plain_sockets()) return fi_cq_read(cq, nullptr, 0) == -FI_EAGAIN;
   fid* queue = &cq->fid;
   return fi_trywait(fabric, &queue, 1) == 0;

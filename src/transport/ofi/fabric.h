@@ -28,8 +28,8 @@ struct Fabric {
   fid_ep* ep = nullptr;
   fid_mr* memory = nullptr;  ///< all of this process, for remote reads; or nullptr
   uint64_t memory_key = 0;
-  /// Readable when something has come from the network, or -1. What is in the queue already need not
-  /// show: sleep only while may_sleep().
+  /// Readable when something has come from the network, or -1. What is in the queue already need
+  /// not show: sleep only while may_sleep().
   int wait_fd = -1;
 
   ~Fabric() { close(); }
@@ -47,7 +47,8 @@ struct Fabric {
   bool is_layered() const { return provider().find(";ofi_rx") != std::string::npos; }
   /// Sockets without a layer in between: the peer's processor does everything.
   bool is_plain_sockets() const { return provider() == "net" || provider() == "tcp"; }
-  /// Messages of several peers go into one receive buffer at the same time, each piece as it arrives.
+  /// Messages of several peers go into one receive buffer at the same time, each piece as it
+  /// arrives.
   bool fills_side_by_side() const { return is_plain_sockets() || provider() == "sockets"; }
   /// Buffers must be registered before they are sent from or received into.
   bool needs_local_registration() const { return info->domain_attr->mr_mode & FI_MR_LOCAL; }
@@ -56,8 +57,8 @@ struct Fabric {
   int open_queue();
 };
 
-/// Why windows cannot be accessed through a provider, in words, or empty: it must access any memory of a process by one key
-/// that the process draws, from and to memory that was not registered.
+/// Why windows cannot be accessed through a provider, in words, or empty: it must access any memory
+/// of a process by one key that the process draws, from and to memory that was not registered.
 std::string why_no_access(const fi_info& info);
 
 /// libfabric's words for an error number (positive or negative).

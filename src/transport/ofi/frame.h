@@ -7,10 +7,10 @@
 //           refused unless a hello gave this process this token
 //   bye:    nothing: the sender sends no more
 //
-// A process publishes its 128-bit random key through the launcher; only processes of the job can know it.
-// All numbers are little-endian, as in memory: `kind` holds a magic value that another byte order or an
-// earlier version would not give. Everything in here may come from a stranger: decode() looks at nothing
-// beyond `length` and Gate decides what counts.
+// A process publishes its 128-bit random key through the launcher; only processes of the job can
+// know it. All numbers are little-endian, as in memory: `kind` holds a magic value that another
+// byte order or an earlier version would not give. Everything in here may come from a stranger:
+// decode() looks at nothing beyond `length` and Gate decides what counts.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Memory that the provider moves between processes: large messages that are read out of their sender's, and accesses to
-// windows. Long ones are cut into pieces, of which a few are under way at once; what the provider has no room for is asked
-// for again at each poll.
+// Memory that the provider moves between processes: large messages that are read out of their
+// sender's, and accesses to windows. Long ones are cut into pieces, of which a few are under way at
+// once; what the provider has no room for is asked for again at each poll.
 
 #include <mpi.h>
 #include <rdma/fi_atomic.h>
@@ -92,8 +92,9 @@ void Ofi::withdraw_access() {
   granted_ = nullptr;
 }
 
-/// Hardware's atomics need not be atomic with those of the processor, which the peer's own ranks use: only what the
-/// peer's processor executes is told of, which is what libfabric makes for providers without any.
+/// Hardware's atomics need not be atomic with those of the processor, which the peer's own ranks
+/// use: only what the peer's processor executes is told of, which is what libfabric makes for
+/// providers without any.
 size_t Ofi::most_atomic(AccessKind kind, AtomicOp op, AtomicType type) const {
   if (!fabric_.is_layered() || !(fabric_.info->caps & FI_ATOMIC)) return 0;
   size_t count = 0;

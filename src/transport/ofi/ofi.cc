@@ -1,3 +1,5 @@
+// The endpoint: sending, receiving, progress, errors.
+
 #include "transport/ofi/ofi.h"
 
 #include <mpi.h>
@@ -33,8 +35,9 @@ bool is_internet(uint32_t addr_format) {
   return addr_format == FI_SOCKADDR_IN || addr_format == FI_SOCKADDR_IN6;
 }
 
-/// Signals stay whose they were: libraries that libfabric brings along (libinfinipath) catch SIGSEGV, SIGINT and SIGTERM
-/// when they are loaded, print a backtrace without ranks and call exit(), which would end one rank only.
+/// Signals stay whose they were: libraries that libfabric brings along (libinfinipath) catch
+/// SIGSEGV, SIGINT and SIGTERM when they are loaded, print a backtrace without ranks and call
+/// exit(), which would end one rank only.
 class KeepSignals {
  public:
   KeepSignals() {
@@ -52,9 +55,9 @@ class KeepSignals {
   struct sigaction before_[NSIG] = {};
 };
 
-/// Runs what calls libfabric on the host stack. How deep its providers go is nobody's promise, and a
-/// proclet's stack may have 16 KiB in all. Costs two jumps (some 10 ns) a message, beside system calls
-/// or a network card's doorbell.
+/// Runs what calls libfabric on the host stack. How deep its providers go is nobody's promise, and
+/// a proclet's stack may have 16 KiB in all. Costs two jumps (some 10 ns) a message, beside system
+/// calls or a network card's doorbell.
 template <class F>
 auto with_room(F&& f) {
   decltype(f()) result{};
@@ -131,8 +134,9 @@ Status Ofi::make_buffers() {
   size_t send_bytes = settings::size(settings::kOfiSend);
   size_t receive_bytes = static_cast<size_t>(settings::number(settings::kOfiRecv));
   sends_.resize(std::max<size_t>(2, send_bytes / max_message_));
-  // What arrives over sockets waits in the kernel until there is a buffer, and is copied into it by this core: small
-  // buffers, no more than the peers can fill, stay in its cache. A network card writes to memory and must find room.
+  // What arrives over sockets waits in the kernel until there is a buffer, and is copied into it by
+  // this core: small buffers, no more than the peers can fill, stay in its cache. A network card
+  // writes to memory and must find room.
   receive_bytes_ = fabric_.is_plain_sockets()
                        ? 2 * max_message_
                        : std::max(receive_bytes / kReceiveBuffers, 2 * max_message_);
@@ -291,7 +295,8 @@ bool Ofi::greet(uint32_t index) {
   return true;
 }
 
-/// Once for each peer, before the first message to it. Where there can be none, both processes of a pair may connect.
+/// Once for each peer, before the first message to it. Where there can be none, both processes of a
+/// pair may connect.
 void Ofi::hold_lifeline(uint32_t index) {
   Peer& peer = peers_[index];
   if (peer.lined) return;
@@ -322,7 +327,8 @@ bool Ofi::ready(uint32_t index) {
   return false;
 }
 
-/// A peer whose lifeline is new waits for the hello of this process, if this is the one that connects.
+/// A peer whose lifeline is new waits for the hello of this process, if this is the one that
+/// connects.
 void Ofi::look_at_lines() {
   std::vector<uint32_t> opened;
   lifelines_.look(&opened);
@@ -348,7 +354,8 @@ void Ofi::answer_callers() {
   }
 }
 
-/// Sends one frame at once, its payload copied or, if there is a lender, lent; or puts it with others to the same peer.
+/// Sends one frame at once, its payload copied or, if there is a lender, lent; or puts it with
+/// others to the same peer.
 LendResult Ofi::send_frame(uint32_t index, const Header& header, const void* payload, size_t length,
                            void* lender) {
   size_t needed = kFrameOverhead + length;
@@ -357,8 +364,8 @@ LendResult Ofi::send_frame(uint32_t index, const Header& header, const void* pay
     return LendResult::kNoRoom;
   SendBuffer* buffer = gathering_ ? gathering_ : start(index, Kind::kFrames);
   if (!buffer) return LendResult::kNoRoom;
-  // Together with others, if as many are under way already, or this is flushed soon, and another one of this length would
-  // fit too.
+  // Together with others, if as many are under way already, or this is flushed soon, and another
+  // one of this length would fit too.
   const bool gathers = gathering_ || ((delivering_ || peers_[index].in_flight >= kAtOnce) &&
                                       buffer->length + 2 * needed <= max_message_);
   const bool lends = lender && !gathers;
@@ -502,7 +509,8 @@ bool Ofi::poll_here() {
   constexpr size_t kBatch = 16;
   fi_cq_data_entry entries[kBatch];
   const bool slept = std::exchange(slept_, false);
-  // Accesses of peers leave nothing in the queue: what ended a sleep may have been one, and another one is likely.
+  // Accesses of peers leave nothing in the queue: what ended a sleep may have been one, and another
+  // one is likely.
   bool any = slept && (granted_ || (reads_allowed_ && fabric_.memory));
   if (wait_fd_ != fabric_.wait_fd && (slept || ++polls_ % kPollsPerLook == 0)) look_at_lines();
   flush();
@@ -547,7 +555,8 @@ bool Ofi::arm() {
   return slept_;
 }
 
-/// Only where the queue has nothing to wait on, as with udp;ofi_rxd, which sends again what was lost when it is polled.
+/// Only where the queue has nothing to wait on, as with udp;ofi_rxd, which sends again what was
+/// lost when it is polled.
 void Ofi::sleep(int64_t timeout_ns) {
   stand_still(timeout_ns < 0 ? kLook : std::min(timeout_ns, kLook));
 }

@@ -1,23 +1,26 @@
 // Messages between hosts, over any libfabric provider with reliable datagrams (FI_EP_RDM).
 //
-// One endpoint a process. What arrives goes into a few buffers for many messages each (multi-receive), whose
-// total is at most a setting, however many peers there are; what is sent is copied into one of a
-// bounded number of send buffers, or, where it is long and sockets do not want registered memory,
-// lent: the buffer then holds its header only. Connections are the provider's, made by the first message. The
-// first message to a peer is a hello with the peer's key (frame.h); then frames follow in order.
+// One endpoint a process. What arrives goes into a few buffers for many messages each
+// (multi-receive), whose total is at most a setting, however many peers there are; what is sent is
+// copied into one of a bounded number of send buffers, or, where it is long and sockets do not want
+// registered memory, lent: the buffer then holds its header only. Connections are the provider's,
+// made by the first message. The first message to a peer is a hello with the peer's key (frame.h);
+// then frames follow in order.
 //
-// Over plain sockets only one process of a pair connects, the one with the greater published address: net (1.17) can close
-// a good connection where both ask for one at the same time. The other one, when it has something to send, holds its
-// lifeline to the peer, which answers that with its hello; it sends when that has come.
+// Over plain sockets only one process of a pair connects, the one with the greater published
+// address: net (1.17) can close a good connection where both ask for one at the same time. The
+// other one, when it has something to send, holds its lifeline to the peer, which answers that with
+// its hello; it sends when that has come.
 //
 // Large messages are read out of the sender's memory (fi_read) where the provider allows to
-// register all memory at once and reads are done by hardware; else pt2pt sends them as frames. Where
-// all memory can be registered, windows are accessed by fi_read, fi_write and fi_atomic (moving.cc).
+// register all memory at once and reads are done by hardware; else pt2pt sends them as frames.
+// Where all memory can be registered, windows are accessed by fi_read, fi_write and fi_atomic
+// (moving.cc).
 //
 // Settings: FI_PROVIDER, FGMPI_OFI_INTERFACE, FGMPI_OFI_RECV and FGMPI_OFI_SEND (bytes of buffers),
 // FGMPI_OFI_READ=on|off, FGMPI_PEER_TIMEOUT (seconds after which an unreachable host is given up).
-// Thread rule: one thread. Never blocks but in close(), which flushes for a few seconds at most. What
-// calls libfabric runs on the host stack, whoever calls: so does the sink, within poll().
+// Thread rule: one thread. Never blocks but in close(), which flushes for a few seconds at most.
+// What calls libfabric runs on the host stack, whoever calls: so does the sink, within poll().
 // Invariants: a send buffer is free or owned by the provider; a receive buffer is posted or being
 // re-posted; a failed peer is reported once.
 #pragma once
@@ -58,8 +61,9 @@ struct SendBuffer : Operation {
   }
 };
 
-/// Takes in many messages, one behind the other. The provider says of a message that it is the last; where messages of
-/// several peers are read into their places side by side, that one may be whole before an earlier one is.
+/// Takes in many messages, one behind the other. The provider says of a message that it is the
+/// last; where messages of several peers are read into their places side by side, that one may be
+/// whole before an earlier one is.
 struct ReceiveBuffer : Operation {
   char* bytes;
   size_t filled;  ///< bytes of the messages that are whole
@@ -147,7 +151,8 @@ class Ofi final : public Transport {
   static constexpr size_t kMostMessage = (64 << 10) + sizeof(Prefix) + kFrameOverhead;
   static constexpr size_t kMostLayeredMessage = 16 << 10;
   /// So many messages to a peer go out at once; further ones are gathered until the next poll, or
-  /// until the message is full. What is sent while a poll delivers, answers mostly, is gathered until that poll ends.
+  /// until the message is full. What is sent while a poll delivers, answers mostly, is gathered
+  /// until that poll ends.
   static constexpr uint16_t kAtOnce = 4;
 
   /// Copying less costs less than a completion of its own.
@@ -217,8 +222,8 @@ class Ofi final : public Transport {
   SendBuffer* free_sends_ = nullptr;
   size_t sends_in_flight_ = 0;
   SendBuffer* gathering_ = nullptr;  ///< frames to one peer, to be sent together
-  int64_t starved_since_ =
-      0;  ///< a try_send was refused at this time (ns); 0: none since the last look
+  /// A try_send was refused at this time (ns); 0: none since the last look.
+  int64_t starved_since_ = 0;
   std::vector<ReceiveBuffer> receives_;
   size_t receives_used_ = 0;  ///< the others have never been posted
   size_t receive_bytes_ = 0;  ///< of one buffer

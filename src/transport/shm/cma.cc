@@ -1,3 +1,5 @@
+// Reading of another process's memory by process_vm_readv.
+
 #include "transport/shm/cma.h"
 
 #include <sys/uio.h>

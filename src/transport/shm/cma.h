@@ -12,8 +12,9 @@
 
 namespace fgmpi::transport::shm {
 
-/// Copies `length` bytes at `remote` of process `pid` to `local`: kDone, kUnsupported (not permitted, or no longer) or
-/// kFailed with the words in `why`. The peer permits it by base/attach.h.
+/// Copies `length` bytes at `remote` of process `pid` to `local`: kDone, kUnsupported (not
+/// permitted, or no longer) or kFailed with the words in `why`. The peer permits it by
+/// base/attach.h.
 ReadResult read_memory(pid_t pid, uint64_t remote, void* local, size_t length, std::string* why);
 
 }  // namespace fgmpi::transport::shm

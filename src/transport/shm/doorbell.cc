@@ -1,3 +1,5 @@
+// Ringing a sleeping peer, and the fence that the sleeper pays for.
+
 #include "transport/shm/doorbell.h"
 
 #include <fcntl.h>

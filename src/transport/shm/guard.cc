@@ -1,3 +1,5 @@
+// The helper process that unlinks a shared memory object.
+
 #include "transport/shm/guard.h"
 
 #include <fcntl.h>
@@ -50,8 +52,8 @@ bool Guard::watch(const std::string& file) {
   }
   const int why = errno;
   close(ready[1]);
-  // Until it has left the process group it would be killed with it, and it may not have run yet on a busy machine. Then
-  // it closes what it has inherited.
+  // Until it has left the process group it would be killed with it, and it may not have run yet on
+  // a busy machine. Then it closes what it has inherited.
   char none;
   while (pid_ >= 0 && read(ready[0], &none, 1) < 0 && errno == EINTR) {
   }

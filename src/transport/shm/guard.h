@@ -2,8 +2,8 @@
 // SIGKILL.
 //
 // A small process of its own session waits for the end of a pipe that only this process holds open.
-// It exists from before the creation of the object until release(), which is only as long as MPI_Init
-// takes.
+// It exists from before the creation of the object until release(), which is only as long as
+// MPI_Init takes.
 #pragma once
 
 #include <string>

@@ -1,3 +1,5 @@
+// The NUMA node of this process, and of a segment's pages.
+
 #include "transport/shm/placement.h"
 
 #include <linux/mempolicy.h>

@@ -3,15 +3,15 @@
 //   cells   | word | header 48 | 8 bytes |  x kCells, 64 bytes each: one cache line, written once, read once
 //             word = sequence (32) | timed (1) | payload length (31); the sequence is the cell's position + 1,
 //             so that a cell that still holds an earlier lap's frame is not taken for a new one
-//   bulk    payloads of more than 8 bytes, in order, each contiguous and starting on a cache line; one that
-//             does not fit before the end starts at the beginning of the next lap
-//   credits cells and bulk bytes taken in, written by the consumer once a quarter of a ring, and what the
-//           timed ones cost it (stores.h)
+//   bulk    payloads of more than 8 bytes, in order, each contiguous and starting on a cache line;
+//             one that does not fit before the end starts at the beginning of the next lap
+//   credits cells and bulk bytes taken in, written by the consumer once a quarter of a ring, and
+//           what the timed ones cost it (stores.h)
 //
-// Wins where latency counts: an 8-byte message moves one line, and the consumer polls the very line that
-// the message arrives in. Costs one ring a pair, which is why rings are claimed by the first send.
-// Positions only grow (modulo 2^32 for cells); both sides compute a payload's place by the same rule
-// (bulk_place), so that no offset is ever read from shared memory.
+// Wins where latency counts: an 8-byte message moves one line, and the consumer polls the very line
+// that the message arrives in. Costs one ring a pair, which is why rings are claimed by the first
+// send. Positions only grow (modulo 2^32 for cells); both sides compute a payload's place by the
+// same rule (bulk_place), so that no offset is ever read from shared memory.
 // Nothing in here trusts the other side: lengths and credits are checked against what is possible.
 #pragma once
 
@@ -111,8 +111,8 @@ class RingWriter {
     if (!credits_) return false;  // not connected yet
     uint32_t done = credits_->cells_done.load(std::memory_order_acquire);
     uint64_t bulk_done = credits_->bulk_done.load(std::memory_order_acquire);
-    if (tail_ - done > geometry_.cells || bulk_tail_ - bulk_done > geometry_.bulk)
-      return false;  // nonsense
+    // Nonsense
+    if (tail_ - done > geometry_.cells || bulk_tail_ - bulk_done > geometry_.bulk) return false;
     uint32_t limit = done + geometry_.cells;
     uint64_t bulk_limit = bulk_done + geometry_.bulk;
     bool more = limit != limit_ || bulk_limit != bulk_limit_;

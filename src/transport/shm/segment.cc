@@ -1,3 +1,5 @@
+// Segments: created, named, opened and mapped.
+
 #include "transport/shm/segment.h"
 
 #include <fcntl.h>

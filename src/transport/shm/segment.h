@@ -4,12 +4,12 @@
 //   SlotControl[]   one a sender: who it is, the credits        (kSlots x 2 lines)
 //   rings[]         one a sender, page aligned                  (kSlots x Geometry::bytes())
 //
-// The whole is sparse: memory is used only where a pair of processes has exchanged messages.
-// The segment is a memfd that peers open as /proc/PID/fd/N: it never has a name in /dev/shm, whatever
+// The whole is sparse: memory is used only where a pair of processes has exchanged messages. The
+// segment is a memfd that peers open as /proc/PID/fd/N: it never has a name in /dev/shm, whatever
 // kills the job. Where that is refused it is a POSIX shared memory object of mode 0600 under an
-// unpredictable name, unlinked as soon as everybody has mapped it or its owner has died.
-// A peer proves that it has the right segment by the 128-bit nonce that only the published address
-// and the segment contain; the size of a memfd is sealed, so that no peer can shrink it under us.
+// unpredictable name, unlinked as soon as everybody has mapped it or its owner has died. A peer
+// proves that it has the right segment by the 128-bit nonce that only the published address and the
+// segment contain; the size of a memfd is sealed, so that no peer can shrink it under us.
 #pragma once
 
 #include <sys/types.h>

@@ -1,3 +1,5 @@
+// Sending and receiving through rings, and starving senders.
+
 #include "transport/shm/shm.h"
 
 #include <fcntl.h>
@@ -26,8 +28,8 @@ namespace {
 
 /// Frames taken from one ring before the next one is looked at.
 constexpr int kBurst = 32;
-/// Peers whose life is checked in one tick, by three system calls each. The next process sees an end sooner than that
-/// (liveness/watch.h); this finds what it could not see.
+/// Peers whose life is checked in one tick, by three system calls each. The next process sees an
+/// end sooner than that (liveness/watch.h); this finds what it could not see.
 constexpr uint32_t kChecksPerTick = 16;
 
 /// FGMPI_SHM_BACKING.
@@ -262,8 +264,8 @@ bool Shm::adopt_sources() {
   bool any = false;
   for (size_t i = 0; i < pending_.size();) {
     SlotControl* slot = &segment_.controls()[pending_[i]];
-    // A sender that add_peer() has not introduced yet stays pending until it has; one that is not of
-    // the job stays pending for ever.
+    // A sender that add_peer() has not introduced yet stays pending until it has; one that is not
+    // of the job stays pending for ever.
     auto peer = slot->sender.ready.load(std::memory_order_acquire) == kEmpty
                     ? by_process_.end()
                     : by_process_.find(slot->sender.process);
@@ -282,7 +284,8 @@ bool Shm::adopt_sources() {
   return any;
 }
 
-/// True when a peer whose ring was full has room now, so that deferred frames are to be tried again.
+/// True when a peer whose ring was full has room now, so that deferred frames are to be tried
+/// again.
 bool Shm::retry_starving() {
   bool any = false;
   for (size_t i = 0; i < starving_.size();) {
@@ -315,8 +318,9 @@ bool Shm::has_pending_work() {
 bool Shm::arm() {
   std::atomic<uint32_t>& armed = segment_.header()->armed;
   armed.store(pipe_[0] < 0 ? kOnFutex : kOnPipe, std::memory_order_seq_cst);
-  // A process that add_peer() has yet to introduce cannot deliver anything: nobody else need pass a fence where there is no
-  // peer. The call interrupts every processor that runs a registered process.
+  // A process that add_peer() has yet to introduce cannot deliver anything: nobody else need pass a
+  // fence where there is no peer. The call interrupts every processor that runs a registered
+  // process.
   heavy_fence(registered_ && !peers_.empty());
   if (!has_pending_work()) return true;
   disarm();
@@ -326,8 +330,8 @@ bool Shm::arm() {
 void Shm::disarm() {
   uint32_t before = segment_.header()->armed.exchange(kAwake);
   if (pipe_[0] < 0) return;
-  // Who rings takes the word back first and writes its byte after that, perhaps when we are awake for
-  // another reason and asleep again: a byte not read here would end every sleep from then on.
+  // Who rings takes the word back first and writes its byte after that, perhaps when we are awake
+  // for another reason and asleep again: a byte not read here would end every sleep from then on.
   bytes_due_ += before == kAwake;
   if (bytes_due_ == 0) return;
   char bytes[64];
@@ -350,8 +354,8 @@ int Shm::use_wait_fd() {
 }
 
 bool Shm::tick() {
-  // Where the job goes on without processes that fail, all peers are looked at: also those that this one has not talked to,
-  // from which a rank may wait for its first message.
+  // Where the job goes on without processes that fail, all peers are looked at: also those that
+  // this one has not talked to, from which a rank may wait for its first message.
   const bool all = environment::text(environment::kFt) != nullptr;
   const size_t most = all ? peers_.size() : std::min<size_t>(kChecksPerTick, peers_.size());
   bool any = false;
@@ -364,8 +368,8 @@ bool Shm::tick() {
   return any;
 }
 
-/// True when the peer's process has ended: what it sent before is taken in, and unless it has closed
-/// its transport it is to be reported.
+/// True when the peer's process has ended: what it sent before is taken in, and unless it has
+/// closed its transport it is to be reported.
 bool Shm::check_gone(Peer* peer) {
   int fd = static_cast<int>(syscall(SYS_pidfd_open, peer->name.pid, 0));
   // A kernel without pidfd_open (before 5.3) sees a process until its parent has asked for its end.

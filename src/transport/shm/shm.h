@@ -5,11 +5,11 @@
 // waits arms its doorbell (doorbell.h) and sleeps on a futex, or on a pipe when other transports
 // have descriptors.
 //
-// Settings: FGMPI_SHM_CELLS, FGMPI_SHM_BULK (the ring of a pair of processes), FGMPI_SHM_CMA=on|off (reads of a
-// peer's memory), FGMPI_SHM_READ_MIN (the least bytes that are read rather than sent as frames),
-// FGMPI_SHM_PAST_CACHES=auto|on|off (how long payloads are written, stores.h), FGMPI_SHM_BACKING=memfd|shm.
-// Thread rule: one thread. Never blocks but in sleep(). The first send to a peer makes a few system
-// calls; later ones make none unless the receiver sleeps.
+// Settings: FGMPI_SHM_CELLS, FGMPI_SHM_BULK (the ring of a pair of processes), FGMPI_SHM_CMA=on|off
+// (reads of a peer's memory), FGMPI_SHM_READ_MIN (the least bytes that are read rather than sent as
+// frames), FGMPI_SHM_PAST_CACHES=auto|on|off (how long payloads are written, stores.h),
+// FGMPI_SHM_BACKING=memfd|shm. Thread rule: one thread. Never blocks but in sleep(). The first send
+// to a peer makes a few system calls; later ones make none unless the receiver sleeps.
 // Invariants: a ring has one writer, the process named in its slot; frames that name another source
 // are refused; a ring with an impossible frame is read no more and its writer reported as failed.
 #pragma once

@@ -1,3 +1,5 @@
+// The measurement that decides how long payloads are stored into a ring.
+
 #include "transport/shm/stores.h"
 
 namespace fgmpi::transport::shm {

@@ -4,20 +4,20 @@
 // line from the cache of the reader's core, from where the reader fetches it back. Past the caches:
 // stores that go to memory without fetching anything, from where the reader loads. Which is faster
 // depends on how far the two cores are from each other: with a common last-level cache the first is
-// up to twice as fast, without one three times as slow. That changes as processes and the processors
-// of a virtual machine move, and no system call tells: so the costs are measured, on the payloads
-// themselves.
+// up to twice as fast, without one three times as slow. That changes as processes and the
+// processors of a virtual machine move, and no system call tells: so the costs are measured, on the
+// payloads themselves.
 //
 //   The writer times every fourth long frame and marks it; the reader times what it does with the
-//   marked ones, and publishes sums beside its credits. A lap is about as many bytes as the ring has;
-//   its cost is what both sides together needed for a byte. Every so many laps the other way has a
-//   trial of three, the first of which, with the settled way's lines still in the ring, does not
-//   count; to win, the cheaper of the others must be an eighth cheaper than the cheapest of the four
-//   laps before (any may hold an interruption). The dearer the other way was, the longer it is left
-//   alone: trials cost about two percent.
+//   marked ones, and publishes sums beside its credits. A lap is about as many bytes as the ring
+//   has; its cost is what both sides together needed for a byte. Every so many laps the other way
+//   has a trial of three, the first of which, with the settled way's lines still in the ring, does
+//   not count; to win, the cheaper of the others must be an eighth cheaper than the cheapest of the
+//   four laps before (any may hold an interruption). The dearer the other way was, the longer it is
+//   left alone: trials cost about two percent.
 //
-// Thread rule: one thread. What the reader publishes is not trusted: it can make the choice a bad one, no more.
-// Invariant: the choice has no effect on what arrives, nor on its order.
+// Thread rule: one thread. What the reader publishes is not trusted: it can make the choice a bad
+// one, no more. Invariant: the choice has no effect on what arrives, nor on its order.
 #pragma once
 
 #include <algorithm>

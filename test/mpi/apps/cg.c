@@ -1,5 +1,5 @@
-/* Conjugate gradient on a 1-D Laplacian split over the ranks: halo exchange and dot products. The solution of
- * A x = A*ones must be ones. */
+/* Conjugate gradient on a 1-D Laplacian split over the ranks: halo exchange and dot products. The
+ * solution of A x = A*ones must be ones. */
 #include <math.h>
 
 #include "mpitest.h"

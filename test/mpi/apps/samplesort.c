@@ -1,5 +1,5 @@
-/* Sample sort: local sort, gathered samples, broadcast splitters, all-to-all exchange; the result is sorted across
- * ranks and a permutation of the input. */
+/* Sample sort: local sort, gathered samples, broadcast splitters, all-to-all exchange; the result
+ * is sorted across ranks and a permutation of the input. */
 #include "mpitest.h"
 
 enum { kPerRank = 500 };

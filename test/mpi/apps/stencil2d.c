@@ -1,5 +1,6 @@
-/* Jacobi iterations of Laplace's equation on a square split over a 2-D Cartesian communicator, compared with
- * the same iterations done by one rank alone: the answer must be the same to the last bit. */
+/* Jacobi iterations of Laplace's equation on a square split over a 2-D Cartesian communicator,
+ * compared with the same iterations done by one rank alone: the answer must be the same to the last
+ * bit. */
 #include <math.h>
 #include <string.h>
 

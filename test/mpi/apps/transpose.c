@@ -1,5 +1,5 @@
-/* The communication of a 2-D pencil-decomposed spectral code: transposes inside row and column communicators made by
- * MPI_Comm_split; transposing twice gives back the input. */
+/* The communication of a 2-D pencil-decomposed spectral code: transposes inside row and column
+ * communicators made by MPI_Comm_split; transposing twice gives back the input. */
 #include "mpitest.h"
 
 enum { kBlock = 3 };
@@ -9,7 +9,8 @@ static void transpose(const double* in, double* out, int n) {
     for (int j = 0; j < n; ++j) out[j * n + i] = in[i * n + j];
 }
 
-/* Each member owns kBlock rows of a square of n = size*kBlock; afterwards kBlock rows of its transpose. */
+/* Each member owns kBlock rows of a square of n = size*kBlock; afterwards kBlock rows of its
+ * transpose. */
 static void distributed_transpose(double* rows, MPI_Comm comm) {
   int size;
   OK(MPI_Comm_size(comm, &size));

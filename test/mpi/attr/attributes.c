@@ -1,4 +1,5 @@
-/* Attributes on communicators: callbacks, their order, copies, predefined ones; error handlers and names. */
+/* Attributes on communicators: callbacks, their order, copies, predefined ones; error handlers and
+ * names. */
 #include <string.h>
 
 #include "mpitest.h"
@@ -39,8 +40,8 @@ static void on_error(MPI_Comm* comm, int* code, ...) {
   if (error_class == MPI_ERR_RANK && strcmp(name, "counted") == 0) *code = MPI_SUCCESS;
 }
 
-/* A keyval that is freed more than once while attributes hold it, also by its own delete function, which deletes the
- * attribute too. */
+/* A keyval that is freed more than once while attributes hold it, also by its own delete function,
+ * which deletes the attribute too. */
 static int freed_within;
 static int freeing_delete_fn(MPI_Comm comm, int keyval, void* value, void* extra) {
   (void)value, (void)extra;

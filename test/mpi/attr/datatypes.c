@@ -1,5 +1,5 @@
-/* Attributes on datatypes: copies by MPI_Type_dup, deletion by MPI_Type_free and at the end, functions that fail and
- * functions that call MPI; predefined types have each rank's own. */
+/* Attributes on datatypes: copies by MPI_Type_dup, deletion by MPI_Type_free and at the end,
+ * functions that fail and functions that call MPI; predefined types have each rank's own. */
 #include <string.h>
 
 #include "mpitest.h"
@@ -115,7 +115,8 @@ int main(int argc, char** argv) {
   CHECK(flag && *(int*)got == 100 + rank);
   OK(MPI_Type_get_attr(MPI_FLOAT_INT, keyval, &got, &flag));
   CHECK(!flag);
-  /* This type is not freed: as in MPICH, its attribute's delete callback is not called at the end. */
+  /* This type is not freed: as in MPICH, its attribute's delete callback is not called at the
+   * end. */
   OK(MPI_Type_contiguous(2, MPI_INT, &pair));
   OK(MPI_Type_set_attr(pair, keyval, &value));
   OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -1,4 +1,5 @@
-// The C++ binding: calls through classes, errors as exceptions, error handlers and operations written in C++.
+// The C++ binding: calls through classes, errors as exceptions, error handlers and operations
+// written in C++.
 #include <mpi.h>
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-/* Codes under MPI_ERRORS_RETURN: class and message are right, for our own errors and for the host's. */
+/* Codes under MPI_ERRORS_RETURN: class and message are right, for our own errors and for the
+ * host's. */
 #include <string.h>
 
 #include "mpitest.h"
@@ -20,7 +21,8 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  /* A call without a communicator asks MPI_COMM_SELF, and MPI_COMM_WORLD while nobody set one there. */
+  /* A call without a communicator asks MPI_COMM_SELF, and MPI_COMM_WORLD while nobody set one
+   * there. */
   expect(MPI_Type_contiguous(-2, MPI_INT, &type), MPI_ERR_COUNT, "count");
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   expect(MPI_Send(&x, 1, MPI_INT, size, 0, MPI_COMM_WORLD), MPI_ERR_RANK, "dest is ");

@@ -1,6 +1,6 @@
-/* What every call says of an info object that is none, also where it has no use for one. And what MPI_Info_get and
- * MPI_Info_get_string do with values that are longer than the program's memory: the value is cut, which is no error, and
- * nothing is written behind it (MPI-4.0 chapter 10). */
+/* What every call says of an info object that is none, also where it has no use for one. And what
+ * MPI_Info_get and MPI_Info_get_string do with values that are longer than the program's memory:
+ * the value is cut, which is no error, and nothing is written behind it (MPI-4.0 chapter 10). */
 #include <string.h>
 
 #include "mpitest.h"

@@ -1,6 +1,7 @@
-/* What a rank registers is the rank's: each rank of a process gives other names, functions, extra states and numbers to the
- * same predefined objects, and to objects of its own that are made in turns with its neighbours. All see what they have
- * registered themselves, also when others have ended. */
+/* What a rank registers is the rank's: each rank of a process gives other names, functions, extra
+ * states and numbers to the same predefined objects, and to objects of its own that are made in
+ * turns with its neighbours. All see what they have registered themselves, also when others have
+ * ended. */
 #include <string.h>
 
 #include "mpitest.h"
@@ -8,7 +9,7 @@
 static int rank, size;
 static int called; /* by functions of this rank: each rank has its own */
 
-/* ---- Names -------------------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 static void name_types(void) {
   MPI_Datatype f90;
@@ -64,7 +65,7 @@ static void expect_names_of_comms(void) {
   CHECK(strcmp(name, rank % 3 == 2 ? "MPI_COMM_WORLD" : wanted) == 0);
 }
 
-/* ---- Info objects -------------------------------------------------------------------------------------- */
+/* ---- Info objects ---------------------------------------------------------------------------- */
 
 static void set_infos(void) {
   MPI_Info info;
@@ -90,7 +91,7 @@ static void expect_infos(void) {
   OK(MPI_Info_free(&info));
 }
 
-/* ---- Error handlers ------------------------------------------------------------------------------------ */
+/* ---- Error handlers -------------------------------------------------------------------------- */
 
 static int handled_code, handled_kind;
 enum { kWorld = 1, kSelf, kFiles, kSession };
@@ -150,7 +151,7 @@ static void expect_handlers(void) {
   expect_handled(kSession, rank % 3);
 }
 
-/* ---- Error classes, codes and strings ------------------------------------------------------------------ */
+/* ---- Error classes, codes and strings -------------------------------------------------------- */
 
 static int class, code;
 
@@ -174,7 +175,7 @@ static void expect_errors(void) {
   CHECK(found && *last == code);
 }
 
-/* ---- Key values and attributes ------------------------------------------------------------------------- */
+/* ---- Key values and attributes --------------------------------------------------------------- */
 
 static int state;                           /* the extra state of this rank's functions */
 static int keyvals[3], deleted, own_keyval; /* the first one, also after it is freed */
@@ -232,7 +233,7 @@ static void expect_attributes(void) {
   CHECK(flag && value == value_of_rank(2));
 }
 
-/* ---- Operations ---------------------------------------------------------------------------------------- */
+/* ---- Operations ------------------------------------------------------------------------------ */
 
 static MPI_Op op;
 static int factor; /* of this rank's operation */
@@ -250,7 +251,7 @@ static void expect_operation(void) {
   CHECK(called == 1 && b[0] == 10 + factor && b[1] == 20 + 2 * factor);
 }
 
-/* ---- Generalized requests ------------------------------------------------------------------------------ */
+/* ---- Generalized requests -------------------------------------------------------------------- */
 
 static MPIX_Grequest_class greq_class;
 
@@ -287,7 +288,7 @@ static void expect_request(void) {
   CHECK(count == rank + 1 && called == 1);
 }
 
-/* ---- Buffers ------------------------------------------------------------------------------------------- */
+/* ---- Buffers --------------------------------------------------------------------------------- */
 
 static char buffer[2000];
 

@@ -1,5 +1,6 @@
-/* At MPI_THREAD_FUNNELED threads of a program compute; MPI is called by the one that runs main, and every thread can find
- * out which that is (MPI-4.0 chapter 11). More than that: test/mpi/threads. */
+/* At MPI_THREAD_FUNNELED threads of a program compute; MPI is called by the one that runs main, and
+ * every thread can find out which that is (MPI-4.0 chapter 11). More than that:
+ * test/mpi/threads. */
 #include <pthread.h>
 
 #include "mpitest.h"

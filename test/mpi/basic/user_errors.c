@@ -1,5 +1,5 @@
-/* Error classes, codes and strings that programs add are numbered by rank: what a rank gets depends on what it has added, not
- * on its neighbours in the process. */
+/* Error classes, codes and strings that programs add are numbered by rank: what a rank gets depends
+ * on what it has added, not on its neighbours in the process. */
 #include <string.h>
 
 #include "mpitest.h"

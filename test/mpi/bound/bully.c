@@ -1,5 +1,6 @@
-/* FG-MPI's interface: the bully election with timeouts. The highest ranks do not answer; everybody else must agree on the
- * highest that does. Ranks wait for answers with MPI_Iprobe and MPIX_Usleep until a time has passed. */
+/* FG-MPI's interface: the bully election with timeouts. The highest ranks do not answer; everybody
+ * else must agree on the highest that does. Ranks wait for answers with MPI_Iprobe and MPIX_Usleep
+ * until a time has passed. */
 #include <fgmpi.h>
 
 #include "mpitest.h"

@@ -1,5 +1,5 @@
-/* FG-MPI's interface: a leader election in a ring (LeLann, Chang and Roberts), one function for all ranks. main and the map's
- * actions run once a process; ranks of a process share its variables. */
+/* FG-MPI's interface: a leader election in a ring (LeLann, Chang and Roberts), one function for all
+ * ranks. main and the map's actions run once a process; ranks of a process share its variables. */
 #include <fgmpi.h>
 
 #include "mpitest.h"

@@ -1,4 +1,5 @@
-/* exits RANK STATUS: the function of this rank calls exit(STATUS) after MPI_Finalize. For ends.sh. */
+/* exits RANK STATUS: the function of this rank calls exit(STATUS) after MPI_Finalize. For
+ * ends.sh. */
 #include <fgmpi.h>
 
 #include "mpitest.h"

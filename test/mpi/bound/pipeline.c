@@ -1,6 +1,7 @@
-/* FG-MPI's interface: a source, filters and a sink, each a function of its own, placed at random by the map. Each process
- * shuffles for itself, with the same seed, when the map is asked for the first time. Filters add and multiply in the order
- * of the stages, so that a wrong place or order gives a wrong sum. */
+/* FG-MPI's interface: a source, filters and a sink, each a function of its own, placed at random by
+ * the map. Each process shuffles for itself, with the same seed, when the map is asked for the
+ * first time. Filters add and multiply in the order of the stages, so that a wrong place or order
+ * gives a wrong sum. */
 #include <fgmpi.h>
 #include <string.h>
 

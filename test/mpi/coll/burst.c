@@ -1,4 +1,5 @@
-/* Very many nonblocking collectives at once: the memory that they needed is given back soon after. */
+/* Very many nonblocking collectives at once: the memory that they needed is given back soon
+ * after. */
 #include <time.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
-/* Multicast groups are given back: those of some processes when the last opened group of a communicator is closed, also by
- * members that come to its movements long after the root has closed it; the communicator's when it is freed. Counted are the
- * sockets of this process that are bound to addresses of 239.0.0.0/8; without multicast there are none. */
+/* Multicast groups are given back: those of some processes when the last opened group of a
+ * communicator is closed, also by members that come to its movements long after the root has closed
+ * it; the communicator's when it is freed. Counted are the sockets of this process that are bound
+ * to addresses of 239.0.0.0/8; without multicast there are none. */
 #include "some_ranks.h"
 
 namespace {
@@ -26,7 +27,8 @@ int main(int argc, char** argv) {
     MPI_Comm comm;
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     Scatterv s(comm, places);
-    /* A member that is late: the root has closed the group before it comes to the first movement. */
+    /* A member that is late: the root has closed the group before it comes to the first
+     * movement. */
     const int late = round == 1 ? 1 % processes : round == 2 ? 0 : processes;
     s.call(MPIX_Scatterv_open_group);
     if (places.mine() == late) OK(MPIX_Usleep(100000));

@@ -80,7 +80,8 @@ static void nothing_there(MPI_Comm comm) {
   OK(MPI_Alltoallv(NULL, zero, zero, MPI_INT, NULL, zero, zero, MPI_INT, comm));
 }
 
-/* Datatype handle 0, and counts whose bytes, altogether, do not fit in 63 bits: 2^61 doubles are 2^64 bytes. */
+/* Datatype handle 0, and counts whose bytes, altogether, do not fit in 63 bits: 2^61 doubles are
+ * 2^64 bytes. */
 static void no_buffer(MPI_Comm comm) {
   const MPI_Datatype zero = (MPI_Datatype)0;
   const MPI_Count huge = (MPI_Count)1 << 61, counts[1] = {huge}, one_c[1] = {1};

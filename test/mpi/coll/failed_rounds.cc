@@ -1,9 +1,11 @@
-/* Persistent collectives that fail in every round, for many rounds: messages of a round carry its number modulo 32, and what
- * is kept of a round that has failed must not be taken for the round 32 later. Each rank that receives from one with another
- * length gets an error in every round, sooner or later than the others, and other collectives work between the rounds. Or
- * nothing is between the rounds, and the root is through with many of them before the last rank begins the first. Or members
- * of one process make different calls. On communicators of all kinds: system-ranked ones, whose processes know only their
- * neighbours at first, and intercommunicators, also ones with members of both groups in a process. */
+/* Persistent collectives that fail in every round, for many rounds: messages of a round carry its
+ * number modulo 32, and what is kept of a round that has failed must not be taken for the round 32
+ * later. Each rank that receives from one with another length gets an error in every round, sooner
+ * or later than the others, and other collectives work between the rounds. Or nothing is between
+ * the rounds, and the root is through with many of them before the last rank begins the first. Or
+ * members of one process make different calls. On communicators of all kinds: system-ranked ones,
+ * whose processes know only their neighbours at first, and intercommunicators, also ones with
+ * members of both groups in a process. */
 #include <fgmpi.h>
 #include <unistd.h>
 
@@ -96,7 +98,8 @@ void make(Kind kind, int n, const Group& g, Memory& m, MPI_Request* request) {
   }
 }
 
-/* Who must get an error in each round where the root, or else the last rank, is `odd` and gives another length. */
+/* Who must get an error in each round where the root, or else the last rank, is `odd` and gives
+ * another length. */
 bool must_fail(Kind kind, const Group& g, bool odd_root, bool odd) {
   if (kind == kGather) return g.is_root();
   if (kind == kBcast || kind == kScatterv)
@@ -122,8 +125,8 @@ void run(Kind kind, const char* how, const Group& g, MPI_Request request, bool m
   OK(MPI_Request_free(&request));
 }
 
-/* The root, or else the last rank, gives `odd_n` elements where the others give `n`. `ahead`: the last rank is late, and
- * nothing is between. */
+/* The root, or else the last rank, gives `odd_n` elements where the others give `n`. `ahead`: the
+ * last rank is late, and nothing is between. */
 void rounds(Kind kind, int n, bool odd_root, int odd_n, bool ahead, const Group& g) {
   const bool odd = odd_root ? g.is_root() : g.is_last();
   Memory m(odd ? odd_n : n, g.peers);
@@ -173,7 +176,8 @@ void on_duplicate() {
   OK(MPI_Comm_free(&comm));
 }
 
-/* First only collectives that go over its tree; then ones for which every process gets to know the whole group. */
+/* First only collectives that go over its tree; then ones for which every process gets to know the
+ * whole group. */
 void on_system_ranked() {
   MPI_Comm comm, local;
   OK(MPIX_Comm_split(MPI_COMM_WORLD, 0, MPIX_SYSTEM_RANKED, &comm));

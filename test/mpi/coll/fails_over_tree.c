@@ -1,7 +1,8 @@
-/* Collectives over the tree of a system-ranked communicator that fail in several processes at once: in
- * one whose own ranks give different lengths or make different calls (then it tells every process), and
- * in one that gets another length than its own from a neighbour (it tells its neighbours). Others come
- * late, one after another: the next collective works all the same. Every order of five processes. */
+/* Collectives over the tree of a system-ranked communicator that fail in several processes at once:
+ * in one whose own ranks give different lengths or make different calls (then it tells every
+ * process), and in one that gets another length than its own from a neighbour (it tells its
+ * neighbours). Others come late, one after another: the next collective works all the same. Every
+ * order of five processes. */
 #include <fgmpi.h>
 #include <stdlib.h>
 #include <time.h>

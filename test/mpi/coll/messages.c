@@ -89,7 +89,8 @@ static int wait_for(int code, MPI_Request* request) {
 static int start_and_wait(MPI_Request* request) { return wait_for(MPI_Start(request), request); }
 
 /* All neighbourhood forms on a communicator whose members have `edges` neighbours each: one message
- * from each process to each that an edge leads to, `between` in all, however many ranks and edges. */
+ * from each process to each that an edge leads to, `between` in all, however many ranks and
+ * edges. */
 static void neighborhood(MPI_Comm comm, int edges, MPI_Count between) {
   enum { kMost = 64 };
   int in[kMost] = {0}, out[kMost], ones[kMost], displs[kMost];

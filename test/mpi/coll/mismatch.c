@@ -13,7 +13,8 @@ static void expect(int code, int class_, const char* word) {
   CHECK(strstr(text, word) != NULL);
 }
 
-/* Ranks that had returned early have no error; at least one rank has, and each error names the reason. */
+/* Ranks that had returned early have no error; at least one rank has, and each error names the
+ * reason. */
 static void told(int code, int class_, const char* word, int size) {
   int good = code == MPI_SUCCESS, all_good;
   if (!good) expect(code, class_, word);

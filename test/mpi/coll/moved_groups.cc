@@ -1,6 +1,7 @@
-/* Multicast groups to whose addresses strangers send move to other addresses, those of communicators and those of opened
- * groups and persistent collectives alike: all members, also one that sleeps meanwhile or has yet to enter the group. The data
- * is right throughout. A rank is the stranger: it sends to the addresses that its own process has joined. */
+/* Multicast groups to whose addresses strangers send move to other addresses, those of
+ * communicators and those of opened groups and persistent collectives alike: all members, also one
+ * that sleeps meanwhile or has yet to enter the group. The data is right throughout. A rank is the
+ * stranger: it sends to the addresses that its own process has joined. */
 #include <net/if.h>
 #include <unistd.h>
 
@@ -92,7 +93,8 @@ void in_use(const Places& places, int stranger, int sleeper) {
   OK(MPI_Comm_free(&comm));
 }
 
-/* The root of a persistent scatter has made a group, and leaves its address before the others enter it. */
+/* The root of a persistent scatter has made a group, and leaves its address before the others enter
+ * it. */
 void before_others_enter(const Places& places) {
   MPI_Comm comm;
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
@@ -148,9 +150,9 @@ void before_others_enter(const Places& places) {
   OK(MPI_Comm_free(&comm));
 }
 
-/* A group that is made for one call is not moved: a member that sees strangers at its address leaves it, and gets its data all
- * the same. The first ranks of processes make the call; process 2 comes when a second rank of process 1 has disturbed the
- * group and has seen its process leave. */
+/* A group that is made for one call is not moved: a member that sees strangers at its address
+ * leaves it, and gets its data all the same. The first ranks of processes make the call; process 2
+ * comes when a second rank of process 1 has disturbed the group and has seen its process leave. */
 void in_one_call(const Places& places) {
   const int each = places.size / places.processes, mine = places.mine();
   const char* scheme = getenv("FGMPI_MULTICAST_GROUPS");

@@ -17,8 +17,8 @@ struct Net {
 
   int in() const { return static_cast<int>(sources.size()); }
   int out() const { return static_cast<int>(destinations.size()); }
-  /// Of the message on out-edge k, in-edge j. In a grid what goes down arrives from above; elsewhere
-  /// messages of one pair match in order.
+  /// Of the message on out-edge k, in-edge j. In a grid what goes down arrives from above;
+  /// elsewhere messages of one pair match in order.
   int out_tag(int k) const { return grid ? 100 + (k ^ 1) : 7; }
   int in_tag(int j) const { return grid ? 100 + j : 7; }
 };

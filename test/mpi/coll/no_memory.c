@@ -26,8 +26,8 @@ static int class_of(int code) {
   return class;
 }
 
-/* Nonblocking barriers run on coroutines: with no room for more of them, the call of the member that
- * comes last fails, and it can come again once others are done. */
+/* Nonblocking barriers run on coroutines: with no room for more of them, the call of the member
+ * that comes last fails, and it can come again once others are done. */
 static void barriers(MPI_Comm comm) {
   enum { kMost = 20000 };
   static MPI_Request r[kMost];

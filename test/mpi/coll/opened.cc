@@ -1,7 +1,8 @@
-// Opened groups: movements give what the plain collective would, whoever of the members has opened what: some ranks use the
-// three calls, others call the plain collective in the same place, and others still open and close in every round.
-// Arguments change under way, arrays also by their values alone. What is expected is computed from the seed of the round.
-// Persistent collectives, which keep multicast groups in the same way, are here too.
+// Opened groups: movements give what the plain collective would, whoever of the members has opened
+// what: some ranks use the three calls, others call the plain collective in the same place, and
+// others still open and close in every round. Arguments change under way, arrays also by their
+// values alone. What is expected is computed from the seed of the round. Persistent collectives,
+// which keep multicast groups in the same way, are here too.
 #include <fgmpi.h>
 
 #include <cstdint>
@@ -198,8 +199,9 @@ void alltoallw(int series, int most) {
   }
 }
 
-/// Many groups open at once, each with other members and with more data than fits a packet; movements of all of them in
-/// turn, some more often than others; every third rank only makes plain calls.
+/// Many groups open at once, each with other members and with more data than fits a packet;
+/// movements of all of them in turn, some more often than others; every third rank only makes plain
+/// calls.
 void many() {
   constexpr int kGroups = 12, kCount = 5000;
   const size_t n = static_cast<size_t>(g_size);
@@ -239,8 +241,9 @@ void many() {
   for (int group = kGroups; group-- > 0;) move(group, 2, 0);
 }
 
-/// All-to-alls in which only the ranks of an interval get something, more than fits a packet: groups of such intervals are
-/// open at once; every fourth rank makes plain calls. In the last rounds the intervals are others, in the same arrays.
+/// All-to-alls in which only the ranks of an interval get something, more than fits a packet:
+/// groups of such intervals are open at once; every fourth rank makes plain calls. In the last
+/// rounds the intervals are others, in the same arrays.
 void to_intervals() {
   constexpr int kGroups = 3, kCount = 700;
   const size_t n = static_cast<size_t>(g_size);
@@ -308,8 +311,8 @@ unsigned long long groups_entered() {
   return value;
 }
 
-/// Persistent collectives of different members, all of them under way at once, which each rank starts and completes in an
-/// order of its own. `scatters` of them have the same root.
+/// Persistent collectives of different members, all of them under way at once, which each rank
+/// starts and completes in an order of its own. `scatters` of them have the same root.
 class Persistent {
  public:
   Persistent(int scatters, int alltoalls)
@@ -455,7 +458,8 @@ class Persistent {
   const std::vector<MPI_Datatype> types_;
 };
 
-/// Opening communicates nothing: ranks that open and close at different times do not wait for each other.
+/// Opening communicates nothing: ranks that open and close at different times do not wait for each
+/// other.
 void local() {
   int buffer[2] = {0, 0};
   for (int i = 0; i <= g_rank % 3; ++i)

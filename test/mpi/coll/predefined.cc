@@ -1,5 +1,6 @@
 // Every predefined operation on every predefined type, C's and Fortran's, in short and long
-// reductions: the right result where MPI-4.0 section 6.9.2 defines it, MPI_ERR_OP where it does not.
+// reductions: the right result where MPI-4.0 section 6.9.2 defines it, MPI_ERR_OP where it does
+// not.
 #include <stdint.h>
 #include <string.h>
 
@@ -166,8 +167,8 @@ void test(MPI_Datatype type, unsigned defined_sets, unsigned more_sets = 0) {
 
 constexpr unsigned kCInteger = kOrder | kSums | kLogical | kBitwise;
 constexpr unsigned kFortranInteger = kOrder | kSums | kBitwise;
-constexpr unsigned kFloating =
-    kOrder | kSums | kLogical;  // logical ones by MPICH, not by the standard
+// Logical ones by MPICH, not by the standard
+constexpr unsigned kFloating = kOrder | kSums | kLogical;
 
 void c_types() {
   test<signed char>(MPI_SIGNED_CHAR, kCInteger);

@@ -431,7 +431,8 @@ std::vector<Members> all_members(Random& random, std::vector<Shape>* shapes) {
   return all;
 }
 
-/// Elements so that what one rank must hold for the reference stays moderate, and what all `world` ranks hold.
+/// Elements so that what one rank must hold for the reference stays moderate, and what all `world`
+/// ranks hold.
 int moderate(int n, const Members& m, const Elements& e, int world) {
   const int64_t most = std::min<int64_t>(16 << 20, (int64_t{2} << 30) / world);
   for (int less : {n, 1000, 7})
@@ -439,7 +440,8 @@ int moderate(int n, const Members& m, const Elements& e, int world) {
   return std::min(n, 1);
 }
 
-/// In a reduce-scatter of an intercommunicator each rank has so many elements for each pair of ranks of the two groups.
+/// In a reduce-scatter of an intercommunicator each rank has so many elements for each pair of
+/// ranks of the two groups.
 bool is_too_large(const Case& c, int which, int n, int world) {
   constexpr double kMost = 4e9;  // bytes of all ranks
   if (!c.m.inter || (which != kFirstReduceScatter && which != kFirstReduceScatter + 1))

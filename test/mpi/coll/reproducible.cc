@@ -1,5 +1,5 @@
-// Floating-point results do not depend on the order of arrival: the same reduction, with ranks delayed at
-// random before it, gives the same bits; and all ranks get the same.
+// Floating-point results do not depend on the order of arrival: the same reduction, with ranks
+// delayed at random before it, gives the same bits; and all ranks get the same.
 #include <string.h>
 
 #include <fgmpi.h>

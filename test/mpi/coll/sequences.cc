@@ -1,13 +1,14 @@
 // Random sequences of collectives on up to twenty overlapping communicators: nonblocking and
-// persistent ones in another order across the communicators at each rank and completed in any order,
-// blocking ones between them, against a serial model that every rank works out from the plan.
+// persistent ones in another order across the communicators at each rank and completed in any
+// order, blocking ones between them, against a serial model that every rank works out from the
+// plan.
 //
 //   sequences [seed [epochs]]     the default is a small sample
 //
 // The plan is drawn by all ranks alike. An epoch is a list of operations: those of one communicator
-// begin in the plan's order at every rank, blocking ones (and the initialisation of persistent ones)
-// in the plan's order over all communicators, and nobody waits for a nonblocking one before it is
-// through with the blocking ones. Everything else each rank does as it likes.
+// begin in the plan's order at every rank, blocking ones (and the initialisation of persistent
+// ones) in the plan's order over all communicators, and nobody waits for a nonblocking one before
+// it is through with the blocking ones. Everything else each rank does as it likes.
 #include <stdint.h>
 #include <string.h>
 

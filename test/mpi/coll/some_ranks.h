@@ -1,4 +1,5 @@
-/* Scatters to some ranks only, whose multicast groups tests look at from outside: by the sockets of their own process. */
+/* Scatters to some ranks only, whose multicast groups tests look at from outside: by the sockets of
+ * their own process. */
 #ifndef FGMPI_TEST_SOME_RANKS_H
 #define FGMPI_TEST_SOME_RANKS_H
 
@@ -49,7 +50,8 @@ struct Places {
   int mine() const { return process[static_cast<size_t>(rank)]; }
 };
 
-/* Each movement gives kCount ints to the ranks of the first half of the processes and none to the others. */
+/* Each movement gives kCount ints to the ranks of the first half of the processes and none to the
+ * others. */
 struct Scatterv {
   static constexpr int kCount = 9000;
   MPI_Comm comm;

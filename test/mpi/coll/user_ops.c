@@ -1,5 +1,5 @@
-/* Operations of the program: called with the count that the program gave, with its type, in rank order where they do not
- * commute, for short and long vectors. */
+/* Operations of the program: called with the count that the program gave, with its type, in rank
+ * order where they do not commute, for short and long vectors. */
 #include "mpitest.h"
 
 static int wanted;

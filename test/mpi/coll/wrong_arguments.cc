@@ -1,7 +1,8 @@
-/* Broadcasts and scatters by multicast (FGMPI_COLL_BCAST=multicast and so on) in which the ranks of the last process give
- * another root, type or count than the others: somebody gets an error, at the latest in one of the communicator's next
- * collectives, nothing hangs, and afterwards all is well. Blocking, persistent, and in opened groups. By multicast or not,
- * types that differ but have equal signatures are right. */
+/* Broadcasts and scatters by multicast (FGMPI_COLL_BCAST=multicast and so on) in which the ranks of
+ * the last process give another root, type or count than the others: somebody gets an error, at the
+ * latest in one of the communicator's next collectives, nothing hangs, and afterwards all is well.
+ * Blocking, persistent, and in opened groups. By multicast or not, types that differ but have equal
+ * signatures are right. */
 #include <fgmpi.h>
 #include <string.h>
 

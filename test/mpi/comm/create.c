@@ -1,7 +1,8 @@
 /* Splits, duplicates, creations: each new communicator is checked by communicating in it. */
 #include "mpitest.h"
 
-/* Everybody passes its world rank around the ring and adds up; the members expected are given as a sum. */
+/* Everybody passes its world rank around the ring and adds up; the members expected are given as a
+ * sum. */
 static void use(MPI_Comm comm, int expected_size, int expected_rank, long expected_sum) {
   int rank, size, world, from, got;
   long sum = 0, mine;
@@ -197,7 +198,8 @@ static void test_split_type(int rank) {
     CHECK(n < world);
     OK(MPI_Comm_free(&c));
   }
-  /* MPICH's neighbourhoods: who sees the same directory; nobody where there is none, or none is named. */
+  /* MPICH's neighbourhoods: who sees the same directory; nobody where there is none, or none is
+   * named. */
   OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPIX_COMM_TYPE_NEIGHBORHOOD, 0, info, &c));
   CHECK(c == MPI_COMM_NULL);
   OK(MPI_Info_set(info, "nbhd_common_dirname", "/no/such/directory"));

@@ -1,6 +1,6 @@
-/* Which error handler answers for a bad argument: the communicator's, or the one for calls without an object; and what
- * a failed constructor leaves in its result. handlers.sh runs this program under this library and under the hosted
- * MPICH and compares the handlers. */
+/* Which error handler answers for a bad argument: the communicator's, or the one for calls without
+ * an object; and what a failed constructor leaves in its result. handlers.sh runs this program
+ * under this library and under the hosted MPICH and compares the handlers. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,7 +79,8 @@ static const char* kind_of(MPI_Errhandler handler) {
                                           : "the program's";
 }
 
-/* On these nobody has set a handler: `before` and its window were made while MPI_COMM_WORLD had none either. */
+/* On these nobody has set a handler: `before` and its window were made while MPI_COMM_WORLD had
+ * none either. */
 static void never_set(MPI_Comm before, MPI_Win win) {
   int n = 0;
   MPI_Comm again, later;

@@ -1,7 +1,8 @@
 /* Intercommunicators: create, talk across, dup, split, create, merge. One rank alone has none. */
 #include "mpitest.h"
 
-/* Each rank of the larger side talks to rank % size of the smaller one, and hears its world rank. */
+/* Each rank of the larger side talks to rank % size of the smaller one, and hears its world
+ * rank. */
 static void use(MPI_Comm inter) {
   int rank, m, n, world, got, i, flag, peer, expected;
   MPI_Group remote, all;
@@ -66,7 +67,8 @@ int main(int argc, char** argv) {
     OK(MPI_Comm_rank(local, &local_rank));
     OK(MPI_Comm_size(local, &n));
     m = size - n;
-    /* MPI says only of local_comm and local_leader that all of a group give the same: the tag is the leader's. */
+    /* MPI says only of local_comm and local_leader that all of a group give the same: the tag is
+     * the leader's. */
     OK(MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, first[!side],
                             local_rank == 0 ? 12 : 13 + local_rank, &inter));
     use(inter);

@@ -1,4 +1,5 @@
-/* Members of one process that give MPI_Intercomm_create different local leaders get an error, none of them a leader's part. */
+/* Members of one process that give MPI_Intercomm_create different local leaders get an error, none
+ * of them a leader's part. */
 #include "mpitest.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,5 @@
-/* Many communicators: made and freed in a loop, kept, freed in another order than made, with messages pending. */
+/* Many communicators: made and freed in a loop, kept, freed in another order than made, with
+ * messages pending. */
 #include "mpitest.h"
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
-/* Ranks that call MPI_Init late: all have a session; the last rank is behind MPI_Init and in a collective call on
- * MPI_COMM_WORLD before any other one calls MPI_Init. */
+/* Ranks that call MPI_Init late: all have a session; the last rank is behind MPI_Init and in a
+ * collective call on MPI_COMM_WORLD before any other one calls MPI_Init. */
 #include "mpitest.h"
 
 int main(int argc, char** argv) {

@@ -12,7 +12,8 @@ static void check_comm(MPI_Comm c, int size) {
   CHECK(sum == size);
 }
 
-/* With an empty group the calls are local, whatever the other members do, and make no communicator. */
+/* With an empty group the calls are local, whatever the other members do, and make no
+ * communicator. */
 static void empty_groups(MPI_Group world) {
   const MPI_Comm something = MPI_COMM_WORLD;
   MPI_Comm made = something;

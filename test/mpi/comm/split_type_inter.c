@@ -1,6 +1,6 @@
 /* MPI_Comm_split_type on intercommunicators: by host, by hardware guided and unguided, with info,
- * by directory, and where one group has nobody of a kind. Groups by parity (processes host members of both) and by
- * halves. */
+ * by directory, and where one group has nobody of a kind. Groups by parity (processes host members
+ * of both) and by halves. */
 #include <string.h>
 
 #include "mpitest.h"

@@ -1,5 +1,5 @@
-/* MPI_Comm_create and its like with a group that is not a part of the communicator: MPI_ERR_GROUP at each member, the
- * null handle as the result, and the communicator is as good as before. */
+/* MPI_Comm_create and its like with a group that is not a part of the communicator: MPI_ERR_GROUP
+ * at each member, the null handle as the result, and the communicator is as good as before. */
 #include "mpitest.h"
 
 static int class_of(int code) {
@@ -9,7 +9,8 @@ static int class_of(int code) {
 }
 #define FAILS(error, call) CHECK(class_of(call) == (error))
 
-/* `all`: the group of everybody. Of `comm` the calling rank is a member; the groups tried are no parts of it. */
+/* `all`: the group of everybody. Of `comm` the calling rank is a member; the groups tried are no
+ * parts of it. */
 static void refuse(MPI_Comm comm, MPI_Group all) {
   int n, outside = 0;
   MPI_Group mine, rest, mixed;
@@ -55,7 +56,8 @@ static void between(MPI_Comm half, int color, MPI_Group all) {
   CHECK(made == MPI_COMM_NULL);
   FAILS(MPI_ERR_GROUP, MPI_Comm_create(inter, all, &made));
   CHECK(made == MPI_COMM_NULL);
-  /* One side gives a wrong group: it gets the error, the other side no communicator, and no rank waits forever. */
+  /* One side gives a wrong group: it gets the error, the other side no communicator, and no rank
+   * waits forever. */
   made = MPI_COMM_WORLD;
   if (color == 0)
     FAILS(MPI_ERR_GROUP, MPI_Comm_create(inter, theirs, &made));

@@ -1,6 +1,7 @@
-/* MPIX_Comm_split with MPIX_SYSTEM_RANKED: membership, ranks contiguous in a process, and every kind of call on the
- * result: its own collectives with every root, messages to ranks that are not known yet, calls that need the whole group,
- * groups of groups, many at once, parents freed meanwhile. The algorithm is the environment's. */
+/* MPIX_Comm_split with MPIX_SYSTEM_RANKED: membership, ranks contiguous in a process, and every
+ * kind of call on the result: its own collectives with every root, messages to ranks that are not
+ * known yet, calls that need the whole group, groups of groups, many at once, parents freed
+ * meanwhile. The algorithm is the environment's. */
 #include <fgmpi.h>
 #include <string.h>
 
@@ -216,7 +217,8 @@ static void many(void) {
   CHECK(alone == MPI_COMM_NULL);
 }
 
-/* Short-lived ones: context ids are used again, and messages about a freed group are never taken for those of the next one. */
+/* Short-lived ones: context ids are used again, and messages about a freed group are never taken
+ * for those of the next one. */
 static void short_lived(void) {
   for (int i = 0; i < 60; ++i) {
     MPI_Comm comm;
@@ -243,7 +245,8 @@ static void short_lived(void) {
   }
 }
 
-/* Duplicates have the same ranks and the same tree; nobody needs to know the group, before or after. */
+/* Duplicates have the same ranks and the same tree; nobody needs to know the group, before or
+ * after. */
 static void duplicates(void) {
   MPI_Comm comm, copies[4];
   int in = takes_part(world_rank, 60, 5), rank, size, result;

@@ -1,9 +1,11 @@
-/* Constructions of system-ranked groups that fail: members that ask for other algorithms, degrees or fillers, or are in
- * other collectives. Every member gets the error, and the next construction on the same communicator works. Collectives on
- * the tree whose members do not give the same length: whoever is in it ends, and the next one works.
+/* Constructions of system-ranked groups that fail: members that ask for other algorithms, degrees
+ * or fillers, or are in other collectives. Every member gets the error, and the next construction
+ * on the same communicator works. Collectives on the tree whose members do not give the same
+ * length: whoever is in it ends, and the next one works.
  *
  *   system_ranked_errors            all of these
- *   system_ranked_errors missing    a rank that does not come: the deadlock report says where the others are
+ *   system_ranked_errors missing    a rank that does not come: the deadlock report says where the
+ *                                   others are
  *   system_ranked_errors address    a receive that nobody sends to, on such a communicator
  *   system_ranked_errors leak       a communicator that is never freed */
 #include <fgmpi.h>

@@ -1,5 +1,6 @@
-/* What a process keeps of a system-ranked communicator does not grow with its group: after creation, after collectives over
- * its tree, after messages to every rank. After MPI_Comm_group it stores the group, as MPIX_Comm_map_info says. */
+/* What a process keeps of a system-ranked communicator does not grow with its group: after
+ * creation, after collectives over its tree, after messages to every rank. After MPI_Comm_group it
+ * stores the group, as MPIX_Comm_map_info says. */
 #include <fgmpi.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
-/* Messages to ranks of a system-ranked communicator whose address is not known yet: every kind of send, all of them
- * local where MPI says so, in order with later ones to the same rank, freed and cancelled while they wait; the
- * communicator freed meanwhile; more ranks than addresses are kept. */
+/* Messages to ranks of a system-ranked communicator whose address is not known yet: every kind of
+ * send, all of them local where MPI says so, in order with later ones to the same rank, freed and
+ * cancelled while they wait; the communicator freed meanwhile; more ranks than addresses are
+ * kept. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <fgmpi.h>
@@ -23,9 +24,9 @@ static MPI_Comm new_group(int color) {
 
 enum { kTo = 5 };
 
-/* Sends return although nobody who could say where a rank lives is in MPI: all ranks stay out of it until all have made
- * theirs. They count each other in shared memory. Where every rank is a process of its own: a rank that stays out of MPI
- * keeps its process. */
+/* Sends return although nobody who could say where a rank lives is in MPI: all ranks stay out of it
+ * until all have made theirs. They count each other in shared memory. Where every rank is a process
+ * of its own: a rank that stays out of MPI keeps its process. */
 static void sends_return_at_once(MPI_Comm comm, int rank, int size) {
   char path[64] = "/tmp/system_ranked_messages.XXXXXX";
   int file = -1, collocated, out[4], in[4];
@@ -65,7 +66,8 @@ static void sends_return_at_once(MPI_Comm comm, int rank, int size) {
   munmap((void*)sent, 4096);
 }
 
-/* All kinds, to each of some ranks, in one stream: they arrive in the order in which they were made. */
+/* All kinds, to each of some ranks, in one stream: they arrive in the order in which they were
+ * made. */
 static void all_kinds_in_order(MPI_Comm comm, int rank, int size) {
   enum { kKinds = 12, kLong = 60000 };
   char buffer[20 * (sizeof(int) + MPI_BSEND_OVERHEAD)];
@@ -161,7 +163,8 @@ static void in_partitions(MPI_Comm comm, int rank, int size) {
   OK(MPI_Request_free(&requests[1]));
 }
 
-/* A send that is cancelled while it may still wait is either received or not, never both or neither. */
+/* A send that is cancelled while it may still wait is either received or not, never both or
+ * neither. */
 static void cancelled(MPI_Comm comm, int rank, int size) {
   int to = (rank + 3) % size, from = (rank + size - 3 % size) % size, flag;
   int first = rank, second = rank + 1000, in = -1;
@@ -210,7 +213,8 @@ static void to_all(MPI_Comm comm, int rank, int size) {
   for (int i = 0; i < 2 * size; ++i) CHECK(in[i] == i);
 }
 
-/* The communicator is freed while a buffered send of it waits; the group is asked for while sends wait. */
+/* The communicator is freed while a buffered send of it waits; the group is asked for while sends
+ * wait. */
 static void freed_and_asked_meanwhile(void) {
   int rank, size, in = -1;
   char buffer[sizeof(int) + MPI_BSEND_OVERHEAD];

@@ -1,5 +1,5 @@
-/* What a child does, whatever language it and its parents are written in: each of both sides gives its rank, both sums are
- * right, and each child has globals of its own. */
+/* What a child does, whatever language it and its parents are written in: each of both sides gives
+ * its rank, both sums are right, and each child has globals of its own. */
 #ifndef FGMPI_TEST_DYNAMIC_CHILD_OF_OTHERS_H
 #define FGMPI_TEST_DYNAMIC_CHILD_OF_OTHERS_H
 

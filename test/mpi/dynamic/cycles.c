@@ -1,4 +1,5 @@
-/* A thousand connections, one after the other, between ranks 0 and 1: no more descriptors or memory at the end. */
+/* A thousand connections, one after the other, between ranks 0 and 1: no more descriptors or memory
+ * at the end. */
 #include <string.h>
 
 #include "usage.h"

@@ -1,7 +1,10 @@
 /* Ranks that wait for each other while a group of spawned proclets, or another job, is known:
- *   deadlock proclets              parents and children wait for each other: reported, with both sides' ranks
- *   deadlock limit                 children send more than FGMPI_UNEXPECTED_LIMIT before their parents receive: it gives way
- *   deadlock wait|go FILE          two jobs; one is silent for seconds while the other waits: no report */
+ *   deadlock proclets              parents and children wait for each other: reported, with both
+ *                                  sides' ranks
+ *   deadlock limit                 children send more than FGMPI_UNEXPECTED_LIMIT before their
+ *                                  parents receive: it gives way
+ *   deadlock wait|go FILE          two jobs; one is silent for seconds while the other waits: no
+ *                                  report */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,10 +1,11 @@
-/* Spawned ranks that end before they call MPI_Init, all of them or one, as processes and as proclets: the spawn fails with
- * words and codes, nothing of it stays, and the job goes on. */
+/* Spawned ranks that end before they call MPI_Init, all of them or one, as processes and as
+ * proclets: the spawn fails with words and codes, nothing of it stays, and the job goes on. */
 #include <fcntl.h>
 
 #include "spawning.h"
 
-/* A child: it ends at once when argv[1] is "all", or "one" and it is the first to make the file argv[2]. */
+/* A child: it ends at once when argv[1] is "all", or "one" and it is the first to make the file
+ * argv[2]. */
 static void end_early(char** argv) {
   if (strcmp(argv[1], "all") == 0) exit(0);
   const int fd =

@@ -1,4 +1,5 @@
-/* What an intercommunicator between two sides must do, whether they are two jobs or parts of one: used by both. */
+/* What an intercommunicator between two sides must do, whether they are two jobs or parts of one:
+ * used by both. */
 #ifndef FGMPI_TEST_DYNAMIC_EXERCISE_H
 #define FGMPI_TEST_DYNAMIC_EXERCISE_H
 
@@ -6,7 +7,8 @@
 
 #include "mpitest.h"
 
-/* Each rank and each rank of the other side swap a message; `side` is 0 or 1, the same on a side. */
+/* Each rank and each rank of the other side swap a message; `side` is 0 or 1, the same on a
+ * side. */
 static void pairs(MPI_Comm inter, int side) {
   int rank, size, remote;
   OK(MPI_Comm_rank(inter, &rank));
@@ -26,7 +28,8 @@ static void pairs(MPI_Comm inter, int side) {
   free(got);
 }
 
-/* Long messages, both ways at once, wildcards, probes, synchronous sends: between ranks of the same number. */
+/* Long messages, both ways at once, wildcards, probes, synchronous sends: between ranks of the same
+ * number. */
 static void long_messages(MPI_Comm inter, int side) {
   int rank, size, remote;
   OK(MPI_Comm_rank(inter, &rank));

@@ -1,5 +1,5 @@
-/* Two jobs that connect, talk and disconnect, again and again, until somebody is killed:  killed accept|connect|last FILE.
- * `last` connects once, and tells the job that accepts to end. */
+/* Two jobs that connect, talk and disconnect, again and again, until somebody is killed:  killed
+ * accept|connect|last FILE. `last` connects once, and tells the job that accepts to end. */
 #include <string.h>
 
 #include "meeting.h"

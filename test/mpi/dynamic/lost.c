@@ -1,4 +1,5 @@
-/* One of two connected jobs is killed, ends in order, or aborts, while the other one waits for a message of it:
+/* One of two connected jobs is killed, ends in order, or aborts, while the other one waits for a
+ * message of it:
  *   lost wait|go FILE kill|abort|end|disconnect */
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Many jobs connect with one at once:  many accept FILE JOBS | many connect FILE. The one keeps all of them connected, talks with
- * all, and together with the first it connects with the second: a communicator that three jobs are in. */
+ * all, and together with the first it connects with the second: a communicator that three jobs are
+ * in. */
 #include <string.h>
 
 #include "meeting.h"
@@ -14,7 +15,8 @@ static void swap(MPI_Comm inter, int word) {
   CHECK(sum % remote == 0);
 }
 
-/* Collective over both sides of two connections of one job: that one's merge with the first connects with the second. */
+/* Collective over both sides of two connections of one job: that one's merge with the first
+ * connects with the second. */
 static void join_third(MPI_Comm merged, const char* port, int accepts) {
   MPI_Comm inter, all;
   int size, sum, one = 1;

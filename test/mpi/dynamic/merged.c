@@ -1,5 +1,6 @@
-/* A communicator that is merged of a job's own ranks and others, spawned as processes or as proclets: messages, collectives,
- * windows and files work on it; groups that the system ranks are refused with a class and words. */
+/* A communicator that is merged of a job's own ranks and others, spawned as processes or as
+ * proclets: messages, collectives, windows and files work on it; groups that the system ranks are
+ * refused with a class and words. */
 #include <fgmpi.h>
 #include <string.h>
 
@@ -19,8 +20,8 @@ static void what_is_not_there(MPI_Comm merged) {
 
 enum { kItems = 100000 };
 
-/* Every rank puts to the next one, adds to all and asks rank 0 for its turn. `base`: what the displacement 0 of each rank is;
- * of a dynamic window the address. */
+/* Every rank puts to the next one, adds to all and asks rank 0 for its turn. `base`: what the
+ * displacement 0 of each rank is; of a dynamic window the address. */
 static void use_window(MPI_Win win, int* memory, const MPI_Aint* base, int rank, int size) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size, one = 1;
   int *out = malloc(sizeof(int) * kItems), turn = -1, seen = 0;

@@ -1,5 +1,6 @@
-/* Children that are other programs than their parents, in C, C++ and Fortran: one and several at once, as processes and as
- * proclets. Fortran's MPI cannot be loaded into a running process: refused, with words. */
+/* Children that are other programs than their parents, in C, C++ and Fortran: one and several at
+ * once, as processes and as proclets. Fortran's MPI cannot be loaded into a running process:
+ * refused, with words. */
 #include "child_of_others.h"
 #include "spawning.h"
 

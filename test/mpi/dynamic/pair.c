@@ -1,5 +1,6 @@
-/* Two jobs that were started apart:  pair accept|connect FILE [TIMES]. The port's name passes through FILE. Many times: each
- * connection is used shortly, and neither descriptors nor memory grow. */
+/* Two jobs that were started apart:  pair accept|connect FILE [TIMES]. The port's name passes
+ * through FILE. Many times: each connection is used shortly, and neither descriptors nor memory
+ * grow. */
 #include <unistd.h>
 
 #include "exercise.h"

@@ -1,5 +1,6 @@
-/* Ranks that are spawned as proclets of the running processes (fgmpi_where=here): each has globals, arguments, exit handlers and
- * a world of its own, uses its intercommunicator, and spawns others in turn. Parents and children are the same program. */
+/* Ranks that are spawned as proclets of the running processes (fgmpi_where=here): each has globals,
+ * arguments, exit handlers and a world of its own, uses its intercommunicator, and spawns others in
+ * turn. Parents and children are the same program. */
 #include <getopt.h>
 #include <unistd.h>
 
@@ -27,8 +28,8 @@ static void check_globals_again(void) {
   for (int i = 0; i < 3000; ++i) CHECK(zeroed[i] == i + 1);
 }
 
-/* argv[1]: how deep the children are; argv[2]: how many they are; argv[3]: where program 1 begins; argv[4]: their process, if
- * it must be that one. */
+/* argv[1]: how deep the children are; argv[2]: how many they are; argv[3]: where program 1 begins;
+ * argv[4]: their process, if it must be that one. */
 static void child(MPI_Comm parent, int argc, char** argv) {
   int rank, size, number, self;
   char name[MPI_MAX_OBJECT_NAME];

@@ -1,6 +1,6 @@
-/* Communicators with members that were spawned as proclets connect with another job:  proclets_connect accept|connect FILE.
- * Of the job that accepts the children alone, then parents and children together; of the other one parents and children; and
- * children spawn processes. */
+/* Communicators with members that were spawned as proclets connect with another job:
+ * proclets_connect accept|connect FILE. Of the job that accepts the children alone, then parents
+ * and children together; of the other one parents and children; and children spawn processes. */
 #include "exercise.h"
 #include "meeting.h"
 #include "spawning.h"
@@ -29,7 +29,8 @@ static MPI_Comm connect_from(MPI_Comm comm, int accepts, const char* port) {
   return inter;
 }
 
-/* Children of the side that accepts connect alone; all connect in one communicator with their parents. */
+/* Children of the side that accepts connect alone; all connect in one communicator with their
+ * parents. */
 static void connect_both(MPI_Comm parents_and_children, int child, int accepts, const char* path) {
   char port[MPI_MAX_PORT_NAME] = "", alone[4096];
   int rank;

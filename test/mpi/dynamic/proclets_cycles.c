@@ -1,4 +1,5 @@
-/* Ranks are spawned as proclets and end, 10,000 in turn: no more descriptors, memory or mappings at the end. */
+/* Ranks are spawned as proclets and end, 10,000 in turn: no more descriptors, memory or mappings at
+ * the end. */
 #include <string.h>
 
 #include "usage.h"

@@ -1,5 +1,6 @@
-/* Ranks that are spawned as proclets register what they like, and end; those that come after them, which get their numbers in
- * the process, have nothing of it. Two commands of one spawn have numbers (MPI_APPNUM) of their own, whoever asks last. */
+/* Ranks that are spawned as proclets register what they like, and end; those that come after them,
+ * which get their numbers in the process, have nothing of it. Two commands of one spawn have
+ * numbers (MPI_APPNUM) of their own, whoever asks last. */
 #include <string.h>
 
 #include "mpitest.h"
@@ -17,7 +18,8 @@ static int extent(MPI_Datatype type, MPI_Aint* bytes, void* extra) {
 }
 static void handle_files(MPI_File* file, int* code, ...) { (void)file, (void)code; }
 
-/* What a rank that has registered nothing sees. *class: the number of the first error class that it adds. */
+/* What a rank that has registered nothing sees. *class: the number of the first error class that it
+ * adds. */
 static void expect_nothing(int* class) {
   char text[MPI_MAX_OBJECT_NAME];
   int flag, length;

@@ -1,5 +1,6 @@
-/* Two jobs that were spawned connect and disconnect a hundred times, at once after each other: the next connection comes while
- * processes still have the last one. The children are the same program: argv[1] says which job, argv[2] its ranks a process. */
+/* Two jobs that were spawned connect and disconnect a hundred times, at once after each other: the
+ * next connection comes while processes still have the last one. The children are the same program:
+ * argv[1] says which job, argv[2] its ranks a process. */
 #include "spawning.h"
 
 #define RANKS 6

@@ -1,11 +1,12 @@
-/* A job spawns others, several ranks and programs at once, as deep as DEPTH: each uses its intercommunicators. The parents
- * and the children are the same program: children have a parent. */
+/* A job spawns others, several ranks and programs at once, as deep as DEPTH: each uses its
+ * intercommunicators. The parents and the children are the same program: children have a parent. */
 #include "exercise.h"
 #include "spawning.h"
 
 #define DEPTH 2
 
-/* argv[1]: how deep the children are; argv[2]: how many they should be; argv[3]: where program 1 begins. */
+/* argv[1]: how deep the children are; argv[2]: how many they should be; argv[3]: where program 1
+ * begins. */
 static void child(MPI_Comm parent, int argc, char** argv) {
   int rank, size, number;
   char name[MPI_MAX_OBJECT_NAME];

@@ -32,8 +32,8 @@ static inline int appnum(void) {
   return flag ? *value : -1;
 }
 
-/* Spawns maxprocs ranks of a program with infos[0], or twice as many by two commands with infos[0] and infos[1]; arguments of
- * other ranks than the root count for nothing. All must come to be. */
+/* Spawns maxprocs ranks of a program with infos[0], or twice as many by two commands with infos[0]
+ * and infos[1]; arguments of other ranks than the root count for nothing. All must come to be. */
 static inline void spawn_commands(MPI_Comm comm, int root, const char* program, char** arguments,
                                   int maxprocs, int twice, MPI_Info infos[2], MPI_Comm* children) {
   int rank;

@@ -1,6 +1,7 @@
-/* More messages between two jobs than any buffer between them holds, of lengths around what one frame carries, to a side
- * that looks seldom and sleeps in between; both ways at once, and each way alone. The children are started by the command
- * `torrent COMMAND...`, if there is one, with the program behind it. */
+/* More messages between two jobs than any buffer between them holds, of lengths around what one
+ * frame carries, to a side that looks seldom and sleeps in between; both ways at once, and each way
+ * alone. The children are started by the command `torrent COMMAND...`, if there is one, with the
+ * program behind it. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* MPI_UNIVERSE_SIZE and MPI_APPNUM:  universe RANKS [FIRST]. The universe has so many ranks, or with -1 at least those of the
- * job; program 1 begins at rank FIRST. */
+/* MPI_UNIVERSE_SIZE and MPI_APPNUM:  universe RANKS [FIRST]. The universe has so many ranks, or
+ * with -1 at least those of the job; program 1 begins at rank FIRST. */
 #include <stdlib.h>
 
 #include "mpitest.h"

@@ -1,5 +1,5 @@
-/* A task farm: every second worker kills its process when it gets a task, one after the other. All tasks are done in the end.
-   Run with one rank a process. */
+/* A task farm: every second worker kills its process when it gets a task, one after the other. All
+   tasks are done in the end. Run with one rank a process. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The last process fails: by SIGKILL, or as its last rank exits with status 1. The ranks that are left go through every call
-   that has to say so, and through those that must go on. */
+/* The last process fails: by SIGKILL, or as its last rank exits with status 1. The ranks that are
+   left go through every call that has to say so, and through those that must go on. */
 #include <fgmpi.h>
 #include <mpi.h>
 #include <signal.h>

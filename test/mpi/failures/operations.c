@@ -1,5 +1,6 @@
-/* One-sided operations that are under way when the target's process fails: they end, with MPIX_ERR_PROC_FAILED where it had to
- * answer. The last process is stopped, and killed by rank 0. */
+/* One-sided operations that are under way when the target's process fails: they end, with
+ * MPIX_ERR_PROC_FAILED where it had to answer. The last process is stopped, and killed by rank
+ * 0. */
 #include <fgmpi.h>
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Communication of every kind while processes are killed from outside at any moment: what fails is revoked, shrunk and goes on
-   with who is left. Ends after so many rounds, and writes the process id of each process into a folder first. Each rank that comes to the end says so. */
+/* Communication of every kind while processes are killed from outside at any moment: what fails is
+   revoked, shrunk and goes on with who is left. Ends after so many rounds, and writes the process
+   id of each process into a folder first. Each rank that comes to the end says so. */
 #include <fgmpi.h>
 #include <mpi.h>
 #include <stdio.h>

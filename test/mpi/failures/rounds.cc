@@ -1,8 +1,11 @@
-/* Rounds of persistent collectives, whose processes wait for each other in every eighth one, while a process fails: those
- * that are left get the error of the broken communicator in this round and in all later ones, and none waits for ever.
- *   rounds COMMUNICATOR ROUND [fail]     0: a duplicate, 1: system-ranked, 2: an intercommunicator of even and odd ranks, 3: one
- *                                        of two halves; the round of it in which the last process is killed; fail: all rounds
- *                                        before fail, too, since the first rank gives another length */
+/* Rounds of persistent collectives, whose processes wait for each other in every eighth one, while
+ * a process fails: those that are left get the error of the broken communicator in this round and
+ * in all later ones, and none waits for ever.
+ *   rounds COMMUNICATOR ROUND [fail]     0: a duplicate, 1: system-ranked, 2: an intercommunicator
+ *                                        of even and odd ranks, 3: one of two halves; the round of
+ *                                        it in which the last process is killed; fail: all rounds
+ *                                        before fail, too, since the first rank gives another
+ *                                        length */
 #include <fgmpi.h>
 #include <signal.h>
 #include <string.h>

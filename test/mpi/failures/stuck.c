@@ -1,5 +1,5 @@
-/* The last process fails, and the ranks that are left wait for each other for ever, or would, if the library did not take
-   in what it should not keep (argument "limit"). */
+/* The last process fails, and the ranks that are left wait for each other for ever, or would, if
+   the library did not take in what it should not keep (argument "limit"). */
 #include <fgmpi.h>
 #include <mpi.h>
 #include <signal.h>

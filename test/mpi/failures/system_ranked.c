@@ -1,6 +1,7 @@
-/* The last process fails, a member of communicators whose ranks the system has picked. Nobody has used these before, so no
- * process has had to know where their members are. What needs the failed one ends, as in any communicator; agreeing, shrinking
- * and revoking work. Without arguments nothing fails: revoking only. */
+/* The last process fails, a member of communicators whose ranks the system has picked. Nobody has
+ * used these before, so no process has had to know where their members are. What needs the failed
+ * one ends, as in any communicator; agreeing, shrinking and revoking work. Without arguments
+ * nothing fails: revoking only. */
 #include <fgmpi.h>
 #include <signal.h>
 #include <string.h>

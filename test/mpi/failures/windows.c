@@ -1,6 +1,6 @@
-/* Windows and files that a failed process has open (mpiexec -ft): whatever waits for it ends with MPIX_ERR_PROC_FAILED, the
- * others' memory can be reached all the same, and nothing hangs. The last process is killed while it holds a lock of rank 0;
- * rank 1 holds one of its own. */
+/* Windows and files that a failed process has open (mpiexec -ft): whatever waits for it ends with
+ * MPIX_ERR_PROC_FAILED, the others' memory can be reached all the same, and nothing hangs. The last
+ * process is killed while it holds a lock of rank 0; rank 1 holds one of its own. */
 #include <signal.h>
 #include <unistd.h>
 

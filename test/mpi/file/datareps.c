@@ -1,5 +1,6 @@
-/* Data representations: external32 against known bytes, also of types that have another size there; representations of the
- * program's own; filetypes that overlap, in files that are read (MPI-4.0 sections 14.5 and 14.1.1). */
+/* Data representations: external32 against known bytes, also of types that have another size there;
+ * representations of the program's own; filetypes that overlap, in files that are read (MPI-4.0
+ * sections 14.5 and 14.1.1). */
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,7 +72,8 @@ static void sizes(void) {
   OK(MPI_File_close(&f));
 }
 
-/* Columns of an array of longs: displacements in elements are those of the file. Structures: those in bytes stay. */
+/* Columns of an array of longs: displacements in elements are those of the file. Structures: those
+ * in bytes stay. */
 static void derived(void) {
   MPI_File f = create(MPI_MODE_CREATE | MPI_MODE_RDWR);
   MPI_Status s;

@@ -1,4 +1,5 @@
-/* For reports.sh: whether the process has a ring and other threads once it has read and written. "refused": the kernel allows no io_uring, as in many containers. */
+/* For reports.sh: whether the process has a ring and other threads once it has read and written.
+ * "refused": the kernel allows no io_uring, as in many containers. */
 #include <dirent.h>
 #include <errno.h>
 #include <linux/audit.h>

@@ -1,5 +1,6 @@
-/* For faults.sh: a disk that fails from byte 1,000,000 on ("disk"), a file system without locks ("locks"), one without room for
- * more than a MiB ("space"). Everybody learns of an error, statuses say what was done, and the file can be used afterwards. */
+/* For faults.sh: a disk that fails from byte 1,000,000 on ("disk"), a file system without locks
+ * ("locks"), one without room for more than a MiB ("space"). Everybody learns of an error, statuses
+ * say what was done, and the file can be used afterwards. */
 #include <errno.h>
 #include <string.h>
 

@@ -226,7 +226,8 @@ static void external(void) {
   OK(MPI_File_close(&f));
 }
 
-/* Shared pointers: every record is somebody's, none twice; ordered ones are in the order of ranks. */
+/* Shared pointers: every record is somebody's, none twice; ordered ones are in the order of
+ * ranks. */
 static void shared(void) {
   MPI_File f = create(MPI_MODE_CREATE | MPI_MODE_RDWR);
   MPI_Status s;

@@ -1,4 +1,5 @@
-/* What the tests of files share: rank and size, the name of a file that is the test's alone, classes of errors. */
+/* What the tests of files share: rank and size, the name of a file that is the test's alone,
+ * classes of errors. */
 #ifndef FGMPI_TEST_FILETEST_H
 #define FGMPI_TEST_FILETEST_H
 

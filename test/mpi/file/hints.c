@@ -1,5 +1,5 @@
-/* Info keys of files: those that work are listed by MPI_File_get_info with the values in use, others are not; what they do
- * shows in the file, or in what is open (MPI-4.0 section 14.2.8). */
+/* Info keys of files: those that work are listed by MPI_File_get_info with the values in use,
+ * others are not; what they do shows in the file, or in what is open (MPI-4.0 section 14.2.8). */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -72,7 +72,8 @@ static void listed(void) {
   expect(f, "romio_ds_write", "enable");
   expect(f, "cb_nodes", "1");
   close_and_delete(&f);
-  /* No file system that is written here is striped by hints, and none is written around the kernel's cache. */
+  /* No file system that is written here is striped by hints, and none is written around the
+   * kernel's cache. */
   const char* const ignored[][2] = {{"striping_factor", "4"},  {"direct_read", "true"},
                                     {"direct_write", "true"},  {"start_iodevice", "1"},
                                     {"nb_proc", "2"},          {"access_style", "upside_down"},
@@ -118,8 +119,8 @@ static void strided(const char* sieve, int mode, const char* buffer) {
   close_and_delete(&f);
 }
 
-/* Bytes in turn of two handles of one file, written at the same time: what a write of one handle reads and writes back between
- * its pieces must not undo a write of the other one. */
+/* Bytes in turn of two handles of one file, written at the same time: what a write of one handle
+ * reads and writes back between its pieces must not undo a write of the other one. */
 static void two_handles(const char* sieve, int mode) {
   enum { kCount = 200, kRounds = 10 };
   const char* const given[][2] = {{"romio_ds_write", sieve}};

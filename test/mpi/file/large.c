@@ -1,5 +1,6 @@
-/* Counts just below and above 2^31 bytes and 2^29 integers as whole transfers, and ordered writes beyond INT_MAX. Memory is a
- * few MiB that are mapped again and again; the file lives in memory, where there is room for it. */
+/* Counts just below and above 2^31 bytes and 2^29 integers as whole transfers, and ordered writes
+ * beyond INT_MAX. Memory is a few MiB that are mapped again and again; the file lives in memory,
+ * where there is room for it. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdint.h>

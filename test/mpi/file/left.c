@@ -1,4 +1,5 @@
-/* For reports.sh: a file that is not closed, an error that ends the job, a pipe between two ranks of a process. */
+/* For reports.sh: a file that is not closed, an error that ends the job, a pipe between two ranks
+ * of a process. */
 #include <fcntl.h>
 #include <mpitest.h>
 #include <string.h>

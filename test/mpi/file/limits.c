@@ -1,5 +1,5 @@
-/* Counts and offsets beyond 2^31 bytes in sparse files, hundreds of opens, and a file that must not grow: errors that tell what was
- * done, the same at all members. */
+/* Counts and offsets beyond 2^31 bytes in sparse files, hundreds of opens, and a file that must not
+ * grow: errors that tell what was done, the same at all members. */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 
 #include "filetest.h"
 
-/* The ends of a sparse file of so many bytes, through offsets and a type that reach over all of it. */
+/* The ends of a sparse file of so many bytes, through offsets and a type that reach over all of
+ * it. */
 static void large(int64_t bytes) {
   MPI_File f;
   MPI_Status s;
@@ -25,7 +26,8 @@ static void large(int64_t bytes) {
     OK(MPI_File_write_at(f, bytes - 1, &last, 1, MPI_BYTE, &s));
     OK(MPI_File_get_size(f, &end));
     CHECK(end == bytes);
-    /* Only the tail, to keep the test quick: offsets and counts have more than 31 bits all the same. */
+    /* Only the tail, to keep the test quick: offsets and counts have more than 31 bits all the
+     * same. */
     char tail[8];
     OK(MPI_File_read_at(f, bytes - 8, tail, 8, MPI_BYTE, &s));
     CHECK(tail[7] == 77 && tail[6] == 0);

@@ -1,6 +1,6 @@
-// Files against a model in memory: in every step each block of a region belongs to a rank drawn at random, which writes its blocks
-// through a view, in one of all ways; then blocks are dealt out anew and read in another way. Fixed seeds: every rank knows
-// what all have written.
+// Files against a model in memory: in every step each block of a region belongs to a rank drawn at
+// random, which writes its blocks through a view, in one of all ways; then blocks are dealt out
+// anew and read in another way. Fixed seeds: every rank knows what all have written.
 #include "filetest.h"
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-/* A data representation is the rank's that registered it: all ranks register one by the same name, with other functions,
- * another extra state and another extent in the file, and each converts by its own, in operations of its own and in
- * collective ones. Some register it later, some never, and one that has ended leaves those of others alone. */
+/* A data representation is the rank's that registered it: all ranks register one by the same name,
+ * with other functions, another extra state and another extent in the file, and each converts by
+ * its own, in operations of its own and in collective ones. Some register it later, some never, and
+ * one that has ended leaves those of others alone. */
 #include <string.h>
 
 #include "filetest.h"
@@ -84,7 +85,8 @@ static void set_own_view(MPI_File f) {
   CHECK(bytes == extent_of_rank());
 }
 
-/* A file of all: etypes have the same size at all members there, so ranks of one parity share it. */
+/* A file of all: etypes have the same size at all members there, so ranks of one parity share
+ * it. */
 static void together(MPI_Comm comm) {
   MPI_File f;
   MPI_Request request;

@@ -1,5 +1,6 @@
-/* Every rank has a file of its own open, in processes with far fewer descriptors than ranks: descriptors that are idle are closed
- * and opened again. Files that were renamed or deleted meanwhile keep theirs. */
+/* Every rank has a file of its own open, in processes with far fewer descriptors than ranks:
+ * descriptors that are idle are closed and opened again. Files that were renamed or deleted
+ * meanwhile keep theirs. */
 #include <string.h>
 #include <sys/resource.h>
 
@@ -22,7 +23,8 @@ int main(int argc, char** argv) {
   own_name(own, sizeof own, rank);
   OK(MPI_File_open(MPI_COMM_SELF, own, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f));
   OK(MPI_File_write_at(f, 0, &rank, 1, MPI_INT, MPI_STATUS_IGNORE));
-  /* The first ranks' names go while their descriptors may be closed already: those that are not must stay open. */
+  /* The first ranks' names go while their descriptors may be closed already: those that are not
+   * must stay open. */
   snprintf(moved, sizeof moved, "%s_moved", own);
   int kept = 0;
   if (rank < kHeld) {

@@ -1,5 +1,5 @@
-/* Requests of files among those of messages: one MPI_Waitall or MPI_Testsome completes both. Prefixes of file names. Nothing
- * beside the file is left behind. */
+/* Requests of files among those of messages: one MPI_Waitall or MPI_Testsome completes both.
+ * Prefixes of file names. Nothing beside the file is left behind. */
 #include <dirent.h>
 #include <string.h>
 
@@ -77,7 +77,8 @@ static void prefixes(void) {
   if (rank == 0) OK(MPI_File_delete(path, MPI_INFO_NULL));
 }
 
-/* Shared pointers of files that are made and deleted in turn: no hidden file can be in the way, none is left. */
+/* Shared pointers of files that are made and deleted in turn: no hidden file can be in the way,
+ * none is left. */
 static void made_and_deleted(void) {
   MPI_File f;
   int v = rank, entries = 0;

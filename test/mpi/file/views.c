@@ -1,5 +1,6 @@
-/* What etypes and filetypes may be (MPI-4.0 section 14.3): displacements that are negative, descend or overlap; filetypes that
- * are not made of etypes, or have no bytes at all at some ranks. A view that was refused leaves the one before. */
+/* What etypes and filetypes may be (MPI-4.0 section 14.3): displacements that are negative, descend
+ * or overlap; filetypes that are not made of etypes, or have no bytes at all at some ranks. A view
+ * that was refused leaves the one before. */
 #include <string.h>
 
 #include "filetest.h"
@@ -17,7 +18,8 @@ static MPI_Datatype pair(int first, int length, int second) {
   return type;
 }
 
-/* `error`: the class, or MPI_SUCCESS. As etype, and as filetype of integers; then the last rank's alone. */
+/* `error`: the class, or MPI_SUCCESS. As etype, and as filetype of integers; then the last rank's
+ * alone. */
 static void expect(MPI_File f, MPI_Datatype type, int error, const char* words) {
   for (int as_etype = 0; as_etype < 2; as_etype++)
     for (int all = 0; all < 2; all++) {

@@ -1,7 +1,8 @@
-/* Calls every function that the hosted MPI answers, with right and wrong arguments, and writes what comes back to
- * FOLDER/RANK: error classes and results, no handles. Ranks of one process write what ranks of four processes write, and
- * what processes of the hosted MPI write by themselves (forwarded.sh). Between sections all ranks meet, so that the objects
- * of one are there while another makes its own. */
+/* Calls every function that the hosted MPI answers, with right and wrong arguments, and writes what
+ * comes back to FOLDER/RANK: error classes and results, no handles. Ranks of one process write what
+ * ranks of four processes write, and what processes of the hosted MPI write by themselves
+ * (forwarded.sh). Between sections all ranks meet, so that the objects of one are there while
+ * another makes its own. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Datatypes that large-count calls have made: the queries without large counts refuse them with MPI_ERR_TYPE (MPI-4.0 section
- * 5.1.13), the others describe them; those of other calls both describe. */
+/* Datatypes that large-count calls have made: the queries without large counts refuse them with
+ * MPI_ERR_TYPE (MPI-4.0 section 5.1.13), the others describe them; those of other calls both
+ * describe. */
 #include "mpitest.h"
 
 static int class_of(int code) {

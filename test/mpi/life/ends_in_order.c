@@ -1,7 +1,9 @@
-/* A job that ends in order, its processes at different times: ends_in_order.py starts it many times.
+/* A job that ends in order, its processes at different times: ends_in_order.py starts it many
+ * times.
  *   ends_in_order MESSAGES LATE...
- * Each rank sends MESSAGES messages to the next one. LATE holds a number for each process, in order: so many milliseconds
- * its last rank computes, without MPI, between MPI_Finalize and its end. FGMPI_NFG is the number of ranks a process. */
+ * Each rank sends MESSAGES messages to the next one. LATE holds a number for each process, in
+ * order: so many milliseconds its last rank computes, without MPI, between MPI_Finalize and its
+ * end. FGMPI_NFG is the number of ranks a process. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <time.h>

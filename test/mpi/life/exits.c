@@ -1,4 +1,5 @@
-/* argv[1]: how the rank argv[2] ends (-1: each of them); the others end normally. Used by life.sh. */
+/* argv[1]: how the rank argv[2] ends (-1: each of them); the others end normally. Used by
+ * life.sh. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* What a job does about SIGUSR1, for sigusr1.sh, which sends it.
  *   notified [handler | blocked | calls]
- * Says "pid ID" and works for a second. With "handler" it handles the signal itself, with "blocked" it takes it by sigtimedwait();
- * both fail if it never came. With "calls" ranks are in system calls that a signal would end early, and fail if one does. */
+ * Says "pid ID" and works for a second. With "handler" it handles the signal itself, with "blocked"
+ * it takes it by sigtimedwait(); both fail if it never came. With "calls" ranks are in system calls
+ * that a signal would end early, and fail if one does. */
 #include <poll.h>
 #include <signal.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Rank 0 asks for a number; a bad one is an error message of the program's own and exit without MPI_Finalize. */
+/* Rank 0 asks for a number; a bad one is an error message of the program's own and exit without
+ * MPI_Finalize. */
 #include <stdio.h>
 #include "mpi.h"
 

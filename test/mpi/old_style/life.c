@@ -1,4 +1,5 @@
-/* A game of life whose state is in global variables without initialisers, received by MPI_ANY_SOURCE in turn. */
+/* A game of life whose state is in global variables without initialisers, received by
+ * MPI_ANY_SOURCE in turn. */
 #include <stdio.h>
 #include <string.h>
 #include "mpi.h"

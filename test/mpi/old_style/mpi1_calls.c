@@ -1,4 +1,5 @@
-/* Calls of MPI-1 that later standards removed: structures, addresses, attributes, error handlers. */
+/* Calls of MPI-1 that later standards removed: structures, addresses, attributes, error
+ * handlers. */
 #include <stdlib.h>
 #include "mpi.h"
 

@@ -1,4 +1,5 @@
-/* main falls off its end: the status is what the last call left, MPI_Finalize's MPI_SUCCESS here. */
+/* main falls off its end: the status is what the last call left, MPI_Finalize's MPI_SUCCESS
+ * here. */
 #include <math.h>
 #include <stdio.h>
 #include "mpi.h"

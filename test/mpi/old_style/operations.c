@@ -1,4 +1,5 @@
-/* A user's operation whose function is written without a prototype, on complex numbers of a structure. */
+/* A user's operation whose function is written without a prototype, on complex numbers of a
+ * structure. */
 #include <stdlib.h>
 #include "mpi.h"
 

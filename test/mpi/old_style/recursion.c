@@ -1,4 +1,5 @@
-/* Deep recursion: quicksort that meets sorted numbers, its worst case, with an array in each call. */
+/* Deep recursion: quicksort that meets sorted numbers, its worst case, with an array in each
+ * call. */
 #include <stdlib.h>
 #include "mpi.h"
 

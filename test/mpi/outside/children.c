@@ -31,7 +31,8 @@ static void one_each(int how) {
   const int code = me % 50 + 1;
   if (me % 2) {
     const pid_t child = start(ends, code);
-    /* What the partner has to do for it to end: only a rank of the same host can, so it is told by a message, and answers. */
+    /* What the partner has to do for it to end: only a rank of the same host can, so it is told by
+     * a message, and answers. */
     int answer = 0;
     MPI_Request request;
     MPI_Irecv(&answer, 1, MPI_INT, partner, 3, MPI_COMM_WORLD, &request);

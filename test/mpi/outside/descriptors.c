@@ -1,4 +1,5 @@
-/* Ranks that wait for descriptors: each is ended by its partner, which may be a rank of the same process. */
+/* Ranks that wait for descriptors: each is ended by its partner, which may be a rank of the same
+ * process. */
 #define _GNU_SOURCE
 #include "outside.h"
 

@@ -1,4 +1,5 @@
-/* Each rank has handlers of its own: a signal of the process calls those of all its ranks, what a rank raises only its own. */
+/* Each rank has handlers of its own: a signal of the process calls those of all its ranks, what a
+ * rank raises only its own. */
 #define _GNU_SOURCE
 #include "outside.h"
 

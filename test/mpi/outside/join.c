@@ -1,4 +1,5 @@
-/* MPI_Comm_join over sockets that ranks of a process, and of several, have connected by accept() and connect(). */
+/* MPI_Comm_join over sockets that ranks of a process, and of several, have connected by accept()
+ * and connect(). */
 #include "outside.h"
 
 #include <arpa/inet.h>

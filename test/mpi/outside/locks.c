@@ -1,4 +1,5 @@
-/* Ranks that wait for locks of files, for queues of messages and for semaphores of System V, each for its partner. */
+/* Ranks that wait for locks of files, for queues of messages and for semaphores of System V, each
+ * for its partner. */
 #define _GNU_SOURCE
 #include "outside.h"
 
@@ -14,7 +15,8 @@
 
 static char name[64];
 
-/* The even partner has it, and gives it up when the odd one waits. Two opens of a file are two owners also in one process. */
+/* The even partner has it, and gives it up when the odd one waits. Two opens of a file are two
+ * owners also in one process. */
 static void file_locks(void) {
   if (me % 2 == 0) {
     snprintf(name, sizeof name, "/tmp/fgmpi-outside-lock-%d-%d", (int)getpid(), me);

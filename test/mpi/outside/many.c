@@ -1,4 +1,5 @@
-/* Hundreds of ranks of a process that wait for a descriptor, a child or a lock at the same time need no threads each. */
+/* Hundreds of ranks of a process that wait for a descriptor, a child or a lock at the same time
+ * need no threads each. */
 #define _GNU_SOURCE
 #include "outside.h"
 

@@ -1,5 +1,5 @@
-/* For tests of calls that wait outside of MPI: ranks in pairs, 2k and 2k + 1, of which one waits for the other. An odd last
-   rank is without a partner. */
+/* For tests of calls that wait outside of MPI: ranks in pairs, 2k and 2k + 1, of which one waits
+   for the other. An odd last rank is without a partner. */
 #ifndef OUTSIDE_H
 #define OUTSIDE_H
 #include <errno.h>

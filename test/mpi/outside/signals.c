@@ -1,4 +1,5 @@
-/* Ranks that wait for signals, or whose waits handlers interrupt: signals are the process's, so its first rank sends them. */
+/* Ranks that wait for signals, or whose waits handlers interrupt: signals are the process's, so its
+ * first rank sends them. */
 #define _GNU_SOURCE
 #include "outside.h"
 
@@ -25,8 +26,8 @@ static void handler_with_info(int number, siginfo_t* info, void* context) {
   ++calls;
 }
 
-/* Every rank of the process has its handler of SIGUSR1, the last of all stays; afterwards some rank sends the signal, again and
-   again until nobody waits any more: none of them may be lost. */
+/* Every rank of the process has its handler of SIGUSR1, the last of all stays; afterwards some rank
+   sends the signal, again and again until nobody waits any more: none of them may be lost. */
 static void install(int flags) {
   struct sigaction action = {.sa_flags = flags}, before, now;
   sigemptyset(&action.sa_mask);
@@ -45,7 +46,8 @@ static void install(int flags) {
   MPI_Barrier(here);
 }
 
-/* `wait` returns when a handler has run. The first rank of the process sends signals until all others are through. */
+/* `wait` returns when a handler has run. The first rank of the process sends signals until all
+ * others are through. */
 static void interrupt(void (*wait)(void)) {
   int ranks;
   MPI_Comm_size(here, &ranks);

@@ -1,4 +1,5 @@
-/* Ranks that read from streams, what their partner writes into the pipe or the socket piece by piece. */
+/* Ranks that read from streams, what their partner writes into the pipe or the socket piece by
+ * piece. */
 #define _GNU_SOURCE
 #include "outside.h"
 

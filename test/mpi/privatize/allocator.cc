@@ -1,5 +1,6 @@
-// A program with an allocator of its own, which knows its memory by state of its own: what shared libraries allocate is
-// freed by the program, and what the program allocates by libraries, in every image.
+// A program with an allocator of its own, which knows its memory by state of its own: what shared
+// libraries allocate is freed by the program, and what the program allocates by libraries, in every
+// image.
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>

@@ -1,5 +1,6 @@
-/* Each rank has an argument vector of its own, also where ranks have no variables of their own, because the program has none (as
- * this one) or by FGMPI_PRIVATIZE=off: what one does to its words before MPI_Init, or later, is not seen by others. */
+/* Each rank has an argument vector of its own, also where ranks have no variables of their own,
+ * because the program has none (as this one) or by FGMPI_PRIVATIZE=off: what one does to its words
+ * before MPI_Init, or later, is not seen by others. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-// State that C++ programs have beside plain globals: inline variables, static members of templates, initialisers
-// that wait in MPI, thread_local objects with destructors, exceptions that are kept, nested, or
-// thrown out of an error handler.
+// State that C++ programs have beside plain globals: inline variables, static members of templates,
+// initialisers that wait in MPI, thread_local objects with destructors, exceptions that are kept,
+// nested, or thrown out of an error handler.
 #include <any>
 #include <cerrno>
 #include <cstring>

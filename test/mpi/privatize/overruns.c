@@ -1,5 +1,6 @@
-/* Overwrites memory: a receive buffer on the heap, in a mapping, on the stack or in a static variable is smaller than its message, or
-   everything that may be written but the program's own and the C library's variables is filled. Run by overruns.sh. */
+/* Overwrites memory: a receive buffer on the heap, in a mapping, on the stack or in a static
+   variable is smaller than its message, or everything that may be written but the program's own and
+   the C library's variables is filled. Run by overruns.sh. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -21,8 +22,8 @@ static __attribute__((noinline)) void receive_on_stack(int bytes) {
   __asm__ volatile("" : : "r"(buffer) : "memory");
 }
 
-/* The heap and mappings without a file, in which the library has its ranks, messages and queues: not the stack that is in use, nor
-   static and per-thread variables of the C library and others. */
+/* The heap and mappings without a file, in which the library has its ranks, messages and queues:
+   not the stack that is in use, nor static and per-thread variables of the C library and others. */
 static void fill_memory(int value) {
   static struct { uintptr_t low, high; } found[4096];
   static char line[512];
@@ -48,7 +49,8 @@ static void fill_memory(int value) {
     found[count].low = low;
     found[count++].high = high;
   }
-  /* Not fclose(): nothing of the heap is to be used any more. Of a large mapping, what was touched lies at its ends. */
+  /* Not fclose(): nothing of the heap is to be used any more. Of a large mapping, what was touched
+   * lies at its ends. */
   for (int i = 0; i < count; i++) {
     uintptr_t bytes = found[i].high - found[i].low, part = bytes < (4u << 20) ? bytes : 4u << 20;
     memset((void*)found[i].low, value, part);

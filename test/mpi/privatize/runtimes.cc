@@ -1,6 +1,7 @@
-// What a library that stands in for a part of the C, C++ or unwind runtime comes across: every rank throws and catches, in its
-// own code, out of the C++ library, in a callback that MPI calls and in a thread; has thread-local variables, memory, and
-// files of its own and of MPI's. Run by runtimes.sh with such libraries, and as it is.
+// What a library that stands in for a part of the C, C++ or unwind runtime comes across: every rank
+// throws and catches, in its own code, out of the C++ library, in a callback that MPI calls and in
+// a thread; has thread-local variables, memory, and files of its own and of MPI's. Run by
+// runtimes.sh with such libraries, and as it is.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

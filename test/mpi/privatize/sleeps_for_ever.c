@@ -1,4 +1,5 @@
-/* Every rank sleeps for ever, in one of several ways; sleeps_for_ever.sh looks at what that costs. */
+/* Every rank sleeps for ever, in one of several ways; sleeps_for_ever.sh looks at what that
+ * costs. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <sys/select.h>

@@ -1,5 +1,6 @@
-/* Each rank has its own argument strings, which it may write to, and they end with a null pointer; MPI_Init is called in
- * an order that has nothing to do with the ranks, after sleeps of different lengths. */
+/* Each rank has its own argument strings, which it may write to, and they end with a null pointer;
+ * MPI_Init is called in an order that has nothing to do with the ranks, after sleeps of different
+ * lengths. */
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>

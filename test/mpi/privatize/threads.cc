@@ -1,5 +1,5 @@
-// Threads that ranks start see the rank's image in their thread-local variables; handlers that a rank gives the C++
-// runtime are its own.
+// Threads that ranks start see the rank's image in their thread-local variables; handlers that a
+// rank gives the C++ runtime are its own.
 #include <threads.h>
 
 #include <exception>

@@ -1,5 +1,6 @@
-/* Messages as long as what is sent in another way from there on, one byte less and one more: frames of the transports,
- * what is lent, what goes eagerly. Contiguous and scattered; expected, late, probed, cut off, synchronous, cancelled. */
+/* Messages as long as what is sent in another way from there on, one byte less and one more: frames
+ * of the transports, what is lent, what goes eagerly. Contiguous and scattered; expected, late,
+ * probed, cut off, synchronous, cancelled. */
 #include <string.h>
 
 #include "mpitest.h"
@@ -45,7 +46,8 @@ static MPI_Request start(int n, int scattered, int synchronous) {
   return r;
 }
 
-/* Both sides in each layout; the receive is there before the message, or after it, or takes what a probe has found. */
+/* Both sides in each layout; the receive is there before the message, or after it, or takes what a
+ * probe has found. */
 static void one_size(int n) {
   for (int form = 0; form < 4; form++) {
     for (int synchronous = 0; synchronous < 2; synchronous++) {

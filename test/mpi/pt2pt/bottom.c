@@ -1,5 +1,6 @@
-/* MPI_BOTTOM with types that hold absolute addresses: scattered and in one piece, small and by rendezvous, sent, received,
- * broadcast, gathered, reduced by a user's operation; MPI_DATATYPE_NULL where the count is zero. */
+/* MPI_BOTTOM with types that hold absolute addresses: scattered and in one piece, small and by
+ * rendezvous, sent, received, broadcast, gathered, reduced by a user's operation; MPI_DATATYPE_NULL
+ * where the count is zero. */
 #include <string.h>
 
 #include "mpitest.h"

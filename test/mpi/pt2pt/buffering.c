@@ -1,5 +1,6 @@
-/* Programs that lean on buffering: everybody sends much before anybody receives. They run wherever all of it is kept in
- * memory, so they run here; a limit that would stop them gives way. What is behind it stays in order. */
+/* Programs that lean on buffering: everybody sends much before anybody receives. They run wherever
+ * all of it is kept in memory, so they run here; a limit that would stop them gives way. What is
+ * behind it stays in order. */
 #include <string.h>
 
 #include "mpitest.h"
@@ -33,8 +34,8 @@ static void flood(int rank, int size, int messages, int fan) {
     }
 }
 
-/* The same with requests that wait together, columns of matrices, and a synchronous send among them that must not return
- * before its receive has begun. */
+/* The same with requests that wait together, columns of matrices, and a synchronous send among them
+ * that must not return before its receive has begun. */
 static void requests(int rank, int size) {
   enum { kN = 40, kRows = 30 };
   static int out[kN][kRows][4], in[kRows];

@@ -1,5 +1,5 @@
-/* One line for each wrong argument of point-to-point calls: the error class that comes back. For one rank; the same
- * program runs under the host MPICH, and error_classes.sh compares. */
+/* One line for each wrong argument of point-to-point calls: the error class that comes back. For
+ * one rank; the same program runs under the host MPICH, and error_classes.sh compares. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

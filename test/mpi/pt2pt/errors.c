@@ -20,8 +20,9 @@ static int class_of(int code) {
     CHECK(got_ == (error));                                                            \
   } while (0)
 
-/* A message that ends within a basic element of a scattered type: three bytes for integers. Whole elements of the
- * beginning of the type are allowed. Sent as a run of bytes and scattered, from the next rank. */
+/* A message that ends within a basic element of a scattered type: three bytes for integers. Whole
+ * elements of the beginning of the type are allowed. Sent as a run of bytes and scattered, from the
+ * next rank. */
 static void ends_within_an_element(int rank, int size) {
   int blocks[3] = {1, 2, 1}, places[3] = {0, 2, 5}, got[8], n;
   char bytes[24] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};

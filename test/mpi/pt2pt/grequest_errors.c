@@ -1,4 +1,5 @@
-/* Generalized requests whose functions return errors: who returns which code (MPI-4.0 section 13.2). */
+/* Generalized requests whose functions return errors: who returns which code (MPI-4.0 section
+ * 13.2). */
 #include "mpitest.h"
 
 struct State {

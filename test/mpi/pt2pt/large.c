@@ -1,7 +1,7 @@
 /* More than 2^31 bytes in one message (where memory allows): as more than 2^31 elements of a basic
- * and of a derived type, as one element of a contiguous type, and as one element with gaps. The first
- * use of memory may be slow: the sender's is a few MiB that are mapped again and again, the receiver's
- * is the same for all messages. */
+ * and of a derived type, as one element of a contiguous type, and as one element with gaps. The
+ * first use of memory may be slow: the sender's is a few MiB that are mapped again and again, the
+ * receiver's is the same for all messages. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>
@@ -44,8 +44,8 @@ static char* repeated(MPI_Count bytes, MPI_Count period) {
   return all;
 }
 
-/* One message of `count` elements of `type`, `bytes` in all, in pages with `gap` bytes after each. The
- * receiver's memory is `b`. */
+/* One message of `count` elements of `type`, `bytes` in all, in pages with `gap` bytes after each.
+ * The receiver's memory is `b`. */
 static void message(char* b, MPI_Count count, MPI_Datatype type, MPI_Count bytes, MPI_Count gap,
                     int turn) {
   const MPI_Count page = 4096, extent = bytes + bytes / page * gap;

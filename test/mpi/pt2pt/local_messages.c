@@ -1,5 +1,5 @@
-/* MPIX_Stats counts each point-to-point message between ranks of a process once, whatever way it takes, and none
- * between processes. Ranks 0 and 1 send each other; the others wait. */
+/* MPIX_Stats counts each point-to-point message between ranks of a process once, whatever way it
+ * takes, and none between processes. Ranks 0 and 1 send each other; the others wait. */
 #include "fgmpi.h"
 #include "mpitest.h"
 

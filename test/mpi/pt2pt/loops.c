@@ -1,5 +1,6 @@
-/* Sends, receives and waits at the same places again and again, in all mixtures that loops of programs have. Under -check (test/
- * check/programs.py) none has a finding: a call that is like the last one is looked at in another way than the first. */
+/* Sends, receives and waits at the same places again and again, in all mixtures that loops of
+ * programs have. Under -check (test/ check/programs.py) none has a finding: a call that is like the
+ * last one is looked at in another way than the first. */
 #include "../mpitest.h"
 
 enum { kTurns = 6, kMost = 8 };

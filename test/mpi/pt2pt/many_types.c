@@ -1,5 +1,6 @@
-/* More derived types in a process than the hosted MPI packs rightly by itself: each rank keeps some hundreds whose data are
- * one run without being made by MPI_Type_contiguous, sends with them and packs with them. */
+/* More derived types in a process than the hosted MPI packs rightly by itself: each rank keeps some
+ * hundreds whose data are one run without being made by MPI_Type_contiguous, sends with them and
+ * packs with them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* Partitioned sends and receives whose inits, starts, frees and cancels come in random orders at both sides: pairs are
- * matched in the order of their inits, whatever becomes of the requests; also of those that are freed without ever
- * being started, or while active. A duplicate of the communicator is freed with announcements under way, and the next one
- * has pairs of its own. */
+/* Partitioned sends and receives whose inits, starts, frees and cancels come in random orders at
+ * both sides: pairs are matched in the order of their inits, whatever becomes of the requests; also
+ * of those that are freed without ever being started, or while active. A duplicate of the
+ * communicator is freed with announcements under way, and the next one has pairs of its own. */
 #include "mpitest.h"
 
 enum { kPairs = 6, kTotal = 24, kLong = 700, kMostParts = 12, kEpisodes = 12, kTags = 2 };
@@ -192,7 +192,8 @@ int main(int argc, char** argv) {
   for (int episode = 0; episode < kEpisodes; episode++) {
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-    /* All ranks are through with the last episode: nobody reads what sends that were freed while active send. */
+    /* All ranks are through with the last episode: nobody reads what sends that were freed while
+     * active send. */
     for (int i = 0; i < 2 * kPairs; i++) free(ends[i].data);
     run_episode(episode);
     OK(MPI_Comm_free(&comm));

@@ -1,4 +1,5 @@
-/* Rank 0 prints in which order messages of the others match its wildcard receives. Run by random_order.sh. */
+/* Rank 0 prints in which order messages of the others match its wildcard receives. Run by
+ * random_order.sh. */
 #include "mpitest.h"
 
 int main(int argc, char** argv) {

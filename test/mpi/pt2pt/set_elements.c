@@ -1,5 +1,5 @@
-/* MPI_Status_set_elements counts basic elements (MPI-4.0 section 13.3): MPI_Get_elements gives them back for every datatype, and
- * MPI_Get_count says whole ones alone. */
+/* MPI_Status_set_elements counts basic elements (MPI-4.0 section 13.3): MPI_Get_elements gives them
+ * back for every datatype, and MPI_Get_count says whole ones alone. */
 #include "mpitest.h"
 
 static void check(MPI_Datatype type, int in_one) {

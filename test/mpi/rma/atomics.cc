@@ -1,5 +1,5 @@
-// Atomics hammered by all ranks at one target: exact sums for types of every size, by every way; compare-and-swap as a
-// lock; results of fetches that are all different.
+// Atomics hammered by all ranks at one target: exact sums for types of every size, by every way;
+// compare-and-swap as a lock; results of fetches that are all different.
 #include <mpi.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// FGMPI_RMA_PROGRESS=thread: rank 0 computes without MPI calls until the others have locked, read, written and
-// accumulated into its own memory, by whatever way that memory is reached. Without the thread the operations that go by
-// messages would wait for rank 0's next call, which never comes.
+// FGMPI_RMA_PROGRESS=thread: rank 0 computes without MPI calls until the others have locked, read,
+// written and accumulated into its own memory, by whatever way that memory is reached. Without the
+// thread the operations that go by messages would wait for rank 0's next call, which never comes.
 #include <mpi.h>
 
 #include <ctime>

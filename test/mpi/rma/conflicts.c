@@ -1,4 +1,5 @@
-/* Accesses that conflict, and others that nearly do; conflicts.sh looks at what FGMPI_RMA_CHECK says of them. */
+/* Accesses that conflict, and others that nearly do; conflicts.sh looks at what FGMPI_RMA_CHECK
+ * says of them. */
 #include <mpi.h>
 #include <string.h>
 

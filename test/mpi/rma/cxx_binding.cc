@@ -1,4 +1,5 @@
-// Windows in the C++ binding (MPI-2.2 chapter 16): objects, epochs, operations, attributes with functions, error handlers.
+// Windows in the C++ binding (MPI-2.2 chapter 16): objects, epochs, operations, attributes with
+// functions, error handlers.
 #include <mpi.h>
 
 #include <cstring>

@@ -1,4 +1,5 @@
-/* Every class of error of windows, and its message: call, argument, value, what is allowed. No byte of a window changes. */
+/* Every class of error of windows, and its message: call, argument, value, what is allowed. No byte
+ * of a window changes. */
 #include <mpi.h>
 #include <string.h>
 
@@ -6,7 +7,8 @@
 
 static int rank, size, to;
 
-/* The call fails with this class, and its message contains all of the texts, which are separated by '|'. */
+/* The call fails with this class, and its message contains all of the texts, which are separated by
+ * '|'. */
 static void expect(int line, int code, int expected, const char* words) {
   char text[MPI_MAX_ERROR_STRING], wanted[256];
   int length, class;

@@ -1,5 +1,5 @@
-/* Each call in each of its forms: large counts, MPI_PROC_NULL, no elements, MPI_BOTTOM, MPI_NO_OP without an origin, groups
- * without members, every assertion, every info key, error handlers. */
+/* Each call in each of its forms: large counts, MPI_PROC_NULL, no elements, MPI_BOTTOM, MPI_NO_OP
+ * without an origin, groups without members, every assertion, every info key, error handlers. */
 #include <mpi.h>
 #include <stdint.h>
 #include <string.h>

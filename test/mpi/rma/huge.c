@@ -1,5 +1,5 @@
-/* Windows of 6 GiB a rank, of which a few pages are touched: sizes and displacements beyond 32 bits by every way, a
- * datatype that strides over gigabytes. What is not touched must cost no memory. */
+/* Windows of 6 GiB a rank, of which a few pages are touched: sizes and displacements beyond 32 bits
+ * by every way, a datatype that strides over gigabytes. What is not touched must cost no memory. */
 #include <mpi.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-/* Windows of 1 KiB a rank over up to 100,000 ranks: every way to their memory, atomics of all at one word, a fence and locks. */
+/* Windows of 1 KiB a rank over up to 100,000 ranks: every way to their memory, atomics of all at
+ * one word, a fence and locks. */
 #include <mpi.h>
 
 #include "mpitest.h"

@@ -1,6 +1,7 @@
-// Randomised one-sided programs against a sequential model of the window. In each phase every rank has regions of every
-// target for itself (puts and gets of all layouts) and shares others (accumulates, whose sums do not depend on the order);
-// all ranks draw the same numbers, so each knows what every window holds after the phase.
+// Randomised one-sided programs against a sequential model of the window. In each phase every rank
+// has regions of every target for itself (puts and gets of all layouts) and shares others
+// (accumulates, whose sums do not depend on the order); all ranks draw the same numbers, so each
+// knows what every window holds after the phase.
 #include <mpi.h>
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-/* A table of words over all ranks, updated at random places by exclusive or: the one-sided form of HPC Challenge's
- * RandomAccess (written from its description). Updates twice restore the table, if each was atomic. Some ranks update by
- * MPI_Accumulate, some fetch the word, and some compare and swap until nobody was between. */
+/* A table of words over all ranks, updated at random places by exclusive or: the one-sided form of
+ * HPC Challenge's RandomAccess (written from its description). Updates twice restore the table, if
+ * each was atomic. Some ranks update by MPI_Accumulate, some fetch the word, and some compare and
+ * swap until nobody was between. */
 #include <mpi.h>
 #include <stdint.h>
 

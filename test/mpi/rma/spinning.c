@@ -1,5 +1,5 @@
-/* Programs that spin: an MCS lock (queue of ranks, each spinning on its own word), and MPI_Win_test in a loop. On
- * ranks that share a process whoever spins must let the others run. */
+/* Programs that spin: an MCS lock (queue of ranks, each spinning on its own word), and MPI_Win_test
+ * in a loop. On ranks that share a process whoever spins must let the others run. */
 #include <mpi.h>
 
 #include "mpitest.h"

@@ -1,4 +1,5 @@
-/* Programs that wait for ever, or leave something behind; reports.sh checks the reports about them. */
+/* Programs that wait for ever, or leave something behind; reports.sh checks the reports about
+ * them. */
 #include <mpi.h>
 #include <string.h>
 

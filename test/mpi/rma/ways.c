@@ -1,6 +1,7 @@
-/* Which way operations take to memory that only the network reaches: by the provider's reads and writes where
- * FGMPI_RMA_NETWORK=provider or they are long, and its atomics where it has them (tcp;ofi_rxm), else by messages. Orders
- * of accumulates hold when they alternate between the two. Run with FGMPI_TRANSPORT=ofi, or on several hosts. */
+/* Which way operations take to memory that only the network reaches: by the provider's reads and
+ * writes where FGMPI_RMA_NETWORK=provider or they are long, and its atomics where it has them
+ * (tcp;ofi_rxm), else by messages. Orders of accumulates hold when they alternate between the two.
+ * Run with FGMPI_TRANSPORT=ofi, or on several hosts. */
 #include <mpi.h>
 #include <string.h>
 
@@ -13,8 +14,8 @@ static MPIX_Stats_values start;
 
 static void from_now(void) { OK(MPIX_Stats(&start)); }
 
-/* So many operations of the process took the way. Other ranks of it are not between, as nothing here switches but
- * flushes; they only add. */
+/* So many operations of the process took the way. Other ranks of it are not between, as nothing
+ * here switches but flushes; they only add. */
 static void check_way(int provider, int operations) {
   MPIX_Stats_values now;
   OK(MPIX_Stats(&now));

@@ -1,5 +1,6 @@
-/* Windows as objects: flavors, sizes that differ, attributes, names, hints, groups, shared memory in rank order, dynamic
- * memory, errors before damage, MPI_PROC_NULL, large counts, and that a target need not help. */
+/* Windows as objects: flavors, sizes that differ, attributes, names, hints, groups, shared memory
+ * in rank order, dynamic memory, errors before damage, MPI_PROC_NULL, large counts, and that a
+ * target need not help. */
 #include <mpi.h>
 #include <string.h>
 #include <unistd.h>
@@ -218,7 +219,8 @@ static void dynamic(void) {
   OK(MPI_Win_attach(win, block, sizeof block));
   CLASS(MPI_ERR_RMA_ATTACH, MPI_Win_attach(win, block + 1, 4));
   CLASS(MPI_ERR_RMA_ATTACH, MPI_Win_detach(win, &y));
-  /* What is attached is detached, also without bytes: before memory that is attached, within it, beside it, nowhere. */
+  /* What is attached is detached, also without bytes: before memory that is attached, within it,
+   * beside it, nowhere. */
   OK(MPI_Win_attach(win, &y, 0));
   OK(MPI_Win_attach(win, block, 0));
   OK(MPI_Win_attach(win, block + 3, 0));

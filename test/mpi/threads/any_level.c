@@ -1,6 +1,7 @@
-/* What any thread may call at any granted level (MPI-4.0 sections 11.4.1 and 11.3.1): threads of ranks that have been granted
- * MPI_THREAD_SINGLE or MPI_THREAD_FUNNELED make info objects, error handlers and sessions and ask for versions, classes and
- * words of errors, while the ranks' main threads send, make derived datatypes (which the hosted MPI keeps) and errors. */
+/* What any thread may call at any granted level (MPI-4.0 sections 11.4.1 and 11.3.1): threads of
+ * ranks that have been granted MPI_THREAD_SINGLE or MPI_THREAD_FUNNELED make info objects, error
+ * handlers and sessions and ask for versions, classes and words of errors, while the ranks' main
+ * threads send, make derived datatypes (which the hosted MPI keeps) and errors. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
-/* A call that began before threads were enabled runs alone in the library until its end, also after a function of the
- * user's that it calls has called MPI: rank 1 waits for requests, one of them rank 0's to complete, which is granted
- * MPI_THREAD_MULTIPLE meanwhile. Then one query function of rank 1 calls MPI, and the next one takes its time, during which no
- * error handler of rank 0's thread may run. Both ranks are of one process, where addresses are the same. */
+/* A call that began before threads were enabled runs alone in the library until its end, also after
+ * a function of the user's that it calls has called MPI: rank 1 waits for requests, one of them
+ * rank 0's to complete, which is granted MPI_THREAD_MULTIPLE meanwhile. Then one query function of
+ * rank 1 calls MPI, and the next one takes its time, during which no error handler of rank 0's
+ * thread may run. Both ranks are of one process, where addresses are the same. */
 #include <stdatomic.h>
 #include <unistd.h>
 

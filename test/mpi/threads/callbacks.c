@@ -1,5 +1,6 @@
-/* Generalized requests and error handlers of several threads: callbacks see their rank's variables, whichever thread they run
- * on, and requests that one thread starts are completed by another and waited for by a third. */
+/* Generalized requests and error handlers of several threads: callbacks see their rank's variables,
+ * whichever thread they run on, and requests that one thread starts are completed by another and
+ * waited for by a third. */
 #include "threads.h"
 
 enum { kRounds = 10 };

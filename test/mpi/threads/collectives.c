@@ -1,5 +1,6 @@
-/* One communicator a thread: collectives, blocking and nonblocking, and creation and freeing of communicators, at once in
- * all threads (MPI-4.0 sections 6.13 and 11.6). Attributes' functions run with the right rank's variables. */
+/* One communicator a thread: collectives, blocking and nonblocking, and creation and freeing of
+ * communicators, at once in all threads (MPI-4.0 sections 6.13 and 11.6). Attributes' functions run
+ * with the right rank's variables. */
 #include "threads.h"
 
 enum { kRounds = 5 };

@@ -1,6 +1,7 @@
-/* Every rank has a thread for each rank of the job: thread t exchanges with rank t, itself included, all in step by barriers
- * of threads. One of them waits for the requests that all have started, or each for its own. Sizes from one element to
- * messages that need the receiver's consent. */
+/* Every rank has a thread for each rank of the job: thread t exchanges with rank t, itself
+ * included, all in step by barriers of threads. One of them waits for the requests that all have
+ * started, or each for its own. Sizes from one element to messages that need the receiver's
+ * consent. */
 #include <string.h>
 
 #include "threads.h"

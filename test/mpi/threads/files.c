@@ -1,5 +1,6 @@
-/* Files used by several threads of each rank at once (MPI-4.0 section 14.6.8): collective writes and reads of a file a thread,
- * nonblocking ones that another thread completes, and all threads' atomic appends to one shared file pointer. */
+/* Files used by several threads of each rank at once (MPI-4.0 section 14.6.8): collective writes
+ * and reads of a file a thread, nonblocking ones that another thread completes, and all threads'
+ * atomic appends to one shared file pointer. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,8 @@
-/* As interpreters with a global lock call MPI (mpi4py): MPI is initialized when a module is loaded and finalized by an exit
- * handler; a thread holds the interpreter's lock while it runs, lets go of it around each call of MPI, and hands it over when
- * another one has waited for it for 5 ms. Objects travel as messages of unknown length (matched probes); a pool's manager
- * thread looks for work with MPI_Iprobe and sleeps between looks. */
+/* As interpreters with a global lock call MPI (mpi4py): MPI is initialized when a module is loaded
+ * and finalized by an exit handler; a thread holds the interpreter's lock while it runs, lets go of
+ * it around each call of MPI, and hands it over when another one has waited for it for 5 ms.
+ * Objects travel as messages of unknown length (matched probes); a pool's manager thread looks for
+ * work with MPI_Iprobe and sleeps between looks. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>

@@ -1,5 +1,5 @@
-/* A thread is joined in a callback of an MPI call, on the stack that is inside of the library: the delete function of an
- * attribute, as tools use it for what is to be done in MPI_Finalize. */
+/* A thread is joined in a callback of an MPI call, on the stack that is inside of the library: the
+ * delete function of an attribute, as tools use it for what is to be done in MPI_Finalize. */
 #include "threads.h"
 
 static int joined;

@@ -1,5 +1,6 @@
-/* What is asked for is granted, also when ranks of a process ask for different levels; a thread belongs to the rank that
- * started it, or that started the thread that did (MPI-4.0 section 11.6). */
+/* What is asked for is granted, also when ranks of a process ask for different levels; a thread
+ * belongs to the rank that started it, or that started the thread that did (MPI-4.0 section
+ * 11.6). */
 #include <string.h>
 #include <threads.h>
 
@@ -71,7 +72,8 @@ static void ask_for_variables(int thread) {
   }
 }
 
-/* The tools interface grants what is asked of it, whatever MPI's other calls give to several threads. */
+/* The tools interface grants what is asked of it, whatever MPI's other calls give to several
+ * threads. */
 static void look_at_tools_interface(void) {
   int provided = -1;
   CHECK(MPI_T_init_thread(MPI_THREAD_MULTIPLE + 1, &provided) == MPI_T_ERR_INVALID);

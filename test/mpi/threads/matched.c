@@ -1,4 +1,5 @@
-/* Threads of a rank send to the next one and take what comes by matched probes, each with a tag of its own, all at once. */
+/* Threads of a rank send to the next one and take what comes by matched probes, each with a tag of
+ * its own, all at once. */
 #include "threads.h"
 
 enum { kRounds = 160 };

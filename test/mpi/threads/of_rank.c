@@ -1,6 +1,7 @@
-/* Functions of the user that MPI calls while several threads of each rank are in MPI find the variables of their rank, and the
- * thread_local variables of the thread that made the call, where it runs them itself: attributes, error handlers,
- * generalized requests, MPI_Reduce_local. An operation of a reduction finds those of a thread of its rank. */
+/* Functions of the user that MPI calls while several threads of each rank are in MPI find the
+ * variables of their rank, and the thread_local variables of the thread that made the call, where
+ * it runs them itself: attributes, error handlers, generalized requests, MPI_Reduce_local. An
+ * operation of a reduction finds those of a thread of its rank. */
 #include "threads.h"
 
 enum { kRounds = 8 };

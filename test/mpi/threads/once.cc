@@ -1,6 +1,7 @@
-// Waits that the rank itself has to make, while other ranks of the process run: mutexes that belong to the thread in the kernel
-// (robust ones, those with priorities), pthread_once and call_once, std::call_once and variables that are made when a function is
-// first called. As in waits.c the holder goes on only when a token has gone round all ranks.
+// Waits that the rank itself has to make, while other ranks of the process run: mutexes that belong
+// to the thread in the kernel (robust ones, those with priorities), pthread_once and call_once,
+// std::call_once and variables that are made when a function is first called. As in waits.c the
+// holder goes on only when a token has gone round all ranks.
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -37,7 +38,8 @@ void receive_token() {
 }
 void send_token() { OK(MPI_Send(&g_rank, 1, MPI_INT, (g_rank + 1) % g_size, 1, MPI_COMM_WORLD)); }
 
-/// A thread of the rank calls hold(), which calls its argument once it holds the rank up; the rank calls wait().
+/// A thread of the rank calls hold(), which calls its argument once it holds the rank up; the rank
+/// calls wait().
 void go_round(const std::function<void(std::function<void()>)>& hold,
               const std::function<void()>& wait) {
   std::thread thread([&] {
@@ -172,7 +174,8 @@ void ranks_are_owners() {
   OK(MPI_Comm_free(&process));
 }
 
-/// The second rank of each process ends with a robust mutex: the first one has it next, and learns that. In between MPI_Finalize.
+/// The second rank of each process ends with a robust mutex: the first one has it next, and learns
+/// that. In between MPI_Finalize.
 pthread_mutex_t* begin_with_left_mutex(pthread_mutex_t* mine, int* me) {
   MPI_Comm process;
   int count;

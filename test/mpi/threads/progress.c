@@ -1,5 +1,6 @@
-/* While main computes without a call of MPI, the rank's thread makes progress by itself: large messages, nonblocking
- * collectives that main started, and its own; also while no other rank of the process runs but by its thread. */
+/* While main computes without a call of MPI, the rank's thread makes progress by itself: large
+ * messages, nonblocking collectives that main started, and its own; also while no other rank of the
+ * process runs but by its thread. */
 #include <stdatomic.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* Threads of all ranks send and receive at once: with tags of their own, from any source, and large messages; one thread
- * sends while another receives; probes race with probes (MPI-4.0 sections 3.8.2 and 11.6). */
+/* Threads of all ranks send and receive at once: with tags of their own, from any source, and large
+ * messages; one thread sends while another receives; probes race with probes (MPI-4.0 sections
+ * 3.8.2 and 11.6). */
 #include <string.h>
 
 #include "threads.h"
@@ -24,7 +25,8 @@ static void wildcards(int thread) {
       expected += r * 1000 + thread;
     }
     OK(MPI_Waitall(size, sends, MPI_STATUSES_IGNORE));
-    /* Without a barrier a fast rank's next message may have come in its place: sums are equal at the end only. */
+    /* Without a barrier a fast rank's next message may have come in its place: sums are equal at
+     * the end only. */
     (void)sum, (void)expected;
   }
 }

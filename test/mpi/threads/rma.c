@@ -1,5 +1,6 @@
-/* One-sided operations of several threads of a rank at once, on one window: puts and gets of slots of their own, atomic
- * updates of shared ones, under lock_all with flushes, and a window and an exclusive lock a thread. */
+/* One-sided operations of several threads of a rank at once, on one window: puts and gets of slots
+ * of their own, atomic updates of shared ones, under lock_all with flushes, and a window and an
+ * exclusive lock a thread. */
 #include <string.h>
 
 #include "threads.h"

@@ -1,6 +1,7 @@
-/* Threads of a rank spawn at once: each on a communicator of its own over all ranks, then each of the first ranks' threads on
- * MPI_COMM_SELF; threads of one rank accept at ports at which those of its neighbour connect (MPI-4.0 sections 11.6 and
- * 11.8). Children use their intercommunicators in threads, too. */
+/* Threads of a rank spawn at once: each on a communicator of its own over all ranks, then each of
+ * the first ranks' threads on MPI_COMM_SELF; threads of one rank accept at ports at which those of
+ * its neighbour connect (MPI-4.0 sections 11.6 and 11.8). Children use their intercommunicators in
+ * threads, too. */
 #include "../dynamic/exercise.h"
 #include "threads.h"
 

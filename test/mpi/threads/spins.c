@@ -1,5 +1,6 @@
-/* Mains wait for their threads in loops that call nothing, while the threads exchange messages with ranks of the same
- * process. What a rank has at hand when it is interrupted is there afterwards: registers, errno, thread-local variables. */
+/* Mains wait for their threads in loops that call nothing, while the threads exchange messages with
+ * ranks of the same process. What a rank has at hand when it is interrupted is there afterwards:
+ * registers, errno, thread-local variables. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +15,8 @@ static int rank, size;
 static volatile int done, go;
 static _Thread_local int own;
 
-/* Sends more than fits without its receiver to the next rank, and receives from the previous one. */
+/* Sends more than fits without its receiver to the next rank, and receives from the previous
+ * one. */
 static void* exchange(void* unused) {
   static int out[kCount], in[kCount];
   MPI_Request request;
@@ -45,7 +47,8 @@ static double compute(int round) {
   return x + y;
 }
 
-/* A function that the C library calls is not interrupted: the library may hold something. Rank 1 counts meanwhile. */
+/* A function that the C library calls is not interrupted: the library may hold something. Rank 1
+ * counts meanwhile. */
 static volatile long* count;
 static long before, after;
 

@@ -1,4 +1,5 @@
-/* What the tests of threads share: a rank's threads, each of which runs a function with its number. */
+/* What the tests of threads share: a rank's threads, each of which runs a function with its
+ * number. */
 #ifndef FGMPI_TEST_THREADS_H
 #define FGMPI_TEST_THREADS_H
 
@@ -8,7 +9,8 @@
 
 enum { kMostThreads = 8 };
 
-/* How many threads a rank has in tests that the shape (TEST_THREADS=N, 1 to 8) tells: 4 otherwise. */
+/* How many threads a rank has in tests that the shape (TEST_THREADS=N, 1 to 8) tells: 4
+ * otherwise. */
 static inline int threads_of_shape(void) {
   const char* text = getenv("TEST_THREADS");
   const int threads = text ? atoi(text) : 4;

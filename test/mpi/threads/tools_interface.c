@@ -1,6 +1,7 @@
-/* MPI_T_init_thread(MPI_THREAD_MULTIPLE) grants it, before MPI_Init too and whatever MPI_Init grants later: threads look through
- * variables, read them through handles of their own and register for events, before MPI_Init, while it runs and after it, and
- * main sends meanwhile. MPI_Query_thread tells what MPI_Init granted. */
+/* MPI_T_init_thread(MPI_THREAD_MULTIPLE) grants it, before MPI_Init too and whatever MPI_Init
+ * grants later: threads look through variables, read them through handles of their own and register
+ * for events, before MPI_Init, while it runs and after it, and main sends meanwhile.
+ * MPI_Query_thread tells what MPI_Init granted. */
 #include <stdatomic.h>
 #include <string.h>
 

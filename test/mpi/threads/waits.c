@@ -1,6 +1,6 @@
-/* A rank that waits for its threads holds no other rank of its process up: along a ring, each rank's thread receives a
- * message from the left and releases the rank, which then sends to the right. And locks that a rank holds are not those of
- * another rank on the same thread. */
+/* A rank that waits for its threads holds no other rank of its process up: along a ring, each
+ * rank's thread receives a message from the left and releases the rank, which then sends to the
+ * right. And locks that a rank holds are not those of another rank on the same thread. */
 #define _GNU_SOURCE /* pthread_cond_clockwait and the like */
 #include <errno.h>
 #include <semaphore.h>
@@ -203,7 +203,7 @@ static void go_round(const Way* next, int join_by_c11) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* ---- Owners -------------------------------------------------------------------------------------------------------- */
+/* ---- Owners ---------------------------------------------------------------------------------- */
 
 typedef struct {
   pthread_mutex_t recursive, checking, plain;
@@ -303,7 +303,8 @@ static void ranks_are_owners(void) {
   OK(MPI_Barrier(process));
   for (int i = 0; i < 4; ++i) CHECK(l->counters[i] == 15 * count);
 
-  /* A condition variable with a mutex that has an owner: the first rank signals when it sees that all others wait. */
+  /* A condition variable with a mutex that has an owner: the first rank signals when it sees that
+   * all others wait. */
   OK(MPI_Barrier(process));
   CHECK(pthread_mutex_lock(&l->checking) == 0);
   if (++l->signalled < count) {

@@ -1,4 +1,5 @@
-// As waits.c, for what the C++ library waits with, which sleeps on futexes without the pthread functions.
+// As waits.c, for what the C++ library waits with, which sleeps on futexes without the pthread
+// functions.
 #include <atomic>
 #include <barrier>
 #include <condition_variable>

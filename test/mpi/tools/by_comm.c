@@ -1,5 +1,6 @@
-/* Counters of a communicator: messages and bytes by way, and runs of algorithms, of a program whose traffic is known. They
-   count from their start to their stop, and what goes over other communicators is not among them. */
+/* Counters of a communicator: messages and bytes by way, and runs of algorithms, of a program whose
+   traffic is known. They count from their start to their stop, and what goes over other
+   communicators is not among them. */
 #include <fgmpi.h>
 #include <string.h>
 
@@ -30,7 +31,8 @@ static unsigned long long value_of(MPI_T_pvar_handle handle) {
 static int rank, size, first, here;
 static int is_here(int other) { return other >= first && other < first + here; }
 
-/* A message to either neighbour by each kind of send: two blocking ones, two nonblocking ones, two persistent ones. */
+/* A message to either neighbour by each kind of send: two blocking ones, two nonblocking ones, two
+ * persistent ones. */
 static void exchange(MPI_Comm comm) {
   const int to[2] = {(rank + 1) % size, (rank + size - 1) % size};
   char out[kBytes] = "x", in[6][kBytes];
@@ -87,8 +89,8 @@ static void messages(void) {
     for (int i = 0; i < 2; ++i) OK(MPI_T_pvar_handle_free(session, &handles[way][i]));
 }
 
-/* Up to eight processes a barrier is by dissemination and a sum of a few bytes by recursive doubling; within a process
-   there is no algorithm. */
+/* Up to eight processes a barrier is by dissemination and a sum of a few bytes by recursive
+   doubling; within a process there is no algorithm. */
 static void algorithms(void) {
   const unsigned long long runs = here == size ? 0 : 1;
   MPI_T_pvar_handle barriers = open_variable("comm_barrier_dissemination"),

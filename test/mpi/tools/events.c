@@ -1,4 +1,5 @@
-/* Events of the tools interface: a program with known traffic raises known events, for the rank's own registrations. */
+/* Events of the tools interface: a program with known traffic raises known events, for the rank's
+ * own registrations. */
 #include <string.h>
 
 #include "mpitest.h"

@@ -1,5 +1,6 @@
-/* Memory by kind: what every rank writes on its stack, in its globals, on the heap and in shared memory is counted there. A
-   number that takes long to find may be as old as twenty times that: it is asked for until it is what it must become. */
+/* Memory by kind: what every rank writes on its stack, in its globals, on the heap and in shared
+   memory is counted there. A number that takes long to find may be as old as twenty times that: it
+   is asked for until it is what it must become. */
 #include <fgmpi.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
-/* Handles, sessions and written values of the tools interface are the rank's: what one rank of a process writes into a variable
- * of the hosted MPICH's, another does not read; a handle or session of another rank is none; and those of a rank that has
- * finalised the interface are gone while others' go on. Also what MPI says of variables that are read and reset at once, of
- * all handles, and of handles that there are not (MPI-4.0 sections 15.3.6 and 15.3.7). */
+/* Handles, sessions and written values of the tools interface are the rank's: what one rank of a
+ * process writes into a variable of the hosted MPICH's, another does not read; a handle or session
+ * of another rank is none; and those of a rank that has finalised the interface are gone while
+ * others' go on. Also what MPI says of variables that are read and reset at once, of all handles,
+ * and of handles that there are not (MPI-4.0 sections 15.3.6 and 15.3.7). */
 #include <string.h>
 
 #include "mpitest.h"
@@ -145,7 +146,8 @@ static void letter(void) {
     OK(MPI_T_pvar_handle_free(session, &handle));
   }
   CHECK(atomics > 0);
-  /* All handles: read-only and continuous variables are left out, one that cannot be reached any more is told. */
+  /* All handles: read-only and continuous variables are left out, one that cannot be reached any
+   * more is told. */
   MPI_T_pvar_handle level =
       open_variable(session, "unexpected_bytes", MPI_T_PVAR_CLASS_LEVEL, NULL);
   OK(MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES));
@@ -164,7 +166,8 @@ static void letter(void) {
   OK(MPI_T_pvar_session_free(&session));
 }
 
-/* Odd ranks finalise the interface with a session open, and begin again: it is gone. Others go on with theirs. */
+/* Odd ranks finalise the interface with a session open, and begin again: it is gone. Others go on
+ * with theirs. */
 static void finalised(void) {
   MPI_T_pvar_session session;
   MPI_Comm copy;

@@ -1,5 +1,6 @@
-/* The counters of a program whose traffic is known by hand: a ring in which every rank sends so many bytes to both neighbours
-   in each step. And levels: receives that wait, messages that have come, ranks that wait. */
+/* The counters of a program whose traffic is known by hand: a ring in which every rank sends so
+   many bytes to both neighbours in each step. And levels: receives that wait, messages that have
+   come, ranks that wait. */
 #include <fgmpi.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +31,8 @@ static unsigned long long level(const char* name) {
   return value;
 }
 
-/* Of ten receives that a rank has from itself the last matches: nine are looked at in vain. One rank after the other. */
+/* Of ten receives that a rank has from itself the last matches: nine are looked at in vain. One
+ * rank after the other. */
 static void searches(void) {
   enum { kReceives = 10 };
   int rank, size;
@@ -104,7 +106,8 @@ int main(int argc, char** argv) {
     OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
   }
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  /* The first and the last rank of a process have a neighbour in another one. A barrier's messages have no bytes. */
+  /* The first and the last rank of a process have a neighbour in another one. A barrier's messages
+   * have no bytes. */
   const unsigned long long outside = alone ? 0 : 2 * kSteps;
   CHECK(value_of(messages) == 2ull * kSteps * (unsigned)here - outside);
   CHECK(value_of(bytes) == value_of(messages) * kBytes);

@@ -1,5 +1,6 @@
-/* The tools interface: settings and counters are its first variables, the hosted MPICH's come behind them; every rank reads
- * all of them, as a process of its own; values are checked against traffic that is known. */
+/* The tools interface: settings and counters are its first variables, the hosted MPICH's come
+ * behind them; every rank reads all of them, as a process of its own; values are checked against
+ * traffic that is known. */
 #include <fgmpi.h>
 #include <string.h>
 
@@ -182,7 +183,8 @@ static MPI_T_pvar_handle open_counter(MPI_T_pvar_session session, const char* na
   return handle;
 }
 
-/* Messages within the process, and collectives on a communicator: this test knows how many there are. */
+/* Messages within the process, and collectives on a communicator: this test knows how many there
+ * are. */
 static void counted(void) {
   int first, here;
   OK(MPIX_Get_collocated_startrank(&first));

@@ -47,7 +47,8 @@ int main(int argc, char** argv) {
   write_variable("FGMPI_EAGER_LOCAL", &another, MPI_T_ERR_CVAR_SET_NOT_NOW);
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
-  /* Between ranks of a process a message above the limit waits for its receive, one below does not. */
+  /* Between ranks of a process a message above the limit waits for its receive, one below does
+   * not. */
   if (size > 1 && collocated() && rank < 2) {
     MPI_Request r;
     int done;

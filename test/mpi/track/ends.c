@@ -1,9 +1,10 @@
 /* How a rank ends, for ends.sh:
  *   ends MODE [RANK [waits]]
- * MODE: return (with status 5), exit (3), _exit (3), zero (exit(0)), abort (7), kill, deadlock, or a word of letters, done
- * in turn: s a session with a communicator, i MPI_Init, f MPI_Finalize, a an attribute of MPI_COMM_SELF whose delete
- * function makes a communicator. RANK: who does so, the others go on to MPI_Finalize (all where it is left out). "waits":
- * the others wait for a message that nobody sends. */
+ * MODE: return (with status 5), exit (3), _exit (3), zero (exit(0)), abort (7), kill, deadlock, or
+ * a word of letters, done in turn: s a session with a communicator, i MPI_Init, f MPI_Finalize, a
+ * an attribute of MPI_COMM_SELF whose delete function makes a communicator. RANK: who does so, the
+ * others go on to MPI_Finalize (all where it is left out). "waits": the others wait for a message
+ * that nobody sends. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-// lang_c.c in MPI-2's C++ binding, which MPICH still has (libmpichcxx). What is newer than it is called as C.
+// lang_c.c in MPI-2's C++ binding, which MPICH still has (libmpichcxx). What is newer than it is
+// called as C.
 #include <mpi.h>
 
 int main(int argc, char** argv) {

@@ -1,7 +1,8 @@
-/* Duplicates that are begun in one order and seen complete in another at each rank, by every completing call: a tool whose
- * broadcast of a key blocks would wait for ever, one that numbers them as they complete would mix them up. Messages of tag
- * k travel over the k-th duplicate, which has the name "idup k". With 2 ranks or more also duplicates of an
- * intercommunicator. For orders.sh. */
+/* Duplicates that are begun in one order and seen complete in another at each rank, by every
+ * completing call: a tool whose broadcast of a key blocks would wait for ever, one that numbers
+ * them as they complete would mix them up. Messages of tag k travel over the k-th duplicate, which
+ * has the name "idup k". With 2 ranks or more also duplicates of an intercommunicator. For
+ * orders.sh. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

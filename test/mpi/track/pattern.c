@@ -1,6 +1,7 @@
-/* Makes communicators of every kind and sends messages over them: what the scripts of this folder trace.
- * With an argument: "leak" leaves two communicators behind, "abort" ends the job in the middle, "stuck" waits
- * for a message that is never sent. It checks its own results, so that a tracer that changes them is found. */
+/* Makes communicators of every kind and sends messages over them: what the scripts of this folder
+ * trace. With an argument: "leak" leaves two communicators behind, "abort" ends the job in the
+ * middle, "stuck" waits for a message that is never sent. It checks its own results, so that a
+ * tracer that changes them is found. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Communicators of sessions alone, without MPI_Init: the tracker's ranks are those of the process set mpi://WORLD. */
+/* Communicators of sessions alone, without MPI_Init: the tracker's ranks are those of the process
+ * set mpi://WORLD. */
 #include <mpi.h>
 #include <stdlib.h>
 

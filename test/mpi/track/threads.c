@@ -1,4 +1,5 @@
-/* Threads of a rank that all call MPI (MPI_THREAD_MULTIPLE, with libraries that grant it): each is a thread of the trace. */
+/* Threads of a rank that all call MPI (MPI_THREAD_MULTIPLE, with libraries that grant it): each is
+ * a thread of the trace. */
 #include <mpi.h>
 #include <pthread.h>
 static int rank, size;

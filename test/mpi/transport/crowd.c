@@ -1,14 +1,16 @@
-/* All ranks send to all processes at once: a rank of each process, another one for each message, so that every rank
- * receives as many as it sends. No receive is posted before every message of the job is on its way. Nothing may be lost,
- * come twice or be damaged, and what waits to be received takes a bounded part of memory: FGMPI_UNEXPECTED_LIMIT bytes of
- * messages and some tens of bytes for each that waits at its sender.
+/* All ranks send to all processes at once: a rank of each process, another one for each message, so
+ * that every rank receives as many as it sends. No receive is posted before every message of the
+ * job is on its way. Nothing may be lost, come twice or be damaged, and what waits to be received
+ * takes a bounded part of memory: FGMPI_UNEXPECTED_LIMIT bytes of messages and some tens of bytes
+ * for each that waits at its sender.
  *   MESSAGES (4): from each rank to each process;  BYTES (2000): of each */
 #include <stdint.h>
 #include <string.h>
 
 #include "mpitest.h"
 
-/* There when the library is built with the address sanitizer, which keeps freed memory and marks all. */
+/* There when the library is built with the address sanitizer, which keeps freed memory and marks
+ * all. */
 extern void __asan_init(void) __attribute__((weak));
 
 static long resident_kib(void) {
@@ -46,7 +48,8 @@ int main(int argc, char** argv) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   const long before = resident_kib();
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  /* Message m goes to the rank that is so many further in the process: each rank has one source a process and m. */
+  /* Message m goes to the rank that is so many further in the process: each rank has one source a
+   * process and m. */
   for (int q = 0; q < processes; ++q)
     for (int m = 0; m < messages; ++m) {
       int shift = (int)((m * 7919L + process * 31L + q) % each);
@@ -74,8 +77,8 @@ int main(int argc, char** argv) {
   int there;
   OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE));
   CHECK(!there);
-  /* With a limit given: that, 500 bytes for each message, for its request and what is kept of it where it is to go,
-   * and 8 MiB for the network's buffers. */
+  /* With a limit given: that, 500 bytes for each message, for its request and what is kept of it
+   * where it is to go, and 8 MiB for the network's buffers. */
   const char* limit = getenv("FGMPI_UNEXPECTED_LIMIT");
   if (local == 0 && limit && !__asan_init) {
     long kept = waiting - before, all = (long)each * count * words / 256;

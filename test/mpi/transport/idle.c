@@ -1,10 +1,14 @@
-/* Waiting costs no processor time: what processes whose ranks all wait use of the processors, and how often they wake up.
- *   idle [SECONDS]       every rank waits in a way of its own (a receive, MPI_Waitany, a probe, a nonblocking barrier,
- *                        a synchronous send, sleep, ...) for rank 0, which sleeps
+/* Waiting costs no processor time: what processes whose ranks all wait use of the processors, and
+ * how often they wake up.
+ *   idle [SECONDS]       every rank waits in a way of its own (a receive, MPI_Waitany, a probe, a
+ *                        nonblocking barrier, a synchronous send, sleep, ...) for rank 0, which
+ *                        sleeps
  *   IDLE=pair            the first ranks of processes 0 and 1 play ping-pong; everybody else waits
- *   IDLE=receive         every rank waits in MPI_Recv, and its process's account goes on until it has been woken
- * The bounds are 2% of a processor for the whole job (2 ms a process where they are many), and a few wake-ups a second.
- * CPU time, not elapsed time, is what is looked at, so other load on the machine does no harm. */
+ *   IDLE=receive         every rank waits in MPI_Recv, and its process's account goes on until it
+ *                        has been woken
+ * The bounds are 2% of a processor for the whole job (2 ms a process where they are many), and a
+ * few wake-ups a second. CPU time, not elapsed time, is what is looked at, so other load on the
+ * machine does no harm. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/resource.h>
@@ -94,8 +98,9 @@ static void release_all(void) {
   }
 }
 
-/* Rank 0 sleeps, the others wait for it; a nonblocking barrier of all is under way meanwhile. What the first rank of
- * each process sees between its start and the moment when rank 0 lets go, which all know from the clock. */
+/* Rank 0 sleeps, the others wait for it; a nonblocking barrier of all is under way meanwhile. What
+ * the first rank of each process sees between its start and the moment when rank 0 lets go, which
+ * all know from the clock. */
 static void waiting(double* cpu, long* woken) {
   MPI_Request barrier;
   double start = cpu_seconds();

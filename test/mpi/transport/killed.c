@@ -5,8 +5,8 @@
  *   chatty    as wait, and the last rank writes a line every millisecond
  *   finalize  all but the last rank are in MPI_Finalize
  *   after     all have called MPI_Finalize, the last rank's program goes on
- *   verify    the last rank sends numbered, checksummed messages to all as fast as it can; the others check whatever they
- *             get, and say so by "good COUNT" on stdout now and then
+ *   verify    the last rank sends numbered, checksummed messages to all as fast as it can; the
+ *             others check whatever they get, and say so by "good COUNT" on stdout now and then
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
-/* Broadcasts by IP multicast: from every root, of every size, on communicators that share processes and on ones that do
- * not; several at once; those that members enter late. How often the process has multicast is counted.
- *   multicast [ROUNDS[s] [used|unused|moved]]   ROUNDSs: for so many seconds; used: the broadcasts must have gone by multicast,
- *                                               unused: none may, moved: a group must have changed its address
+/* Broadcasts by IP multicast: from every root, of every size, on communicators that share processes
+ * and on ones that do not; several at once; those that members enter late. How often the process
+ * has multicast is counted.
+ *   multicast [ROUNDS[s] [used|unused|moved]]   ROUNDSs: for so many seconds; used: the broadcasts
+ *                                               must have gone by multicast, unused: none may,
+ *                                               moved: a group must have changed its address
  * Without the word: used where FGMPI_COLL_BCAST says so. */
 #include <fgmpi.h>
 #include <string.h>
@@ -36,7 +38,8 @@ static void one_by_one(MPI_Comm comm, int round) {
   }
 }
 
-/* Several of different roots are open at once, and are waited for in another order than they were begun in. */
+/* Several of different roots are open at once, and are waited for in another order than they were
+ * begun in. */
 static void at_once(MPI_Comm comm, int round) {
   enum { kAtOnce = 6, kBytes = 70000 };
   unsigned char* all = malloc((size_t)kAtOnce * kBytes);

@@ -1,6 +1,8 @@
-/* Many groups and many senders at once: every communicator leaves out other processes, so that each has a group of its own,
- * and everybody begins allgathers, all-to-alls and broadcasts on all of his communicators before he waits for any.
- *   multicast_overload [ROUNDS [PERCENT]]   PERCENT: of the packets at most so many are sent again */
+/* Many groups and many senders at once: every communicator leaves out other processes, so that each
+ * has a group of its own, and everybody begins allgathers, all-to-alls and broadcasts on all of his
+ * communicators before he waits for any.
+ *   multicast_overload [ROUNDS [PERCENT]]   PERCENT: of the packets at most so many are sent
+ *                                           again */
 #include <fgmpi.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
-/* Some processes may not read the memory of others: a seccomp filter refuses process_vm_readv. Messages of all sizes go
- * both ways between a process that may and one that may not, and between two that may not.
- *   NO_READS=none|even|all       whose reads are refused: nobody's, of processes with even numbers, everybody's
+/* Some processes may not read the memory of others: a seccomp filter refuses process_vm_readv.
+ * Messages of all sizes go both ways between a process that may and one that may not, and between
+ * two that may not.
+ *   NO_READS=none|even|all       whose reads are refused: nobody's, of processes with even numbers,
+ *                                everybody's
  *   NO_READS_HOW=EPERM|ENOSYS
  * Run with FGMPI_SHM_READ_MIN=0, so that every large message would be read. */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
-/* What signals do is the program's and this library's matter: libraries that the network brings along change nothing of
- * it, neither when MPI starts nor when the first messages pass. */
+/* What signals do is the program's and this library's matter: libraries that the network brings
+ * along change nothing of it, neither when MPI starts nor when the first messages pass. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-/* Connections from outside of the job: while ranks exchange messages over the network, a thread without the job's key
- * connects to every port that the processes listen on, sends garbage, openings with wrong keys, half a frame and then nothing, and opens a thousand
- * connections at once. The job goes on, its messages are intact, and no descriptor stays open because of it.
+/* Connections from outside of the job: while ranks exchange messages over the network, a thread
+ * without the job's key connects to every port that the processes listen on, sends garbage,
+ * openings with wrong keys, half a frame and then nothing, and opens a thousand connections at
+ * once. The job goes on, its messages are intact, and no descriptor stays open because of it.
  * FGMPI_TRANSPORT=ofi. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -151,7 +152,8 @@ int main(int argc, char** argv) {
     printf("rank %d: %d descriptors before, %d after\n", rank, before, after);
   CHECK(after <= before + allowed);
   OK(MPI_Barrier(MPI_COMM_WORLD)); /* all ranks have counted */
-  /* The provider's own port: libfabric 1.17 never closes what it has accepted, so only the job's result is checked. */
+  /* The provider's own port: libfabric 1.17 never closes what it has accepted, so only the job's
+   * result is checked. */
   if (rank == 0) crowd(&all[kMostPorts]);
   traffic(20);
   if (rank == 0)

@@ -1,8 +1,11 @@
 /* Traffic between processes, checked byte by byte, and jobs for a script to disturb.
- *   traffic [mix [ROUNDS [SEED]]]  random sizes from 0 to 8 MB between all pairs (default: mix, few rounds)
+ *   traffic [mix [ROUNDS [SEED]]]  random sizes from 0 to 8 MB between all pairs (default: mix, few
+ *                                  rounds)
  *   traffic stream             the same for ever
- *   traffic wait               every rank has talked to every other; all wait for a message of the last, which never comes
- *   traffic idle [SECONDS]     all wait for rank 0, which sleeps; prints the CPU time that this cost
+ *   traffic wait               every rank has talked to every other; all wait for a message of the
+ *                              last, which never comes
+ *   traffic idle [SECONDS]     all wait for rank 0, which sleeps; prints the CPU time that this
+ *                              cost
  *   traffic large [MEGABYTES]  one message of that size from rank 0 to the last rank
  *   traffic crowd              every rank sends to the first rank of every process at once
  */

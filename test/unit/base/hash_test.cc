@@ -35,7 +35,8 @@ TEST(Hash, OfTwoWordsKnowsTheirOrder) {
   EXPECT_NE(mix(1, 2), mix(2, 1));
 }
 
-/// Small tables take the lower bits: keys in a row, and far apart by powers of two, fill their buckets evenly.
+/// Small tables take the lower bits: keys in a row, and far apart by powers of two, fill their
+/// buckets evenly.
 TEST(Hash, LowerBitsOfRegularKeysAreSpread) {
   for (int shift : {0, 3, 12, 24, 40}) {
     std::vector<int> buckets(256);

@@ -8,7 +8,8 @@
 namespace fgmpi {
 namespace {
 
-/// A pool of objects, last in first out, that knows of each whether it has been used since the last trim.
+/// A pool of objects, last in first out, that knows of each whether it has been used since the last
+/// trim.
 struct NaivePool {
   std::vector<bool> used;  ///< the top is at the back
   void put() { used.push_back(true); }

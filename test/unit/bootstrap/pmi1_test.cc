@@ -1,4 +1,5 @@
-// The PMI-1 client against a launcher that has written its answers beforehand, right and wrong ones.
+// The PMI-1 client against a launcher that has written its answers beforehand, right and wrong
+// ones.
 #include "bootstrap/pmi1.h"
 
 #include <gtest/gtest.h>

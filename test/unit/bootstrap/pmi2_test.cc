@@ -52,7 +52,8 @@ TEST(Pmi2Message, RandomTextsComeBackOrAreRefused) {
   }
 }
 
-/// A launcher of `size` processes, which serves each connection by a thread of its own. Values become visible by fences.
+/// A launcher of `size` processes, which serves each connection by a thread of its own. Values
+/// become visible by fences.
 class Server {
  public:
   explicit Server(int size) : size_(size) {

@@ -180,8 +180,8 @@ TEST_F(ProcessGroupsTest, SpawnedRanksLiveInOwnProcesses) {
   }
 }
 
-// A process of the job that has no rank of a spawned group learns of it, and so does one of another job, with the job that hosts
-// the group.
+// A process of the job that has no rank of a spawned group learns of it, and so does one of another
+// job, with the job that hosts the group.
 TEST_F(ProcessGroupsTest, SpawnedRanksTravel) {
   own_job({0, 4, 8, 12});
   uint32_t pgid;

@@ -134,7 +134,8 @@ TEST(RankMap, ComposeAgreesWithTheListsAndWithTableII) {
       Ranks expected;
       for (int32_t r : child_ranks) expected.push_back(parent_ranks[static_cast<size_t>(r)]);
       compare(made, expected);
-      // The table is an upper bound: an irregular result may turn out regular, never the other way round.
+      // The table is an upper bound: an irregular result may turn out regular, never the other way
+      // round.
       EXPECT_LE(made.model(), RankMap::compose_model(parent.model(), child.model()))
           << parent.model_name() << " o " << child.model_name();
     }
@@ -225,8 +226,8 @@ TEST(RankMap, PermutationsShareTheStoredSet) {
       ASSERT_NE(base, nullptr);
       const groupmap::MapRef* set = parent.encoded().stored()->base();
       EXPECT_TRUE(base->same(set ? *set : parent.encoded())) << name;
-      std::shuffle(ranks.begin(), ranks.end(),
-                   random);  // of a permutation: the set again, no chain
+      // Of a permutation: the set again, no chain
+      std::shuffle(ranks.begin(), ranks.end(), random);
       RankMap next = RankMap::permuted(map, RankMap::from_ranks(ranks));
       compare(next, ranks);
       if (!next.regular() && !next.encoded().same(map.encoded())) {

@@ -14,7 +14,8 @@ struct Caller {
 };
 using Table = Parts<Caller>;
 
-/// A call of `senders` members, of whom the first `receivers` are in this process: member i sends member j the hash sent[i][j].
+/// A call of `senders` members, of whom the first `receivers` are in this process: member i sends
+/// member j the hash sent[i][j].
 struct Model {
   Model(uint32_t senders, uint32_t receivers, uint64_t seed) : random(seed) {
     for (uint32_t i = 0; i < senders; ++i)

@@ -1,5 +1,6 @@
-// Collectives that fail, in a job of two processes: this one, and one that a transport plays. A frame for process 1 comes
-// back as if process 1 had sent it, so this process gets its own notices as those of process 1.
+// Collectives that fail, in a job of two processes: this one, and one that a transport plays. A
+// frame for process 1 comes back as if process 1 had sent it, so this process gets its own notices
+// as those of process 1.
 #include "coll/failure.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +59,8 @@ void receive_message(const SharedComm* shared, uint32_t number, uint64_t agreed)
   EXPECT_TRUE(status.ok()) << status.what();
 }
 
-/// A notice as docs/wire-format.md has it: kind, tag, signature, error class; then the error's text.
+/// A notice as docs/wire-format.md has it: kind, tag, signature, error class; then the error's
+/// text.
 void receive_notice(uint64_t ctx, uint32_t kind, int32_t tag, pt2pt::Signature signature,
                     int32_t error_class, const std::string& text) {
   const uint32_t fields[] = {kind, static_cast<uint32_t>(tag), signature,
@@ -227,8 +229,8 @@ TEST(Failure, SignaturesAreComparedWhileIdle) {
     Opened team(shared, 1);
     const int64_t wait = compare_signatures_when_idle();
     EXPECT_GT(wait, 0);
-    // One notice with the signature goes to process 1 when this process has been idle for that long. The same one comes
-    // back, with a signature that agrees.
+    // One notice with the signature goes to process 1 when this process has been idle for that
+    // long. The same one comes back, with a signature that agrees.
     const uint64_t before = loop.sent[10];
     timespec pause{0, wait + 1'000'000};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
@@ -243,8 +245,8 @@ TEST(Failure, SignaturesAreComparedWhileIdle) {
   });
 }
 
-// Many collectives, some of them open at the same time. Those fail for which process 1 has another signature or in which a
-// process had an error, and no others.
+// Many collectives, some of them open at the same time. Those fail for which process 1 has another
+// signature or in which a process had an error, and no others.
 TEST(Failure, RandomCollectivesFailAloneAndAreForgotten) {
   Loop loop;
   loop.delay = 50;

@@ -1,5 +1,5 @@
-// What any thread may use at any level: info objects against a model, info objects and error handlers by several threads at
-// once (also under the thread sanitizer).
+// What any thread may use at any level: info objects against a model, info objects and error
+// handlers by several threads at once (also under the thread sanitizer).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Tables with an entry for each rank: ranks, their helpers, ends of ranks, and callers that belong to none.
+// Tables with an entry for each rank: ranks, their helpers, ends of ranks, and callers that belong
+// to none.
 #include "comm/of_rank.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The three algorithms of system-ranked groups: trees, ranks, message counts and transient memory, from vertices that a
-// simulator drives.
+// The three algorithms of system-ranked groups: trees, ranks, message counts and transient memory,
+// from vertices that a simulator drives.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -82,7 +82,8 @@ struct Member {
   Place place;
 };
 
-/// Every member is in its color's tree once, the tree is as shallow as can be, and ranks are assigned as they say.
+/// Every member is in its color's tree once, the tree is as shallow as can be, and ranks are
+/// assigned as they say.
 void check_color(const std::vector<Member>& members, uint32_t k, const std::string& what) {
   SCOPED_TRACE(what);
   std::map<Address, const Member*> by_address;
@@ -261,7 +262,8 @@ TEST(SystemRanked, ColorsAtOnce) {
         }
 }
 
-/// A group of a group of a group, over the trees built, each with another branching factor; intermediaries may be anywhere.
+/// A group of a group of a group, over the trees built, each with another branching factor;
+/// intermediaries may be anywhere.
 TEST(SystemRanked, Nested) {
   for (const Scheme& scheme : kSchemes) {
     constexpr uint32_t n = 700;
@@ -297,7 +299,7 @@ TEST(SystemRanked, Nested) {
   }
 }
 
-// ---- At the paper's size ----------------------------------------------------------------------------------------
+// ---- At the paper's size ------------------------------------------------------------------------
 
 constexpr uint32_t kPaperN = 131072;
 

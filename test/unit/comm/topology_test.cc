@@ -1,4 +1,5 @@
-// Topologies: grids against brute force, Dims_create against all factorizations, tiles against all tiles.
+// Topologies: grids against brute force, Dims_create against all factorizations, tiles against all
+// tiles.
 #include "comm/topology.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,8 @@ TEST(Cart, SizeOverflowIsSeen) {
   EXPECT_EQ(cart_size(std::vector<int32_t>{65536, 65536}), -1);
 }
 
-/// What a grid is judged by: the difference of its first and last factor, then its faces, the sum of n / factor.
+/// What a grid is judged by: the difference of its first and last factor, then its faces, the sum
+/// of n / factor.
 std::pair<int64_t, int64_t> badness(int32_t n, const std::vector<int32_t>& factors) {
   int64_t faces = 0;
   for (int32_t f : factors) faces += n / f;

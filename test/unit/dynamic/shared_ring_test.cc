@@ -1,4 +1,5 @@
-// The ring of a link: frames arrive as they were sent, sleepers are woken, and only a ring is mapped.
+// The ring of a link: frames arrive as they were sent, sleepers are woken, and only a ring is
+// mapped.
 #include "dynamic/shared_ring.h"
 
 #include <fcntl.h>
@@ -123,7 +124,8 @@ TEST(SharedRing, OneByteWakesASleeper) {
   EXPECT_FALSE(ends.out->take_sleep());
 }
 
-// Whoever sleeps is woken: a reader that sleeps whenever there is nothing, and a writer that does when there is no room.
+// Whoever sleeps is woken: a reader that sleeps whenever there is nothing, and a writer that does
+// when there is no room.
 TEST(SharedRing, NoWakeUpIsLost) {
   Ends ends = make();
   int pair[2];
@@ -191,7 +193,8 @@ TEST(SharedRing, AnImpossibleLengthIsSeen) {
   auto out = RingOut::make(&fd);
   auto in = RingIn::map(fd);
   ASSERT_TRUE(out && in);
-  // The first cell of a ring, as a process that means harm may write it: position 1, a length that no frame has.
+  // The first cell of a ring, as a process that means harm may write it: position 1, a length that
+  // no frame has.
   const uint64_t word = uint64_t{1} << 32 | (RingOut::kMostPayload + 1);
   ASSERT_EQ(pwrite(fd, &word, sizeof word, 4096), static_cast<ssize_t>(sizeof word));
   Frame frame;

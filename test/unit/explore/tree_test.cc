@@ -1,5 +1,5 @@
-// The tree of choices, against an explorer that tries everything: on random programs of sends, receives, probes
-// that do not wait, and accesses to windows with and without locks.
+// The tree of choices, against an explorer that tries everything: on random programs of sends,
+// receives, probes that do not wait, and accesses to windows with and without locks.
 #include "readers/exploration/tree.h"
 
 #include <gtest/gtest.h>
@@ -128,7 +128,8 @@ class Run {
     return past;
   }
   bool aborted() const { return aborter_ != kNobody; }
-  /// Of an execution that was aborted: by whom, and what had to happen before. What else has happened by then is chance.
+  /// Of an execution that was aborted: by whom, and what had to happen before. What else has
+  /// happened by then is chance.
   std::string result() const {
     std::string text;
     if (aborted())
@@ -192,7 +193,8 @@ class Run {
       c.at = op.detail;
     return c;
   }
-  /// The last access of each other rank that is in conflict with this one, if it need not come before.
+  /// The last access of each other rank that is in conflict with this one, if it need not come
+  /// before.
   void tell_conflicts(const Choice& c, uint32_t by, std::vector<Race>* races) const {
     const EventSet& own = ranks_[c.rank].past;
     for (uint32_t r = 0; r < ranks_.size(); ++r) {
@@ -358,8 +360,8 @@ std::unique_ptr<Tree> reloaded(Tree* tree) {
   return other;
 }
 
-/// Runs all executions that the tree wants, `at_once` at a time; the results of those that came to their end.
-/// `reloads`: in between the tree goes through a file, with what was handed out first.
+/// Runs all executions that the tree wants, `at_once` at a time; the results of those that came to
+/// their end. `reloads`: in between the tree goes through a file, with what was handed out first.
 std::multiset<std::string> explore_by_tree(const Program& program, size_t at_once,
                                            bool reloads = false) {
   std::multiset<std::string> results;
@@ -458,7 +460,8 @@ bool locks_once(const std::vector<Operation>& rank) {
   return true;
 }
 
-/// By the tree and by trying everything; every fourth tree is saved and loaded. Counts those with several classes.
+/// By the tree and by trying everything; every fourth tree is saved and loaded. Counts those with
+/// several classes.
 void compare(const Program& program, int number, int* several) {
   std::set<std::string> all;
   try_everything(program, {}, &all);
@@ -536,9 +539,9 @@ void add_aborts(RandomSequence& random, Program* program) {
   }
 }
 
-/// An execution that is aborted may come several times, with more or less beside what had to happen before; one that is not
-/// comes once. Of two ranks that abort behind the same choice only the first is seen: there are few such programs, and none of
-/// this seed.
+/// An execution that is aborted may come several times, with more or less beside what had to happen
+/// before; one that is not comes once. Of two ranks that abort behind the same choice only the
+/// first is seen: there are few such programs, and none of this seed.
 TEST_P(RandomAborts, FindWhatTryingEverythingFinds) {
   RandomSequence random(1);
   int several = 0;

@@ -8,10 +8,10 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "check/findings/spool.h"
 #include "readers/findings/files.h"
 #include "readers/findings/null_ranks.h"
 #include "readers/findings/report.h"
-#include "check/findings/spool.h"
 
 namespace fgmpi::findings {
 namespace {

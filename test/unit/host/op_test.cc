@@ -72,8 +72,9 @@ bool same_element(const char* a, const char* b, PairOf<V, I>*) {
   return same<V>(a, b) && same<I>(a + at, b + at);
 }
 
-/// Logical operations on floating types: the host's collectives accept them, but its loops assert on C's types and take
-/// Fortran's for integers. test/mpi/coll/predefined.cc holds what they are here.
+/// Logical operations on floating types: the host's collectives accept them, but its loops assert
+/// on C's types and take Fortran's for integers. test/mpi/coll/predefined.cc holds what they are
+/// here.
 template <class T>
 bool host_differs(MPI_Op op) {
   return (op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR) && std::is_floating_point_v<T>;

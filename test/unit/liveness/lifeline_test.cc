@@ -120,7 +120,8 @@ TEST(Lifelines, ToAPortWithoutListenerAreBroken) {
   EXPECT_EQ(broken[0], std::make_pair(7u, std::string("its process has ended")));
 }
 
-/// A listener that drops the first packets of connections while it is full, as a link that loses them does.
+/// A listener that drops the first packets of connections while it is full, as a link that loses
+/// them does.
 struct FullListener {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0),
       filler = socket(AF_INET, SOCK_STREAM, 0);
@@ -156,8 +157,8 @@ TEST(Lifelines, AreTriedAgainWherePacketsAreLost) {
     return true;
   });
   ASSERT_TRUE(lines.connect(7, loopback(), listener.port, key, 3));
-  // The first line sends its first packet at once and after 1 s; another would come after the timeout.
-  // By the clock: on a busy machine each pause takes several times as long.
+  // The first line sends its first packet at once and after 1 s; another would come after the
+  // timeout. By the clock: on a busy machine each pause takes several times as long.
   const auto start = std::chrono::steady_clock::now();
   const auto full_until = start + std::chrono::milliseconds(1200);
   for (; std::chrono::steady_clock::now() < full_until; usleep(1000))
@@ -185,7 +186,8 @@ TEST(Lifelines, ThatNeverOpenAreBrokenByTheTimeout) {
   EXPECT_EQ(Two::wait(&lines), (Broken{{7, "unreachable: Connection timed out"}}));
 }
 
-/// A process that is no more than sockets, so that a test can have its kernel do what a network does.
+/// A process that is no more than sockets, so that a test can have its kernel do what a network
+/// does.
 struct BareProcess {
   static constexpr uint32_t kNumber = 7;
   const Key key{{5, 6}};

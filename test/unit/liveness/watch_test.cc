@@ -1,5 +1,5 @@
-// The watcher, its card and the mark, with real processes: this one is the launcher of two others, of which the first
-// watches over the second.
+// The watcher, its card and the mark, with real processes: this one is the launcher of two others,
+// of which the first watches over the second.
 #include "liveness/watch.h"
 
 #include <gtest/gtest.h>

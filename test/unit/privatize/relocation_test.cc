@@ -1,5 +1,5 @@
-// Planned relocation against a naive dynamic linker, which relocates modules as if each image had been loaded where it
-// lies: random modules, symbols and relocations of every type.
+// Planned relocation against a naive dynamic linker, which relocates modules as if each image had
+// been loaded where it lies: random modules, symbols and relocations of every type.
 #include "privatize/relocation.h"
 
 #include <gtest/gtest.h>
@@ -44,8 +44,8 @@ class Model {
       const size_t span = (1 + random_() % 20) * kPage;
       modules.push_back({low, span, kRegion + in_image});
       in_image += span;
-      low +=
-          span + (random_() % 3) * kPage;  // sometimes the next module begins where this one ends
+      // Sometimes the next module begins where this one ends
+      low += span + (random_() % 3) * kPage;
     }
     stride = in_image + (random_() % 2) * kPage;
     for (int i = 0; i < 30; ++i) {
@@ -133,7 +133,8 @@ TEST(Relocation, EveryImageIsAsTheDynamicLinkerWouldHaveMadeIt) {
     for (const Entry& e : model.entries) {
       const std::string name = "symbol" + std::to_string(e.symbol);
       const bool defined = model.defined_in(e.symbol, e.self);
-      // A function that only its own module defines need not be known to the dynamic linker (it may be hidden).
+      // A function that only its own module defines need not be known to the dynamic linker (it may
+      // be hidden).
       if (!defined || e.symbol % 2) g_functions[name] = model.address(e.symbol, 0);
       Relocation r{{e.offset, ELF64_R_INFO(e.symbol, e.type), static_cast<int64_t>(e.addend)},
                    defined,

@@ -1,4 +1,5 @@
-// Swapped areas against a naive model: random images run and write what is theirs; each finds what it wrote last.
+// Swapped areas against a naive model: random images run and write what is theirs; each finds what
+// it wrote last.
 #include "privatize/swap.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,8 @@
 
 #include "privatize/images.h"
 
-// thread_local variables of this program, with and without initial values: their blocks are swapped.
+// thread_local variables of this program, with and without initial values: their blocks are
+// swapped.
 thread_local int swap_test_initialised = 41;
 thread_local uint64_t swap_test_zero;
 thread_local std::array<unsigned char, 5000> swap_test_bytes;
@@ -64,7 +66,8 @@ TEST(Swap, EachImageFindsWhatItWrote) {
   add_swapped_pointer(&g_pointer);
   EXPECT_GE(swapped_bytes(), sizeof(Values) - 2 * sizeof(int));
 
-  // The first image has what is there; it is changed here, and later images begin as the program's file has it.
+  // The first image has what is there; it is changed here, and later images begin as the program's
+  // file has it.
   std::vector<Image> images(kCount);
   std::vector<Values> model;
   for (uint32_t k = 0; k < kCount; ++k) {

@@ -21,7 +21,8 @@ struct Numbered : Completion {
 };
 std::vector<std::vector<int>>* g_seen;  ///< by poster: the numbers in the order of done()
 
-/// Posts `each` completions from each of `posters` threads while the caller drains (and sleeps when it finds nothing).
+/// Posts `each` completions from each of `posters` threads while the caller drains (and sleeps when
+/// it finds nothing).
 void post_together(int posters, int each, bool sleep) {
   std::vector<std::vector<int>> seen(posters);
   g_seen = &seen;

@@ -74,8 +74,8 @@ TEST(Sched, FifoYieldIsRoundRobin) {
   for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i % 5);
 }
 
-// Ranks that join while others run: numbers come again once they are given back, gaps are filled, and the statuses of those
-// that joined are not the job's.
+// Ranks that join while others run: numbers come again once they are given back, gaps are filled,
+// and the statuses of those that joined are not the job's.
 TEST_P(Policies, RanksJoinAndLeave) {
   auto [policy, seed] = GetParam();
   static uint32_t ran, most;
@@ -197,8 +197,9 @@ TEST_P(Policies, YieldLetsOthersProgress) {
   run_ranks(
       50,
       [&] {
+        // Spins as a program on MPI_Test would
         if (current()->index == 0)
-          while (flags < 49) yield();  // spins as a program on MPI_Test would
+          while (flags < 49) yield();
         else
           ++flags;
       },
@@ -674,7 +675,8 @@ TEST(Stacks, SizeFollowsRanksAddressSpaceAndMemory) {
   EXPECT_EQ(default_stack_size(5000, 10040 * kMib, -1), kMib);
   EXPECT_EQ(default_stack_size(5000, 10039 * kMib, -1), kMib / 2);
   EXPECT_EQ(default_stack_size(5000, 100 * kMib, -1), kLeastStack);
-  // Two stacks of 1 MiB share a page of page tables: 10,000 KiB for 5,000, which must be a twentieth.
+  // Two stacks of 1 MiB share a page of page tables: 10,000 KiB for 5,000, which must be a
+  // twentieth.
   EXPECT_EQ(default_stack_size(5000, kAll, 200000 * 1024), kMib);
   EXPECT_EQ(default_stack_size(5000, kAll, 199999 * 1024), kMib / 2);
   EXPECT_EQ(default_stack_size(5000, kAll, 0), kLeastStack);

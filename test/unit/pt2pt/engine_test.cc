@@ -550,7 +550,8 @@ TEST(Requests, FreedWhileActiveGoesWhenComplete) {
   finalize();
 }
 
-/// Polls that are system calls keep a core from others: a wait in place makes a few, and none where the core is wanted.
+/// Polls that are system calls keep a core from others: a wait in place makes a few, and none where
+/// the core is wanted.
 TEST(Waiting, InPlaceIsShort) {
   Loop loop;
   const int status = run_ranks(1, &loop, [&](uint32_t) {

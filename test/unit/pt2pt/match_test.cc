@@ -193,8 +193,8 @@ double reverse_posted(int n, bool wildcards) {
   return processor_time() - start;
 }
 
-// Ten times the messages take a quadratic queue a hundred times as long, and this one ten times; caches and the sanitizer
-// add to that.
+// Ten times the messages take a quadratic queue a hundred times as long, and this one ten times;
+// caches and the sanitizer add to that.
 TEST(Match, ReverseOrderIsLinear) {
   for (bool wildcards : {false, true}) {
     EXPECT_LT(reverse_unexpected(100'000, wildcards), 50 * reverse_unexpected(10'000, wildcards))

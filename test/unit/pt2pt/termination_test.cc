@@ -1,5 +1,5 @@
-// The detection of deadlocks over several simulated processes, in random interleavings: links of any speed between
-// them, frames that are deferred for lack of room, processes that wake up late.
+// The detection of deadlocks over several simulated processes, in random interleavings: links of
+// any speed between them, frames that are deferred for lack of room, processes that wake up late.
 #include "pt2pt/termination.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,8 @@ struct Link {
 
 class World;
 
-/// One process: its counts, its detection, and a program that only reacts to messages once it has begun.
+/// One process: its counts, its detection, and a program that only reacts to messages once it has
+/// begun.
 class SimulatedProcess final : public DetectionSite {
  public:
   SimulatedProcess(World* world, uint32_t me, uint32_t processes)
@@ -254,8 +255,9 @@ TEST(Detection, FindsEveryDeadlockAndNoOther) {
   }
 }
 
-/// Processes are killed at any moment, the one that asks among them, and the others learn of it sooner or later, one by one:
-/// the deadlock of those that are left is found, and nothing else is taken for one.
+/// Processes are killed at any moment, the one that asks among them, and the others learn of it
+/// sooner or later, one by one: the deadlock of those that are left is found, and nothing else is
+/// taken for one.
 TEST(Detection, GoesOnWhenProcessesAreLost) {
   for (uint32_t seed = 0; seed < 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -284,8 +286,8 @@ TEST(Detection, GoesOnWhenProcessesAreLost) {
   }
 }
 
-/// A message from process 1 to process 2 that is under way during both waves, while the question to process 3 waits for
-/// room at process 0 in both.
+/// A message from process 1 to process 2 that is under way during both waves, while the question to
+/// process 3 waits for room at process 0 in both.
 TEST(Detection, CountsNoFrameThatIsDeferred) {
   World world(1, 4, 0);
   for (auto& row : world.links)
@@ -307,7 +309,8 @@ TEST(Detection, CountsNoFrameThatIsDeferred) {
   EXPECT_EQ(world.reports, 1);
 }
 
-/// A message that is under way for longer than both waves, after a loss that leaves no sums to compare.
+/// A message that is under way for longer than both waves, after a loss that leaves no sums to
+/// compare.
 TEST(Detection, WaitsForWhatIsUnderWayAfterALoss) {
   for (uint32_t lost : {0u, 3u}) {
     World world(1, 4, 0);
@@ -329,7 +332,8 @@ TEST(Detection, WaitsForWhatIsUnderWayAfterALoss) {
   }
 }
 
-/// Processes are connected with other jobs now and then, and wake up by what these send: nothing is reported meanwhile.
+/// Processes are connected with other jobs now and then, and wake up by what these send: nothing is
+/// reported meanwhile.
 TEST(Detection, WaitsForOtherJobs) {
   for (uint32_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -351,8 +355,8 @@ TEST(Detection, WaitsForOtherJobs) {
   }
 }
 
-/// Notices that no process of this build sends, at any time, to anybody: dropped, and the deadlock is
-/// found all the same, with a report that has nothing of them.
+/// Notices that no process of this build sends, at any time, to anybody: dropped, and the deadlock
+/// is found all the same, with a report that has nothing of them.
 TEST(Detection, NoticesThatCannotBeAreDropped) {
   for (uint32_t seed = 0; seed < 100; ++seed) {
     World world(seed, 4, 60);

@@ -43,8 +43,8 @@ class Loop : public transport::Transport {
     push({header, std::move(copy), nullptr, nullptr});
     return true;
   }
-  /// Some it copies all the same; of the others it reads the bytes when they are delivered, and returns them some time
-  /// after that.
+  /// Some it copies all the same; of the others it reads the bytes when they are delivered, and
+  /// returns them some time after that.
   transport::LendResult try_lend(uint32_t process, uint64_t peer, const transport::Header& header,
                                  const void* data, size_t length, void* lender) override {
     EXPECT_GE(length, lend_from);

@@ -1,4 +1,5 @@
-// Folding against one element after the other, and from several threads at once with sums that must be exact.
+// Folding against one element after the other, and from several threads at once with sums that must
+// be exact.
 #include "rma/fold.h"
 
 #include <gtest/gtest.h>

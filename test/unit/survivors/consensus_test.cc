@@ -1,5 +1,6 @@
-// Consensus over simulated processes in random interleavings, where processes end at every step: at each message that they
-// would send, several one after the other, and whoever is left learns of it at any time, before or after what they had sent.
+// Consensus over simulated processes in random interleavings, where processes end at every step: at
+// each message that they would send, several one after the other, and whoever is left learns of it
+// at any time, before or after what they had sent.
 #include "survivors/consensus.h"
 
 #include <gtest/gtest.h>

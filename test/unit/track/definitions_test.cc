@@ -145,8 +145,8 @@ TEST(Unify, AnAbortedJobLeavesHoles) {
 TEST(Unify, Intercommunicators) {
   for (const bool context : {false, true}) {
     Model model(5, 1, context);
-    const std::vector<int32_t> sides[2] = {{4, 2, 0},
-                                           {1, 3}};  // rank 0 of the second is lower: it defines
+    // Rank 0 of the second is lower: it defines
+    const std::vector<int32_t> sides[2] = {{4, 2, 0}, {1, 3}};
     for (int side = 0; side < 2; ++side)
       for (size_t i = 0; i < sides[side].size(); ++i) {
         CommRecord c{};
@@ -192,8 +192,8 @@ TEST(Unify, TwoJobs) {
     c.parent = kNoComm;
     records[place].push_back(c);
   };
-  for (int32_t r = 0; r < 3; ++r)
-    add(static_cast<size_t>(r), 100, r, 3, 0, 0);  // the first job's world
+  // The first job's world
+  for (int32_t r = 0; r < 3; ++r) add(static_cast<size_t>(r), 100, r, 3, 0, 0);
   for (int32_t r = 0; r < 2; ++r) add(static_cast<size_t>(3 + r), 200, r, 2, 0, 0);
   for (int32_t r = 0; r < 3; ++r) add(static_cast<size_t>(r), 200, r, 3, kInter, 0);
   for (int32_t r = 0; r < 2; ++r) add(static_cast<size_t>(3 + r), 100, r, 2, kInter, 0);

@@ -37,8 +37,8 @@ TEST(HandleTable, IsAMap) {
   }
 }
 
-// The budget of a communicator and rank is 64 bytes: its record, and its share of the table at its worst, right after
-// the table has grown.
+// The budget of a communicator and rank is 64 bytes: its record, and its share of the table at its
+// worst, right after the table has grown.
 TEST(HandleTable, CommunicatorsStayInTheBudget) {
   HandleTable table;
   for (int n = 0; n < 100000; ++n) {

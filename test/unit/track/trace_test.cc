@@ -8,8 +8,8 @@
 #include <fstream>
 #include <random>
 
-#include "track/spool.h"
 #include "readers/traces/view.h"
+#include "track/spool.h"
 #include "track/track_calls.h"
 
 namespace fgmpi::track {
@@ -127,8 +127,8 @@ TEST_F(TraceFiles, DamagedFilesDoNoHarm) {
     for (int i = 0; i < 200; ++i) {
       // Half of them where headers are.
       const size_t at = random() % (i % 2 ? bad.size() : 6000);
-      if (at >= 64)
-        bad[at] = static_cast<char>(random());  // not who wrote it and of how many ranks
+      // Not who wrote it and of how many ranks
+      if (at >= 64) bad[at] = static_cast<char>(random());
     }
     std::ofstream(path(), std::ios::binary | std::ios::trunc)
         .write(bad.data(), static_cast<std::streamsize>(bad.size()));

@@ -1,4 +1,5 @@
-// The tests of src/transport's transports, for the one in datagram/, which uses the interface alone.
+// The tests of src/transport's transports, for the one in datagram/, which uses the interface
+// alone.
 #include "datagram/datagram.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +75,8 @@ TEST(Datagram, KilledPeerIsReportedAfterItsLastFrames) {
     m.wait_for_a_failure();
     REQUIRE(m.sink.failures.size() == 1 && m.sink.failures[0].first == 2);
     if (m.rank == 0) {
-      // With the frame of rank 1: a peer that this process never heard of is told nothing of its end.
+      // With the frame of rank 1: a peer that this process never heard of is told nothing of its
+      // end.
       while (m.sink.frames.size() < 6) m.t->poll();
       int last_words = 0;
       for (const Got& got : m.sink.frames) last_words += got.payload == "last words";

@@ -12,7 +12,8 @@
 
 namespace fgmpi::transport::testing {
 
-/// A payload that is determined by source, destination and number, so that the receiver can check it.
+/// A payload that is determined by source, destination and number, so that the receiver can check
+/// it.
 inline std::string make_payload(int from, int to, uint64_t number, size_t most) {
   std::minstd_rand random(from * 1000003 + to * 10007 + number);
   size_t scale = random() % 3 ? 64 : random() % 8 ? 8000 : most;
@@ -98,8 +99,9 @@ inline int64_t ns_of(clockid_t clock) {
   return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-/// Two seconds of waiting for nothing, after some traffic. What counts is how often the process wakes up, which a loaded
-/// machine does not change: four sleeps and two looks after the peers. So its processor time, which is its own.
+/// Two seconds of waiting for nothing, after some traffic. What counts is how often the process
+/// wakes up, which a loaded machine does not change: four sleeps and two looks after the peers. So
+/// its processor time, which is its own.
 inline void idle_costs_nothing(Member& m) {
   all_pairs(m, 20, 1);
   Idle idle(m.list);

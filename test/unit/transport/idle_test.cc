@@ -83,7 +83,8 @@ TEST_P(IdleOverABusyTransport, SleepsAllTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(ByDescriptorAndByRefusal, IdleOverABusyTransport, ::testing::Bool());
 
-/// arm() may have seen room for what was refused before: the caller tries again, although a poll finds nothing.
+/// arm() may have seen room for what was refused before: the caller tries again, although a poll
+/// finds nothing.
 TEST(Idle, RefusalToSleepGoesBackToTheCaller) {
   std::vector<std::unique_ptr<Transport>> list;
   list.push_back(std::make_unique<FakeTransport>(false));
@@ -103,7 +104,8 @@ TEST(Idle, ALookAfterThePeersCanEndIt) {
   EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 20'000'000'000);
 }
 
-/// A deadline beyond the end of time is for ever, not in the past: only the look after the peers ends this sleep.
+/// A deadline beyond the end of time is for ever, not in the past: only the look after the peers
+/// ends this sleep.
 TEST(Idle, ASleepForEverIsNoBusyLoop) {
   for (int64_t timeout : {INT64_MAX, INT64_MAX - 1}) {
     std::vector<std::unique_ptr<Transport>> list;
@@ -116,7 +118,8 @@ TEST(Idle, ASleepForEverIsNoBusyLoop) {
   }
 }
 
-/// Wake-ups for nothing that come now and then (a signal, a piece of a message) are no reason to stop listening.
+/// Wake-ups for nothing that come now and then (a signal, a piece of a message) are no reason to
+/// stop listening.
 TEST(Idle, RareWakeupsForNothingAreForgiven) {
   std::vector<std::unique_ptr<Transport>> list;
   FakeTransport* fake = make_quiet(&list);
@@ -130,8 +133,8 @@ TEST(Idle, RareWakeupsForNothingAreForgiven) {
   EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 1'000'000'000);
 }
 
-/// A wait polls at least once more before it sleeps; where polls take long, as those of sockets do, a few are enough: the
-/// others on the core wait for each of them.
+/// A wait polls at least once more before it sleeps; where polls take long, as those of sockets do,
+/// a few are enough: the others on the core wait for each of them.
 TEST(Idle, FewSlowPollsBeforeASleep) {
   setenv("FGMPI_SPIN", "1", 1);
   ASSERT_TRUE(settings::load().ok());

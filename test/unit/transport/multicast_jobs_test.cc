@@ -1,4 +1,5 @@
-// Two jobs that have drawn the same address and port for a group: what each of them sends comes to both.
+// Two jobs that have drawn the same address and port for a group: what each of them sends comes to
+// both.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -65,7 +66,8 @@ struct Job {
   std::vector<char> sent, got;
 };
 
-/// A transfer in each job at the same time, while `a` moves to `address` if that is given: the data is right in both.
+/// A transfer in each job at the same time, while `a` moves to `address` if that is given: the data
+/// is right in both.
 void transfer_in_both(Job* a, Job* b, int round, const Place* address = nullptr) {
   a->begin(round);
   b->begin(round);

@@ -1,4 +1,5 @@
-// How long the reliable multicast takes over a simulated network that loses packets of many members.
+// How long the reliable multicast takes over a simulated network that loses packets of many
+// members.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -63,8 +64,8 @@ TEST(Multicast, LongTransfersGoOnWhilePacketsMiss) {
   }
 }
 
-/// Every member sends to all and takes what the others send in their order, as an all-to-all does. Long transfers wait for all
-/// receives; acknowledgements that say that there is one get lost.
+/// Every member sends to all and takes what the others send in their order, as an all-to-all does.
+/// Long transfers wait for all receives; acknowledgements that say that there is one get lost.
 TEST(Multicast, ReceivesInOrderAreHeardOfSoon) {
   constexpr uint32_t kMembers = 16;
   constexpr int kSeeds = 10;
@@ -101,8 +102,8 @@ TEST(Multicast, ReceivesInOrderAreHeardOfSoon) {
   EXPECT_LT(sum / kSeeds, kSecond);
 }
 
-/// A receive that is posted late acknowledges its transfer again. Where the first acknowledgement got lost, that says nothing
-/// about the network.
+/// A receive that is posted late acknowledges its transfer again. Where the first acknowledgement
+/// got lost, that says nothing about the network.
 TEST(Multicast, LateReceivesAreNoRoundTrips) {
   for (uint32_t degree : {16u, 2u}) {
     Options options;

@@ -1,7 +1,8 @@
-// A simulated network for groups of the reliable multicast: datagrams get lost, doubled, late and out of order, as a seed
-// says; members may be deaf for a while. The switch's ports may have a rate and a queue, which drops what it cannot keep.
-// Each member may be in several groups, all of them of all members; they share its window as those of a process do. Time is
-// simulated: what takes a minute takes milliseconds.
+// A simulated network for groups of the reliable multicast: datagrams get lost, doubled, late and
+// out of order, as a seed says; members may be deaf for a while. The switch's ports may have a rate
+// and a queue, which drops what it cannot keep. Each member may be in several groups, all of them
+// of all members; they share its window as those of a process do. Time is simulated: what takes a
+// minute takes milliseconds.
 #pragma once
 
 #include <gtest/gtest.h>

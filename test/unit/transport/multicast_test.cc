@@ -1,4 +1,5 @@
-// The reliable multicast over a simulated network: what every receive gets is compared with what its root has sent.
+// The reliable multicast over a simulated network: what every receive gets is compared with what
+// its root has sent.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -179,7 +180,8 @@ TEST(Multicast, TheTreeKeepsAcknowledgementsFromTheRoot) {
   EXPECT_GT(got[0], 2 * got[1]);
 }
 
-/// Every member is the root of some broadcasts, all are entered in an order of each member's own, over a bad network.
+/// Every member is the root of some broadcasts, all are entered in an order of each member's own,
+/// over a bad network.
 void random_traffic(uint32_t members, const Options& options, const Faults& faults, uint64_t seed,
                     size_t most_bytes, int broadcasts) {
   std::mt19937_64 random(seed);
@@ -470,7 +472,8 @@ TEST(Multicast, MembersFarDownTheTreeAreNotInDoubtForEver) {
   }
   // The second time each packet goes to each member once.
   EXPECT_LT(sent[1], kPackets * (kMembers - 1) * 3 / 2) << sent[0];
-  // One that has left the address, far below the root, is sent to by itself once its root has heard of it.
+  // One that has left the address, far below the root, is sent to by itself once its root has heard
+  // of it.
   network.set_hears_all(10, false);
   network.at(10).set_joined(false);
   for (int i = 2; i < 4; ++i) {
@@ -523,7 +526,8 @@ TEST(Multicast, GivingUpEndsEverythingOfACollective) {
   ASSERT_TRUE(network.run(network.now() + 300 * kSecond, quiet));
 }
 
-/// Every member sends to all of its groups at once, several times, over ports of 100 Mbit/s with queues of 256 KiB.
+/// Every member sends to all of its groups at once, several times, over ports of 100 Mbit/s with
+/// queues of 256 KiB.
 TEST(Multicast, ManyTransfersAtOnceShareTheWindow) {
   constexpr uint32_t kMembers = 8, kGroups = 4;
   for (uint32_t bundle : {1u, 11u}) {
@@ -709,7 +713,8 @@ TEST(Multicast, ImpossibleDatagramsAreRefused) {
 TEST(MulticastTags, DependOnKeyAndBytes) {
   const char* why = "";
   ASSERT_TRUE(load_tags(&why)) << why;
-  // The vector of the paper that defines SipHash (Aumasson and Bernstein, appendix A): key 00 01 .. 0f, message 00 .. 0e.
+  // The vector of the paper that defines SipHash (Aumasson and Bernstein, appendix A): key 00 01 ..
+  // 0f, message 00 .. 0e.
   Key key;
   unsigned char message[15];
   for (int i = 0; i < 16; ++i) key.bytes[i] = static_cast<unsigned char>(i);

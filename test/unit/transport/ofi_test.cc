@@ -183,8 +183,8 @@ TEST(Ofi, AllPairsRandomSizes) {
   return static_cast<size_t>(here - at);
 }
 
-/// Providers may go as deep as they like: proclets' stacks may be 16 KiB. Sends, polls and what they
-/// deliver use hardly any of it.
+/// Providers may go as deep as they like: proclets' stacks may be 16 KiB. Sends, polls and what
+/// they deliver use hardly any of it.
 TEST(Ofi, RunsWhereThereIsRoom) {
   expect_all_good(run_job(2, [](Member& m) {
     static Member* member;
@@ -269,8 +269,9 @@ TEST(Ofi, FramesSideBySideInOneBuffer) {
   }));
 }
 
-/// Each process lends frames to the next, of all lengths, and writes over a payload as soon as it is returned. Nobody
-/// looks for a while, so that the sockets are full and the provider holds what was lent.
+/// Each process lends frames to the next, of all lengths, and writes over a payload as soon as it
+/// is returned. Nobody looks for a while, so that the sockets are full and the provider holds what
+/// was lent.
 void lend_in_a_ring(Member& m) {
   constexpr uint64_t kCount = 600;
   constexpr size_t kAtATime = 48;
@@ -426,7 +427,8 @@ TEST(Ofi, OnlyTheGreaterAddressOfAPairConnects) {
   }));
 }
 
-/// net (1.17) can close a good connection when both processes of a pair ask for one at the same time.
+/// net (1.17) can close a good connection when both processes of a pair ask for one at the same
+/// time.
 TEST(Ofi, AllBeginAtOnceWhileSomeAreStopped) {
   for (int round = 0; round < 10; ++round) {
     SCOPED_TRACE(round);
@@ -482,8 +484,9 @@ uint64_t memory_of_a_job(int size) {
   return result;
 }
 
-/// The buffers are FGMPI_OFI_RECV and FGMPI_OFI_SEND bytes at most: eight peers need all of them, one an eighth of those to
-/// receive into. What the provider keeps for a connection (some 10 KiB in each direction) is all that a further peer adds.
+/// The buffers are FGMPI_OFI_RECV and FGMPI_OFI_SEND bytes at most: eight peers need all of them,
+/// one an eighth of those to receive into. What the provider keeps for a connection (some 10 KiB in
+/// each direction) is all that a further peer adds.
 TEST(Ofi, BuffersDoNotGrowWithTheNumberOfPeers) {
 #if defined(FGMPI_SANITIZE)
   GTEST_SKIP() << "the sanitizer's memory is not the transport's";
@@ -556,8 +559,9 @@ TEST(Ofi, SenderThatSleepsIsWokenForRoom) {
   }));
 }
 
-/// Not over udp;ofi_rxd: its queue has nothing to wait on, and what datagrams were lost it notices when it is polled. So
-/// a process that waits looks 500 times a second (Ofi::sleep), for about 1% of a processor.
+/// Not over udp;ofi_rxd: its queue has nothing to wait on, and what datagrams were lost it notices
+/// when it is polled. So a process that waits looks 500 times a second (Ofi::sleep), for about 1%
+/// of a processor.
 TEST(Ofi, IdleCostsNothing) {
   for (const char* provider : {"net", "tcp;ofi_rxm", "sockets"}) {
     Setting setting("FI_PROVIDER", provider);
@@ -614,8 +618,8 @@ TEST(Ofi, ReadsAPeersMemory) {
   }
 }
 
-/// Each has guessed the key of the other, wrongly. The one with the greater address connects, the other one only opens a
-/// lifeline; both lines are refused and counted.
+/// Each has guessed the key of the other, wrongly. The one with the greater address connects, the
+/// other one only opens a lifeline; both lines are refused and counted.
 TEST(Ofi, StrangersAreRefusedAndCounted) {
   expect_all_good(run_job(2, [](Member& m) {
     m.t = (m.list.push_back(make("ofi")), m.list[0].get());

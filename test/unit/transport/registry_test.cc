@@ -126,7 +126,8 @@ TEST(HostId, TellsHostsApartAndTakesOneForOne) {
     }
     EXPECT_EQ(ids.host == here, c.expected != kTwo) << c.name;
     EXPECT_EQ(ids.files == files, c.expected == kOne) << c.name;
-    // Without /proc a process cannot tell its host, so two such processes never count as being on the same one.
+    // Without /proc a process cannot tell its host, so two such processes never count as being on
+    // the same one.
     if (c.name != std::string("no /proc")) continue;
     ASSERT_TRUE(ids_after(c.first, &again));
     EXPECT_STRNE(ids.host, again.host);

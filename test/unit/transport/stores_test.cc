@@ -1,5 +1,6 @@
-// The choice of stores against a model that keeps a log of all frames and adds up from the start, with injected
-// times; and its purpose: it settles on the cheaper way soon, and trials cost little, whatever times the reader reports.
+// The choice of stores against a model that keeps a log of all frames and adds up from the start,
+// with injected times; and its purpose: it settles on the cheaper way soon, and trials cost little,
+// whatever times the reader reports.
 #include "transport/shm/stores.h"
 
 #include <gtest/gtest.h>
@@ -91,7 +92,8 @@ constexpr Costs kNear = {{100, 110}, {80, 190}};
 constexpr Costs kFar = {{580, 140}, {210, 180}};
 constexpr Costs kAlike = {{100, 100}, {100, 95}};
 
-/// A ring whose two sides take as long as they are told; Stores and, if wanted, the model beside it.
+/// A ring whose two sides take as long as they are told; Stores and, if wanted, the model beside
+/// it.
 struct Pair {
   explicit Pair(uint32_t bulk, bool with_model) : bulk(bulk), stores(bulk) {
     if (with_model) model.emplace(std::max<uint32_t>(bulk, 64 << 10) / 4);

@@ -1,3 +1,5 @@
+// The calls of the pass "tsan" that the plugin recognises, and what it puts in their place.
+
 #include "calls.h"
 
 namespace access_plugin {
@@ -25,7 +27,8 @@ tree declare(tree_code code, const char* symbol, tree type) {
   return decl;
 }
 
-/// A function that never throws and calls nothing of this module. `spec`: an attribute "fn spec" of GCC (attr-fnspec.h).
+/// A function that never throws and calls nothing of this module. `spec`: an attribute "fn spec" of
+/// GCC (attr-fnspec.h).
 tree declare_function(const char* symbol, tree type, const char* spec) {
   const size_t length = strlen(spec);
   tree attribute = tree_cons(get_identifier("fn spec"),
@@ -118,7 +121,8 @@ tree load_length(bool writes, gimple_seq* code) { return load_view(2 + writes, c
 
 tree closer_function(bool writes) {
   tree& decl = g_made[writes ? kWrite : kRead];
-  // It neither reads nor writes memory of the program as far as the compiler is concerned, and is no dead code.
+  // It neither reads nor writes memory of the program as far as the compiler is concerned, and is
+  // no dead code.
   if (!decl)
     decl = declare_function(
         writes ? "fgmpi_access_write" : "fgmpi_access_read",

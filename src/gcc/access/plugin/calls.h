@@ -1,4 +1,5 @@
-// The calls that GCC's pass "tsan" has put in front of loads and stores, and the library's side of what replaces them.
+// The calls that GCC's pass "tsan" has put in front of loads and stores, and the library's side of
+// what replaces them.
 #pragma once
 
 #include "gcc.h"
@@ -27,7 +28,8 @@ tree word_type();
 /// fgmpi_access_view.low[writes] or .length[writes] (view.h): loads it, into a new name.
 tree load_low(bool writes, gimple_seq* code);
 tree load_length(bool writes, gimple_seq* code);
-/// void fgmpi_access_read(void*, size_t) or _write (look.cc): an access whose first byte the view does not decide.
+/// void fgmpi_access_read(void*, size_t) or _write (look.cc): an access whose first byte the view
+/// does not decide.
 tree closer_function(bool writes);
 /// int fgmpi_access_touches(uintptr_t low, size_t bytes, int writes) (look.cc)
 tree touches_function();

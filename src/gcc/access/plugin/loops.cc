@@ -1,9 +1,11 @@
-// A loop is made two (split_loops) when nothing in it can change what is owned, since it calls nothing, and for at least one
-// of its accesses a range of addresses is known in front of it: the addresses go up or down by steps that do not change, for a
-// number of rounds that is known, or the access is to an element of a variable, of which all bytes count then.
+// A loop is made two (split_loops) when nothing in it can change what is owned, since it calls
+// nothing, and for at least one of its accesses a range of addresses is known in front of it: the
+// addresses go up or down by steps that do not change, for a number of rounds that is known, or the
+// access is to an element of a variable, of which all bytes count then.
 //
-// A range may be larger than what is accessed: then the loop with the calls runs, and finds what is there to be found, neither
-// more nor less. Accesses of unknown range keep their calls in both loops.
+// A range may be larger than what is accessed: then the loop with the calls runs, and finds what is
+// there to be found, neither more nor less. Accesses of unknown range keep their calls in both
+// loops.
 //
 //   test:  does the view say that something in a range may be owned? -- no --------------+
 //   ask:   does the checker, which knows exactly? (fgmpi_access_touches)                 |
@@ -17,7 +19,8 @@
 namespace access_plugin {
 namespace {
 
-/// Larger ones are looked at access by access: their copies and tests would cost more than they save.
+/// Larger ones are looked at access by access: their copies and tests would cost more than they
+/// save.
 constexpr unsigned kMostStatements = 800, kMostRanges = 32, kMostLevels = 3;
 
 /// Bytes that an access may touch while a loop runs, as words computed in front of it.
@@ -38,7 +41,8 @@ bool is_harmless(tree expression) {
          tree_does_not_contain_chrecs(expression) && !generic_expr_could_trap_p(expression);
 }
 
-/// How often the loop goes on at most, as an expression in front of `outermost`; NULL_TREE: unknown.
+/// How often the loop goes on at most, as an expression in front of `outermost`; NULL_TREE:
+/// unknown.
 tree rounds_of(loop_p loop, loop_p outermost) {
   tree least = NULL_TREE;
   for (edge exit : get_loop_exit_edges(loop)) {
@@ -56,7 +60,8 @@ tree rounds_of(loop_p loop, loop_p outermost) {
   return least;
 }
 
-/// All bytes of the variable of which the access is a part; false: it is none, or its size is not known.
+/// All bytes of the variable of which the access is a part; false: it is none, or its size is not
+/// known.
 bool find_variable(Range* range, tree address) {
   if (TREE_CODE(address) == SSA_NAME) {
     gimple* made = SSA_NAME_DEF_STMT(address);
@@ -130,7 +135,7 @@ bool can_split(loop_p loop, auto_vec<Access>* accesses) {
   return can && !accesses->is_empty();
 }
 
-// ---- What is computed in front of the loop -----------------------------------------------------------------------------
+// ---- What is computed in front of the loop ------------------------------------------------------
 
 /// `expression` as a word.
 tree word_of(tree expression, gimple_seq* code) {
@@ -307,8 +312,8 @@ bool split_if_known(loop_p loop, bool all) {
   return does;
 }
 
-/// The loop, or those within it; of one that is made two also the innermost ones of the loop that keeps its calls, since
-/// parts of it may be known to touch nothing.
+/// The loop, or those within it; of one that is made two also the innermost ones of the loop that
+/// keeps its calls, since parts of it may be known to touch nothing.
 bool split_nest(loop_p loop) {
   auto_vec<loop_p> within;
   for (loop_p child = loop->inner; child; child = child->next) within.safe_push(child);

@@ -1,6 +1,7 @@
-// The pass: behind GCC's pass "tsan", which puts calls in front of loads and stores, and in front of the compiler's work on
-// loops. Loops that touch nothing of a pending operation lose their calls (loops.h); of the other calls, one that the view
-// decides is skipped, by a compare that the compiler sees and a call in a block that it takes to be cold.
+// The pass: behind GCC's pass "tsan", which puts calls in front of loads and stores, and in front
+// of the compiler's work on loops. Loops that touch nothing of a pending operation lose their calls
+// (loops.h); of the other calls, one that the view decides is skipped, by a compare that the
+// compiler sees and a call in a block that it takes to be cold.
 //
 // Without optimization the calls stay, and as.sh puts the compare in front of them.
 #include "calls.h"

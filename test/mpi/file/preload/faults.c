@@ -1,5 +1,5 @@
-/* Preloaded by faults.sh: system calls on files called "faulty" fail as FAULT says. "disk": from byte 1,000,000 on nothing is
- * written. "locks": no locks. */
+/* Preloaded by faults.sh: system calls on files called "faulty" fail as FAULT says. "disk": from
+ * byte 1,000,000 on nothing is written. "locks": no locks. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

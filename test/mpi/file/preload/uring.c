@@ -1,6 +1,7 @@
-/* Preloaded by faults.sh: what is given to io_uring to write to files called "faulty" fails with EIO from byte 1,000,000 on, as
- * faults.c does it for system calls. A write from there on becomes one to address 0 of this process's memory, which the
- * kernel answers with EIO; one that reaches there is cut short. */
+/* Preloaded by faults.sh: what is given to io_uring to write to files called "faulty" fails with
+ * EIO from byte 1,000,000 on, as faults.c does it for system calls. A write from there on becomes
+ * one to address 0 of this process's memory, which the kernel answers with EIO; one that reaches
+ * there is cut short. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* withhold ERRNO CALL,CALL,... COMMAND...: runs the command under a filter of system calls that refuses these, as filters of
- * containers do. Ends with 77 where filters cannot be installed. */
+/* withhold ERRNO CALL,CALL,... COMMAND...: runs the command under a filter of system calls that
+ * refuses these, as filters of containers do. Ends with 77 where filters cannot be installed. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Serial HDF5: each rank writes a file of its own in the folder argv[1], every second one closes the library, and the next
- * rank's file is read. */
+/* Serial HDF5: each rank writes a file of its own in the folder argv[1], every second one closes
+ * the library, and the next rank's file is read. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Loaded in front of an MPI program: each rank says at its end how many one-sided operations its process has done by now,
- * by way. */
+/* Loaded in front of an MPI program: each rank says at its end how many one-sided operations its
+ * process has done by now, by way. */
 #include <mpi.h>
 #include <stdio.h>
 

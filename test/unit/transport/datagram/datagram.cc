@@ -41,8 +41,8 @@ socklen_t address_of(const Words& name, sockaddr_un* out) {
 std::unique_ptr<Transport> make_datagram() { return std::make_unique<Datagram>(); }
 std::string describe(const std::string&) { return "datagram"; }
 
-/// Registers the transport, when the library is loaded; nothing else in it knows of this one. (A transport in a folder of
-/// src/transport is registered by the name of its object.)
+/// Registers the transport, when the library is loaded; nothing else in it knows of this one. (A
+/// transport in a folder of src/transport is registered by the name of its object.)
 const Registration registration{"datagram", 300, make_datagram, describe};
 const bool added = (add(registration), true);
 
@@ -177,7 +177,8 @@ void Datagram::report() {
   }
 }
 
-/// Finds out whether each peer's socket still exists: connects another socket to its name, which does not wake the peer.
+/// Finds out whether each peer's socket still exists: connects another socket to its name, which
+/// does not wake the peer.
 bool Datagram::tick() {
   bool any = poll();  // delivers what peers sent before they ended
   for (Peer& peer : peers_) {

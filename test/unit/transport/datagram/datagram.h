@@ -1,14 +1,16 @@
-// A third transport, which shows that the interface suffices for one outside of src/transport: Unix-domain datagrams between processes of one host.
+// A third transport, which shows that the interface suffices for one outside of src/transport:
+// Unix-domain datagrams between processes of one host.
 //
-// A process has one socket, under an abstract name. The kernel keeps some ten datagrams for it: no event
-// tells when there is room again, so a refused sender tries again soon (as over libfabric). Datagrams begin with the
-// receiver's 128-bit key, which travels through the launcher alone:
+// A process has one socket, under an abstract name. The kernel keeps some ten datagrams for it: no
+// event tells when there is room again, so a refused sender tries again soon (as over libfabric).
+// Datagrams begin with the receiver's 128-bit key, which travels through the launcher alone:
 //
 //   | receiver's key 16 | sender's name 16 | kind 8 | Header 48 | payload |      kind: 1 frame; 2 bye, which ends here
 //
-// Slower than src/transport/shm by far, and never part of the library that users get: it shares nothing with the others but the
-// interface, and a library with it passes tests of test/mpi (test/mpi/transport/third.sh).
-// Thread rule: one thread. Never blocks but in close(), for a few seconds at most.
+// Slower than src/transport/shm by far, and never part of the library that users get: it shares
+// nothing with the others but the interface, and a library with it passes tests of test/mpi
+// (test/mpi/transport/third.sh). Thread rule: one thread. Never blocks but in close(), for a few
+// seconds at most.
 #pragma once
 
 #include <string>
