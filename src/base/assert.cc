@@ -8,14 +8,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 
 #include "base/end_hooks.h"
 #include "base/raw_call.h"
 
 namespace fgmpi {
 
-void check_failed(const char* file, int line, const char* text) {
+void check_failed(const char* file, int line, const char* expected) {
   // In two lines, and past the C library's buffers: what describes the caller may crash where
   // memory is destroyed.
   char words[1024], who[256];
@@ -25,9 +24,7 @@ void check_failed(const char* file, int line, const char* text) {
       raw_call(SYS_write, STDERR_FILENO, reinterpret_cast<long>(words),
                std::min<long>(length, sizeof words - 1));
   };
-  constexpr std::string_view kBefore = "not so: ";  // FGMPI_CHECK says what is the case
-  if (std::string_view(text).starts_with(kBefore)) text += kBefore.size();
-  print("fgmpi: internal error at %s:%d: expected was that %s\n", file, line, text);
+  print("fgmpi: internal error at %s:%d: expected was that %s\n", file, line, expected);
   describe_caller(who, sizeof who);
   print(
       "fgmpi: %s%sa program that overwrites memory of the library (a buffer that is too small for "

@@ -5,8 +5,9 @@
 
 namespace fgmpi {
 
-/// Prints "fgmpi: FILE:LINE: internal error: TEXT" to stderr and aborts. Never returns.
-[[noreturn]] void check_failed(const char* file, int line, const char* text);
+/// Prints to stderr that `expected`, a condition, did not hold at this place, who ran and what it
+/// called last; then aborts. Never returns.
+[[noreturn]] void check_failed(const char* file, int line, const char* expected);
 
 /// For memory that nobody's call has asked for, so that no call could have the error: prints
 /// "fgmpi: process id N: no memory for BYTES bytes of WHAT" and ends the process. Never returns.
@@ -18,9 +19,9 @@ namespace fgmpi {
 
 }  // namespace fgmpi
 
-#define FGMPI_CHECK(cond)                                                                          \
-  do {                                                                                             \
-    if (__builtin_expect(!(cond), 0)) ::fgmpi::check_failed(__FILE__, __LINE__, "not so: " #cond); \
+#define FGMPI_CHECK(cond)                                                               \
+  do {                                                                                  \
+    if (__builtin_expect(!(cond), 0)) ::fgmpi::check_failed(__FILE__, __LINE__, #cond); \
   } while (0)
 
 #if defined(FGMPI_SANITIZE) || defined(FGMPI_FORCE_SWITCH) || !defined(__OPTIMIZE__)

@@ -7,14 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(cond)                                                                            \
-  do {                                                                                         \
-    if (!(cond)) {                                                                             \
-      int check_rank_ = -1;                                                                    \
-      MPI_Comm_rank(MPI_COMM_WORLD, &check_rank_);                                             \
-      fprintf(stderr, "%s:%d: rank %d: not so: %s\n", __FILE__, __LINE__, check_rank_, #cond); \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                                            \
-    }                                                                                          \
+#define CHECK(cond)                                                                         \
+  do {                                                                                      \
+    if (!(cond)) {                                                                          \
+      int check_rank_ = -1;                                                                 \
+      MPI_Comm_rank(MPI_COMM_WORLD, &check_rank_);                                          \
+      fprintf(stderr, "%s:%d: rank %d: expected was %s\n", __FILE__, __LINE__, check_rank_, \
+              #cond);                                                                       \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                                         \
+    }                                                                                       \
   } while (0)
 
 /* A call that must succeed. */

@@ -48,7 +48,7 @@ contains
     character(*), intent(in) :: what
     integer :: ierr
     if (ok) return
-    print *, "not so: ", what
+    print *, "wrong: ", what
     call MPI_ABORT(MPI_COMM_WORLD, 1, ierr)
   end subroutine
 end module

@@ -7,12 +7,12 @@
 
 namespace {
 
-#define CHECK(cond)                                                        \
-  do {                                                                     \
-    if (!(cond)) {                                                         \
-      std::cerr << __FILE__ << ":" << __LINE__ << ": not so: " #cond "\n"; \
-      MPI::COMM_WORLD.Abort(1);                                            \
-    }                                                                      \
+#define CHECK(cond)                                                             \
+  do {                                                                          \
+    if (!(cond)) {                                                              \
+      std::cerr << __FILE__ << ":" << __LINE__ << ": expected was " #cond "\n"; \
+      MPI::COMM_WORLD.Abort(1);                                                 \
+    }                                                                           \
   } while (0)
 
 int g_handled, g_size;

@@ -26,7 +26,7 @@ contains
     logical, intent(in) :: holds
     character(*), intent(in) :: what
     if (holds) return
-    print *, 'rank', rank, 'not so: ', what
+    print *, 'rank', rank, 'wrong: ', what
     call MPI_Abort(MPI_COMM_WORLD, 1)
   end subroutine
 
@@ -125,7 +125,7 @@ subroutine internal_operation(brought, size)
   call MPI_Op_free(op)
   call MPI_Wait(request, MPI_STATUS_IGNORE)
   if (calls >= 0 .and. highest == brought) return
-  print *, 'not so: operation in rank order, its variables the caller''s', calls, highest
+  print *, 'wrong: operation in rank order, its variables the caller''s', calls, highest
   call MPI_Abort(MPI_COMM_WORLD, 1)
 
 contains

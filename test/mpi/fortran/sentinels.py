@@ -139,7 +139,7 @@ contains
     logical, intent(in) :: ok
     character(*), intent(in) :: what
     if (ok) return
-    print *, "rank", rank, ": not so: ", what
+    print *, "rank", rank, ": wrong: ", what
     call MPI_ABORT(MPI_COMM_WORLD, 1, ierr)
   end subroutine
   ! What arrived in target, and that nobody has written to the constants for statuses.

@@ -32,12 +32,12 @@ struct Board {
 };
 
 /// In a child, where a failed EXPECT would be lost: one line and a non-zero exit.
-#define REQUIRE(cond)                                                         \
-  do {                                                                        \
-    if (!(cond)) {                                                            \
-      std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
-      _exit(1);                                                               \
-    }                                                                         \
+#define REQUIRE(cond)                                                              \
+  do {                                                                             \
+    if (!(cond)) {                                                                 \
+      std::fprintf(stderr, "%s:%d: expected was %s\n", __FILE__, __LINE__, #cond); \
+      _exit(1);                                                                    \
+    }                                                                              \
   } while (0)
 
 /// A frame as it was received.
