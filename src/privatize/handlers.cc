@@ -159,7 +159,10 @@ bool call_handler_of(RankHandlers* rank, int number, siginfo_t* info, void* cont
     g_sigaction(number, &none, nullptr);
   }
   if (on_scheduler_thread()) g_running.of = rank;
-  sched::count_interruption(&rank->counts, flags & SA_RESTART);
+  // As in a process: a handler that another thread of the rank runs does not end waits of its main.
+  const sched::Proclet* of_thread = on_scheduler_thread() ? nullptr : sched::rank_of_thread();
+  if (!of_thread || rank != *handlers_of(of_thread))
+    sched::count_interruption(&rank->counts, flags & SA_RESTART);
   handler(number, info, context);
   return true;
 }
@@ -245,10 +248,9 @@ int set_action(int number, const struct sigaction* now, struct sigaction* before
   return 0;
 }
 
-/// A process of several ranks: handlers are installed through run_handler().
+/// A process of ranks: handlers are installed through run_handler().
 bool wraps_handlers(const void* caller) {
-  return (g_mode == Mode::kImages || g_mode == Mode::kShared || g_has_guests) &&
-         !in_this_library(caller) && in_own_process();
+  return g_mode != Mode::kForeign && !in_this_library(caller) && in_own_process();
 }
 
 sighandler_t set_handler(int number, sighandler_t handler, int flags) {
@@ -262,6 +264,13 @@ sighandler_t set_handler(int number, sighandler_t handler, int flags) {
 }
 
 }  // namespace
+
+bool rank_has_handlers() {
+  const RankHandlers* rank = *handlers_of(sched::running());
+  const RankAction* a = rank ? rank->actions.load() : nullptr;
+  while (a && !is_function(a->handler.load())) a = a->next;
+  return a != nullptr;
+}
 
 sched::InterruptionCounts* counts_of_rank() {
   RankHandlers** rank = handlers_of(sched::running());

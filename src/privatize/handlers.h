@@ -22,6 +22,9 @@ namespace fgmpi::privatize {
 /// scheduler's thread.
 bool in_handler();
 
+/// The running rank has a function for some signal. The scheduler's thread.
+bool rank_has_handlers();
+
 /// How many handlers of the running rank have run. The scheduler's thread.
 sched::InterruptionCounts* counts_of_rank();
 

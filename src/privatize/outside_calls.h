@@ -59,6 +59,7 @@ class OutsideWait {
   /// Handlers interrupt it from now on whatever they were installed with: a socket with a time
   /// limit.
   void is_not_restarted() { wait_.restarts = false; }
+  bool is_interrupted() const { return sched::is_interrupted(wait_); }
   void set_deadline(int64_t deadline) { wait_.deadline = deadline; }
 
  private:

@@ -1,5 +1,5 @@
 // Calls that block for a given time (sleep, nanosleep, poll without descriptors, ...): while a rank
-// is in one, other ranks run.
+// is in one, other ranks run. A handler of the rank's ends them.
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -9,56 +9,72 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
+#include "privatize/handlers.h"
 #include "privatize/internal.h"
 #include "privatize/outside_calls.h"
 
+using namespace fgmpi;
+using namespace fgmpi::privatize;
+
 namespace {
 
-using fgmpi::kSecond;
-
-bool valid(const timespec* t) { return t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < kSecond; }
-
-using fgmpi::privatize::in_program;
-using fgmpi::privatize::on_proclet;
+/// A rank is calling, and not in a handler of a signal, which may have interrupted anything.
+bool sleeps_as_rank() { return on_proclet() && !in_handler(); }
 
 /// True if a wait without descriptors is to be treated as a sleep, which switches: only calls from
 /// the program itself are. A library may wait with a lock held that another rank would block on.
 bool is_sleep_of_program(const void* caller) {
 #ifdef FGMPI_SANITIZE
-  return (void)caller, on_proclet();  // the caller is the sanitizer's wrapper, not the program
+  return (void)caller, sleeps_as_rank();  // the caller is the sanitizer's wrapper, not the program
 #else
-  return on_proclet() && in_program(caller);
+  return sleeps_as_rank() && in_program(caller);
 #endif
+}
+
+/// Returns the nanoseconds that are left where a handler of the rank has run, 0 if none has.
+int64_t sleep_of_rank(const char* call, int64_t duration) {
+  // Shorter ones are not cut short: it would cost more than they last.
+  constexpr int64_t kShort = 1'000'000;
+  const int64_t deadline = add_time(now_ns(), duration);
+  OutsideWait wait(call, OutsideWait::kNotRestarted, deadline);
+  if (duration > kShort && rank_has_handlers()) {
+    while (wait.until_ready(nullptr, 0) == sched::WaitEnd::kReady) continue;
+  } else {
+    sched::SwitchingCall inside;
+    sched::sleep_for(duration);
+  }
+  return wait.is_interrupted() ? std::max<int64_t>(deadline - now_ns(), 1) : 0;
+}
+
+/// What most of these functions return.
+int with_errno(int64_t left) { return left > 0 ? (errno = EINTR, -1) : 0; }
+
+int64_t with_remaining(int64_t left, timespec* remaining) {
+  if (left > 0 && remaining) *remaining = to_timespec(left);
+  return left;
 }
 
 }  // namespace
 
-using namespace fgmpi;
-using namespace fgmpi::privatize;
-
 FGMPI_INTERPOSE unsigned sleep(unsigned seconds) {
   static auto* real = next_symbol<unsigned(unsigned)>("sleep");
-  if (!on_proclet()) return real(seconds);
-  sched::SwitchingCall inside;
-  sched::sleep_for(seconds * kSecond);
-  return 0;
+  if (!sleeps_as_rank()) return real(seconds);
+  return static_cast<unsigned>(sleep_of_rank("sleep", seconds * kSecond) / kSecond);
 }
 
 FGMPI_INTERPOSE int usleep(useconds_t microseconds) {
   static auto* real = next_symbol<int(useconds_t)>("usleep");
-  if (!on_proclet()) return real(microseconds);
-  sched::SwitchingCall inside;
-  sched::sleep_for(int64_t{microseconds} * 1000);
-  return 0;
+  if (!sleeps_as_rank()) return real(microseconds);
+  return with_errno(sleep_of_rank("usleep", int64_t{microseconds} * 1000));
 }
 
 FGMPI_INTERPOSE int nanosleep(const timespec* duration, timespec* remaining) {
   static auto* real = next_symbol<int(const timespec*, timespec*)>("nanosleep");
-  if (!on_proclet() || !valid(duration)) return real(duration, remaining);
-  sched::SwitchingCall inside;
-  sched::sleep_for(to_ns(*duration));
-  return 0;
+  if (!sleeps_as_rank() || !is_valid_time(duration)) return real(duration, remaining);
+  return with_errno(with_remaining(sleep_of_rank("nanosleep", to_ns(*duration)), remaining));
 }
 
 FGMPI_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const timespec* time,
@@ -66,13 +82,14 @@ FGMPI_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const timespec* 
   static auto* real =
       next_symbol<int(clockid_t, int, const timespec*, timespec*)>("clock_nanosleep");
   timespec now;
-  if (!on_proclet() || !valid(time) || clock_gettime(clock, &now) != 0)
+  if (!sleeps_as_rank() || !is_valid_time(time) || clock_gettime(clock, &now) != 0)
     return real(clock, flags, time, remaining);
   int64_t duration = to_ns(*time);
-  if (flags & TIMER_ABSTIME) duration -= to_ns(now);
-  sched::SwitchingCall inside;
-  sched::sleep_for(duration);
-  return 0;
+  if (flags & TIMER_ABSTIME) {
+    duration -= to_ns(now);
+    remaining = nullptr;
+  }
+  return with_remaining(sleep_of_rank("clock_nanosleep", duration), remaining) > 0 ? EINTR : 0;
 }
 
 // select and poll without file descriptors are sleeps, too. Without a timeout they wait for a
@@ -81,19 +98,15 @@ FGMPI_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const timespec* 
 FGMPI_INTERPOSE int poll(pollfd* files, nfds_t count, int timeout_ms) {
   if (count > 0 || timeout_ms < 0 || !is_sleep_of_program(__builtin_return_address(0)))
     return poll_outside(__builtin_return_address(0), files, count, timeout_ms);
-  sched::SwitchingCall inside;
-  sched::sleep_for(int64_t{timeout_ms} * 1'000'000);
-  return 0;
+  return with_errno(sleep_of_rank("poll", int64_t{timeout_ms} * 1'000'000));
 }
 
 FGMPI_INTERPOSE int ppoll(pollfd* files, nfds_t count, const timespec* timeout,
                           const sigset_t* mask) {
-  if (count > 0 || !timeout || mask || !valid(timeout) ||
+  if (count > 0 || !timeout || mask || !is_valid_time(timeout) ||
       !is_sleep_of_program(__builtin_return_address(0)))
     return ppoll_outside(__builtin_return_address(0), files, count, timeout, mask);
-  sched::SwitchingCall inside;
-  sched::sleep_for(to_ns(*timeout));
-  return 0;
+  return with_errno(sleep_of_rank("ppoll", to_ns(*timeout)));
 }
 
 FGMPI_INTERPOSE int select(int count, fd_set* in, fd_set* out, fd_set* except, timeval* timeout) {
@@ -101,34 +114,31 @@ FGMPI_INTERPOSE int select(int count, fd_set* in, fd_set* out, fd_set* except, t
       !is_sleep_of_program(__builtin_return_address(0)))
     return select_outside(__builtin_return_address(0), count, in, out, except, timeout);
   const int64_t whole = to_ns({timeout->tv_sec, 0});
-  sched::SwitchingCall inside;
-  sched::sleep_for(
-      add_time(whole, to_ns({timeout->tv_usec / 1'000'000, timeout->tv_usec % 1'000'000 * 1000})));
-  *timeout = {0, 0};  // what is left, as Linux tells it
-  return 0;
+  const int64_t duration =
+      add_time(whole, to_ns({timeout->tv_usec / 1'000'000, timeout->tv_usec % 1'000'000 * 1000}));
+  const int64_t left = sleep_of_rank("select", duration);
+  const timespec rest = to_timespec(left);
+  *timeout = {rest.tv_sec, rest.tv_nsec / 1000};  // as Linux does
+  return with_errno(left);
 }
 
 FGMPI_INTERPOSE int pselect(int count, fd_set* in, fd_set* out, fd_set* except,
                             const timespec* timeout, const sigset_t* mask) {
-  if (count != 0 || !timeout || mask || !valid(timeout) ||
+  if (count != 0 || !timeout || mask || !is_valid_time(timeout) ||
       !is_sleep_of_program(__builtin_return_address(0)))
     return pselect_outside(__builtin_return_address(0), count, in, out, except, timeout, mask);
-  sched::SwitchingCall inside;
-  sched::sleep_for(to_ns(*timeout));
-  return 0;
+  return with_errno(sleep_of_rank("pselect", to_ns(*timeout)));
 }
 
 FGMPI_INTERPOSE int thrd_sleep(const timespec* duration, timespec* remaining) {
   static auto* real = next_symbol<int(const timespec*, timespec*)>("thrd_sleep");
-  if (!on_proclet() || !valid(duration)) return real(duration, remaining);
-  sched::SwitchingCall inside;
-  sched::sleep_for(to_ns(*duration));
-  return 0;
+  if (!sleeps_as_rank() || !is_valid_time(duration)) return real(duration, remaining);
+  return with_remaining(sleep_of_rank("thrd_sleep", to_ns(*duration)), remaining) > 0 ? -1 : 0;
 }
 
 FGMPI_INTERPOSE int sched_yield(void) noexcept {
   static auto* real = next_symbol<int()>("sched_yield");
-  if (!on_proclet()) return real();
+  if (!sleeps_as_rank()) return real();
   sched::SwitchingCall inside;
   sched::yield();
   return 0;

@@ -32,8 +32,10 @@
 
 #include "base/raw_call.h"
 #include "privatize/guests.h"
+#include "privatize/handlers.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
+#include "privatize/outside_calls.h"
 #include "privatize/swap.h"
 #include "privatize/waits.h"
 #include "proclet-sched/blocking.h"
@@ -313,13 +315,34 @@ int with_errno(int error) {
   return -1;
 }
 
+/// The C library's layout of a semaphore, on systems with 64-bit atomics.
+struct SemaphoreFields {
+  uint64_t value_and_waiters;
+  int shared;  ///< 0: for threads of a process
+  int padding;
+};
+static_assert(sizeof(SemaphoreFields) <= sizeof(sem_t));
+bool is_shared(const sem_t* s) { return reinterpret_cast<const SemaphoreFields*>(s)->shared != 0; }
+
+/// `wait` is the C library's function. It is another thread's where the rank has no handlers, which
+/// could not end it there. Ranks that wait for other processes, perhaps all of this one, need no
+/// thread each: they try again and again.
 template <class Wait>
-int wait_for_semaphore(const char* call, sem_t* s, Wait wait) {
+int wait_for_semaphore(const char* call, sem_t* s, Until until, Wait wait) {
   const int kept = errno;
   if (sem_trywait(s) == 0) return 0;
   if (errno != EAGAIN) return -1;
   errno = kept;
-  return with_errno(wait_on_other_thread(call, [&] { return wait() == 0 ? 0 : errno; }));
+  if (until.time && !is_valid_time(until.time)) return wait();
+  if (!is_shared(s) && !rank_has_handlers())
+    return with_errno(wait_on_other_thread(call, [&] { return wait() == 0 ? 0 : errno; }));
+  OutsideWait look(call, OutsideWait::kRestarted,
+                   until.time ? deadline_at(until.clock, until.time) : kNever);
+  while (goes_on(look.a_while(), ETIMEDOUT)) {
+    if (sem_trywait(s) == 0) return errno = kept, 0;
+    if (errno != EAGAIN) break;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -479,17 +502,19 @@ FGMPI_INTERPOSE int pthread_barrier_destroy(Barrier* b) noexcept {
 
 FGMPI_INTERPOSE int sem_wait(sem_t* s) {
   FGMPI_IF_ALONE(g_sem_wait(s));
-  return wait_for_semaphore("sem_wait", s, [=] { return g_sem_wait(s); });
+  return wait_for_semaphore("sem_wait", s, {}, [=] { return g_sem_wait(s); });
 }
 
 FGMPI_INTERPOSE int sem_timedwait(sem_t* s, const timespec* t) {
   FGMPI_IF_ALONE(g_sem_timedwait(s, t));
-  return wait_for_semaphore("sem_timedwait", s, [=] { return g_sem_timedwait(s, t); });
+  return wait_for_semaphore("sem_timedwait", s, {CLOCK_REALTIME, t},
+                            [=] { return g_sem_timedwait(s, t); });
 }
 
 FGMPI_INTERPOSE int sem_clockwait(sem_t* s, clockid_t clock, const timespec* t) {
   FGMPI_IF_ALONE(g_sem_clockwait(s, clock, t));
-  return wait_for_semaphore("sem_clockwait", s, [=] { return g_sem_clockwait(s, clock, t); });
+  return wait_for_semaphore("sem_clockwait", s, {clock, t},
+                            [=] { return g_sem_clockwait(s, clock, t); });
 }
 
 // The C library's C11 functions call its own internals, not the functions above.

@@ -41,22 +41,22 @@ static void call_for_all(int number) {
 static void installed_by_each(void) {
   struct sigaction action = {.sa_handler = handler}, before;
   calls = 0;
-  CHECK(sigaction(SIGUSR1, NULL, &before) == 0 && before.sa_handler == SIG_DFL);
+  CHECK(sigaction(SIGPROF, NULL, &before) == 0 && before.sa_handler == SIG_DFL);
   /* All but the second rank. */
-  if (rank != 1) CHECK(sigaction(SIGUSR1, &action, &before) == 0 && before.sa_handler == SIG_DFL);
-  if (rank == 2) CHECK(signal(SIGUSR1, other_handler) == handler);
-  CHECK(sigaction(SIGUSR1, NULL, &before) == 0);
+  if (rank != 1) CHECK(sigaction(SIGPROF, &action, &before) == 0 && before.sa_handler == SIG_DFL);
+  if (rank == 2) CHECK(signal(SIGPROF, other_handler) == handler);
+  CHECK(sigaction(SIGPROF, NULL, &before) == 0);
   CHECK(before.sa_handler == (rank == 1 ? SIG_DFL : rank == 2 ? other_handler : handler));
-  call_for_all(SIGUSR1);
+  call_for_all(SIGPROF);
   CHECK(calls == (rank != 1 && rank != 2) && other_calls == (rank == 2));
   /* One rank ignores the signal, the others still have it. */
-  if (rank == 1) CHECK(signal(SIGUSR1, SIG_IGN) == SIG_DFL);
-  call_for_all(SIGUSR1);
+  if (rank == 1) CHECK(signal(SIGPROF, SIG_IGN) == SIG_DFL);
+  call_for_all(SIGPROF);
   CHECK(calls == 2 * (rank != 1 && rank != 2) && other_calls == 2 * (rank == 2));
-  signal(SIGUSR1, SIG_IGN);
-  call_for_all(SIGUSR1);
+  signal(SIGPROF, SIG_IGN);
+  call_for_all(SIGPROF);
   CHECK(calls == 2 * (rank != 1 && rank != 2) && other_calls == 2 * (rank == 2));
-  CHECK(signal(SIGUSR1, SIG_DFL) == SIG_IGN);
+  CHECK(signal(SIGPROF, SIG_DFL) == SIG_IGN);
   MPI_Barrier(here);
 }
 
@@ -109,20 +109,20 @@ static void faults(void) {
 
 /* A child has the handlers of the rank that has made it. */
 static void children(void) {
-  signal(SIGUSR1, handler);
+  signal(SIGPROF, handler);
   MPI_Barrier(here);
   calls = 0;
   const pid_t child = fork();
   if (child == 0) {
-    raise(SIGUSR1);
-    kill(getpid(), SIGUSR1);
+    raise(SIGPROF);
+    kill(getpid(), SIGPROF);
     _exit(calls == 2 ? 0 : 10 + calls);
   }
   int status = -1;
   CHECK(child > 0 && waitpid(child, &status, 0) == child);
   CHECK(status == 0 && calls == 0);
   MPI_Barrier(here);
-  signal(SIGUSR1, SIG_DFL);
+  signal(SIGPROF, SIG_DFL);
 }
 
 /* Alarms are the process's, their handlers are not. A rank without a handler is not interrupted. */

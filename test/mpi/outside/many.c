@@ -5,7 +5,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static int count_threads(void) {
@@ -39,6 +41,23 @@ int main(int argc, char** argv) {
     } else {
       CHECK(read(ends[0], &c, 1) == 1 && c == 'z');
     }
+  }
+  MPI_Barrier(here);
+  /* A semaphore that processes share. */
+  sem_t* semaphore = NULL;
+  if (rank == 0) {
+    semaphore =
+        mmap(NULL, sizeof *semaphore, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(sem_init(semaphore, 1, 0) == 0);
+  }
+  MPI_Bcast(&semaphore, sizeof semaphore, MPI_BYTE, 0, here);
+  if (rank == 0) {
+    let_wait();
+    usleep(20000);
+    CHECK(count_threads() <= before + 8);
+    for (int i = 1; i < ranks; ++i) CHECK(sem_post(semaphore) == 0);
+  } else {
+    CHECK(sem_wait(semaphore) == 0);
   }
   MPI_Barrier(here);
   /* A descriptor that was a file's, closed by the C library, is a pipe's now. */
