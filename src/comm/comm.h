@@ -1,17 +1,17 @@
 // Communicators: two objects each.
 //
 //   proclet 0: Comm (64 B) --+
-//   proclet 1: Comm (64 B) --+--> SharedComm (one per process): context id, rank map, level-one state,
-//   proclet 2: Comm (64 B) --+                                  lazily: hierarchy, topology
+//   proclet 1: Comm (64 B) --+--> SharedComm (one per process): context id, rank map,
+//   proclet 2: Comm (64 B) --+        level-one state; made when needed: hierarchy, topology
 //
-// A SharedComm is found by context id in a hash table of the process, made by the first collocated
-// member and freed with the last (HPDC'10 section 4). Context ids are <LID, LBI>: world rank of a
+// A SharedComm is found by context id in a hash table of the process. The first collocated member
+// makes it, the last frees it (HPDC'10 section 4). Context ids are <LID, LBI>: the world rank of a
 // leader picked from the group (the member that has led least) and an index unique for that leader.
-// MPI_COMM_WORLD and MPI_COMM_SELF are per proclet too and live in its RankState.
+// MPI_COMM_WORLD and MPI_COMM_SELF exist once a proclet and live in its RankState.
 //
-// Thread rule: one thread. Invariants: all collocated members hold the same SharedComm; a Comm
-// outlives its handle while requests keep it; no table here grows with the world's size per
-// communicator.
+// Thread rule: one thread. Invariants: all collocated members hold the same SharedComm; a
+// Comm outlives its handle while requests use it; no table here grows with the world's size
+// per communicator.
 #pragma once
 
 #include <mpi.h>
@@ -30,7 +30,7 @@
 
 namespace fgmpi::comm {
 
-/// Planes of a context id: traffic that must never match each other.
+/// The planes of a context id separate kinds of traffic that must never match each other.
 enum Plane : uint8_t {
   kPlanePt2pt = 0,
   kPlaneColl = 1,
@@ -38,7 +38,7 @@ enum Plane : uint8_t {
   kPlaneRma = 3,
   kPlanePart = 4
 };
-/// Above the plane are 5 bits that tell the rounds of a persistent collective apart.
+/// The 5 bits above the plane distinguish the rounds of a persistent collective.
 inline constexpr uint64_t kPlaneMask = 7;
 
 /// <LID, LBI> with room for the plane: LID in bits 63..32, LBI in 31..8, round in 7..3, plane in
@@ -52,10 +52,11 @@ struct ContextId {
   uint32_t lid() const { return bits >> 32; }
   uint32_t lbi() const { return bits >> 8 & 0xffffff; }
   uint64_t plane(Plane p, uint32_t round = 0) const { return bits | (round % 32) << 3 | p; }
-  /// Of the communicator that has this plane.
+  /// The id of the communicator that has this plane.
   static ContextId of_plane(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
   bool operator==(const ContextId&) const = default;
-  /// Of a communicator that has, or comes from one that had, members of several jobs (context.h).
+  /// True for a communicator that has members of several jobs, or was made from one that
+  /// had (context.h).
   bool is_drawn() const { return bits >> 63; }
 };
 inline constexpr uint32_t kMaxLbi = 0xffffff;
@@ -67,27 +68,29 @@ namespace system_ranked {
 class GroupTree;  // group_tree.h
 }
 
-/// What all collocated members share. At most 512 bytes for a regular communicator of any size. An
-/// intercommunicator has one per side in a process that hosts members of both: the same context id,
-/// map and remote exchanged, `side` 0 for the group whose first member has the lower world rank.
+/// What all collocated members share: at most 512 bytes for a regular communicator of any size. A
+/// process that hosts members of both groups of an intercommunicator has one SharedComm per side:
+/// with the same context id, with `map` and `remote` exchanged, and with `side` 0 for the group
+/// whose first member has the lower world rank.
 struct SharedComm {
   ContextId id;
   int32_t size = 0;         ///< of the local group
-  uint32_t references = 0;  ///< members here that have not freed their Comm
+  uint32_t references = 0;  ///< collocated members that have not freed their Comm
   uint32_t members = 0;     ///< proclets of this process in the local group
-  uint32_t processes = 1;   ///< that host members (of either group)
+  uint32_t processes = 1;   ///< number of processes that host members (of either group)
   bool inter = false;
   uint8_t side = 0;          ///< intercommunicators: 0 or 1, the same at all members of a group
-  bool stored_as = false;    ///< store_as() has been here
-  uint8_t broken = 0;        ///< broken.h
+  bool stored_as = false;    ///< store_as() has been called
+  uint8_t broken = 0;        ///< bits of Broken (broken.h)
   const char* made_by = "";  ///< the MPI call, for the list of leaks
   RankMap map;               ///< local group: rank -> world rank
   std::unique_ptr<RankMap> remote;                         ///< remote group of an intercommunicator
   std::shared_ptr<Hierarchy> hierarchy, remote_hierarchy;  ///< shared by duplicates
   std::shared_ptr<Topology> topology;
   std::shared_ptr<OpenMeetings> meetings;
-  /// System-ranked, in several processes: its tree. Then `map` asks for what it is asked, until a
-  /// call that needs the whole group has it replaced (hierarchy(), system_ranked::materialise()).
+  /// The tree of a system-ranked communicator with members in several processes. While it is set,
+  /// `map` asks other processes for the ranks that it is asked for. A call that needs the whole
+  /// group replaces the map (hierarchy(), system_ranked::materialise()).
   std::shared_ptr<system_ranked::GroupTree> tree;
   /// The group that point-to-point ranks refer to.
   const RankMap& peers() const { return __builtin_expect(inter, 0) ? *remote : map; }
@@ -95,27 +98,27 @@ struct SharedComm {
 static_assert(sizeof(SharedComm) <= 256,
               "memory budget: 512 bytes with its hash entry and level-one state");
 
-/// What is rarely set: attributes, name, info, hints.
+/// Attributes, name, info and hints, which are rarely set.
 struct Extras;
 
-/// What a proclet owns of a communicator it belongs to.
+/// What a proclet owns of a communicator that it belongs to.
 struct Comm : Keep {
   SharedComm* shared = nullptr;  ///< MPI_COMM_SELF's is made by its first find()
   int32_t rank = -1;             ///< in the local group
   MPI_Comm handle = MPI_COMM_NULL;
-  /// MPI_ERRHANDLER_NULL: none was set here, nor before on what it was made of: MPI_COMM_WORLD's
-  /// answers.
+  /// MPI_ERRHANDLER_NULL: none was set on this communicator, nor on its parent before it was made;
+  /// then MPI_COMM_WORLD's error handler answers.
   MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;
-  uint32_t sequence = 0;  ///< collectives started here on this communicator
+  uint32_t sequence = 0;  ///< collectives that this member has started on this communicator
   std::unique_ptr<Extras> extras;
   bool freed = false;  ///< the user freed the handle
 
   Comm();
   ~Comm();
   int32_t size() const { return shared->size; }
-  /// Resolves a rank of the peer group; kUnknownProcess where its process has yet to be asked for
-  /// (system-ranked communicators): point-to-point takes that too. Never switches. REQUIRES: 0 <=
-  /// rank < shared->peers().size().
+  /// Resolves a rank of the peer group to process and local index. The result is kUnknownProcess
+  /// where another process has yet to be asked (system-ranked communicators); point-to-point
+  /// accepts that too. Never switches. REQUIRES: 0 <= rank < shared->peers().size().
   Location peer(int32_t peer_rank) const {
     uint32_t world = static_cast<uint32_t>(shared->peers().world_of(peer_rank));
     uint32_t local;
@@ -127,11 +130,12 @@ struct Comm : Keep {
 };
 static_assert(sizeof(Comm) <= 64, "memory budget: 64 bytes a member");
 
-/// A rank's MPI objects; one per rank proclet, made when it calls MPI_Init (or a session's first
-/// call). What choosing a leader asks of everybody is beside what any call on the world touches.
+/// A rank's MPI objects: one per rank proclet, made when the rank calls MPI_Init (or a session's
+/// first call). `led` and `world_rank`, which the choice of a leader reads at every member, lie
+/// beside `world`, which any call on the world touches: both cost one cache miss.
 struct RankState {
   Comm world;
-  uint32_t led = 0;  ///< how many communicators it leads now
+  uint32_t led = 0;  ///< number of communicators that this rank leads now
   uint32_t world_rank = 0;
   Comm self;
   uint32_t local = 0;     ///< index in this process
@@ -142,7 +146,8 @@ struct RankState {
 };
 static_assert(sizeof(RankState) <= 144, "memory budget: part of a parked rank's 512 bytes");
 
-/// The running proclet's, or nullptr before MPI_Init. A helper coroutine sees its rank's.
+/// The RankState of the running proclet, or nullptr before MPI_Init. A helper coroutine gets
+/// its rank's.
 inline RankState* rank_state() {
   sched::Proclet* p = sched::current();
   return __builtin_expect(p != nullptr, 1) ? static_cast<RankState*>(p->rank_state) : nullptr;
@@ -153,18 +158,18 @@ extern Slab<Comm> g_comms;
 Comm* find_slow(MPI_Comm handle);
 inline constexpr uint32_t kHandleBase = 0x84000000u;  // MPICH: direct, communicator
 inline constexpr uint32_t kHandleMask = 0xfc000000u;
-/// What find() compares handles with. Once several threads may call MPI these are handles that
+/// The handles that find() compares with. Once several threads may call MPI these are handles that
 /// nobody has, so that find() reads nothing that another thread may be changing; find_slow() then
-/// looks whether the caller holds the engine lock. Variables rather than constants with a test: the
-/// fast paths have no instruction more.
+/// checks whether the caller holds the engine lock. These are variables, and not constants with a
+/// test, so that the fast paths have no instruction more.
 struct FastHandles {
   MPI_Comm world = MPI_COMM_WORLD;
   uint32_t base = kHandleBase;
 };
 [[gnu::visibility("hidden")]] extern FastHandles g_fast_handles;
 
-/// Looks among the world and the communicators of the first table, whose handles are `handles`;
-/// false: it is none of these. *out: the communicator, or nullptr.
+/// Searches the world and the communicators of the first table, whose handles are `handles`.
+/// Returns false if the handle is none of these. *out: the communicator, or nullptr.
 [[gnu::always_inline]] inline bool find_listed(MPI_Comm handle, const FastHandles& handles,
                                                Comm** out) {
   if (__builtin_expect(handle == handles.world, 1)) {
@@ -187,21 +192,22 @@ inline Comm* find(MPI_Comm handle) {
                                                                      : detail::find_slow(handle);
 }
 
-/// The same for a caller that is inside the library, whether calls have to enter it or not.
+/// As find(), for a caller that is inside the library, whether or not calls have to enter it first.
 inline Comm* find_inside(MPI_Comm handle) {
   Comm* found;
   return detail::find_listed(handle, {}, &found) ? found : detail::find_slow(handle);
 }
 
-/// From now on find() finds nothing for a thread outside of the library (proclet-sched/threads.h).
+/// From now on find() finds nothing for a thread that is outside the library
+/// (proclet-sched/threads.h).
 void close_fast_paths();
 
 /// Makes world and self of the running rank (MPI_Init). Never switches.
 Status init_rank(RankState* rank, SharedComm* world = nullptr, int32_t rank_in_world = 0);
-/// MPI_Finalize deletes the attributes of self before anything else, in reverse order (MPI-4.0
-/// section 11.2.4), then those of world. May switch (delete functions).
+/// Deletes the attributes of self, in reverse order, then those of world: the first act of
+/// MPI_Finalize (MPI-4.0 section 11.2.4). May switch (delete functions).
 void delete_rank_attributes(RankState* rank);
-/// The rest of MPI_Finalize: world and self are gone.
+/// The end of MPI_Finalize: drops world and self.
 void finalize_rank(RankState* rank);
 
 /// The SharedComm of a context id (and side) in this process, or nullptr.
@@ -212,67 +218,72 @@ struct CommSpec {
   const RankMap* map = nullptr;
   const RankMap* remote = nullptr;  ///< intercommunicators only
   uint32_t members = 0;             ///< of the local group in this process
-  uint32_t processes = 1;           ///< that host members of either group
+  uint32_t processes = 1;           ///< number of processes that host members of either group
   uint8_t side = 0;
   const char* made_by = "";  ///< the MPI call
 };
-/// Makes the shared part of a new communicator: each of spec.members has a share in it, to be taken
-/// by enter(). REQUIRES: there is none yet of this id and side. Never switches.
+/// Makes the shared part of a new communicator. Each of spec.members owns a share in it, which
+/// the member claims by enter(). REQUIRES: this process has no SharedComm of this id and side.
+/// Never switches.
 SharedComm* establish(const CommSpec& spec);
-/// Gives back a share that nobody will take.
+/// Releases a share that no member will claim.
 void give_back_share(SharedComm* shared);
-/// A member takes its share: makes its Comm. Errors: MPI_ERR_OTHER when the handles of the process
-/// are used up (the share is given back). Never switches.
+/// Claims a member's share and makes its Comm. Errors: MPI_ERR_OTHER when the handles of the
+/// process are used up (the share is then released). Never switches.
 Status enter(SharedComm* shared, int32_t rank, const Comm* parent, Comm** out);
 
 // ---- Collective calls; all may switch. ----------------------------------------------------------
-/// New communicator with the same group; agrees on a context id only. An irregular map is shared,
-/// or stored anew in this process when the members ask for a strategy.
+/// Makes a new communicator with the same group; members agree on nothing but a context id. An
+/// irregular map is shared with the parent, or stored anew in this process when the members ask for
+/// a strategy.
 Status dup(Comm* comm, Comm** out, const char* call,
            std::optional<groupmap::Strategy> strategy = {});
-/// *out is nullptr for MPI_UNDEFINED. HPDC'10 Procedure 1 with collocated pre-gathering.
+/// Splits a communicator by HPDC'10 Procedure 1; each process first gathers its members' arguments.
+/// *out is nullptr for MPI_UNDEFINED.
 Status split(Comm* comm, int32_t color, int32_t key, Comm** out);
-/// The same members ordered by key; the map is the parent's own where that changes nothing.
+/// Makes a communicator of the same members, ordered by key. The map is the parent's own where the
+/// order does not change.
 Status permute(Comm* comm, int32_t key, Comm** out);
-/// Stores the irregular map of a new communicator as the members ask, in this process only; the
-/// first of them does it. Never switches.
+/// Stores the irregular map of a new communicator as the members ask, in this process only. The
+/// first member that calls does it. Never switches.
 void store_as(Comm* comm, const groupmap::Strategy& strategy);
-/// `group` over world ranks; *out nullptr for non-members. HPDC'10 Procedure 2.
+/// Makes a communicator of `group`, a map of world ranks; *out is nullptr for non-members. HPDC'10
+/// Procedure 2.
 Status create(Comm* comm, const RankMap& group, Comm** out, const char* call = "MPI_Comm_create");
 Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out);
-/// Frees the handle at once; the object goes when nothing uses it any more. No communication waits.
-/// Attributes are the caller's (src/mpi calls delete functions first).
+/// Frees the handle at once; the object is dropped when nothing uses it any more. Nobody waits for
+/// a message. The caller deletes the attributes first (src/mpi calls their delete functions).
 void free(Comm* comm);
-/// The words of a handle that find() refuses: null, freed (with the name and size it had), or
-/// unknown.
+/// Words for a handle that find() refuses: null, freed (with the name and size that it had),
+/// or unknown.
 std::string describe_bad(MPI_Comm handle);
 
-/// Called when this process has dropped all it had of a communicator: nothing of its context id may
-/// be kept.
+/// Registers a function that is called when this process has dropped all it had of a communicator.
+/// The function must drop everything that is stored under the context id.
 void add_dropped_handler(void (*handler)(ContextId id));
 
-/// Number of communicators of this process that are in use (shared parts; world and self aside),
-/// and bytes kept for them all: reports and tests.
+/// The number of communicators of this process that are in use (shared parts and members' parts,
+/// without world and self), and the bytes that all of them use: for reports and tests.
 struct Usage {
   size_t shared = 0, members = 0, bytes = 0;
 };
 Usage usage();
-/// Calls visit(comm, argument) for each communicator that its user has not freed; world and self
-/// aside.
+/// Calls visit(comm, argument) for each communicator that its user has not freed, without world
+/// and self.
 void for_each_kept(void (*visit)(const Comm& comm, void* argument), void* argument);
-/// The shared part of each communicator of this process, world and self included; visit must not
-/// make or free any.
+/// Calls visit for the shared part of each communicator of this process, world and self included.
+/// visit must not make or free any.
 void for_each_shared(void (*visit)(SharedComm& shared, void* argument), void* argument);
 template <class F>
 void for_each_shared(F&& f) {
   for_each_shared([](SharedComm& shared, void* argument) { (*static_cast<F*>(argument))(shared); },
                   &f);
 }
-/// Bytes that this process keeps for a communicator: the shared part, its map and its members'
-/// parts.
+/// The bytes that this process uses for a communicator: the shared part, its map and its
+/// members' parts.
 size_t bytes_of(const SharedComm& shared);
-/// How many communicators of this process share its map object, itself included (1 when the map is
-/// in line).
+/// The number of communicators of this process that share its map object, itself included (1 when
+/// the map is in line).
 int sharing_of(const SharedComm& shared);
 
 }  // namespace fgmpi::comm

@@ -1,6 +1,6 @@
 // What a reader of this process's memory (fgmpi-info -job) needs to name communicators: the names
 // that members have given, by context id, and where members wait for each other. Exported as
-// fgmpi_comm_table. Thread rule: one thread; the reader takes what it finds.
+// fgmpi_comm_table. Thread rule: one thread; the reader reads the memory without any lock.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@ namespace fgmpi::comm {
 
 struct Meeting;
 
-/// A communicator that a member has named: part of its Extras. `words` is the member's own string.
+/// A communicator that a member has named; owned by the member's Extras. `words` is the member's
+/// own string.
 struct ShownName {
   ShownName() = default;
   ShownName(const ShownName&) = delete;
   ShownName& operator=(const ShownName&) = delete;
   ~ShownName() { hide(); }
-  /// Again for a new string.
+  /// Enters the name in the list; called again when the string is a new one.
   void show(ContextId of, const char* name);
   void hide();
 

@@ -1,8 +1,8 @@
-// Error handlers that programs make (MPI-4.0 section 9.3): functions behind MPI_Errhandler handles,
-// counted by the communicators (windows, sessions, files) that have them and by the user until he
-// frees his handle. Thread rule: any thread at any granted level (MPI-4.0 section 11.4.1): a mutex
-// protects the table, and is not held while a handler runs. Nothing here switches but
-// call_errhandler().
+// Error handlers that programs make (MPI-4.0 section 9.3): functions behind MPI_Errhandler handles.
+// A handler is counted by the communicators (windows, sessions, files) that have it, and by the
+// user until he frees his handle. Thread rule: any thread at any granted level (MPI-4.0 section
+// 11.4.1): a mutex protects the table, and is not held while a handler runs. Nothing here switches
+// but call_errhandler().
 #pragma once
 
 #include <mpi.h>
@@ -13,8 +13,8 @@ namespace fgmpi::comm {
 
 enum class HandlerOf : uint8_t { kComm, kWin, kFile, kSession };
 
-/// The C++ binding's way to call a handler written in C++; `of` as MPICH numbers it, which is as
-/// HandlerOf up to an exchange (communicators 0, files 1, windows 2).
+/// The C++ binding's way to call a handler written in C++. `of` is MPICH's number, which differs
+/// from HandlerOf by an exchange (communicators 0, files 1, windows 2).
 using CxxHandlerCaller = void (*)(int of, int* handle, int* code, void (*function)());
 
 struct Errhandler {
@@ -25,16 +25,18 @@ struct Errhandler {
 };
 
 Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_Errhandler* out);
-/// Its function is called through `caller`. Nothing happens when the handle is not one of ours.
+/// Makes the library call the handler's function through `caller`. Nothing happens when the handle
+/// is not one of ours.
 void set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller);
-/// Errors are codes that the caller gets: MPI_ERRORS_RETURN, and what the C++ binding turns into
-/// exceptions itself.
+/// True if the caller gets errors as codes: for MPI_ERRORS_RETURN, and for the handler whose errors
+/// the C++ binding turns into exceptions itself.
 inline bool returns_codes(MPI_Errhandler handler) {
   return handler == MPI_ERRORS_RETURN || handler == MPIR_ERRORS_THROW_EXCEPTIONS;
 }
-/// An error (MPI_ERR_ARG) names a handle that is neither predefined nor an error handler for `of`.
+/// The error (MPI_ERR_ARG) means that the handle is neither predefined nor an error handler
+/// for `of`.
 Status check_errhandler(HandlerOf of, MPI_Errhandler handler);
-/// The user's free. Errors: MPI_ERR_ARG.
+/// Frees a handler for its user. Errors: MPI_ERR_ARG.
 Status free_errhandler(MPI_Errhandler handler);
 
 namespace detail {
@@ -42,7 +44,7 @@ inline constexpr uint32_t kErrhandlerBase = 0x94000000u;  // MPICH: direct, erro
 void count_errhandler(MPI_Errhandler handler, int by);
 }  // namespace detail
 
-/// Someone has it / no longer has it. Predefined ones are not counted.
+/// Counts one holder more, or one less. Predefined handlers are not counted.
 inline void retain_errhandler(MPI_Errhandler handler) {
   if ((static_cast<uint32_t>(handler) & 0xfc000000u) == detail::kErrhandlerBase)
     detail::count_errhandler(handler, 1);
@@ -53,10 +55,10 @@ inline void release_errhandler(MPI_Errhandler handler) {
 }
 
 /// Calls the user's function on `object` (address of an MPI_Comm, MPI_Win, ...). May switch (it is
-/// user code). False when the handle is not one of ours.
+/// user code). Returns false when the handle is not one of ours.
 bool call_errhandler(MPI_Errhandler handler, void* object, int* code);
 
-/// Handlers in use: tests.
+/// The number of handlers in use, for tests.
 uint32_t errhandler_count();
 
 }  // namespace fgmpi::comm

@@ -1,6 +1,6 @@
 // Extras: what a member rarely sets on a communicator: name, attributes, info hints, its own
-// neighbours in a distributed graph. Allocated on first use, so an ordinary communicator pays one
-// null pointer. Thread rule: one thread.
+// neighbours in a distributed graph. Extras are allocated on first use, so an ordinary communicator
+// pays one null pointer. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@
 
 namespace fgmpi::comm {
 
-/// A cached attribute; values are kept as the widest of pointer and address-sized integer.
+/// A cached attribute. Its value is stored in the wider of a pointer and an address-sized integer.
 struct Attribute {
   int keyval;
-  uint8_t kind;  ///< how it was set: attr.h
+  uint8_t kind;  ///< AttrKind: how it was set (attr.h)
   void* value;
 };
-/// In the order they were set. Each stays where it is: C reads an integer by its address, which
-/// must hold until the attribute is deleted, whatever else is set and deleted meanwhile.
+/// The attributes in the order they were set. Each has a fixed address: C reads an integer by
+/// its address, which must hold until the attribute is deleted, whatever else is set and
+/// deleted meanwhile.
 using Attributes = std::list<Attribute>;
 
 /// Neighbours of this member in a distributed graph topology (MPI-4.0 section 8.5.4).
@@ -32,7 +33,7 @@ struct Neighbors {
   bool weighted = false;
 };
 
-/// What a layer above keeps with a member's communicator.
+/// An object that a layer above attaches to a member's communicator.
 struct KeptWithComm {
   virtual ~KeptWithComm() = default;
 };
@@ -42,15 +43,15 @@ struct Extras {
   bool named = false;
   ShownName shown;  ///< `name`, for readers of memory
   Attributes attributes;
-  std::vector<std::pair<std::string, std::string>> info;  ///< hints given, as set
+  std::vector<std::pair<std::string, std::string>> info;  ///< hints as the user set them
   std::unique_ptr<Neighbors> neighbors;
   std::unique_ptr<KeptWithComm> opened;  ///< opened groups (mpi/opened.h)
 };
 
-/// The extras of a communicator, made when missing.
+/// The extras of a communicator; makes them when they are missing.
 Extras& extras(Comm* comm);
 void set_name(Comm* comm, const char* name);
-/// The name set, else the predefined one, else "".
+/// The name that was set, else the predefined one, else "".
 std::string name_of(const Comm* comm);
 
 }  // namespace fgmpi::comm

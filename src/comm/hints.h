@@ -1,6 +1,6 @@
-// Hints on communicators (MPI-4.0 section 7.4.4): info keys that we know, kept as given; and the
-// strategy for irregular maps (`fgmpi_groupmap`). Others are ignored, as the standard says.
-// Thread rule: any thread. Nothing here switches.
+// Hints on communicators (MPI-4.0 section 7.4.4): info keys that the library supports, stored as
+// the user gives them, and the strategy for irregular maps (`fgmpi_groupmap`). Other keys are
+// ignored, as the standard demands. Thread rule: any thread. Nothing here switches.
 #pragma once
 
 #include <mpi.h>
@@ -17,17 +17,17 @@ namespace fgmpi::comm {
 
 using Hints = std::vector<std::pair<std::string, std::string>>;
 
-/// True for a key that communicators know.
+/// True for a key that communicators support.
 bool known_hint(const std::string& key);
-/// Merges the known keys of `info` (MPI_INFO_NULL: none) into `hints`. Errors: MPI_ERR_INFO;
-/// MPI_ERR_INFO_VALUE for a strategy that is none.
+/// Merges the supported keys of `info` (MPI_INFO_NULL: none) into `hints`. Errors: MPI_ERR_INFO;
+/// MPI_ERR_INFO_VALUE for a strategy that does not exist.
 Status read_hints(MPI_Info info, Hints* hints);
 /// Adds a hint or replaces its value.
 void put_hint(Hints* hints, std::pair<std::string, std::string> hint);
-/// All keys of an info object, or one of them ("" when it is not there).
+/// Reads all keys of an info object, or one of them ("" when it is not set).
 Status read_info(MPI_Info info, Hints* all);
 Status read_info_key(MPI_Info info, const char* key, std::string* value);
-/// What `fgmpi_groupmap` says, if it is there.
+/// The strategy that `fgmpi_groupmap` names, if that hint is set.
 std::optional<groupmap::Strategy> strategy_of(const Hints& hints);
 
 }  // namespace fgmpi::comm

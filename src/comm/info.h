@@ -3,9 +3,9 @@
 // (`test/mpi/host/forwarded.c` compares them).
 //
 // Thread rule: any thread at any granted level (MPI-4.0 section 11.4.1), also while another one is
-// inside the library: one mutex protects all objects, and nothing else of the library is touched.
-// Hence info objects are not hosted: the host's are made and looked up by one thread at a time
-// only. Nothing here switches.
+// inside the library: one mutex protects all objects, and no other state of the library is touched.
+// For that reason info objects are not hosted: the host's are made and found by one thread at a
+// time only. Nothing here switches.
 #pragma once
 
 #include <mpi.h>
@@ -17,25 +17,25 @@
 
 namespace fgmpi::comm {
 
-/// Errors of all but create_info(): MPI_ERR_ARG for MPI_INFO_NULL, MPI_ERR_INFO for a handle that
-/// is no info object's.
+/// Errors of all functions but create_info(): MPI_ERR_ARG for MPI_INFO_NULL, MPI_ERR_INFO for a
+/// handle that is no info object's.
 Status create_info(Hints entries, MPI_Info* info);
 Status free_info(MPI_Info info);
 /// All keys with their values.
 Status entries_of_info(MPI_Info info, Hints* entries);
-/// MPI_INFO_NULL, or an info object. The error (MPI_ERR_INFO) names the argument.
+/// Accepts MPI_INFO_NULL or an info object. The error (MPI_ERR_INFO) names the argument.
 Status check_info(MPI_Info info, const char* argument);
 /// Adds a key or replaces its value.
 Status set_in_info(MPI_Info info, const char* key, const char* value);
 /// Errors: MPI_ERR_INFO_NOKEY.
 Status delete_from_info(MPI_Info info, const char* key);
-/// *found says whether the key is there; without it *value is left alone.
+/// Sets *found to whether the key is set; without it *value is unchanged.
 Status find_in_info(MPI_Info info, const char* key, std::string* value, bool* found);
 Status count_info(MPI_Info info, int* keys);
-/// Errors: MPI_ERR_ARG when there is no n-th key (from 0 on).
+/// Errors: MPI_ERR_ARG when there is no n-th key (counted from 0).
 Status nth_key_of_info(MPI_Info info, int n, std::string* key);
 
-/// Objects in use: tests.
+/// The number of objects in use, for tests.
 uint32_t info_count();
 
 }  // namespace fgmpi::comm

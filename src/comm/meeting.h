@@ -1,28 +1,29 @@
-// Meeting: level one of every collective. The collocated members of a communicator arrive at a
-// meeting with a description of their arguments. The last to arrive runs the meeting's action for
-// all of them: it alone exchanges messages with other processes and moves all members' data. Then
-// it releases the others.
+// Meeting: level one of every collective. Each collocated member of a communicator arrives at a
+// meeting with a description of its arguments. The last to arrive runs the meeting's action for all
+// members: it alone exchanges messages with other processes and moves all members' data. Then it
+// releases the others.
 //
 //   member 0: Arrival{rank, args} --+
-//   member 1: Arrival{rank, args} --+--> Meeting #sequence of the SharedComm --> the last one runs the action
-//   member 2: Arrival{rank, args} --+
+//   member 1: Arrival{rank, args} --+--> Meeting #sequence of the SharedComm
+//   member 2: Arrival{rank, args} --+        the last to arrive runs the action
 //
-// No messages, no copies of arguments: an Arrival lives on its member's stack (blocking) or in its
-// request (nonblocking: then the action runs on a helper coroutine and completes the requests; the
-// same code). Several meetings of one communicator may be open (nonblocking collectives): each has
-// the sequence number that all members count in step (Comm::sequence). A persistent collective
-// keeps the number of its initialisation, so that its starts may come in any order.
+// Members of a process exchange no messages and copy no arguments: an Arrival lives on its member's
+// stack (blocking) or in its request (nonblocking: then the action runs on a helper coroutine and
+// completes the requests, with the same code). Several meetings of one communicator may be open
+// (nonblocking collectives): each has a sequence number, which all members count in step
+// (Comm::sequence). A persistent collective uses the number of its initialisation at each start, so
+// that its starts may come in any order.
 //
-// Two interfaces. meet() takes an Arrival. The short path (join, then wait or release, then leave)
-// takes none: a barrier and collectives of few bytes copy a member's contribution into
-// Meeting::scratch when it arrives and the result out of it before it leaves, so that a member's
-// memory is touched only while that member runs. A member that fetches nothing may leave before
-// others have arrived.
+// Meetings have two interfaces. meet() needs an Arrival. The short path (join, then wait or
+// release, then leave) needs none: in a barrier and in collectives of few bytes, a member copies
+// its contribution into Meeting::scratch when it arrives, and the result out of it before it
+// leaves, so that a member's memory is touched only while that member runs. A member that fetches
+// no result may leave before others have arrived.
 //
 // Thread rule: one thread. Invariants: a meeting closes when SharedComm::members have arrived; its
 // action runs once; waiting proclets are chained through Proclet::next; a meeting returns to the
 // process's pool when the last member has left, so steady state allocates nothing. Used by src/comm
-// (creation) and src/coll (everything else).
+// (creation) and src/coll (all other collectives).
 #pragma once
 
 #include <cstdint>
@@ -46,17 +47,19 @@ struct Arrival {
   int32_t rank = -1;
   sched::Proclet* proclet = nullptr;  ///< parked here until released; nullptr: nonblocking
   pt2pt::Request* request = nullptr;  ///< completed at release; nullptr: blocking
-  const Meeting* meeting = nullptr;   ///< while it is open
+  const Meeting* meeting = nullptr;   ///< set while it is open
   Status status;                      ///< the action's result for this member
 };
 
-/// What to do once all collocated members are there. Runs on the last arriver's stack (blocking) or
-/// on a helper; may switch. meeting->arrivals: chain in order of arrival, meeting->arrived long.
+/// What the last member to arrive does for all collocated members. An action runs on that member's
+/// stack (blocking) or on a helper, and may switch. meeting->arrivals is the chain in order of
+/// arrival; its length is meeting->arrived.
 using MeetingAction = void (*)(SharedComm* shared, Meeting* meeting);
 
-/// Operation codes: which collective a member is in. src/coll has those below kFirstOther.
+/// The first operation code outside src/coll, whose collectives have the codes below it.
 inline constexpr uint8_t kFirstOther = 160;
-/// No operation: members that would join in line are all sent to where a decider is told.
+/// No operation: members that would join in line all go out of line instead, where a decider
+/// is informed.
 inline constexpr uint8_t kDecided = 255;
 
 struct Meeting {
@@ -64,56 +67,59 @@ struct Meeting {
   uint32_t round = 0;  ///< of a persistent collective: how often it had been started before
   uint32_t arrived = 0;
   uint32_t leaving = 0;     ///< members that have yet to leave
-  int32_t first_rank = -1;  ///< who came first, for reports
-  /// Which collective the first arrival is in: a mismatch is an error, named; kDecided: see
-  /// decided_operation.
+  int32_t first_rank = -1;  ///< rank of the first to arrive, for reports
+  /// The collective that the first arrival is in. A member in another one is an error that names
+  /// both. kDecided: see decided_operation.
   uint8_t operation = 0;
-  /// Where somebody decides (pt2pt/decider.h), it stands here until all have come.
+  /// The code of the collective until all members have come, where there is a decider
+  /// (pt2pt/decider.h); `operation` is then kDecided.
   uint8_t decided_operation = 0;
-  bool full = false;          ///< everybody is there; the action runs or has run
-  bool has_requests = false;  ///< some members came without waiting
-  const char* call = "";      ///< its name, for the deadlock report
+  bool full = false;          ///< all members have arrived; the action runs or has run
+  bool has_requests = false;  ///< some members have arrived by a request and do not wait
+  const char* call = "";      ///< name of the MPI call, for the deadlock report
   Arrival* arrivals = nullptr;
   Arrival* last = nullptr;
-  sched::Proclet* parked = nullptr;  ///< who waits for the release, latest first
-  Meeting* next = nullptr;           ///< open meetings of the same communicator, or the pool
+  sched::Proclet* parked = nullptr;  ///< proclets that wait for the release, latest first
+  Meeting* next = nullptr;           ///< next open meeting of the communicator, or in the pool
   SharedComm* shared = nullptr;
-  MeetingAction action = nullptr;  ///< nonblocking: what the helper is to run
-  Status status;                   ///< a mismatch, or the result on the short path: of all members
-  std::vector<uint8_t> scratch;    ///< short path: contributions and result; kept for the next user
+  MeetingAction action = nullptr;  ///< nonblocking: what the helper runs
+  Status status;                   ///< of all members: a mismatch, or the short path's result
+  std::vector<uint8_t> scratch;    ///< short path: contributions and result; its memory is reused
   std::vector<int32_t> ranks;      ///< short path: the rank that contributed each slot
   // Short path: the values that members must agree on, as the first to arrive gave them.
   int32_t root = 0;
   int32_t op = 0;
   size_t bytes = 0;
   // A gather or scatter on the short path (src/coll/rooted.cc).
-  const void* side = nullptr;  ///< the root's buffer argument, once others may use it
-  size_t used = 0;             ///< of scratch, by members' records
+  const void* side = nullptr;  ///< the root's buffer argument, while others may use it
+  size_t used = 0;             ///< bytes of scratch that hold members' records
   bool root_here = false;      ///< the root has arrived in this process
-  bool done = false;           ///< gather: the parts of all members have been taken
-  bool laid_out = false;       ///< scatter: scratch has the parts of this process
+  bool done = false;           ///< gather: the root has received the parts of all members
+  bool laid_out = false;       ///< scatter: scratch holds the data for this process's members
   // A duplicate of a communicator, on the short path (create.cc).
-  RankState* least = nullptr;                  ///< the member so far that has led least
-  std::optional<groupmap::Strategy> strategy;  ///< how the first wants an irregular map stored
-  SharedComm* made = nullptr;                  ///< the result
-  /// A system-ranked split: its members so far (system_ranked/split.cc).
+  RankState* least = nullptr;  ///< among the members so far, the one that leads least
+  /// How the first member wants an irregular map stored
+  std::optional<groupmap::Strategy> strategy;
+  SharedComm* made = nullptr;  ///< the result
+  /// The members of a system-ranked split that have arrived so far (system_ranked/split.cc).
   std::shared_ptr<void> gathering;
 };
 
-/// A collective between processes that was completed here: what its messages are told by, and what
-/// its members agreed on (coll/failure.h).
+/// A collective between processes that this process has completed: the tag that identifies its
+/// messages, and the signature on which its members agreed (coll/failure.h).
 struct CompletedCollective {
   int32_t tag = -1;
   uint32_t signature = 0;
 };
 
-/// Where the meetings of a communicator are found: only those that are not full yet.
+/// The meetings of a communicator that are not full yet.
 struct OpenMeetings {
   Meeting* open = nullptr;  ///< oldest first
-  Meeting** end = &open;    ///< where the next one goes
-  uint32_t count = 0;       ///< of them
-  uint32_t not_yet = 0;     ///< no meeting with this sequence number or a later one has been opened
-  /// The last collectives between processes, a ring; where there were any.
+  Meeting** end = &open;    ///< where the next one is linked in
+  uint32_t count = 0;       ///< number of open meetings
+  /// No meeting with this sequence number or a later one has been opened yet
+  uint32_t not_yet = 0;
+  /// A ring of the last collectives between processes; allocated with the first of them.
   struct Completed {
     CompletedCollective last[4];
     uint8_t round[4];  ///< of each of them, modulo 32
@@ -128,32 +134,34 @@ static_assert(sizeof(OpenMeetings) <= 128,
               "memory budget: part of a communicator's 512 bytes a process");
 
 /// Joins the meeting of this member's next collective and returns when it has been released. May
-/// switch. `operation`: a small code of the collective; members that meet with different codes all
-/// get MPI_ERR_OTHER: "rank 3 is in MPI_Bcast, rank 0 in MPI_Barrier".
+/// switch. `operation` is a small code of the collective; members that meet with different codes
+/// all get MPI_ERR_OTHER: "rank 3 is in MPI_Bcast, rank 0 in MPI_Barrier".
 Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, MeetingAction action);
 
-/// Nonblocking: the arrival lives in `request`, which completes (outcome.error is the result) when
-/// the action has run. Never switches. MPI_ERR_NO_MEM when there is no coroutine for the action to
-/// be had: the member has then not come, and may come later.
+/// As meet() without blocking: the arrival lives in `request`, which completes (outcome.error is
+/// the result) when the action has run. Never switches. Errors: MPI_ERR_NO_MEM when no coroutine
+/// can be had for the action: the member has then not arrived, and may call again later.
 Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call,
                         MeetingAction action, pt2pt::Request* request);
-/// The same in the meeting `sequence` (persistent collectives: the number drawn at initialisation;
-/// `round`: how often it was started before).
+/// As meet_nonblocking(), in the meeting `sequence` (persistent collectives: the number drawn at
+/// initialisation; `round`: how often it was started before).
 Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arrival* mine,
                            uint8_t operation, const char* call, MeetingAction action,
                            pt2pt::Request* request);
 
-/// The short path: what meet() does when the last member has come, action or mismatch handler.
-/// Memory that cannot be had becomes the meeting's error.
+/// Does on the short path what meet() does when the last member has arrived: runs the action or the
+/// mismatch handler. A failed allocation becomes the meeting's error.
 void run_action(SharedComm* shared, Meeting* meeting, MeetingAction action);
 
-/// Called instead of the action where members of this process are in different collectives.
+/// Sets the function that is called instead of the action where members of this process are in
+/// different collectives.
 void set_mismatch_handler(MeetingAction handler);
-/// The same, for an action that is about to return with an error that the other processes must
-/// learn of: sets meeting->status. Never switches.
+/// Calls the mismatch handler for an action that is about to return with an error that the other
+/// processes must learn of. Sets meeting->status. Never switches.
 void fail_everywhere(SharedComm* shared, Meeting* meeting, const Status& status);
 
-/// Keeps the last few. REQUIRES: a meeting of it has been held here.
+/// Stores a completed collective in the ring, over the oldest. REQUIRES: this process has held a
+/// meeting of the communicator.
 inline void remember_completed(SharedComm* shared, uint32_t round, int32_t tag,
                                uint32_t signature) {
   std::unique_ptr<OpenMeetings::Completed>& ring = shared->meetings->completed;
@@ -162,7 +170,7 @@ inline void remember_completed(SharedComm* shared, uint32_t round, int32_t tag,
   ring->last[place] = {tag, signature};
   ring->round[place] = static_cast<uint8_t>(round % 32);
 }
-/// One of them, or nullptr; `mask`: bits of the tag that do not matter.
+/// Finds a completed collective in the ring, or nullptr; `mask`: bits of the tag that are ignored.
 const CompletedCollective* find_completed(const SharedComm* shared, uint32_t round, int32_t tag,
                                           int32_t mask = 0);
 
@@ -172,8 +180,8 @@ Meeting* join_first_or_last(Comm* comm, uint8_t operation, const char* call);
 Status leave_last_or_failed(Meeting* meeting);
 }  // namespace detail
 
-/// Joins the next meeting: the caller's place in it is meeting->arrived - 1; meeting->full: it is
-/// the last and must call release() once it has acted. Never switches.
+/// Joins the next meeting: the caller is number meeting->arrived - 1 in order of arrival.
+/// meeting->full: it is the last and must call release() once it has acted. Never switches.
 inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
   const OpenMeetings* meetings = comm->shared->meetings.get();
   Meeting* m = meetings ? meetings->open : nullptr;
@@ -191,13 +199,14 @@ inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
 /// Parks until the meeting is released. May switch. REQUIRES: !meeting->full when the caller
 /// joined.
 void wait(Comm* comm, Meeting* meeting, const char* call);
-/// Wakes everybody who waits, before all are there or again after a release. Never switches.
+/// Wakes every member that waits in the meeting, also before all have arrived or after a release.
+/// Never switches.
 void wake(Meeting* meeting);
-/// Completes the requests and wakes everybody who waits. Never switches. The meeting must not be
-/// touched afterwards but by members that have yet to leave. Once more does nothing more.
+/// Completes the requests and wakes everybody who waits. Never switches. Afterwards only members
+/// that have yet to leave may touch the meeting. A second call does nothing.
 void release(Meeting* meeting);
-/// The member is done with the meeting; the last one returns it to the pool. Returns the meeting's
-/// status.
+/// Ends the member's use of the meeting; the last one returns it to the pool. Returns the
+/// meeting's status.
 inline Status leave(Meeting* meeting) {
   if (__builtin_expect(meeting->leaving > 1 && meeting->status.ok(), 1)) {
     --meeting->leaving;
@@ -206,8 +215,8 @@ inline Status leave(Meeting* meeting) {
   return detail::leave_last_or_failed(meeting);
 }
 
-/// The communicator is broken (broken.h): members that wait for others leave with this error, and
-/// so does, from now on, whoever comes. Never switches.
+/// Ends the meetings of a communicator that is broken (broken.h): members that wait for others
+/// leave with this error, and so does every member that arrives from now on. Never switches.
 void fail_open_meetings(SharedComm* shared, const Status& status);
 
 /// For reports: "communicator MPI_COMM_WORLD (rank 0 of 4), collective number 7: 3 of 4 members of

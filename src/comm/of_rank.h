@@ -1,11 +1,11 @@
-// What each rank of a process has for itself, although the library's tables are the process's: an
-// OfRank<T> keeps one T a rank, made when the rank first asks for it and dropped when the rank
-// ends. Whatever a program registers (names, functions, numbers) belongs to the rank that
+// State that each rank of a process has for itself, although the library's tables are the
+// process's: an OfRank<T> holds one T a rank, made when the rank first asks for it and dropped when
+// the rank ends. What a program registers (names, functions, numbers) belongs to the rank that
 // registered it, as it would in a process of its own.
 //
-// Thread rule: one thread. Where any thread may call, a mutex is given to the constructor, and
-// every caller holds it. Nothing here switches. Invariant: a T stays where it is until its rank
-// ends or drops it.
+// Thread rule: one thread. Where any thread may call, the constructor gets a mutex, and every
+// caller holds it. Nothing here switches. Invariant: a T has a fixed address until its rank ends or
+// drops it.
 #pragma once
 
 #include <mutex>
@@ -20,11 +20,11 @@ namespace fgmpi::comm {
 /// started; nullptr where there is none (fgmpi-info). Any thread.
 const sched::Proclet* rank_here();
 
-/// Drops what all tables keep for a rank that has ended.
+/// Drops what all tables hold for a rank that has ended.
 void forget_rank(const sched::Proclet* rank);
 
 namespace detail {
-/// A table, in the list of all tables. Tables live until the process ends.
+/// A table in the list of all tables. Tables live until the process ends.
 class TableOfRanks {
  public:
   TableOfRanks();
@@ -37,19 +37,20 @@ class TableOfRanks {
 };
 }  // namespace detail
 
-/// To be made with `new` and never deleted: threads of a program may call while the process ends.
+/// An OfRank is made with `new` and never deleted: threads of a program may call while the
+/// process ends.
 template <class T>
 class OfRank final : detail::TableOfRanks {
  public:
   explicit OfRank(PlainMutex* mutex = nullptr) : mutex_(mutex) {}
   T& mine() { return all_[rank_here()]; }
-  /// nullptr where the rank has never asked for it.
+  /// The calling rank's T, or nullptr where the rank has never asked for it.
   T* mine_if_any() {
     auto found = all_.find(rank_here());
     return found == all_.end() ? nullptr : &found->second;
   }
   void drop_mine() { all_.extract(rank_here()); }
-  /// f(T) for each rank that has one.
+  /// Calls f(T) for each rank that has one.
   template <class F>
   void for_each(F&& f) {
     for (auto& [rank, own] : all_) f(own);
@@ -57,7 +58,7 @@ class OfRank final : detail::TableOfRanks {
 
  private:
   void forget(const sched::Proclet* rank) override {
-    // What is taken out is destroyed without the mutex.
+    // The extracted T is destroyed after the mutex is unlocked.
     decltype(all_.extract(rank)) gone;
     if (mutex_) mutex_->lock();
     gone = all_.extract(rank);

@@ -1,4 +1,5 @@
-// What a process tells the root of a split about its members: their colors and keys, in rank order.
+// What a process sends to the root of a split about its members: their colors and keys, in
+// rank order.
 //
 //   u32 members | color base 8, width 1 | key base 8, minus-rank 1, width 1 | colors | keys
 //
@@ -16,7 +17,7 @@
 
 namespace fgmpi::comm {
 
-/// What one member gave.
+/// What one member gave as its arguments.
 struct SplitMember {
   int32_t color;  ///< MPI_UNDEFINED, or 0 or more
   int32_t key;
@@ -36,16 +37,16 @@ inline uint32_t sortable_key(int32_t key) { return static_cast<uint32_t>(key) ^ 
 /// Appends the packed members to `out`.
 void pack_split(const std::vector<SplitMember>& members, std::vector<uint8_t>* out);
 
-/// Takes packed members out of `in` and appends those that have a color to `entries`. `ranks`: the
-/// members' ranks, which are not packed. False when the bytes are no such message: `entries` is
-/// then of no use.
+/// Decodes packed members from `in` and appends those that have a color to `entries`. `ranks`: the
+/// members' ranks, which are not packed. Returns false when the bytes are no such message; the
+/// contents of `entries` are then meaningless.
 bool unpack_split(FieldReader* in, const std::vector<int32_t>& ranks, uint32_t process_index,
                   std::vector<SplitEntry>* entries);
 
-/// Stable radix sort by `field`, digits that do not occur skipped.
+/// A stable radix sort by `field`; passes over digits that are the same everywhere are skipped.
 void sort_by(std::vector<SplitEntry>* entries, uint32_t SplitEntry::*field);
 
-/// Sorts by rank; `size` is that of the parent. REQUIRES: ranks are in [0, size), each once.
+/// Sorts by rank; `size` is the parent's. REQUIRES: ranks are in [0, size), each once.
 void sort_by_rank(std::vector<SplitEntry>* entries, int32_t size);
 
 }  // namespace fgmpi::comm

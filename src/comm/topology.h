@@ -5,8 +5,8 @@
 //   graph:     index and edges of the whole graph, once per process (section 8.5.3)
 //   dist graph: only the kind here; the neighbours are each member's own (extras.h, section 8.5.4)
 //
-// Thread rule: one thread; nothing here switches. Invariant: never changes once attached, the plan
-// aside.
+// Thread rule: one thread; nothing here switches. Invariant: a topology never changes once
+// attached, except its plan.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace fgmpi::comm {
 
-/// What a user of the topology keeps with it (src/coll: the edges of the collocated members).
+/// What a user of the topology caches with it (src/coll: the edges of the collocated members).
 struct TopologyPlan {
   virtual ~TopologyPlan() = default;
   virtual size_t bytes() const = 0;
@@ -39,18 +39,18 @@ struct Topology {
   }
 };
 
-/// Neighbours of a member in the order of MPI_Neighbor_allgather (section 8.6); MPI_PROC_NULL where
-/// a grid ends. REQUIRES: the communicator has a topology.
+/// Lists the neighbours of a member in the order of MPI_Neighbor_allgather (section 8.6), with
+/// MPI_PROC_NULL where a grid ends. REQUIRES: the communicator has a topology.
 void neighbors_of(const Comm* comm, std::vector<int32_t>* sources,
                   std::vector<int32_t>* destinations);
-/// How many these are, without listing them.
+/// Counts the neighbours without listing them.
 void count_neighbors(const Comm* comm, int64_t* sources, int64_t* destinations);
 
-/// Where reordering helps: the map from rank in a grid of `dims` to rank in `comm` by which each
-/// process hosts a compact sub-grid instead of consecutive ranks. Collocated neighbours exchange
-/// without a message between processes, so fewer faces between sub-grids is all that counts. Falls
-/// back to the identity where processes do not host equally many consecutive ranks, or no sub-grid
-/// of that size has fewer faces than the row-major slab.
+/// The map from rank in a grid of `dims` to rank in `comm` by which each process hosts a compact
+/// sub-grid instead of consecutive ranks. Collocated neighbours exchange without a message between
+/// processes, so only the number of faces between sub-grids counts. The result is the identity
+/// where processes do not host equally many consecutive ranks, or no sub-grid of that size has
+/// fewer faces than the row-major slab.
 RankMap cart_order(SharedComm* comm, std::span<const int32_t> dims);
 /// The sub-grid that cart_order() gives a process of `members` ranks, or empty for row-major slabs.
 std::vector<int32_t> cart_tile(std::span<const int32_t> dims, int64_t members);
@@ -59,8 +59,8 @@ std::vector<int32_t> cart_tile(std::span<const int32_t> dims, int64_t members);
 struct Edge {
   int32_t source, destination, weight;
 };
-/// Every edge goes to its two ends, whoever contributed it; edges of a member come in the order of
-/// the contributors' ranks. Collective over comm; may switch.
+/// Sends every edge to the members at its two ends, whichever member contributed it. A member gets
+/// its edges in the order of the contributors' ranks. Collective over comm; may switch.
 Status exchange_edges(Comm* comm, std::vector<Edge> edges, bool weighted, const char* call,
                       Neighbors* out);
 
@@ -68,13 +68,13 @@ Status exchange_edges(Comm* comm, std::vector<Edge> edges, bool weighted, const 
 int64_t cart_size(std::span<const int32_t> dims);
 /// Coordinates of a rank. REQUIRES: coords.size() == dims.size().
 void cart_coords(const Topology& t, int32_t rank, std::span<int32_t> coords);
-/// Rank of coordinates, wrapped where periodic; -1 when one is out of range in a dimension that is
-/// not.
+/// Rank of coordinates, wrapped in periodic dimensions; -1 when a coordinate is out of range in
+/// another dimension.
 int32_t cart_rank(const Topology& t, std::span<const int32_t> coords);
 /// The rank `displacement` steps away in a dimension, or MPI_PROC_NULL.
 int32_t cart_neighbor(const Topology& t, int32_t rank, int dimension, int displacement);
-/// Fills the dimensions that are 0 so that the product is `nodes` and they are as equal as can be,
-/// not increasing. Errors: MPI_ERR_DIMS, MPI_ERR_ARG.
+/// Fills the dimensions that are 0 so that the product is `nodes` and they are as equal as
+/// possible, not increasing. Errors: MPI_ERR_DIMS, MPI_ERR_ARG.
 Status dims_create(int32_t nodes, std::span<int32_t> dims);
 
 }  // namespace fgmpi::comm
