@@ -15,7 +15,7 @@ namespace {
 // MPICH: direct, keyval (9), the kind of object in bits 25..22, a 22-bit index.
 constexpr uint32_t kIndexMask = 0x3fffffu;
 struct Kind {
-  uint32_t base;  ///< of its keyvals' numbers
+  uint32_t base;  ///< first of the kind's keyvals
   const char* create;
   const char* object;
 };
@@ -37,21 +37,21 @@ struct Keyval {
 
 Slab<Keyval> g_keyvals[std::size(kKinds)];
 
-/// The slab with the keyvals of the kind that the number tells; nullptr when it is no keyval's.
+/// Finds the slab of the kind to which a keyval belongs; nullptr when the number is no keyval's.
 Slab<Keyval>* slab_of(int keyval) {
   for (size_t kind = 0; kind < std::size(kKinds); ++kind)
     if ((static_cast<uint32_t>(keyval) & ~kIndexMask) == kKinds[kind].base) return &g_keyvals[kind];
   return nullptr;
 }
 
-/// The keyval behind a number of any kind, also one that the user freed.
+/// Finds the keyval behind a number of any kind, also one that the user freed.
 Keyval* keyval_of(int keyval) {
   Slab<Keyval>* slab = slab_of(keyval);
   return slab ? slab->get(static_cast<uint32_t>(keyval) & kIndexMask) : nullptr;
 }
 
-/// Also one that the user freed: while attributes use it, it can do all that it could before, and
-/// be freed again (as in MPICH).
+/// Finds also a keyval that the user freed. While attributes use such a keyval, the user can do
+/// with it all that he could before, and free it again (as in MPICH).
 Status find_keyval(KeyvalOf of, int keyval, Keyval** out) {
   bool ours = slab_of(keyval) == &g_keyvals[static_cast<int>(of)];
   *out = ours ? keyval_of(keyval) : nullptr;
@@ -69,7 +69,7 @@ void release(int keyval) {
   slab_of(keyval)->destroy(static_cast<uint32_t>(keyval) & kIndexMask);
 }
 
-/// Keeps a keyval while its functions run, which may free it and delete the attributes that use it.
+/// Holds a keyval while its functions run, which may free it and delete the attributes that use it.
 class KeepKeyval {
  public:
   explicit KeepKeyval(int keyval) : keyval_(keyval) { ++keyval_of(keyval)->references; }
@@ -80,7 +80,8 @@ class KeepKeyval {
   int keyval_;
 };
 
-/// A C function gets a pointer set from C as it is, and an integer from Fortran by its address.
+/// The value that a C function gets: a pointer set from C as it is, an integer from Fortran by
+/// its address.
 void* value_for_c(Attribute& a) { return a.kind == kAttrPointer ? a.value : &a.value; }
 
 int call_delete(Attribute& a, int handle) {
@@ -98,8 +99,8 @@ Attributes::iterator find(Attributes* list, int keyval) {
                       [&](const Attribute& a) { return a.keyval == keyval; });
 }
 
-/// Takes it out after its delete function succeeded. That may change the list: it is looked for
-/// again.
+/// Removes an attribute after its delete function has succeeded. That function may change the list,
+/// so the attribute is searched for again.
 int remove_one(Attributes* list, int handle, int keyval) {
   KeepKeyval keep(keyval);
   if (int code = call_delete(*find(list, keyval), handle); code != MPI_SUCCESS) return code;
@@ -129,7 +130,7 @@ Status create_keyval(KeyvalOf of, void* copy, void* remove, void* extra, int* ke
 Status free_keyval(KeyvalOf of, int keyval) {
   Keyval* k;
   FGMPI_TRY(find_keyval(of, keyval, &k));
-  if (k->freed) return {};  // its attributes keep it
+  if (k->freed) return {};  // its attributes still use it
   k->freed = true;
   release(keyval);
   return {};
@@ -139,8 +140,8 @@ bool set_proxies(int keyval, CopyProxy copy, DeleteProxy remove, bool extra_by_a
   Keyval* k = keyval_of(keyval);
   if (!k) return false;
   if (extra_by_address && k->extra) {
-    // A default integer (MPI_KEYVAL_CREATE) where the address is not a multiple of 8; elsewhere
-    // eight bytes can be read in any case.
+    // MPI_KEYVAL_CREATE passes a default integer, so only its bytes are read where the address is
+    // not a multiple of 8. Elsewhere eight bytes can be read in any case.
     bool wide = reinterpret_cast<uintptr_t>(k->extra) % sizeof k->extra_value == 0;
     std::memcpy(&k->extra_value, k->extra, wide ? sizeof k->extra_value : sizeof(MPI_Fint));
     k->extra = &k->extra_value;
@@ -180,8 +181,7 @@ Status get_attribute(KeyvalOf of, Attributes* list, int keyval, AttrKind kind, v
   auto a = find(list, keyval);
   if (a == list->end()) return {};
   *found = true;
-  // Into C an integer goes by its address; every other reading is of the address-sized value
-  // itself.
+  // C gets an integer by its address; every other reading is of the address-sized value itself.
   void* word = kind == kAttrPointer ? value_for_c(*a) : a->value;
   if (kind == kAttrInt)
     word = reinterpret_cast<void*>(
@@ -199,8 +199,8 @@ Status delete_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, i
 }
 
 int copy_attributes(Attributes* from, int handle, Attributes* to) {
-  // A copy function may set and delete attributes: those there now are copied, if they are still
-  // there.
+  // A copy function may set and delete attributes. Those in the list now are copied, if they are
+  // still in it.
   std::vector<int> keyvals;
   for (const Attribute& a : *from) keyvals.push_back(a.keyval);
   for (int keyval : keyvals) {
@@ -219,7 +219,7 @@ int copy_attributes(Attributes* from, int handle, Attributes* to) {
       auto* function = reinterpret_cast<MPI_Comm_copy_attr_function*>(k->copy);
       void *in = value_for_c(*at), *out = nullptr;
       code = function(handle, keyval, k->extra, in, &out, &flag);
-      // What a C function gave out is a C pointer, unless it passed on the address of an integer.
+      // A C function returns a C pointer, unless it passed on the address of an integer.
       if (flag && (made.kind == kAttrPointer || out != in)) made = {keyval, kAttrPointer, out};
     }
     if (code != MPI_SUCCESS) return code;

@@ -1,4 +1,5 @@
-// How communicators are found that have lost a member or are revoked, and what is ended in them.
+// Finds the communicators that have lost a member or are revoked, and ends what is under way
+// in them.
 
 #include "comm/broken.h"
 
@@ -18,10 +19,11 @@ namespace {
 
 std::vector<void (*)(SharedComm*, const Status&)> g_on_broken;
 bool g_any_broken = false;
-/// Kept for the whole run: a notice may come late. The ids are not given out again (retire_id()).
+/// Ids of revoked communicators, stored for the whole run as a notice may come late. The ids are
+/// not given to other communicators (retire_id()).
 std::unordered_set<uint64_t> g_revoked;
 
-/// The first lost process that has a member, or -1.
+/// The first lost process that hosts a member, or -1.
 int64_t lost_member(const RankMap& group, const RankMap* remote) {
   for (uint32_t process : pt2pt::lost_processes())
     if (has_member_in(group, process) || (remote && has_member_in(*remote, process)))

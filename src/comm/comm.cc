@@ -1,4 +1,4 @@
-// The tables of communicators by context id and by handle; their making and their end.
+// The tables of communicators by context id and by handle; making and freeing communicators.
 
 #include "comm/comm.h"
 
@@ -30,11 +30,11 @@ namespace {
 
 using detail::kHandleMask;
 constexpr uint32_t kIndirectBase = 0xc4000000u;  // MPICH: indirect, communicator
-Slab<Comm> g_more_comms;                         // what does not fit the 2^26 direct handles
+Slab<Comm> g_more_comms;                         // communicators beyond the 2^26 direct handles
 
 /// Context id and side -> shared part: open addressing with linear probing, at most 3/4 full, 8
-/// bytes a slot. (A HashTable's hook would take a SharedComm to malloc's next size, 16 bytes more
-/// for each communicator of a process.)
+/// bytes a slot. (The hook of a HashTable would raise a SharedComm to malloc's next size, 16 bytes
+/// more for each communicator of a process.)
 class ContextTable {
  public:
   SharedComm* find(uint64_t key) const {
@@ -52,7 +52,7 @@ class ContextTable {
   void erase(SharedComm* shared) {
     size_t hole = home(key_of(*shared));
     while (slots_[hole] != shared) hole = (hole + 1) & mask();
-    // Later entries of the cluster move back when the hole lies between their home and their place.
+    // Later entries of the cluster move back when the hole lies between their home and their slot.
     for (size_t i = (hole + 1) & mask(); slots_[i]; i = (i + 1) & mask()) {
       size_t from_home = (i - home(key_of(*slots_[i]))) & mask();
       if (from_home >= ((i - hole) & mask())) {
@@ -95,8 +95,7 @@ class ContextTable {
 ContextTable g_table;
 SharedComm* g_world = nullptr;
 
-/// The last freed communicators: their handles are not given out again yet, and errors can name
-/// them.
+/// The last freed communicators: their handles are not used again yet, and errors can name them.
 struct FreedHandle {
   MPI_Comm handle = MPI_COMM_NULL;
   int32_t size = 0, rank = 0;
@@ -144,7 +143,7 @@ void release_shared(SharedComm* shared) {
   if (shared == g_world) g_world = nullptr;
   std::shared_ptr<system_ranked::GroupTree> tree = std::move(shared->tree);
   delete shared;
-  // The other group of an intercommunicator may have members here that go on.
+  // The other group of an intercommunicator may have members in this process that go on.
   if (!lookup(id, 0) && !lookup(id, 1))
     for (auto* handler : g_on_dropped) handler(id);
   if (tree)
@@ -165,7 +164,7 @@ void destroy_comm(Keep* keep) {
   release_shared(shared);
 }
 
-/// World and self live in their RankState: nothing to give back but their share.
+/// World and self live in their RankState, so only their share is released.
 void forget_predefined(Keep* keep) {
   Comm* comm = static_cast<Comm*>(keep);
   comm->extras.reset();
@@ -194,8 +193,8 @@ Comm* new_handle(Status* status) {
 
 void make_self(RankState* rank) {
   auto* shared = new SharedComm;
-  // What is made of a spawned rank's has members of a group other than the job's own: its ids are
-  // drawn.
+  // A communicator made from the self of a spawned rank has a member that is not of the job's own
+  // group: its id is drawn, and so are those of its duplicates.
   const bool own = rank->world_rank < g_av.world_size();
   shared->id = own ? ContextId::make(rank->world_rank, kSelfLbi) : draw_candidate().id();
   shared->size = 1;
@@ -217,7 +216,7 @@ Comm::~Comm() = default;
 constinit detail::FastHandles detail::g_fast_handles;
 
 void close_fast_paths() {
-  // MPICH's kind of predefined communicators; it has indices up to 2
+  // A handle of MPICH's kind of predefined communicators, which has indices up to 2 only.
   constexpr MPI_Comm kNobodys = 0x47ffffff;
   detail::g_fast_handles = {kNobodys, 1};  // no handle has 1 after the mask
 }
@@ -268,7 +267,7 @@ Status init_rank(RankState* rank, SharedComm* world, int32_t rank_in_world) {
     g_world->members = g_av.my_count();
     g_world->processes = g_av.processes();
     g_world->map = RankMap::direct(g_world->size);
-    // One is the process's own: ranks may end at different times.
+    // One reference is the process's own, as ranks may end at different times.
     g_world->references = g_world->members + 1;
     g_table.insert(g_world);
   }
@@ -288,7 +287,8 @@ void delete_rank_attributes(RankState* rank) {
 }
 
 void finalize_rank(RankState* rank) {
-  // Requests may still keep them (freed, never completed): then the last of those lets go.
+  // Requests may still refer to these communicators (freed, never completed): then the last of
+  // those requests drops them.
   for (Comm* comm : {&rank->self, &rank->world}) {
     if (comm->freed) continue;
     release_errhandler(comm->errhandler);
@@ -402,7 +402,7 @@ size_t bytes_of(const SharedComm& shared) {
 }
 
 int sharing_of(const SharedComm& shared) {
-  // Communicators with orders of their own over one set share that.
+  // Communicators with different orders over one stored set share that set.
   auto part = [](const SharedComm& s) {
     const groupmap::GroupMap* stored = s.map.encoded().stored();
     const groupmap::MapRef* base = stored ? stored->base() : nullptr;

@@ -1,4 +1,5 @@
-// Context ids: leaders and their indices, claims of processes, decisions and returns.
+// Context ids: leaders and their indices, claims of processes, decisions, and the return
+// of indices.
 
 #include "comm/context.h"
 
@@ -28,14 +29,15 @@ struct FreedNotice {
 struct AgreeNotice {
   AgreeKey key;
   uint64_t answer;       ///< context id; 0: this is a claim
-  uint64_t fingerprint;  ///< of the groups
-  Candidate candidate;   ///< the claim's
-  /// 0: the claimant is a rank of the sender's (of an answer: the receiver's) own job, else
-  /// ProcessGroups::short_name() of the group of ranks spawned as proclets that it is one of.
+  uint64_t fingerprint;  ///< of the groups' members
+  Candidate candidate;   ///< the best of the claiming process
+  /// 0: the claimant is a rank of the job of the claiming process. Else:
+  /// ProcessGroups::short_name() of a group of ranks that were spawned as proclets; the claimant
+  /// belongs to it.
   uint32_t group = 0;
 };
 
-/// A creation that the root is in now.
+/// A creation that the root is in now, with the claims that it has accepted.
 struct Deciding {
   const Participants& participants;
   std::vector<AgreeNotice> taken = {};
@@ -47,27 +49,27 @@ struct Deciding {
   bool done() const { return taken.size() + 1 == participants.count; }
 };
 
-/// At the root, by key with side 0.
+/// The state of a creation's key at the root; the key has side 0.
 struct Claims {
-  std::vector<AgreeNotice> early;  ///< of creations that the leader is not in yet
+  std::vector<AgreeNotice> early;  ///< claims of creations that the leader is not in yet
   Deciding* deciding = nullptr;
 };
 
-/// What a participant waits for.
+/// A participant that waits for the root's answer.
 struct Waiting {
   ContextId answer;
   sched::Proclet* waiter = nullptr;
 };
 
 std::unordered_map<uint32_t, std::vector<uint32_t>> g_free_lbis;  // by local index of the leader
-std::unordered_map<uint64_t, uint32_t> g_dropped;                 // context id -> notices that came
+std::unordered_map<uint64_t, uint32_t> g_dropped;                 // context id -> notices received
 std::unordered_map<AgreeKey, Claims, AgreeKeyHash> g_claims;
 std::unordered_map<AgreeKey, Waiting*, AgreeKeyHash> g_waiting;
 
 bool g_ids_unique = false;
 std::unordered_set<uint64_t> g_retired;
 
-/// `used`: a communicator had it.
+/// Returns an LBI to its leader. `used`: a communicator had it.
 void release_lbi(uint32_t world, uint32_t lbi, bool used) {
   uint32_t local = world - g_av.my_first();
   RankState* rank = state_of(local);
@@ -80,7 +82,8 @@ void release_lbi(uint32_t world, uint32_t lbi, bool used) {
     g_free_lbis[local].push_back(lbi);
 }
 
-/// An index that this rank may have handed out and not taken back from the end of its list.
+/// True for an index that this rank may have reserved, and that has not been returned at the end of
+/// its range.
 bool is_led(uint32_t local, uint32_t lbi) {
   const RankState* rank = state_of(local);
   return !rank || (lbi >= kFirstLbi && lbi < rank->lbi_next);
@@ -109,8 +112,9 @@ void wake(sched::Proclet** waiter) {
   if (*waiter) sched::ready(std::exchange(*waiter, nullptr));
 }
 
-/// A notice as another process may send it: every number in it is one that can be. An answer is to
-/// a claim that waits; a claim's claimant lives where it comes from, and is its candidate.
+/// Checks that every number in a notice from another process is possible. An answer must
+/// belong to a claim that waits. The claimant of a claim must live in the sending process, and
+/// be its candidate.
 bool is_possible(const AgreeNotice& notice, uint32_t from) {
   const AgreeKey& key = notice.key;
   if (key.side > 1 || key.claimant >= g_av.all_ranks()) return false;
@@ -121,8 +125,8 @@ bool is_possible(const AgreeNotice& notice, uint32_t from) {
          (!c.valid() || (c.lbi >= kFirstLbi && c.lbi <= kMaxLbi));
 }
 
-/// A notice of another job's process: its claim names a rank of its own job; an answer one of ours,
-/// as our claim did.
+/// Translates the claimant's rank into this process's numbers. The claim of another job's process
+/// names a rank of its own job; an answer names one of ours, as our claim did.
 bool translate_arrived(AgreeNotice* notice, uint32_t from) {
   if (notice->group) {
     const uint32_t pgid = g_process_groups.find_short_name(notice->group);
@@ -140,7 +144,7 @@ bool translate_arrived(AgreeNotice* notice, uint32_t from) {
   return true;
 }
 
-/// REQUIRES: is_possible().
+/// Processes a notice. REQUIRES: is_possible().
 void take(const AgreeNotice& notice) {
   if (notice.answer) {
     Waiting& waiting = *g_waiting.find(notice.key)->second;
@@ -152,7 +156,8 @@ void take(const AgreeNotice& notice) {
   key.claimant = 0;
   Claims& claims = g_claims[key];
   if (!claims.deciding || !claims.deciding->is_mine(notice)) {
-    // A claimant is in one creation at a time: an earlier claim of it is of one that has failed.
+    // A claimant is in one creation at a time, so an earlier claim of it belongs to a creation that
+    // has failed.
     std::erase_if(claims.early, [&](const AgreeNotice& n) { return n.key == notice.key; });
     return claims.early.push_back(notice);
   }
@@ -169,7 +174,7 @@ void on_agree(uint32_t from, uint64_t, const void* data, size_t bytes) {
   take(notice);
 }
 
-/// To a process, which may be this one.
+/// Sends a notice to a process, which may be this one.
 void post(uint32_t process, AgreeNotice notice) {
   if (process == g_av.me()) return take(notice);
   if (notice.key.claimant >= g_av.world_size()) {
@@ -193,7 +198,7 @@ void wait_for(sched::Proclet** waiter, const char* call, Done done) {
   }
 }
 
-// Answers that are no context id.
+// Answers that are not context ids.
 constexpr uint64_t kNoneLeft = ~uint64_t{0}, kGroupsDiffer = kNoneLeft - 1, kBroken = kNoneLeft - 2;
 
 /// The error of a creation whose group has lost a member, or whose parent was revoked.
@@ -205,7 +210,7 @@ Status broken_creation(const AgreeKey& key, const Participants& participants) {
   return {};
 }
 
-/// The root's part: takes the claims of its creation, decides, answers everybody.
+/// The root's side of an agreement: accepts the claims of its creation, decides, answers everybody.
 uint64_t decide(const AgreeKey& key, const Participants& participants, const Candidate& mine,
                 const char* call) {
   Deciding deciding{participants};
@@ -218,7 +223,7 @@ uint64_t decide(const AgreeKey& key, const Participants& participants, const Can
   claims.early.erase(others, claims.early.end());
   wait_for(&deciding.waiter, call,
            [&] { return deciding.done() || !broken_creation(key, participants).ok(); });
-  // From here on claims are of later creations.
+  // Claims that come from here on belong to later creations.
   claims.deciding = nullptr;
   if (claims.early.empty()) g_claims.erase(key);
   if (!deciding.done()) return kBroken;
@@ -236,7 +241,7 @@ uint64_t decide(const AgreeKey& key, const Participants& participants, const Can
   return answer;
 }
 
-/// Everybody else's: claims, waits for the answer.
+/// The side of every other participant: sends its claim and waits for the answer.
 uint64_t claim(AgreeKey key, const Participants& participants, const Candidate& mine,
                const char* call) {
   key.claimant = mine.is_drawn() ? static_cast<uint32_t>(participants.claimant) : mine.world;
@@ -341,13 +346,13 @@ Status agree(const AgreeKey& key, const Participants& participants, const Candid
     *out = mine.id();
     return {};
   }
-  // Process numbers of several jobs differ from one to another, but each process knows its own as
-  // its own.
+  // Processes of several jobs number processes differently, but each compares with its own number.
   bool decides = g_av.me() == participants.root && key.side == 0;
   uint64_t answer =
       decides ? decide(key, participants, mine, call) : claim(key, participants, mine, call);
   if (answer == kNoneLeft) return none_left(call);
-  // The own candidate is not given back: another process may have been told that it is the id.
+  // The process's own candidate is not returned: the root may have announced it as the id to
+  // another process.
   if (answer == kBroken) return broken_creation(key, participants);
   *out = {answer == kGroupsDiffer ? 0 : answer};
   settle(mine, *out);

@@ -1,5 +1,5 @@
-// Duplicates, and communicators of a group: nothing but a context id has to be agreed on (HPDC'10
-// Procedure 2 without its bitmaps: candidates with reserved indices instead).
+// Duplicates, and communicators of a group: members have to agree on nothing but a context id
+// (HPDC'10 Procedure 2 without its bitmaps: candidates with reserved indices instead).
 
 #include "comm/create.h"
 
@@ -50,8 +50,8 @@ void enter_all(Meeting* meeting, SharedComm* made, int32_t shift) {
 
 namespace {
 
-/// The duplicate of a system-ranked communicator: the same tree; nobody needs to know the group,
-/// unless it is to be stored in a way of its own. May switch.
+/// Duplicates a system-ranked communicator with the same tree. No process needs the whole group,
+/// unless the group is to be stored with a strategy of its own. May switch.
 Status duplicate_tree(SharedComm* shared, const Meeting* meeting, const Candidate& mine,
                       const std::optional<groupmap::Strategy>& strategy, SharedComm** made) {
   system_ranked::GroupId id;
@@ -67,8 +67,8 @@ Status duplicate_tree(SharedComm* shared, const Meeting* meeting, const Candidat
   return {};
 }
 
-/// The duplicate's shared part, with one member of this process as a candidate for its leader. May
-/// switch.
+/// Makes the duplicate's shared part, with one member of this process as a candidate for its
+/// leader. May switch.
 Status duplicate(SharedComm* shared, const Meeting* meeting, const Candidate& mine,
                  int32_t claimant, const std::optional<groupmap::Strategy>& strategy,
                  SharedComm** made) {
@@ -103,7 +103,7 @@ struct DupRequest final : pt2pt::Request {
   Told told() const override { return {.what = Told::kCommunicator, .first = *result}; }
 };
 
-/// idup: hands each member its communicator through its request.
+/// The action of idup: gives each member its communicator through its request.
 void idup_action(SharedComm* shared, Meeting* meeting) {
   SharedComm* made = nullptr;
   const Status status = dup_for_all(shared, meeting, &made);
@@ -120,13 +120,14 @@ void idup_action(SharedComm* shared, Meeting* meeting) {
   }
 }
 
-/// A communicator in the making: what the collocated members of the group meet at.
+/// The shared part at which the collocated members of a group meet before their
+/// communicator exists.
 struct Provisional : SharedComm {
   AgreeKey key;
-  uint64_t fingerprint = 0;  ///< of the group
-  int32_t first_rank = -1;   ///< who came first
+  uint64_t fingerprint = 0;  ///< of the group's members
+  int32_t first_rank = -1;   ///< rank of the first to arrive
   int32_t first_world = -1;
-  bool drawn = false;  ///< of several jobs, or its parent's context id is drawn
+  bool drawn = false;  ///< members are of several jobs, or the parent's context id is drawn
 };
 
 std::unordered_multimap<AgreeKey, Provisional*, AgreeKeyHash> g_provisional;
@@ -161,12 +162,12 @@ void create_action(SharedComm* shared, Meeting* meeting) {
   enter_all(meeting, made, 0);
 }
 
-/// A member of a creation that is under way here?
+/// Whether the caller is a member of a creation that is under way in this process.
 enum class Same : uint8_t { kNo, kYes, kDiffers };
 
-/// `group` is that of the creation if each of the two groups has a member that is in the other's
-/// creation now, the running rank and the first to come (context.h says why); kDiffers: it should
-/// be, but is not.
+/// kYes or kDiffers: each of the two groups has a member that is in the other's creation now, the
+/// running rank and the first to arrive, so both must belong to one creation (context.h has the
+/// proof). kDiffers: the groups differ all the same.
 Same same_creation(const Provisional& p, const RankMap& group, int32_t my_rank,
                    uint64_t fingerprint) {
   int32_t me = group.world_of(my_rank);
@@ -176,7 +177,7 @@ Same same_creation(const Provisional& p, const RankMap& group, int32_t my_rank,
   return p.map.rank_of(me) >= 0 && group.rank_of(p.first_world) >= 0 ? Same::kDiffers : Same::kNo;
 }
 
-/// The provisional communicator of this creation, made by the first who comes.
+/// Finds the provisional communicator of this creation; the first to arrive makes it.
 Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* remote, bool drawn,
                    int32_t my_rank, Provisional** out) {
   uint64_t fingerprint = fingerprint_of(group, remote);
@@ -209,7 +210,7 @@ bool is_broken(const Provisional& made) {
   return is_revoked({made.key.ctx}) || has_lost_member(made);
 }
 
-/// A hash of the size and of 17 members.
+/// Hashes the size and 17 members.
 uint64_t sample(const RankMap& group, bool in_several_jobs) {
   uint64_t h = static_cast<uint64_t>(group.size());
   for (int64_t k = 0; k <= 16 && group.size() > 0; ++k) {
@@ -225,7 +226,7 @@ uint64_t fingerprint_of(const RankMap& group, const RankMap* other) {
   const bool several = several_jobs(group, other);
   const uint64_t ours = sample(group, several);
   if (!other) return ours;
-  // The same at both sides.
+  // Both sides mix the two samples in the same order.
   const uint64_t theirs = sample(*other, several);
   return side_of(group, *other) == 0 ? mix(ours, theirs) : mix(theirs, ours);
 }
@@ -248,10 +249,10 @@ Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* re
   const bool drawn = several_jobs(group, remote) || (parent && parent->shared->id.is_drawn());
   FGMPI_TRY(provisional(key, group, remote, drawn, my_rank, &made));
   if (has_lost_member(*made)) {
-    break_creations();  // deletes it
+    break_creations();  // deletes *made
     return group_has_failed(group, remote);
   }
-  Comm stand_in;  // what a member meets with until it has its own
+  Comm stand_in;  // what a member meets with until it has its own Comm
   stand_in.shared = made;
   stand_in.rank = my_rank;
   if (parent) stand_in.errhandler = parent->errhandler;
@@ -316,13 +317,13 @@ Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const cha
 
 Status create(Comm* comm, const RankMap& group, Comm** out, const char* call) {
   *out = nullptr;
-  // Of an intercommunicator each side gives a group of its own: a split by membership, ordered as
-  // the group is.
+  // Each side of an intercommunicator gives a group of its own. This is a split by membership,
+  // ordered as the group is.
   if (comm->shared->inter) {
     int32_t rank = group.rank_of(comm->shared->map.world_of(comm->rank));
     return split(comm, rank < 0 ? MPI_UNDEFINED : 0, rank, out);
   }
-  uint32_t number = comm->sequence++;  // members and others count in step
+  uint32_t number = comm->sequence++;  // counted at non-members too, so that all count in step
   int32_t my_rank = group.rank_of(comm->shared->map.world_of(comm->rank));
   if (comm->shared->broken) return broken_status(*comm->shared);
   if (my_rank < 0) return {};

@@ -1,4 +1,4 @@
-// Distributed graphs: edges travel to their ends, between processes once per pair of processes
+// Distributed graphs: edges travel to their ends, in one message for each pair of processes
 // (MPI-4.0 section 8.5.4).
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace fgmpi::comm {
 namespace {
 
-/// An edge on its way, with who contributed it.
+/// An edge that is sent, with the rank that contributed it.
 struct Travelling {
   int32_t source, destination, weight, contributor;
 };
@@ -21,7 +21,8 @@ struct EdgeArrival : Arrival {
   Neighbors* out = nullptr;
 };
 
-/// Edges by process of `end`, each process's in the order of contributors.
+/// Sorts the edges by the processes of their ends; each process's list is in the order
+/// of contributors.
 std::vector<std::vector<Travelling>> sort_out(SharedComm* shared,
                                               const std::vector<const EdgeArrival*>& members) {
   const Hierarchy& h = hierarchy(shared);
@@ -38,7 +39,7 @@ std::vector<std::vector<Travelling>> sort_out(SharedComm* shared,
   return to;
 }
 
-/// Swaps the lists with the other processes; appends what comes to *mine.
+/// Swaps the lists with the other processes; appends what they send to *mine.
 Status swap_lists(SharedComm* shared, uint32_t number,
                   const std::vector<std::vector<Travelling>>& to, std::vector<Travelling>* mine,
                   const char* call) {

@@ -1,4 +1,4 @@
-// The table of error handlers that programs have made, and how one is called.
+// The table of error handlers that programs have made, and the calls of their functions.
 
 #include "comm/errhandler.h"
 
@@ -12,7 +12,7 @@
 namespace fgmpi::comm {
 namespace {
 
-PlainMutex g_mutex;  ///< protects g_handlers and all that is in it
+PlainMutex g_mutex;  ///< protects g_handlers and its objects
 Slab<Errhandler> g_handlers;
 
 using Guard = std::lock_guard<PlainMutex>;
@@ -71,8 +71,8 @@ Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
 }
 
 Status free_errhandler(MPI_Errhandler handler) {
-  // MPI_Comm_get_errhandler gives a handle that the program frees: also a predefined one (section
-  // 9.3.4).
+  // MPI_Comm_get_errhandler gives a handle that the program frees, even where it is predefined
+  // (section 9.3.4).
   if (predefined(handler)) return {};
   const Guard guard(g_mutex);
   Errhandler* e = find(handler);
@@ -104,7 +104,7 @@ bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
     constexpr int kKinds[] = {0, 2, 1, 3};
     called.caller(kKinds[static_cast<int>(called.of)], static_cast<int*>(object), code,
                   reinterpret_cast<void (*)()>(called.function));
-    // It is dealt with: for a code the binding would call the handler once more.
+    // The error is handled: for a code the binding would call the handler once more.
     *code = MPI_SUCCESS;
   } else {
     called.function(object, code);

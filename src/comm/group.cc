@@ -12,7 +12,7 @@ constexpr uint32_t kKindMask = 0xfc000000u;
 
 Slab<Group> g_groups;
 
-/// The index of a handle of ours, or -1.
+/// The index of one of our handles, or -1.
 int64_t index_of(MPI_Group handle) {
   uint32_t bits = static_cast<uint32_t>(handle);
   return (bits & kKindMask) == kGroupBase ? static_cast<int64_t>(bits & ~kKindMask) : -1;

@@ -17,7 +17,8 @@ using groupmap::SetOperation;
 RankMap combine(const RankMap& a, const RankMap& b, SetOperation operation) {
   MapRef out;
   Status status = groupmap::combine(a.encoded(), b.encoded(), operation, RankMap::strategy(), &out);
-  // An encoding asked for by name may not hold the result: the hybrid choice always can.
+  // An encoding that the user asked for by name may be unable to hold the result; the hybrid choice
+  // always can.
   if (!status.ok())
     status =
         groupmap::combine(a.encoded(), b.encoded(), operation, groupmap::Strategy::hybrid(), &out);
@@ -31,7 +32,7 @@ std::vector<groupmap::RankRange> triplets(const int (*ranges)[3], int count) {
   return out;
 }
 
-/// Calls f(strategy, &map) and wraps what it made.
+/// Calls f(&map) and wraps the map that it made.
 template <class F>
 Status make(RankMap* out, F&& f) {
   MapRef map;

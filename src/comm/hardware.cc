@@ -14,7 +14,8 @@
 namespace fgmpi::comm {
 namespace {
 
-/// The machine and where this process may run on it; nullptr when hwloc fails.
+/// The machine and the processors on which this process may run; topology is nullptr when
+/// hwloc fails.
 struct Machine {
   hwloc_topology_t topology = nullptr;
   hwloc_bitmap_t binding = nullptr;
@@ -56,7 +57,7 @@ int64_t resource_instance(const std::string& kind) {
     return -2;
   int depth = hwloc_get_type_depth(m.topology, type);
   if (depth == HWLOC_TYPE_DEPTH_UNKNOWN || depth == HWLOC_TYPE_DEPTH_MULTIPLE) return -2;
-  // hwloc takes any beginning of a name for the name.
+  // hwloc accepts any beginning of a name as the name.
   char longer[64];
   hwloc_obj_t first = hwloc_get_obj_by_depth(m.topology, depth, 0);
   if (!first || hwloc_obj_type_snprintf(longer, sizeof longer, first, 1) < 0) return -2;

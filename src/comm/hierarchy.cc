@@ -12,7 +12,7 @@ namespace fgmpi::comm {
 namespace {
 
 constexpr int32_t kBlock = 1024;
-/// A regular communicator keeps no more runs: its memory must not grow with the processes.
+/// The most runs that a regular communicator stores: its memory must not grow with the processes.
 constexpr size_t kKeptRuns = 8;
 
 /// Calls f(rank, process) for every rank in order.
@@ -35,7 +35,7 @@ int32_t count_in(const RankMap& map, uint32_t process) {
   return count;
 }
 
-/// The order of `Hierarchy::processes` for members of several jobs.
+/// Sorts processes into the order of `Hierarchy::processes` for members of several jobs.
 void order_by_job(std::vector<uint32_t>* processes) {
   const ProcessGroups& groups = g_process_groups;
   std::stable_sort(processes->begin(), processes->end(), [&](uint32_t a, uint32_t b) {
@@ -61,7 +61,7 @@ void count_members(const RankMap& map, Hierarchy* h) {
   h->processes = Series(processes);
 }
 
-/// Lists runs until there are more than `limit` of them; false then.
+/// Lists runs until there are more than `limit` of them; returns false then.
 bool list_runs(const Hierarchy& h, const RankMap& map, size_t limit, std::vector<Run>* out) {
   out->clear();
   if (map.model() <= RankMap::Model::kStride && !spans_groups(map)) {
@@ -108,7 +108,7 @@ Series::Series(const std::vector<uint32_t>& numbers)
   if (size_ > 0) first_ = numbers[0];
   if (size_ > 1) step_ = numbers[1] - numbers[0];
   for (uint32_t i = 0; i < size_; ++i) {
-    // (A step past 2^31 leads downwards.)
+    // A step of 2^31 or more means that the numbers descend.
     if (numbers[i] == first_ + step_ * i && step_ < 1u << 31) continue;
     const bool ascending = std::is_sorted(numbers.begin(), numbers.end());
     list_ = std::make_unique<uint32_t[]>(ascending ? size_ : 2 * size_t{size_});

@@ -1,4 +1,4 @@
-// The info keys that communicators know, and what they set.
+// The info keys that communicators support, and what they set.
 
 #include "comm/hints.h"
 

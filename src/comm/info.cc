@@ -21,18 +21,18 @@ struct Infos {
   PlainMutex mutex;  ///< protects all below
   Slab<Hints> objects;
 };
-/// Threads of a program may call while the process ends.
+/// Immortal, as threads of a program may call while the process ends.
 constinit Immortal<Infos> g_infos;
 Infos& infos() { return g_infos.value; }
 
-/// The rank's MPI_INFO_ENV; begins empty, as in a program that was started without mpiexec.
+/// The rank's MPI_INFO_ENV. It is empty at first, as in a program that was started without mpiexec.
 /// REQUIRES: the mutex is held.
 Hints& environment() {
   static auto& all = *new OfRank<Hints>(&infos().mutex);
   return all.mine();
 }
 
-/// body(entries) with the mutex held.
+/// Calls body(entries) with the mutex held.
 template <class Body>
 Status with_entries(MPI_Info info, Body&& body) {
   const std::lock_guard<PlainMutex> guard(infos().mutex);

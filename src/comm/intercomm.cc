@@ -1,11 +1,12 @@
 // Intercommunicators: create, merge, and from groups alone (MPI-4.0 sections 7.6 and 11.6).
 //
-//   local group, process of the leader  <--maps-->  remote group, process of its leader
-//         | spread to the other processes                 |
-//         all processes of both: agree on a context id (context.h); each side has its own
-//         SharedComm
+//   local group: process of the leader  <--maps-->  remote group: process of its leader
+//         | sends to the other processes                  | sends to the other processes
+//         v                                               v
+//   all processes of both groups agree on a context id (context.h); each side has a SharedComm
 //
-// Only leaders' processes talk across; a map travels once a process, encoded.
+// Only the leaders' processes exchange messages across groups. A map travels encoded, once a
+// process.
 
 #include <algorithm>
 #include <cstring>
@@ -27,7 +28,7 @@ pt2pt::Buffer bytes_of(const void* data, size_t size) {
 }
 
 /// Swaps messages with a rank of the peer group of a communicator, on behalf of rank `me` of this
-/// process (whose stack this may or may not be).
+/// process. The caller may run on another stack than that rank's.
 Status swap_with(Location peer, int32_t peer_rank, Location me, int32_t my_rank, uint64_t ctx,
                  int32_t tag, const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs,
                  const char* call) {
@@ -57,17 +58,18 @@ struct InterArrival : CreateArrival {
   InterArguments arguments;
 };
 
-/// What the leader's process learns and tells the others.
+/// What the leader's process learns from the other leader, and sends to the other processes of
+/// its group.
 struct Learned {
   uint64_t peer_ctx = 0;
-  int32_t tag = 0;  ///< that of the leader: MPI does not say that others give the same
+  int32_t tag = 0;  ///< given by the leader: MPI does not demand that others give the same
   Status status;
   RankMap remote;
-  bool between_jobs = false;  ///< members of the local group may be of several jobs
-  bool drawn = false;         ///< the peer communicator's context id is
+  bool between_jobs = false;  ///< the local group may have members of several jobs
+  bool drawn = false;         ///< the peer communicator's context id is drawn
 };
 
-/// u64 peer context | i32 tag | u8 ok | map or words
+/// Bytes before the map or the error text: u64 peer context | i32 tag | u8 ok.
 constexpr size_t kLearnedHead = 13;
 
 std::vector<uint8_t> encode(const Learned& l) {
@@ -97,7 +99,7 @@ Learned decode(const std::vector<uint8_t>& in) {
   return l;
 }
 
-/// The leader's part: swaps maps with the remote leader.
+/// What the leader's process does: swaps maps with the remote leader.
 Learned learn(const SharedComm& local, const InterArguments& a, const char* call) {
   Learned l;
   l.peer_ctx = a.peer->shared->id.bits;
@@ -117,7 +119,7 @@ Learned learn(const SharedComm& local, const InterArguments& a, const char* call
   return l;
 }
 
-/// Only who takes itself for the leader has given a peer communicator.
+/// All members must give the same leader, as only that member has given a peer communicator.
 Status check_leader(const Meeting& meeting) {
   const int32_t leader = static_cast<InterArrival*>(meeting.arrivals)->arguments.local_leader;
   for (const Arrival* a = meeting.arrivals; a; a = a->next)
@@ -202,7 +204,7 @@ void merge_action(SharedComm* shared, Meeting* meeting) {
   status = agree(key, participants, reserve_least(*shared, meeting->arrivals), meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
   Hierarchy all = build_hierarchy(merged);
-  // Where both sides have members here, the second finds what the first made.
+  // Where both sides have members in this process, the second action finds what the first has made.
   SharedComm* made = lookup(id);
   if (!made)
     made = establish(
@@ -210,7 +212,7 @@ void merge_action(SharedComm* shared, Meeting* meeting) {
   enter_all(meeting, made, first ? 0 : shared->remote->size());
 }
 
-/// The running rank in `group`. Errors: MPI_ERR_GROUP.
+/// Finds the running rank in `group`. Errors: MPI_ERR_GROUP.
 Status rank_in(const RankMap& group, int32_t* rank) {
   *rank = group.rank_of(static_cast<int32_t>(rank_state()->world_rank));
   if (*rank >= 0) return {};
@@ -224,7 +226,7 @@ Status rank_in(const RankMap& group, int32_t* rank) {
 Status exchange_with_other_side(const SharedComm& shared, uint32_t number,
                                 const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs,
                                 const char* call) {
-  // The tag has no side here: what one sends the other receives.
+  // The tag does not contain the side, so that what one side sends the other receives.
   int32_t tag = static_cast<int32_t>((number & 0xfffffff) << 3) | kStepExchange;
   Location peer = g_av.locate(static_cast<uint32_t>(shared.remote->world_of(0)));
   Location me = g_av.locate(static_cast<uint32_t>(shared.map.world_of(0)));

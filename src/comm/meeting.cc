@@ -1,4 +1,4 @@
-// Arrivals at meetings: finding or opening one, running its action, releasing its members.
+// Arrivals at meetings: finding or opening a meeting, running its action, releasing its members.
 
 #include "comm/meeting.h"
 
@@ -22,9 +22,9 @@ namespace fgmpi::comm {
 void (*g_before_complete)(pt2pt::Request* request) = nullptr;
 namespace {
 
-/// Meetings not in use: as many as were open at once of late, and a few more.
+/// The pool of unused meetings: as many as were open at once of late, and a few more.
 Meeting* g_pool = nullptr;
-ReserveCount g_reserve;  ///< of the meetings in the pool
+ReserveCount g_reserve;  ///< counts the meetings in the pool
 constexpr uint32_t kKeptMeetings = 256;
 
 Meeting* take() {
@@ -35,8 +35,8 @@ Meeting* take() {
   return m;
 }
 
-/// A trimmer (sched.h). It begins at twice what it leaves: meetings that are in use and come back
-/// would otherwise make a pool that has been trimmed look as if there were more to free each time.
+/// Trims the pool (sched.h). A trim begins at twice what it leaves: else meetings that are returned
+/// to a trimmed pool would each time seem to be more to free.
 bool trim_meetings() {
   uint32_t excess = g_reserve.take_excess(kKeptMeetings, 2 * kKeptMeetings);
   for (; excess > 0; --excess) delete std::exchange(g_pool, g_pool->next);
@@ -49,7 +49,7 @@ void recycle(Meeting* m) {
   m->least = nullptr;
   if (__builtin_expect(m->gathering != nullptr, 0)) m->gathering.reset();
   if (__builtin_expect(!m->status.ok(), 0)) m->status = Status();
-  // A large one-off must not keep its memory for ever.
+  // The memory of one large message must not stay allocated for ever.
   if (m->scratch.capacity() > (4u << 20)) std::vector<uint8_t>().swap(m->scratch);
   m->next = g_pool;
   g_pool = m;
@@ -58,7 +58,7 @@ void recycle(Meeting* m) {
 
 void note_mismatch(Meeting* m, Comm* comm, const char* call) {
   if (!m->status.ok()) return;
-  // One call has several codes: of the short path, and of the other one.
+  // One MPI call has several codes: those of the short path, and that of meet().
   m->status = std::strcmp(call, m->call) == 0
                   ? error(MPI_ERR_OTHER,
                           "rank %d and rank %d do not give the same amount of data, or kind of "
@@ -74,9 +74,10 @@ bool is_new(const OpenMeetings* meetings, uint32_t sequence) {
   return static_cast<int32_t>(sequence - meetings->not_yet) >= 0;
 }
 
-/// Open meetings that were joined of late. Each member comes to a communicator's meetings one after
-/// the other, so its next one is mostly behind the one that it joined last. Several members that
-/// are at different meetings each find theirs here. An entry goes when its meeting closes.
+/// Open meetings that were joined of late. Each member comes to a communicator's meetings one
+/// after the other, so its next meeting is mostly behind the one that it joined last. Several
+/// members that are at different meetings each find theirs here. An entry is removed when its
+/// meeting closes.
 struct Recent {
   const OpenMeetings* meetings = nullptr;
   Meeting* meeting = nullptr;
@@ -88,8 +89,8 @@ Recent& recent_of(const OpenMeetings* meetings, uint32_t sequence) {
                   std::size(g_recent)];
 }
 
-/// The link to the open meeting `sequence`, or the end. No search for members that come to the
-/// meetings of a communicator in order, however many of them are open.
+/// Finds the link to the open meeting `sequence`, or the end. There is no search for members that
+/// come to the meetings of a communicator in order, however many of them are open.
 Meeting** find_open(OpenMeetings* meetings, uint32_t sequence) {
   if (is_new(meetings, sequence)) return meetings->end;
   const Recent& before = recent_of(meetings, sequence - 1);
@@ -102,7 +103,7 @@ Meeting** find_open(OpenMeetings* meetings, uint32_t sequence) {
   return link;
 }
 
-/// A meeting for the caller alone, that has failed.
+/// Makes a meeting for the caller alone that has failed already.
 Meeting* refused_meeting(const Comm* comm, uint32_t sequence, uint8_t operation, const char* call) {
   Meeting* m = take();
   m->sequence = sequence;
@@ -119,8 +120,8 @@ Meeting* refused_meeting(const Comm* comm, uint32_t sequence, uint8_t operation,
   return m;
 }
 
-/// The caller has been counted in, and its operation compared. `arrival`: nullptr on the short
-/// path.
+/// Informs the decider of an arrival. REQUIRES: the caller has been counted in, and its operation
+/// compared. `arrival`: nullptr on the short path.
 [[gnu::cold, gnu::noinline]] void tell_decider(Comm* comm, Meeting* m, uint8_t operation,
                                                const Arrival* arrival) {
   if (m->full) m->operation = m->decided_operation;
@@ -132,8 +133,8 @@ Meeting* refused_meeting(const Comm* comm, uint32_t sequence, uint8_t operation,
   if (m->operation != kDecided || m->decided_operation != operation) note_mismatch(m, comm, call);
 }
 
-/// The open meeting `sequence` of this communicator, made by the first who comes; counts the caller
-/// in.
+/// Finds the open meeting `sequence` of this communicator, or makes it for the first to arrive.
+/// Counts the caller in.
 Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* call,
                  const Arrival* arrival = nullptr) {
   SharedComm* shared = comm->shared;
@@ -171,7 +172,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
   Recent& recent = recent_of(meetings, sequence);
   recent = {meetings, m};
   if (++m->arrived == shared->members) {
-    recent = {};  // it is open no more
+    recent = {};  // the meeting is open no more
     m->full = true;
     *link = m->next;
     if (meetings->end == &m->next) meetings->end = link;
@@ -181,7 +182,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
   return m;
 }
 
-/// How many members have come to a meeting.
+/// The number of members that have arrived at a meeting.
 uint32_t arrived_at(const SharedComm* shared, uint32_t sequence) {
   const Meeting* m = shared->meetings ? *find_open(shared->meetings.get(), sequence) : nullptr;
   return m ? m->arrived : 0;
@@ -204,8 +205,8 @@ void run_nonblocking(void* argument) {
   release(m);
 }
 
-/// Completing may delete the request that the arrival lives in, and free the communicator with the
-/// last.
+/// Completes the requests. Each completion may delete the request that the arrival lives in; the
+/// last may free the communicator.
 void complete_requests(Meeting* m) {
   Arrival* a = m->arrivals;
   m->arrivals = m->last = nullptr;
@@ -254,8 +255,8 @@ const CompletedCollective* find_completed(const SharedComm* shared, uint32_t rou
 }
 
 OpenMeetings::~OpenMeetings() {
-  // Members that left without completing a collective (a job that is ending): nobody waits any
-  // more.
+  // Meetings that are still open were left by members that did not complete a collective (the job
+  // is ending). Nobody waits in them any more.
   while (open) {
     Meeting* m = open;
     open = m->next;
@@ -281,7 +282,8 @@ Status copy_status(const Status& status) {
 }
 
 void fail_open_meetings(SharedComm* shared, const Status& status) {
-  // Without meetings, whoever comes takes the branch that makes the first one (join_at).
+  // Without meetings, every later arrival runs into the branch that makes the first one (join_at),
+  // which refuses it.
   const std::shared_ptr<OpenMeetings> meetings = std::move(shared->meetings);
   if (!meetings) return;
   while (Meeting* m = meetings->open) {
@@ -289,7 +291,7 @@ void fail_open_meetings(SharedComm* shared, const Status& status) {
     if (Recent& recent = recent_of(meetings.get(), m->sequence); recent.meeting == m) recent = {};
     m->next = nullptr;
     m->full = true;
-    m->leaving -= shared->members - m->arrived;  // those who will not come
+    m->leaving -= shared->members - m->arrived;  // members that will not arrive
     m->status = copy_status(status);
     release(m);
   }
@@ -314,7 +316,7 @@ void wait(Comm* comm, Meeting* meeting, const char* call) {
 void wake(Meeting* meeting) {
   sched::Proclet* p = meeting->parked;
   meeting->parked = nullptr;
-  // Latest first: what ran last is still in the caches.
+  // The latest to park is woken first: what ran last is still in the caches.
   while (p) {
     sched::Proclet* next = p->next;
     if (next) __builtin_prefetch(next, 1);
@@ -360,8 +362,8 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arriva
   mine->rank = comm->rank;
   mine->proclet = nullptr;
   mine->request = request;
-  // Who will be the last needs a helper to act on. Without one it has not come: the others go on
-  // waiting for it, as if it had not called.
+  // The last member to arrive needs a helper for the action. Without one it counts as not arrived:
+  // the others go on waiting for it, as if it had not called.
   if (arrived_at(comm->shared, sequence) + 1 == comm->shared->members)
     FGMPI_TRY(sched::ensure_helper());
   Meeting* m = join_at(comm, sequence, operation, call, mine);

@@ -1,4 +1,5 @@
-// The list of all tables with an entry a rank, from which a rank that ends is removed.
+// The list of all tables with an entry a rank, from which the entries of a rank that ends
+// are removed.
 
 #include "comm/of_rank.h"
 
@@ -7,7 +8,7 @@
 
 namespace fgmpi::comm {
 namespace {
-/// Protects g_first: a table may be made by the first call of any thread.
+/// Protects g_first, as the first call of any thread may make a table.
 constinit PlainMutex g_mutex;
 constinit detail::TableOfRanks* g_first = nullptr;
 }  // namespace

@@ -1,17 +1,19 @@
 // MPI_Comm_split (HPDC'10 Procedure 1 with collocated pre-gathering).
 //
-//   each process: its members' (color, key) in rank order, packed  --one message-->  process of rank 0 (the root)
+//   each process: its members' (color, key) in rank order, packed
 //                 + its least-led member of each color, with a reserved LBI
-//   root: sorts by (color, key, rank); per color: the leader, the rank map
-//   root  --one message a process-->  per new communicator there: context id, encoded map, once
-//   each process: its members' new ranks from the map
+//        --one message-->  the root (process of rank 0)
+//   root: sorts by (color, key, rank); for each color picks the leader and makes the rank map
+//        --one message a process-->  for each new communicator there: context id, encoded map, once
+//   each process: finds its members' new ranks in the map
 //
-// On an intercommunicator each side does so; between the sorting and the answers the two roots
-// exchange their colors: map and best candidate of each. Colors that one side lacks give no
-// communicator.
+// Each side of an intercommunicator does this. Between the sorting and the answers the two roots
+// exchange their colors, with the map and the best candidate of each. A color that one side lacks
+// gives no communicator.
 //
-// P messages each way and no array of N entries anywhere but at the root while it sorts: O(N log N)
-// time at most (a radix sort over the digits that occur), O(N) memory there, O(members) elsewhere.
+// A split costs P messages each way, and no array of N entries anywhere but at the root while it
+// sorts: O(N log N) time at most (a radix sort over the digits that occur), O(N) memory there,
+// O(members) elsewhere.
 
 #include <algorithm>
 #include <vector>
@@ -26,7 +28,7 @@ namespace {
 
 struct SplitArrival : CreateArrival {
   int32_t color = 0, key = 0;
-  bool permute = false;  ///< one color: the same members in an order of their own
+  bool permute = false;  ///< one color: the same members in a new order
 };
 
 /// Calls f(first, last) for each stretch of equal colors.
@@ -40,14 +42,14 @@ void for_colors(const std::vector<SplitEntry>& entries, F&& f) {
   }
 }
 
-/// A message of our own job that cannot be read: the peer is broken, and nothing it says can be
-/// used.
+/// Fails where a message of our own job cannot be read: then the sending process is broken, and
+/// nothing that it has sent can be used.
 void check_read(const FieldReader& in) { FGMPI_CHECK(!in.failed() && "a split's message"); }
 
 // ---- A split under way in this process ----------------------------------------------------------
 
-/// A new communicator: id 0 when nobody had an index left; size 0 (of map) when the other side
-/// lacks the color.
+/// A new communicator. Its id is 0 when no member had an index left; its map has size 0 when the
+/// other side lacks the color.
 struct Made {
   ContextId id;
   uint32_t processes = 1;
@@ -56,7 +58,7 @@ struct Made {
   RankMap remote;  ///< intercommunicators only
 };
 
-/// A color at the root.
+/// A color, at the root.
 struct Color {
   uint32_t color = 0;
   Candidate leader;
@@ -64,7 +66,8 @@ struct Color {
   Made made;
 };
 
-/// What the root gathers and answers, by process (index in the parent's hierarchy).
+/// What the root gathers and answers. The vectors have one entry a process (index in the
+/// parent's hierarchy).
 struct Root {
   explicit Root(size_t process_indices) : candidates(process_indices), answers(process_indices) {}
   std::vector<SplitEntry> entries;
@@ -97,11 +100,11 @@ class Split {
 
   SharedComm* shared_;
   Meeting* meeting_;
-  std::vector<SplitArrival*> members_;   ///< here, by rank in the parent
-  std::vector<SplitArrival*> by_local_;  ///< the same by index of the proclet
-  std::vector<SplitEntry> mine_;         ///< those that have a color, by color
-  std::vector<Candidate> candidates_;    ///< of this process, one a color, ascending
-  std::vector<Made> made_;               ///< likewise
+  std::vector<SplitArrival*> members_;   ///< members in this process, by rank in the parent
+  std::vector<SplitArrival*> by_local_;  ///< the same members by index of their proclet
+  std::vector<SplitEntry> mine_;         ///< those members that have a color, by color
+  std::vector<Candidate> candidates_;    ///< candidates of this process, one a color, ascending
+  std::vector<Made> made_;               ///< new communicators, one a color, ascending
 };
 
 void Split::order_members() {
@@ -126,7 +129,7 @@ void Split::pack_members(std::vector<uint8_t>* out) const {
   pack_split(members, out);
 }
 
-/// Sorts the members here by color and reserves a candidate in each.
+/// Sorts this process's members by color and reserves a candidate for each color.
 void Split::group_members() {
   for (const SplitArrival* a : members_)
     if (a->color != MPI_UNDEFINED)
@@ -167,7 +170,8 @@ Status Split::run() {
   return status;
 }
 
-/// All members are here: no message, and the new ranks fall out of the sort.
+/// Splits where one process hosts all members: without messages; the new ranks follow from
+/// the sort.
 Status Split::alone() {
   std::vector<SplitEntry> entries;
   entries.reserve(members_.size());
@@ -234,7 +238,8 @@ Status Split::run_as_root(const Hierarchy& h) {
   return {};
 }
 
-/// Sorts; per color: who has members, the leader, the map.
+/// Sorts the entries, and finds for each color the processes that host members, the leader and
+/// the map.
 void Split::decide(Root* root) {
   sort_by_rank(&root->entries, shared_->size);
   sort_by(&root->entries, &SplitEntry::key);
@@ -265,7 +270,7 @@ void Split::decide(Root* root) {
   });
 }
 
-/// Intercommunicators: exchanges colors with the root of the other side.
+/// Exchanges the colors of an intercommunicator with the root of the other side.
 Status Split::exchange_with_other_root(Root* root) {
   std::vector<uint8_t> mine, theirs;
   for (const Color& c : root->colors) {
@@ -301,7 +306,7 @@ Status Split::exchange_with_other_root(Root* root) {
   return {};
 }
 
-/// made_ for this process, answers for the others.
+/// Fills made_ for this process, and the answers for the others.
 void Split::answer(Root* root, uint32_t my_index) {
   std::vector<uint8_t> wire;
   for (Color& c : root->colors) {
@@ -364,14 +369,14 @@ Status Split::attach_made() {
   return status;
 }
 
-/// A new order of the same members keeps the parent's stored set and adds a permutation, if it
-/// changes anything.
+/// Makes a new order of the same members share the parent's stored set. A permutation is added
+/// where the order changes.
 void Split::share_parent(RankMap* map) const {
   if (static_cast<const SplitArrival*>(meeting_->arrivals)->permute)
     *map = RankMap::permuted(shared_->map, *map);
 }
 
-/// The members mine_[first..last) get their part of `made`.
+/// Makes the Comms of the members mine_[first..last) in `made`.
 Status Split::attach_one(Made& made, size_t first, size_t last) {
   share_parent(&made.map);
   const RankMap* remote = shared_->inter ? &made.remote : nullptr;
@@ -380,14 +385,14 @@ Status Split::attach_one(Made& made, size_t first, size_t last) {
   auto join = [&](SplitArrival* a, int32_t rank) {
     a->status = enter(there, rank, a->comm, &a->out);
   };
-  if (made.map.regular()) {  // global ranks ascend or descend with ranks, in one job
+  if (made.map.regular()) {  // world ranks ascend or descend with ranks, in one job
     for (size_t i = first; i < last; ++i) {
       int32_t world = shared_->map.world_of(mine_[i].rank);
       join(by_local_[g_av.local_of(static_cast<uint32_t>(world))], made.map.rank_of(world));
     }
     return {};
   }
-  // One walk over a stored map instead of a search for each member.
+  // A stored map is walked once, instead of searched for each member.
   std::vector<int32_t> worlds = made.map.encoded().expand();
   for (size_t r = 0; r < worlds.size(); ++r) {
     uint32_t local;

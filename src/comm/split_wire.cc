@@ -10,7 +10,7 @@
 namespace fgmpi::comm {
 namespace {
 
-/// How one column of numbers is packed.
+/// The packing of one column of numbers: their smallest, and the bytes of each.
 struct Column {
   int64_t base = 0;
   int width = 0;
@@ -41,7 +41,7 @@ struct Column {
   }
 };
 
-/// base + offset, whatever a peer made of them: modulo 2^64.
+/// base + offset modulo 2^64, whatever numbers a peer has sent.
 int64_t sum(int64_t base, uint64_t offset) {
   return static_cast<int64_t>(static_cast<uint64_t>(base) + offset);
 }

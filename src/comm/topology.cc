@@ -96,8 +96,9 @@ void count_neighbors(const Comm* comm, int64_t* sources, int64_t* destinations) 
 
 // ---- Reordering ---------------------------------------------------------------------------------
 // A process's sub-grid t0 x t1 x ... (ti divides dims[i], product = ranks a process) has 2 *
-// sum(volume / ti) faces to other sub-grids, dimensions that it spans fully aside. Row-major order
-// gives the same formula with t = (1, .., 1, k, full, ..). The tile with the fewest faces wins.
+// sum(volume / ti) faces to other sub-grids, without the dimensions that it spans fully.
+// Row-major order gives the same formula with t = (1, .., 1, k, full, ..). The tile with the
+// fewest faces wins.
 
 namespace {
 
@@ -112,8 +113,8 @@ int64_t faces(std::span<const int32_t> dims, std::span<const int32_t> tile, int6
 
 std::vector<int32_t> cart_tile(std::span<const int32_t> dims, int64_t members) {
   std::vector<int32_t> tile(dims.size(), 1), best;
-  // Row-major: full dimensions from the last on; a slab that is no sub-grid counts as the next
-  // larger cut.
+  // Row-major order fills full dimensions from the last on. A slab that is no sub-grid is counted
+  // as the next larger sub-grid.
   int64_t left = members;
   for (size_t i = dims.size(); i-- > 0 && left > 1;) {
     tile[i] = static_cast<int32_t>(std::min<int64_t>(left, dims[i]));
@@ -150,8 +151,8 @@ RankMap cart_order(SharedComm* comm, std::span<const int32_t> dims) {
     if (h.members(comm->map, i) != members) return identity;
   std::vector<int32_t> tile = cart_tile(dims, members);
   if (tile.empty()) return identity;
-  // rank in the grid -> (tile, place in tile), both row-major; the k-th tile is ranks k*members ..
-  // of comm.
+  // Maps a rank in the grid to (tile, index in the tile), both row-major. The k-th tile has ranks
+  // k * members and on of comm.
   std::vector<int32_t> order(static_cast<size_t>(size)), at(dims.size());
   for (int32_t& rank : order) {
     int64_t block = 0, place = 0;
@@ -169,9 +170,9 @@ RankMap cart_order(SharedComm* comm, std::span<const int32_t> dims) {
 
 namespace {
 
-/// Non-increasing factors of n with the smallest difference of largest and smallest; of these, the
-/// ones with the fewest neighbours across the faces of the grid (the smallest sum of n / factor),
-/// as MPICH chooses.
+/// Finds non-increasing factors of n with the smallest difference between the largest and the
+/// smallest. Among these it prefers those with the fewest neighbours across the faces of the grid
+/// (the smallest sum of n / factor), as MPICH does.
 class Factors {
  public:
   Factors(int32_t n, size_t count) : n_(n), current_(count) {
@@ -204,7 +205,7 @@ class Factors {
         std::lower_bound(divisors_.begin(), divisors_.end(), static_cast<int32_t>(root - 1e-6));
     for (auto d = from; d != divisors_.end() && *d <= most; ++d) {
       if (rest % *d != 0) continue;
-      // All further factors are at most the fair share: this one is too large to beat the best.
+      // All further factors are at most the equal share, so this one is too large to beat the best.
       if (i == 0 && !best_.empty() && *d - static_cast<int32_t>(root + 1e-6) > best_spread_) break;
       current_[i] = *d;
       search(i + 1, rest / *d, *d);
