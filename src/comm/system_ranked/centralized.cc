@@ -1,11 +1,12 @@
 // Centralized (section 3), the reference: a gather of the enrolled up the parent's tree; the root
-// picks; a scatter down the tree under construction. O(m) bytes at the root, O(m + log n) time.
+// decides; a scatter down the tree under construction. O(m) bytes at the root, O(m + log n) time.
 //
-//   up       color | best candidate | count | (address, weight) * count        one record a color
-//   scatter  color | parent | first rank | vertices | size | depth | group id | (address, weight) of the subtree, its root first
+//   up       color | best candidate | count | (address, weight) * count      one record a color
+//   scatter  color | parent | first rank | vertices | size | depth | group id |
+//            (address, weight) of the subtree's vertices, its root first
 //
-// The list of a subtree is cut into k parts whose lengths differ by one at most, so the tree has
-// the least depth; each part is a subtree with consecutive ranks.
+// The list of a subtree is cut into k pieces whose lengths differ by one at most, so the tree has
+// the least depth. Each piece is a subtree with consecutive ranks.
 
 #include <algorithm>
 
@@ -70,8 +71,8 @@ class Centralized final : public Vertex {
     for (const auto& [color, s] : states_) {
       Header header{color, static_cast<uint32_t>(s.listed.size()), kNobody, 0, 0, 0, s.best.id()};
       for (const Listed& l : s.listed) header.size += static_cast<int32_t>(l.weight);
-      // The root of the parent's tree lists itself first, if it is a member: then it is the root of
-      // this one too.
+      // If the root of the parent's tree is a member, it lists itself first: then it is the root of
+      // this tree too.
       if (s.listed.front().address == where_.self)
         scatter(header, s.listed, carrier);
       else
@@ -147,7 +148,7 @@ class Centralized final : public Vertex {
   }
 
   std::map<uint32_t, State> states_;
-  size_t peak_ = 0;  ///< of the list that was cut
+  size_t peak_ = 0;  ///< of the longest list that was cut
 };
 
 }  // namespace

@@ -12,11 +12,11 @@
 namespace fgmpi::comm::system_ranked {
 namespace {
 
-/// The first byte of a notice has the message's kind in its low bits, above it the algorithm, and
-/// whether another part follows.
+/// The first byte of a notice has the message's kind in its low bits, then the algorithm, then
+/// whether another fragment follows.
 constexpr uint8_t kKindBits = 4, kWayBits = 2, kMore = 1 << (kKindBits + kWayBits);
 static_assert(kKinds <= 1 << kKindBits);
-/// Of a notice before the part of the message: at most 1 byte, k, and a number below 2^28.
+/// Bytes of a notice before the message: at most 1 byte, k, and a number below 2^28.
 constexpr size_t kMostHeader = 6;
 constexpr size_t kPart = 1024 - kMostHeader;
 
@@ -43,7 +43,7 @@ Options options_of(Way way, uint32_t k) {
 struct Message {
   Address from;
   Way way;
-  uint32_t k;  ///< kUp alone says it
+  uint32_t k;  ///< sent with kUp only
   std::vector<uint8_t> bytes;
 };
 
@@ -60,7 +60,7 @@ std::map<ConstructionKey, UnderWay*> g_under_way;
 std::map<ConstructionKey, std::vector<Message>> g_early;
 std::map<ConstructionKey, Intermediary> g_intermediaries;
 std::map<std::pair<ConstructionKey, Address>, std::vector<uint8_t>> g_partial;
-std::deque<std::pair<ConstructionKey, Message>> g_local;  ///< to this process itself
+std::deque<std::pair<ConstructionKey, Message>> g_local;  ///< messages of this process to itself
 bool g_delivering_local = false;
 ConstructionCounts g_counts;
 Status (*g_failure_of)(const ConstructionKey&) = nullptr;
@@ -111,8 +111,8 @@ Status options_differ(const Options& mine, const Message& message) {
 
 void receive(UnderWay* u, const ConstructionKey& key, const Message& message) {
   if (u->over()) return;
-  // Every construction begins with a message of kUp from each child, so a member that differs is
-  // found by that.
+  // Every construction begins with a kUp message from each child, so that message finds a member
+  // with other options.
   if (message.bytes[0] == kUp && !same_way(options_of(message.way, message.k), u->options)) {
     u->status = options_differ(u->options, message);
   } else {
@@ -138,7 +138,7 @@ void deliver(const ConstructionKey& key, Message message) {
   }
 }
 
-/// What this process sent to itself, until there is no more.
+/// Delivers what this process has sent to itself, until there is no more.
 void deliver_local() {
   if (std::exchange(g_delivering_local, true)) return;
   while (!g_local.empty()) {

@@ -19,7 +19,8 @@ namespace {
 
 enum Step : uint8_t { kFind, kFound, kWant, kTell, kMembers, kMap, kLastOfMap, kDropped, kForget };
 
-/// An answer's run reaches so far to either side of the rank, where the members' map is irregular.
+/// An answer's run reaches this far to either side of the rank, where the members' map
+/// is irregular.
 constexpr int32_t kReach = 64;
 /// Bytes of a notice that carry a list or a map.
 constexpr size_t kPart = 960;
@@ -40,7 +41,8 @@ std::map<TreeKey, std::vector<Early>> g_early;
 TreeKey key_of(const GroupId& id) { return {id.context, id.serial}; }
 
 Writer step(Step s) {
-  return Writer(static_cast<Kind>(s));  // the kind's byte is the step's
+  // The first byte is the step, where other messages have a kind
+  return Writer(static_cast<Kind>(s));
 }
 
 void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
@@ -54,7 +56,7 @@ void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
     g_early[key].push_back({from, {message.begin(), message.end()}});
     return;
   }
-  std::shared_ptr<GroupTree> tree = it->second;  // it may forget itself
+  std::shared_ptr<GroupTree> tree = it->second;  // the tree may erase itself
   tree->receive(from, message);
 }
 
@@ -67,9 +69,9 @@ void describe_map(const sched::WaitSite*, std::string* out) {
 
 }  // namespace
 
-/// The map of a communicator whose group is not known here: one's own members and the answers had.
-/// An unknown rank is kUnknownWorld; whoever needs more than single ranks asks for the whole map
-/// (materialise()).
+/// The map of a communicator whose group this process does not have: its own members and the cached
+/// answers. An unknown rank is kUnknownWorld. A caller that needs more than single ranks asks for
+/// the whole map (materialise()).
 class LazyMap final : public groupmap::GroupMap {
  public:
   explicit LazyMap(std::shared_ptr<GroupTree> tree)
@@ -96,9 +98,9 @@ class LazyMap final : public groupmap::GroupMap {
   std::string describe() const override { return "system-ranked tree"; }
 
  private:
-  /// Where nothing may park, whoever calls has asked for the map before (materialise()).
+  /// Where nothing may park, the caller has asked for the map before (materialise()).
   RankMap whole() const {
-    std::shared_ptr<GroupTree> tree = tree_;  // this map may go while it waits
+    std::shared_ptr<GroupTree> tree = tree_;  // this map may be destroyed while the caller waits
     return tree->whole();
   }
   std::shared_ptr<GroupTree> tree_;
@@ -106,14 +108,14 @@ class LazyMap final : public groupmap::GroupMap {
 
 /// A proclet that waits for an answer.
 struct GroupTree::Finder {
-  int32_t rank;  ///< -1: for the whole map
+  int32_t rank;  ///< -1: waits for the whole map
   int32_t world = -1;
   sched::Proclet* proclet = nullptr;
   Finder* next = nullptr;
 };
 
-/// A question under way: whose process hosts `rank`? Vertices [low, high) host the ranks [low_rank,
-/// high_rank), where vertices have numbers.
+/// A question under way: which process hosts `rank`? Where vertices have numbers, the vertices
+/// [low, high) host the ranks [low_rank, high_rank).
 struct GroupTree::Search {
   Address requester;
   int32_t rank;
@@ -142,7 +144,8 @@ std::shared_ptr<GroupTree> GroupTree::duplicate(const GroupId& id) const {
   return tree;
 }
 
-/// From now on notices are for this one; takes what came early.
+/// Enters the tree in the table, so that notices reach it, and processes the messages that
+/// arrived early.
 void GroupTree::enlist() {
   TreeKey key = key_of(place_.id);
   g_trees[key] = shared_from_this();
@@ -168,7 +171,7 @@ int32_t GroupTree::known(int32_t rank) const {
   return rank < k.rank + k.count ? k.world + (rank - k.rank) : -1;
 }
 
-/// The consecutive world ranks around one of this process's members.
+/// The run of consecutive world ranks around one of this process's members.
 GroupTree::Known GroupTree::run_around(int32_t rank) const {
   const int32_t index = rank - place_.first, world = members_.world_of(index);
   int32_t first = 0, past = members_.size();
@@ -190,7 +193,7 @@ void GroupTree::learn(const Known& run) {
   auto before = [](const Known& k, int32_t r) { return k.rank < r; };
   auto first = std::lower_bound(cache_.begin(), cache_.end(), run.rank, before);
   auto past = std::lower_bound(first, cache_.end(), run.rank + run.count, before);
-  // An earlier answer may overlap this one: it gives way.
+  // An earlier answer that overlaps this one is cut.
   if (first != cache_.begin())
     first[-1].count = std::min(first[-1].count, run.rank - first[-1].rank);
   cache_.insert(cache_.erase(first, past), run);
@@ -201,8 +204,8 @@ void GroupTree::learn(const Known& run) {
   start_sends(run.rank, run.rank + run.count);
 }
 
-/// Ranks in [low, high) are known now: sends that wait for them are started, as later ones must not
-/// overtake them.
+/// Starts the sends that wait for ranks in [low, high), as these are known now: later sends must
+/// not overtake them.
 void GroupTree::start_sends(int32_t low, int32_t high) {
   for (int32_t rank : pt2pt::awaited_ranks(place_.id.context, low, high))
     if (int32_t world = known(rank); world >= 0)
@@ -239,7 +242,7 @@ int32_t GroupTree::find(int32_t rank) {
   return finder.world;
 }
 
-/// The neighbour on the way to the vertex with this number.
+/// The neighbour on the path to the vertex with this number.
 Address GroupTree::towards(uint32_t number) const {
   uint32_t child = number;
   while (number > place_.number) {
@@ -264,7 +267,7 @@ void GroupTree::search(Search s) {
       for (size_t i = 0; i < place_.children.size() && place_.child_first[i] <= s.rank; ++i)
         next = place_.children[i];
   } else {
-    // This vertex narrows the bounds; the next guess is by proportion, every third by half.
+    // This vertex narrows the bounds. The next guess is by proportion, every third one by half.
     if (s.rank < first && place_.number < s.high) {
       s.high = place_.number;
       s.high_rank = first;
@@ -304,7 +307,7 @@ const RankMap& GroupTree::whole() {
   return whole_;
 }
 
-/// Wakes those whose answer is here.
+/// Wakes the proclets whose answer has arrived.
 void GroupTree::wake_answered() {
   if (has_whole()) {
     start_sends(0, place_.size);
@@ -347,7 +350,8 @@ void GroupTree::tell(Address root) {
   send_members(root);
 }
 
-/// Runs of consecutive world ranks, in as many notices as they need.
+/// Sends this process's members to the root as runs of consecutive world ranks, in as many notices
+/// as needed.
 void GroupTree::send_members(Address root) {
   int32_t count = members_.size();
   for (int32_t i = 0; i < count;) {

@@ -1,24 +1,26 @@
-// GroupTree: what a process keeps of a system-ranked communicator whose group lives in several
-// processes: its neighbours in the tree and its own members. Nobody keeps the group.
+// GroupTree: what a process stores of a system-ranked communicator whose group lives in several
+// processes: its neighbours in the tree and its own members. No process stores the group.
 //
-//   rank -> world rank     own members: kept; others: asked for over the tree on first use, the
-//                          last answers kept. A send to a rank that is not known waits in
-//                          point-to-point (pt2pt/unknown_peer.cc), not its rank
-//   the whole map          where a call needs it: the root of the tree gathers it, once, and sends
-//                          it, encoded
+//   rank -> world rank   own members are stored. Other ranks are asked for over the tree on first
+//                        use, and the last answers are cached. A send to an unknown rank waits in
+//                        point-to-point (pt2pt/unknown_peer.cc); its caller does not
+//   the whole map        where a call needs it: the root of the tree gathers it, once, and sends
+//                        it, encoded
 //
-//   find       requester | rank | bounds        routed vertex by vertex: up and down the tree
-//   found      first rank | world rank | count  to the requester: consecutive world ranks around the rank
-//   want       requester                        up the tree, to the root
-//   tell       the root                         down the tree: everybody sends its members to the
-//              root
-//   members    first rank | runs of world ranks
-//   map        part of the encoded map          from the root to the requester
-//   dropped    the sender's subtree has freed the communicator            forget: everybody has
+//   find       requester | rank | bounds          routed vertex by vertex, up and down the tree
+//   found      first rank | world rank | count    to the requester: consecutive world ranks around
+//                                                 the rank
+//   want       requester                          up the tree, to the root
+//   tell       the root                           down the tree: asks everybody to send its members
+//                                                 to the root
+//   members    first rank | runs of world ranks   to the root
+//   map        fragment of the encoded map        from the root to the requester
+//   dropped                                       up: the sender's subtree has freed it
+//   forget                                        down: all processes have freed it
 //
-// A process answers for others until all processes have freed the communicator and nobody waits for
-// an answer: so "dropped" goes up the tree once and "forget" down. Notices carry a serial number of
-// the leader, as the context id may be in use again by then.
+// A process answers others until all processes have freed the communicator and nobody waits for an
+// answer: so "dropped" goes up the tree once, and "forget" goes down. Notices carry a serial number
+// of the leader, as the context id may be in use again by then.
 //
 // Thread rule: one thread. find() and materialise() may switch; handlers never do.
 #pragma once
@@ -36,39 +38,41 @@ namespace fgmpi::comm::system_ranked {
 
 class GroupTree : public std::enable_shared_from_this<GroupTree> {
  public:
-  /// `members`: world ranks of this process's members, in the order of their ranks. Takes what came
-  /// early. REQUIRES: place.vertices > 1.
+  /// `members`: world ranks of this process's members, in the order of their ranks. Processes the
+  /// messages that arrived early. REQUIRES: place.vertices > 1.
   static std::shared_ptr<GroupTree> make(const Place& place, uint32_t k, RankMap members);
-  /// The same tree and members under a new name, with the answers and the map that are known here.
+  /// Makes a tree with the same shape and members under a new name, with the answers and the map
+  /// that this process has.
   std::shared_ptr<GroupTree> duplicate(const GroupId& id) const;
   ~GroupTree();
 
   const Place& place() const { return place_; }
   uint32_t k() const { return k_; }
-  /// A map for the communicator that asks as it must.
+  /// A map for the communicator that asks other processes when it must.
   RankMap lazy_map();
 
-  /// World rank of a rank, or -1 when that is not known here yet. Never switches.
+  /// World rank of a rank, or -1 when this process does not have it yet. Never switches.
   int32_t known(int32_t rank) const;
-  /// The same, asks when it must. May switch.
+  /// As known(), but asks other processes when it must. May switch.
   int32_t find(int32_t rank);
-  /// Asks for a rank that is not known; sends that wait for it are started when the answer comes.
+  /// Asks for a rank that is not known. Sends that wait for it are started when the answer arrives.
   /// Never switches.
   void ask(int32_t rank);
   /// The rank of a member in this process, or -1.
   int32_t rank_of_mine(int32_t world) const;
   bool is_mine(int32_t world) const;
-  /// The whole map: asks for it the first time. May switch.
+  /// The whole map; the first call asks for it. May switch.
   const RankMap& whole();
   bool has_whole() const { return whole_.size() > 0; }
 
-  /// The last member here has freed the communicator. The GroupTree lives on until nobody needs it.
+  /// Called when the last member in this process has freed the communicator. The GroupTree lives on
+  /// until no process needs it.
   void drop();
   size_t bytes() const;
 
   void receive(Address from, std::span<const uint8_t> message);
 
-  /// Answers that a process keeps for a communicator: 768 bytes.
+  /// The most answers that a process caches for a communicator: 768 bytes.
   static constexpr size_t kMostKnown = 64;
 
  private:
@@ -100,28 +104,29 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   Place place_;
   uint32_t k_;
   RankMap members_, whole_;
-  std::vector<Known> cache_;  ///< by rank; none until the first answer, kMostKnown at most
-  uint32_t oldest_ = 0;       ///< which goes next when there are more
+  std::vector<Known> cache_;  ///< by rank; empty until the first answer, kMostKnown at most
+  uint32_t oldest_ = 0;       ///< index of the entry to replace next when it is full
   Finder* finders_ = nullptr;
-  std::vector<Address> requesters_;  ///< the root: who waits for the map
-  std::vector<int32_t> gathered_;    ///< the root, while it gathers
+  std::vector<Address> requesters_;  ///< at the root: processes that wait for the map
+  std::vector<int32_t> gathered_;    ///< at the root, while it gathers: world ranks by rank
   int32_t to_gather_ = 0;
-  std::vector<uint8_t> received_;  ///< parts of the map
+  std::vector<uint8_t> received_;  ///< fragments of the map so far
   bool wanted_ = false, dropped_ = false;
   uint32_t children_dropped_ = 0;
-  uint32_t asked_ = 0;  ///< questions of this process that have not been answered
+  uint32_t asked_ = 0;  ///< questions of this process without an answer yet
 };
 
-/// Makes shared->map the whole one. May switch. REQUIRES: shared->tree.
+/// Replaces shared->map by the whole map. May switch. REQUIRES: shared->tree.
 void materialise(SharedComm* shared);
-/// Tells the groups of this process apart that it names in bids.
+/// A number that distinguishes the groups that this process names in bids.
 uint32_t next_serial();
-/// All processes of the tree agree on the name of a new communicator: bids go up, that of the best
-/// comes down, 2 (P - 1) messages. `number` tells it from other creations of the same parent. May
-/// switch. Errors: nobody has a context id left.
+/// Makes all processes of the tree agree on the name of a new communicator: bids go up, the name in
+/// the best comes down, 2 (P - 1) messages. `number` distinguishes creations of the same parent.
+/// May switch. Errors: no member has a context id left.
 Status agree_over_tree(const SharedComm& parent, uint32_t number, const Candidate& mine,
                        const char* call, GroupId* out);
-/// Registers the notice handler, and tells point-to-point where to ask for addresses. Idempotent.
+/// Registers the notice handler, and the function that point-to-point asks for
+/// addresses. Idempotent.
 void init_group_trees();
 
 }  // namespace fgmpi::comm::system_ranked

@@ -1,6 +1,6 @@
-// A process learns a whole group when it is made: in jobs that go on when processes fail (mpiexec
-// -ft), where nobody can be asked over a tree that has lost a vertex. In other jobs a process
-// learns what it needs when it needs it (group_tree.h).
+// A process learns a whole group when the group is made: in jobs that go on when processes fail
+// (mpiexec -ft), where a tree that has lost a vertex can answer no questions. In other jobs a
+// process learns what it needs when it needs it (group_tree.h).
 //
 // Thread rule: one thread. learn_group() may switch.
 #pragma once
@@ -10,13 +10,13 @@
 namespace fgmpi::comm::system_ranked {
 
 bool groups_are_learned();
-/// The whole map of a group that was just made. Errors: `parent` has lost a member meanwhile, who
-/// may be one of this group.
+/// Gets the whole map of a group that was just made. Errors: `parent` has lost a member meanwhile,
+/// who may be in this group.
 Status learn_group(const SharedComm& parent, GroupTree* tree, RankMap* whole);
-/// What a process sends to itself, as to others, to get a map: a message of group_tree.h.
+/// The message by which a process asks for a map; also sent to itself (group_tree.h).
 std::vector<uint8_t> question_for_map();
-/// The map of some group is here, or a communicator is broken: those in learn_group() look whether
-/// it is theirs.
+/// Wakes those in learn_group(), so that they check whether their map has arrived or their
+/// communicator is broken. Called when any map has arrived or any communicator breaks.
 void wake_learners();
 
 }  // namespace fgmpi::comm::system_ranked

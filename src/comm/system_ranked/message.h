@@ -1,7 +1,7 @@
 // Messages between vertices: a kind, then numbers of variable length (7 bits a byte, low ones
-// first), so that what is O(1) numbers in the paper is a few bytes. Colors are kept apart inside of
-// a message: one message may carry records of several.
-// What a peer of our own job sends is trusted to be whole; a short message ends the process
+// first), so that what is O(1) numbers in the paper is a few bytes. Records of different colors are
+// separate: one message may carry records of several.
+// Messages from peers of our own job are trusted to be whole. A short message ends the process
 // (FGMPI_CHECK).
 #pragma once
 
@@ -22,7 +22,7 @@ enum Kind : uint8_t {
   kRegisterChild,  ///< Rank-and-Hash: rank i is here, to the intermediary of its parent
   kParentIs,       ///< Rank-and-Hash: the intermediary's answers
   kChildrenAre,
-  kFill,     ///< Shrink-and-Balance: the place of a hole, to its filler
+  kFill,     ///< Shrink-and-Balance: the position of a hole, to its filler
   kBalance,  ///< Shrink-and-Balance: the downward pass
   kRequest,  ///< Shrink-and-Balance: a consumer wants vertices of a supplier
   kSupply,   ///< Shrink-and-Balance: the supplier's answer
@@ -42,8 +42,8 @@ class Writer {
     }
     bytes_.push_back(static_cast<uint8_t>(value));
   }
-  /// `first`: a world rank that is known at both ends and mostly near that of the bid, so that the
-  /// difference is short.
+  /// `first`: a world rank that both ends have, mostly near the bid's, so that the difference
+  /// is short.
   void put(const Bid& bid, uint32_t first = 0) {
     const Candidate& c = bid.candidate;
     put(uint64_t{c.lbi});

@@ -1,21 +1,22 @@
-// Rank-and-Hash (section 5) and its form for several colors (section 6): sizes up the parent's
+// Rank-and-Hash (section 5) and its form for several colors (section 6): sizes go up the parent's
 // tree, ranges of ranks down it, then neighbours find each other through intermediaries.
 //
-//   up              color | vertices | members | best candidate                     one record a color below
-//   ranks           color, keeps the tree | first vertex | vertices | first rank | size | group id        the same
-//                   (vertices are left out where the group keeps the parent's tree)
-//   register        color | number | number of children           to H(number)
-//   register child  color | number of the parent | its number of children | which child (from 1; 0: vertex 0 itself)
-//                                                                  to H(number of the parent)
+//   up              color | vertices | members | best candidate      one record a color below
+//   ranks           color, keeps the tree | first vertex | vertices | first rank | size | group id
+//                   one record a color below; vertices are left out where the group keeps the
+//                   parent's tree
+//   register        color | number | number of children              to H(number)
+//   register child  color | number of the parent | its number of children |
+//                   which child (from 1; 0: vertex 0 itself)         to H(number of the parent)
 //   parent is       color | address
 //   children are    color | addresses
 //
 // The vertex numbered i in the new tree has the parent (i - 1) / k. Numbers and ranks rise
 // together, so a vertex's ranks follow those of the vertex before it. A group with members at every
 // vertex may keep the parent's tree instead (Options::kept_vertices), which the paper does not
-// have: then the ranges are all that goes down. H maps the numbers of a group one to one to
-// addresses: an intermediary keeps O(k) for each group. Vertex 0 registers as its own parent too,
-// as equation (3) has it: 2 m registrations.
+// have: then nothing but the ranges goes down. H maps the numbers of a group one to one to
+// addresses, so an intermediary stores O(k) for each group. Vertex 0 registers as its own parent
+// too, as in equation (3): 2 m registrations.
 
 #include <algorithm>
 
@@ -38,7 +39,7 @@ class RankAndHash final : public Vertex {
   struct State {
     Bid best;
     std::vector<Part> parts;  ///< children with members below them
-    int missing = 0;          ///< answers of intermediaries
+    int missing = 0;          ///< answers of intermediaries that have not arrived
   };
   struct Range {
     uint32_t vertex;
@@ -60,7 +61,7 @@ class RankAndHash final : public Vertex {
     return options_.first_world ? options_.first_world(at) : at;
   }
 
-  /// Of the subtree: vertices and members.
+  /// Vertices and members of the whole subtree.
   Part total(uint32_t color, const State& s) const {
     Part sum{0, 0, 0};
     if (const Enrolment* e = enrolment(color)) sum = {0, 1, e->weight};
@@ -110,7 +111,7 @@ class RankAndHash final : public Vertex {
     complete_one();
   }
 
-  /// In the number of a color in a message of ranges: its group keeps the parent's tree.
+  /// Bit in the color of a record of ranges: the color's group keeps the parent's tree.
   static constexpr uint64_t kKept = 1;
 
   void take_ranks(Reader& in, Carrier& carrier) {
@@ -146,7 +147,7 @@ class RankAndHash final : public Vertex {
       }
       auto it = states_.find(color);
       FGMPI_CHECK(it != states_.end());
-      // They are in the order in which they reported; ranks must not depend on that.
+      // The children are in the order in which they reported; ranks must not depend on that.
       std::sort(it->second.parts.begin(), it->second.parts.end(),
                 [](const Part& a, const Part& b) { return a.child < b.child; });
       for (const Part& part : it->second.parts) {
@@ -178,7 +179,8 @@ class RankAndHash final : public Vertex {
       if (down[child].size() > 1) carrier.send(where_.children[child], down[child].take());
   }
 
-  /// All vertices are in the group: this one stays where it is in the parent's tree.
+  /// Completes the place of a color in whose group all vertices are: this vertex has the same
+  /// position as in the parent's tree.
   void keep_place(uint32_t color, const Range& own, const std::vector<Part>& parts) {
     Place* p = place(color);
     FGMPI_CHECK(p && parts.size() == where_.children.size());

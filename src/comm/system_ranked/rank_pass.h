@@ -1,5 +1,5 @@
-// Ranks for a tree that was built without them: sizes up the new tree, ranges of ranks down it. 2
-// (m - 1) messages.
+// Ranks for a tree that was built without them: sizes go up the new tree, ranges of ranks down it.
+// The pass costs 2 (m - 1) messages.
 //
 //   sizes  color | vertices | members | best candidate
 //   range  color | first rank | vertices | size | depth | group id
@@ -11,14 +11,15 @@
 
 namespace fgmpi::comm::system_ranked {
 
-/// One vertex's part, for one color.
+/// What one vertex does in the pass, for one color.
 class RankPass {
  public:
-  /// The neighbours in `place` are known. True when the place is complete.
+  /// Begins once the neighbours in `place` are known. Returns true when the place is complete.
   bool begin(Place* place, const Bid& bid, Carrier& carrier);
-  /// A child's sizes; they may come before begin(). True when the place is complete.
+  /// Receives a child's sizes, which may come before begin(). Returns true when the place
+  /// is complete.
   bool take_sizes(Address from, Reader& in, Carrier& carrier);
-  /// The parent's range, which completes the place.
+  /// Receives the range from the parent, which completes the place.
   void take_range(Reader& in, Carrier& carrier);
   size_t bytes() const { return parts_.capacity() * sizeof(Part); }
 

@@ -1,33 +1,34 @@
 // Shrink-and-Balance (section 4): the parent's tree loses the vertices that are no members, and is
 // then balanced.
 //
-// Up. Each vertex tells its parent the root, size and height of what is left below it, and the
-// names of a few vertices that may be taken away. A vertex that is no member (a hole) sends its
-// place, with the subtrees there, to a filler, in one message; nobody else has to be told, as the
-// names that were taken are always the first of those offered, so their number, which the downward
-// pass carries, says which. Filler::kLeaf: up to depth names go up (for each hole above one), and
-// the filler is the first of the tallest subtree. Filler::kChild: no names; the child with the
-// tallest subtree moves up and takes its siblings on, so a vertex may have more than k children
-// until the downward pass hands some of them to others of its children.
+// Up. Each vertex sends to its parent the root, size and height of what is left below it, and the
+// names of a few vertices that may leave. A vertex that is no member (a hole) sends its position,
+// with the subtrees there, to a filler, in one message. No other vertex needs a message about that:
+// the names that were used are always the first of those offered, so their number, which the
+// downward pass carries, identifies them. Filler::kLeaf: up to depth names go up (for each hole
+// above one), and the filler is the first of the tallest subtree. Filler::kChild: no names; the
+// child with the tallest subtree moves up and adopts its siblings, so a vertex may have more than k
+// children until the downward pass hands some of them to others of its children.
 //
-// Down. A vertex is told the size that its subtree is to have and the levels allowed, which a
-// subtree of that size fits. It sets its children's sizes: none above max_size(levels - 1).
-// Children above their size are suppliers, children below it and children still missing are
-// consumers. Each is told its size; consumers also, whom they may draw from:
+// Down. A vertex receives the target size of its subtree and the levels allowed, which a subtree of
+// that size fits. It sets its children's target sizes: none above max_size(levels - 1). Children
+// above their target are suppliers; children below it, and children still missing, are consumers.
+// Each is sent its target; consumers also, which suppliers they may draw from:
 //
 //   V: target 13, three levels     supplier A (9 of 4)   consumer B (1 of 4)   consumer C (2 of 4)
 //      to A: target 4              to B: target 4, 3 from A                    to C: target 4, 2
-//                                  from A
+//                                                                              from A
 //
-// A supplier's own children supply in turn. It keeps the names that it knows in hand for those who
-// ask, so a request is answered with names, or with the supplying children and their amounts. A
-// consumer asks when it must divide a supplier among its own children, or wants a name for a
-// missing child. So a vertex that moves costs about a message or less on top of the m - 1, where a
-// leaf at a time would cost a walk down the tree.
+// A supplier's own children supply in turn. A supplier holds the names that it has for those who
+// ask, so it answers a request with names, or with the supplying children and their amounts. A
+// consumer asks when it must divide a supplier among its own children, or needs a name for a
+// missing child. So a vertex that moves costs about a message or less on top of the m - 1, where
+// moving one leaf at a time would cost a walk down the tree.
 //
 //   up       color | root | size | height | fills | names
 //   fill     color | root's? 1 + target | position | depth | fills | subtrees
-//   balance  color | target | levels | 0 or 1 + position | fills | taken | names | suppliers | adopted subtrees
+//   balance  color | target | levels | 0 or 1 + position | fills | taken | names | suppliers |
+//            adopted subtrees
 //   request  color | amount                    supply  color | names | suppliers
 
 #include "comm/system_ranked/shrink_and_balance.h"
@@ -124,8 +125,8 @@ Stock get_stock(Reader& in) {
   return stock;
 }
 
-/// The first `count` names of those offered have gone, in the order in which the subtrees were
-/// joined for the offer.
+/// Removes the first `count` of the names offered, which have left, in the order in which the
+/// subtrees were joined for the offer.
 void drop_taken(std::vector<Subtree>* subtrees, uint32_t count) {
   for (Subtree& s : *subtrees) {
     uint32_t here = std::min(count, s.offered);
@@ -160,8 +161,8 @@ size_t bytes_of(const Stock& stock) {
          stock.suppliers.capacity() * sizeof(Supplier);
 }
 
-/// Divides `stock` among the consumers: each takes what fits whole first. Suppliers that had to be
-/// divided are added to `cut`.
+/// Divides `stock` among the consumers: each first gets the suppliers that fit whole. Suppliers
+/// that had to be divided are added to `cut`.
 void divide(Stock stock, std::vector<Consumer>* consumers, std::vector<Address>* cut) {
   for (Consumer& c : *consumers) {
     if (c.need() == 0) continue;
@@ -264,8 +265,8 @@ void ShrinkAndBalance::turn(Carrier& carrier) {
   }
 }
 
-/// What the vertex has below it becomes one subtree, whose root is the vertex or a filler. False:
-/// there is nobody.
+/// Joins all that the vertex has below it into one subtree, whose root is the vertex or a filler.
+/// Returns false when there is no member.
 bool ShrinkAndBalance::shrink(uint32_t color, State& s, Subtree* whole, Carrier& carrier) {
   bool hole = enrolment(color) == nullptr;
   if (hole && s.subtrees.empty()) return false;
@@ -297,8 +298,8 @@ bool ShrinkAndBalance::shrink(uint32_t color, State& s, Subtree* whole, Carrier&
   return true;
 }
 
-/// Names for the holes above: one for each at most, from the tallest subtrees first; the root
-/// itself when nothing else is left.
+/// Offers names for the holes above: one for each at most, from the tallest subtrees first; the
+/// root itself when no other vertex is left.
 void ShrinkAndBalance::offer(std::vector<Subtree>* parts, Subtree* whole) const {
   size_t room = where_.depth;
   for (Subtree& s : *parts) {
@@ -333,7 +334,8 @@ void ShrinkAndBalance::take_fill(Reader& in, Carrier& carrier) {
   ++s.fills;
   if (options_.filler == Filler::kChild) {
     for (Subtree& part : parts) s.subtrees.push_back(std::move(part));
-  } else if (depth < s.depth) {  // else it has since moved further up: that place is nobody's
+    // Else it has moved further up since, and that position has no vertex of its own
+  } else if (depth < s.depth) {
     s.subtrees = std::move(parts);
     s.position = position;
     s.depth = depth;
@@ -420,7 +422,7 @@ void ShrinkAndBalance::follow_when_ready(uint32_t color, Instruction instruction
     s.held = std::move(instruction);
 }
 
-/// Filler::kChild: the smallest of more than k subtrees go below others, where these are smallest.
+/// Filler::kChild: hands the smallest subtrees beyond k to the smallest of the others.
 void ShrinkAndBalance::hand_extra_children_on(std::vector<Subtree>* subtrees) const {
   std::sort(subtrees->begin(), subtrees->end(),
             [](const Subtree& a, const Subtree& b) { return a.size > b.size; });
@@ -433,13 +435,13 @@ void ShrinkAndBalance::hand_extra_children_on(std::vector<Subtree>* subtrees) co
                           [](const Subtree& a, const Subtree& b) { return a.size < b.size; });
     to.size += e.size;
     to.height = std::max(to.height, e.height + 1);
-    to.leaves.clear();  // its root, if that was a leaf, is none any more
+    to.leaves.clear();  // its root, if it was a leaf, is none any more
     to.adopted.push_back(std::move(e));
   }
 }
 
-/// Sizes for the subtrees, `wanted` together with those of missing children. As few vertices as
-/// possible move.
+/// Sets sizes for the subtrees that add up to `wanted`, together with those of missing children. As
+/// few vertices as possible move.
 std::vector<uint32_t> ShrinkAndBalance::set_targets(const std::vector<Subtree>& subtrees,
                                                     uint32_t wanted, uint64_t most,
                                                     std::vector<uint32_t>* missing) const {
@@ -449,7 +451,7 @@ std::vector<uint32_t> ShrinkAndBalance::set_targets(const std::vector<Subtree>& 
     targets.push_back(static_cast<uint32_t>(std::min<uint64_t>(s.size, most)));
     sum += targets.back();
   }
-  while (sum > wanted) {  // those that supply already, then the largest, supply more
+  while (sum > wanted) {  // vertices that supply already, then the largest, supply more
     size_t from = 0;
     auto weight = [&](size_t i) {
       return std::pair(targets[i] > 0 && targets[i] < subtrees[i].size, targets[i]);
@@ -479,7 +481,7 @@ std::vector<uint32_t> ShrinkAndBalance::set_targets(const std::vector<Subtree>& 
   return targets;
 }
 
-/// What the subtrees have beyond their targets: by name where the name is known.
+/// Removes what the subtrees have beyond their targets, by name where a name is known.
 Stock ShrinkAndBalance::take_out(std::vector<Subtree>* subtrees,
                                  const std::vector<uint32_t>& targets) {
   Stock out;
@@ -539,7 +541,7 @@ void ShrinkAndBalance::follow(uint32_t color, State& s, Instruction instruction,
   complete_when_done(color, s);
 }
 
-/// Asks suppliers that it holds for all that they have for it.
+/// Asks those of the suppliers drawn that `whom` lists for all that they have for this vertex.
 bool ShrinkAndBalance::ask(uint32_t color, State& s, const std::vector<Address>& whom,
                            Carrier& carrier) {
   for (Address address : whom) {
@@ -556,7 +558,7 @@ bool ShrinkAndBalance::ask(uint32_t color, State& s, const std::vector<Address>&
   return s.answers > 0;
 }
 
-/// Names for the missing children from what was drawn. False: it has asked for more.
+/// Gives names from what was drawn to the missing children. Returns false where more was asked for.
 bool ShrinkAndBalance::name_missing_children(uint32_t color, State& s, Carrier& carrier) {
   size_t missing = 0;
   for (const Consumer& c : s.consumers) missing += c.subtree.root == kNobody;
@@ -583,7 +585,7 @@ bool ShrinkAndBalance::name_missing_children(uint32_t color, State& s, Carrier& 
   return true;
 }
 
-/// Gives the consumers below it what they are to have, as far as it can; asks suppliers first where
+/// Gives the consumers below this vertex their shares, as far as it can; asks suppliers first where
 /// it must.
 void ShrinkAndBalance::provide(uint32_t color, State& s, Carrier& carrier) {
   most_suppliers_ =

@@ -1,5 +1,5 @@
-// Shrink-and-Balance: what one vertex keeps for one color. See shrink_and_balance.cc for the
-// algorithm.
+// Shrink-and-Balance: the state of one vertex for one color. See shrink_and_balance.cc for
+// the algorithm.
 #pragma once
 
 #include <deque>
@@ -11,54 +11,54 @@
 
 namespace fgmpi::comm::system_ranked {
 
-/// So many vertices may be had from the subtree of `supplier`.
+/// The number of vertices that the subtree of `supplier` can give.
 struct Supplier {
   Address address;
   uint32_t amount;
 };
 
-/// A subtree of the shrunk tree, as the vertex above its root knows it.
+/// A subtree of the shrunk tree, as the vertex above its root describes it.
 struct Subtree {
   Address root = kNobody;
-  Address position = kNobody;  ///< in the parent's tree, where its root stands now
+  Address position = kNobody;  ///< where its root stands now in the parent's tree
   uint32_t size = 0;
-  uint32_t height = 0;   ///< at most so many levels
-  uint32_t fills = 0;    ///< Filler::kChild: how many fill messages its root gets
-  uint32_t offered = 0;  ///< so many of `leaves` have been offered further up
-  uint32_t taken = 0;    ///< so many of them have gone from here
-  /// In the order in which they may go: each is a leaf once those before it have gone.
+  uint32_t height = 0;   ///< upper bound of its levels
+  uint32_t fills = 0;    ///< Filler::kChild: number of fill messages that its root gets
+  uint32_t offered = 0;  ///< how many of `leaves` have been offered further up
+  uint32_t taken = 0;    ///< how many of the leaves offered have left this subtree
+  /// The vertices that may leave, in order: each is a leaf once those before it have gone.
   std::vector<Address> leaves;
-  std::vector<Subtree> adopted;  ///< Filler::kChild: what its root is to take on
+  std::vector<Subtree> adopted;  ///< Filler::kChild: subtrees that its root must adopt
 };
 
-/// The instruction to a vertex, in a kBalance message or, at the root, in itself.
+/// The instruction to a vertex, in a kBalance message; the root makes its own.
 struct Instruction {
-  bool fresh = false;          ///< it is new where it stands: nothing below it is its own any more
-  Address position = kNobody;  ///< whose subtrees it has
+  bool fresh = false;  ///< the vertex is new in its position: it has no old subtrees below it
+  Address position = kNobody;  ///< the position whose subtrees the vertex has
   Address parent = kNobody;
   uint32_t fills = 0, taken = 0;
-  /// Size of its subtree from now on; 0: it is to give all away, itself included.
+  /// Size of its subtree from now on; 0: the vertex must give away all of it, itself included.
   uint32_t target = 0;
   uint32_t height = 0;            ///< levels that are allowed
-  std::vector<Address> vertices;  ///< to be placed below it
+  std::vector<Address> vertices;  ///< vertices to be placed below it
   std::vector<Supplier> suppliers;
   std::vector<Subtree> adopted;
 };
 
-/// What a vertex has in hand: single vertices, and suppliers of more.
+/// The vertices that a vertex can place: single ones, and suppliers of more.
 struct Stock {
   std::vector<Address> vertices;
   std::vector<Supplier> suppliers;
   uint64_t total() const;
-  /// Takes exactly `amount` out: single vertices first, then whole suppliers, then a part of one.
-  /// REQUIRES: amount <= total().
+  /// Removes and returns exactly `amount`: single vertices first, then whole suppliers, then some
+  /// of the vertices of one supplier. REQUIRES: amount <= total().
   Stock take(uint64_t amount);
   void add(Stock&& other);
   bool empty() const { return vertices.empty() && suppliers.empty(); }
 };
 
-/// A child in the new tree that is to grow: an old one, or one that is not there yet (root
-/// kNobody).
+/// A child in the new tree that must grow: an old child, or one that does not exist yet
+/// (root kNobody).
 struct Consumer {
   Subtree subtree;
   uint32_t target = 0;
@@ -69,19 +69,19 @@ struct Consumer {
 };
 
 struct BalanceState {
-  // What is below it, by the upward pass, or by the last fill.
+  // What is below the vertex, from the upward pass or from the last fill.
   std::vector<Subtree> subtrees;
   Address position = kNobody;
-  uint32_t depth = ~0u;  ///< of that position
+  uint32_t depth = ~0u;  ///< depth of that position
   uint32_t fills = 0;
-  std::optional<Instruction> held;  ///< until the fill that it speaks of is here
+  std::optional<Instruction> held;  ///< an instruction that waits for a fill that has not arrived
   // As a supplier.
   Stock stock;
-  std::deque<Supplier> asked;  ///< who wants how many
+  std::deque<Supplier> asked;  ///< vertices that ask for vertices, and how many each wants
   // As a vertex of the new tree.
-  uint32_t height = 0;  ///< levels allowed below it and with it
+  uint32_t height = 0;  ///< levels allowed, its own included
   std::vector<Consumer> consumers;
-  Stock drawn;  ///< what they are to get
+  Stock drawn;  ///< what the consumers will get
   uint32_t answers = 0;
   bool refined = false;
   bool placed = false;

@@ -1,13 +1,13 @@
 // Drives all vertices of a construction in one process, with counters and a LogGP clock a vertex.
-// For tests and benchmarks: the library itself does not use it.
+// Only tests and benchmarks use it.
 //
-// As the paper times it: a broadcast down the parent's tree starts the vertices, a reduction up
-// each new tree follows. Messages are delivered in the order of their arrival by the clock; runs
-// are repeatable.
+// The clock counts what the paper counts: a broadcast down the parent's tree starts the vertices,
+// and a reduction up each new tree follows. Messages are delivered in the order of their arrival by
+// the clock, so runs are repeatable.
 //
-// LogGP: a message of b bytes costs its sender `overhead`, and its receiver too; it arrives latency
-// + (b - 1) * per_byte after it was sent; a vertex starts no two messages less than `gap` apart.
-// Microseconds.
+// LogGP, in microseconds: a message of b bytes costs its sender `overhead`, and its receiver too.
+// It arrives latency + (b - 1) * per_byte after it was sent. A vertex starts no two messages less
+// than `gap` apart.
 #pragma once
 
 #include <algorithm>
@@ -26,13 +26,13 @@ struct LogGP {
 struct SimulationCounts {
   uint64_t messages[kKinds] = {};
   uint64_t bytes = 0;
-  size_t longest = 0;      ///< message
-  size_t most_bytes = 0;   ///< that a vertex kept at a time, its part as an intermediary included
-  uint32_t suppliers = 0;  ///< most at a vertex at a time
+  size_t longest = 0;      ///< bytes of the longest message
+  size_t most_bytes = 0;   ///< most bytes that a vertex held at a time, as an intermediary too
+  uint32_t suppliers = 0;  ///< most suppliers at a vertex at a time
   double began = 0;        ///< time when the last vertex was started
   double built = 0;        ///< time when the last place was complete
   double ended = 0;        ///< time when the last reduction was complete
-  /// Messages of the construction; those of a pass that only assigns ranks are apart.
+  /// Messages of the construction, without those of a pass that only assigns ranks.
   uint64_t construction() const {
     uint64_t sum = 0;
     for (int k = 0; k < kKinds; ++k)
@@ -54,8 +54,8 @@ inline ParentPlace complete_tree(Address i, uint32_t n, uint32_t k) {
 
 class Simulation : private Carrier {
  public:
-  /// Addresses are below `addresses`. `measure`: count transient bytes after each message (half as
-  /// fast).
+  /// Addresses are below `addresses`. `measure`: count transient bytes after each message (half
+  /// the speed).
   Simulation(uint32_t addresses, const Options& options, const LogGP& loggp = {},
              bool measure = false)
       : directory_(addresses), options_(options), loggp_(loggp), measure_(measure) {
@@ -72,7 +72,7 @@ class Simulation : private Carrier {
     node.vertex = Vertex::make(options_, std::move(where), std::move(mine));
   }
 
-  /// Runs until nothing is under way. True when all vertices are done.
+  /// Runs until no message is under way. Returns true when all vertices are done.
   bool run() {
     deliver_broadcast(root_);
     while (!events_.empty()) {
@@ -102,7 +102,7 @@ class Simulation : private Carrier {
     Intermediary intermediary;
     std::vector<Address> children;  ///< in the parent's tree
     double clock = 0, sent = -1e9;
-    /// Of each color: children's reductions that have come.
+    /// For each color: the number of children's reductions that have arrived.
     std::vector<std::pair<uint32_t, uint32_t>> reduced;
     bool reducing = false;
   };
@@ -151,7 +151,7 @@ class Simulation : private Carrier {
     } else if (Intermediary::is_for(static_cast<Kind>(kind))) {
       node.intermediary.receive(event.from, event.message, *this);
     } else {
-      FGMPI_CHECK(!node.vertex->done());  // in the library it would be gone
+      FGMPI_CHECK(!node.vertex->done());  // in the library it would no longer exist
       node.vertex->receive(event.from, event.message, *this);
     }
     after(event.to);

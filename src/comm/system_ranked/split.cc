@@ -1,4 +1,4 @@
-// A system-ranked split: members of the process gathered, trees built, communicators made.
+// A system-ranked split: gathers the process's members, builds trees, makes communicators.
 
 #include "comm/system_ranked/split.h"
 
@@ -21,9 +21,9 @@ namespace {
 
 /// A member of one of the groups: 12 bytes.
 struct Member {
-  uint32_t color;  ///< once the groups are made: the index of its group
-  int32_t rank;    ///< in the parent; once the groups are made: in its group
-  uint32_t led;    ///< communicators that it leads
+  uint32_t color;  ///< later, once the groups are made: the index of its group
+  int32_t rank;    ///< in the parent; later, once the groups are made: in its group
+  uint32_t led;    ///< communicators that it leads now
 };
 
 /// The members of this process of one color.
@@ -35,13 +35,13 @@ struct Group {
   Status status;
 };
 
-/// What the members of this process bring to a split. Each adds itself, on arrival, and takes its
-/// own communicator when it leaves: so a member's memory is touched only while it runs.
+/// What the members of this process contribute to a split. Each adds itself on arrival, and makes
+/// its own Comm when it leaves, so a member's memory is touched only while it runs.
 struct Gathering {
-  Options options;  ///< the first member's, which may have left
+  Options options;  ///< of the first member, which may have left
   int32_t first_rank = -1;
   std::vector<Member> members;  ///< in the order of arrival
-  bool ordered = true;          ///< which is that of colors and ranks
+  bool ordered = true;          ///< the order of arrival is that of colors and ranks
   std::vector<uint32_t> order;  ///< where it is not: the indices of members in that order
   std::vector<Group> groups;
 
@@ -77,7 +77,7 @@ void Gathering::sort() {
   };
   order.resize(members.size());
   std::iota(order.rbegin(), order.rend(), 0);
-  // Members that waited for each other before mostly come in reverse.
+  // Members that waited for each other before mostly arrive in reverse order.
   if (!std::is_sorted(order.begin(), order.end(), before))
     std::sort(order.begin(), order.end(), before);
 }
@@ -102,8 +102,8 @@ void Gathering::make_groups(const SharedComm& shared) {
   }
 }
 
-/// This process in the tree of the parent: its own, where that is system-ranked; else its processes
-/// in ascending order, level by level.
+/// The position of this process in the parent's tree: the tree of a system-ranked parent, else the
+/// parent's processes in ascending order, level by level.
 ParentPlace place_in(SharedComm* shared, uint32_t k) {
   ParentPlace where;
   where.self = g_av.me();
@@ -122,13 +122,14 @@ ParentPlace place_in(SharedComm* shared, uint32_t k) {
   return where;
 }
 
-/// How many vertices the tree of place_in() has, if it is balanced with this k; else 0.
+/// The number of vertices of the tree of place_in(), if it is balanced with this k; else 0.
 uint32_t balanced_vertices(SharedComm* shared, uint32_t k) {
   if (shared->tree) return shared->tree->k() == k ? shared->tree->place().vertices : 0;
   return hierarchy(shared).count();
 }
 
-/// Intermediaries are processes of the parent, or of the job where the parent's are not known.
+/// Intermediaries are processes of the parent, or of the job where this process does not have the
+/// parent's list.
 Directory directory_of(SharedComm* shared) {
   if (shared->tree) return Directory(g_av.processes());
   const Series& processes = hierarchy(shared).processes;
@@ -140,7 +141,7 @@ Directory directory_of(SharedComm* shared) {
       &processes);
 }
 
-/// Makes what the members here share, and gives them their ranks. May switch.
+/// Makes the shared part of a group's communicator, and sets its members' ranks. May switch.
 Status attach(const SharedComm& parent, Gathering* members, uint32_t index, const Place& place,
               uint32_t k, const char* call) {
   Group& group = members->groups[index];
@@ -172,7 +173,7 @@ Status attach(const SharedComm& parent, Gathering* members, uint32_t index, cons
   return {};
 }
 
-/// Nobody else has to be asked.
+/// The place of a group whose members are all in this process, found without messages.
 Place alone(const Group& group) {
   Place place;
   place.color = group.color;
@@ -184,7 +185,7 @@ Place alone(const Group& group) {
   return place;
 }
 
-/// Run once for all members of this process, when the last of them has come. May switch.
+/// Splits for all members of this process, once, when the last of them has arrived. May switch.
 Status make(SharedComm* shared, uint32_t sequence, const char* call, Gathering* members) {
   Options& options = members->options;
   members->make_groups(*shared);
@@ -207,7 +208,7 @@ Status make(SharedComm* shared, uint32_t sequence, const char* call, Gathering* 
   return {};
 }
 
-/// A member takes its communicator.
+/// Makes a member's Comm.
 Status take(const Gathering& members, uint32_t index, const Comm* parent, Comm** out) {
   const Member& me = members.members[index];
   const Group& group = members.groups[me.color];
@@ -215,7 +216,7 @@ Status take(const Gathering& members, uint32_t index, const Comm* parent, Comm**
   return enter(group.made, me.rank, parent, out);
 }
 
-// ---- Blocking: members gather as they come ------------------------------------------------------
+// ---- Blocking: members gather as they arrive ----------------------------------------------------
 
 void split_act(SharedComm* shared, Meeting* meeting) {
   Status status = make(shared, meeting->sequence, meeting->call,
@@ -223,8 +224,8 @@ void split_act(SharedComm* shared, Meeting* meeting) {
   if (!status.ok()) fail_everywhere(shared, meeting, status);
 }
 
-/// The caller joins those who have come; nullptr where they are in another collective, or there is
-/// no memory left: then the meeting has an error.
+/// Adds the caller to the members that have arrived. Returns nullptr where they are in another
+/// collective, or where no memory is left: then the meeting has an error.
 Gathering* gather(Meeting* meeting, const Comm* comm, int32_t color, const Options& options) {
   if (!meeting->status.ok()) return static_cast<Gathering*>(meeting->gathering.get());
   if (!meeting->gathering) {
@@ -288,7 +289,7 @@ Status check_parent(const Comm* comm) {
   return {};
 }
 
-/// What the hint says, or nullptr.
+/// The value of a hint, or nullptr.
 const std::string* hint_of(const Hints& hints, const char* key) {
   for (const auto& [k, value] : hints)
     if (k == key && !value.empty()) return &value;
@@ -352,7 +353,7 @@ Status split(Comm* comm, int32_t color, const Options& options, const char* call
     release(m);
   } else if (belongs) {
     wait(comm, m, call);
-  }  // else there is nothing to wait for
+  }  // else this member does not wait
   Status status;
   if (belongs && m->status.ok()) status = take(*members, index, comm, out);
   FGMPI_TRY(leave(m));

@@ -1,4 +1,4 @@
-// The steps of one vertex while balanced trees are built.
+// What one vertex does while balanced trees are built.
 
 #include "comm/system_ranked/vertex.h"
 
@@ -41,7 +41,7 @@ bool parse_algorithm(const std::string& name, Algorithm* out) {
 
 Directory::Directory(uint32_t count, Addresses addresses, const void* list)
     : count_(count), addresses_(addresses), list_(list) {
-  // Near the golden section, so that neighbouring ranks have intermediaries far apart.
+  // The step is near the golden section, so that neighbouring ranks have intermediaries far apart.
   step_ = std::max(1u, static_cast<uint32_t>(0.6180339887 * count));
   while (std::gcd(step_, count_) != 1) ++step_;
 }
