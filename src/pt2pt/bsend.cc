@@ -1,12 +1,12 @@
-// Buffered sends: messages that could not be handed over at once are kept in the user's attached
-// buffer.
+// Buffered sends. Messages that could not be sent at once are stored in the user's attached buffer.
 //
 //   attached buffer   | head 32 | message ... | head 32 | message | head | free ...            |
 //
-// Segments in the order of their addresses, each with a head; a free one is merged with free ones
-// behind it when it is looked at. A head and its alignment cost at most 48 of the
-// MPI_BSEND_OVERHEAD (96) bytes a message that the user adds. Messages that find their receive
-// posted, or may be copied eagerly, take no room at all. Source: MPI-4.0 section 3.6.1.
+// Segments lie in the order of their addresses, each with a head. A search that meets a free
+// segment merges it with the free ones behind it. A head and its alignment cost at most 48 of the
+// MPI_BSEND_OVERHEAD (96) bytes that the user adds for each message. Messages that find their
+// receive posted, or that may be copied eagerly, use no room in the buffer. Source: MPI-4.0
+// section 3.6.1.
 
 #include "base/count_words.h"
 #include "pt2pt/requests.h"
@@ -18,7 +18,7 @@ namespace {
 
 struct alignas(16) Segment {
   Segment* next;
-  uint64_t bytes;  ///< behind the head
+  uint64_t bytes;  ///< of the data behind the head
   uint64_t used;
   uint64_t unused;
   char* data() { return reinterpret_cast<char*>(this + 1); }
@@ -37,7 +37,7 @@ struct AttachedBuffer {
   Segment* allocate(uint64_t n);
 };
 
-/// Takes `n` bytes out of a free segment, splitting off the rest.
+/// Uses `n` bytes of a free segment and splits off the rest.
 void carve(Segment* s, uint64_t n) {
   uint64_t rounded = (n + 15) & ~uint64_t{15};
   if (s->bytes >= rounded + sizeof(Segment) + 16) {
@@ -49,7 +49,7 @@ void carve(Segment* s, uint64_t n) {
   s->used = 1;
 }
 
-/// One pass over the segments from the rover on, around the end.
+/// Searches the segments once, from the rover on and around the end.
 Segment* AttachedBuffer::allocate(uint64_t n) {
   if (!first) return nullptr;
   Segment* start = rover ? rover : first;

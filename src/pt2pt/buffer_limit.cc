@@ -1,4 +1,4 @@
-// The rule by which unexpected messages past the limit are taken in when nothing else can go on.
+// Unexpected messages past the limit are taken in when nothing else can go on (buffer_limit.h).
 
 #include "pt2pt/buffer_limit.h"
 
@@ -38,7 +38,7 @@ void for_each_waiting(F f) {
       f(static_cast<Unexpected*>(a));
 }
 
-/// Its sender is lost (lost.h), and the message with it.
+/// Drops a message whose sender is lost (lost.h).
 void forget(TakingIn& in) {
   if (RecvOp* taker = in.taker) {
     note(taker, std::move(in.outcome.error));
@@ -66,7 +66,7 @@ void taken_in(RecvOp* op) {
   if (in->taker) consume(in->kept, in->taker);
 }
 
-/// The entry that stands for a rendezvous while it is pulled; nullptr: no memory.
+/// Makes the entry that stands for a rendezvous while it is pulled; nullptr: no memory.
 Unexpected* entry_for(const Unexpected& request) {
   auto in = std::unique_ptr<TakingIn>(new (std::nothrow) TakingIn);
   Unexpected* u = in ? new_unexpected(request.envelope, request.size, true) : nullptr;
@@ -86,12 +86,12 @@ Unexpected* entry_for(const Unexpected& request) {
   return u;
 }
 
-/// A rendezvous, and the entry that has taken its place.
+/// A rendezvous, and the entry that has replaced it.
 struct Replaced {
   Unexpected *request, *entry;
 };
 
-/// What takes the message's place in its queue, perhaps itself.
+/// What replaces the message in its queue; the message itself where it is not past the limit.
 Unexpected* replacement(Unexpected* u, std::vector<SendOp*>* copied,
                         std::vector<Replaced>* requests) {
   if (!is_past_limit(u)) return u;
@@ -110,7 +110,8 @@ Unexpected* replacement(Unexpected* u, std::vector<SendOp*>* copied,
   return entry ? entry : u;
 }
 
-/// Takes in what waits at an endpoint, in its order: the queue is emptied and filled again.
+/// Takes in the messages that wait at an endpoint. Their order is preserved: the queue is emptied
+/// and filled again.
 void take_in(Endpoint* at) {
   std::vector<Unexpected*> all;
   while (Arrived* a = at->unexpected.front()) {
@@ -143,7 +144,7 @@ Unexpected* copy_of(const SendOp& sender) {
   if (b.type.contiguous()) {
     if (sender.size) copy_bytes(u->payload(), bytes_of(b), sender.size);
   } else if (!host::pack(b.address, b.count, b.type, u->payload()).ok()) {
-    drop_unexpected(u);  // its receive meets the same error and reports it
+    drop_unexpected(u);  // the receive will meet the same error and report it
     return nullptr;
   }
   u->kind = Unexpected::kEager;

@@ -1,4 +1,4 @@
-// From the sender's layout into the receiver's, and the objects of unexpected messages.
+// Copies from the sender's layout into the receiver's, and the objects of unexpected messages.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace fgmpi::pt2pt {
 
 void note(RecvOp* op, Status status) {
   if (status.ok()) return;
-  // That a message may not come is no error of the message that has come.
+  // The error "a message may not arrive" does not concern the message that has arrived.
   const int before = op->outcome->error.error_class();
   if (before == MPI_SUCCESS || before == MPIX_ERR_PROC_FAILED_PENDING)
     op->outcome->error = std::move(status);
@@ -129,7 +129,7 @@ void consume(Unexpected* u, RecvOp* op) {
       return complete_op(op);
     case Unexpected::kTakingIn:
       return match_while_taken_in(u, op);
-    case Unexpected::kArriving:  // goes on when it is whole
+    case Unexpected::kArriving:  // consumed when it is whole
       reinterpret_cast<Arriving*>(u->addr)->op = op;
       return;
     case Unexpected::kLocal: {

@@ -1,4 +1,4 @@
-// The deadlock report of this process: who waits for what. When: termination.cc.
+// The deadlock report of this process: who waits for what. termination.cc decides when it is due.
 
 #include <cstdio>
 #include <cstring>
@@ -28,11 +28,11 @@ void (*g_tool_deadlock)() = nullptr;
 struct Waiting {
   int64_t rank = -1;  ///< as Report names ranks
   std::string call, words;
-  bool thread = false;  ///< not the one that runs main
-  int64_t awaits = -1;  ///< likewise
+  bool thread = false;  ///< a thread that does not run main
+  int64_t awaits = -1;  ///< the awaited rank, named likewise
 };
 
-/// How a report names the rank with this index in a process of the job; -1: it is of another job.
+/// The name in reports of the rank with this index in a process; -1: the rank is of another job.
 int64_t name_in_report(uint32_t process, uint32_t local) {
   if (process >= g_av.processes()) return -1;
   const uint32_t global = g_av.global_of(process, local);
@@ -41,7 +41,8 @@ int64_t name_in_report(uint32_t process, uint32_t local) {
   return Report::name(g.pgid == 0 ? 0 : g_process_groups.short_name(g.pgid), g.lpid);
 }
 
-/// Calls f(proclet, local index of its rank): ranks, then threads of ranks.
+/// Calls f(proclet, local index of its rank) for each parked rank, then for parked
+/// threads of ranks.
 template <class F>
 void for_each_parked(F&& f) {
   for (uint32_t i = 0; i < sched::rank_count(); ++i) {

@@ -6,37 +6,39 @@
 //
 // Unexpected messages at an endpoint:
 //   kEager       payload behind the object (an eager copy)
-//   kArriving    the same, while frames of it are missing
+//   kArriving    an eager copy some frames of which have not arrived yet
 //   kLocal       the object is the SendOp of a collocated sender that waits; copied from its buffer
 //   kRendezvous  a sender in another process waits for a pull
 //   kTakingIn    a rendezvous that is being pulled before its match (buffer_limit.h)
-//   kTakenIn     the same, pulled: payload behind the object, the sender has its answer
+//   kTakenIn     a rendezvous pulled before its match: payload behind the object; the sender has
+//                been answered
 //
 // Frames (transport::Header::kind):
-//   kEager, kEagerSync   a message; the second is answered by kAck when matched and whole
-//   kMore                the rest of one that is longer than a frame: nothing but other kinds'
-//                        frames comes between
-//   kRequest             "I have size bytes at addr": rendezvous; pulled by Transport::read,
-//                        answered by kAck,
-//   kClear, kData        or, where read is not supported, asked for by kClear (ctx: cookie of the
-//                        pull) and sent in pieces (addr: offset; cookie: of the pull)
+//   kEager, kEagerSync   a message; kEagerSync is answered by kAck when matched and whole
+//   kMore                the rest of a message that is longer than a frame. Between its frames only
+//                        frames of other kinds come, never another message
+//   kRequest             "I have size bytes at addr": begins a rendezvous. The receiver pulls the
+//                        bytes by Transport::read and answers by kAck
+//   kClear, kData        where read is not supported: the receiver asks for the bytes by kClear
+//                        (ctx: cookie of the pull), and the sender sends them in pieces (addr:
+//                        offset; cookie: of the pull)
 //   kAck                 the send with this cookie is complete
 //   kCredit              size bytes of eager messages were consumed
 //   kCancel, kCancelled  asks for the removal of an unmatched message / it has been removed
 //   kNotice              tag: kind of notice
-//   kEagerPastLimit, kRequestPastLimit   kEagerSync and kRequest of a standard send that would be
-//                        kEager if the window allowed it: when all ranks wait, it is answered
-//                        before its match (buffer_limit.h)
+//   kEagerPastLimit, kRequestPastLimit   kEagerSync and kRequest of a standard send that the window
+//                        keeps from being kEager: when all ranks wait, it is answered before its
+//                        match (buffer_limit.h)
 //
-// Flow control. A process keeps at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for
-// collocated senders (all of it in a job of one process), half shared out evenly as windows of the
-// other processes. A sender counts what is on its way or unconsumed at each peer and turns to
-// rendezvous when its window is used up; the receiver returns credit when a quarter of a window has
-// been consumed.
+// Flow control. A process holds at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for
+// collocated senders (all of it in a job of one process), half shared evenly as windows of the
+// other processes. A sender counts the bytes that are under way or unconsumed at each peer, and
+// uses rendezvous when its window is used up. The receiver returns credit when a quarter of a
+// window has been consumed.
 //
 // Lending. Where the transport can send from the user's memory (Transport::try_lend), longer
-// payloads are not copied: a SendOp is then complete when it would be otherwise and all that it
-// lent has been returned.
+// payloads are not copied. A SendOp is then complete only when, in addition, the transport has
+// returned all payloads that the SendOp lent.
 //
 // Order. Frames to a process go through one FIFO (deferred frames first), so nothing overtakes.
 // Thread rule: one thread. Nothing here switches unless it says so.
@@ -74,7 +76,7 @@ enum class Answer : uint8_t {
   kWhenMatched,
   kPastLimit,  ///< when matched, or before that if all ranks wait
 };
-/// Of the frame with which a message begins.
+/// The answer that the sender of a message expects, by the kind of the frame that begins it.
 inline Answer answer_of(uint64_t kind) {
   if (kind == kEagerPastLimit || kind == kRequestPastLimit) return Answer::kPastLimit;
   return kind == kEager ? Answer::kNone : Answer::kWhenMatched;
@@ -85,15 +87,15 @@ struct RecvOp : Posted {
   const Buffer* buffer;
   char* data;         ///< destination when it is contiguous, else nullptr
   uint64_t capacity;  ///< bytes
-  /// capacity + 1 when `data` is set and whoever completes it has no more to do than complete_op()
-  /// says; else 0.
+  /// capacity + 1 when `data` is set and the completing sender has only to do what complete_op()
+  /// does; else 0.
   uint64_t direct = 0;
   Outcome* outcome;
   void (*finish)(RecvOp*) = nullptr;  ///< called when done; nullptr: `proclet` is made ready
   sched::Proclet* proclet = nullptr;
-  void* owner;  ///< of finish()
+  void* owner;  ///< the object that finish() acts on
   bool done = false;
-  bool queued = false;  ///< in a posted queue
+  bool queued = false;  ///< the operation is in a queue of posted receives
 
   void prepare(const Buffer& b, Outcome* o) {
     buffer = &b;
@@ -106,12 +108,12 @@ struct RecvOp : Posted {
 struct Unexpected : Arrived {
   enum Kind : uint8_t { kEager, kArriving, kLocal, kRendezvous, kTakingIn, kTakenIn };
   uint64_t size;
-  uint64_t cookie;  ///< the sender's, where an answer is due
+  uint64_t cookie;  ///< the sender's cookie, where it expects an answer
   /// kRendezvous: the sender's buffer; kArriving: the Arriving; kTakingIn: the TakingIn.
   uint64_t addr;
-  uint32_t process;  ///< where it came from
+  uint32_t process;  ///< the process that sent it
   Kind kind;
-  Answer answer;  ///< that is due to its sender; kLocal: kWhenMatched or kPastLimit
+  Answer answer;  ///< the answer that the sender expects; kLocal: kWhenMatched or kPastLimit
   uint8_t size_class;
   bool queued;
   char* payload() { return reinterpret_cast<char*>(this + 1); }
@@ -127,8 +129,9 @@ struct Frame {
   transport::Header header;
   const void* payload;
   uint32_t length;
-  /// kOwn: freed when sent; kOfSend: part of `op`; kLastOfSend: completes it; kStream: data frames;
-  /// kPieces: all frames of an eager message of several (header.addr: bytes that have left).
+  /// Whose frame it is. kOwn: the engine's, freed when sent; kOfSend: part of `op`; kLastOfSend:
+  /// completes `op` when sent; kStream: data frames; kPieces: all frames of an eager message of
+  /// several (header.addr: bytes that have been sent).
   Role role;
   SendOp* op;
 };
@@ -137,15 +140,15 @@ struct Frame {
 struct SendOp : Unexpected {
   const Buffer* buffer = nullptr;
   const char* data = nullptr;  ///< contiguous bytes (the user's or packed), or nullptr
-  void* packed = nullptr;      ///< owned
+  void* packed = nullptr;      ///< the packed data, owned by the operation
   Peer to = {};
   void (*finish)(SendOp*) = nullptr;
   sched::Proclet* proclet = nullptr;
-  void* owner = nullptr;  ///< of finish()
+  void* owner = nullptr;  ///< the object that finish() acts on
   bool done = false;
   bool cancelled = false;
-  bool over = false;  ///< complete once the transport has returned what it was lent
-  uint32_t lent = 0;  ///< payloads that the transport has not returned
+  bool over = false;  ///< complete as soon as the transport has returned what the operation lent
+  uint32_t lent = 0;  ///< payloads that the transport has not returned yet
   Status error;
   Frame frame;
 
@@ -153,7 +156,7 @@ struct SendOp : Unexpected {
   ~SendOp() { free(packed); }
 };
 
-/// A rendezvous that the receiver has under way.
+/// A rendezvous whose data the receiver is pulling.
 struct Pull {
   RecvOp* op;
   uint64_t sender_cookie;
@@ -164,21 +167,23 @@ struct Pull {
   bool reading = false;  ///< Engine::read_done() will be called
 };
 
-/// An eager message of several frames, some of which have come. Its frames follow one another, so
-/// there is at most one a peer process.
+/// An eager message of several frames, some of which have arrived. Its frames follow one another,
+/// so there is at most one for each peer process.
 struct Arriving {
-  Unexpected* kept;   ///< where it goes when no receive has taken it yet, else nullptr
-  RecvOp* op;         ///< the receive that has taken it, if one has
-  char* destination;  ///< where its bytes go
+  /// The queued message that holds the bytes while no receive has matched it, else nullptr.
+  Unexpected* kept;
+  RecvOp* op;         ///< the receive that has matched it, or nullptr
+  char* destination;  ///< where its bytes are written
   char* staging;      ///< owned when the receive buffer is not contiguous
-  uint64_t fits;      ///< bytes of it that there is room for
+  uint64_t fits;      ///< how many of its bytes there is room for
   uint64_t size, arrived;
-  uint64_t cookie;  ///< the sender's, if an answer is due
+  uint64_t cookie;  ///< the sender's cookie, if it expects an answer
   Answer answer;
 };
 static_assert(sizeof(Arriving) == 72);
 
-/// Objects named in frames: <generation, slot>, so that a stale or wrong name finds nothing.
+/// Numbers by which frames name objects of this process: <generation, slot>. A stale or wrong
+/// number finds nothing.
 template <class T>
 class Cookies {
  public:
@@ -212,7 +217,7 @@ class Cookies {
     return object;
   }
   uint32_t used() const { return used_; }
-  /// f(cookie, object); f must not put or take.
+  /// Calls f(cookie, object) for each object; f must not put or take.
   template <class F>
   void for_each(F&& f) const {
     for (uint32_t i = 0; i < slots_.size(); ++i)
@@ -237,7 +242,7 @@ struct Prober {
   Envelope pattern;
   sched::Proclet* proclet;
   bool found;
-  Status error = {};  ///< nothing will be found (lost.h)
+  Status error = {};  ///< why nothing can be found any more (lost.h)
 };
 
 class alignas(64) Endpoint {
@@ -248,10 +253,11 @@ class alignas(64) Endpoint {
 };
 static_assert(sizeof(Endpoint) <= 64, "memory budget: an idle endpoint");
 
+/// What this process records about one peer process.
 struct PeerState {
   uint64_t in_flight = 0;  ///< bytes charged for eager frames that the peer has not consumed
   uint64_t to_return = 0;  ///< bytes of its eager frames consumed here, credit not yet sent
-  /// Frames that wait for room; &Engine::lost_mark when the process is lost.
+  /// Frames that wait for room, a list; &Engine::lost_mark when the process is lost.
   Frame* head = nullptr;
   Frame* tail = nullptr;
   Arriving* arriving = nullptr;
@@ -267,7 +273,7 @@ class Engine final : public transport::Sink {
   void peer_failed(uint32_t process, const std::string& why) override;
 
   Endpoint* at(uint32_t local) { return &endpoints[local + 1u]; }  // kProcessEndpoint + 1 is 0
-  /// What an eager message of `bytes` costs its receiver.
+  /// How many bytes of a window an eager message of `bytes` uses up at its receiver.
   static uint64_t charge(uint64_t bytes) { return bytes + 128; }
 
   bool poll_transports() {
@@ -282,13 +288,14 @@ class Engine final : public transport::Sink {
     return moved;
   }
   bool progress();
-  /// Polls for a short while in place when no other proclet could run, until *done. Never switches.
+  /// Polls in place for a short while, until *done, where no other proclet could run.
+  /// Never switches.
   void spin(const bool* done) {
     if (processes > 1 && !*done) spin_between(done);
   }
 
   // ---- Sending frames ---------------------------------------------------------------------------
-  /// Sends at once if nothing waits before it and there is room.
+  /// Sends at once if no frame is deferred before it and the transport has room.
   bool send_now(uint32_t process, const transport::Header& header, const void* payload,
                 size_t length) {
     PeerState& peer = peers[process];
@@ -301,7 +308,8 @@ class Engine final : public transport::Sink {
     if (!t->try_send(process, g_av.address(process), header, payload, length)) return false;
     return count_sent(length);
   }
-  /// The same for a payload that may be lent: it belongs to `op`, which waits until it is returned.
+  /// Like to_transport(), for a payload that may be lent: it belongs to `op`, which waits until the
+  /// transport has returned it.
   bool lend_to_transport(uint32_t process, const transport::Header& header, const void* payload,
                          size_t length, SendOp* op);
   bool count_sent(size_t length) {
@@ -314,10 +322,10 @@ class Engine final : public transport::Sink {
     counters.count_message(Counters::kByTransport + g_av.transport_bit(process), bytes);
   }
   void defer(uint32_t process, Frame* frame);
-  /// A frame that waits for a process that is lost, or belongs to no job that this one knows any
-  /// more: ends its send, with an error if the process is lost.
+  /// Drops a frame for a process that is lost, or that belongs to no connected job any more. Ends
+  /// the frame's send, with an error if the process is lost.
   void drop_frame(uint32_t process, Frame* frame);
-  /// Sends or defers a frame of our own with a copy of the payload.
+  /// Sends or defers one of the engine's own frames, with a copy of the payload.
   void send_own(uint32_t process, const transport::Header& header, const void* payload,
                 size_t length);
   transport::Header header_for(FrameKind kind, uint64_t cookie) const {
@@ -328,7 +336,7 @@ class Engine final : public transport::Sink {
     h.dst_local = kProcessEndpoint;
     return h;
   }
-  /// A message of `bytes` is kept for a receive that has not come.
+  /// Counts a message of `bytes` that waits for its receive.
   void count_unexpected(uint64_t bytes) {
     counters.unexpected_bytes += charge(bytes);
     if (counters.unexpected_bytes > counters.unexpected_bytes_peak)
@@ -338,7 +346,7 @@ class Engine final : public transport::Sink {
     return peers[process].in_flight + charge(bytes) <= window;
   }
 
-  /// Accesses memory that the process has granted to this one; on_accessed() follows.
+  /// Accesses memory that the process has granted to this one; on_accessed() is called at the end.
   void begin_access(uint32_t process, const transport::Access& what) {
     ++accesses;
     transports[g_av.transport_bit(process)]->access(g_av.address(process), what);
@@ -352,7 +360,7 @@ class Engine final : public transport::Sink {
   void ack(uint32_t process, uint64_t cookie) {
     send_own(process, header_for(kAck, cookie), nullptr, 0);
   }
-  /// Completes a send; if payloads of it are still lent to the transport, when they are returned.
+  /// Completes a send: at once, or when the transport has returned the payloads that it lent.
   void finish_send(SendOp* op);
   bool push_pieces(uint32_t process, Frame* frame);
   void return_credit(uint32_t process, uint64_t bytes) {
@@ -362,36 +370,37 @@ class Engine final : public transport::Sink {
   }
   void send_credit(uint32_t process);
 
-  Endpoint* endpoints = nullptr;       ///< [0]: the process's; [local + 1]: the proclets'
-  uint32_t endpoint_room = 0;          ///< how many are reserved: they never move
-  std::unique_ptr<PeerState[]> peers;  ///< by process, those of other jobs behind the own
+  Endpoint* endpoints = nullptr;       ///< [0]: the process's own; [local + 1]: the proclets'
+  uint32_t endpoint_room = 0;          ///< how many endpoints are reserved; they never move
+  std::unique_ptr<PeerState[]> peers;  ///< by process; those of other jobs follow the own job's
   uint32_t peer_room = 0;
   bool connected_to_others = false;     ///< other jobs may send something
-  uint64_t connection_changes = 0;      ///< how often that has changed
+  uint64_t connection_changes = 0;      ///< how often connected_to_others has changed
   std::vector<uint32_t> waiting_peers;  ///< peers with deferred frames
   transport::Transport* transports[2] = {nullptr, nullptr};
-  bool first_shares_memory = false;        ///< transports[0] is the one by shared memory
-  transport::Transport* beside = nullptr;  ///< carries no frames: polled only (poll_beside())
-  bool polls_more = false;                 ///< there is one beside transports[0]
+  bool first_shares_memory = false;        ///< transports[0] is the one through shared memory
+  transport::Transport* beside = nullptr;  ///< carries no frames, is only polled (poll_beside())
+  bool polls_more = false;                 ///< another transport than transports[0] must be polled
   uint32_t local_count = 0;
   uint32_t me = 0, processes = 0;
   uint64_t eager_local = 0;  ///< FGMPI_EAGER_LOCAL
-  /// FGMPI_EAGER_REMOTE, at most what the transport says; by transport bit.
+  /// Longest eager message, by transport bit: FGMPI_EAGER_REMOTE, at most what the
+  /// transport allows.
   uint64_t eager_remote[2] = {};
-  /// What of it is sent at once: fits a frame and is not to be lent.
+  /// Longest message that is sent at once, by transport bit: fits a frame and is not to be lent.
   uint64_t copied_remote[2] = {};
   uint64_t least_lent[2] = {};
-  uint64_t local_limit = 0;  ///< of eager copies made by collocated senders
-  uint64_t window = 0;       ///< of eager bytes in flight or unconsumed per peer process
-  /// By what FGMPI_UNEXPECTED_LIMIT has been multiplied (buffer_limit.h).
+  uint64_t local_limit = 0;  ///< bytes of eager copies that collocated senders may make
+  uint64_t window = 0;       ///< bytes of eager messages in flight or unconsumed, per peer process
+  /// The factor by which FGMPI_UNEXPECTED_LIMIT has been multiplied (buffer_limit.h).
   uint64_t limit_given = 1;
   uint64_t local_unexpected = 0;
   uint64_t frames_sent = 0, frames_received = 0;  ///< for termination detection
   uint64_t bad_frames = 0;
-  bool detecting = false;  ///< this process looks for the end of activity (termination.cc)
+  bool detecting = false;  ///< this process runs the detection of deadlocks (termination.cc)
   uint32_t pulls_pending = 0;
-  uint32_t lent = 0;      ///< payloads that transports have not returned
-  uint32_t accesses = 0;  ///< accesses to other processes' memory that are under way
+  uint32_t lent = 0;      ///< payloads that transports have not returned yet
+  uint32_t accesses = 0;  ///< accesses to other processes' memory under way
   Cookies<SendOp> sends;
   Cookies<Pull> pulls;
   Pool<Pull> pull_pool;
@@ -399,12 +408,13 @@ class Engine final : public transport::Sink {
   Blocks blocks;
   Counters counters = {};
   NoticeHandler notice_handlers[16] = {};
-  /// What begin_access() began is complete.
+  /// Called when an access that begin_access() began is complete.
   void (*on_accessed)(uint64_t cookie, Status status) = nullptr;
   void (*on_peer_failed)(uint32_t process, const std::string& why) = nullptr;
-  /// A message for the process itself was queued since no receive takes it yet.
+  /// Called when a message for the process endpoint was queued because no receive matches it yet.
   void (*on_unmatched)(const Unexpected* message) = nullptr;
-  Frame lost_mark{};  ///< PeerState::head of a lost process
+  /// Its address marks a lost process, as PeerState::head.
+  Frame lost_mark{};
 
  private:
   bool poll_or_end();
@@ -459,16 +469,17 @@ inline const char* bytes_of(const Buffer& b) {
   return static_cast<const char*>(b.address) + b.type.true_lb();
 }
 
-/// Trimmers (proclet-sched/sched.h) of what the queues, and buffered sends, are made of.
+/// Trimmers (proclet-sched/sched.h) of the memory of the queues, and of buffered sends.
 bool trim_matching();
 bool trim_buffered_sends();
 
-/// Keeps the first error of a receive.
+/// Records the first error of a receive; later ones are dropped.
 void note(RecvOp* op, Status status);
 /// MPI_ERR_NO_MEM for the bytes of a message that must be held between two buffers.
 Status no_memory_for_message(uint64_t bytes);
 
-/// Sets source, tag and size; returns how many bytes fit and notes a truncation.
+/// Sets source, tag and size of a message longer than the receive buffer; returns how many bytes
+/// fit and records a truncation.
 uint64_t truncated(RecvOp* op, uint64_t size);
 inline uint64_t set_outcome(RecvOp* op, const Envelope& from, uint64_t size) {
   op->outcome->source = from.source;
@@ -478,29 +489,32 @@ inline uint64_t set_outcome(RecvOp* op, const Envelope& from, uint64_t size) {
 }
 /// Fills the receive buffer from `size` contiguous bytes; sets the outcome. Does not complete.
 void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size);
-/// The same for bytes that another process has written.
+/// Like fill(), for bytes that another process has written.
 void fill_across(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size);
-/// The same for a buffer that is not contiguous, when `n` bytes fit and the outcome is set.
+/// Unpacks `n` bytes, which fit, into a buffer that is not contiguous. REQUIRES: the
+/// outcome is set.
 void unpack_into(RecvOp* op, const void* bytes, uint64_t n);
-/// Fills it from a collocated sender's buffer.
+/// Fills the receive buffer from a collocated sender's buffer.
 void fill_from(RecvOp* op, const Envelope& from, const Buffer& source);
 
 // ---- Unexpected messages ------------------------------------------------------------------------
 
-/// A new eager entry with room for `size` bytes behind it (not yet in a queue); nullptr when there
-/// is no memory.
+/// Makes an eager entry with room for `size` bytes behind it, which is in no queue yet; nullptr
+/// when there is no memory.
 Unexpected* new_unexpected(const Envelope& envelope, uint64_t size, bool with_payload);
 void drop_unexpected(Unexpected* u);
-/// Puts it into the queue and wakes who probes for it.
+/// Puts the message into the queue and wakes proclets that probe for it.
 void push_unexpected(Endpoint* at, Unexpected* u);
 inline void remove_unexpected(Endpoint* at, Unexpected* u) {
   at->unexpected.remove(u);
   u->queued = false;
 }
-/// Gives a message that is in no queue any more to a receive. Completes it, at once or when pulled.
+/// Gives a message that is in no queue any more to a receive. Completes the receive, at once or
+/// when the message is pulled.
 void consume(Unexpected* u, RecvOp* op);
 
-/// The posted receive that takes this message, removed from its queue, or nullptr.
+/// Finds the posted receive that matches this message and removes it from its queue; nullptr when
+/// there is none.
 inline RecvOp* take_posted(Endpoint* at, const Envelope& message) {
   if (at->posted.empty()) return nullptr;
   RecvOp* op = static_cast<RecvOp*>(at->posted.take(message));
@@ -508,8 +522,9 @@ inline RecvOp* take_posted(Endpoint* at, const Envelope& message) {
   return op;
 }
 
-/// Starts a receive: takes a waiting message or posts. op->done when it is complete already. Out of
-/// line: in line it takes registers from the shorter ways beside it (pt2pt_inl.h).
+/// Starts a receive: matches a waiting message, or posts the receive. op->done is set when it is
+/// complete already. The function is not in line, since it would use registers of the shorter paths
+/// beside it (pt2pt_inl.h).
 [[gnu::noinline]] inline void start_recv(RecvOp* op, Endpoint* at, const Envelope& pattern) {
   if (!at->unexpected.empty()) {
     if (Arrived* a = at->unexpected.find(pattern)) {
@@ -529,17 +544,17 @@ inline RecvOp* take_posted(Endpoint* at, const Envelope& message) {
 /// frame.
 bool send_bytes_at_once(const void* data, uint64_t bytes, Peer to, const Envelope& envelope,
                         Mode mode);
-/// Tries to complete a send at once, without an operation: a posted receive, an eager copy or a
-/// frame.
+/// Tries to complete a send at once, without an operation, in the ways of send_bytes_at_once().
 bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode);
-/// Starts one that could not. op->buffer, ->to and ->envelope are set. May complete it.
+/// Starts a send that could not complete at once. May complete it. REQUIRES: op->buffer, ->to and
+/// ->envelope are set.
 void start_send(SendOp* op, Mode mode);
 
-/// A destination whose address has to be asked for: sets op->to where it is known by now and
-/// returns true; else the send waits, and is started by address_known(). REQUIRES: op->to.process
-/// == kUnknownProcess.
+/// Finds the address of a destination of which only the rank is known: sets op->to and returns true
+/// where the address is known by now. Otherwise the send waits, and address_known() starts it.
+/// REQUIRES: op->to.process == kUnknownProcess.
 bool find_address(SendOp* op, Mode mode);
-/// Takes a send out that waits for an address. False: it does not.
+/// Removes a send from those that wait for an address. False: it did not wait.
 bool stop_waiting_for_address(SendOp* op);
 
 inline Message* as_message(Unexpected* u) { return reinterpret_cast<Message*>(u); }

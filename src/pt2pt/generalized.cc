@@ -8,12 +8,12 @@ namespace fgmpi::pt2pt {
 
 namespace {
 
-// How Fortran's functions are called: everything by address, the code as the last argument.
+// Signatures of Fortran's functions: all arguments by address, the error code as the last one.
 using FortranQuery = void(void*, MPI_Fint*, MPI_Fint*);
 using FortranFree = void(void*, MPI_Fint*);
 using FortranCancel = void(void*, MPI_Fint*, MPI_Fint*);
 
-/// The same function seen as one of Fortran's.
+/// Converts a function pointer to one with Fortran's signature.
 template <class To, class From>
 To* as(From* function) {
   return reinterpret_cast<To*>(reinterpret_cast<void (*)()>(function));

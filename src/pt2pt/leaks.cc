@@ -1,4 +1,4 @@
-// FGMPI_LEAKS=1: what the program left behind, by kind and creation call.
+// FGMPI_LEAKS=1: lists the objects that the program has not freed, by kind and creating call.
 
 #include <cstdio>
 #include <map>

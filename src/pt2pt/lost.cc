@@ -18,7 +18,7 @@ namespace {
 ReceiveJudge g_judge = nullptr;
 std::vector<uint32_t> g_lost;
 
-/// f(endpoint, local index) for the process's endpoint and each proclet's.
+/// Calls f(endpoint, local index) for the process's endpoint and for each proclet's.
 template <class F>
 void for_each_endpoint(F&& f) {
   f(g_engine.at(kProcessEndpoint), kProcessEndpoint);
@@ -43,7 +43,8 @@ void end_sends(uint32_t process) {
   }
 }
 
-/// Reads that the transport has begun end by themselves (Engine::read_done()).
+/// Ends the pulls that the transport is not reading. Reads that it has begun end in
+/// Engine::read_done().
 void end_pulls(uint32_t process) {
   std::vector<uint64_t> names;
   g_engine.pulls.for_each([&](uint64_t name, const Pull* pull) {
@@ -52,7 +53,7 @@ void end_pulls(uint32_t process) {
   for (uint64_t name : names) g_engine.fail_pull(name, process_failed(process));
 }
 
-/// A message of several frames of which the last will not come.
+/// Ends a message of several frames whose last frame will not arrive.
 void end_arriving(uint32_t process) {
   Arriving* a = std::exchange(g_engine.peers[process].arriving, nullptr);
   if (!a) return;
@@ -72,7 +73,7 @@ void end_arriving(uint32_t process) {
   });
 }
 
-/// Messages whose bytes are still in the memory of the process.
+/// Drops messages whose bytes are still in the memory of the lost process.
 void drop_rendezvous(uint32_t process) {
   for_each_endpoint([&](Endpoint* at, uint32_t) {
     for (Arrived *a = at->unexpected.front(), *next; a; a = next) {
@@ -85,8 +86,8 @@ void drop_rendezvous(uint32_t process) {
   });
 }
 
-/// Ends a posted receive with the judge's error; one that may still be matched is only stalled if
-/// it is a request.
+/// Ends a posted receive with the judge's error. A request that may still be matched is
+/// only stalled.
 void end_receive(Endpoint* at, RecvOp* op, Status status) {
   const bool pending = status.error_class() == MPIX_ERR_PROC_FAILED_PENDING;
   if (pending && op->finish == RecvRequest::arrived)
@@ -222,7 +223,8 @@ void RecvRequest::stall(Status pending) {
   set_complete();
 }
 
-/// Its message has come after all, before anybody was told that it might not.
+/// Called when the message of a stalled receive has arrived before the program received the error
+/// that it might not arrive: the error is dropped.
 void RecvRequest::arrived_stalled(RecvOp* op) {
   auto* request = static_cast<RecvRequest*>(op->owner);
   if (request->outcome.error.error_class() == MPIX_ERR_PROC_FAILED_PENDING)

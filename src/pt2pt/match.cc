@@ -1,4 +1,5 @@
-// The bins and lists of posted receives and unexpected messages, past their short ways.
+// The bins and lists of posted receives and unexpected messages, beyond the short paths
+// in the header.
 
 #include "pt2pt/match.h"
 
@@ -11,14 +12,14 @@ namespace fgmpi::pt2pt {
 
 uint64_t g_matches_searched = 0;
 
-/// All entries of one queue with the same envelope, in which wildcards may stand, eldest first.
+/// All entries of one queue with the same envelope, which may contain wildcards; eldest first.
 struct Bin : HashTableHook {
   explicit Bin(const Envelope& its_key) : key(its_key) {}
   const Envelope key;
   List<BinHook> entries;
 };
 
-/// Shapes of a pattern: bit 0: any source, bit 1: any tag.
+/// Shapes of a pattern. Bit 0: any source; bit 1: any tag.
 constexpr int kShapes = 4;
 
 struct Arrived::Links {
@@ -34,7 +35,7 @@ int shape_of(const Envelope& e) {
   return (e.source == MPI_ANY_SOURCE ? 1 : 0) | (e.tag == MPI_ANY_TAG ? 2 : 0);
 }
 
-/// The pattern of this shape that covers a message.
+/// The pattern of this shape that covers the message.
 Envelope pattern_of(const Envelope& e, int shape) {
   return {e.ctx, shape & 1 ? MPI_ANY_SOURCE : e.source, shape & 2 ? MPI_ANY_TAG : e.tag};
 }
@@ -47,7 +48,7 @@ struct BinByEnvelope {
   }
 };
 
-/// Envelope -> bin. A bin exists while it has entries.
+/// The table from envelopes to bins. A bin exists while it has entries.
 class BinTable {
  public:
   Bin* find(const Envelope& key) { return bins_.find(key); }
@@ -136,7 +137,7 @@ Posted* PostedQueue::take_slow(const Envelope& message) {
 
 struct UnexpectedBins {
   BinTable table;
-  bool kept[kShapes] = {true, false, false, false};  ///< shapes whose bins are kept up
+  bool kept[kShapes] = {true, false, false, false};  ///< shapes whose bins are maintained
 };
 
 void UnexpectedQueue::enter(Arrived* a, int shape) {
@@ -168,7 +169,7 @@ Arrived* UnexpectedQueue::find_slow(const Envelope& pattern) {
     for (Arrived* each = list_.front(); each; each = each->next) enter(each);
   }
   int shape = shape_of(pattern);
-  if (!bins_->kept[shape]) {  // once for each shape as long as the table lives
+  if (!bins_->kept[shape]) {  // once for each shape while the table lives
     bins_->kept[shape] = true;
     for (Arrived* each = list_.front(); each; each = each->next) enter(each, shape);
   }

@@ -4,16 +4,17 @@
 //   long:   the same list, and beside it a hash table
 //           (ctx, source, tag) -> bin: its entries in order of arrival
 //
-// Wildcards. A posted receive lives in the one bin of its own pattern (ANY is a value like
-// another); a message looks at the heads of up to four bins and takes the eldest. An unexpected
-// message lives in the bin of its envelope and, once a wildcard receive of that shape has been
-// seen, also in the bins of the patterns with ANY for its source, its tag or both; a receive looks
-// at one bin. So each step is O(1) amortised, whatever the order, and the eldest match is always
-// the one taken (MPI-4.0 section 3.5).
+// Wildcards. A posted receive is in the one bin of its own pattern, where ANY is a value like
+// another. A message is compared with the heads of up to four bins and matches the eldest. An
+// unexpected message is in the bin of its envelope. Once a wildcard receive of some shape has been
+// searched for, the message is also in the bins of the patterns of that shape: with ANY for its
+// source, its tag or both. A receive searches one bin. So each step is O(1) amortised in any order,
+// and the eldest match is always found (MPI-4.0 section 3.5).
 //
-// An empty queue owns no memory. The table appears when a search has looked at kShort entries in
-// vain, so a long queue that is taken from the front never needs one, and goes when the queue is
-// empty again. Thread rule: one thread. Invariants: an entry is in at most one queue; list order is
+// An empty queue owns no memory. The table is built when a search has compared kShort entries in
+// vain, so a long queue whose front always matches needs none. The table is dropped when the queue
+// is empty again. Thread rule: one thread. Invariants: an entry is in at most one queue; list order
+// is arrival order.
 // arrival order.
 #pragma once
 
@@ -32,14 +33,14 @@ struct Envelope {
   bool operator==(const Envelope&) const = default;
 };
 
-/// Does a receive with this pattern take that message?
+/// Does a receive with this pattern match that message?
 [[gnu::always_inline]] inline bool covers(const Envelope& pattern, const Envelope& message) {
   return pattern.ctx == message.ctx &&
          (pattern.source == message.source || pattern.source == MPI_ANY_SOURCE) &&
          (pattern.tag == message.tag || pattern.tag == MPI_ANY_TAG);
 }
 
-/// A search looks at this many entries one by one; one that must go on builds the table.
+/// A search compares this many entries one by one; a search that must go on builds the table.
 inline constexpr uint32_t kShort = 24;
 
 struct Bin;
@@ -55,7 +56,7 @@ struct Posted {
   Envelope envelope;
   Posted* next;
   Posted* prev;
-  uint64_t order;  ///< while the table exists: smaller was posted earlier
+  uint64_t order;  ///< while the table exists: a smaller number was posted earlier
   BinHook hook;
 };
 
@@ -65,25 +66,25 @@ struct Arrived {
   Envelope envelope;
   Arrived* next;
   Arrived* prev;
-  Links* links;  ///< its places in bins while the table exists
+  Links* links;  ///< its hooks in bins, while the table exists
 };
 
 struct PostedBins;
 struct UnexpectedBins;
 
-/// Entries that were looked at in vain in all queues of the process.
+/// How many entries all queues of the process have compared in vain.
 [[gnu::visibility("hidden")]] extern uint64_t g_matches_searched;
 
 class PostedQueue {
  public:
   bool empty() const { return list_.empty(); }
-  /// Walks the list: for reports and tests.
+  /// The number of entries. Walks the list: for reports and tests.
   uint32_t size() const;
   Posted* front() const { return list_.front(); }
 
-  /// The eldest entry; nullptr when there are none, or a table.
+  /// The eldest entry; nullptr when the queue is empty or has a table.
   Posted* first() const { return __builtin_expect(bins_ == nullptr, 1) ? list_.front() : nullptr; }
-  /// Removes it. REQUIRES: first() != nullptr.
+  /// Removes first(). REQUIRES: first() != nullptr.
   void pop_first() { list_.pop_front(); }
   /// push() for an empty queue. REQUIRES: empty().
   void push_only(Posted* p) { list_.push_only(p); }
@@ -91,7 +92,7 @@ class PostedQueue {
     list_.push_back(p);
     if (__builtin_expect(bins_ != nullptr, 0)) enter(p);
   }
-  /// Removes and returns the eldest receive that takes this message, or nullptr.
+  /// Removes and returns the eldest receive that matches this message, or nullptr.
   Posted* take(const Envelope& message) {
     if (__builtin_expect(bins_ != nullptr, 0)) return take_slow(message);
     uint32_t looks = 0;
@@ -122,7 +123,7 @@ class PostedQueue {
 class UnexpectedQueue {
  public:
   bool empty() const { return list_.empty(); }
-  /// Walks the list, as far as `most` entries.
+  /// The number of entries, at most `most`. Walks the list.
   uint32_t size(uint32_t most = ~0u) const;
   Arrived* front() const { return list_.front(); }
 
@@ -130,7 +131,7 @@ class UnexpectedQueue {
     list_.push_back(a);
     if (__builtin_expect(bins_ != nullptr, 0)) enter(a);
   }
-  /// The eldest message that this pattern takes, or nullptr. It stays.
+  /// The eldest message that this pattern matches, or nullptr. The message stays in the queue.
   Arrived* find(const Envelope& pattern) {
     if (__builtin_expect(bins_ != nullptr, 0)) return find_slow(pattern);
     uint32_t looks = 0;

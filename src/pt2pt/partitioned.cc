@@ -1,20 +1,19 @@
-// Partitioned communication: a transfer whose parts are sent when they are ready.
+// Partitioned communication: a transfer whose partitions are sent when they are ready.
 //
-//   sender   init:    one announcement {partitions, bytes, base} with the user's (source, tag), so
-//                     that sends meet receives in the order of their inits pready:  partition i as
-//                     a message (source, tag base + i) in the plane above
-//   receiver init:    posts a receive for the announcement, by a Listener
-//            start:   posts a receive for each of the sender's partitions, at once or when it has
-//                     been announced
+//   sender    init:    sends one announcement {partitions, bytes, base} with the user's (source,
+//                      tag), so that sends meet receives in the order of their inits
+//             pready:  sends partition i as a message (source, tag base + i) in the plane above
+//   receiver  init:    posts a receive for the announcement, by a Listener
+//             start:   posts a receive for each of the sender's partitions, now or when the
+//                      announcement has arrived
 //
-// A pair is made by its inits alone. A receive that is freed before its announcement has come,
-// started or not, is still the one that this announcement belongs to: its Listener stays posted
-// without it.
+// The inits alone form the pairs. A receive may be freed before its announcement has arrived,
+// started or not; this announcement still belongs to it. So its Listener stays posted without it.
 //
-// The sides may cut the message differently: a partition of the receiver has arrived when all of
-// the sender's that overlap it have. Tags of data are unique in the sending process (a 31-bit
-// counter); rounds of the same request follow each other in order.
-// A receive buffer that is not contiguous is filled through a staging copy, partition by partition.
+// The two sides may divide the message differently: a partition of the receiver has arrived when
+// all partitions of the sender that overlap it have arrived. Tags of data are unique in the sending
+// process (a 31-bit counter); rounds of one request follow each other in order. A receive buffer
+// that is not contiguous is filled through a staging copy, partition by partition.
 // Source: MPI-4.0 chapter 4.
 
 #include <algorithm>
@@ -35,7 +34,7 @@ struct Announcement {
   uint32_t base;
 };
 
-/// Tags of data are below this.
+/// All tags of data are below this number.
 constexpr uint32_t kMostTags = 0x7fffffff;
 uint32_t g_next_base = 0;
 
@@ -46,7 +45,7 @@ Buffer raw(void* data, uint64_t bytes) {
   return b;
 }
 
-/// Sends an announcement, and deletes itself when it has been received.
+/// Sends an announcement, and deletes itself when the announcement has been received.
 struct Announcer {
   SendOp op;
   Announcement words;
@@ -70,7 +69,7 @@ struct Announcer {
 };
 
 Status bad_partition(int32_t partition, int32_t partitions) {
-  // The class is the host's.
+  // The error class is the one that MPICH returns.
   return error(MPI_ERR_OTHER, "partition is %d; allowed is 0 to %d", partition, partitions - 1);
 }
 
@@ -170,11 +169,11 @@ class PartitionedSend final : public Request {
 
 class PartitionedRecv;
 
-/// Receives the announcement for one PartitionedRecv. When that is deleted before the announcement
-/// has come, the listener stays posted, so that the announcement does not go to the next receive of
-/// the same source and tag, and deletes itself when it has come. Until then it keeps the
-/// communicator, whose context id would otherwise be given to another one, whose announcements it
-/// would take.
+/// Receives the announcement for one PartitionedRecv. If the PartitionedRecv is deleted before the
+/// announcement has arrived, the listener stays posted, and deletes itself on arrival. So the
+/// announcement does not go to the next receive of that source and tag. Until then the listener
+/// retains the communicator: otherwise its context id could be given to another communicator, and
+/// the listener would receive that one's announcements.
 class Listener {
  public:
   Listener(PartitionedRecv* owner, Keep* k);
@@ -183,14 +182,14 @@ class Listener {
     if (keep_) keep_->release();
   }
   void post(Endpoint* at, const Envelope& e) { start_recv(&op_, at, e); }
-  /// The owner is going: the listener belongs to itself from now on.
+  /// Called when the owner is deleted: from now on the listener deletes itself.
   void leave_owner() {
     owner_ = nullptr;
     if (op_.done) delete this;
   }
   bool heard() const { return op_.done; }
-  /// REQUIRES: heard(). The error of an announcement that will not come, or that no sender of this
-  /// library makes.
+  /// The error of an announcement that will not arrive, or that no sender of this library could
+  /// have made. REQUIRES: heard().
   Status check() const;
   /// REQUIRES: check().ok().
   const Announcement& words() const { return words_; }
@@ -240,7 +239,7 @@ class PartitionedRecv final : public Request {
       post();
     return {};
   }
-  /// The listener has heard: called by it, inside poll.
+  /// Called by the listener, inside poll, when the announcement has arrived.
   void announced() {
     if (!active || complete_ || missing_ >= 0) return;
     try {
@@ -252,7 +251,8 @@ class PartitionedRecv final : public Request {
   bool has_arrived(int32_t i) const {
     return complete_ || !active || missing_of_[static_cast<size_t>(i)] == 0;
   }
-  /// Has MPI_Parrived said that it is there? Kept only while somebody else decides (decider.h).
+  /// Has MPI_Parrived returned that partition i has arrived? Recorded only while there is a decider
+  /// (decider.h).
   bool was_told(int32_t i) const { return !told_.empty() && told_[static_cast<size_t>(i)]; }
   void tell(int32_t i) {
     told_.resize(static_cast<size_t>(count_));
@@ -280,7 +280,7 @@ class PartitionedRecv final : public Request {
   uint64_t part_bytes() const { return static_cast<uint64_t>(first_.bytes()); }
   uint64_t capacity() const { return part_bytes() * static_cast<uint64_t>(count_); }
 
-  /// Ends the transfer under way. Only before any partition is posted.
+  /// Ends the transfer under way with an error. REQUIRES: no partition is posted yet.
   void fail(Status status) {
     outcome.error = std::move(status);
     outcome.bytes = 0;
@@ -332,9 +332,10 @@ class PartitionedRecv final : public Request {
     }
   }
 
-  /// The partitions of ours that a partition of the sender's overlaps: [first, last]. Where one
-  /// side's partitions have no bytes, by their share of all partitions: each of ours then depends
-  /// on at least one of the sender's. Ours beyond the sender's data depend on its last one.
+  /// The receiver's partitions [first, last] that a partition of the sender overlaps. Where one
+  /// side's partitions have no bytes, they overlap by their share of all partitions: each of the
+  /// receiver's then depends on at least one of the sender's. Receiver's partitions beyond the
+  /// sender's data depend on the sender's last one.
   bool overlapped(uint32_t index, size_t* first, size_t* last) const {
     const uint64_t ours = static_cast<uint64_t>(count_);
     if (ours == 0) return false;
@@ -383,9 +384,10 @@ class PartitionedRecv final : public Request {
   std::unique_ptr<Part[]> parts_;
   uint32_t parts_count_ = 0;
   uint64_t sender_bytes_ = 0;
-  int32_t missing_ = -1;             ///< of the sender's partitions; -1: not announced
-  std::vector<int32_t> missing_of_;  ///< by partition of ours: how many of the sender's
-  std::vector<bool> told_;           ///< was_told(), by partition of ours; empty: none
+  int32_t missing_ = -1;  ///< of the sender's partitions; -1: not announced
+  /// By own partition: how many of the sender's have not arrived.
+  std::vector<int32_t> missing_of_;
+  std::vector<bool> told_;  ///< was_told(), by own partition; empty: none
   std::vector<char> staging_;
 };
 
@@ -427,7 +429,7 @@ Status precv_init(const Buffer& partition, int32_t partitions, Endpoint* at, int
 }
 
 namespace {
-/// Marks at(0) to at(n - 1), all or, on error, none.
+/// Marks at(0) to at(n - 1) as ready: all of them or, on an error, none.
 template <class At>
 Status mark_ready(Request* request, int64_t n, At&& at) {
   auto* send = dynamic_cast<PartitionedSend*>(request);

@@ -18,7 +18,7 @@ void ChunkPool::refill() {
 }
 
 bool ChunkPool::trim() {
-  if (refilled_) {  // what the last trim freed, if it did, was needed: wait twice as long
+  if (refilled_) {  // the memory that the last trim freed was needed: wait twice as long
     refilled_ = false;
     patience_ = freed_ ? std::min(2 * patience_ + 1, kMostPatience) : patience_;
     wait_ = patience_;

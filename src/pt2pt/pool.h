@@ -1,9 +1,9 @@
 // Memory that comes and goes with messages: fixed-size pools and power-of-two blocks, so that the
 // hot path does not enter malloc.
 //
-// Thread rule: one thread. Pool<T> returns memory when it is trimmed; Blocks keeps a bounded amount
-// of each size and gives the rest back. Without memory, Pool<T> throws std::bad_alloc and Blocks
-// says so.
+// Thread rule: one thread. Pool<T> returns memory when it is trimmed; Blocks retains a bounded
+// amount of each size and frees the rest. Without memory, Pool<T> throws std::bad_alloc and
+// Blocks::take() returns nullptr.
 #pragma once
 
 #include <algorithm>
@@ -18,20 +18,20 @@
 
 namespace fgmpi::pt2pt {
 
-/// What the pools of all types share: chunks of memory that are aligned to their size, so that a
+/// Base of the pools of all types: chunks of memory that are aligned to their size, so that a
 /// slot's chunk is found by its address.
 //
 //   chunk  | slots | Footer |        slots: some in use, the others in the pool's free list
 class ChunkPool {
  public:
-  /// Frees the chunks none of whose slots is in use, but for a few of them. A trimmer as in
-  /// sched.h: called again and again; it does nothing while the pool grows, and less and less often
-  /// where what it freed is needed again. (base/reserve.h needs a count at each take(), which this
-  /// pool's fast path does without.) Takes time in proportion to the free slots.
+  /// Frees the chunks none of whose slots is in use, except kKept of them. A trimmer as in sched.h,
+  /// called again and again. It does nothing while the pool grows, and runs less and less often
+  /// where the freed memory was needed again. Its time is proportional to the number of free slots.
+  /// (base/reserve.h needs a count at each take(), which this pool's fast path avoids.)
   bool trim();
-  /// Chunks that there are (tests).
+  /// How many chunks there are, for tests.
   size_t chunks() const { return chunks_; }
-  /// Memory of all pools of the process.
+  /// Bytes of all pools of the process.
   static size_t bytes_of_all() { return bytes_of_all_; }
 
  protected:
@@ -51,7 +51,7 @@ class ChunkPool {
 
  private:
   static size_t bytes_of_all_;
-  static constexpr size_t kKept = 4;  ///< unused chunks that stay
+  static constexpr size_t kKept = 4;  ///< unused chunks that trim() leaves
   static constexpr uint32_t kMostPatience = 63;
   uint32_t slots_in_chunk() const { return (chunk_bytes_ - sizeof(Footer)) / slot_bytes_; }
   Footer* footer_of(Slot* slot) const {
@@ -64,9 +64,9 @@ class ChunkPool {
   uint32_t slot_bytes_, chunk_bytes_;
   size_t chunks_ = 0;
   uint32_t patience_ = 0;  ///< calls of trim() to wait after growth
-  uint32_t wait_ = 0;      ///< calls that are still to do nothing
+  uint32_t wait_ = 0;      ///< calls of trim() that will still do nothing
   bool refilled_ = false;  ///< since the last trim()
-  bool freed_ = false;     ///< the last trim() that looked freed something
+  bool freed_ = false;     ///< the last trim() that examined the pool freed a chunk
 };
 
 /// Raw storage for objects of type T, last in first out.
@@ -100,11 +100,12 @@ class Pool : public ChunkPool {
   static_assert(alignof(T) <= 16 && sizeof(T) >= sizeof(Slot));
 };
 
-/// Blocks of 128 bytes to 112 KiB, four sizes to each power of two; larger ones come from malloc.
+/// Blocks of 128 bytes to 112 KiB, four sizes for each power of two; larger blocks come
+/// from malloc.
 class Blocks {
  public:
   static constexpr int kSmallest = 7, kClasses = 40;
-  static constexpr size_t kKept = 1 << 20;  ///< bytes of each size that are kept for reuse
+  static constexpr size_t kKept = 1 << 20;  ///< bytes of each size that are retained for reuse
 
   static constexpr size_t size_of(uint8_t size_class) {
     return size_t{4u + (size_class & 3u)} << (kSmallest - 2 + size_class / 4);
@@ -116,7 +117,7 @@ class Blocks {
     int size_class = (top - kSmallest) * 4 + step;
     return static_cast<uint8_t>(size_class < kClasses ? size_class : kClasses);
   }
-  /// nullptr when there is no memory.
+  /// Returns nullptr when there is no memory.
   void* take(size_t bytes, uint8_t size_class) {
     Free& list = lists_[size_class];
     if (__builtin_expect(list.head != nullptr, 1)) {
@@ -138,10 +139,11 @@ class Blocks {
     list.head = block;
     ++list.count;
   }
-  /// A trimmer as in sched.h, which gives nothing back itself: what give() has freed may lie inside
-  /// the allocator's heap and go back to the system only with the pass after the last of a burst.
+  /// A trimmer as in sched.h. True when much was freed since the last call. It frees nothing
+  /// itself: what give() has freed may lie inside the allocator's heap, and returns to the system
+  /// only with the trimming pass after the last one of a burst.
   bool trim() { return std::exchange(freed_, 0) > kKept; }
-  /// Memory that came and went with messages, but not by take() and give().
+  /// Counts bytes of messages that were freed in another way than by give().
   void note_freed(size_t bytes) { freed_ += bytes; }
 
  private:

@@ -1,4 +1,4 @@
-// Set-up, the messages between processes (level two), and notices.
+// Set-up of the module, messages between processes (level two), and notices.
 
 #include <mpi.h>
 #include <sys/mman.h>
@@ -22,10 +22,10 @@ namespace fgmpi::pt2pt {
 Decider* g_decider = nullptr;
 
 namespace {
-/// The bit of an envelope's source from which on it holds the signature; below is the process.
+/// The lowest bit of the signature in an envelope's source; the bits below hold the process.
 int g_signature_bit = 0;
-/// The least: processes of other jobs have numbers past the own, and jobs that connect must have
-/// the same.
+/// The lowest value of g_signature_bit: processes of other jobs have numbers past the own job's,
+/// and jobs that connect must have the same value.
 constexpr int kLeastSignatureBit = 16;
 int32_t source_of(uint32_t process, Signature signature);
 static_assert(kMostProcessesToConnect == 1u << kLeastSignatureBit);
@@ -61,7 +61,7 @@ uint64_t sum_over_endpoints(F&& f) {
   return sum;
 }
 
-/// Sum over the transports that are by shared memory, or over the others.
+/// The sum over the transports through shared memory, or over the others.
 uint64_t sum_of(const uint64_t (&counts)[pt2pt::Counters::kGoals], bool shared_memory) {
   const uint64_t *first = &counts[pt2pt::Counters::kByTransport], *second = first + 1;
   if (g_engine.first_shares_memory) return shared_memory ? *first : *second;
@@ -103,7 +103,7 @@ void set_peer_failed_handler(void (*handler)(uint32_t, const std::string&)) {
 }
 
 namespace {
-/// A trimmer (proclet-sched/sched.h): requests and what stands for them.
+/// A trimmer (proclet-sched/sched.h) of requests and of the objects of messages.
 bool trim_requests() {
   bool more = SendRequest::trim();
   more |= RecvRequest::trim();
@@ -118,7 +118,7 @@ bool trim_requests() {
 
 namespace {
 
-/// Memory for endpoints of all ranks that there may be; only those that are used cost any.
+/// Reserves memory for the endpoints of all possible ranks; only used endpoints cost memory.
 Status reserve_endpoints(uint32_t local_count) {
   Engine& e = g_engine;
   const uint32_t room = std::max(local_count, sched::most_ranks()) + 1;
@@ -167,9 +167,9 @@ Status init(const Setup& setup) {
   e.polls_more = e.transports[1] != nullptr;
   e.counters = {};
   const uint64_t limit = settings::size(settings::kUnexpectedLimit);
-  // Collocated: a copy of up to 64 KiB costs less than what programs lose that count on it to
-  // return, and MPICH's eager limit in shared memory is the same. Between processes the transport
-  // knows what pays: one frame, or several where asking takes as long.
+  // Collocated: a copy of up to 64 KiB costs less than a program loses whose send waits although it
+  // counts on its return, and MPICH's eager limit in shared memory is the same. Between processes
+  // the transport decides: one frame, or several where a rendezvous takes as long.
   e.eager_local = settings::size(settings::kEagerLocal);
   const uint64_t remote = settings::size(settings::kEagerRemote);
   for (int bit = 0; bit < 2; ++bit) {
@@ -201,7 +201,7 @@ void set_processes(uint32_t processes, transport::Transport* others) {
     e.peer_room = room;
   }
   e.processes = processes;
-  // Both kinds of peers that share the bit can be sent what either can.
+  // The peers that share the bit may use either transport: their limits are the lower ones of both.
   if (others != e.transports[1]) {
     const uint64_t remote =
         std::min<uint64_t>(settings::size(settings::kEagerRemote), others->max_payload());
@@ -228,7 +228,7 @@ void forget_process(uint32_t process) {
 }
 
 void set_connected_to_others(bool connected) {
-  // Who waits since before may be deadlocked now.
+  // Ranks that have waited since before may be deadlocked now.
   g_ask_again |= g_engine.connected_to_others && !connected;
   g_engine.connection_changes += g_engine.connected_to_others != connected;
   g_engine.connected_to_others = connected;
@@ -276,12 +276,14 @@ Buffer raw(const void* data, size_t bytes) {
   return b;
 }
 
-/// A source is never negative: negative ones are wildcards.
+/// The source that stands for a process and a signature. It is never negative: negative sources
+/// are wildcards.
 int32_t source_of(uint32_t process, Signature signature) {
   return static_cast<int32_t>(process | kept_of(signature) << g_signature_bit);
 }
 
-/// A receive of `expected` bytes is complete, with this status.
+/// Returns the status of a complete receive of `expected` bytes, or MPI_ERR_TRUNCATE for
+/// another length.
 Status check_length(Status status, const Outcome& outcome, uint64_t expected) {
   if (__builtin_expect(status.ok() && outcome.bytes == expected, 1)) return status;
   const auto room = static_cast<unsigned long long>(expected);
@@ -302,7 +304,7 @@ Unmatched unmatched_of(const Unexpected& u) {
           static_cast<uint32_t>(u.envelope.source) >> g_signature_bit};
 }
 
-/// A receive that takes a message for nobody.
+/// A receive that consumes a message for nobody.
 struct Discard {
   Buffer buffer;
   Outcome outcome;

@@ -11,7 +11,7 @@
 
 namespace fgmpi::pt2pt {
 
-/// Messages of at most so many bytes are copied without a call.
+/// Messages of at most this many bytes are copied without a call.
 inline constexpr uint64_t kTiny = 16;
 
 /// REQUIRES: n <= kTiny.
@@ -36,8 +36,9 @@ inline constexpr uint64_t kTiny = 16;
   }
 }
 
-/// The commonest send of all: a few bytes to a collocated proclet whose eldest receive takes them.
-/// Everything else is left to the general way. REQUIRES: bytes <= kTiny. Never switches.
+/// The commonest send: a few bytes to a collocated proclet whose eldest posted receive matches.
+/// False: nothing was done, and the caller uses the general path. REQUIRES: bytes <= kTiny.
+/// Never switches.
 [[gnu::always_inline]] inline bool send_to_first(const void* data, uint64_t bytes, uint32_t local,
                                                  const Envelope& envelope) {
   Endpoint* at = g_engine.at(local);
@@ -60,8 +61,8 @@ inline constexpr uint64_t kTiny = 16;
   return true;
 }
 
-/// A receive request for contiguous bytes, with a handle. Never switches. REQUIRES:
-/// has_free_handle(). Throws std::bad_alloc, with nothing changed.
+/// Makes a receive request for contiguous bytes, with a handle. Throws std::bad_alloc, with nothing
+/// changed. Never switches. REQUIRES: has_free_handle().
 [[gnu::always_inline]] inline Request* irecv_bytes(void* data, uint64_t bytes, Endpoint* at,
                                                    const Envelope& pattern, const char* call,
                                                    Keep* keep) {
@@ -93,7 +94,7 @@ inline constexpr uint64_t kTiny = 16;
   sched::park(&site);
 }
 
-/// Receives contiguous bytes; may switch. The error, if any, is in the outcome.
+/// Receives contiguous bytes. May switch. The error, if any, is in the outcome.
 [[gnu::always_inline]] inline void recv_bytes(void* data, uint64_t bytes, Endpoint* at,
                                               const Envelope& pattern, const char* call,
                                               Outcome* outcome) {

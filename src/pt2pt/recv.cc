@@ -81,8 +81,8 @@ Unexpected* find_unexpected(Endpoint* at, const Envelope& pattern) {
   return static_cast<Unexpected*>(at->unexpected.find(pattern));
 }
 
-/// The same, after progress and after a yield too: a program that calls MPI_Iprobe in a loop
-/// depends on both. May switch.
+/// Like find_unexpected(), but searches again after progress and after a yield: a program that
+/// calls MPI_Iprobe in a loop depends on both. May switch.
 Unexpected* find_with_progress(Endpoint* at, const Envelope& pattern) {
   Unexpected* u = find_unexpected(at, pattern);
   if (u) return u;
@@ -96,7 +96,7 @@ bool decided_by_others(const Envelope& pattern) {
   return __builtin_expect(g_decider != nullptr, 0) && g_decider->decides(pattern.ctx);
 }
 
-/// Sets *found to what somebody else decides that the probe sees. False: nobody else decides.
+/// Sets *found to the message that the decider lets the probe find. False: there is no decider.
 bool seen_by_others(Endpoint* at, const Envelope& pattern, bool take, bool waits, const char* call,
                     Unexpected** found) {
   if (!decided_by_others(pattern)) return false;
@@ -105,7 +105,7 @@ bool seen_by_others(Endpoint* at, const Envelope& pattern, bool take, bool waits
   return true;
 }
 
-/// Parks until a matching message is there, or will not come.
+/// Parks until a matching message has arrived. Returns the error when none can arrive any more.
 Status wait_for_unexpected(Endpoint* at, const Envelope& pattern, const char* call,
                            Unexpected** found) {
   while (!(*found = find_unexpected(at, pattern))) {

@@ -1,4 +1,4 @@
-// The deadlock report: cycles, words, and its form between processes.
+// The deadlock report: its cycles, its words, and its encoding between processes.
 
 #include "pt2pt/report.h"
 
@@ -10,9 +10,9 @@
 namespace fgmpi::pt2pt {
 namespace {
 
-/// A cycle of "rank a waits for rank b": ranks in order, or nothing.
+/// Finds a cycle of "rank a waits for rank b": its ranks in order, or nothing.
 std::vector<int64_t> find_cycle(const std::map<int64_t, int64_t>& edges) {
-  std::map<int64_t, int64_t> seen;  // rank -> number of the walk that saw it
+  std::map<int64_t, int64_t> seen;  // rank -> number of the walk that reached it
   int64_t walk = 0;
   for (const auto& [start, unused] : edges) {
     (void)unused;

@@ -32,7 +32,7 @@ void Request::set_complete() {
 
 namespace {
 
-/// Polls requests that make progress only so; true when one of them is of that kind and incomplete.
+/// Polls requests that only progress() completes; true when one of them is still incomplete.
 bool poll_some(Request* const* requests, size_t count) {
   bool polled = false;
   for (size_t i = 0; i < count; ++i) {
@@ -60,7 +60,8 @@ uint32_t attach_waiter(Request* const* requests, size_t count, Waiter* w, Reques
   return incomplete;
 }
 
-/// Undoes attach_waiter() for what is still incomplete: the waiter is about to go out of scope.
+/// Undoes attach_waiter() for requests that are still incomplete, before the waiter goes out of
+/// scope.
 void detach_waiter(Request* const* requests, size_t count, const Waiter* w) {
   for (size_t i = 0; i < count; ++i)
     if (requests[i] && requests[i]->waiter == w) requests[i]->waiter = nullptr;
@@ -114,7 +115,7 @@ bool test(Request* request, const char* call) {
 void free_request(Request* request) {
   if (request->immortal) return;
   const bool finished = request->complete() || !request->active;
-  // A generalized request keeps its handle until the user says that it is complete.
+  // A generalized request keeps its handle until the user declares it complete.
   if (finished || !(request->external || request->polled)) drop_handle(request);
   if (finished)
     delete request;
@@ -155,7 +156,7 @@ Slab<Unexpected*>& g_messages = *new Slab<Unexpected*>;
 }
 
 namespace {
-/// Makes sure that another object can be had of a slab of handles.
+/// Makes sure that a slab of handles has room for another object.
 template <class T>
 Status need_room(Slab<T>* slab, const char* kind) {
   if (__builtin_expect(slab->live() >= kIndexMask, 0))
@@ -185,7 +186,7 @@ Request* find_freed_too(MPI_Request handle) {
 
 MPI_Message message_handle(Message* message) {
   int64_t index = g_messages.create(as_unexpected(message));
-  // See need_message_handle
+  // The error cannot occur after need_message_handle().
   if (index < 0 || index >= kIndexMask) out_of_memory("message handles", 0);
   return static_cast<MPI_Message>(kRequestBase | kMessageBit | static_cast<uint32_t>(index));
 }

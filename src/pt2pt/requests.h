@@ -1,4 +1,4 @@
-// The requests of point-to-point: an operation, what it needs, and the common part.
+// Requests of point-to-point: an operation, the buffer that it uses, and the base Request.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 namespace fgmpi::pt2pt {
 
 inline constexpr uint32_t kRequestBase = 0xac000000u;  ///< MPICH: direct, request
-inline constexpr uint32_t kIndexMask = 0x01ffffffu;    ///< bit 25 tells messages from requests
+inline constexpr uint32_t kIndexMask = 0x01ffffffu;    ///< bit 25 is for messages
 inline constexpr uint32_t kMessageBit = 0x02000000u;
 inline constexpr uint32_t kSentHandle = kRequestBase | kIndexMask;
 
-/// The objects behind handles; the shared complete send. Never destroyed: programs use MPI until
-/// they end.
+/// The objects behind handles, and the shared complete send. Both are never destroyed: programs use
+/// MPI until they end.
 [[gnu::visibility("hidden")]] extern Slab<Request*>& g_requests;
 [[gnu::visibility("hidden")]] extern Request* const g_sent;
 
@@ -39,7 +39,7 @@ class SendRequest final : public Request {
 class RecvRequest final : public Request {
  public:
   RecvRequest(const Buffer& b, Endpoint* at, const Envelope& pattern, const char* name, Keep* k);
-  /// For `bytes` contiguous bytes.
+  /// Makes a receive of `bytes` contiguous bytes.
   RecvRequest(void* data, uint64_t bytes, Endpoint* at, const Envelope& pattern, const char* name,
               Keep* k)
       : at(at) {
@@ -55,12 +55,13 @@ class RecvRequest final : public Request {
   void cancel() override;
   void describe(std::string* out) const override;
   bool awaits(WaitFor* out) const override;
-  /// A receive from MPI_ANY_SOURCE that may wait for a failed process (lost.h): stays posted, but
-  /// is complete with this error until the program has been told. progress() looks whether that is
-  /// so still.
+  /// Stalls a receive from MPI_ANY_SOURCE that may wait for a failed process (lost.h). The receive
+  /// stays posted, but the request is complete with this error until the program has received the
+  /// error. progress() checks whether the reason still holds.
   void stall(Status pending);
   void progress() override;
-  /// It is incomplete again: the program has been told, or need not be.
+  /// Makes a stalled request incomplete again: the program has received the error, or the
+  /// reason has gone.
   void go_on();
   Told told() const override { return {.what = Told::kReceive}; }
   static void arrived(RecvOp* op) { static_cast<RecvRequest*>(op->owner)->set_complete(); }
@@ -86,7 +87,7 @@ class RecvRequest final : public Request {
   [[gnu::visibility("hidden")]] static Pool<RecvRequest> pool;
 };
 
-/// A partitioned send or receive?
+/// Is this a partitioned send or receive?
 bool is_partitioned(const Request* request);
 
 /// Handles (pt2pt.h), in line for the bindings.
@@ -95,7 +96,7 @@ namespace fast {
 /// False when all handles but kSentHandle's are in use.
 inline bool has_free_handle() { return g_requests.live() < kIndexMask; }
 
-/// REQUIRES: has_free_handle(), unless it has one.
+/// REQUIRES: has_free_handle(), or the request has a handle already.
 inline MPI_Request handle_of(Request* request) {
   if (request->handle == 0) {
     int64_t index = g_requests.create(request);
@@ -105,7 +106,7 @@ inline MPI_Request handle_of(Request* request) {
   return static_cast<MPI_Request>(request->handle);
 }
 
-/// nullptr when not in use.
+/// Returns nullptr when the handle is not in use.
 inline Request* find_request(MPI_Request handle) {
   uint32_t h = static_cast<uint32_t>(handle);
   if (h == kSentHandle) return g_sent;

@@ -1,4 +1,4 @@
-// Sends: at once when possible, else an operation that waits.
+// Sends. A send completes at once when possible; otherwise it becomes an operation that waits.
 
 #include <algorithm>
 
@@ -26,8 +26,8 @@ Header message_header(FrameKind kind, Peer to, const Envelope& envelope, uint64_
   return h;
 }
 
-/// A collocated destination has posted nothing that matches: room for an eager copy, if it may be
-/// made.
+/// Makes an eager copy for a collocated destination that has posted no matching receive; nullptr
+/// where the limits do not allow one, or without memory. The payload is not filled yet.
 Unexpected* eager_copy(const Envelope& envelope, uint64_t n) {
   Engine& e = g_engine;
   if (n > e.eager_local || e.local_unexpected + Engine::charge(n) > e.local_limit) return nullptr;
@@ -50,8 +50,8 @@ void push_eager_copy(Endpoint* at, Unexpected* u) {
   push_unexpected(at, u);
 }
 
-/// The same as send_bytes_at_once for a buffer that is not contiguous: only collocated receivers
-/// take it at once.
+/// Like send_bytes_at_once() for a buffer that is not contiguous: it completes at once only to
+/// collocated receivers.
 bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
   if (to.process != g_engine.me) return false;
   Endpoint* at = g_engine.at(to.local);
@@ -72,9 +72,9 @@ bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envel
   return true;
 }
 
-/// A message of so few bytes takes no more of the receiver's memory than the request that would
-/// stand for it: past the window it is sent whole and answered when matched, so that its receive
-/// needs no round trip.
+/// A message of at most this many bytes uses no more of the receiver's memory than the kRequest
+/// frame that would announce it. Past the window it is sent whole and answered when matched, so
+/// that its receive needs no round trip.
 constexpr uint64_t kBesideRequest = Blocks::size_of(0) - sizeof(Unexpected);
 
 bool may_go_eagerly(uint32_t process, uint64_t n) {
@@ -100,7 +100,7 @@ Status make_contiguous(SendOp* op) {
   return host::pack(b.address, b.count, b.type, op->packed);
 }
 
-/// The receiver may read the message from where it is.
+/// Lets the receiver read the message from the sender's memory.
 void expose(SendOp* op) {
   const uint32_t process = op->to.process;
   op->frame.header.addr = reinterpret_cast<uintptr_t>(op->data);
@@ -184,8 +184,8 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
   return g_decider && to.process == g_engine.me && g_decider->decides(envelope.ctx);
 }
 
-/// A message that somebody else delivers (decider.h). Whether a standard send is buffered is left
-/// to it.
+/// Hands a message to the decider (decider.h), which delivers it. The decider also decides whether
+/// a standard send is buffered.
 [[gnu::noinline]] bool hand_over_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
                                          Mode mode) {
   if (mode != Mode::kBuffered) return false;
@@ -262,7 +262,7 @@ Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uin
 namespace {
 Pool<SendRequest> g_pool;
 
-/// What every send that completed at once gives the user: complete, never freed.
+/// The request of every send that completed at once: complete, and never freed.
 class SentRequest final : public Request {
  public:
   SentRequest() {
@@ -310,7 +310,7 @@ Status SendRequest::start() {
   complete_ = false;
   active = true;
   op.done = op.cancelled = false;
-  op.kind = Unexpected::kEager;  // kLocal from when it has to wait
+  op.kind = Unexpected::kEager;  // start_send() makes it kLocal
   outcome.cancelled = false;
   outcome.error = Status();
   if (send_at_once(buffer, op.to, op.envelope, mode)) {
@@ -341,7 +341,8 @@ void SendRequest::cancel() {
     op.cancelled = true;
     return complete_op(&op);
   }
-  // Between processes: ask the receiver to forget it, behind whatever is on its way there already.
+  // Between processes: ask the receiver to drop the message. The request follows the
+  // message's frames.
   if (op.frame.header.cookie == 0 ||
       (op.frame.role != Frame::kOfSend && op.frame.role != Frame::kPieces))
     return;

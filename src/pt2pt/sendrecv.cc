@@ -1,4 +1,4 @@
-// MPI_Sendrecv and its like: both sides of one call.
+// MPI_Sendrecv, MPI_Sendrecv_replace and their nonblocking forms: both sides in one call.
 
 #include "base/buffer.h"
 #include "pt2pt/requests.h"
@@ -8,7 +8,7 @@ namespace fgmpi::pt2pt {
 
 namespace {
 
-/// For the _replace forms: packs what is to be sent, so that the receive may overwrite it.
+/// For the _replace forms: packs the data to send, so that the receive may overwrite it.
 Status copy_out(Exchange* x, Bytes* copy) {
   if (!x->replace || x->to.process == kNoPeer) return {};
   int64_t n = x->send.bytes();
@@ -31,7 +31,7 @@ void nothing_received(Outcome* outcome) {
   outcome->bytes = 0;
 }
 
-/// Both sides as one request. Its outcome is the receive's.
+/// Both sides as one request. Its outcome is that of the receive.
 class ExchangeRequest final : public Request {
  public:
   ExchangeRequest(Exchange&& x, Bytes&& copy, const char* name, Keep* k)

@@ -1,8 +1,8 @@
 // ShortSpin: a wait that polls in place, where no other proclet could run, before it parks.
 //
-// Polling in place saves the way to the host stack and back, some 20 ns, and is worth no more than
-// a few microseconds: then the idle loop polls on, which knows when to yield the core and when to
-// sleep (transport/idle.h). Where others want the core there is none.
+// Polling in place saves the switch to the host stack and back, some 20 ns, and is worth it for a
+// few microseconds only: after that the idle loop polls, which decides when to yield the core and
+// when to sleep (transport/idle.h). Where other threads want the core there is no ShortSpin.
 //
 // Thread rule: one thread. Never switches.
 #pragma once
@@ -11,11 +11,11 @@
 
 namespace fgmpi::pt2pt {
 
-/// Longest of a ShortSpin over sockets (ns); 0: there is none, over any transport.
+/// Longest ShortSpin over sockets (ns); 0: there is none, over any transport.
 [[gnu::visibility("hidden")]] extern int64_t g_longest_short_spin;
 inline constexpr int64_t kLongestShortSpin = 5'000;
 
-/// for (ShortSpin spin; !done() && spin.goes_on();) progress();
+/// Used as: for (ShortSpin spin; !done() && spin.goes_on();) progress();
 class ShortSpin {
  public:
   bool goes_on() {
@@ -26,7 +26,8 @@ class ShortSpin {
   }
 
  private:
-  /// So many polls of shared memory take about as long; those of sockets are system calls.
+  /// Most polls of shared memory, which take about kLongestShortSpin. Polls of sockets are system
+  /// calls and are limited by the clock.
   static constexpr uint32_t kMostPolls = 100, kPollsPerClock = 4;
   static bool polls_are_calls() { return g_engine.polls_more || !g_engine.first_shares_memory; }
   bool is_over();

@@ -1,4 +1,4 @@
-// The words for what a proclet waits for.
+// Describes in words what a proclet waits for.
 
 #include "pt2pt/sites.h"
 

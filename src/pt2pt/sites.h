@@ -1,4 +1,4 @@
-// Where proclets wait in point-to-point: what the deadlock report and the debugger read.
+// WaitSites of point-to-point, which the deadlock report and the debugger read.
 #pragma once
 
 #include <string>
@@ -42,24 +42,24 @@ inline void wait_for(RecvOp* op, const char* call) {
   sched::park(&site);
 }
 
-/// For fgmpi-info -job and the sampler of profile, which read the memory of a process of the same
-/// version: by what `describe` the sites are known, and sizes by which they know that they have the
-/// same layout.
+/// A table for fgmpi-info -job and the sampler of profile, which read the memory of a process of
+/// the same version. They recognise a site by its `describe` function, and compare sizes to make
+/// sure that they have the same layout.
 struct SiteTable {
   static constexpr uint64_t kVersion = 2;
   using Words = void (*)(const sched::WaitSite*, std::string*);
   uint64_t version = 0;
   Words send = nullptr, receive = nullptr, probe = nullptr, requests = nullptr;
-  /// Of the objects that they are about.
+  /// Sizes of the objects behind the sites.
   uint64_t send_bytes = 0, receive_bytes = 0, request_bytes = 0;
-  /// The process's own endpoint, behind it those of its ranks.
+  /// The endpoints: first the process's own, then those of its ranks.
   Endpoint* const* endpoints = nullptr;
 };
 
-/// "source 3, tag 7, communicator MPI_COMM_WORLD".
+/// Words such as "source 3, tag 7, communicator MPI_COMM_WORLD".
 void describe_recv(const Envelope& pattern, uint64_t bytes, std::string* out);
 void describe_send(const SendOp& op, std::string* out);
-/// Whom this wait is for, when that is one proclet (or process).
+/// Sets whom this wait is for; false when that is not one proclet or process.
 bool awaited(const sched::WaitSite* site, WaitFor* out);
 bool awaited_source(const Envelope& pattern, WaitFor* out);
 

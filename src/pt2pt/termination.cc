@@ -1,4 +1,4 @@
-// The algorithm of termination.h, and what connects it with this process.
+// The algorithm of termination.h, and the class that connects it with this process.
 #include "pt2pt/termination.h"
 
 #include <cstring>
@@ -18,7 +18,8 @@ namespace {
 
 constexpr size_t kChunk = 1000;  ///< bytes of a report in one notice
 
-/// In the lowest bits; above is the number of the wave, for a report and the call for it.
+/// The kind of a notice, in its lowest bits. For a report and the request for it, the number of the
+/// wave is above.
 enum Word : uint64_t {
   kAsk = 1,
   kAnswer,
@@ -41,7 +42,8 @@ Detection::Fingerprint Detection::fingerprint() const {
   return {c.frames_sent - notices_sent_, c.frames_received - notices_received_, c.switches};
 }
 
-/// Whatever was asked or collected counted on those that are lost now.
+/// Handles new entries of site_->lost(): gives up the current wave, which assumed that the lost
+/// processes would answer.
 void Detection::look_for_losses() {
   const std::vector<uint32_t>& lost = site_->lost();
   if (__builtin_expect(known_losses_ == lost.size(), 1)) return;
@@ -49,14 +51,14 @@ void Detection::look_for_losses() {
   marks_.resize(processes_);
   for (; known_losses_ < lost.size(); ++known_losses_) {
     const uint32_t process = lost[known_losses_];
-    if (process >= processes_) continue;  // of another job
+    if (process >= processes_) continue;  // a process of another job
     lost_[process] = true;
     --left_;
-    losses_ += mix(process, 1);  // whatever the order in which they became known
+    losses_ += mix(process, 1);  // a sum: the order of the losses does not matter
   }
   while (asking_ < processes_ && lost_[asking_]) ++asking_;
   answered_ = marked_ = 0;
-  ++wave_;  // answers to the last one come too late
+  ++wave_;  // answers to the last wave are too late
   missing_ = 0;
   judged_ = true;
   second_due_ = collecting_ = reported_ = false;
@@ -78,7 +80,7 @@ void Detection::tell_others(uint64_t word, const void* data, size_t bytes) {
   for_others([&](uint32_t p) { tell(p, word, data, bytes); });
 }
 
-/// An answer came in (the process that asks).
+/// Handles an answer, in the process that asks.
 void Detection::take(const Answer& a) {
   if (a.wave != wave_ || a.losses != losses_ || missing_ == 0) return;
   all_same_ = all_same_ && a.same;
@@ -88,7 +90,7 @@ void Detection::take(const Answer& a) {
   --missing_;
 }
 
-/// The question counts on what is known here, too.
+/// True when the question assumes the losses that are recorded here, too.
 bool Detection::is_asked() const {
   return asked_.wave != 0 && asked_.losses == losses_ && asked_.from == asking_;
 }
@@ -99,7 +101,8 @@ bool Detection::all_have_marked() const {
   return all;
 }
 
-/// `now`: from when nothing was deferred. REQUIRES: this process has been passive since.
+/// Answers the question, if one waits. `now`: a fingerprint made when nothing was deferred.
+/// REQUIRES: this process has been passive since.
 void Detection::answer_if_asked(const Fingerprint& now) {
   if (!is_asked()) return;
   if (some_are_lost()) {
@@ -126,7 +129,7 @@ void Detection::start_wave(const Fingerprint& now) {
   const Question question = asked_;
   answer_if_asked(now);
   tell_others(kAsk, &question, sizeof question);
-  if (missing_ == 0) news_ = true;  // nobody else is left: judge() is due
+  if (missing_ == 0) news_ = true;  // no other process is left: judge() is due
 }
 
 void Detection::send_report(uint32_t to, uint32_t wave) {
@@ -161,11 +164,11 @@ void Detection::collect() {
   tell_others(word_of_wave(kCollect, wave_), nullptr, 0);
 }
 
-/// A piece of a process's report came in (the process that asks).
+/// Handles a piece of a process's report, in the process that asks.
 void Detection::take_part(uint32_t from, uint32_t wave, bool last, const void* data, size_t bytes) {
   if (!collecting_ || from == me_ || complete_[from] || parts_[from].size() + bytes > kMostPart)
     return site_->refused();
-  if (wave != wave_) return;  // it was asked for before somebody was lost
+  if (wave != wave_) return;  // asked for before a loss
   parts_[from].append(static_cast<const char*>(data), bytes);
   complete_[from] = last;
   if (last && --missing_ == 0) finish_report();
@@ -214,11 +217,11 @@ void Detection::on_notice(uint32_t from, uint64_t word, const void* data, size_t
   }
 }
 
-/// The process that asks is passive: what next.
+/// Decides in the asking process, when it is passive, whether to start a wave.
 void Detection::coordinate() {
   if (reported_ || collecting_) return;
   *watched_ = true;
-  if (wave_ > 0 && missing_ > 0) return;  // the others are being asked
+  if (wave_ > 0 && missing_ > 0) return;  // the other processes have not all answered
   const Fingerprint f = fingerprint();
   if (second_due_) return start_wave(f);
   due_told_ = false;
@@ -231,7 +234,7 @@ void Detection::coordinate() {
   start_wave(f);
 }
 
-/// A wave is complete: a deadlock, worth a second wave, or to be tried later.
+/// Evaluates a complete wave: a deadlock, worth a second wave, or to be tried later.
 void Detection::judge() {
   if (judged_ || missing_ > 0) return;
   judged_ = true;
@@ -259,7 +262,7 @@ bool Detection::due() {
     return true;
   }
   if (!(fingerprint() == parked_as_)) {
-    *watched_ = false;  // active again: no more looks at the clock until it is parked again
+    *watched_ = false;  // active again: the clock is not read until the process is parked again
     return true;
   }
   if (due_told_ || missing_ > 0 || site_->now_ns() - parked_since_ < kPatience) return false;
@@ -312,7 +315,7 @@ Detection g_detection(&g_site, 0, 1, &g_engine.detecting);
 }  // namespace
 
 void start_detection() {
-  (void)deadlock_action();  // nonsense in FGMPI_DEADLOCK is refused now, not when all first wait
+  (void)deadlock_action();  // a bad value of FGMPI_DEADLOCK ends the process now, not at a deadlock
   g_engine.detecting = false;
   g_detection = Detection(&g_site, g_engine.me, g_av.processes(), &g_engine.detecting);
   set_notice_handler(kNoticeDeadlock,
@@ -327,9 +330,9 @@ bool detection_due() { return g_detection.due(); }  // called by every poll whil
 bool g_ask_again = false;
 
 namespace {
-/// Does a rank wait for what comes from outside of MPI (a file, a thread of the program)? A
-/// decision that did not wait for it would find other choices the next time. But not for ever: what
-/// comes may depend on the decision.
+/// Does a rank wait for something from outside of MPI (a file, a thread of the program)? A decision
+/// that did not wait for it would find other choices in the next execution. The wait is limited to
+/// kPatienceWithOutside, since what is awaited may depend on the decision.
 bool outside_is_awaited() {
   constexpr int64_t kPatienceWithOutside = kSecond;
   static uint64_t switches = 0;
@@ -373,7 +376,7 @@ bool (*parked_hook())() {
 }
 
 int64_t sleep_limit() {
-  constexpr int64_t kLook = 10'000'000;  // for a decision that waits
+  constexpr int64_t kLook = 10'000'000;  // sleep at most so long while the decider waits
   if (g_decider && g_ask_again) return kLook;
   return g_engine.detecting ? Detection::kPatience / 4 : -1;
 }

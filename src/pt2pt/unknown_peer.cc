@@ -1,12 +1,12 @@
-// Sends to a rank whose address has to be asked for: a rank of a system-ranked communicator at its
-// first use.
+// Sends that wait for their destination's address: that of a rank of a system-ranked communicator,
+// at its first use.
 //
-//   <communicator, rank>  ->  send, send, send      in the order in which they were made
+//   <communicator, rank>  ->  send, send, send      in the order in which they were called
 //
-// An i-call must return at once (MPI-4.0 section 3.7), so the send waits here, not the rank that
-// made it. As long as one waits, later ones to the same rank do too: its address becomes known and
-// they are started in one step (address_known()), so none overtakes another. A blocking send waits
-// for its completion as it always does.
+// An i-call must return at once (MPI-4.0 section 3.7), so the send waits here, not the calling
+// rank. While one send waits, later sends to the same rank wait, too. When the address is known,
+// one step starts all of them (address_known()), so no send overtakes another. A blocking send
+// waits for its completion as always.
 //
 // Thread rule: one thread; nothing here switches. Invariant: an entry has at least one send, and
 // its address has been asked for.
@@ -31,7 +31,7 @@ using Destination = std::pair<uint64_t, int32_t>;
 
 uint64_t communicator_of(uint64_t ctx) { return ctx & ~uint64_t{0xff}; }
 
-/// Never destroyed: programs use MPI until they end.
+/// The map is never destroyed: programs use MPI until they end.
 std::map<Destination, std::vector<WaitingSend>>& g_waiting =
     *new std::map<Destination, std::vector<WaitingSend>>;
 uint32_t g_count = 0;
@@ -49,7 +49,7 @@ uint32_t sends_without_address() { return g_count; }
 bool find_address(SendOp* op, Mode mode) {
   const Destination destination = destination_of(*op);
   auto [it, first] = g_waiting.try_emplace(destination);
-  // Before it is asked for: the answer may be there within the call.
+  // The send is entered before its address is asked for: the answer may come within the call.
   it->second.push_back({op, mode});
   ++g_count;
   Peer peer;

@@ -1,4 +1,5 @@
-// Frames between processes: what is sent, deferred, delivered, pulled and credited. See engine.h.
+// Frames between processes: how they are sent, deferred, delivered, pulled and credited.
+// See engine.h.
 
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ Engine g_engine;
 
 namespace {
 
-/// Bytes of data frames before the next waiting frame has its turn.
+/// Bytes of data frames that are sent before the next waiting frame has its turn.
 constexpr uint64_t kStreamTurn = 1 << 20;
 
 Envelope envelope_of(const Header& h) { return {h.ctx, h.src_rank, h.tag}; }
@@ -63,7 +64,7 @@ void Engine::send_own(uint32_t process, const Header& header, const void* payloa
   defer(process, frame);
 }
 
-/// Sends pieces of a message; true when all of it is out.
+/// Sends data frames of a message; true when all bytes are sent.
 bool Engine::push_stream(uint32_t process, Frame* frame) {
   transport::Transport* t = transports[g_av.transport_bit(process)];
   const uint64_t most = t->max_payload();
@@ -79,7 +80,7 @@ bool Engine::push_stream(uint32_t process, Frame* frame) {
   return true;
 }
 
-/// Sends an eager message of several frames; true when all of it is out.
+/// Sends an eager message of several frames; true when all bytes are sent.
 bool Engine::push_pieces(uint32_t process, Frame* frame) {
   SendOp* op = frame->op;
   const uint64_t most = transports[g_av.transport_bit(process)]->max_payload();
@@ -133,8 +134,8 @@ bool Engine::push_frames(uint32_t process) {
       moved |= frame->header.addr != before;
       if (!finished) {
         if (frame->header.addr == before || !frame->next) return moved;
-        // It has sent kStreamTurn bytes and others wait: it goes to the end of the queue. Data
-        // frames carry their offset, so frames of other messages may pass them.
+        // The frame has sent kStreamTurn bytes and others wait: it goes to the end of the queue.
+        // Data frames carry their offset, so frames of other messages may pass them.
         peer.head = frame->next;
         frame->next = nullptr;
         peer.tail->next = frame;
@@ -175,8 +176,8 @@ bool Engine::push_frames(uint32_t process) {
   return moved;
 }
 
-/// What arrives, and what it is answered with, is nobody's call: without memory for it the job
-/// ends. (Whatever a call asks for is that call's error.)
+/// Polls, and ends the process where there is no memory. Arriving messages and the answers to them
+/// belong to no call that could return the error. (What a call asks for is that call's error.)
 bool Engine::poll_or_end() {
   try {
     return poll_transports();
@@ -312,14 +313,14 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
 
 // ---- Eager messages of several frames -----------------------------------------------------------
 
-/// May a message begin with this frame, which has only `length` bytes of it?
+/// May a message begin with this frame, which has only its first `length` bytes?
 bool Engine::may_arrive(const Header& h, size_t length) const {
   const uint64_t most = transports[g_av.transport_bit(h.src_process)]->most_unasked();
   return length > 0 && length < h.size && h.size <= most && !peers[h.src_process].arriving;
 }
 
-/// Begins an eager message of several frames, which go into the buffer of `op`, or into `kept`
-/// until a receive takes it.
+/// Begins an eager message of several frames. They go into the buffer of `op`, or into `kept` until
+/// a receive matches the message.
 void Engine::begin_arriving(const Header& h, RecvOp* op, Unexpected* kept) {
   Arriving* a = arriving_pool.make(Arriving{kept, op, kept ? kept->payload() : nullptr, nullptr,
                                             h.size, h.size, 0, h.cookie, answer_of(h.kind)});
@@ -386,7 +387,7 @@ void Engine::peer_failed(uint32_t process, const std::string& why) {
 
 // ---- Rendezvous ---------------------------------------------------------------------------------
 
-/// A pull of `n` bytes, and what it is called in frames. False, with nothing made, without memory.
+/// Makes a pull of `n` bytes, and its number for frames. False, with nothing made, without memory.
 bool Engine::make_pull(RecvOp* op, uint32_t process, uint64_t cookie, uint64_t n, Pull** out,
                        uint64_t* name) {
   char* staging = op->data ? nullptr : static_cast<char*>(malloc(n));
@@ -475,7 +476,7 @@ void Engine::accessed(uint64_t cookie, Status status) {
   on_accessed(cookie, std::move(status));
 }
 
-/// The receiver cannot read our memory: send it the bytes.
+/// The receiver cannot read this process's memory: send it the bytes.
 void Engine::on_clear(const Header& h) {
   SendOp* op = sends.get(h.cookie);
   if (!op || !is_request(op->frame.header.kind) || h.size > op->size) {
@@ -518,7 +519,7 @@ void Engine::on_cancel(const Header& h) {
     drop_unexpected(u);
     return send_own(h.src_process, header_for(kCancelled, h.cookie), nullptr, 0);
   }
-  // Not found: it has been matched, and the send completes like any other.
+  // Not found: the message has been matched, and the send completes like any other.
 }
 
 void Engine::on_cancelled(const Header& h) {
