@@ -1,5 +1,5 @@
-// Tells AddressSanitizer and valgrind about stacks and switches. Nothing in builds without them,
-// except valgrind's few no-op instructions once per stack.
+// Announces stacks and switches to AddressSanitizer and valgrind. Costs nothing in builds without
+// them, except valgrind's few no-op instructions once for each stack.
 #pragma once
 
 #include "proclet-sched/sched.h"
@@ -16,7 +16,7 @@
 
 namespace fgmpi::sched::annotate {
 
-/// Pointers in mapped memory keep what they point to from being a leak.
+/// Memory that pointers in this mapped memory point to is not a leak.
 inline void holds_pointers(const void* memory, size_t size) {
 #ifdef FGMPI_SANITIZE
   __lsan_register_root_region(memory, size);
@@ -32,7 +32,7 @@ inline void unmapped(const void* memory, size_t size) {
 #endif
 }
 
-/// What is here was forgotten on purpose, and is no leak.
+/// The object at this address is forgotten on purpose, and is not a leak.
 inline void forgotten(const void* memory) {
 #ifdef FGMPI_SANITIZE
   __lsan_ignore_object(memory);
@@ -49,7 +49,7 @@ inline void stack_created(Proclet* p) {
 #endif
 }
 
-/// Frames that will never be returned to left their red zones poisoned.
+/// Removes the poison of red zones whose frames will never be returned to.
 inline void stack_emptied(Proclet* p) {
 #ifdef FGMPI_SANITIZE
   __asan_unpoison_memory_region(p->stack_low, p->stack_size);
@@ -64,7 +64,7 @@ inline void stack_gone(Proclet* p) {
   stack_emptied(p);
 }
 
-/// Before a jump. `save` keeps the leaver's handle; nullptr when it will never run again.
+/// Called before a jump. `save` receives the leaver's handle; nullptr when it will never run again.
 inline void leave(void** save, const void* to_low, size_t to_size) {
 #ifdef FGMPI_SANITIZE
   __sanitizer_start_switch_fiber(save, to_low, to_size);
@@ -73,7 +73,7 @@ inline void leave(void** save, const void* to_low, size_t to_size) {
 #endif
 }
 
-/// After a jump, on the arriver's stack. Tells where the leaver's stack was.
+/// Called after a jump, on the arriver's stack. Sets where the leaver's stack was.
 inline void arrive(void* saved, const void** from_low, size_t* from_size) {
 #ifdef FGMPI_SANITIZE
   __sanitizer_finish_switch_fiber(saved, from_low, from_size);

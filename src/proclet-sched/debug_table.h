@@ -3,7 +3,8 @@
 //
 //   version | proclet bytes | ranks | rank count | first world rank | &current |
 //   offsets in a proclet: context, wait, state, stack_low, stack_size |
-//   image region | image stride | image count | load address of the program | first of the modules' images
+//   image region | image stride | image count | load address of the program |
+//   first of the modules' images
 //
 // A suspended proclet's context points to: fpu state, r12, r13, r14, r15, rbx, rbp, rip (x86-64).
 #pragma once
@@ -14,8 +15,8 @@
 
 namespace fgmpi::sched {
 
-/// Images of one module: that of rank k of this process lies at region + (k - first) * stride.
-/// Fixed layout, too.
+/// Images of one module: the image of rank k of this process is at region + (k - first) * stride.
+/// The layout is fixed, too.
 struct DebugImages {
   DebugImages* next = nullptr;
   const char* path = nullptr;  ///< "" is the program's
@@ -40,7 +41,8 @@ struct DebugTable {
 static_assert(sizeof(DebugTable) == 16 * 8 && sizeof(DebugImages) == 6 * 8,
               "read by the debugger script");
 
-/// One thread at a time; the debugger stops it. The list keeps the pointer.
+/// Adds the images to the list that the debugger reads, which stores the pointer. One thread at a
+/// time may call these two.
 void show_to_debugger(DebugImages* images);
 void hide_from_debugger(DebugImages* images);
 

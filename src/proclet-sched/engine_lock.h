@@ -1,20 +1,20 @@
 // The lock that a thread holds while it is inside the library, once calls come from several threads
 // (threads.h).
 //
-// Biased: it is lent to one thread, which takes it with a plain store and a load. Whoever else
-// wants it holds `word_`, takes the loan away, makes all threads of the process pass a fence
-// (membarrier), and waits until that thread is outside. From then on all use `word_`, a futex: 0
-// free, 1 held, 2 held and waited for. A thread that has taken it kStreak times in a row, with
-// nobody else in between, is lent it.
+// The lock is biased: it is lent to one thread, which takes it with a plain store and a load.
+// Another thread that wants the lock holds `word_`, ends the loan, makes all threads of the process
+// pass a fence (membarrier), and waits until the borrower is outside. From then on all threads use
+// `word_`, a futex: 0 free, 1 held, 2 held and waited for. A thread that has taken the lock kStreak
+// times in a row, with no other thread in between, borrows it again.
 //
-//   lent to A:      A: inside = 1; still lent? yes: in     ... inside = 0
-//                   B: word_ = 1; lent to nobody; fence; until A.inside == 0
-//   lent to nobody: CAS word_ 0 -> 1                       ... exchange word_ 0, wake if it was 2
+//   lent to A:        A: inside = 1; still lent? then in     ... inside = 0
+//                     B: word_ = 1; lent to nobody; fence; until A.inside == 0
+//   lent to nobody:   CAS word_ 0 -> 1                       ... exchange word_ 0, wake if it was 2
 //
-// Cost of a call: 2 ns where it is lent, two atomic operations (some 15 ns) where it is not, some
-// microseconds to take a loan away. Threads that come by take a free lock before those that sleep
-// for it, since handing it over would cost two context switches a call; but one that has slept for
-// kStarving makes others step back.
+// Cost of a call: 2 ns where the lock is lent, two atomic operations (some 15 ns) where it is not,
+// some microseconds to end a loan. Arriving threads may take a free lock before threads that sleep
+// for it, since handing it over would cost two context switches a call. But a thread that has slept
+// for kStarving makes others wait.
 #pragma once
 
 #include <atomic>
@@ -24,17 +24,17 @@ namespace fgmpi::sched {
 
 struct Proclet;
 
-/// What a thread has to have to use the lock; lives until EngineLock::forget().
+/// What a thread needs to use the lock; lives until EngineLock::forget().
 struct LockUser {
-  std::atomic<uint32_t> inside{0};  ///< 1: it is inside by a loan
+  std::atomic<uint32_t> inside{0};  ///< 1: the thread is inside by a loan
   bool was_lent = false;
-  Proclet* outside_as = nullptr;  ///< while it is outside: the proclet that it runs (threads.h)
+  Proclet* outside_as = nullptr;  ///< while the thread is outside: its proclet (threads.h)
 };
 
 class EngineLock {
  public:
-  /// Before the first use: it is lent to `user`. Without the kernel's membarrier there are no
-  /// loans.
+  /// Called before the first use; lends the lock to `user`. Without the kernel's membarrier there
+  /// are no loans.
   void prepare(LockUser* user);
 
   /// Takes the lock by a plain store, if it is lent to `me`.
@@ -56,7 +56,7 @@ class EngineLock {
   void lock(LockUser* me) {
     if (lock_by_loan(me)) return;
     lock_word();
-    // Acquires what a thread has done by its loan, if forget() has ended that.
+    // The load acquires what a thread has done under its loan, if forget() has ended that loan.
     if (__builtin_expect(lent_to_.load(std::memory_order_acquire) != &nobody_, 0)) revoke();
   }
   void unlock(LockUser* me) {
@@ -68,18 +68,18 @@ class EngineLock {
     unlock_word();
   }
 
-  /// The holder: somebody waits for the lock.
+  /// Called by the holder: true when a thread waits for the lock.
   bool contended(const LockUser* me) const {
     if (me->inside.load(std::memory_order_relaxed))
       return lent_to_.load(std::memory_order_relaxed) != me;
     return word_.load(std::memory_order_relaxed) == 2;
   }
 
-  /// From now on nobody uses `me`, which is outside. Waits for nobody who is inside.
+  /// From now on no thread uses `me`, which is outside. Does not wait for a thread that is inside.
   void forget(LockUser* me);
 
  private:
-  static constexpr uint32_t kStreak = 256;  ///< some ten times as many as a loan must last to pay
+  static constexpr uint32_t kStreak = 256;  ///< some ten times as many as make a loan pay
 
   void lock_word() {
     uint32_t free = 0;
@@ -100,11 +100,11 @@ class EngineLock {
 
   alignas(64) std::atomic<uint32_t> word_{0};
   std::atomic<uint32_t> starving_{0};  ///< threads that have slept for the lock too long
-  LockUser* latest_ = nullptr;         ///< who held word_ last; a number only, it may be gone
-  uint32_t streak_ = 0;                ///< how often in a row
+  LockUser* latest_ = nullptr;         ///< held word_ last; only compared, since it may be gone
+  uint32_t streak_ = 0;                ///< how often latest_ has held it in a row
   bool lends_ = false;
   alignas(64) std::atomic<LockUser*> lent_to_{&nobody_};
-  std::atomic<LockUser*> revoked_{nullptr};  ///< whose `inside` the thread with word_ looks at
+  std::atomic<LockUser*> revoked_{nullptr};  ///< its `inside` is read by the thread that has word_
   static inline LockUser nobody_;
 };
 

@@ -1,13 +1,13 @@
-// The jump from one stack to another: what is saved and loaded with it, and the host stack's side.
+// The jump from one stack to another: what is saved and loaded, and the part of the host stack.
 //
 //   proclet -> proclet      jump_between(): swaps errno and the exception state
-//   proclet -> host stack   switch_to_host(): the loop goes on; or call_on_host_stack(): a call is
-//                           made for the proclet, which stays current and keeps errno and
-//                           exceptions
+//   proclet -> host stack   switch_to_host(): the host loop goes on;
+//                           call_on_host_stack(): a call is made for the proclet, which stays
+//                           current, with its errno and exceptions
 //   host stack -> proclet   run_from_host()
 //
-// In line, since a switch is among the hottest paths (benchmarks/micro/switch_cost.cc): no system
-// call, no lock, no allocation.
+// The jumps are in line, since a switch is among the hottest paths
+// (benchmarks/micro/switch_cost.cc): no system call, no lock, no allocation.
 #pragma once
 
 #include <string.h>
@@ -25,20 +25,21 @@ namespace ctx = boost::context::detail;
 constexpr size_t kColouring = StackRegion::kColours * StackRegion::kColourBytes;
 constexpr size_t kExceptionBytes = sizeof(Proclet::exception_state);
 
-/// What only some switches do: canaries, and what the hook's owner swaps.
+/// The work that only some switches have: canaries, and what the owner of the switch hook swaps.
 [[gnu::cold]] void do_extras(Proclet* from, Proclet* to);
-/// Decides anew whether any switch has to.
+/// Computes anew whether switches have to call do_extras().
 void update_extras();
-/// A proclet's first context; made when it first runs, since that touches its stack.
+/// Makes a proclet's first context. Called when the proclet first runs, since it touches the stack.
 [[gnu::cold]] void make_context(Proclet* p);
-/// Makes the calls that proclets have come to the host stack for, and frees the stack of one that
-/// has finished; returns when one has come for something else.
+/// Makes the calls for which proclets have come to the host stack, and frees the stack of a proclet
+/// that has finished. Returns when a proclet has come for another reason.
 void serve_host_calls();
-/// Runs proclets, this one first, until one comes back for something else than a call.
+/// Runs proclets, this one first, until one comes back for another reason than a call.
 void run_from_host(Proclet* p);
 /// Leaves the running proclet for the host loop.
 void switch_to_host(Proclet* self);
-/// Begins another period between polls; the next switch goes to the host stack, which polls.
+/// begin_period() begins another period between polls. poll_at_next_switch() makes the next switch
+/// go to the host stack, which polls.
 void begin_period();
 void poll_at_next_switch();
 
@@ -47,14 +48,14 @@ inline void extras_if_any(Proclet* from, Proclet* to) {
     do_extras(from, to);
 }
 
-/// Before the jump from a proclet to the host stack.
+/// Called before the jump from a proclet to the host stack.
 inline void save_runtime(Proclet* from) {
   from->saved_errno = *g_hot.cells.errno_cell;
   memcpy(from->exception_state, g_hot.cells.exceptions, kExceptionBytes);
   extras_if_any(from, nullptr);
 }
 
-/// Before the jump from the host stack to a proclet.
+/// Called before the jump from the host stack to a proclet.
 inline void load_runtime(Proclet* to) {
   extras_if_any(nullptr, to);
   memcpy(g_hot.cells.exceptions, to->exception_state, kExceptionBytes);
@@ -70,7 +71,7 @@ inline void swap_runtime(Proclet* from, Proclet* to) {
   *cells.errno_cell = to->saved_errno;
 }
 
-/// The other side of every jump: keeps the leaver's context where it asked to.
+/// Ends every jump on the other stack: stores the leaver's context where it asked for.
 inline void arrived(ctx::transfer_t t) { *static_cast<void**>(t.data) = t.fctx; }
 
 inline void resume_target(Proclet* to) {
@@ -87,7 +88,7 @@ inline void jump_between(Proclet* from, Proclet* to) {
   annotate::arrive(from->fake_stack, nullptr, nullptr);
 }
 
-/// From a proclet to the host stack. `abandoned`: it will never run again.
+/// Jumps from a proclet to the host stack. `abandoned`: the proclet will never run again.
 inline void jump_to_host(Proclet* from, bool abandoned = false) {
   annotate::leave(abandoned ? nullptr : &from->fake_stack, g_scheduler.host_low,
                   g_scheduler.host_size);
@@ -95,15 +96,15 @@ inline void jump_to_host(Proclet* from, bool abandoned = false) {
   annotate::arrive(from->fake_stack, nullptr, nullptr);
 }
 
-/// From the host stack to a proclet, until somebody jumps back.
+/// Jumps from the host stack to a proclet; returns when a proclet jumps back.
 inline void jump_from_host(Proclet* to) {
   annotate::leave(&g_scheduler.host_fake_stack, to->stack_low, to->stack_size);
   arrived(ctx::jump_fcontext(to->context, &g_scheduler.host_context));
   annotate::arrive(g_scheduler.host_fake_stack, nullptr, nullptr);
 }
 
-/// Leaves the running proclet, whose state and queue membership are settled already, for the next
-/// one; for the host stack when nothing is ready or the transports are due.
+/// Leaves the running proclet for the next one; for the host stack when nothing is ready or the
+/// transports are to be polled. REQUIRES: its state and its list are set already.
 inline void switch_away(Proclet* self) {
   const char* call = detail::g_last_call;
   if (__builtin_expect(--g_hot.until_poll == 0 || !g_hot.head, 0))

@@ -9,7 +9,7 @@
 
 namespace fgmpi::sched {
 
-/// REQUIRES: there is one.
+/// REQUIRES: the list is not empty.
 inline Proclet* pop_head() {
   Proclet* p = g_hot.head;
   g_hot.head = p->next;
@@ -22,12 +22,12 @@ inline void push_front(Proclet* p) {
   g_hot.head = p;
 }
 
-/// Among those ready under the random policy.
+/// Adds a ready proclet under the random policy.
 void add_shuffled(Proclet* p);
-/// One of them. REQUIRES: there is one.
+/// Removes one at random. REQUIRES: there is one.
 Proclet* draw_shuffled();
 
-/// The same, or nullptr.
+/// Like draw_shuffled(), or nullptr where there is none.
 inline Proclet* pick_shuffled() { return g_scheduler.shuffled.empty() ? nullptr : draw_shuffled(); }
 
 /// The next proclet to run under any policy, or nullptr.
@@ -35,7 +35,7 @@ inline Proclet* pick() { return g_hot.head ? pop_head() : pick_shuffled(); }
 
 inline bool anything_ready() { return g_hot.head || !g_scheduler.shuffled.empty(); }
 
-/// Puts a proclet behind all others (the random policy: among them).
+/// Puts a proclet behind all others; under the random policy, among them.
 inline void append(Proclet* p) {
   p->state = State::kReady;
   if (queue_is_shared()) return enqueue_with_threads(p, false);

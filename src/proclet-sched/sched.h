@@ -1,18 +1,20 @@
 // The proclet scheduler: nonpreemptive coroutines on the one thread of a process.
 //
-// A proclet runs until it parks (its request is incomplete), yields or ends. Whoever completes what
-// a parked proclet waits for calls ready(); the switch then goes from proclet to proclet directly.
-// The main stack of the process is the host stack: it runs the idle loop (poll the transports,
-// sleep in the kernel) and calls that need much stack (call_on_host_stack).
+// A proclet runs until it parks (its request is incomplete), yields or ends. Code that completes
+// what a parked proclet waits for calls ready(). A switch goes from proclet to proclet directly.
+// The main stack of the process is the host stack: it runs the idle loop (polls the transports,
+// sleeps in the kernel) and calls that need much stack (call_on_host_stack).
 //
-// Two kinds of proclets share the machinery: ranks (one per MPI rank of this process, created once)
-// and helpers (borrowed coroutines that run nonblocking collectives and the like; pooled).
+// Two kinds of proclets use the scheduler: ranks (one for each MPI rank of this process,
+// created once) and helpers (pooled coroutines that run nonblocking collectives and other
+// operations for a rank).
 //
-// Thread rule: one thread, or several that hold the engine lock in turn (threads.h); nothing here
-// is async-signal-safe. Functions that may switch say so.
-// Invariants: a proclet is in exactly one state; `next` links it into at most one list (the run
-// queue, or one wait list of whoever will make it ready); a ready proclet is never parked by anyone
-// but itself. Source: HPDC'10 section 2 (nonpreemptive proclets that yield to a scheduler).
+// Thread rule: one thread, or several that hold the engine lock in turn (threads.h). Nothing here
+// is async-signal-safe. The comment of a function that may switch says so.
+// Invariants: a proclet is in exactly one state. `next` links it into at most one list: the run
+// queue, or one wait list of the code that will make it ready. Only a running proclet parks, and it
+// parks itself.
+// Source: HPDC'10 section 2 (nonpreemptive proclets that yield to a scheduler).
 #pragma once
 
 #include <cstddef>
@@ -26,49 +28,49 @@
 
 namespace fgmpi::sched {
 
-/// Why a proclet is parked; lives on its stack while it is. For the deadlock report and the
-/// debugger.
+/// Why a proclet is parked, for the deadlock report and the debugger. The object is on the stack of
+/// the parked proclet.
 struct WaitSite {
   const char* call = "";  ///< the MPI call, e.g. "MPI_Recv"
   /// Words for one line of the report ("source 3, tag 7, communicator MPI_COMM_WORLD"), or nullptr.
   void (*describe)(const WaitSite*, std::string* out) = nullptr;
-  /// False while something outside this process and its peers can end the wait (a timer, a pipe, a
-  /// completion).
+  /// False while something outside of this process and its peers can end the wait (a timer, a pipe,
+  /// a completion).
   bool deadlocks = true;
 };
 
 enum class State : uint8_t { kReady, kRunning, kParked, kSleeping, kFinished };
-/// kForeign: stands for a thread of a rank other than the scheduler's (threads.h).
+/// kForeign: stands for a thread of a rank that is not the scheduler's thread (threads.h).
 enum class Kind : uint8_t { kRank, kHelper, kForeign };
 
-/// What the scheduler keeps per proclet. At most 256 bytes, so that with the matching state and its
-/// two communicators a parked proclet stays within the 512 bytes of the memory budget.
+/// What the scheduler stores for each proclet. At most 256 bytes, so that a parked proclet, with
+/// its matching state and its two communicators, stays within the 512 bytes of the memory budget.
 struct Proclet {
   void* context = nullptr;         ///< saved context while not running
-  Proclet* next = nullptr;         ///< link of the one list it is in
+  Proclet* next = nullptr;         ///< link of the one list that it is in
   const WaitSite* wait = nullptr;  ///< set while parked
-  uint32_t index = 0;              ///< ranks: 0..C-1 in this process; helpers: their own numbering
+  uint32_t index = 0;              ///< ranks: 0..C-1 in this process; helpers: numbers of their own
   State state = State::kReady;
   Kind kind = Kind::kRank;
   uint8_t mpi_phase = 0;              ///< owned by src/mpi: not yet / initialised / finalised
   bool began_before_threads = false;  ///< its call began before threads were enabled (threads.h)
-  /// Owned by src/mpi: the rank's MPI objects (a helper has its rank's).
+  /// Owned by src/mpi: the rank's MPI objects; a helper has its rank's.
   void* rank_state = nullptr;
   void* image = nullptr;  ///< owned by src/privatize
-  void* tool = nullptr;   ///< a tool's own word (MPIX_Tool_word; a helper has a copy of its rank's)
+  void* tool = nullptr;   ///< a tool's own word (MPIX_Tool_word); a helper has a copy of its rank's
   char* stack_low = nullptr;  ///< lowest usable byte
   size_t stack_size = 0;
   void (*entry)(void*) = nullptr;
   void* argument = nullptr;
   int exit_status = 0;
-  // What a switch saves beside the context.
+  // What a switch saves in addition to the context.
   int saved_errno = 0;
   void* exception_state[2] = {};  ///< the C++ runtime's __cxa_eh_globals of this proclet
   void* locale = nullptr;         ///< what uselocale() set, or nullptr
   void* fake_stack = nullptr;     ///< AddressSanitizer's handle
-  void* pending = nullptr;        ///< owned by src/privatize: what to do at its end
+  void* pending = nullptr;        ///< owned by src/privatize: what to do when the proclet ends
   uint32_t stack_id = 0;          ///< valgrind's handle
-  /// Functions of the user that MPI is calling on this stack (UserCallback).
+  /// How many functions of the user MPI is calling on this stack (UserCallback).
   uint32_t callbacks = 0;
 };
 static_assert(sizeof(Proclet) <= 256, "memory budget, design section 8");
@@ -80,8 +82,8 @@ inline void* no_exceptions[2];
 inline const void* nothing_watched[2];
 }  // namespace detail
 
-/// What the C and C++ runtimes keep once per thread and every proclet must have for itself: every
-/// switch saves and loads it.
+/// Addresses of what the C and C++ runtimes store once for each thread. Every proclet needs its own
+/// values, so every switch saves and loads them.
 struct RuntimeCells {
   int* errno_cell = &detail::no_errno;
   /// Two words: the C++ runtime's caught and uncaught exceptions.
@@ -89,14 +91,14 @@ struct RuntimeCells {
 };
 
 namespace detail {
-/// The run queue and what the hot path touches, in one cache line.
+/// The run queue and the other data of the hot path, in one cache line.
 struct Hot {
   Proclet* current = nullptr;
   Proclet* head = nullptr;  ///< next to run; always nullptr under the random policy
-  Proclet* tail = nullptr;  ///< the last one; stale while there is no head
-  uint32_t until_poll = 1;  ///< switches before the transports are due
-  bool fifo = true;         ///< false: ready() takes the slow path
-  bool extras = false;      ///< a switch has more to do than to swap the cells and jump
+  Proclet* tail = nullptr;  ///< the last one; stale while `head` is nullptr
+  uint32_t until_poll = 1;  ///< switches until the transports are polled
+  bool fifo = true;         ///< false: ready() uses the slow path
+  bool extras = false;      ///< a switch has to do more than swap the cells and jump
   RuntimeCells cells;
   const void* const* watched = nothing_watched;
 };
@@ -119,8 +121,8 @@ void ready_by_policy(Proclet* p);
 /// The running proclet; nullptr on the host stack outside of any proclet.
 inline Proclet* current() { return detail::g_hot.current; }
 
-/// For the time during which MPI calls a function of the user's that may call MPI: the call outside
-/// of it goes on with the lock afterwards, also where it began before threads were enabled.
+/// Lives while MPI calls a function of the user that may call MPI. The MPI call around it holds the
+/// engine lock again afterwards, also where it began before threads were enabled.
 class UserCallback {
  public:
   UserCallback() : proclet_(current()) {
@@ -143,58 +145,57 @@ struct Options {
   enum Policy : uint8_t { kFifo, kLifo, kRandom } policy = kFifo;
   uint64_t seed = 0;
 };
-/// Up to so many ranks a process have stacks as large as the main thread's; up to so many have 1
-/// MiB; more, 256 KiB.
+/// Processes of at most kLargeStacks ranks have stacks as large as the main thread's; of at most
+/// kMediumStacks, 1 MiB; of more, 256 KiB.
 constexpr uint32_t kLargeStacks = 4096, kMediumStacks = 65536;
-/// No default stack is smaller. It is what helper coroutines have, which run no code of the program
-/// but its operations.
+/// No default stack is smaller. Helper coroutines have stacks of this size: they run no code of the
+/// program except its operations.
 constexpr size_t kLeastStack = size_t{64} << 10;
-/// What a rank's stack is by default when a process hosts `count` of them: as large as the main
-/// thread's (`ulimit -s`, at most 64 MiB) to kLargeStacks ranks, 1 MiB to kMediumStacks, then 256
-/// KiB. Programs written for one rank a process keep arrays on their stack, and only touched pages
-/// cost memory. It is half of that, or a quarter and so on down to kLeastStack, as long as all
-/// stacks would take more than half of `address_space` bytes, or their page tables more than a
-/// twentieth of `memory` bytes (-1: unknown).
+/// The default stack size of a rank where a process hosts `count` of them: as large as the main
+/// thread's (`ulimit -s`, at most 64 MiB) up to kLargeStacks ranks, 1 MiB up to kMediumStacks, then
+/// 256 KiB. Programs written for one rank a process have arrays on their stack, and only touched
+/// pages cost memory. The size is halved, down to kLeastStack, as long as all stacks would use more
+/// than half of `address_space` bytes, or their page tables more than a twentieth of `memory` bytes
+/// (-1: unknown).
 size_t default_stack_size(uint32_t count, uint64_t address_space, int64_t memory);
-/// What the settings say.
+/// The options that the settings give.
 Options configured_options();
-/// Uses these from the next create_ranks() on, instead of the settings'.
+/// Uses these options, instead of the settings, from the next create_ranks() on.
 void set_options(const Options& options);
 
-/// Calls of the owner of the transports (src/mpi sets them).
+/// Functions of the owner of the transports, set by src/mpi.
 struct Hooks {
-  /// Makes progress; returns true when it did anything. Called on the host stack when nothing is
-  /// ready, and every so many switches. May call ready() and spawn_helper(); must not park.
+  /// Makes progress; returns true when anything has moved. Called on the host stack when nothing is
+  /// ready, and once in a number of switches. May call ready() and spawn_helper(); must not park.
   bool (*poll)() = nullptr;
-  /// Sleeps in the kernel until a transport has something, or `timeout_ns` passed (-1: no limit).
-  /// Nothing is ready when it is called and poll() found nothing. nullptr: the scheduler sleeps
-  /// until a timer is due or a completion is posted (completions.h).
+  /// Sleeps in the kernel until a transport has received something, or `timeout_ns` has passed (-1:
+  /// no limit). Called when nothing is ready and poll() has found nothing. nullptr: the scheduler
+  /// sleeps until a timer is due or a completion is posted (completions.h).
   void (*sleep)(int64_t timeout_ns) = nullptr;
-  /// Ends a sleep() that another thread is in or about to begin, at once. Called by any thread,
-  /// without the engine lock. nullptr: nothing but time ends a sleep().
+  /// Ends at once a sleep() that another thread is in or is about to begin. May be called by any
+  /// thread, without the engine lock. nullptr: only time ends a sleep().
   void (*interrupt)() = nullptr;
-  /// Everything here is parked, no timer runs, poll() found nothing: called once per such state
-  /// before sleep. Returns true when the job is deadlocked and was reported.
+  /// Called before sleep, once for each such state: everything here is parked, no timer runs, and
+  /// poll() has found nothing. Returns true when the job is deadlocked and has been reported.
   bool (*all_parked)() = nullptr;
-  /// How long an idle process polls before it sleeps. Less where processes outnumber cores.
+  /// How long an idle process polls before it sleeps. Shorter where processes outnumber cores.
   int64_t spin_ns = 20'000;
-  /// How long the scheduler's thread sleeps at most where ranks have threads: whether all of them
-  /// wait for MPI is looked at when it wakes up only, and nothing wakes it when the last one begins
-  /// to.
+  /// Longest sleep of the scheduler's thread where ranks have threads. Only when it wakes does it
+  /// check whether all threads wait for MPI, and nothing wakes it when the last one begins to wait.
   int64_t look_at_threads_ns = 250'000'000;
 };
 void set_hooks(const Hooks& hooks);
-/// Another Hooks::spin_ns.
+/// Replaces Hooks::spin_ns.
 void set_spin(int64_t ns);
 
-/// From now on switches save and load these.
+/// From now on switches save and load these cells.
 void set_runtime_cells(const RuntimeCells& cells);
 
-/// Called with the proclet that is left and the one that runs next (nullptr: the host stack), on
-/// the stack of the first: at each switch, or only when the watched words differ.
+/// The hook is called with the proclet that is left and the one that runs next (nullptr: the host
+/// stack), on the stack of the first: at each switch, or only when the watched words differ.
 enum class HookAt : uint8_t { kEachSwitch, kWatched };
 void set_switch_hook(void (*hook)(Proclet* from, Proclet* to), HookAt at = HookAt::kEachSwitch);
-/// Two words that differ while the hook has work to do.
+/// Sets the watched words: two words that differ while the hook has work to do.
 void watch(const void* const* words);
 /// From now on the hook is called at each switch.
 void call_hook_at_each_switch();
@@ -202,61 +203,63 @@ void call_hook_at_each_switch();
 /// Called on the host stack when the process has become idle, before it spins or sleeps.
 void set_idle_hook(void (*hook)());
 
-/// Adds a function that gives back memory which has not been needed since it was last called, and
-/// returns true when there is more that it would give back the next time. Called on the host stack,
-/// some ten times a second at most. At most kMostTrimmers; one that is there already is not added.
+/// Adds a function that frees memory which has not been needed since its last call. It returns true
+/// when it would free more the next time. Called on the host stack, at most some ten times a
+/// second. At most kMostTrimmers; a function that was added before is not added again.
 constexpr int kMostTrimmers = 8;
 void add_trimmer(bool (*trim)());
 
-/// Creates the rank proclets 0..count-1, each to run entry(argument) with current()->index set.
-/// Stacks, guards and limits are checked first; an error says how many would fit. Again allowed
-/// after run() has returned.
+/// Creates the rank proclets 0..count-1. Each runs entry(argument) with current()->index set.
+/// Stacks, guards and limits are checked first; an error says how many ranks would fit. Allowed
+/// again after run() has returned.
 Status create_ranks(uint32_t count, void (*entry)(void*), void* argument);
 
-/// Ranks that join while others run (spawned programs). Adds rank proclets with consecutive numbers
-/// from *first on, behind those that create_ranks() has made; they do not run yet. At most
-/// kMostAdded at a time. Their exit statuses are not run()'s. Errors: MPI_ERR_NO_MEM, which say how
-/// many fit.
+/// Adds ranks that join while others run (spawned programs), with consecutive numbers from
+/// *first on, behind those that create_ranks() has made. They do not run yet. At most
+/// kMostAdded at a time. run() does not return their exit statuses. The error MPI_ERR_NO_MEM
+/// says how many ranks fit.
 constexpr uint32_t kMostAdded = 65536;
 Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t* first);
-/// All numbers of ranks that there may ever be are below.
+/// A bound: all numbers that a rank may ever have are below it.
 uint32_t most_ranks();
-/// They become ready. Never switches. REQUIRES: called once for these.
+/// Makes the ranks that add_ranks() has added from `first` on ready. Never switches. REQUIRES:
+/// called once for these ranks.
 void start_added_ranks(uint32_t first);
-/// Gives back their stacks and numbers. REQUIRES: none of them was started, or all have finished,
-/// and nobody keeps one of these proclets; not called on one of their stacks.
+/// Releases the stacks and numbers of these ranks. REQUIRES: none of them was started, or all have
+/// finished; nobody has a pointer to one of their proclets; not called on one of their stacks.
 void remove_ranks(uint32_t first);
 
-/// The caller goes on as rank proclet 0, the only one, on its own stack; the host loop gets a stack
-/// too. For a program that was not started through create_ranks() and run(). The proclet ends with
-/// the process: it must not call finish(); a deadlock ends the process with status 1. REQUIRES: no
-/// rank proclets, current() == nullptr.
+/// Makes the caller rank proclet 0, the only one, on its own stack; the host loop gets a stack of
+/// its own. For a program that was not started through create_ranks() and run(). The proclet ends
+/// with the process: it must not call finish(). A deadlock ends the process with status 1.
+/// REQUIRES: there are no rank proclets, and current() == nullptr.
 Status adopt_caller();
 
 /// Runs until every rank proclet has finished. Returns the first non-zero exit status, else 0; 1
-/// when the all_parked hook said that the job is deadlocked. Called once per create_ranks(), on the
-/// host stack.
+/// when the all_parked hook has returned that the job is deadlocked. Called once for each
+/// create_ranks(), on the host stack.
 int run();
 
 Proclet* rank_proclet(uint32_t index);
-/// All numbers of ranks are below; those that nobody has now belong to finished proclets.
+/// A bound: all numbers of ranks are below it. Numbers that no rank has now belong to
+/// finished proclets.
 uint32_t rank_count();
 /// Rank proclets that have not finished.
 uint32_t live_ranks();
-/// Helper coroutines made so far (in use and pooled), and each of them: for reports and the
-/// debugger.
+/// helper_count(): how many helper coroutines have been made (in use and pooled). helper_proclet():
+/// each of them. For reports and the debugger.
 uint32_t helper_count();
 Proclet* helper_proclet(uint32_t number);
-/// Idle helpers whose stacks hold memory (statistics, tests).
+/// Idle helpers whose stacks hold memory, for statistics and tests.
 uint32_t warm_helpers();
 
-/// Parks the running proclet until somebody calls ready() on it. May switch.
-/// REQUIRES: current() != nullptr, and the caller has published itself to whoever will wake it.
+/// Parks the running proclet until ready() is called on it. May switch. REQUIRES: current() !=
+/// nullptr, and the code that will call ready() can find the caller.
 void park(const WaitSite* site);
 
 /// Makes a parked proclet runnable. Never switches. REQUIRES: p->state == kParked, or kFinished for
-/// a rank that has left its stack (leave.h), where something may come that it waited for: it
-/// finishes again.
+/// the proclet of a rank that has left its stack (leave.h): something that it waited for may still
+/// complete, and it then finishes again.
 inline void ready(Proclet* p) {
   FGMPI_ASSERT(p->state == State::kParked || p->state == State::kFinished);
   p->state = State::kReady;
@@ -275,48 +278,49 @@ void sleep_for(int64_t ns);
 /// REQUIRES: current()->kind == Kind::kRank, not inside call_on_host_stack().
 [[noreturn]] void finish(int exit_status);
 
-/// Makes sure that the next spawn_helper() finds a helper, if it comes before anything that may
-/// switch. MPI_ERR_NO_MEM when there is no memory or address space for another one. Never switches.
+/// Makes sure that the next spawn_helper() finds a helper, if nothing that may switch
+/// comes between. MPI_ERR_NO_MEM when there is no memory or address space for another one.
+/// Never switches.
 Status ensure_helper();
 
-/// Starts entry(argument) on a pooled helper coroutine that acts for `rank` (shares its
-/// rank_state). Never switches; the helper becomes ready. Returns at once. Without memory for
-/// another helper the process ends: ensure_helper() asks first.
+/// Starts entry(argument) on a pooled helper coroutine that acts for `rank` (uses its rank_state).
+/// The helper becomes ready, and the call returns at once. Never switches. Without memory for
+/// another helper the process ends: call ensure_helper() first.
 Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument);
 
-/// Runs function(argument) on the host stack and returns. It must not park, yield or throw.
-/// On the host stack already: a plain call. current() stays the caller.
+/// Runs function(argument) on the host stack and returns. The function must not park, yield or
+/// throw. Where the caller is on the host stack already, a plain call. current() stays the caller.
 void call_on_host_stack(void (*function)(void*), void* argument);
 
-/// True outside of proclets and inside call_on_host_stack(): where nothing may park.
+/// True outside of proclets and inside call_on_host_stack(), where nothing may park.
 bool on_host_stack();
 
-/// yield(), where the caller may.
+/// Yields, where the caller may.
 void force_switch();
-/// In builds with FGMPI_FORCE_SWITCH: yields (about every call); else nothing. Called at entry of
-/// each MPI call that may switch.
+/// In builds with FGMPI_FORCE_SWITCH: yields, at about every call; otherwise does nothing. Called
+/// at the entry of each MPI call that may switch.
 inline void maybe_force_switch() {
 #ifdef FGMPI_FORCE_SWITCH
   force_switch();
 #endif
 }
 
-/// Number of switches so far in this process, entries of foreign threads included (statistics,
-/// tests).
+/// Number of switches so far in this process, with entries of foreign threads, for
+/// statistics and tests.
 uint64_t switch_count();
 
-/// How many of them were made by yield() and sleep_for().
+/// How many of the switches were made by yield() and sleep_for().
 uint64_t rest_count();
 
 /// How stacks are guarded in this run: "guard pages", "mprotect" or "canary".
 const char* guard_kind();
 
-/// If `address` lies in the guard (or stack) of a proclet, that proclet, and whether it is the
-/// guard.
+/// Finds the proclet whose stack or guard contains `address`; *in_guard says which of them.
 Proclet* proclet_of_address(const void* address, bool* in_guard);
 
-/// Runs a callable on the host stack: call_on_host([&] { ... }). Same rules, but that it may throw
-/// std::bad_alloc, which the caller then sees: no exception leaves a stack by itself.
+/// Runs a callable on the host stack: call_on_host([&] { ... }). The rules of call_on_host_stack()
+/// hold, but the callable may throw std::bad_alloc, which is thrown again to the caller: no
+/// exception leaves a stack by itself.
 template <class F>
 inline void call_on_host(F&& f) {
   struct Call {

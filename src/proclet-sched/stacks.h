@@ -4,12 +4,11 @@
 //   | guard | <- stack grows    | guard | ...         guard: one page; stack: whole pages
 //   ^ base                      ^ base + slot_size
 //
-// Only touched pages cost memory. A guard costs no mapping where the kernel knows
-// MADV_GUARD_INSTALL (Linux 6.13); else it is made by mprotect (two mappings a stack) while the
-// limit on mappings allows; else it is a canary word that is checked at switches. An address is
-// turned into its slot by division. Tops are coloured: consecutive stacks begin at different cache
-// sets, since all of them being page aligned would put every proclet's hottest lines into the same
-// few.
+// Only touched pages cost memory. A guard costs no mapping where the kernel has MADV_GUARD_INSTALL
+// (Linux 6.13). Elsewhere it is made by mprotect (two mappings a stack) while the limit on mappings
+// allows, and otherwise it is a canary word that is checked at switches. The slot of an address is
+// found by division. Tops of stacks are coloured: consecutive stacks begin at different cache sets.
+// If all began at a page boundary, every proclet's hottest lines would be in the same few sets.
 //
 // Thread rule: one thread. Invariant: a slot's pages are accessible for the lifetime of the region.
 #pragma once
@@ -34,21 +33,21 @@ class StackRegion {
   StackRegion(const StackRegion&) = delete;
   StackRegion& operator=(const StackRegion&) = delete;
 
-  /// Reserves `count` slots. `stack_size` is rounded up to pages. An error says how many would fit.
-  /// Executable where the program asks for that.
+  /// Reserves `count` slots. `stack_size` is rounded up to pages. An error says how many slots
+  /// would fit. The stacks are executable where the program asks for that.
   Status reserve(uint32_t count, size_t stack_size, const char* what);
   void release();
 
   /// Installs the guard of a slot. Called once per slot before its first use.
   void install_guard(uint32_t slot);
-  /// Gives the pages of a slot back to the system; the guard stays.
+  /// Returns the pages of a slot to the system; the guard stays.
   void discard(uint32_t slot);
-  /// Canary guards only: false when the word was overwritten. Others: true.
+  /// False when the slot has a canary and its word was overwritten; true for other guards.
   bool intact(uint32_t slot) const;
 
   char* low(uint32_t slot) const { return base_ + slot * slot_size_ + kPage; }
   size_t stack_size() const { return slot_size_ - kPage; }
-  /// One past the highest usable byte, coloured.
+  /// One past the highest usable byte, after colouring.
   char* top(uint32_t slot) const {
     return low(slot) + stack_size() - (slot % kColours) * kColourBytes;
   }
