@@ -1,5 +1,5 @@
 // A program that was not started through create_ranks() and run(): its caller becomes the only
-// rank, on its own stack, and the host loop gets one of its own.
+// rank, on its own stack, and the host loop gets another stack.
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -10,7 +10,8 @@
 namespace fgmpi::sched {
 namespace {
 
-/// The host stack of an adopted caller, entered when the caller first leaves its own.
+/// The function of the host stack of an adopted caller, entered when the caller first
+/// leaves its own.
 [[noreturn]] void adopted_host(ctx::transfer_t t) {
   asm volatile(".cfi_undefined rip");  // unwinders stop here
   arrived(t);

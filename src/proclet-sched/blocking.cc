@@ -19,22 +19,21 @@
 namespace fgmpi::sched {
 namespace {
 
-/// Enough for the C library's waiting functions, beside the thread-local variables of all
-/// libraries.
+/// Enough for the C library's waiting functions and the thread-local variables of all libraries.
 constexpr size_t kStack = 256 * 1024;
 
 struct BlockingThread : Completion {
   BlockingThread* next_idle = nullptr;
-  std::atomic<uint32_t> word{0};      ///< 1: there is something to do
-  void (*function)(void*) = nullptr;  ///< nullptr: end
+  std::atomic<uint32_t> word{0};      ///< 1: the thread has something to do
+  void (*function)(void*) = nullptr;  ///< nullptr: the thread is to end
   void* argument = nullptr;
-  Proclet* proclet = nullptr;  ///< that waits for it
+  Proclet* proclet = nullptr;  ///< waits for the call
 };
 
 struct Pool {
   BlockingThread* idle = nullptr;
   uint32_t idle_count = 0;
-  uint32_t least_idle = 0;  ///< since the last trim
+  uint32_t least_idle = 0;  ///< the lowest idle_count since the last trim
   uint32_t count = 0;
 };
 constinit Immortal<Pool> g_immortal_pool;
@@ -59,7 +58,7 @@ void* run_blocking_thread(void* data) {
   return nullptr;
 }
 
-/// The call has returned: its thread is idle, its proclet goes on.
+/// Called when the thread's call has returned: the thread is idle, its proclet goes on.
 void call_returned(Completion* c) {
   auto* t = static_cast<BlockingThread*>(c);
   t->next_idle = g_pool.idle;
@@ -112,7 +111,7 @@ bool start_thread_of_nobody(void* (*run)(void*), void* argument) {
 
 namespace {
 
-/// On the host stack.
+/// Starts a thread of the pool. Called on the host stack.
 BlockingThread* start_thread() {
   auto* t = new (std::nothrow) BlockingThread;
   if (!t) return nullptr;

@@ -1,4 +1,4 @@
-// The list of completions that other threads have posted, and how a sleeper is woken by one.
+// The list of completions that other threads have posted, and how a post wakes a sleeper.
 
 #include "proclet-sched/completions.h"
 
@@ -19,7 +19,7 @@ namespace {
 enum SleeperState : uint32_t {
   kAwake,
   kAsleep,  ///< or about to be: g_word and g_interrupt say how to wake it
-  kWaking,  ///< a poster is at it, and the sleeper waits until it has done so
+  kWaking,  ///< a poster is waking the sleeper, which waits until it has finished
 };
 alignas(64) constinit std::atomic<uint32_t> g_sleeper{kAwake};
 std::atomic<uint32_t>* g_word = nullptr;
@@ -70,7 +70,8 @@ SleepUntilPosted::SleepUntilPosted(std::atomic<uint32_t>* word, void (*interrupt
   may_sleep_ = detail::g_posted.load(std::memory_order_seq_cst) == nullptr;
 }
 
-/// A poster that has begun to wake uses g_word, g_interrupt and what they lead to.
+/// Waits for a poster that has begun to wake: it still uses g_word, g_interrupt and what
+/// they point to.
 SleepUntilPosted::~SleepUntilPosted() {
   uint32_t asleep = kAsleep;
   if (g_sleeper.compare_exchange_strong(asleep, kAwake, std::memory_order_acquire)) return;

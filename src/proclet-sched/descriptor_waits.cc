@@ -24,8 +24,8 @@
 namespace fgmpi::sched {
 namespace {
 
-/// What a wait may last where nobody can poll for it, or poll() fails (ns): the caller looks by
-/// itself.
+/// How long a wait lasts where no thread can poll for it, or poll() fails (ns): the caller then
+/// checks by itself.
 constexpr int64_t kBlindWait = 1'000'000;
 
 struct Waiting : Completion {
@@ -37,16 +37,16 @@ struct Waiting : Completion {
 
 struct Poller {
   int doorbell = -1;  ///< an eventfd that ends the thread's poll(); made once
-  PlainMutex mutex;   ///< protects what follows
+  PlainMutex mutex;   ///< protects the members that follow
   bool runs = false;
-  bool to_end = false;  ///< nobody has waited for a while
+  bool to_end = false;  ///< no proclet has waited for a while
   Waiting* added = nullptr;
 };
 constinit Immortal<Poller> g_immortal_poller;
 constexpr Poller& g = g_immortal_poller.value;
-bool g_used = false;  ///< since the last trim; inside
+bool g_used = false;  ///< since the last trim; used inside
 
-/// The thread has something to interrupt.
+/// True while the thread has waits that a handler may interrupt.
 std::atomic<bool> g_has_waits{false};
 
 void ring() {
@@ -56,7 +56,7 @@ void ring() {
 
 // ---- The thread ---------------------------------------------------------------------------------
 
-/// Only the thread uses it: whom it polls for, and what.
+/// Used by the thread only: the waits that it polls for, and their descriptors.
 struct Polled {
   Waiting* first = nullptr;
   pollfd* fds = nullptr;
@@ -74,7 +74,7 @@ struct Polled {
   }
 };
 
-/// Takes what has been added. False: the thread is to end.
+/// Moves the added waits into the thread's list. False: the thread is to end.
 bool take_added(Polled* polled) {
   std::lock_guard<PlainMutex> guard(g.mutex);
   while (Waiting* w = g.added) {
@@ -89,8 +89,8 @@ bool take_added(Polled* polled) {
   return !ends;
 }
 
-/// All descriptors behind the doorbell's place, those of one wait after those of another. Returns
-/// their number; *deadline: the first one. 0: no memory.
+/// Writes all descriptors behind the doorbell's, wait by wait. Returns their number; *deadline: the
+/// earliest one. 0: no memory.
 size_t gather_descriptors(Polled* polled, int64_t* deadline) {
   size_t count = 1;
   *deadline = INT64_MAX;
@@ -125,7 +125,7 @@ void post_ended(Polled* polled, bool valid) {
              : now >= wait.deadline  ? WaitEnd::kTimeOver
                                      : WaitEnd::kReady;
     *link = w->next_waiting;
-    post_completion(w);  // from here on it may be gone
+    post_completion(w);  // from here on `w` may be gone
   }
 }
 
@@ -136,7 +136,7 @@ void* poll_for_all(void*) {
     int64_t deadline;
     const size_t count = gather_descriptors(&polled, &deadline);
     int64_t left = deadline == INT64_MAX ? -1 : std::max<int64_t>(deadline - now_ns(), 0);
-    // Handlers that ran before g_has_waits was set did not ring.
+    // Handlers that ran before g_has_waits was set have not rung the doorbell.
     for (Waiting* w = polled.first; w; w = w->next_waiting)
       if (is_interrupted(*w->wait)) left = 0;
     const timespec timeout = to_timespec(std::max<int64_t>(left, 0));
@@ -169,7 +169,7 @@ bool trim_poller() {
   return false;
 }
 
-/// On the host stack, where a new thread is nobody's.
+/// Called on the host stack, where a new thread belongs to no rank.
 bool start_poller() {
   if (g.doorbell < 0) g.doorbell = move_descriptor_up(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (g.doorbell < 0) return false;
@@ -178,7 +178,7 @@ bool start_poller() {
   return true;
 }
 
-/// False: nobody will end the wait.
+/// False: no thread will end the wait.
 bool add_waiting(Waiting* w) {
   std::lock_guard<PlainMutex> guard(g.mutex);
   if (!g.runs) {

@@ -1,4 +1,4 @@
-// The lock of the library: its slow ways, lending and revoking.
+// The slow paths of the engine lock, and lending and revoking.
 
 #include "proclet-sched/engine_lock.h"
 
@@ -14,14 +14,16 @@
 namespace fgmpi::sched {
 namespace {
 
-/// A thread that has waited so long (ns) for the lock is let in before those that come by: some
-/// hundred calls.
+/// A thread that has waited so long for the lock (ns) gets it before arriving threads: the time of
+/// some hundred calls.
 constexpr int64_t kStarving = 200'000;
-constexpr int kSpins = 64;  ///< looks at the word before the thread sleeps: a call takes as long
-constexpr int kMostStepsBack = 20;    ///< yields of the processor for starving threads, a call
-constexpr int64_t kLook = 1'000'000;  ///< ns after which a sleeper looks again, whatever happens
+/// Reads of the word before the thread sleeps: together about as long as a call.
+constexpr int kSpins = 64;
+constexpr int kMostStepsBack = 20;  ///< in one call: yields of the processor for starving threads
+/// Time (ns) after which a sleeper checks the word again in any case.
+constexpr int64_t kLook = 1'000'000;
 
-/// The system calls themselves: sched_yield() is interposed and would switch between proclets.
+/// Makes the system call directly: sched_yield() is interposed and would switch between proclets.
 void give_way() { syscall(SYS_sched_yield); }
 
 }  // namespace
@@ -62,14 +64,14 @@ void EngineLock::lock_slowly() {
 
 void EngineLock::wake_one() { futex_wake(&word_, FutexScope::kProcess); }
 
-/// `me` has seen that the loan is gone: whoever took it may be asleep.
+/// Called when `me` finds its loan ended: the thread that ended it may be asleep.
 void EngineLock::wake_revoker(LockUser* me) {
   me->inside.store(0, std::memory_order_release);
   futex_wake(&me->inside, FutexScope::kProcess);
 }
 
-/// REQUIRES: word_ is held. The thread that has the loan either sees that it is gone, or its store
-/// is seen here. revoked_ keeps that thread's LockUser alive.
+/// Ends the loan. The borrower either sees that its loan has ended, or its store is seen here.
+/// revoked_ keeps the borrower's LockUser alive. REQUIRES: word_ is held.
 void EngineLock::revoke() {
   LockUser* user = lent_to_.load(std::memory_order_relaxed);
   revoked_.store(user, std::memory_order_seq_cst);

@@ -1,10 +1,10 @@
-// Helper coroutines: made on demand, pooled, given back when they have not been needed for a while.
+// Helper coroutines: made on demand, pooled, and freed when they have not been needed for a while.
 //
-// Helpers come in blocks, numbered through: block = number / kBlock. One that has done its work
-// keeps its stack and waits, idle, in its block's list (through Proclet::next) for the next
-// spawn_helper(), which takes from the first block that has one. So those in use gather in the
-// first blocks, and the others can be given back: trim_helpers() frees the stacks' pages of what
-// was idle since it was last called, and whole blocks at the end.
+// Helpers come in blocks and are numbered through: block = number / kBlock. A helper that has done
+// its work keeps its stack and waits, idle, in its block's list (through Proclet::next) for the
+// next spawn_helper(). That uses the first block with an idle helper, so helpers in use gather in
+// the first blocks, and the others can be freed. trim_helpers() frees the stacks' pages of helpers
+// that were idle since its last call, and whole blocks at the end.
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -26,22 +26,22 @@ namespace fgmpi::sched {
 namespace {
 
 constexpr uint32_t kBlock = 256;
-/// So many idle helpers keep their stacks whatever happens: a page or two each.
+/// This many idle helpers keep their stacks, which cost a page or two each.
 constexpr uint32_t kKept = 64;
 
 struct Block {
   StackRegion stacks;
   Proclet proclets[kBlock];
-  uint32_t made = 0;  ///< of them; only the last block has fewer than kBlock
+  uint32_t made = 0;  ///< how many proclets are made; only the last block has fewer than kBlock
   uint32_t idle_count = 0;
-  Proclet* idle = nullptr;  ///< latest first
+  Proclet* idle = nullptr;  ///< the list of idle helpers, latest first
 };
 
 struct Pool {
   std::vector<std::unique_ptr<Block>> blocks;
   size_t first_idle = 0;  ///< no block before this one has an idle helper
   uint32_t idle = 0;      ///< in all blocks
-  ReserveCount warm;      ///< idle ones that have a stack with something on it
+  ReserveCount warm;      ///< idle helpers whose stacks hold memory
 };
 constinit Immortal<Pool> g_immortal_pool;
 constexpr Pool& g_pool = g_immortal_pool.value;
@@ -75,7 +75,7 @@ Status add_block() {
   return {};
 }
 
-/// Makes one more helper, idle.
+/// Makes one more helper, in the idle state.
 Status make_helper() {
   if (g_pool.blocks.empty() || g_pool.blocks.back()->made == kBlock) FGMPI_TRY(add_block());
   Block* block = g_pool.blocks.back().get();
@@ -93,7 +93,7 @@ Status make_helper() {
   return {};
 }
 
-/// Frees the pages of an idle helper's stack. It begins anew when it is used next.
+/// Frees the pages of an idle helper's stack. The helper gets a new context when it is used next.
 void cool(Block* block, Proclet* p) {
   annotate::stack_emptied(p);
   block->stacks.discard(p->index % kBlock);
@@ -148,7 +148,7 @@ void helper_main(Proclet* self) {
 }
 
 bool trim_helpers() {
-  FGMPI_ASSERT(on_host_stack());  // nobody stands on what is given back
+  FGMPI_ASSERT(on_host_stack());  // nothing runs on what is freed
   uint32_t excess = g_pool.warm.take_excess(kKept, kKept);
   for (size_t i = g_pool.blocks.size(); i-- > 0 && excess > 0;) {
     Block* block = g_pool.blocks[i].get();
@@ -158,7 +158,7 @@ bool trim_helpers() {
       --excess;
     }
   }
-  // Blocks at the end of which nothing is in use or warm; the first stays.
+  // Frees blocks at the end in which no helper is in use or warm; the first block stays.
   while (g_pool.blocks.size() > 1) {
     Block* last = g_pool.blocks.back().get();
     bool cold = last->idle_count == last->made;

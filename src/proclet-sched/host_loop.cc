@@ -19,16 +19,17 @@
 namespace fgmpi::sched {
 namespace {
 
-/// What has not been needed for so long is given back; it costs some microseconds to have it again.
+/// Memory that has not been needed for so long (ns) is freed. Having it again costs some
+/// microseconds.
 constexpr int64_t kTrimAfter = 100'000'000;
-/// Trimming walks what is free: it may take this part of the time at most, and pauses no longer
-/// than that (ns).
+/// Trimming walks over free objects. It may use one part in kTrimShare of the time, and its pauses
+/// are at most kLongestTrimPause (ns).
 constexpr int64_t kTrimShare = 32, kLongestTrimPause = 2'000'000'000;
-constexpr uint32_t kMostTrimPasses = 64;  ///< with more to free each time, between malloc_trim()s
-/// Polls of a busy process between looks at the clock for that.
+constexpr uint32_t kMostTrimPasses = 64;  ///< passes with more to free, between malloc_trim()s
+/// Polls of a busy process between readings of the clock for trimming.
 constexpr uint32_t kTrimPolls = 512;
 
-/// Some rank waits for what comes from outside of MPI, perhaps as a completion.
+/// True when some rank waits for something from outside of MPI, perhaps a completion.
 bool something_may_come() {
   for (uint32_t i = 0; i < g_scheduler.count; ++i) {
     const Proclet& p = *rank_proclet(i);
@@ -55,10 +56,10 @@ void sleep_in_kernel(int64_t timeout_ns) {
   if (posts.may_sleep()) futex_wait(&woken, 0, timeout_ns, FutexScope::kProcess);
 }
 
-/// Decides when trimmers run, for all of the library: at most every kTrimAfter, less often where
-/// they take long. How much each frees is its own: what has been idle since the last time
-/// (base/reserve.h), or whole chunks (pt2pt/pool.h). Returns true when there is more to be given
-/// back unless it is needed meanwhile.
+/// Decides when trimmers run, for all of the library: at most once in kTrimAfter, less often where
+/// they take long. Each trimmer decides how much it frees: what has been idle since the last call
+/// (base/reserve.h), or whole chunks (pt2pt/pool.h). Returns true when there is more to free,
+/// unless it is needed meanwhile.
 bool trim_when_due(int64_t now) {
   if (now < g_scheduler.trim_due) return g_scheduler.more_to_trim;
   const bool before = g_scheduler.more_to_trim;
@@ -66,9 +67,9 @@ bool trim_when_due(int64_t now) {
   for (auto* trimmer : g_scheduler.trimmers)
     if (trimmer && trimmer()) g_scheduler.more_to_trim = true;
 #ifdef __GLIBC__
-  // The last of a burst has been freed: most of it lies inside the allocator's heap, not at its
-  // end, from where alone free() gives pages back. A program that keeps its pools moving may never
-  // come to a last one: then after some passes.
+  // The last of a burst has been freed. Most of it lies inside the allocator's heap, not at its
+  // end, and free() returns pages only from the end. A program that keeps its pools moving may
+  // never reach a last pass: then the heap is trimmed after some passes.
   g_scheduler.trim_passes = before ? g_scheduler.trim_passes + 1 : 0;
   if ((before && !g_scheduler.more_to_trim) || g_scheduler.trim_passes >= kMostTrimPasses) {
     g_scheduler.trim_passes = 0;
@@ -80,13 +81,14 @@ bool trim_when_due(int64_t now) {
   return g_scheduler.more_to_trim;
 }
 
-/// Each round polls: of sockets that is a microsecond.
+/// Each round polls: with sockets that takes a microsecond.
 constexpr uint64_t kRoundsPerClock = 4;
 
-/// Nothing is ready and a poll found nothing. Returns true when the job is deadlocked.
+/// Called when nothing is ready and a poll has found nothing. Returns true when the job
+/// is deadlocked.
 bool idle() {
   breathe();
-  if (anything_ready()) return false;  // another thread has been inside: who is ready does not wait
+  if (anything_ready()) return false;  // a foreign thread was inside and made it ready
   const bool gives_way = turn_is_elsewhere(g_scheduler.idle_since);
   if (g_scheduler.idle_rounds++ % kRoundsPerClock == 0 || g_scheduler.idle_since < 0 || gives_way) {
     int64_t now = now_ns();

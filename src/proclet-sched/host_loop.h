@@ -1,5 +1,5 @@
 // The loop on the host stack: polls, wakes sleepers, runs proclets, and sleeps when there is
-// nothing. Thread rule: on the host stack.
+// nothing to do. Thread rule: host stack.
 #pragma once
 
 namespace fgmpi::sched {

@@ -1,4 +1,4 @@
-// The comparison of descriptors with their places, from which a report learns who runs.
+// Compares descriptors with their positions, so that a report can say who runs.
 
 #include "proclet-sched/identity.h"
 
@@ -12,20 +12,20 @@
 #include "proclet-sched/scheduler.h"
 #include "proclet-sched/threads.h"
 
-// The linker's names: where this library begins and ends.
+// Defined by the linker: where this library begins and ends.
 extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start[], _end[];
 
 namespace fgmpi::sched {
 namespace {
 
-/// Whether any descriptor of a rank contradicts its place.
+/// True when any descriptor of a rank contradicts its position.
 bool ranks_are_damaged() {
   for (uint32_t i = 0; i < g_scheduler.count; ++i)
     if (!rank_is_sound(i)) return true;
   return false;
 }
 
-/// A helper has its rank's objects.
+/// Finds the rank of a helper, which has its rank's objects.
 void find_rank_of(const Proclet* helper, Identity* out) {
   for (uint32_t i = 0; helper->rank_state && i < g_scheduler.count && !out->knows_rank; ++i) {
     if (g_scheduler.ranks[i].rank_state != helper->rank_state) continue;
@@ -54,8 +54,8 @@ bool identify_place(const Proclet* p, Identity* out) {
   return false;
 }
 
-/// A name of a function of MPI in this library's memory: what else the word may hold once memory
-/// has been overwritten is never printed.
+/// True when `name` is the name of a function of MPI in this library's memory. Anything else, which
+/// the word may hold once memory has been overwritten, is never printed.
 bool is_name_of_call(const char* name) {
   const auto at = reinterpret_cast<uintptr_t>(name);
   const auto low = reinterpret_cast<uintptr_t>(__ehdr_start);
@@ -75,7 +75,7 @@ Identity identify(const Proclet* p, const void* stack_pointer) {
   Identity identity;
   const bool damaged = ranks_are_damaged();
   bool in_guard = false;
-  // The host stack of a program that was adopted lies where the rank's would.
+  // The host stack of an adopted program is where the rank's stack would be.
   const Proclet* owner = stack_pointer && !caller_is_adopted()
                              ? proclet_of_address(stack_pointer, &in_guard)
                              : nullptr;

@@ -12,7 +12,8 @@
 namespace fgmpi::sched {
 namespace {
 
-constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so many switches
+/// The transports are polled once in this many switches.
+constexpr uint32_t kPollEvery = 64;
 
 [[noreturn, gnu::cold]] void stack_overflowed(Proclet* p) {
   char who[kMostIdentityWords];
@@ -36,7 +37,7 @@ constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so man
   const void* low = nullptr;
   size_t size = 0;
   annotate::arrive(nullptr, &low, &size);
-  // The first one comes from the host stack
+  // The first one comes from the host stack.
   if (!g_scheduler.host_low) g_scheduler.host_low = low, g_scheduler.host_size = size;
   detail::g_last_call = nullptr;
   Proclet* self = current();
@@ -56,7 +57,7 @@ constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so man
 }
 
 void update_extras() {
-  if (queue_is_shared()) return;  // each switch has
+  if (queue_is_shared()) return;  // then each switch has extras
   g_hot.extras = switches_are_noted() ||
                  (g_scheduler.switch_hook && g_scheduler.hook_at == HookAt::kEachSwitch) ||
                  g_scheduler.stacks.guard() == Guard::kCanary;
@@ -98,7 +99,7 @@ void serve_host_calls() {
   if (Proclet* dead = g_scheduler.finished) {
     g_scheduler.finished = nullptr;
     --g_scheduler.live;
-    if (is_end(dead)) return;  // where the rank stood, requests that it had started lie
+    if (is_end(dead)) return;  // requests that the rank had started are on its old stack
     if (!stack_intact(dead)) stack_overflowed(dead);
     annotate::stack_gone(dead);
     discard_stack(dead);

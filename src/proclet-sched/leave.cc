@@ -1,4 +1,4 @@
-// The end of a rank by exit() in another thread of it.
+// Ends a rank when exit() is called in another thread of it.
 
 #include "proclet-sched/leave.h"
 
@@ -15,7 +15,7 @@ namespace fgmpi::sched {
 namespace {
 
 constexpr size_t kStack = 256 * 1024, kGuard = 4096, kRemainder = 16 * 1024;
-constexpr int64_t kLook = 1'000'000;  ///< ns between looks whether the rank still computes
+constexpr int64_t kLook = 1'000'000;  ///< ns between checks whether the rank still computes
 
 struct Leave : Completion {
   Proclet* rank;
@@ -23,8 +23,8 @@ struct Leave : Completion {
   void* argument;
 };
 
-/// On the rank's own proclet from now on: what it waited for may still come and make it ready,
-/// once.
+/// Runs on the rank's old proclet from now on. Something that it waited for may still complete and
+/// make it ready, once.
 [[noreturn]] void run_what_is_left(ctx::transfer_t t) {
   asm volatile(".cfi_undefined rip");  // unwinders stop here
   arrived(t);
@@ -45,7 +45,7 @@ struct Leave : Completion {
   finish(0);
 }
 
-/// A stack for `entry`, which p stands on from now on.
+/// Gives `p` a new stack, on which it runs `entry`.
 void stand_on(Proclet* p, char* low, size_t size, void (*entry)(ctx::transfer_t)) {
   mprotect(low, kGuard, PROT_NONE);
   p->stack_low = low + kGuard;
@@ -53,7 +53,7 @@ void stand_on(Proclet* p, char* low, size_t size, void (*entry)(ctx::transfer_t)
   p->context = ctx::make_fcontext(p->stack_low + size, size, entry);
 }
 
-/// On a helper of the rank.
+/// Runs on a helper of the rank.
 void leave(void* data) {
   auto* request = static_cast<Leave*>(data);
   Proclet* rank = request->rank;

@@ -27,7 +27,7 @@ int64_t read_number(const char* path, int64_t fallback) {
   return value;
 }
 
-/// The number behind `name` in a file of such lines, or `fallback`.
+/// The number behind `name` in a file of lines "name number", or `fallback`.
 int64_t read_entry(const char* path, const char* name, int64_t fallback) {
   FILE* file = fopen(path, "re");
   if (!file) return fallback;
@@ -43,13 +43,13 @@ struct Controller {
   const char* root;
   const char* limit;
   const char* usage;
-  const char* reclaimable;  ///< of memory.stat
+  const char* reclaimable;  ///< a line of memory.stat
 };
 constexpr Controller kVersion1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
                                "memory.usage_in_bytes", "total_inactive_file"};
 constexpr Controller kVersion2{"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
 
-/// What the group and those around it leave.
+/// The memory that the control group, and all groups around it, leave.
 int64_t left_in_groups(const Controller& c, std::string group) {
   int64_t left = INT64_MAX;
   while (true) {

@@ -1,4 +1,4 @@
-// What the settings say about a run of the scheduler.
+// The scheduler's options, as the settings give them.
 #include "base/settings.h"
 #include "proclet-sched/sched.h"
 

@@ -21,7 +21,7 @@ fgmpi::sched::DebugTable fgmpi_debug_table;
 namespace fgmpi::sched {
 namespace {
 
-/// What `ulimit -s unlimited` gives.
+/// The stack size where `ulimit -s` is unlimited.
 constexpr size_t kUnlimitedStack = size_t{64} << 20;
 
 size_t main_thread_stack_size() {
@@ -31,13 +31,14 @@ size_t main_thread_stack_size() {
   return std::max<size_t>(limit.rlim_cur, kLeastStack);
 }
 
-/// Page tables of a stack of which only the top is touched. One page of them maps 2 MiB.
+/// Bytes of page tables of a stack of which only the top is touched. One page of them maps 2 MiB.
 constexpr uint64_t page_tables(size_t stack_size) {
   return std::min<uint64_t>(kPage, stack_size / (kPage / sizeof(uint64_t)));
 }
 
-/// Reserves stacks of the size that is set. Where none is set, a limit that is not known beforehand
-/// (`ulimit -d`, strict accounting of memory) makes them smaller.
+/// Reserves stacks of the size that the setting gives. Without the setting, the stacks are made
+/// smaller until they fit: some limits cannot be read beforehand (`ulimit -d`, strict
+/// accounting of memory).
 Status reserve_stacks(StackRegion* stacks, uint32_t count, const char* what) {
   const size_t wanted = g_scheduler.options.stack_size;
   size_t size = wanted ? wanted : default_stack_size(count, address_space_left(), memory_left());
@@ -49,14 +50,14 @@ Status reserve_stacks(StackRegion* stacks, uint32_t count, const char* what) {
   return reserved;
 }
 
-/// Descriptors are reserved for ranks that may join, where address space is not short: they never
-/// move.
+/// How many descriptors to reserve: also for ranks that may join, where address space is not short.
+/// Descriptors never move.
 uint32_t room_for(uint32_t count) {
   constexpr uint64_t kPlenty = uint64_t{1} << 40;
   return address_space_left() > kPlenty && count < ~kMostAdded ? count + kMostAdded : count;
 }
 
-/// The stacks of a rank, and its slot there.
+/// The region of a rank's stack, and its slot there.
 StackRegion& stacks_of(uint32_t index, uint32_t* slot) {
   *slot = index;
   if (__builtin_expect(index < g_scheduler.created, 1)) return g_scheduler.stacks;
@@ -67,7 +68,7 @@ StackRegion& stacks_of(uint32_t index, uint32_t* slot) {
   return *after[-1].stacks;
 }
 
-/// Makes the proclet of a rank in place.
+/// Makes the proclet of a rank in its descriptor.
 Proclet* make_rank(uint32_t index, StackRegion& stacks, uint32_t slot) {
   Proclet* p = new (g_scheduler.ranks + index) Proclet();
   p->index = index;
@@ -78,7 +79,8 @@ Proclet* make_rank(uint32_t index, StackRegion& stacks, uint32_t slot) {
   return p;
 }
 
-/// Two touched pages of stack and this descriptor are the least a rank costs.
+/// Checks that memory suffices for the minimum of a rank: two touched pages of stack and
+/// its descriptor.
 Status check_room(uint32_t count) {
   constexpr int64_t kLeast = 9 * 1024;
   int64_t memory = memory_left();
@@ -101,8 +103,8 @@ Status check_room(uint32_t count) {
   return Status();
 }
 
-/// Descriptors lie between two pages that nobody can write to: an overrun of memory beside them
-/// ends there.
+/// Descriptors lie between two pages that nothing can write to: an overrun of memory beside
+/// them ends there.
 size_t bytes_of_descriptors(uint32_t room) { return page_up(room * sizeof(Proclet)); }
 
 void release_descriptors() {
@@ -145,7 +147,7 @@ bool caller_is_adopted() {
 bool rank_is_sound(uint32_t index) {
   const Proclet& p = g_scheduler.ranks[index];
   if (p.index != index || p.kind != Kind::kRank || p.state > State::kFinished) return false;
-  // One that has left its stack stands on another, and so does a caller that was adopted.
+  // A rank that has left its stack is on another one, and so is an adopted caller.
   if (end_of(&p) || caller_is_adopted()) return true;
   if (index < g_scheduler.created)
     return p.stack_low == g_scheduler.stacks.low(index) &&
@@ -154,7 +156,7 @@ bool rank_is_sound(uint32_t index) {
     if (index - block.first < block.count)
       return p.stack_low == block.stacks->low(index - block.first) &&
              p.stack_size == block.stacks->stack_size();
-  return p.state == State::kFinished;  // nobody has this number
+  return p.state == State::kFinished;  // a number that no rank has now
 }
 
 bool beside_descriptors(const void* address) {
@@ -192,7 +194,7 @@ size_t default_stack_size(uint32_t count, uint64_t address_space, int64_t memory
   if (count <= 1) return main_thread_stack_size();
   constexpr size_t kMedium = size_t{1} << 20, kSmall = size_t{256} << 10;
   size_t size = count <= kMediumStacks ? kMedium : kSmall;
-#ifndef FGMPI_SANITIZE  // whose shadow memory is an eighth of a stack, and touched
+#ifndef FGMPI_SANITIZE  // its shadow memory is an eighth of a stack, and touched
   if (count <= kLargeStacks) size = std::clamp(main_thread_stack_size(), kMedium, kUnlimitedStack);
 #endif
   auto fits = [&] {
@@ -243,7 +245,7 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
 Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t* first) {
   FGMPI_CHECK(g_scheduler.ranks && count > 0);
   auto& added = g_scheduler.added;
-  // The first gap that is large enough, else behind the last.
+  // The first gap that is large enough, or behind the last block.
   uint32_t from = g_scheduler.created;
   auto at = added.begin();
   for (; at != added.end() && at->first - from < count; ++at) from = at->first + at->count;

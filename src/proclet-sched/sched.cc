@@ -42,8 +42,9 @@ void yield() {
   }
   if (__builtin_expect(g_scheduler.in_host_call, 0)) return;
   if (__builtin_expect(self->kind == Kind::kForeign, 0)) return yield_thread(self);
-  if (Proclet* next = pick_shuffled()) push_front(next);  // before we are among those to pick from
-  if (!g_hot.head) poll_at_next_switch();                 // alone: the transports are due
+  // Picked before this proclet is among them.
+  if (Proclet* next = pick_shuffled()) push_front(next);
+  if (!g_hot.head) poll_at_next_switch();  // nothing else is ready: poll the transports
   append(self);
   ++g_scheduler.rests;
   switch_away(self);

@@ -16,13 +16,13 @@
 namespace fgmpi::sched {
 namespace {
 
-// Newer than this system's headers.
+// The constant is newer than this system's headers.
 constexpr int kMadvGuardInstall = 102;  // MADV_GUARD_INSTALL
 constexpr uint64_t kCanary = 0x5ac0ffee5ac0ffeeull;
 
-/// Does the program, or a library of it, run code that it writes onto the stack? So do pointers to
-/// nested functions: internal procedures that are passed as arguments in Fortran, GNU C's. The
-/// linker asks for it in PT_GNU_STACK.
+/// True when the program, or a library of it, runs code that it writes onto the stack. Pointers to
+/// nested functions need that: internal procedures passed as arguments in Fortran, nested functions
+/// of GNU C. The linker records it in PT_GNU_STACK.
 bool wants_executable_stacks() {
   auto asks = [](dl_phdr_info* info, size_t, void*) {
     for (size_t i = 0; i < info->dlpi_phnum; ++i)
@@ -70,8 +70,8 @@ void StackRegion::choose_guard(uint32_t count) {
     guard_ = Guard::kGuardPages;
     return;
   }
-  // Each protected page splits the mapping. Leave three quarters of the limit to everybody else, or
-  // more where images need more.
+  // Each protected page splits the mapping. Three quarters of the limit are left to all other uses,
+  // or more where images need more.
   const int64_t then_in_use = 2 * static_cast<int64_t>(count) + mappings_in_use();
   bool fits = then_in_use < max_map_count() / 4 &&
               then_in_use + promised_mappings() + kSpareMappings <= max_map_count();

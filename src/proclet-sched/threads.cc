@@ -1,5 +1,5 @@
-// Foreign threads inside the scheduler: entering and leaving, waiting and waking, and whose turn it
-// is to sleep on the network. The essay is in threads.h.
+// Foreign threads in the scheduler: how they enter and leave, wait and are woken. The essay is
+// in threads.h.
 #include "proclet-sched/threads.h"
 
 #include <time.h>
@@ -46,8 +46,8 @@ using detail::t_user;
 
 namespace {
 
-/// What of Hot and Scheduler belongs to the thread that is inside. While a foreign thread is, the
-/// scheduler's thread's is kept aside, run queue included.
+/// The data of Hot and Scheduler that belong to the thread that is inside. While a foreign thread
+/// is inside, those of the scheduler's thread are saved here, with its run queue.
 struct Side {
   Proclet* current = nullptr;
   Proclet* head = nullptr;
@@ -83,39 +83,45 @@ class ThreadOfRank : public Waiter {
  public:
   Proclet proclet;
   Proclet* rank = nullptr;
-  Side side;  ///< while it is outside, or waits without the lock
+  Side side;  ///< while the thread is outside, or waits without the lock
   LockUser user;
   bool counted = false;  ///< in Turns::users
   uint64_t number = 0;
-  int id = 0;          ///< the kernel's number, once it has been adopted
+  int id = 0;          ///< the kernel's thread number, once adopt_thread() has set it
   bool named = false;  ///< `handle` is known
   pthread_t handle{};
-  Proclet* joiner = nullptr;  ///< parked until it ends; under list_mutex
+  Proclet* joiner = nullptr;  ///< parked until this thread ends; protected by list_mutex
 };
 
 namespace {
 
 constexpr int kPollsPerClock = 16;
-/// Polls before a thread begins to wait: an exchange between processes takes as long.
+/// Polls before a thread begins to wait: about as long as an exchange between processes lasts.
 constexpr int kShortSpin = 100;
 
 struct Threads {
-  bool any_thread = false;  ///< all threads are the only rank's, also those that nobody has counted
-  bool adopted = false;     ///< the only rank is a program that was not started through us
-  /// g_hot holds a foreign thread's side, `scheduler` the scheduler's thread's.
+  /// All threads belong to the only rank, also those that adopt_thread() has not seen.
+  bool any_thread = false;
+  /// The only rank is a program that was started without create_ranks() and run().
+  bool adopted = false;
+  /// True while g_hot holds a foreign thread's side, and `scheduler` that of the
+  /// scheduler's thread.
   bool scheduler_is_aside = false;
   Side scheduler;
   LockUser scheduler_user;
   Waiter scheduler_waiter;
-  uint32_t queued_helpers = 0;      ///< in the run queue, once it is shared
-  uint32_t began_before = 0;        ///< proclets in calls that began before threads were enabled
-  std::vector<Proclet*> suspended;  ///< those of them that are in a call which a callback makes
+  uint32_t queued_helpers = 0;  ///< in the run queue, once it is shared
+  uint32_t began_before = 0;    ///< proclets in calls that began before threads were enabled
+  /// The proclets counted in began_before that are in a call made by a callback.
+  std::vector<Proclet*> suspended;
   uint64_t entries = 0;
-  std::atomic<uint64_t> activity{0};  ///< changes whenever the verdict about a deadlock may
-  uint64_t judged_activity = 0;       ///< when the scheduler's thread last looked
-  uint64_t judged_moves = 0;          ///< switches and entries when the kernel was last to be asked
-  uint64_t judged_turns = 1;          ///< what it answered
-  int scheduler_id = 0;               ///< the kernel's number of the scheduler's thread
+  /// Changes whenever the answer to "do all threads wait?" may change.
+  std::atomic<uint64_t> activity{0};
+  /// Its value when the scheduler's thread last checked.
+  uint64_t judged_activity = 0;
+  uint64_t judged_moves = 0;  ///< switches and entries when the kernel was last to be asked
+  uint64_t judged_turns = 1;  ///< what the kernel answered
+  int scheduler_id = 0;       ///< the kernel's number of the scheduler's thread
 
   PlainMutex list_mutex;  ///< protects `list`, also before threads are enabled
   std::vector<ThreadOfRank*> list;
@@ -129,9 +135,9 @@ constexpr Threads& g = g_immortal_threads.value;
 
 ThreadOfRank* thread_of(Proclet* p) { return reinterpret_cast<ThreadOfRank*>(p->argument); }
 
-/// The first foreign thread is inside: from now on it matters to which thread a proclet is made
-/// ready, and which helpers wait in the queue. The scheduler's side is still where its thread has
-/// left it.
+/// Called when the first foreign thread is inside. From then on it matters to which thread a
+/// proclet is made ready, and which helpers wait in the queue. The scheduler's side is still in
+/// g_hot, where its thread has left it.
 void share_queue() {
   g_queue_is_shared = true;
   g.queued_helpers = 0;
@@ -141,8 +147,8 @@ void share_queue() {
   g_hot.extras = true;
 }
 
-/// After the lock has been taken: puts the caller's side in place, unless nobody else's has been
-/// there since.
+/// Called after the lock has been taken: puts the caller's side into g_hot, unless no other
+/// thread's has been there since.
 void install() {
   if (t_scheduler) {
     if (!g.scheduler_is_aside) return;
@@ -156,13 +162,13 @@ void install() {
   t_thread->side.put();
 }
 
-/// `p` is in a call that a callback makes, of a call that began before threads were enabled.
+/// True when `p` is in a call made by a callback of a call that began before threads were enabled.
 bool is_suspended(const Proclet* p) {
   return std::find(g.suspended.begin(), g.suspended.end(), p) != g.suspended.end();
 }
 
-/// Where the calling thread stands, which has the lock: never kInsideByLoan where the end of the
-/// call does not give it back.
+/// The state of the calling thread, which has the lock: never kInsideByLoan where the end of the
+/// call does not release the lock.
 detail::Inside inside_here() {
   if (__builtin_expect(!g.suspended.empty() && t_scheduler && is_suspended(g_hot.current), 0))
     return detail::kInside;
@@ -205,7 +211,7 @@ bool is_helper_of(const Proclet* p, const ThreadOfRank* t) {
   return p->kind == Kind::kHelper && p->rank_state == t->rank->rank_state;
 }
 
-/// A helper of this rank has become ready: a thread of the rank that waits may run it.
+/// A helper of a rank has become ready: wakes a waiting thread of the rank, which may run it.
 void wake_for_helper(const Proclet* helper) {
   for (Waiter* w : g_turns.waiting) {
     if (w == &g.scheduler_waiter) return wake(w);
@@ -213,8 +219,8 @@ void wake_for_helper(const Proclet* helper) {
   }
 }
 
-/// The scheduler's thread goes to compute: helpers that it leaves in its queue are run by waiting
-/// threads of their ranks.
+/// Called when the scheduler's thread begins to compute: waiting threads run the helpers of their
+/// ranks that it leaves in its queue.
 void wake_for_queued_helpers() {
   for (Proclet* p = g_hot.head; p; p = p->next)
     if (p->kind == Kind::kHelper) wake_for_helper(p);
@@ -222,7 +228,8 @@ void wake_for_queued_helpers() {
     if (p->kind == Kind::kHelper) wake_for_helper(p);
 }
 
-/// A ready helper of this rank, taken out of the scheduler's thread's queue, or nullptr.
+/// Removes a ready helper of this rank from the queue of the scheduler's thread; nullptr where
+/// there is none.
 Proclet* take_helper(const ThreadOfRank* t) {
   if (g.queued_helpers == 0) return nullptr;
   Proclet* before = nullptr;
@@ -244,12 +251,13 @@ Proclet* take_helper(const ThreadOfRank* t) {
   return nullptr;
 }
 
-/// Inside, where no verdict is made meanwhile: a plain addition does.
+/// Called inside, where only one thread adds at a time: a plain addition is enough.
 void note_activity() {
   g.activity.store(g.activity.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-/// Polls a little, for an answer that another process gives at once. True: ready.
+/// Polls for a short while, for an answer that another process gives at once. True: the thread's
+/// proclet is ready.
 bool spin_until_ready(ThreadOfRank* t) {
   if (!g_scheduler.hooks.sleep || g_turns.sleeper.load(std::memory_order_relaxed) ||
       (crowded() && g_turns.turn && g_turns.turn != t))
@@ -262,8 +270,8 @@ bool spin_until_ready(ThreadOfRank* t) {
   return t->proclet.state == State::kReady;
 }
 
-/// What a foreign thread's proclet does in place of leaving its stack: waits until it is ready,
-/// makes progress meanwhile.
+/// Waits until a foreign thread's proclet is ready, and makes progress meanwhile. Replaces the jump
+/// to another stack.
 void wait_until_ready(ThreadOfRank* t) {
   Proclet* self = &t->proclet;
   save_runtime(self);
@@ -317,7 +325,8 @@ void wait_until_ready(ThreadOfRank* t) {
   load_runtime(self);
 }
 
-/// As above for a yield: lets helpers of the rank and whoever waits for the lock have a turn.
+/// Replaces the jump for a yield: runs a helper of the rank and lets threads that wait for the
+/// lock have it.
 void yield_here(ThreadOfRank* t) {
   Proclet* self = &t->proclet;
   save_runtime(self);
@@ -403,8 +412,8 @@ void sleep_on_scheduler_thread(int64_t timeout_ns) {
   const int64_t most = g_scheduler.hooks.look_at_threads_ns;
   timeout_ns = timeout_ns < 0 ? most : std::min(timeout_ns, most);
   begin_waiting(&g.scheduler_waiter);
-  // It may sleep for long, where the ranks do nothing but join their threads: these may use its
-  // processor.
+  // The thread may sleep for long, where the ranks do nothing but join their threads: these may use
+  // its processor.
   --g_turns.users;
   if (!anything_ready()) sleep_here(&g.scheduler_waiter, timeout_ns);
   ++g_turns.users;
@@ -412,7 +421,7 @@ void sleep_on_scheduler_thread(int64_t timeout_ns) {
 }
 
 namespace {
-/// Ends the membership of a thread whose start nobody has seen, with the thread.
+/// Ends the membership of a thread that started without make_thread(), when the thread ends.
 struct EndOfAdopted {
   ThreadOfRank* thread = nullptr;
   ~EndOfAdopted() {
@@ -447,7 +456,7 @@ bool Entry::enter() {
   }
   ThreadOfRank* t = t_thread;
   Proclet& p = t->proclet;
-  // The side may have been kept last while the thread waited: leaving by a loan does not keep it.
+  // The side may have been saved last while the thread waited: leaving by a loan does not save it.
   t->side.current = &p;
   lock_here();
   if (!t->counted) ++g_turns.users;
@@ -456,7 +465,7 @@ bool Entry::enter() {
     unlock_here();
     wait_for_the_end();
   }
-  // The rank may have come to MPI, or left it, since the last call.
+  // The rank may have initialised or finalised MPI since the last call.
   p.rank_state = t->rank->rank_state;
   p.image = t->rank->image;
   p.tool = t->rank->tool;
@@ -575,13 +584,13 @@ void end_thread(ThreadOfRank* t) {
   {
     std::lock_guard<PlainMutex> guard(g.list_mutex);
     joiner = t->joiner;
-    // Until it has woken its joiner it is a thread that does not wait: else all would seem to wait
-    // for ever.
+    // Until this thread has woken its joiner it counts as a thread that does not wait. Otherwise
+    // all threads would seem to wait for ever.
     if (!joiner) unlist();
   }
   ++g.activity;
-  // Who waits for this thread without a joiner of ours may do so inside the library, in a callback
-  // of an MPI call: then the engine lock is not to be had before this thread has ended.
+  // A thread that waits for this one without being a joiner here may do so inside the library, in a
+  // callback of an MPI call. Then the engine lock cannot be had before this thread has ended.
   if (joiner) {
     t_thread = t;
     lock_here();
@@ -610,12 +619,12 @@ void name_thread(uint64_t number, pthread_t handle) {
 
 namespace {
 enum class Join { kEnded, kWoken, kLook };
-/// kWoken: the thread will wake `joiner`, which has to park. kLook: it cannot.
+/// kWoken: the thread will wake `joiner`, which has to park. kLook: it cannot; check again later.
 Join join_thread(pthread_t handle, Proclet* joiner) {
   std::lock_guard<PlainMutex> guard(g.list_mutex);
   for (ThreadOfRank* t : g.list) {
     if (!t->named || !pthread_equal(t->handle, handle)) continue;
-    // A thread that ends cannot wake a proclet while nobody takes turns.
+    // A thread that ends cannot wake a proclet before threads are enabled.
     if (!threads_enabled() || t->joiner) return Join::kLook;
     t->joiner = joiner;
     return Join::kWoken;
@@ -631,7 +640,8 @@ void wait_for_end_of(pthread_t handle) {
       case Join::kEnded:
         return;
       case Join::kWoken: {
-        // It needs the engine lock to do so, which it gets when this proclet is parked.
+        // The thread needs the engine lock to wake this proclet, and gets it when this
+        // proclet is parked.
         const WaitSite site{"pthread_join", nullptr, true};
         return park(&site);
       }
@@ -649,16 +659,16 @@ bool has_threads(const Proclet* rank) {
 
 namespace {
 
-/// It does nothing that could end a wait in MPI before something else has.
+/// True when the thread does nothing that could end a wait in MPI before another event does.
 bool waits_for_mpi(const ThreadOfRank* t) {
   const Proclet& p = t->proclet;
   return t->rank->state == State::kFinished ||
          (t->waiting && p.state == State::kParked && p.wait && p.wait->deadlocks);
 }
 
-/// The kernel's list of threads says that whoever does not wait in MPI waits for another thread,
-/// for ever. It is asked when nothing has moved since the last question, which is after
-/// look_at_threads_ns: most idle times are shorter. Under list_mutex.
+/// True when, by the kernel's list of threads, every thread that does not wait in MPI waits for
+/// another thread, for ever. The kernel is asked when nothing has moved since the last question,
+/// which is after look_at_threads_ns: most idle times are shorter. Under list_mutex.
 bool others_wait_for_each_other() {
   uint64_t turns = 0;
   const uint64_t moves = switch_count() + g.entries;
@@ -672,10 +682,10 @@ bool others_wait_for_each_other() {
                                                         });
                                    },
                                    nullptr, &turns);
-  // Two looks that find the same had all of them asleep at the same time: none can have woken
-  // another one in between.
+  // Two checks with the same result had all threads asleep at the same time: none can have woken
+  // another in between.
   if (wait && turns == std::exchange(g.judged_turns, turns)) return true;
-  note_activity();  // which makes the scheduler's thread look again
+  note_activity();  // makes the scheduler's thread check again
   return false;
 }
 

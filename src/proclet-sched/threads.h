@@ -146,8 +146,8 @@ bool thread_on_host_stack();
 /// threads of the process belong to rank 0.
 void become_scheduler_thread(bool adopted);
 
-/// A thread that `rank` starts. The starter makes the object, the thread itself adopts it, and the
-/// destructor of the thread's own thread_local object ends it.
+/// A thread that `rank` starts. The starter makes the object; the thread itself adopts it at its
+/// start and ends it when its stack is unwound.
 class ThreadOfRank;
 ThreadOfRank* make_thread(Proclet* rank);
 void drop_thread(ThreadOfRank* thread);  ///< for a thread that was not started after all

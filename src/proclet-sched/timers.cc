@@ -1,4 +1,4 @@
-// The heap of sleeping proclets.
+// The heap of timers of sleeping proclets.
 
 #include "proclet-sched/timers.h"
 

@@ -1,4 +1,4 @@
-// Sleeping proclets, by when they are due.
+// The timers of sleeping proclets, ordered by deadline.
 // Thread rule: one thread; nothing here switches.
 #pragma once
 
@@ -6,13 +6,13 @@
 
 namespace fgmpi::sched {
 
-/// The proclet is to be made ready at `deadline` (now_ns()), in state kSleeping until then.
+/// The proclet is made ready at `deadline` (of now_ns()), and is in state kSleeping until then.
 void add_timer(int64_t deadline, Proclet* proclet);
-/// That proclet is not to be woken any more.
+/// Removes the timer of that proclet: it is not woken any more.
 void remove_timer(const Proclet* proclet);
-/// Makes those ready that are due.
+/// Makes all proclets ready whose deadline has passed.
 void wake_sleepers();
-/// Nanoseconds from `now` until the next one is due, 0 when one is; -1: nobody sleeps.
+/// Nanoseconds from `now` until the next deadline, 0 when one has passed; -1: no proclet sleeps.
 int64_t until_next_timer(int64_t now);
 
 }  // namespace fgmpi::sched

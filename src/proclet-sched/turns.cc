@@ -1,4 +1,4 @@
-// The waits of threads: who polls, who sleeps, who is woken.
+// The waits of threads: which polls, which sleeps, which is woken (turns.h).
 
 #include "proclet-sched/turns.h"
 
@@ -23,16 +23,16 @@ constexpr Turns& g = g_turns;
 /// How long a thread's turn lasts while others wait for theirs (ns): some thousand exchanges with
 /// another process.
 constexpr int64_t kTurn = 1'000'000;
-/// Time between the watcher's looks (ns): while others wait for their turn, and else.
+/// Time between the watcher's checks (ns): while threads wait for their turn, and otherwise.
 constexpr int64_t kLook = 100'000, kSeldomLook = 250'000;
-/// How long a thread whose turn it is polls for itself while others wait for theirs (ns): drawn
-/// from this range, since two processes that hand over at the same time, over and over, would never
-/// come to have the two ends of one pair at once.
+/// How long the thread that has the turn polls while others wait for theirs (ns). It is drawn from
+/// this range: if two processes handed over at the same time, over and over, the two ends of one
+/// pair would never have their turns at once.
 constexpr int64_t kLeastPatience = 8'000, kMostPatience = 24'000;
-/// The same where answers have seldom come so soon, but for one wait in kTries.
+/// The patience where answers have seldom come so soon, except in one wait of kTries.
 constexpr int64_t kNoPatience = 500;
 constexpr uint32_t kTries = 16;
-/// Credits: an answer that came in time adds kEarned, one that did not takes one away.
+/// Credits: an answer that arrives in time adds kEarned, one that does not subtracts one.
 constexpr uint32_t kEarned = 4, kMostCredit = 64;
 constexpr int kPollsPerClock = 16;
 constexpr int64_t kBreath = 4'000;  ///< ns: a thread that is woken runs by then
@@ -45,10 +45,10 @@ void wake_after_unlock(Waiter* w) {
 
 namespace {
 
-/// The system call that ends w's sleep, at once or when the lock has been given back.
+/// Makes the system call that ends w's sleep.
 void wake_in_kernel(Waiter* w) {
   if (w->on_network) {
-    if (w->has_let_go) g_scheduler.hooks.interrupt();  // else it polls, and has found this itself
+    if (w->has_let_go) g_scheduler.hooks.interrupt();  // otherwise it polls, and finds this itself
     return;
   }
   if (g.woken) futex_wake(&g.woken->word, FutexScope::kProcess);
@@ -56,7 +56,7 @@ void wake_in_kernel(Waiter* w) {
   detail::g_leaving_has_work = true;
 }
 
-/// A waiter has reason to look: it is ready, or what it does while it waits has changed.
+/// Wakes a waiter that has a reason to check its state.
 void wake_now(Waiter* w) {
   w->word.store(1, std::memory_order_seq_cst);
   if (w->asleep.exchange(0, std::memory_order_seq_cst)) wake_in_kernel(w);
@@ -85,19 +85,20 @@ bool remove_pending(Waiter* w) {
   return true;
 }
 
-/// REQUIRES: somebody is pending. It is its turn from now on.
+/// Gives the turn to `next`. REQUIRES: `next` is pending.
 Waiter* give_turn_to(Waiter* next) {
   remove_pending(next);
   g.turn = next;
   return next;
 }
 
-/// There are as many processors as threads, now that some have ended: nobody waits for a turn.
+/// Called when some threads have ended and there are processors for all: wakes every
+/// pending thread.
 void wake_pending() {
   while (!g.pending.empty()) wake_now(give_turn_to(g.pending.front()));
 }
 
-/// For the next wait.
+/// Draws the patience of the next wait.
 void draw_patience() {
   if (!g_scheduler.hooks.sleep) {
     g.patience = 0;  // all that could answer wait in this process
@@ -124,7 +125,7 @@ bool hands_over(Waiter* w, int64_t since) {
   if (g.pending.empty() || now_ns() - since < g.patience) return false;
   if (g.credit > 0 && g.patience >= kLeastPatience) --g.credit;
   draw_patience();
-  // The latest: whoever has written to it has its turn in the other process.
+  // The thread that became ready last: the one that wrote to it has its turn in the other process.
   Waiter* next = give_turn_to(g.pending.back());
   if (g.watcher == next) g.watcher = nullptr;
   wake_now(next);
@@ -139,7 +140,7 @@ void end_watching(Waiter* w) {
   g.watcher_rests = false;
 }
 
-/// `w` does not wait any more: somebody who does has to watch, or to poll.
+/// Called when `w` no longer waits: another waiting thread has to watch, or to poll.
 void find_successor() {
   if (g.waiting.empty()) return;
   if (crowded()) {
@@ -155,8 +156,8 @@ void find_successor() {
   wake_now(next);
 }
 
-/// The watcher looks: a turn has lasted long enough, or the thread whose turn it is has not polled
-/// since. True: it is to go on, ready or as the one who polls.
+/// Called by the watcher: ends a turn that has lasted long enough, or whose thread has not polled
+/// since. True: the watcher goes on, since it is ready or is to poll now.
 bool end_turn(Waiter* w, bool polled) {
   if (!g.pending.empty()) {
     Waiter* next = give_turn_to(g.pending.front());
@@ -194,8 +195,8 @@ void end_waiting(Waiter* w) {
 
 namespace {
 
-/// Polls until the word is set, nobody polls for this thread any more, or for some time. Without
-/// the lock.
+/// Polls until the word is set, until no thread polls for this one any more, or for some time.
+/// Called without the lock.
 void spin_on_word(Waiter* w) {
   const int64_t end = now_ns() + g_scheduler.hooks.spin_ns;
   do {
@@ -207,8 +208,8 @@ void spin_on_word(Waiter* w) {
   } while (now_ns() < end);
 }
 
-/// In the kernel until the word is set, or for `timeout_ns` (-1: no limit). False: the time is
-/// over. Without the lock.
+/// Sleeps in the kernel until the word is set, or for `timeout_ns` (-1: no limit). False: the time
+/// is over. Called without the lock.
 bool sleep_in_kernel_on(Waiter* w, int64_t timeout_ns) {
   const int64_t end = timeout_ns < 0 ? 0 : add_time(now_ns(), timeout_ns);
   w->asleep.store(1, std::memory_order_seq_cst);
@@ -220,7 +221,7 @@ bool sleep_in_kernel_on(Waiter* w, int64_t timeout_ns) {
   return true;
 }
 
-/// Sleeps until woken, for `timeout_ns` at most (-1: no limit). Gives back the lock meanwhile.
+/// Sleeps until woken, for at most `timeout_ns` (-1: no limit). Releases the lock meanwhile.
 void sleep_on_word(Waiter* w, int64_t timeout_ns) {
   const bool spins = !crowded();
   bool watches = !spins && (!g.watcher || g.watcher == w);
@@ -255,8 +256,8 @@ void sleep_on_word(Waiter* w, int64_t timeout_ns) {
   w->asleep.store(0, std::memory_order_relaxed);
 }
 
-/// As the one who sleeps for all: until woken, the network has something, or `timeout_ns` has
-/// passed.
+/// Sleeps on behalf of all waiting threads: until woken, until the network has something, or until
+/// `timeout_ns` has passed.
 void sleep_for_all(Waiter* w, int64_t timeout_ns) {
   if (!g_scheduler.hooks.interrupt) {
     SleepUntilPosted posts(&w->word, nullptr);
@@ -287,7 +288,7 @@ bool polls_for_all(Waiter* w) {
   }
   if (sleeper == w && !may) {
     g.sleeper.store(nullptr, std::memory_order_relaxed);
-    if (g.watcher_rests) end_watching(g.watcher);  // it relies on the one who sleeps on the network
+    if (g.watcher_rests) end_watching(g.watcher);  // a resting watcher relies on `w`
   }
   return sleeper == w && may;
 }
@@ -303,8 +304,8 @@ void sleep_here(Waiter* w, int64_t timeout_ns) {
 void breathe_here() {
   if (!detail::g_engine_lock.contended(detail::t_user)) return;
   unlock_here();
-  // Who sleeps for the lock has been woken, and needs some time to come: else it would find it
-  // taken again.
+  // The thread that slept for the lock has been woken, and needs some time to run. Without this
+  // pause it would find the lock taken again.
   const int64_t until = now_ns() + kBreath;
   do raw_call(SYS_sched_yield);
   while (now_ns() < until);
