@@ -1,17 +1,16 @@
-// Loads and stores of a program that was compiled with mpicc -check, into memory that operations
-// under way own.
+// Loads and stores that a program compiled with mpicc -check makes to memory which pending MPI
+// operations own.
 //
-// The entry points in the program (gcc/access) decide most accesses by themselves, from what stands
-// in their View; the rest come to fgmpi_check_access(), which looks into the OwnedMemory of the
-// rank.
+// The entry points in the program (gcc/access) decide most accesses themselves, from the
+// contents of their View. They pass the others to fgmpi_check_access(), which searches the
+// OwnedMemory of the rank.
 //
-// OwnedMemory: the regions of active operations, in arrays sorted by where they begin, one for each
-// size class (a factor of
-// 4) and for what is read and what is written. Memory that an operation writes is no other's, so of
-//    each class a handful can
-// touch an access; binary search finds them.
-// Thread rule: the program's threads look while the rank is in a call, so a lock (SpinLock) guards
-// it, where the process has more than one thread. Nothing that holds it waits or switches.
+// OwnedMemory holds the regions of active operations in sorted arrays (by first address): one array
+// for each size class (a factor of 4), separately for regions that are read and regions that are
+// written. Regions that are written never overlap, so an access can meet only a few regions of each
+// class, and a binary search finds them.
+// Thread rule: the program's threads search while the rank is in a call, so a lock (SpinLock)
+// guards the memory of a process that has more than one thread. Its holder never waits or switches.
 #pragma once
 
 #include <mpi.h>
@@ -27,8 +26,8 @@
 
 namespace fgmpi::check {
 
-/// Taken only while the process has several threads. Held for a search or a change, never during a
-/// call of MPI.
+/// A lock that only a process with several threads acquires. It is held during a search or a
+/// change, never during a call of MPI.
 class SpinLock {
  public:
   void lock();
@@ -38,29 +37,30 @@ class SpinLock {
   std::atomic<bool> held_ = false;
 };
 
-/// What an access is called: by the function of the C library that made it, or what it does.
+/// The word for an access in reports: the function of the C library that made it, or "a
+/// store" or "a load".
 inline const char* words_of(const char* function, bool writes) {
   return function ? function : writes ? "a store" : "a load";
 }
 
 class OwnedMemory {
  public:
-  /// An operation owns those of its regions that have begun from now on, and no more.
+  /// From now on the operation owns those of its regions that have begun; remove() ends that.
   void add(Operation* operation);
   void remove(Operation* operation);
-  /// And a single one.
+  /// As the two above, for one region.
   void add(Operation* operation, const Region& region);
   void remove(const Region& region);
-  /// The rank has ended.
+  /// Forgets all regions, because the rank has ended.
   void clear();
-  /// The view is told from now on what is owned, and no more. `owner`: what the view is to say of
-  /// whose it is.
+  /// The view shows from now on what is owned; detach() ends that. `owner` is the value that the
+  /// view returns as the owner.
   void attach(access::View* view, void* owner);
   void detach(access::View* view);
 
-  /// Of these windows memory is exposed from now on where something may be compared. Accesses in an
-  /// epoch are kept, since they are compared later (windows.cc), others meet what is under way at
-  /// once.
+  /// Sets the windows whose memory is exposed and may be compared. Accesses within an epoch are
+  /// recorded and compared later (windows.cc); other accesses are compared with pending
+  /// operations at once.
   void expose(const std::vector<Exposed>& windows);
   struct Touched {
     uintptr_t low, high;
@@ -69,25 +69,26 @@ class OwnedMemory {
     const char* function;
     const void* place;
   };
-  /// Keeps an access to exposed memory. Those of one place that touch are one. Returns whether
-  /// there are so many that take_touched() is to be called before the next one. REQUIRES: `lock` is
-  /// held.
+  /// Records an access to exposed memory. Accesses from one site that adjoin or overlap are joined.
+  /// Returns whether the list is full, so that the caller must call take_touched() before the next
+  /// access. REQUIRES: the caller holds `lock`.
   bool touch(const access::Access& access);
   bool is_exposed(uintptr_t address, size_t bytes) const;
   const std::vector<Exposed>& exposed() const { return exposed_; }
-  /// What was kept.
+  /// Returns the recorded accesses and clears the list.
   std::vector<Touched> take_touched();
 
   struct Owner {
     Operation* operation = nullptr;
     const Region* region = nullptr;
   };
-  /// Who owns memory that the access touches and must not. REQUIRES: `lock` is held.
+  /// The owner of memory that this access must not touch; empty where there is none. REQUIRES: the
+  /// caller holds `lock`.
   Owner find(const access::Access& access) const;
 
   SpinLock lock;
-  /// Accesses that were reported, by place and operation: a loop is reported once. Guarded by the
-  /// lock.
+  /// Accesses that have been reported, by site and operation, so that a loop is reported once.
+  /// Guarded by `lock`.
   std::unordered_set<uint64_t> reported;
 
  private:
@@ -96,11 +97,11 @@ class OwnedMemory {
     Operation* operation;
     const Region* region;
   };
-  /// Regions of 4^class .. 4^(class + 1) - 1 bytes.
+  /// Class i holds regions of 4^i .. 4^(i + 1) - 1 bytes.
   static constexpr size_t kClasses = 24;
   struct Entries {
     std::array<std::vector<Entry>, kClasses> of_class;
-    uint32_t classes = 0;  ///< bit i: there are some of class i
+    uint32_t classes = 0;  ///< bit i: class i has regions
     uintptr_t low = ~uintptr_t{0}, high = 0;
     size_t count = 0;
     Owner find(uintptr_t address, size_t bytes) const;
@@ -116,20 +117,21 @@ class OwnedMemory {
 
   std::vector<Exposed> exposed_;
   std::vector<Touched> touched_;
-  size_t last_touched_ = 0;  ///< the one that was widened last
-  Entries entries_[2];       ///< [0]: what operations read, [1]: what they write
-  /// Regions in a granule; 255: that or more, until all are gone.
+  size_t last_touched_ = 0;  ///< index of the access that was widened last
+  Entries entries_[2];       ///< [0]: regions that operations read, [1]: that they write
+  /// The number of regions in each granule; a counter that reaches 255 stays there until the rank
+  /// has no region left.
   std::array<uint8_t, access::kGranules> filter_{};
   std::vector<access::View*> views_;
 };
 
-/// How many calls of MPI the calling thread is in; of a rank's main thread, Rank::calls says so for
-/// each rank.
+/// The number of MPI calls that the calling thread is in. For a rank's main thread Rank::calls
+/// counts them for each rank.
 extern thread_local int g_calls_of_thread;
 
-/// The rank has begun, in the thread that calls.
+/// Starts to check the accesses of a rank that has begun, in the calling thread.
 void follow_accesses(Rank* rank);
-/// Reports what other threads have seen.
+/// Reports the conflicts that other threads have recorded.
 void report_accesses();
 
 }  // namespace fgmpi::check

@@ -1,5 +1,5 @@
-// What agreement.cc and pairs.cc share: the collective calls that are not over, and what a call
-// says. Thread rule: as Call (call.h).
+// Collective calls that are not over yet, and what the members declare about them: shared by
+// agreement.cc and pairs.cc. Thread rule: as Call (call.h).
 #pragma once
 
 #include <algorithm>
@@ -25,34 +25,37 @@ struct Caller {
   Record call;
 };
 
-/// What a rank gives another in a neighbourhood collective, as one of the two has said.
+/// What one rank gives another in a neighbourhood collective, as declared by one of the two.
 struct Edge {
   WireEdge said;
   Caller by;
 };
 
-/// Pieces that processes tell each other of one call (WireParts, WireEdges), their numbers left
-/// out.
+/// The pieces about one call that processes send each other (WireParts, WireEdges), without the
+/// number of the call.
 using Pieces = std::vector<std::string>;
 
-/// A call that was over with nothing wrong: when all members say again what they said then, nothing
-/// is.
+/// A past call that was compared without a finding. When all members of a later call repeat what
+/// they declared then, the later call needs no comparison.
 struct Base {
   uint64_t number = 0;
-  std::map<int, Pieces> told;  ///< by process: what the members here said
-  Pieces heard;                ///< what those of other processes did
+  std::map<int, Pieces> told;  ///< by process: what the members here declared to it
+  Pieces heard;                ///< what members of other processes declared
 };
 
-/// What ranks say of a call in which they differ (Said): told and compared, or known to be what
-/// they said before.
+/// How the declarations (Said) of a call in which ranks differ are handled: sent and compared, or
+/// recognised as repeating a base.
 ///
-///   kNothing ---> kRepeated, by a member that repeats a base ---> over
-///       |             | by one that does not, or a piece that was not heard then: all is told after all
+///   kNothing ---> kRepeated: the first member repeats a base ----------------> over
+///       |             |
+///       |             | another member does not repeat it, or a piece arrives that did not
+///       |             | arrive in the base's call: everything is sent and compared after all
 ///       v             v
-///     kTold <---------+                                      ---> over: a base, if nothing was wrong
+///     kTold <---------+ -----------> over: becomes a base if nothing was wrong
 struct Details {
   enum class As : uint8_t { kNothing, kRepeated, kTold } as = As::kNothing;
-  /// What was told is not what a call like it tells, or it has become a base.
+  /// This call cannot become a base: its pieces are not those of a usual call, or
+  /// it has become one.
   bool no_base = false;
   std::shared_ptr<const Base> base;
   struct Repeater {
@@ -61,42 +64,43 @@ struct Details {
     Shared<Said> said;
   };
   std::vector<Repeater> repeaters;
-  /// Which goes on its way when all members here have called, or tell_held() is.
+  /// Pieces by process. They are sent when all members here have called, or by tell_held().
   std::map<int, Pieces> told;
-  Pieces heard;  ///< looked at once `as` is kTold
+  Pieces heard;  ///< pieces from other processes, compared once `as` is kTold
   void reset();
 };
 
-/// One call on a communicator, until all who are expected here have made it and, where clocks
-/// count, left it.
+/// One call on a communicator. It lasts until all expected members here have called and, where
+/// vector clocks are maintained, have also left the call.
 struct Entry {
   Announcement first;
-  bool known = false;  ///< `first` is there
+  bool known = false;  ///< `first` is filled
   bool root_was_first = false;
-  uint64_t agreed = 0;                   ///< agreed_of() the first call here
-  uint64_t counts = 0;                   ///< hash of the array of counts of the first member here
-  uint64_t arrays = 0;                   ///< KeptCall::arrays of it; 0: not known
-  int arrived = 0;                       ///< members in this process
-  int left = 0;                          ///< members in this process that MPI has let go
-  int announced = 0;                     ///< other processes, where rank 0 is
-  std::unique_ptr<Details> details;      ///< of a call that has_details()
+  uint64_t agreed = 0;  ///< agreed_of() of the first call here
+  uint64_t counts = 0;  ///< hash of the array of counts of the first member here
+  uint64_t arrays = 0;  ///< KeptCall::arrays of the first call here; 0: unknown
+  int arrived = 0;      ///< members in this process that have called
+  int left = 0;         ///< members in this process whose call has returned
+  int announced = 0;    ///< other processes that have announced; counted in the process of rank 0
+  std::unique_ptr<Details> details;      ///< where has_details()
   std::unique_ptr<Parts<Caller>> parts;  ///< what each sends each, where counts differ by rank
-  std::unordered_map<uint64_t, Edge> edges;  ///< of which one end is told; by WireEdge::between
-  Knowledge known_by_all, known_by_root;     ///< what the members here knew, and the root
+  /// Edges that only one end has declared, by WireEdge::between.
+  std::unordered_map<uint64_t, Edge> edges;
+  Knowledge known_by_all, known_by_root;  ///< clocks of the members here, and of the root
 };
 
-/// Do counts of the operation differ by rank, other than in one array that all give alike?
+/// Does each rank give its own counts, rather than one array that is the same at all ranks?
 inline bool has_parts(Collective c) {
   return c == Collective::kGatherv || c == Collective::kScatterv || c == Collective::kAlltoallv ||
          c == Collective::kAlltoallw;
 }
 
-/// Do ranks say of it more than what all of them have to agree on?
+/// Do ranks declare more about this collective than the values on which all must agree?
 inline bool has_details(Collective c, bool inter) {
   return has_parts(c) || c == Collective::kNeighbor || (inter && c == Collective::kAllgatherv);
 }
 
-/// Do the root's arguments mean something else than those of the others?
+/// Do the arguments of the root mean something else than those of the other members?
 inline bool root_differs(Collective c) {
   return c == Collective::kGather || c == Collective::kScatter || c == Collective::kGatherv ||
          c == Collective::kScatterv;
@@ -104,15 +108,16 @@ inline bool root_differs(Collective c) {
 
 /// The collective calls on a communicator that are not over.
 struct CallQueue {
-  std::vector<std::unique_ptr<Entry>> ring;  ///< by number; its size is a power of two
-  uint64_t first = 0, next = 0;  ///< numbers of the oldest that is there, and behind the newest
-  bool broken = false;           ///< there was a disagreement: what follows from it is not reported
-  uint64_t comm = 0;             ///< key of the communicator, without the side
-  std::unique_ptr<Parts<Caller>> spare;  ///< for the next call like the last
+  std::vector<std::unique_ptr<Entry>> ring;  ///< by number; the size is a power of two
+  uint64_t first = 0, next = 0;  ///< number of the oldest entry, and one past the newest
+  /// Members have disagreed: later disagreements follow from the first and are not reported.
+  bool broken = false;
+  uint64_t comm = 0;                     ///< key of the communicator, without the side
+  std::unique_ptr<Parts<Caller>> spare;  ///< reused for the next call of the same shape
   std::unique_ptr<Details> spare_details;
-  std::vector<std::shared_ptr<const Base>> bases;  ///< the last ones
-  /// Members here, by rank, with the first call on their topology: others have been told of all
-  /// their edges.
+  std::vector<std::shared_ptr<const Base>> bases;  ///< the most recent ones
+  /// Members here, by rank, with their first call on the topology, in which they declared all their
+  /// edges to other processes.
   std::unordered_map<int, Caller> told;
 
   Entry* at(uint64_t number) {
@@ -120,7 +125,7 @@ struct CallQueue {
     while (number >= next) make_next();
     return ring[number & (ring.size() - 1)].get();
   }
-  /// As at(), but null where it is not there.
+  /// As at(), but null where the entry does not exist.
   Entry* find(uint64_t number) {
     return number >= first && number < next ? ring[number & (ring.size() - 1)].get() : nullptr;
   }
@@ -135,7 +140,7 @@ struct CallQueue {
   void make_next();
 };
 
-/// One side's array of counts, and of types.
+/// One side's array of counts and, where the call has one, of types.
 class PartsOf {
  public:
   PartsOf(const Call& call, bool sends)
@@ -146,9 +151,10 @@ class PartsOf {
         types_(address(types_position_)),
         type_(static_cast<MPI_Datatype>(
             call.value(sends ? &Positions::send_type : &Positions::recv_type))) {}
-  /// The call has such an array.
+  /// Does the call have such an array?
   bool exist() const { return counts_position_ >= 0; }
-  /// An array that is not there is MPI's to complain of.
+  /// The signature of part i. Where the program gave a null array the signature is unknown: MPI
+  /// reports that error itself.
   Signature at(int i) const {
     const bool many_types = types_position_ >= 0;
     if (!counts_ || (many_types && !types_)) return {0, 0, false, false};
@@ -189,65 +195,65 @@ struct Arguments {
 };
 
 // agreement.cc ------------------------------------------------------------------------------------
-/// Two members do not agree. Nothing where there was a disagreement on the communicator before,
-/// other than a `note`.
+/// Records that two members disagree. After an earlier disagreement on the communicator nothing is
+/// recorded, except a `note`.
 void note_pair(CallQueue* queue, const char* sentence, const char* allowed, const Caller& a,
                const Caller& b, bool note = false);
 findings::Participant participant_of(const Caller& by, const char* role);
 CallQueue& queue_of(uint64_t key);
-/// A piece of what others have to say of the call is there: is it over?
+/// Another process has sent a piece about the call: ends the call if nothing more is expected.
 void look_whether_over(uint64_t key, uint64_t number);
-/// The last member here makes the call.
+/// The last member in this process makes the call.
 void all_here_have_called(const Comm& c, uint64_t number, Entry* e);
 Learns learns(const CallInfo& info, bool is_root);
-/// Forgets the call where it is over.
+/// Ends the entry if the call is over.
 void end_if_over(const Comm& c, uint64_t number, Entry* e);
-/// As leave_collective() of call.h, with its entry.
+/// As leave_collective() of call.h, for a caller that has the entry.
 [[gnu::always_inline]] inline void leave_collective(Rank* rank, Learns what, const Comm& c,
                                                     uint64_t number, Entry* e) {
   if (what != Learns::kNothing) {
     rank->knows.learn(what == Learns::kOfRoot ? e->known_by_root : e->known_by_all);
-    // What members in other processes knew is not known here: their order follows from the number
-    // of the call.
+    // What members in other processes knew is not sent. The number of the call alone orders them.
     if (!c.others.empty() || c.inter)
       rank->knows.learn_comm({of_comm(without_side(c.key)), number + 1});
   }
   if (++e->left == c.local_members) end_if_over(c, number, e);
 }
-/// What others are to be told of a call waits for the last member here to make it, but not for
-/// long.
+/// What other processes must learn of a call is sent when the last member here makes it, or a few
+/// calls later if that is sooner.
 void told_within_call();
 
 // groups.cc ---------------------------------------------------------------------------------------
-/// A member of an intercommunicator calls: compares what it gives with what others of both groups
-/// do.
+/// A member of an intercommunicator calls: compares what it gives with what others of
+/// both groups give.
 void look_at_groups(const Arguments& a, int world, uint64_t number);
-/// A rank calls MPI_Intercomm_create: leaders of two groups are compared. May switch.
+/// A rank calls MPI_Intercomm_create: compares the arguments of the two groups'
+/// leaders. May switch.
 void look_at_leaders(const Arguments& a, Rank* rank);
 void on_claim(const WireClaim& said);
 void on_leader(const WireLeader& said);
 void on_called(const WireCalled& said);
-/// The process ends: calls that some members have not made.
+/// The process ends: reports calls that some members have not made.
 void report_claims_left();
 
 // pairs.cc ----------------------------------------------------------------------------------------
-/// A member calls a collective that has_details(). `kept`: the call, where the rank keeps it, else
-/// null.
+/// A member calls a collective that has_details(). `kept` is the call's record in the rank, or null
+/// where the rank remembers none.
 void look_at_details(const Arguments& a, KeptCall* kept, const Rank& rank, uint64_t number,
                      CallQueue* queue, Entry* e);
-/// The same of a call that repeats the base of the entry. REQUIRES: kSaid and kFine are known of
-/// it.
+/// Does the call repeat the base of the entry? REQUIRES: the entry has details; kSaid and kFine of
+/// the call hold.
 inline bool repeats_base(const KeptCall& call, const Entry& e) {
   return e.details->as == Details::As::kRepeated && e.details->base->number == call.said_in;
 }
-/// All members here have called: what they say goes on its way.
+/// All members here have called: their declarations are sent.
 void tell_details(uint64_t number, CallQueue* queue, Entry* e);
-/// Is there nothing more to come? REQUIRES: all members here have called.
+/// Is nothing more expected? REQUIRES: all members here have called.
 bool details_are_over(const Entry& e);
-/// What is told and heard of the call is over: it may be a base of later ones.
+/// The comparison of the call is over: saves it as a base for later calls.
 void keep_base(uint64_t number, CallQueue* queue, Entry* e);
-/// Another process has told. `c`: null where no member here has used the communicator; `e`: null
-/// where the call is over.
+/// A piece from another process has arrived. `c` is null where no member here has used the
+/// communicator, `e` where the call is over.
 void hear_details(const char* piece, size_t bytes, Comm* c, CallQueue* queue, Entry* e);
 
 }  // namespace fgmpi::check

@@ -1,5 +1,5 @@
-// Arrays that a collective is given: counts, displacements and types of parts. A hash of them says
-// whether a call is the same as one before, at the speed of memory.
+// Arrays of counts, displacements and types that a collective is given. One hash tells whether a
+// call's arrays equal those of an earlier call; it is computed at the speed of memory.
 // Thread rule: as Call (call.h). Never switches.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace fgmpi::check {
 
-/// Has a call of this function such arrays? May it then be known to be as before?
+/// Does the function have such arrays, so that repeated calls must compare their hash?
 bool has_arrays(Calls id);
-/// Of those that the rank's call reads; 1 where it reads none, 0 where it is not known how long
-/// they are.
+/// A hash of the arrays that the rank's call reads; 1 where it reads none, 0 where their
+/// length is unknown.
 uint64_t hash_of_arrays(Calls id, const int64_t* words, const OwnComm& own);
 
 }  // namespace fgmpi::check

@@ -1,9 +1,9 @@
-// A call of the program on its way to MPI: what is looked at before it and after it.
+// One MPI call of the program: what is checked before MPI makes it and after MPI has returned.
 //
-// Files beside this one each look at one thing: handles.cc at objects and what is left of them,
-// requests.cc at what requests stand for, buffers.cc at memory, arguments.cc at single arguments,
-// messages.cc at what is sent and received, agreement.cc at collectives.
-// Thread rule: as rank.h. What looks at a communicator for the first time may switch.
+// Each file beside this one checks one aspect: handles.cc objects and leaks, requests.cc requests,
+// buffers.cc memory, arguments.cc single arguments, messages.cc sends and receives, agreement.cc
+// collectives.
+// Thread rule: as rank.h. The first check that meets a new communicator may switch.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ int64_t word(T value) {
     return static_cast<int64_t>(value);
 }
 
-/// The argument that word() has made it of.
+/// The inverse of word().
 template <class T>
 T argument(int64_t word) {
   if constexpr (std::is_pointer_v<T>)
@@ -33,19 +33,19 @@ T argument(int64_t word) {
     return static_cast<T>(word);
 }
 
-/// MPI_IN_PLACE among the words of a call.
+/// The value of MPI_IN_PLACE among the arguments of a call.
 inline int64_t word_of_in_place() { return word(MPI_IN_PLACE); }
 
-/// Is a send of this call complete only when its receive has begun, if nothing is buffered?
+/// If nothing is buffered, is a send by this call complete only when its receive has begun?
 inline bool needs_receive(const CallInfo& info) { return info.operation[0] != 'B'; }
 
-/// A hash of what members of a collective give alike; 0: it has types that mean something only to
-/// the rank.
+/// A hash of the arguments that all members of a collective must give alike; 0 where a datatype
+/// handle among them has a meaning only in its rank.
 uint64_t agreed_of(const CallRecord& call);
 
-/// The source in a status that MPI has not filled in.
+/// The source in a status that MPI has not filled in: no rank or constant of MPI has this value.
 inline constexpr int kNotTold = -77;
-/// In place of the error that a call returns: an error handler of the program's has thrown.
+/// Replaces the result of a call when the program's error handler has thrown an exception.
 inline constexpr int kThrown = -1;
 
 class Call {
@@ -54,55 +54,56 @@ class Call {
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
-  /// To be called when MPI has returned.
+  /// REQUIRES: MPI has returned.
   void after(int result);
 
-  /// Where MPI is to write the status: the program's place, or one of our own.
+  /// Where MPI shall write the status: at the program's address, or in this object if the program
+  /// ignores statuses.
   MPI_Status* status(MPI_Status* of_program);
   MPI_Status* statuses(MPI_Status* of_program, int count);
-  /// Its lists, which are empty where it has not used them.
+  /// The lists of the call; empty until it first uses them.
   Lists& lists() { return lists_ ? *lists_ : *(lists_ = take_lists()); }
   bool has_lists() const { return lists_ != nullptr; }
-  /// As the program gave them, of a call that completes or starts some.
+  /// The requests that the program gave to a call which completes or starts some.
   std::span<const MPI_Request> requests() const {
     return lists_ ? std::span<const MPI_Request>(lists_->requests) : std::span<const MPI_Request>();
   }
-  /// MPI's request in place of one that only the program has.
+  /// MPI's own request in place of a handle that only the program has (kFirstSent).
   MPI_Request real(MPI_Request request);
 
   Rank* rank() const { return rank_; }
   bool nested() const { return !outer_; }
   const CallInfo& info() const { return kCalls[record_->id]; }
   const CallRecord& record() const { return *record_; }
-  /// It, where the rank keeps it for the next call like it; else null.
+  /// The record, where the rank remembers it for the next call like it; else null.
   KeptCall* remembered_record() { return remembered_; }
-  /// It, to be shared.
+  /// The record, to be shared.
   Record kept() const { return remembered_ ? Record(remembered_) : Record(*record_); }
-  /// Puts it there, where it may be already.
+  /// Stores kept() in `record`, unless it is there already.
   void keep_in(Record* record) const {
     if (!remembered_ || record->get() != remembered_) *record = kept();
   }
   Waiting waiting() const { return {rank_, record_, remembered_}; }
-  /// agreed_of() it.
+  /// agreed_of() of the record.
   uint64_t agreed() const;
   int64_t at(int position) const { return record_->words[position]; }
-  /// Of Positions.
+  /// Access to the arguments that Positions names.
   bool has(int8_t Positions::*where) const { return info().at.*where >= 0; }
   int64_t value(int8_t Positions::*where) const { return record_->at(info().at.*where); }
   const void* pointer(int8_t Positions::*where) const {
     return reinterpret_cast<const void*>(value(where));
   }
-  /// Of other parameters, by name: the position or -1.
+  /// The position of another parameter, by its name; -1 where the call has none of that name.
   int find(const char* name) const;
   findings::Participant me(const char* role = "") const {
     return participant(rank_, *record_, role);
   }
-  /// The status of a call with one, or the i-th.
+  /// The status that MPI has written, or the i-th of them; null where the call has none.
   const MPI_Status* told(int i = 0) const { return told_ ? told_ + i : nullptr; }
   bool status_read() const { return status_read_; }
   pthread_t thread() const { return thread_; }
-  /// Might other threads of the process call MPI when it began? The level may rise before it
-  /// returns.
+  /// Could other threads of the process call MPI when this call began? The thread level may rise
+  /// before it returns.
   bool had_threads() const { return had_threads_; }
 
  private:
@@ -116,31 +117,34 @@ class Call {
   void begin(Calls id, const void* place, const int64_t* words);
   void look();
 
-  // What all calls use is together: when MPI returns, other ranks have run.
+  // Members that all calls use are adjacent, because other ranks may have run before MPI returns.
   Rank* rank_;
   const CallRecord* record_ = nullptr;
-  KeptCall* remembered_ = nullptr;      ///< the record; null: it is own_
-  int* calls_ = nullptr;                ///< counts this one
-  const CallRecord* before_ = nullptr;  ///< what the rank was in
+  KeptCall* remembered_ = nullptr;  ///< the record where the rank remembers it; null: it is own_
+  int* calls_ = nullptr;            ///< the counter that includes this call
+  const CallRecord* before_ = nullptr;  ///< the call that the rank was in before
   Lists* lists_ = nullptr;
   MPI_Status* told_ = nullptr;
-  /// Not a call that MPI makes in a call of the program (attributes' functions, errors' handlers).
+  /// False for a call that MPI makes within a call of the program (attribute functions,
+  /// error handlers).
   bool outer_ = false;
   bool locked_ = false;
   const bool had_threads_ = g_process.threads;
-  bool reported_ = false;  ///< something was wrong with it before MPI made it
+  bool reported_ = false;  ///< a finding was reported before MPI made the call
   bool status_read_ = true;
 
  public:
-  bool alone = false;  ///< it is a blocking receive and no other is under way: not posted
+  /// A blocking receive with no other pending: it is not entered in Rank::posted
+  bool alone = false;
   int send_to = -1;
-  uint64_t message = 0;  ///< what it sends
+  uint64_t message = 0;  ///< the id of the message that it sends
   Comm* comm = nullptr;
-  Shared<Posted> posted;  ///< its receive
-  /// Where it is known from that it has one buffer, of all bytes between two places.
+  Shared<Posted> posted;  ///< the receive that it posts
+  /// The record whose `low` and `bytes` describe the call's only buffer; null where
+  /// that is unknown.
   const KeptCall* reach = nullptr;
   CollectiveCall collective;
-  /// Handles that the call may change, by parameter: those of sets.used.
+  /// The values of handles that the call may change, by parameter (sets.used).
   uint64_t old[kMostArguments];
 
  private:
@@ -149,8 +153,8 @@ class Call {
   std::optional<CallRecord> own_;
 };
 
-/// Element i of an array of counts or displacements that a call is given: of type MPI_Count in the
-/// large form, else of int.
+/// Element i of an array of counts or displacements among the arguments. Its elements have type
+/// MPI_Count in the large form of a call, else int.
 inline int64_t number_in(const Call& call, int64_t array, int64_t i) {
   return call.info().large ? reinterpret_cast<const MPI_Count*>(array)[i]
                            : reinterpret_cast<const int*>(array)[i];
@@ -159,126 +163,128 @@ inline int64_t number_in(const Call& call, int64_t array, int64_t i) {
 // handles.cc --------------------------------------------------------------------------------------
 void look_at_handles(Call* call);
 void note_handles(Call* call);
-/// What a nonblocking call has made is there: its request is complete.
+/// A nonblocking creation is complete: the rank owns the new object.
 void note_made_by(Call* call, const CallRecord& nonblocking);
-/// A rank has ended: what it has left.
+/// A rank has ended: reports the objects that it has not freed.
 void report_leftovers(Rank* rank);
 
 // threads.cc --------------------------------------------------------------------------------------
-/// May the calling thread, which is not the one that the rank has begun on, call MPI? If not, that
-/// is reported; where any thread may make the call it is not, but what is known of the rank is not
-/// this thread's to change.
+/// May the calling thread, which is not the rank's first thread, call MPI? Reports it where MPI
+/// forbids the call. Where any thread may make the call there is no finding, but the answer is no,
+/// too: the call then bypasses the checker, because this thread must not change the rank's state.
 bool may_call(Rank* rank, Calls id, const void* place, const int64_t* words);
-/// Where there are threads: the call is inside from now on. What other threads are in at the same
-/// time is looked at.
+/// Where there are threads: records that the call is in progress, and compares it with the calls
+/// that other threads of the rank are in.
 void enter_call(Call* call);
 void leave_call(Call* call);
-/// Its requests are known.
+/// Compares the call's requests, once they are known, with those that other threads are completing.
 void look_at_other_completions(Call* call);
 
 // repeated_messages.cc ----------------------------------------------------------------------------
-/// More receives of the rank have begun, if no standard send were buffered: queues and senders are
-/// told.
+/// More receives of the rank have begun in the unbuffered run (unbuffered.h): updates their queues
+/// and the senders.
 void note_posted(Rank* rank);
 
 // requests.cc -------------------------------------------------------------------------------------
 void look_at_requests(Call* call);
 void note_requests(Call* call);
-/// MPI_Request_get_status may have said that a request is complete.
+/// MPI_Request_get_status may have reported a request as complete.
 void note_released(Call* call);
 void report_requests_left(Rank* rank);
-/// Makes operations of what is in Rank::begun.
+/// Makes an Operation of each element of Rank::begun.
 void make_operations(Rank* rank);
-/// The first request that a call waits for; nullptr: it waits for none.
+/// The operation behind the first request that a call waits for; null where it waits for none.
 const Operation* awaited_by(Rank* rank, const CallRecord& waiting);
 MPI_Request real_request(Rank* rank, MPI_Request request);
-/// A nonblocking collective that the rank has made before was begun: KeptCall::operation, which is
-/// no longer there, is its.
+/// The rank has begun a nonblocking collective that it has made before: the operation stored in
+/// KeptCall::operation is entered into the table again, and leaves that member.
 void note_again(Rank* rank, KeptCall* call, const CollectiveCall& collective);
-/// What the rank has under this request, if it is a nonblocking collective that note_waited() can
+/// The entry of this request, if it is a nonblocking collective that note_waited() can
 /// complete; else null.
 Rank::Requests::Entry* repeated_wait(Rank* rank, MPI_Request request);
-/// MPI_Wait has completed that.
+/// MPI_Wait has completed the entry that repeated_wait() returned.
 void note_waited(const Waiting& wait, Rank::Requests::Entry* entry);
 
 // buffers.cc --------------------------------------------------------------------------------------
-/// Fills in which bytes so many elements cover.
+/// Fills in which bytes the region's `count` elements cover.
 void set_reach(Region* region, const Layout& layout);
 void look_at_buffers(Call* call);
-/// Might some of them overlap with what is under way, so that look_at_buffers() must look?
+/// Might some of the regions overlap with pending ones, so that look_at_buffers()
+/// must compare them?
 bool may_meet_pending(const Rank& rank, const Regions& regions);
-/// One word more in a checksum.
+/// Extends a checksum by 8 bytes.
 inline uint64_t add_word(uint64_t sum, const char* at) {
   uint64_t word;
   std::memcpy(&word, at, sizeof word);
   sum = (sum ^ word) * kGoldenRatio;
   return sum ^ sum >> 32;
 }
-/// A checksum of the bytes between; of many, of the first and the last ones.
+/// A checksum of the bytes in [low, high); for long buffers of the first and last bytes only.
 uint64_t checksum_of_any(const char* low, const char* high);
 inline uint64_t checksum_between(const char* low, const char* high) {
   return high - low == 8 ? add_word(8, low) : checksum_of_any(low, high);
 }
-/// What an operation sends is not what it was when it began. REQUIRES: the rank is in the call that
-/// completes it.
+/// The data that an operation sends has changed since it began. REQUIRES: the rank is in the call
+/// that completes the operation.
 void report_changed(Rank* rank, const CallRecord& operation);
-/// An operation starts: it owns all of its regions, but for a partitioned send, which gets each
-/// when its partition is ready. A request of the rank is started: its memory is compared with that
-/// of what is under way.
+/// A request of the rank starts: its memory is compared with that of pending operations.
 void look_at_started(Call* call, const Operation& operation);
+/// The operation owns all of its regions from now on. A partitioned send owns each region only when
+/// its partition is ready.
 void begin_regions(Rank* rank, int request, Operation* operation);
 void end_regions(Rank* rank, int request, Operation* operation);
-/// One of them begins, by this call, or ends, before the operation is complete.
+/// One region begins, by this call, or ends before the operation is complete.
 void begin_region(Call* call, int request, Operation* operation, Region* region);
 void end_region(Rank* rank, int request, Operation* operation, Region* region);
 
 // neighbours.cc -----------------------------------------------------------------------------------
-/// None where the communicator has no topology.
+/// The neighbours in the topology of the communicator; none where it has no topology.
 const Neighbours& neighbours_of(MPI_Comm comm, OwnComm* own);
-/// How many parts the buffer of a collective has whose counts are in an array. `others`: the rank
-/// that each is for; left as it is where the i-th is for rank i. Of intercommunicators 0: they are
-/// not looked at.
+/// The number of parts in a buffer of a collective whose counts are in an array. `others` receives
+/// the rank that each part is for; it is unchanged where part i is for rank i. 0 for
+/// intercommunicators, whose parts are not checked.
 int64_t parts_of(const Call& call, bool sends, OwnComm* own, const std::vector<int>** others);
 
 // arguments.cc ------------------------------------------------------------------------------------
 void look_at_arguments(Call* call);
-/// Of the calls on a communicator that the rank remembers, or of all: a rank that looks computed is
-/// noted after the job.
+/// Writes the ranks given in the remembered calls on a communicator, or in all of them, to the
+/// spool. After the job, ranks that look computed are reported in a note.
 void write_ranks_given(Rank* rank, MPI_Comm comm = MPI_COMM_NULL);
 void write_rank_given(Rank* rank, const CallRecord& call);
-/// Is it what a wrong argument leads to?
+/// Is this error class one that a wrong argument causes?
 bool is_of_argument(int error_class);
-/// The call has returned an error, of which nothing was reported: a note, since the program may
-/// have asked for it.
+/// The call has returned an error for which there is no finding: makes a note of it. The program
+/// may have provoked the error.
 void note_error(const Rank* rank, const CallRecord& call, int result);
 
 // messages.cc -------------------------------------------------------------------------------------
 void look_at_messages(Call* call);
 void note_messages(Call* call);
-/// Adds a receive, which has this number, to those that are posted. Null: it takes no message.
+/// Adds a receive with this number to Rank::posted. Null where it matches no message.
 Shared<Posted> post_as(Rank* rank, Record call, uint64_t number);
-/// A blocking receive that was not posted, because no other was under way, has returned.
+/// A blocking receive that was not entered in Rank::posted has returned.
 void received_alone(const Waiting& call, const MPI_Status* status, bool status_read);
-/// A receive has failed: has it taken its message all the same?
+/// Has a receive that failed nevertheless matched its message?
 bool is_taken(int result, const MPI_Status* status);
-/// The call has failed: nothing was sent; a message that was too long is received, else none.
+/// The call has failed: its message is withdrawn, because nothing was sent. A receive counts as
+/// matched only if its message was too long.
 void undo_messages(Call* call, int result);
-/// Fetches what will be read of the messages that these have taken.
+/// Prefetches the messages that these requests have matched.
 void prefetch_messages(std::span<const Completed> done);
-/// What the operation sends.
+/// Sets what the operation sends.
 void set_message(Operation* operation, uint64_t message, int send_to, Comm* comm);
-/// A persistent operation starts.
+/// The message of a persistent operation that starts.
 void start_message(Call* call, Operation* operation);
-/// A receive of a request is complete. What it tells is looked at by sweep().
+/// A receive of a request is complete. sweep() checks its message.
 void received(Rank* rank, const Shared<Posted>& posted, const MPI_Status* status);
-/// Looks at receives that are complete and wait for no earlier one.
+/// Checks the receives that are complete and have no incomplete receive before them.
 void sweep(Rank* rank);
-/// A receive whose request was freed: which message it takes is not seen.
+/// The program has freed the request of a receive, so nobody sees which message it matches.
 void receive_forgotten(Rank* rank, const Shared<Posted>& posted);
-/// An error is about to end the job: was a message too long for the receive that has taken it?
-/// Reports it.
+/// An error is about to end the job: reports it if a message was too long for the receive that
+/// matched it. Returns whether it was.
 bool report_too_long(Rank* rank, const CallRecord& current);
-/// A send of a request was cancelled.
+/// The send of a request was cancelled.
 void take_back(const Comm* comm, int send_to, uint64_t message);
 void report_messages_left();
 void on_message(const void* data, int bytes);
@@ -287,91 +293,94 @@ void on_message(const void* data, int bytes);
 inline bool is_partitioned(const CallInfo& info) {
   return info.role == Role::kPartitionedSend || info.role == Role::kPartitionedReceive;
 }
-/// How many partitions the call gives memory for; 0: none, or too many to be looked at one by one.
+/// The number of partitions for which the call gives memory; 0: none, or too many to follow each.
 int64_t partitions_followed(const CallRecord& call);
-/// A partitioned request was made: sends are told to the receiver's process.
+/// A partitioned request was made: a send is announced to the receiver's process.
 void note_partitioned(Call* call, Operation* op);
-/// A call that starts, frees or completes it is about to be made.
+/// The program is about to start, free or complete the operation.
 void look_at_partitioned(Call* call, Operation* op);
-/// They are about to be made ready.
+/// The program is about to make partitions ready.
 void look_at_partitions(Call* call);
-/// Partitions are ready, or MPI_Parrived has said whether one is there.
+/// The program has made partitions ready, or MPI_Parrived has returned whether one has arrived.
 void note_partitions(Call* call);
-/// What an active request lacks, where that is known: "partition 2 is not ready"; else empty.
+/// What an active request still lacks, where that can be found out: "partition 2 is not
+/// ready"; else empty.
 std::string why_incomplete(const Operation& op);
-/// While MPI polls: nothing of MPI is called.
+/// Called while MPI polls, so it calls nothing of MPI.
 void on_partitioned(const void* data, size_t bytes);
 void report_partitioned_left();
 
 // races.cc ----------------------------------------------------------------------------------------
-/// A receive, probe or completion whose result depends on what comes first is complete: the rank's
-/// own clock goes on.
+/// A receive, probe or completion whose result depends on which message comes first is complete:
+/// advances the rank's own clock.
 uint32_t next_event(Rank* rank);
-/// A synchronous send is complete: its receive had begun.
+/// A synchronous send is complete, so its receive has begun.
 void learn_of_synchronous(Rank* rank, int send_to);
-/// The receive has taken the message.
+/// The receive has matched the message.
 void note_taken(Rank* rank, const Message& message, const Posted& receive);
 /// MPI_Probe or MPI_Iprobe has found a message.
 void note_probed(Call* call, const Message& message);
-/// A call has completed some of a list of requests.
+/// A call has completed some of a list of requests, but not all.
 void note_passed(Call* call, std::span<const Completed> done);
-/// Could a receive or probe of any source, earlier than the receive with this number, have had the
-/// message instead?
+/// Could an earlier receive or probe of MPI_ANY_SOURCE, before the receive with this number, have
+/// matched the message instead?
 bool could_be_of_earlier(Rank* rank, const Message& message, const Comm* comm, uint64_t number);
-/// The message was never taken.
+/// No receive has matched the message.
 void note_untaken(Rank* rank, const Message& message, const Comm* comm);
-/// The rank has ended: what was still to be decided.
+/// The rank has ended: decides the cases that were still open.
 void report_races(Rank* rank);
 
 // windows.cc --------------------------------------------------------------------------------------
-/// The library is to tell of accesses that conflict. Called when this library is loaded.
+/// Registers for the conflicts of accesses that the library finds. Called when this
+/// library is loaded.
 void follow_conflicts();
-/// A call with a window was made.
+/// A call with a window has returned.
 void note_epochs(Call* call);
-/// A call begins: tells the library of the loads and stores in exposed memory that the program has
-/// made since the last one.
+/// A call begins: passes to the library the loads and stores that the program has made in exposed
+/// memory since the last call.
 void tell_exposed_accesses(Call* call);
-/// The same while the rank is in no call. REQUIRES: there are no threads.
+/// As tell_exposed_accesses(), while the rank is in no call. REQUIRES: the process has
+/// no other threads.
 void tell_touched_now(Rank* rank);
-/// A call has returned: may accesses to the rank's windows meet operations that are under way?
-/// REQUIRES: it owns memory.
+/// A call has returned: sets which windows' memory must be checked against pending operations.
+/// REQUIRES: the rank has an OwnedMemory.
 void look_for_exposed(Rank* rank);
-/// Was an error of this class made by what an epoch allows?
+/// Is this error class caused by what an epoch does not allow?
 bool is_of_epochs(int error_class);
-/// Adds the calls that have begun the epochs of the window which a call is given.
+/// Adds the calls that began the current epochs of the window which the call is given.
 void add_epochs(const Rank* rank, const CallRecord& call,
                 std::vector<findings::Participant>* calls);
 void report_epochs_left(Rank* rank);
 
 // files.cc ----------------------------------------------------------------------------------------
-/// The library is to tell where accesses by shared pointers begin. Called when the process is set
-/// up.
+/// Registers for the offsets at which accesses by shared file pointers begin. Called when the
+/// process is set up.
 void follow_places();
-/// Before a call: an access to a file is written down.
+/// Before a call: writes an access to a file to the spool.
 void look_at_files(Call* call);
-/// A call of the topic of files was made.
+/// A call of MPI's chapter on files has returned.
 void note_files(Call* call);
 
 // agreement.cc ------------------------------------------------------------------------------------
 void look_at_collective(Call* call);
-/// While MPI polls: nothing of MPI is called but MPIX_Tool_notify.
+/// Called while MPI polls, so it calls nothing of MPI but MPIX_Tool_notify.
 void on_agreement(int process, const void* data, int bytes);
 void report_disagreements();
 void report_collectives_left();
-/// MPI has made the call: the rank knows what those have known that it has waited for.
+/// MPI has returned: the rank learns the clocks of the members that it has waited for.
 void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call);
-/// An error is about to end the job: waits, not for long, for what other processes know of the
-/// calls.
+/// An error is about to end the job: waits for a short time (README) for what other processes have
+/// announced of the calls.
 void ask_others();
 
 // pairs.cc ----------------------------------------------------------------------------------------
-/// What is held back of collective calls that not all members here have made goes to others.
+/// Sends the pieces about collective calls that are held back until all members here have called.
 void tell_held();
 
 // life.cc -----------------------------------------------------------------------------------------
-/// What a call that returns from MPI has to look at, which most often is nothing.
+/// What a call that returns from MPI must check; in most calls no bit is set.
 enum Attention : uint32_t {
-  kArrived = 1,         ///< something has come in from other processes
+  kArrived = 1,         ///< notices from other processes have arrived
   kThreads = 2,         ///< Process::threads
   kDeadlockIsTold = 4,  ///< Process::deadlock is not empty
   kOpensGroups = 8,     ///< Process::opens_groups
@@ -379,13 +388,13 @@ enum Attention : uint32_t {
 extern std::atomic<uint32_t> g_attention;
 /// REQUIRES: kArrived.
 void take_all_arrived();
-/// Looks at what has come in from other processes.
+/// Handles the notices that have arrived from other processes.
 inline void take_arrived() {
   if (g_attention.load(std::memory_order_acquire) & kArrived) take_all_arrived();
 }
 void rank_ends(Rank* rank);
-/// A rank goes on: what was reported as a deadlock was none, because another job or the limit of
-/// buffering has given way.
+/// A rank of a reported deadlock goes on, because another job or the limit of buffering has given
+/// way: withdraws the findings.
 void withdraw_deadlock();
 
 }  // namespace fgmpi::check

@@ -1,4 +1,5 @@
-// What the checker knows of each function of MPI: words for the table that generate.py writes.
+// What the checker needs to know about each MPI function: the types of the table that
+// generate.py writes.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +9,10 @@ namespace fgmpi::check {
 
 inline constexpr size_t kMostArguments = 14;
 
-/// What a parameter is.
+/// The meaning of a parameter.
 enum class What : uint8_t {
   kPlain,
-  kRead,  ///< a buffer that is read
+  kRead,
   kWritten,
   kBoth,
   kCount,
@@ -26,10 +27,10 @@ enum class What : uint8_t {
   kStatuses,
 };
 
-/// What a call does to the object of a handle.
+/// The effect of a call on the object behind a handle.
 enum class Life : uint8_t { kNothing, kBorrowed, kCreated, kFreed, kChanged, kCompleted, kStarted };
 
-/// How the checker looks at a call.
+/// The group of functions that the checker treats alike.
 enum class Role : uint8_t {
   kOther,
   kSend,
@@ -42,10 +43,10 @@ enum class Role : uint8_t {
   kStart,
   kCompletion,
   kCollective,
-  kCreation,  ///< collective too, of a communicator, window or file
+  kCreation,  ///< also collective: makes a communicator, window or file
   kPartitionedSend,
   kPartitionedReceive,
-  kPartition,  ///< says or asks something of single partitions
+  kPartition,  ///< readies or queries single partitions
 };
 
 inline constexpr Role kFirstOfMessages = Role::kSend, kLastOfMessages = Role::kMatchedReceive;
@@ -72,27 +73,28 @@ enum class Collective : uint8_t {
   kReduceScatterBlock,
   kScan,
   kExscan,
-  kNeighbor,  ///< any of the neighbourhood collectives
+  kNeighbor,
 };
 
-/// Where a call has the parameters that are looked at by name; -1: nowhere. Of a call with one
-/// buffer, both names are its.
+/// The positions of the parameters that the checker accesses by name; -1 where the call has none. A
+/// call with one buffer has it at both the send and the receive positions.
 struct Positions {
   int8_t target, comm, root, op, dest, source, send_tag, recv_tag;
   int8_t send_buffer, send_count, send_type, recv_buffer, recv_count, recv_type;
-  int8_t given, made;  ///< requests that the call is given, or makes
+  int8_t given, made;  ///< requests that the call is given, and that it makes
   int8_t flag, index, out_count, indices, message;
 };
 
-/// Sets of parameters of a call: bit i is the i-th.
+/// Sets of a call's parameters: bit i stands for parameter i.
 struct ParameterSets {
-  uint16_t used;  ///< single handles of objects that are followed and that the call does not make
-  uint16_t changed;  ///< handles of objects that it makes, frees or changes
+  uint16_t used;     ///< single handles of tracked objects that the call uses but does not make
+  uint16_t changed;  ///< handles of objects that the call makes, frees or changes
   uint16_t buffers;
-  uint16_t results;  ///< what it writes, but buffers and statuses
-  /// Numbers and handles, the communicator aside, that members of a collective mostly give alike.
+  uint16_t results;  ///< what the call writes, other than buffers and statuses
+  /// Numbers and handles, except the communicator, that members of a collective usually give alike.
   uint16_t agreed;
-  /// What is looked at is all in the words of the call: none of it is in arrays or behind pointers.
+  /// All that the checker compares is in the arguments themselves, not in arrays or
+  /// behind pointers.
   bool in_words;
 };
 

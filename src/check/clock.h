@@ -1,8 +1,8 @@
-// What a rank knows of others: vector clocks. A component counts the receives from any source that
-// a rank has completed, or the collective calls that have been made on a communicator of several
-// processes; components that are 0 are left out, so that a job without such receives has empty
-// clocks.
-// Thread rule: values, shared and never changed.
+// What a rank knows of other ranks' events: vector clocks. A component counts the receives
+// from MPI_ANY_SOURCE that one rank has completed, or the collective calls made on one
+// communicator of several processes. Components that are 0 are left out, so a job without
+// such receives has empty clocks.
+// Thread rule: values; shared ones never change.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,15 @@ struct ClockPart {
   uint64_t count = 0;
   bool operator==(const ClockPart&) const = default;
 };
-/// Sorted by `of`. Null: nothing is known.
+/// Components sorted by `of`; null: all are 0.
 using Clock = std::shared_ptr<const std::vector<ClockPart>>;
 
 inline uint64_t of_rank(int world) { return static_cast<uint64_t>(world); }
-/// Ranks are below 2^32, and so is the upper half of the keys of communicators, which is a rank.
+/// Bit 63 tells communicators from ranks. It is free because the upper half of a communicator's key
+/// is a rank, and ranks are ints.
 inline uint64_t of_comm(uint64_t key) { return key | uint64_t{1} << 63; }
 
-/// 0 when it is not there.
+/// The count of one component; 0 where the clock has none for it.
 inline uint64_t known(const Clock& clock, uint64_t of) {
   if (!clock) return 0;
   auto at = std::lower_bound(clock->begin(), clock->end(), of,
@@ -35,16 +36,16 @@ inline uint64_t known(const Clock& clock, uint64_t of) {
   return at != clock->end() && at->of == of ? at->count : 0;
 }
 
-/// The larger of each component.
+/// Raises each component of `own` to the larger of the two.
 void learn(Clock* own, const Clock& other);
 void learn(Clock* own, uint64_t of, uint64_t count);
 
-/// What a rank knows. Of the communicators of several processes, which jobs with no race have too,
-/// the first ones are kept in place, so that following them costs no memory from the heap.
+/// The clock of a rank. Even jobs without races count calls on communicators of several processes,
+/// so the first of these components are stored in place and need no heap memory.
 struct Knowledge {
   using Near = std::array<ClockPart, 2>;
 
-  Near near = {};  ///< `of` 0: free
+  Near near = {};  ///< `of` 0: unused
   Clock clock;
 
   void learn_comm(const ClockPart& part) {
@@ -57,7 +58,7 @@ struct Knowledge {
     }
     check::learn(&clock, part.of, part.count);
   }
-  /// A hash of `near`, not 0.
+  /// A hash of `near`, never 0.
   uint64_t near_name() const {
     if (!name_) name_ = name_of(near);
     return name_;
@@ -71,11 +72,11 @@ struct Knowledge {
     if (other.clock != clock && other.clock) check::learn(&clock, other.clock);
     learn_near(other.near);
   }
-  /// Of one that has no clock.
+  /// As learn(), from a rank that has no `clock`.
   [[gnu::always_inline]] void learn_near(const Near& other) {
     if (!is_same(near, other)) learn_other(other);
   }
-  /// f(part) for each communicator that it knows something of.
+  /// f(part) for each component of a communicator.
   template <class F>
   void for_each_comm(F&& f) const {
     for (const ClockPart& part : near)
@@ -91,7 +92,7 @@ struct Knowledge {
   }
   void learn_other(const Near& other);
 
-  mutable uint64_t name_ = 0;  ///< near_name(); 0: not known
+  mutable uint64_t name_ = 0;  ///< cached near_name(); 0: not computed yet
 };
 
 }  // namespace fgmpi::check

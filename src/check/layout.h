@@ -1,9 +1,9 @@
-// What a datatype is made of: its signature and the bytes that it covers, taken from
-// MPI_Type_get_contents once and kept until the type is freed.
+// The structure of a datatype: its signature and the bytes that it covers. Both are read from
+// MPI_Type_get_contents once and cached until the type is freed.
 //
-// A signature is the sequence of predefined types. Its hash is a polynomial in a prime field, so
-// that the hash of n elements follows from that of one, and a message's can be compared with the
-// beginning of a receive's. Thread rule: as Call (call.h); never switches.
+// A signature is the sequence of predefined types. Its hash is a polynomial in a prime field. So
+// the hash of n elements follows from that of one, and a message's signature can be compared with
+// the beginning of a receive's. Thread rule: as Call (call.h); never switches.
 #pragma once
 
 #include <mpi.h>
@@ -18,54 +18,58 @@ namespace fgmpi::check {
 
 struct Signature {
   uint64_t hash = 0;
-  uint64_t length = 0;  ///< predefined types in it
-  bool known = true;    ///< false: too long to be looked at, or of a kind that is not taken apart
-  bool packed = false;  ///< MPI_PACKED is in it, which matches every type
+  uint64_t length = 0;  ///< number of predefined types
+  /// False: the signature is too long, or the type is of a kind that is not decoded
+  bool known = true;
+  bool packed = false;  ///< contains MPI_PACKED, which matches every type
 
-  /// Does a message of this signature fit the beginning of this receive's? Unknown ones do.
+  /// May a message with this signature be received as `other`? Unknown signatures always match.
   bool operator==(const Signature& other) const {
     return !known || !other.known || packed || other.packed ||
            (hash == other.hash && length == other.length);
   }
-  /// The same for the same signatures; 0: what fits it must be looked at.
+  /// A number for quick comparison: equal signatures have equal ones. 0: the signature is unknown
+  /// or packed, and must be compared by operator==.
   uint64_t name() const { return known && !packed ? mix(hash, length) >> kSpareBits | 1 : 0; }
   static constexpr int kSpareBits = 3;
 };
 Signature joined(const Signature& a, const Signature& b);
 Signature repeated(Signature one, uint64_t times);
 
-/// A run of bytes.
+/// A contiguous run of bytes.
 struct Block {
   int64_t offset, bytes;
 };
 
 struct Layout {
   Signature signature;
-  std::vector<uint8_t> sequence;  ///< predefined types by number, when not more than kMostSequence
-  std::vector<Block> blocks;      ///< in the order of the type, when not more than kMostBlocks
-  bool exact = true;              ///< blocks are complete
-  int64_t low = 0, high = 0;      ///< all bytes of one element are between
+  std::vector<uint8_t> sequence;  ///< predefined types by number; only if at most kMostSequence
+  std::vector<Block> blocks;      ///< in the type's order; only if at most kMostBlocks
+  bool exact = true;              ///< `blocks` is complete
+  int64_t low = 0, high = 0;      ///< bounds of the bytes of one element
   int64_t extent = 0, size = 0;
 
   static constexpr size_t kMostSequence = 1024, kMostBlocks = 1024;
   bool contiguous() const { return exact && blocks.size() == 1 && blocks[0].bytes == extent; }
 };
 
-/// A predefined object or MPI_DATATYPE_NULL, by its handle alone. MPICH's types of pairs look like
-/// those of programs.
+/// Is the handle that of a predefined object or MPI_DATATYPE_NULL? The handle alone decides.
+/// MPICH's pair types (MPI_FLOAT_INT) are not recognised: their handles look like those of the
+/// program's types.
 inline bool is_predefined(int handle) {
   const auto h = static_cast<uint32_t>(handle);
   return h >> 30 == 1 || (h >= 0x8c000000u && h <= 0x8c000004u) || handle == MPI_DATATYPE_NULL;
 }
 
-/// nullptr for what is no type, as far as the calling rank has made it. Valid until forget_layout()
-/// of it.
+/// The layout of a type that the calling rank can use; null where the handle is no type. Valid
+/// until forget_layout().
 const Layout* layout_of(MPI_Datatype type);
 void forget_layout(MPI_Datatype type);
 
-/// Of `count` elements.
+/// The signature of `count` elements.
 Signature signature_of(MPI_Datatype type, int64_t count);
-/// Of the first `length` predefined types of `count` elements; unknown where it cannot be told.
+/// The signature of the first `length` predefined types of `count` elements; unknown where the
+/// type's sequence is.
 Signature beginning_of(MPI_Datatype type, int64_t count, uint64_t length);
 /// "4 x MPI_INT", "2 x a type of 3 elements".
 std::string words_of(MPI_Datatype type, int64_t count);

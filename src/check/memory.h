@@ -1,7 +1,7 @@
-// Memory of what the checker reads whenever a rank calls. With many ranks that is spread over more
-// pages than the processor knows the addresses of, so it is taken together, in large pages where
-// the machine has them. It is not given back to the system: what is no longer used is kept for the
-// next of its kind.
+// Memory for the objects that the checker reads in each call. With many ranks these objects would
+// be spread over more pages than the processor's TLB covers, so they are allocated together, in
+// large pages where the machine has them. The memory never returns to the system: freed objects are
+// reused for the next of their type.
 // Thread rule: as Call (call.h).
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace fgmpi::check {
 
-/// So many bytes, never freed. Throws std::bad_alloc.
+/// Memory of this size that is never freed. Throws std::bad_alloc.
 void* take_memory(size_t bytes, size_t alignment);
 
 /// A new object that is never freed.
@@ -20,8 +20,8 @@ T* make_lasting(A&&... arguments) {
   return new (take_memory(sizeof(T), alignof(T))) T(std::forward<A>(arguments)...);
 }
 
-/// An allocator for containers that have their elements one by one, as nodes. Arrays are taken from
-/// the heap.
+/// An allocator for node-based containers, which allocate elements one at a time. Arrays
+/// come from the heap.
 template <class T>
 struct NodeMemory {
   using value_type = T;

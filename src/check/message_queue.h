@@ -1,14 +1,14 @@
-// Messages under way, in the receiver's process: what their senders have said of them, by receiver,
-// communicator, sender and tag.
+// Messages under way, in the receiver's process: what their senders have announced of them, by
+// receiver, communicator, sender and tag.
 //
-// Those of a call that is made again and again differ in little more than their ids. A queue has
-// the first few of them in place, without a Message: sending and receiving one reads and writes one
-// line of the cache.
+// Messages of a repeated call differ in little more than their ids. So a queue stores the
+// first few of them in place, without a Message object: sending and receiving one of them
+// touches one cache line.
 //
-// Their sender has to know, when it waits for a send, whether the receive of it has begun
-// (unbuffered.h). Ids in a queue grow, and receives take messages in order; so of messages in place
-// the queue says how far that is, and the sender is told only where it has asked (is_taken()) and
-// the answer was no. Of a Message it is always told.
+// A sender that waits for a send must learn when the receive has begun (unbuffered.h). Ids in a
+// queue increase, and receives match messages in order. So for messages in place the queue records
+// up to which id receives have begun, and the sender is notified only if it has asked before
+// (is_taken()). For a message that has a Message object the sender is always notified.
 // Thread rule: as Call (call.h).
 #pragma once
 
@@ -28,22 +28,22 @@
 
 namespace fgmpi::check {
 
-/// A word of a message, which is written as a whole when the message is made.
+/// A word of a message that is written as a whole when the message is made.
 struct MessageWord {
   uint64_t contents : 64 - Signature::kSpareBits = 0;  ///< name() of its signature
-  uint64_t matched : 1 = 0;  ///< its receive has begun, and its sender knows that or can
-  uint64_t begun : 1 = 0;    ///< its send has, if none were buffered
+  uint64_t matched : 1 = 0;  ///< its receive has begun, and its sender knows or can find out
+  uint64_t begun : 1 = 0;    ///< its send has begun in the unbuffered run
   uint64_t has_clock : 1 = 0;
 };
 
-/// A message under way: what the sender said of it, at the receiver's process. What is read of most
-/// is in the first 64 bytes.
+/// A message under way, as its sender announced it to the receiver's process. The fields that are
+/// read of most messages are in the first 64 bytes.
 struct alignas(64) Message : MessageWord {
   Message* next = nullptr;
   uint64_t id = 0;  ///< unique in the job
-  Record call;      ///< with what is the same for all messages of the call
+  Record call;      ///< also holds what all messages of the call share
   void set(const MessageWord& word) { static_cast<MessageWord&>(*this) = word; }
-  Knowledge known;  ///< by the sender
+  Knowledge known;  ///< the sender's clock
   const Signature& signature() const { return call->sent.signature; }
   int64_t bytes() const { return call->sent.bytes; }
   int source() const { return call->sent.source; }
@@ -69,44 +69,45 @@ inline void drop_message(Message* m) {
   g_spare_messages = m;
 }
 
-/// A message that has none of its own.
+/// A message in place, without a Message object.
 struct InPlace {
   uint64_t id : 61 = 0;  ///< world ranks are below 2^29
   uint64_t matched : 1 = 0;
   uint64_t begun : 1 = 0;
-  uint64_t told : 1 = 0;  ///< when its receive begins, the sender is told
+  uint64_t told : 1 = 0;  ///< the sender is to be notified when the receive begins
 };
 
 /// Messages of one sender with one tag on one communicator, in the order in which they were sent.
 struct alignas(64) MessageQueue {
   static constexpr uint16_t kMostInPlace = 2;
 
-  Message* list = nullptr;  ///< behind those in place
-  Record call;              ///< of all those in place, as `contents` and `near`
-  /// Receives that have begun and will take the next ones that come, whatever else is posted.
+  Message* list = nullptr;  ///< messages behind those in place
+  Record call;  ///< the call of all messages in place, which share `contents` and `near` too
+  /// The number of receives that have begun and will match the next messages to arrive, whatever
+  /// else is posted.
   uint32_t ready = 0;
   uint16_t in_place = 0;
-  bool stays = false;  ///< it is never erased; only such a one has messages in place
+  bool stays = false;  ///< the queue is never erased; only then may it have messages in place
   InPlace placed[kMostInPlace];
   uint64_t contents = 0;      ///< MessageWord::contents
   uint64_t near_name = 0;     ///< Knowledge::near_name()
-  uint64_t taken_up_to = 0;   ///< receives of messages in place have begun, up to this id
-  Message* last = nullptr;    ///< of the list
-  Knowledge::Near near = {};  ///< known by the sender
+  uint64_t taken_up_to = 0;   ///< receives of messages in place have begun up to this id
+  Message* last = nullptr;    ///< end of `list`
+  Knowledge::Near near = {};  ///< the sender's clock
 
   bool empty() const { return !in_place && !list; }
-  /// The first message; null: there is none. All are in the list from then on.
+  /// The first message, null if there is none. Moves messages in place into the list.
   Message* first() {
     if (in_place) make_messages();
     return list;
   }
 
-  /// Is there a place for a message of the call? Then it is as those there.
+  /// Can a message of this call be stored in place, that is, is it like those already there?
   [[gnu::always_inline]] bool has_place(KeptCall* of, const Knowledge& knows) {
     if (list || knows.clock || in_place == kMostInPlace) return false;
     return (call.get() == of && near_name == knows.near_name()) || begin_places(of, knows);
   }
-  /// Adds a message. True: its receive has begun already. REQUIRES: has_place().
+  /// Adds a message in place; returns whether its receive has begun already. REQUIRES: has_place().
   bool place(uint64_t id, bool begun, bool told) {
     const bool taken = ready > 0;
     ready -= taken;
@@ -117,7 +118,7 @@ struct alignas(64) MessageQueue {
     one.told = told;
     return taken;
   }
-  /// Adds a message behind all others. True: its receive has begun already.
+  /// Adds a message at the end; returns whether its receive has begun already.
   bool append(Message* m) {
     (list ? last->next : list) = m;
     last = m;
@@ -126,22 +127,22 @@ struct alignas(64) MessageQueue {
     m->matched = 1;
     return true;
   }
-  /// Takes the first one in place out. REQUIRES: there is one.
+  /// Removes the first message in place. REQUIRES: there is one.
   InPlace take_placed() {
     const InPlace first = placed[0];
     placed[0] = placed[1];
     --in_place;
     return first;
   }
-  /// Takes the first message of the list out. REQUIRES: first().
+  /// Removes the first message of the list. REQUIRES: first() is not null.
   Message* take_first() {
     Message* m = list;
     list = m->next;
     return m;
   }
 
-  /// Has the receive of a message begun, which was in place? If that is not known, its sender is
-  /// told when it is.
+  /// Has the receive of a message that was in place begun? If not, the sender is
+  /// notified when it does.
   bool is_taken(uint64_t id) {
     if (taken_up_to >= id) return true;
     for (uint16_t i = 0; i < in_place; ++i)
@@ -168,7 +169,7 @@ struct Inbox {
              kGoldenRatio;
     }
   };
-  /// Queues that are empty stay for the next message of their kind, but not more.
+  /// The number of empty queues that are retained for later messages.
   static constexpr size_t kMostEmpty = 1024;
 
   std::unordered_map<Key, MessageQueue, Hash, std::equal_to<Key>,

@@ -1,4 +1,4 @@
-// What messages.cc and repeated_messages.cc share: messages under way, in the receiver's process.
+// Messages under way, in the receiver's process: shared by messages.cc and repeated_messages.cc.
 // Thread rule: as Call (call.h).
 #pragma once
 
@@ -6,7 +6,8 @@
 
 namespace fgmpi::check {
 
-/// Messages of one communicator have one name on both sides of an intercommunicator.
+/// Both sides of an intercommunicator use one key for its messages, so the bit for the side is
+/// shifted out.
 inline Inbox::Key key_of(uint64_t comm_key, int source, int tag) {
   return {comm_key >> 1, source, tag};
 }
@@ -15,8 +16,8 @@ inline Inbox& inbox_of(int receiver_world) {
   return g_process.inboxes[static_cast<size_t>(receiver_world - g_process.first)];
 }
 
-/// The queue with this key. `known`: where it was found the last time, on the communicator
-/// `known_on`.
+/// The queue with this key. `known` is the queue that was found last, for the communicator
+/// `known_on`; both are updated where the communicator differs.
 inline KnownQueue queue_for(Inbox* inbox, const KnownQueue& known, uint64_t* known_on,
                             uint64_t comm_key, int source, int tag) {
   if (*known_on == comm_key && known.is_there()) return known;
@@ -24,7 +25,7 @@ inline KnownQueue queue_for(Inbox* inbox, const KnownQueue& known, uint64_t* kno
   return {inbox->queue(key_of(comm_key, source, tag)), g_queues_erased};
 }
 
-/// Fetches what step_matched() reads of the message's sender. Inlined, as
+/// Prefetches the fields of the sender that step_matched() reads. Inlined for the same reason as
 /// KeptCall::prefetch_next().
 [[gnu::always_inline]] inline void prefetch_sender(const Message& m) {
   const auto sender_world = static_cast<int>(m.id >> 32);
@@ -35,13 +36,13 @@ inline KnownQueue queue_for(Inbox* inbox, const KnownQueue& known, uint64_t* kno
   __builtin_prefetch(of_sender + 64);
 }
 
-/// Is the message like one that the receive has taken without fault?
+/// Has the receive already matched a message of the same signature without a finding?
 inline bool fits_as_before(const Rank& rank, const Message& m, const KeptCall& receive) {
   return receive.is_known(rank.epoch, KeptCall::kFits) && m.contents &&
          receive.messages.fits == m.contents;
 }
 
-/// A send begins. True: it has, if no standard send is buffered, too.
+/// A send begins. Returns whether it has begun in the unbuffered run as well (unbuffered.h).
 inline bool step_send(Rank* rank, uint64_t message, int receiver_world) {
   if (!follows_steps()) return false;
   Unbuffered& u = rank->unbuffered;
@@ -58,17 +59,18 @@ inline void step_receive(Rank* rank, uint64_t number) {
   u.posted = number;
 }
 
-/// The id of a message: the rank counts those that it sends.
+/// The id of the rank's message with this number; a rank numbers its messages from 1.
 inline uint64_t message_id(const Rank& rank, uint32_t number) {
   return static_cast<uint64_t>(rank.world) << 32 | number;
 }
 inline uint64_t next_message(Rank* rank) { return message_id(*rank, ++rank->next_message); }
 
-/// send_known() where the message is not in place.
+/// send_known() for a message that cannot be in place.
 uint64_t send_as_message(Rank* rank, KeptCall* record, MessageQueue* queue, bool* taken);
-/// Makes a message of a send and tells its receiver's process of it; its id. `queue`: that it goes
-/// to, null: of another process. `told`: the rank is told when its receive begins, and need not ask
-/// by is_known_taken(). `taken`: it has begun already. REQUIRES: KeptCall::kSent.
+/// Records the message of a send and announces it to the receiver's process; returns its id.
+/// `queue`: the queue that the message enters, null where the receiver is in another process.
+/// `told`: this rank is notified when the receive begins, and need not ask by is_known_taken().
+/// `taken`: set if the receive has begun already. REQUIRES: KeptCall::kSent.
 [[gnu::always_inline]] inline uint64_t send_known(Rank* rank, KeptCall* record, MessageQueue* queue,
                                                   bool told, bool* taken) {
   if (!queue || !queue->has_place(record, rank->knows))
@@ -77,11 +79,11 @@ uint64_t send_as_message(Rank* rank, KeptCall* record, MessageQueue* queue, bool
   *taken = queue->place(id, step_send(rank, id, record->sent.to), told);
   return id;
 }
-/// Has the receive begun of a message of a send of this rank, as far as is known here? If not, the
-/// rank is told of it then. `queue`: that it has gone to.
+/// Has the receive of a message of this rank begun, as far as this process knows? If not, the rank
+/// is notified when it does. `queue`: the queue that the message entered.
 bool is_known_taken(Rank* rank, const KeptCall& send, const KnownQueue& queue, uint64_t message);
-/// Does what the receive takes have its types? `kept`: where what has fitted before is remembered,
-/// or null.
+/// Checks that the message has the types of the receive. `kept` remembers a signature that
+/// matched, or is null.
 void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype type, int64_t count,
              KeptCall* kept);
 

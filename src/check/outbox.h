@@ -1,15 +1,17 @@
-// What other processes are to be told, several pieces in one notice (MPIX_Tool_notify), in the
-// order in which they were said:
+// Pieces of information for the checkers of other processes, several in one notice
+// (MPIX_Tool_notify), in the order in which they were added:
 //
-//   kSeveral, 7 bytes | bytes of a piece, 8 bytes | the piece, up to a multiple of 8 | bytes of the next ...
+//  | kSeveral, 7 bytes | bytes of piece, 8 bytes | piece, padded to 8 bytes | bytes of next ...
 //
-// Wins where many ranks of a process say something at the same time, above all in collectives: a
-// notice takes longer than what all the rest of the checker does with the call. A piece goes on its
-// way when told_now() is called, when the ranks of this process have made as many more calls as
-// told_within() was given, when all of them wait (so before a deadlock is reported), when a rank
-// ends, and before another process is answered that what was said before has been sent. Thread
-// rule: as Call (call.h). Only send_told() and answer() poll: what comes in then may change all
-// that agreement.cc keeps.
+// Wins where many ranks of a process have something to send at the same time, above all in
+// collectives: one notice takes longer than all the rest of the checker's work on the call.
+//
+// The notice of a process is sent when told_now() is called, when the ranks of this process have
+// made as many more calls as given to told_within(), when all of them wait (so before a deadlock is
+// reported), when a rank ends, and before another process gets an answer which promises that
+// everything earlier has been sent.
+// Thread rule: as Call (call.h). Only send_told() and answer() poll. Notices that arrive during the
+// poll may change any state of agreement.cc.
 #pragma once
 
 #include <algorithm>
@@ -23,42 +25,43 @@ inline constexpr size_t kMostPiece = kMostNotice - 16;
 
 struct ToldLater {
   bool any = false, now = false;
-  int calls = 0;  ///< until it is sent
+  int calls = 0;  ///< calls left until the pieces are sent
 };
 extern ToldLater g_told_later;
 
-/// Memory for one more piece, at an address that is a multiple of 8. REQUIRES: at most kMostPiece;
-/// that it is filled before anything else of this file is called. To be followed by told_now() or
+/// Memory for one more piece, at a multiple of 8. REQUIRES: `bytes` is at most kMostPiece; the
+/// caller fills the memory before it calls another function of this file, then calls told_now() or
 /// told_within().
 void* add_piece(int process, size_t bytes);
 
-/// The last piece that the process is to be told, which may still be changed; null: there is none.
+/// The last piece that waits to be sent to the process, which may still be changed;
+/// null: there is none.
 struct LastPiece {
   void* data = nullptr;
   size_t bytes = 0;
 };
 LastPiece last_piece(int process);
-/// Makes it longer, at the same address; false: its notice is full.
+/// Extends that piece at the same address; false: its notice is full.
 bool grow_last_piece(int process, size_t more);
 
-/// What is there is to be sent by the next progress_by_call().
+/// The next progress_by_call() sends all pieces.
 inline void told_now() { g_told_later.now = g_told_later.any; }
-/// It may wait for so many calls of the ranks of this process.
+/// The pieces may wait until the ranks of this process have made `calls` more calls.
 inline void told_within(int calls) { g_told_later.calls = std::min(g_told_later.calls, calls); }
-/// Sends all.
+/// Sends the pieces for all processes.
 void send_told();
-/// Sends what the process is to be told.
+/// Sends the pieces for one process.
 void send_told_to(int process);
-/// Another process asks whether all that was said before has been sent: sends it, then the answer,
-/// a notice of its own.
+/// Another process asks whether everything earlier has been sent: sends the pieces for it, then the
+/// answer as a notice of its own.
 void answer(int process);
 
-/// A call begins or ends: what is due is sent.
+/// A call begins or ends: sends the pieces that are due.
 inline void progress_by_call() {
   if (g_told_later.any && (g_told_later.now || --g_told_later.calls <= 0)) send_told();
 }
 
-/// f(piece, its bytes) for each piece of a notice that has come in; ends at one that cannot be.
+/// f(piece, size) for each piece of a notice that has arrived; stops at a malformed piece.
 template <class F>
 void for_each_piece(const void* notice, size_t bytes, F&& f) {
   const char* at = static_cast<const char*>(notice) + 8;

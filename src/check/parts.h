@@ -1,17 +1,17 @@
 // What members of a communicator send each other in one call whose counts differ by rank
-// (MPI_Gatherv, MPI_Scatterv, MPI_Alltoallv, MPI_Alltoallw): compared pair by pair, in the process
-// of the receiver. Each sender tells that process its row.
+// (MPI_Gatherv, MPI_Scatterv, MPI_Alltoallv, MPI_Alltoallw). The process of the receiver compares
+// each pair. Each sender sends its row to that process.
 //
-//               receivers in this process
-//                 0    1    2
-//   sender 0   [  0    0    0  ]     an element: a hash of what the sender sends, minus one of what
-//              the receiver takes;
-//   sender 1   [  0    d    0  ]     0 where they agree
+//                receivers in this process
+//                  0    1    2
+//    sender 0   [  0    0    0  ]     an element: a hash of what the sender sends,
+//    sender 1   [  0    d    0  ]     minus a hash of what the receiver expects;
+//                                     0 where they agree
 //
 // Wins where most senders have a part for most receivers: 4 bytes a pair and no look-up, where an
-// edge of a topology takes about 100 bytes (agreement.cc). Of more than kMostPairs pairs a sender's
-// are added up in one element: then the receiver is not known. Thread rule: as Call (call.h). Never
-// switches.
+// edge of a topology costs about 100 bytes (agreement.cc). Beyond kMostPairs pairs, a sender's
+// differences are added up in one element; a disagreement then cannot name the receiver. Thread
+// rule: as Call (call.h). Never switches.
 #pragma once
 
 #include <algorithm>
@@ -25,21 +25,21 @@
 
 namespace fgmpi::check {
 
-/// Calls with other values do not belong together.
+/// Properties of a call. Calls that differ in them cannot be compared.
 struct PartsShape {
   Collective collective = Collective::kNone;
   int32_t root = 0;
-  uint32_t senders = 0, receivers = 0;  ///< in all processes; in this one
+  uint32_t senders = 0, receivers = 0;  ///< in all processes; in this process
   bool operator==(const PartsShape&) const = default;
 };
 
-/// `Caller` is what is kept of a member's call; its `world` says whose it is.
+/// `Caller` is the record of a member's call; its field `world` is the member's world rank.
 template <class Caller>
 class Parts {
  public:
   static constexpr size_t kMostPairs = size_t{1} << 24;  // 64 MiB
 
-  /// Two members that do not agree; of added up pairs the receiver is null.
+  /// Two members that disagree. The receiver is null where pairs are added up.
   struct Pair {
     const Caller *sender, *receiver;
   };
@@ -56,12 +56,12 @@ class Parts {
   }
 
   const PartsShape& shape() const { return shape_; }
-  /// All have said what they send and take.
+  /// Have all members declared what they send and receive?
   bool over() const { return waited_for_ == 0; }
 
-  /// A sender says what it sends to receivers from `first` on, those of other receivers at another
-  /// time; not `known`: hashes mean nothing. Returns a pair that does not agree, if any. REQUIRES:
-  /// it has not said so before.
+  /// A sender declares what it sends to the receivers from `first` on; it may declare the rest
+  /// later. Without `known` the hashes have no meaning. Returns a pair that disagrees, if any.
+  /// REQUIRES: the sender has not declared these before.
   template <class Make>
   Found give(uint32_t sender, uint32_t first, std::span<const uint32_t> hashes, bool known,
              Make&& caller) {
@@ -81,7 +81,7 @@ class Parts {
     return when_over();
   }
 
-  /// A receiver says what it takes from all senders. As give().
+  /// A receiver declares what it receives from all senders. As give().
   template <class Make>
   Found take(uint32_t receiver, std::span<const uint32_t> hashes, bool known, Make&& caller) {
     if (receiver >= taken_.size() || hashes.size() != rows_.size() || !taken_[receiver].missing)
@@ -97,7 +97,7 @@ class Parts {
     return when_over();
   }
 
-  /// As if it were new.
+  /// Makes it as new.
   void reset() {
     waited_for_ = shape_.senders + shape_.receivers;
     for (Side& row : rows_) row = {.missing = shape_.receivers};
@@ -108,19 +108,19 @@ class Parts {
 
  private:
   struct Side {
-    uint32_t missing = 0;  ///< what it has still to say
+    uint32_t missing = 0;  ///< elements not declared yet
     bool known = true;
     std::optional<Caller> caller = {};
   };
   uint32_t& at(size_t sender, size_t receiver) {
     return difference_[sender * columns_ + (added_up_ ? 0 : receiver)];
   }
-  /// Hashes that are added up must not be the same in another order.
+  /// Added-up hashes are mixed with the receiver, so that the same hashes in another order differ.
   uint32_t element(size_t receiver, uint32_t hash) const {
     return added_up_ && hash ? static_cast<uint32_t>(mix(receiver + 1, hash)) : hash;
   }
-  /// Of a member with itself that is only noted: where it differs from others as well, those are to
-  /// be named.
+  /// Do the two disagree? A member that disagrees with itself is only recorded: if it also
+  /// disagrees with others, the report should name those.
   bool differ(size_t sender, size_t receiver) {
     if (at(sender, receiver) == 0) return false;
     const Side &row = rows_[sender], &column = taken_[receiver];
@@ -143,7 +143,7 @@ class Parts {
   size_t columns_;
   std::vector<uint32_t> difference_;
   std::vector<Side> rows_, taken_;
-  uint32_t waited_for_ = 0;  ///< members that have still something to say
+  uint32_t waited_for_ = 0;  ///< members that have not declared everything yet
   Found with_itself_;
 };
 

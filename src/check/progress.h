@@ -1,13 +1,15 @@
-// How far ranks are where no standard send is buffered (unbuffered.h), told to other processes, so
-// that their ranks need not wait there for ever: collective calls that all members here are in,
-// messages whose receive has begun, and sends that begun later than their message was told of.
+// How far ranks are in the unbuffered run (unbuffered.h). Processes send each other this
+// progress, so that steps need not wait for other processes for ever: collective calls that all
+// members here have entered, messages whose receive has begun, and sends that began only after
+// their message was announced.
 //
-// A collective call is told of when its last member here is in it, before MPI makes the call: of a
-// communicator of few processes to all others, else to that of rank 0, which tells the others when
-// all are in it; of an intercommunicator also to the processes of the other group, whose members
-// wait for these. The rest is told with it, or when a notice is full, or some calls later
-// (outbox.h): what has not come in makes queues of steps longer and nothing wrong. Thread rule: as
-// Call (call.h). What comes in is looked at by take_arrived().
+// A collective call is sent when its last member here has entered it, before MPI makes the call.
+// With few processes it goes to all other processes of the communicator. Otherwise it goes to the
+// process of rank 0, which notifies the others when all have entered. For an intercommunicator it
+// also goes to the processes of the other group, whose members wait for these. Other progress is
+// sent along with it, or when a notice is full, or some calls later (outbox.h): delay makes the
+// queues of steps longer and causes no wrong finding.
+// Thread rule: as Call (call.h). take_arrived() handles what arrives.
 #pragma once
 
 #include <cstddef>
@@ -20,21 +22,24 @@ namespace fgmpi::check {
 struct Comm;
 struct WireMessage;
 
-/// Told with the next of its process; `number`: of kEntered, how many calls of the communicator
-/// `of` all members there are in.
+/// One item of progress. `of`: a message, or for kEntered the key of a communicator, and then
+/// `number` is the count of its calls that all members in the sending process have entered.
 struct Progress {
   enum Kind : uint64_t { kEntered, kTaken, kBegun };
   Kind kind = kEntered;
   uint64_t of = 0, number = 0;
 };
 
+/// The receive of the message has begun: sends this to the message's sender.
 void tell_taken(uint64_t message);
+/// The send of the message has begun, later than the message was announced: sends this
+/// to the receiver.
 void tell_begun(uint64_t message, int receiver_world);
-/// All members here are in `number` calls of the communicator.
+/// All members in this process have entered `number` calls of the communicator.
 void tell_entered(const Comm& comm, uint64_t number);
-/// The process of rank 0 tells that all are.
+/// The process of rank 0 sends that all members have entered `number` calls.
 void tell_all_entered(const Comm& comm, uint64_t number);
-/// Do all processes of the communicator tell each other?
+/// Is the communicator small enough for all its processes to notify each other?
 bool all_tell_all(const Comm& comm);
 
 void on_progress(const void* data, size_t bytes);

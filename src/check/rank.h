@@ -1,9 +1,9 @@
-// What the checker knows: of a rank, of a communicator, of the process.
+// The state of the checker: for each rank, communicator and process.
 //
 // Thread rule: one thread at a time. Where a rank's threads may call MPI at the same time, Call
-// takes the library's own lock (MPIX_Tool_enter): a lock of the checker's would be taken in the
-// other order by functions of the program that MPI calls, such as error handlers, which call MPI
-// with the library's lock held.
+// acquires the library's own lock (MPIX_Tool_enter). A lock of the checker's own could deadlock:
+// functions of the program that MPI calls, such as error handlers, call MPI with the library's lock
+// held, and so would acquire the two locks in the other order.
 #pragma once
 
 #include <mpi.h>
@@ -36,33 +36,36 @@ namespace fgmpi::check {
 
 using findings::Kind;
 
-/// The collective calls on a communicator that some members have still to make (agreement.cc).
+/// The collective calls on a communicator that some members have not made yet (agreement.cc).
 struct CallQueue;
 
-/// The key of a communicator (MPIX_Comm_key) as both groups of an intercommunicator have it.
+/// The key of a communicator (MPIX_Comm_key) without the bit that tells the two groups of an
+/// intercommunicator apart.
 inline uint64_t without_side(uint64_t comm_key) { return comm_key & ~uint64_t{1}; }
 
-/// A communicator as its members share it: one in a process.
+/// A communicator; one object for all its members in a process.
 struct Comm {
   uint64_t key = 0;
   int size = 0;
   bool inter = false;
   bool foreign = false;  ///< it has members of other jobs
-  /// World ranks by rank; MPI_UNDEFINED: of another job. remote: intercommunicators.
+  /// World ranks by rank; MPI_UNDEFINED for a rank of another job. `remote`: the other group of an
+  /// intercommunicator.
   std::vector<int> group, remote;
-  int local_members = 0;    ///< of the own group, in this process
+  int local_members = 0;    ///< members of the own group in this process
   int home = 0;             ///< the process of rank 0
   std::vector<int> others;  ///< the other processes with members of the own group
-  int processes = 0;        ///< of an intercommunicator: those with members of either
-  /// Other processes that wait for members of the group: `others`, of an intercommunicator also
-  /// those of the remote group.
+  int processes = 0;        ///< intercommunicator: number of processes with members of either group
+  /// Other processes whose members wait for members of this group: `others`, and for an
+  /// intercommunicator also the processes of the remote group.
   std::vector<int> listeners;
-  /// Ranks of the own group and of the remote one by process, once they were asked for.
+  /// Ranks of the own and the remote group by process; filled on first use.
   std::map<int, std::vector<int>> members, remote_members;
   CallQueue* calls = nullptr;
-  Entered* entered = nullptr;  ///< once a member has made a collective call
-  /// The world rank of the member of the other side, or of the only one, with this rank;
-  /// MPI_UNDEFINED: there is none, or it belongs to another job.
+  Entered* entered = nullptr;  ///< allocated when a member first makes a collective call
+  /// The world rank of the peer with this rank, which is in the remote group of an
+  /// intercommunicator and in `group` otherwise. MPI_UNDEFINED: there is none, or it belongs to
+  /// another job.
   int world_of(int64_t rank) const {
     const std::vector<int>& peers = inter ? remote : group;
     return rank >= 0 && rank < static_cast<int64_t>(peers.size()) ? peers[static_cast<size_t>(rank)]
@@ -70,40 +73,40 @@ struct Comm {
   }
 };
 
-/// The neighbours of a rank in a topology, in the order of buffers' parts; MPI_PROC_NULL: beyond
-/// the border of a grid.
+/// The neighbours of a rank in a topology, in the order of the parts of buffers. MPI_PROC_NULL is
+/// beyond the border of a grid.
 struct Neighbours {
   std::vector<int> sources, destinations;
 };
 
-/// A communicator as one of its members has it.
+/// A communicator as one of its members sees it.
 struct OwnComm {
   MPI_Comm handle = MPI_COMM_NULL;
   int rank = 0;
   Comm* comm = nullptr;
-  uint64_t collectives = 0;  ///< how many calls were made on it
-  /// What the rank's own clock was at collective calls: (number of the call, clock), where it had
-  /// changed.
+  uint64_t collectives = 0;  ///< number of collective calls that the member has made on it
+  /// The rank's own clock at collective calls, as (number of the call, clock); only
+  /// where it has changed.
   std::vector<std::pair<uint64_t, uint32_t>> events;
   bool has_topology = false;
-  std::shared_ptr<const Neighbours> neighbours = nullptr;  ///< once they were asked for
+  std::shared_ptr<const Neighbours> neighbours = nullptr;  ///< filled on first use
 };
 
 /// Memory that an operation uses until it is complete.
 struct Region {
   bool writes = false;
   bool exact = false;  ///< all bytes between low and high
-  bool begun = false;  ///< the operation owns it
-  uint8_t slot = 0;    ///< then: where it stands in Rank::regions, as long as there are few
+  bool begun = false;  ///< the operation has begun, so it owns the region
+  uint8_t slot = 0;    ///< index in Rank::regions once begun, while there are few
   MPI_Datatype type = MPI_BYTE;
   const char *low = nullptr, *high = nullptr;
   uint64_t checksum = 0;
   const char* base = nullptr;
   int64_t count = 0;
-  std::vector<Block> blocks;  ///< from base, when not exact; empty: unknown
+  std::vector<Block> blocks;  ///< offsets from `base`, unless `exact`; empty: unknown
 };
 
-/// The regions of an operation. Most have one, which is in place.
+/// The regions of an operation. A single one, the usual case, is stored in place.
 class Regions {
  public:
   Region* begin() { return size_ == 1 ? &one_ : many_.data(); }
@@ -125,7 +128,7 @@ class Regions {
       many_.push_back(std::move(r));
     ++size_;
   }
-  /// Copies of one that follow each other, each `step` bytes behind the one before.
+  /// Makes n copies of `first`, each `step` bytes behind the previous one.
   void assign(size_t n, const Region& first, int64_t step) {
     clear();
     for (size_t i = 0; i < n; ++i) {
@@ -137,7 +140,7 @@ class Regions {
       push_back(std::move(r));
     }
   }
-  /// That of a call of which KeptCall::kReach is known.
+  /// Makes the only region the buffer of a call for which KeptCall::kReach holds.
   void set(const KeptCall& call, bool writes) {
     many_.clear();
     size_ = 1;
@@ -157,21 +160,23 @@ class Regions {
   std::vector<Region> many_;
 };
 
-/// A receive that has begun and may still take messages in its turn. What is read of each is in the
-/// first 64 bytes.
+/// A receive that has begun and may still match messages in its turn. The fields that are read of
+/// most receives are in the first 64 bytes.
 struct alignas(64) Posted {
   int source = 0, tag = 0;
   Comm* comm = nullptr;
-  uint64_t number = 0;  ///< of the receives of the rank, in the order in which they were posted
+  uint64_t number = 0;  ///< its number among the rank's receives, in the order of posting
   uint32_t users = 0;
   bool open = true;
-  bool cancelled = false, freed = false;  ///< it takes none; nobody sees which one it takes
-  bool probe = false;                     ///< of MPI_Mprobe, which gave `message`
+  /// Cancelled: it matches nothing; freed: nobody sees its message.
+  bool cancelled = false, freed = false;
+  bool probe = false;  ///< made by MPI_Mprobe, which returned `message`
   int real_source = 0, real_tag = 0;
-  uint64_t taken = 0;  ///< the id of its message, once that is known
+  uint64_t taken = 0;  ///< id of the matched message, once known
   Record call;
-  uint32_t event = 0;  ///< the rank's own clock when it was complete
-  /// And when a call completed another request of a list with this one's; 0: none did.
+  uint32_t event = 0;  ///< the rank's own clock when the receive was complete
+  /// The rank's own clock when a call completed another request of a list but not this one; 0: no
+  /// call did.
   uint32_t passed = 0;
   Record passed_by;
   int message = 0;
@@ -192,59 +197,62 @@ struct alignas(64) Posted {
   }
 };
 
-/// Which collective call of a communicator one is; no communicator: none that is followed.
+/// Identifies a collective call of a communicator. Without `comm` it is a call that is not tracked.
 struct CollectiveCall {
   Comm* comm = nullptr;
   uint64_t number = 0;
-  bool is_root = true;  ///< the calling rank is, or there is none
+  bool is_root = true;  ///< the calling rank is the root, or there is none
 };
 
-/// A partitioned operation, beside what all operations have.
+/// The additional state of a partitioned operation.
 struct Partitioned {
-  uint64_t id = 0;  ///< of a send, unique in the job; 0: nobody was told of it
-  /// By which call a partition was made ready; kCallCount: by none.
+  uint64_t id = 0;  ///< send: unique in the job; 0: not announced
+  /// The call that made a partition ready; kCallCount: none.
   struct Ready {
     uint64_t site = 0;
     uint16_t call = kCallCount;
     bool is() const { return call != kCallCount; }
   };
-  /// Of a send that was started; empty where there are too many partitions.
+  /// For a send that was started. Empty where there are too many partitions.
   std::vector<Ready> ready;
-  bool met = false;  ///< of a receive: its send was made
+  bool met = false;  ///< receive: its send was made
 };
 
-/// The handle of sends that are complete at once, and those that they have here.
+/// The library's one handle for sends that are complete at once, and the range of handles that the
+/// checker replaces it with, so that each request has its own.
 inline constexpr int kSentHandle = static_cast<int>(0xadffffffu);
 inline constexpr uint32_t kFirstSent = 0xad000000u, kSentHandles = 0x00800000u;
 inline bool is_sent_handle(MPI_Request handle) {
   return static_cast<uint32_t>(handle) - kFirstSent < kSentHandles;
 }
 
-/// What a request stands for. What completing one reads of a receive is in the first 64 bytes of
-/// its entry in the table, with the handle.
+/// The operation behind a request. The fields of a receive that are read on completion are in the
+/// first 64 bytes of the table's entry, with the handle.
 struct Operation {
-  MPI_Request real = MPI_REQUEST_NULL;  ///< MPI's handle, where the program has another one
+  MPI_Request real = MPI_REQUEST_NULL;  ///< MPI's handle, where the program has one of kFirstSent
   bool persistent : 1 = false, active : 1 = true, started_once : 1 = false;
-  bool released : 1 = false;   ///< its buffers are the program's again
-  bool cancelled : 1 = false;  ///< MPI_Cancel was called: whether it came in time is asked later
-  bool sends : 1 = false;      ///< it has a message
-  /// Which is to be received, if nothing is buffered (needs_receive()).
+  bool released : 1 = false;  ///< the program may use its buffers again
+  /// MPI_Cancel was called; whether it succeeded is asked on completion.
+  bool cancelled : 1 = false;
+  bool sends : 1 = false;  ///< it sends a message
+  /// The message must be received before the send is complete, if nothing is buffered
+  /// (needs_receive()).
   bool needs_receive : 1 = false;
-  bool rare : 1 = false;  ///< it is synchronous, a collective, partitioned or makes an object
-  /// An access of the program to its buffers was seen, perhaps on another thread.
+  bool rare : 1 = false;  ///< synchronous, collective, partitioned, or makes an object
+  /// The program has accessed its buffers, perhaps from another thread.
   bool touched = false;
   Record call;
-  uint64_t seen = 0;     ///< the last call that had it in its list
-  uint64_t made_in = 0;  ///< of a rare one: Rank::epoch then
+  uint64_t seen = 0;     ///< the last call with this request in its list
+  uint64_t made_in = 0;  ///< Rank::epoch at the time when a rare one was made
   Shared<Posted> posted;
   Regions regions;
-  uint64_t message = 0;  ///< the id of what it sends
-  int send_to = -1;      ///< world rank
+  uint64_t message = 0;  ///< id of the message that it sends
+  int send_to = -1;      ///< receiver's world rank
   Comm* comm = nullptr;
   CollectiveCall collective;
   std::shared_ptr<Partitioned> partitioned;
-  /// As if it were new, but for the memory of its regions and the call, which is let go when there
-  /// is another. REQUIRES: they have ended.
+  /// Makes it as new. The memory of its regions is retained, and the call too until another one
+  /// replaces it. REQUIRES: its regions have ended.
   void reset() {
     real = MPI_REQUEST_NULL;
     persistent = started_once = released = touched = cancelled = sends = needs_receive = false;
@@ -260,27 +268,26 @@ struct Operation {
   }
 };
 
-/// A send or receive under way that RepeatedStart has looked at (repeated_messages.h).
-/// make_operations() makes an Operation of it before the rank can forget the call.
+/// A send or receive under way that RepeatedStart has handled (repeated_messages.h).
+/// make_operations() turns it into an Operation before the rank can forget the call.
 struct alignas(32) Begun {
   KeptCall* call = nullptr;
-  /// Of a send: its checksum; of a receive that is complete: a message whose send has not begun, or
-  /// 0.
+  /// For a send, the checksum of its data. For a receive that is complete, the id of its message if
+  /// the send of that has not begun in the unbuffered run, else 0.
   uint64_t word = 0;
   MPI_Request handle = MPI_REQUEST_NULL;
-  uint32_t at = 0;  ///< where the program has its request: the lower half of the address
-  uint32_t id = 0;  ///< of the message that it sends, or the number of the receive: the lower half
-  int16_t index = -1;  ///< in the list of the wait under way
+  uint32_t at = 0;     ///< address of the program's request, lower 32 bits
+  uint32_t id = 0;     ///< send: its message; receive: its number; lower 32 bits
+  int16_t index = -1;  ///< position in the list of the pending wait
   bool sends = false;
-  /// A receive of which its queue knows (MessageQueue::ready); a send whose message's receive has
-  /// begun.
+  /// Receive: counted in MessageQueue::ready. Send: the receive of its message has begun.
   bool ready = false;
 };
 
-/// A few of them, in the order in which they have begun.
+/// The pending ones of a rank, in the order in which they have begun.
 class BegunList {
  public:
-  /// More nonblocking operations at a time are looked at by Call.
+  /// Further nonblocking operations are left to Call.
   static constexpr uint32_t kMost = 64;
 
   BegunList() = default;
@@ -293,7 +300,7 @@ class BegunList {
   uint32_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   void clear() { size_ = 0; }
-  /// One more, with what was there before. REQUIRES: fewer than kMost.
+  /// Adds an element whose contents are stale. REQUIRES: size() < kMost.
   Begun* add() {
     if (size_ == capacity_) grow();
     return &list_[size_++];
@@ -316,12 +323,12 @@ class BegunList {
   uint32_t size_ = 0, capacity_ = 0;
 };
 
-/// An object behind a handle that the rank has made.
+/// An object that the rank has made.
 struct Made {
   CallRecord call;
-  int count = 1;  ///< how often it was given to the rank
+  int count = 1;  ///< number of times that the rank received this handle
   bool committed = false;
-  Record again = {};       ///< the last call that gave it once more, while neither is freed
+  Record again = {};  ///< the last call that returned the handle once more, while neither is freed
   int64_t again_into = 0;  ///< the address that `again` wrote the handle to
 };
 
@@ -329,60 +336,60 @@ struct Races;
 class Call;
 class OwnedMemory;
 
-/// So many calls with the same hash are remembered: those of a loop do not drive each other out.
+/// The number of calls with the same hash that a rank remembers, so that calls of one loop do not
+/// evict each other.
 inline constexpr int kRememberedWays = 4;
 
-/// A one-sided operation whose origin memory is not the program's again.
+/// A one-sided operation whose origin buffer the program may not use yet.
 struct OneSided {
   int64_t target = 0;
   std::unique_ptr<Operation> operation = nullptr;
 };
 
-/// The calls that have begun epochs of a window which the rank has not ended yet, and what it has
-/// begun in them.
+/// The calls that have begun the current epochs of a window, and the operations begun
+/// in these epochs.
 struct Epochs {
   std::optional<CallRecord> started, posted, all_locked;
-  bool fenced = false;                   ///< in an epoch of fences
+  bool fenced = false;                   ///< inside an epoch of fences
   std::map<int64_t, CallRecord> locked;  ///< by target
-  std::vector<OneSided> operations;      ///< where loads and stores are looked at
+  std::vector<OneSided> operations;      ///< only where loads and stores are checked
 };
 
-/// Memory in a window that the rank has in its address space.
+/// Memory of a window that is in the rank's address space.
 struct Exposed {
   uintptr_t low, high;
   MPI_Win win;
-  bool own;        ///< the rank's; else that of others, in a shared window
-  bool epoch;      ///< others may access it: between fences, after MPI_Win_post
-  bool under_way;  ///< operations of epochs of locks were, when the rank's last call returned
-  bool kept;       ///< the library keeps accesses of the rank that it was told of
+  bool own;        ///< owned by the rank; else by others, in a shared window
+  bool epoch;      ///< others may access it now: between fences, after MPI_Win_post
+  bool under_way;  ///< operations in lock epochs were pending when the last call returned
+  bool kept;       ///< the library records this rank's accesses that it is given
   bool meets(uintptr_t address, size_t bytes) const {
     return address < high && low < address + bytes;
   }
 };
 
-/// An access by the shared pointer whose place is not known yet.
+/// An access by a shared file pointer whose offset is not known yet.
 struct SharedAccess {
-  const CallRecord* call = nullptr;  ///< the running one; null once that has returned
+  const CallRecord* call = nullptr;  ///< the running call; null once it has returned
   bool writes = false;
   int64_t bytes = 0;
-  std::string line;  ///< what is written down of it, but its ranges
+  std::string line;  ///< the line for the spool, without the ranges
 };
 
-/// A file that the rank has open with others, as it sees it. The view is the runs of a tile, which
-/// follow each other.
+/// A file that the rank has opened, as this rank sees it. Its view is a tile of runs that repeats.
 struct OpenFile {
-  uint64_t key = 0;    ///< the same at all ranks that have opened it together
-  bool known = false;  ///< which bytes the view shows
+  uint64_t key = 0;    ///< the same at all ranks that opened the file together
+  bool known = false;  ///< the bytes that the view shows are known
   int64_t disp = 0, etype_bytes = 1, tile_bytes = 1, tile_extent = 1;
   std::vector<Block> tile;
-  uint64_t syncs = 0, fenced = 0;  ///< of MPI_File_sync (readers/findings/files.h)
-  uint64_t communications = 0;     ///< Rank::communications at the last one
-  std::set<uint64_t> named;        ///< calls that were written down
+  uint64_t syncs = 0, fenced = 0;  ///< counters of MPI_File_sync (readers/findings/files.h)
+  uint64_t communications = 0;     ///< Rank::communications at the last sync
+  std::set<uint64_t> named;        ///< calls that were written to the spool
   std::deque<SharedAccess> placed_later;
 };
 
-/// Memory of a request that is under way. Of more than kFewPending they are sorted by where they
-/// begin, else in no order.
+/// Memory of a pending request. More than kFewPending of them are sorted by `low`, fewer
+/// are in no order.
 struct Pending {
   const char *low, *high;
   Region* region;
@@ -393,21 +400,22 @@ inline constexpr size_t kFewPending = 32;
 
 /// A request that a call has completed.
 struct Completed {
-  int position = 0;  ///< in the list that the call was given; MPI may have written anything
+  int position = 0;  ///< position in the call's list; MPI may have overwritten the handle there
   int status = 0;    ///< the position of its status
   RequestTable<Operation>::Entry* entry = nullptr;
 };
 
-/// Lists of a call, which most calls do not need. A rank keeps their memory for its next calls.
+/// Lists that most calls do not need. A rank retains their memory for later calls.
 struct Lists {
-  /// As the program gave them, of a call that completes or starts.
+  /// The requests that the program gave to a call which completes or starts some.
   std::vector<MPI_Request> requests;
-  bool has_twice = false;            ///< a request is among them twice
-  std::vector<MPI_Status> statuses;  ///< where the program wants none
-  std::vector<Completed> done;       ///< of the requests
-  /// Where there are threads: what it may complete.
+  bool has_twice = false;            ///< a request occurs twice among them
+  std::vector<MPI_Status> statuses;  ///< for a program that ignores them
+  std::vector<Completed> done;       ///< the completed ones of `requests`
+  /// Removed from the table meanwhile, where there are threads: the requests that the
+  /// call may complete.
   std::vector<RequestTable<Operation>::Node> taken;
-  std::vector<Shared<Posted>> received;  ///< receives that it waited for
+  std::vector<Shared<Posted>> received;  ///< receives for which the call waited
   Regions regions;                       ///< buffers of the call
   void clear() {
     requests.clear();
@@ -421,48 +429,51 @@ struct Lists {
 
 class RepeatedWait;
 
-/// What nearly every call reads is together, in the order in which it is read.
+/// The state of a rank. Fields that nearly every call reads are adjacent, in the order in which
+/// they are read.
 struct alignas(64) Rank {
-  /// While repeated.h may look at the rank's next call: the thread pointer of the thread that it
-  /// has begun on. Else null, above all while the rank is in a call.
+  /// The pointer of the rank's first thread (__builtin_thread_pointer) while repeated.h may handle
+  /// the rank's next call; else null, above all while the rank is in a call.
   void* short_path = nullptr;
   KeptCall* guess = nullptr;  ///< the call that followed the last one the last time
   KeptCall* last_call = nullptr;
-  const CallRecord* current = nullptr;  ///< of the call in which the rank is
-  /// Goes on when an object is made, committed or freed; no other rank of the process has the same.
+  const CallRecord* current = nullptr;  ///< the call that the rank is in
+  /// Advances when an object is made, committed or freed. No other rank of the process
+  /// has the same value.
   uint64_t epoch = 1;
-  uint64_t communications = 0;  ///< calls that other ranks may have a part in
-  int calls = 0;                ///< of MPI that it is in, on its own thread
+  uint64_t communications = 0;  ///< number of calls in which other ranks may take part
+  int calls = 0;                ///< number of MPI calls that the rank is in, on its own thread
   int world = 0;
   bool in_call = false;
   bool initialised = false, ended = false;
-  bool in_turn = true;  ///< no receives are in `posted`, and there are no `races`
+  bool in_turn = true;  ///< `posted` is empty and there are no `races`
   uint32_t next_message = 0;
   BegunList begun;
   std::vector<Pending> regions;
-  uint64_t begun_sum = 0;  ///< of what `begun` reaches (reach_of())
-  /// Its own part of what it knows: receives from any source that are complete.
+  uint64_t begun_sum = 0;  ///< sum of reach_of() for `begun`
+  /// The rank's own clock: the number of receives from MPI_ANY_SOURCE that are complete.
   uint32_t events = 0;
   uint32_t next_fake = 0;
-  Knowledge knows;               ///< of others and itself
-  std::shared_ptr<Races> races;  ///< where it has received from any source
+  Knowledge knows;               ///< the rank's vector clock
+  std::shared_ptr<Races> races;  ///< set if the rank has received from any source
   Unbuffered unbuffered;
   uint64_t next_posted = 0;
-  MessageQueue* receives_from = nullptr;  ///< in a receive of which the queue does not know yet
+  /// Queue of the pending receive, if the queue has not counted it yet.
+  MessageQueue* receives_from = nullptr;
   std::deque<Shared<Posted>> posted;
-  RepeatedWait* wait = nullptr;  ///< in which the rank is
+  RepeatedWait* wait = nullptr;  ///< the wait that the rank is in
   OwnComm* last_own = nullptr;
 
-  size_t posted_closed = 0;  ///< of the posted ones, those that are complete
+  size_t posted_closed = 0;  ///< number of completed receives in `posted`
   int sessions = 0;
   int level = MPI_THREAD_SINGLE;
-  bool arguments_told = false;  ///< what is wrong with those of the call that it is in
-  pthread_t thread{};           ///< that the rank has begun on
-  /// Where its program was compiled with -check (accesses.h); never freed.
+  bool arguments_told = false;  ///< a wrong argument of the current call was reported
+  pthread_t thread{};           ///< the rank's first thread
+  /// Set where the program was compiled with -check (accesses.h); never freed.
   OwnedMemory* owned = nullptr;
-  void** word = nullptr;  ///< its MPIX_Tool_word(); of a helper of the rank it is another
+  void** word = nullptr;  ///< the rank's MPIX_Tool_word(); helpers of the rank have another
   std::unordered_map<uint64_t, Made> made[32];  ///< by Object, then handle
-  /// Handles that the rank has freed and not got again.
+  /// The calls that freed handles which the rank has not received again.
   std::unordered_map<uint64_t, CallRecord> freed[32];
   using Requests = RequestTable<Operation>;
   Requests requests;
@@ -474,13 +485,13 @@ struct alignas(64) Rank {
   std::map<uint64_t, OpenFile> files;  ///< by handle
   int64_t longest_region = 0;
   std::unordered_map<int, Message> matched;  ///< by MPI_Message
-  /// The requests that the call was given: MPI sets the program's to MPI_REQUEST_NULL before an
+  /// The requests that the call was given. MPI sets the program's to MPI_REQUEST_NULL before an
   /// error of theirs is known.
   std::span<const MPI_Request> given;
-  /// Where there are threads: calls that have begun and have not returned.
+  /// Where there are threads: calls that have not returned yet.
   std::vector<Call*> inside;
   uint64_t next_list = 0;
-  /// The last calls, each in one of the slots that a hash of its return address and arguments says.
+  /// The last calls, by a hash of return address and arguments.
   Record remembered[16][kRememberedWays];
   std::span<Record, kRememberedWays> remembered_at(uint64_t call_hash) {
     return remembered[call_hash % std::size(remembered)];
@@ -488,7 +499,7 @@ struct alignas(64) Rank {
   uint32_t next_way = 0;
   static void* operator new(size_t bytes) { return take_memory(bytes, alignof(Rank)); }
   static void operator delete(void*) {}
-  /// It has returned from a call, on the thread that it has begun on.
+  /// The rank has returned from a call on its own thread: predicts its next call.
   void guess_next();
   OwnComm* comm_of(MPI_Comm handle);
   void forget_comm(MPI_Comm handle);
@@ -501,31 +512,33 @@ struct Process {
   findings::Spool spool;
   bool threads = false;
   bool ranks_share = false;  ///< several ranks have their globals in common
-  /// Of the last call: what a child by fork accesses is memory of its own. The executions of
-  /// mpiexec -explore, which are children as well, call MPI.
+  /// The process of the last call, by which accesses in a child made by fork() are recognised:
+  /// such a child has memory of its own. The executions of mpiexec -explore are children too,
+  /// but they call MPI.
   pid_t pid = 0;
   bool unbuffered = false;    ///< FGMPI_SEND_BUFFERING=zero: standard sends are synchronous
-  bool makes_others = false;  ///< communicators by extensions, which are not followed
+  bool makes_others = false;  ///< extensions make communicators that are not tracked
   bool asked_model = false;   ///< a rank has asked for MPI_WIN_MODEL
-  /// Ranks have come to an order by calls whose order is not followed (windows, other jobs): no
-  /// races are reported.
+  /// Calls that impose an order which is not tracked (windows, other jobs) were made, so races are
+  /// not reported.
   bool hidden_order = false;
-  /// MPIX_*_open_group: members call the collectives in orders of their own.
+  /// MPIX_*_open_group was called: members may call collectives in different orders.
   bool opens_groups = false;
   std::vector<std::unique_ptr<Rank>> all;           ///< by world rank minus first
   std::map<uint64_t, std::unique_ptr<Comm>> comms;  ///< by key
   std::vector<Inbox> inboxes;                       ///< by world rank minus first
   std::unordered_map<const void*, uint64_t> sites;
-  uint64_t reports = 0;            ///< how many were made, those of kinds that are not wanted too
+  uint64_t reports = 0;            ///< findings so far, including those of unwanted kinds
   uint64_t of_arguments = 0;       ///< findings of that kind
-  std::vector<uint64_t> deadlock;  ///< findings that are none if a rank goes on
+  std::vector<uint64_t> deadlock;  ///< keys of findings that are withdrawn if a rank goes on
   bool wants(Kind kind) const { return kinds & findings::bit_of(kind); }
-  /// Is it followed what each rank knows of others?
+  /// Are vector clocks maintained?
   bool follows_order() const { return wants(Kind::kRaces) || wants(Kind::kBuffering); }
 };
 extern Process& g_process;
 
-/// Is all that unbuffered.h says looked at? As Process::kinds, `unbuffered` and `threads` say.
+/// Is the unbuffered run maintained (unbuffered.h)? Computed from Process::kinds,
+/// `unbuffered` and `threads`.
 inline bool g_follows_steps = false;
 inline bool follows_steps() { return g_follows_steps; }
 inline void note_follows_steps() {
@@ -533,7 +546,7 @@ inline void note_follows_steps() {
       g_process.wants(Kind::kBuffering) && !g_process.unbuffered && !g_process.threads;
 }
 
-/// step_enter() where steps are followed. REQUIRES: is_free().
+/// step_enter() where the unbuffered run is maintained. REQUIRES: is_free().
 inline void step_enter_at_once(Comm* c, int member, uint64_t number) {
   Entered* e = c->entered;
   if (!e || !e->waiting_for.empty() || !e->here.add_one(number, c->local_members))
@@ -547,11 +560,12 @@ inline void Rank::guess_next() {
   short_path = guess ? __builtin_thread_pointer() : nullptr;
 }
 
-/// The running rank; nullptr outside of ranks and where MPI was not begun.
+/// The running rank; null outside of ranks and where MPI was not initialised.
 Rank* current_rank();
-/// Where the scheduler keeps who runs, once the process is followed and where that is known.
+/// The address at which the scheduler publishes the running proclet; set once the
+/// process is tracked.
 extern const sched::Proclet* const* g_running;
-/// As current_rank(), where no thread but the ranks' own may be asking; null: not known.
+/// As current_rank(), for callers on a rank's own thread; null where the rank is unknown.
 inline Rank* running_rank() {
   const sched::Proclet* proclet = *g_running;
   return proclet ? static_cast<Rank*>(proclet->tool) : nullptr;
@@ -565,16 +579,17 @@ inline MPI_Request next_sent_handle(Rank* rank) {
 }
 /// A rank of this process that has begun; else nullptr.
 Rank* local_rank(int world);
-/// The other group of an intercommunicator as its members see it; here there may be none of them.
+/// The other group of an intercommunicator, as its members see it. This process may
+/// host none of them.
 Comm* remote_side(const Comm& comm);
 
-/// The number of the place of the call that returns to this address. REQUIRES: the call has not
-/// returned.
+/// The number of the site whose call returns to this address. REQUIRES: the call has not returned.
 uint64_t site_of(const void* return_address);
-/// "count=1, datatype=MPI_INT, dest=3": what can be said of a call's arguments.
+/// The arguments of a call in words, as far as they can be worded: "count=1,
+/// datatype=MPI_INT, dest=3".
 std::string arguments_of(const CallRecord& call, const Rank* rank);
 findings::Participant participant(const Rank* rank, const CallRecord& call, const char* role = "");
-/// Writes a finding unless its kind is not wanted. Returns its key in the spool.
+/// Writes a finding unless its kind is unwanted. Returns its key in the spool.
 uint64_t report(Kind kind, std::string sentence, std::string allowed,
                 std::vector<findings::Participant> calls, bool note = false);
 

@@ -1,6 +1,6 @@
-// A call with its arguments and its place. What may be reported of a call later (messages,
-// receives, requests, steps) shares one copy of it, which is also where what follows from the
-// arguments alone is kept: programs make the same calls again and again.
+// A call with its arguments and its site. Everything that may name the call in a later report
+// (messages, receives, requests, steps) shares one copy of it. Facts that follow from the arguments
+// alone are cached in this copy, because programs make the same calls again and again.
 // Thread rule: as Call (call.h).
 #pragma once
 
@@ -25,7 +25,8 @@ struct Rank;
 
 struct CallRecord {
   uint64_t id : 16 = 0;
-  /// The address that it returned to; only of a call that its rank remembers, 0 in copies.
+  /// The address that the call returned to. Set only in a record that its rank
+  /// remembers, 0 in copies.
   uint64_t place : 48 = 0;
   int64_t words[kMostArguments] = {};
   uint64_t site = 0;
@@ -39,32 +40,32 @@ struct CallRecord {
     return *this;
   }
   const CallInfo& info() const { return kCalls[id]; }
-  /// An argument by its place in Positions; `otherwise` where the call has none.
+  /// The argument at a position of Positions; `otherwise` where the call has none.
   int64_t at(int8_t position, int64_t otherwise = 0) const {
     return position < 0 ? otherwise : words[position];
   }
 };
 
-/// How many queues of messages of the process were erased.
+/// The number of message queues that this process has erased.
 inline uint32_t g_queues_erased = 0;
 
-/// Where messages of a call go or come from: a queue of an Inbox, as long as none was erased.
+/// The queue of an Inbox that messages of a call enter or leave. Valid until any queue is erased.
 struct KnownQueue {
   MessageQueue* queue = nullptr;
   uint32_t erased = 0;
   bool is_there() const { return queue && erased == g_queues_erased; }
 };
 
-/// What all messages of a send have in common.
+/// The properties that all messages of one send call share.
 struct Sent {
-  uint64_t contents = 0;  ///< name() of the signature
+  uint64_t contents = 0;  ///< name() of `signature`
   int to = -1;            ///< world rank of the receiver
   int source = 0;
   Comm* comm = nullptr;
   Signature signature;
   int tag = 0, source_world = 0;
   int64_t bytes = 0;
-  bool standard = false;  ///< may be buffered by the library's choice
+  bool standard = false;  ///< the library may buffer it, or not
   bool operator==(const Sent& other) const {
     return signature.hash == other.signature.hash && signature.length == other.signature.length &&
            signature.known == other.signature.known && signature.packed == other.signature.packed &&
@@ -74,14 +75,13 @@ struct Sent {
   }
 };
 
-/// Whom a member waits for in a collective call, if nothing is buffered.
+/// The members for which a member must wait in a collective call, if nothing is buffered.
 enum class Needs : uint8_t { kNobody, kAll, kRoot };
 
-/// What members of a collective know of others when they have left it: what all knew, or what the
-/// root did.
+/// Whose clocks a member learns by leaving a collective: those of all members, or the root's.
 enum class Learns : uint8_t { kNothing, kOfAll, kOfRoot };
 
-/// Of all that says which call it is.
+/// A hash of everything that identifies a call: function, return address, arguments.
 inline uint64_t call_hash(uint16_t id, const void* place, const int64_t* words, size_t count) {
   uint64_t hash = reinterpret_cast<uintptr_t>(place) ^ static_cast<uint64_t>(id) << 48;
   for (size_t i = 0; i < count; ++i)
@@ -90,73 +90,76 @@ inline uint64_t call_hash(uint16_t id, const void* place, const int64_t* words, 
 }
 
 struct KeptCall;
-/// The receiver's process is told no more messages of the call by KeptCall::told_as.
+/// Releases KeptCall::told_as: the receiver's process gets no more messages under that number.
 void give_back_told_as(KeptCall* send);
 
-/// A CallRecord that is shared. What is read of it while other ranks have run since is together:
-/// each line of the cache counts. Of calls that are made again and again, those are the first line
-/// and the third. REQUIRES: what `sent` says is the same for all who share it.
+/// A CallRecord that is shared. Fields that are read after other ranks have run are adjacent,
+/// because each cache line costs a miss; for repeated calls these are the first and the third line.
+/// REQUIRES: `sent` is the same for all who share the record.
 struct alignas(128) KeptCall : CallRecord {
   enum Known : uint32_t {
-    kFine = 1,        ///< nothing is wrong with the arguments
+    kFine = 1,        ///< the arguments are correct
     kSent = 2,        ///< `sent` is filled
     kReach = 4,       ///< `low` and `bytes` are filled: the buffer is all bytes between
-    kFits = 8,        ///< a message of the signature `fits` was taken without fault
-    kSendsTo = 16,    ///< the queue that it sends to is of its communicator
-    kTakesFrom = 32,  ///< the queue that it takes from is, and it takes from no other
-    kBeside = 64,  ///< its buffer meets nothing where the operations under way are Messages::beside
-    kOperation = 128,  ///< of a nonblocking collective: `operation` is one of this call
-    kSaid = 256,    ///< of a collective: `said` is what it says, `said_in` a call in which it did
-    kEnters = 512,  ///< of a collective: `enters` is filled
+    kFits = 8,        ///< a message of signature `fits` was matched without a finding
+    kSendsTo = 16,    ///< `messages.queue` belongs to the communicator that the call sends on
+    kTakesFrom = 32,  ///< `messages.queue` is the only queue that the call receives from
+    /// The buffer does not overlap the pending operations that Messages::beside identifies
+    kBeside = 64,
+    kOperation = 128,  ///< nonblocking collective: `operation` belongs to this call
+    kSaid = 256,       ///< collective: `said` holds its declaration, made in call `said_in`
+    kEnters = 512,     ///< collective: `enters` is filled
   };
-  /// Of a send or receive.
+  /// Facts about a send or receive.
   struct Messages {
-    const char* low;  ///< of its buffer, if kReach is known
-    uint64_t beside;  ///< Rank::begun_sum, if kBeside is known
-    uint32_t bytes;   ///< of its buffer
-    uint32_t erased;  ///< KnownQueue
-    /// That messages of a send go to, or those of a receive come from, also of one that sends, too.
+    const char* low;  ///< start of the buffer, if kReach is known
+    uint64_t beside;  ///< Rank::begun_sum for which kBeside holds
+    uint32_t bytes;   ///< size of the buffer
+    uint32_t erased;  ///< KnownQueue::erased of `queue`
+    /// The queue that a send's messages enter; for a receive, also one that sends as well, the
+    /// queue that its messages leave.
     MessageQueue* queue;
-    uint64_t fits;  ///< name() of a signature
+    uint64_t fits;  ///< name() of a signature that has matched
   };
-  /// Of a collective.
+  /// Facts about a collective.
   struct Enters {
-    uint64_t agreed;  ///< agreed_of(); whether or not kEnters is known
+    uint64_t agreed;  ///< agreed_of(); filled even without kEnters
     OwnComm* own;
     Learns learns;
-    bool is_root;  ///< the rank is, or there is none
+    bool is_root;  ///< the calling rank is the root, or the operation has none
     bool is_blocking;
-    bool is_plain;                               ///< `agreed` is all that members say of it
-    bool tells;                                  ///< others learn what the rank knows as the root
+    bool is_plain;  ///< `agreed` covers everything that members declare
+    bool tells;     ///< others learn this rank's clock because it is the root
     bool has_arrays, has_details, root_differs;  ///< of the call's arguments
     Needs needs;
-    bool root_is_here;  ///< in this process; there is a root
+    bool root_is_here;  ///< the root is in this process
     int root;
   };
   uint32_t users = 0;
   uint32_t known = 0;
-  uint64_t known_in = 0;  ///< the epoch of the rank (Rank::epoch) for which that holds
-  /// What followed it the last time, if its rank remembers that still.
+  uint64_t known_in = 0;  ///< the Rank::epoch in which the bits of `known` hold
+  /// The call that followed this one the last time, if the rank still remembers it.
   KeptCall* next_call = nullptr;
   union {
     Messages messages = {};
     Enters enters;
   };
-  KnownQueue sends_too;  ///< where the messages go of one that receives, too
+  KnownQueue sends_too;  ///< where a call that also receives sends its messages
   Sent sent;
   uint64_t sends_on = 0, takes_on = 0;  ///< keys of the communicators of the queues
-  Rank* rank = nullptr;                 ///< that remembers it (Rank::remembered)
+  Rank* rank = nullptr;                 ///< the rank that remembers the call (Rank::remembered)
   const char* base = nullptr;
-  uint64_t arrays = 0;   ///< of a collective whose kFine is known: hash_of_arrays(), 0: it has none
-  uint64_t said_in = 0;  ///< the number of the call on its communicator
+  uint64_t arrays = 0;   ///< collective with kFine: hash_of_arrays(), 0 without arrays
+  uint64_t said_in = 0;  ///< the number on its communicator of the call that declared `said`
   Shared<Said> said;
-  /// That has ended and is for the next one, or stale. Owned; given up by nobody, as calls are not.
+  /// A completed operation to be reused for the next call, or a stale one. The record owns it.
+  /// Nobody frees it: records live until the process ends.
   RequestTable<Operation>::Entry* operation = nullptr;
-  bool sent_before = false;  ///< messages of it may be under way
-  uint32_t told_as = 0;      ///< WireMessage::told_as, of a send to another process
+  bool sent_before = false;  ///< messages of the call may be under way
+  uint32_t told_as = 0;      ///< WireMessage::told_as of a send to another process
   KeptCall* next_free = nullptr;
 
-  /// Is it this call? `count`: of its arguments.
+  /// Is this the record of that call? `count`: the number of arguments.
   [[gnu::always_inline]] bool is(uint16_t call, const void* returns_to, const int64_t* arguments,
                                  size_t count) const {
     const CallRecord* own = this;
@@ -167,8 +170,8 @@ struct alignas(128) KeptCall : CallRecord {
     for (size_t i = 0; i < count; ++i) differ |= static_cast<uint64_t>(words[i] ^ arguments[i]);
     return differ == 0;
   }
-  /// Calls come in the order in which they came the last time: what is known of the next one is
-  /// fetched meanwhile. Inlined, because GCC leaves out calls of functions that only fetch.
+  /// Calls tend to come in the order of the last time, so the record of the next one is prefetched.
+  /// Inlined, because GCC drops calls of functions that only prefetch.
   [[gnu::always_inline]] void prefetch_next() const {
     const auto* of_next = reinterpret_cast<const char*>(next_call);
     if (!of_next) return;
@@ -189,7 +192,7 @@ struct alignas(128) KeptCall : CallRecord {
     known = (known_in == epoch ? known : 0) | what;
     known_in = epoch;
   }
-  /// Forgets what was known of the call before.
+  /// Forgets all facts about the call, before the record is reused for another.
   void let_go() {
     known_in = 0;
     rank = nullptr;
@@ -201,16 +204,17 @@ struct alignas(128) KeptCall : CallRecord {
     sends_too = {};
   }
 };
-// What each call reads is in two lines of the cache: the arguments, and from `users` to the union.
+// Each call reads two cache lines of its record: the arguments, and the fields from
+// `users` to the union.
 static_assert(sizeof(CallRecord) == 128 && sizeof(KeptCall::Messages) == 40 &&
               sizeof(KeptCall::Enters) <= 40);
 
-/// Shares a KeptCall; null when default-made.
+/// A shared KeptCall; null when default-constructed.
 class Record : public Shared<KeptCall> {
  public:
   Record() = default;
   Record(Shared<KeptCall> kept) : Shared(std::move(kept)) {}
-  /// A copy of its own.
+  /// A copy of the call, not shared yet.
   explicit Record(KeptCall* kept) : Shared(of(kept)) {}
   explicit Record(const CallRecord& call) : Shared(make()) {
     static_cast<CallRecord&>(**this) = call;

@@ -1,6 +1,7 @@
-// A call that the rank has made before, with nothing wrong about its arguments: looked at in a few
-// comparisons, in place of by Call. Such are nearly all calls of a loop. What Call does with such a
-// call is done here too, and no more; whatever is not known to be as before is for Call.
+// A call that the rank has made before, with correct arguments. Nearly all calls of a loop are like
+// that. A few comparisons suffice for it in place of the work of Call. The classes derived from
+// Repeated do what Call does for such a call and no more; any difference from the earlier call
+// leaves the call to Call.
 //
 //   repeated_call() -> a class's begin() -> MPI -> its after()
 //       | null              | false: nothing was done
@@ -19,8 +20,8 @@
 
 namespace fgmpi::check {
 
-/// The call, if it is what followed the rank's last one the last time, with nothing wrong about its
-/// arguments; else null.
+/// The record of this call, if the last time it also followed the rank's previous call and its
+/// arguments are correct; else null.
 template <size_t kCount>
 [[gnu::always_inline]] inline KeptCall* repeated_call(Calls id, const void* place,
                                                       const int64_t (&words)[kCount]) {
@@ -28,16 +29,16 @@ template <size_t kCount>
   if (!rank || rank->short_path != __builtin_thread_pointer()) return nullptr;
   KeptCall* guess = rank->guess;
   const bool same = guess->is(id, place, words, kCount) &&
-                    guess->is_known(rank->epoch, KeptCall::kFine);  // of this rank, too
+                    guess->is_known(rank->epoch, KeptCall::kFine);  // also of this rank
   return same ? guess : nullptr;
 }
 
-/// The same where another call of the rank followed then, as where a loop ends: any call that it
-/// remembers.
+/// As repeated_call(), where the last time another call followed, as at the end of a loop: searches
+/// all calls that the rank remembers.
 KeptCall* remembered_call(Calls id, const void* place, const int64_t* words, size_t count);
 
-/// What repeated_collectives.h and repeated_messages.h have in common: the rank is in the call, and
-/// it is counted.
+/// The common base of the classes of repeated_collectives.h and repeated_messages.h: marks the rank
+/// as being in the call, and counts the call.
 class Repeated {
  public:
   explicit Repeated(KeptCall* same) : rank_(running_rank()), same_(same) {}
@@ -48,12 +49,12 @@ class Repeated {
   [[gnu::always_inline]] ~Repeated() {
     if (rank_) leave();
   }
-  /// It is left to Call.
+  /// Leaves the call to Call.
   bool give_up() {
     rank_ = nullptr;
     return false;
   }
-  /// It is looked at here.
+  /// The call is handled by this object.
   [[gnu::always_inline]] void enter() {
     Rank* rank = rank_;
     rank->short_path = nullptr;
@@ -65,7 +66,7 @@ class Repeated {
     rank->current = same_;
     rank->in_call = true;
   }
-  /// MPI has made the call.
+  /// MPI has returned.
   [[gnu::always_inline]] void return_from_mpi() {
     if (g_attention.load(std::memory_order_acquire)) [[unlikely]]
       locked_ = attend();
@@ -84,7 +85,7 @@ class Repeated {
   KeptCall* same_;
 
  private:
-  // Static, so that what a wrapper keeps of the call need not be in memory.
+  // Static, so that the compiler can hold the wrapper's copy of this object in registers.
   static int attend();
   static void leave_attended(Rank* rank, int locked);
 

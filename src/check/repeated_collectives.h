@@ -1,7 +1,8 @@
 // A collective call that the rank has made before, after another member of this process has made
-// the same one (repeated.h): it enters and leaves the collective (agreement.cc), and is a step of
-// the rank (unbuffered.h). A nonblocking one takes the operation that the last one like it has
-// left, with its regions (KeptCall::operation). Thread rule: as Call (call.h). Never switches.
+// the same one (repeated.h). The call enters and leaves the collective (agreement.cc) and adds a
+// step to the unbuffered run of the rank (unbuffered.h). A nonblocking call reuses the operation of
+// the last one like it, with its regions (KeptCall::operation). Thread rule: as Call (call.h).
+// Never switches.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace fgmpi::check {
 class RepeatedCall : public Repeated {
  public:
   using Repeated::Repeated;
-  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  /// Before MPI makes the call. Returns false without effect where Call must handle the call.
   [[gnu::always_inline]] bool begin() {
     Entry* e = find_quickly();
     blocks_ = e != nullptr;
@@ -38,15 +39,15 @@ class RepeatedCall : public Repeated {
   static bool arrays_are_same(const KeptCall& call) {
     return hash_of_arrays(static_cast<Calls>(call.id), call.words, *call.enters.own) == call.arrays;
   }
-  /// Does one that has_details() say what it said in the base of the entry?
+  /// Does a call that has_details() repeat what it declared in the base of the entry?
   static bool repeats(const KeptCall& call, const Entry& e) {
     return (call.known & KeptCall::kSaid) && e.details && repeats_base(call, e) &&
            (!call.enters.has_arrays || arrays_are_same(call));
   }
 
-  /// MPI has made the call. REQUIRES: begin() has returned true.
+  /// MPI has returned. REQUIRES: begin() has returned true.
   [[gnu::always_inline]] void after(int result) {
-    // What is read from here on, and by the rank's next call: other ranks have run.
+    // Other ranks have run meanwhile: prefetch what is read below and by the rank's next call.
     __builtin_prefetch(own_);
     __builtin_prefetch(&same_->enters);
     __builtin_prefetch(&rank_->knows);
@@ -66,7 +67,8 @@ class RepeatedCall : public Repeated {
   }
 
  private:
-  /// The entry of a blocking call, where nothing is under way; null: not known.
+  /// The entry of a blocking call, where no operation is pending; null where a quick
+  /// answer is impossible.
   [[gnu::always_inline]] Entry* find_quickly() const {
     const KeptCall& call = *same_;
     const KeptCall::Enters& enters = call.enters;
@@ -78,7 +80,7 @@ class RepeatedCall : public Repeated {
     if (enters.is_plain) return e->agreed == enters.agreed ? e : nullptr;
     return enters.has_details && e->arrived && repeats(call, *e) ? e : nullptr;
   }
-  /// Is it not known that those are in the call whom the rank waits for?
+  /// Is it possible that a member for which the rank waits has not entered the call yet?
   bool may_wait(const Comm& c, uint64_t number) const {
     const KeptCall::Enters& enters = same_->enters;
     if (enters.needs == Needs::kNobody) return false;
@@ -87,25 +89,25 @@ class RepeatedCall : public Repeated {
     return enters.needs == Needs::kAll || !enters.root_is_here ||
            c.entered->calls[static_cast<size_t>(enters.root)] <= number;
   }
-  /// Is no operation of the rank under way that its collective calls would have to be compared
-  /// with, or wait behind?
+  /// Has the rank no pending operation, and no step to be made, that its collective calls would
+  /// have to be compared with or wait behind?
   static bool is_quiet(const Rank& rank) {
     return rank.begun.empty() && rank.regions.empty() && is_free(rank.unbuffered) && !rank.events;
   }
-  /// The entry of a call of any kind; null: Call is to look at it.
+  /// The entry of any call; null where Call must handle it.
   static Entry* find_entry(Rank* rank, KeptCall* call);
   static void keep_repeater(KeptCall* call, Entry* e);
 
   Entry* entry_;
   OwnComm* own_;
-  bool blocks_;  ///< found by find_quickly()
+  bool blocks_;  ///< find_quickly() has found the entry, so the call is blocking
 };
 
-/// MPI_Wait for a nonblocking collective, as RepeatedCall.
+/// MPI_Wait for a nonblocking collective. As RepeatedCall.
 class CollectiveWait : public Repeated {
  public:
   using Repeated::Repeated;
-  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  /// Before MPI makes the call. Returns false without effect where Call must handle the call.
   bool begin();
   ~CollectiveWait() {
     if (rank_) rank_->given = {};

@@ -1,11 +1,11 @@
-// Sends and receives that the rank has made before, and the calls that wait for such (repeated.h).
+// Sends and receives that the rank has made before, and the calls that wait for them (repeated.h).
 //
-// A nonblocking one leaves a Begun (rank.h). As soon as the rank makes a call that is not looked at
-// here, or somebody asks what the rank waits for, make_operations() makes of all that has begun
-// what Call would have made of it.
+// A nonblocking operation leaves a Begun (rank.h). Before the rank makes a call that this file does
+// not handle, or somebody asks what the rank waits for, make_operations() turns every Begun into
+// the Operation that Call would have made.
 //
-// What each call of a loop does is inlined in the wrapper of its function: a third of it would be
-// calls else. Thread rule: as Call (call.h). Never switches.
+// Everything that each call of a loop does is inlined into the wrapper of its function: otherwise
+// function calls would take a third of the time. Thread rule: as Call (call.h). Never switches.
 #pragma once
 
 #include <mpi.h>
@@ -18,45 +18,49 @@
 
 namespace fgmpi::check {
 
-// What is known of a KeptCall is known of its rank's epoch: repeated_call() has seen to that.
+// The bits of KeptCall::known hold for the rank's current epoch here, because repeated_call() has
+// checked that.
 
-/// Is it known what its messages are and to whom they go?
+/// Are the call's messages and their destination known?
 [[gnu::always_inline]] inline bool can_send(const KeptCall& call, const KnownQueue& to) {
   constexpr uint32_t kLocal = KeptCall::kSent | KeptCall::kSendsTo;
   if ((call.known & kLocal) == kLocal) return to.is_there();
   return (call.known & KeptCall::kSent) && call.sent.to >= 0 && !is_local(call.sent.to);
 }
 
-/// Does it take from one queue, behind no receive that it is not known of which it takes?
+/// Does the call receive from one known queue, and is each earlier pending receive known to match
+/// from one known queue as well?
 inline bool can_receive(const Rank& rank, const KeptCall& call) {
   return rank.in_turn && (call.known & KeptCall::kTakesFrom) && call.queue().is_there();
 }
 
-/// A hash of where a buffer lies and whether it is written, of which Rank::begun_sum is the sum.
+/// A hash of a buffer's address, size and use. Rank::begun_sum is the sum of these hashes.
 inline uint64_t reach_of(const char* low, uint64_t bytes, bool writes) {
   uint64_t hash = reinterpret_cast<uintptr_t>(low) * kGoldenRatio ^ (bytes << 1 | writes);
   hash = (hash ^ hash >> 32) * kGoldenRatio;
   return hash ^ hash >> 29;
 }
 
-/// Does its buffer meet none of what has begun? REQUIRES: KeptCall::kReach.
+/// Is the call's buffer apart from those of all pending operations? REQUIRES: KeptCall::kReach.
 bool look_whether_beside(const Rank& rank, KeptCall* call, bool writes);
 [[gnu::always_inline]] inline bool is_beside(const Rank& rank, KeptCall* call, bool writes) {
   return (call->messages.beside == rank.begun_sum && (call->known & KeptCall::kBeside)) ||
          look_whether_beside(rank, call, writes);
 }
 
-/// Is no receive under way that takes from the same queue? A blocking one has no place among them.
+/// Is no receive pending that matches from the same queue? Behind one, a blocking receive would
+/// have to wait for its turn.
 bool is_first(const Rank& rank, const KeptCall& call);
 
-/// The receive of a message has begun that is, or was, in place.
+/// The receive of a message that is, or was, in place has begun: notifies the sender, or
+/// lets it find out.
 inline void say_taken(MessageQueue* queue, const InPlace& one) {
   if (one.told) return step_taken(one.id);
   queue->taken_up_to = one.id;
 }
 
-/// A receive has begun that will take the next message of a queue: who sends that knows it, now or
-/// when it comes.
+/// A receive has begun that will match the next message of a queue. The sender of that message is
+/// notified now, or when the message arrives.
 void make_ready_from_list(MessageQueue* queue);
 [[gnu::always_inline]] inline void make_ready(MessageQueue* queue) {
   for (uint16_t i = 0; i < queue->in_place; ++i) {
@@ -69,16 +73,17 @@ void make_ready_from_list(MessageQueue* queue);
   ++queue->ready;
 }
 
-/// Has the receive begun, if no standard send were buffered?
+/// Has the rank's receive with this number begun in the unbuffered run?
 inline bool has_begun(const Rank& rank, uint64_t number) {
   return follows_steps() && !rank.unbuffered.written && rank.unbuffered.posted >= number;
 }
 
-/// What the rank counts, of which this is the lower half; `last`: the last of them.
+/// The 64-bit count whose lower half is `half`. `last` is the newest count, less than
+/// 2^32 ahead of it.
 inline uint64_t with_lower_half(uint64_t last, uint32_t half) {
   return last - (static_cast<uint32_t>(last) - half);
 }
-/// The id of the message that it sends.
+/// The id of the message of a pending send.
 inline uint64_t message_of(const Rank& rank, const Begun& send) {
   return message_id(rank, send.id);
 }
@@ -86,14 +91,14 @@ inline uint64_t number_of(const Rank& rank, const Begun& receive) {
   return with_lower_half(rank.next_posted, receive.id);
 }
 
-/// The message of a receive that is complete, and the queue from which it was taken.
+/// The message that a complete receive has matched, and the queue in which it was.
 struct Taken {
-  InPlace message;  ///< id 0: it is not there
+  InPlace message;  ///< id 0: there is none
   MessageQueue* queue = nullptr;
 };
 
-/// Takes the message of a receive that is complete out of its queue. take_other_message(): whatever
-/// it is.
+/// Removes the message of a complete receive from its queue. take_other_message() does so where the
+/// message differs from those matched before.
 Taken take_other_message(Rank* rank, KeptCall* call);
 [[gnu::always_inline]] inline Taken take_message(Rank* rank, KeptCall* call) {
   const KnownQueue from = call->queue();
@@ -110,7 +115,7 @@ template <bool kSends, bool kReceives>
 class RepeatedMessage : public Repeated {
  public:
   using Repeated::Repeated;
-  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  /// Before MPI makes the call. Returns false without effect where Call must handle the call.
   [[gnu::always_inline]] bool begin() {
     take_arrived();
     Rank* rank = rank_;
@@ -134,7 +139,7 @@ class RepeatedMessage : public Repeated {
     return true;
   }
 
-  /// MPI has made the call. REQUIRES: begin() has returned true.
+  /// MPI has returned. REQUIRES: begin() has returned true.
   [[gnu::always_inline]] void after(int result) {
     return_from_mpi();
     Rank* rank = rank_;
@@ -159,7 +164,8 @@ class RepeatedMessage : public Repeated {
     progress_by_call();
   }
 
-  /// Where MPI is to write the status: the program's place, or one of our own.
+  /// Where MPI shall write the status: at the program's address, or in this object if the
+  /// program ignores it.
   MPI_Status* status(MPI_Status* of_program) {
     status_read_ = of_program != MPI_STATUS_IGNORE;
     told_ = status_read_ ? of_program : &own_status_;
@@ -179,9 +185,9 @@ class RepeatedMessage : public Repeated {
   };
   static void after_error(const Failed& failed);
 
-  uint64_t message_ = 0;  ///< that it sends
+  uint64_t message_ = 0;  ///< id of the message that the call sends
   bool status_read_ = false;
-  bool taken_ = false;  ///< the receive of that has begun
+  bool taken_ = false;  ///< the receive of that message has begun
   MPI_Status* told_ = nullptr;
   MPI_Status own_status_;
 };
@@ -191,7 +197,7 @@ template <bool kSends>
 class RepeatedStart : public Repeated {
  public:
   using Repeated::Repeated;
-  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  /// Before MPI makes the call. Returns false without effect where Call must handle the call.
   [[gnu::always_inline]] bool begin() {
     take_arrived();
     Rank* rank = rank_;
@@ -211,10 +217,10 @@ class RepeatedStart : public Repeated {
     return true;
   }
 
-  /// MPI has made the call. REQUIRES: begin() has returned true.
+  /// MPI has returned. REQUIRES: begin() has returned true.
   [[gnu::always_inline]] void after(int result) {
     return_from_mpi();
-    constexpr int kRequest = 6;  // which argument it is
+    constexpr int kRequest = 6;  // index of the argument
     auto* request = reinterpret_cast<MPI_Request*>(same_->words[kRequest]);
     if (result != MPI_SUCCESS) [[unlikely]]
       after_error(rank_, same_, id_, result);
@@ -252,12 +258,12 @@ class RepeatedStart : public Repeated {
 class RepeatedWait : public Repeated {
  public:
   using Repeated::Repeated;
-  /// Before MPI makes the call; false: nothing was done, Call is to look at it.
+  /// Before MPI makes the call. Returns false without effect where Call must handle the call.
   bool begin();
   ~RepeatedWait();
   void after(int result);
-  /// What has begun is about to be made operations: they will be completed as by Call. Returns the
-  /// requests that it was given.
+  /// make_operations() is about to run, so Call's functions will complete the requests. Returns the
+  /// requests that the wait was given.
   const std::vector<MPI_Request>* leave_to_call();
 
  private:

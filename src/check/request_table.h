@@ -1,6 +1,6 @@
-// What the requests of a rank stand for, by handle: a table of pointers with linear probing, at
-// most half full, because each call with requests looks up all of them several times. An entry
-// keeps its place in memory until it is dropped. Thread rule: as rank.h.
+// A rank's requests by handle: a table of pointers with linear probing, at most half full, because
+// each call with requests looks up all of them several times. An entry stays at its address until
+// it is dropped. Thread rule: as rank.h.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class RequestTable {
   };
   using Node = std::unique_ptr<Entry>;
 
-  /// nullptr: none.
+  /// The entry of a handle; null: there is none.
   Entry* find(int handle) const {
     if (slots_.empty()) return nullptr;
     for (size_t i = home(handle); slots_[i]; i = next(i))
@@ -28,20 +28,20 @@ class RequestTable {
     return nullptr;
   }
   bool contains(int handle) const { return find(handle) != nullptr; }
-  /// REQUIRES: there is none with this handle.
+  /// Adds an entry. REQUIRES: there is none with this handle.
   Entry* insert(Node node) {
     if (2 * ++size_ > slots_.size()) grow();
     Entry* entry = node.get();
     put(std::move(node));
     return entry;
   }
-  /// Takes it out.
+  /// Removes an entry and returns it.
   Node extract(const Entry* entry) {
     size_t i = home(entry->first);
     while (slots_[i].get() != entry) i = next(i);
     Node out = std::move(slots_[i]);
     --size_;
-    // Those behind it that the gap would hide move into it.
+    // Entries behind the gap that it would hide from find() move into it.
     for (size_t k = next(i); slots_[k]; k = next(k)) {
       const size_t wanted = home(slots_[k]->first);
       if (((k - wanted) & (slots_.size() - 1)) < ((k - i) & (slots_.size() - 1))) continue;
@@ -78,7 +78,7 @@ class RequestTable {
 
   std::vector<Node> slots_;
   size_t size_ = 0;
-  int shift_ = 64;  ///< of a hash, so that its upper bits are a slot
+  int shift_ = 64;  ///< shift of a hash, whose upper bits are the slot
 };
 
 }  // namespace fgmpi::check

@@ -1,10 +1,11 @@
-// Rows of Parts (parts.h) as processes tell each other, those of many members in one piece:
+// Rows of Parts (parts.h) as processes send them, those of many members in one piece. A row:
 //
-//   sender, members, differs, first, count | hashes: `count`, or 1 where all are the same | a word of 8 bytes a bit of `differs`
+//   | RowHead, 16 B | hashes, 4 B each: `count`, or 1 where all are the same |
+//   | arguments, 8 B each: one for each bit of `differs`                     |
 //
-// Members that follow each other and say the same have one row: 500 of them that give the same
-// counts take 20 bytes. `differs`: arguments that are not those of the call which the piece has, by
-// position. Thread rule: as Call (call.h). Never switches.
+// Successive members that declare the same share one row: 500 of them that give the same counts
+// take 20 bytes. `differs` is the set of arguments, by position, that differ from those of the call
+// in the piece's head. Thread rule: as Call (call.h). Never switches.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +16,12 @@
 
 namespace fgmpi::check {
 
-/// A row, or a piece of it.
+/// The head of a row, or of a fragment of a row.
 struct RowHead {
   uint32_t sender = 0;
-  uint16_t members = 1;  ///< it, and those that follow it
+  uint16_t members = 1;  ///< number of successive members with this row, from `sender` on
   uint16_t differs = 0;
-  uint32_t first = 0;  ///< receiver
+  uint32_t first = 0;  ///< first receiver
   uint32_t count : 30 = 0;
   uint32_t known : 1 = 0;
   uint32_t same : 1 = 0;
@@ -28,7 +29,7 @@ struct RowHead {
 };
 static_assert(sizeof(RowHead) == 16);
 
-/// Hashes in a row at most, so that it fits in a piece beside the call.
+/// The most hashes in one row, so that it fits into a piece beside the call.
 inline constexpr size_t kMostInRow = 128;
 
 inline size_t bytes_of(const RowHead& row) {
@@ -36,9 +37,9 @@ inline size_t bytes_of(const RowHead& row) {
          static_cast<size_t>(std::popcount(row.differs)) * sizeof(int64_t);
 }
 
-/// What a member says. `words`: all arguments of its call.
+/// What a member declares. `words`: all arguments of its call.
 struct RowSaid {
-  RowHead head;  ///< but for `count` and `same`
+  RowHead head;  ///< all but `count` and `same` is given
   std::span<const uint32_t> hashes;
   const int64_t* words = nullptr;
   void finish() {
@@ -48,7 +49,7 @@ struct RowSaid {
   }
 };
 
-/// Writes what is finished. REQUIRES: bytes_of(its head) bytes of memory.
+/// Writes a finished row. REQUIRES: `to` has bytes_of(said.head) bytes.
 inline void write_row(char* to, const RowSaid& said) {
   std::memcpy(to, &said.head, sizeof said.head);
   to += sizeof said.head;
@@ -59,7 +60,8 @@ inline void write_row(char* to, const RowSaid& said) {
     std::memcpy(to, &said.words[std::countr_zero(set)], sizeof(int64_t));
 }
 
-/// Does the member follow the last one of the row, and say the same? Then it is added to it.
+/// Adds a member to the last row if the member follows those of the row and declares the same.
+/// Returns whether it did.
 inline bool join_row(char* row, const RowSaid& said) {
   RowHead last;
   std::memcpy(&last, row, sizeof last);
@@ -80,8 +82,8 @@ inline bool join_row(char* row, const RowSaid& said) {
   return true;
 }
 
-/// f(head, hashes, f2 -> word) for each row: `hashes` are all `count` of them, `word(position)` an
-/// argument that differs. Ends at a row that cannot be.
+/// f(head, hashes, word) for each row. `hashes` has head.count elements, or one where all are the
+/// same; word(position) returns an argument that differs. Stops at a malformed row.
 template <class F>
 void for_each_row(const char* at, size_t bytes, F&& f) {
   uint32_t hashes[kMostInRow];

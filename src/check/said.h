@@ -1,6 +1,7 @@
-// What a member of a communicator says of a call in which ranks differ: what it gives its
-// neighbours and takes from them, or, where counts differ by rank, all others (pairs.cc). Kept with
-// the call (KeptCall::said), so that the same one need not be taken apart again.
+// What a member of a communicator declares about a call in which ranks differ: what it gives its
+// neighbours and receives from them, or, where counts differ by rank, the same for all other
+// members (pairs.cc). The call caches its declaration (KeptCall::said), so that a repeated call
+// need not be decoded again.
 // Thread rule: as Call (call.h).
 #pragma once
 
@@ -10,23 +11,24 @@
 
 namespace fgmpi::check {
 
-/// Of parts, 0 where there is nothing; whether all of them are known.
+/// Hashes of the parts of a buffer; 0 for an empty part. `known` is false if one of
+/// them is unknown.
 struct Hashes {
   std::vector<uint32_t> list;
   bool known = true;
 };
 
-/// An edge as one of its ends tells of it: several from one rank to another are one.
+/// An edge as one of its ends declares it. Several edges from one rank to another are joined.
 struct EdgeEnd {
   uint64_t between = 0;  ///< as WireEdge::between
-  uint64_t sum = 0;      ///< of hashes of signatures
+  uint64_t sum = 0;      ///< sum of the signatures' hashes
   bool known = true, sent = true;
   bool here = true;  ///< the other end is in this process
-  int process = 0;   ///< of the other end
+  int process = 0;   ///< process of the other end
 };
 
 struct Said {
-  /// What it sends to the members of a process.
+  /// What the member sends to the members of one process.
   struct Row {
     int process = 0;
     uint32_t receivers = 0;
@@ -36,8 +38,8 @@ struct Said {
   std::vector<EdgeEnd> ends;
   std::vector<Row> rows;
   bool takes = false;
-  uint32_t receiver = 0;  ///< which one of this process it is
-  Hashes column;          ///< what it takes
+  uint32_t receiver = 0;  ///< index of the member among this process's receivers
+  Hashes column;          ///< what the member receives
   uint32_t users = 0;
   Said* next_free = nullptr;
 

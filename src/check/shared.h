@@ -1,7 +1,6 @@
-// Objects with several users, as std::shared_ptr, but for one thread at a time: no count is changed
-// by a locked instruction. Objects that nobody uses any more are kept for the next ones of their
-// type.
-// Thread rule: as Call (call.h); also where an object is let go.
+// A shared pointer as std::shared_ptr, but for one thread at a time: counts change without locked
+// instructions. Objects without users are reused for the next of their type.
+// Thread rule: as Call (call.h), also where an object is dropped.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace fgmpi::check {
 
-/// T has `uint32_t users = 0`, `T* next_free` and let_go(), which gives up what it holds of other
-/// objects.
+/// T has `uint32_t users = 0`, `T* next_free` and let_go(), which drops what T holds
+/// of other objects.
 template <class T>
 class Shared {
  public:
@@ -29,7 +28,7 @@ class Shared {
     if (at_ && --at_->users == 0) drop(at_);
   }
 
-  /// One more user of an object.
+  /// Adds a user to an object.
   static Shared of(T* at) {
     Shared another;
     another.at_ = at;
@@ -42,10 +41,10 @@ class Shared {
   T* operator->() const { return at_; }
   T* get() const { return at_; }
   void reset() { *this = Shared(); }
-  /// Has it more users than this one?
+  /// Has the object other users?
   bool shared() const { return at_ && at_->users > 1; }
 
-  /// The first user of an object that is new, or as let_go() has left it.
+  /// The first user of an object that is new, or reused after let_go().
   static Shared make() {
     Shared made;
     made.at_ = g_spare;

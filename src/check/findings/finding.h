@@ -1,8 +1,8 @@
 // A finding: something wrong that a tool has seen in a job, and the calls that take part in it.
 //
-// Tools that watch a job (check) make findings in each process; mpiexec reads those of all
-// processes when the job has ended, joins what is the same in many ranks, finds the lines of the
-// program, and writes the report. Thread rule: values; no state.
+// Tools that watch a job (check) make findings in each process. When the job has ended, mpiexec
+// reads those of all processes, joins equal ones of many ranks, finds the lines of the program, and
+// writes the report. Thread rule: values; no state.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,8 @@ inline constexpr KindText kKinds[] = {
 };
 static_assert(sizeof kKinds / sizeof kKinds[0] == static_cast<size_t>(Kind::kCount));
 
-/// Reads "leaks,types" or "all" into a mask of kinds. Returns the word that is no kind, or "".
+/// Reads "leaks,types" or "all" into a mask of kinds. Returns the first word that
+/// names no kind, or "".
 std::string_view parse_kinds(std::string_view text, uint32_t* mask);
 inline constexpr uint32_t bit_of(Kind kind) { return 1u << static_cast<uint32_t>(kind); }
 inline constexpr uint32_t kAllKinds = (1u << static_cast<uint32_t>(Kind::kCount)) - 1;
@@ -59,37 +60,38 @@ inline constexpr uint32_t kAllKinds = (1u << static_cast<uint32_t>(Kind::kCount)
 /// The exit status of mpiexec -check when there were findings.
 inline constexpr int kStatusWithFindings = 86;
 
-/// A place in the program: an offset in a file of code.
+/// A site in the program: an offset in an object file.
 struct Site {
   std::string path;
   uint64_t offset = 0;
 };
 
-/// A call that takes part. `site`: a number that Spool::add_site() has given, 0 when unknown.
+/// A call that takes part. `site`: a number from Spool::add_site(), 0 when unknown.
 struct Participant {
-  int64_t rank = -1;      ///< in MPI_COMM_WORLD; -1: no rank's
+  int64_t rank = -1;      ///< in MPI_COMM_WORLD; -1: of no rank
   std::string call;       ///< "MPI_Send"
   std::string arguments;  ///< "count=1, datatype=MPI_INT, dest=1"
   uint64_t site = 0;
-  std::string role;  ///< "", or what the call did in it: "was made here"
-  /// Sites of the functions that it was called by, the innermost first: one of them is shown where
-  /// `site` lies in a header of the system's.
+  std::string role;  ///< "", or what the call did: "was made here"
+  /// Sites of the calling functions, the innermost first. The report shows one of them where `site`
+  /// lies in a header of the system.
   std::vector<uint64_t> callers = {};
 };
 
-/// Calls that records of a spool name by a key, each with what it waits for behind it; never empty.
+/// Calls that records of a spool name by a key. Each list holds a call, then what that call waits
+/// for, and is never empty.
 using NamedCalls = std::map<uint64_t, std::vector<Participant>>;
 
 struct Finding {
   Kind kind = Kind::kLeaks;
-  std::string sentence;  ///< what is wrong, without a rank: ranks with the same are joined
-  std::string allowed;   ///< what MPI allows instead
+  std::string sentence;            ///< what is wrong, without a rank, so that ranks can be joined
+  std::string allowed;             ///< what MPI allows instead
   std::vector<Participant> calls;  ///< at least one; the first one's rank is counted
-  bool note = false;               ///< may be as it is meant: it does not change the exit status
+  bool note = false;               ///< may be intended, so the exit status does not change
 };
 
-/// The same in all processes, and for all ranks whose finding differs in nothing but ranks and
-/// arguments.
+/// A key of the finding: equal in all processes, and for findings that differ only in
+/// ranks and arguments.
 uint64_t key_of(const Finding& finding);
 
 }  // namespace fgmpi::findings

@@ -11,7 +11,7 @@
 namespace fgmpi::findings {
 namespace {
 
-/// Cycles that are looked for: those of a loop are the same each time.
+/// The most cycles that are reported: those of a loop are all the same.
 constexpr size_t kMostCycles = 100'000;
 
 /// How many numbers a step has, the call aside.
@@ -158,7 +158,7 @@ std::vector<Finding> UnbufferedRun::find(const NamedCalls& calls) {
       continue;
     }
     ++cycles;
-    // What follows is looked at as if these sends were buffered.
+    // These sends count as buffered from here on, so that later cycles are found as well.
     const std::vector<size_t> cycle = cycle_from(r);
     tell(cycle, &found);
     for (size_t member : cycle) ++ranks_[member].next;
