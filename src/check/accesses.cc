@@ -31,8 +31,8 @@ void SpinLock::unlock() { held_.store(false, std::memory_order_release); }
 
 namespace {
 
-/// Does the region cover a byte of the access? Regions of which that is not known are not owned
-/// here.
+/// Does the region cover a byte of the access? Regions whose bytes are unknown are
+/// not in this table.
 bool covers(const Region& r, uintptr_t address, size_t bytes) {
   if (r.exact) return true;
   const int64_t begin = static_cast<int64_t>(address - reinterpret_cast<uintptr_t>(r.base));
@@ -58,8 +58,8 @@ OwnedMemory::Owner OwnedMemory::Entries::find(uintptr_t address, size_t bytes) c
     while (at != list.begin()) {
       const Entry& e = *--at;
       if (e.low + longest <= address) break;
-      // A buffer that is sent to many is looked at once. Without a count it is one of parts, whose
-      // places may differ.
+      // A buffer that is sent to many ranks is checked once. A region without a count holds the
+      // parts of a v-collective, whose displacements may differ, so it is always checked.
       if (last && last->count > 0 && last->base == e.region->base && last->type == e.region->type &&
           last->count == e.region->count)
         continue;
@@ -76,21 +76,21 @@ OwnedMemory::Owner OwnedMemory::find(const Access& a) const {
   return owner;
 }
 
-/// Where the first begins and the last ends.
+/// Sets the bounds of all regions.
 void OwnedMemory::Entries::find_reach() {
   low = ~uintptr_t{0};
   high = 0;
   for (uint32_t set = classes; set; set &= set - 1) {
     const auto& list = of_class[static_cast<size_t>(std::countr_zero(set))];
     low = std::min(low, list.front().low);
-    // The last one begins last; only one that is longer can end behind it.
+    // The last region begins last; only a longer one can end behind it.
     const uintptr_t longest = uintptr_t{4} << 2 * static_cast<size_t>(std::countr_zero(set));
     for (auto at = list.rbegin(); at != list.rend() && at->low + longest > high; ++at)
       high = std::max(high, at->high);
   }
 }
 
-/// Counts bytes in or out of the filter.
+/// Adds `step` to the filter's counters for these bytes.
 void OwnedMemory::mark(uintptr_t low, uintptr_t high, int step) {
   constexpr unsigned kBits = access::kGranuleBits;
   const uintptr_t first = low >> kBits,
@@ -110,7 +110,7 @@ void OwnedMemory::mark(const Region& r, int step) {
   }
 }
 
-/// Tells the views what is owned.
+/// Publishes the bounds of what is owned in the views.
 void OwnedMemory::show() {
   const Entries &reads = entries_[0], &writes = entries_[1];
   uintptr_t low[2] = {writes.low, std::min(reads.low, writes.low)};
@@ -161,7 +161,7 @@ void OwnedMemory::remove_one(const Region& r) {
   if (list.empty()) all.classes &= ~(1u << c);
   --all.count;
   mark(r, -1);
-  // Found anew only where it is needed: one in the middle changes nothing.
+  // The bounds change only if this region was at one of them.
   if (low == all.low || high == all.high) all.find_reach();
   if (entries_[0].count + entries_[1].count + exposed_.size() == 0) filter_.fill(0);
 }
@@ -259,13 +259,14 @@ void OwnedMemory::detach(View* view) {
 // ---- Views and ranks ----------------------------------------------------------------------------
 namespace {
 
-/// Views whose ranks have not called MPI_Init, by MPIX_Tool_word(): they are closed until then.
+/// Views of ranks that have not called MPI_Init yet, by MPIX_Tool_word(). Such a view is
+/// closed until then.
 std::mutex g_waiting_lock;
 std::vector<std::pair<const void*, View*>>& g_waiting =
     *new std::vector<std::pair<const void*, View*>>;
 
-/// The thread is in the code below, whose own memory may come from a malloc of the program that was
-/// compiled so, too.
+/// The thread is in the code below. Memory that this code allocates may come from a malloc of the
+/// program, compiled with -check too, whose accesses must not be checked.
 thread_local bool t_looking = false;
 struct Looking {
   Looking() { t_looking = true; }
@@ -274,10 +275,11 @@ struct Looking {
 
 bool is_main_thread(const Rank* rank) { return pthread_equal(pthread_self(), rank->thread); }
 
-/// Not in a function of the program that MPI has called, such as the operation of a reduction.
+/// Is the access outside of functions of the program that MPI has called, such as a
+/// reduction's operation?
 bool is_in_program(const Rank* rank) {
   if (!is_main_thread(rank)) return g_calls_of_thread == 0;
-  // Helpers, on which nonblocking collectives run, have a word of their own.
+  // Helpers, on which nonblocking collectives run, have words of their own.
   return rank->calls == 0 && MPIX_Tool_word() == rank->word;
 }
 
@@ -288,7 +290,7 @@ void set_open(View* view, bool open) {
 
 bool wants_accesses() { return g_process.wants(Kind::kBuffers) || g_process.wants(Kind::kWindows); }
 
-/// The memory of a rank, made when its program turns out to be compiled with -check.
+/// Makes the rank's OwnedMemory, at the first sign that its program is compiled with -check.
 void follow(Rank* rank) {
   if (rank->owned) return;
   Looking looking;
@@ -301,11 +303,12 @@ void follow(Rank* rank) {
   });
 }
 
-/// The rank that makes the access; the view is told of its memory from now on. nullptr: nothing can
-/// be said of it.
+/// Finds the rank that makes the access and attaches the view to its memory. nullptr: the access
+/// cannot be checked.
 Rank* adopt(View* view) {
   void** word = MPIX_Tool_word ? MPIX_Tool_word() : nullptr;
-  if (!word) return nullptr;  // constructors that the dynamic linker runs, threads of nobody
+  // Constructors run by the dynamic linker; threads that belong to no rank.
+  if (!word) return nullptr;
   auto* rank = static_cast<Rank*>(*word);
   if (!rank) {
     Looking looking;
@@ -314,8 +317,8 @@ Rank* adopt(View* view) {
     g_waiting.emplace_back(word, view);
     return nullptr;
   }
-  // Another thread would find the requests while they change, a helper is not the rank: the rank
-  // itself comes, too.
+  // Another thread would read the requests while they change, and a helper is not the rank. The
+  // rank itself will make an access, too.
   if (word != rank->word || !is_main_thread(rank)) return nullptr;
   if (rank->ended || !wants_accesses()) {
     set_open(view, false);
@@ -324,7 +327,7 @@ Rank* adopt(View* view) {
   const int entered = MPIX_Tool_enter();
   follow(rank);
   MPIX_Tool_leave(entered);
-  // A view that is several ranks' stays open: each access asks for the rank.
+  // A view that several ranks share stays open: each access finds its rank anew.
   if (!g_process.ranks_share) rank->owned->attach(view, rank);
   return rank;
 }
@@ -336,9 +339,9 @@ struct Seen {
   Access access;
   bool operation_writes;
   CallRecord call;
-  void* callers[kMostCallers + 1] = {};  ///< null behind the last
+  void* callers[kMostCallers + 1] = {};  ///< ends with null
 };
-/// Accesses that threads have seen, until a rank calls MPI.
+/// Conflicts found on other threads, until a rank calls MPI.
 std::mutex g_seen_lock;
 std::atomic<bool> g_any_seen = false;
 std::vector<Seen>& g_seen = *new std::vector<Seen>;
@@ -358,8 +361,8 @@ void tell(const Seen& s) {
          {access, participant(s.rank, s.call, "is not complete")});
 }
 
-/// The functions that have called the one with the access, where C++'s library may have made it for
-/// the program.
+/// Finds the callers of the function that makes the access, because C++'s library may have made it
+/// for the program.
 void find_callers(Seen* s) {
   void* frames[2 * kMostCallers];
   const int n = backtrace(frames, 2 * kMostCallers);
@@ -368,7 +371,7 @@ void find_callers(Seen* s) {
   for (int i = 0; i < kMostCallers && at < end && ++at < end; ++i) s->callers[i] = *at;
 }
 
-/// Compares the access with operations of epochs of locks to the rank's windows.
+/// Compares the access with pending operations of lock epochs on the rank's windows.
 void meet_under_way(Rank* rank, const Access& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
@@ -385,8 +388,8 @@ void meet_under_way(Rank* rank, const Access& a) {
   }
 }
 
-/// Keeps an access to memory of windows, to be compared by the next call of MPI; or at once, where
-/// there are many.
+/// Records an access to windows' memory. The next call of MPI compares it; if the list is full, it
+/// is compared at once.
 void keep_exposed(Rank* rank, const Access& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
@@ -403,7 +406,7 @@ void keep_exposed(Rank* rank, const Access& a) {
     owned.take_touched();
 }
 
-/// The finding that the access is, if it is one that was not seen before.
+/// The finding for an access, unless it is legal or was found before.
 std::optional<Seen> finding_of(Rank* rank, const Access& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
@@ -437,7 +440,7 @@ void follow_accesses(Rank* rank) {
   std::lock_guard guard(g_waiting_lock);
   std::erase_if(g_waiting, [&](const auto& waiting) {
     if (waiting.first != rank->word) return false;
-    // Other threads of the rank may be the first to make an access now.
+    // From here on other threads of the rank may be the first to make an access.
     if (wants_accesses() && !g_process.ranks_share) {
       follow(rank);
       rank->owned->attach(waiting.second, rank);
@@ -452,14 +455,14 @@ void follow_accesses(Rank* rank) {
 
 using namespace fgmpi::check;
 
-/// access::Look
+/// The function behind access::Look.
 EXPORT void fgmpi_check_access(View* view, const Access* access) {
   if (t_looking) return;
   auto* rank = static_cast<Rank*>(view->owner);
   if (!rank) rank = adopt(view);
   if (!rank || !rank->owned) return;
-  // Threads may put accesses into an order with those of others, which calls of another thread
-  // tell.
+  // With threads, a call of another thread may order an access before or after those of other
+  // ranks, which is not tracked.
   if (!g_process.threads) {
     meet_under_way(rank, *access);
     keep_exposed(rank, *access);
@@ -467,14 +470,14 @@ EXPORT void fgmpi_check_access(View* view, const Access* access) {
   auto seen = finding_of(rank, *access);
   if (!seen) return;
   find_callers(&*seen);
-  // Other threads must not touch what a call of the rank uses at the same time.
+  // Another thread must not touch state that a call of the rank uses at the same time.
   if (is_main_thread(rank) && !g_process.threads) return tell(*seen);
   std::lock_guard guard(g_seen_lock);
   g_seen.push_back(*seen);
   g_any_seen.store(true, std::memory_order_release);
 }
 
-/// access::Touches
+/// The function behind access::Touches.
 EXPORT bool fgmpi_check_touches(View* view, uintptr_t address, size_t bytes, bool writes) {
   if (t_looking) return true;
   auto* rank = static_cast<Rank*>(view->owner);
@@ -486,7 +489,7 @@ EXPORT bool fgmpi_check_touches(View* view, uintptr_t address, size_t bytes, boo
              nullptr;
 }
 
-/// access::Forget
+/// The function behind access::Forget.
 EXPORT void fgmpi_check_forget(View* view) {
   if (auto* rank = static_cast<Rank*>(view->owner)) rank->owned->detach(view);
   std::lock_guard guard(g_waiting_lock);

@@ -1,16 +1,16 @@
-// Agreement: what the members of a communicator give to one collective call is compared.
+// Agreement: compares what the members of a communicator give to one collective call.
 //
-// Within a process with what the first member to call has given, before MPI sees it: a word by word
-// comparison, and one of signatures where words differ. Between processes the first one's is sent
-// to the process of the communicator's rank 0, which compares it with its own first one's, when the
-// last member has called (outbox.h). Nobody waits for that; where an error of the library comes
-// first, the other processes are asked (ask_others()), and before the report of a deadlock all has
-// come in.
+// Within a process each member is compared with the first member to call, before MPI sees the call:
+// argument by argument, and by signatures where arguments differ. Between processes each process
+// announces its first call to the process of the communicator's rank 0, when its last member has
+// called (outbox.h). That process compares the announcement with its own first call. Nobody waits
+// for this. Where an error of the library comes first, the other processes are asked
+// (ask_others()). Before a deadlock is reported, all announcements have arrived.
 //
 //   first member of a process --announcement--> process of rank 0: compares
 //
-// Calls whose counts differ by rank, and those of neighbours, are compared each pair of ranks for
-// itself (pairs.cc).
+// Calls whose counts differ by rank and neighbourhood collectives are compared for each pair of
+// ranks (pairs.cc).
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -91,7 +91,8 @@ bool same_operation(const Announcement& a, const Announcement& b) {
   return x.starts == y.starts && !std::strcmp(x.operation, y.operation);
 }
 
-/// An argument of a creation that all members give alike, other than the communicator.
+/// For MPI_Intercomm_create the local leader, which all members must give alike besides the
+/// communicator; else 0.
 int64_t leader_of(const CallRecord& call) {
   return call.id == kCall_MPI_Intercomm_create ? call.words[1] : 0;
 }
@@ -136,7 +137,7 @@ Signature of_all_parts(const Arguments& a) {
   return all;
 }
 
-/// What must be the same at all members; unknown where there is nothing.
+/// The signature that must be the same at all members; unknown where the operation has none.
 Signature common_signature(const Arguments& a) {
   if (a.own.comm->inter) return {0, 0, false, false};
   switch (a.call.info().collective) {
@@ -161,7 +162,8 @@ Signature common_signature(const Arguments& a) {
   }
 }
 
-/// A member's own send and receive buffers agree, where it receives what it sends to itself.
+/// Checks that a member's own send and receive buffers agree, where it receives what it
+/// sends to itself.
 void look_at_own(Call* call, const Arguments& a) {
   const Collective c = call->info().collective;
   const bool parts = c == Collective::kAllgatherv;
@@ -175,7 +177,7 @@ void look_at_own(Call* call, const Arguments& a) {
     report(Kind::kCollectives, kCountsDiffer, kCountsAgree, {call->me()});
 }
 
-/// Of the array whose elements all members give alike.
+/// A hash of the array of counts that all members must give alike; 0 where there is none.
 uint64_t hash_of_counts(const Arguments& a) {
   const Collective c = a.call.info().collective;
   if (c != Collective::kAllgatherv && c != Collective::kReduceScatter) return 0;
@@ -185,7 +187,7 @@ uint64_t hash_of_counts(const Arguments& a) {
                     static_cast<size_t>(a.own.comm->size) * (a.call.info().large ? 8 : 4));
 }
 
-/// Does the call give what the first one here has given, so that it needs no further look?
+/// Does the call give what the first call here has given, so that no further comparison is needed?
 bool repeats(const Arguments& a, const Entry& e) {
   const uint64_t agreed = a.call.agreed();
   if (e.arrived == 0 || agreed == 0 || agreed != e.agreed) return false;
@@ -205,7 +207,7 @@ Announcement announcement_of(const Arguments& a, int world, uint64_t number) {
   said.rooted = call.has(&Positions::root);
   said.inter = a.own.comm->inter;
   said.root = static_cast<int>(call.value(&Positions::root));
-  // The program's own operations have a handle at each rank.
+  // The program's own operations have a different handle at each rank.
   const auto op = static_cast<int>(call.value(&Positions::op));
   said.op = is_predefined(op) ? op : -1;
   said.world = world;
@@ -252,7 +254,7 @@ void on_announcement(const Announcement& said) {
   if (const Comm* c = find_comm(said.comm)) end_if_over(*c, said.number, e);
 }
 
-/// What another process has told of a call.
+/// Another process has sent a piece about a call.
 template <class Wire>
 void on_details(const char* data, size_t size) {
   Wire wire;
@@ -350,7 +352,8 @@ Learns learns(const CallInfo& info, bool is_root) {
     case Collective::kGather:
     case Collective::kGatherv:
       return is_root ? Learns::kOfAll : Learns::kNothing;
-    default:  // of a scan more than follows, which hides races but makes none up
+    // After a scan a member learns more than it could: this hides races but reports none falsely.
+    default:
       return Learns::kOfAll;
   }
 }
@@ -401,9 +404,11 @@ void on_agreement(int process, const void* data, int bytes) {
 
 namespace {
 
-/// Waits, not for long, until these have answered that all they had to say before is there.
+/// Waits, for 200 ms at most, until these processes have answered that everything they sent earlier
+/// was delivered.
 void ask(const std::set<int>& asked) {
-  // What the other processes have sent is there in microseconds; one that is gone never answers.
+  // What other processes have sent arrives within microseconds; a process that is
+  // gone never answers.
   constexpr auto kLongest = std::chrono::milliseconds(200);
   const int wanted = g_answers + static_cast<int>(asked.size());
   const WireKind question = WireKind::kQuestion;
@@ -415,7 +420,8 @@ void ask(const std::set<int>& asked) {
 }  // namespace
 
 void ask_others() {
-  // What others have said to the processes of rank 0 is there when those answer after them.
+  // The processes of rank 0 are asked after all others: when they answer, the announcements that
+  // the others had sent to them have arrived.
   std::set<int> all, homes;
   for (const auto& [key, c] : g_process.comms) {
     if (!c->calls || c->calls->first >= c->calls->next) continue;
@@ -450,7 +456,7 @@ void note_pair(CallQueue* queue, const char* sentence, const char* allowed, cons
 }
 
 void report_disagreements() {
-  if (!g_any_disagreements || !g_process.on) return;  // kept until findings have a place
+  if (!g_any_disagreements || !g_process.on) return;  // kept until the spool is open
   std::vector<Disagreement> list;
   g_any_disagreements = false;
   list.swap(g_disagreements);
@@ -464,7 +470,8 @@ void report_disagreements() {
 
 void report_collectives_left() {
   report_disagreements();
-  // Ranks that only have sessions are not followed.
+  // Ranks that only have sessions are not tracked, so a process with one cannot
+  // know who has called.
   for (const auto& rank : g_process.all)
     if (!rank) return;
   report_claims_left();
@@ -474,7 +481,7 @@ void report_collectives_left() {
     const bool home = c && c->home == g_process.me;
     for (const auto& e : queue->ring) {
       if (!e || !e->known || e->first.inter) continue;
-      // Where no member in this process ever used the communicator it is not known.
+      // A communicator is unknown where no member in this process has ever used it.
       if (!c || e->arrived < c->local_members ||
           (home && e->announced < static_cast<int>(c->others.size())))
         report(Kind::kCollectives,

@@ -1,4 +1,4 @@
-// Arguments of one call that MPI forbids and that its functions do not look at.
+// Checks of arguments that MPI forbids but does not check itself.
 #include <cstring>
 
 #include "check/call.h"
@@ -6,7 +6,7 @@
 namespace fgmpi::check {
 namespace {
 
-/// The types of a buffer that has several: those of parts that have elements.
+/// The datatypes of the nonempty parts of a buffer that has one type for each part.
 std::vector<MPI_Datatype> types_of_parts(const Call& call, const Parameter& buffer) {
   std::vector<MPI_Datatype> found;
   const int64_t counts = call.at(buffer.length);
@@ -20,7 +20,7 @@ std::vector<MPI_Datatype> types_of_parts(const Call& call, const Parameter& buff
   return found;
 }
 
-/// True: the type was not committed, which is reported.
+/// Reports a type that was not committed. Returns whether it did.
 bool look_at_type(Call* call, MPI_Datatype type) {
   const auto& made = call->rank()->made[static_cast<size_t>(Object::kDatatype)];
   auto found = made.find(static_cast<uint32_t>(type));
@@ -31,7 +31,7 @@ bool look_at_type(Call* call, MPI_Datatype type) {
   return true;
 }
 
-/// Types of buffers are committed.
+/// Checks that the datatypes of buffers are committed.
 void look_at_types(Call* call) {
   const CallInfo& info = call->info();
   if (call->rank()->made[static_cast<size_t>(Object::kDatatype)].empty()) return;
@@ -48,7 +48,7 @@ void look_at_types(Call* call) {
   }
 }
 
-/// Two results of a call have places of their own.
+/// Checks that two results of a call have different addresses.
 void look_at_outputs(Call* call) {
   const CallInfo& info = call->info();
   for (unsigned set = info.sets.results; set; set &= set - 1) {
@@ -71,8 +71,7 @@ void look_at_arguments(Call* call) {
   look_at_outputs(call);
 }
 
-/// Errors of other classes, such as those of files that are not there, are results that programs
-/// wait for.
+/// Other classes, such as those of missing files, are results that programs may expect.
 bool is_of_argument(int error_class) {
   switch (error_class) {
     case MPI_ERR_BUFFER:
@@ -105,7 +104,7 @@ bool is_of_argument(int error_class) {
 }
 
 void note_error(const Rank* rank, const CallRecord& call, int result) {
-  if (result == kThrown) return;  // which error it was is not known
+  if (result == kThrown) return;  // the code of the error is unknown
   int error_class = MPI_SUCCESS, length = 0;
   char text[MPI_MAX_ERROR_STRING] = "";
   g_next.MPI_Error_class(result, &error_class);

@@ -12,7 +12,7 @@ namespace fgmpi::check {
 namespace {
 
 struct Array {
-  uint8_t position = 0, element = 0;  ///< bytes
+  uint8_t position = 0, element = 0;  ///< `element`: bytes of one
   bool sends = false;
 };
 struct Arrays {
@@ -29,7 +29,7 @@ const std::array<Arrays, kCallCount> kArrays = [] {
       const Parameter& p = info.parameters[i];
       const bool displacements = std::strstr(p.name, "displs") != nullptr;
       if (p.what != What::kCounts && !displacements && !p.array) continue;
-      // Displacements of neighbours' parts with types are of type MPI_Aint always.
+      // The displacements of a neighbourhood collective with types always have type MPI_Aint.
       const bool wide = info.large || (displacements && p.what != What::kDispls);
       const bool sends = p.name[0] == 's' || (!std::strcmp(p.name, "displs") &&
                                               info.collective == Collective::kScatterv);
@@ -45,7 +45,7 @@ const std::array<Arrays, kCallCount> kArrays = [] {
   return all;
 }();
 
-/// Of four lanes, each of which takes every fourth word.
+/// A hash by four lanes, each of which handles every fourth word.
 uint64_t hash_of(const void* from, size_t bytes, uint64_t seed) {
   const auto* at = static_cast<const char*>(from);
   auto add = [&](uint64_t lane, int i) {
@@ -86,7 +86,7 @@ uint64_t hash_of_arrays(Calls id, const int64_t* words, const OwnComm& own) {
                           : one.sends ? own.neighbours->destinations.size()
                                       : own.neighbours->sources.size();
     if (length == 0) continue;
-    if (!at) return 0;  // MPI's to complain of
+    if (!at) return 0;  // MPI reports a missing array itself
     hash = hash_of(at, length * one.element, hash);
   }
   return hash | 2;

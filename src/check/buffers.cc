@@ -1,4 +1,4 @@
-// Buffers: which memory a call reads and writes, and what operations that are not complete use.
+// Buffers: the memory that a call reads and writes, compared with the memory of pending operations.
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,7 @@
 namespace fgmpi::check {
 namespace {
 
-/// Bytes of a buffer that its checksum looks at; of larger ones the first and the last half of it.
+/// The most bytes that a checksum covers; for larger buffers, the first and the last half of this.
 constexpr int64_t kMostChecked = 256 << 10;
 constexpr int64_t kMostBlocks = 1 << 14;
 
@@ -31,7 +31,7 @@ void set_reach(Region* r, const Layout& layout) {
 
 namespace {
 
-/// Is it known which bytes it covers?
+/// Are the region's bytes known?
 bool is_known(const Region& r) { return r.exact || !r.blocks.empty(); }
 
 bool overlap(const Region& a, const Region& b) {
@@ -50,7 +50,7 @@ bool overlap(const Region& a, const Region& b) {
   return false;
 }
 
-/// A checksum that the compiler turns into vector code: of each of 16 lanes a rotating sum.
+/// A checksum that the compiler vectorises: 16 lanes, each a rotating sum.
 [[gnu::target_clones("avx512f", "avx2", "default")]] [[gnu::optimize("O3")]] uint64_t sum_of_bytes(
     const char* at, size_t bytes, uint64_t seed) {
   constexpr size_t kLanes = 16, kStep = kLanes * sizeof(uint32_t);
@@ -64,7 +64,7 @@ bool overlap(const Region& a, const Region& b) {
   return hash_bytes(at + i, bytes - i, hash_bytes(lanes, sizeof lanes, seed));
 }
 
-/// Of few bytes: whole words one by one, what is left by hash_bytes().
+/// For few bytes: adds whole words one by one, and the rest by hash_bytes().
 uint64_t sum_of_words(const char* at, size_t bytes) {
   uint64_t sum = bytes;
   for (; bytes >= 8; at += 8, bytes -= 8) sum = add_word(sum, at);
@@ -91,19 +91,19 @@ uint64_t checksum(const Region& r) {
   return sum;
 }
 
-/// Does the rank give or take what only the root does, or all do?
+/// Is the rank the root, or does the operation have none?
 bool is_root(const Call& call, const OwnComm& own) {
   if (!call.has(&Positions::root)) return true;
   const int64_t root = call.value(&Positions::root);
   return own.comm->inter ? root == MPI_ROOT : root == own.rank;
 }
 
-/// With how many ranks a member shares what the counts of a buffer's parts say.
+/// The number of ranks for which the counts of a buffer's parts stand.
 int parts_with(const OwnComm& own) {
   return own.comm->inter ? static_cast<int>(own.comm->remote.size()) : own.comm->size;
 }
 
-/// As times(), on an intercommunicator.
+/// times() for an intercommunicator.
 int64_t times_between(const Call& call, bool sends, const OwnComm& own) {
   const bool rooted = call.has(&Positions::root), root = is_root(call, own);
   if (rooted && call.value(&Positions::root) == MPI_PROC_NULL) return 0;
@@ -120,7 +120,7 @@ int64_t times_between(const Call& call, bool sends, const OwnComm& own) {
       return parts_with(own);
     case Collective::kReduceScatterBlock:
       return sends ? own.comm->size : 1;
-    case Collective::kGatherv:  // what its other ranks send and take
+    case Collective::kGatherv:  // what its non-root ranks send and receive
       return sends && !root;
     case Collective::kScatterv:
       return !sends && !root;
@@ -129,7 +129,8 @@ int64_t times_between(const Call& call, bool sends, const OwnComm& own) {
   }
 }
 
-/// How many times the count of a collective's buffer is there; 0: it is not used by this rank.
+/// The number of times that a collective's buffer holds its count; 0 where this rank does
+/// not use the buffer.
 int64_t times(const Call& call, bool sends, const OwnComm& own) {
   if (own.comm->inter) return times_between(call, sends, own);
   const bool root = is_root(call, own);
@@ -151,7 +152,8 @@ int64_t times(const Call& call, bool sends, const OwnComm& own) {
   }
 }
 
-/// MPI_Reduce_scatter: all elements are given, the rank's share is taken.
+/// MPI_Reduce_scatter: the send buffer has the elements of all ranks, the receive buffer
+/// the rank's share.
 bool add_shares(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   const int64_t counts = call->at(p.length);
   if (!counts) return false;
@@ -163,13 +165,13 @@ bool add_shares(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   return true;
 }
 
-/// A part of a buffer: elements, and the place of the first from the base, in elements.
+/// Adds a part of a buffer. `place` is the displacement of its first element, in elements.
 void add_block(Region* r, const Layout& l, int64_t place, int64_t count) {
   if (count > 0)
     r->blocks.push_back({place * l.extent + l.blocks.front().offset, count * l.extent});
 }
 
-/// The parts of a buffer are in `blocks`: what they cover together.
+/// Adds a region for the parts in `blocks`.
 bool add_blocks(Call* call, Region r) {
   if (r.blocks.empty()) return false;
   std::sort(r.blocks.begin(), r.blocks.end(),
@@ -189,13 +191,13 @@ bool add_blocks(Call* call, Region r) {
   return true;
 }
 
-/// Where the displacements of a buffer's parts stand; -1: nowhere.
+/// The position of the displacements of a buffer's parts; -1 where the call has none.
 int displacements_of(const Call& call, bool sends) {
   const int both = call.find("displs");
   return both >= 0 ? both : call.find(sends ? "sdispls" : "rdispls");
 }
 
-/// A neighbourhood collective's: parts for MPI_PROC_NULL are not touched.
+/// Adds the buffer of a neighbourhood collective. Parts for MPI_PROC_NULL are not accessed.
 void add_of_neighbours(Call* call, const Parameter& p, OwnComm* own, Region r) {
   const CallInfo& info = call->info();
   const bool sends = p.what == What::kRead;
@@ -203,7 +205,7 @@ void add_of_neighbours(Call* call, const Parameter& p, OwnComm* own, Region r) {
   const std::vector<int>& others = sends ? all.destinations : all.sources;
   const Layout* l = layout_of(r.type);
   const int64_t length = call->at(p.length);
-  if (sends && std::strstr(info.name, "allgather")) {  // to all the same
+  if (sends && std::strstr(info.name, "allgather")) {  // every neighbour gets the same
     r.count = length;
     const bool any =
         std::any_of(others.begin(), others.end(), [](int rank) { return rank != MPI_PROC_NULL; });
@@ -226,7 +228,7 @@ void add_of_neighbours(Call* call, const Parameter& p, OwnComm* own, Region r) {
   add_blocks(call, std::move(r));
 }
 
-/// What the counts and displacements of a v-collective cover.
+/// Adds the parts that the counts and displacements of a v-collective describe.
 bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   const Collective collective = call->info().collective;
   if (collective == Collective::kReduceScatter) return add_shares(call, p, own, std::move(r));
@@ -241,8 +243,8 @@ bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   return add_blocks(call, std::move(r));
 }
 
-/// A part of a buffer whose parts have types of their own; false: it is not known which bytes that
-/// are.
+/// Adds a part of a buffer whose parts have types of their own. Returns false where the type's
+/// bytes are unknown.
 bool add_elements(Region* r, MPI_Datatype type, int64_t place, int64_t count) {
   if (count <= 0) return true;
   const Layout* l = layout_of(type);
@@ -261,7 +263,7 @@ bool add_elements(Region* r, MPI_Datatype type, int64_t place, int64_t count) {
   return true;
 }
 
-/// The w forms: displacements in bytes, and an array of types.
+/// Adds a buffer of the w forms, with displacements in bytes and an array of types.
 void add_of_types(Call* call, const Parameter& p, OwnComm* own, Region r) {
   const CallInfo& info = call->info();
   const bool sends = p.what == What::kRead;
@@ -270,7 +272,7 @@ void add_of_types(Call* call, const Parameter& p, OwnComm* own, Region r) {
   const int64_t counts = call->at(p.length), displs = call->at(displs_at);
   const auto* types = reinterpret_cast<const MPI_Datatype*>(call->at(p.second));
   if (!counts || !displs || !types) return;
-  // Those of neighbourhoods are of type MPI_Aint always.
+  // The displacements of neighbourhood collectives always have type MPI_Aint.
   const bool wide = info.large || info.parameters[displs_at].what != What::kDispls;
   const std::vector<int>* others = nullptr;
   const int64_t n = parts_of(*call, sends, own, &others);
@@ -285,7 +287,7 @@ void add_of_types(Call* call, const Parameter& p, OwnComm* own, Region r) {
   add_blocks(call, std::move(r));
 }
 
-/// Is the buffer for MPI_PROC_NULL, so that nothing touches it?
+/// Does the buffer belong to MPI_PROC_NULL, so that it is not accessed?
 bool goes_nowhere(const Call& call, const Parameter& p) {
   const bool sends = p.what == What::kRead;
   const bool both = p.what == What::kBoth;
@@ -327,7 +329,7 @@ void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
   call->lists().regions.push_back(std::move(r));
 }
 
-/// A region for each partition, where that is not too much.
+/// Adds a region for each partition, unless there are too many.
 void add_partitions(Call* call, const Parameter& p, int64_t word) {
   add_region(call, p, word, nullptr);
   if (call->lists().regions.empty()) return;
@@ -338,12 +340,12 @@ void add_partitions(Call* call, const Parameter& p, int64_t word) {
   int64_t step = 0, whole = 0;
   if (__builtin_mul_overflow(first.count, layout_of(first.type)->extent, &step) ||
       __builtin_mul_overflow(step, n, &whole))
-    return;  // MPI refuses it
+    return;  // MPI rejects these sizes
   call->lists().regions.assign(static_cast<size_t>(n), first, step);
 }
 
-/// Adds the buffer of a send or receive, which is remembered for the same call where it is all
-/// bytes between two places.
+/// Adds the buffer of a send or receive. For the next call like it the record remembers a
+/// contiguous buffer.
 void add_one(Call* call, const Parameter& p, int64_t word) {
   add_region(call, p, word, nullptr);
   KeptCall* kept = call->remembered_record();
@@ -356,13 +358,14 @@ void add_one(Call* call, const Parameter& p, int64_t word) {
   kept->base = r.base;
 }
 
-/// The first that may reach beyond `low`. REQUIRES: there are more than kFewPending.
+/// The first pending region that begins at or behind `low`. REQUIRES: there are more than
+/// kFewPending.
 std::vector<Pending>::iterator first_from(Rank* rank, const char* low) {
   return std::lower_bound(rank->regions.begin(), rank->regions.end(), low,
                           [](const Pending& p, const char* at) { return p.low < at; });
 }
 
-/// Lies some of what is under way between these, so that it must be looked at?
+/// Might a pending operation use bytes in [low, high), so that each must be compared?
 bool meets_pending(const Rank& rank, const char* low, const char* high, bool writes) {
   if (rank.regions.size() > kFewPending) return true;
   for (const Pending& p : rank.regions)
@@ -370,7 +373,7 @@ bool meets_pending(const Rank& rank, const char* low, const char* high, bool wri
   return false;
 }
 
-/// `made`: the call that has made the persistent request whose start `call` is; else null.
+/// `made`: the call that made a persistent request, where `call` starts the request; else null.
 void compare_with(Call* call, const Region& r, const Pending& pending, const CallRecord* made) {
   const Region& other = *pending.region;
   Rank* rank = call->rank();
@@ -417,7 +420,7 @@ void look_at_buffers(Call* call) {
   Rank* rank = call->rank();
   const bool alone = rank->regions.empty();
   const bool one = (info.sets.buffers & (info.sets.buffers - 1)) == 0;
-  // Without another buffer in sight nothing can overlap.
+  // A single buffer with no pending operation cannot overlap anything.
   if (alone && one && info.starts == Starts::kBlocking) return;
   OwnComm* own = nullptr;
   if (info.role == Role::kCollective) {
@@ -455,7 +458,7 @@ void look_at_buffers(Call* call) {
 
 namespace {
 
-/// Adds it to what is under way.
+/// Adds the region to those of pending operations.
 void add_pending(Rank* rank, int request, Region* r) {
   std::vector<Pending>& all = rank->regions;
   const Pending added = {r->low, r->high, r, request, r->writes};
@@ -475,7 +478,8 @@ void drop_pending(Rank* rank, const Region& r) {
   std::vector<Pending>& all = rank->regions;
   if (all.size() <= kFewPending) {
     auto at = all.begin() + r.slot;
-    if (r.slot >= all.size() || at->region != &r)  // it comes from a time when they were sorted
+    // Its slot is from a time when the list was sorted.
+    if (r.slot >= all.size() || at->region != &r)
       at = std::find_if(all.begin(), all.end(), [&](const Pending& p) { return p.region == &r; });
     if (at == all.end()) return;
     *at = all.back();
@@ -509,7 +513,7 @@ void begin_one(Rank* rank, int request, Region* r) {
 
 void end_one(Rank* rank, int request, const Operation& operation, Region* r) {
   r->begun = false;
-  // A store that was seen has been reported with its line.
+  // A store that was seen has been reported already, with its line.
   if (request && !operation.touched && !r->writes && is_known(*r) &&
       g_process.wants(Kind::kBuffers) && checksum(*r) != r->checksum)
     report_changed(rank, operation.call);

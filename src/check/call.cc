@@ -1,4 +1,5 @@
-// A call between its entry and its return: what is filled in, looked at and given back.
+// A call between its entry and its return: filling its record, checking it, and
+// returning its lists.
 
 #include "check/call.h"
 
@@ -50,7 +51,7 @@ void fill(CallRecord* record, Calls id, const void* place, const int64_t* words)
   record->site = site_of(place);
 }
 
-/// What is seldom to be done when MPI has returned from a call.
+/// Is there anything rare to do after a call of this function?
 bool has_more_after(const CallInfo& info) {
   return info.hides_order || info.has_file || info.role == Role::kPartition ||
          info.sets.changed != 0 || &info == &kCalls[kCall_MPI_Request_get_status];
@@ -61,7 +62,7 @@ const std::array<bool, kCallCount> kMoreAfter = [] {
   return all;
 }();
 
-/// Finds the same call of the rank, or keeps this one for the next time.
+/// Finds the rank's record of an equal call, or makes one for the next time.
 KeptCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words) {
   const CallInfo& info = kCalls[id];
   const std::span<Record, kRememberedWays> ways =
@@ -94,8 +95,8 @@ KeptCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words
 }  // namespace
 
 void Call::begin(Calls id, const void* place, const int64_t* words) {
-  // A call within a call must leave the outer one's record alone; Fortran's calls all return to one
-  // place.
+  // A call within a call must not change the outer one's record, and all of Fortran's calls return
+  // to one address.
   if (!outer_ || g_process.threads || findings::from_fortran(place)) {
     fill(&own_.emplace(), id, place, words);
     record_ = &*own_;
@@ -114,7 +115,7 @@ void Call::begin(Calls id, const void* place, const int64_t* words) {
 
 namespace {
 
-/// A hash of the arrays of a collective; 0: none, or it is not known how long they are.
+/// A hash of a collective's arrays; 0 where there are none or their length is unknown.
 uint64_t arrays_of(Rank* rank, const CallRecord& call) {
   const auto id = static_cast<Calls>(call.id);
   if (!has_arrays(id)) return 0;
@@ -124,7 +125,7 @@ uint64_t arrays_of(Rank* rank, const CallRecord& call) {
 
 }  // namespace
 
-/// What is wrong with the call itself, as far as it was not looked at before.
+/// Checks the call itself, as far as its record does not show that it is correct.
 void Call::look() {
   const CallInfo& of = info();
   if (of.at.given >= 0) look_at_requests(this);
@@ -154,7 +155,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   }
   const bool own_thread = pthread_equal(thread_, rank_->thread);
   if (!own_thread && !may_call(rank_, id, place, words)) {
-    rank_ = nullptr;  // what is known of the rank is not for this thread to change
+    rank_ = nullptr;  // this thread must not change the rank's state
     return;
   }
   calls_ = own_thread ? &rank_->calls : &g_calls_of_thread;
@@ -195,7 +196,7 @@ Call::~Call() {
   if (!rank_) return;
   --*calls_;
   rank_->current = before_;
-  if (lists_) give_back();  // MPI has thrown
+  if (lists_) give_back();  // MPI has thrown an exception
   if (!outer_) return;
   rank_->in_call = rank_->arguments_told = false;
   rank_->guess_next();
@@ -251,8 +252,7 @@ void Call::after(int result) {
   progress_by_call();
   if (rank_->owned && !rank_->windows.empty() && outer_) look_for_exposed(rank_);
   if (had_threads_) leave_call(this);
-  // Records are shared without atomic counts: the last user of one must not let go of it without
-  // the lock.
+  // Counts of records' users are not atomic, so a record must be released under the lock.
   posted.reset();
   if (lists_) give_back();
   unlock();

@@ -1,4 +1,4 @@
-// Merging of vector clocks when a rank learns what another one knew.
+// Merging vector clocks, when one rank learns the clock of another.
 
 #include "check/clock.h"
 

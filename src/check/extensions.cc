@@ -1,5 +1,5 @@
-// Extensions that change what other calls mean: the checker notes that they are used and looks at
-// less.
+// Wrappers of extensions that change the meaning of other calls: the checker records their use and
+// checks less from then on.
 #include "check/extensions.h"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 namespace fgmpi::check {
 namespace {
 
-/// The library's function of that name; a program that calls it has one.
+/// The library's function of that name, which exists if the program calls it.
 template <class Function>
 Function* next_of(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));

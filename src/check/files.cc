@@ -1,4 +1,4 @@
-// Files: which bytes each rank reads and writes. What meets is found after the job
+// Files: records which bytes each rank reads and writes. Conflicts are found after the job
 // (readers/findings/files.h).
 #include <algorithm>
 #include <cstring>
@@ -11,11 +11,11 @@
 namespace fgmpi::check {
 namespace {
 
-/// Of all accesses of a process as many bytes as this are written down.
+/// The most bytes that one process writes about accesses.
 constexpr size_t kMostBytes = 16 << 20;
 size_t g_bytes = 0;
 
-/// How an access says where it is.
+/// How a function gets the offset of an access.
 enum class Where : uint8_t { kNone, kOffset, kPointer, kShared };
 struct Kinds {
   Where where = Where::kNone;
@@ -34,7 +34,7 @@ Kinds read_name(const char* name) {
   return {rest.find("_at") != rest.npos ? Where::kOffset : Where::kPointer, writes};
 }
 
-/// Of each function of MPI, as its name says.
+/// The kinds of each MPI function, derived from its name.
 const Kinds& kinds_of(uint16_t id) {
   static const std::vector<Kinds> all = [] {
     std::vector<Kinds> kinds(kCallCount);
@@ -44,7 +44,7 @@ const Kinds& kinds_of(uint16_t id) {
   return all[id];
 }
 
-/// Sets the view; false: it is not known which bytes it shows.
+/// Sets the view. Returns false where the bytes that it shows are unknown.
 bool take_view(OpenFile* file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype) {
   const Layout *elementary = layout_of(etype), *tile = layout_of(filetype);
   file->known = elementary && tile && tile->exact && tile->size > 0 && elementary->size > 0;
@@ -57,7 +57,7 @@ bool take_view(OpenFile* file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype
   return true;
 }
 
-/// Ranges of a file.
+/// Ranges of bytes in a file; adjoining ones are joined.
 struct Ranges {
   std::vector<Block> blocks;
   void add(int64_t offset, int64_t bytes) {
@@ -68,7 +68,8 @@ struct Ranges {
   }
 };
 
-/// The ranges of `bytes` bytes from byte `at` of what the view shows; false: there are too many.
+/// Finds the ranges of `bytes` bytes from byte `at` of the view. Returns false where
+/// there are too many.
 bool find_ranges(const OpenFile& file, int64_t at, int64_t bytes, Ranges* out) {
   constexpr size_t kMost = 1 << 14;
   if (file.tile.size() == 1 && file.tile[0].bytes == file.tile_extent) {
@@ -96,7 +97,7 @@ OpenFile* file_of(Call* call) {
   return found == files.end() ? nullptr : &found->second;
 }
 
-/// Writes down the call once for each rank, and returns its name.
+/// Writes the call to the spool, once for each rank. Returns its key.
 uint64_t name_call(Call* call, OpenFile* file) {
   const CallRecord& record = call->record();
   const uint64_t key =
@@ -105,7 +106,7 @@ uint64_t name_call(Call* call, OpenFile* file) {
   return key;
 }
 
-/// Writes down an access with its ranges, unless that is too much.
+/// Writes an access with its ranges to the spool.
 void write_access(std::string line, const Ranges& ranges) {
   for (const Block& b : ranges.blocks)
     line += format(" %llx.%llx", static_cast<unsigned long long>(b.offset),
@@ -114,15 +115,15 @@ void write_access(std::string line, const Ranges& ranges) {
   g_process.spool.add_access(line);
 }
 
-/// An access by the shared pointer has its place, maybe while another rank runs: nothing of MPI is
-/// called.
+/// The library has determined the offset of an access by a shared file pointer. Another rank may be
+/// running, so this calls nothing of MPI.
 void shared_access_placed(int world, MPI_File handle, int writes, MPI_Offset offset) {
   Rank* rank = local_rank(world);
   if (!rank) return;
   auto found = rank->files.find(static_cast<uint64_t>(word(handle)));
   if (found == rank->files.end()) return;
   OpenFile& file = found->second;
-  // Several of a rank's that are under way get theirs in the order in which they were called.
+  // Pending accesses of one rank get their offsets in the order of their calls.
   auto access = std::find_if(file.placed_later.begin(), file.placed_later.end(),
                              [&](const SharedAccess& a) { return a.writes == (writes != 0); });
   if (access == file.placed_later.end()) return;
@@ -155,7 +156,7 @@ void note_access(Call* call, const Kinds& kinds, OpenFile* file) {
              call->rank()->world, kinds.writes ? 'w' : 'r', atomic ? 1 : 0,
              static_cast<unsigned long long>(file->syncs),
              static_cast<unsigned long long>(file->fenced), static_cast<unsigned long long>(name));
-  // A call that failed has left its own.
+  // Entries of calls that failed are still there.
   if (later && !g_process.threads)
     std::erase_if(file->placed_later, [](const SharedAccess& a) { return a.call != nullptr; });
   if (later)
@@ -164,7 +165,8 @@ void note_access(Call* call, const Kinds& kinds, OpenFile* file) {
     write_access(std::move(line), ranges);
 }
 
-/// A blocking access by the shared pointer that has failed has no place.
+/// Removes the entry of a blocking access by a shared pointer that has failed, and
+/// so has no offset.
 void forget_unplaced(Call* call, OpenFile* file) {
   if (call->info().starts == Starts::kBlocking && !std::strstr(call->info().name, "_begin"))
     std::erase_if(file->placed_later,
@@ -176,7 +178,7 @@ void forget_unplaced(Call* call, OpenFile* file) {
 void note_open(Call* call) {
   if (!call->collective.comm || call->collective.comm->size < 2) return;
   const int amode_at = call->find("amode");
-  if (call->at(amode_at) & MPI_MODE_RDONLY) return;  // nobody can write
+  if (call->at(amode_at) & MPI_MODE_RDONLY) return;  // nobody can write, so nothing can conflict
   const auto handle = reinterpret_cast<const MPI_File*>(call->at(call->find("fh")));
   OpenFile file;
   file.key = mix(call->collective.comm->key, call->collective.number) | 1;
@@ -220,7 +222,7 @@ void note_files(Call* call) {
     const auto* datarep = reinterpret_cast<const char*>(call->at(call->find("datarep")));
     take_view(file, call->at(1), static_cast<MPI_Datatype>(call->at(2)),
               static_cast<MPI_Datatype>(call->at(3)));
-    // Other representations have sizes of their own.
+    // Other data representations have other sizes.
     file->known = file->known && !std::strcmp(datarep, "native");
   }
 }

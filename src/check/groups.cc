@@ -1,15 +1,17 @@
-// Two groups: what the members of an intercommunicator give to one collective call is compared
+// Two groups: compares what the members of an intercommunicator give to one collective call
 // (MPI-4.0 section 6.2.3).
 //
-// Members of one group with the same part in the call (the root, none, or the others) give the
-// same. What the first one here of each group and part gives is a claim. Claims are compared pair
-// by pair: here as members call, all of them in the process of rank 0 of the first group, the home,
-// which learns from each process when all its members have called.
+// Members of one group with the same role in the call (the root, none, or the others; GroupPart)
+// must give the same. What the first member of a process with a group and role gives is a claim.
+// Claims are compared pair by pair: in each process as its members call, and all of them in the
+// process of rank 0 of the first group, the home. Each process notifies the home when all its
+// members have called.
 //
-//   first member of a group and part --claim--> home: compares    last member of a process --called--> home: the call is over
+//   first member here of a group and role --claim--> home: compares
+//   last member here to call --called--> home: the call is over when all processes have sent it
 //
-// The leaders of two groups that become an intercommunicator are compared in the process of the one
-// of lower rank. What the two groups give each other where counts differ by rank: pairs.cc.
+// The leaders of two groups that make an intercommunicator are compared in the process of the
+// leader with the lower rank. Calls whose counts differ by rank are compared in pairs.cc.
 #include <cstring>
 #include <deque>
 #include <map>
@@ -24,32 +26,31 @@ namespace {
 
 constexpr Signature kNotKnown{0, 0, false, false};
 
-/// The claims of one call, until all are expected to have made it.
+/// The claims of one call, until all members are known to have made it.
 struct Claims {
-  std::vector<WireClaim> list;  ///< one a group and part
-  int arrived = 0;              ///< members here
-  int called = 0;               ///< processes whose members all have, where the home is
+  std::vector<WireClaim> list;  ///< one for each group and role
+  int arrived = 0;              ///< members in this process that have called
+  int called = 0;               ///< at the home: processes whose members have all called
 };
 
-/// An intercommunicator as both of its groups share it.
+/// An intercommunicator, shared by both of its groups.
 struct TwoGroups {
-  CallQueue state;     ///< only `broken` and `comm` of it
-  bool noted = false;  ///< something that is only a note was reported
+  CallQueue state;     ///< only its `broken` and `comm` are used
+  bool noted = false;  ///< a finding that is only a note was reported
   bool at_home = false;
   std::map<uint64_t, Claims> calls;  ///< by number
 };
 std::unordered_map<uint64_t, TwoGroups> g_intercommunicators;  ///< by key without the side
 
-/// Calls of MPI_Intercomm_create by two leaders for each other: those that the other one has not
-/// made yet.
+/// Calls of MPI_Intercomm_create by one of two leaders that the other has not made yet.
 struct Leaders {
   std::deque<Caller> calls;
-  CallQueue state;  ///< only `broken` and `comm` of it: of the peer communicator
+  CallQueue state;  ///< only its `broken` and `comm` are used; `comm` is the peer communicator
 };
-/// By the key of the peer communicator, and world ranks, the lower first.
+/// By the key of the peer communicator and the two world ranks, the lower first.
 std::map<std::tuple<uint64_t, int, int>, Leaders> g_leaders;
 
-// ---- What a member says -------------------------------------------------------------------------
+// ---- What a member declares ---------------------------------------------------------------------
 
 GroupPart part_of(const Arguments& a) {
   if (!a.call.has(&Positions::root)) return GroupPart::kAll;
@@ -59,7 +60,7 @@ GroupPart part_of(const Arguments& a) {
                                  : GroupPart::kOther;
 }
 
-/// The elements that each member of the group gives to MPI_Reduce_scatter.
+/// The elements that each member of the group gives to MPI_Reduce_scatter: the sum of the counts.
 Signature of_all_shares(const Arguments& a) {
   const int64_t counts = a.call.at(a.call.find("recvcounts"));
   if (!counts) return kNotKnown;
@@ -117,7 +118,8 @@ WireClaim claim_of(const Arguments& a, int world, uint64_t number) {
   said.rank = a.own.rank;
   said.root = static_cast<int>(a.call.value(&Positions::root));
   const auto op = static_cast<int>(a.call.value(&Positions::op));
-  said.op = is_predefined(op) ? op : -1;  // the program's own have a handle at each rank
+  // The program's own operations have a different handle at each rank.
+  said.op = is_predefined(op) ? op : -1;
   said.comm = without_side(a.own.comm->key);
   said.number = number;
   said.call = a.call.record();
@@ -159,7 +161,7 @@ bool high_of(const CallRecord& call) {
   return call.id == kCall_MPI_Intercomm_merge && call.words[1] != 0;
 }
 
-/// The first thing in which two members do not agree.
+/// The first disagreement of two members.
 Fault fault_of(const WireClaim& a, const WireClaim& b) {
   const CallInfo &x = a.call.info(), &y = b.call.info();
   if (x.starts != y.starts || std::strcmp(x.operation, y.operation) != 0)
@@ -189,7 +191,8 @@ void note_fault(TwoGroups* both, const Fault& fault, const WireClaim& a, const W
             {b.world, Record(b.call)}, fault.note);
 }
 
-/// Returns whether it is the first of its group and part.
+/// Compares a claim with the others and adds it. Returns whether it is the first of
+/// its group and role.
 bool add_claim(TwoGroups* both, Claims* claims, const WireClaim& said) {
   bool first = true;
   for (const WireClaim& one : claims->list) {
@@ -201,7 +204,7 @@ bool add_claim(TwoGroups* both, Claims* claims, const WireClaim& said) {
   return first;
 }
 
-/// All have called: is there a root?
+/// All members have called: reports a call without a root.
 void look_for_root(TwoGroups* both, const Claims& claims) {
   const WireClaim *other = nullptr, *none = nullptr;
   for (const WireClaim& one : claims.list) {
@@ -235,7 +238,7 @@ void tell(int process, const Wire& wire) {
 
 int64_t tag_of_leader(const CallRecord& call) { return call.words[4]; }
 
-/// A leader has called. REQUIRES: the one of lower rank is of this process.
+/// A leader has called. REQUIRES: the leader of lower rank is in this process.
 void add_leader(const WireLeader& said) {
   Leaders& both =
       g_leaders[{said.comm, std::min(said.from, said.to), std::max(said.from, said.to)}];
@@ -253,7 +256,7 @@ void add_leader(const WireLeader& said) {
 
 void look_at_leaders(const Arguments& a, Rank* rank) {
   const int64_t local_leader = a.call.at(1), remote_leader = a.call.at(3);
-  // Threads may make several at a time, in any order.
+  // Threads may call it several times at once, in any order.
   if (local_leader != a.own.rank || g_process.threads) return;
   const OwnComm* peer = rank->comm_of(static_cast<MPI_Comm>(a.call.at(2)));
   const int other = peer ? peer->comm->world_of(remote_leader) : MPI_UNDEFINED;

@@ -1,4 +1,4 @@
-// Objects behind handles: who has made them, that they are used while they are there, and what is
+// Objects behind handles: which call made them, uses after they were freed, and objects
 // left at the end.
 #include <cstring>
 
@@ -11,7 +11,7 @@ uint64_t key_of(Object object, int64_t handle) {
   return object == Object::kFile ? static_cast<uint64_t>(handle) : static_cast<uint32_t>(handle);
 }
 
-/// Handles that are the same for all, and null ones.
+/// Is the handle null, or that of a predefined object?
 bool is_nobodys(Object object, uint64_t key) {
   if (object == Object::kKeyval) return false;
   return object == Object::kFile
@@ -19,7 +19,7 @@ bool is_nobodys(Object object, uint64_t key) {
              : (is_predefined(static_cast<int>(key)) || (key >> 30 == 0 && (key & 0x3ffffff) == 0));
 }
 
-/// Objects that are followed from the call that makes them to the one that frees them.
+/// The word for an object in reports; null for kinds that are not tracked from creation to free.
 const char* name_of(Object object) {
   switch (object) {
     case Object::kComm:
@@ -60,11 +60,12 @@ uint64_t read_handle(const Parameter& p, int64_t word, int i = 0) {
   return static_cast<uint32_t>(handle);
 }
 
-/// A handle that a call uses: is it that of an object which this rank has?
+/// Checks that the rank owns the object whose handle a call uses.
 void look_at_use(Call* call, const Parameter& p, uint64_t key) {
   Rank* rank = call->rank();
   const auto object = static_cast<size_t>(p.object);
-  // The function of an operation runs for all ranks of a process in one of them.
+  // The function of a reduction's operation runs in one rank for all ranks of a process, so it may
+  // use handles of another.
   if (rank->made[object].contains(key) || call->nested()) return;
   const std::string what = name_of(p.object);
   if (p.object == Object::kComm && g_process.makes_others) return;
@@ -85,7 +86,7 @@ void look_at_use(Call* call, const Parameter& p, uint64_t key) {
   }
 }
 
-/// Types that a call makes are to be committed, but those that are copies of what was.
+/// Does the call make a type that needs no commit? True for copies of committed types.
 bool made_committed(const Call& call) {
   const char* name = call.info().name;
   if (!std::strcmp(name, "MPI_Type_dup")) {
@@ -97,7 +98,8 @@ bool made_committed(const Call& call) {
   return std::strncmp(name, "MPI_Type_", 9) != 0 || !std::strncmp(name, "MPI_Type_get", 12);
 }
 
-/// `into`: the address of the handle.
+/// Records a new object, or one more handle to it. `into`: the address that the
+/// handle was written to.
 void note_made(Call* call, const CallRecord& record, const Parameter& p, uint64_t key,
                int64_t into) {
   if (is_nobodys(p.object, key)) return;
@@ -114,9 +116,9 @@ void note_made(Call* call, const CallRecord& record, const Parameter& p, uint64_
   if (p.object == Object::kDatatype && made.count == 1) forget_layout(static_cast<int>(key));
 }
 
-/// A handle that calls have given more than once is freed as often. The variable that is passed
-/// tells which of the first and the last call is matched by this one, so that a leak names the
-/// other.
+/// A handle that several calls returned must be freed as often. The address of the freed variable
+/// shows whether it held the result of the last call, so that a leak names the call whose handle
+/// was not freed.
 void forget_one(Made* made, int64_t from) {
   if (made->again && made->again_into != from) made->call = *made->again;
   made->again = {};
@@ -136,7 +138,7 @@ void note_freed(Call* call, const Parameter& p, uint64_t key, int64_t from) {
   if (p.object == Object::kDatatype) forget_layout(static_cast<int>(key));
 }
 
-/// How many handles the call has written into the array, which may be longer.
+/// The number of handles that the call has written into the array, which may be longer.
 int64_t written_into(const Call& call, const Parameter& array) {
   int ints, addresses, types, combiner;
   MPI_Count many_ints, many_addresses, counts, many_types;
@@ -154,7 +156,7 @@ int64_t written_into(const Call& call, const Parameter& array) {
   }
 }
 
-/// MPI gives these without making an object that is to be freed.
+/// Does MPI return an existing object, which the program must not free?
 bool gives_predefined(const CallInfo& info) {
   return !std::strncmp(info.name, "MPI_Type_create_f90_", 20) ||
          !std::strcmp(info.name, "MPI_Type_match_size");
@@ -175,7 +177,7 @@ void look_at_handles(Call* call) {
     if (p.object != Object::kMessage && p.object != Object::kKeyval) look_at_use(call, p, key);
     if (p.object == Object::kComm && p.life == Life::kFreed)
       write_ranks_given(call->rank(), static_cast<MPI_Comm>(key));
-    // Another thread may get the handle again before this call returns.
+    // Another thread may receive the same handle again before this call returns.
     if (call->had_threads() && p.life == Life::kFreed && p.object != Object::kMessage)
       note_freed(call, p, key, call->at(i));
   }
@@ -194,7 +196,7 @@ void note_handles(Call* call) {
           note_made(call, call->record(), p, key,
                     call->at(i) + k * static_cast<int64_t>(sizeof(int)));
     } else if (p.life == Life::kCreated && info.starts == Starts::kNonblocking) {
-      continue;  // there when the request is complete: note_made_by()
+      continue;  // the object exists when the request is complete: note_made_by()
     } else if (p.life == Life::kCreated) {
       if (uint64_t key = read_handle(p, call->at(i)))
         note_made(call, call->record(), p, key, call->at(i));

@@ -1,5 +1,4 @@
-// Taking datatypes apart into signatures and ranges of bytes, and comparing what two types
-// describe.
+// Decoding datatypes into signatures and ranges of bytes, and comparing what two types describe.
 
 #include "check/layout.h"
 
@@ -29,8 +28,7 @@ uint64_t power(uint64_t base, uint64_t exponent) {
   return result;
 }
 
-/// What predefined types of two languages or widths have in common counts: MPI_INT and MPI_INT32_T
-/// match.
+/// Types of one class and size match: MPI_INT and MPI_INT32_T, or a type of C and one of Fortran.
 enum Class : uint8_t {
   kSigned = 1,
   kUnsigned,
@@ -111,7 +109,8 @@ const Predefined* find_predefined(MPI_Datatype type) {
   return found == known->end() ? nullptr : found->second;
 }
 
-/// MPICH's handles of predefined types that are no pairs have the size in their second byte.
+/// MPICH stores the size of a predefined type, other than a pair type, in the second
+/// byte of its handle.
 int size_in_handle(MPI_Datatype type) {
   return static_cast<int>(static_cast<uint32_t>(type) >> 8 & 0xff);
 }
@@ -145,7 +144,7 @@ void append_block(Layout* l, int64_t offset, int64_t bytes) {
   }
 }
 
-/// `count` elements of `part`, the first at `offset`.
+/// Appends `count` elements of `part`, the first at `offset`.
 void append_elements(Layout* l, const Layout& part, int64_t offset, int64_t count) {
   if (count <= 0) return;
   l->signature = joined(l->signature, repeated(part.signature, static_cast<uint64_t>(count)));
@@ -171,7 +170,7 @@ void of_basic(MPI_Datatype type, Layout* l) {
   append_block(l, 0, size);
 }
 
-/// The contents of a derived type; what they refer to is freed here.
+/// The arguments that made a derived type. The destructor frees the datatypes among them.
 struct Contents {
   int combiner = MPI_COMBINER_NAMED;
   std::vector<int> ints;
@@ -199,7 +198,7 @@ struct Contents {
     for (MPI_Datatype& t : types)
       if (!is_predefined(t) && !is_permanent(t)) g_next.MPI_Type_free(&t);
   }
-  /// Those of MPI_Type_create_f90_* are nobody's to free.
+  /// Is it a predefined type, or one that MPI_Type_create_f90_* returns, which nobody may free?
   static bool is_permanent(MPI_Datatype type) {
     MPI_Count a = 0, b = 0, c = 0, d = 0;
     int combiner = MPI_COMBINER_NAMED;
@@ -218,7 +217,7 @@ void of_subarray(const Contents& c, const Layout& part, Layout* l) {
   std::vector<int> at(static_cast<size_t>(n), 0);
   for (int i = 0; i < n; ++i)
     if (sub[i] <= 0) return;
-  // Dimensions from the one that changes slowest to the fastest.
+  // `dimension` maps 0 to the dimension that changes slowest and n - 1 to the fastest.
   auto dimension = [&](int k) { return fortran ? n - 1 - k : k; };
   const int fastest = dimension(n - 1);
   int64_t rows = 1;
@@ -341,7 +340,7 @@ Signature joined(const Signature& a, const Signature& b) {
 
 Signature repeated(Signature one, uint64_t times) {
   Signature result{0, 0, one.known, one.packed && times > 0};
-  uint64_t shift = power(kBase, one.length);  // what one more of `one` behind it multiplies by
+  uint64_t shift = power(kBase, one.length);  // factor of the hash for appending another `one`
   for (; times; times >>= 1) {
     if (times & 1) {
       result.hash = add(multiply(result.hash, shift), one.hash);
@@ -365,7 +364,7 @@ Basic g_basic[256];
 
 Basic& basic_of(MPI_Datatype type) { return g_basic[static_cast<uint32_t>(type) & 0xff]; }
 
-/// Programs send the same counts again and again: the last signatures are kept.
+/// A cache of the last signatures, because programs send the same counts again and again.
 Signature repeated_basic(MPI_Datatype type, const Signature& one, uint64_t count) {
   if (count == 1) return one;
   if (!is_predefined(type)) return repeated(one, count);
@@ -395,7 +394,7 @@ const Layout* layout_of(MPI_Datatype type) {
     Layout built = build(type);
     found = layouts().insert_or_assign(type, std::move(built)).first;
   }
-  // Elements of an unordered map stay where they are.
+  // Elements of an unordered_map keep their address.
   if (is_predefined(type)) basic_of(type) = {type, &found->second};
   return &found->second;
 }

@@ -1,4 +1,4 @@
-// The beginning and the end: of a process, of its ranks; what comes in from other processes.
+// Start and end of a process and of its ranks, and notices that arrive from other processes.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -22,14 +22,13 @@ std::atomic<uint32_t> g_attention = 0;
 namespace {
 
 std::mutex g_arrived_lock;
-/// What is looked at by the next call of a rank: of each record its bytes, then it, up to a
-/// multiple of 8.
+/// Notices for the next call of a rank: each as its size, then its bytes, padded to 8.
 std::vector<uint64_t> g_arrived, g_looked_at;
 
 size_t words_for(size_t bytes) { return (bytes + 7) / 8; }
 
-/// Runs while MPI polls, perhaps in the middle of a call, and before the first rank is followed:
-/// what needs MPI waits for take_arrived(), findings for set_up_process().
+/// Called while MPI polls, perhaps in the middle of a call, and before the first rank has begun.
+/// Work that needs MPI waits for take_arrived(), findings wait for set_up_process().
 void arrived(int process, const void* data, int bytes) {
   if (bytes < 1) return;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
@@ -51,7 +50,8 @@ void arrived(int process, const void* data, int bytes) {
   g_attention.fetch_or(kArrived, std::memory_order_release);
 }
 
-/// What follows from the calls that ranks wait in.
+/// Called before the library reports a deadlock: makes a finding for each rank that
+/// waits in a call.
 void before_deadlock_report() {
   report_accesses();
   report_disagreements();
@@ -77,8 +77,8 @@ void before_deadlock_report() {
     }
 }
 
-/// What the members of a communicator do not agree on, which this process or another one tells, may
-/// be why a collective has failed.
+/// A collective has failed. A disagreement on its communicator, which this or another process
+/// reports, may be the cause; then the error is not reported as a finding of its own.
 void note_consequence(Rank* rank, const CallRecord& of, int error_class, uint64_t key) {
   const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(of.at(of.info().at.comm)));
   if (!own) return;
@@ -89,7 +89,7 @@ void note_consequence(Rank* rank, const CallRecord& of, int error_class, uint64_
   if (by_others) g_process.spool.add_consequence(key, without_side(own->comm->key));
 }
 
-/// An error of the library's own, which nothing here has seen before.
+/// Called before an error of the library ends the job: makes a finding unless one has been made.
 void before_fatal_error(int error_class, const char* text) {
   tell_held();
   send_told();
@@ -100,7 +100,7 @@ void before_fatal_error(int error_class, const char* text) {
   auto collective = [](const CallRecord& call) {
     return kCalls[call.id].role == Role::kCollective || kCalls[call.id].role == Role::kCreation;
   };
-  // The collective that has failed
+  // The collective that has failed.
   const CallRecord* of = collective(current) ? &current : nullptr;
   if (const Operation* awaited = awaited_by(rank, current)) {
     calls.push_back(participant(rank, awaited->call, "is waited for"));
@@ -147,7 +147,7 @@ bool set_up_process() {
   return p.on = true;
 }
 
-/// The level of threads that is granted now. `rank`: that is told, or null.
+/// Stores the thread level that MPI grants now. `rank`: the rank whose level is stored, or null.
 void note_level(Rank* rank) {
   int level = MPI_THREAD_SINGLE;
   if (g_next.MPI_Query_thread(&level) != MPI_SUCCESS) return;
@@ -165,7 +165,7 @@ void rank_begins() {
   const bool on = is_set_up(set_up_process);
   MPI_Comm parent = MPI_COMM_NULL;
   g_next.MPI_Comm_get_parent(&parent);
-  if (!on || parent != MPI_COMM_NULL) return;  // spawned jobs are not followed
+  if (!on || parent != MPI_COMM_NULL) return;  // spawned jobs are not tracked
   auto rank = std::make_unique<Rank>();
   g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world);
   note_level(rank.get());
@@ -179,13 +179,13 @@ void rank_begins() {
   g_process.all[local] = std::move(rank);
 }
 
-/// All messages of other processes have come in: the process ends.
+/// The process ends: all messages of other processes have arrived.
 [[gnu::destructor]] void process_ends() {
   if (!g_process.on) return;
   take_arrived();
   report_accesses();
   write_steps_left();
-  // The job was ended before its ranks: what is left follows from that
+  // The job was ended before this rank ended; what it has left is no mistake of its own.
   for (const auto& rank : g_process.all)
     if (!rank || !rank->ended) return;
   report_messages_left();
@@ -196,7 +196,7 @@ void rank_begins() {
 }  // namespace
 
 void take_all_arrived() {
-  std::vector<uint64_t> list = std::move(g_looked_at);  // its memory
+  std::vector<uint64_t> list = std::move(g_looked_at);  // reuses its memory
   list.clear();
   {
     std::lock_guard guard(g_arrived_lock);
@@ -231,8 +231,8 @@ namespace {
   if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
   fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   findings::find_bindings();
-  // Before any rank is here: with sessions, ranks of other processes may be behind MPI_Init long
-  // before those of this one.
+  // Registered before any rank begins, because with sessions ranks of other processes may have
+  // returned from MPI_Init long before those of this one.
   if (environment::text(environment::kCheckFolder) && MPIX_Tool_handlers) {
     MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
     MPIX_Tool_parked([] {
@@ -252,7 +252,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
   return begun(g_next.MPI_Init_thread(argc, argv, required, provided));
 }
 
-/// A session may be granted a higher level than the rank, or others of the process, had before.
+/// A session may be granted a higher thread level than the rank, or other ranks, had before.
 int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   const int result = g_next.MPI_Session_init(info, errhandler, session);
   if (result != MPI_SUCCESS) return result;

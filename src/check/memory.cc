@@ -1,4 +1,4 @@
-// The large pages that the checker's memory is taken from.
+// The large pages from which the checker's memory is allocated.
 
 #include "check/memory.h"
 
@@ -11,7 +11,8 @@ namespace fgmpi::check {
 namespace {
 
 constexpr size_t kLarge = size_t{2} << 20;
-/// Jobs with few ranks in a process do not need more: no large page for them.
+/// The size of the first mapping. Jobs with few ranks in a process need no more, so it
+/// is no large page.
 constexpr size_t kFirst = size_t{256} << 10;
 
 uintptr_t g_at = 0, g_end = 0;
@@ -19,7 +20,7 @@ bool g_first = true;
 
 void map_more(size_t bytes) {
   const size_t size = g_first && bytes <= kFirst ? kFirst : (bytes + kLarge - 1) / kLarge * kLarge;
-  const size_t mapped = size < kLarge ? size : size + kLarge;  // some of it is a whole large page
+  const size_t mapped = size < kLarge ? size : size + kLarge;  // contains an aligned large page
   void* at = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) throw std::bad_alloc();
   g_at = reinterpret_cast<uintptr_t>(at);
@@ -38,7 +39,7 @@ void map_more(size_t bytes) {
 
 void* take_memory(size_t bytes, size_t alignment) {
 #ifdef __SANITIZE_ADDRESS__
-  // Its search for leaks does not look into maps.
+  // ASan's leak checker does not search mapped memory.
   return ::operator new (bytes, std::align_val_t{alignment});
 #endif
   auto aligned = [&] { return (g_at + alignment - 1) / alignment * alignment; };

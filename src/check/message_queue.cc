@@ -1,11 +1,11 @@
-// What a queue of messages does rarely: beginning its places, and turning places into messages.
+// The rare operations of a message queue: beginning messages in place, and turning them into
+// Message objects.
 
 #include "check/message_queue.h"
 
 namespace fgmpi::check {
 
-/// Those that are there are gone: messages in place are of another call from now on, if the queue
-/// may have any.
+/// Begins with messages in place of another call, if the queue may have any and has none.
 bool MessageQueue::begin_places(KeptCall* of, const Knowledge& knows) {
   if (in_place || !stays) return false;
   call = Record(of);

@@ -1,10 +1,10 @@
-// Messages: what is sent, told to the receiver's process before the message itself comes in, and
-// compared with what receives it.
+// Messages: each send is announced to the receiver's process before the message itself arrives, and
+// compared with the receive that it matches.
 //
-// Which message a receive has taken follows from MPI's order: of the messages of one sender with
-// one tag, the first goes to the receive that was posted first of those that have taken any of
-// them. So a receive that is complete waits here for earlier ones that are not and could have taken
-// the same.
+// MPI's order determines which message a receive has matched: of the messages of one sender
+// with one tag, the first belongs to the first posted of the receives that have matched any of
+// them. So a complete receive waits here for earlier incomplete ones that could have matched
+// the same messages.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -22,8 +22,7 @@ bool is_standard(const CallInfo& info) {
   return !std::strncmp(info.operation, "Send", 4) || info.role == Role::kReplace;
 }
 
-/// Fills what the messages of a send have in common, of a record that has none or one of another
-/// time.
+/// Fills Sent. A record whose earlier messages had other properties is replaced by a new one.
 void fill_sent(Rank* rank, Record* record) {
   const CallRecord& call = **record;
   const Positions& at = call.info().at;
@@ -45,14 +44,14 @@ void fill_sent(Rank* rank, Record* record) {
             l ? l->size * count : 0,
             is_standard(call.info())};
   }
-  // Messages of a type or communicator that had this handle before may be under way.
+  // Messages of a type or communicator that had the same handle earlier may still be under way.
   if ((*record)->sent_before && !(sent == (*record)->sent)) *record = Record(CallRecord(call));
   (*record)->sent = sent;
   (*record)->sent_before = true;
   (*record)->set_known(rank->epoch, KeptCall::kSent);
 }
 
-/// A message of a send. REQUIRES: KeptCall::kSent.
+/// Makes the message of a send. REQUIRES: KeptCall::kSent.
 Message* make_message(Rank* rank, KeptCall* record) {
   Message* m = new_message();
   m->id = next_message(rank);
@@ -64,7 +63,7 @@ Message* make_message(Rank* rank, KeptCall* record) {
   return m;
 }
 
-/// Numbers by which calls are told to a process.
+/// The numbers that stand for calls in notices to one process (KeptCall::told_as).
 struct Numbers {
   uint32_t last = 0;
   std::vector<uint32_t> free;
@@ -75,10 +74,10 @@ struct Numbers {
     return number;
   }
 };
-// Never destroyed: calls are let go until the process ends.
+// Never destroyed: records are released until the process ends.
 std::map<int, Numbers>& g_numbers = *new std::map<int, Numbers>;  ///< by process
 
-/// Tells the receiver's process of a message of a call that it knows.
+/// Announces a message of a call that the receiver's process knows by number.
 void send_again(const Message& m, bool begun) {
   const KeptCall& call = *m.call;
   const int process = MPIX_Tool_process(call.sent.to);
@@ -91,14 +90,15 @@ void send_again(const Message& m, bool begun) {
   send_told_to(process);
 }
 
-/// Tells the receiver's process of it. `begun`: the send has, if none were buffered.
+/// Announces a message to the receiver's process. `begun`: the send has begun in
+/// the unbuffered run.
 void send_wire(const Message& m, bool begun) {
   KeptCall* const call = m.call.get();
   if (call->told_as && !m.has_clock) return send_again(m, begun);
   const Sent& sent = call->sent;
   const uint64_t comm_key = sent.comm->key;
   const int process = MPIX_Tool_process(sent.to);
-  // A call that its rank does not remember is not made again.
+  // A call that its rank does not remember will not be repeated, so it needs no number.
   if (!call->told_as && call->rank) call->told_as = g_numbers[process].take();
   WireMessage wire = {WireKind::kMessage,
                       sent.standard,
@@ -121,7 +121,7 @@ void send_wire(const Message& m, bool begun) {
                       *call,
                       {}};
   const size_t parts = m.known.clock ? m.known.clock->size() : 0;
-  // What does not fit goes before the message.
+  // Components of the clock that do not fit are sent before the message.
   for (size_t done = 0;;) {
     const size_t n = std::min(parts - done, std::size(wire.clock));
     for (size_t i = 0; i < n; ++i) wire.clock[i] = (*m.known.clock)[done + i];
@@ -157,7 +157,7 @@ uint64_t send_as_message(Rank* rank, KeptCall* record, MessageQueue* queue, bool
 
 bool is_known_taken(Rank* rank, const KeptCall& send, const KnownQueue& known, uint64_t message) {
   MessageQueue* queue = known.queue;
-  if (!queue) return false;  // another process's
+  if (!queue) return false;  // the receiver is in another process
   if (!known.is_there()) {
     const Sent& sent = send.sent;
     Inbox& inbox = inbox_of(sent.to);
@@ -256,26 +256,26 @@ void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype 
 
 namespace {
 
-/// Does the receive take only from one queue?
+/// Can the receive match messages of one queue only?
 bool takes_from_one(const CallRecord& call) {
   const Positions& at = call.info().at;
   return call.at(at.source) != MPI_ANY_SOURCE && call.at(at.recv_tag) != MPI_ANY_TAG;
 }
 
-/// The queue that the receive takes from.
+/// The queue from which the receive matches messages.
 MessageQueue& queue_of(Rank* rank, KeptCall* kept, const Comm& comm, int source, int tag) {
   kept->set_queue(
       queue_for(&inbox_of(rank->world), kept->queue(), &kept->takes_on, comm.key, source, tag));
   MessageQueue& queue = *kept->messages.queue;
   if (kept->is_known(rank->epoch, KeptCall::kTakesFrom)) return queue;
-  // The handle may have been another communicator's when the receive began.
+  // The handle may have belonged to another communicator when the receive began.
   const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(kept->at(kept->info().at.comm)));
   if (own && own->comm == &comm) kept->set_known(rank->epoch, KeptCall::kTakesFrom);
   return queue;
 }
 
-/// The queue of what the receive has taken; of one that nobody has seen complete, the first that it
-/// could have.
+/// The queue of the message that a receive has matched; for a receive whose request was freed, the
+/// first queue that it could match from. Null: there is none.
 MessageQueue* queue_of(Rank* rank, const Posted& p) {
   if (!p.freed && takes_from_one(*p.call))
     return &queue_of(rank, p.call.get(), *p.comm, p.real_source, p.real_tag);
@@ -290,7 +290,8 @@ MessageQueue* queue_of(Rank* rank, const Posted& p) {
   return nullptr;
 }
 
-/// Takes the message out that the receive has taken. False: it is not there.
+/// Removes the message that the receive has matched from its queue. Returns false where no
+/// message is there.
 bool resolve(Rank* rank, Posted* posted, bool in_order) {
   const Posted& p = *posted;
   MessageQueue* queue = queue_of(rank, p);
@@ -309,21 +310,21 @@ bool resolve(Rank* rank, Posted* posted, bool in_order) {
   return true;
 }
 
-/// What a receive that is complete knows of its sender; where it is not known which message it was,
-/// of the last of them.
+/// The rank learns the clock of the sender of a complete receive. Where it is uncertain which
+/// message was matched, it learns that of the newest.
 void learn_from_sender(Rank* rank, const Posted& p, bool certain) {
   MessageQueue* queue = queue_of(rank, p);
   if (!queue || !queue->first()) return;
   rank->knows.learn((certain ? queue->list : queue->last)->known);
 }
 
-/// Beyond so many receives under way, messages are counted but not compared: it would take too
-/// long.
+/// With more pending receives than this, messages are counted but not compared: it
+/// would take too long.
 constexpr size_t kMostPosted = 2000;
 
-std::map<uint64_t, Clock> g_clocks;  ///< of messages still to come, by id
+std::map<uint64_t, Clock> g_clocks;  ///< clocks of messages that have not arrived, by id
 
-/// A call of which another process tells messages by a number.
+/// A call whose messages another process announces by a number.
 struct ToldCall {
   Record call;
   uint64_t comm = 0;  ///< key
@@ -428,7 +429,7 @@ void sweep(Rank* rank) {
     if (p.open) open.push_back(&p);
     for (size_t k = 0; k < open.size() && !stays && in_order; ++k)
       stays = open[k]->comm == p.comm && could_take(*open[k], p.real_source, p.real_tag);
-    // One whose request was freed may take a message that comes later.
+    // A receive whose request was freed may match a message that arrives later.
     if (!stays) stays = !p.cancelled && !resolve(rank, &p, in_order) && p.freed;
     if (stays) {
       if (kept != i) rank->posted[kept] = std::move(posted);
@@ -449,7 +450,7 @@ void look_at_messages(Call* call) {
   const bool both = receives_too(info);
   if (sends || both) send_message(rank, call->kept(), &call->message, &call->send_to, &call->comm);
   if (receives || both || info.role == Role::kMatchedProbe) {
-    // A blocking receive with none before it needs no place in the list.
+    // A blocking receive without an earlier one need not be entered into the list.
     call->alone = info.starts == Starts::kBlocking && rank->posted.empty() && !g_process.threads &&
                   info.role != Role::kMatchedProbe;
     if (!call->alone) call->posted = post(rank, call->kept());
@@ -510,7 +511,7 @@ void start_message(Call* call, Operation* op) {
 
 namespace {
 
-/// A message that the call, a blocking receive that was not posted, has taken from the queue.
+/// Handles the message that a blocking receive outside of Rank::posted has matched.
 void taken_alone(const Waiting& waiting, const CallRecord& call, OwnComm* own, const Message& m,
                  const MPI_Status& status, bool status_read) {
   Rank* rank = waiting.rank;
@@ -537,7 +538,7 @@ void taken_alone(const Waiting& waiting, const CallRecord& call, OwnComm* own, c
   note_taken(rank, m, p);
 }
 
-/// MPI_Probe or MPI_Iprobe: which message it has found.
+/// Finds the message that MPI_Probe or MPI_Iprobe has found.
 void probed(Call* call) {
   Rank* rank = call->rank();
   const MPI_Status* status = call->told();
@@ -618,7 +619,7 @@ bool is_taken(int result, const MPI_Status* status) {
   if (result == kThrown) return status && status->MPI_SOURCE != kNotTold;
   int error_class = MPI_SUCCESS;
   g_next.MPI_Error_class(result, &error_class);
-  // Too long, or it ends within an element: the message has been received all the same.
+  // The message is too long, or ends within an element. It has been received nevertheless.
   return error_class == MPI_ERR_TRUNCATE ||
          (error_class == MPI_ERR_TYPE && status && status->MPI_SOURCE != kNotTold);
 }
@@ -635,7 +636,7 @@ void undo_messages(Call* call, int result) {
 
 namespace {
 
-/// The queue from which alone the receive can take; null: not known.
+/// The only queue from which the receive can match; null: there are several, or none.
 MessageQueue* only_queue(Inbox& inbox, uint64_t comm_key, int source, int tag) {
   Posted wanted;
   wanted.source = source;
@@ -678,7 +679,7 @@ bool report_too_long(Rank* rank, const CallRecord& current) {
                               : nullptr;
     return queue && report_longer(rank, *queue->first(), current);
   }
-  // Receives take messages of one sender in the order in which they were posted.
+  // Receives match messages of one sender in the order of posting.
   std::unordered_map<const MessageQueue*, const Message*> next;
   for (const auto& p : rank->posted) {
     if (p->freed || p->probe) return false;
@@ -688,7 +689,7 @@ bool report_too_long(Rank* rank, const CallRecord& current) {
                                      known ? p->real_tag : p->tag);
     if (!queue) {
       if (!known && !takes_from_one(*p->call)) return false;
-      continue;  // nothing has come
+      continue;  // no message has arrived
     }
     const Message*& m = next.try_emplace(queue, queue->first()).first->second;
     if (!m) continue;

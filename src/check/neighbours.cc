@@ -1,4 +1,4 @@
-// Whom neighbourhood collectives of a communicator take from and give to (MPI 4.0, 8.6).
+// The sources and destinations of a communicator's neighbourhood collectives (MPI-4.0 section 8.6).
 #include "check/call.h"
 
 namespace fgmpi::check {

@@ -1,4 +1,4 @@
-// What ranks gave as sources and destinations, written down for readers/findings/null_ranks.h.
+// Sources and destinations that ranks gave, written to the spool for readers/findings/null_ranks.h.
 #include <map>
 #include <set>
 
@@ -9,17 +9,17 @@
 namespace fgmpi::check {
 namespace {
 
-/// Of a process: more differences from the own rank at a place, or more ranks that give -1 there,
-/// say nothing new.
+/// Limits for one process and argument of a call: more differences from the own rank, or more ranks
+/// that give MPI_PROC_NULL, would add no information.
 constexpr size_t kMostDifferences = 3, kMostNull = 8;
 
 struct Written {
   std::set<int64_t> differences;
   size_t null = 0;
 };
-std::map<uint64_t, Written> g_written;  ///< by place
+std::map<uint64_t, Written> g_written;  ///< by argument of a call
 
-/// Is it new what the rank gives there?
+/// Does this value add information about the argument?
 bool is_news(uint64_t place, int64_t rank, int64_t value) {
   Written& written = g_written[place];
   if (value == MPI_PROC_NULL) return ++written.null <= kMostNull;
@@ -45,9 +45,9 @@ void write_rank_given(Rank* rank, const CallRecord& call) {
   if (!g_process.wants(Kind::kArguments)) return;
   const CallInfo& info = call.info();
   if (info.role < kFirstOfMessages || info.role > kLastOfMessages || info.at.comm < 0) return;
-  // MPI may have been finalized: it is not asked.
+  // MPI may be finalized, so it is not called here.
   const auto own = rank->comms.find(static_cast<MPI_Comm>(call.at(info.at.comm)));
-  // MPI_Cart_shift gives MPI_PROC_NULL
+  // MPI_Cart_shift returns MPI_PROC_NULL.
   if (own == rank->comms.end() || own->second.has_topology) return;
   for (int8_t position : {info.at.dest, info.at.source})
     if (position >= 0) write_down(rank, call, own->second, position);

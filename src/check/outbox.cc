@@ -1,4 +1,4 @@
-// Pieces for other processes, collected, sent as notices, and taken apart on arrival.
+// Pieces for other processes: collecting them and sending them as notices.
 
 #include "check/outbox.h"
 
@@ -18,13 +18,13 @@ ToldLater g_told_later;
 namespace {
 
 struct Notice {
-  size_t used = 8, last = 0;  ///< bytes; where the last piece's length stands
+  size_t used = 8, last = 0;  ///< size so far; offset of the last piece's size
   alignas(8) char bytes[kMostNotice];
 };
 using Notices = std::vector<std::unique_ptr<Notice>>;
 
-std::vector<Notices> g_notices;  ///< by process; the last one of each may have room
-std::vector<int> g_waiting;      ///< processes that have some
+std::vector<Notices> g_notices;  ///< by process; only the last one of each may have room
+std::vector<int> g_waiting;      ///< processes for which there are notices
 Notices g_spare;
 bool g_sending = false;
 std::vector<int> g_to_answer;
@@ -51,7 +51,7 @@ void* add_piece(int process, size_t bytes) {
   const size_t needed = 8 + rounded(bytes);
   if (all.empty() || all.back()->used + needed > kMostNotice) {
     if (all.empty()) g_waiting.push_back(process);
-    // One is full
+    // A notice is full.
     else
       g_told_later.now = true;
     if (g_spare.empty()) g_spare.push_back(std::make_unique<Notice>());
@@ -86,7 +86,7 @@ bool grow_last_piece(int process, size_t more) {
 
 void send_told_to(int process) {
   std::erase(g_waiting, process);
-  while (last_for(process)) {  // what comes in meanwhile may add some
+  while (last_for(process)) {  // notices that arrive during the send may add pieces
     Notices& all = notices_for(process);
     std::unique_ptr<Notice> n = std::move(all.front());
     all.erase(all.begin());
@@ -97,7 +97,8 @@ void send_told_to(int process) {
 }
 
 void send_told() {
-  if (g_sending) return;  // it is called by what comes in meanwhile; what that adds is sent below
+  // A notice that arrives during a send calls this; the loop below sends what it adds.
+  if (g_sending) return;
   g_sending = true;
   do {
     while (!g_waiting.empty()) send_told_to(g_waiting.front());

@@ -1,11 +1,11 @@
-// Pairs: what two members of a communicator give each other in one collective call is compared, in
-// the receiver's process.
+// Pairs: compares what two members of a communicator give each other in one collective call, in the
+// receiver's process.
 //
-// The sender tells that process (outbox.h): of neighbours the edges (WireEdges), of collectives
-// whose counts differ by rank a row of hashes (WireParts, rows.h). What members of a process say of
-// one call is told together. With the first call on a topology the receivers tell the senders'
-// processes of their edges as well: once all members in a process have called, an edge of one of
-// them that only its other end has told of has no second end.
+// The sender announces it to that process (outbox.h): for neighbourhood collectives edges
+// (WireEdges), for collectives whose counts differ by rank a row of hashes (WireParts, rows.h). All
+// members of a process are announced together. In the first call on a topology the receivers also
+// announce their edges to the senders' processes. So when all members in a process have called, an
+// edge of theirs that only its other end has announced has no second end.
 #include <bit>
 #include <cstring>
 
@@ -19,7 +19,7 @@ namespace {
 
 // ---- What members of a process say together -----------------------------------------------------
 
-/// The arguments of a call that reports show: bit i is the i-th.
+/// The set of arguments that reports show.
 uint16_t shown_arguments(const CallInfo& info) {
   unsigned shown = 0;
   for (int i = 0; i < info.count; ++i)
@@ -27,7 +27,7 @@ uint16_t shown_arguments(const CallInfo& info) {
   return static_cast<uint16_t>(shown);
 }
 
-/// Those of them that are not the same in two calls of one function.
+/// The set of shown arguments that differ between two calls of one function.
 uint16_t different_arguments(const CallRecord& a, const CallRecord& b) {
   unsigned differ = 0;
   for (unsigned set = shown_arguments(a.info()); set; set &= set - 1)
@@ -35,7 +35,7 @@ uint16_t different_arguments(const CallRecord& a, const CallRecord& b) {
   return static_cast<uint16_t>(differ);
 }
 
-/// The call, when members say something of it: what is told and compared goes into its entry.
+/// Where to send and compare a member's declaration of a call.
 struct Telling {
   const Comm& c;
   CallQueue* queue;
@@ -51,7 +51,7 @@ Wire* wire_of(std::string* piece) {
   return reinterpret_cast<Wire*>(piece->data());
 }
 
-/// The last piece that a process is to be told, if it is of this function and line; else null.
+/// The last piece for a process, if it describes a call of the same function and site; else null.
 template <class Wire>
 std::string* last_piece_of(Pieces* pieces, const CallRecord& call) {
   if (pieces->empty()) return nullptr;
@@ -67,8 +67,8 @@ std::string* add_piece_of(Pieces* pieces, const Wire& wire) {
 
 // ---- Edges of topologies ------------------------------------------------------------------------
 
-/// f(from, to, signature, whether it is sent) for each edge of the member in a neighbourhood
-/// collective.
+/// f(from, to, signature, whether the member sends it) for each edge of the member in a
+/// neighbourhood collective.
 template <class F>
 void for_each_edge(const Arguments& a, const Neighbours& all, F&& f) {
   const PartsOf out(a.call, true), in(a.call, false);
@@ -84,8 +84,8 @@ void for_each_edge(const Arguments& a, const Neighbours& all, F&& f) {
   }
 }
 
-/// One end of an edge is told: compared with the other one where that was told before, else kept
-/// until it is. `caller`: makes what is kept of the call.
+/// Adds the declaration of one end of an edge: compares it with that of the other end, or stores it
+/// until that arrives. `caller` makes the Caller.
 template <class Make>
 void tell_edge(CallQueue* queue, Entry* e, const WireEdge& said, Make&& caller) {
   auto [at, first] = e->edges.try_emplace(said.between);
@@ -94,7 +94,7 @@ void tell_edge(CallQueue* queue, Entry* e, const WireEdge& said, Make&& caller) 
     other = {said, caller()};
     return;
   }
-  if (said.sent == other.said.sent) return;  // calls that do not belong together
+  if (said.sent == other.said.sent) return;  // the two calls do not belong together
   if (said.known && other.said.known && said.sum != other.said.sum)
     note_pair(queue, kCountsDiffer, kCountsAgree, other.by, caller());
   e->edges.erase(at);
@@ -105,8 +105,8 @@ int receiver_of(const WireEdge& edge) {
   return static_cast<int>(static_cast<uint32_t>(edge.between));
 }
 
-/// An edge of which one end is told: has the member at the other end called, and so has none?
-/// REQUIRES: all members here have.
+/// Only one end of the edge has declared it: reports this if the member at the other end has
+/// called. REQUIRES: all members here have called.
 void look_for_other_end(CallQueue* queue, const WireEdge& said, const Caller& by) {
   auto other = queue->told.find(said.sent ? receiver_of(said) : sender_of(said));
   if (other == queue->told.end()) return;
@@ -122,8 +122,8 @@ bool all_here_told(const Comm& c, const CallQueue& queue, const Entry& e) {
 
 uint64_t hash_of(const Signature& s) { return s.length == 0 ? 0 : mix(s.hash, s.length); }
 
-/// The edges of this member, each once: several from one rank to another, in an order of each's
-/// own, are added up.
+/// The edges of this member. Several edges from one rank to another are added up, because each end
+/// may list them in its own order.
 std::vector<EdgeEnd> ends_of(const Arguments& a, const Neighbours& all) {
   std::vector<EdgeEnd> ends;
   ends.reserve(all.sources.size() + all.destinations.size());
@@ -158,14 +158,14 @@ void tell_edge_to(int process, const Telling& t, const WireEdge& edge) {
   piece->append(reinterpret_cast<const char*>(&edge), sizeof edge);
 }
 
-/// The edges of a member are compared with what is known of their other ends, and told to the
-/// processes of those.
+/// Compares the edges of a member with the declarations of their other ends, and sends them to the
+/// processes of those ends.
 void tell_edges(const Telling& t, const Said& said) {
   const bool first = !t.queue->told.contains(t.rank);
   for (const EdgeEnd& end : said.ends) {
     if (end.here || !end.sent || first) {
-      // Both processes learn of an edge between them at the first call; the receiver's alone
-      // compares what it carries.
+      // In the first call both processes learn of an edge between them; only the receiver's
+      // compares its signature.
       const bool known = end.known && (end.here || !end.sent);
       tell_edge(t.queue, t.e, {end.between, end.sum, known, end.sent, 0},
                 [&] { return t.caller(); });
@@ -188,7 +188,7 @@ void hear_edges(const WireEdges& edges, std::span<const WireEdge> list, const Co
   for (const WireEdge& said : list) {
     auto caller = [&] { return Caller{said.world, call}; };
     if (e) tell_edge(queue, e, said, caller);
-    // A call is over only when all edges that members here have told of have met their other ends.
+    // A call is over only when all edges that members here have declared have met their other ends.
     if (complete && (!e || e->edges.contains(said.between)))
       look_for_other_end(queue, said, caller());
   }
@@ -211,7 +211,7 @@ const Members& by_process(const std::vector<int>& group, Members* members) {
 }
 const Members& members_of(Comm* c) { return by_process(c->group, &c->members); }
 
-/// Where all of a call's parts in a process are compared; null: another call does not belong to it.
+/// The Parts of a call in this process; null where the entry holds a call of another shape.
 Parts<Caller>* parts_of_call(CallQueue* queue, Entry* e, const PartsShape& shape) {
   if (!e->parts && queue->spare && queue->spare->shape() == shape)
     e->parts = std::move(queue->spare);
@@ -245,7 +245,8 @@ void tell_row(Pieces* pieces, const WireParts& fresh, RowSaid said) {
   write_row(piece->data() + end, said);
 }
 
-/// `fresh`: a piece for it, where none can take it.
+/// Adds the row of a sender to the pieces. `fresh` is the head of a new piece, used where
+/// no piece has room.
 void tell_parts_to(Pieces* pieces, uint32_t sender, const Hashes& row, const WireParts& fresh) {
   RowSaid said;
   said.head.sender = sender;
@@ -261,7 +262,7 @@ void tell_parts_to(Pieces* pieces, uint32_t sender, const Hashes& row, const Wir
   }
 }
 
-/// What the member sends to these members. Elsewhere than at a root no array is looked for.
+/// What the member sends to these members. Arrays of a rooted collective are read only at the root.
 Hashes row_of(const Arguments& a, bool in_place, const std::vector<int>& receivers) {
   const bool gathers = a.call.info().collective == Collective::kGatherv;
   Hashes row;
@@ -269,7 +270,7 @@ Hashes row_of(const Arguments& a, bool in_place, const std::vector<int>& receive
     add(&row, a.sent());
     return row;
   }
-  // In place, as much goes either way; a scatter's root gives all parts.
+  // With MPI_IN_PLACE a member sends as much as it receives; a scatter's root sends all parts.
   const PartsOf parts(a.call, a.call.info().collective == Collective::kScatterv || !in_place);
   if (gathers)
     add(&row, parts.at(a.own.rank));
@@ -278,7 +279,7 @@ Hashes row_of(const Arguments& a, bool in_place, const std::vector<int>& receive
   return row;
 }
 
-/// What the member takes, sender by sender.
+/// What the member receives, sender by sender.
 Hashes column_of(const Arguments& a, bool in_place) {
   const bool scatters = a.call.info().collective == Collective::kScatterv;
   Hashes column;
@@ -294,15 +295,15 @@ Hashes column_of(const Arguments& a, bool in_place) {
   return column;
 }
 
-/// What the member gives and takes in a call that has_parts().
+/// Declares what the member sends and receives in a call that has_parts().
 void say_parts(const Arguments& a, Said* said) {
   Comm& c = *a.own.comm;
   const Collective what = a.call.info().collective;
   const bool gathers = what == Collective::kGatherv, scatters = what == Collective::kScatterv;
   const bool rooted = gathers || scatters;
   const auto root = rooted ? a.call.value(&Positions::root) : 0;
-  if (root < 0 || root >= c.size) return;  // MPI's to complain of
-  // Elsewhere than at the root the other buffer may be anything.
+  if (root < 0 || root >= c.size) return;  // MPI reports this itself
+  // Only the root may give MPI_IN_PLACE; elsewhere the unused buffer may be anything.
   const bool in_place = a.in_place() && (!rooted || a.is_root());
   const int home = MPIX_Tool_process(c.group[static_cast<size_t>(root)]);
   for (const auto& [process, members] : members_of(&c)) {
@@ -320,7 +321,8 @@ void say_parts(const Arguments& a, Said* said) {
   }
 }
 
-/// What a member gives and takes is compared with what others here do, and told.
+/// Compares a member's declaration with those of other members here, and sends it to
+/// other processes.
 void tell_parts(const Telling& t, const Said& said) {
   const CallInfo& info = t.call->info();
   const bool scatters = info.collective == Collective::kScatterv;
@@ -380,7 +382,7 @@ void hear_parts(const WireParts& parts, const char* rows, size_t bytes, CallQueu
 
 // ---- Parts between two groups -------------------------------------------------------------------
 
-/// What the member sends to these ones of the other group.
+/// What the member sends to these members of the other group.
 Hashes row_between(const Arguments& a, const std::vector<int>& receivers) {
   const PartsOf parts(a.call, true);
   Hashes row;
@@ -388,7 +390,7 @@ Hashes row_between(const Arguments& a, const std::vector<int>& receivers) {
   return row;
 }
 
-/// What it takes from each sender of the other group.
+/// What the member receives from each sender of the other group.
 Hashes column_between(const Arguments& a, uint32_t senders) {
   const PartsOf parts(a.call, false);
   Hashes column;
@@ -401,7 +403,7 @@ void send_between(const Telling& t, const Arguments& a, uint64_t number, PartsSh
   Comm& c = *a.own.comm;
   const bool gathers = shape.collective == Collective::kGatherv;
   const int root = gathers ? c.world_of(shape.root) : 0;
-  if (root == MPI_UNDEFINED) return;  // MPI's to complain of
+  if (root == MPI_UNDEFINED) return;  // MPI reports this itself
   WireParts wire;
   const uint32_t sender =
       shape.collective == Collective::kScatterv ? 0 : static_cast<uint32_t>(t.rank);
@@ -427,14 +429,14 @@ void send_between(const Telling& t, const Arguments& a, uint64_t number, PartsSh
   }
 }
 
-/// As tell_parts(), on an intercommunicator: each group sends to the other one.
+/// tell_parts() for an intercommunicator, where each group sends to the other.
 void tell_parts_between(const Telling& t, const Arguments& a, uint64_t number) {
   Comm& c = *a.own.comm;
   const Collective what = a.call.info().collective;
   const bool gathers = what == Collective::kGatherv, scatters = what == Collective::kScatterv;
   const bool rooted = gathers || scatters, is_root = rooted && a.is_root();
   const auto root = rooted ? a.call.value(&Positions::root) : 0;
-  if (root < 0 && !is_root) return;  // it does nothing
+  if (root < 0 && !is_root) return;  // it takes no part in the call
   PartsShape shape{what, is_root ? t.rank : static_cast<int32_t>(root), 1, 1};
   if (!rooted || is_root == scatters) {
     if (!scatters) shape.senders = static_cast<uint32_t>(c.size);
@@ -452,24 +454,24 @@ void tell_parts_between(const Telling& t, const Arguments& a, uint64_t number) {
                                   column.list, column.known, [&] { return t.caller(); }));
 }
 
-// ---- Calls that are as before -------------------------------------------------------------------
+// ---- Repeated calls -----------------------------------------------------------------------------
 
-/// As many hashes of members of a communicator are kept with their calls: 32 MiB.
+/// The most hashes that all members of a communicator cache with their calls: 32 MiB.
 constexpr size_t kMostKept = size_t{1} << 23;
-/// As many bases of a communicator are, and of each as many pieces.
+/// The most bases of a communicator, and the most pieces of each.
 constexpr size_t kMostBases = 8;
 constexpr size_t kMostPieces = 4096;
 
-/// A call that is told is a base for its members when they have told of none in this many calls.
-/// The windows are the same for all of them, so that they come to the same base again after one of
-/// them has gone another way.
+/// A declared call becomes a base for its members if none of their calls has become one in this
+/// window of call numbers. Windows are aligned, so they are the same for all members, and members
+/// return to a common base after one of them has made other calls.
 constexpr uint64_t kWindow = 64;
 
 struct Held {
   Comm* c;
   uint64_t number;
 };
-std::vector<Held> g_held;  ///< calls with details that not all members here have made
+std::vector<Held> g_held;  ///< calls with details that some member here has not made
 
 void set_number(std::string* piece, uint64_t number) {
   auto* wire = wire_of<WireParts>(piece);
@@ -503,8 +505,9 @@ void tell(const Telling& t, const Said& said) {
     tell_parts(t, said);
 }
 
-/// From now on all is told, first what members here have repeated. False: it was before. To be
-/// followed by look_at_all_heard(): a member that calls tells of its own before that.
+/// From now on all declarations are sent and compared, beginning with the ones that members here
+/// have repeated. Returns false where this had begun before. REQUIRES: the caller calls
+/// look_at_all_heard() afterwards, a member that calls only after its own tell().
 bool begin_telling(const Comm& c, uint64_t number, CallQueue* queue, Entry* e) {
   Details& d = *e->details;
   if (d.as == Details::As::kTold) return false;
@@ -527,12 +530,13 @@ void tell_all(const Comm& c, uint64_t number, CallQueue* queue, Entry* e) {
   if (begin_telling(c, number, queue, e)) look_at_all_heard(c, queue, e);
 }
 
-/// Was this heard in the base, too?
+/// Did this piece also arrive in the base's call?
 bool is_of_base(const Base& base, const std::string& piece) {
   return std::find(base.heard.begin(), base.heard.end(), piece) != base.heard.end();
 }
 
-/// Is what the rank says what it said in the base of the entry? That is chosen by the first member.
+/// Does the call repeat the declaration that its rank made in the base of the entry? The first
+/// member chooses the base.
 bool repeats(const KeptCall& call, const CallQueue& queue, Details* d) {
   if (d->as == Details::As::kRepeated) return d->base->number == call.said_in;
   if (d->as == Details::As::kTold || queue.broken) return false;
@@ -572,7 +576,7 @@ void Details::reset() {
 
 namespace {
 
-/// What a member says, taken apart.
+/// The declaration of a member, decoded from its arguments.
 Shared<Said> said_of(const Arguments& a) {
   auto said = Shared<Said>::make();
   if (a.call.info().collective == Collective::kNeighbor)
@@ -642,7 +646,7 @@ void keep_base(uint64_t number, CallQueue* queue, Entry* e) {
       count(d.told) > kMostPieces)
     return;
   if (queue->bases.size() == kMostBases) queue->bases.erase(queue->bases.begin());
-  d.no_base = true;  // it is there
+  d.no_base = true;  // the base is stored
   queue->bases.push_back(
       std::make_shared<const Base>(Base{number, std::move(d.told), std::move(d.heard)}));
 }

@@ -1,15 +1,17 @@
-// Partitioned communication: which MPI_Psend_init meets which MPI_Precv_init, and whose each
-// partition is.
+// Partitioned communication: which MPI_Psend_init matches which MPI_Precv_init, and who
+// owns each partition.
 //
-// Sends meet receives of the same communicator, source and tag in the order of the calls that made
-// them, and there are no wildcards. So the process of the receiver pairs them as they come, and
-// compares their types once:
+// Sends match receives of the same communicator, source and tag in the order of the calls that made
+// them, without wildcards. So the process of the receiver pairs them as they arrive, and compares
+// their types once:
 //
-//   sender    MPI_Psend_init --partitioned--> receiver's process: a receive waits here, or the send does
-//             the first MPI_Start --started--> only of what was started it matters that no receive meets it
+//   MPI_Psend_init       --partitioned--> the receiver's process, where the send or the
+//                                         matching receive waits for its counterpart
+//   the first MPI_Start  --started------> the same: only a send that was started is
+//                                         reported if no receive matches it
 //
-// A partition of a send is the program's until MPI_Pready; one of a receive is the program's again
-// once MPI_Parrived says so.
+// The program owns a partition of a send until MPI_Pready, and a partition of a receive again when
+// MPI_Parrived returns true.
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -24,7 +26,7 @@
 namespace fgmpi::check {
 namespace {
 
-/// More partitions are not followed one by one: their memory is not looked at.
+/// With more partitions than this the single partitions, and so their memory, are not checked.
 constexpr int64_t kMostPartitions = 4096;
 
 int64_t partitions_of(const CallRecord& call) {
@@ -37,14 +39,14 @@ struct Send {
   WirePartitioned said;
   bool started = false;
 };
-/// A receive, with all that is needed of it where nothing of MPI may be called.
+/// A receive, with everything that is needed where nothing of MPI may be called.
 struct Receive {
   std::shared_ptr<Partitioned> operation;
   findings::Participant call;
-  Signature element;  ///< of its type
+  Signature element;  ///< of the receive's datatype
   int64_t bytes;
 };
-/// What has not met its counterpart: one of the lists is empty.
+/// Operations without a counterpart yet; one of the lists is empty.
 struct Side {
   std::deque<Send> sends;
   std::deque<Receive> receives;
@@ -61,7 +63,7 @@ findings::Participant sender(const WirePartitioned& send, const char* role) {
           send.call.site, role};
 }
 
-/// Does what is sent fit the receive, or its beginning? What cannot be told does.
+/// Does the send fit the receive, or its beginning? True where that is unknown.
 bool fits(const WirePartitioned& send, const Receive& receive) {
   const Signature& one = receive.element;
   if (!send.known || !one.known || send.packed || one.packed) return true;
@@ -94,7 +96,7 @@ void take(const WirePartitioned& send) {
   if (side.sends.empty() && side.receives.empty()) g_sides.erase(key_of(send));
 }
 
-/// What its process is told of a send; no receiver: nobody is.
+/// The notice about a send to its receiver's process; `receiver` is -1 where none is sent.
 WirePartitioned announcement_of(Rank* rank, const CallRecord& call, WireKind kind, uint64_t id) {
   WirePartitioned said = {};
   said.kind = kind;
@@ -131,7 +133,7 @@ void expect(Call* call, const std::shared_ptr<Partitioned>& operation) {
   Rank* rank = call->rank();
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
   const auto source = static_cast<int>(call->value(&Positions::source));
-  operation->met = true;  // unless it is known to wait for one that is followed
+  operation->met = true;  // unless a tracked send is expected
   if (!own || own->comm->world_of(source) == MPI_UNDEFINED) return;
   const auto type = static_cast<MPI_Datatype>(call->value(&Positions::recv_type));
   const int64_t count = call->value(&Positions::recv_count) * partitions_of(call->record());
@@ -185,14 +187,14 @@ void look_at_partitioned(Call* call, Operation* op) {
 
 namespace {
 
-/// The partitioned operation that a call says or asks something of; nullptr: none that is followed.
+/// The entry of the partitioned operation that a call is about; nullptr: it is not tracked.
 Rank::Requests::Entry* operation_of(Call* call) {
   auto* found =
       call->rank()->requests.find(static_cast<MPI_Request>(call->at(call->find("request"))));
   return found && found->second.partitioned ? found : nullptr;
 }
 
-/// f(partition) for each that a call makes ready, of the `count` first ones.
+/// f(partition) for each partition below `count` that a call makes ready.
 template <class F>
 void for_each_partition(const Call& call, int64_t count, F&& f) {
   auto one = [&](int64_t i) {
@@ -250,7 +252,8 @@ void note_partitions(Call* call) {
 }
 
 std::string why_incomplete(const Operation& op) {
-  // Other threads may have made partitions ready while a call had the request.
+  // Other threads may have made partitions ready while a call had taken the request
+  // out of the table.
   if (!op.partitioned || !op.active || g_process.threads) return "";
   if (op.call->info().role == Role::kPartitionedReceive)
     return op.partitioned->met ? "" : "no partitioned send meets it";

@@ -1,4 +1,4 @@
-// Notices to other processes about how far this process's ranks are where no send is buffered.
+// Sending to other processes how far this process's ranks are in the unbuffered run.
 
 #include "check/progress.h"
 

@@ -1,12 +1,12 @@
-// Races: a receive or probe of any source, or a call that completes one of several requests, that
-// could have had another message in another run.
+// Races: a receive or probe of MPI_ANY_SOURCE, or a call that completes one of several requests,
+// that could have matched another message in another run.
 //
-// A receive that took a message could have taken another one of another sender, if that one fits
-// and was sent without the sender's knowing, by messages or collectives, that the receive was
-// complete (vector clocks, clock.h). What is looked at: messages taken by receives that were posted
-// later, and those never taken. The order of ranks is not always fully known: what passes through
-// collectives of several processes that the receiver has no part in, windows, or other jobs. Then
-// nothing is reported.
+// A receive that matched one message could have matched that of another sender, if that message
+// fits and its sender did not know, through messages or collectives, that the receive was complete
+// (vector clocks, clock.h). Two kinds of messages are considered: those matched by receives that
+// were posted later, and those never matched. The order of ranks is not fully tracked: collectives
+// of several processes without the receiver, windows and other jobs also impose order. Then nothing
+// is reported.
 #include <unordered_set>
 
 #include "base/hash.h"
@@ -16,7 +16,7 @@ namespace fgmpi::check {
 
 namespace {
 
-/// A receive or probe of any source that is complete.
+/// A complete receive or probe of MPI_ANY_SOURCE.
 struct Wildcard {
   uint64_t number = 0;  ///< in the order of posting
   uint32_t event = 0;
@@ -28,9 +28,9 @@ struct Wildcard {
   int64_t count = 0;
 };
 
-/// A receive from one source that the other message was meant for. Whether the race matters is
-/// known at the end: it does not where that source sends more, and a receive of any source takes
-/// it.
+/// A receive from one source for which the other message was meant. Whether the race matters is
+/// decided at the end: if that source sends more, and a receive of any source matches it, the race
+/// is harmless.
 struct Needed {
   Wildcard wildcard;
   Message message;
@@ -43,12 +43,13 @@ struct Needed {
 struct Races {
   std::deque<Wildcard> done;
   std::vector<Needed> needed;
-  std::unordered_set<uint64_t> told;  ///< hashes of the places that were reported
+  std::unordered_set<uint64_t> told;  ///< hashes of the sites that were reported
 };
 
 namespace {
 
-/// Older receives are forgotten, and so many are looked at for each message.
+/// The number of wildcards that are remembered and compared with each message; older
+/// ones are forgotten.
 constexpr size_t kMostWildcards = 256;
 
 Races& races_of(Rank* rank) {
@@ -57,7 +58,7 @@ Races& races_of(Rank* rank) {
   return *rank->races;
 }
 
-/// The last event of the rank that one with this clock knows of.
+/// The last event of this rank that a rank with this clock knows of.
 uint64_t known_events(const Rank& rank, const Knowledge& knows) {
   uint64_t events = known(knows.clock, of_rank(rank.world));
   knows.for_each_comm([&](const ClockPart& part) {
@@ -65,7 +66,7 @@ uint64_t known_events(const Rank& rank, const Knowledge& knows) {
     for (const auto& [handle, one] : rank.comms)
       if (of_comm(without_side(one.comm->key)) == part.of) own = &one;
     if (!own) {
-      events = UINT64_MAX;  // who has told whom what there is not known
+      events = UINT64_MAX;  // another communicator's order is unknown here
       return;
     }
     for (const auto& [number, at] : own->events)
@@ -122,14 +123,15 @@ void tell_race(Rank* rank, const Wildcard& w, const Message& other, const Posted
                 "another tag, communicator or order for messages of another kind", false,
                 {participant(rank, w.call), sender_of(w.taken_world, w.sender, "sent what it took"),
                  sender_of(other.source_world(), other.call, "sent what it could have taken")});
-  // Who looks at the status can wait for whatever has not come yet.
+  // A program that reads the status can wait for whichever message is missing.
   if (!w.probe && !w.status_read && taker && taker->source != MPI_ANY_SOURCE && !taker->probe)
     races_of(rank).needed.push_back({w, other, taker->call, taker->comm});
   else
     tell_harmless_perhaps(rank, w, other);
 }
 
-/// Looks for a wildcard posted before that could have had the message. One is enough.
+/// Reports a race of the message with the latest wildcard, posted before `before`, that could
+/// have matched it.
 void look_for_race(Rank* rank, const Message& m, const Comm* comm, uint64_t before,
                    const Posted* taker) {
   if (!rank->races || g_process.hidden_order) return;
@@ -167,7 +169,7 @@ bool could_be_of_earlier(Rank* rank, const Message& m, const Comm* comm, uint64_
 
 void learn_of_synchronous(Rank* rank, int send_to) {
   if (!g_process.follows_order()) return;
-  // More than follows, which hides races but makes none up: the receive may be the one under way,
+  // An overestimate, which hides races but reports none falsely: the receive may be the pending one
   // or any that was posted.
   const Rank* to = local_rank(send_to);
   const uint64_t events =

@@ -1,4 +1,4 @@
-// Tables of ranks and communicators, and the words that findings use for calls and arguments.
+// Tables of ranks and communicators, and the words of findings for calls and arguments.
 
 #include "check/rank.h"
 
@@ -48,7 +48,7 @@ std::vector<int> world_ranks(MPI_Group group) {
   return world;
 }
 
-/// Which processes have members. REQUIRES: the groups are there.
+/// Fills in which processes have members. REQUIRES: the groups are filled in.
 void add_processes(Comm* c) {
   std::set<int> processes;
   for (int world : c->group) {
@@ -109,7 +109,7 @@ OwnComm* Rank::comm_of(MPI_Comm handle) {
   auto found = comms.find(handle);
   if (found == comms.end()) {
     int leader = 0, index = 0, side = 0, rank = 0, topology = MPI_UNDEFINED;
-    // An error of the communicator's is the call's to report.
+    // MPI reports a wrong communicator itself.
     if (handle == MPI_COMM_NULL || !MPIX_Comm_key) return nullptr;
     if (!is_predefined(handle) && !made[static_cast<int>(Object::kComm)].contains(
                                       static_cast<uint64_t>(static_cast<uint32_t>(handle))))
@@ -122,7 +122,7 @@ OwnComm* Rank::comm_of(MPI_Comm handle) {
     if (shared == g_process.comms.end()) {
       auto made = std::make_unique<Comm>();
       made->key = key;
-      fill_comm(made.get(), handle);  // meanwhile another rank may have come
+      fill_comm(made.get(), handle);  // switches: another rank may add the communicator meanwhile
       shared = g_process.comms.try_emplace(key, std::move(made)).first;
     }
     g_next.MPI_Comm_rank(handle, &rank);
@@ -143,7 +143,7 @@ uint64_t site_of(const void* return_address) {
   auto [at, fresh] = g_process.sites.try_emplace(return_address, 0);
   const bool binding = findings::from_fortran(return_address);
   if (!fresh && !binding) return at->second;
-  // The call, not what follows it, which may be another line.
+  // The address of the call itself, because the return address may belong to another line.
   const uint64_t place = findings::place_of(return_address) - 1;
   Dl_info info{};
   if (!dladdr(reinterpret_cast<void*>(place), &info) || !info.dli_fname) return 0;
@@ -151,7 +151,7 @@ uint64_t site_of(const void* return_address) {
   const char* path = info.dli_fname;
   uint64_t base = reinterpret_cast<uint64_t>(info.dli_fbase);
   if (char* real = realpath(path, own)) path = real;
-  // A program that is not relocated has its addresses in its file.
+  // The addresses of a program that is not relocated are those of its file.
   if (base < 0x1000000) base = 0;
   return at->second = g_process.spool.add_site({path, place - base});
 }

@@ -1,4 +1,4 @@
-// The search for an earlier call that is equal to the present one.
+// The search for an earlier call that equals the present one.
 
 #include "check/repeated.h"
 
@@ -17,7 +17,7 @@ KeptCall* remembered_call(Calls id, const void* place, const int64_t* words, siz
 }
 
 int Repeated::attend() {
-  // Another rank of the process may have raised the level of threads meanwhile.
+  // Another rank of the process may have raised the thread level during the call.
   const int locked = g_process.threads ? MPIX_Tool_enter() : 0;
   take_arrived();
   if (!g_process.deadlock.empty()) withdraw_deadlock();

@@ -1,4 +1,4 @@
-// Entering and leaving a collective in the short way, for a call that an earlier one equals.
+// Entering and leaving a collective by the short path, for a call that equals an earlier one.
 
 #include "check/repeated_collectives.h"
 
@@ -6,15 +6,15 @@ namespace fgmpi::check {
 
 namespace {
 
-/// Is all looked at that is done here?
+/// Are the checks that this file does all wanted?
 bool follows_all() {
   constexpr uint32_t kFollowed =
       findings::bit_of(Kind::kCollectives) | findings::bit_of(Kind::kBuffering);
   return (g_process.kinds & kFollowed) == kFollowed && !g_process.opens_groups;
 }
 
-/// Fills KeptCall::enters. False: the call is not followed, or more than what begin() does follows
-/// from it.
+/// Fills KeptCall::enters. Returns false where the call is not tracked, or needs more
+/// than begin() does.
 bool fill_enters(Rank* rank, KeptCall* call) {
   const CallInfo& info = call->info();
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->at(info.at.comm)));
@@ -42,8 +42,8 @@ bool fill_enters(Rank* rank, KeptCall* call) {
   return true;
 }
 
-/// Can no buffer of the call overlap with what is under way? Of a nonblocking one, is there an
-/// operation for it, too?
+/// Is it certain that no buffer of the call overlaps pending operations? A nonblocking call must
+/// also have an operation to reuse.
 bool buffers_are_free(const Rank& rank, const KeptCall& call) {
   const CallInfo& info = call.info();
   if (info.starts == Starts::kBlocking) return rank.regions.empty() || !info.sets.buffers;
@@ -51,7 +51,7 @@ bool buffers_are_free(const Rank& rank, const KeptCall& call) {
          !may_meet_pending(rank, call.operation->second.regions);
 }
 
-/// Does the call say what the first member here has said?
+/// Does the call declare what the first member here has declared?
 bool agrees(const KeptCall& call, const Entry& e) {
   const KeptCall::Enters& enters = call.enters;
   if (enters.has_details) return RepeatedCall::repeats(call, e);
@@ -60,7 +60,8 @@ bool agrees(const KeptCall& call, const Entry& e) {
          (!enters.root_differs || !(enters.is_root || e.root_was_first));
 }
 
-/// The clock of its own that a rank tells with the call is told already.
+/// Are the rank's own events, which its call would make known to others, recorded with an earlier
+/// call already?
 bool is_told(const Rank& rank, const OwnComm& own) {
   return rank.events == 0 || own.comm->others.empty() ||
          (!own.events.empty() && own.events.back().second == rank.events);
@@ -99,7 +100,7 @@ bool CollectiveWait::begin() {
 
 void CollectiveWait::after(int) {
   return_from_mpi();
-  // MPI completes a request of which it returns an error, too.
+  // MPI completes a request even where it returns an error for it.
   note_waited(waiting(), request_);
   progress_by_call();
 }

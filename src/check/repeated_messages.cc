@@ -1,5 +1,5 @@
-// Sends, receives and waits in the short way, and how they become full operations when another call
-// comes.
+// Sends, receives and waits by the short path, and turning them into operations when
+// another call follows.
 
 #include "check/repeated_messages.h"
 
@@ -14,7 +14,7 @@ namespace {
 int source_of(const CallRecord& call) { return static_cast<int>(call.at(call.info().at.source)); }
 int tag_of(const CallRecord& call) { return static_cast<int>(call.at(call.info().at.recv_tag)); }
 
-/// Do two receives take from one queue? REQUIRES: of both it is known from which.
+/// Do two receives match from one queue? REQUIRES: the queues of both are known.
 bool take_from_same(const KeptCall& a, const KeptCall& b) {
   return a.takes_on == b.takes_on && source_of(a) == source_of(b) && tag_of(a) == tag_of(b);
 }
@@ -109,8 +109,8 @@ template class RepeatedStart<false>;
 
 // ---- MPI_Wait, MPI_Waitall ----------------------------------------------------------------------
 
-/// Is each of the list something that has begun, in an order in which receives from one queue are
-/// complete? Sets Begun::index.
+/// Is each request of the list in Rank::begun, and does the wait complete receives from one queue
+/// in order? Sets Begun::index.
 bool RepeatedWait::find_begun() {
   int found = 0;
   const auto first = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(list_));
@@ -160,7 +160,7 @@ void RepeatedWait::complete() {
   Rank* rank = rank_;
   const Waiting waits = waiting();
   const bool sums = g_process.wants(Kind::kBuffers);
-  // What is read of receives is fetched before it is read: other ranks have run since they began.
+  // Other ranks have run since these operations began, so the fields of receives are prefetched.
   for (const Begun& b : rank->begun) {
     if (b.index < 0) continue;
     if (!b.sends) {
@@ -206,7 +206,7 @@ void RepeatedWait::complete() {
   });
 }
 
-/// What the program wants no statuses of: receives whose source and tag are known.
+/// Fills in statuses that the program ignores, for receives whose source and tag are known.
 void RepeatedWait::fill(MPI_Status* statuses) const {
   for (int i = 0; i < count_; ++i) {
     const auto* entry = rank_->requests.find(given_[static_cast<size_t>(i)]);
@@ -216,7 +216,7 @@ void RepeatedWait::fill(MPI_Status* statuses) const {
   }
 }
 
-/// Something went wrong, or somebody has asked what the rank waits for.
+/// Completes the wait by Call, because of an error or because make_operations() has run.
 void RepeatedWait::complete_by_call(int result) {
   Rank* rank = rank_;
   if (!left_to_call_) make_operations(rank);
@@ -253,7 +253,7 @@ void RepeatedWait::after(int result) {
 }
 
 RepeatedWait::~RepeatedWait() {
-  if (!rank_) return;  // else MPI has thrown, or all is done
+  if (!rank_) return;  // otherwise MPI has thrown, or everything is done
   if (left_to_call_ && rank_->given.data() == given_.data()) rank_->given = {};
   rank_->wait = nullptr;
 }

@@ -1,8 +1,9 @@
-// Requests: what they stand for from the call that makes them to the one that completes them.
+// Requests: the operation behind each one, from the call that makes it to the call
+// that completes it.
 //
-// Sends that are complete at once share one handle in the library. Here each gets a handle of its
-// own, so that it can be
-// told which of them is waited for: kFirstSent | number.
+// The library has one handle for all sends that are complete at once. The checker gives
+// each of them a handle of its own (kFirstSent | number), so that it can tell which of them
+// a call waits for.
 #include <cstring>
 
 #include "check/call.h"
@@ -12,7 +13,7 @@
 namespace fgmpi::check {
 namespace {
 
-/// The requests that a call is given by address, and how many.
+/// The array of requests that a call is given, and its length.
 MPI_Request* list_of(const CallRecord& call, int position, int64_t* count) {
   const Parameter& p = call.info().parameters[position];
   *count = !p.array ? 1 : p.length < 0 ? 0 : call.words[p.length];
@@ -32,7 +33,8 @@ void look_at_foreign(Call* call, MPI_Request handle) {
   }
 }
 
-/// Adds the positions in the list that the call has completed, each with that of its status.
+/// Adds the positions in the list that the call has completed, each with the
+/// position of its status.
 void find_completed(const Call& call, int64_t count, std::vector<Completed>* done) {
   auto number = [&](int8_t Positions::*where) {
     const auto* at = static_cast<const int*>(call.pointer(where));
@@ -51,13 +53,14 @@ void find_completed(const Call& call, int64_t count, std::vector<Completed>* don
   }
 }
 
-/// MPI_Wait and MPI_Waitall wait for this request whatever comes first.
+/// Does the call wait for each of its requests, as MPI_Wait and MPI_Waitall do?
 bool waits_for_all(const Call& call) {
   return !call.has(&Positions::flag) && !call.has(&Positions::index) &&
          !call.has(&Positions::out_count);
 }
 
-/// What a wait for the operation needs of other ranks, but of senders: need_senders().
+/// Adds steps for what a wait for the operation needs of other ranks. need_senders() adds
+/// those for senders.
 void note_needs(Call* call, Operation* op) {
   if (op->needs_receive) step_need_taken(call->waiting(), op->message, &op->call);
   if (op->rare && op->collective.comm && !op->persistent)
@@ -66,7 +69,7 @@ void note_needs(Call* call, Operation* op) {
   call->lists().received.push_back(op->posted);
 }
 
-/// Which messages receives have taken is known after sweep().
+/// Called after sweep(), when the messages of receives are known.
 void need_senders(Call* call) {
   for (const auto& posted : call->lists().received)
     if (posted->taken) step_need_begun(call->waiting(), posted->taken, &posted->call);
@@ -78,7 +81,7 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
   if (!op.active) return;
   end_regions(rank, handle, &op);
   int cancelled = 0;
-  // Who was cancelled has asked for it.
+  // Only an operation for which MPI_Cancel was called can be cancelled.
   if (status && op.cancelled) g_next.MPI_Test_cancelled(status, &cancelled);
   if (cancelled && op.sends) take_back(op.comm, op.send_to, op.message);
   if (op.rare && op.call->info().synchronous && op.send_to >= 0 && !cancelled)
@@ -95,11 +98,11 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
   note_made_by(call, op.call);
 }
 
-/// As many nodes are kept for the next requests.
+/// The most nodes that are retained for later requests.
 constexpr size_t kMostSpare = 64;
 
-/// A nonblocking collective has ended: is its operation, with its regions, kept for the rank's next
-/// call like it?
+/// Stores the operation of a nonblocking collective that has ended, with its regions, in its record
+/// for the rank's next call like it. Returns whether it did.
 bool keep_for_again(Rank* rank, Rank::Requests::Node* node) {
   Operation& op = (*node)->second;
   KeptCall* call = op.call.get();
@@ -123,8 +126,8 @@ void forget(Rank* rank, Rank::Requests::Node node) {
   rank->spare_requests.push_back(std::move(node));
 }
 
-/// Where there are threads, another one may get the handle before this call returns, so the request
-/// leaves the table meanwhile. The node stays where it is in memory.
+/// Removes a request from the table until the call returns: another thread may receive the same
+/// handle before that. The node's address does not change.
 void take_out(Call* call, Rank::Requests::Entry* found) {
   call->lists().taken.push_back(call->rank()->requests.extract(found));
 }
@@ -142,8 +145,8 @@ void complete_taken(Call* call, const std::vector<Completed>& done) {
   call->lists().taken.clear();
 }
 
-/// What completing these reads is fetched for all at once: other ranks have run since they were
-/// started.
+/// Prefetches the fields that completing these requests reads, because other ranks have run since
+/// they were started.
 void prefetch(std::span<const Completed> done) {
   if (done.size() < 2) return;
   for (const Completed& c : done) {
@@ -166,7 +169,7 @@ void note_completions(Call* call) {
   std::vector<Completed>& done = lists.done;
   find_completed(*call, count, &done);
   note_passed(call, done);
-  // Requests that are not complete have their handles back.
+  // The program gets its own handles back for requests that are not complete.
   for (int64_t i = 0; i < count; ++i)
     if (list[i] == kSentHandle) list[i] = lists.requests[static_cast<size_t>(i)];
   if (!call->had_threads()) {
@@ -189,7 +192,7 @@ void note_completions(Call* call) {
   need_senders(call);
 }
 
-/// A request under this handle, with nothing in it.
+/// An empty operation under this handle.
 Operation& fresh_request(Rank* rank, MPI_Request handle) {
   if (auto* old = rank->requests.find(handle)) {
     end_regions(rank, 0, &old->second);
@@ -313,7 +316,7 @@ void note_requests(Call* call) {
   if (life == Life::kCompleted) note_completions(call);
   if (life == Life::kStarted) note_starts(call);
   if (life == Life::kFreed) note_freed(call);
-  if (life == Life::kChanged) {  // MPI_Cancel leaves the handle
+  if (life == Life::kChanged) {  // MPI_Cancel does not change the handle
     int64_t count = 0;
     MPI_Request* list = list_of(call->record(), given, &count);
     if (!list || call->requests().empty()) return;

@@ -1,5 +1,5 @@
-// Threads: calls that the level of MPI_Init_thread does not allow, and calls of two threads of a
-// rank at the same time that MPI forbids at any level.
+// Threads: calls that the thread level does not allow, and simultaneous calls of two threads of a
+// rank that MPI forbids at every level.
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +8,7 @@
 namespace fgmpi::check {
 namespace {
 
-/// All members make the call, and it returns when they have.
+/// Must all members make the call, which returns only when they have?
 bool is_blocking_collective(const Call& call) {
   const CallInfo& info = call.info();
   return (info.role == Role::kCollective || info.role == Role::kCreation) &&
@@ -29,8 +29,8 @@ void look_at_both(Call* call, const Call& other) {
   }
 }
 
-/// A request that the other call completes is out of the table meanwhile: one that is there is a
-/// new one.
+/// Reports a request that two calls complete at once. The other call has removed its requests from
+/// the table, so one that is there is new.
 void look_at_shared_requests(Call* call, const Call& other) {
   for (MPI_Request handle : call->requests()) {
     if (handle == MPI_REQUEST_NULL || call->rank()->requests.contains(handle)) continue;
@@ -42,8 +42,8 @@ void look_at_shared_requests(Call* call, const Call& other) {
   }
 }
 
-/// May any thread call it at any time, at every level (MPI-4.0 section 11.4.1)? Others of that
-/// table are not looked at anyway.
+/// May any thread make the call at any time, at every level (MPI-4.0 section 11.4.1)? The other
+/// functions of that list have no wrapper.
 bool is_always_safe(const CallInfo& info) {
   return !std::strncmp(info.name, "MPI_Info_", 9) ||
          !std::strncmp(info.name, "MPI_Session_c", 13) ||
@@ -55,7 +55,7 @@ bool is_always_safe(const CallInfo& info) {
 bool may_call(Rank* rank, Calls id, const void* place, const int64_t* words) {
   if (rank->level >= MPI_THREAD_SERIALIZED) return true;
   int level = rank->level;
-  g_next.MPI_Query_thread(&level);  // a session may have been granted more meanwhile
+  g_next.MPI_Query_thread(&level);  // a session may have been granted a higher level meanwhile
   if (level >= MPI_THREAD_SERIALIZED) return true;
   if (is_always_safe(kCalls[id])) return false;
   CallRecord record;

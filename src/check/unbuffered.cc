@@ -1,4 +1,5 @@
-// The second run of each rank's calls, in which a send returns only when its receive has begun.
+// The unbuffered run: a second run of each rank's calls, in which a send returns only when its
+// receive has begun.
 
 #include "check/unbuffered.h"
 
@@ -13,30 +14,30 @@
 namespace fgmpi::check {
 namespace {
 
-/// Steps of a rank before they go to the spool; messages that were taken and that nobody has asked
-/// for yet.
+/// The most steps of a rank outside of the spool, and the most entries of Unbuffered::taken.
 constexpr size_t kMostSteps = 256;
-/// Of a process's steps in the spool.
+/// The most bytes of steps that a process writes to the spool.
 constexpr size_t kMostBytes = 16 << 20;
 size_t g_bytes = 0;
-std::vector<int> g_awake;  ///< world ranks that may go on
+std::vector<int> g_awake;  ///< world ranks whose next step may be possible now
 bool g_waking = false;
 
-/// A call that waits, and what it waits for.
+/// A call that waits, and the call that began what it waits for.
 struct WrittenCall {
   const Rank* rank;
   Record call, awaited;
   bool written = false;
 };
 std::unordered_map<uint64_t, WrittenCall> g_calls;  ///< by key
-/// Beyond so many, those of one line stand for one another, whatever their arguments.
+/// With more calls than this, calls of one site share a key, whatever their arguments.
 constexpr size_t kMostCalls = 1 << 14;
 
-/// How far communicators are, by key: other processes may have told before a member here has called
-/// anything.
+/// By key of the communicator. Other processes may send progress before a member here has
+/// called anything.
 std::unordered_map<uint64_t, Entered> g_entered;
 
-/// The last send that a rank of another process has begun, and who waits for its next one.
+/// The last send that a rank of another process has begun, and the ranks that wait
+/// for its next one.
 struct Sender {
   uint64_t begun = 0;
   std::vector<int> waiting;
@@ -54,7 +55,7 @@ uint64_t hash_of(const CallRecord& call, bool arguments) {
   return hash;
 }
 
-/// The key of a call that waits.
+/// The key in the spool of a call that waits.
 uint64_t call_key(const Rank* rank, const Step& s) {
   const bool all = g_calls.size() < kMostCalls;
   uint64_t key = mix(hash_of(*s.call, all), all ? static_cast<uint64_t>(rank->world) : 0);
@@ -151,7 +152,7 @@ void wake(std::vector<int>* list) {
   list->clear();
 }
 
-/// The receive of a message has begun.
+/// The receive of a message has begun: notifies the sender.
 void tell_sender(uint64_t message) {
   if (!is_local(sender_of(message))) return tell_taken(message);
   Rank* sender = local_rank(sender_of(message));
@@ -175,7 +176,7 @@ void tell_matched(Unbuffered* u) {
   });
 }
 
-/// Of a communicator that no member here has used.
+/// The first use of a communicator by a member here.
 [[gnu::noinline]] Entered& first_entered_of(Comm* c) {
   c->entered = &g_entered[c->key];
   Entered& e = *c->entered;
@@ -191,7 +192,8 @@ void tell_matched(Unbuffered* u) {
 
 Entered& entered_of(Comm* c) { return c->entered ? *c->entered : first_entered_of(c); }
 
-/// Members or processes have entered calls.
+/// Members or processes have entered calls: wakes those that wait, if all have entered
+/// more than `before`.
 void entered_by_all(Comm* c, uint64_t before) {
   Entered& e = *c->entered;
   if (e.all() == before) return;
@@ -213,7 +215,8 @@ void enter(Comm* c, int member, uint64_t number) {
   entered_by_all(c, std::min(here, e.elsewhere.all));
 }
 
-/// Another process tells how many calls all its members are in, or that of rank 0 all members.
+/// Another process sends how many calls all its members have entered; the process of rank 0 sends
+/// it for all members.
 void on_entered(int process, const Progress& progress) {
   Entered& e = g_entered[progress.of];
   uint64_t& told = e.told[process];
@@ -240,7 +243,8 @@ bool root_has_entered(Comm* c, int member, uint64_t number) {
   return told != e.told.end() && told->second > number;
 }
 
-/// The last send of the rank that has begun, and those who wait for more; null: not known here.
+/// The last send of the rank that has begun, and the list of ranks that wait for later ones; null:
+/// not known here.
 std::pair<uint64_t, std::vector<int>*> begun_by(int world) {
   if (!is_local(world)) {
     Sender& sender = g_senders[world];
@@ -251,7 +255,7 @@ std::pair<uint64_t, std::vector<int>*> begun_by(int world) {
   return {sender->unbuffered.begun, &sender->unbuffered.waiting};
 }
 
-/// Makes a step; false: it is to wait.
+/// Makes a step. Returns false where it must wait.
 bool make(Rank* rank, const Step& s) {
   Unbuffered& u = rank->unbuffered;
   switch (s.kind) {
@@ -321,8 +325,8 @@ void wake_all() {
   g_waking = false;
 }
 
-/// `waits`: the call that waits, if any; `awaited`: what has begun what it waits for, if that is
-/// another call.
+/// Adds a step, or makes it at once. `waits`: the call that waits, if any; `awaited`: the call that
+/// began what it waits for, if that is another call.
 void add(Rank* rank, Step&& s, const Waiting* waits = nullptr, const Record* awaited = nullptr) {
   Unbuffered& u = rank->unbuffered;
   if (g_steps_full) return;
@@ -337,9 +341,10 @@ void add(Rank* rank, Step&& s, const Waiting* waits = nullptr, const Record* awa
   wake_all();
 }
 
-/// Adds a send or receive that begins to a step like it, behind which the rank waits for nothing.
+/// Extends the last step of the same kind by a send or receive, if the rank waits for nothing
+/// after that step.
 bool join_last(Unbuffered* u, Step::Kind kind, int member, uint64_t id) {
-  if (kind == Step::kBegin && !is_local(member)) return false;  // its process is told of each
+  if (kind == Step::kBegin && !is_local(member)) return false;  // each is announced to its process
   for (size_t i = u->steps.size(); i-- > u->first;) {
     Step& s = u->steps[i];
     if (s.kind > Step::kPost || (kind == Step::kBegin && !is_local(s.member))) return false;
@@ -350,7 +355,7 @@ bool join_last(Unbuffered* u, Step::Kind kind, int member, uint64_t id) {
   return false;
 }
 
-/// A step was made at once.
+/// Wakes ranks after a step that was made at once.
 void made() {
   if (!g_awake.empty()) wake_all();
 }
@@ -416,8 +421,8 @@ void enter_at_once(Comm* c, int member, uint64_t number) {
   made();
 }
 
-// What a rank waits for and what is there stays there: such a step is made at once, whatever steps
-// are before it.
+// Conditions never become false again. So if the condition of a wait holds already, no step is
+// added, whatever steps precede it.
 void step_need_taken(const Waiting& call, uint64_t message, const Record* awaited) {
   if (!follows_steps()) return;
   Unbuffered& u = call.rank->unbuffered;
@@ -433,10 +438,11 @@ void step_need_begun(const Waiting& call, uint64_t message, const Record* awaite
 
 namespace {
 
-/// Those for whom members wait in collective calls: of an intercommunicator the other group.
+/// The communicator for whose members a collective call waits: the other group's side of an
+/// intercommunicator.
 Comm* waited_for(Comm* comm) { return comm->inter ? remote_side(*comm) : comm; }
 
-/// `of`: the call that has begun the operation.
+/// `of`: the call that began the operation.
 void need_members(const Waiting& waits, const CollectiveCall& collective, const CallRecord& of,
                   const Record* awaited) {
   const Needs needs = needs_of(of, collective.is_root);
@@ -446,13 +452,15 @@ void need_members(const Waiting& waits, const CollectiveCall& collective, const 
   if (needs == Needs::kRoot) {
     s.kind = Step::kNeedRoot;
     s.member = static_cast<int>(of.at(of.info().at.root));
-    if (s.member < 0 || s.member >= comm->size) return;  // MPI_PROC_NULL: of the root's group
+    // MPI_PROC_NULL: the rank is in the root's group.
+    if (s.member < 0 || s.member >= comm->size) return;
     if (!waits.rank->unbuffered.written && root_has_entered(comm, s.member, s.number)) return;
   }
   add(waits.rank, std::move(s), &waits, awaited);
 }
 
-/// Is it known that all members are in the call? Not of a rank whose steps are in the spool.
+/// Is it known that all members have entered the call? Unknown for a rank whose steps
+/// are in the spool.
 bool all_have_entered(const Rank& rank, const CollectiveCall& collective) {
   return !rank.unbuffered.written &&
          entered_of(waited_for(collective.comm)).all() > collective.number;

@@ -1,4 +1,4 @@
-// Windows: accesses that conflict, of which the library tells (src/rma/check.h), and epochs.
+// Windows: conflicting accesses, which the library finds (src/rma/check.h), and epochs.
 #include <algorithm>
 #include <cstring>
 
@@ -11,8 +11,8 @@
 namespace fgmpi::check {
 namespace {
 
-/// Accesses in epochs of fences or MPI_Win_post are told outside of a call. There are no threads
-/// then.
+/// Accesses in epochs of fences or MPI_Win_post are being passed to the library outside of a call.
+/// The process has no threads then.
 bool g_tells_epochs = false;
 
 unsigned long long place_of_call() {
@@ -38,20 +38,20 @@ const char* sentence_of(Verb a, Verb b) {
                 : "memory of a window is written that another access reads at the same time";
 }
 
-/// A load or store of the program, or a function of the C library that it called.
+/// Is it a load or store of the program, or of a function of the C library that it called?
 bool is_of_program(const MPIX_Tool_access& access) { return std::strncmp(access.call, "MPI", 3); }
 
-/// The same in an epoch of locks: a store while an update is under way.
+/// Reports a store of the program to memory that another access in a lock epoch is updating.
 void report_of_locks(std::vector<findings::Participant> calls) {
   report(Kind::kWindows,
          "the program writes memory of a window that another access changes and has not completed",
          "the other flushes or unlocks, and tells it, before that begins", std::move(calls));
 }
 
-/// The program against a one-sided operation in an epoch of fences or MPI_Win_post. A load that
-/// meets an update and a store that meets a get are wrong in the separate memory model; in the
-/// unified one only which value is read is left open (MPI-4.0 section 12.7), so they are notes
-/// where the program has asked for the model.
+/// Reports a conflict of the program with a one-sided operation in an epoch of fences or
+/// MPI_Win_post. In the separate memory model a load that meets an update is wrong, and so is a
+/// store that meets a get. The unified model only leaves open which value is read (MPI-4.0 section
+/// 12.7), so these are notes if the program has asked for the model.
 void report_of_program(const MPIX_Tool_access& program, const MPIX_Tool_access& other,
                        std::vector<findings::Participant> calls) {
   const bool writes = *program.verb == 'w', updates = *other.verb != 'r', both = writes && updates;
@@ -64,15 +64,14 @@ void report_of_program(const MPIX_Tool_access& program, const MPIX_Tool_access& 
          allowed, std::move(calls), !both && g_process.asked_model);
 }
 
-/// What is known of the arguments of a call that is not the running one. Calls but one-sided
-/// operations have no target.
+/// The known arguments of a call that has returned: the target of a one-sided operation.
 std::string arguments_of(const MPIX_Tool_access& access) {
   for (const char* word : {"put", "Put", "get", "Get", "ccumulate", "Fetch_and_op", "Compare_and"})
     if (std::strstr(access.call, word)) return format("target_rank=%d", access.target);
   return "";
 }
 
-/// Runs in the library, in the call that makes the second access.
+/// Called by the library in the call that makes the second access.
 void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, const char* where) {
   const Rank* rank = current_rank();
   if (!g_process.on || !rank || (!rank->current && !is_of_program(*second))) return;
@@ -97,7 +96,7 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
            std::move(calls));
     return;
   }
-  // Whichever comes first, it is one finding.
+  // The two orders of the same accesses are one finding.
   if (calls[1].site < calls[0].site) std::swap(calls[0], calls[1]);
   if (rank->calls == 0 && !g_tells_epochs) return report_of_locks(std::move(calls));
   if (is_of_program(*second)) return report_of_program(*second, *first, std::move(calls));
@@ -120,8 +119,8 @@ MPI_Win window_of(const CallRecord& call) {
   return MPI_WIN_NULL;
 }
 
-/// The others' memory of a shared window: what lies in front of the rank's own, and behind it. What
-/// is nobody's between segments is nowhere compared.
+/// Adds the memory of other members of a shared window: the ranges in front of the rank's own and
+/// behind it. Gaps between segments are included; nobody accesses them.
 void add_segments(Rank* rank, MPI_Win window, uintptr_t low, uintptr_t high) {
   MPI_Group group = MPI_GROUP_NULL;
   int size = 0;
@@ -136,7 +135,7 @@ void add_segments(Rank* rank, MPI_Win window, uintptr_t low, uintptr_t high) {
     g_next.MPI_Win_shared_query(window, i, &bytes, &unit, static_cast<void*>(&base));
     if (bytes <= 0) continue;
     const auto at = reinterpret_cast<uintptr_t>(base);
-    if (first == last) first = low = high = last = at;  // the rank has none
+    if (first == last) first = low = high = last = at;  // the rank has no memory of its own
     first = std::min(first, at);
     last = std::max(last, at + static_cast<uintptr_t>(bytes));
   }
@@ -144,7 +143,7 @@ void add_segments(Rank* rank, MPI_Win window, uintptr_t low, uintptr_t high) {
   if (high < last) rank->windows.push_back({high, last, window, false, false, false, false});
 }
 
-/// The memory of a window that the rank has made is followed.
+/// Tracks the memory of a window that the rank has made.
 void add_window(Rank* rank, MPI_Win window) {
   void *base = nullptr, *size = nullptr, *flavor = nullptr;
   int found[3] = {};
@@ -176,7 +175,7 @@ void note_attached(Rank* rank, const Call& call, MPI_Win window, bool in_epoch) 
   if (rank->owned) rank->owned->expose(rank->windows);
 }
 
-/// `own`: only of the rank's own memory, which it exposes by itself.
+/// `own`: changes only the rank's own memory, which the rank exposes itself.
 void set_epoch(Rank* rank, MPI_Win window, bool epoch, bool own) {
   for (Exposed& e : rank->windows) {
     if (e.win != window || e.epoch == epoch || (own && !e.own)) continue;
@@ -185,7 +184,7 @@ void set_epoch(Rank* rank, MPI_Win window, bool epoch, bool own) {
   }
 }
 
-/// Of one window so many operations are followed at a time.
+/// The most operations that are tracked at a time for one window.
 constexpr size_t kMostOperations = 4096;
 
 /// The buffers of a one-sided operation, as regions.
@@ -195,7 +194,7 @@ Regions regions_of(const Call& call) {
   for (unsigned set = info.sets.buffers; set; set &= set - 1) {
     const int i = __builtin_ctz(set);
     const Parameter& p = info.parameters[i];
-    // Single elements have neither a count nor a type of their own.
+    // The functions for single elements have neither a count nor a datatype for each buffer.
     const int type = p.second >= 0 ? p.second : call.find("datatype");
     Region r;
     r.base = reinterpret_cast<const char*>(call.at(i));
@@ -214,8 +213,8 @@ Regions regions_of(const Call& call) {
   return regions;
 }
 
-/// The origin memory of a one-sided operation is not the program's until its epoch ends or a flush
-/// completes it. Of those with requests, their completion ends it.
+/// Marks the origin buffers of a one-sided operation as owned until its epoch ends or a flush
+/// completes it. An operation with a request is tracked by that request.
 void begin_one_sided(Call* call, Epochs* epochs) {
   const CallInfo& info = call->info();
   Rank* rank = call->rank();
@@ -224,7 +223,7 @@ void begin_one_sided(Call* call, Epochs* epochs) {
   if (target == MPI_PROC_NULL || epochs->operations.size() >= kMostOperations) return;
   Regions regions = regions_of(*call);
   if (regions.empty()) return;
-  // A loop that goes through an array has one of them for all.
+  // A loop over an array gets one operation for all its adjoining buffers.
   if (!epochs->operations.empty() && regions.size() == 1 && regions[0].exact) {
     OneSided& last = epochs->operations.back();
     Region& old = last.operation->regions[0];
@@ -245,7 +244,7 @@ void begin_one_sided(Call* call, Epochs* epochs) {
   epochs->operations.push_back({target, std::move(operation)});
 }
 
-/// Those to a target, or all (-1), are complete at their origin.
+/// The operations to a target, or all (-1), are complete at their origin.
 void end_one_sided(Rank* rank, Epochs* epochs, int64_t target = -1) {
   std::erase_if(epochs->operations, [&](const OneSided& one) {
     if (target >= 0 && one.target != target) return false;
@@ -265,7 +264,7 @@ void for_each_call(const Epochs& epochs, Visit visit) {
 }  // namespace
 
 void follow_conflicts() {
-  // g_process may not be there yet.
+  // g_process may not be initialised yet.
   uint32_t kinds = findings::kAllKinds;
   if (const char* given = environment::text(environment::kCheckKinds))
     findings::parse_kinds(given, &kinds);
@@ -276,8 +275,8 @@ void follow_conflicts() {
 
 namespace {
 
-/// May another rank begin, because of this call, what must come after the accesses that the rank
-/// has made before it?
+/// Can another rank begin, because of this call, something that must follow the accesses that the
+/// rank made before it?
 bool tells_others(const CallRecord& call) {
   const CallInfo& info = call.info();
   const bool operation = info.at.target >= 0;
@@ -292,7 +291,7 @@ void tell_exposed_accesses(Call* call) {
   if (!MPIX_Tool_accessed || rank->windows.empty()) return;
   const CallRecord& record = call->record();
   const bool keeps_all = !tells_others(record);
-  // Of the epoch that the call ends, others may begin accesses until all have come to the call.
+  // Other ranks may make accesses in the epoch that this call ends until all have come to the call.
   const bool ends = record.id == kCall_MPI_Win_fence || record.id == kCall_MPI_Win_wait;
   const MPI_Win ended = ends ? window_of(record) : MPI_WIN_NULL;
   for (Exposed& e : rank->windows) {
