@@ -1,6 +1,6 @@
-// What the first rank of a process does for all of its ranks, such as asking MPI where they are.
-// Thread rule: called by ranks between MPI_Init and MPI_Finalize, on the thread that has called
-// MPI_Init. May switch.
+// Actions that the first rank of a process does for all of its ranks, such as asking MPI for their
+// positions. Thread rule: ranks call this between MPI_Init and MPI_Finalize, on the thread that has
+// called MPI_Init. May switch.
 #pragma once
 
 #include "fgmpi.h"
@@ -9,11 +9,12 @@
 
 namespace fgmpi::findings {
 
-/// A function-local static would not do: its initialiser may call MPI and switch to another rank
-/// that comes to it.
+/// The result of an action that the first rank makes. A function-local static would deadlock: its
+/// initialiser may call MPI and switch to another rank, which would enter the same initialiser.
 class ByFirstRank {
  public:
-  /// What `start`, which is called once, has returned. Ranks that come meanwhile let it go on.
+  /// Returns the result of `start`, which only the first caller runs. Other ranks yield until it
+  /// has returned.
   template <class Start>
   bool operator()(Start&& start) {
     if (state_ == State::kNew) {

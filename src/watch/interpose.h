@@ -1,5 +1,5 @@
-// How a function of a library that is preloaded to watch MPI calls is exported, and the place it
-// was called from. Thread rule: none; macros only.
+// How a function of a library that is preloaded to watch MPI calls is exported, and the address of
+// its caller. Thread rule: none; macros only.
 #pragma once
 
 #define EXPORT extern "C" __attribute__((visibility("default")))

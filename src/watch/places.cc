@@ -22,7 +22,7 @@ Bindings g_bindings;
 
 namespace {
 
-/// Where the code of the Fortran and C++ bindings lies, if the program has it.
+/// Stores the range of the code of a Fortran or C++ binding, for dl_iterate_phdr.
 int note_binding(dl_phdr_info* info, size_t, void*) {
   const char* name = std::strrchr(info->dlpi_name, '/');
   name = name ? name + 1 : info->dlpi_name;
@@ -41,15 +41,14 @@ int note_binding(dl_phdr_info* info, size_t, void*) {
   return 0;
 }
 
-/// In the program as the linker loaded it.
+/// The address in the program as the linker loaded it, of an address in a rank's image.
 uintptr_t program_address(uintptr_t address) {
   if (!MPIX_Program_address) return address;
   return reinterpret_cast<uintptr_t>(MPIX_Program_address(reinterpret_cast<const void*>(address)));
 }
 
-/// Is the address in a method of MPI-2's C++ binding (name space MPI), of which a program has
-/// copies of its own? The symbol table of its file is read once for each address: those are places
-/// that make communicators.
+/// Is the address in a method of MPI-2's C++ binding (namespace MPI), of which a program has copies
+/// of its own? The symbol table of the file is read once for each address; few addresses call MPI.
 bool is_cxx_method(uintptr_t address) {
   static std::unordered_map<uintptr_t, bool> known;
   const auto [it, fresh] = known.try_emplace(address, false);
@@ -63,15 +62,15 @@ bool is_cxx_method(uintptr_t address) {
   privatize::ElfFile file;
   uintptr_t start = 0;
   if (!file.open(*module->l_name ? module->l_name : "/proc/self/exe")) return false;
-  // A return address may lie behind the last instruction of a function; the call does not.
+  // A return address may lie behind the last instruction of a function, so the address before
+  // it is looked up.
   const char* name = file.function_at(address - module->l_addr - 1, &start);
   it->second =
       name && (std::strncmp(name, "_ZN3MPI", 7) == 0 || std::strncmp(name, "_ZNK3MPI", 8) == 0);
   return it->second;
 }
 
-/// Does the address belong to a binding: to its library, or, of C++, to a method that the program
-/// has a copy of?
+/// Is the address in a binding: in its library, or in a C++ method that the program has a copy of?
 bool in_binding(uintptr_t address) {
   const Bindings& p = g_bindings;
   if (from_fortran(reinterpret_cast<const void*>(address))) return true;

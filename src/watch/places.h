@@ -1,9 +1,9 @@
-// Places: which instruction of the program called MPI, for tools in front of the MPI functions
-// (PMPI).
+// Places: the instruction of the program that called MPI, for tools in front of the MPI
+// functions (PMPI).
 //
 // A call of MPI from Fortran or from MPI-2's C++ binding comes from the binding's library, or from
-// src/fortran; its place is the program's code behind that. Thread rule: find_bindings() once,
-// before the others; then any thread that is inside a call.
+// src/fortran. Its place is in the program's code, which called the binding. Thread rule:
+// find_bindings() once, before the other functions; then any thread that is inside a call.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 namespace fgmpi::findings {
 
 struct Bindings {
-  uintptr_t fortran_low = 0, fortran_high = 0;  ///< the Fortran binding's code, which calls PMPI_*
+  uintptr_t fortran_low = 0, fortran_high = 0;  ///< code of the Fortran binding, which calls PMPI_*
   uintptr_t own_low = 0, own_high = 0;          ///< the library's code in front of it (src/fortran)
-  uintptr_t cxx_low = 0, cxx_high = 0;          ///< the code of MPI-2's C++ binding
+  uintptr_t cxx_low = 0, cxx_high = 0;          ///< code of MPI-2's C++ binding
 };
 extern Bindings g_bindings;
 
-/// Looks for the bindings among the loaded libraries.
+/// Finds the bindings among the loaded libraries.
 void find_bindings();
 
-/// Does the Fortran binding call? Its procedures of mpi_f08 call PMPI_* directly.
+/// Is the caller in the Fortran binding? Its procedures of mpi_f08 call PMPI_* directly.
 inline bool from_fortran(const void* caller) {
   const auto address = reinterpret_cast<uintptr_t>(caller);
   const Bindings& p = g_bindings;
@@ -28,8 +28,8 @@ inline bool from_fortran(const void* caller) {
          __builtin_expect(address - p.own_low < p.own_high - p.own_low, 0);
 }
 
-/// The place of a call that returns to this address, in the program as the linker loaded it: for
-/// dladdr and addr2line. REQUIRES: the call has not returned.
+/// The place of a call that returns to this address, as an address of the program as the linker
+/// loaded it: for dladdr and addr2line. REQUIRES: the call has not returned.
 uint64_t place_of(const void* return_address);
 
 }  // namespace fgmpi::findings
