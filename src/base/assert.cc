@@ -1,4 +1,4 @@
-// How a failed check, or memory that has run out, ends the process: one line that names the place.
+// How a failed check, or missing memory, ends the process: by one line that says where and why.
 
 #include "base/assert.h"
 
@@ -15,8 +15,8 @@
 namespace fgmpi {
 
 void check_failed(const char* file, int line, const char* expected) {
-  // In two lines, and past the C library's buffers: what describes the caller may crash where
-  // memory is destroyed.
+  // The words are written in two lines, past the C library's buffers: describe_caller() may crash
+  // where memory is destroyed.
   char words[1024], who[256];
   auto print = [&](const char* format, auto... values) {
     const int length = std::snprintf(words, sizeof words, format, values...);

@@ -5,16 +5,16 @@
 
 namespace fgmpi {
 
-/// Prints to stderr that `expected`, a condition, did not hold at this place, who ran and what it
-/// called last; then aborts. Never returns.
+/// Prints to stderr that `expected`, a condition, did not hold at this line, which rank ran, and
+/// its last call. Then aborts. Never returns.
 [[noreturn]] void check_failed(const char* file, int line, const char* expected);
 
-/// For memory that nobody's call has asked for, so that no call could have the error: prints
-/// "fgmpi: process id N: no memory for BYTES bytes of WHAT" and ends the process. Never returns.
+/// For memory that no call has asked for, so that no call could return the error: prints "fgmpi:
+/// process id N: no memory for BYTES bytes of WHAT" and ends the process. Never returns.
 [[noreturn]] void out_of_memory(const char* what, unsigned long long bytes);
 
-/// Ends the process at once, whatever its ranks do. Inside the library exit, _exit and _Exit are
-/// src/privatize's and would end the calling rank only.
+/// Ends the process at once, whatever its ranks do. Inside the library, exit, _exit and _Exit are
+/// interposed by src/privatize and would end only the calling rank.
 [[noreturn]] void end_process(int status);
 
 }  // namespace fgmpi

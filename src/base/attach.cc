@@ -1,5 +1,5 @@
-// The permission by which other processes may read this one's memory where the kernel (Yama) wants
-// it said.
+// The permission for other processes to read this one's memory, where the kernel (Yama)
+// requires one.
 
 #include "base/attach.h"
 

@@ -11,11 +11,11 @@ struct FreeMemory {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-/// Memory of malloc's that is freed with it.
+/// Memory from malloc, freed with the object.
 using Bytes = std::unique_ptr<char[], FreeMemory>;
 
-/// `count` bytes, aligned as malloc does, not set; null when there are none to be had. Never null
-/// for 0.
+/// Makes `count` bytes, aligned as by malloc, not initialised; null when there is no memory. For 0
+/// it makes one byte.
 inline Bytes allocate_bytes(size_t count) {
   return Bytes(static_cast<char*>(std::malloc(count ? count : 1)));
 }

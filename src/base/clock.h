@@ -11,7 +11,8 @@ namespace fgmpi {
 
 inline constexpr int64_t kSecond = 1'000'000'000;  ///< ns
 
-/// Of a timespec with tv_sec >= 0 and 0 <= tv_nsec < kSecond; at most INT64_MAX.
+/// Converts a timespec with tv_sec >= 0 and 0 <= tv_nsec < kSecond; the result is at
+/// most INT64_MAX.
 constexpr int64_t to_ns(const timespec& t) {
   int64_t ns;
   if (__builtin_mul_overflow(int64_t{t.tv_sec}, kSecond, &ns) ||
@@ -25,7 +26,7 @@ constexpr timespec to_timespec(int64_t ns) {
   return {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
 }
 
-/// Of the clock that nobody sets, which is the same in all processes of a host.
+/// The time of the monotonic clock, which nobody sets and all processes of a host share.
 inline int64_t now_ns() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

@@ -1,5 +1,5 @@
-// Copies by lines of the cache: loops for each width of vector registers, and stores that go past
-// the caches.
+// Copies by cache lines: loops for each width of vector registers, and stores that
+// bypass the caches.
 
 #include "base/copy.h"
 
@@ -12,10 +12,10 @@
 namespace fgmpi {
 namespace {
 
-/// What one turn of the loop copies: a cache line.
+/// What one iteration of the loop copies: a cache line.
 constexpr size_t kLine = 64;
 
-/// As the target's registers.
+/// A vector as wide as the target's registers.
 template <size_t width>
 struct Vector {
   typedef char type __attribute__((vector_size(width), aligned(1), may_alias));
@@ -30,14 +30,14 @@ template <size_t width>
   for (size_t i = 0; i < n; ++i) reinterpret_cast<V*>(to)[i] = line[i];
 }
 
-/// The last line overlaps the one before it.
+/// Copies `length` bytes by lines. The last line overlaps the one before it.
 template <size_t width>
 [[gnu::always_inline]] inline void copy_lines(char* to, const char* from, size_t length) {
   const char* const last = from + length - kLine;
   char* const last_to = to + length - kLine;
   for (; from < last; from += kLine, to += kLine) {
     copy_line<width>(to, from);
-    asm volatile("" ::: "memory");  // or the compiler makes one memcpy of the loop
+    asm volatile("" ::: "memory");  // keeps the compiler from making one memcpy of the loop
   }
   copy_line<width>(last_to, last);
 }
@@ -50,8 +50,8 @@ __attribute__((target("avx2"))) void wide(char* to, const char* from, size_t len
 #endif
 
 #ifdef __x86_64__
-/// Copies whole cache lines; `to` begins one. Whole lines by one store each spare the merging of
-/// parts.
+/// Copies whole cache lines; `to` is the start of one. One store for a whole line avoids the
+/// merging of partial lines.
 using Lines = void (*)(char* to, const char* from, size_t length);
 
 __attribute__((target("avx512f"))) void lines_512(char* to, const char* from, size_t length) {
@@ -84,7 +84,7 @@ void copy_past_caches(void* to, const void* from, size_t length,
     std::memcpy(t, f, head);
     size_t whole = (length - head) & ~(kLine - 1);
     kLines[static_cast<size_t>(registers)](t + head, f + head, whole);
-    _mm_sfence();  // such stores are not in order with others
+    _mm_sfence();  // these stores are not ordered with others
     t += head + whole;
     f += head + whole;
     length -= head + whole;
@@ -97,8 +97,8 @@ void copy_by_loads(void* to, const void* from, size_t length, Registers register
   auto* t = static_cast<char*>(to);
   auto* f = static_cast<const char*>(from);
 #ifdef __x86_64__
-  // Wider ones than AVX2's bring nothing here: a line from another core takes longer than its
-  // loads.
+  // Registers wider than AVX2's bring no gain: fetching a line from another core takes longer
+  // than the loads.
   if (registers >= Registers::kAvx2) return wide(t, f, length);
 #endif
   narrow(t, f, length);

@@ -12,8 +12,8 @@ namespace fgmpi {
 void copy_by_loads(void* to, const void* from, size_t length,
                    Registers registers = widest_registers());
 
-/// As memcpy, for memory that passes between processes. From some kilobytes on the C library's
-/// memcpy is one string instruction (`rep movsb`) on processors that call theirs fast; on some of
+/// Like memcpy, for memory that passes between processes. From some kilobytes on, the C library's
+/// memcpy is one string instruction (`rep movsb`) on processors that declare it fast. On some of
 /// them (AMD EPYC, third generation) it is five to eight times slower than loads and stores when
 /// the lines are in another core's cache.
 inline void copy_across(void* to, const void* from, size_t length) {
@@ -24,9 +24,9 @@ inline void copy_across(void* to, const void* from, size_t length) {
     copy_by_loads(to, from, length);
 }
 
-/// As memcpy, by stores that go to memory without fetching the lines into this core's cache first,
-/// which saves a third of the traffic; done when it returns: what is stored afterwards is seen
-/// later. REQUIRES: the processor has these registers.
+/// Like memcpy, by stores that go to memory without fetching the lines into this core's cache
+/// first, which saves a third of the traffic. The copy is complete at the return: later stores
+/// become visible after it. REQUIRES: the processor has these registers.
 void copy_past_caches(void* to, const void* from, size_t length,
                       Registers registers = widest_registers());
 

@@ -1,4 +1,4 @@
-// The table of counters: who provides each, and how it is read.
+// The table of counters: the module that provides each one, and how it is read.
 
 #include "base/counters.h"
 

@@ -1,7 +1,7 @@
 // Counters: what the library counts about itself, in one table (counters.def).
 //
-// Each is kept by the module that counts, where counting costs least, and is read through
-// provide(). MPIX_Stats reads them here; the table has what the performance variables of the MPI
+// The module that counts owns its counters, where counting costs least, and offers them by
+// provide(). MPIX_Stats reads them here. The table has what the performance variables of the MPI
 // tool interface need (MPI-4.0 section 15.3.7): name, unit, class, binding and description.
 //
 // Thread rule: one thread. Nothing here switches.
@@ -39,8 +39,8 @@ inline constexpr int kAlgorithms =
 #include "base/algorithms.def"
     ;
 #undef FGMPI_ALGORITHM
-/// Runs of each algorithm, of the process and of communicators, in the order of algorithms.def:
-/// they end the table.
+/// Runs of each algorithm, of the process and of communicators, in the order of algorithms.def.
+/// These counters are the last ones of the table.
 inline constexpr int kFirstCommRuns = kCount - kAlgorithms;
 inline constexpr int kFirstRuns = kFirstCommRuns - kAlgorithms;
 
@@ -54,18 +54,18 @@ inline constexpr Record kRecords[kCount] = {
 /// Reads a counter of `object`: a comm::Comm for those of a communicator, else nullptr.
 using Reader = uint64_t (*)(const void* object);
 
-/// Of a counter that is kept only while somebody asks for it.
+/// Turns on and off a counter that only counts while it is wanted.
 struct Switch {
-  /// One more asks for that of `object`; returns what stop() is to be given, also when the object
-  /// is gone by then.
+  /// Adds a user of the counter of `object`. Returns the argument for stop(), which is valid also
+  /// when the object is gone by then.
   const void* (*start)(const void* object) = nullptr;
   void (*stop)(const void* started) = nullptr;
 };
 
-/// Called once a counter, by initialisers of static objects of the module that keeps it.
+/// Called once for each counter, by initialisers of static objects of the module that counts.
 void provide(Id id, Reader reader, Switch on_demand = {});
 
-/// With null pointers where the counter is always kept.
+/// Its pointers are null where the counter always counts.
 Switch switch_of(Id id);
 
 /// The counter's value since the process started; 0 where its module is not part of the program.

@@ -21,7 +21,7 @@
 namespace fgmpi {
 namespace {
 
-/// Functions that give or take memory of the process's allocator.
+/// True for a function that allocates or frees memory of the process's allocator.
 bool is_allocator_function(const char* name) {
   static constexpr const char* kNames[] = {
       "malloc", "free",           "calloc",  "realloc",      "memalign", "aligned_alloc",
@@ -43,7 +43,7 @@ bool has_allocator_of_its_own() {
          module_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
 }
 
-/// The names of the libraries that the file needs, while it is mapped at `file`.
+/// The names of the libraries that the file needs. REQUIRES: the file is mapped at `file`.
 std::vector<std::string> needed_by(const char* file, size_t size) {
   std::vector<std::string> names;
   const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(file);
@@ -73,8 +73,8 @@ std::vector<std::string> needed_by(const char* file, size_t size) {
   return names;
 }
 
-/// Loads what the library needs, bound as everything else is: its constructors allocate before
-/// bind_allocator() could.
+/// Loads the libraries that the library needs, bound in the usual way: their constructors allocate
+/// before bind_allocator() could run.
 void load_needed(const char* path) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   struct stat about {};
@@ -91,8 +91,8 @@ void load_needed(const char* path) {
   munmap(file, size);
 }
 
-/// The words of a loaded module that hold addresses of allocator functions get those of the
-/// process's allocator.
+/// Binds a loaded module to the process's allocator: changes the words of the module that hold
+/// addresses of allocator functions.
 class AllocatorBinding {
  public:
   explicit AllocatorBinding(const link_map* map) : base_(map->l_addr) {
@@ -138,7 +138,8 @@ class AllocatorBinding {
     }
   }
 
-  /// The page may have been made read-only once it was relocated; it stays writable.
+  /// Writes a word whose page may have been made read-only after relocation. The page
+  /// stays writable.
   static void write_word(uintptr_t at, void* value) {
     auto* page = reinterpret_cast<void*>(page_down(at));
     if (*reinterpret_cast<void**>(at) == value) return;

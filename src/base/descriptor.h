@@ -5,11 +5,11 @@
 
 namespace fgmpi {
 
-/// Where they are from.
+/// The lowest number of a descriptor that was moved.
 inline constexpr int kFirstOwnDescriptor = 512;
 
-/// Moves a descriptor there (close-on-exec) and returns its new number; returns it as it is where
-/// no such number may be had, and -1 for -1. Keeps errno.
+/// Moves a descriptor to kFirstOwnDescriptor or above (close-on-exec) and returns its new number.
+/// Returns `fd` itself where no such number is free, and -1 for -1. Leaves errno unchanged.
 int move_descriptor_up(int fd);
 
 }  // namespace fgmpi

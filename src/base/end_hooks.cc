@@ -1,4 +1,4 @@
-// The functions that layers above want to be called when the process ends on its own account.
+// The functions of layers above that are called when the process ends itself.
 
 #include "base/end_hooks.h"
 

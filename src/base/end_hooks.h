@@ -1,17 +1,16 @@
-// What a process does when it ends on its own account: by end_process(), a failed check or a crash
-// report.
+// What a process does when it ends itself: by end_process(), a failed check or a crash report.
 //
-// The functions come from layers above (src/proclet-sched, src/liveness, src/mpi), which this one
-// does not know. Without them nothing is done. Thread rule: set by one thread at the start; called
-// by whichever ends the process.
+// The functions come from layers above (src/proclet-sched, src/liveness, src/mpi), which this layer
+// does not use. Without them nothing is done. Thread rule: set by one thread at the start; called
+// by the thread that ends the process.
 #pragma once
 
 #include <cstddef>
 
 namespace fgmpi {
 
-/// `tell` lets the other processes of the job know, which might wait for this one for ever. Called
-/// by end_process() alone, once: it may come to an end itself.
+/// `tell` informs the other processes of the job, which might otherwise wait for this one for ever.
+/// Only end_process() calls it, once: the function may itself end the process.
 void set_tell_others_of_end(void (*tell)(int status));
 void tell_others_of_end(int status);
 
@@ -21,8 +20,8 @@ void set_describe_caller(void (*describe)(char* words, size_t size));
 /// Without the function above: "".
 void describe_caller(char* words, size_t size);
 
-/// `leave` marks this process as one whose end needs no report by others: it is in order, or its
-/// reason has been said. It is async-signal-safe.
+/// `leave` marks this process as one whose end needs no report by others: the end is in order, or
+/// its reason has been reported. The function is async-signal-safe.
 void set_leave_end_mark(void (*leave)());
 void leave_end_mark();
 

@@ -1,9 +1,9 @@
-// The environment: the one place that reads and writes it. The settings of this library (FGMPI_...)
-// are in settings.h; here are the variables of others that it heeds, and those by which its own
-// programs hand something on.
+// The environment: the only file that reads and writes it. Settings of this library (FGMPI_...) are
+// in settings.h. Here are the variables of other software that the library reads, and those by
+// which its own programs pass values on.
 //
-// Thread rule: as getenv's and setenv's. Nothing here switches or allocates, but set() and
-// put_first().
+// Thread rule: that of getenv and setenv. Nothing here switches; only set() and
+// put_first() allocate.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace fgmpi::environment {
 
 struct Record {
   const char* name;
-  const char* owner;  ///< who sets it
-  const char* text;   ///< what it is read (or set) for here
+  const char* owner;  ///< the software that sets it
+  const char* text;   ///< what the library reads (or sets) it for
 };
 
 enum Variable : uint8_t {
@@ -32,10 +32,10 @@ inline constexpr Record kRecords[kCount] = {
 
 inline const char* name(Variable variable) { return kRecords[variable].name; }
 
-/// nullptr when unset; may be empty.
+/// Returns nullptr when the variable is unset; the text may be empty.
 const char* raw(const char* name);
 inline const char* raw(Variable variable) { return raw(name(variable)); }
-/// nullptr when unset or empty.
+/// Returns nullptr when the variable is unset or empty.
 const char* text(const char* name);
 inline const char* text(Variable variable) { return text(name(variable)); }
 
@@ -43,7 +43,7 @@ void set(const char* name, const char* value);
 inline void set(Variable variable, const char* value) { set(name(variable), value); }
 void unset(const char* name);
 inline void unset(Variable variable) { unset(name(variable)); }
-/// Puts `first` before what a list separated by colons holds.
+/// Puts `first` before the contents of a variable that is a list separated by colons.
 void put_first(Variable variable, const std::string& first);
 
 }  // namespace fgmpi::environment

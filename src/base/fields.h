@@ -1,11 +1,11 @@
-// Fields: values one behind the other in bytes, for what passes between processes of one build.
+// Fields: values written one behind the other into bytes, for data between processes of one build.
 //
 //   append(&bytes, value)        the value's own bytes, little-endian as in memory
 //   append_text(&bytes, text)    | length 4 | bytes |
 //
-// FieldReader takes them out again. What it reads may come from a broken or hostile peer: it never
-// looks beyond the end; after a field that does not fit, everything it gives is zero or empty, and
-// failed() says so. So a decoder reads all it expects and asks once.
+// FieldReader reads them back. Its input may come from a broken or hostile peer: it never reads
+// beyond the end. After a field that does not fit, every value that it returns is zero or empty,
+// and failed() is true. So a decoder reads all fields that it expects and tests once.
 // Thread rule: none (no shared state).
 #pragma once
 
@@ -48,13 +48,14 @@ class FieldReader {
     if (take(width)) std::memcpy(&value, at_ - width, width);
     return value;
   }
-  /// What append_text() wrote: a view into the bytes that are read.
+  /// Reads a text of append_text(): the result points into the bytes that are read.
   std::string_view get_text() {
     const auto size = get<uint32_t>();
     if (!take(size)) return {};
     return {reinterpret_cast<const char*>(at_ - size), size};
   }
-  /// The bytes that are left, and how to go on behind some of them that somebody else has read.
+  /// rest(): the bytes that have not been read. skip(): passes over bytes that the caller has
+  /// read itself.
   const uint8_t* rest() const { return at_; }
   void skip(size_t size) { take(size); }
 

@@ -16,7 +16,7 @@ std::string text_of_file(const char* path) {
   if (fd < 0) return text;
   char part[4096];
   for (;;) {
-    // The kernel's own: read() is interposed, and may let other ranks run.
+    // The system call itself: the function read() is interposed, and may let other ranks run.
     const long got = raw_call(SYS_read, fd, reinterpret_cast<long>(part), sizeof part);
     if (got == -EINTR) continue;
     if (got <= 0) break;

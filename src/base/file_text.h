@@ -1,7 +1,7 @@
-// The text of a small file: what the kernel says in /proc, hints of the user's.
+// The text of a small file: a file of the kernel in /proc, hints of the user.
 //
-// No stream reads it: a stream throws and catches inside where a read fails (EINVAL of
-// /proc/self/attr/current, a folder), and then a call from C depends on the unwinder of the
+// The file is not read by a stream. A stream throws and catches inside where a read fails (EINVAL
+// of /proc/self/attr/current, a folder). Then a call from C would depend on the unwinder of the
 // program, which may be any library. Thread rule: any.
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace fgmpi {
 
-/// All bytes of the file; what was read before an error; "" where it cannot be opened. For files
+/// All bytes of the file; those read before an error; "" where the file cannot be opened. For files
 /// that have an end.
 std::string text_of_file(const char* path);
 
-/// Its first word: up to white space.
+/// The file's first word, up to white space.
 std::string first_word_of_file(const char* path);
 
 }  // namespace fgmpi

@@ -1,6 +1,6 @@
 // Sleeping on a word of memory until another thread or process wakes the sleeper (futex(2)).
 //
-// Thread rule: any. Nothing here switches: the calling OS thread sleeps; errno stays.
+// Thread rule: any. Nothing here switches: the calling thread sleeps. errno is unchanged.
 #pragma once
 
 #include <linux/futex.h>
@@ -13,7 +13,7 @@
 
 namespace fgmpi {
 
-/// Who may share the word: the threads of one process, or all that have it mapped.
+/// Which threads may share the word: those of one process, or all that have it mapped.
 enum class FutexScope : int { kProcess = FUTEX_PRIVATE_FLAG, kShared = 0 };
 
 /// Sleeps while *word == value; `timeout_ns` < 0: no limit. May return early.

@@ -23,11 +23,11 @@ constexpr uint64_t mix(uint64_t x) {
   return x ^ x >> 31;
 }
 
-/// Of two words, in this order.
+/// The hash of two words, in this order.
 constexpr uint64_t mix(uint64_t a, uint64_t b) { return mix(a * kGoldenRatio ^ b); }
 
-/// Of bytes, eight at a time: misses a difference once in 2^32 even in its lower half, which is the
-/// checksum of group maps on the wire (docs/wire-format.md). Another `seed` gives another hash.
+/// The hash of bytes, eight at a time. Even its lower half, the checksum of group maps on the wire
+/// (docs/wire-format.md), misses a difference only once in 2^32. Another `seed` gives another hash.
 inline uint64_t hash_bytes(const void* bytes, size_t count, uint64_t seed = 0) {
   constexpr uint64_t kOdd = 0x9fb21c651e98df25u;
   uint64_t sum = count * kOdd ^ seed;
@@ -43,7 +43,7 @@ inline uint64_t hash_text(std::string_view text, uint64_t seed = 0) {
   return mix(hash_bytes(text.data(), text.size(), seed));
 }
 
-/// Random numbers that the seed fixes (splitmix64).
+/// Random numbers determined by the seed (splitmix64).
 class RandomSequence {
  public:
   constexpr explicit RandomSequence(uint64_t seed = 0) : state_(seed) {}

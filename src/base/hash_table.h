@@ -1,6 +1,6 @@
-// HashTable<T, Traits>: objects found by a key that they hold themselves; each has a hook of 8
-// bytes for it and is never moved or copied. Boost.Intrusive's unordered_set with buckets (8 bytes
-// each) that double when they are as many as the objects.
+// HashTable<T, Traits>: objects found by a key that they contain. Each has a hook of 8 bytes for
+// the table and is never moved or copied. The table is Boost.Intrusive's unordered_set; its buckets
+// (8 bytes each) double when they are as many as the objects.
 //
 //   struct Peer : HashTableHook { uint64_t id; ... };
 //   struct PeerById {
@@ -10,7 +10,7 @@
 //   HashTable<Peer, PeerById> peers;
 //
 // Thread rule: one thread. Invariants: an object is in at most one table; the table owns nothing.
-// insert() does not fail: where there is no memory for more buckets, finding takes longer.
+// insert() does not fail: without memory for more buckets, find() becomes slower.
 #pragma once
 
 #include <boost/intrusive/unordered_set.hpp>
@@ -38,7 +38,7 @@ class HashTable {
 
   size_t size() const { return set_.size(); }
   bool empty() const { return set_.empty(); }
-  /// Memory of the table itself.
+  /// Bytes of the table itself.
   size_t bytes() const { return set_.bucket_count() * sizeof(Bucket); }
 
   /// The object with this key, or nullptr.
@@ -46,14 +46,14 @@ class HashTable {
     auto at = set_.find(key, Hash(), std::equal_to<Key>());
     return at == set_.end() ? nullptr : &*at;
   }
-  /// REQUIRES: no object with its key is here.
+  /// Adds an object. REQUIRES: the table has no object with its key.
   void insert(T* object) {
     if (set_.size() == set_.bucket_count()) grow();
     set_.insert(*object);
   }
-  /// REQUIRES: it is here.
+  /// Removes an object. REQUIRES: the object is in the table.
   void erase(T* object) { set_.erase(set_.iterator_to(*object)); }
-  /// f(T&) for each, in no order. f must not change the table.
+  /// Calls f(T&) for each object, in no order. f must not change the table.
   template <class F>
   void for_each(F&& f) {
     for (T& object : set_) f(object);

@@ -1,4 +1,4 @@
-// The host's name, as the system has it and in characters that protocols can take.
+// The host's name, from the system and in characters that protocols allow.
 
 #include "base/host_name.h"
 

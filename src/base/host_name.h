@@ -5,12 +5,12 @@
 
 namespace fgmpi {
 
-/// As the kernel has it; "unknown" when it has none. Keeps errno, so that a message may name host
-/// and cause.
+/// The host's name from the kernel; "unknown" when there is none. Leaves errno unchanged, so that a
+/// message may name host and cause.
 std::string host_name();
 
-/// Made fit for protocols with separators: at most kMostHostName of letters, digits, '.', '-' and
-/// '_'.
+/// The host's name for protocols with separators: at most kMostHostName letters, digits, '.',
+/// '-' and '_'.
 std::string plain_host_name();
 inline constexpr int kMostHostName = 40;
 

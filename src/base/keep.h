@@ -8,7 +8,7 @@
 namespace fgmpi {
 
 struct Keep {
-  void (*destroy)(Keep*);  ///< called when the last reference goes
+  void (*destroy)(Keep*);  ///< called when the last reference is released
   uint32_t references = 1;
 
   explicit Keep(void (*d)(Keep*)) : destroy(d) {}

@@ -1,10 +1,12 @@
 // List<T>: an intrusive doubly linked list, for a T with members `T* next` and `T* prev`.
 //
-//   head -> first <-> second <-> last -> null        first->prev is the last: the list itself is
-//     one pointer
+//   head -> first <-> second <-> last -> null        first->prev is the last
 //
-// Membership costs the object two pointers and never allocates; an empty list is 8 bytes of zeros.
-// (Boost.Intrusive's list takes 16, and its nodes point back into it, so that it cannot be moved.)
+// The list itself is one pointer.
+//
+// Membership costs the object two pointers and never allocates; an empty list is 8 bytes of
+// zeros. (A list of Boost.Intrusive has 16 bytes, and its nodes point back into it, so that it
+// cannot be moved.)
 //
 // Thread rule: one thread. Invariant: an object is in at most one list at a time.
 #pragma once
@@ -19,7 +21,7 @@ class List {
   bool empty() const { return head_ == nullptr; }
   T* front() const { return head_; }
   T* back() const { return head_ ? head_->prev : nullptr; }
-  /// Walks the list: for reports and tests.
+  /// The number of objects. Walks the list: for reports and tests.
   size_t size() const {
     size_t n = 0;
     for (const T* x = head_; x; x = x->next) ++n;
@@ -36,18 +38,18 @@ class List {
       x->prev = head_ = x;
     }
   }
-  /// push_back() for an empty list. REQUIRES: empty().
+  /// Like push_back(), for an empty list. REQUIRES: empty().
   void push_only(T* x) {
     x->next = nullptr;
     x->prev = head_ = x;
   }
-  /// Removes the first. REQUIRES: !empty().
+  /// Removes the first object. REQUIRES: !empty().
   void pop_front() {
     T* x = head_;
     head_ = x->next;
     if (head_) head_->prev = x->prev;
   }
-  /// REQUIRES: x is in this list.
+  /// Removes x. REQUIRES: x is in this list.
   void remove(T* x) {
     if (x->next)
       x->next->prev = x->prev;

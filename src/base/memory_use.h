@@ -1,6 +1,6 @@
 // How much memory the process has, as the kernel counts it: for the counters of memory.
 //
-// Thread rule: any, but Remembered: one thread. Nothing here switches or allocates.
+// Thread rule: any; Remembered: one thread. Nothing here switches or allocates.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace fgmpi {
 
-/// Bytes of the pages of [low, high) that the process has of its own: those that were written, in
-/// memory or swapped out, also of private mappings of files. 0 where the kernel does not tell.
+/// Bytes of the pages of [low, high) that belong to the process alone: pages that were written, in
+/// memory or swapped out, also of private mappings of files. 0 where the kernel does not show them.
 uint64_t own_bytes(uintptr_t low, uintptr_t high);
 
-/// Bytes of a line of /proc/self/status, such as "VmRSS"; 0 where there is none.
+/// The bytes in a line of /proc/self/status, such as "VmRSS"; 0 where there is no such line.
 uint64_t status_bytes(const char* name);
 
-/// A number that takes long to find: asked for again and again, it is found anew so seldom that
-/// this takes a twentieth of the time.
+/// Caches a number that takes long to find. However often get() is called, finding it anew uses at
+/// most a twentieth of the time.
 class Remembered {
  public:
   template <class F>

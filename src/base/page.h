@@ -10,7 +10,7 @@ inline constexpr size_t kPage = 4096;
 
 /// The largest multiple of kPage that is at most x.
 constexpr uint64_t page_down(uint64_t x) { return x & ~uint64_t{kPage - 1}; }
-/// The least multiple of kPage that is at least x. REQUIRES: x <= 2^64 - kPage.
+/// The smallest multiple of kPage that is at least x. REQUIRES: x <= 2^64 - kPage.
 constexpr uint64_t page_up(uint64_t x) { return page_down(x + kPage - 1); }
 
 }  // namespace fgmpi

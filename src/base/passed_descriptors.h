@@ -1,7 +1,8 @@
-// Messages over a socket of the same host that carry descriptors: the receiver gets new ones for
+// Messages over a socket of one host that carry descriptors: the receiver gets new descriptors for
 // the same open files.
 //
-// Thread rule: one thread an object. Makes no call itself: sendmsg() and recvmsg() take header().
+// Thread rule: one thread for each object. The object makes no call itself: sendmsg() and recvmsg()
+// use header().
 #pragma once
 
 #include <sys/socket.h>
@@ -11,7 +12,7 @@
 
 namespace fgmpi {
 
-/// Bytes, with kCount descriptors or room for them.
+/// A message of bytes with kCount descriptors, or room for them.
 template <size_t kCount>
 class DescriptorMessage {
  public:
@@ -26,7 +27,7 @@ class DescriptorMessage {
 
   msghdr* header() { return &header_; }
 
-  /// Before it is sent.
+  /// Stores the descriptors, before the message is sent.
   void put(const int* descriptors) {
     cmsghdr* control = CMSG_FIRSTHDR(&header_);
     control->cmsg_level = SOL_SOCKET;
@@ -35,7 +36,7 @@ class DescriptorMessage {
     std::memcpy(CMSG_DATA(control), descriptors, kBytes);
   }
 
-  /// After it has been received; false: none came, or another number.
+  /// Returns the descriptors of a received message; false: none arrived, or another number.
   bool take(int* descriptors) const {
     const cmsghdr* control = CMSG_FIRSTHDR(&header_);
     if (!control || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS ||

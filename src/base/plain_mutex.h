@@ -1,6 +1,6 @@
-// A mutex of the library's own. std::mutex is the program's kind: its functions are interposed
-// (src/privatize/waits.cc), and let other proclets run while one waits, which code of the library
-// must not.
+// A mutex for the library itself. Functions of std::mutex are interposed for the program
+// (src/privatize/waits.cc): they let other proclets run while one waits, which code of the library
+// must not do.
 //
 // Thread rule: any. For short sections that neither wait nor switch: the calling OS thread sleeps
 // until it has the mutex.
@@ -26,7 +26,7 @@ class PlainMutex {
   }
 
  private:
-  std::atomic<uint32_t> word_{0};  ///< 0: free, 1: held, 2: held, and somebody may sleep for it
+  std::atomic<uint32_t> word_{0};  ///< 0: free, 1: held, 2: held, and a thread may sleep for it
 };
 
 }  // namespace fgmpi

@@ -1,4 +1,4 @@
-// The table of the library's own threads, and the look at all threads in /proc/self/task.
+// The table of the library's own threads, and the check of all threads in /proc/self/task.
 
 #include "base/process_threads.h"
 
@@ -19,8 +19,9 @@
 namespace fgmpi {
 namespace {
 
-/// The watcher, the thread of io_uring, those that wait for ranks. One for which there is no room
-/// counts as the program's, which prevents reports of deadlocks.
+/// Room for the library's threads: the watcher, the thread of io_uring, threads that wait for
+/// ranks. A thread for which there is no room counts as the program's, which prevents reports
+/// of deadlocks.
 constexpr int kMost = 256;
 std::atomic<int> g_ids[kMost];
 
@@ -42,8 +43,8 @@ bool is_recorded(int id) {
 
 int own_id() { return static_cast<int>(raw_call(SYS_gettid)); }
 
-/// Calls f(id) for each thread until it says no. False then, and where the kernel does not list
-/// them.
+/// Calls f(id) for each thread until it returns false. Returns false then, and where the kernel
+/// does not list the threads.
 template <class F>
 bool for_each_thread(F&& f) {
   const int kept = errno;
@@ -63,7 +64,8 @@ bool for_each_thread(F&& f) {
   return all;
 }
 
-/// Of what the kernel tells of a thread, as text. False: it has ended, or that is not told.
+/// Reads a file of the kernel about a thread. False: the thread has ended, or there is
+/// no such file.
 bool read_of_thread(int id, const char* what, char* text, size_t room) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%d/%s", id, what);
@@ -76,15 +78,16 @@ bool read_of_thread(int id, const char* what, char* text, size_t room) {
   return n > 0;
 }
 
-/// pthread_join() waits on the number of a thread, which the kernel clears at its end; so that
-/// futex is not a private one.
+/// pthread_join() waits on the word with the thread's number, which the kernel clears when the
+/// thread ends. So that futex is not a private one.
 bool is_thread(unsigned long id) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%lu", id);
   return raw_call(SYS_faccessat, AT_FDCWD, reinterpret_cast<long>(path), F_OK) == 0;
 }
 
-/// `line` is "NUMBER ARGUMENT..." of a system call, or "running".
+/// True when the thread waits for another one. `line` is "NUMBER ARGUMENT..." of a system call,
+/// or "running".
 bool waits_for_thread(const char* line) {
   unsigned long number, word, operation, value, timeout;
   if (sscanf(line, "%lu %lx %lx %lx %lx", &number, &word, &operation, &value, &timeout) != 5)

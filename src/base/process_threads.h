@@ -1,5 +1,5 @@
-// The threads of this process as the kernel lists them: which of them are the library's own, and
-// which can do nothing before another one does something.
+// The threads of this process in the kernel's list: which of them are the library's own, and which
+// can do nothing before another thread does something.
 //
 // Thread rule: any thread; no lock.
 #pragma once
@@ -8,10 +8,10 @@
 
 namespace fgmpi {
 
-/// The thread with this number of the kernel's is the library's: it never calls MPI for a rank.
+/// Records that the thread with this kernel number is the library's: it never calls MPI for a rank.
 void record_library_thread(int id);
 
-/// The calling thread is the library's during the life of this object.
+/// The calling thread counts as the library's during the life of this object.
 class LibraryThread {
  public:
   LibraryThread();
@@ -23,9 +23,9 @@ class LibraryThread {
   int id_;
 };
 
-/// While an object of this class lives, the threads that the process begins are those of a library
-/// that is called then (libfabric): at its end they are recorded. Nothing is where the program has
-/// threads already, which may begin others meanwhile.
+/// Records the threads that the process starts during the life of this object: they belong to a
+/// library that is called meanwhile (libfabric). Records nothing where the program has threads
+/// already, which may start others at the same time.
 class RecordNewThreads {
  public:
   RecordNewThreads();
@@ -38,10 +38,10 @@ class RecordNewThreads {
 };
 
 /// True when each thread of the process that is not the library's own is one for which `known(id,
-/// argument)` says yes, or waits without a time limit for another thread of this process: on a
+/// argument)` returns true, or waits without a time limit for another thread of this process: on a
 /// private futex (mutexes, condition variables), or in pthread_join(). *turns is then a hash of how
-/// often each of the latter has slept: two calls that give the same had all of them asleep at the
-/// same time. False also where the kernel does not say. Costs some ten microseconds a thread.
+/// often each waiting thread has slept: two calls with the same hash had all of them asleep at the
+/// same time. False also where the kernel does not show this. Costs some ten microseconds a thread.
 bool others_wait_for_threads(bool (*known)(int id, void* argument), void* argument,
                              uint64_t* turns);
 

@@ -25,7 +25,7 @@ namespace {
 
 constinit Check g_checks[kCount] = {};
 
-/// 65536 as "64k".
+/// Words for a size: 65536 as "64k".
 std::string size_text(int64_t bytes) {
   std::string suffix;
   for (const char* larger : {"k", "m", "g"}) {
@@ -98,7 +98,7 @@ Status parse_given(Id id, const std::string& text, Value* value) {
 }  // namespace
 
 Status load() {
-  auto* values = new Value[kCount];  // for the life of the process: the program's last acts may ask
+  auto* values = new Value[kCount];  // never freed: the program's last acts may read a setting
   for (int i = 0; i < kCount; ++i) {
     const Id id = static_cast<Id>(i);
     const Record& record = kRecords[id];

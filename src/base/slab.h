@@ -2,10 +2,10 @@
 //
 //   index  [ chunk number | slot in chunk ]      chunks_[chunk] -> 2^kChunkBits slots of T
 //
-// For: the objects behind MPI handles (an int: 6 bits of kind, 26 bits of index). Thread rule: one
-// thread (a process has one). Invariants: a freed slot is reused last-in first-out; memory of a
-// chunk is returned by trim(), or with the slab. get() of an index never handed out is nullptr.
-// Without memory, create() throws std::bad_alloc and has changed nothing.
+// For the objects behind MPI handles (an int: 6 bits of kind, 26 bits of index). Thread rule: one
+// thread. Invariants: a freed slot is reused last-in first-out. trim() returns memory of chunks;
+// the rest is returned with the slab. get() of an index never given out is nullptr. Without memory,
+// create() throws std::bad_alloc and has changed nothing.
 #pragma once
 
 #include <cstdint>
@@ -70,9 +70,9 @@ class Slab {
     --live_;
   }
 
-  /// Frees the chunks at the end that have no object in use, but for the first chunk. Returns
-  /// false: there is no more to be freed. Takes time in proportion to the free slots if it frees
-  /// any.
+  /// Frees the chunks at the end that have no object in use, except the first chunk. Returns
+  /// false: there is no more to free. If it frees any, its time is proportional to the number
+  /// of free slots.
   bool trim() {
     size_t chunks = chunks_.size();
     while (chunks > 1 && is_empty(chunks - 1)) --chunks;

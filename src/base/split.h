@@ -1,4 +1,4 @@
-// Lists in one text: "shm,ofi", a PATH.
+// Splits lists in one text: "shm,ofi", a PATH.
 #pragma once
 
 #include <string_view>
@@ -6,8 +6,8 @@
 
 namespace fgmpi {
 
-/// The parts of `text` between separators, empty ones too: one more than there are separators. They
-/// point into `text`.
+/// The pieces of `text` between separators, with empty ones: one more than there are separators.
+/// They point into `text`.
 inline std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (size_t begin = 0;;) {

@@ -1,13 +1,13 @@
-// The whole process waits, whatever its ranks could do meanwhile.
+// A sleep of the whole process, whatever its ranks could do meanwhile.
 #pragma once
 
 #include <cstdint>
 
 namespace fgmpi {
 
-/// Sleeps for `ns` nanoseconds, less when a signal is handled; at once when `ns` is not positive.
-/// By the system call itself: sleeps, and poll without descriptors, are src/privatize's inside the
-/// library and let other ranks run.
+/// Sleeps for `ns` nanoseconds, less when a signal is handled; returns at once when `ns` is not
+/// positive. Makes the system call itself: inside the library, sleeps and poll() without
+/// descriptors are interposed by src/privatize and let other ranks run.
 void stand_still(int64_t ns);
 
 }  // namespace fgmpi

@@ -1,4 +1,4 @@
-// A Status with words: its memory, its text, and how an error is formatted.
+// A Status with an error: its memory, its words, and how an error is formatted.
 
 #include "base/status.h"
 
