@@ -1,14 +1,15 @@
-// Algorithms of level two: among the processes of a team, one file each. They know nothing of
-// ranks, members or user buffers; the steps (step_*.cc) lay data out for them and the selector
-// picks one.
+// Algorithms of level two, which run among the processes of a team: one file each. An algorithm has
+// no ranks, members or user buffers to do with: the steps (step_*.cc) lay data out for it, and the
+// selector chooses it.
 //
-//   Blocks   what lies where when each process has a part of one buffer: part p is
-//            buffer[offset[p], offset[p+1])
-//   Reduction vectors are `dense` byte runs or operands with gaps; the algorithms that split
-//            vectors require dense ones (the selector sees to it).
+//   Blocks      the layout of a buffer to which each process contributes one part: part p is
+//               buffer[offset[p], offset[p+1])
+//   Reduction   vectors are `dense` runs of bytes, or have gaps. Algorithms that split vectors
+//               require dense ones, which the selector ensures
 //
-// Every algorithm combines operands in the order of processes where it does not say "commutative
-// only", and gives every process bitwise the same result. Thread rule: one thread; all may switch.
+// Every algorithm combines operands in the order of processes unless it is marked
+// "commutative", and gives every process bitwise the same result. Thread rule: one thread; all
+// algorithms may switch.
 #pragma once
 
 #include <cstddef>
@@ -32,54 +33,57 @@ Status barrier_dissemination(const Team& team);
 Status barrier_tree(const Team& team);
 
 // ---- System-ranked communicators: teams of neighbours (Team::kTree) -----------------------------
+// REQUIRES, for the reductions: the operation commutes.
 Status group_tree_barrier(const Team& team);
 Status group_tree_bcast(const Team& team, uint32_t root, char* data, size_t bytes);
-/// Commutative only.
 Status group_tree_reduce(const Team& team, uint32_t root, const Reduction& r, char* data);
-/// Commutative only.
 Status group_tree_allreduce(const Team& team, const Reduction& r, char* data);
 
 // ---- Broadcast of `bytes` from process root -----------------------------------------------------
 Status bcast_binomial(const Team& team, uint32_t root, char* data, size_t bytes);
-Status bcast_knomial(const Team& team, uint32_t root, char* data, size_t bytes);  ///< k = 4
-/// Pipelined in segments.
+/// The tree has degree k = 4.
+Status bcast_knomial(const Team& team, uint32_t root, char* data, size_t bytes);
+/// The data is pipelined along the chain in segments.
 Status bcast_chain(const Team& team, uint32_t root, char* data, size_t bytes);
 Status bcast_scatter_allgather(const Team& team, uint32_t root, char* data, size_t bytes);
 Status bcast_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* data,
                        size_t bytes);
 
 // ---- Reductions ---------------------------------------------------------------------------------
-// `data` is this process's operand and receives the result. After reduce_* only the root's data is
-// the result; the other processes' data is overwritten with intermediate values.
+// `data` is this process's operand and receives the result. After reduce_* only the root's `data`
+// is the result; that of other processes is overwritten with intermediate values.
+// REQUIRES, where a comment says so: "commutative": the operation commutes; "dense": the vector has
+// no gaps (Reduction::dense()).
 
 Status reduce_binomial(const Team& team, uint32_t root, const Reduction& r, char* data);
-/// Commutative only.
+/// REQUIRES: commutative.
 Status reduce_knomial(const Team& team, uint32_t root, const Reduction& r, char* data);
-/// Commutative, dense.
+/// REQUIRES: commutative, dense.
 Status reduce_rabenseifner(const Team& team, uint32_t root, const Reduction& r, char* data);
 Status allreduce_recursive_doubling(const Team& team, const Reduction& r, char* data);
 Status allreduce_reduce_bcast(const Team& team, const Reduction& r, char* data);
-/// Commutative, dense.
+/// REQUIRES: commutative, dense.
 Status allreduce_rabenseifner(const Team& team, const Reduction& r, char* data);
-Status allreduce_ring(const Team& team, const Reduction& r, char* data);  ///< commutative, dense
+/// REQUIRES: commutative, dense.
+Status allreduce_ring(const Team& team, const Reduction& r, char* data);
 Status allreduce_multicast(const Team& team, const Multicast& multicast, const Reduction& r,
                            char* data);
-// The functions reduce_scatter_* leave at process p the result of block p, at the block's place in
-// data. Blocks are in bytes of whole elements.
+// The functions reduce_scatter_* leave the result of block p at process p, in the block's position
+// in `data`. Blocks have whole elements; their offsets are in bytes.
 
-/// Dense.
+/// REQUIRES: dense.
 Status reduce_scatter_pairwise(const Team& team, const Reduction& r, char* data,
                                const Blocks& blocks);
-/// Commutative, dense.
+/// REQUIRES: commutative, dense.
 Status reduce_scatter_ring(const Team& team, const Reduction& r, char* data, const Blocks& blocks);
-/// Commutative, dense.
+/// REQUIRES: commutative, dense.
 Status reduce_scatter_halving(const Team& team, const Reduction& r, char* data,
                               const Blocks& blocks);
-/// Dense.
+/// REQUIRES: dense.
 Status reduce_scatter_multicast(const Team& team, const Multicast& multicast, const Reduction& r,
                                 char* data, const Blocks& blocks);
-/// before = the fold of the operands of the processes before this one (untouched at process 0);
-/// data is spoilt.
+/// Sets `before` to the fold of the operands of the processes before this one (unchanged at process
+/// 0). `data` is overwritten with intermediate values.
 Status exscan_recursive_doubling(const Team& team, const Reduction& r, char* data, char* before);
 Status exscan_chain(const Team& team, const Reduction& r, char* data, char* before);
 
@@ -88,8 +92,8 @@ Status gather_linear(const Team& team, uint32_t root, char* buffer, const Blocks
 Status gather_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status scatter_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status scatter_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
-/// `regular`: all processes know the sizes of all blocks. `opened`, at the root: the same will come
-/// again.
+/// `regular`: all processes know the sizes of all blocks. `opened` (at the root): a scatter to the
+/// same processes will follow, so a multicast group for them is worth keeping.
 Status scatter_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* buffer,
                          const Blocks& blocks, bool regular, bool opened);
 
@@ -102,15 +106,16 @@ Status allgather_multicast(const Team& team, const Multicast& multicast, char* b
                            const Blocks& blocks);
 
 // ---- All-to-all: block p of out goes to process p, block p of in comes from it (own block copied)
-/// bytes(from, to): what process `from` has for process `to`; known to all only for the regular
-/// forms (Bruck).
+/// The sizes of an all-to-all's blocks. All processes know the sizes of all blocks in the regular
+/// forms only (Bruck needs them).
 struct AlltoallSizes {
   const Blocks* out;
   const Blocks* in;
   /// Regular: members at each process; block from->to is unit[from]*unit[to]*bytes.
   std::vector<size_t> unit;
   size_t bytes = 0;
-  /// What this process sends is of an opened group or persistent: the same will come again.
+  /// This process's outgoing data belongs to an opened group or a persistent collective: data to
+  /// the same processes will follow.
   bool opened = false;
 };
 Status alltoall_pairwise(const Team& team, const char* out, char* in, const AlltoallSizes& sizes);
@@ -120,7 +125,8 @@ Status alltoall_bruck(const Team& team, const char* out, char* in, const Alltoal
 Status alltoall_multicast(const Team& team, const Multicast& multicast, const char* out, char* in,
                           const AlltoallSizes& sizes);
 
-/// An operand of this process on the wire: dense ones as they are, others packed into `buffer`.
+/// An operand of this process as a message: a dense one is sent as it is, another one is packed
+/// into `buffer_`.
 class Wire {
  public:
   explicit Wire(const Reduction& r) : r_(r) {

@@ -1,12 +1,12 @@
 // Args: the arguments of one member of a collective, in one form for all collectives, and their
 // segments.
 //
-//   Side     one buffer argument: address, type and where the part for (or from) each rank lies
+//   Side     one buffer argument: address, type, and the position of each rank's part
 //   Segment  one such part: `count` elements of a type at an address
 //
-// Thread rule: one thread; nothing here switches. An Args lives on its member's stack (blocking:
-// arrays of counts and displacements are the user's) or in its request (which keeps them:
-// kept_array.h).
+// Thread rule: one thread; nothing here switches. An Args lives on its member's stack
+// (blocking: arrays of counts and displacements are the user's) or in its request, which stores
+// the arrays (kept_array.h).
 #pragma once
 
 #include <mpi.h>
@@ -26,7 +26,7 @@ using comm::Comm;
 using comm::SharedComm;
 using host::Type;
 
-/// The collectives, as the operation codes of meetings count them.
+/// The collectives. Operation codes of meetings are made from these numbers.
 enum class CollectiveKind : uint8_t {
   kBarrier,
   kBcast,
@@ -53,7 +53,7 @@ enum class CollectiveKind : uint8_t {
   kLast
 };
 
-/// How it is called; calls of different modes do not match (MPI-4.0 section 6.12).
+/// The form of the call; calls of different modes do not match (MPI-4.0 section 6.12).
 enum class Mode : uint8_t { kBlocking, kShort, kNonblocking, kPersistent };
 
 inline uint8_t operation_code(CollectiveKind kind, Mode mode) {
@@ -68,18 +68,18 @@ struct Segment {
   int64_t bytes() const { return count * type->size(); }
 };
 
-/// The types of a w form: mostly one or few in runs, so they are not kept one a segment.
+/// The types of a w form: mostly one, or few in runs, so they are not stored one a segment.
 class Types {
  public:
   bool empty() const { return distinct_.empty(); }
   const Type& operator[](int64_t i) const {
     return distinct_[index_ ? static_cast<size_t>(index_->at(i)) : 0];
   }
-  /// Adds the next segment's type: that of a recent segment with the same handle, or a new one from
-  /// make(&type).
+  /// Adds the next segment's type. That is the type of a recent segment with the same handle, or a
+  /// new one from make(&type).
   template <class Make>
   Status add(MPI_Datatype handle, Make&& make) {
-    // Handles are looked for among this many recent ones, so that adding n types takes O(n)
+    // A handle is compared with this many recent ones, so that adding n types costs O(n).
     constexpr size_t kLooks = 8;
     for (size_t k = distinct_.size(); k-- > 0 && k + kLooks >= distinct_.size();)
       if (handles_[k] == handle) {
@@ -98,9 +98,10 @@ class Types {
 
  private:
   std::vector<Type> distinct_;
-  std::vector<MPI_Datatype> handles_;       ///< until finish()
-  std::vector<int> numbers_;                ///< likewise: which of them, a segment
-  std::shared_ptr<const KeptArray> index_;  ///< afterwards; nullptr: the first, for all
+  std::vector<MPI_Datatype> handles_;  ///< until finish()
+  std::vector<int> numbers_;           ///< until finish(): index into distinct_, one a segment
+  /// After finish(): index into distinct_; nullptr: all have the first
+  std::shared_ptr<const KeptArray> index_;
 };
 
 struct DeleteTypes {  // out of line, so that sides without types are destroyed in line
@@ -114,10 +115,10 @@ struct Side {
   Counts counts, displs;  ///< v and w forms; displs in elements (v) or bytes (w)
   std::unique_ptr<Types, DeleteTypes> types;  ///< w form
   int32_t segments = 0;                       ///< values in `counts` and `displs`
-  bool strided = true;  ///< false: every segment is the whole buffer (one for all)
-  bool opened = false;  ///< of an opened group or a persistent collective: the same will come again
+  bool strided = true;                        ///< false: every segment is the whole buffer
+  bool opened = false;  ///< of an opened group or a persistent collective: the same will follow
 
-  /// The part for segment i (a rank, or a neighbour's index).
+  /// The segment number i (a rank, or a neighbour's index).
   [[gnu::always_inline]] Segment segment(int64_t i) const {
     if (!counts) return {address + (strided ? i * count * type.extent() : 0), count, &type};
     if (__builtin_expect(types != nullptr, 0))
@@ -135,8 +136,8 @@ struct Side {
   }
 };
 
-/// What MPI_IN_PLACE of the all-to-all forms needs: the outgoing data, packed, before it is
-/// overwritten.
+/// The copy that MPI_IN_PLACE needs in all-to-all forms: the outgoing data, packed, before it
+/// is overwritten.
 struct InPlaceCopy {
   Memory data;
   std::vector<MPI_Count> counts, displs;
@@ -155,11 +156,11 @@ struct Args : comm::Arrival {
   Args& operator=(const Args&) = delete;
 };
 
-/// The counts and displacements of a member's arguments, kept past its call: short ones as they
-/// are, in one block of memory, long ones in as little as they need.
+/// The counts and displacements of a member's arguments that outlive its call. Short arrays are
+/// copied as they are, into one block of memory; long ones are compressed.
 class KeptArrays {
  public:
-  /// Makes `args` refer to the kept arrays. Errors: MPI_ERR_NO_MEM.
+  /// Stores the arrays, and makes `args` refer to the stored ones. Errors: MPI_ERR_NO_MEM.
   Status keep(Args* args);
 
  private:
@@ -170,17 +171,17 @@ class KeptArrays {
   std::unique_ptr<Long> long_;
 };
 
-/// Makes `send` of an all-to-all the packed copy of `recv` (`segments` of them). Called when it
-/// starts.
+/// Makes `send` of an all-to-all the packed copy of `recv` (`segments` of them). Called at the
+/// start of the collective.
 Status copy_in_place(Args* args, int64_t segments);
 
 /// The members of a meeting in rank order.
 std::vector<Args*> in_rank_order(comm::Meeting* meeting);
 
-/// Two members that give different roots.
+/// The error of two members that give different roots.
 [[gnu::cold]] Status different_roots(int rank, int root, int other_rank, int other_root);
 
-/// Two members that give different amounts of data.
+/// The error of two members that give different amounts of data.
 [[gnu::cold]] Status different_bytes(int rank, int64_t bytes, int other_rank, int64_t other_bytes);
 
 /// Gives every member of the meeting this status.

@@ -1,28 +1,27 @@
 // Failures of collectives that span processes. A member whose data has another length than the
 // others', or any other error in one process, ends the collective with an error in every process
-// that is still in it; what it has on its way is dropped, so that the next collective works.
+// that is still in it. Its messages under way are dropped, so that the next collective works.
 //
 // How a disagreement is found. Messages of level two carry a signature of what all members must
-// agree on (pt2pt.h), mostly the bytes of the whole vector: other lengths choose other algorithms,
-// whose messages must not be taken for each other.
-//   - A message comes that no receive has taken, and its collective is open here, or was completed
-//     lately, with another signature.
-//   - This process has been idle for a while although a collective is open: the messages that no
-//     receive has taken are compared again, and the other processes are asked to compare
-//     signatures. That finds disagreements in which every process waits for a message of another
-//     one.
+// agree on (pt2pt.h), mostly the bytes of the whole vector: members with other lengths choose other
+// algorithms, whose messages must not match those of this one. A disagreement is found when
+//   - a message arrives for which there is no receive, and its collective is open here, or was
+//     completed lately, with another signature;
+//   - this process has been idle for a while although a collective is open: it compares again the
+//     messages for which there was no receive, and asks the other processes to compare signatures.
+//     That finds disagreements in which every process waits for a message of another one.
 //
 // How all processes learn of it. The first process that finds the error sends a notice to all
-// others, and so does each of these when it receives its first notice, whether it is in the
+// others. Each of these does the same when it receives its first notice, whether it is in the
 // collective, has completed it or has yet to begin it (then the collective fails as it begins).
 // Notices do not overtake messages: after the notice of a process, no message of the collective
 // comes from it. When the notices of all processes have come and this process has concluded the
 // collective, its entry is removed. In a collective over the tree of a system-ranked communicator,
-// "all others" are a process's parent and children there; unless a process tells all others (its
-// members have called different collectives): then every process does.
+// "all others" are a process's parent and children there. The exception is a process whose members
+// have called different collectives: it informs all others, and then every process does.
 //
-// A collective is named by its communicator's context id (with the round, if it is persistent) and
-// its number. While nothing fails, a collective costs one entry in a list and one in a ring of
+// A collective is identified by its communicator's context id (with the round, if it is persistent)
+// and its number. While nothing fails, a collective costs one entry in a list and one in a ring of
 // those completed last.
 //
 // Thread rule: one thread; nothing here switches. Handlers run inside poll.
@@ -37,8 +36,8 @@
 
 namespace fgmpi::coll {
 
-/// A collective that is running in this process, on one team (team.h). Objects are in a list while
-/// they exist.
+/// A collective that is running in this process, on one team (team.h). An object is in a list while
+/// it exists.
 class OpenTeam {
  public:
   /// `comm`: the communicator's shared part in this process. `agreed`: a number that must be the
@@ -50,7 +49,7 @@ class OpenTeam {
   ~OpenTeam();
 
   bool failed() const { return failed_; }
-  /// Why it failed.
+  /// The error with which it failed.
   Status failure() const;
 
   comm::SharedComm* const shared;  ///< nullptr: not in the list
@@ -65,8 +64,8 @@ class OpenTeam {
   bool failed_ = false;
 };
 
-/// The end of a collective in this process, with its result: called once, by the member that acts
-/// for all. If it is an error, the other processes are notified.
+/// Ends a collective in this process with its result. Called once, by the member that acts for all.
+/// The other processes are notified of an error.
 void conclude_between(comm::SharedComm* shared, const comm::Meeting* meeting, const Status& status);
 inline void conclude(comm::SharedComm* shared, const comm::Meeting* meeting, const Status& status) {
   if (shared->processes > 1 || shared->inter) conclude_between(shared, meeting, status);
@@ -78,17 +77,17 @@ void init_failures();
 /// The number of a collective in the tags of its messages, and the bits that are not the number.
 inline constexpr int kNumberBit = 7;
 inline constexpr int32_t kNotNumber = (1 << kNumberBit) - 1;
-/// The bit that says, of a system-ranked communicator, that the collective goes over its tree.
+/// The bit that is set, on a system-ranked communicator, when the collective goes over its tree.
 inline constexpr int32_t kOverTree = 2;
 
-/// A process has said by multicast that its collective has this signature: the one here, open or
-/// completed lately, fails if it has another. Where it is completed here, the communicator's next
-/// one fails, too.
+/// Compares the signature that another process has sent by multicast with that of the collective
+/// here, open or completed lately. The collective fails if they differ. Where it is completed here,
+/// the communicator's next one fails, too.
 void compare_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
 
-/// Called while the process is idle: if it has been idle for long, asks the other processes to
-/// compare signatures. Returns after how many ns at the latest this must be called again (-1: no
-/// limit).
+/// Called while the process is idle. If it has been idle for long, asks the other processes to
+/// compare signatures. Returns the ns after which this must be called again at the latest (-1:
+/// no limit).
 int64_t compare_signatures_when_idle();
 
 }  // namespace fgmpi::coll

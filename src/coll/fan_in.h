@@ -5,9 +5,9 @@
 //             \ \ \| |/ / /       bits as by pairs
 //               one pass
 //
-// Wins where vectors come from memory: 1.13 accesses an operand instead of 2 to 3. For the basic
-// arithmetic types of 4 and 8 bytes by MPI_SUM, MPI_PROD, MPI_MIN and MPI_MAX, in the widest
-// registers of the processor; others have no such kernels.
+// Fan-in wins where vectors come from memory: 1.13 accesses an operand instead of 2 to 3. Kernels
+// exist for the basic arithmetic types of 4 and 8 bytes with MPI_SUM, MPI_PROD, MPI_MIN and
+// MPI_MAX, in the widest registers of the processor.
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once
@@ -22,17 +22,17 @@
 
 namespace fgmpi::coll {
 
-/// out[i] = fold of sources[k][i] for `count` elements; a source's elements begin `offset` bytes
-/// behind its address. Any alignment. out may be one of the (offset) sources, else must not overlap
-/// them.
+/// Sets out[i] to the fold of sources[k][i] for `count` elements; a source's elements begin
+/// `offset` bytes behind its address. Any alignment is allowed. `out` may be one of the (offset)
+/// sources, else it must not overlap them.
 using FanInKernel = void (*)(const char* const* sources, size_t offset, char* out, int64_t count);
 
 struct FanIn {
   FanInKernel two, four, eight;
 };
 
-/// The kernels of an operation on a type, nullptr when it has none. REQUIRES: the processor has
-/// these registers.
+/// The kernels of an operation on a type, or nullptr when there are none. REQUIRES: the processor
+/// has these registers.
 const FanIn* fan_in(MPI_Op op, const host::Type& type, Registers registers = widest_registers());
 
 }  // namespace fgmpi::coll

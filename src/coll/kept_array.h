@@ -1,19 +1,19 @@
-// KeptArray: a user's array of counts or displacements, kept past the call that gave it: other
-// libraries are done with these arrays when a nonblocking or persistent call returns, and programs
+// KeptArray: a user's array of counts or displacements that outlives the call that gave it. Other
+// libraries do not read these arrays after a nonblocking or persistent call returns, so programs
 // free them then.
 //
 //   form      value i                                              bytes for n values
 //   kRule     base + i * step (also: all the same)                 none
 //   kRuns     the same within each of a few runs                   24 a run
-//   kSums     base + counts[0] + ... + counts[i - 1]               8 every 8 values; beside the
-//             counts
+//   kSums     base + counts[0] + ... + counts[i - 1]               8 every 8 values, and counts
 //   kNarrow   base + a number of as few bytes as hold the largest  1 to 8 a value
 //
-// Which form: the first that applies, runs where they take less room than numbers. Equal arrays of
-// collocated members, as those of an allgather are, are kept once. Reading costs a branch more than
-// the user's array, a search among runs, or four additions of a running sum on average.
+// The first form that applies is used; runs only where they need less memory than numbers. Equal
+// arrays of collocated members, such as those of an allgather, are stored once. Reading a value
+// costs a branch more than with the user's array, or a search among runs, or four additions of a
+// running sum on average.
 //
-// Thread rule: one thread; nothing here switches. Invariant: value i is what the user gave.
+// Thread rule: one thread; nothing here switches. Invariant: value i is the one that the user gave.
 #pragma once
 
 #include <mpi.h>
@@ -28,7 +28,7 @@ namespace fgmpi::coll {
 
 class KeptArray;
 
-/// An array of int, of MPI_Count or MPI_Aint, or a kept one.
+/// An array of int, of MPI_Count or MPI_Aint, or a KeptArray.
 struct Counts {
   enum Kind : uint8_t { kInt, kWide, kKept };
   const void* data = nullptr;
@@ -51,8 +51,8 @@ class KeptArray {
  public:
   enum class Form : uint8_t { kRule, kRuns, kSums, kNarrow };
 
-  /// Keeps `n` values. `counts`: nullptr, or the kept array that these may be the running sums of;
-  /// it must stay as long as the result. Throws std::bad_alloc.
+  /// Stores `n` values. `counts` is nullptr, or the kept array whose running sums these values may
+  /// be; it must live as long as the result. Throws std::bad_alloc.
   static std::shared_ptr<const KeptArray> keep(const Counts& values, int64_t n,
                                                const KeptArray* counts = nullptr);
 
@@ -63,7 +63,7 @@ class KeptArray {
   }
   int64_t size() const { return size_; }
   Form form() const { return form_; }
-  /// Of the object and what it owns.
+  /// Bytes of the object and of what it owns.
   size_t bytes() const;
   /// Checks the invariants of the form.
   bool validate(std::string* reason) const;
@@ -73,7 +73,7 @@ class KeptArray {
     int64_t first;  ///< index
     int64_t base, step;
   };
-  /// A checkpoint of running sums every so many values.
+  /// The distance between checkpoints of running sums, in values.
   static constexpr int64_t kStride = 8;
 
   int64_t at_slow(int64_t i) const;

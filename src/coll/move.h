@@ -24,15 +24,15 @@ inline Status pack(const Segment& from, char* out) {
   if (from.count) std::memcpy(out, from.address, static_cast<size_t>(from.bytes()));
   return {};
 }
-/// Unpacks `bytes` bytes; MPI_ERR_TRUNCATE when they are not as many as the segment takes.
+/// Unpacks `bytes` bytes. Errors: MPI_ERR_TRUNCATE when the segment has another number of bytes.
 inline Status unpack(const char* in, int64_t bytes, const Segment& to) {
   if (__builtin_expect(bytes != to.bytes(), 0)) return truncated(bytes, to.bytes());
   if (__builtin_expect(!flat(to), 0)) return unpack_derived(in, bytes, to);
   if (bytes) std::memcpy(to.address, in, static_cast<size_t>(bytes));
   return {};
 }
-/// Copies one member's segment into another's, which takes as many bytes; the same place is left
-/// alone.
+/// Copies one member's segment into another's. Errors: MPI_ERR_TRUNCATE when that has another
+/// number of bytes. Nothing is copied where both have the same address.
 inline Status copy(const Segment& from, const Segment& to) {
   if (__builtin_expect(!flat(from) || !flat(to), 0)) return copy_derived(from, to);
   int64_t bytes = from.bytes();
@@ -42,13 +42,13 @@ inline Status copy(const Segment& from, const Segment& to) {
   return {};
 }
 
-/// The bytes of a segment as one run in memory, or nullptr when they are not.
+/// The address of a segment's bytes if they are one run in memory, else nullptr.
 char* run_of_bytes(const Segment& s);
 
 /// True if `bytes` bytes are too many for the caches, so that none of them would still be there
 /// when they are read.
 bool exceeds_caches(size_t bytes);
-/// memcpy, or past the caches when `streamed`.
+/// Copies by memcpy, or past the caches when `streamed`.
 inline void copy_bytes(const char* from, char* to, size_t bytes, bool streamed) {
   if (__builtin_expect(streamed, 0))
     copy_past_caches(to, from, bytes);
@@ -56,8 +56,8 @@ inline void copy_bytes(const char* from, char* to, size_t bytes, bool streamed) 
     std::memcpy(to, from, bytes);
 }
 
-/// One source to many destinations, in pieces, so that the source is read from memory once. to[i]
-/// may be `from` itself (left alone).
+/// Copies one source to many destinations, in pieces, so that the source is read from memory once.
+/// to[i] may be `from` itself, which is skipped.
 void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count);
 
 }  // namespace fgmpi::coll

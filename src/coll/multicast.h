@@ -1,11 +1,11 @@
-// Level two over IP multicast: what a process sends goes to all others of the team at once.
+// Level two over IP multicast: what a process sends reaches all others of the team at once.
 //
-// Which collectives do: selector.cc, by picks_multicast(); the group of the communicator is agreed
-// on at the first use (multicast_groups.h). A transfer is found at the receivers by the
-// collective's context id and tag, its root, and a number of its step; both ends must give the same
-// length.
+// The selector decides which collectives go by multicast (picks_multicast() in selector.cc). The
+// processes agree on the communicator's group at the first use (multicast_groups.h). A receiver
+// finds a transfer by the collective's context id and tag, its root, and the number of its step.
+// Both ends must give the same length.
 //
-// Thread rule: one thread; transfers may switch. Errors: as those of Team's messages.
+// Thread rule: one thread; transfers may switch. Errors: those of Team's messages.
 #pragma once
 
 #include <memory>
@@ -20,24 +20,27 @@ namespace fgmpi::coll {
 
 struct Shape;
 
-/// Is this collective to go by multicast, as far as settings, hosts and shape (picks_multicast())
-/// say: the same at all its processes. Nothing is sent to find out.
+/// True if this collective must go by multicast, as far as settings, hosts and shape
+/// (picks_multicast()) decide. The result is the same at all its processes. No message is sent to
+/// find out.
 bool wants_multicast(const Team& team, settings::Id setting, const Shape& shape);
 
 class MulticastTransfer;
 
-/// The way to all other processes of a team.
+/// The connection to all other processes of a team, or to some of them.
 class Multicast {
  public:
-  /// REQUIRES: `group` is what group_of(team) gave.
+  /// REQUIRES: `group` is the result of group_of(team).
   Multicast(const Team& team, transport::multicast::Membership* group);
-  /// To these members of the team only. REQUIRES: `group` is theirs (multicast_subgroups.h).
+  /// Makes a connection to these members of the team only. REQUIRES: `group` is
+  /// theirs (multicast_subgroups.h).
   Multicast(const Team& team, transport::multicast::Membership* group,
             const std::vector<uint32_t>& members);
-  /// Bytes of a packet.
+  /// The bytes of data that fit a packet.
   size_t payload() const { return group_->group.options().payload; }
 
-  /// Sends to all others. Returns when all have it, or when it has been copied. May switch.
+  /// Sends to all others. Returns when all have received the data, or when it has been copied.
+  /// May switch.
   Status send(const void* data, size_t bytes, uint16_t step = 0) const;
   /// Receives what process `from` of the team sends. May switch.
   Status recv(uint32_t from, void* data, size_t bytes, uint16_t step = 0) const;
@@ -45,13 +48,13 @@ class Multicast {
   /// switch.
   Status expect(uint32_t from, size_t* bytes, uint16_t step = 0) const;
 
-  /// Begun here, finished by the transfer. Never switch.
+  /// Begin a transfer, which finish() completes. Neither switches.
   void start_send(const void* data, size_t bytes, uint16_t step, MulticastTransfer* transfer) const;
   void start_recv(uint32_t from, void* data, size_t bytes, uint16_t step,
                   MulticastTransfer* transfer) const;
-  /// Waits for them: the first error, or `first` if that is one. Those that are nullptr are left
-  /// out. When the collective is about to end with an error, transfers that others do not receive
-  /// any more are abandoned.
+  /// Waits for transfers. finish_after() returns `first` if that is an error, else the first error
+  /// of the transfers; it skips nullptr. When the collective is about to end with an error,
+  /// transfers that others do not receive any more are abandoned.
   Status finish(MulticastTransfer* transfers, size_t count) const;
   Status finish_after(Status first, std::initializer_list<MulticastTransfer*> transfers) const;
 
@@ -63,14 +66,14 @@ class Multicast {
   PerProcess<uint32_t> index_;  ///< in the group, of each process of the team
 };
 
-/// A transfer under way. It stays where it is until it has been finished.
+/// A transfer under way. It must not move until it has been finished.
 class MulticastTransfer final : public pt2pt::Request {
  public:
   MulticastTransfer() = default;
   void describe(std::string* out) const override;
   void cancel() override {}
   transport::multicast::Completion completion;
-  size_t bytes = 0;  ///< that were to come
+  size_t bytes = 0;  ///< length that both ends expect
   bool sends = false;
 
  private:

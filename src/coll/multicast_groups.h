@@ -1,24 +1,24 @@
-// Groups of the multicast for communicators: who has one, how its members agree on it.
+// Multicast groups of communicators: which communicators have one, and how its members agree on it.
 //
-// A group belongs to a set of processes; all communicators that have members in exactly these use
-// the same one. It is made when one of them is to be used for the first time, and given back when
-// the last one is freed. Where fewer hosts take part than FGMPI_MULTICAST asks for, nothing of this
-// happens: no message, no socket.
+// A group belongs to a set of processes: all communicators that have members in exactly these use
+// the same group. It is made when one of them needs it for the first time, and closed when the last
+// one is freed. Where fewer hosts take part than FGMPI_MULTICAST demands, none of this happens: no
+// message, no socket.
 //
-// The agreement is made of notices (pt2pt), which are handled while processes poll. No collective
-// takes part in it as such: whichever collective of a communicator comes first at a process, it
-// makes its process's offer and waits for the verdict, and another one that comes meanwhile waits
-// with it.
+// Processes agree by notices (pt2pt), which are handled while they poll. No collective takes part
+// in the agreement as such: the first collective of a communicator at a process makes the process's
+// offer and waits for the verdict. Another collective that comes meanwhile waits with it.
 //
-//   member                         member 0 (the process with the least number)
-//    | kOffer: my socket, MTU ------>|     all offers are there, and a collective here wants the group
-//    |<----- kForm: id, key, address, members' sockets         (only for a set of processes that has none yet)
-//    | kJoined --------------------->|
-//    |<..... probes by multicast ....|     answered by unicast
-//    |<----- kVerdict: the group, or none                      then collectives use it, or ordinary messages
-//    |<----- kClose -----------------|     no communicator uses it any more at member 0
-//    | kCollision ------------------>|     strangers send to the group's address
-//    |<----- kMove: a new address ---|     what is lost meanwhile is sent again
+//   member                        member 0 (the process with the least number)
+//    | kOffer: my socket, MTU ----->|   all offers have come, and a collective here wants the group
+//    |<----- kForm: id, key, -------|   only for a set of processes that has none yet
+//    |       address, sockets       |
+//    | kJoined -------------------->|
+//    |<..... probes by multicast ...|   answered by unicast
+//    |<----- kVerdict --------------|   the group, or none: then collectives use ordinary messages
+//    |<----- kClose ----------------|   no communicator uses it any more at member 0
+//    | kCollision ----------------->|   strangers send to the group's address
+//    |<----- kMove: new address ----|   what is lost meanwhile is sent again
 //
 // Thread rule: one thread. Notices are handled inside poll: nothing switches there.
 #pragma once
@@ -37,25 +37,26 @@ class Team;
 /// Registers the handlers. Idempotent.
 void init_multicast_groups();
 
-/// Members of a team on so many hosts or more may use multicast; 0: nobody may.
+/// The least number of hosts on which members of a team may use multicast; 0: no team may.
 uint32_t least_hosts_of_multicast();
-/// How many hosts the processes of a team are on. REQUIRES: made from a communicator.
+/// The number of hosts that the processes of a team are on. REQUIRES: the team was made from
+/// a communicator.
 uint32_t hosts_of(const Team& team);
 
-/// The group of a team's communicator, agreed on if need be; *out is nullptr where there is none,
-/// which then is so at all members alike. May switch. An error: the collective has failed
-/// meanwhile.
+/// Finds the group of a team's communicator; processes agree on it if need be. *out is nullptr
+/// where there is none, which is then so at all members. May switch. An error means that the
+/// collective has failed meanwhile.
 Status group_of(const Team& team, transport::multicast::Membership** out);
 
-/// What members of a team (some of them, by their team ranks) need to form another group: all but
-/// its id, key and address. False where they are not of the team's group, or this process is not
-/// among them. REQUIRES: group_of(team) gave one.
+/// What some members of a team (given by their team ranks) need to form another group, without its
+/// id, key and address. Returns false where they are not in the team's group, or this process is
+/// not among them. REQUIRES: group_of(team) has returned a group.
 bool spec_of_subgroup(const Team& team, const std::vector<uint32_t>& members,
                       transport::multicast::GroupSpec* out);
 
-/// This process has dropped its part of a communicator.
+/// Drops this process's use of a group, when it has dropped its part of the communicator.
 void forget_multicast_group(comm::ContextId id);
-/// Those that wait for a verdict in this collective, and its transfers, end with an error.
+/// Ends this collective's transfers with an error, and its waits for a verdict.
 void give_up_multicast(uint64_t ctx, int32_t tag, int32_t mask);
 
 }  // namespace fgmpi::coll

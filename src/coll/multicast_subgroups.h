@@ -1,33 +1,34 @@
-// Subgroups: some members of a communicator's multicast group, for data that only they are to get.
+// Subgroups: some members of a communicator's multicast group, for data that only they must get.
 //
-//   dynamic   made for one call: its root tells all members by the communicator's group who is in
-//             it, and its address; those who are in it join, the others are done
-//   kept      the same, but it stays for the root's next calls with the same members: those of an
-//             opened group (fgmpi.h: MPIX_Scatterv_open_group) or of a persistent collective. The
-//             root says when it is given back, by one of its next announcements, or by a notice
-//             when its last opened group is closed; what is left goes with the communicator.
+//   dynamic   made for one call. The root announces its members and its address to all members of
+//             the communicator's group; members of the subgroup join it, the others need do nothing
+//   kept      made in the same way, but it stays for the root's next calls with the same members:
+//             those of an opened group (fgmpi.h: MPIX_Scatterv_open_group) or of a persistent
+//             collective. The root ends it by one of its next announcements, or by a notice when
+//             its last opened group is closed. Others end with the communicator
 //
-// FGMPI_MULTICAST_GROUPS picks less: `dynamic` keeps none, `static` makes none.
+// FGMPI_MULTICAST_GROUPS limits this: `dynamic` keeps no subgroups, `static` makes none.
 //
 // An announcement travels in front of the data, or in place of it:
 //
 //   | how u64 | id u64 | key 16 | address 20 | moves u32 | dropped id u64 |
 //
-// All announcements of a group say everything about it, since calls that are under way at the same
-// time are taken in any order. A root gives back none that one of its calls still uses: when that
-// is over, all members have taken its data.
+// Every announcement of a group contains all about it, since calls that are under way at the same
+// time may be received in any order. A root ends no subgroup that one of its calls still uses: when
+// that call is over, all members have received its data.
 //
-// A kept one to whose address strangers send moves to another one. The member that sees them tells
-// the root, which draws an address and tells all members by notices; its announcements have that
-// address from then on. Both have the number of moves so far, so that whoever takes an old
-// announcement late does not go back. What is sent while only some have moved is sent again.
+// A kept subgroup to whose address strangers send moves to another address. The member that
+// receives their packets informs the root, which draws an address and informs all members by
+// notices; the root's announcements have that address from then on. Both carry the number of moves
+// so far, so that a member that receives an old announcement late does not go back. Data that is
+// sent while only some members have moved is sent again.
 //
-//   member                         root
-//    | kCollision: moves so far --->|     nothing happens if it has moved since: another member was first
-//    |<----- kMove: address, moves -|     to all members; one that has yet to enter remembers it
+//   member                        root
+//    | kCollision: moves so far --->|   ignored if the group has moved since (another was first)
+//    |<---- kMove: address, moves --|   to all members; one that has yet to enter stores it
 //
-// A member of one that was made for one call leaves its address for good when it sees strangers
-// there, and gets the data by unicast.
+// A member of a subgroup that was made for one call leaves its address for good when it receives
+// strangers' packets there, and gets the data by unicast.
 //
 // The first data waits at the root until all members have joined, since they are asked by unicast
 // at first. Thread rule: one thread. Nothing here switches but recv_apart().
@@ -40,7 +41,7 @@
 
 namespace fgmpi::coll {
 
-/// The group management of the job.
+/// How many subgroups the job makes: for opened groups, for every call, or none.
 enum class Scheme : uint8_t { kOpened, kDynamic, kStatic };
 Scheme scheme();
 
@@ -50,58 +51,60 @@ struct SubgroupTicket {
   uint64_t id = 0;
   transport::multicast::Key key{};
   transport::multicast::Place address;
-  uint32_t moves = 0;    ///< of a kept one, so far
-  uint64_t dropped = 0;  ///< a kept one that is given back; 0: none
+  uint32_t moves = 0;    ///< of a kept subgroup: number of moves so far
+  uint64_t dropped = 0;  ///< id of a kept subgroup that the root ends; 0: none
 };
 static_assert(sizeof(SubgroupTicket) == 64);
 
-/// At most so many of a root are kept with a communicator.
+/// The most subgroups of a root that are kept with a communicator.
 inline constexpr size_t kMostKeptSubgroups = 8;
 
-/// At the root: a subgroup of these members of the team (ascending team ranks, the root among
-/// them); with `keep` one that it has kept, or a new one that it keeps, unless it keeps
+/// Makes a subgroup of these members of the team at its root (ascending team ranks, the root among
+/// them). With `keep` it is one that the root has kept, or a new one that it keeps, unless it has
 /// kMostKeptSubgroups that are all in use.
 SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& members, bool keep);
 
-/// The membership that a ticket is about, at one of the members; joined where it is new. It is in
-/// use until leave_subgroup(). nullptr: the ticket makes no sense. `root`: who announced it.
+/// The membership that a ticket names, at one of the members, which joins a new one. The membership
+/// is in use until leave_subgroup(). nullptr: the ticket is invalid. `root`: the process that
+/// announced it.
 transport::multicast::Membership* enter_subgroup(const Team& team, uint32_t root,
                                                  const std::vector<uint32_t>& members,
                                                  const SubgroupTicket& ticket);
-/// Every process of the team, once it has a ticket: gives back what the root does not use any more.
+/// Called at every process of the team once it has a ticket: leaves the subgroup that the root
+/// has ended.
 void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket);
-/// Of a process that has blocks of these sizes for the processes of the team: itself, and those
-/// that get something.
+/// The processes that get something from a process that has blocks of these sizes for the processes
+/// of the team, and that process itself.
 std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root);
-/// At a taker: the blocks, `bytes` in all, that the root sends to the subgroup of a ticket as its
-/// step 1. May switch.
+/// Receives, at a member of a ticket's subgroup, the blocks (`bytes` in all) that the root sends to
+/// the subgroup as its step 1. May switch.
 Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& sizes,
                   const SubgroupTicket& ticket, size_t bytes, Memory* out);
-/// The call is over: one that was made for it is given back.
+/// Called when the call is over: leaves a subgroup that was made for it.
 void leave_subgroup(const Team& team, const SubgroupTicket& ticket,
                     transport::multicast::Membership* membership);
 
-/// This process's opened groups of a communicator are closed: gives back what it has kept and does
-/// not use. Each member follows as soon as it is through with all calls that used it.
+/// Called when this process has closed its opened groups of a communicator: ends the subgroups that
+/// it has kept and does not use. Each member follows when all calls that used them are over.
 void give_back_subgroups(comm::ContextId id);
 
 /// A notice about the subgroup `id`; its kinds are beside those of multicast_groups.cc.
 struct SubgroupNotice {
   enum Kind : uint32_t { kGivenBack = 8, kCollision, kMove };
   uint32_t kind = kGivenBack;
-  uint32_t moves = 0;  ///< so far: kCollision, kMove
+  uint32_t moves = 0;  ///< kCollision, kMove: number of moves so far
   uint64_t id = 0;
-  uint64_t calls = 0;                   ///< that have used it: kGivenBack
+  uint64_t calls = 0;                   ///< kGivenBack: number of calls that have used it
   transport::multicast::Place address;  ///< kMove
   uint32_t zero = 0;
 };
 static_assert(sizeof(SubgroupNotice) == 48);
 void on_subgroup_notice(uint32_t from, uint64_t ctx, const SubgroupNotice& notice);
-/// Strangers send to the address of a group that is no communicator's: the root of a kept one is
-/// told, another one's address is left.
+/// Handles strangers that send to the address of a subgroup. The root of a kept one is informed;
+/// the address of another one is left.
 void on_subgroup_collision(transport::multicast::Membership* membership);
 
-/// This process has dropped its part of a communicator.
+/// Drops the subgroups of a communicator, when this process has dropped its part of it.
 void forget_subgroups(comm::ContextId id);
 
 }  // namespace fgmpi::coll

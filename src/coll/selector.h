@@ -1,10 +1,10 @@
-// Selector: which algorithm the processes run for a collective of this shape.
+// Selector: the choice of the algorithm that the processes run for a collective of this shape.
 //
-// One table a collective, in selector.cc: the first row whose conditions hold is taken.
-// FGMPI_COLL_<NAME>=algorithm (e.g. FGMPI_COLL_ALLREDUCE=ring) takes that row wherever the
-// algorithm can do the job at all; the v and w forms, the nonblocking and the persistent ones go by
-// the plain name. Every process must see the same value. Thread rule: one thread; nothing here
-// switches.
+// selector.cc has one table a collective: the first row whose conditions hold is used.
+// FGMPI_COLL_<NAME>=algorithm (e.g. FGMPI_COLL_ALLREDUCE=ring) selects that row wherever the
+// algorithm can be used at all; the v and w forms, the nonblocking and the persistent ones
+// follow the plain name. Every process must have the same value. Thread rule: one thread;
+// nothing here switches.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace fgmpi::coll {
 
-/// What the choice may depend on: the same at every process.
+/// What the choice may depend on; it must be the same at every process.
 struct Shape {
   uint32_t processes;
   size_t bytes;             ///< of the whole vector or of all blocks
@@ -35,8 +35,8 @@ using RootedFn = Status (*)(const Team&, uint32_t, char*, const Blocks&);
 using AllgatherFn = Status (*)(const Team&, char*, const Blocks&);
 using AlltoallFn = Status (*)(const Team&, const char*, char*, const AlltoallSizes&);
 
-// Each says what a team of this shape runs. With a team: it will, so that it is counted
-// (algorithm_runs.h).
+// Each function finds the algorithm that a team of this shape runs. With `team` it will be run now,
+// so it is counted (algorithm_runs.h).
 Status pick_barrier(const Shape& shape, BarrierFn* out, const Team* team = nullptr);
 Status pick_bcast(const Shape& shape, BcastFn* out, const Team* team = nullptr);
 Status pick_reduce(const Shape& shape, ReduceFn* out, const Team* team = nullptr);
@@ -48,16 +48,16 @@ Status pick_scatter(const Shape& shape, RootedFn* out, const Team* team = nullpt
 Status pick_allgather(const Shape& shape, AllgatherFn* out, const Team* team = nullptr);
 Status pick_alltoall(const Shape& shape, AlltoallFn* out, const Team* team = nullptr);
 
-/// Whether the collective of this setting goes by multicast by itself at this shape, among as many
-/// hosts as FGMPI_MULTICAST asks for.
+/// True if the collective of this setting goes by multicast by default at this shape, among as many
+/// hosts as FGMPI_MULTICAST demands.
 bool picks_multicast(settings::Id setting, const Shape& shape);
 
-/// True if the user names an allreduce algorithm. Then step_reduce.cc does not use its own one for
-/// long vectors of two processes.
+/// True if the user names an allreduce algorithm. Then step_reduce.cc does not use its own
+/// algorithm for long vectors of two processes.
 bool allreduce_is_set();
 
-// Each picks an algorithm and runs it. Vectors of length 0 are exchanged too, as empty messages:
-// they show when a member gives another length.
+// Each function picks an algorithm and runs it. Vectors of length 0 are exchanged too, as empty
+// messages: these show when a member gives another length.
 Status team_barrier(const Team& team);
 Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes);
 Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data);
@@ -73,7 +73,7 @@ Status team_alltoall(const Team& team, const char* out, char* in, const Alltoall
 Status team_reduce_scatter(const Team& team, const Reduction& r, char* data, const Blocks& blocks);
 
 /// Names of the algorithms of a collective ("ALLREDUCE"), for reports and tests; empty when there
-/// is none such.
+/// is no such collective.
 std::vector<std::string> algorithm_names(const std::string& collective);
 
 }  // namespace fgmpi::coll

@@ -6,9 +6,9 @@
 //   scratch of a reduction    | slot 0 | slot 1 | ... in order of arrival
 //   and beside it             | rank   | rank   | ... of the slots
 //
-// Wins where the data is short; costs one more copy. All members must take the same path, so the
-// choice depends only on arguments that MPI requires to be the same at all of them. All functions
-// may switch.
+// The short path wins where the data is short; it costs one more copy. All members must use the
+// same path, so the choice depends only on arguments that MPI requires to be the same at all of
+// them. All functions may switch.
 #pragma once
 
 #include "coll/args.h"
@@ -21,8 +21,8 @@ inline constexpr int64_t kShortReduceBytes = 1024;
 
 Status short_barrier(Comm* comm, const char* call);
 
-/// `bytes` of elements of `type` at `address`, or a segment with gaps. REQUIRES: bytes <=
-/// kShortBcastBytes.
+/// Broadcasts `bytes` of elements of `type` at `address`, or a segment with gaps. REQUIRES: bytes
+/// <= kShortBcastBytes.
 Status short_bcast(Comm* comm, char* address, size_t bytes, MPI_Datatype type, const Segment* gaps,
                    int root, const char* call);
 
@@ -35,7 +35,7 @@ struct ShortReduce {
   MPI_Op op;
   int root;  ///< -1: allreduce
 };
-/// kShortReduceBytes; -1: none is short.
+/// kShortReduceBytes; -1: no reduction uses the short path.
 [[gnu::visibility("hidden")]] extern int64_t g_short_reduce_bytes;
 inline bool is_short_reduce(int64_t count, MPI_Datatype type, MPI_Op op) {
   return host::is_basic(type) && (static_cast<uint32_t>(op) & 0xff000000u) == 0x58000000u &&

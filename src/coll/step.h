@@ -20,19 +20,19 @@ struct CollectiveStep {
 
   Args* first() const { return members.front(); }
   const char* call() const { return meeting->call; }
-  /// The member that runs the step. A reduction takes its operation and type: a user's function
-  /// gets the type as that rank knows it, and finds that rank's variables, thread_local ones too,
-  /// in place.
+  /// The member that runs the step. A reduction uses its operation and type: a user's function gets
+  /// that rank's handle of the type, and runs with that rank's variables in place, thread_local
+  /// ones too.
   const Args* runner() const { return static_cast<const Args*>(meeting->last); }
-  /// `agreed`: what all processes must give alike (team.h).
+  /// The team of this collective. `agreed`: what all processes must give alike (team.h).
   Team team(uint64_t agreed, Team::Reach reach = Team::kAll) const {
     return Team(shared, meeting, agreed, reach);
   }
   /// The member with this rank, or nullptr when it is in another process.
   Args* member(int rank) const;
-  /// An error when members of this process do not name the same root.
+  /// Returns an error when members of this process do not name the same root.
   Status same_root() const;
-  /// An error when bytes(member) differ among the members of this process.
+  /// Returns an error when bytes(member) differ among the members of this process.
   template <class F>
   Status same_bytes(F&& bytes) const {
     const int64_t expected = bytes(first());
@@ -43,29 +43,30 @@ struct CollectiveStep {
   }
 };
 
-// Intracommunicators.
+// Steps on intracommunicators.
 Status step_barrier(CollectiveStep& step);
 Status step_bcast(CollectiveStep& step);
-Status step_gather(CollectiveStep& step);          ///< and gatherv; those that do not block
-Status step_scatter(CollectiveStep& step);         ///< and scatterv; likewise
+Status step_gather(CollectiveStep& step);          ///< and gatherv; the forms that do not block
+Status step_scatter(CollectiveStep& step);         ///< and scatterv; the forms that do not block
 Status step_allgather(CollectiveStep& step);       ///< and allgatherv
 Status step_alltoall(CollectiveStep& step);        ///< and v, w
 Status step_reduce(CollectiveStep& step);          ///< and allreduce
 Status step_reduce_scatter(CollectiveStep& step);  ///< and block
 Status step_scan(CollectiveStep& step);            ///< and exscan
 Status step_neighbor(CollectiveStep& step);        ///< all five
-/// All of them on intercommunicators.
+/// The step of every collective on intercommunicators.
 Status step_inter(CollectiveStep& step);
 
-/// What the v and w forms of all-to-all, and long parts of the regular one, send to other processes
-/// and get from them. May switch.
+/// Exchanges with other processes what members of the v and w forms of all-to-all send, and long
+/// parts of the regular form. May switch.
 Status alltoallv_between_processes(const CollectiveStep& step, const Team& team,
                                    const Placement& placement);
 
-/// The step of a collective as meetings take it.
+/// The step of a collective, in the form of a meeting's action.
 comm::MeetingAction step_function(CollectiveKind kind, bool inter);
 
-/// Bytes of each rank's part in a packed buffer in rank order, as one member's side has them.
+/// Offsets of the ranks' parts in a packed buffer in rank order, by the counts of one
+/// member's side.
 class Parts {
  public:
   Parts(const Side& side, int32_t ranks);
@@ -81,17 +82,16 @@ class Parts {
   std::vector<size_t> prefix_;
 };
 
-/// Contributions of runs of consecutive ranks, for reductions that must keep rank order where a
-/// process hosts several runs: every process gets every run's fold, a range of elements at a time,
-/// and calls f(first, n, values) with values[i] the n elements of run i (in rank order). May
-/// switch.
+/// Folds of runs of consecutive ranks, for reductions that must keep rank order where a process
+/// hosts several runs. Every process gets every run's fold, a range of elements at a time, and
+/// calls f(first, n, values) with values[i] the n elements of run i (in rank order). May switch.
 class RunFolds {
  public:
   RunFolds(const CollectiveStep& step, const Team& team, const Reduction& r);
   template <class F>
   Status for_each(F&& f) {
     int64_t first = 0;
-    do {  // once for an empty vector too: other processes may be wrong about that
+    do {  // once for an empty vector too: other processes may have a longer one by mistake
       int64_t n = std::min(range_, r_.count - first);
       FGMPI_TRY(exchange(first, n));
       FGMPI_TRY(f(first, n, std::span<const char* const>(values_)));

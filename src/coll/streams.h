@@ -1,17 +1,16 @@
-// Streams: what passes between pairs of processes where only the two ends of a pair know how much
-// that is (all-to-all with counts, neighbourhoods), and long parts of any all-to-all, in bounded
-// memory.
+// Streams: data between pairs of processes where only the two ends of a pair know its amount
+// (all-to-all with counts, neighbourhoods), and long parts of any all-to-all, in bounded memory.
 //
 //   stream of a pair of processes    parts in an order that both ends know:
 //                                    | 0>5 1>5 2>5 | 0>6 1>6 | 2>6 | 0>7 ...
-//                                      chunk: whole parts of at most so many bytes, or a long one
+//                                      chunk: whole parts up to a limit of bytes, or a long part
 //
-// Both ends know the sizes of the parts and cut the stream alike. The first chunk of every pair
-// goes at once, small enough that all of them together are bounded; what is left of a pair, chunk
-// by chunk. The message of the first chunk ends with how many bytes follow in others, so that ends
-// which do not agree find that out. A part of plain memory that is a chunk of its own is neither
-// packed nor unpacked. Chunks are short enough to be still in the cache when they are sent and
-// unpacked.
+// Both ends know the sizes of the parts and cut the stream alike. The first chunks of all pairs
+// are exchanged together; their sizes have a common bound. The rest of a pair follows chunk by
+// chunk. The message of a first chunk ends with the number of bytes that follow in others, so that
+// ends which do not agree find that out. A part of plain memory that is a chunk of its own is
+// neither packed nor unpacked. Chunks are short enough to be still in the cache when they are sent
+// and unpacked.
 //
 // Thread rule: one thread; run() may switch.
 #pragma once
@@ -24,22 +23,22 @@
 
 namespace fgmpi::coll {
 
-/// FGMPI_COLL_ROUND: bytes that a step packs at once at most; the same at every process.
+/// FGMPI_COLL_ROUND: the most bytes that a step packs at once; the same at every process.
 size_t round_bytes();
-/// Bytes of a chunk: fewer, that are still in the cache when they are sent and unpacked.
+/// The most bytes of a chunk: few enough to be still in the cache when they are sent and unpacked.
 inline size_t chunk_bytes() { return std::min(round_bytes(), size_t{2} << 20); }
 
-/// A part so long is a chunk of its own: a message more costs less than packing it.
+/// A part of this length is a chunk of its own: one more message costs less than packing it.
 inline constexpr size_t kOwnChunk = 256 * 1024;
 
-/// One direction of a pair. Parts: size_t size() const; Segment operator[](size_t) const.
+/// One direction of a pair. Parts has: size_t size() const; Segment operator[](size_t) const.
 template <class Parts>
 class Stream {
  public:
   explicit Stream(Parts parts) : parts_(std::move(parts)) {}
 
   bool done() const { return end_ == parts_.size(); }
-  /// A stream without parts has no message.
+  /// True for a stream without parts, which has no message.
   bool empty() const { return parts_.size() == 0; }
   /// Bytes after the current chunk.
   uint64_t rest() const {
@@ -48,8 +47,8 @@ class Stream {
     return bytes;
   }
 
-  /// Makes the parts from here on, as many as `limit` bytes hold, the current chunk; with `alone`
-  /// at least one. Returns its bytes.
+  /// Makes the next parts, as many as `limit` bytes hold, the current chunk; with `alone` at least
+  /// one. Returns the chunk's bytes.
   size_t next(size_t limit, bool alone) {
     begin_ = end_;
     size_t bytes = 0;
@@ -66,7 +65,7 @@ class Stream {
     return bytes;
   }
 
-  /// Where the chunk is in the user's memory, if it is one part without gaps; else nullptr.
+  /// The address of the chunk in the user's memory, if it is one part without gaps; else nullptr.
   char* direct() const {
     char* address = nullptr;
     for (size_t k = begin_; k < end_; ++k) {
@@ -100,23 +99,24 @@ class Stream {
   size_t begin_ = 0, end_ = 0;
 };
 
-/// All pairs that this process is in.
+/// The streams of all pairs that this process is in.
 template <class Parts>
 class StreamExchange {
  public:
-  /// By process; nothing at this process's own.
+  /// One stream a process; this process's own is empty.
   StreamExchange(const Team& team, std::vector<Stream<Parts>> out, std::vector<Stream<Parts>> in)
       : team_(team), out_(std::move(out)), in_(std::move(in)) {}
 
-  /// together(out, outgoing, in, incoming): exchanges the first chunks, laid out as Blocks, with
-  /// all processes at once.
+  /// Runs the exchange. together(out, outgoing, in, incoming) exchanges the first chunks, laid out
+  /// as Blocks, with all processes at once.
   template <class F>
   Status run(F&& together) {
     FGMPI_TRY(first_chunks(together));
     uint32_t n = team_.count(), me = team_.me();
     for (uint32_t step = 1; step < n; ++step) {
       uint32_t to = (me + step) % n, from = (me + n - step) % n;
-      // A send waits at most for a receive that its receiver posts before its own send.
+      // A send waits no longer than until its receiver posts a receive, which it does before its
+      // own send.
       while (!out_[to].done() || !in_[from].done()) {
         pt2pt::Request* request = nullptr;
         if (!in_[from].done()) FGMPI_TRY(start_receive(from, &request));

@@ -1,4 +1,4 @@
-// Bruck's allgather: ceil(log2 P) steps for any P, one copy more at the end; short blocks.
+// Bruck's allgather: ceil(log2 P) steps for any P, and one more copy at the end. For short blocks.
 #include <algorithm>
 
 #include "coll/algorithms/rotated.h"
@@ -7,7 +7,8 @@ namespace fgmpi::coll {
 
 Status allgather_bruck(const Team& team, char* buffer, const Blocks& blocks) {
   uint32_t n = team.count(), me = team.me();
-  Blocks order = rotated(blocks, me);  // my own block first, then those of the processes after me
+  // This process's block first, then those of the processes after it
+  Blocks order = rotated(blocks, me);
   auto held = raw_memory(order.total());
   if (order.size(0)) std::memcpy(held.get(), buffer + blocks.offset[me], order.size(0));
   for (uint32_t have = 1; have < n; have *= 2) {

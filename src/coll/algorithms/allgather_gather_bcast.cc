@@ -1,5 +1,5 @@
-// Allgather as a gather to process 0 and a broadcast: 2 (P - 1) messages in all; many processes on
-// few cores.
+// Allgather as a gather to process 0 and a broadcast: 2 (P - 1) messages in all. For many processes
+// on few cores.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

@@ -1,6 +1,6 @@
-// Allgather by IP multicast: each process sends its block to all others. Long blocks wait at their
-// roots until everybody has a receive for them, and receives are made in the order of processes,
-// two ahead: so two are under way at once, and the network is not flooded.
+// Allgather by IP multicast: each process sends its block to all others. A long block waits at its
+// root until every process has posted a receive for it. Receives are posted in the order of
+// processes, two ahead, so two blocks are under way at once, and the network is not flooded.
 #include "coll/algorithms.h"
 #include "coll/multicast.h"
 

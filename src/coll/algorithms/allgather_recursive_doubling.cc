@@ -1,5 +1,5 @@
-// Allgather by recursive doubling: log2 P steps without a final copy, powers of two only (Bruck's
-// otherwise).
+// Allgather by recursive doubling: log2 P steps without a final copy. For powers of two; other
+// teams use Bruck's.
 #include <bit>
 
 #include "coll/algorithms.h"

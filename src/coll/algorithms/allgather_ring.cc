@@ -1,4 +1,4 @@
-// Allgather round a ring: P - 1 steps of one block, neighbours only; long blocks.
+// Allgather round a ring: P - 1 steps of one block, between neighbours only. For long blocks.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

@@ -1,5 +1,6 @@
-// Rabenseifner's allreduce: reduce-scatter by recursive halving, allgather by recursive doubling;
-// long vectors of commutative operations: 2 log2 P messages, 2 bytes (P-1)/P a process.
+// Rabenseifner's allreduce: reduce-scatter by recursive halving, then allgather by
+// recursive doubling: 2 log2 P messages, 2 bytes (P-1)/P a process. For long vectors of
+// commutative operations.
 #include "coll/algorithms/core.h"
 
 namespace fgmpi::coll {
@@ -16,7 +17,8 @@ Status allreduce_rabenseifner(const Team& team, const Reduction& r, char* data) 
     int64_t size = r.type->size();
     uint32_t low = core.id(), high = low + 1;
     for (uint32_t bit = 1; bit < core.size(); bit <<= 1) {
-      // My group has [low, high); the partner's is the other half of the group twice as large.
+      // This process's group has [low, high); the partner's has the other half of a group twice
+      // as large.
       bool upper = core.id() & bit;
       uint32_t in_low = upper ? low - bit : high, in_high = in_low + bit;
       uint32_t partner = core.team_rank(core.id() ^ bit);

@@ -1,5 +1,5 @@
-// Allreduce by recursive doubling: log2 P exchanges of the whole vector; small data. Keeps the
-// order of processes.
+// Allreduce by recursive doubling: log2 P exchanges of the whole vector, in the order of processes.
+// For small data.
 #include <utility>
 
 #include "coll/algorithms/core.h"

@@ -1,5 +1,5 @@
-// Allreduce as a reduction to process 0 and a broadcast: fewest messages, 2 (P - 1), twice the
-// steps of recursive doubling; operands with gaps and many processes on few cores.
+// Allreduce as a reduction to process 0 and a broadcast: fewest messages, 2 (P - 1), with twice the
+// steps of recursive doubling. For operands with gaps, and for many processes on few cores.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

@@ -1,5 +1,5 @@
-// Allreduce round a ring: reduce-scatter, then allgather; 2 (P - 1) steps of bytes / P: the longest
-// vectors of commutative operations, any P.
+// Allreduce round a ring: reduce-scatter, then allgather; 2 (P - 1) steps of bytes / P. For the
+// longest vectors of commutative operations, any P.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

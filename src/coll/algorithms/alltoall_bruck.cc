@@ -1,13 +1,13 @@
-// Bruck's all-to-all: log2 P steps, each block travels once per bit of its distance; short blocks
-// of the regular form, whose sizes every process can compute (Blocks may differ: processes host
-// different numbers of members).
+// Bruck's all-to-all: log2 P steps; each block travels once per bit of its distance. For short
+// blocks of the regular form, whose sizes every process can compute (Blocks may differ, as
+// processes host different numbers of members).
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {
 namespace {
 
-/// What slot j (data for the process j after its source) of process p holds before the step of
-/// `bit`.
+/// Bytes that slot j (data for the process j after its source) of process p holds before the step
+/// of `bit`.
 size_t slot_bytes(const AlltoallSizes& s, uint32_t n, uint32_t p, uint32_t j, uint32_t bit) {
   uint32_t source = (p + n - (j & (bit - 1))) % n;
   return s.unit[source] * s.unit[(source + j) % n] * s.bytes;

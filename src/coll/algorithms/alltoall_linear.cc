@@ -1,5 +1,5 @@
-// All-to-all at once: all receives posted, all sends made, in one go; few processes or short
-// blocks.
+// All-to-all at once: all receives are posted, then all sends are made. For few processes or
+// short blocks.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

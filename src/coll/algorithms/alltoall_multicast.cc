@@ -1,15 +1,15 @@
-// All-to-all by IP multicast: each process sends all that it has for the others to everybody, who
-// keep what is for them. The sizes of the blocks go first. Receives are made in the order of
-// processes; what is long waits for them at its root.
+// All-to-all by IP multicast: each process sends all its blocks to everybody, and each receiver
+// copies its own. The sizes of the blocks go first. Receives are posted in the order of processes;
+// long data waits for them at its root.
 //
 //   step 0   | ticket | size of the block for process 0 .. P-1 (uint64_t each) |
 //   step 1   blocks 0 .. P-1; not sent where all are empty
 //
-// A process that has an opened group, and something for some of the others only, sends these
-// blocks, where they need more than a packet, to a subgroup that is kept (multicast_subgroups.h).
-// It waits there for its takers, who enter the subgroups in the order of processes: those that have
-// come least far all get what they wait for. With FGMPI_MULTICAST_GROUPS=dynamic that goes for
-// every call, by a subgroup of its own.
+// A process with an opened group whose blocks for some of the others are empty sends the blocks,
+// where they need more than a packet, to a subgroup that is kept (multicast_subgroups.h). It waits
+// there for its receivers, which enter the subgroups in the order of processes: so those that are
+// furthest behind all get what they wait for, and no cycle of waits arises. With
+// FGMPI_MULTICAST_GROUPS=dynamic every call does so, with a subgroup of its own.
 #include <numeric>
 
 #include "coll/algorithms.h"
@@ -48,7 +48,7 @@ Status recv_own(const Team& team, const Multicast& multicast, uint32_t from, cha
              : truncated(static_cast<int64_t>(sizes[me]), static_cast<int64_t>(bytes));
 }
 
-/// What this process sends: its table to all, its blocks to all or to those who get something.
+/// The sends of this process: its table to all, its blocks to all or to those that get something.
 class Sending {
  public:
   Sending(const Team& team, const Multicast& multicast) : team_(team), multicast_(multicast) {}

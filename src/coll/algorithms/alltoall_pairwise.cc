@@ -1,5 +1,5 @@
-// All-to-all by pairwise exchange: in step k with the processes k after and k before; long blocks,
-// bounded traffic.
+// All-to-all by pairwise exchange: in step k with the processes k after and k before. Traffic is
+// bounded. For long blocks.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

@@ -1,5 +1,5 @@
-// Barrier by dissemination: in step k every process tells the one 2^k further on. ceil(log2 P)
-// steps, P messages each; the shortest time.
+// Barrier by dissemination: in step k every process notifies the process 2^k further on. ceil(log2
+// P) steps with P messages each; the shortest time.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

@@ -1,5 +1,5 @@
 // Barrier up and down a binary tree: 2 (P - 1) messages in all, twice the time of dissemination.
-// For many processes on few cores, where every message costs somebody a wake-up.
+// For many processes on few cores, where every message costs a wake-up of its receiver.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

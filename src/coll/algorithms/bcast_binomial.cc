@@ -1,4 +1,4 @@
-// Broadcast down a binomial tree: log2 P steps; small data.
+// Broadcast down a binomial tree: log2 P steps. For small data.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

@@ -1,5 +1,5 @@
-// Broadcast along a chain, in segments, each passed on while the next comes in: long data, few
-// processes.
+// Broadcast along a chain, in segments; a process passes each segment on before it receives the
+// next. For long data, few processes.
 #include <algorithm>
 
 #include "coll/algorithms.h"

@@ -1,5 +1,5 @@
-// Broadcast down a tree of degree k = 4: fewer levels than binomial, more messages a node; small
-// data where a message's latency outweighs the cost of issuing it.
+// Broadcast down a tree of degree k = 4: fewer levels than binomial, more messages a process. For
+// small data where a message's latency outweighs the cost of issuing it.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

@@ -1,5 +1,5 @@
 // Broadcast by IP multicast: the root's link carries the data once, however many hosts there are.
-// From four hosts and some packets on.
+// Used from four hosts and some packets on.
 #include "coll/algorithms.h"
 #include "coll/multicast.h"
 

@@ -1,6 +1,5 @@
 // Broadcast of long data: scatter equal parts down a binomial tree, then allgather them round a
-// ring. Each process receives the data about twice less often than down a tree of whole copies: 2
-// bytes (P-1)/P a process.
+// ring. A process moves 2 bytes (P-1)/P, less than in a tree of whole copies.
 #include <algorithm>
 
 #include "coll/algorithms.h"

@@ -1,4 +1,4 @@
-// Exclusive scan along a chain: P - 1 messages in all, P steps; few processes or long vectors.
+// Exclusive scan along a chain: P - 1 messages in all, P steps. For few processes or long vectors.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

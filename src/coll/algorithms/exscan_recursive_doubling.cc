@@ -9,10 +9,10 @@ Status exscan_recursive_doubling(const Team& team, const Reduction& r, char* dat
   Operand incoming(*r.type, r.count);
   bool have = false;
   for (uint32_t distance = 1; distance < n; distance *= 2) {
-    // data is the fold of the processes (me - distance, me]; the incoming one of the `distance`
-    // before them.
+    // `data` is the fold of the processes (me - distance, me]; the incoming operand that of the
+    // `distance` processes before them.
     bool sends = me + distance < n, receives = me >= distance;
-    // A step is a chain whose end only receives: sending first cannot end in a cycle.
+    // A step is a chain whose end only receives, so sending first cannot end in a cycle.
     if (sends) FGMPI_TRY(out.send(team, me + distance, data));
     if (!receives) continue;
     FGMPI_TRY(in.recv(team, me - distance, incoming.at()));

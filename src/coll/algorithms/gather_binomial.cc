@@ -1,5 +1,5 @@
-// Gather up a binomial tree: log2 P messages at the root instead of P - 1, data passed on several
-// times; short blocks of many processes.
+// Gather up a binomial tree: log2 P messages at the root instead of P - 1; data is passed on
+// several times. For short blocks of many processes.
 #include <algorithm>
 
 #include "coll/algorithms/rotated.h"

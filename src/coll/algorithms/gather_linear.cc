@@ -1,5 +1,5 @@
-// Gather: every process sends its block to the root, which receives them in turn; few processes or
-// long blocks.
+// Gather: every process sends its block to the root, which receives them in turn. For few processes
+// or long blocks.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

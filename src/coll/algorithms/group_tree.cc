@@ -1,12 +1,12 @@
-// Barrier, broadcast and reductions of a system-ranked communicator, over its own tree: a process
-// knows its neighbours there and nobody else. Commutative only. Ranks in the team: this process 0,
-// then the parent if there is one, then the children in order.
+// Barrier, broadcast and reductions of a system-ranked communicator, over its own tree, in which a
+// process knows nobody but its neighbours. Operations must commute. Team ranks: this process is 0,
+// then comes the parent if there is one, then the children in order.
 //
-// A broadcast starts wherever the root is and spreads from there: whoever gets the data passes it
-// on to all other neighbours. That is as many messages as a tree rooted at the root has; forwarding
-// to the tree's root first costs one more and saves levels only for roots near the leaves. A
-// reduction goes up the tree, and from its root to the root that the user gave, whose address is
-// asked for on first use.
+// A broadcast starts wherever the root is and spreads from there: each process that gets the data
+// passes it on to all other neighbours. That costs as many messages as a tree rooted at the root.
+// Forwarding to the tree's root first would cost one more, and save levels only for roots near the
+// leaves. A reduction goes up the tree, and from its root to the root that the user gave, whose
+// address is asked for on first use.
 #include <algorithm>
 
 #include "coll/algorithms.h"
@@ -14,8 +14,8 @@
 namespace fgmpi::coll {
 namespace {
 
-/// Pieces of long data, each passed on while the next comes in; short enough to be sent without
-/// asking.
+/// Bytes of a piece of long data; a process passes each piece on before it receives the next.
+/// Pieces are short enough to be sent without the receiver's answer.
 constexpr size_t kPiece = 64 * 1024;
 
 uint32_t first_child(const Team& team) { return team.has_parent() ? 2 : 1; }
@@ -53,7 +53,7 @@ Status gather_up(const Team& team, const Reduction& r, char* data) {
 
 Status group_tree_barrier(const Team& team) {
   char unused = 0;
-  // Two processes tell each other at once.
+  // Two processes notify each other at the same time.
   if (team.tree_size() == 2) return team.exchange(1, &unused, 0, 1, &unused, 0);
   for (uint32_t child = first_child(team); child < team.count(); ++child)
     FGMPI_TRY(team.recv(child, &unused, 0));

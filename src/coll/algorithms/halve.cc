@@ -1,5 +1,5 @@
-// The processes that are left over where a recursive algorithm wants a power of two: they join a
-// partner.
+// Recursive halving among the core processes of a team: the reduce-scatter of
+// Rabenseifner's algorithms.
 
 #include "coll/algorithms/core.h"
 

@@ -1,6 +1,6 @@
-// Reduction up a binomial tree: log2 P steps. Where the operation commutes the tree is rooted at
-// the root; else at process 0, which keeps the order of operands, and the result travels one
-// message more.
+// Reduction up a binomial tree: log2 P steps. Where the operation commutes, the tree is rooted at
+// the root. Else it is rooted at process 0, which keeps the order of operands, and the result
+// travels one message more.
 #include <utility>
 
 #include "coll/algorithms.h"

@@ -1,5 +1,5 @@
-// Reduction up a tree of degree k = 4 from the root: fewer levels than binomial.
-// Commutative only.
+// Reduction up a tree of degree k = 4 from the root: fewer levels than binomial. The operation
+// must commute.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

@@ -1,7 +1,7 @@
-// Allreduce and reduce_scatter whose second half goes by IP multicast: the result is made at
-// process 0, which sends it to all others at once. A longer allreduce that can be split is made in
-// parts, one a process, and each sends its part to all others: no link carries the vector more than
-// twice.
+// Allreduce and reduce_scatter whose second half goes by IP multicast: process 0 gets the result
+// and sends it to all others at once. For a longer allreduce that can be split, each process
+// computes one part of the result and sends it to all others: no link carries the vector more
+// than twice.
 #include "coll/algorithms.h"
 #include "coll/move.h"
 #include "coll/multicast.h"
@@ -11,8 +11,8 @@ namespace fgmpi::coll {
 
 namespace {
 
-/// From so many bytes of the vector on; below it the packets of many roots cost more than the
-/// links.
+/// The least bytes of a vector that is split; below it the packets of many roots cost more than
+/// the links.
 constexpr size_t kLeastSplit = 16 << 10;
 
 Status allreduce_in_parts(const Team& team, const Multicast& multicast, const Reduction& r,

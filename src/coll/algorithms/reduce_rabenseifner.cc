@@ -1,5 +1,5 @@
-// Rabenseifner's reduction: reduce-scatter by recursive halving, then the parts to the root; long
-// vectors of commutative operations.
+// Rabenseifner's reduction: reduce-scatter by recursive halving, then each process sends its part
+// to the root. For long vectors of commutative operations.
 #include "coll/algorithms/core.h"
 
 namespace fgmpi::coll {

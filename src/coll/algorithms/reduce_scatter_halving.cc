@@ -1,4 +1,5 @@
-// Reduce-scatter by recursive halving: log2 P exchanges, halving in size; commutative operations.
+// Reduce-scatter by recursive halving: log2 P exchanges, halving in size. The operation
+// must commute.
 #include "coll/algorithms/core.h"
 
 namespace fgmpi::coll {

@@ -1,5 +1,5 @@
 // Reduce-scatter by pairwise exchange: every process gets its block from all others and folds them
-// in the order of processes; operations that do not commute.
+// in the order of processes. For operations that do not commute.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

@@ -1,5 +1,5 @@
-// Reduce-scatter round a ring: P - 1 steps, each passes one block on, combined on the way.
-// Commutative only.
+// Reduce-scatter round a ring: P - 1 steps, each of which combines one block and passes it on. The
+// operation must commute.
 #include <algorithm>
 
 #include "coll/algorithms.h"

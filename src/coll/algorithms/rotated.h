@@ -1,5 +1,5 @@
-// Blocks counted from a root: process (root + i) mod P is i. A binomial subtree is then a range of
-// them.
+// Blocks counted from a root: process (root + i) mod P has number i. A binomial subtree is then a
+// range of numbers.
 #pragma once
 
 #include "coll/algorithms.h"
@@ -14,8 +14,8 @@ inline Blocks rotated(const Blocks& blocks, uint32_t root) {
   return out;
 }
 
-/// Copies all blocks between the order of processes and the rotated order; the two halves keep
-/// their order.
+/// Copies all blocks between the order of processes and the rotated order; blocks before and after
+/// the root keep their order.
 inline void rotate_in(const Blocks& blocks, uint32_t root, const char* from, char* to) {
   size_t head = blocks.offset[root], all = blocks.total();
   if (all > head) std::memcpy(to, from + head, all - head);

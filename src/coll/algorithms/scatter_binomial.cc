@@ -1,5 +1,5 @@
-// Scatter down a binomial tree: log2 P messages at the root, data passed on several times; short
-// blocks of many processes.
+// Scatter down a binomial tree: log2 P messages at the root; data is passed on several times. For
+// short blocks of many processes.
 #include <algorithm>
 
 #include "coll/algorithms/rotated.h"

@@ -1,4 +1,4 @@
-// Scatter: the root sends every process its block; few processes or long blocks.
+// Scatter: the root sends every process its block. For few processes or long blocks.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

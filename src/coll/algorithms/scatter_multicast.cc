@@ -1,14 +1,14 @@
 // Scatter by IP multicast: all blocks but the root's own go to everybody as one transfer, and each
-// process keeps its own. One transfer in place of many messages, at the price of bytes that are not
-// for the receiver: for few bytes among many hosts.
+// process copies its own. This is one transfer in place of many messages, at the price of bytes
+// that are not for the receiver. For few bytes among many hosts.
 //
-// Where not all know the sizes of the blocks, these stand in front of them:
+// Where not all processes know the sizes of the blocks, the sizes stand in front of them:
 //
 //   | ticket | size of block 0 .. P-1 (uint64_t each; the root's is 0) | block 0 | block 1 | ... |
 //
-// Where some of the sizes are 0 and the blocks need more than a packet, they go to a subgroup of
-// the processes that get something (multicast_subgroups.h); the others have only the ticket and the
-// sizes.
+// Where some of the sizes are 0 and the blocks need more than a packet, the blocks go to a subgroup
+// of the processes that get something (multicast_subgroups.h). The others receive only the ticket
+// and the sizes.
 #include <numeric>
 
 #include "coll/algorithms.h"
@@ -81,7 +81,7 @@ Status recv_with_sizes(const Team& team, const Multicast& multicast, uint32_t ro
     return error(MPI_ERR_INTERN, "a multicast scatter of %zu bytes does not have the sizes it says",
                  bytes);
   drop_subgroup(team, root, ticket);
-  // What others are waiting for is taken also by a process that expected another length.
+  // A process that expected another length receives the data too, as the others wait for it.
   if (apart && sizes[me]) FGMPI_TRY(recv_apart(team, root, sizes, ticket, data, &message));
   if (sizes[me] != expected)
     return truncated(static_cast<int64_t>(sizes[me]), static_cast<int64_t>(expected));
@@ -89,7 +89,7 @@ Status recv_with_sizes(const Team& team, const Multicast& multicast, uint32_t ro
   return {};
 }
 
-/// Blocks whose sizes all know.
+/// Sends blocks whose sizes all processes know.
 Status send_plain(const Team& team, const Multicast& multicast, const char* buffer,
                   const Blocks& blocks) {
   const uint32_t me = team.me();

@@ -1,5 +1,4 @@
-// Operands as messages between the processes of a team: sent, received and exchanged, packed where
-// they have gaps.
+// Operands as messages between the processes of a team: Wire packs an operand with gaps.
 
 #include "coll/algorithms.h"
 
