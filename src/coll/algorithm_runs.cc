@@ -1,5 +1,5 @@
-// Counters of the runs of each algorithm, for the process and for communicators that a tool
-// watches.
+// Counters of the runs of each algorithm, for the process and for the communicators that a
+// tool watches.
 
 #include "coll/algorithm_runs.h"
 
@@ -14,14 +14,14 @@ using counters::kAlgorithms;
 using Runs = std::array<uint64_t, kAlgorithms>;
 
 struct Counted {
-  uint32_t users = 0;  ///< handles that are started
+  uint32_t users = 0;  ///< performance-variable handles that are started
   Runs runs = {};
 };
 
 Runs g_runs = {};
 std::unordered_map<const comm::SharedComm*, Counted> g_counted;
 void (*g_tool_run)(int, int, int) = nullptr;
-bool g_watched = false;  ///< communicators are counted, or a tool is told
+bool g_watched = false;  ///< communicators are counted, or there is a tool's function
 
 void look_for_watchers() { g_watched = !g_counted.empty() || g_tool_run; }
 
@@ -41,8 +41,8 @@ void stop(const void* shared) {
   look_for_watchers();
 }
 
-/// Counters of the process, and of the communicators that are counted. Each algorithm has a counter
-/// among the former and one among the latter, in the same order.
+/// Provides the counter of one algorithm for the process, and the counter for the communicators
+/// that are counted. The two kinds of counters are in the same order.
 template <int i>
 void provide_both() {
   counters::provide(static_cast<counters::Id>(counters::kFirstRuns + i),

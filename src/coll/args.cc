@@ -1,4 +1,4 @@
-// Filling, copying and comparing the arguments of a collective's members.
+// Storing, copying and comparing the arguments of a collective's members.
 
 #include "coll/args.h"
 
@@ -42,14 +42,14 @@ void DeleteTypes::operator()(Types* types) const { delete types; }
 
 namespace {
 
-/// Arrays of a call that are not longer than this, together, are copied as they are.
+/// The most bytes of a call's arrays that are copied as they are.
 constexpr size_t kShortArrays = 2048;
 
 size_t length_of(const Counts& values, int32_t n) {
   return static_cast<size_t>(n) * (values.kind == Counts::kInt ? sizeof(int) : sizeof(MPI_Count));
 }
-/// The room that the copies of a side's arrays take: each begins at a multiple of 8 bytes, for wide
-/// ones.
+/// The bytes that the copies of a side's arrays need. Each copy begins at a multiple of 8 bytes,
+/// for arrays of wide counts.
 size_t room_of(const Counts& values, int32_t n) {
   return values ? (length_of(values, n) + 7) / 8 * 8 : 0;
 }
@@ -57,7 +57,7 @@ size_t room_of(const Side& side) {
   return room_of(side.counts, side.segments) + room_of(side.displs, side.segments);
 }
 
-/// Copies an array to `to`, and returns where the next one is to go.
+/// Copies an array to `to`, and returns the address for the next one.
 char* copy_array(Counts* values, int32_t n, char* to) {
   if (!*values) return to;
   std::memcpy(to, values->data, length_of(*values, n));

@@ -38,17 +38,17 @@ bool is_scatter(CollectiveKind kind) {
   return kind == CollectiveKind::kScatter || kind == CollectiveKind::kScatterv;
 }
 
-/// A round of a persistent collective that others may still be far from.
+/// Runs a round of a persistent collective. Other processes may still be in much earlier rounds.
 void step_of_round(comm::SharedComm* shared, comm::Meeting* m) {
   agree_on_rounds(shared, m);
-  if (shared->broken)  // meanwhile
+  if (shared->broken)  // broken while it waited
     m->status = comm::broken_status(*shared);
   else
     step_function(static_cast<CollectiveKind>(m->operation / 4), shared->inter)(shared, m);
 }
 
-/// Blocking gathers and scatters: finds the side that holds the member's own part, and at the root
-/// the side of all parts.
+/// Runs a blocking gather or scatter: finds the side that holds the member's own part, and at the
+/// root the side of all parts.
 Status run_rooted(Comm* comm, const Args& args, const char* call) {
   bool gathers = is_gather(args.kind);
   const Segment own = gathers ? args.send.whole() : args.recv.whole();
@@ -68,8 +68,8 @@ Status run(Comm* comm, Args* args, CollectiveKind kind, const char* call) {
   if (!inter) {
     if (kind == CollectiveKind::kBarrier) return short_barrier(comm, call);
     if (kind == CollectiveKind::kBcast) {
-      // Decided by the length alone: the layout may differ from member to member, the path must
-      // not.
+      // The length alone decides, as the layout may differ from member to member, but the path
+      // must not.
       Segment whole = args->recv.whole();
       if (whole.bytes() <= static_cast<int64_t>(kShortBcastBytes))
         return short_bcast(comm, whole.address, static_cast<size_t>(whole.bytes()),

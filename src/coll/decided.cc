@@ -14,13 +14,13 @@
 namespace fgmpi::coll {
 namespace {
 
-/// Does every other member need something of the root, rather than the root of them?
+/// True if every other member needs data from the root; false if the root needs data from them.
 bool comes_from_root(CollectiveKind kind) {
   return kind == CollectiveKind::kBcast || kind == CollectiveKind::kScatter ||
          kind == CollectiveKind::kScatterv;
 }
 
-/// The part of `rank` in what the root gives. REQUIRES: comes_from_root().
+/// The part of the root's data that is for `rank`. REQUIRES: comes_from_root().
 Segment part_of(const Args& root, int32_t rank) {
   return root.kind == CollectiveKind::kBcast ? root.recv.whole() : root.send.segment(rank);
 }
@@ -39,8 +39,8 @@ class Member final : public pt2pt::Stay {
            part_of(*root, args_.rank).bytes() == args_.recv.whole().bytes();
   }
 
-  /// Takes what it is to have, and makes copies of what the others are to have, so that the caller
-  /// may use all buffers. REQUIRES: may_leave().
+  /// Copies the data that this member needs from the root, and copies the data that others need
+  /// from this member, so that the caller may use all buffers. REQUIRES: may_leave().
   Status leave() {
     if (!comes_from_root(args_.kind))
       return args_.kind == CollectiveKind::kReduce ? keep_elements() : keep_whole(&args_.send);
@@ -68,7 +68,7 @@ class Member final : public pt2pt::Stay {
     return request_->kept.get();
   }
 
-  /// One segment, packed.
+  /// Replaces a side by a packed copy of its one segment.
   Status keep_whole(Side* side) {
     const Segment whole = side->whole();
     const int64_t bytes = whole.bytes();
@@ -80,7 +80,7 @@ class Member final : public pt2pt::Stay {
     return {};
   }
 
-  /// The root's parts of all, packed one after the other.
+  /// Replaces the root's parts for all members by packed copies, one after the other.
   Status keep_parts() {
     const int32_t n = args_.comm->size();
     std::vector<MPI_Count> counts(static_cast<size_t>(n)), displs(static_cast<size_t>(n));
@@ -106,7 +106,8 @@ class Member final : public pt2pt::Stay {
     return {};
   }
 
-  /// A contribution to a reduction, whose operation needs the elements as they lie.
+  /// Copies a contribution to a reduction with its layout, as the operation needs the elements as
+  /// they lie.
   Status keep_elements() {
     const Segment whole = args_.send.whole();
     if (whole.count == 0) return {};
@@ -120,7 +121,7 @@ class Member final : public pt2pt::Stay {
     return {};
   }
 
-  /// What comes for it once more goes nowhere.
+  /// Directs the data that will arrive once more to memory that nobody reads.
   Status replace_received() {
     const int64_t bytes = args_.recv.whole().bytes();
     request_->received = raw_memory(static_cast<size_t>(bytes));
@@ -147,7 +148,7 @@ Status run_decided(Comm* comm, Args* args, const char* call) {
   pt2pt::wait_all(&awaited, 1, call);
   pt2pt::g_decider->end_stay(&member);
   if (!member.left) return std::move(request->outcome.error);
-  // The others go on using what it has copied, until all have come.
+  // The others use its copies until all of them have arrived.
   CollRequest* const left = request.release();
   left->freed = true;
   return member.leave();

@@ -1,5 +1,5 @@
-// The notices by which all processes of a collective learn that it has failed, and what they drop
-// then.
+// The notices by which all processes of a collective learn that it has failed, and what each
+// process drops then.
 
 #include "coll/failure.h"
 
@@ -28,20 +28,22 @@ namespace {
 using comm::SharedComm;
 using pt2pt::Unmatched;
 
-/// A collective that has failed, kept until no message of it can come any more.
+/// A collective that has failed. The entry stays until no message of the collective can come
+/// any more.
 struct FailedCollective {
   uint64_t ctx;
   int32_t number;
   Status status;
-  std::set<uint32_t> heard;  ///< the processes whose notices have come
-  /// While `over_tree`: others, who tell all. This process does, too, once it knows all.
+  std::set<uint32_t> heard;  ///< processes whose notices have come
+  /// While `over_tree`: processes that are no neighbours, whose notices have come. They notify all
+  /// processes, and so will this process once it knows all of them.
   std::set<uint32_t> heard_beyond;
-  uint32_t notices_sent = 0;    ///< one to each process that is notified; valid if `notified`
-  uint8_t sides_concluded = 0;  ///< how many of this process's sides have called conclude()
+  uint32_t notices_sent = 0;    ///< one to each process to notify; valid if `notified`
+  uint8_t sides_concluded = 0;  ///< how many of this process's sides called conclude()
   uint8_t local_sides = 0;      ///< count_local_sides(); valid if `notified`
   bool notified = false;        ///< this process has sent its notices
-  /// Notices go along the tree only. Until a process tells all others: then all do
-  /// (settle_reach()).
+  /// True while notices go along the tree only. When one process notifies all others, all processes
+  /// do (settle_reach()).
   bool over_tree;
   bool has_all_notices() const {
     return notified && heard.size() >= notices_sent && heard_beyond.empty();
@@ -49,21 +51,21 @@ struct FailedCollective {
   bool is_complete() const { return has_all_notices() && sides_concluded >= local_sides; }
 };
 
-/// The eldest gives way when there are more: entries of a communicator that has been freed in
-/// another process, and whose notices therefore never come, would stay for ever. Far more than the
-/// collectives that fail at once.
+/// The most entries; the eldest is dropped when there are more. Notices about a communicator that
+/// has been freed in another process never come, so its entries would stay for ever. The number is
+/// far above that of collectives that fail at the same time.
 constexpr size_t kMaxFailed = 1024;
 
 enum NoticeKind : uint32_t {
-  /// "compare this signature with yours"; nothing follows.
   kFailedNotice = 1,  ///< the collective has failed; the text of the error follows
+  /// a request to compare this signature with the receiver's; nothing follows
   kSignatureNotice
 };
 constexpr size_t kMaxNoticeText = 900;  ///< bytes; longer texts are cut
 
-/// Waits at the begin of a round that all processes agree in.
+/// A wait at the begin of a round in which all processes agree.
 struct RoundWait final : pt2pt::Request {
-  /// `what`: what it waits for.
+  /// `its_what`: words for what it waits for.
   RoundWait(const char* its_call, const char* its_what) : what(its_what) { call = its_call; }
   const char* const what;
   void describe(std::string* out) const override {
@@ -78,8 +80,8 @@ struct RoundWait final : pt2pt::Request {
 struct NoticeHeader {
   uint32_t kind;
   int32_t tag;
-  pt2pt::Signature signature;  ///< of kSignatureNotice
-  int32_t error_class;         ///< of kFailedNotice
+  pt2pt::Signature signature;  ///< for kSignatureNotice
+  int32_t error_class;         ///< for kFailedNotice
 };
 
 uint32_t round_of(uint64_t ctx) { return ctx >> 3 & 31; }
@@ -97,7 +99,8 @@ uint64_t context_of(const SharedComm* shared, const comm::Meeting* m) {
   return shared->id.plane(comm::kPlaneColl, m->round);
 }
 
-/// 31 bits of a hash of `agreed`; different lengths nearly always differ in what is kept of it.
+/// A signature: 31 bits of a hash of `agreed`. Different lengths nearly always differ in
+/// these bits.
 pt2pt::Signature signature_of(uint64_t agreed) {
   return pt2pt::kept_of(static_cast<pt2pt::Signature>(mix(agreed) >> 33));
 }
@@ -125,11 +128,11 @@ class Failures {
   void on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
   void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes);
   int64_t compare_when_idle();
-  /// The communicator is broken (comm/broken.h): ends its collectives here. Every other process
-  /// learns of it by itself.
+  /// Ends the collectives of a communicator that is broken (comm/broken.h) in this process. Every
+  /// other process does the same by itself.
   void break_comm(SharedComm* shared, const Status& status);
-  /// Removes what is kept of a communicator that has been freed here: its context id may be used
-  /// for another one.
+  /// Drops all entries of a communicator that has been freed in this process: its context id may be
+  /// used for another one.
   void forget(comm::ContextId id) {
     if (__builtin_expect(!failed_.empty(), 0))
       std::erase_if(failed_, [&](const FailedCollective& f) {
@@ -146,18 +149,20 @@ class Failures {
   FailedCollective* fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status,
                          bool tree_only);
   bool was_removed(uint64_t ctx, int32_t number) const;
-  /// The rounds before one that the processes agree in, at most 16 back, of its collective.
+  /// An agreement of processes in a round, about the rounds of its collective before it (at most
+  /// 16 back).
   struct Agreement {
     comm::ContextId id;
     int32_t number;
     uint32_t round;
-    bool changed = false;       ///< processes of these rounds may not know, yet, what is known here
-    bool broken = false;        ///< the communicator is
-    RoundWait* wait = nullptr;  ///< for all notices about earlier rounds
-    RoundWait* other_side = nullptr;  ///< until this process's other side has agreed for both
+    /// Some processes may not know yet what this one knows about these rounds
+    bool changed = false;
+    bool broken = false;              ///< the communicator is broken
+    RoundWait* wait = nullptr;        ///< waits for all notices about earlier rounds
+    RoundWait* other_side = nullptr;  ///< waits until this process's other side has agreed for both
     Agreement *next = nullptr, *prev = nullptr;
-    /// Traffic of the agreement itself; other users of this plane have no rounds. Consecutive
-    /// agreements of a collective differ.
+    /// The context of the agreement's own messages; other users of this plane have no rounds.
+    /// Consecutive agreements of a collective have different contexts.
     uint64_t ctx() const { return id.plane(comm::kPlaneInternal, 1 + round / kRoundsApart); }
     bool is_before(uint64_t ctx, int32_t n) const {
       const uint32_t ago = (round - round_of(ctx)) % 32;
@@ -179,9 +184,9 @@ class Failures {
   void compare_with_others();
   void remove_if_complete(const FailedCollective* failed);
 
-  /// The bucket of an open collective. Collectives of a communicator that are open at once have
-  /// consecutive numbers, and so different buckets. (Not a HashTable: teams with the same key may
-  /// be open, the two sides of an intercommunicator.)
+  /// The bucket of an open collective. Collectives of a communicator that are open at the same time
+  /// have consecutive numbers, and so different buckets. (A HashTable cannot be used: teams with
+  /// the same key may be open, the two sides of an intercommunicator.)
   List<OpenTeam>& bucket_of(uint64_t ctx, int32_t number) {
     return open_[(static_cast<uint64_t>(number) + (ctx >> 8)) % kBuckets];
   }
@@ -196,16 +201,17 @@ class Failures {
   uint32_t open_count_ = 0;
   std::deque<FailedCollective> failed_;
   /// The last failed collectives whose entries have been removed. A notice about one of them is
-  /// ignored: it would make a new entry, and this process would notify the others once more.
+  /// ignored: else it would make a new entry, and this process would notify the others once more.
   struct Removed {
     uint64_t ctx = 0;
     int32_t number = -1;
-    bool over_tree = false;    ///< only the neighbours in the tree have been notified
-    bool told_by_all = false;  ///< another process tells all, and this one did not know all
+    bool over_tree = false;  ///< only the neighbours in the tree have been notified
+    /// Another process notifies all others, but this one did not know all
+    bool told_by_all = false;
   } removed_[16];
   uint32_t next_removed_ = 0;
-  /// Disagreements about collectives that had already ended here, when nobody may be left in them
-  /// to be told: the next collective of the communicator fails.
+  /// Disagreements about collectives that had already ended in this process. As perhaps no process
+  /// is left in such a collective, the next collective of the communicator fails instead.
   struct Late {
     comm::ContextId id;
     Status status;
@@ -213,8 +219,9 @@ class Failures {
   std::vector<Late> late_;
   List<Agreement> agreements_;
   bool take_late(comm::ContextId id, Status* status);
-  // Since when no rank of this process has run while collectives were open (the scheduler's count
-  // of switches was the same at each call), and how often signatures have been compared since.
+  // The time since when no rank of this process has run while collectives were open (the
+  // scheduler's count of switches was the same at each call), and the number of comparisons
+  // since then.
   int64_t idle_since_ = 0;
   uint64_t idle_switch_count_ = ~uint64_t{0};
   int comparisons_ = 0;
@@ -222,23 +229,23 @@ class Failures {
 
 namespace {
 
-/// Never destroyed: programs use MPI until they end.
+/// Never destroyed, as programs use MPI until they end.
 Failures& g_failures = *new Failures;
 
-/// True of a collective over the tree of a system-ranked communicator. No process knows the whole
+/// True for a collective over the tree of a system-ranked communicator. No process knows the whole
 /// group then: each notifies its parent and children, and these notify theirs.
 bool over_tree(const SharedComm* shared, int32_t tag) {
   return shared->tree && (tag & kOverTree) != 0;
 }
 
-/// A parent or child of this process in the tree.
+/// True for the parent and the children of this process in the tree.
 bool is_neighbour(const SharedComm* shared, uint32_t process) {
   const comm::system_ranked::Place& place = shared->tree->place();
   return process == place.parent ||
          std::find(place.children.begin(), place.children.end(), process) != place.children.end();
 }
 
-/// Messages of this collective go over the tree, where there is one (Team::kTree).
+/// True if messages of this collective go over the tree where there is one (Team::kTree).
 bool goes_over_tree(const comm::Meeting* m) {
   switch (static_cast<CollectiveKind>(m->operation / 4)) {
     case CollectiveKind::kBarrier:
@@ -253,8 +260,8 @@ bool goes_over_tree(const comm::Meeting* m) {
   }
 }
 
-/// f(process) for each process that is to get a notice: all others with members of either group;
-/// `tree_only`: the parent and children of this one in the tree.
+/// Calls f(process) for each process that must get a notice: all others with members of either
+/// group; with `tree_only`, the parent and the children of this one in the tree.
 template <class F>
 void for_each_notified_process(SharedComm* shared, bool tree_only, F&& f) {
   if (tree_only) {
@@ -274,8 +281,8 @@ void for_each_notified_process(SharedComm* shared, bool tree_only, F&& f) {
   }
 }
 
-/// 2 if members of both groups of an intercommunicator live in this process, which then has a
-/// SharedComm for each; else 1.
+/// 2 if this process hosts members of both groups of an intercommunicator, and so has a SharedComm
+/// for each; else 1.
 uint8_t count_local_sides(const SharedComm* shared) {
   return shared->inter && comm::lookup(shared->id, 0) && comm::lookup(shared->id, 1) ? 2 : 1;
 }
@@ -293,7 +300,7 @@ NoticeHeader failed_header(int32_t number, bool tree_only, int error_class) {
   return {kFailedNotice, number << kNumberBit | (tree_only ? kOverTree : 0), 0, error_class};
 }
 
-/// Notifies the processes that are no neighbours in the tree; returns how many these are.
+/// Notifies the processes that are no neighbours in the tree; returns their number.
 uint32_t notify_beyond_tree(SharedComm* shared, uint64_t ctx, int32_t number, int error_class,
                             const std::string& text) {
   const NoticeHeader header = failed_header(number, false, error_class);
@@ -345,8 +352,8 @@ void Failures::open(OpenTeam* team) {
     fail(team->shared, team->ctx, number_of(team->tag), late, over_tree(team->shared, team->tag));
     return;
   }
-  // Messages that came before the collective began here. If there are many, compare_when_idle()
-  // compares them, so that opening a collective never costs more than this.
+  // Compares the messages that came before the collective began in this process. If there are many,
+  // compare_when_idle() compares them, so that opening a collective never costs more than this.
   constexpr uint32_t kMaxCompared = 16;
   const uint32_t unmatched = pt2pt::count_unmatched(kMaxCompared + 1);
   if (unmatched == 0 || unmatched > kMaxCompared) return;
@@ -371,8 +378,8 @@ bool Failures::take_late(comm::ContextId id, Status* status) {
   return true;
 }
 
-/// A transfer of the multicast that no receive waits for. Its root may have ended the collective as
-/// all others have, each with the root that it was given.
+/// Handles a multicast transfer for which there is no receive. Its root may have ended the
+/// collective as all others have, each with a different root.
 void Failures::on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signature,
                             uint32_t process) {
   if ((ctx & comm::kPlaneMask) != comm::kPlaneColl) return;
@@ -403,7 +410,8 @@ bool Failures::check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signa
   const comm::CompletedCollective* completed =
       shared ? comm::find_completed(shared, round_of(ctx), tag) : nullptr;
   if (!completed || completed->signature == signature) return false;
-  if (was_removed(ctx, number_of(tag))) {  // all know; nobody receives it any more
+  // All processes know of it; nobody receives the message any more
+  if (was_removed(ctx, number_of(tag))) {
     pt2pt::give_up_traffic(ctx, tag, kNotNumber, Status());
     return true;
   }
@@ -424,11 +432,11 @@ bool Failures::was_removed(uint64_t ctx, int32_t number) const {
 void Failures::note_earlier_rounds(Agreement* a) const {
   for (const FailedCollective& f : failed_) a->changed |= a->is_before(f.ctx, f.number);
   for (const Removed& r : removed_) a->changed |= a->is_before(r.ctx, r.number);
-  a->changed |= next_removed_ > std::size(removed_);  // some are not known any more
+  a->changed |= next_removed_ > std::size(removed_);  // older ones have been overwritten
 }
 
-/// Of a system-ranked communicator: from now on this process knows all others, and answers those
-/// that tell all.
+/// Called on a system-ranked communicator when this process gets to know all others: answers those
+/// that notify all.
 void Failures::tell_beyond_tree(SharedComm* shared, const Agreement& a) {
   comm::hierarchy(shared);
   for (FailedCollective& f : failed_)
@@ -458,7 +466,8 @@ void Failures::wake_agreements() {
   }
 }
 
-/// That side of an intercommunicator here which has come first, and waits.
+/// The other side of an intercommunicator in this process, if it came first and waits;
+/// else nullptr.
 Failures::Agreement* Failures::other_side_of(const Agreement& agreement) {
   for (Agreement* a = agreements_.front(); a; a = a->next)
     if (a->other_side && a->id == agreement.id && a->number == agreement.number &&
@@ -467,8 +476,8 @@ Failures::Agreement* Failures::other_side_of(const Agreement& agreement) {
   return nullptr;
 }
 
-/// Of the two sides of an intercommunicator that are in this process the second to come agrees for
-/// both; the first waits until that is done, and gets false.
+/// Decides which of an intercommunicator's two sides in one process agrees for both. The second to
+/// come gets true. The first waits until the second has agreed, and gets false.
 bool Failures::agrees_for_both(Agreement* agreement, const char* call) {
   if (other_side_of(*agreement)) return true;
   RoundWait wait(call, " (the other group has yet to begin the round)");
@@ -538,8 +547,8 @@ FailedCollective* Failures::find_or_add(uint64_t ctx, int32_t number, const Stat
   return &f;
 }
 
-/// Ends the collective here with an error, and notifies the other processes if that has not been
-/// done. `shared`: nullptr if this process has no such communicator (not yet, or freed).
+/// Ends the collective in this process with an error, and notifies the other processes if that has
+/// not been done. `shared` is nullptr if this process has no such communicator (not yet, or freed).
 FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t number,
                                  const Status& status, bool tree_only) {
   FailedCollective* failed = find_or_add(ctx, number, status, tree_only);
@@ -550,9 +559,9 @@ FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t numbe
   give_up_multicast(ctx, number << kNumberBit, kNotNumber);
   comm::system_ranked::fail_construction(
       {comm::ContextId::of_plane(ctx).bits, static_cast<uint32_t>(number)}, failed->status);
-  // The processes of a group are computed at its first collective. That is not done here, inside
-  // poll: where they are not known yet, the others are notified when the collective begins in this
-  // process.
+  // The first collective of a group computes the group's processes. This function does not, as it
+  // runs inside poll: where the processes are not known yet, they are notified when the collective
+  // begins in this process.
   if (shared && !failed->notified &&
       (failed->over_tree ? shared->tree != nullptr : shared->hierarchy != nullptr) &&
       (!shared->inter || shared->remote_hierarchy)) {
@@ -564,13 +573,15 @@ FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t numbe
   return failed;
 }
 
-/// Who is notified of a collective of a system-ranked communicator: one process may find an error
-/// that its members make, and tell all, where another one finds one in the tree. A process tells
-/// all as soon as one does. It must not count on the notices of its neighbours and take those of
-/// others for them: messages of its neighbours could come later.
+/// Decides which processes are notified of a failed collective of a system-ranked communicator.
+/// One process may find an error that its members make, and notify all others, while another finds
+/// an error in the tree. A process notifies all others as soon as one does. It must not expect
+/// notices of its neighbours and count those of others instead: messages of its neighbours could
+/// come later.
 void Failures::settle_reach(SharedComm* shared, FailedCollective* failed, bool tree_only) {
   if (!shared || !shared->tree) return;
-  if (!failed->over_tree && !shared->hierarchy && !failed->notified) {  // it does not know all
+  // This process does not know all others
+  if (!failed->over_tree && !shared->hierarchy && !failed->notified) {
     failed->over_tree = true;
     std::set<uint32_t> neighbours;
     for (uint32_t process : failed->heard)
@@ -610,7 +621,7 @@ void Failures::conclude(SharedComm* shared, uint64_t ctx, int32_t number, bool t
   const FailedCollective* known = find_failed(ctx, number);
   if (status.ok() && !known) return;
   if (shared->broken) return;
-  if (!shared->tree) comm::hierarchy(shared);  // computes it, for notify_others()
+  if (!shared->tree) comm::hierarchy(shared);  // computes the processes, for notify_others()
   if (shared->inter) comm::remote_hierarchy(shared);
   FailedCollective* failed =
       fail(shared, ctx, number, status, shared->tree && (tree_only || !shared->hierarchy));
@@ -679,8 +690,8 @@ void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t b
   wake_agreements();
 }
 
-/// Here the neighbours in the tree were told, which was enough; the process that sends this waits
-/// for all.
+/// Handles a notice about a collective whose entry is removed. This process has notified only its
+/// neighbours in the tree, which was enough; but the sender of this notice waits for all.
 void Failures::on_notice_of_removed(SharedComm* shared, uint64_t ctx, const NoticeHeader& header,
                                     const std::string& text) {
   if ((header.tag & kOverTree) != 0 || !shared || !shared->tree) return;
@@ -696,9 +707,9 @@ void Failures::on_notice_of_removed(SharedComm* shared, uint64_t ctx, const Noti
 // ---- Comparisons while the process is idle ------------------------------------------------------
 
 namespace {
-/// Ns of idleness; longer than a message is on its way.
+/// Idle time in ns before the first comparison; longer than a message travels.
 constexpr int64_t kFirstComparison = 50'000'000;
-constexpr int kMaxComparisons = 3;  ///< each after four times as long: at 50, 200 and 800 ms
+constexpr int kMaxComparisons = 3;  ///< each after four times as long: at 50, 200, 800 ms
 }  // namespace
 
 void Failures::compare_with_others() {
@@ -708,8 +719,8 @@ void Failures::compare_with_others() {
   for_each_open([](const OpenTeam* t) {
     if (t->failed_) return;
     const bool tree = over_tree(t->shared, t->tag);
-    // Its team is still being made: the processes of a system-ranked communicator are found out by
-    // messages.
+    // A collective without a list of processes is skipped: its team is still being made, which
+    // needs messages on a system-ranked communicator.
     if (!tree && (!t->shared->hierarchy || (t->shared->inter && !t->shared->remote_hierarchy)))
       return;
     NoticeHeader header{kSignatureNotice, t->tag, t->signature, 0};
@@ -747,10 +758,11 @@ void agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
 
 int64_t compare_signatures_when_idle() { return g_failures.compare_when_idle(); }
 
-/// Members of this process are in different collectives: nobody can know which way messages go.
+/// Ends a collective in which members of this process called different collectives. No process can
+/// know the path of its messages, so all others are notified.
 static void conclude_mismatch(SharedComm* shared, const comm::Meeting* m) {
   if (shared->processes == 1 && !shared->inter) return;
-  agree_on_rounds(shared, m);  // the other processes wait for this one there
+  agree_on_rounds(shared, m);  // the other processes wait there for this one
   g_failures.conclude(shared, context_of(shared, m), number_of_meeting(m), false, m->status);
 }
 

@@ -12,11 +12,11 @@ namespace fgmpi::coll {
 namespace {
 
 constexpr size_t kLine = 64;
-/// A stream of one source is too short for the processor to foresee it: pieces alternate between
-/// sources.
+/// How many bytes ahead are prefetched, measured from the current line. The stream of one source is
+/// too short for the processor to predict, as pieces alternate between sources.
 constexpr size_t kAhead = 2048;
 
-/// A cache line of elements; compiled to what registers the target has.
+/// A cache line of elements; compiled for the registers that the target has.
 template <class T>
 struct Line {
   typedef T type __attribute__((vector_size(kLine), aligned(1), may_alias));
@@ -79,7 +79,7 @@ template <class T, class F, size_t n>
     *reinterpret_cast<E*>(out + at) = tree<F, T, E, n>(sources, at);
 }
 
-/// One instance a kind of registers.
+/// One instance for each kind of registers.
 template <class T, class F, size_t n>
 void narrow(const char* const* from, size_t offset, char* out, int64_t count) {
   fold<T, F, n>(from, offset, out, count);
@@ -112,7 +112,7 @@ const FanIn* kernels([[maybe_unused]] Registers registers) {
 template <class T>
 const FanIn* of_type(MPI_Op op, Registers r) {
   if constexpr (std::is_integral_v<T>) {
-    // Sums and products wrap: those of unsigned numbers.
+    // Sums and products must wrap, as those of unsigned numbers do.
     using U = std::make_unsigned_t<T>;
     if (op == MPI_SUM) return kernels<U, Sum>(r);
     if (op == MPI_PROD) return kernels<U, Product>(r);
@@ -124,7 +124,7 @@ const FanIn* of_type(MPI_Op op, Registers r) {
   return op == MPI_MIN ? kernels<T, Minimum>(r) : nullptr;
 }
 
-/// An element type as one of the six that there are kernels for.
+/// The kernels for an element type, which is treated as one of the six types that have kernels.
 template <host::Kind kind, class T>
 const FanIn* of(MPI_Op op, Registers r) {
   if constexpr (kind == host::Kind::kFloat && (sizeof(T) == 4 || sizeof(T) == 8)) {

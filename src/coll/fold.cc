@@ -1,4 +1,4 @@
-// The fixed tree in which members' contributions are folded.
+// The fixed tree in which the contributions of members are folded.
 
 #include "coll/fold.h"
 
@@ -17,7 +17,7 @@ Operand::Operand(const Type& type, int64_t count) {
   int64_t high = type.true_lb() + type.true_extent() + std::max<int64_t>(0, last);
   memory_ = raw_memory(static_cast<size_t>(std::max<int64_t>(high - low, 1)) + 16);
   at_ = memory_.get() - low;
-  // Keep the alignment that a user's own buffer would have.
+  // A user's own buffer would have this alignment.
   at_ += (16 - (reinterpret_cast<uintptr_t>(at_) & 15)) & 15;
 }
 
@@ -39,7 +39,8 @@ Fold::Fold(const Reduction& r) : r_(r), kernels_(fan_in(r.op, *r.type)) {
 
 Status Fold::fold(std::span<const char* const> sources, int64_t first, int64_t n, char* out) {
   n_ = n;
-  // Unsigned: with a negative extent the sum with an address wraps to what is meant.
+  // The offset is unsigned: with a negative extent its sum with an address wraps to the
+  // right address.
   offset_ = static_cast<size_t>(first * r_.type->extent());
   const char* result;
   FGMPI_TRY(tree(sources, 0, out, &result));
@@ -75,7 +76,7 @@ Status Fold::tree(std::span<const char* const> sources, size_t depth, char* spac
     FGMPI_TRY(tree(sources.first(half), depth, nullptr, &left));
   } else {
     if (temps_.size() <= depth) temps_.emplace_back(*r_.type, piece_);
-    // temps_ may grow below this level: the memory stays where it is.
+    // temps_ may grow in the recursion; the memory of its operands does not move.
     FGMPI_TRY(tree(sources.first(half), depth + 1, temps_[depth].at(), &left));
   }
   FGMPI_TRY(tree(sources.subspan(half), depth + 1, space, &right));

@@ -1,4 +1,4 @@
-// Arrays of counts and displacements kept past a call: the choice of rule or width, and lookups.
+// Arrays of counts and displacements that outlive a call: the choice of a form, and reading values.
 
 #include "coll/kept_array.h"
 
@@ -9,14 +9,15 @@
 namespace fgmpi::coll {
 namespace {
 
-/// The last arrays that were kept and take room: collocated members mostly give the same ones, one
-/// after the other.
+/// The last arrays made that need memory: collocated members mostly give equal arrays, one after
+/// the other.
 std::array<std::weak_ptr<const KeptArray>, 4> g_recent;
 size_t g_next_recent = 0;
-/// Shorter than this, a copy costs less than a look at those.
+/// The least bytes of an array that is entered in g_recent; a copy of a shorter one costs less than
+/// a comparison.
 constexpr size_t kShared = 256;
 
-/// a - b and a + b without overflow: addresses may be anything.
+/// a - b and a + b without undefined overflow, as addresses may have any value.
 int64_t minus(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
@@ -39,7 +40,8 @@ std::shared_ptr<const KeptArray> KeptArray::keep(const Counts& values, int64_t n
                                                  const KeptArray* counts) {
   for (const std::weak_ptr<const KeptArray>& recent : g_recent)
     if (std::shared_ptr<const KeptArray> kept = recent.lock())
-      // Running sums refer to counts, which must stay as long: only with the same ones.
+      // Running sums refer to counts, which must live as long, so only sums of the same counts
+      // are shared.
       if ((kept->form_ != Form::kSums || kept->counts_ == counts) && kept->equals(values, n))
         return kept;
   auto made = std::make_shared<KeptArray>();
@@ -57,7 +59,7 @@ bool KeptArray::equals(const Counts& values, int64_t n) const {
   return true;
 }
 
-/// One pass finds what there is to know, a second one stores what the form needs.
+/// Chooses the form in one pass; a second pass stores what the form needs.
 void KeptArray::choose(const Counts& values, const KeptArray* counts) {
   if (size_ == 0) return;
   int64_t low = values[0], high = low, sum = low;

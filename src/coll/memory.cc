@@ -1,4 +1,4 @@
-// The blocks of scratch memory that are kept for the next step.
+// The cache of blocks of scratch memory for the next step.
 
 #include "coll/memory.h"
 
@@ -12,7 +12,7 @@ struct Block {
   size_t bytes = 0;
 };
 constexpr size_t kBlocks = 16;
-/// In the order in which they came back; not freed at exit.
+/// The cached blocks, in the order in which they were released; not freed at exit.
 Block g_kept[kBlocks];
 size_t g_count = 0, g_byte_type = 0;
 
@@ -23,7 +23,7 @@ Block take_at(size_t i) {
   return block;
 }
 
-/// The shortest that will do, but not one that is far too long.
+/// Finds the shortest block that is long enough, but not one more than four times too long.
 bool take(size_t bytes, Block* out) {
   size_t best = kBlocks;
   for (size_t i = 0; i < g_count; ++i)

@@ -1,4 +1,5 @@
-// Packing, unpacking and copying where segments are derived datatypes or exceed the caches.
+// Packing, unpacking and copying of segments with derived datatypes, and of data that exceeds
+// the caches.
 
 #include "coll/move.h"
 

@@ -1,5 +1,5 @@
-// Transfers of a team by multicast: matching them with the group's, sending, receiving, ending
-// them.
+// Multicast transfers of a team: sending, receiving, ending them, and the match by which the
+// group's service finds them.
 
 #include "coll/multicast.h"
 
@@ -41,7 +41,7 @@ Multicast::Multicast(const Team& team, Membership* group) : Multicast(team, grou
 
 Multicast::Multicast(const Team& team, Membership* group, const std::vector<uint32_t>& members)
     : team_(team), group_(group), types_(team.types()) {
-  // Members of a group are in the order of processes.
+  // The service numbers the members of a group in the order of processes.
   std::vector<uint32_t> order = members;
   std::sort(order.begin(), order.end(),
             [&](uint32_t a, uint32_t b) { return team.process(a) < team.process(b); });

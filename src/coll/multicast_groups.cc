@@ -28,7 +28,7 @@ using transport::multicast::Membership;
 using transport::multicast::Place;
 using transport::multicast::service;
 
-// ---- What travels -------------------------------------------------------------------------------
+// ---- Notices ------------------------------------------------------------------------------------
 
 enum NoticeKind : uint32_t { kOffer = 1, kForm, kJoined, kVerdict, kClose, kCollision, kMove };
 
@@ -42,7 +42,7 @@ struct Member {
   uint32_t process;
   Place own;
 };
-/// Followed by `here` members, the first of which is member `first`.
+/// The head of a notice; `here` members follow, the first of which is member `first`.
 struct FormNotice {
   uint32_t kind = kForm;
   uint32_t payload = 0;
@@ -51,13 +51,13 @@ struct FormNotice {
   Place address;
   uint32_t count = 0, first = 0, here = 0;
 };
-/// The other kinds.
+/// A notice of another kind.
 struct GroupNotice {
   uint32_t kind = 0;
   uint32_t outside = 0;  ///< kJoined: the member is not joined to the address
   uint64_t id = 0;       ///< kVerdict: 0: no multicast
   Place address;         ///< kMove
-  uint32_t moves = 0;    ///< kCollision: of the group, so far
+  uint32_t moves = 0;    ///< kCollision: moves of the group so far
 };
 constexpr size_t kMostMembersHere = (1024 - sizeof(FormNotice)) / sizeof(Member);
 
@@ -65,22 +65,22 @@ void notify(uint32_t process, uint64_t ctx, const void* notice, size_t bytes) {
   pt2pt::notify(process, pt2pt::kNoticeMulticast, ctx, notice, bytes);
 }
 
-// ---- What is known ------------------------------------------------------------------------------
+// ---- State --------------------------------------------------------------------------------------
 
-/// A set of processes that has a group, or tried to.
+/// A set of processes that has a group, or has tried to form one.
 struct ProcessGroup {
   uint64_t id = 0;
   std::vector<Member> members;  ///< ascending by process
-  uint32_t known = 0;           ///< of them: as far as they have come
+  uint32_t known = 0;           ///< number of members that notices have brought so far
   FormNotice form;
   Membership* membership = nullptr;
-  uint32_t comms = 0;   ///< of this process that use it
-  bool closed = false;  ///< member 0 has said that no communicator of its uses it
-  // At member 0.
+  uint32_t comms = 0;   ///< communicators of this process that use it
+  bool closed = false;  ///< member 0 has announced that none of its communicators uses it
+  // Only member 0 uses the rest.
   enum Stage : uint8_t { kJoining, kProbing, kWorks } stage = kJoining;
   uint32_t joined = 0;
   std::vector<uint32_t> outside;
-  std::vector<uint64_t> waiting;  ///< contexts of communicators that are to get its verdict
+  std::vector<uint64_t> waiting;  ///< contexts of communicators that wait for its verdict
 };
 
 /// A collective that waits for the verdict.
@@ -102,19 +102,19 @@ struct Offer {
 
 /// A communicator, by its context id.
 struct CommGroup {
-  std::vector<uint32_t> processes;  ///< ascending; empty: no collective here has wanted the group
-  std::vector<Offer> offers;        ///< at member 0
+  std::vector<uint32_t> processes;  ///< ascending; empty: no collective here wanted the group
+  std::vector<Offer> offers;        ///< at member 0: the offers of all members so far
   bool offered = false, decided = false;
-  ProcessGroup* group = nullptr;  ///< where decided: nullptr: none
+  ProcessGroup* group = nullptr;  ///< valid if `decided`; nullptr: no group
   List<Waiting> waiting;
 };
 
 struct State {
   std::unordered_map<uint64_t, CommGroup> comms;
   std::unordered_map<uint64_t, std::unique_ptr<ProcessGroup>> groups;
-  bool told = false;  ///< why multicast is not used
+  bool told = false;  ///< the user knows why multicast is not used
 };
-/// Never destroyed: programs use MPI until they end.
+/// Never destroyed, as programs use MPI until they end.
 State& g_state = *new State;
 
 ProcessGroup* find_group(uint64_t id) {
@@ -134,7 +134,7 @@ void tell_why_not(const std::string& why) {
 
 // ---- Member 0 -----------------------------------------------------------------------------------
 
-/// Tells all members of a communicator what has become of it. The notice to this process is handled
+/// Sends the verdict to all members of a communicator. The notice to this process is handled
 /// at once.
 void send_verdict(uint64_t ctx, uint64_t id) {
   auto it = g_state.comms.find(ctx);
@@ -167,7 +167,7 @@ void on_probed(Membership* membership, bool all) {
   conclude_group(group, all);
 }
 
-/// Puts the members of a communicator, whose offers are all there, into a new group.
+/// Makes a new group of the members of a communicator, whose offers have all come.
 void form(uint64_t ctx, CommGroup* comm) {
   auto owned = std::make_unique<ProcessGroup>();
   ProcessGroup* group = owned.get();
@@ -200,7 +200,7 @@ void form(uint64_t ctx, CommGroup* comm) {
   }
 }
 
-/// "" or why these processes cannot form a group.
+/// Returns why these processes cannot form a group, or "".
 std::string why_not(const CommGroup& comm) {
   if (!service().why_not().empty()) return service().why_not();
   for (const Offer& offer : comm.offers) {
@@ -258,8 +258,8 @@ void on_joined(const GroupNotice& notice, uint32_t from) {
   service().probe(group->membership, group->outside, on_probed);
 }
 
-/// A member has seen strangers after so many moves. Others may have seen them, too: one move is
-/// enough.
+/// Moves a group after a member has received strangers' packets. `moves` is the number of moves
+/// that the member knew of: others may have reported the same strangers, and one move is enough.
 void on_collision_at(uint64_t id, uint32_t moves, uint64_t ctx) {
   ProcessGroup* group = find_group(id);
   if (!group || group->closed || !group->membership || group->members[0].process != g_av.me())
@@ -275,7 +275,7 @@ void on_collision_at(uint64_t id, uint32_t moves, uint64_t ctx) {
 
 // ---- Every member -------------------------------------------------------------------------------
 
-/// Gives the group back once nobody needs it: the communicators here, and member 0.
+/// Leaves the group once neither communicators of this process nor member 0 need it.
 void drop_if_unused(ProcessGroup* group) {
   if (group->comms > 0) return;
   const bool is_first = group->members[0].process == g_av.me();
@@ -316,7 +316,8 @@ void on_form(uint32_t from, const FormNotice& head, const Member* members) {
   spec.address = head.address;
   spec.options.payload = head.payload;
   spec.options.degree = static_cast<uint32_t>(settings::number(settings::kMulticastTree));
-  // What a member keeps for all roots together is bounded: the same numbers at all members.
+  // The bytes that a member stores for all roots together are bounded; all members compute the
+  // same numbers.
   constexpr size_t kKeptAtMost = 16 << 20;
   spec.options.eager_quota = std::clamp<size_t>(kKeptAtMost / head.count, 32 << 10, 256 << 10);
   spec.options.eager = std::min(spec.options.eager, spec.options.eager_quota / 2);
@@ -411,7 +412,8 @@ void on_collision(Membership* membership) {
   notify(group->members[0].process, 0, &notice, sizeof notice);
 }
 
-/// Nobody here waits for what that member sends: it may have other arguments, the root for one.
+/// Handles a transfer that nobody here expects: its root may have other arguments, for instance
+/// another root.
 void on_unexpected(Membership* membership, uint32_t root,
                    const transport::multicast::Match& match) {
   const ProcessGroup* group = find_group(membership->group.id());
@@ -419,7 +421,7 @@ void on_unexpected(Membership* membership, uint32_t root,
     compare_signature(match.ctx, match.tag, match.signature, group->members[root].process);
 }
 
-/// This process's offer for a communicator, made by the first collective that wants the group.
+/// Sends this process's offer for a communicator, for the first collective that wants the group.
 void offer(uint64_t ctx, const Team& team, CommGroup* comm) {
   comm->offered = true;
   for (uint32_t p = 0; p < team.count(); ++p) comm->processes.push_back(team.process(p));

@@ -1,4 +1,5 @@
-// Groups of some members, by each of the three schemes: made, entered, kept and dropped.
+// Subgroups of some members, by each of the three schemes: making, entering, keeping and
+// dropping them.
 
 #include "coll/multicast_subgroups.h"
 
@@ -15,23 +16,23 @@ using transport::multicast::GroupSpec;
 using transport::multicast::Membership;
 using transport::multicast::service;
 
-/// One that is kept with a communicator. Its members are those of the team with these ranks.
+/// A subgroup that is kept with a communicator. Its members are those of the team with these ranks.
 struct Kept {
   SubgroupTicket ticket;
-  uint32_t root = 0;  ///< its process
+  uint32_t root = 0;  ///< process of its root
   std::vector<uint32_t> members;
   Membership* membership = nullptr;
-  std::vector<uint32_t> processes;  ///< at the root: its other members
-  uint32_t uses = 0;                ///< calls of this process that are in it
-  uint64_t calls = 0;               ///< of this process that have entered it
-  /// Its root has given it back after so many calls: so does this process once it has been in all
-  /// of them.
+  std::vector<uint32_t> processes;  ///< at the root: processes of the other members
+  uint32_t uses = 0;                ///< calls of this process that are using it
+  uint64_t calls = 0;               ///< calls of this process that have entered it
+  /// The number of calls after which its root has ended it: this process leaves it once it has been
+  /// in all of them.
   uint64_t last_call = kNotDropped;
   static constexpr uint64_t kNotDropped = UINT64_MAX;
   bool is_over() const { return uses == 0 && calls >= last_call; }
 };
 
-/// By the communicator's context id; the one that was used last comes first.
+/// By the communicator's context id; the subgroup that was used last comes first.
 std::unordered_map<uint64_t, std::vector<Kept>>& kept() {
   static auto& all = *new std::unordered_map<uint64_t, std::vector<Kept>>;
   return all;
@@ -50,7 +51,8 @@ void give_back(std::vector<Kept>* list, std::vector<Kept>::iterator which) {
   list->erase(which);
 }
 
-/// Makes room for one more of this process's; false: all that it may keep are in use.
+/// Makes room for one more subgroup of this process. Returns false if all that it may keep are
+/// in use.
 bool make_room(std::vector<Kept>* list, uint32_t me, uint64_t* dropped) {
   const auto of_mine = [&](const Kept& k) { return k.root == me; };
   if (std::count_if(list->begin(), list->end(), of_mine) <
@@ -64,8 +66,8 @@ bool make_room(std::vector<Kept>* list, uint32_t me, uint64_t* dropped) {
   return true;
 }
 
-/// The group has moved so often, the last time to this address: this member follows, unless it has
-/// heard before. One that has yet to enter the group does when it enters.
+/// Moves this member to the group's address after `moves` moves, unless it has moved before. A
+/// member that has yet to enter the group stores the address until it enters.
 void follow(Kept* which, const transport::multicast::Place& address, uint32_t moves) {
   if (moves <= which->ticket.moves) return;
   if (which->membership) {
@@ -176,8 +178,8 @@ void give_back_subgroups(comm::ContextId id) {
 
 namespace {
 
-/// What a root says of a subgroup; it is new where this process is late: the calls are still to
-/// come.
+/// Finds a subgroup that a root's notice names. It is added where this process is late, and its
+/// calls are still to come.
 std::vector<Kept>::iterator find_or_add(std::vector<Kept>* list, uint32_t root, uint64_t id) {
   auto which = find(list, id);
   if (which != list->end()) return which;
@@ -202,12 +204,13 @@ void on_move(uint32_t from, comm::ContextId id, const SubgroupNotice& notice) {
   follow(&*which, notice.address, notice.moves);
 }
 
-/// At the root: a member has seen strangers after so many moves. Others may have seen them, too:
+/// Moves a subgroup, at its root, after a member has received strangers' packets. `seen.moves` is
+/// the number of moves that the member knew of: others may have reported the same strangers, and
 /// one move is enough.
 void on_collision_at(comm::ContextId id, const SubgroupNotice& seen) {
   std::vector<Kept>& list = kept()[id.bits];
   auto which = find(&list, seen.id);
-  if (which == list.end()) return;  // it has been given back
+  if (which == list.end()) return;  // it has been ended
   if (which->root != g_av.me()) return pt2pt::refuse_notice();
   if (!which->membership || seen.moves != which->ticket.moves) return;
   SubgroupNotice notice;
@@ -225,7 +228,7 @@ void on_collision_at(comm::ContextId id, const SubgroupNotice& seen) {
 void on_subgroup_notice(uint32_t from, uint64_t ctx, const SubgroupNotice& notice) {
   const auto id = comm::ContextId::of_plane(ctx);
   if (notice.id == 0) return pt2pt::refuse_notice();
-  if (!comm::lookup(id)) return;  // freed here: it has gone with the communicator
+  if (!comm::lookup(id)) return;  // freed here: the subgroup ended with its communicator
   switch (notice.kind) {
     case SubgroupNotice::kGivenBack:
       return on_given_back(from, id, notice);

@@ -16,15 +16,15 @@ namespace {
 
 using comm::Meeting;
 
-// Limits below which a member need not wait, measured: docs/measurements.md.
+// Limits below which a member need not wait; measured: docs/measurements.md.
 constexpr int64_t kFewBytes = 1024;          ///< gather: bytes of one member
 constexpr size_t kMaxKept = 1 << 20;         ///< gather: bytes of all members in a process
 constexpr int64_t kFewScattered = 64 << 10;  ///< scatter: bytes that a root sends in all
-/// Number of open meetings from which on a member waits instead of going on.
+/// The number of open meetings above which a member waits instead of going on.
 constexpr uint32_t kAhead = 4;
 
-/// Header of a member's part in the meeting's scratch; `bytes` bytes follow, padded, or
-/// (kElsewhere) a MemberPart*.
+/// Header of a member's part in the meeting's scratch. `bytes` bytes follow, padded; for
+/// kElsewhere, a MemberPart* follows.
 struct Record {
   int32_t rank;
   int32_t bytes;  ///< kElsewhere: the part is still in the member's own memory
@@ -67,7 +67,7 @@ Status for_each_record(const Meeting* m, F&& f) {
   return {};
 }
 
-/// All records by rank.
+/// The parts of all records, by rank.
 MemberParts sorted_records(const Meeting* m) {
   MemberParts parts;
   parts.reserve(m->arrived);
@@ -107,8 +107,8 @@ inline void keep_first_error(Meeting* m, Status&& status) {
   if (__builtin_expect(!status.ok(), 0) && m->status.ok()) m->status = std::move(status);
 }
 
-/// After an error: every member, those that arrive later too, waits for the last one, which ends
-/// the collective.
+/// Ends a member's call after an error: every member, also one that arrives later, waits for the
+/// last one, which ends the collective.
 [[gnu::cold, gnu::noinline]] Status give_up(Comm* comm, Meeting* m, const char* call) {
   if (m->full) {
     conclude(comm->shared, m, m->status);
@@ -123,7 +123,7 @@ bool is_far_ahead(const Comm* comm) { return comm->shared->meetings->count > kAh
 
 // ---- Gather -------------------------------------------------------------------------------------
 
-/// Run by the last member to arrive in a process that does not host the root.
+/// Sends the parts of a process that does not host the root; run by its last member to arrive.
 [[gnu::noinline]] void send_to_root(Comm* comm, Meeting* m, const Rooted& r) {
   ++g_counters.collectives;
   keep_first_error(m, gather_to_root(comm->shared, m, r.root, r.kind == CollectiveKind::kGather,
@@ -132,7 +132,8 @@ bool is_far_ahead(const Comm* comm) { return comm->shared->meetings->count > kAh
   m->done = true;
 }
 
-/// Returns whether the member must wait until somebody has taken its part.
+/// Leaves the member's part for the root. Returns true if the member must wait until the root has
+/// copied it.
 bool leave_part(Comm* comm, Meeting* m, const MemberPart* own) {
   int64_t bytes = own->part.bytes();
   if (m->side) {
@@ -172,15 +173,15 @@ Status gather_at_root(Comm* comm, Meeting* m, const Rooted& r, const Segment* ow
 
 // ---- Scatter ------------------------------------------------------------------------------------
 
-/// Where the part of a member is in scratch; it ends where the next one's begins.
+/// The position of a member's part in scratch; the part ends where the next member's begins.
 struct Share {
   int32_t rank;
   uint32_t offset;
 };
 static_assert(kFewScattered <= UINT32_MAX);
 
-/// Makes the shares in the meeting's scratch: one for each member here, and one more that ends the
-/// last part. The parts follow.
+/// The shares in the meeting's scratch: one for each member of this process, and one more that ends
+/// the last part. The parts follow.
 struct Layout {
   explicit Layout(Meeting* m)
       : shares(reinterpret_cast<Share*>(m->scratch.data())), members(m->shared->members) {}
@@ -189,7 +190,7 @@ struct Layout {
   }
   char* data() const { return reinterpret_cast<char*>(shares + members + 1); }
   std::span<const char> part(int32_t rank) const {
-    // Members are mostly consecutive ranks.
+    // Members are mostly consecutive ranks, so the member is first searched where it would be then.
     size_t guess = static_cast<size_t>(rank - shares->rank);
     const Share* share = shares + guess;
     if (guess >= members || share->rank != rank)
@@ -202,7 +203,7 @@ struct Layout {
   size_t members;
 };
 
-/// Copies the parts of the members here, at most `bytes` bytes, into the meeting's scratch.
+/// Copies the parts of this process's members, at most `bytes` bytes, into the meeting's scratch.
 Status lay_out(SharedComm* shared, Meeting* m, const Side& send, size_t bytes) {
   if (m->scratch.size() < Layout::room(m, bytes)) m->scratch.resize(Layout::room(m, bytes));
   Layout layout(m);
@@ -219,11 +220,11 @@ Status lay_out(SharedComm* shared, Meeting* m, const Side& send, size_t bytes) {
   return status;
 }
 
-/// Scatter of few bytes, at the root, which does not wait.
+/// Scatters few bytes, at the root, which does not wait.
 Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
                          const Side& send, size_t bytes) {
   ++g_counters.collectives;
-  // First, since messages take longest
+  // Messages go first, since they take longest.
   keep_first_error(m, scatter_to_others(comm->shared, m, r.root, send));
   if (m->status.ok()) keep_first_error(m, lay_out(comm->shared, m, send, bytes));
   if (own) keep_first_error(m, copy(send.segment(comm->rank), *own));
@@ -245,7 +246,7 @@ Status scatter_to_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
       m, [&](int32_t rank, const Segment& part) { return copy(send.segment(rank), part); });
 }
 
-/// Run by the member that arrives last, for all.
+/// Scatters for all members of the process; run by the last to arrive.
 [[gnu::noinline]] void scatter_for_all(Comm* comm, Meeting* m, const Rooted& r) {
   keep_first_error(m, scatter_to_all(comm->shared, m, r));
   conclude(comm->shared, m, m->status);

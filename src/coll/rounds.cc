@@ -1,4 +1,5 @@
-// The words of agreement that keep processes within 32 rounds of a persistent collective.
+// The messages by which processes agree, so that they stay within 32 rounds of a
+// persistent collective.
 
 #include "coll/rounds.h"
 
@@ -10,9 +11,9 @@
 namespace fgmpi::coll {
 namespace {
 
-/// Returns when all processes have called this, and whether any of them has said so. Not over the
-/// team of the collective: this goes on whatever fails. Each tells the one 2^k further on what it
-/// knows, for k = 0, 1, ...
+/// Returns when all processes have called this; *any is whether any of them has set it. In step k =
+/// 0, 1, ... each process sends what it knows to the one 2^k further on. The messages do not use
+/// the collective's own team, as they must go on whatever fails.
 Status any_of_all(const Team& team, bool* any) {
   const uint32_t n = team.count();
   for (uint32_t distance = 1; distance < n; distance *= 2) {
@@ -25,8 +26,8 @@ Status any_of_all(const Team& team, bool* any) {
   return {};
 }
 
-/// The same up and down the tree of a system-ranked communicator. The team: this process, then its
-/// parent if it has one, then its children.
+/// As any_of_all(), up and down the tree of a system-ranked communicator. The team is this process,
+/// then its parent if it has one, then its children.
 Status any_of_tree(const Team& team, bool has_parent, bool* any) {
   char said = *any, other = 0;
   const uint32_t first_child = has_parent ? 2 : 1;

@@ -24,16 +24,16 @@ struct Row {
   counters::Id runs;
   F run;
   uint8_t needs;
-  uint32_t max_processes;  ///< taken up to these
+  uint32_t max_processes;  ///< the row holds up to this number
   size_t max_bytes;
 };
 
-/// An algorithm's name and counter, as in base/algorithms.def.
+/// The name and counter of an algorithm, as in base/algorithms.def.
 #define NAMED(collective, algorithm) #algorithm, counters::kRuns_##collective##_##algorithm
 
-// Rows "multicast" are names only: where a group of the multicast can be had, team_*() takes it
-// before it looks here, as the tables behind these say.
-// The numbers are of shared memory on one machine: a message between processes costs about a
+// The rows "multicast" are only names. Where the processes can have a multicast group, team_*()
+// uses it before these tables are read, as the tables behind them decide.
+// The numbers are for shared memory on one machine: a message between processes costs about a
 // microsecond, a byte a tenth of a nanosecond, and processes may outnumber cores.
 constexpr Row<BarrierFn> kBarrier[] = {
     {NAMED(barrier, dissemination), barrier_dissemination, kNothing, 8, kAny},
@@ -103,17 +103,18 @@ constexpr Row<AlltoallFn> kAlltoall[] = {
 };
 #undef NAMED
 
-/// Where multicast is faster by itself among enough hosts: any row that holds.
+/// A range in which multicast is faster among enough hosts. Multicast is used where any row of the
+/// table holds.
 struct MulticastRow {
   size_t least_bytes, max_bytes;
   uint32_t max_processes;
 };
-// As measured among 4, 8 and 16 hosts with links of 100 Mbit/s and 1 Gbit/s, one and two processes
-// each (docs/measurements.md): where the slowest rank was through earlier by multicast than by
-// messages, or at the same time and the others earlier; but for allgathers of 1 MiB in all among 16
-// processes, which are slower on 100 Mbit/s and three times as fast on 1 Gbit/s. Elsewhere there is
-// no clear difference, and a group costs a membership; more processes have not been measured.
-// Scatters, all-to-alls and reduce-scatters were never faster.
+// The numbers were measured among 4, 8 and 16 hosts with links of 100 Mbit/s and 1 Gbit/s, one and
+// two processes each (docs/measurements.md). A row holds where the slowest rank was done earlier by
+// multicast than by messages, or at the same time and the others earlier. The exception are
+// allgathers of 1 MiB in all among 16 processes, which are slower on 100 Mbit/s and three times as
+// fast on 1 Gbit/s. Elsewhere there is no clear difference, and a group costs a membership; more
+// processes have not been measured. Scatters, all-to-alls and reduce-scatters were never faster.
 constexpr MulticastRow kMulticastBcast[] = {{4 * KiB, kAny, kMany}};
 constexpr MulticastRow kMulticastAllreduce[] = {{16 * KiB, 1024 * KiB, 8},
                                                 {64 * KiB, 1024 * KiB, 16}};
@@ -130,7 +131,7 @@ std::vector<std::string> names(std::span<const Row<F>> table) {
   return out;
 }
 
-/// Algorithms that split vectors can do it.
+/// True if algorithms that split vectors can run this reduction.
 bool splits(const Reduction& r) { return r.dense() && r.divisible(); }
 
 bool is_able(uint8_t needs, const Shape& shape) {
@@ -228,7 +229,7 @@ Status team_barrier(const Team& team) {
   return run(team);
 }
 
-/// Runs f(multicast), if the collective is to go by multicast and its processes have a group; else
+/// Runs f(multicast), if the collective must go by multicast and its processes have a group. Else
 /// *done is false.
 template <class F>
 Status by_multicast(const Team& team, settings::Id setting, counters::Id runs, const Shape& shape,

@@ -1,4 +1,4 @@
-// Barriers and short broadcasts and reductions within a process, by slots in a meeting's memory.
+// Barriers, and short broadcasts and reductions, by slots in a meeting's memory.
 
 #include "coll/short.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using comm::Meeting;
 
-/// Level two: runs f(team) on the joint data of this process's members, unless this process has all
+/// Runs level two: f(team) on the joint data of this process's members, unless this process has all
 /// members. `agreed`: what all processes must give alike (team.h).
 template <class F>
 Status among_processes(SharedComm* shared, const Meeting* m, uint64_t agreed, F&& f) {
@@ -30,8 +30,8 @@ void make_room(Meeting* m, size_t bytes) {
   if (m->scratch.size() < bytes) m->scratch.resize(bytes);
 }
 
-/// Checks that the members give the same arguments: if not, all get an error, and no data is
-/// copied.
+/// Checks that the members give the same arguments. If not, all get an error, and no data
+/// is copied.
 void check_agreement(Meeting* m, size_t bytes, int32_t root, int32_t op, int32_t rank) {
   if (m->arrived == 1) {
     m->root = root;
@@ -51,9 +51,10 @@ void check_agreement(Meeting* m, size_t bytes, int32_t root, int32_t op, int32_t
         error(MPI_ERR_OP, "rank %d and rank %d give different operations", m->first_rank, rank);
 }
 
-/// Folds `n` slots of `r.count` elements each into one slot, which is returned. Predefined
-/// operations commute: slot i with slot i + n/2, so that one call combines half of what is left.
-/// ascending: slots are in rank order; else in reverse, and the same pairs are combined.
+/// Folds `n` slots of `r.count` elements each into one slot, and returns it. Predefined operations
+/// commute, so slot i is combined with slot i + n/2, and one call combines half of the remaining
+/// slots. `ascending`: slots are in rank order; else they are in reverse order, and the same pairs
+/// are combined.
 char* fold_halves(const Reduction& r, char* slots, size_t n, bool ascending, Status* status) {
   size_t bytes = r.bytes();
   while (n > 1 && status->ok()) {
@@ -71,7 +72,7 @@ char* fold_halves(const Reduction& r, char* slots, size_t n, bool ascending, Sta
   return slots;
 }
 
-/// The slots' addresses in rank order.
+/// The addresses of the slots in rank order.
 std::vector<const char*> sorted_slots(const Meeting* m, const char* slots, size_t bytes) {
   std::vector<std::pair<int32_t, const char*>> order;
   order.reserve(m->ranks.size());
@@ -83,7 +84,7 @@ std::vector<const char*> sorted_slots(const Meeting* m, const char* slots, size_
   return sources;
 }
 
-/// Folds the slots of all members into one; *result: that slot.
+/// Folds the slots of all members into one; *result is that slot.
 Status fold_slots(Meeting* m, const Reduction& r, char** result) {
   size_t n = m->ranks.size(), bytes = r.bytes();
   char* slots = reinterpret_cast<char*>(m->scratch.data());
@@ -109,8 +110,8 @@ Status fold_slots(Meeting* m, const Reduction& r, char** result) {
   return status;
 }
 
-/// Run by the member that arrives last: folds all slots, within the process and between processes,
-/// into the first one.
+/// Folds all slots, within the process and between processes, into the first one. Run by the last
+/// member to arrive.
 Status reduce_meeting(SharedComm* shared, Meeting* m, const ShortReduce& args) {
   Type type;
   FGMPI_TRY(Type::of(args.type, &type));
@@ -143,7 +144,7 @@ Status short_barrier(Comm* comm, const char* call) {
   return comm::leave(m);
 }
 
-/// Run by the member that arrives last.
+/// Broadcasts the meeting's scratch between processes. Run by the last member to arrive.
 Status bcast_meeting(SharedComm* shared, Meeting* m, size_t bytes, MPI_Datatype handle,
                      const Segment* gaps, int root) {
   return among_processes(shared, m, agreed_with_root(bytes, root), [&](Team& team) {

@@ -1,4 +1,5 @@
-// The table of stand-ins, filled at a request's start and emptied at its completion.
+// The table of stand-ins. A stand-in is filled at its request's start and emptied at
+// its completion.
 
 #include "coll/stand_in.h"
 
@@ -13,14 +14,14 @@ namespace {
 
 using StandIns = std::unordered_map<const pt2pt::Request*, std::unique_ptr<StandIn>>;
 
-/// Never destroyed: programs use MPI until they end.
+/// Never destroyed, as programs use MPI until they end.
 StandIns& stand_ins() {
   static auto* all = new StandIns;
   return *all;
 }
 
-/// Those of requests that are gone, until the next one is kept: a tool in front of the call that
-/// has completed a request still looks at the buffers that it has seen.
+/// Stand-ins of requests that are gone, until the next stand-in is added: a tool that wraps the
+/// call which completed a request still reads the buffers that it got.
 std::vector<std::unique_ptr<StandIn>>& dropped() {
   static auto* all = new std::vector<std::unique_ptr<StandIn>>;
   return *all;
@@ -40,7 +41,7 @@ void keep_stand_in(pt2pt::Request* request, std::unique_ptr<StandIn> memory) {
   if (!request->persistent && request->complete()) empty_stand_in(request);
 }
 
-// Both are called for every request. Where the hook is not set, none has ever had a stand-in.
+// Both are called for every request. Where the hook is not set, no request has ever had a stand-in.
 void fill_stand_in(const pt2pt::Request* request) {
   if (!comm::g_before_complete) return;
   const auto found = stand_ins().find(request);

@@ -28,7 +28,7 @@ void run(SharedComm* shared, comm::Meeting* meeting) {
 }  // namespace
 
 Args* CollectiveStep::member(int rank) const {
-  // Members are mostly consecutive ranks: look where it then is, before searching.
+  // Members are mostly consecutive ranks, so the member is first searched where it would be then.
   size_t guess = static_cast<size_t>(rank - members.front()->rank);
   if (rank >= members.front()->rank && guess < members.size() && members[guess]->rank == rank)
     return members[guess];
@@ -132,7 +132,7 @@ Status RunFolds::exchange(int64_t first, int64_t n) {
     FGMPI_TRY(pack({folded.at(), n, r_.type}, at));
   }
   FGMPI_TRY(team_allgather(team_, packed.get(), blocks));
-  // Runs by process, back into rank order.
+  // Unpacks the runs, which are ordered by process, back into rank order.
   for (uint32_t p = 0; p < team_.count(); ++p) {
     char* from = packed.get() + blocks.offset[p];
     for (const comm::Run* run = placement_.begin(p); run != placement_.end(p);

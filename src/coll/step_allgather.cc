@@ -1,6 +1,6 @@
 // Allgather and allgatherv: the members' parts are packed once, in rank order, into one buffer (the
-// first member's own where its layout allows), exchanged among the processes, and copied to every
-// member.
+// first member's own where its layout allows). The processes exchange this buffer, and it is copied
+// to every member.
 #include "coll/selector.h"
 #include "coll/step.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 Segment part_of(const Args* m) { return m->in_place ? m->recv.segment(m->rank) : m->send.whole(); }
 
-/// Packs the members' parts where at(rank) says.
+/// Packs each member's part to at(rank).
 template <class At>
 Status pack_members(const CollectiveStep& step, const Parts& parts, At&& at) {
   for (const Args* m : step.members) {
@@ -22,7 +22,7 @@ Status pack_members(const CollectiveStep& step, const Parts& parts, At&& at) {
   return {};
 }
 
-/// Exchange where ranks are not in the order of processes: by way of a buffer in that order.
+/// Exchanges through a buffer in the order of processes, where ranks are not in that order.
 Status exchange_by_processes(const CollectiveStep& step, const Team& team,
                              const Placement& placement, const Parts& parts, char* all) {
   Blocks blocks;

@@ -1,7 +1,8 @@
-// All-to-all in its three forms: between members of a process straight from the sender's to the
-// receiver's buffer; to each other process one message with everything that its members get,
-// ordered by receiver, then sender. The regular form goes in rounds of receivers, so that the
-// packed data stays bounded; the v and w forms and long parts in chunks (step_alltoallv.cc).
+// All-to-all in its three forms. Between members of a process, data goes straight from the
+// sender's to the receiver's buffer. To each other process goes one message with everything that
+// its members get, ordered by receiver, then sender. The regular form is split into rounds of
+// receivers, so that the packed data stays bounded; the v and w forms and long parts are split
+// into chunks (step_alltoallv.cc).
 #include <algorithm>
 
 #include "coll/selector.h"
@@ -11,7 +12,7 @@
 namespace fgmpi::coll {
 namespace {
 
-/// Both sides regular and of basic types: parts are `bytes` at a fixed stride.
+/// True if both sides are regular and of basic types: parts are `bytes` at a fixed stride.
 bool plain(const CollectiveStep& step) {
   for (const Args* m : step.members)
     if (m->send.counts || m->recv.counts || !m->send.type.basic() || !m->recv.type.basic() ||
@@ -21,14 +22,14 @@ bool plain(const CollectiveStep& step) {
   return true;
 }
 
-/// to[d] + from_at[s] = from[s] + to_at[d], `bytes` each, for all s and d: parts of many senders
-/// for many receivers. In tiles, so that the lines of neighbouring parts are still there when their
-/// turn comes.
+/// Parts of many senders for many receivers: for all s and d, `bytes` bytes at from[s] + to_at[d]
+/// are copied to to[d] + from_at[s]. The copy goes in tiles, so that the cache lines of
+/// neighbouring parts are still cached when they are used.
 struct Grid {
   std::vector<const char*> from;
-  std::vector<size_t> from_at;  ///< where a sender's part lies at a receiver
+  std::vector<size_t> from_at;  ///< offset of a sender's part at a receiver
   std::vector<char*> to;
-  std::vector<size_t> to_at;  ///< where a receiver's part lies at a sender
+  std::vector<size_t> to_at;  ///< offset of a receiver's part at a sender
 };
 
 template <size_t n>
@@ -76,8 +77,8 @@ Status between_members(const CollectiveStep& step, bool is_plain) {
   return {};
 }
 
-/// One round of the exchange with other processes: the receivers numbered [first, last) at each
-/// process.
+/// One round of the exchange with other processes, for the receivers numbered [first, last) at
+/// each process.
 class Round {
  public:
   Round(const CollectiveStep& step, const Team& team, const Placement& placement, bool is_plain)
@@ -105,7 +106,7 @@ class Round {
   }
 
  private:
-  /// f(rank) for the receivers of this round at a process.
+  /// Calls f(rank) for the receivers of this round at a process.
   template <class F>
   void receivers(uint32_t team_rank, F&& f) const {
     uint32_t number = 0;
@@ -140,7 +141,7 @@ class Round {
       in_.offset.push_back(in_.offset.back() + in);
     }
   }
-  /// How many of a process's members are receivers of this round.
+  /// The number of a process's members that are receivers of this round.
   size_t here(uint32_t members) const {
     return std::min(last_, members) - std::min(first_, members);
   }
@@ -179,7 +180,7 @@ class Round {
     transpose_any(grid, bytes);
   }
 
-  /// The parts of a run of senders lie together on both sides.
+  /// Unpacks the parts of each run of senders together, as they are contiguous on both sides.
   void unpack_plain(uint32_t team_rank, const char* in) const {
     size_t bytes = static_cast<size_t>(step_.first()->recv.whole().bytes());
     if (bytes == 0) return;
@@ -221,7 +222,7 @@ class Round {
   Memory out_memory_, in_memory_;
 };
 
-/// Parts that are copied one by one at no loss.
+/// The least bytes of a part whose separate copy costs nothing more.
 constexpr size_t kLongPart = 4096;
 
 }  // namespace
@@ -236,7 +237,7 @@ Status step_alltoall(CollectiveStep& step) {
   Placement placement(step.shared, team);
   if (!regular) return alltoallv_between_processes(step, team, placement);
   Round round(step, team, placement, is_plain);
-  // The same number of receivers a round everywhere: from what all processes know.
+  // All processes use the same number of receivers a round, computed from what all of them know.
   uint32_t most = 0;
   for (uint32_t p = 0; p < team.count(); ++p) most = std::max(most, team.members(p));
   size_t part = static_cast<size_t>(step.first()->recv.whole().bytes());

@@ -1,5 +1,5 @@
-// All-to-all between processes where not all of them know all sizes (the v and w forms) or where
-// parts are long: streams of the parts of their members, by receiver, then sender.
+// All-to-all between processes where not all of them know all sizes (the v and w forms), or where
+// parts are long. Each pair has a stream of its members' parts, ordered by receiver, then sender.
 #include "base/settings.h"
 #include "coll/selector.h"
 #include "coll/step.h"
@@ -8,7 +8,7 @@
 namespace fgmpi::coll {
 namespace {
 
-/// What the members here have for the ranks at a process, or get from them.
+/// The parts that this process's members send to the ranks at a process, or get from them.
 class PartsOfProcess {
  public:
   enum Direction { kOut, kIn };

@@ -1,4 +1,4 @@
-// Broadcast: the root's process sends once to each of the others (level two); in each process the
+// Broadcast: the root's process sends once to each other process (level two). In each process the
 // data is copied once to every member, in pieces that stay in the cache.
 #include "coll/selector.h"
 #include "coll/step.h"
@@ -19,7 +19,7 @@ void hand_out_flat(const CollectiveStep& step, const Args* holder, char* data, s
 
 Status step_bcast(CollectiveStep& step) {
   FGMPI_TRY(step.same_root());
-  // MPI-4.0 section 6.4: every member's buffer takes what the root sends, no more and no less.
+  // MPI-4.0 section 6.4: every member's buffer must have as many bytes as the root sends.
   FGMPI_TRY(step.same_bytes([](const Args* m) { return m->recv.whole().bytes(); }));
   int root = step.first()->root;
   Args* source = step.member(root);

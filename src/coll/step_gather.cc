@@ -1,4 +1,4 @@
-// The work of the member that arrives last at a gather or scatter.
+// The steps of gathers and scatters, run by the last member to arrive, and their level two.
 
 #include "coll/step_gather.h"
 
@@ -10,7 +10,7 @@
 namespace fgmpi::coll {
 namespace {
 
-/// How many bytes of the root's buffer are each process's.
+/// The blocks of the root's buffer: the bytes that belong to each process.
 Blocks blocks_of_processes(const Team& team, const Placement& placement, const Side& side) {
   Blocks blocks;
   blocks.offset.push_back(0);
@@ -23,8 +23,8 @@ Blocks blocks_of_processes(const Team& team, const Placement& placement, const S
   return blocks;
 }
 
-/// Block sizes known to a process that has no counts: those of all processes (regular), or only its
-/// own.
+/// The block sizes that a process without counts knows: those of all processes (regular), or only
+/// its own.
 Blocks blocks_without_counts(const Team& team, bool regular, const MemberParts& members) {
   size_t mine = 0;
   for (const MemberPart& own : members) mine += static_cast<size_t>(own.part.bytes());
@@ -38,8 +38,8 @@ Blocks blocks_without_counts(const Team& team, bool regular, const MemberParts& 
   return blocks;
 }
 
-/// The root's segments lie in memory as the packed blocks would: in the order of processes, without
-/// gaps.
+/// True if the root's segments lie in memory as the packed blocks would: in the order of processes,
+/// without gaps.
 bool lies_packed(const Side& side, const Placement& placement) {
   return !side.counts && side.type.basic() && placement.in_rank_order();
 }
@@ -48,8 +48,8 @@ Shape shape_of(const Team& team, bool regular, const Blocks& blocks) {
   return {team.count(), regular ? blocks.total() : 0, true, true, regular};
 }
 
-/// The number that all processes of a gather or scatter must agree on (team.h): the bytes of one
-/// part.
+/// The number on which all processes of a gather or scatter must agree (team.h): the bytes of
+/// one part.
 uint64_t agreed(const Side& side) {
   return side.counts ? 0 : static_cast<uint64_t>(side.whole().bytes());
 }
@@ -69,7 +69,8 @@ struct RootBlocks {
         packed(direct ? nullptr : raw_memory(blocks.total())),
         buffer(direct ? side.address : packed.get()) {}
   Shape shape() const { return shape_of(team, !side.counts, blocks); }
-  /// Calls f(segment, where it is in the packed blocks) for each part that is another process's.
+  /// Calls f(segment, its address in the packed blocks) for each part that belongs to
+  /// another process.
   template <class F>
   Status for_each_other(F&& f) const {
     Status status;
@@ -94,7 +95,7 @@ struct RootBlocks {
   char* buffer;
 };
 
-/// The members' own parts; the root's is left out when it is in place.
+/// The members' own parts; the root's is skipped when it is in place.
 MemberParts parts_of_members(const CollectiveStep& step, Side Args::*side) {
   MemberParts parts;
   parts.reserve(step.members.size());

@@ -1,7 +1,7 @@
-// Collectives on intercommunicators. The processes of each side form a team. Between the sides
-// there is either one message between their leaders (the first processes), whose data the teams
-// broadcast; or, where every process has data for every other one, one message for each pair of
-// processes.
+// Collectives on intercommunicators. The processes of each side form a team. In most collectives
+// the leaders (the first processes) of the two sides exchange one message, and the teams
+// broadcast its data. Where every process has data for every other one, each pair of processes
+// exchanges one message.
 #include <algorithm>
 
 #include "coll/selector.h"
@@ -10,8 +10,8 @@
 namespace fgmpi::coll {
 namespace {
 
-/// The number that the processes of this side must agree on (team.h), for collectives in which they
-/// exchange data among themselves; else 0.
+/// The number on which the processes of this side must agree (team.h), for collectives in which
+/// they exchange data among themselves; else 0.
 uint64_t agreed_within(const CollectiveStep& step) {
   const Args* first = step.first();
   switch (first->kind) {
@@ -45,14 +45,14 @@ struct Inter {
   Placement remote_placement() const {
     return Placement(comm::remote_hierarchy(step.shared), *step.shared->remote, from);
   }
-  /// The member that gave MPI_ROOT, if it lives here.
+  /// The member that gave MPI_ROOT, if this process hosts it; else nullptr.
   Args* root() const {
     for (Args* m : step.members)
       if (m->root == MPI_ROOT) return m;
     return nullptr;
   }
-  /// True if the root is a member of this side: then all members here give MPI_ROOT or
-  /// MPI_PROC_NULL.
+  /// True if the root is a member of this side: then all members here give MPI_ROOT
+  /// or MPI_PROC_NULL.
   bool is_root_side() const { return step.first()->root < 0; }
 
   /// Exchanges one message between the leaders; other processes do nothing.
@@ -92,7 +92,7 @@ Status bcast(Inter& inter) {
   return {};
 }
 
-/// All members' parts of this process in rank order.
+/// Packs the parts of all members of this process in rank order.
 Status pack_members(const CollectiveStep& step, Memory* out, size_t* bytes) {
   *bytes = 0;
   for (const Args* m : step.members) *bytes += static_cast<size_t>(m->send.whole().bytes());
@@ -105,8 +105,8 @@ Status pack_members(const CollectiveStep& step, Memory* out, size_t* bytes) {
   return {};
 }
 
-/// Bytes of the parts of `side` that belong to the ranks of remote process p: those that it sends,
-/// or receives, packed.
+/// Bytes of the parts of `side` for the ranks of remote process p: those that it sends or
+/// receives, packed.
 size_t bytes_of_process(const Side& side, const Placement& placement, uint32_t p) {
   size_t bytes = 0;
   placement.for_each(
@@ -173,7 +173,8 @@ Status scatter(Inter& inter) {
   return {};
 }
 
-/// Sends out[p] to remote process p, and receives its message into in[p], for all p at once.
+/// Sends out[p] to remote process p, and receives its message into in[p], for all p at the
+/// same time.
 Status exchange_with_remote_processes(const Inter& inter, const std::vector<const char*>& out,
                                       const std::vector<size_t>& out_bytes,
                                       const std::vector<char*>& in,
@@ -198,8 +199,8 @@ Status allgather(Inter& inter) {
   FGMPI_TRY(pack_members(inter.step, &packed, &bytes));
   const Args* first = inter.step.first();
   Placement placement = inter.remote_placement();
-  // In the order of processes, the ranks of a process ascending; known by everybody from the
-  // counts.
+  // Sizes are in the order of processes; the ranks of a process ascend. Every process computes them
+  // from the counts.
   std::vector<size_t> sizes;
   size_t total = 0;
   for (uint32_t p = 0; p < inter.from.count(); ++p) {
@@ -269,7 +270,7 @@ Status alltoall(Inter& inter) {
   return status;
 }
 
-/// The fold of this side's contributions at its leader.
+/// Folds this side's contributions at its leader.
 Status fold_side(Inter& inter, const Reduction& r, char* out) {
   FGMPI_TRY(inter.step.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
   if (!r.commutative && inter.team.count() > 1 &&

@@ -1,13 +1,14 @@
-// Neighbourhood collectives, all five: between members of a process straight from buffer to buffer;
-// to each other process one message with everything that its members get, more where that is long.
+// Neighbourhood collectives, all five. Between members of a process, data goes straight from buffer
+// to buffer. To each other process goes one message with everything that its members get, or
+// several where that is long.
 //
-// Which part goes where: the edges from s to d are numbered at both ends, the m-th of s to d is the
-// m-th of d from s (MPI-4.0 section 8.6). In a grid, what s sends in one direction of a dimension d
-// receives from the opposite one, which tells the two edges apart where a periodic dimension has
-// one or two members.
+// Matching of parts: the edges from s to d are numbered at both ends, and the m-th edge of s to d
+// is the m-th edge of d from s (MPI-4.0 section 8.6). In a grid, d receives from the opposite
+// direction what s sends in one direction of a dimension. That distinguishes the two edges between
+// s and d where a periodic dimension has one or two members.
 //
-// What passes between two processes is ordered by (source, destination, number), which sender and
-// receiver both can list, and goes as a stream (streams.h).
+// The parts between two processes are ordered by (source, destination, number), which sender and
+// receiver both can list, and travel as a stream (streams.h).
 #include <algorithm>
 
 #include "coll/step.h"
@@ -20,9 +21,9 @@ namespace {
 /// One end of an edge at a member of this process.
 struct End {
   int32_t source, destination;
-  int32_t key;      ///< orders parallel edges the same way at both ends
-  uint32_t member;  ///< index of the member here
-  int32_t segment;  ///< of its send (out) or receive (in) side
+  int32_t key;      ///< orders parallel edges alike at both ends
+  uint32_t member;  ///< index of the member in the step
+  int32_t segment;  ///< index in its send (out) or receive (in) side
 };
 
 bool before(const End& a, const End& b) {
@@ -33,7 +34,8 @@ bool before(const End& a, const End& b) {
 
 using Ends = std::vector<End>;
 
-/// All edges of this process's members, by the process of the other end, both ends in one order.
+/// All edges of this process's members, by the process of the other end. Both processes of a pair
+/// list their common edges in the same order.
 struct Edges final : comm::TopologyPlan {
   explicit Edges(uint32_t processes) : out(processes), in(processes) {}
   std::vector<Ends> out, in;
@@ -73,8 +75,8 @@ std::shared_ptr<Edges> list_edges(const CollectiveStep& step, const Team& team) 
   return edges;
 }
 
-/// Edges are kept with the topology up to this many: beyond, moving the data costs more than
-/// listing them, and their memory would grow with the members.
+/// The most edges that are cached with the topology. Beyond this number, moving the data costs more
+/// than listing them, and their memory would grow with the members.
 constexpr size_t kKeptEdges = 4096;
 
 std::shared_ptr<const Edges> edges_of(const CollectiveStep& step, const Team& team) {
@@ -109,7 +111,7 @@ Status inside(const CollectiveStep& step, const Ends& out, const Ends& in) {
   return {};
 }
 
-/// The edges of a pair of processes as the parts of a stream.
+/// The edges of a pair of processes, as the parts of a stream.
 struct PartsOfEdges {
   const CollectiveStep* step;
   const Ends* ends;  ///< nullptr: none
@@ -125,7 +127,7 @@ Status between(const CollectiveStep& step, const Team& team, const Edges& edges)
     out.emplace_back(PartsOfEdges{&step, other ? &edges.out[p] : nullptr, sent});
     in.emplace_back(PartsOfEdges{&step, other ? &edges.in[p] : nullptr, received});
   }
-  // Only with processes that edges lead to or come from.
+  // Messages go only to processes that have a common edge with this one.
   auto together = [&](const Blocks& sizes_out, const char* outgoing, const Blocks& sizes_in,
                       char* incoming) -> Status {
     std::vector<pt2pt::Request*> requests;

@@ -1,6 +1,6 @@
 // Reduce and allreduce: the members' vectors are folded in a tree over ranks, then the processes'
-// results. Where ranks of a process are not consecutive and the operation does not commute, runs of
-// consecutive ranks are folded and every process combines all runs in rank order.
+// results. Where ranks of a process are not consecutive and the operation does not commute, each
+// run of consecutive ranks is folded, and every process combines all runs in rank order.
 #include <algorithm>
 
 #include "coll/selector.h"
@@ -19,7 +19,8 @@ std::vector<const Args*> receivers(const CollectiveStep& step) {
   return out;
 }
 
-/// One process: each piece of the vector is folded and handed out while it is in the cache.
+/// Reduces where one process hosts all members: each piece of the vector is folded and copied to
+/// the receivers while it is in the cache.
 Status alone(const CollectiveStep& step, const Reduction& r) {
   std::vector<const char*> sources = contributions(step);
   std::vector<const Args*> to = receivers(step);
@@ -54,10 +55,10 @@ Status in_rank_order_of_runs(const CollectiveStep& step, const Team& team, const
       });
 }
 
-/// Allreduce of long vectors of two processes, segment by segment: while one is on its way, the
-/// next is folded and the one before is handed out, so that reading the contributions, writing the
-/// results and the exchange overlap. Each process combines whole segments, left with right in the
-/// order of processes.
+/// Allreduce of long vectors of two processes, segment by segment. While one segment travels, the
+/// next is folded and the one before is copied to the receivers, so that reading the contributions,
+/// writing the results and the exchange overlap. Each process combines whole segments, left with
+/// right in the order of processes.
 class Pipeline {
  public:
   static bool suits(const CollectiveStep& step, const Team& team, const Reduction& r) {
@@ -119,7 +120,7 @@ class Pipeline {
     return team_.isend_pieces(other, s.mine.get(), bytes, &s.sent);
   }
 
-  /// Combines a segment with the other process's and hands it out.
+  /// Combines a segment with the other process's, and copies it to the receivers.
   Status end(int64_t segment) {
     Slot& s = slot(segment);
     FGMPI_TRY(team_.finish(&s.received, {}));
@@ -172,7 +173,7 @@ Status step_reduce(CollectiveStep& step) {
   if (team.tree_size() == 0 && Pipeline::suits(step, team, r)) return Pipeline(step, team, r).run();
 
   std::vector<const Args*> to = receivers(step);
-  // The result may be built in a receiver's buffer unless that is also a contribution.
+  // The result may be built in a receiver's buffer, unless that buffer is also a contribution.
   bool direct = !to.empty() && !to.front()->in_place;
   Operand memory;
   if (!direct) memory = Operand(*r.type, r.count);

@@ -1,12 +1,12 @@
-// Reduce_scatter and reduce_scatter_block: the members' whole vectors are folded, the processes
-// exchange so that each has the results for its members, and these are handed out.
+// Reduce_scatter and reduce_scatter_block: the members' whole vectors are folded. The processes
+// exchange results so that each has those of its members, and copies them to the members.
 #include "coll/selector.h"
 #include "coll/step.h"
 
 namespace fgmpi::coll {
 namespace {
 
-/// Elements before each rank's block.
+/// The number of elements before each rank's block.
 std::vector<int64_t> block_starts(const Side& recv, int32_t ranks) {
   std::vector<int64_t> start(static_cast<size_t>(ranks) + 1);
   for (int32_t i = 0; i < ranks; ++i)
@@ -14,7 +14,7 @@ std::vector<int64_t> block_starts(const Side& recv, int32_t ranks) {
   return start;
 }
 
-/// `result` has element `at(rank)` first for each member.
+/// Copies each member's result from `result`, where element `at(rank)` is the first of rank's.
 template <class At>
 Status hand_out(const CollectiveStep& step, const Reduction& r, const char* result,
                 const std::vector<int64_t>& start, At&& at) {
@@ -26,13 +26,13 @@ Status hand_out(const CollectiveStep& step, const Reduction& r, const char* resu
   return {};
 }
 
-/// Level two on dense vectors; blocks of a process must lie together, which takes a copy where its
-/// ranks do not.
+/// Level two on dense vectors. The blocks of a process must be contiguous, which needs a copy where
+/// its ranks are not consecutive.
 Status scatter_dense(const CollectiveStep& step, const Team& team, const Reduction& r, char* folded,
                      const std::vector<int64_t>& start) {
   Placement placement(step.shared, team);
   int64_t size = r.type->size();
-  std::vector<int64_t> moved;  // where a rank's block starts in the order of processes
+  std::vector<int64_t> moved;  // start of each rank's block in the order of processes
   Memory memory;
   char* data = folded;
   if (!placement.in_rank_order()) {

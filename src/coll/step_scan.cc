@@ -1,5 +1,5 @@
-// Scan and exscan: prefixes over the members of a run of consecutive ranks, started from the fold
-// of all ranks before the run, which the processes tell each other.
+// Scan and exscan: prefixes over the members of a run of consecutive ranks. They start from the
+// fold of all ranks before the run, which the processes compute together.
 #include <algorithm>
 #include <utility>
 
@@ -9,8 +9,8 @@
 namespace fgmpi::coll {
 namespace {
 
-/// Prefixes over consecutive members for elements first .. first+n-1. before: the fold of the ranks
-/// before them, elements from `first` on, or nullptr at rank 0.
+/// Computes prefixes over consecutive members for elements first .. first+n-1. `before`: the fold
+/// of the ranks before them, elements from `first` on, or nullptr at rank 0.
 class Prefixes {
  public:
   Prefixes(const Reduction& r, int64_t most)
@@ -34,8 +34,8 @@ class Prefixes {
     return {};
   }
 
-  /// A sum is built where it is the next member's result, unless that member's contribution is
-  /// still there.
+  /// A sum is built in the next member's result, unless that memory still holds that
+  /// member's contribution.
   Status exclusive_sums(std::span<Args* const> members, int64_t offset, int64_t n,
                         const char* sum) {
     for (size_t i = 0; i < members.size(); ++i) {
@@ -54,7 +54,7 @@ class Prefixes {
     return {};
   }
 
-  /// out = sum op mine, or mine where there is no sum; out may be mine.
+  /// Sets out = sum op mine, or out = mine where there is no sum; `out` may be `mine`.
   Status add(const char* sum, const char* mine, int64_t n, char* out) {
     if (sum) return fold_.join(sum, mine, n, out);
     return out == mine ? Status() : copy_elements(r_, mine, out, n);

@@ -1,4 +1,4 @@
-// Teams of processes: who is in one, and messages between them.
+// Teams: which processes are in one, and messages between them.
 
 #include "coll/team.h"
 
@@ -12,10 +12,10 @@
 namespace fgmpi::coll {
 namespace {
 
-/// At most a frame of the shared memory transport.
+/// Bytes of a piece: at most those of a frame of the shared memory transport.
 constexpr size_t kPiece = 16 * 1024;
 
-/// one(at, n, &request) for each piece.
+/// Calls one(at, n, &request) for each piece.
 template <class F>
 Status in_pieces(size_t bytes, std::vector<pt2pt::Request*>* requests, F&& one) {
   for (size_t at = 0; at < bytes; at += kPiece) {
@@ -196,7 +196,7 @@ Status Team::exchange(uint32_t to, const void* out, size_t out_bytes, uint32_t f
 }
 
 Placement::Placement(const comm::Hierarchy& h, const RankMap& map, const Team& team) {
-  if (h.one_run_each && !h.runs.empty()) {  // which is how the team orders its processes
+  if (h.one_run_each && !h.runs.empty()) {  // the team orders its processes in the same way
     runs_ = h.runs.data();
     return;
   }

@@ -12,7 +12,7 @@ using host::Signature;
 
 enum class Values : uint64_t { kAny = 0, kSigned, kUnsigned, kFloating, kComplex, kOther };
 
-/// What values elements of a predefined type have.
+/// The kind of values that elements of a predefined type have.
 Values values_of(MPI_Datatype type) {
   static constexpr MPI_Datatype kAlike[] = {MPI_BYTE, MPI_PACKED};
   static constexpr MPI_Datatype kSignedTypes[] = {
@@ -41,14 +41,14 @@ Values values_of(MPI_Datatype type) {
       if (one == type) return true;
     return false;
   };
-  if (!host::is_basic(type) || is_in(kAlike)) return Values::kAny;  // pairs are two values
+  if (!host::is_basic(type) || is_in(kAlike)) return Values::kAny;  // pairs consist of two values
   if (is_in(kSignedTypes)) return Values::kSigned;
   if (is_in(kUnsignedTypes)) return Values::kUnsigned;
   if (is_in(kFloatingTypes)) return Values::kFloating;
   return is_in(kComplexTypes) ? Values::kComplex : Values::kOther;
 }
 
-/// Never 0, unless every type goes with it.
+/// A number for a predefined type: 0 only if the type matches every other.
 uint64_t number_of(MPI_Datatype type) {
   const Values values = values_of(type);
   if (values == Values::kAny) return 0;
@@ -57,8 +57,8 @@ uint64_t number_of(MPI_Datatype type) {
          of_others;
 }
 
-/// A sequence of numbers as a polynomial modulo 2^64: x^n, and its value at x. Sequences behind one
-/// another are joined in one step, and so many times the same in few.
+/// A sequence of numbers as a polynomial modulo 2^64: x^n, and its value at x. Two sequences are
+/// joined in one step, and n repetitions of one in log n steps.
 struct Sequence {
   uint64_t power = 1, value = 0;
 };
@@ -87,7 +87,8 @@ class Reader {
     for (const Signature& inner : signature.inner) one = joined(one, read(inner));
     return repeated(one, static_cast<uint64_t>(signature.count));
   }
-  bool any = false;  ///< some of it goes with every type
+  bool any = false;  ///< true if some element matches every type
+  /// true if elements have different types
   bool several = false;
   uint64_t element = 0;
 };
