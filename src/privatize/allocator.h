@@ -1,11 +1,11 @@
-// A program that brings its own allocator: malloc and its relatives (tcmalloc, jemalloc and the
+// Programs that bring their own allocator: malloc and its relatives (tcmalloc, jemalloc and the
 // like, linked statically), or operator new and delete.
 //
-// Shared libraries call the allocator of image 0. Memory that they allocate may be freed by a
-// rank's code, and the other way round, so an allocator with state of its own in each image would
-// be asked to free memory that it does not know. Therefore a process has one allocator: in every
-// other image, the first bytes of each of its functions are replaced by a jump to the same function
-// of image 0. Statistics that the allocator keeps are then the process's, not a rank's
+// Shared libraries call the allocator of image 0. A rank's code may free memory that they have
+// allocated, and the other way round. An allocator with state of its own in each image would then
+// be asked to free memory that it has not allocated. Therefore a process has one allocator: in
+// every other image, the first bytes of each of its functions are replaced by a jump to the same
+// function of image 0. The allocator's statistics are then those of the process, not of a rank
 // (docs/hazards.md). Cost: each image has private copies of the pages of code that are changed.
 #pragma once
 
@@ -21,10 +21,10 @@ namespace fgmpi::privatize {
 /// left out: they can only call another function of the list.
 std::vector<uintptr_t> allocator_functions(const ElfModule& program);
 
-/// Is it the name of such a function?
+/// True for the names of the functions that an allocator may define.
 bool is_allocator_function(const char* name);
 
-/// x86-64: jmp *0(%rip), and the address behind it.
+/// Length of the jump of x86-64 that write_jump() writes: jmp *0(%rip), and the address behind it.
 constexpr size_t kJumpBytes = 14;
 void write_jump(char* at, uintptr_t target);
 

@@ -1,12 +1,17 @@
 // Calls that wait in the kernel for descriptors, children or signals. They block the whole process,
-// as they would without this library; but when another thread of the rank calls exit(), the rank
+// as they would without this library. But when another thread of the rank calls exit(), the rank
 // that is in one of them ends.
 //
-//   rank:   read() --InKernel--> the C library's read(), waits        <-- signal --    exit_from_thread(): interrupt()
-//                                on the rank's own stack: parks for ever, so that others run and leave_for() goes on
+//   rank: read() --InKernel--> the C library's read(), waits
+//                                       ^
+//                                       | signal
+//   thread of the rank: exit_from_thread() --> interrupt()
 //
-// The signal's handler acts only between the beginning and the end of such a call that code outside
-// of this library has made, where the rank holds nothing of ours.
+//   The signal's handler parks the rank for ever, on the rank's own stack, so that other ranks run
+//   and leave_for() goes on.
+//
+// The signal's handler acts only between the beginning and the end of a call that code outside of
+// this library has made: there the rank holds nothing of this library (no lock, for instance).
 //
 // Thread rule: InKernel on any thread; interrupt() on threads other than the scheduler's.
 #pragma once
@@ -15,8 +20,9 @@
 
 namespace fgmpi::privatize {
 
-/// The calling rank is in a call that waits in the kernel; nothing on other threads, and for the
-/// only rank of a process. `caller`: an address of the code that has called.
+/// Marks, while it lives, that the calling rank is in a call that waits in the kernel. Does nothing
+/// on other threads, and for the only rank of a process. `caller`: an address of the code that has
+/// made the call.
 class InKernel {
  public:
   explicit InKernel(const void* caller);
@@ -26,14 +32,15 @@ class InKernel {
 
  private:
   bool marked_ = false;
-  sched::Proclet* before_ = nullptr;  ///< a handler of a signal called during another such call
+  /// The rank's outer call of this kind, if a signal handler makes this one
+  sched::Proclet* before_ = nullptr;
 };
 
-/// An address in this library's code or data.
+/// True for an address in this library's code or data.
 bool in_this_library(const void* address);
 
-/// Sends the signal if `rank` is in such a call. It may have come to its end meanwhile: call again
-/// until the rank has left.
+/// Sends the signal if `rank` is in a call that waits in the kernel. The call may end before the
+/// signal arrives: callers repeat this until the rank has left.
 void interrupt(sched::Proclet* rank);
 
 }  // namespace fgmpi::privatize

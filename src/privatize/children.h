@@ -1,11 +1,12 @@
-// Whose child a process is. Ranks of a process have their children in common, as the kernel knows
-// them; but wait() of a rank does not take the end of another one's.
+// Which rank a child process belongs to. To the kernel, the ranks of a process have their children
+// in common; here, wait() of one rank does not return the end of another rank's child.
 //
-// Children that fork(), posix_spawn(), system() and popen() have made for a rank are in a table
-// until somebody has waited for them. Others (of vfork, clone) are anybody's.
+// A table lists the children that fork(), posix_spawn(), system() and popen() have made for a rank,
+// until a call has waited for them. Any rank may wait for other children (those of vfork and
+// clone).
 //
-// system() and popen() are made of posix_spawn() here: the C library's wait for the child, and for
-// a pipe, by functions that cannot be interposed.
+// This folder implements system() and popen() by posix_spawn(), because the C library's versions
+// wait for the child, and for a pipe, by functions that cannot be interposed.
 //
 // Thread rule: any thread.
 #pragma once
@@ -14,8 +15,8 @@
 
 namespace fgmpi::privatize {
 
-/// Closes a stream that popen() has made for a rank, and waits for its shell. False: it is none.
-/// May switch.
+/// Closes a stream that popen() has made for a rank, and waits for its shell. Returns false for any
+/// other stream. May switch.
 bool close_pipe_stream(std::FILE* stream, int* status);
 
 }  // namespace fgmpi::privatize

@@ -11,8 +11,8 @@
 //   MPI's of Fortran    the libraries' pointers to them are swapped (fortran.cc)
 //   private libraries'  each image of the library is bound to the clone in its image of the program
 //
-// Any other variable would be one object for its library and another one for a rank: such programs
-// get no images. Thread rule: one thread, before ranks run.
+// Any other variable would be one object for its library and another one for a rank: programs with
+// such a copy get no images. Thread rule: one thread, before ranks run.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +25,18 @@
 namespace fgmpi::privatize {
 
 struct CopiedObject {
-  std::string name;      ///< as the linker has it
-  uintptr_t offset = 0;  ///< of the copy, relative to the program
+  std::string name;      ///< as the linker writes it
+  uintptr_t offset = 0;  ///< where the copy is, relative to the program
   size_t size = 0;
   std::string library;     ///< file name of the library that defines it
-  uintptr_t original = 0;  ///< the library's own; 0: not found
+  uintptr_t original = 0;  ///< address of the library's own object; 0: not found
 };
 
-/// All of the program's. `program` is the executable.
+/// The copies that the linker has put into the program. `program` is the executable.
 std::vector<CopiedObject> copied_objects(const ElfModule& program);
 
-/// True for the objects listed above, of which each image may have a clone although all ranks share
-/// the library.
+/// True for the kinds of objects listed above: each image may have a clone of them although all
+/// ranks share the library.
 bool may_be_cloned(const ElfModule& program, const CopiedObject& object);
 
 }  // namespace fgmpi::privatize

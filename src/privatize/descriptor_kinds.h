@@ -1,9 +1,10 @@
-// What kind of file a descriptor is of, where that decides whether a call may wait for others:
-// asked of the kernel once, then kept until a function of the C library that closes it is called.
+// What kind of file a descriptor refers to, where that decides whether a call may wait. The kernel
+// is asked once; the answer is stored until the program calls a function of the C library that
+// closes the descriptor.
 //
-// The C library's own closes (of what fopen() has opened, say) are seen where its function is
-// interposed (fclose). Where one is not, a descriptor of a file that has become one of a pipe is
-// still taken for a file: the call then blocks the process.
+// Some functions of the C library close descriptors without calling close(). Where such a function
+// is interposed (fclose), the stored answer is dropped. Where it is not, a descriptor that has
+// changed from a file to a pipe still counts as a file: a call on it then blocks the process.
 //
 // Thread rule: any thread.
 #pragma once
@@ -15,11 +16,11 @@ namespace fgmpi::privatize {
 
 enum class DescriptorKind : uint8_t {
   kUnknown,
-  kNeverWaits,  ///< regular files, folders, /dev/null and its like, what is no descriptor, ...
+  kNeverWaits,  ///< regular files, folders, /dev/null and its like, numbers that are no descriptor
   kPipe,
   kSocket,
-  kDevice,  ///< terminals and other devices, eventfd: poll() says whether a call would wait
-  kEvents,  ///< timerfd, signalfd, inotify, fanotify: so it does, but they are only read
+  kDevice,  ///< terminals and other devices, eventfd: poll() shows whether a call would wait
+  kEvents,  ///< timerfd, signalfd, inotify, fanotify: as kDevice, but they can only be read
 };
 
 namespace detail {
@@ -28,14 +29,15 @@ constexpr int kKnownDescriptors = 65536;
 DescriptorKind ask_kind_of_descriptor(int fd);
 }  // namespace detail
 
-/// Calls of files ask this first: it is all that they cost.
+/// True where a stored answer shows that no call on the descriptor waits. Calls on files ask this
+/// first, and pay for nothing else of this library.
 inline bool is_known_never_to_wait(int fd) {
   return static_cast<unsigned>(fd) < detail::kKnownDescriptors &&
          detail::g_descriptor_kinds[fd].load(std::memory_order_relaxed) ==
              static_cast<uint8_t>(DescriptorKind::kNeverWaits);
 }
 
-/// Keeps errno.
+/// The kind of the descriptor. Leaves errno unchanged.
 inline DescriptorKind kind_of_descriptor(int fd) {
   if (static_cast<unsigned>(fd) < detail::kKnownDescriptors) {
     const auto kind =
@@ -50,9 +52,9 @@ inline void forget_kind_of_descriptor(int fd) {
     detail::g_descriptor_kinds[fd].store(0, std::memory_order_relaxed);
 }
 
-/// Whether a call that reads (O_RDONLY) or writes (O_WRONLY) this descriptor waits where nothing is
-/// ready: it may do that, and its flags have no O_NONBLOCK. Else the call returns at once. Keeps
-/// errno.
+/// True where a call that reads (O_RDONLY) or writes (O_WRONLY) this descriptor waits while nothing
+/// is ready: the kind may wait and the flags lack O_NONBLOCK. Otherwise the call returns at once.
+/// Leaves errno unchanged.
 bool waits_when_not_ready(int fd, int access);
 
 }  // namespace fgmpi::privatize

@@ -1,6 +1,6 @@
-// ElfFile: an ELF file mapped for reading its symbol table: names for crash reports and the check
-// whether a program has data of its own. Allocates nothing and may be used in a signal handler.
-// Every read is checked against the file's size: a damaged file yields no symbols.
+// ElfFile: an ELF file mapped for reading its symbol table: for names in crash reports, and to
+// check whether a program has data of its own. It allocates nothing and may be used in a signal
+// handler. Every read is checked against the file's size: a damaged file yields no symbols.
 #pragma once
 
 #include <fcntl.h>
@@ -69,7 +69,7 @@ class ElfFile {
   }
 
   /// The function that holds `offset` (relative to the load address), or nullptr; valid while this
-  /// lives.
+  /// object lives.
   const char* function_at(uintptr_t offset, uintptr_t* start) const {
     const char* best = nullptr;
     for_each_symbol([&](const ElfW(Sym) & symbol, const char* name) {

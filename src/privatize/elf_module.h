@@ -1,8 +1,8 @@
-// ElfModule: a loaded executable or shared library, as far as making images of it needs.
+// ElfModule: what is needed of a loaded executable or shared library to make images of it.
 //
-// Read from the program headers and the dynamic section in memory, which every loaded module has;
-// the file itself is only mapped (for the images) and read for section names (does the program have
-// data?). Thread rule: one thread, before the program's constructors run.
+// The data comes from the program headers and the dynamic section in memory, which every loaded
+// module has. The file itself is only mapped (for the images) and read for section names (does the
+// program have data?). Thread rule: one thread, before the program's constructors run.
 #pragma once
 
 #include <link.h>
@@ -20,7 +20,7 @@ namespace fgmpi::privatize {
 /// One PT_LOAD, relative to the load address; page-aligned low and file offset.
 struct Segment {
   uintptr_t low = 0;       ///< first byte, rounded down to a page
-  uintptr_t file_end = 0;  ///< end of what comes from the file
+  uintptr_t file_end = 0;  ///< end of the bytes that come from the file
   uintptr_t high = 0;      ///< end in memory (bss included), not rounded
   uint64_t file_offset = 0;
   uint32_t flags = 0;  ///< PF_R | PF_W | PF_X
@@ -34,10 +34,11 @@ class ElfModule {
   /// Reads the dynamic section only: enough for for_each_definition() and needed().
   void read_symbols(const link_map* map);
   /// Makes the dynamic linker run no constructor and no destructor of the loaded module; this
-  /// object still knows them. False where its dynamic section may not be written. Before the
-  /// dynamic linker has relocated it.
+  /// object can still run them. Returns false where the module's dynamic section may not be
+  /// written. REQUIRES: the dynamic linker has not relocated the module yet.
   bool take_over_constructors() const;
-  /// Must it stay loaded once it is (DF_1_NODELETE, or symbols of which a process has one)?
+  /// True where the module cannot be unloaded: DF_1_NODELETE, or symbols of which a process has
+  /// one.
   bool never_unloaded() const;
 
   const std::string& path() const { return path_; }
@@ -50,38 +51,39 @@ class ElfModule {
   bool contains(uintptr_t address) const { return address >= base_ && address - base_ < span_; }
   const std::vector<Segment>& segments() const { return segments_; }
   const ElfW(Phdr) * tls() const { return tls_; }
-  uintptr_t eh_frame_header() const { return eh_frame_header_; }  ///< relative; 0: none
+  uintptr_t eh_frame_header() const { return eh_frame_header_; }  ///< relative to base(); 0: none
   bool position_independent() const { return position_independent_; }
   bool text_relocations() const { return text_relocations_; }
   bool read_only_after_relocation(uintptr_t offset) const {
     return offset >= relro_low_ && offset < relro_high_;
   }
-  /// Does a segment with this property hold the offset?
+  /// True where a segment with this property holds the offset.
   bool is_writable(uintptr_t offset) const { return in_segment(offset, PF_W); }
   bool is_code(uintptr_t offset) const { return in_segment(offset, PF_X); }
 
-  /// Calls f(relocation, symbol name or "", version or "") for each relocation with addend.
+  /// Calls f(relocation, symbol name or "", version or "") for each relocation that has an addend.
   void for_each_relocation(
       const std::function<void(const ElfW(Rela) &, const ElfW(Sym) &, const char* name,
                                const char* version)>& f) const;
   /// Calls f(offset) for each packed relative relocation (DT_RELR).
   void for_each_packed_relative(const std::function<void(uintptr_t)>& f) const;
-  /// Calls f(symbol, name) for each symbol that it defines for other modules.
+  /// Calls f(symbol, name) for each symbol that the module defines for other modules.
   void for_each_definition(const std::function<void(const ElfW(Sym) &, const char* name)>& f) const;
-  /// Names of the libraries it needs directly.
+  /// Names of the libraries that the module needs directly.
   std::vector<std::string> needed() const;
-  /// True when the module refers to (does not define) the symbol.
+  /// True when the module refers to the symbol without defining it.
   bool imports(const char* name) const;
 
-  /// Constructors and destructors of the image whose module lies at `at` (base() for the original).
+  /// Run the constructors and destructors of the image of this module that lies at `at` (base() for
+  /// the original).
   void run_constructors(uintptr_t at, int argc, char** argv, char** envp) const;
   void run_destructors(uintptr_t at) const;
   /// Makes the dynamic linker skip the original's destructors at the end of the process.
   void disown_destructors() const;
 
-  /// Writable data of the program itself, outside of what is read-only after relocation and of what
-  /// the compiler's start files bring. True where that cannot be known: without section headers,
-  /// and of an executable that was stripped.
+  /// True where the program itself has writable data, beside what is read-only after relocation and
+  /// what the compiler's start files bring. Also true where this cannot be found out: without
+  /// section headers, and for an executable that was stripped.
   bool has_private_data() const;
 
  private:
@@ -93,7 +95,7 @@ class ElfModule {
   const char* version_of(uint32_t symbol) const;
   bool in_segment(uintptr_t offset, uint32_t flags) const;
   size_t symbol_count() const;
-  /// The writable objects that have symbols.
+  /// The writable objects of the program that have symbols.
   struct Named {
     size_t bytes = 0;
     bool streams = false;  ///< copies of stdin, stdout or stderr

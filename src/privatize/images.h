@@ -3,16 +3,16 @@
 //   region  | image 1            | image 2            | ...            (stride bytes each)
 //           | program | lib a    | program | lib a    |
 //
-// Image 0 is what the dynamic linker loaded; the others are the same files mapped again: what is
-// only read shares its pages with image 0, what is written is private. An address of a private
-// module is moved to image k by adding (base of the module in image 1 - base where it was loaded) +
-// (k - 1) * stride, and back by subtracting it: everything here is that arithmetic. Relocation: a
-// word that points into a private module is moved, any other keeps what the dynamic linker put into
-// image 0.
+// Image 0 is what the dynamic linker loaded; the others are the same files mapped again. Memory
+// that is only read shares its pages with image 0, memory that is written is private. An address of
+// a private module is moved to image k by adding (base of the module in image 1 - base where it was
+// loaded) + (k - 1) * stride, and back by subtracting it: everything here is that arithmetic.
+// Relocation: a word that points into a private module is moved; any other word has in each image
+// the value that the dynamic linker put into image 0.
 //
 // Wins over copying the process: 20-50 us and a few pages an image. Costs: 2 mappings a module and
-// rank, or, where these would be too many, one a rank (whole_images.h).
-// Thread rule: one thread. Invariants: images are made in any order, once each, and never go away.
+// rank, or, where these would be too many, one a rank (whole_images.h). Thread rule: one thread.
+// Invariants: images are made in any order, once each, and never removed.
 #pragma once
 
 #include <cstdint>
@@ -37,29 +37,30 @@ class Images {
   const std::vector<ElfModule>& modules() const { return modules_; }
   const ElfModule& program() const { return modules_.front(); }
 
-  /// Why the program cannot have images, naming the symbol or property and the remedy; ok when it
-  /// can. Also finds the objects that the program holds copies of.
+  /// Returns why the program cannot have images, naming the symbol or property and the remedy; ok
+  /// when it can. Also finds the objects of libraries that the program holds copies of.
   Status can_be_imaged();
-  /// Those objects. REQUIRES: can_be_imaged() was called.
+  /// The copies that can_be_imaged() has found. REQUIRES: can_be_imaged() was called.
   const std::vector<CopiedObject>& copied_objects() const { return copied_; }
   /// Checks limits (mappings, address space, memory) for `count` ranks, reserves the region and
-  /// plans the relocations. `wanted` kAuto: the first layout that fits. An error says how many
-  /// ranks would fit and which setting to raise. REQUIRES: can_be_imaged() said yes.
+  /// plans the relocations. Where `wanted` is kAuto, the first layout that fits is chosen. An error
+  /// says how many ranks would fit and which setting to raise. REQUIRES: can_be_imaged() returned
+  /// ok.
   Status prepare(uint32_t count, Layout wanted = Layout::kAuto);
   Layout layout() const { return layout_; }
-  /// The program's copies of libraries' objects (stdout, std::cout): images start with what they
-  /// hold now. Called once, before ranks run.
+  /// Records the present bytes of the program's copies of libraries' objects (stdout, std::cout):
+  /// images start with these. Called once, before ranks run.
   void note_copied_objects();
   /// Maps and relocates image k. REQUIRES: prepare() succeeded, 0 < k < count, once per k.
   Status make(uint32_t k);
 
   uint32_t count() const { return count_; }
-  /// What an image of one module, or of all, takes. REQUIRES: prepare() was called.
+  /// What an image of one module, or of all modules, costs. REQUIRES: prepare() was called.
   struct Cost {
     size_t mappings;
     size_t written;  ///< bytes of memory that a rank touches at the start
   };
-  Cost cost_of(size_t m) const;  ///< kProtected
+  Cost cost_of(size_t m) const;  ///< of a protected image of module m
   Cost cost_of_image(Layout layout) const;
   /// How many ranks the limits on mappings and memory allow now. REQUIRES: prepare() was called.
   uint32_t ranks_that_fit(Layout layout) const;
@@ -73,10 +74,11 @@ class Images {
   uintptr_t base_of(size_t m, uint32_t k) const {
     return k == 0 ? modules_[m].base() : region_ + (k - 1) * stride_ + offsets_[m];
   }
-  /// An address in image 0 as image k has it; addresses outside of private modules stay.
+  /// Moves an address in image 0 to image k; addresses outside of private modules are returned as
+  /// they are.
   uintptr_t move_to(uintptr_t address, uint32_t k) const;
 
-  /// Which image and module hold the address.
+  /// The image and the module that hold an address.
   struct Location {
     uint32_t image;
     size_t module;
@@ -92,13 +94,13 @@ class Images {
   Status reserve(uint32_t count);
   Status prepare_whole();
   Status check_address_space(uint32_t count) const;
-  /// A copy of an object that must not be cloned, or nullptr.
+  /// A copy of an object that may not be cloned, or nullptr.
   const CopiedObject* refused_copy() const;
   bool in_modules(uintptr_t address) const;
 
   std::vector<ElfModule> modules_;
-  std::vector<CopiedObject> copied_;  ///< of the program
-  std::vector<uintptr_t> offsets_;    ///< of each module within an image
+  std::vector<CopiedObject> copied_;  ///< the program's copies of libraries' objects
+  std::vector<uintptr_t> offsets_;    ///< where each module begins within an image
   std::vector<ModuleRange> ranges_;
   std::vector<ModulePlan> plans_;
   uintptr_t region_ = 0;
@@ -106,7 +108,7 @@ class Images {
   uint32_t count_ = 0;
   Layout layout_ = Layout::kProtected;
   size_t mappings_per_image_ = 0;
-  WholeImages whole_;  ///< of the other layouts
+  WholeImages whole_;  ///< the other layouts: joined, copied
 };
 
 extern Images& g_images;
@@ -114,7 +116,7 @@ extern Images& g_images;
 /// The libraries of the process as the dynamic linker lists them, the program first (its name is
 /// "").
 std::vector<const link_map*> loaded_modules();
-/// The part of a path after the last slash.
+/// Returns what follows the last slash of a path.
 std::string_view file_name(std::string_view path);
 /// The name that a loaded module gives itself (DT_SONAME), or "".
 std::string_view soname_of(const link_map* map);

@@ -23,35 +23,36 @@ enum class Mode : uint8_t {
 };
 extern Mode g_mode;
 
-/// The next definition of a function after ours: the C library's. Usable at any time.
+/// The definition of a function that follows ours in the search order: the C library's. Usable at
+/// any time.
 template <class F>
 F* next_symbol(const char* name) {
   return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
 }
 
-/// Code or data of this library, and not of the program.
+/// True for code or data of this library, not of the program.
 bool in_this_library(uintptr_t address);
 
-// ---- state.cc: used by all others, uses none of them but thread_keys.cc ----
+// ---- state.cc: all other files use it; it uses only thread_keys.cc ----
 using Main = int(int, char**, char**);
 /// The program's main (of image 0) and its arguments.
 extern Main* g_main;
 extern Program g_program;
 
-/// Called once, at the start, by the thread that runs main: it becomes the scheduler's. In the
-/// child of a fork, no thread is the scheduler's any more.
+/// Makes the calling thread, the one that runs main, the scheduler's. Called once, at the start. In
+/// the child of a fork, no thread is the scheduler's any more.
 void become_scheduler_thread();
 uint32_t first_world_rank();
 uint32_t world_rank(const sched::Proclet* p);
 /// False in the child of a fork or vfork.
 bool in_own_process();
-/// In the child of a fork that a rank called: true at the first call, so that the child's exit()
-/// runs the exit handlers of that rank once. Else false.
+/// True at the first call in the child of a fork that a rank called, so that the child's exit()
+/// runs the exit handlers of that rank once; else false.
 bool first_exit_of_forked_rank();
 
 // ---- start.cc ----
-/// Before the first guest is loaded: from now on switches swap, also in a process whose ranks have
-/// no images.
+/// Makes every switch swap from now on, also in a process whose ranks have no images. Called before
+/// the first guest is loaded.
 void prepare_for_guests();
 
 // ---- exits.cc ----
@@ -61,34 +62,35 @@ void set_rank_exits(void (*rank_exits)(int status),
                     void (*thread_ends_process)(sched::Proclet* rank, int status));
 /// Gives rank 0 the exit handlers that the program registered before it ran.
 void adopt_early_handlers(sched::Proclet* rank0);
-/// Are destructors of thread-local objects registered for the rank by a module that lies here?
+/// True where a module that lies in [low, low + size) has registered destructors of thread-local
+/// objects for the rank.
 bool has_thread_destructors_of(const sched::Proclet* rank, uintptr_t low, size_t size);
-/// Runs the current rank's exit handlers and destructors, tells src/mpi, finishes the proclet.
+/// Runs the current rank's exit handlers and destructors, notifies src/mpi, finishes the proclet.
 [[noreturn]] void end_rank(int status);
 
 // ---- openmp.cc ----
-/// The default number of threads of a program with OpenMP. Before images are made.
+/// Sets the default number of threads of a program with OpenMP. Called before images are made.
 void share_processors(uint32_t ranks);
 
 // ---- thread_keys.cc ----
-/// Runs the destructors of the current rank's thread-specific values: its thread ends, but not the
-/// process.
+/// Runs the destructors of the current rank's thread-specific values, when its thread ends but the
+/// process does not.
 void destroy_thread_values();
-/// In the child of a fork: the rank that called fork keeps its thread-specific values. Called
-/// before the child's thread ceases to be the scheduler's.
+/// Called in the child of a fork, before its thread ceases to be the scheduler's: the rank that
+/// called fork still has its thread-specific values.
 void keep_values_of_rank();
 
 // ---- waits.cc ----
-/// A futex call of this operation on `word` is a rank's that waits while others can run:
-/// wait_on_futex() makes it.
+/// True where a rank makes this futex call and would wait while other ranks can run:
+/// wait_on_futex() then makes the call.
 bool waits_on_futex(long word, long operation);
-/// The kernel's answer. May switch.
+/// Makes a futex call that waits; returns the kernel's answer. May switch.
 long wait_on_futex(long word, long operation, long value, long timeout, long word2, long value3);
 
 // ---- crash.cc ----
 void install_crash_reports();
 
-/// True when the address lies in the executable (image 0) or one of its images.
+/// True where the address lies in the executable (image 0) or one of its images.
 bool in_program(const void* address);
 
 }  // namespace fgmpi::privatize

@@ -1,6 +1,6 @@
-// What is private, for people: the line of FGMPI_VERBOSE, the list of `fgmpi-info -libs`.
+// What is private, shown to users: the line of FGMPI_VERBOSE, the list of `fgmpi-info -libs`.
 //
-// Thread rule: one thread, at the start, once the decision is made.
+// Thread rule: one thread, at the start, after the private libraries are chosen.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace fgmpi::privatize {
 
-/// One line on standard error.
+/// Writes one line about the private libraries to standard error.
 void say_what_is_private(const std::vector<PrivateLibrary>& libraries);
 
 /// Prints the modules that are private, why, and what an image costs (see Images::Cost), and ends

@@ -1,13 +1,13 @@
-// ModulePlan: how an image of one module is made: which parts of its file are mapped, which bytes
+// ModulePlan: how an image of one module is made: which ranges of its file are mapped, which bytes
 // and words are written.
 //
-//   file mappings     what is only read: its pages are shared with all other images
-//   anonymous memory  what is written, with the bytes of the file copied into it where there are
-//                     few
-//   words             what relocation changes (relocation.h)
+//   file mappings     memory that is only read: all images share its pages
+//   anonymous memory  memory that is written; the bytes of the file are copied into it where there
+//                     are few
+//   words             the words that relocation changes (relocation.h)
 //
-// Made once, while the module is as the dynamic linker left it, and used for each image. Thread
-// rule: one thread at a time.
+// A plan is made once, while the module is as the dynamic linker left it, and used for each image.
+// Thread rule: one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,11 @@ class ModulePlan {
   ModulePlan& operator=(const ModulePlan&) = delete;
   ~ModulePlan();
 
-  /// `ranges[self]` is the module, which must outlive the plan; `resolve` finds functions that are
-  /// not bound yet.
+  /// `ranges[self]` is the module, which must outlive the plan; `resolve` finds functions that the
+  /// dynamic linker has not bound yet.
   Status prepare(const ElfModule& module, const std::vector<ModuleRange>& ranges, size_t self,
                  Resolve* resolve);
-  /// Bytes to be put at an offset of each image, before words are.
+  /// Adds bytes that each image gets at an offset, before its words are written.
   void add_copy(uintptr_t offset, std::string bytes) {
     copies_.push_back({offset, std::move(bytes)});
   }
@@ -50,11 +50,11 @@ class ModulePlan {
   }
   const RelocationPlan& words() const { return words_; }
 
-  /// How many mappings an image of `size` bytes takes, holes that stay reserved included.
+  /// How many mappings an image of `size` bytes needs, holes that stay reserved included.
   size_t mapping_count(size_t size) const;
-  /// Bytes of memory that an image has of its own from the start, at most.
+  /// The most bytes of memory that an image has of its own from the start.
   size_t written_bytes() const;
-  /// Bytes of memory of one that shares nothing with the others.
+  /// Bytes of memory of an image that shares nothing with the others.
   size_t copied_bytes() const;
 
   Status map(uintptr_t at) const;
@@ -71,12 +71,13 @@ class ModulePlan {
       __builtin_memcpy(reinterpret_cast<char*>(at + w.offset), &value, sizeof value);
     }
   }
-  /// Functions of an allocator become jumps to those of image 0 (allocator.h). After fill().
+  /// Turns the functions of an allocator into jumps to those of image 0 (allocator.h). Called after
+  /// fill().
   Status write_jumps(uintptr_t at) const;
 
-  /// For images that are not mapped in parts: adds all that an image holds but zeros and moving
-  /// words, jumps included, in the order in which it is to be written. `offset`: of the module in
-  /// the image.
+  /// Adds, for images that are one mapping, all bytes of an image except zeros and moving words,
+  /// jumps included, in the order in which they are to be written. `offset`: where the module
+  /// begins in the image.
   void whole(uintptr_t offset, std::vector<Bytes>* parts) const;
 
  private:
@@ -99,13 +100,13 @@ class ModulePlan {
   std::vector<Mapping> mappings_;
   RelocationPlan words_;
   std::vector<Bytes> copies_;    ///< by add_copy()
-  std::vector<Bytes> contents_;  ///< small writable segments, with the fixed words applied already
+  std::vector<Bytes> contents_;  ///< small writable segments, with the fixed words already applied
   std::vector<Range> zero_tails_;  ///< from the end of the file's bytes to the end of the page
-  std::vector<uintptr_t> jumps_;   ///< functions that are image 0's in all images
+  std::vector<uintptr_t> jumps_;   ///< functions that jump to those of image 0
   int fd_ = -1;
 };
 
-/// What the dynamic linker would bind a reference of the program to.
+/// The address to which the dynamic linker would bind a reference of the program.
 uintptr_t resolve_globally(const char* name, const char* version);
 
 }  // namespace fgmpi::privatize

@@ -15,21 +15,21 @@
 
 namespace fgmpi::privatize::real {
 
-/// Of functions that run before the runtime of a sanitizer has set up its memory.
+/// Marks functions that run before the runtime of a sanitizer has set up its memory.
 #define FGMPI_NOT_SANITIZED __attribute__((no_sanitize("address", "undefined")))
 
 using Function = void*(void*, void*, void*);
 
-/// The C library's definition of one of the interposed functions: "dlopen", ...
+/// The C library's definition of one of the interposed functions, for instance "dlopen".
 void* function(const char* name);
 
 /// Calls function(a, b, c) as if from the module that holds `caller`, an address that the dynamic
 /// linker knows.
 void* call_from(void* function, const void* caller, void* a, void* b, void* c);
 
-/// Calls `hook` at each change of the list of loaded libraries: also between the loading of a
-/// library and its relocation and constructors. False where the system or the C library do not
-/// allow it. Once.
+/// Makes the dynamic linker call `hook` at each change of the list of loaded libraries, also
+/// between the loading of a library and its relocation and constructors. Returns false where the
+/// system or the C library does not allow it. Called once.
 bool watch_loading(void (*hook)());
 
 }  // namespace fgmpi::privatize::real

@@ -1,8 +1,8 @@
-// The signal by which the scheduler's thread is interrupted while it runs the program's code.
+// The signal that interrupts the scheduler's thread while it runs the program's code.
 //
-// Signal 33 is the one that a program cannot block: the C library keeps it for setuid() in
-// processes with threads, and leaves it out of all sets. Its own handler ignores what was not sent
-// by tgkill(); ours hands on what was.
+// A program cannot block signal 33: the C library reserves it for setuid() in processes with
+// threads, and leaves it out of all sets. The C library's handler ignores signals that tgkill() has
+// not sent; our handler passes on those that tgkill() has sent.
 //
 // Thread rule: any thread; the functions that the signal calls run on the stack of whatever it
 // interrupts.
@@ -13,19 +13,19 @@
 
 namespace fgmpi::privatize::scheduler_signal {
 
-/// Why it comes.
+/// Why the signal comes.
 enum Cause {
-  kSent,   ///< send()
-  kTimer,  ///< a timer's: notify_by()
+  kSent,   ///< send() was called
+  kTimer,  ///< a timer of notify_by() has expired
   kCauses,
 };
 
-/// From now on it calls `function` with what it has interrupted. To be called again after the C
-/// library has set its handler, which it does when the first thread is started.
+/// Makes the signal call `function` with the context that it has interrupted. The first
+/// pthread_create() makes the C library set its own handler: after that this must be called again.
 void call(Cause cause, void (*function)(const ucontext_t*));
-/// To the thread with this number of the kernel's.
+/// Sends the signal to the thread with this number of the kernel's.
 void send(int thread);
-/// For timer_create().
+/// The argument for a timer_create() whose timer sends the signal to that thread.
 sigevent notify_by(int thread);
 
 }  // namespace fgmpi::privatize::scheduler_signal

@@ -1,9 +1,9 @@
-// The line of a piece of code, for crash reports: from the debug information of the program and the
-// loaded libraries.
+// The source line of an instruction, for crash reports: from the debug information of the program
+// and the loaded libraries.
 //
-// By GCC's libbacktrace, which takes its memory from the kernel and calls nothing that needs the
-// heap. Thread rule: one thread, in a signal handler, too. Cost: the first call reads which
-// compilation units there are.
+// GCC's libbacktrace does the work: it gets its memory from the kernel and calls nothing that needs
+// the heap. Thread rule: one thread, in a signal handler, too. Cost: the first call reads the list
+// of compilation units.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace fgmpi::privatize {
 
-/// Writes "FILE:LINE" of the code at the address, which is one of what the dynamic linker has
-/// loaded: of image 0, or of its copy of a plugin. False: nothing is known of it.
+/// Writes "FILE:LINE" of the code at the address, which lies in a copy that the dynamic linker has
+/// loaded: image 0, or its copy of a plugin. Returns false where no line is found.
 bool find_source_line(uintptr_t address, char* text, size_t size);
 
 }  // namespace fgmpi::privatize

@@ -1,8 +1,8 @@
-// The table of accesses that no synchronisation has ended yet, behind a process's control area
-// (check.h).
+// The table of the accesses to a process's members that no synchronisation has ended yet. The table
+// lies behind the process's control area (check.h).
 //
-// Thread rule: every function takes the table's lock, and processes of a host use one table at
-// once. Nothing here switches.
+// Thread rule: every function locks the table; the processes of a host use one table at once.
+// Nothing here switches.
 #pragma once
 
 #include <mpi.h>
@@ -19,21 +19,22 @@
 namespace fgmpi::rma {
 
 /// Which epochs of the target's memory an access belongs to. kProgram: a load or store of the
-/// target's program, told at the target's next call; it meets accesses of the target's fence epoch
-/// and, where its `exposed` is set, of its exposure epoch. kAtOnce: one that is told as it is made;
-/// it meets what is under way in epochs of locks.
+/// target's program, reported at the target's next call. Such an access is compared with accesses
+/// of the target's fence epoch and, where its `exposed` is set, of its exposure epoch. kAtOnce: a
+/// load or store that is reported while it is made. Such an access is compared with operations
+/// under way in epochs of locks.
 enum class EpochKind : uint8_t { kFence, kStart, kPassive, kProgram, kAtOnce };
 
-/// One run of bytes of an access, or of several that are alike and touch.
+/// One run of bytes of one access, or of several accesses that are alike and touch.
 struct Record {
-  uint64_t low, high;  ///< addresses as the owner numbers them
-  uint32_t phase;      ///< fences of the window before it
+  uint64_t low, high;  ///< as the owner numbers addresses
+  uint32_t phase;      ///< number of fences of the window before the access
   int32_t origin;      ///< rank in the window
-  uint32_t member;     ///< of the target's process
+  uint32_t member;     ///< index of the target in its process
   Use use;
   EpochKind kind;
   bool exposed;          ///< kProgram: between MPI_Win_post and MPI_Win_wait
-  bool seen;             ///< kPassive: what it has changed may have been read since
+  bool seen;             ///< kPassive: a later access may have read what this one has changed
   int32_t op;            ///< kAccumulate
   MPI_Datatype element;  ///< kAccumulate: the predefined type
   char call[24];
@@ -47,14 +48,14 @@ struct AddressRun {
 };
 static_assert(sizeof(AddressRun) == 16);
 using AddressRuns = std::vector<AddressRun>;
-/// Have they bytes in common, or does one begin where the other ends?
+/// True where the runs have bytes in common, or one begins where the other ends.
 inline bool touch(const AddressRun& a, const AddressRun& b) {
   return a.low <= b.high && b.low <= a.high;
 }
 
-/// A loop that accesses the same bytes again and again, or one element after the other, needs one
-/// entry: the last of those from `first` to `end` that touches the bytes and is `alike` covers them
-/// too, from now on. False: there is none.
+/// Widens the last entry from `first` to `end` that touches `run` and is `alike`, so that it covers
+/// `run` too. So a loop that accesses the same bytes again and again, or one element after the
+/// other, needs one entry. Returns false where there is no such entry.
 template <class Entry, class Alike>
 bool widen(Entry* first, Entry* end, const AddressRun& run, Alike&& alike) {
   for (Entry* old = end; old != first;) {
@@ -75,12 +76,12 @@ static_assert(sizeof(Conflict) == 144);
 
 class AccessTable {
  public:
-  /// Compares the runs of an access like `pattern` with what is there, at most `most` conflicts,
-  /// and keeps them if `keeps`. What conflicts is kept only if `keeps_conflicting`. That the table
-  /// is full is said once.
+  /// Compares the runs of an access like `pattern` with the records, and adds at most `most`
+  /// conflicts to `found`. Adds the access to the table if `keeps`; one that conflicts only if
+  /// `keeps_conflicting` too. Reports once, on standard error, that the table is full.
   void enter(const Record& pattern, const AddressRuns& runs, bool keeps, bool keeps_conflicting,
              size_t most, std::vector<Conflict>* found);
-  /// Is a record like that there?
+  /// True where f is true for a record.
   template <class F>
   bool any_of(F&& f) {
     std::lock_guard<SpinLock> guard(lock_);
@@ -95,14 +96,14 @@ class AccessTable {
       else
         ++i;
   }
-  /// How many records there are.
+  /// Number of records.
   uint32_t size() const { return used_; }
   static constexpr uint32_t kMost = 16384;
 
  private:
   void compare(const Record& pattern, const AddressRuns& runs, size_t most,
                std::vector<Conflict>* found);
-  /// False when it is full for the first time.
+  /// Adds records. Returns false when the table is full for the first time.
   bool keep(const Record& pattern, const AddressRuns& runs);
 
   SpinLock lock_;

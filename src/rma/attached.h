@@ -1,6 +1,6 @@
 // Transfers to and from another process's memory by the kernel (process_vm_readv,
-// process_vm_writev), without help of the process: what a window of the user's own memory needs on
-// one host. The owner permits it by base/attach.h.
+// process_vm_writev), without help of that process. Windows in the user's own memory need them
+// between processes of one host. The owner permits them by base/attach.h.
 //
 // Thread rule: one thread. Makes system calls; nothing here switches.
 #pragma once
@@ -19,11 +19,11 @@ enum class Direction : uint8_t { kRead, kWrite };
 class Attached {
  public:
   Attached(pid_t pid, Direction direction) : pid_(pid), direction_(direction) {}
-  /// `bytes` between `local` and the address `remote` of the process, now or at a later call.
-  /// False: it is over, finish() says why.
+  /// Moves `bytes` bytes between `local` and the address `remote` of the process, now or in a later
+  /// call. Returns false after a failure; finish() returns the reason.
   bool add(void* local, uint64_t remote, int64_t bytes);
-  /// The rest. MPI_ERR_UNSUPPORTED_OPERATION: the kernel does not permit it. MPI_ERR_RMA_RANGE:
-  /// there is no such memory.
+  /// Moves what add() has not moved yet. Errors: MPI_ERR_UNSUPPORTED_OPERATION where the kernel
+  /// does not permit the transfer; MPI_ERR_RMA_RANGE where the process has no such memory.
   Status finish();
 
  private:

@@ -1,18 +1,18 @@
-// What the files of this folder share: the table of windows, parts, and what wakes whom.
-// Thread rule: one thread. Nothing here switches unless it says so.
+// What the files of this folder share: the table of windows, parts, and the functions that wake
+// waiting members. Thread rule: one thread. Only functions that say so switch.
 #pragma once
 
 #include "rma/win.h"
 
 namespace fgmpi::rma {
 
-/// The window that messages of this context are about, or nullptr.
+/// The window to which messages of this context id belong, or nullptr.
 SharedWin* find_shared(uint64_t ctx);
 void register_shared(SharedWin* shared);
 void drop_shared(SharedWin* shared);
-/// A member takes its share. Errors: MPI_ERR_OTHER when handles are used up.
+/// Makes a member's Win for a window. Errors: MPI_ERR_OTHER when handles are used up.
 Status enter(SharedWin* shared, comm::Comm* comm, Win** out);
-/// A member is gone; the last one of the process drops what they shared.
+/// Drops a member's Win; the last member of the process drops the SharedWin.
 void leave(Win* win);
 
 /// Wakes a member that waits for one of its counts.
@@ -29,23 +29,22 @@ void drain(Win* win, const char* call);
 void wait_for_accumulates(Win* win, int32_t rank, const uint32_t* count, const char* call);
 
 // ---- Locks and notices as they arrive, from whatever process ------------------------------------
-/// The lock of rank `target` that rank `rank` of this process waits for is its own now; gives it
-/// back where that one does not wait any more.
+/// Called when rank `rank` of this process holds the lock of rank `target`; releases the lock where
+/// the rank does not wait for it any more.
 void lock_granted(SharedWin* shared, int32_t target, int32_t rank);
-/// That lock is not free, and `rank` does not wait until it is.
+/// Called when the lock of `target` is not free, and `rank` does not wait until it is.
 void lock_refused(SharedWin* shared, int32_t target, int32_t rank);
-/// Tells ranks, wherever they live, that the lock of `target` has been granted to them; for those
-/// of lost processes it is released. REQUIRES: the control area of the target is in reach.
-void tell_granted(SharedWin* shared, int32_t target, std::vector<int32_t> ranks);
-/// The window has lost a member: whoever waits for another one looks whether that one can still
-/// come.
+/// Notifies ranks, wherever they live, that they hold the lock of `target` now; for ranks of lost
+/// processes, releases it. REQUIRES: the control area of the target is in reach.
+/// Called when the window has lost a member: wakes whoever waits for another member, so that the
+/// waiter checks whether that member can still come.
 void wake_waiting(SharedWin* shared);
-/// Rank `from` has posted to, or completed at, the ranks listed, which live here.
-void on_posted(SharedWin* shared, int32_t from, const int32_t* ranks, size_t count);
+/// Called when rank `from` has posted to the ranks listed, which live here, or when a rank has
+/// completed at them.
 void on_completed(SharedWin* shared, const int32_t* ranks, size_t count);
 
-/// Does `target` (MPI-4.0 section 12.2.1) hold [low, high) bytes from displacement `disp` on?
-/// Errors: MPI_ERR_RMA_RANGE, MPI_ERR_DISP.
+/// Checks that `target` (MPI-4.0 section 12.2.1) holds the bytes [low, high) from displacement
+/// `disp` on. Errors: MPI_ERR_RMA_RANGE, MPI_ERR_DISP.
 Status check_range(const Win* win, const Reach& reach, int32_t rank, MPI_Aint disp, int64_t low,
                    int64_t high);
 

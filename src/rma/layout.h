@@ -3,11 +3,11 @@
 //   one element:  | run 0 |   gap   | run 1 | gap |      runs: offset from the element's address, bytes
 //                 <------------ extent ----------->
 //
-// A transfer is a walk over two layouts at once (Cursor), so no bytes are packed in between where
-// both sides are in reach. Between processes a target's layout travels once and is kept there
-// (message.h). Thread rule: one thread. layout_of() asks the hosted MPI on the host stack the first
-// time that it sees a derived datatype; nothing here switches. Invariant: a layout does not change
-// once it is made.
+// A transfer is a walk over two layouts at once (Cursor), so bytes are not packed in between where
+// both sides are in reach. Between processes a target's layout travels once, and the receiver
+// stores it (message.h). Thread rule: one thread. layout_of() asks the hosted MPICH on the host
+// stack at the first use of a derived datatype; nothing here switches. Invariant: a layout does not
+// change once it is made.
 #pragma once
 
 #include <mpi.h>
@@ -31,20 +31,20 @@ struct Run {
 struct Layout {
   int64_t size = 0;    ///< bytes of data in an element: the sum of its runs
   int64_t extent = 0;  ///< from one element to the next
-  int64_t low = 0;     ///< of all bytes, the least offset
-  int64_t high = 0;    ///< and the greatest, plus one
-  /// The predefined type that it is made of alone; MPI_DATATYPE_NULL where there are several.
+  int64_t low = 0;     ///< the least offset of all bytes
+  int64_t high = 0;    ///< the greatest offset of all bytes, plus one
+  /// The predefined type, where the datatype is made of only one; else MPI_DATATYPE_NULL.
   MPI_Datatype element = MPI_DATATYPE_NULL;
   std::vector<Run> runs;
-  std::vector<int64_t> starts;  ///< of each run: the bytes of data before it
+  std::vector<int64_t> starts;  ///< for each run: the bytes of data before it
   mutable uint32_t id = 0;      ///< in messages; 0: never sent
-  /// Processes that have it.
+  /// Processes that have received this layout.
   mutable std::vector<uint32_t> sent_to;
 
   /// Computes size and starts.
   void sum_up();
   bool contiguous() const { return runs.size() == 1 && size == extent; }
-  /// Bytes before and behind the address of the first of `count` elements that they reach to.
+  /// How far `count` elements extend, as offsets from the first element's address.
   int64_t reach_low(int64_t count) const {
     return low + (extent < 0 && count > 0 ? extent * (count - 1) : 0);
   }
@@ -57,14 +57,14 @@ using LayoutPtr = std::shared_ptr<const Layout>;
 
 /// The layout of a committed datatype. Errors: MPI_ERR_TYPE.
 Status layout_of(const host::Type& type, LayoutPtr* out);
-/// Layouts of derived datatypes that are kept for the next use.
+/// Number of layouts of derived datatypes that are stored for the next use.
 size_t kept_layouts();
-/// Called when a layout that was sent to others goes.
+/// Sets the function that is called when a layout that was sent to other processes is destroyed.
 void set_layout_dropped_handler(void (*handler)(const Layout& layout));
 
-/// What travels: | size | extent | low | high | element | number of runs | runs |.
+/// Encodes a layout: | size | extent | low | high | element | number of runs | runs |.
 void write_layout(const Layout& layout, std::vector<uint8_t>* out);
-/// False for anything that is not one.
+/// Decodes a layout. Returns false for bytes that are none.
 bool read_layout(FieldReader* in, Layout* out);
 
 /// A walk over the bytes of `count` elements in the order of the type map.
@@ -74,10 +74,10 @@ class Cursor {
     total_ = layout.size * count;
     if (!whole_ && !layout.runs.empty()) left_ = layout.runs[0].bytes;
   }
-  /// Goes to the byte number `position` of the data. REQUIRES: at most all of them.
+  /// Moves to the byte number `position` of the data. REQUIRES: 0 <= position <= all bytes.
   void seek(int64_t position);
-  /// The next bytes that lie in a row, at most `most`: their offset from the address of element 0.
-  /// REQUIRES: some are left.
+  /// The next bytes that lie in a row, at most `most`, with their offset from the address of
+  /// element 0. REQUIRES: some are left.
   Run next(int64_t most) {
     if (whole_) {
       Run run{layout_->runs[0].offset + position_, std::min(most, total_ - position_)};
@@ -106,7 +106,7 @@ class Cursor {
   bool whole_;
 };
 
-/// f(offset at a, offset at b, bytes) for the next `bytes` bytes of both.
+/// Calls f(offset at a, offset at b, bytes) for the next `bytes` bytes of both.
 template <class F>
 void walk(Cursor* a, Cursor* b, int64_t bytes, F&& f) {
   Run x{0, 0}, y{0, 0};
@@ -120,7 +120,7 @@ void walk(Cursor* a, Cursor* b, int64_t bytes, F&& f) {
     bytes -= n;
   }
 }
-/// The next `bytes` bytes of the data at `base`, gathered into, or scattered from, a row.
+/// Copy the next `bytes` bytes of the data at `base` into a row, or from a row.
 void gather(Cursor* from, const void* base, void* row, int64_t bytes);
 void scatter(Cursor* to, void* base, const void* row, int64_t bytes);
 

@@ -1,6 +1,6 @@
-// Memory objects: what the processes of a host share of a window. A memfd, which peers open through
-// /proc as they do the segments of messages; never a name in /dev/shm, gone after any death. Pages
-// that nobody touches cost nothing.
+// Memory objects: the memory of a window that processes of a host share. Each is a memfd, which
+// peers open through /proc as they open the segments of messages. It has no name in /dev/shm and
+// disappears however its processes end. Pages that are never touched cost nothing.
 //
 // Thread rule: one thread. Makes system calls; nothing here switches.
 #pragma once
@@ -12,7 +12,8 @@
 
 namespace fgmpi::rma {
 
-/// How a peer finds an object. Trusted no further than that what it opens must be this very file.
+/// How a peer finds an object. The peer checks that the file that it opens is the one that these
+/// numbers name.
 struct ObjectName {
   int32_t pid = 0;
   int32_t fd = -1;  ///< in the owner's table; -1: private to the owner
@@ -26,11 +27,11 @@ class MemoryObject {
   MemoryObject(const MemoryObject&) = delete;
   MemoryObject& operator=(const MemoryObject&) = delete;
   ~MemoryObject();
-  /// New zeroed memory, mapped here. `shared`: for peers too; where the kernel does not make such
-  /// an object (limits of files or descriptors), private memory all the same, if `or_private`.
+  /// Allocates new zeroed memory and maps it. `shared`: peers can open it too. Where the kernel
+  /// makes no such object (limits of files or descriptors), the memory is private if `or_private`.
   /// Errors: MPI_ERR_NO_MEM.
   Status make(size_t bytes, bool shared, bool or_private);
-  /// Maps another process's. Errors: MPI_ERR_OTHER.
+  /// Maps another process's object. Errors: MPI_ERR_OTHER.
   Status open(const ObjectName& name);
 
   char* base() const { return base_; }

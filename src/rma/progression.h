@@ -1,9 +1,9 @@
 // Progression: one number for each member of a window that lives in a process: a first one and a
 // step where they are evenly spaced, else a list.
 //
-// Wins where members were given equal sizes, or images of the program lie at a fixed stride: 48
-// bytes for any number of members. Costs 8 bytes a member more otherwise, once a process that knows
-// the window, never once a member. Thread rule: none (no shared state).
+// Wins where members have equal sizes, or images of the program lie at a fixed stride: 48 bytes for
+// any number of members. Otherwise it costs 8 bytes a member more, once in each process that has
+// the window, not once a member. Thread rule: none (no shared state).
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class Progression {
     return __builtin_expect(list_.empty(), 1) ? first_ + step_ * static_cast<int64_t>(i) : list_[i];
   }
   bool regular() const { return list_.empty(); }
-  /// The place of a number among ascending ones, or ~0u.
+  /// The index of a number, or ~0u. REQUIRES: the numbers ascend.
   uint32_t find(int64_t number) const {
     if (__builtin_expect(list_.empty(), 1)) {
       const int64_t distance = number - first_;
@@ -47,10 +47,10 @@ class Progression {
     auto at = std::lower_bound(list_.begin(), list_.end(), number);
     return at != list_.end() && *at == number ? static_cast<uint32_t>(at - list_.begin()) : ~0u;
   }
-  /// Bytes beyond the object.
+  /// Bytes of memory beyond the object.
   size_t bytes() const { return list_.capacity() * sizeof(int64_t); }
 
-  /// | size 4 | regular 1 | first 8, step 8, or the numbers |
+  /// Encodes as | size 4 | regular 1 | first 8, step 8, or the numbers |.
   void write(std::vector<uint8_t>* out) const {
     append(out, size_);
     append(out, static_cast<uint8_t>(regular()));

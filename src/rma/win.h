@@ -1,26 +1,26 @@
 // Windows (MPI-4.0 chapter 12): memory of ranks that others read and write without their help.
 //
-//   rank 0: Win (32 B) --+                      +-- Part of process 0: bases, sizes, units; its memory object
-//   rank 1: Win (32 B) --+--> SharedWin --------+-- Part of process 1 ...
-//        + Comm (64 B)       (one a process)    +-- ...
+//   rank 0: Win (32 B) --+                      +-- Part of process 0: bases, sizes, units,
+//   rank 1: Win (32 B) --+--> SharedWin --------+     its memory object
+//        + Comm (64 B)       (one a process)    +-- Part of process 1 ...
 //
 // A window belongs to the process: collocated members share one SharedWin, found by the context id
-// of the window's own duplicate of the communicator. Where every member's memory is, is kept once a
-// process as a Progression for each process of the window. A member owns a Win and its part of that
-// communicator, 96 bytes; its Access (what it has locked, what is under way) is made by its first
-// epoch.
+// of the window's own duplicate of the communicator. A process stores the addresses of all members'
+// memory once, as a Progression for each process of the window. A member owns a Win and its Comm of
+// the duplicate, 96 bytes. The member's first epoch makes its Access (what it has locked, which
+// operations are under way).
 //
-// Ways to a target's data, decided when a rank first reaches it:
+// Ways to a target's data, decided when a rank first reaches the target:
 //   kHere      same process: copied or folded in place
 //   kMapped    same host, memory that MPI allocated: loads, stores and processor atomics in the
 //              mapping
-//   kAttached  same host, memory of the user's: process_vm_readv and process_vm_writev
+//   kAttached  same host, the user's own memory: process_vm_readv and process_vm_writev
 //   kProvider  other hosts, where the network's provider moves memory: its reads, writes and
 //              atomics (provider.h)
 //   kMessages  everything else: active messages (message.h)
 //
-// Thread rule: one thread. Functions that may switch say so. Invariants: of a SharedWin nothing is
-// freed while a member has not left MPI_Win_free; operations that are not by messages are complete
+// Thread rule: one thread. Functions that may switch say so. Invariants: no member of a SharedWin
+// is freed while a rank has not left MPI_Win_free; operations that are not by messages are complete
 // when their call returns.
 #pragma once
 
@@ -50,69 +50,72 @@ namespace fgmpi::rma {
 enum class Way : uint8_t { kHere, kMapped, kAttached, kProvider, kMessages };
 inline constexpr int kWays = 5;
 
-/// Operations so far, by way: MPIX_Stats.
+/// Numbers of operations so far, by way, for MPIX_Stats.
 struct Counters {
   uint64_t operations[kWays];
 };
 extern Counters g_counters;
 
-/// What a process knows of the members of a window in one process, itself included.
+/// What this process stores about the members of a window in one process (which may be this one).
 struct Part {
   uint32_t process = 0;
-  /// Their indices in that process, ascending; the others are in the order of these.
+  /// The members' indices in that process, ascending. The other lists are in this order.
   Progression locals;
-  Progression ranks;  ///< in the window
+  Progression ranks;  ///< the members' ranks in the window
   Progression bases;  ///< addresses there; of MPI_Win_allocate_shared: offsets in the common object
   Progression sizes;  ///< bytes
   Progression units;  ///< displacement units
   ObjectName object;  ///< control area, and behind it the memory of MPI_Win_allocate
   uint64_t control_bytes = 0;
-  uint64_t object_base = 0;  ///< where the owner has it
+  uint64_t object_base = 0;  ///< address of the object in the owner's process
   uint64_t host = 0;         ///< equal for processes that can share memory
   uint64_t access_key = 0;   ///< for accesses by the network's provider; 0: none are granted
-  bool near = false;         ///< on the host of this process, reached by its transport for that
-  bool locked = false;       ///< accumulates to its memory take Control::all()
+  bool near = false;         ///< on this process's host, reached by a transport for such processes
+  bool locked = false;       ///< accumulates to its memory lock Control::all()
   bool alone = false;        ///< only its own process reaches its memory
-  bool tried = false;        ///< near: the object has been asked for
+  bool tried = false;        ///< near: this process has tried to map the object
   bool no_attach = false;    ///< the kernel does not let this process reach its memory
   std::unique_ptr<MemoryObject> memory;  ///< the object, mapped here
   std::unique_ptr<Control> control;      ///< nullptr: only its owner can use it
-  AccessTable* table = nullptr;  ///< in `memory`, behind `control`; nullptr: nothing is checked
+  /// In `memory`, behind `control`; nullptr while accesses are not checked.
+  AccessTable* table = nullptr;
 };
 
-/// A rank's memory as another one reaches it.
+/// How one rank reaches another rank's memory.
 struct Reach {
   Part* part = nullptr;
-  uint32_t member = 0;  ///< its place among those of the part
+  uint32_t member = 0;  ///< index among the members of the part
   Way way = Way::kMessages;
-  int64_t base = 0;      ///< of displacement 0, as the owner numbers its memory
-  int64_t size = 0;      ///< bytes; of a dynamic window: -1
+  int64_t base = 0;      ///< address of displacement 0, as the owner numbers its memory
+  int64_t size = 0;      ///< bytes; -1 for a dynamic window
   int64_t unit = 1;      ///< bytes
-  char* here = nullptr;  ///< kHere and kMapped: displacement 0
+  char* here = nullptr;  ///< kHere and kMapped: address of displacement 0 in this process
 };
 
-/// Memory that MPI_Win_attach made part of a dynamic window.
+/// Memory that MPI_Win_attach added to a dynamic window.
 struct Region {
   uint64_t base, bytes;
 };
 
-/// Post-start-complete-wait of one member. Exists once anybody has posted to it or completed at it.
+/// The state of post-start-complete-wait of one member. Exists from the first post to it, or
+/// complete at it, on.
 struct Handshake {
-  /// Ranks whose MPI_Win_post names this one, not yet matched by its start.
+  /// Ranks whose MPI_Win_post names this one, which no MPI_Win_start of this one has matched yet.
   std::unordered_set<int32_t> posted;
-  uint32_t completed = 0;            ///< MPI_Win_complete calls of the group of its exposure
+  /// Calls of MPI_Win_complete that this member's exposure epoch has received from its group.
+  uint32_t completed = 0;
   sched::Proclet* parked = nullptr;  ///< the member, while it waits for either
 };
 
-/// A member that waits for a lock: on its stack.
+/// A member that waits for a lock. Lies on the member's stack.
 struct LockWait {
   sched::Proclet* proclet;
   int32_t target;
   bool granted = false, refused = false;
 };
 
-/// A lock that a member does not wait for any more, as the window has lost a member, but may still
-/// be granted.
+/// A lock for which a member has ceased to wait, because the window has lost a member, but which
+/// may still be granted.
 struct LateLock {
   int32_t target;
   LockKind kind;
@@ -125,18 +128,17 @@ struct SharedWin {
   uint32_t references = 0;  ///< members here that have not freed it
   uint32_t me = 0;          ///< the part of this process
   const char* made_by = "";
-  bool no_locks = false;                              ///< info key: nobody will lock
-  bool granted = false;                               ///< grant_access() is to be withdrawn
-  std::vector<Part> parts;                            ///< ascending processes
-  MemoryObject common;                                ///< of MPI_Win_allocate_shared
+  bool no_locks = false;    ///< info key: no member will lock
+  bool granted = false;     ///< withdraw_access() has to be called in the end
+  std::vector<Part> parts;  ///< ascending processes
+  MemoryObject common;      ///< of MPI_Win_allocate_shared
   std::unordered_map<int32_t, Handshake> handshakes;  ///< by rank
   std::unordered_map<int32_t, LockWait*> lock_waits;  ///< by rank
   std::unordered_map<int32_t, LateLock> late_locks;   ///< by rank
-  /// By place in the own part; ascending.
+  /// By index in the own part; regions ascend.
   std::unordered_map<uint32_t, std::vector<Region>> attached;
-  /// Addresses that were attached with 0 bytes, as often as they were: they are no memory, but they
-  /// can be detached.
-  std::unordered_map<uint32_t, std::vector<uint64_t>> attached_empty;
+  /// Addresses that were attached with 0 bytes, once for each call. They are no memory, but they
+  /// can be detached. By index in the own part.
 
   Part& own() { return parts[me]; }
   /// REQUIRES: the process hosts members.
@@ -150,51 +152,52 @@ struct SharedWin {
   Part& search(uint32_t process);
 };
 
-/// Which access epoch a member is in. kFenced: after a fence, nothing accessed yet; then a lock or
-/// start may follow.
+/// Which access epoch a member is in. kFenced: after a fence, without any access yet; then a lock
+/// or start may follow.
 enum class Epoch : uint8_t { kNone, kFenced, kFence, kStart, kLock, kLockAll };
 
-/// What a member has locked of one target, and has under way there by messages.
+/// One member's locks of one target, and its operations under way there by messages.
 struct Target {
   LockKind lock = LockKind::kNone;
-  bool no_check = false;     ///< MPI_MODE_NOCHECK: nothing is held
+  bool no_check = false;     ///< MPI_MODE_NOCHECK: no lock is held
   uint32_t outstanding = 0;  ///< operations that the target has not answered
-  uint32_t unsent = 0;       ///< operations whose origin memory is still to be read
-  /// Of the outstanding ones, accumulates by messages and by the provider. These could pass each
-  /// other, so it is always one of them at most that is not 0.
+  uint32_t unsent = 0;       ///< operations whose origin memory has not been read whole
+  /// Outstanding accumulates by messages, and by the provider. Accumulates of the two kinds could
+  /// pass each other, so at least one of these counts is always 0.
   uint32_t folds = 0, atomics = 0;
 };
 
-/// A member's epochs. Made by its first. What a fence looks at comes first.
-struct Access {
-  int32_t hot_rank = -1;  ///< the target reached last in this epoch, or -1: `hot` is its memory
-  int32_t hot_of = -1;    ///< whose memory `hot` is, of an earlier epoch too
-  Epoch epoch = Epoch::kNone;
-  bool exposed = false;                  ///< between MPI_Win_post and MPI_Win_wait
-  bool no_check = false;                 ///< MPI_Win_lock_all with MPI_MODE_NOCHECK
-  bool stores = false;                   ///< stored into mappings since the last flush
-  uint32_t outstanding = 0, unsent = 0;  ///< sums over all targets
-  uint32_t locks = 0;                    ///< targets locked by MPI_Win_lock
-  Status failure;                        ///< the first error that a target answered with
-  sched::Proclet* parked = nullptr;      ///< waits for one of the counts
-  Reach hot;
-  std::unordered_map<int32_t, Target> targets;
-  std::vector<int32_t> started;  ///< kStart: ranks of the group, ascending
-  uint32_t expected = 0;         ///< completes that MPI_Win_wait waits for
-  // Values that attributes point to.
-  MPI_Aint size = 0;
-  int unit = 0, flavor = 0, model = MPI_WIN_UNIFIED;
+/// A member's epochs, made by its first one. The members that a fence reads come first.
+/// The target reached last in this epoch, whose memory is `hot`; -1: none.
+int32_t hot_rank = -1;
+int32_t hot_of = -1;  ///< whose memory `hot` is; it may be of an earlier epoch
+Epoch epoch = Epoch::kNone;
+bool exposed = false;                  ///< between MPI_Win_post and MPI_Win_wait
+bool no_check = false;                 ///< MPI_Win_lock_all with MPI_MODE_NOCHECK
+bool stores = false;                   ///< stored into mappings since the last flush
+uint32_t outstanding = 0, unsent = 0;  ///< sums over all targets
+uint32_t locks = 0;                    ///< targets locked by MPI_Win_lock
+Status failure;                        ///< the first error with which a target has answered
+sched::Proclet* parked = nullptr;      ///< the member, while it waits for one of the counts
+Reach hot;
+std::unordered_map<int32_t, Target> targets;
+std::vector<int32_t> started;  ///< kStart: ranks of the group, ascending
+uint32_t expected = 0;         ///< calls of MPI_Win_complete that MPI_Win_wait waits for
+// Values that attributes point to.
+MPI_Aint size = 0;
+int unit = 0, flavor = 0, model = MPI_WIN_UNIFIED;
 
-  /// Nothing is under way or exposed, and no other epoch than a fence's is open.
-  bool is_quiet() const {
-    return epoch <= Epoch::kFence && !exposed && !stores && outstanding == 0 && failure.ok();
-  }
+/// True where no operation is under way, nothing is exposed, and no other epoch than a fence's is
+/// open.
+bool is_quiet() const {
+  return epoch <= Epoch::kFence && !exposed && !stores && outstanding == 0 && failure.ok();
+}
 };
 
 /// A member's window.
 struct Win {
   SharedWin* shared = nullptr;
-  /// The window's own: error handler, name, attributes, hints are kept there.
+  /// The window's own communicator, which holds the error handler, name, attributes and hints.
   comm::Comm* comm = nullptr;
   std::unique_ptr<Access> access;
   MPI_Win handle = MPI_WIN_NULL;
@@ -204,9 +207,9 @@ static_assert(sizeof(Win) + sizeof(comm::Comm) <= 96, "memory budget: 96 bytes a
 namespace detail {
 [[gnu::visibility("hidden")]] extern Slab<Win> g_wins;
 }
-inline constexpr uint32_t kHandleBase = 0xa0000000u;  ///< MPICH: direct, window
+inline constexpr uint32_t kHandleBase = 0xa0000000u;  ///< MPICH's code for a window: direct handle
 inline constexpr uint32_t kKindMask = 0xfc000000u;
-/// The window behind a handle, or nullptr.
+/// The window of a handle, or nullptr.
 inline Win* find(MPI_Win handle) {
   const auto bits = static_cast<uint32_t>(handle);
   return (bits & kKindMask) == kHandleBase ? detail::g_wins.get(bits & ~kKindMask) : nullptr;
@@ -217,7 +220,7 @@ std::string name_of(const Win* win);
 // ---- Creation and freeing: collective, may switch. ----------------------------------------------
 struct Creation {
   int flavor = MPI_WIN_FLAVOR_CREATE;
-  void* base = nullptr;  ///< in: of MPI_Win_create; out: where the member's memory is
+  void* base = nullptr;  ///< in: base of MPI_Win_create; out: the member's memory
   int64_t bytes = 0;
   int64_t unit = 1;
   comm::Hints hints;
@@ -226,31 +229,31 @@ struct Creation {
 /// Errors: MPI_ERR_COMM (intercommunicator), MPI_ERR_SIZE, MPI_ERR_DISP, MPI_ERR_RMA_SHARED,
 /// MPI_ERR_NO_MEM.
 Status create(comm::Comm* comm, Creation* what, Win** out);
-/// Waits until nobody uses the window. Errors: MPI_ERR_RMA_SYNC inside an epoch.
+/// Waits until no rank uses the window. Errors: MPI_ERR_RMA_SYNC inside an epoch.
 Status free(Win* win, const char* call);
 
 /// Dynamic windows. Errors: MPI_ERR_RMA_FLAVOR, MPI_ERR_RMA_ATTACH, MPI_ERR_SIZE, MPI_ERR_BASE.
 Status attach(Win* win, void* base, int64_t bytes);
 Status detach(Win* win, const void* base);
-/// Is [address, address + bytes) attached by that member of this process?
+/// True where [address, address + bytes) is attached by that member of this process.
 bool is_attached(const SharedWin& shared, uint32_t member, uint64_t address, uint64_t bytes);
 
-/// Where a rank's memory is, for the running process. Never switches.
+/// How the running process reaches a rank's memory. Never switches.
 Reach reach_of(Win* win, int32_t rank);
-/// MPI_Win_shared_query. Errors: MPI_ERR_RMA_FLAVOR.
+/// Implements MPI_Win_shared_query. Errors: MPI_ERR_RMA_FLAVOR.
 Status shared_query(Win* win, int32_t rank, int64_t* bytes, int64_t* unit, void** base);
 
 // ---- Epochs (sync.cc). May switch. --------------------------------------------------------------
 Access& access_of(Win* win);
-/// With assertions, or with something to do before the barrier. Errors: MPI_ERR_ASSERT,
+/// A fence that has assertions, or something to do before its barrier. Errors: MPI_ERR_ASSERT,
 /// MPI_ERR_RMA_SYNC.
 Status fence_after_all(Win* win, int assertion);
-/// In line, since it is to cost what its barrier costs.
+/// Lies in line, since a fence is to cost no more than its barrier.
 inline Status fence(Win* win, int assertion) {
   Access* a = win->access.get();
   if (assertion != 0 || !a || !a->is_quiet() || checking()) return fence_after_all(win, assertion);
-  // The barrier's messages order what is stored and loaded on either side. What `targets` keeps of
-  // this epoch counts nothing.
+  // The barrier's messages order what is stored and loaded on either side. All counts in `targets`
+  // of this epoch are 0.
   __atomic_thread_fence(__ATOMIC_ACQ_REL);
   a->hot_rank = -1;
   a->epoch = Epoch::kFenced;
@@ -259,22 +262,22 @@ inline Status fence(Win* win, int assertion) {
 Status post(Win* win, const comm::Group* group, int assertion);
 Status start(Win* win, const comm::Group* group, int assertion);
 Status complete(Win* win);
-/// *flag nullptr: waits.
+/// `flag`: nullptr for MPI_Win_wait, else that of MPI_Win_test.
 Status wait(Win* win, int* flag, const char* call);
 Status lock(Win* win, int type, int32_t rank, int assertion);
 Status unlock(Win* win, int32_t rank);
 Status lock_all(Win* win, int assertion);
 Status unlock_all(Win* win);
-/// `local`: only until the origin's memory may be used again.
+/// `local`: waits only until the origin's memory may be used again.
 Status flush(Win* win, int32_t rank, bool local, const char* call);
 Status flush_all(Win* win, bool local, const char* call);
-/// Never switches but when called again and again.
+/// Switches only when it is called again and again.
 Status sync(Win* win);
-/// Called where a program may be spinning: every so many calls, others run.
+/// Called by calls on which a program may spin: lets other ranks run at every 256th call.
 void note_spin();
 
-/// Makes `rank` the target in reach, if the member's epoch allows an operation there. May switch (a
-/// lock of MPI_Win_lock_all that another rank holds). Errors: MPI_ERR_RMA_SYNC.
+/// Makes `rank` the target in reach, if the member's epoch allows an operation there. May switch
+/// (while another rank holds a lock of MPI_Win_lock_all). Errors: MPI_ERR_RMA_SYNC.
 Status open_another(Win* win, int32_t rank, const char* call);
 inline Status target(Win* win, int32_t rank, const char* call, Reach** out) {
   Access* access = win->access.get();
@@ -287,13 +290,14 @@ inline Status target(Win* win, int32_t rank, const char* call, Reach** out) {
 }
 
 // ---- Operations (transfer.cc). May switch as target() may. --------------------------------------
-/// Elements at the origin or the target. `address`: of the origin's; the target's is `disp`.
+/// Elements at the origin or at the target. `address`: for the origin; a target has `disp` in place
+/// of it.
 struct Elements {
   const void* address = nullptr;
   int64_t count = 0;
   MPI_Datatype type = MPI_BYTE;
 };
-/// `request`: nullptr, or where to put the request of an R-form.
+/// `request`: nullptr, or where the request of an R-form is stored.
 struct Operation {
   Elements origin, result, target;
   int32_t rank = 0;
@@ -304,12 +308,13 @@ struct Operation {
 };
 Status put(Win* win, const Operation& what);
 Status get(Win* win, const Operation& what);
-/// `fetch`: the target's elements from before go to `result`.
+/// `fetch`: `result` receives the target's elements from before.
 Status accumulate(Win* win, const Operation& what, bool fetch);
 Status compare_and_swap(Win* win, const void* origin, const void* compare, void* result,
                         MPI_Datatype type, int32_t rank, MPI_Aint disp);
 
-/// Windows that were not freed, by the call that made them, and locks that are held: FGMPI_LEAKS.
+/// Visits the windows that were not freed, with the call that made them, and the locks that are
+/// held, for FGMPI_LEAKS.
 void for_each_kept(void (*visit)(const Win& win, void* argument), void* argument);
 
 }  // namespace fgmpi::rma

@@ -1,6 +1,6 @@
 // The shortest ways, in line for the bindings: elements of a predefined type in a row, at the
-// target reached last, whose memory is in this address space. Everything else is rma::put() and its
-// like, which check and word what is wrong.
+// target reached last, whose memory is in this address space. Everything else is for rma::put() and
+// its like, which check arguments and report errors.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace fgmpi::rma {
 
-/// Where `bytes` bytes at displacement `disp` of a target are, or nullptr where a closer look is
-/// needed.
+/// The address of `bytes` bytes at displacement `disp` of a target, or nullptr where only the
+/// general functions (rma::put() and the like) can decide.
 inline char* place_of(const Access* a, int32_t rank, MPI_Aint disp, uint64_t bytes) {
   if (__builtin_expect(!a || a->hot_rank != rank || !a->hot.here, 0)) return nullptr;
   int64_t offset;
@@ -27,13 +27,13 @@ inline char* place_of(const Access* a, int32_t rank, MPI_Aint disp, uint64_t byt
 
 /// Counts an operation at the target reached last.
 inline void count_direct(const Access* a) { ++g_counters.operations[static_cast<int>(a->hot.way)]; }
-/// The same, and a flush must make visible what it stores.
+/// Counts an operation that stores: a flush must make the store visible.
 inline void count_direct_store(Access* a) {
   count_direct(a);
   a->stores |= a->hot.way == Way::kMapped;
 }
-/// The same of an atomic read-modify-write. A locked instruction of x86 waits for all stores before
-/// it and is done before any load behind it, as a flush would have it.
+/// Counts an atomic read-modify-write. A locked instruction of x86 waits for all stores before it
+/// and is done before any load behind it, as after a flush.
 inline void count_direct_update(Access* a) {
 #ifdef __x86_64__
   count_direct(a);
@@ -46,12 +46,12 @@ inline void count_direct_update(Access* a) {
 inline void move_bytes(void* to, const void* from, uint64_t bytes) {
   if (__builtin_expect(bytes == 8, 1))
     std::memcpy(to, from, 8);
-  else if (bytes > 0)  // without any, pointers may be null
+  else if (bytes > 0)  // without any bytes, pointers may be null
     std::memmove(to, from, bytes);
 }
 
-/// Bytes of the predefined integers that the processor adds to at once, by the low byte of their
-/// handles; 0 for others.
+/// Bytes of the predefined integers to which the processor can add atomically, by the low byte of
+/// their handles; 0 for all others.
 inline constexpr std::array<uint8_t, 256> kIntegerBytes = [] {
   using host::PairOf;
   std::array<uint8_t, 256> bytes{};
@@ -63,8 +63,8 @@ inline constexpr std::array<uint8_t, 256> kIntegerBytes = [] {
   return bytes;
 }();
 
-/// Fetches and adds, exchanges or reads one integer. False where a closer look is needed. REQUIRES:
-/// a predefined type.
+/// Fetches and adds, exchanges or reads one integer. Returns false where only the general functions
+/// can do it. REQUIRES: a predefined type.
 inline bool fetch_at_once(Access* a, const void* origin, void* result, MPI_Datatype type,
                           int32_t rank, MPI_Aint disp, MPI_Op op) {
   const uint8_t bytes = kIntegerBytes[static_cast<uint32_t>(type) & 0xff];
