@@ -32,7 +32,7 @@ class InKernel {
 
  private:
   bool marked_ = false;
-  /// The rank's outer call of this kind, if a signal handler makes this one
+  /// The rank's outer call of this kind, if a signal handler makes this one.
   sched::Proclet* before_ = nullptr;
 };
 

@@ -12,10 +12,10 @@
 //   - it is the Python interpreter, and the program has it as a library (fgmpi-python);
 //   - FGMPI_PRIVATIZE_LIBS names it.
 //
-// A process has one copy of what belongs to MPI itself (this library, the bindings of the host, what
-// these load), of the C and C++ runtimes, unwinders, sanitizers, sampling profilers, our own tools, and
-// allocators. The rules are applied until they add no library. Thread rule: one thread, before the
-// program's constructors; relocations of the loaded libraries have been applied.
+// A process has one copy of what belongs to MPI itself (this library, the host's bindings, what
+// these load), of the C and C++ runtimes, unwinders, sanitizers, sampling profilers, our own tools,
+// and allocators. The rules are applied until they add no library. Thread rule: one thread, before
+// the program's constructors; relocations of the loaded libraries have been applied.
 #pragma once
 
 #include <link.h>

@@ -1,7 +1,7 @@
 // FGMPI_RMA_CHECK reports accesses to a window's memory that no synchronisation orders (MPI-4.0
 // section 12.7): a put with a put or get of the same bytes of a target; an accumulate with another
-// access or another operation; and MPI calls of a rank that read or write its exposed memory, or the
-// origin memory of an operation that is not complete.
+// access or another operation; and MPI calls of a rank that read or write its exposed memory, or
+// the origin memory of an operation that is not complete.
 //
 // Each process has, behind its control area and so in memory that peers of the host share, a table
 // of the accesses to its members' memory that no synchronisation has ended yet:

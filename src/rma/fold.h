@@ -4,8 +4,8 @@
 // All folds at one target follow one discipline, whoever executes them: a rank of the same process,
 // a peer of the host in the mapping, or the target's process for a message.
 //   - Elements of 1, 2, 4 and 8 bytes at their natural alignment: processor atomics (sums, bitwise
-//     operations, exchange) or compare-and-swap; in a row, 16 bytes by one of these. MPI_REPLACE and
-//     MPI_NO_OP use plain stores and loads.
+//     operations, exchange) or compare-and-swap; in a row, 16 bytes by one of these. MPI_REPLACE
+//     and MPI_NO_OP use plain stores and loads.
 //   - All other elements: under the stripe of the target's control area that the element's address
 //     chooses.
 //   - Pairs with a gap (MPI_SHORT_INT and its like): as above, but value and index are accessed

@@ -36,11 +36,13 @@ void lock_granted(SharedWin* shared, int32_t target, int32_t rank);
 void lock_refused(SharedWin* shared, int32_t target, int32_t rank);
 /// Notifies ranks, wherever they live, that they hold the lock of `target` now; for ranks of lost
 /// processes, releases it. REQUIRES: the control area of the target is in reach.
+void tell_granted(SharedWin* shared, int32_t target, std::vector<int32_t> ranks);
 /// Called when the window has lost a member: wakes whoever waits for another member, so that the
 /// waiter checks whether that member can still come.
 void wake_waiting(SharedWin* shared);
 /// Called when rank `from` has posted to the ranks listed, which live here, or when a rank has
 /// completed at them.
+void on_posted(SharedWin* shared, int32_t from, const int32_t* ranks, size_t count);
 void on_completed(SharedWin* shared, const int32_t* ranks, size_t count);
 
 /// Checks that `target` (MPI-4.0 section 12.2.1) holds the bytes [low, high) from displacement

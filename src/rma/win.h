@@ -139,6 +139,7 @@ struct SharedWin {
   std::unordered_map<uint32_t, std::vector<Region>> attached;
   /// Addresses that were attached with 0 bytes, once for each call. They are no memory, but they
   /// can be detached. By index in the own part.
+  std::unordered_map<uint32_t, std::vector<uint64_t>> attached_empty;
 
   Part& own() { return parts[me]; }
   /// REQUIRES: the process hosts members.
@@ -168,30 +169,31 @@ struct Target {
 };
 
 /// A member's epochs, made by its first one. The members that a fence reads come first.
-/// The target reached last in this epoch, whose memory is `hot`; -1: none.
-int32_t hot_rank = -1;
-int32_t hot_of = -1;  ///< whose memory `hot` is; it may be of an earlier epoch
-Epoch epoch = Epoch::kNone;
-bool exposed = false;                  ///< between MPI_Win_post and MPI_Win_wait
-bool no_check = false;                 ///< MPI_Win_lock_all with MPI_MODE_NOCHECK
-bool stores = false;                   ///< stored into mappings since the last flush
-uint32_t outstanding = 0, unsent = 0;  ///< sums over all targets
-uint32_t locks = 0;                    ///< targets locked by MPI_Win_lock
-Status failure;                        ///< the first error with which a target has answered
-sched::Proclet* parked = nullptr;      ///< the member, while it waits for one of the counts
-Reach hot;
-std::unordered_map<int32_t, Target> targets;
-std::vector<int32_t> started;  ///< kStart: ranks of the group, ascending
-uint32_t expected = 0;         ///< calls of MPI_Win_complete that MPI_Win_wait waits for
-// Values that attributes point to.
-MPI_Aint size = 0;
-int unit = 0, flavor = 0, model = MPI_WIN_UNIFIED;
+struct Access {
+  /// The target reached last in this epoch, whose memory is `hot`; -1: none.
+  int32_t hot_rank = -1;
+  int32_t hot_of = -1;  ///< whose memory `hot` is; it may be of an earlier epoch
+  Epoch epoch = Epoch::kNone;
+  bool exposed = false;                  ///< between MPI_Win_post and MPI_Win_wait
+  bool no_check = false;                 ///< MPI_Win_lock_all with MPI_MODE_NOCHECK
+  bool stores = false;                   ///< stored into mappings since the last flush
+  uint32_t outstanding = 0, unsent = 0;  ///< sums over all targets
+  uint32_t locks = 0;                    ///< targets locked by MPI_Win_lock
+  Status failure;                        ///< the first error with which a target has answered
+  sched::Proclet* parked = nullptr;      ///< the member, while it waits for one of the counts
+  Reach hot;
+  std::unordered_map<int32_t, Target> targets;
+  std::vector<int32_t> started;  ///< kStart: ranks of the group, ascending
+  uint32_t expected = 0;         ///< calls of MPI_Win_complete that MPI_Win_wait waits for
+  // Values that attributes point to.
+  MPI_Aint size = 0;
+  int unit = 0, flavor = 0, model = MPI_WIN_UNIFIED;
 
-/// True where no operation is under way, nothing is exposed, and no other epoch than a fence's is
-/// open.
-bool is_quiet() const {
-  return epoch <= Epoch::kFence && !exposed && !stores && outstanding == 0 && failure.ok();
-}
+  /// True where no operation is under way, nothing is exposed, and no other epoch than a fence's is
+  /// open.
+  bool is_quiet() const {
+    return epoch <= Epoch::kFence && !exposed && !stores && outstanding == 0 && failure.ok();
+  }
 };
 
 /// A member's window.
