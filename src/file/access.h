@@ -1,5 +1,5 @@
-// What individual and collective operations share: where an operation begins, and the turn that
-// atomic mode takes. Thread rule: one thread. What may switch says so.
+// What individual and collective operations share: where an operation begins, and the turns of
+// atomic mode. Thread rule: one thread. Functions that may switch say so.
 #pragma once
 
 #include "file/file.h"
@@ -7,31 +7,31 @@
 
 namespace fgmpi::file {
 
-/// Checks what the access mode allows, and makes the buffer; *etypes: those that it takes. Errors:
-/// MPI_ERR_ACCESS, MPI_ERR_READ_ONLY, MPI_ERR_UNSUPPORTED_OPERATION, MPI_ERR_COUNT, MPI_ERR_TYPE,
-/// MPI_ERR_BUFFER, MPI_ERR_IO.
+/// Checks what the access mode allows, and makes the buffer; *etypes: the number of etypes that the
+/// buffer needs. Errors: MPI_ERR_ACCESS, MPI_ERR_READ_ONLY, MPI_ERR_UNSUPPORTED_OPERATION,
+/// MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER, MPI_ERR_IO.
 Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer, int64_t* etypes);
 /// Moves pieces; `ascends`: false where they may overlap or come in another order (reads). Returns
-/// how many bytes of them, in their order, were moved. May switch.
+/// the number of bytes that were moved, counted in the order of the pieces. May switch.
 int64_t move_pieces(Transfer* transfer, bool ascends, const char* call);
-/// Moves one access at `offset` etypes. May switch. `bytes`: of memory that were moved.
+/// Moves one access at `offset` etypes. *bytes: bytes of memory that were moved. May switch.
 Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt::Buffer& buffer,
                    bool write, const char* call, int64_t* bytes);
 
-/// Atomic mode: one rank of the process after the other, and a lock on the range where other
-/// processes have the file too. May switch.
+/// A turn in atomic mode: one rank of the process accesses the file at a time, and a range is
+/// locked where other processes have the file too. The destructor ends the turn. May switch.
 class AtomicTurn {
  public:
   Status take(SharedFile* shared, int fd, int64_t low, int64_t high, bool write, bool others,
               const char* call);
-  /// The turn of a write to a file whose writes may sieve. Returns the bytes of the buffer, or 0:
-  /// it must not.
+  /// Begins the turn of a write to a file whose writes may sieve. Returns the bytes of the buffer
+  /// for sieving, or 0 where this write must not sieve.
   int64_t take_to_sieve(SharedFile* shared, int fd, int64_t low, int64_t high, const char* call);
   ~AtomicTurn();
 
  private:
   SharedFile* shared_ = nullptr;
-  int fd_ = -1;  ///< locked
+  int fd_ = -1;  ///< the descriptor that is locked
   bool alone_ = false;
   int64_t low_ = 0, high_ = 0;
 };

@@ -1,7 +1,7 @@
 // Data representations (MPI-4.0 section 14.5): native and internal are memory's own, external32 is
-// big-endian with sizes of the standard, and programs register their own. What a rank registers is
-// known to that rank alone. Thread rule: one thread. Conversions run on the host stack, or call
-// functions of the program, which must not switch.
+// big-endian with sizes of the standard, and programs register their own. A representation exists
+// only for the rank that has registered it. Thread rule: one thread. Conversions run on the host
+// stack, or call functions of the program, which must not switch.
 #pragma once
 
 #include <mpi.h>
@@ -28,36 +28,36 @@ struct Datarep {
   bool converts() const { return kind != kAsInMemory; }
 };
 
-/// A view keeps its own, also when its rank has ended.
+/// A view shares ownership of its representation, which may outlive the rank that registered it.
 using DatarepPtr = std::shared_ptr<const Datarep>;
 
-/// nullptr when neither the standard nor the running rank has one of this name.
+/// Finds a representation of the standard or of the running rank; nullptr where there is none.
 DatarepPtr find_datarep(const char* name);
-/// For the running rank. Errors: MPI_ERR_DUP_DATAREP, MPI_ERR_ARG.
+/// Registers a representation for the running rank. Errors: MPI_ERR_DUP_DATAREP, MPI_ERR_ARG.
 Status register_datarep(Datarep what);
 
-/// A datatype in a file of some representation.
+/// What a datatype becomes in a file of some representation.
 struct Placed {
   host::Signature signature;  ///< empty where the representation is memory's own
-  host::PlacedSizes sizes;    ///< of the predefined types in it
-  host::PlacedSizes memory;   ///< the same in memory
-  int64_t items = 0;          ///< predefined ones in an element
-  int64_t bytes = 0;          ///< of an element in the file
+  host::PlacedSizes sizes;    ///< sizes in the file of the predefined types in it
+  host::PlacedSizes memory;   ///< their sizes in memory
+  int64_t items = 0;          ///< predefined types in an element
+  int64_t bytes = 0;          ///< bytes of an element in the file
 };
-/// Errors: MPI_ERR_TYPE; MPI_ERR_CONVERSION from the extent function.
+/// Fills *out for a type. Errors: MPI_ERR_TYPE; MPI_ERR_CONVERSION from the extent function.
 Status place(const Datarep& datarep, const host::Type& type, Placed* out);
-/// Where its bytes are in the file.
+/// Makes the tree of the type as it lies in the file.
 Status tree_in_file(const Datarep& datarep, const host::Type& type, host::TypeTreePtr* out);
 /// Extent of a type in the file: MPI_File_get_type_extent.
 Status file_extent(const Datarep& datarep, const host::Type& type, int64_t* bytes);
 
-/// Items of the buffer's elements that a number of file bytes hold whole, and their bytes in
+/// The whole items of the buffer's elements that a number of file bytes hold, and their bytes in
 /// memory.
 struct Whole {
   int64_t items = 0, memory = 0;
 };
 Whole whole_items(const Placed& placed, int64_t file_bytes);
-/// Elements at `buffer` into file bytes, and file bytes into whole items of elements.
+/// Convert elements at `buffer` into file bytes, and file bytes into whole items of elements.
 Status to_file(const Datarep& datarep, const Placed& placed, const pt2pt::Buffer& buffer,
                char* out);
 Status from_file(const Datarep& datarep, const Placed& placed, const char* in, int64_t bytes,

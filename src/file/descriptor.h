@@ -1,7 +1,7 @@
-// Descriptors of open files. Those that are idle are closed when the process has no more left, and
-// opened again by their path when they are needed; a path that does not name the same file any more
-// (device and inode) is an error then. Thread rule: one thread. open() and acquire() switch where
-// all descriptors are held by operations under way, and wait for one.
+// Descriptors of open files. Idle ones are closed when the process has no more descriptors left,
+// and opened again by their path when they are needed. A path that does not name the same file any
+// more (device and inode) is an error then. Thread rule: one thread. open() and acquire() switch
+// while operations hold all descriptors, and wait for one.
 #pragma once
 
 #include <sys/types.h>
@@ -20,22 +20,25 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor();
 
-  /// open(2). Errors: as io_error() says.
+  /// Opens the file as open(2) does. Errors: those of io_error().
   Status open(const std::string& path, int flags, mode_t mode);
-  /// Opened when it is first needed: errors come then.
+  /// Sets what acquire() will open; errors come then.
   void open_later(const std::string& path, int flags);
-  /// What posix_fadvise() is told, now and whenever it is opened again.
+  /// Calls posix_fadvise() with this advice, now and whenever the file is opened again.
   void advise(int advice);
-  /// Locks a byte far behind the file's end, `handle` saying which, for as long as the descriptor
-  /// is open, so that alone() knows of it. May switch. Without locks it does nothing.
+  /// Locks a byte far behind the file's end for as long as the descriptor is open, so that
+  /// begin_alone() of other handles sees this one. `handle` chooses the byte. May switch. Where the
+  /// file system has no locks, nothing happens.
   void announce(uint32_t handle);
   /// True while no other MPI file handle that can write has this file, in any process of any job;
-  /// and until end_alone() none gets through announce(). False where locks are not to be had.
+  /// until end_alone() no other handle passes announce(). Returns false where the file system has
+  /// no locks.
   bool begin_alone(int fd) const;
   void end_alone(int fd) const;
-  /// From now on it is closed when others need descriptors.
+  /// Lets the descriptor be closed from now on when others need descriptors.
   void may_be_closed();
-  /// The descriptor, which stays open until release(). Opens it again where it was closed.
+  /// Returns the descriptor, which stays open until release(). Opens the file again where it was
+  /// closed.
   Status acquire(int* fd);
   void release();
   Status close();
@@ -51,17 +54,18 @@ class Descriptor {
   void link();
 
   std::string path_;      ///< as the program gave it
-  std::string absolute_;  ///< empty: it cannot be opened again
+  std::string absolute_;  ///< empty: the file cannot be opened again
   int fd_ = -1, flags_ = 0, advice_ = 0;
-  int64_t announced_ = -1;  ///< the handle
+  int64_t announced_ = -1;  ///< the handle of announce(), or -1
   uint32_t users_ = 0;
-  bool seekable_ = true, listed_ = false, seen_ = false;  ///< seen_: device and inode are known
+  bool seekable_ = true, listed_ = false, seen_ = false;  ///< seen_: device_ and inode_ are set
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  Descriptor *newer_ = nullptr, *older_ = nullptr;  ///< of those that may be closed
+  /// Neighbours in the list of descriptors that may be closed.
+  Descriptor *newer_ = nullptr, *older_ = nullptr;
 };
 
-/// A descriptor in use.
+/// Holds a descriptor open while it lives.
 class Pin {
  public:
   ~Pin() {
@@ -79,15 +83,16 @@ class Pin {
   int fd_ = -1;
 };
 
-/// How often a descriptor was opened again in this process: tests.
+/// How often this process has opened descriptors again, for tests.
 uint64_t descriptors_reopened();
 
-/// The system's error as MPI's: "cannot read 100 bytes at offset 200 of FILE: Input/output error".
+/// Words an error of the system as MPI's: "cannot read 100 bytes at offset 200 of FILE:
+/// Input/output error".
 Status io_error(int code, const std::string& what);
 
 /// The path without a prefix that names a file system (ROMIO's ufs:, nfs:, testfs:, ...).
 std::string plain_path(const char* name);
-/// Such a prefix.
+/// True for a prefix that names a file system.
 bool is_file_system(const char* name);
 
 }  // namespace fgmpi::file

@@ -13,10 +13,12 @@ namespace fgmpi::file::external32 {
 
 /// Bytes of a predefined type in the file.
 int64_t size_of(MPI_Datatype type);
-/// `count` items of a predefined type, without padding in pairs; both ends may be unaligned. Error:
-/// MPI_ERR_CONVERSION for a value that external32 has not, naming it.
+/// Encodes `count` items of a predefined type, without padding in pairs; both ends may be
+/// unaligned. Errors: MPI_ERR_CONVERSION for a value that external32 cannot represent; the text
+/// names the value.
 Status encode(MPI_Datatype type, const char* in, int64_t count, char* out);
-/// Values that memory has not exactly (binary128 in a shorter `long double`) are rounded.
+/// Decodes items. Values that memory cannot represent exactly (binary128 in a shorter `long
+/// double`) are rounded.
 void decode(MPI_Datatype type, const char* in, int64_t count, char* out);
 
 }  // namespace fgmpi::file::external32

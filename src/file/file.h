@@ -1,15 +1,18 @@
 // Files (MPI-4.0 chapter 14): a file is opened once a process, and shared by its collocated ranks.
 //
-//   rank 0: File (+ Comm 64 B) --+                      the file's own duplicate of the communicator
+//   rank 0: File (+ Comm 64 B) --+
 //   rank 1: File (+ Comm 64 B) --+--> SharedFile (one a process): descriptor, access mode, hints
-//   rank 2: File (+ Comm 64 B) --+        the leader's process keeps the shared file pointer
+//   rank 2: File (+ Comm 64 B) --+
 //
-// What a rank owns is its view, its individual pointer and the number of its operations under way.
-// Individual operations are transfers of one rank (access.cc). In a collective one the members of a
-// process meet; the last to arrive puts the accesses of all of them in order of the file, exchanges
-// data with the other processes where their ranges interleave, and moves the bytes (collective.cc).
-// A nonblocking operation is the blocking one on a helper coroutine, a nonblocking collective one
-// is the same meeting.
+//   Comm: the member's part of the file's own duplicate of the communicator
+//   the leader's process holds the shared file pointer
+//
+// A rank owns its view, its individual pointer and the number of its operations under way.
+// Individual operations are transfers of one rank (access.cc). In a collective operation the
+// members of a process meet. The last to arrive puts the accesses of all of them in order of the
+// file, exchanges data with the other processes where their ranges interleave, and moves the bytes
+// (collective.cc). A nonblocking operation is the blocking one on a helper coroutine; a nonblocking
+// collective operation is the same meeting.
 //
 // Thread rule: one thread; functions that may switch say so. Invariants: positions are bytes of the
 // data of a view, offsets are bytes of the file; a SharedFile outlives every operation on it.
@@ -32,7 +35,7 @@
 
 namespace fgmpi::file {
 
-/// What ranks of a process that wait for their turn in atomic mode park on.
+/// A rank that waits for its turn in atomic mode; it lies on the rank's stack.
 struct TurnWait {
   sched::Proclet* proclet;
   TurnWait* next;
@@ -44,26 +47,26 @@ struct SharedFile {
   Descriptor descriptor;
   int amode = 0;
   uint32_t references = 0;  ///< members here that have not closed it
-  uint32_t leader = 0;      ///< the process that keeps the shared pointer: that of rank 0
+  uint32_t leader = 0;      ///< the process that holds the shared pointer: that of rank 0
   bool atomic = false;
   bool created = false;
   int64_t shared_pointer = 0;  ///< in etypes; at the leader's process
-  comm::Hints hints;           ///< as asked for, and as used
-  /// The file's processes, by their places in the list, in the order in which they become
-  /// aggregators: one of each host first.
+  comm::Hints hints;           ///< as the program asked for them, and as they are used
+  /// Indices of the file's processes, in the order in which they become aggregators: one of each
+  /// host first.
   std::vector<uint32_t> aggregators;
   bool short_pieces = false;  ///< a member's view has short pieces with narrow gaps
-  bool turn_taken = false;    ///< atomic mode: a rank of this process is at it
+  bool turn_taken = false;    ///< atomic mode: a rank of this process has its turn
   TurnWait *turns = nullptr, **turns_end = &turns;
 
   bool sequential() const { return amode & MPI_MODE_SEQUENTIAL; }
-  /// A pipe or its like: bytes come in order, wherever they are asked for.
+  /// True for a pipe or its like: bytes come in order, whatever offset is given.
   bool streams() const { return sequential() && !descriptor.seekable(); }
-  /// A hint as a number of bytes or things, or `fallback` where it is not there or no number.
+  /// A hint as a number, or `fallback` where it is absent or no number.
   int64_t number(const char* key, int64_t fallback) const;
   bool is(const char* key, const char* value) const;
-  /// Bytes of the buffer for data sieving; 0: none. Then all writes lock what they write, and those
-  /// that sieve what they read.
+  /// Bytes of the buffer for data sieving; 0: no sieving. Where writes sieve, all writes lock what
+  /// they write, and writes that sieve also what they read.
   int64_t sieve(bool write) const;
 };
 
@@ -73,18 +76,18 @@ struct Split;
 /// A member's file.
 struct File {
   SharedFile* shared = nullptr;
-  comm::Comm* comm = nullptr;  ///< the file's own: the error handler is kept there
+  comm::Comm* comm = nullptr;  ///< the file's own communicator, which holds the error handler
   ViewPtr view;
-  int64_t pointer = 0;  ///< individual, in etypes
+  int64_t pointer = 0;  ///< the individual pointer, in etypes
   Split* split = nullptr;
-  sched::Proclet* parked = nullptr;  ///< waits for `pending` in MPI_File_close
+  sched::Proclet* parked = nullptr;  ///< the rank, while it waits for `pending` in MPI_File_close
   uint32_t pending = 0;              ///< nonblocking operations under way
-  uint32_t index = 0;                ///< of the handle
+  uint32_t index = 0;                ///< the number in the handle
 };
 static_assert(sizeof(File) + sizeof(comm::Comm) <= 128, "memory budget: 128 bytes a member");
 
-/// The file behind a handle, or nullptr; and back. Handles are numbers, as those of communicators
-/// are: a program's MPI_File is never an address.
+/// Convert between a handle and its file (nullptr where there is none). Handles are numbers, as
+/// those of communicators are: a program's MPI_File is never an address.
 File* find(MPI_File handle);
 MPI_File handle_of(const File* file);
 /// The file whose own communicator this is, or nullptr.
@@ -94,23 +97,24 @@ File* find_by_comm(const comm::Comm* comm);
 struct Opening {
   const char* name = "";
   int amode = 0;
-  comm::Hints hints;  ///< as given; those of rank 0 are used
+  comm::Hints hints;  ///< as the program gave them; those of rank 0 are used
 };
-/// Errors: those of the standard, the first of any process.
+/// Errors: those of the standard; of several processes' errors, the first.
 Status open(comm::Comm* comm, const Opening& what, File** out);
-/// *closed: nobody can use it any more, with or without an error; the caller then leaves it.
+/// Closes the file. *closed: no rank can use the file any more, with or without an error; the
+/// caller then calls leave().
 Status close(File* file, bool* closed);
 void leave(File* file);
-/// Not collective. Never switches.
+/// Deletes a file. Not collective. Never switches.
 Status remove(const char* name);
 
-// ---- Sizes and modes: collective, may switch, but for size_of() ---------------------------------
+// ---- Sizes and modes: collective, may switch, except size_of() ----------------------------------
 Status set_size(File* file, int64_t bytes);
 Status preallocate(File* file, int64_t bytes);
 Status size_of(File* file, int64_t* bytes, const char* call);
 Status sync(File* file);
 Status set_atomicity(File* file, int flag);
-/// `datarep`: as registered; see datarep.h.
+/// `datarep`: a name of the standard or one that the rank has registered (datarep.h).
 Status set_view(File* file, int64_t disp, MPI_Datatype etype, MPI_Datatype filetype,
                 const char* datarep, const comm::Hints& hints);
 Status set_info(File* file, const comm::Hints& hints);
@@ -125,16 +129,16 @@ enum Kind : uint8_t {
 };
 struct Operation {
   uint8_t kind = kRead;
-  int64_t offset = 0;  ///< in etypes, where no pointer says it
+  int64_t offset = 0;  ///< in etypes, for operations without a pointer
   const void* address = nullptr;
   int64_t count = 0;
   MPI_Datatype type = MPI_BYTE;
-  Status bad;  ///< found before: a collective one is told to all members
+  Status bad;  ///< an error found before; in a collective operation all members receive it
   const char* call = "";
 };
-/// Runs it. May switch. *bytes: of the data, that were read or written.
+/// Runs an operation. *bytes: bytes of the data that were read or written. May switch.
 Status run(File* file, Operation* what, int64_t* bytes);
-/// Never switches.
+/// Starts a nonblocking operation. Never switches.
 Status start(File* file, Operation* what, pt2pt::Request** request);
 /// Split collectives. begin() never switches, end() may.
 Status begin(File* file, Operation* what);
@@ -144,22 +148,23 @@ Status end(File* file, uint8_t kind, const char* call, int64_t* bytes);
 Status seek(File* file, int64_t offset, int whence);
 /// Collective. May switch (open.cc).
 Status seek_shared(File* file, int64_t offset, int whence);
-/// Where it would go, for this member. May switch.
+/// Computes where MPI_File_seek_shared would move the pointer, for this member. May switch.
 Status sought(File* file, int64_t offset, int whence, int64_t* out);
-/// May switch.
+/// Reads the shared pointer. May switch.
 Status position_shared(File* file, int64_t* offset, const char* call);
-/// Returns the pointer and adds `by` to it. May switch.
+/// Returns the shared pointer's value and adds `by` to the pointer. May switch.
 Status fetch_shared(SharedFile* shared, int64_t by, int64_t* before, const char* call);
 Status byte_offset(File* file, int64_t offset, int64_t* bytes);
-/// A function that is told where an access by the shared pointer begins, in etypes, before any byte
-/// moves: maybe while another rank of the process runs. It calls nothing of MPI. Null: none.
+/// Sets the function of a tool that receives where an access by the shared pointer begins, in
+/// etypes, before any byte moves. The function may run while another rank of the process runs, and
+/// calls nothing of MPI. Null: none.
 void set_tool_place(void (*place)(const File* file, bool write, int64_t offset));
 void tell_tool_place(const File* file, bool write, int64_t offset);
 
-/// Files that were not closed: FGMPI_LEAKS.
+/// Visits the files that were not closed, for FGMPI_LEAKS.
 void for_each_kept(void (*visit)(const File& file, void* argument), void* argument);
 
-/// The handler of MPI_FILE_NULL, for errors of calls without a file; one a rank.
+/// The handler of MPI_FILE_NULL, for errors of calls without a file; each rank has one.
 MPI_Errhandler default_errhandler();
 void set_default_errhandler(MPI_Errhandler handler);
 

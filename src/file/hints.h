@@ -1,7 +1,6 @@
 // Hints on files: those of the standard and of ROMIO that have a meaning here, with the values in
-// use, and those that are known and ignored (MPI_File_get_info says so by leaving them out).
-// ROMIO_HINTS names a file of `key value` lines, which come before what the program gives.
-// Thread rule: one thread. Nothing here switches.
+// use. Others are ignored, and MPI_File_get_info leaves them out. ROMIO_HINTS names a file of `key
+// value` lines; hints of the program replace them. Thread rule: one thread. Nothing here switches.
 #pragma once
 
 #include "comm/hints.h"
@@ -9,20 +8,20 @@
 
 namespace fgmpi::file {
 
-/// Hints that are set unless a program or ROMIO_HINTS says otherwise.
+/// Hints that are set unless a program or ROMIO_HINTS sets them otherwise.
 comm::Hints default_hints();
-/// Takes over known hints with good values. `opened`: the file is open, so that those that only an
-/// open heeds are left out.
+/// Copies supported hints with good values into `used`. `opened`: the file is open, so hints that
+/// have an effect only while a file is opened are left out.
 void use_hints(const comm::Hints& given, comm::Hints* used, bool opened);
 
-/// A hint as a number in octal digits.
+/// A hint whose value is a number in octal digits.
 int64_t octal(const comm::Hints& hints, const char* key, int64_t fallback);
 
-/// What posix_fadvise() is told for `access_style`.
+/// The advice for posix_fadvise() that the hint `access_style` means.
 int advice(const comm::Hints& hints);
-/// "" when it is not there.
+/// The hint's text; "" where it is absent.
 std::string text(const comm::Hints& hints, const char* key);
-/// ROMIO_PRINT_HINTS: prints them.
+/// Prints the hints, if ROMIO_PRINT_HINTS is set.
 void print_if_wanted(const comm::Hints& hints);
 
 void write_hints(const comm::Hints& hints, Bytes* out);

@@ -1,6 +1,6 @@
-// What the processes of a file tell each other in one collective operation on it: the last member
-// of each process to arrive does it, by messages with a tag of the operation's number.
-// Thread rule: one thread. Everything here may switch.
+// What the processes of a file exchange in one collective operation on it. The last member of each
+// process to arrive sends and receives, by messages with a tag of the operation's number. Thread
+// rule: one thread. Everything here may switch.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ class Processes {
   Processes(comm::SharedComm* shared, const comm::Meeting* meeting);
   uint32_t count() const { return count_; }
   uint32_t me() const { return me_; }
-  /// The number of a process of the job.
+  /// The job's number of the process with index i.
   uint32_t process(uint32_t i) const { return (*list_)[i]; }
   const char* call() const { return call_; }
 
-  /// Messages of two channels do not wait for each other.
+  /// Messages of one channel do not wait for those of the other.
   enum Channel : int32_t { kData = 0, kHeaders = 0x40000000 };
   Status send(uint32_t to, const void* data, size_t bytes) const;
   Status recv(uint32_t from, Channel channel, Bytes* data) const;
@@ -34,12 +34,12 @@ class Processes {
   Status isend(uint32_t to, Channel channel, const void* data, size_t bytes,
                pt2pt::Request** request) const;
   Status irecv(uint32_t from, void* data, size_t bytes, pt2pt::Request** request) const;
-  /// Waits for these and frees them; the first error of theirs.
+  /// Waits for these requests and frees them; returns the first error among them.
   Status finish(std::vector<pt2pt::Request*>* requests) const;
 
-  /// Every process's bytes at all of them, in order.
+  /// Gives every process's bytes to all processes, in the order of the processes.
   Status gather_all(const Bytes& mine, std::vector<Bytes>* all) const;
-  /// The first error of any process.
+  /// Returns the first error of any process, at all of them.
   Status agree(Status mine) const;
 
  private:

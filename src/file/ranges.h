@@ -1,6 +1,6 @@
-// Ranges of a file: what processes tell aggregators, and pieces that overlap.
+// Ranges of a file: the ranges that processes send to aggregators, and pieces that overlap.
 //
-//   what travels: | number of rules | rules |, a rule: | offset 8 | bytes 8 | stride 8 | count 8 |
+//   encoded: | number of rules | rules |, a rule: | offset 8 | bytes 8 | stride 8 | count 8 |
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -14,18 +14,20 @@
 
 namespace fgmpi::file {
 
-/// Pieces that ascend, as rules: equal ones that are evenly spaced are one, and those that touch.
+/// Encodes pieces that ascend. Equal pieces that are evenly spaced become one rule, and so do
+/// pieces that touch.
 void write_ranges(const std::vector<Piece>& pieces, Bytes* out);
-/// The same back, without memory; *bytes: their sum. Errors: MPI_ERR_INTERN for what is none.
+/// Decodes ranges into pieces without memory; *bytes: the sum of their bytes. Errors:
+/// MPI_ERR_INTERN for bytes that are no ranges.
 Status read_ranges(const Bytes& in, std::vector<Piece>* pieces, int64_t* bytes);
 
-/// Of pieces that ascend by their offsets, what lies in an earlier one goes to `copies`.
+/// Moves to `copies` what lies in an earlier piece. REQUIRES: pieces ascend by their offsets.
 void split_overlaps(std::vector<Piece>* pieces, std::vector<Piece>* copies);
-/// Fills these from the memory of `pieces`, below `end`.
+/// Fills `copies` from the memory of `pieces`, below the offset `end`.
 void copy_overlaps(const std::vector<Piece>& pieces, const std::vector<Piece>& copies, int64_t end);
-/// The offset behind the first `bytes` bytes of them.
+/// The offset behind the first `bytes` bytes of the pieces.
 int64_t offset_at(const std::vector<Piece>& pieces, int64_t bytes);
-/// Their bytes in a row; and back, below `end`.
+/// Copy the pieces' bytes into a row, and from a row into the pieces, below the offset `end`.
 void pack(const std::vector<Piece>& pieces, char* out);
 void unpack(const std::vector<Piece>& pieces, const char* in, int64_t end);
 

@@ -10,7 +10,7 @@ class FileRequest : public pt2pt::Request {
   FileRequest(File* file, const char* call);
   ~FileRequest() override;
   void describe(std::string* out) const override;
-  /// The operation is over: its file may be closed.
+  /// Called when the operation is over: its file may be closed from now on.
   void complete_operation();
 
   File* file;

@@ -1,10 +1,10 @@
 // Transfers: bytes between memory and a file, as one list of pieces. Neighbouring pieces become one
-// system call (preadv, pwritev); short ones are gathered in a buffer first, and reads with narrow
-// gaps take the gaps with them (data sieving).
+// system call (preadv, pwritev). Short pieces are gathered in a buffer first, and reads with narrow
+// gaps read the gaps too (data sieving).
 //
-// Thread rule: perform() runs in any thread and touches nothing but its transfer. Invariant: pieces
+// Thread rule: perform() runs in any thread and accesses only its transfer. Invariants: pieces
 // ascend in the file without overlapping. Writes that sieve write the gaps as they were: the caller
-// has them locked. No other byte outside of the pieces is written.
+// has locked them. No other byte outside of the pieces is written.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +30,17 @@ struct Transfer {
   std::vector<Piece> pieces;
   int64_t bytes() const;
   // Results.
-  int64_t done = 0;       ///< bytes of the pieces in their order that were moved
-  int error = 0;          ///< errno of what ended it
-  int64_t failed_at = 0;  ///< offset of that
+  int64_t done = 0;       ///< bytes that were moved, counted in the order of the pieces
+  int error = 0;          ///< errno of the call that ended the transfer
+  int64_t failed_at = 0;  ///< offset of that call
 };
 
-/// Does the system calls, through `make`. A read that ends early, without an error, has met the end
-/// of the file. run() (engine.h) calls it. May switch where `make` does.
+/// Makes the system calls of a transfer, through `make`. A read that ends early without an error
+/// has met the end of the file. run() (engine.h) calls this. May switch where `make` does.
 void perform(Transfer* transfer, MakeCalls make);
-/// Are there more system calls than this?
+/// True where the transfer needs more than `than` system calls.
 bool has_more_calls(const Transfer& transfer, size_t than);
-/// The error of a transfer that has one.
+/// The error of a transfer. REQUIRES: it has one.
 Status status_of(const Transfer& transfer, const std::string& path);
 
 }  // namespace fgmpi::file

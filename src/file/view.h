@@ -1,10 +1,13 @@
 // Views (MPI-4.0 section 14.3): which bytes of a file a rank sees, and as what.
 //
-//   file:   | disp |  filetype  |  filetype  | ...        position p of the data is a byte of the filetype's data,
-//                   xx..xx......  xx..xx......            found by walking its tree (host/type_tree.h)
+//   file:   | disp |  filetype  |  filetype  | ...
+//                   xx..xx......  xx..xx......
+//
+// Position p of the data is a byte of the filetype's data, found by walking the type's tree
+// (host/type_tree.h).
 //
 // Thread rule: one thread; nothing here switches. Invariant: a view does not change; operations
-// under way keep theirs.
+// under way share ownership of theirs.
 #pragma once
 
 #include <mpi.h>
@@ -19,17 +22,17 @@ namespace fgmpi::file {
 struct View {
   int64_t disp = 0;
   int64_t etype_size = 1;  ///< in the file
-  host::TypeTreePtr tree;  ///< of the filetype, in the file
-  /// Positions ascend with offsets. False: overlapping filetypes, which only files that are read
-  /// may have.
+  host::TypeTreePtr tree;  ///< the filetype's tree, as it lies in the file
+  /// True where positions ascend with offsets. False for overlapping filetypes, which only files
+  /// that are read may have.
   bool ascends = true;
   host::Type etype;
-  /// Duplicates that MPI_File_get_view copies; predefined ones themselves.
+  /// The types that MPI_File_get_view copies: duplicates, or predefined types themselves.
   MPI_Datatype etype_kept = MPI_BYTE, filetype_kept = MPI_BYTE;
   DatarepPtr datarep;
   ~View();
 
-  /// The data is one run of bytes.
+  /// True where the data is one run of bytes.
   bool contiguous() const { return tree->contiguous(); }
   /// The file's offset of a byte of the data.
   int64_t offset_of(int64_t position) const;
@@ -38,14 +41,15 @@ struct View {
 };
 using ViewPtr = std::shared_ptr<const View>;
 
-/// Bytes from 0 on: what a file has until MPI_File_set_view.
+/// The view of a file before MPI_File_set_view: bytes from offset 0 on.
 ViewPtr default_view();
 /// `writable`: types that overlap are refused too. A filetype without bytes is the view of a rank
-/// that has no part in the file. Errors: MPI_ERR_ARG, MPI_ERR_TYPE, MPI_ERR_UNSUPPORTED_DATAREP;
-/// MPI_ERR_IO for displacements that are negative, descend or overlap (MPI-4.0 section 14.3).
+/// that accesses nothing of the file. Errors: MPI_ERR_ARG, MPI_ERR_TYPE,
+/// MPI_ERR_UNSUPPORTED_DATAREP; MPI_ERR_IO for displacements that are negative, descend or overlap
+/// (MPI-4.0 section 14.3).
 Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
                  bool writable, ViewPtr* out);
-/// Copies for the user, who frees them.
+/// Makes copies of the types for the user, who frees them.
 Status copy_types(const View& view, MPI_Datatype* etype, MPI_Datatype* filetype);
 
 }  // namespace fgmpi::file

@@ -1,5 +1,5 @@
 // Attributes of communicators and windows: what the two have in common. A window's attributes are
-// kept with the communicator of its own.
+// stored at the window's own communicator.
 #pragma once
 
 #include "comm/attr.h"
@@ -10,12 +10,12 @@ namespace fgmpi::mpi {
 /// An object with attributes.
 struct Attributed {
   comm::KeyvalOf of;
-  comm::Comm* keeper;  ///< has the list
-  int handle;          ///< what attribute functions get
+  comm::Comm* keeper;  ///< holds the list of attributes
+  int handle;          ///< the handle that attribute functions receive
 };
 
-/// Whether a keyval, in C or Fortran, is one of the predefined attributes of such objects (MPICH's
-/// numbers).
+/// True where a keyval, in C or Fortran, is one of the predefined attributes of such objects
+/// (MPICH's numbers).
 bool is_predefined(comm::KeyvalOf of, int keyval);
 
 /// Setting and deleting may switch (delete functions) and return an error code. Predefined
@@ -23,7 +23,7 @@ bool is_predefined(comm::KeyvalOf of, int keyval);
 int set_attribute(const char* call, const Attributed& object, int keyval, void* value,
                   comm::AttrKind kind);
 int delete_attribute(const char* call, const Attributed& object, int keyval);
-/// *found: whether there is a value. Of attributes that are not predefined.
+/// Reads an attribute that is not predefined. *found: whether there is a value.
 Status get_attribute(const Attributed& object, int keyval, comm::AttrKind kind, void* value,
                      bool* found);
 /// Frees the keyval and makes it MPI_KEYVAL_INVALID. Errors: MPI_ERR_KEYVAL, also for a predefined

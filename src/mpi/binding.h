@@ -1,11 +1,11 @@
 // What every binding starts with: the handle lookup and the checks of arguments that many calls
 // share.
 //
-//   FGMPI_EXPORT(MPI_Send); int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int
-//   dest, int tag, MPI_Comm comm) {
+//   FGMPI_EXPORT(MPI_Send);
+//   int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+//                 MPI_Comm comm) {
 //     constexpr const char* kCall = "MPI_Send";
-//     FGMPI_ENTER(kCall, c, comm);                       // c: comm::Comm*, returns an error when
-//       bad
+//     FGMPI_ENTER(kCall, c, comm);  // c: comm::Comm*; returns an error when comm is bad
 //     ...
 //     return c->result...;
 //   }
@@ -37,41 +37,40 @@ inline int done(const char* call, comm::Comm* comm, const Status& status) {
 inline int done(const char* call, std::nullptr_t, const Status& status) {
   return done(call, static_cast<comm::Comm*>(nullptr), status);
 }
-/// The same for a function that ran a function of the user's: its error code, for the handler to
-/// see.
+/// Ends a binding that has called a function of the user's: the function's error code goes to the
+/// error handler.
 inline int done(const char* call, comm::Comm* comm, int code) {
   return __builtin_expect(code == MPI_SUCCESS, 1) ? MPI_SUCCESS : fail_code(call, comm, code);
 }
 
-// ---- Checks. Each words what was given and what is allowed. -------------------------------------
+// ---- Checks. Each reports the value that was given and what is allowed. -------------------------
 Status check_count(int64_t count, const char* argument = "count");
-/// A number of things that is not a count of elements: MPI_ERR_ARG when it is negative.
+/// Checks a number that is no count of elements: MPI_ERR_ARG when it is negative.
 Status check_number(int64_t number, const char* argument);
-/// Of a split: 0 or more, or MPI_UNDEFINED.
+/// Checks the color of a split: 0 or more, or MPI_UNDEFINED.
 Status check_color(int color);
 Status check_tag(int tag, bool any_allowed);
-/// 0..size-1, MPI_PROC_NULL, and MPI_ANY_SOURCE when allowed.
+/// Allowed are 0..size-1, MPI_PROC_NULL, and MPI_ANY_SOURCE where `any_allowed`.
 Status check_rank(const comm::Comm* comm, int rank, const char* argument, bool any_allowed);
 Status check_root(const comm::Comm* comm, int root);
-/// A rank that the caller gives for one of the communicator's. Errors: MPI_ERR_RANK.
+/// Checks a rank that must be a member of the communicator. Errors: MPI_ERR_RANK.
 Status check_member(const comm::Comm* comm, int rank, const char* argument);
-/// As in MPICH, nothing at all needs no type.
+/// The type, or MPI_BYTE for 0 elements of a null type, which MPICH allows.
 inline MPI_Datatype type_for(int64_t count, MPI_Datatype type) {
   return __builtin_expect(type == MPI_DATATYPE_NULL, 0) && count == 0 ? MPI_BYTE : type;
 }
 /// Predefined types with their size in the handle, by the low byte of the handle. An unused entry
-/// holds a number whose low byte is another one, so that no handle equals it.
+/// holds a number with another low byte, so that no handle equals it.
 [[gnu::visibility("hidden")]] extern std::array<MPI_Datatype, 256> g_basic_types;
-/// Empties it, for FGMPI_RMA_CHECK: every buffer gets a closer look. Called when the process
-/// connects.
+/// Empties g_basic_types for FGMPI_RMA_CHECK, so that every buffer goes through make_buffer().
+/// Called when the process connects.
 void close_shortest_ways();
 inline bool in_basic_types(MPI_Datatype type) {
   return g_basic_types[static_cast<uint32_t>(type) & 0xff] == type;
 }
 
-/// The bytes of a buffer that needs no closer look: a basic type, and a count and an address that
-/// are fine. False for everything else, a negative count and one whose bytes have more than 63 bits
-/// among it.
+/// The bytes of a plain buffer: a basic type, with a valid count and address. Returns false for
+/// every other buffer, also for a negative count and one whose bytes need more than 63 bits.
 inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
   if (__builtin_expect(!in_basic_types(type), 0)) return false;
   int64_t n;
@@ -81,26 +80,26 @@ inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, u
   return __builtin_expect(address != nullptr, 1) || n == 0;
 }
 
-/// MPI_ERR_ARG where something is read or a result goes.
+/// The error for a null pointer where data is read or a result is stored: MPI_ERR_ARG.
 Status null_pointer(const char* argument);
 inline Status check_pointer(const void* pointer, const char* argument) {
   return __builtin_expect(pointer != nullptr, 1) ? Status() : null_pointer(argument);
 }
 
-/// `parts` times `count` elements: MPI_ERR_COUNT when their bytes, or the memory that they reach
-/// over, need more than 63 bits. REQUIRES: count >= 0, parts >= 0.
+/// Checks `parts` times `count` elements: MPI_ERR_COUNT when their bytes, or the memory that they
+/// extend over, need more than 63 bits. REQUIRES: count >= 0, parts >= 0.
 Status check_volume(int64_t count, int64_t parts, const host::Type& type, const char* argument);
 
-/// Type and count and address into a Buffer; MPI_BOTTOM and null with zero bytes are fine.
+/// Makes a Buffer of address, count and type; MPI_BOTTOM is allowed, and null with zero bytes.
 Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out);
-/// The same for a call that reads or writes it, which FGMPI_RMA_CHECK compares with what is under
-/// way in windows.
+/// As above, for a call that reads or writes the buffer: FGMPI_RMA_CHECK compares it with accesses
+/// under way in windows.
 Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out,
                    bool writes, const char* call);
 
 /// Fills an MPI_Status (ignored when MPI_STATUS_IGNORE) without touching MPI_ERROR.
 void set_status(MPI_Status* status, const pt2pt::Outcome& outcome);
-/// MPI_Status of a null or inactive request (MPI-4.0 section 3.7.3 "empty").
+/// Fills the MPI_Status of a null or inactive request (MPI-4.0 section 3.7.3 "empty").
 void set_empty_status(MPI_Status* status);
 
 /// Largest tag (MPI_TAG_UB).
@@ -111,13 +110,13 @@ double wtime();
 
 }  // namespace fgmpi::mpi
 
-/// Looks up `handle` as comm::Comm* `var`, or returns the error. After FGMPI_TAKE_TURN.
+/// Looks up `handle` as comm::Comm* `var`, or returns the error. Follows FGMPI_TAKE_TURN.
 #define FGMPI_ENTER(call, var, handle)                    \
   ::fgmpi::comm::Comm* var = ::fgmpi::comm::find(handle); \
   if (__builtin_expect(var == nullptr, 0)) return ::fgmpi::mpi::bad_comm(call, handle)
 
-/// The same in a call that has a fast path: outside of the library no communicator is found, and
-/// the call takes its turn.
+/// FGMPI_ENTER for a call with a fast path. No communicator is found while the caller is outside of
+/// the library: the call then waits for its turn and starts again.
 #define FGMPI_ENTER_FAST(call, var, handle, again)        \
   ::fgmpi::sched::maybe_force_switch();                   \
   ::fgmpi::comm::Comm* var = ::fgmpi::comm::find(handle); \
@@ -127,7 +126,7 @@ double wtime();
   }                                                       \
   ::fgmpi::sched::record_call(call)
 
-/// Returns the error-handled code when `expr` (a Status) is not ok.
+/// Calls the error handler and returns its code when `expr` (a Status) is not ok.
 #define FGMPI_RETURN_IF(call, comm, expr)                  \
   do {                                                     \
     ::fgmpi::Status fgmpi_status = (expr);                 \
@@ -135,8 +134,8 @@ double wtime();
       return ::fgmpi::mpi::fail(call, comm, fgmpi_status); \
   } while (0)
 
-/// Behind a binding's body that is a function-try-block: memory that cannot be had is the call's
-/// error.
+/// Stands behind a binding's body that is a function-try-block: memory that cannot be allocated
+/// becomes the call's error.
 #define FGMPI_CATCH_NO_MEMORY(call, handle)       \
   catch (const std::bad_alloc&) {                 \
     return ::fgmpi::mpi::no_memory(call, handle); \

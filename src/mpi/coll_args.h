@@ -2,9 +2,9 @@
 // coll::Args. The blocking, nonblocking, persistent and large-count bindings of a collective all
 // make the same struct.
 //
-// Checked, each with what was given and what is allowed: counts, types, roots, operations, null
-// pointers, MPI_IN_PLACE where it has no place. Arguments that are not significant at a rank are
-// not looked at. Thread rule: one thread; nothing here switches.
+// The following are checked, each with the value that was given and what is allowed: counts, types,
+// roots, operations, null pointers, MPI_IN_PLACE where it is not allowed. Arguments that are not
+// significant at a rank are not read. Thread rule: one thread; nothing here switches.
 #pragma once
 
 #include "coll/coll.h"
@@ -33,9 +33,9 @@ struct BcastArguments {
   Status operator()(comm::Comm* c, Args* args) const;
 };
 
-/// Gather, scatter and their v forms, allgather and alltoall with theirs, and the neighbourhood
-/// ones: the two sides; what of them is used depends on the collective. Arrays are null where a
-/// count is given.
+/// One side (send or receive) of gather, scatter and their v forms, allgather and alltoall with
+/// theirs, and the neighbourhood collectives; which members are used depends on the collective.
+/// Arrays are null where one count is given.
 struct Part {
   const void* buffer = nullptr;
   int64_t count = 0;
@@ -79,19 +79,19 @@ struct ReduceArguments {
   bool array = false;
 };
 
-/// FGMPI_RMA_CHECK: compares the buffers of a call with what is under way in windows. Errors:
+/// Compares the buffers of a call with accesses under way in windows, for FGMPI_RMA_CHECK. Errors:
 /// MPI_ERR_RMA_CONFLICT.
 Status check_memory(const char* call, comm::Comm* c, const Args& args);
 
-/// Opened groups (opened.h): makes the call a movement where a group of this collective is open,
-/// and returns true. REQUIRES: c->extras->opened. May switch.
+/// Runs the call as a movement where a group of this collective is open (opened.h), and returns
+/// true. REQUIRES: c->extras->opened. May switch.
 bool move_if_open(comm::Comm* c, CollectiveKind kind, const BcastArguments& arguments,
                   const char* call, Status* status);
 bool move_if_open(comm::Comm* c, CollectiveKind kind, const RootedArguments& arguments,
                   const char* call, Status* status);
 bool move_if_open(comm::Comm* c, CollectiveKind kind, const SymmetricArguments& arguments,
                   const char* call, Status* status);
-/// The collectives of other arguments cannot be opened.
+/// Collectives with other arguments cannot be opened.
 template <class Arguments>
 bool move_if_open(comm::Comm*, CollectiveKind, const Arguments&, const char*, Status*) {
   return false;
@@ -120,7 +120,7 @@ inline int barrier(const char* call, MPI_Comm handle) {
   return done(call, c, coll::barrier(c, call));
 }
 
-/// Reduce and allreduce: those of few bytes and predefined operations go without a coll::Args,
+/// Reduce and allreduce. Those of few bytes with predefined operations do without a coll::Args,
 /// which is larger than all else on the stack of a rank that waits.
 inline int reducing(const char* call, MPI_Comm handle, CollectiveKind kind,
                     const ReduceArguments& a) {
@@ -153,8 +153,9 @@ inline int broadcasting(const char* call, MPI_Comm handle, const BcastArguments&
   return blocking(call, handle, CollectiveKind::kBcast, a);
 }
 
-/// Gathers and scatters: whoever is not the root brings or takes one part, mostly of a basic type,
-/// and needs no coll::Args either. `all()` makes the RootedArguments of anybody else.
+/// Gathers and scatters. A rank that is not the root sends or receives one segment, mostly of a
+/// basic type, and needs no coll::Args either. `all()` makes the RootedArguments of every other
+/// rank.
 template <auto run, class All>
 int rooted(const char* call, MPI_Comm handle, CollectiveKind kind, const void* own, int64_t count,
            MPI_Datatype type, int root, All&& all) {
@@ -197,7 +198,7 @@ int nonblocking(const char* call, MPI_Comm handle, MPI_Request* out, CollectiveK
 }
 FGMPI_CATCH_NO_MEMORY(call, handle)
 
-/// The info argument has no hints that we know.
+/// No hint of the info argument has a meaning here.
 template <class Arguments>
 int persistent(const char* call, MPI_Comm handle, MPI_Info info, MPI_Request* out,
                CollectiveKind kind, const Arguments& arguments) try {

@@ -15,7 +15,8 @@
 
 namespace fgmpi::mpi {
 
-/// The result of a creation: fills *newcomm. An error while the group agreed is everybody's.
+/// Ends a call that creates a communicator: fills *newcomm. An error while the group agreed is an
+/// error at every member.
 inline int give(const char* call, comm::Comm* parent, const Status& status, comm::Comm* made,
                 MPI_Comm* newcomm) {
   *newcomm = made && status.ok() ? made->handle : MPI_COMM_NULL;
@@ -23,8 +24,8 @@ inline int give(const char* call, comm::Comm* parent, const Status& status, comm
   return done(call, parent, status);
 }
 
-/// Before a call uses the map of a communicator beyond single ranks: of a system-ranked one the
-/// process has it sent. May switch, the first time.
+/// Called before a call uses the map of a communicator for more than single ranks. For a
+/// system-ranked communicator the process requests the map. May switch, the first time.
 inline void know_group(comm::Comm* c) {
   if (__builtin_expect(c->shared->tree != nullptr, 0)) comm::system_ranked::materialise(c->shared);
 }
@@ -60,8 +61,8 @@ Status get_comm_attribute(comm::Comm* comm, int keyval, comm::AttrKind kind, voi
 int set_comm_attribute(const char* call, comm::Comm* comm, int keyval, void* value,
                        comm::AttrKind kind);
 int delete_comm_attribute(const char* call, comm::Comm* comm, int keyval);
-/// The same for datatypes, and what runs the functions of their attributes: MPI_Type_dup and
-/// MPI_Type_free. May switch.
+/// Attributes on datatypes, and the calls that run the functions of these attributes: MPI_Type_dup
+/// and MPI_Type_free. May switch.
 Status get_type_attribute(MPI_Datatype type, int keyval, comm::AttrKind kind, void* value,
                           int* flag);
 int set_type_attribute(const char* call, MPI_Datatype type, int keyval, void* value,
@@ -69,14 +70,14 @@ int set_type_attribute(const char* call, MPI_Datatype type, int keyval, void* va
 int delete_type_attribute(const char* call, MPI_Datatype type, int keyval);
 int duplicate_type(MPI_Datatype from, MPI_Datatype* to);
 int free_type(MPI_Datatype* type);
-/// A user's function as src/comm/attr.h keeps it.
+/// A user's function in the type in which src/comm/attr.h stores it.
 template <class F>
 void* erase_type(F* function) {
   return reinterpret_cast<void*>(function);
 }
 inline comm::AttrKind attr_kind(fgmpi_attr_kind kind) { return static_cast<comm::AttrKind>(kind); }
 
-/// The result of a call with a handle that is no group's.
+/// The result of a call with a handle that is not a group's.
 inline int bad_group(const char* call, MPI_Group handle, const char* argument) {
   comm::Group* none;
   return fail(call, nullptr, find_group(handle, argument, &none));
@@ -86,20 +87,21 @@ inline int bad_group(const char* call, MPI_Group handle, const char* argument) {
 /// session).
 inline bool usable() { return comm::rank_state() != nullptr; }
 
-/// Attributes and neighbours that a duplicate takes over; no hints, since MPI-4.0 (section 7.4.2).
-/// May switch (copy functions). Returns a copy function's failing code, else MPI_SUCCESS.
+/// Copies the attributes and neighbours that a duplicate inherits; no hints, since MPI-4.0 (section
+/// 7.4.2). May switch (copy functions). Returns a copy function's failing code, else MPI_SUCCESS.
 int copy_extras(comm::Comm* from, std::unique_ptr<comm::Extras>* to);
 
-// What rows of calls.table name. Those that return an error code leave it to the binding to call
-// the handler.
+// The following functions are named by rows of calls.table. Those that return an error code leave
+// the call of the error handler to the binding.
+
 /// MPI_Comm_dup and its like: copy functions run first. May switch.
 int duplicate(const char* call, comm::Comm* comm, MPI_Info info, comm::Comm** newcomm);
-/// The whole of MPI_Comm_idup. May switch (copy functions).
+/// Does all of MPI_Comm_idup. May switch (copy functions).
 int idup(const char* call, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request);
-/// Free and disconnect. May switch (delete functions).
+/// Frees or disconnects a communicator. May switch (delete functions).
 int release_comm(const char* call, comm::Comm* comm);
 
-/// Hints given to a creation: kept, and the strategy among them applied in this process.
+/// Stores the hints that a creation was given, and applies the strategy among them in this process.
 inline void apply_hints(comm::Comm* made, comm::Hints hints) {
   if (auto strategy = comm::strategy_of(hints)) comm::store_as(made, *strategy);
   comm::extras(made).info = std::move(hints);
@@ -107,7 +109,7 @@ inline void apply_hints(comm::Comm* made, comm::Hints hints) {
 
 }  // namespace fgmpi::mpi
 
-/// Checks before anything else in calls that have no communicator.
+/// Stands before all else in calls that have no communicator.
 #define FGMPI_NEED_INIT(call)                       \
   if (__builtin_expect(!::fgmpi::mpi::usable(), 0)) \
   return ::fgmpi::mpi::bad_comm(call, MPI_COMM_SELF)

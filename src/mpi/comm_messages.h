@@ -1,6 +1,6 @@
-// Messages of a rank on its communicators, by way: counted while a tool has started a performance
-// variable of the communicator (tool_pvar.cc). Sends tell here what they tell events (events.h):
-// nobody else pays for it.
+// Messages of a rank on its communicators, by way, counted while a tool has started a performance
+// variable of the communicator (tool_pvar.cc). Sends count here where they raise events (events.h):
+// without a tool this costs nothing.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -13,15 +13,14 @@ namespace fgmpi::mpi {
 
 enum class Way : uint8_t { kLocal, kShared, kNetwork };
 inline constexpr int kWays = 3;
-/// How messages reach a rank of MPI_COMM_WORLD; kNetwork where its process is not known or of
+/// How messages reach a rank of MPI_COMM_WORLD; kNetwork where the rank's process is unknown or of
 /// another job.
 Way way_to(uint32_t world_rank);
 
 namespace comm_messages {
-/// Some communicator is counted.
+/// True while messages of a communicator are counted.
 bool counting();
-/// A message to rank `dest` of the peer group, or one whose destination is not known (-1). Never
-/// fails.
+/// Counts a message to rank `dest` of the peer group; -1 for an unknown destination. Never fails.
 void count(const comm::Comm* comm, int dest, int64_t bytes);
 }  // namespace comm_messages
 

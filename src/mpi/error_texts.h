@@ -1,4 +1,4 @@
-// The words of the predefined error classes (MPI-4.0 table 9.2 and 9.3).
+// The texts of the predefined error classes (MPI-4.0 table 9.2 and 9.3).
 #pragma once
 
 #include <mpi.h>

@@ -2,13 +2,14 @@
 // tool_event.cc has the functions that tools call.
 //
 // Without a callback nothing here costs an instruction on the fast paths of sends and receives: the
-// first registration for messages closes those (comm::close_fast_paths), and the ways behind them
-// look. Requests whose completion is an event are marked (Request::watched). Collectives and new
-// communicators look at one word.
+// first registration for messages closes those paths (comm::close_fast_paths), and only the slower
+// paths check for events. Requests whose completion is an event are marked (Request::watched).
+// Collectives and new communicators read one word.
 //
 // An event is raised at the end of the call that causes it, in the calling rank, for that rank's
 // registrations alone: its callback may call any function of MPI (MPI_T_CB_REQUIRE_NONE). An event
-// that a callback causes itself is dropped for that registration, and its dropped handler is told.
+// that a callback itself causes is dropped for that registration, and its dropped handler is
+// called.
 //
 // Thread rule: one thread. Callbacks may switch.
 #pragma once
@@ -29,10 +30,10 @@ enum Kind : uint32_t {
   kCount
 };
 
-/// A bit for each kind that some rank of the process has a callback for, or that is counted
-/// (comm_messages.h).
+/// One bit for each kind of event for which a rank of the process has a callback, or which is
+/// counted (comm_messages.h).
 extern uint32_t g_wanted;
-/// To be called when that may have changed.
+/// Computes g_wanted anew. Called when a callback or a count may have begun or ended.
 void update_wanted();
 inline bool wanted(Kind kind) { return __builtin_expect(g_wanted >> kind & 1, 0); }
 
@@ -58,11 +59,12 @@ inline void raise_comm_made(const comm::Comm* comm) {
 inline void raise_comm_freed(MPI_Comm handle) {
   if (wanted(kCommFreed)) detail::comm_freed(handle);
 }
-/// What a completed request is an event of, if of any.
+/// Raises the event that the completion of a request is, if any.
 inline void raise_completed(const pt2pt::Request* request) {
   if (__builtin_expect(g_wanted != 0, 0)) detail::completed(request);
 }
-/// What the start of a persistent request or of a nonblocking collective is an event of, if of any.
+/// Raises the event that the start of a persistent request or of a nonblocking collective is, if
+/// any.
 inline void raise_started(const pt2pt::Request* request) {
   if (__builtin_expect(g_wanted != 0, 0)) detail::started(request);
 }

@@ -1,6 +1,6 @@
-// Files as bindings see them (MPI-4.0 chapter 14). A file has an error handler of its own, which
-// answers for calls that name it; that of MPI_FILE_NULL answers for the others, and returns codes
-// unless it is set. Thread rule: one thread.
+// Files as bindings see them (MPI-4.0 chapter 14). A file has its own error handler, for calls that
+// name it. The handler of MPI_FILE_NULL is for the other calls, and returns codes unless the
+// program sets another one. Thread rule: one thread.
 #pragma once
 
 #include <mpi.h>
@@ -11,7 +11,7 @@
 
 namespace fgmpi::mpi {
 
-/// The result of a call with a handle that is no file's.
+/// The result of a call with a handle that is not a file's.
 int bad_file(const char* call, MPI_File handle);
 /// Makes a code of the error and calls the file's handler; nullptr: that of MPI_FILE_NULL.
 int fail(const char* call, file::File* file, const Status& status);
@@ -23,19 +23,19 @@ inline int done(const char* call, file::File* file, int code) {
   return __builtin_expect(code == MPI_SUCCESS, 1) ? MPI_SUCCESS : fail_code(call, file, code);
 }
 
-// ---- What rows of calls.table name --------------------------------------------------------------
+// ---- The functions that rows of calls.table name ------------------------------------------------
 /// May switch.
 int open_file(const char* call, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
               MPI_File* fh);
 int close_file(const char* call, MPI_File* fh);
 int delete_file(const char* call, const char* filename, MPI_Info info);
-/// These take MPI_FILE_NULL too.
+/// These functions accept MPI_FILE_NULL too.
 int get_file_errhandler(const char* call, MPI_File file, MPI_Errhandler* errhandler);
 int set_file_errhandler(const char* call, MPI_File file, MPI_Errhandler errhandler);
 int call_file_errhandler(const char* call, MPI_File file, int errorcode);
 
-/// Reads and writes: `kind` as file::Kind has it, `offset` where no pointer says it. Blocking ones
-/// may switch.
+/// Reads and writes. `kind` is a file::Kind; `offset` is for operations without a pointer. Blocking
+/// ones may switch.
 int access_file(const char* call, uint8_t kind, MPI_File fh, MPI_Offset offset, const void* buf,
                 MPI_Count count, MPI_Datatype datatype, MPI_Status* status);
 int start_access(const char* call, uint8_t kind, MPI_File fh, MPI_Offset offset, const void* buf,

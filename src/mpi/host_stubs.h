@@ -1,5 +1,5 @@
 // What the generated stubs of functions that the host answers call (src/host/generate/generate.py).
-// For them only.
+// Only these stubs include it.
 #pragma once
 
 #include <mpi.h>
@@ -27,11 +27,12 @@ namespace fgmpi::mpi::stub {
 using host::Api;
 using host::BottomBuffer;
 
-/// The host sees its own MPI_COMM_SELF for any communicator of ours, and a null one as it is.
+/// The host sees its own MPI_COMM_SELF for any communicator of ours, and a null communicator
+/// unchanged.
 inline MPI_Comm comm(MPI_Comm ours) { return ours == MPI_COMM_NULL ? ours : MPI_COMM_SELF; }
 
-/// Calls a function of the host on the host stack. A failure goes through the error handler; the
-/// tools interface returns its codes without one (MPI-4.0 section 15.3.10).
+/// Calls a function of the host on the host stack. A failure calls the error handler; functions of
+/// the tools interface return their codes without it (MPI-4.0 section 15.3.10).
 template <class R, class... P, class... A>
 R forward(const Api& api, R (*Api::*member)(P...), const char* call, A... arguments) {
   auto* function = api.*member;
@@ -52,8 +53,8 @@ inline bool op_freed(MPI_Op* op) {
   return true;
 }
 
-/// False when the type is not a basic one or there is nowhere to store: the host has the answer or
-/// the error.
+/// Returns false when the type is not a basic one or there is no variable to store to: the host
+/// then gives the answer or the error.
 template <class I>
 bool basic_size(MPI_Datatype type, I* size) {
   if (!size || !host::is_basic(type) || !host::basic_type(type)) return false;
@@ -67,9 +68,9 @@ bool basic_extent(MPI_Datatype type, I* lb, I* extent) {
   return true;
 }
 
-/// A datatype that a large-count call has made is described by the large-count queries alone
-/// (MPI-4.0 section 5.1.13); the host refuses it with MPI_ERR_OTHER. MPI_SUCCESS: the host has the
-/// answer or the error.
+/// Refuses a datatype that a large-count call has made: only the large-count queries describe it
+/// (MPI-4.0 section 5.1.13). The host refuses it with MPI_ERR_OTHER. MPI_SUCCESS: the host gives
+/// the answer or the error.
 inline int refuse_large_counts(const char* call, MPI_Datatype type) {
   MPI_Count integers, addresses, counts = 0, types;
   int combiner;
@@ -85,7 +86,7 @@ inline int refuse_large_counts(const char* call, MPI_Datatype type) {
             static_cast<unsigned>(type), call));
 }
 
-/// MPI-4.0 section 6.9.7: two buffers, neither of them MPI_IN_PLACE.
+/// Checks two buffers (MPI-4.0 section 6.9.7): neither may be MPI_IN_PLACE.
 inline Status check_local_buffers(const void* in, const void* inout, const host::Type& type) {
   if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE)
     return error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE; allowed is a buffer",
@@ -110,7 +111,7 @@ inline int reduce_local(const char* call, const void* in, void* inout, MPI_Count
   return status.ok() ? MPI_SUCCESS : fail(call, nullptr, status);
 }
 
-/// MPI_Pack and MPI_Pack_c: the host packs, and what it leaves out is added.
+/// MPI_Pack and MPI_Pack_c: the host packs, and host::complete_packing() adds what it leaves out.
 template <class Function, class Count>
 int pack(Function Api::*member, const char* call, const void* in, Count count, MPI_Datatype type,
          void* out, Count size, Count* position, MPI_Comm in_comm) {
@@ -128,7 +129,7 @@ int pack(Function Api::*member, const char* call, const void* in, Count count, M
   return code;
 }
 
-/// An argument of MPI_Pack_external and its like that is written through.
+/// Checks an argument of MPI_Pack_external and its like to which a result is written.
 inline Status check_result(const void* result, const char* name) {
   if (result) return {};
   return error(MPI_ERR_ARG, "%s is a null pointer; allowed is the address of a variable", name);

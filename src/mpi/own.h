@@ -10,7 +10,8 @@
 
 #include <mpi.h>
 
-// The compiler sees that some of our functions do not throw and wants that said of the alias too.
+// The compiler sees that some of our functions do not throw, and warns where the alias is not
+// declared so.
 #pragma GCC diagnostic ignored "-Wmissing-attributes"
 
 /// In front of the definition of P##name, for a function of the host's mpi.h.
@@ -19,7 +20,7 @@
       __attribute__((weak, visibility("default"), alias("P" #name))) decltype(P##name) name; \
   extern "C" __attribute__((visibility("default"))) decltype(P##name) P##name
 
-/// The same for a function without a profiling name (MPII_Comm_get_attr, host/internal.h).
+/// As above, for a function without a profiling name (MPII_Comm_get_attr, host/internal.h).
 #define FGMPI_EXPORT_INTERNAL(name) \
   extern "C" __attribute__((visibility("default"))) decltype(name) name
 

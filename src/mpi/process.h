@@ -1,5 +1,5 @@
-// What the files about a process's life share (start.cc, exchange.cc, run.cc, end_agreement.cc);
-// for nobody else.
+// What the files about a process's life share (start.cc, exchange.cc, run.cc, end_agreement.cc). No
+// other file includes it.
 //
 // Thread rule: as runtime.h.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace fgmpi::mpi {
 
-/// Everything that exists once per process. Never destroyed: transports may be used until _exit.
+/// The state that exists once per process. Never destroyed: transports may be used until _exit.
 struct Process {
   std::unique_ptr<bootstrap::Bootstrap> boot;
   std::vector<std::unique_ptr<transport::Transport>> transports;
@@ -30,7 +30,7 @@ struct Process {
 
 Process& process();
 
-constexpr int64_t kMaxRanks = int64_t{1} << 30;  ///< of a job
+constexpr int64_t kMaxRanks = int64_t{1} << 30;  ///< ranks of a job at most
 
 /// Ends the process with one line.
 [[noreturn]] void refuse(const std::string& line);
@@ -39,16 +39,16 @@ constexpr int64_t kMaxRanks = int64_t{1} << 30;  ///< of a job
 /// `setup->transports`. Blocks the process. REQUIRES: the job has several processes.
 Status exchange_addresses(pt2pt::Setup* setup);
 
-/// What another process has published about itself. REQUIRES: addresses have been exchanged.
+/// Reads what another process has published about itself. REQUIRES: addresses have been exchanged.
 Status card_of(uint32_t p, liveness::Card* card);
 
 /// For pt2pt::set_peer_failed_handler: a transport has found that process `peer` has ended or
 /// cannot be reached. Aborts the job if that is a loss, and then never returns.
 void on_peer_failed(uint32_t peer, const std::string& why);
 
-/// All ranks of this process have ended: agrees with the other processes to leave, closes the
-/// transports and tells the launcher. Returns the process's exit status. Host stack; blocks the
-/// process.
+/// Called when all ranks of this process have ended: agrees with the other processes to leave,
+/// closes the transports and notifies the launcher. Returns the process's exit status. Blocks the
+/// process. REQUIRES: called on the host stack.
 int finish_process(int status);
 
 }  // namespace fgmpi::mpi

@@ -1,4 +1,4 @@
-// What the point-to-point bindings share: arguments checked and turned into what src/pt2pt takes.
+// What the point-to-point bindings share: arguments checked and converted to those of src/pt2pt.
 #pragma once
 
 #include "mpi/binding.h"
@@ -12,12 +12,12 @@ using pt2pt::Mode;
 using pt2pt::Outcome;
 using pt2pt::Request;
 
-/// One of the group that point-to-point ranks refer to?
+/// True for a rank of the group to which point-to-point ranks refer.
 inline bool is_member(const Comm* c, int rank) {
   return static_cast<uint32_t>(rank) < static_cast<uint32_t>(c->shared->peers().size());
 }
 
-/// plain_bytes() for a few bytes: at most 16. Nothing overflows where the count has 32 bits.
+/// plain_bytes() for at most 16 bytes. A product does not overflow where the count has 32 bits.
 inline bool few_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
   if (__builtin_expect(!in_basic_types(type), 0)) return false;
   *bytes = static_cast<uint64_t>(count) * static_cast<uint64_t>(host::basic_size(type));
@@ -40,7 +40,7 @@ inline Status check_recv(const Comm* c, int source, int tag) {
 /// The communicator whose error handler is for this request, or nullptr.
 inline Comm* comm_of(const Request* r) { return static_cast<Comm*>(r->keep); }
 
-/// After a receive has been posted without waiting: ends it if it waits for a failed process
+/// Called after a receive has been posted without waiting: ends it if it waits for a failed process
 /// (survivors/survivors.h).
 void examine_posted();
 

@@ -1,22 +1,22 @@
-// Sends, receives and their like as the rows of calls.table name them: the fast paths in line, so
-// that a binding is nothing but one, and the general ways.
+// Sends, receives and their like as the rows of calls.table name them: the fast paths, in line so
+// that a binding is nothing else, and the general functions.
 //
-// Each gets the arguments of the call as they are, after its name, checks them, and gives the
-// call's result. Thread rule: as src/mpi/entry.h says. Blocking calls may switch, the others never
-// do.
+// Each function receives the arguments of the call as they are, after its name, checks them, and
+// returns the call's result. Thread rule: as src/mpi/entry.h says. Blocking calls may switch, the
+// others never do.
 #pragma once
 
 #include "mpi/pt2pt_args.h"
 
 namespace fgmpi::mpi {
 
-/// The general ways, for all but the simplest.
+/// The general functions, for all calls but the simplest.
 int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
                     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
-/// The same for a handle that listed() does not find, since the caller is outside of the library or
-/// for another reason; small messages as in the fast paths.
+/// For a handle that listed() does not find, because the caller is outside of the library or for
+/// another reason; small messages are sent as in the fast paths.
 int send_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int isend_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
@@ -29,8 +29,8 @@ int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatyp
 int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                  int tag, MPI_Comm comm, MPI_Request* request, bool init);
 
-/// In place of the status of the blocking forms: not a status, so that a null request can be told
-/// from none.
+/// Stands in place of the status of the blocking forms. Its value is no status, so that a null
+/// request can be told from none.
 inline MPI_Status* const kNonblocking = reinterpret_cast<MPI_Status*>(2);
 
 int sendrecv(const char* call, const void* sendbuf, int64_t sendcount, MPI_Datatype sendtype,
@@ -44,7 +44,7 @@ int mrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MPI
 int imrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MPI_Message* handle,
            MPI_Request* request);
 
-/// What a status says, and what is put into one.
+/// Read from a status, and write into one.
 int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, int* count);
 int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, MPI_Count* count);
 int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, int* count);
@@ -54,14 +54,14 @@ int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, in
 int detach_buffer(const char* call, void* buffer, int* size);
 int detach_buffer(const char* call, void* buffer, MPI_Count* size);
 
-/// The communicator behind the handle of the world or of one of the first table; nullptr for
-/// others, and for callers that are outside of the library.
+/// The communicator of MPI_COMM_WORLD's handle or of one in the first table; nullptr for other
+/// handles, and for callers that are outside of the library.
 [[gnu::always_inline]] inline Comm* listed(MPI_Comm handle) {
   Comm* found;
   return comm::detail::find_listed(handle, comm::detail::g_fast_handles, &found) ? found : nullptr;
 }
 
-/// The names of calls, to be template arguments.
+/// A call's name, to be a template argument.
 struct Name {
   char text[16] = {};
   template <size_t n>
@@ -70,8 +70,8 @@ struct Name {
   }
 };
 
-/// The whole of a send that is small, collocated and expected. Refuses everything else, and all
-/// arguments that need a closer look.
+/// Sends a message that is small, collocated and expected. Returns false for every other message,
+/// and for all arguments that need the general checks.
 template <class Count>
 [[gnu::always_inline]] inline bool sent_at_once(const void* buf, Count count, MPI_Datatype datatype,
                                                 int dest, int tag, Comm* c) {
@@ -82,14 +82,14 @@ template <class Count>
          pt2pt::send_to_first(buf, bytes, local, {user_ctx(c), c->rank, tag});
 }
 
-/// Has the arguments of the call itself, in their registers.
+/// Receives the arguments of the call itself, in their registers.
 template <Name kCall, Mode kMode, class Count>
 [[gnu::noinline]] int send_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
                                   int tag, MPI_Comm comm) {
   return send_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
 }
 
-/// As above for a communicator that is not found at once.
+/// As send_slowly(), for a communicator that is not found at once.
 template <Name kCall, Mode kMode, class Count>
 [[gnu::noinline]] int send_not_found(const void* buf, Count count, MPI_Datatype datatype, int dest,
                                      int tag, MPI_Comm comm) {

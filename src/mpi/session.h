@@ -1,7 +1,7 @@
-// Sessions as bindings see them (MPI-4.0 section 11.3). A session has an error handler of its own,
-// which answers for calls that name it. Thread rule: any thread at any granted level may begin and
-// end sessions and look them up (MPI-4.0 section 11.3.1); a session itself is for one thread at a
-// time, as its level says.
+// Sessions as bindings see them (MPI-4.0 section 11.3). A session has its own error handler, for
+// calls that name it. Thread rule: any thread at any granted level may begin and end sessions and
+// look them up (MPI-4.0 section 11.3.1); a session itself is for one thread at a time, as its level
+// says.
 #pragma once
 
 #include <mpi.h>
@@ -19,11 +19,11 @@ struct Session {
 
 /// The session behind a handle, or nullptr.
 Session* find_session(MPI_Session handle);
-/// The result of a call with a handle that is no session's.
+/// The result of a call with a handle that is not a session's.
 int bad_session(const char* call, MPI_Session handle);
 /// Makes a code of the error and calls the session's handler.
 int fail(const char* call, Session* session, const Status& status);
-/// What a function behind a binding gave.
+/// Ends a binding: MPI_SUCCESS, or the error handler's answer.
 inline int done(const char* call, Session* session, const Status& status) {
   return status.ok() ? MPI_SUCCESS : fail(call, session, status);
 }

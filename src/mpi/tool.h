@@ -1,7 +1,7 @@
 // The tools interface (MPI-4.0 chapter 15): variables and categories. Settings (base/settings.def)
 // are the first control variables and counters (base/counters.def) the first performance variables,
-// in the order of their tables; the hosted MPICH's come behind them, with indices that are shifted
-// by as many. Events are ours alone (mpi/events.h): the host has none.
+// in the order of their tables. Those of the hosted MPICH follow, with indices shifted by the
+// number of ours. All events are ours (mpi/events.h): the host has none.
 //
 //   control variables       0 .. settings::kCount - 1        ours; those about messages and the
 //                           like can be written before the first MPI_Init
@@ -12,14 +12,14 @@
 //   categories              0 .. kCategories - 1             ours: the sections of
 //                           docs/settings.md, and the counters
 //
-// A rank initialises and finalises the interface for itself, as a process of its own would, and its
-// handles and sessions are its own: they go when it finalises the interface for the last time, or
-// ends, and one that the rank does not have is an error. Our variables without an object are the
-// process's: its ranks read the same. What a rank writes into a variable of the host's, that rank
-// reads again, and no other.
+// A rank initialises and finalises the interface for itself, as if it were a process. Its handles
+// and sessions are its own: they are freed when the rank finalises the interface for the last time,
+// or ends; using one that the rank does not have is an error. Our variables without an object
+// belong to the process: its ranks read the same values. A value that a rank writes into a variable
+// of the host's is read again by that rank, and by no other.
 //
 // Thread rule: one thread. Nothing here switches. Functions have the parameters and results of
-// those of MPI; pointers to results may be null where MPI allows it.
+// MPI's functions; pointers to results may be null where MPI allows it.
 #pragma once
 
 #include <mpi.h>
@@ -34,18 +34,18 @@ namespace fgmpi::mpi::tool {
 inline constexpr int kOwnCvars = settings::kCount;
 inline constexpr int kCategories = static_cast<int>(settings::kComponents) + 1;
 
-/// Has the running rank initialised the interface?
+/// True where the running rank has initialised the interface.
 bool is_initialised();
-/// Hands out a name or a description: at most *length bytes with the end mark; *length becomes what
-/// was or would be written.
+/// Copies a name or a description to the caller: at most *length bytes with the end mark; *length
+/// becomes the length that was or would be written.
 void give_text(const std::string& text, char* out, int* length);
-/// *out = value, unless out is null.
+/// Sets *out to value, unless out is null.
 template <class T, class V>
 void give(T* out, V value) {
   if (out) *out = static_cast<T>(value);
 }
 
-/// Calls a function of the host on the host stack. Null pointers are given as nullptr.
+/// Calls a function of the host on the host stack. Null pointers are passed as nullptr.
 template <class... P, class... A>
 int ask_host(int (*host::Api::*member)(P...), A... arguments) {
   auto* function = host::api_uninitialised().*member;
@@ -54,7 +54,7 @@ int ask_host(int (*host::Api::*member)(P...), A... arguments) {
   sched::call_on_host([&] { code = function(arguments...); });
   return code;
 }
-/// Adds `own` to what the host says its number of something is.
+/// Adds `own`, the number of our items, to the host's number.
 template <class F>
 int count_all(F host_count, int own, int* out) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
@@ -64,7 +64,7 @@ int count_all(F host_count, int own, int* out) {
   return code;
 }
 
-/// Finds a name: among our `own`, where is_own(i) says so, else among the host's.
+/// Finds a name: among our `own` items, where is_own(i) is true, else among the host's.
 template <class IsOwn, class F>
 int find_name(const char* name, int own, IsOwn is_own, F find_in_host, int* index) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
@@ -121,7 +121,8 @@ int category_get_pvars(int index, int length, int* indices);
 int category_get_categories(int index, int length, int* indices);
 int category_get_events(int index, int length, int* indices);
 
-/// How many events belong to a category of ours; the first `length` indices are put into `indices`.
+/// Returns how many events belong to a category of ours, and stores the first `length` indices in
+/// `indices`.
 int events_in(int category, int length, int* indices);
 int event_get_num(int* num);
 int event_get_index(const char* name, int* index);
@@ -146,8 +147,8 @@ int event_read(MPI_T_event_instance instance, int element, void* buffer);
 int event_copy(MPI_T_event_instance instance, void* buffer);
 int event_get_timestamp(MPI_T_event_instance instance, MPI_Count* timestamp);
 int event_get_source(MPI_T_event_instance instance, int* source);
-/// The rank has finalised the interface for the last time: its registrations go, and its sessions
-/// with their handles.
+/// Called when the rank has finalised the interface for the last time: drop its registrations, and
+/// its sessions with their handles.
 void forget_events_of_rank();
 void forget_sessions_of_rank();
 int source_get_num(int* num);

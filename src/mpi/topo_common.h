@@ -15,7 +15,7 @@ inline Status need_cart(const comm::Comm* c) {
   return need_topology(c, comm::Topology::Kind::kCart, "Cartesian");
 }
 
-/// A communicator of `order` (ranks of c in the order of the new ranks) with `topology`.
+/// Makes a communicator of `order` (ranks of c in the order of the new ranks) with `topology`.
 /// Collective; may switch.
 Status create_with(const char* call, comm::Comm* c, const RankMap& order, comm::Topology topology,
                    comm::Comm** newcomm, std::unique_ptr<comm::Neighbors> neighbors = nullptr);

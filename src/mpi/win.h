@@ -1,5 +1,5 @@
-// Windows as bindings see them (MPI-4.0 chapter 12). A window has an error handler of its own,
-// which answers for calls that name it. Thread rule: one thread.
+// Windows as bindings see them (MPI-4.0 chapter 12). A window has its own error handler, for calls
+// that name it. Thread rule: one thread.
 #pragma once
 
 #include <mpi.h>
@@ -11,7 +11,7 @@
 
 namespace fgmpi::mpi {
 
-/// The result of a call with a handle that is no window's.
+/// The result of a call with a handle that is not a window's.
 int bad_win(const char* call, MPI_Win handle);
 /// Makes a code of the error and calls the window's handler.
 int fail(const char* call, rma::Win* win, const Status& status);
@@ -19,31 +19,31 @@ int fail_code(const char* call, rma::Win* win, int code);
 inline int done(const char* call, rma::Win* win, const Status& status) {
   return __builtin_expect(status.ok(), 1) ? MPI_SUCCESS : fail(call, win, status);
 }
-/// The same for a function that ran a function of the user's.
+/// Ends a binding that has called a function of the user's.
 inline int done(const char* call, rma::Win* win, int code) {
   return __builtin_expect(code == MPI_SUCCESS, 1) ? MPI_SUCCESS : fail_code(call, win, code);
 }
 
-/// Of a call without an object.
+/// Ends a call without an object.
 inline int done(const char* call, std::nullptr_t, int code) {
   return done(call, static_cast<comm::Comm*>(nullptr), code);
 }
 
-/// 0..size-1, or MPI_PROC_NULL. Errors: MPI_ERR_RANK.
+/// Allowed are 0..size-1 and MPI_PROC_NULL. Errors: MPI_ERR_RANK.
 inline Status check_rank(const rma::Win* win, int rank, const char* argument, bool) {
   if (__builtin_expect(static_cast<uint32_t>(rank) < static_cast<uint32_t>(win->comm->size()), 1))
     return {};
   return check_rank(win->comm, rank, argument, false);
 }
 
-// ---- What rows of calls.table name. Those of creation and freeing may switch. -------------------
+// ---- Functions that rows of calls.table name. Those that create and free may switch. ------------
 Status make_win(const char* call, void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
                 comm::Comm* comm, rma::Win** win);
 /// MPI_Win_allocate and MPI_Win_allocate_shared. `baseptr`: the address of a pointer.
 Status make_allocated_win(const char* call, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
                           comm::Comm* comm, void* baseptr, rma::Win** win);
 Status make_dynamic_win(const char* call, MPI_Info info, comm::Comm* comm, rma::Win** win);
-/// Attributes go first. Returns an error code.
+/// Frees a window, its attributes first. Returns an error code.
 int free_win(const char* call, rma::Win* win);
 
 template <class Unit>
