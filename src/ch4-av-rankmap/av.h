@@ -8,18 +8,19 @@
 //   first(p+1)).
 //
 // locate() is the last step of a send: communicator rank -> world rank (rankmap.h) -> (process,
-// local proclet) -> element. When all processes host equally many proclets it is one
-// multiplication. Processes of other jobs that this one is connected with come behind the job's
-// own, a range for each job:
+// local proclet) -> element. When all processes host equally many proclets, locate() is one
+// multiplication.
 //
-//    | own processes 0 .. P-1 | job 1 | (hole) | job 3 |      their ranks are numbered likewise: global ranks
+// Processes of connected jobs follow the job's own, a range for each job. Their ranks are numbered
+// in the same way, which gives the global ranks:
 //
-// A job that was spawned as proclets has a range as well, but no processes of its own: its elements
-// say where its ranks begin, and beside them is kept which process of the own or another job hosts
-// them, from which local index on. locate() gives that.
+//    | own processes 0 .. P-1 | job 1 | (hole) | job 3 |
 //
-// A range is given back when its job is not connected any more; holes are used again. While there
-// is a range, locate() asks out of line: programs without connections pay nothing for those with
+// A job that was spawned as proclets has a range as well, but no processes of its own. The elements
+// of such a range hold where its ranks begin; beside them a table says which process (of the own or
+// of another job) hosts the ranks, from which local index on. locate() returns the hosting process.
+//
+// A range is released when its job is not connected any more; holes are used again. While there is
 // them. Thread rule: one thread. Invariant: first() ascends; sizes may differ between processes.
 // Source: IPDPS'17 section III (12-byte AV elements); design section 5.
 #pragma once
@@ -37,10 +38,11 @@ struct Location {
   uint32_t process;
   uint32_t local;  ///< index of the proclet in its process
 };
-/// The process of a Location that has to be asked for: of a rank of a system-ranked communicator.
-/// `local` is then the rank in the communicator.
+/// Stands for a process that is not known here: that of a rank of a system-ranked communicator.
+/// Location::local is then the rank in the communicator.
 inline constexpr uint32_t kUnknownProcess = 0xfffffffeu;
-/// What the map of such a communicator gives for that rank (-1). No world rank.
+/// The world rank that the map of a system-ranked communicator returns for a rank that it does not
+/// know (-1).
 inline constexpr uint32_t kUnknownWorld = 0xffffffffu;
 
 #pragma pack(push, 4)
@@ -59,10 +61,10 @@ class AddressVector {
   uint32_t processes() const { return processes_; }
   uint32_t world_size() const { return world_size_; }
   uint32_t me() const { return me_; }
-  /// The same with the ranges of other jobs (and holes between them).
+  /// Processes with the ranges of other jobs, and holes between them.
   uint32_t all_processes() const { return static_cast<uint32_t>(elements_.size()); }
   uint32_t all_ranks() const { return all_ranks_; }
-  /// Global rank of the first proclet of process p, and how many it hosts.
+  /// Global rank of the first proclet of process p, and the number of its proclets.
   uint32_t first(uint32_t p) const {
     return p == elements_.size() ? all_ranks_ : elements_[p].first;
   }
@@ -85,21 +87,24 @@ class AddressVector {
   }
   /// The elements; their address changes with add_range().
   const AvElement* elements() const { return elements_.data(); }
-  /// Appends a range of processes that host so many ranks each; its first process is returned, or
-  /// kNoRange when there would be 2^31 ranks. REQUIRES: init(); counts is not empty and has no 0.
+  /// Appends a range of processes that host so many ranks each. Returns its first process, or
+  /// kNoRange when there would be 2^31 ranks. REQUIRES: init() was called; counts is not empty and
+  /// has no 0.
   uint32_t add_range(std::span<const uint32_t> counts);
-  /// The ranks of a range live in processes of another one, or in the own.
+  /// Where the ranks of one process of a hosted range live: in a process of another range, or of
+  /// the own job.
   struct Host {
     uint32_t process;
     uint32_t local;  ///< index there of the first of them
   };
-  /// REQUIRES: one a process of the range, ascending by process; add_range() has just given it.
+  /// Sets the hosts of a range. REQUIRES: one host for each process of the range, ascending by
+  /// process; add_range() has just returned the range.
   void set_hosts(uint32_t first_process, std::vector<Host> hosts);
-  /// Has any range hosts?
+  /// True where a range has hosts.
   bool hosts_others() const { return !hosted_.empty(); }
-  /// Of a range; empty: its processes are what they say.
+  /// The hosts of a range; empty: its ranks live in the range's own processes.
   std::span<const Host> hosts_of(uint32_t first_process) const;
-  /// Gives the range of `processes` processes back that begins at `first_process`.
+  /// Releases the range of `processes` processes that begins at `first_process`.
   void remove_range(uint32_t first_process, uint32_t processes);
   static constexpr uint32_t kNoRange = 0xffffffffu;
   bool transport_bit(uint32_t p) const { return elements_[p].address_and_transport & 1; }
@@ -109,11 +114,11 @@ class AddressVector {
     *local = w - my_first_;
     return *local < my_count_;
   }
-  /// The same for ranks that other jobs have here, too: any rank that runs in this process.
+  /// As is_mine(), also for ranks of other jobs: true for any rank that runs in this process.
   bool is_here(uint32_t w, uint32_t* local) const {
     return is_mine(w, local) || (__builtin_expect(!hosted_.empty(), 0) && is_hosted_here(w, local));
   }
-  /// The index of a rank of this process. REQUIRES: it is one.
+  /// The local index of a rank. REQUIRES: the rank runs in this process.
   uint32_t local_of(uint32_t w) const {
     uint32_t local = 0;
     const bool here = is_here(w, &local);
@@ -123,12 +128,12 @@ class AddressVector {
   }
   /// The global rank of a local index; kNoRange where no rank has it.
   uint32_t global_of_local(uint32_t local) const { return global_of(me_, local); }
-  /// The same for any process: what locate() is the inverse of.
+  /// The global rank of <process, local index>, for any process: the inverse of locate().
   uint32_t global_of(uint32_t process, uint32_t local) const;
-  /// All local indices in use are below.
+  /// An upper bound of all local indices in use.
   uint32_t locals() const { return locals_; }
-  /// f(first, past) for the global ranks that live in a process of the own or another job, range by
-  /// range.
+  /// Calls f(first, past) for the global ranks that live in a process (of the own or another job),
+  /// range by range.
   template <class F>
   void for_each_range_of(uint32_t process, F&& f) const {
     if (__builtin_expect(hosted_.empty(), 1)) return f(first(process), first(process + 1));
@@ -140,7 +145,7 @@ class AddressVector {
           f(first(element), first(element + 1));
         }
   }
-  /// The process that hosts a rank. REQUIRES: w < all_ranks(), and it is in no hole.
+  /// The process that hosts a rank. REQUIRES: w < all_ranks(), and w lies in no hole.
   uint32_t process_of(uint32_t w) const {
     FGMPI_ASSERT(w < all_ranks_);
     if (__builtin_expect(uniform_ != 0, 1)) return divide(w + uint64_t{1});
@@ -151,7 +156,7 @@ class AddressVector {
     const uint32_t p = divide(w + uint64_t{1});
     return {p, w - elements_[p].first};
   }
-  /// The element that a rank belongs to: process_of(), but of ranks that are hosted.
+  /// The element to which a rank belongs. Differs from process_of() only for hosted ranks.
   uint32_t element_of(uint32_t w) const { return uniform_ ? divide(w + uint64_t{1}) : search(w); }
 
  private:
@@ -179,7 +184,7 @@ class AddressVector {
   /// floor((2^64 - 1) / C) when every process hosts C proclets: w / C is (w + 1) times it >> 64.
   uint64_t reciprocal_ = 0;
   uint32_t uniform_ = 0;      ///< C, or 0 when sizes differ or there are ranges of other jobs
-  uint32_t own_uniform_ = 0;  ///< the same for the own processes
+  uint32_t own_uniform_ = 0;  ///< C of the own processes, or 0 when sizes differ
   uint32_t all_ranks_ = 0;
   uint32_t processes_ = 0, world_size_ = 0, me_ = 0, my_first_ = 0, my_count_ = 0;
   uint32_t locals_ = 0;

@@ -1,8 +1,9 @@
-// Which processes of the job share a host, as all of them have published it: the same at every
+// Which processes of the job share a host, as all processes have published it: equal at every
 // process.
 //
-// Kept as runs of consecutive processes on one host: 8 bytes each, nothing for a job on one host
-// but one of them. Thread rule: one thread. Nothing here switches. Set while the processes exchange
+// The table consists of runs of consecutive processes on one host, 8 bytes each: a job on one host
+// has one run. Thread rule: one thread. Nothing here switches. The table is filled while the
+// processes exchange addresses.
 // addresses.
 #pragma once
 
@@ -14,13 +15,13 @@ namespace fgmpi {
 
 class Hosts {
  public:
-  /// The next process (0, 1, ...) is on the host with this identity.
+  /// Adds the next process (0, 1, ...), which is on the host with this identity.
   void add(const std::string& identity);
-  /// How many there are.
+  /// Number of hosts.
   uint32_t count() const { return static_cast<uint32_t>(hashes_.size()); }
   /// The number of a process's host, from 0. REQUIRES: it was added.
   uint32_t host_of(uint32_t process) const;
-  /// How many hosts these processes are on.
+  /// Number of different hosts of these processes.
   template <class Processes>
   uint32_t count_of(const Processes& processes, uint32_t n) const {
     if (count() < 2) return count();
@@ -33,7 +34,7 @@ class Hosts {
     }
     return hosts;
   }
-  /// Another process of the job is on this one's host.
+  /// True where another process of the job is on this one's host.
   bool is_shared(uint32_t process) const;
 
  private:
@@ -42,10 +43,10 @@ class Hosts {
   };
   uint32_t processes_ = 0;
   std::vector<Run> runs_;
-  std::vector<uint64_t> hashes_;  ///< of the identities, by host
+  std::vector<uint64_t> hashes_;  ///< hashes of the identities, by host
 };
 
-/// Those of this job; empty for a job of one process.
+/// The hosts of this job; empty for a job of one process.
 extern Hosts g_hosts;
 
 }  // namespace fgmpi

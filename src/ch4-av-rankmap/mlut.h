@@ -7,12 +7,12 @@
 // When it wins: it is used only for communicators with members of several process groups
 // (Intercomm_merge after spawn or connect); each side of an intercommunicator is a map of one
 // group. To all other code a member is one number, its global rank: the world rank in the own
-// group, and past that the ranks of other groups one group after the other. So set algebra,
-// comparison and lookup work on merged groups as on any; only translation to an address reads the
-// pairs. A RankMap holds it as a stored map (Model::kMlut): ordinary communicators pay nothing for
-// it.
+// group, and after that the ranks of other groups, one group after the other. So set algebra,
+// comparison and lookup work on merged groups as on any other; only translation to an address reads
+// the pairs. A RankMap holds the table as a stored map (Model::kMlut): ordinary communicators pay
+// nothing for it.
 // Thread rule: one thread. Invariant: pairs are distinct, and their groups are known as long as the
-// map is. Source: IPDPS'17 section III-C.
+// map exists. Source: IPDPS'17 section III-C.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace fgmpi {
 
 class MlutMap final : public groupmap::GroupMap {
  public:
-  /// Past the encodings of groupmap: never on its wire (rankmap.cc frames it).
+  /// Follows the encodings of groupmap. Never on groupmap's wire: rankmap.cc frames the map.
   static constexpr auto kEncoding = static_cast<groupmap::Encoding>(255);
   explicit MlutMap(std::vector<GroupRank> pairs);
 
@@ -43,21 +43,21 @@ class MlutMap final : public groupmap::GroupMap {
   std::vector<GroupRank> pairs_;
 };
 
-/// The mlut behind a map, nullptr for all other models.
+/// The mlut of a map, nullptr for all other models.
 inline const MlutMap* mlut_of(const RankMap& map) {
   const groupmap::MapRef& m = map.encoded();
   if (m.shape() != groupmap::Shape::kStored || m.stored()->encoding() != MlutMap::kEncoding)
     return nullptr;
   return static_cast<const MlutMap*>(m.stored());
 }
-/// A rank map of these members; members of the own group only give an ordinary map, the smallest
-/// model. Errors: MPI_ERR_OTHER for a group that is not known, a rank that it has not, a member
-/// that occurs twice.
+/// Makes a rank map of these members. Members of the own group alone give an ordinary map, the
+/// smallest model. Errors: MPI_ERR_OTHER for a group that is not known, a rank that its group does
+/// not have, a member that occurs twice.
 Status merged_map(std::vector<GroupRank> members, RankMap* out);
-/// The same for global ranks. REQUIRES: they are distinct global ranks.
+/// Makes a rank map of global ranks. REQUIRES: they are distinct global ranks.
 RankMap merged_map_of(std::span<const int32_t> globals);
-/// The element's address of a member of a merged communicator with one rank a process. REQUIRES: 0
-/// <= rank < size.
+/// The address in the element of a member of a merged communicator with one rank a process.
+/// REQUIRES: 0 <= rank < size.
 inline uint64_t merged_address(const MlutMap& map, int32_t rank) {
   return g_process_groups.address(map.at(rank));
 }
@@ -67,13 +67,13 @@ inline Location merged_locate(const MlutMap& map, int32_t rank) {
   return g_av.locate(static_cast<uint32_t>(g_process_groups.global_of(map.at(rank))));
 }
 
-/// Has this map members of other jobs / of more than one job?
+/// True where the map has members of other jobs; true where it has members of several jobs.
 bool has_foreign(const RankMap& map);
 bool spans_groups(const RankMap& map);
-/// A map of these global ranks: of one group an ordinary one, else an mlut. REQUIRES: they are
-/// distinct global ranks.
+/// Makes a map of these global ranks: an ordinary one where they are of one group, else an mlut.
+/// REQUIRES: they are distinct global ranks.
 RankMap map_of_globals(std::span<const int32_t> globals);
-/// f(pgid) for each group other than the own that the map has members of.
+/// Calls f(pgid) for each group, other than the own, of which the map has members.
 template <class F>
 void for_each_other_group(const RankMap& map, F&& f) {
   if (g_process_groups.others() == 0) return;
@@ -85,8 +85,8 @@ void for_each_other_group(const RankMap& map, F&& f) {
   }
 }
 
-/// Keeps the other groups of a map known, from when it is made until a communicator or its like
-/// keeps them.
+/// Retains the other groups of a map while it lives: from the making of the map until a
+/// communicator or another owner retains them.
 class KeptGroups {
  public:
   explicit KeptGroups(const RankMap& map) {

@@ -1,17 +1,17 @@
-// The process groups that this process knows: its own job, and the jobs that it is connected with.
+// The process groups that this process knows: its own job, and the connected jobs.
 //
-//   pgid     0: the own job   1: another one   2: ...                 (an index of this process,
-//            not the same elsewhere)
+//   pgid     0: the own job   1: another one   2: ...
+//            (an index of this process; other processes have other indices)
 //   uid      128 random bits that name the job everywhere
-//   range    its processes and ranks in the address vector (av.h): global rank = range's first rank
-//            + lpid
-//   cards    how each of its processes is reached, as far as known; opaque here (src/dynamic writes
-//            and reads them)
+//   range    the group's processes and ranks in the address vector (av.h): global rank = range's
+//            first rank + lpid
+//   cards    how each of its processes is reached, where that is known; opaque here (src/dynamic
+//            writes and reads them)
 //
-// A group is kept by communicators and groups of ranks that have members of it (retain, release);
-// the last release gives back its range, its cards and its pgid. Numbers of other jobs' ranks are
-// this process's own: what travels between processes says <uid, lpid> (travel.h).
-// Thread rule: one thread; nothing here switches. Invariant: a group keeps its pgid and its range
+// Communicators and groups of ranks that have members of a group retain it; the last release
+// releases its range, its cards and its pgid. Numbers of other jobs' ranks are valid in this
+// process only: between processes a rank travels as <uid, lpid> (travel.h).
+// Thread rule: one thread; nothing here switches. Invariant: a group has the same pgid and range
 // as long as it is known. Source: IPDPS'17 section III-C (one table a process group).
 #pragma once
 
@@ -43,34 +43,34 @@ class ProcessGroups {
  public:
   static constexpr uint32_t kNone = 0xffffffffu;
 
-  /// Names the own job. REQUIRES: no other group is known yet, or the name is the same.
+  /// Names the own job. REQUIRES: no other group is known yet, or the job has this name already.
   void set_own(const GroupUid& uid) { own_ = uid; }
   const GroupUid& own() const { return own_; }
 
   /// Adds a group whose processes host so many ranks each, with no reference. Errors: MPI_ERR_OTHER
-  /// when it is known already, has no process, one without ranks, or too many. REQUIRES: g_av is
-  /// set up.
+  /// when the group is known already, has no process, a process without ranks, or too many ranks.
+  /// REQUIRES: g_av is set up.
   Status add(const GroupUid& uid, std::span<const uint32_t> counts, uint32_t* pgid);
-  /// The same for a group that was spawned as proclets: its ranks live in processes of another
-  /// group, or of the own job, and it has no others. It keeps the group of its hosts.
+  /// Adds a group that was spawned as proclets: all its ranks live in processes of another group,
+  /// or of the own job. The group retains the group of its hosts.
   Status add_hosted(const GroupUid& uid, std::span<const uint32_t> counts,
                     std::vector<AddressVector::Host> hosts, uint32_t* pgid);
   bool hosted(uint32_t pgid) const { return pgid > 0 && groups_[pgid].host != kNone; }
-  /// The group that its processes are of. REQUIRES: hosted(pgid).
+  /// The group of the processes that host a group. REQUIRES: hosted(pgid).
   uint32_t host_of(uint32_t pgid) const { return groups_[pgid].host; }
-  /// A number for a group that is the same everywhere, never 0; kNone stands for none that is known
-  /// by this number.
+  /// A number for a group that is equal in all processes, never 0; and the pgid that has this
+  /// number, kNone where no known group has it.
   uint32_t short_name(uint32_t pgid) const;
   uint32_t find_short_name(uint32_t name) const;
   /// The pgid of a group, or kNone.
   uint32_t find(const GroupUid& uid) const;
-  /// Groups other than the own.
+  /// Number of groups other than the own.
   uint32_t others() const { return static_cast<uint32_t>(by_rank_.size()); }
-  /// All pgids are below.
+  /// An upper bound of all pgids.
   uint32_t count() const { return static_cast<uint32_t>(firsts_.size()); }
   bool known(uint32_t pgid) const { return pgid == 0 || (pgid < count() && groups_[pgid].known); }
 
-  /// Of a known group.
+  /// Properties of a group. REQUIRES: known(pgid).
   const GroupUid& uid(uint32_t pgid) const { return pgid == 0 ? own_ : groups_[pgid].uid; }
   uint32_t first_rank(uint32_t pgid) const { return firsts_[pgid].rank; }
   uint32_t first_process(uint32_t pgid) const { return firsts_[pgid].process; }
@@ -84,20 +84,21 @@ class ProcessGroups {
   int32_t global_of(GroupRank g) const {
     return static_cast<int32_t>(firsts_[g.pgid].rank + g.lpid);
   }
-  /// The group and rank behind a global rank. REQUIRES: it is one.
+  /// The group and rank of a global rank. REQUIRES: it is a global rank.
   GroupRank find_rank(int32_t global) const;
   /// The group of a process (an index of the address vector), kNone for one in a hole.
   uint32_t group_of_process(uint32_t process) const;
-  /// The element's address of process `lpid` of a group. REQUIRES: another group has been added.
+  /// The address in the element of process `lpid` of a group. REQUIRES: another group has been
+  /// added.
   uint64_t address(GroupRank g) const {
     return AddressVector::address_in(elements_[g.pgid], g.lpid);
   }
-  /// Order of ranks that is the same in all processes: by group's uid, then rank.
+  /// An order of ranks that is equal in all processes: by group's uid, then rank.
   bool before(int32_t global, int32_t other) const;
-  /// A number for a rank that is the same in all processes.
+  /// A number for a rank that is equal in all processes.
   uint32_t name_of(int32_t global) const;
 
-  /// How process `index` of a group is reached; empty: not known. A card, once known, stays.
+  /// The card of process `index` of a group; empty: not known. A card, once known, stays.
   const std::string& card(uint32_t pgid, uint32_t index) const;
   void set_card(uint32_t pgid, uint32_t index, std::string_view card);
 
@@ -105,10 +106,11 @@ class ProcessGroups {
     if (pgid > 0) ++groups_[pgid].references;
   }
   void release(uint32_t pgid);
-  /// Removes groups that nobody retains: after a failure to connect.
+  /// Removes groups without references, after a failure to connect.
   void remove_unused();
 
-  /// Called when a group has got its range, before it loses it, and afterwards.
+  /// Functions that are called when a group has got its range, before it loses the range, and
+  /// afterwards.
   struct Watcher {
     void (*added)(uint32_t pgid) = nullptr;
     void (*removing)(uint32_t pgid) = nullptr;
@@ -120,7 +122,7 @@ class ProcessGroups {
   struct Group {
     GroupUid uid;
     uint32_t processes = 0, ranks = 0, references = 0;
-    uint32_t host = kNone;  ///< of a group that was spawned as proclets
+    uint32_t host = kNone;  ///< the group of the hosts, where the group was spawned as proclets
     bool known = false;
     std::vector<std::string> cards;
   };
@@ -130,12 +132,13 @@ class ProcessGroups {
   Status add_range(const GroupUid& uid, std::span<const uint32_t> counts, uint32_t* pgid);
   void remove(uint32_t pgid);
   void find_elements();
-  std::vector<First> firsts_{{0, 0}};  ///< of each group, in the address vector
-  /// Where each group's range begins: one load less on the send path.
+  /// Each group's first rank and process in the address vector.
+  std::vector<First> firsts_{{0, 0}};
+  /// The address of each group's first element: one load less on the send path.
   std::vector<const AvElement*> elements_{nullptr};
   std::vector<Group> groups_{1};
-  std::map<uint32_t, uint32_t> by_rank_;     ///< first rank -> pgid, without the own
-  std::map<uint32_t, uint32_t> by_process_;  ///< first process -> pgid, without the own
+  std::map<uint32_t, uint32_t> by_rank_;     ///< first rank -> pgid, without the own group
+  std::map<uint32_t, uint32_t> by_process_;  ///< first process -> pgid, without the own group
   std::map<GroupUid, uint32_t> by_uid_;
   std::vector<std::string> own_cards_;
   GroupUid own_;

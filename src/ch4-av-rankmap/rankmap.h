@@ -1,15 +1,21 @@
 // RankMap: communicator rank -> world rank in constant size wherever the shape is regular.
 //
-// Models (IPDPS'17 section III): direct (r), offset (r + o), stride (r * s + o, s may be negative),
-// blockstride (blocks of b ranks every s), md-blockstride (sub-grids of grids), lut (anything else:
-// an encoded map of src/groupmap, shared by all users), mlut (<process group, rank> pairs of merged
-// groups). compose() is the state machine that finds the model of a communicator made from a
-// parent's map and a child's map over parent ranks (Table II, compose_model()); from_ranks() finds
-// the smallest model of a list.
+// Models (IPDPS'17 section III):
+//   direct          r
+//   offset          r + o
+//   stride          r * s + o; s may be negative
+//   blockstride     blocks of b ranks every s
+//   md-blockstride  sub-grids of grids
+//   lut             any other group: an encoded map of src/groupmap, shared by all its users
+//   mlut            <process group, rank> pairs of merged groups
 //
-// A RankMap is a small value around a groupmap::MapRef: regular models live in it, an irregular one
+// compose() finds the model of a communicator made from a parent's map and a child's map over
+// parent ranks (a state machine: Table II, compose_model()). from_ranks() finds the smallest model
+// of a list.
+//
+// A RankMap is a small value around a groupmap::MapRef. Regular models live in it; an irregular one
 // is a counted reference that duplicates share. Lookup is in line for the regular models and one
-// indirect call for the rest.
+// indirect call for the others.
 // Thread rule: one thread. Invariant: world ranks are distinct.
 #pragma once
 
@@ -40,24 +46,24 @@ class RankMap {
   RankMap() = default;
   explicit RankMap(groupmap::MapRef map) : map_(std::move(map)) {}
   static RankMap direct(int32_t size) { return strided(size, 0, 1); }
-  /// rank r -> offset + r * stride. REQUIRES: all of them are world ranks (0 .. 2^31-1), stride !=
-  /// 0.
+  /// Makes the map rank r -> offset + r * stride. REQUIRES: all results are world ranks (0 ..
+  /// 2^31-1), stride != 0.
   static RankMap strided(int32_t size, int32_t offset, int32_t stride);
-  /// The smallest model for this list of distinct world ranks; irregular lists are stored as the
-  /// process's strategy (strategy(), or the one given) says.
+  /// Makes the smallest model for this list of distinct world ranks. Irregular lists are stored by
+  /// the process's strategy (strategy(), or the one passed).
   static RankMap from_ranks(std::span<const int32_t> world_ranks);
   static RankMap from_ranks(std::span<const int32_t> world_ranks,
                             const groupmap::Strategy& strategy);
-  /// child maps new ranks to ranks of parent; the result maps new ranks to world ranks. A child
+  /// Makes the map of new ranks to world ranks; child maps new ranks to ranks of parent. A child
   /// that is a duplicate shares the parent's stored map. REQUIRES: child is no mlut (ranks of
   /// parent are of no process group).
   static RankMap compose(const RankMap& parent, const RankMap& child);
-  /// child has the members of parent in another order: where both are irregular the result keeps
-  /// parent's stored set, the same object, under a permutation; otherwise it is child.
+  /// child has the members of parent in another order. Where both are irregular, the result shares
+  /// parent's stored set, the same object, under a permutation; otherwise the result is child.
   static RankMap permuted(const RankMap& parent, const RankMap& child);
-  /// The model that Table II gives for a parent's model (row) and a child's (column), before an
+  /// The model that Table II has for a parent's model (row) and a child's (column), before an
   /// irregular result that happens to be regular is reduced. A direct child is the whole parent; a
-  /// part from rank 0 on is an offset. REQUIRES: child is not kMlut.
+  /// child that is only the first ranks of it is an offset. REQUIRES: child is not kMlut.
   static Model compose_model(Model parent, Model child);
 
   int32_t size() const { return map_.size(); }
@@ -70,25 +76,25 @@ class RankMap {
   int32_t world_of(int32_t rank) const { return map_.select(rank); }
   /// The rank of a world rank, or -1 when it is not a member.
   int32_t rank_of(int32_t world) const { return map_.rank(world); }
-  /// world_of() of ranks first..first+count-1 into out.
+  /// Writes world_of() of ranks first..first+count-1 to out.
   void world_range(int32_t first, int32_t count, int32_t* out) const {
     map_.select_range(first, count, out);
   }
-  /// Appends the ranks of the members in [low, high) of world ranks, in ascending order of rank,
-  /// without visiting others where the model allows.
+  /// Appends the ranks of the members whose world ranks lie in [low, high), in ascending order of
+  /// rank, without visiting others where the model allows.
   void ranks_within(int32_t low, int32_t high, std::vector<int32_t>* ranks) const;
-  /// How many members have their world rank in [low, high).
+  /// Number of members whose world rank lies in [low, high).
   int32_t count_within(int32_t low, int32_t high) const;
 
-  /// Bytes that this process keeps for the map (shared parts once each).
+  /// Bytes of this process for the map; shared parts count once each.
   size_t bytes() const { return map_.bytes(); }
-  /// Same members in the same order / same members.
+  /// Compare members and their order; compare members only.
   bool identical(const RankMap& other) const;
   bool similar(const RankMap& other) const;
 
-  /// Wire form: encoded maps travel as they are. deserialize refuses corrupt input with a reason.
-  /// What has members of other jobs, or goes to a process of another job (`between_groups`),
-  /// travels as travel.h says.
+  /// The wire form: encoded maps travel as they are. deserialize refuses corrupt input with a
+  /// reason. A map with members of other jobs, and any map that goes to a process of another job
+  /// (`between_groups`), travels as travel.h describes.
   void serialize(std::vector<uint8_t>* out, bool between_groups = false) const;
   static Status deserialize(std::span<const uint8_t> in, size_t* used, RankMap* out);
   bool validate(std::string* reason) const { return map_.validate(reason); }
@@ -96,7 +102,7 @@ class RankMap {
   /// The encoded map itself, for set algebra and reports.
   const groupmap::MapRef& encoded() const { return map_; }
 
-  /// How this process stores irregular maps: FGMPI_GROUPMAP, else hybrid.
+  /// How this process stores irregular maps: the value of FGMPI_GROUPMAP, else hybrid.
   static const groupmap::Strategy& strategy();
   /// Reads FGMPI_GROUPMAP; an error names the value and what is allowed.
   static Status configure();

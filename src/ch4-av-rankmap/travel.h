@@ -1,13 +1,16 @@
-// How a rank map travels to a process of another job, whose numbers for ranks are its own.
+// How a rank map travels to a process of another job, which has other numbers for ranks.
 //
-//   u32 groups | each: uid 16 | u32 processes | u32 ranks of each | u8 hosted | u32 cards | each: u32 process | text
-//              |   hosted is 1: uid 16 of the job that hosts it | each process: u32 process of that job | u32 local index
-//   u32 runs   | each: u32 group of the list | u32 first lpid | u32 count
+//   u32 groups | each group:
+//                uid 16 | u32 processes | u32 ranks of each | u8 hosted
+//                hosted 1: uid 16 of the hosting job | each process: u32 process of that job
+//                                                    |               u32 local index
+//                u32 cards | each card: u32 process | text
+//   u32 runs   | each run: u32 group of the list | u32 first lpid | u32 count
 //
-// A run is consecutive ranks of a group. Groups that the reader does not know are added
-// (process_groups.h); cards tell how their processes are reached. Only cards of processes that host
-// members travel. A group that is hosted comes behind the group of its hosts, which is listed for
-// that even if no member is of it.
+// A run is consecutive ranks of a group. The reader adds groups that it does not know
+// (process_groups.h); cards say how their processes are reached. Only cards of processes that host
+// members travel. A hosted group follows the group of its hosts, which is listed for this purpose
+// even without members.
 // Thread rule: one thread; nothing here switches.
 #pragma once
 
@@ -19,9 +22,10 @@
 
 namespace fgmpi {
 
-/// REQUIRES: g_process_groups.set_own() was called.
+/// Encodes a map. REQUIRES: g_process_groups.set_own() was called.
 void write_travelling(const RankMap& map, std::vector<uint8_t>* out);
-/// Errors: MPI_ERR_OTHER for what is cut short or contradicts itself or what is known.
+/// Decodes a map. Errors: MPI_ERR_OTHER for data that is cut short, contradicts itself or
+/// contradicts the known groups.
 Status read_travelling(std::span<const uint8_t> in, RankMap* out);
 
 }  // namespace fgmpi

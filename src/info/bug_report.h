@@ -1,4 +1,4 @@
-// What `fgmpi-info -bug` prints for a bug report, behind the version and where things are.
+// What `fgmpi-info -bug` prints for a bug report, after the version and the paths.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 namespace fgmpi::tools {
 
 /// Lines of "name  value": system, processor, memory, limits, and the variables of this library and
-///                 of launchers that are
-/// set. Nothing of the user's own: no other variables, no names of hosts.
+/// of launchers that are set. There is nothing private to the user: no other variables, no names of
+/// hosts.
 std::string bug_report();
 
 }  // namespace fgmpi::tools

@@ -2,9 +2,9 @@
 // words of the deadlock report (pt2pt/sites.h), and the communicator of a collective in which
 // members of one process wait for each other.
 //
-// The process runs meanwhile: what is read may be half of one wait and half of the next. Nothing
-// that is read is followed without being read by `read` again, and no count is believed beyond
-// kMostRequests. Thread rule: one thread.
+// The process runs meanwhile: a read may return half of one wait and half of the next. So every
+// address that is read is only followed by `read`, and no count above kMostRequests is used. Thread
+// rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,12 @@ namespace fgmpi::tools {
 
 /// Reads memory of the process; false where there is none.
 using ReadMemory = std::function<bool(uint64_t address, void* out, size_t bytes)>;
-/// "to rank 5" of what the process calls <process, local index>.
+/// Names a peer, for instance "to rank 5", from the <process, local index> of the process that is
+/// read.
 using NamePeer = std::function<std::string(const pt2pt::Peer&)>;
 
-/// Before and after the number of a peer in words(): a rank of the world, and one of another
-/// communicator.
+/// Stand before and after the number of a peer in words(): of a world rank, and of a rank in
+/// another communicator.
 constexpr char kWorldRank = '\2', kCommRank = '\3';
 
 class ForeignWaits {
@@ -31,9 +32,10 @@ class ForeignWaits {
   /// `table`, `comms`: the process's fgmpi_site_table and fgmpi_comm_table.
   ForeignWaits(ReadMemory read, NamePeer name, const pt2pt::SiteTable& table,
                const comm::CommTable& comms);
-  /// The process's library has the layout that this program knows.
+  /// True where the process's library has the layout that this program was compiled with.
   bool readable() const;
-  /// Of the site at this address; "" where it is of another kind, or changes meanwhile.
+  /// The words for the site at this address; "" where the site is of another kind, or changes
+  /// meanwhile.
   std::string words(uint64_t site) const;
 
  private:
@@ -50,7 +52,7 @@ class ForeignWaits {
   pt2pt::SiteTable table_;
   comm::CommTable comms_;
   bool knows_comms_;
-  std::map<uint64_t, std::string> names_;  ///< that members have given, by context id
+  std::map<uint64_t, std::string> names_;  ///< names that members have set, by context id
 };
 
 }  // namespace fgmpi::tools

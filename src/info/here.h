@@ -6,9 +6,8 @@
 
 namespace fgmpi::tools {
 
-/// Lines of "name  value". Takes part in the job when there is one: REQUIRES that all its processes
-///                 call it.
-/// `rank` is the process's index in the job, 0 without one.
+/// Lines of "name  value". In a job this exchanges data with the other processes. REQUIRES: all
+/// processes of the job call it. `rank` is the process's index in the job, 0 without one.
 std::string describe_process(int* rank);
 
 }  // namespace fgmpi::tools

@@ -1,9 +1,9 @@
-// The other hosts of a running job: what mpiexec has started there is asked by fgmpi-info there,
-// which is started in the same way as the launcher's proxy was (ssh HOST, or another launcher that
-// takes a command). So no process of the job listens on a port, none has a thread for it, and a
-// rank that never calls MPI again is seen as well.
+// The other hosts of a running job. fgmpi-info there reports on the processes that mpiexec has
+// started there; it is started in the same way as the launcher's proxy was (ssh HOST, or another
+// launcher that runs a command). So no process of the job listens on a port or has a thread for
+// this, and a rank that never calls MPI again is seen as well.
 //
-// Thread rule: one thread, which starts a thread for each host that it asks.
+// Thread rule: one thread, which starts a thread for each host.
 #pragma once
 
 #include <sys/types.h>
@@ -13,23 +13,24 @@
 
 namespace fgmpi::tools {
 
-/// The words that a process was started with.
+/// The command line of a process, in words.
 std::vector<std::string> words_of_process(pid_t pid);
 
-/// A proxy on another host: what of its command starts a program there, and by what its own
-/// processes are found there.
+/// A proxy on another host: the words of its command that start a program there, and the words by
+/// which its own processes are found there.
 struct RemoteProxy {
   std::vector<std::string> starter;
   std::string control_port, proxy_id;
 };
-/// Is the process with these words one that has started a proxy on another host, and waits for its
-/// end?
+/// True where a process with these words has started a proxy on another host, and waits for its
+/// end.
 bool is_remote_proxy(const std::vector<std::string>& words, RemoteProxy* out);
 
 /// The proxy on this host, or 0.
 pid_t find_proxy(const std::string& control_port, const std::string& proxy_id);
 
-/// What fgmpi-info -job-part prints there; "" where there is no answer in time, then *why says it.
+/// Returns what fgmpi-info -job-part prints there; "" where no answer comes in time: *why is then
+/// the reason.
 std::string ask(const RemoteProxy& proxy, std::string* why);
 
 }  // namespace fgmpi::tools

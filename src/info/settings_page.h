@@ -5,7 +5,7 @@
 
 namespace fgmpi::tools {
 
-/// A line a setting: its value and where that comes from. *good: all values are allowed.
+/// One line a setting: its value and the value's source. *good: all values are allowed.
 std::string list_settings(bool* good);
 
 /// docs/settings.md. Depends on the tables in src/base only, not on the environment.

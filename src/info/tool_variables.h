@@ -6,8 +6,8 @@
 namespace fgmpi::tools {
 
 /// Prints all control variables with their values, all performance variables and all categories,
-/// ours before the host's. Where the library is not in this process it executes this program again,
-/// with it in front, and does not return but with an error.
+/// ours before the host's. Where the library is not in this process, this executes the program
+/// again, with the library preloaded, and returns only with an error.
 Status list_variables(char* const* argv);
 
 }  // namespace fgmpi::tools

@@ -1,5 +1,5 @@
-// mpiexec -check: a job whose processes load the checker (src/check), and the report of what they
-// have found.
+// mpiexec -check: a job whose processes load the checker (src/check), and the report of the
+// findings.
 //
 // Thread rule: one thread.
 #pragma once
@@ -11,17 +11,17 @@
 
 namespace fgmpi::launcher {
 
-/// The library's file name. LD_PRELOAD names it without its folder, whose path may hold spaces.
+/// The checker's file name. LD_PRELOAD names it without its folder, whose path may hold spaces.
 inline constexpr const char* kChecker = "libfgmpi-check.so";
 
 class CheckedJob {
  public:
   ~CheckedJob();
-  /// Makes the folder for findings and sets what processes inherit. `kinds`: "" for all.
-  /// `elsewhere`: processes may be on other hosts; then the folder is made in the working folder,
-  /// which hosts share more often than /tmp.
+  /// Makes the folder for findings and sets the environment of the processes. `kinds`: kinds of
+  /// findings, "" for all. `elsewhere`: processes may be on other hosts; then the folder is made in
+  /// the working folder, which hosts share more often than /tmp.
   Status set_up(const std::string& kinds, const std::string& library_folder, bool elsewhere);
-  /// Of the findings; "" before set_up().
+  /// The folder of the findings; "" before set_up().
   const std::string& folder() const { return folder_; }
   /// Runs hydra with these arguments, passes signals on to it, prints the report when it has ended,
   /// and returns the exit status: findings::kStatusWithFindings when there were findings, else

@@ -1,10 +1,10 @@
-// The library that our mpiexec loads into mpiexec.hydra; what it does and why is in hydra_guard.cc.
+// The library that mpiexec loads into mpiexec.hydra; hydra_guard.cc says what it does and why.
 #pragma once
 
 namespace fgmpi::launcher {
 
-/// Its file name. LD_PRELOAD names it without its folder, whose path may hold spaces: it is found
-/// by LD_LIBRARY_PATH.
+/// The guard's file name. LD_PRELOAD names it without its folder, whose path may hold spaces:
+/// LD_LIBRARY_PATH leads to it.
 inline constexpr const char* kHydraGuard = "libfgmpi_hydra.so";
 
 }  // namespace fgmpi::launcher

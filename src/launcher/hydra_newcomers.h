@@ -1,13 +1,13 @@
-// Who connects to the port of mpiexec.hydra: only its proxies get through to it.
+// Who may connect to the port of mpiexec.hydra: only its proxies.
 //
-// Hydra reads the number of a proxy, 4 bytes, from whoever connects, waits for them as long as it
-// takes, and ends the job where they are none of its proxies' numbers. So any stray connection (a
-// port scan; a process that looks for another one whose port was this one's before) ends or stops a
-// job. Here a connection is shown to hydra when its first 4 bytes have come and are the number of a
-// proxy that has not connected yet; others are closed.
+// Hydra waits without limit for the number of a proxy, 4 bytes, from every connection, and ends the
+// job where the number is none of its proxies'. So any stray connection (a port scan; a process
+// that searches for another one whose port was this one before) ends or stops a job. This class
+// shows a connection to hydra when its first 4 bytes have arrived and are the number of a proxy
+// that has not connected yet. All other connections are closed.
 //
-// Thread rule: one thread, hydra's. Runs in a library that is loaded into it: nothing but the C
-// library is needed.
+// Thread rule: one thread, hydra's. This code is part of a library that is loaded into hydra, and
+// uses only the C library.
 #pragma once
 
 #include <poll.h>
@@ -18,14 +18,15 @@ namespace fgmpi::launcher {
 
 class Newcomers {
  public:
-  /// poll() by `real`, in which a listening descriptor is readable only when a proxy has connected
-  /// to it.
+  /// Calls poll() by `real`. A listening descriptor counts as readable only when a proxy has
+  /// connected to it.
   int poll(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count, int timeout);
-  /// A proxy of this host says its number over a pair of sockets: one of `ends`; and has said it
-  /// over `fd`.
+  /// A proxy of this host sends its number over a pair of sockets. pair() adds the pair; said()
+  /// removes the end `fd`, over which the number has come.
   void pair(const int ends[2]) { pairs_.insert(pairs_.end(), ends, ends + 2); }
   void said(int fd, int number);
-  /// The next proxy that has connected to a listening descriptor; -1: accept() has to be called.
+  /// Returns the next proxy that has connected to a listening descriptor; -1: the caller calls
+  /// accept().
   int take(int listener);
 
  private:
@@ -36,8 +37,8 @@ class Newcomers {
   void take_in(int listener);
   void hear(Newcomer* newcomer);
   std::vector<Newcomer> newcomers_;
-  std::vector<int> pairs_;    ///< ends over which nobody has said a number
-  std::vector<int> proxies_;  ///< that have connected
+  std::vector<int> pairs_;    ///< ends over which no number has come
+  std::vector<int> proxies_;  ///< numbers of the proxies that have connected
 };
 
 }  // namespace fgmpi::launcher

@@ -1,22 +1,24 @@
 // Lines of output that stay whole between processes.
 //
-// Hydra passes on whatever it has read of a process's output, 64 KiB at most: what a pipe held at
-// that moment, which may end within a line. Then it passes on what another process has written.
-// Here the proxy of a host keeps what does not end a line until the rest has come, and hydra reads
-// a long line to its end before it reads anything else. Between hosts, mpiexec.hydra keeps back the
-// output of others while a host is within a line.
+// Hydra passes on whatever it has read of a process's output, 64 KiB at most: the contents of a
+// pipe at that moment, which may end within a line. Then it passes on another process's output.
+// With this code the proxy of a host holds back an unfinished line until its rest has come, and
+// hydra reads a long line to its end before it reads other output. Between hosts, mpiexec.hydra
+// holds back the output of other hosts while one host is within a line.
 //
 //   process 0 --pipe--+
 //   process 1 --pipe--+-- proxy of a host: OutputLines --+
-//   process 2 --pipe--+                                  +-- mpiexec.hydra: OutputJoin -- standard output
-//                        proxy of another host ----------+
+//   process 2 --pipe--+                                  +-- mpiexec.hydra: OutputJoin
+//                        proxy of another host ----------+            |
+//                                                              standard output
 //
-// Nothing is kept for ever: a line that has grown to kLongestLine, or whose process writes nothing
-// more for a while, is passed on as far as it has come. That is soon where a program seems to have
-// stopped within a short line on purpose (a prompt).
+// No text is held back for ever: a line is passed on unfinished when it has grown to kLongestLine,
+// or when its process writes nothing more for a while. This time is short where a program seems to
+// have stopped within a short line on purpose (a prompt).
 //
-// Thread rule: one thread, hydra's. Runs in a library that is loaded into it: nothing but the C
-// library is needed.
+//
+// Thread rule: one thread, hydra's. This code is part of a library that is loaded into hydra, and
+// uses only the C library.
 #pragma once
 
 #include <poll.h>
@@ -30,52 +32,55 @@
 
 namespace fgmpi::launcher {
 
-/// The host whose line is unfinished. A source is a descriptor that output is read from.
+/// The host whose line is unfinished. A source is a descriptor from which output is read.
 class Speaker {
  public:
   static constexpr int kNobody = -1;
   int who() const { return who_; }
   bool waits_for_other(int source) const { return who_ != kNobody && who_ != source; }
-  /// The source has written `text`, which is passed on. REQUIRES: !waits_for_other(source), text is
-  /// not empty.
+  /// Records that the source has written `text`, which is passed on. REQUIRES:
+  /// !waits_for_other(source), text is not empty.
   void heard(int source, std::string_view text);
-  /// Nothing has come from the speaker for so long, in ns; it may have given way afterwards.
+  /// Records that the speaker has written nothing for this time, in ns; may call give_way().
   void silent_for(int64_t duration);
-  /// How long until it gives way, in ns. REQUIRES: who() != kNobody.
+  /// Time until the speaker gives way, in ns. REQUIRES: who() != kNobody.
   int64_t patience_left() const;
-  /// Its line is not waited for any more, until it begins another one.
+  /// Ends the wait for the speaker's line, until it begins another one.
   void give_way();
   void gone(int source);
 
  private:
   int who_ = kNobody;
-  size_t length_ = 0;    ///< of its line, so far
-  int64_t silence_ = 0;  ///< since it has written
+  size_t length_ = 0;    ///< bytes of the speaker's line so far
+  int64_t silence_ = 0;  ///< ns since the speaker has written
   int64_t silence_in_line_ = 0;
   int64_t patience_ = 0;
-  std::set<int> gave_way_;  ///< sources within a line that is not waited for
+  std::set<int> gave_way_;  ///< sources within a line for whose end the others do not wait
 };
 
-/// In a proxy: what hydra reads of the output of its processes.
+/// In a proxy: what hydra reads of its processes' output.
 class OutputLines {
  public:
-  /// The user guide names these.
+  /// Limits, which the user guide names.
   static constexpr size_t kLongestLine = size_t{16} << 20, kMostKept = size_t{256} << 20;
   using Poll = int(pollfd*, nfds_t, int);
-  /// poll() by `real`. At most one pipe of a process is readable: one that hydra may read from now.
+  /// Calls poll() by `real`. At most one pipe of a process is readable: the one from which hydra
+  /// may read now.
   int poll(Poll* real, pollfd* fds, nfds_t count, int timeout);
-  /// Hydra creates pipes, for processes among others, and closes descriptors.
+  /// Record that hydra has created a pipe, for a process or another use, or has closed a
+  /// descriptor.
   void pipe_made(const int ends[2]) { pipes_.insert(ends, ends + 2); }
   void closed(int fd);
-  /// What hydra reads of a pipe; false: nothing is kept of that descriptor, read() has to be
-  /// called.
+  /// Reads what hydra may see of a pipe. False: no text of that descriptor is held here; the caller
+  /// calls read().
   bool read(int fd, void* bytes, size_t count, ssize_t* got);
 
  private:
   struct Source {
-    std::string text;  ///< has been read of the pipe, but for the first `taken` bytes not by hydra
+    std::string text;  ///< read from the pipe; hydra has read the first `taken` bytes
     size_t taken = 0;
-    size_t whole = 0;  ///< up to the last end of a line; all of it where no more is waited for
+    /// Bytes up to the last end of a line; all of `text` where no rest is expected.
+    size_t whole = 0;
     bool ended = false;
     int64_t written_at = 0;
     int64_t patience = 0;
@@ -86,7 +91,7 @@ class OutputLines {
   bool is_output(const pollfd& fd) const {
     return fd.fd >= 0 && (fd.events & POLLIN) && pipes_.count(fd.fd);
   }
-  /// Reads what a pipe holds.
+  /// Reads the contents of a pipe into `source`.
   void fill(int fd, Source* source);
   void pass_on_unfinished(Source* source) { source->whole = source->text.size(); }
   int64_t wait_for_silence(int64_t now);
@@ -95,29 +100,29 @@ class OutputLines {
   int next_source() const;
   std::set<int> pipes_;
   std::map<int, Source> sources_;  ///< by descriptor
-  size_t kept_ = 0;                ///< bytes of all sources
+  size_t kept_ = 0;                ///< bytes in all sources
   bool keeps_ = false;             ///< there is more than one process
   bool job_is_aborted_ = false;
-  bool has_filled_ = false;   ///< the last look at the pipes has found something
-  int last_ = -1;             ///< hydra has read from it last
-  bool within_line_ = false;  ///< and what it has read does not end a line
+  bool has_filled_ = false;   ///< the last read of the pipes has found data
+  int last_ = -1;             ///< the descriptor from which hydra has read last
+  bool within_line_ = false;  ///< the text that hydra has read last does not end a line
 };
 
-/// In mpiexec.hydra: in which order it writes what has come over connections.
+/// In mpiexec.hydra: the order in which it writes the output that arrives over connections.
 class OutputJoin {
  public:
-  /// Writes to a descriptor; false: failed.
+  /// Writes to a descriptor; false where that failed.
   using Write = bool(int fd, std::string_view text);
   explicit OutputJoin(Write* write) : write_(write) {}
   void read_from(int source) { source_ = source; }
   void gone(int source);
-  /// Hydra writes to its standard output or error what it has read last.
+  /// Called when hydra writes to its standard output or error the text that it has read last.
   bool write(int fd, std::string_view text);
-  /// The time that poll() may take, in ms, where hydra asks for `timeout`.
+  /// The time that poll() may wait, in ms, where hydra asks for `timeout`.
   int limit(int timeout) const;
-  /// Time has passed: the speaker may give way.
+  /// Called after time has passed: the speaker may give way.
   void look();
-  /// Writes what is left.
+  /// Writes the text that is left.
   void finish();
 
  private:

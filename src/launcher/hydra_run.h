@@ -1,4 +1,5 @@
-// mpiexec.hydra as a child of mpiexec, for what mpiexec does while it runs or when it has ended.
+// mpiexec.hydra as a child of mpiexec, for the work of mpiexec while hydra runs or after it has
+// ended.
 //
 // Thread rule: one thread; one run a process.
 #pragma once
@@ -8,14 +9,14 @@
 
 namespace fgmpi::launcher {
 
-/// Runs hydra with these arguments and passes on the signals that it knows. Calls `tick` every
-/// `interval_ms` meanwhile, if that is not 0. Returns its exit status, 128 and its number for a
-/// signal, 127 when it could not be executed, 1 when there is no process to be had; the last two
-/// are told on standard error. Where mpiexec is killed, hydra is asked to end.
+/// Runs hydra with these arguments and passes on the signals that hydra handles. Calls `tick` every
+/// `interval_ms` meanwhile, if that is not 0. Returns hydra's exit status, 128 plus its number for
+/// a signal, 127 when hydra could not be executed, 1 when no process could be created; the last two
+/// are reported on standard error. Where mpiexec is killed, hydra gets a signal to end.
 int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms = 0,
               const std::function<void()>& tick = {});
 
-/// SIGINT, SIGTERM, SIGQUIT or SIGHUP, the first that mpiexec was sent while hydra ran; 0: none.
+/// SIGINT, SIGTERM, SIGQUIT or SIGHUP, the first that mpiexec received while hydra ran; 0: none.
 int signal_sent_to_job();
 
 }  // namespace fgmpi::launcher

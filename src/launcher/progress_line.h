@@ -1,4 +1,4 @@
-// mpiexec -progress: one line on the terminal about a job that runs, by the counters of its
+// mpiexec -progress: one line on the terminal about a running job, from the counters of its
 // processes (src/profile).
 //
 // Thread rule: one thread.
@@ -12,11 +12,11 @@ namespace fgmpi::launcher {
 class ProgressLine {
  public:
   explicit ProgressLine(std::string folder) : folder_(std::move(folder)) {}
-  /// Is standard error a terminal?
+  /// True where standard error is a terminal.
   static bool wanted();
-  /// Replaces the line by what holds now.
+  /// Replaces the line by the present state.
   void show();
-  /// Takes it off the screen.
+  /// Removes the line from the terminal.
   void clear();
 
  private:

@@ -1,8 +1,8 @@
-// mpiexec -report, -summary and -progress: a job whose processes load src/profile, and what is made
-// of their counters.
+// mpiexec -report, -summary and -progress: a job whose processes load src/profile, and the output
+// that is made of their counters.
 //
-// The report is written by a process of its own (the *writer*), which mpiexec starts first: it is
-// there also when mpiexec itself is killed.
+// The report is written by a separate process (the *writer*), which mpiexec starts first: the
+// writer still exists when mpiexec itself is killed.
 // Thread rule: one thread.
 #pragma once
 
@@ -16,19 +16,19 @@
 
 namespace fgmpi::launcher {
 
-/// The library's file name, see kChecker.
+/// The reporter's file name; see kChecker for why it has no folder.
 inline constexpr const char* kReporter = "libfgmpi-report.so";
 
 class ReportedJob {
  public:
   ~ReportedJob();
-  /// Makes the folder for the processes' files and sets what processes inherit. `elsewhere`: as
-  /// CheckedJob::set_up(). Errors: the file of the report cannot be written; the library is not
-  /// installed.
+  /// Makes the folder for the processes' files and sets the environment of the processes.
+  /// `elsewhere`: as CheckedJob::set_up(). Errors: the file of the report cannot be written; the
+  /// library is not installed.
   Status set_up(const ReportWishes& wishes, const std::string& library_folder, bool elsewhere);
-  /// Runs hydra, then has the report written. `command`: for the report; `settings`: NAME=VALUE of
-  /// those that were set. Returns hydra's exit status, or 1 where the report could not be written
-  /// and that is 0.
+  /// Runs hydra, then has the writer write the report. `command`: shown in the report; `settings`:
+  /// NAME=VALUE of those that were set. Returns hydra's exit status, or 1 where that is 0 and the
+  /// report could not be written.
   int run(const std::string& hydra, char* const* arguments, const std::string& command,
           const std::vector<std::string>& settings);
 
@@ -40,7 +40,7 @@ class ReportedJob {
   ReportWishes wishes_;
   std::string folder_;
   pid_t writer_ = 0;
-  int tell_ = -1;  ///< the writer is told the exit status here
+  int tell_ = -1;  ///< the pipe over which the writer receives the exit status
 };
 
 }  // namespace fgmpi::launcher
