@@ -1,14 +1,18 @@
-// Groups as sets (section 7 of the paper), and MPI's group operations on top: on the stored forms,
-// without expanding them where those allow.
+// Groups as sets (section 7 of the paper), and MPI's group operations on top. They work on the
+// stored forms, without expanding them where these allow:
 //
 //   both ordered strides              the Chinese remainder theorem
-//   both bitmap, both Roaring, both BDD   word by word; container by container; by BuDDy on paths
-//   both ordered and known as pieces  a merge of the pieces (runs, piecewise, complement, regular
-//   maps) anything else                     the first expanded, the second as a membership table
+//   both bitmap                       word by word
+//   both Roaring                      container by container
+//   both BDD                          by BuDDy on paths
+//   both ordered, with pieces         a merge of the pieces (runs, piecewise, complement, regular
+//                                     maps)
+//   any other pair                    the first expanded, the second as a membership table
 //
-// Results are stored by the strategy given, except that a result of two bitmaps, Roaring sets or
-// BDDs keeps that encoding; restore() encodes it by the strategy. Nothing here switches proclets.
+// Results are stored by the strategy passed, except that a result of two bitmaps, Roaring sets or
+// BDDs has that encoding; restore() encodes it by the strategy. Nothing here switches proclets.
 // Order (MPI 4.0, 7.3.2): the result lists the first group's members in its order, then, in a
+// union, the other members of the second in the order of the second.
 // union, the other members of the second in the order of the second.
 #pragma once
 
@@ -24,12 +28,12 @@ namespace fgmpi::groupmap {
 Status combine(const MapRef& a, const MapRef& b, SetOperation operation, const Strategy& strategy,
                MapRef* out);
 
-/// The same in ascending order of world rank, as the paper proposes: then no permutation need be
+/// Combines in ascending order of world rank, as the paper proposes: then no permutation has to be
 /// stored.
 Status combine_sets(const MapRef& a, const MapRef& b, SetOperation operation,
                     const Strategy& strategy, MapRef* out);
 
-/// `group`'s members, stored by `strategy`, in its order or ascending.
+/// Stores the members of `group` by `strategy`, in the group's order or ascending.
 Status restore(const MapRef& group, const Strategy& strategy, MapRef* out);
 Status restore_as_set(const MapRef& group, const Strategy& strategy, MapRef* out);
 
@@ -41,8 +45,9 @@ struct RankRange {
   int32_t stride;
 };
 
-/// The members at the given group ranks, in that order; or all others, in the group's order.
-/// Errors: MPI_ERR_RANK for a rank outside the group or named twice, MPI_ERR_ARG for a stride of 0.
+/// Make a group of the members at these group ranks, in that order; or of all others, in the
+/// group's order. Errors: MPI_ERR_RANK for a rank outside the group or named twice, MPI_ERR_ARG for
+/// a stride of 0.
 Status range_include(const MapRef& group, std::span<const RankRange> ranges,
                      const Strategy& strategy, MapRef* out);
 Status range_exclude(const MapRef& group, std::span<const RankRange> ranges,
@@ -56,8 +61,8 @@ Status exclude(const MapRef& group, std::span<const int32_t> ranks, const Strate
 inline int32_t translate(const MapRef& from, int32_t i, const MapRef& to) {
   return to.rank(from.select(i));
 }
-/// Translates many ranks. Makes an inverse of `to` first, where that is faster. REQUIRES: equal
-/// lengths.
+/// Translates many ranks. Makes an inverse of `to` first, where that is faster. REQUIRES: the spans
+/// have equal lengths.
 void translate(const MapRef& from, std::span<const int32_t> ranks, const MapRef& to,
                std::span<int32_t> out);
 

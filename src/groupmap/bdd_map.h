@@ -7,7 +7,8 @@
 
 namespace fgmpi::groupmap {
 
-/// Paths that a map by name, and the strategies, may have (the paper's limit on their number).
+/// The most paths of a map that is named, and of one that a strategy chooses (the paper's limit on
+/// their number).
 inline constexpr size_t kMaxBddPaths = 1 << 20, kMaxStrategyPaths = 1 << 15;
 
 class BddMap final : public GroupMap {
@@ -23,8 +24,8 @@ class BddMap final : public GroupMap {
 
   int bits() const { return bits_; }
   std::vector<Cube> cubes() const;
-  /// True if the cubes are the paths of a diagram, in the order of a walk that takes 0 before 1:
-  /// each two neighbours differ first at a bit that is 0 in the one and 1 in the other. Then all
+  /// True if the cubes are the paths of a diagram, in the order of a walk that visits 0 before 1:
+  /// any two neighbours differ first at a bit that is 0 in the first and 1 in the second. Then all
   /// cubes are disjoint.
   static bool sound(std::span<const Cube> cubes, int bits);
 
@@ -34,7 +35,7 @@ class BddMap final : public GroupMap {
     return {static_cast<uint32_t>(fixed_[k]), static_cast<uint32_t>(free_[k])};
   }
   struct Leaf {
-    uint32_t path;  // that a rank is on
+    uint32_t path;  // the path on which a rank lies
     int left;       // bits that only this path decides
   };
   int32_t select(int32_t i, Leaf* leaf) const;

@@ -72,7 +72,7 @@ inline int select_in_word(uint64_t word, int k) {
   return base;
 }
 
-/// The inverse: the bits of `word` at the one-bits of `mask`, side by side.
+/// The inverse of deposit_bits(): the bits of `word` at the one-bits of `mask`, side by side.
 inline uint64_t extract_bits(uint64_t word, uint64_t mask) {
   uint64_t bits = 0;
   for (uint64_t bit = 1; mask; mask &= mask - 1, bit <<= 1)

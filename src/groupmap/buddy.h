@@ -1,10 +1,10 @@
 // Binary decision diagrams over world ranks, by the package BuDDy. No other file uses BuDDy, which
 // keeps its nodes in global variables and is not re-entrant.
 //
-// A set of ranks below 2^bits is a boolean function of their bits, the highest first. These
-// functions take and return the function's paths to true: cubes of 0, 1 and X. Each call
-// initialises the package and shuts it down again, so that it keeps no memory between calls. A call
-// fails while another one, or other code of the process, uses BuDDy.
+// A set of ranks below 2^bits is a boolean function of their bits, the highest first. The functions
+// here receive and return that function's paths to true: cubes of 0, 1 and X. Each call initialises
+// the package and shuts it down again, so it holds no memory between calls. A call fails while
+// another one, or other code of the process, uses BuDDy.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ enum class SetOperation { kUnion, kIntersection, kDifference };
 /// Working memory: at most this many nodes of 20 bytes (the paper's limit, here 40 MB).
 inline constexpr int kMaxBddNodes = 2 << 20;
 
-/// The paths of the set of `ranks`, in the order of a walk that takes 0 before 1. False when there
-/// would be more than `most` or the nodes do not suffice. REQUIRES: ranks rise; all below 2^bits;
-/// bits in 1..31.
+/// The paths of the set of `ranks`, in the order of a walk that visits 0 before 1. Returns false
+/// when there would be more than `most`, or the nodes do not suffice. REQUIRES: ranks rise and are
+/// below 2^bits; bits in 1..31.
 bool bdd_paths(std::span<const int32_t> ranks, int bits, size_t most, std::vector<Cube>* out);
 
 /// The paths of the union, intersection or difference of two sets of paths, under the same

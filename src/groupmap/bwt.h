@@ -8,9 +8,9 @@ namespace fgmpi::groupmap {
 
 class BlockCache {
  public:
-  const void* owner = nullptr;  // whose block it is
-  int32_t block = -1;           // which one; -1: none
-  std::vector<int32_t> ranks;   // what it decodes to
+  const void* owner = nullptr;  // the map to which the block belongs
+  int32_t block = -1;           // the block's number; -1: none
+  std::vector<int32_t> ranks;   // the block, decoded
 };
 
 }  // namespace fgmpi::groupmap

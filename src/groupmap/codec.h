@@ -18,9 +18,9 @@ class ByteWriter {
  public:
   explicit ByteWriter(std::vector<uint8_t>& out) : out_(out) {}
   void u8(uint8_t value) { out_.push_back(value); }
-  /// 1 to 10 bytes, 7 bits each, least significant first.
+  /// Writes 1 to 10 bytes, 7 bits each, least significant first.
   void varint(uint64_t value);
-  /// For numbers of both signs: small absolute values are short.
+  /// Writes numbers of both signs: small absolute values are short.
   void zigzag(int64_t value);
   void bytes(const void* data, size_t size);
   void words(std::span<const uint64_t> words);
@@ -30,14 +30,14 @@ class ByteWriter {
 };
 
 /// Reads what ByteWriter wrote. After a read past the end or of a malformed number, failed() is
-/// true and all reads give 0: readers check once, before they trust or allocate by a number.
+/// true and all reads return 0. So readers check once, before they use a number or allocate by it.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
   uint8_t u8();
   uint64_t varint();
   int64_t zigzag();
-  /// A varint that must be at most `most`.
+  /// Reads a varint that must be at most `most`.
   uint64_t varint(uint64_t most);
   /// A view of the next `size` bytes, empty on failure.
   std::span<const uint8_t> bytes(size_t size);
@@ -54,40 +54,41 @@ class ByteReader {
   bool failed_ = false;
 };
 
-/// Limits that one encoding needs over and above the estimate are in its own file.
+/// An encoding. Limits that it has beyond its estimate are in its own file.
 struct EncodingInfo {
   Encoding encoding;
   const char* name;
-  /// Expected cost, or nothing when this group does not fit the encoding.
+  /// The expected cost, or nothing when this group does not fit the encoding.
   std::optional<Cost> (*estimate)(const Stats& stats);
-  /// Whether build() needs only stats.pieces, not the ranks, when the pieces are complete.
+  /// True where build() needs only stats.pieces, not the ranks, when the pieces are complete.
   bool from_pieces;
   /// Builds the map; nullptr, and the reason in `why`, when the encoding cannot hold the group.
   const GroupMap* (*build)(std::span<const int32_t> ranks, const Stats& stats, std::string* why);
-  /// Reads the wire body of a map of `size` members; nullptr when it is malformed. What it returns
-  /// must be safe to call validate() on.
+  /// Reads the wire body of a map of `size` members; nullptr when it is malformed. validate() must
+  /// be safe to call on the result.
   const GroupMap* (*read)(ByteReader& in, int32_t size, int depth);
 };
 
 /// The entry of an encoding, nullptr for an unknown id.
 const EncodingInfo* encoding_info(Encoding encoding);
 
-/// The expected time of a select that ends in one access to `bytes` of data, by the cache it fits
-/// in.
+/// The expected time of a select that ends in one access to `bytes` of data, by the cache that
+/// holds them.
 double memory_ns(double bytes);
 
-/// Whether no number occurs twice. O(n) where the numbers are dense, else O(n log n).
+/// True where no number occurs twice. O(n) where the numbers are dense, else O(n log n).
 bool all_distinct(std::span<const int32_t> numbers);
 
-/// Sets *reason (if any) and returns false: `return invalid(reason, "...")` in a validate().
+/// Sets *reason (if it is not null) and returns false: `return invalid(reason, "...")` in a
+/// validate().
 [[gnu::format(printf, 2, 3)]] bool invalid(std::string* reason, const char* format, ...);
 
 /// How deep maps may nest in maps (a patched map over piecewise strides, ...) on the wire.
 inline constexpr int kMaxDepth = 4;
 
-/// The wire form without checksum: for maps within maps and for fuzzing.
+/// Writes the wire form without checksum: for maps within maps and for fuzzing.
 void write_map(const MapRef& map, ByteWriter& out);
-/// Reads and validates one; nullopt when refused. `depth` bounds maps within maps.
+/// Reads and validates one map; nullopt when it is refused. `depth` bounds maps within maps.
 std::optional<MapRef> read_map(ByteReader& in, std::string* why, int depth = 0);
 
 }  // namespace fgmpi::groupmap

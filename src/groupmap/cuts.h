@@ -1,9 +1,9 @@
 // Cuts: 0..size-1 cut into parts that follow each other.
 //
-//   equal parts      only their length (the last may be shorter)
-//   others           Elias-Fano of where each but the first begins
+//   equal parts      stored: their length (the last part may be shorter)
+//   other parts      stored: the first element of each part but the first, by Elias-Fano
 //
-// Costs: nothing, or 2 + log2(size/parts) bits a part; part_of is a multiplication, or an
+// Costs: nothing, or 2 + log2(size/parts) bits a part; part_of() is a multiplication, or an
 // Elias-Fano rank.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace fgmpi::groupmap {
 
 class Cuts {
  public:
-  /// A sample every 16 parts: finding a part is hot, and parts are few.
+  /// A sample every 16 parts: finding a part must be fast, and parts are few.
   static constexpr EliasFano::Sampling kSampling = {4, 7};
 
   Cuts() = default;

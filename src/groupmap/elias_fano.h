@@ -3,15 +3,17 @@
 //
 //   x(i) = high(i) << L | low(i)
 //
-//   low   | low(0) | low(1) | ...             L bits each
-//   high  0 1 1 0 0 1 ...                     for each i a 1 at bit high(i) + i; a 0 ends each
-//   value of high ones  position of every 2^a-th 1          32 bits each: where to start looking
-//   for the i-th 1 zeros position of every 2^b-th 0          32 bits each: likewise for rank
+//   low    | low(0) | low(1) | ...            L bits each
+//   high   0 1 1 0 0 1 ...                    for each i a 1 at bit high(i) + i; a 0 ends each
+//                                             value of high
+//   ones   position of every 2^a-th 1         32 bits each: where the search for the i-th 1 begins
+//   zeros  position of every 2^b-th 0         32 bits each: likewise for rank
 //
 // When it wins: sparse and random ordered sets: 2 + log2(u/n) bits a number for u the largest,
 // within half a bit of the least possible; the samples add 32/2^a + 32/2^b * zeros/n. Costs:
 // operator[] finds a 1 within a few words of a sample and reads L bits; count_below() finds a 0 and
-// looks through the numbers that share its high part. Clustered numbers can put many words between
+// searches the numbers that share its high part. Clustered numbers can put many words between two
+// samples (at most 2n/64).
 // two samples (at most 2n/64).
 #pragma once
 
@@ -42,9 +44,9 @@ class EliasFano {
     uint64_t high = position_of_one(i) - i;
     return static_cast<uint32_t>(high << low_bits_ | low(i));
   }
-  /// How many numbers are < value. Any value.
+  /// How many numbers are less than `value`, which may be any number.
   uint32_t count_below(uint64_t value) const;
-  /// out[k] = (*this)[first + k].
+  /// Sets out[k] = (*this)[first + k].
   void range(uint32_t first, uint32_t count, uint32_t* out) const;
   size_t heap_bytes() const {
     return words_.capacity() * sizeof(uint64_t) + ones_.heap_bytes() + zeros_.heap_bytes();
@@ -57,12 +59,12 @@ class EliasFano {
 
   /// Wire: sampling, L, largest, low and high words; the samples are made again.
   void write(ByteWriter& out) const;
-  /// Reads `count` numbers; fails `in` unless they are sound.
+  /// Reads `count` numbers; fails `in` unless they are valid.
   static EliasFano read(ByteReader& in, uint32_t count);
 
  private:
   static int best_low_bits(uint64_t n, uint64_t largest);
-  /// Needs no branch for numbers that straddle words: 8 bytes from any byte on are there (the spare
+  /// Needs no branch for numbers that straddle words: 8 bytes from any byte on exist (the spare
   /// word).
   uint64_t low(uint32_t i) const {
     uint64_t at = uint64_t{i} * low_bits_, word;
@@ -73,7 +75,8 @@ class EliasFano {
   uint64_t position_of_one(uint32_t i) const {
     uint64_t from = ones_[i >> sampling_.ones];
     int k = static_cast<int>(i & ((1u << sampling_.ones) - 1));
-    // The 57 to 64 bits from the sample on, which mostly have it. (words_ ends with a spare word.)
+    // Reads the 57 to 64 bits from the sample on, which mostly contain the bit. (words_ ends with a
+    // spare word.)
     uint64_t window;
     std::memcpy(&window, reinterpret_cast<const uint8_t*>(high_words()) + from / 8, 8);
     window >>= from % 8;
@@ -84,7 +87,7 @@ class EliasFano {
   uint64_t position_of_zero(uint32_t k) const {
     return find<true>(zeros_[k >> sampling_.zeros], k & ((1u << sampling_.zeros) - 1));
   }
-  /// The position of the k-th bit of the kind at or after `from`.
+  /// The position of the k-th bit of this kind at or after `from`.
   template <bool kZeros>
   uint64_t find(uint64_t from, uint32_t k) const {
     const uint64_t* high = high_words();

@@ -1,18 +1,18 @@
 // groupmap: stores maps from group rank to world rank, in the smallest or the fastest form.
 //
 // A group of n members is the map select: 0..n-1 -> world rank, one to one; rank is its inverse.
-// Which form it is stored in (an encoding: array, runs, Elias-Fano, a set plus a permutation, ...)
-// is decided when it is built, by a strategy: space, time, hybrid, or one encoding by name. The
-// framework is that of sections 5 to 7 of Kamal, Mirtaheri, Wagner, "Scalability of Communicators
-// and Groups in MPI", HPDC 2010, with encodings of our own.
+// The map's form (an encoding: array, runs, Elias-Fano, a set plus a permutation, ...) is chosen
+// when the map is built, by a strategy: space, time, hybrid, or one encoding by name. The framework
+// is that of sections 5 to 7 of Kamal, Mirtaheri, Wagner, "Scalability of Communicators and Groups
+// in MPI", HPDC 2010, with encodings of our own.
 //
-//   MapRef   a handle, 40 bytes, copied freely. Direct to stride live in it and are evaluated in
-//            line, the array too (by a pointer to its table); blockstride is in it, md-blockstride
-//            a pointer away, both one call; every other encoding one call and an indirect one.
-//   GroupMap the stored form behind it: immutable, reference counted, one class an encoding.
-//   Reader   a cache of one user for a map that is decoded in blocks (BWT); for other maps it calls
+//   MapRef   a handle, 40 bytes, copied freely. Maps from direct to stride lie in it and are
+//            evaluated in line; an array too, by a pointer to its table. A blockstride lies in it,
+//            an md-blockstride a pointer away: each costs one call. Every other encoding costs one
+//            call and an indirect one.
+//   GroupMap the stored form behind a MapRef: immutable, reference counted, one class an encoding.
+//   Reader   one user's cache for a map that is decoded in blocks (BWT); for other maps it calls
 //            select.
-//
 // Thread rule: one thread. Reference counts are not atomic; nothing here switches proclets.
 // Invariants: world ranks are 0 .. 2^31-1 and distinct; a map never changes once built; select of a
 // rank outside 0..size-1 is not checked (callers check users' ranks); rank takes any number.
@@ -33,7 +33,7 @@
 
 namespace fgmpi::groupmap {
 
-/// Which encoding; the value is its id on the wire.
+/// The encoding of a map; the value is its id on the wire.
 enum class Encoding : uint8_t {
 #define FGMPI_ENCODING(id, name) name = id,
 #include "groupmap/encodings.def"
@@ -45,8 +45,8 @@ const char* encoding_name(Encoding encoding);
 /// Every encoding, in the order of preference.
 std::span<const Encoding> all_encodings();
 
-/// How a map is to be stored. The costs that the strategies compare were measured:
-/// docs/measurements.md.
+/// How a map is stored. docs/measurements.md has the measurements of the costs that the strategies
+/// compare.
 struct Strategy {
   enum class Goal : uint8_t { kSpace, kTime, kHybrid, kNamed };
   Goal goal = Goal::kHybrid;
@@ -77,36 +77,37 @@ class GroupMap {
 
   int32_t size() const { return size_; }
   Encoding encoding() const { return encoding_; }
-  /// Whether select rises with the group rank (the paper's "ordered" group).
+  /// True where select rises with the group rank (the paper's "ordered" group).
   bool ordered() const { return ordered_; }
 
   /// The world rank of group rank i. REQUIRES: 0 <= i < size().
   virtual int32_t select(int32_t i) const = 0;
   /// The group rank of world rank w, or -1 when w is not a member.
   virtual int32_t rank(int32_t w) const = 0;
-  /// out[k] = select(first + k) for k < count. REQUIRES: the range is within 0..size().
+  /// Sets out[k] = select(first + k) for k < count. REQUIRES: the range is within 0..size().
   virtual void select_range(int32_t first, int32_t count, int32_t* out) const;
-  /// out[k] = the (first + k)-th smallest world rank of the group.
+  /// Sets out[k] to the (first + k)-th smallest world rank of the group.
   virtual void ordered_range(int32_t first, int32_t count, int32_t* out) const;
-  /// Bytes of memory held, the object included, and a cached block whether it is there or not.
+  /// Bytes of memory, the object included, and a block for a cache whether there is a cache or not.
   virtual size_t bytes() const = 0;
-  /// Whether the structure is sound and select and rank agree; on false, why. Takes O(n log n) at
-  /// most.
+  /// True where the structure is valid and select and rank agree; otherwise *reason is set. Costs
+  /// O(n log n) at most.
   virtual bool validate(std::string* reason) const = 0;
   /// The body of the wire form, without the frame that MapRef::serialize puts around it.
   virtual void write(ByteWriter& out) const = 0;
-  /// Whether select decodes a block of many ranks, which a cache then saves.
+  /// True where select decodes a block of many ranks, which a cache then saves.
   virtual bool block_wise() const { return false; }
-  /// select through a cache of the caller's; only block-wise encodings differ from select.
+  /// select() through a cache of the caller's; only block-wise encodings differ from select().
   virtual int32_t select_cached(int32_t i, BlockCache& cache) const;
-  /// Appends the group, in rank order, as pieces, when the encoding knows them without expanding.
+  /// Appends the group, in rank order, as pieces, when the encoding has them without expanding.
   virtual bool pieces(std::vector<Piece>& out) const;
-  /// The world ranks as a plain table that lives as long as the map, if it keeps one: handles then
-  /// read it without a call.
+  /// The world ranks as a plain table that lives as long as the map, where there is one: handles
+  /// then read it without a call.
   virtual const int32_t* table() const { return nullptr; }
-  /// The map that this one permutes, if it is kept as one under a permutation: others may share it.
+  /// The map that this one permutes, where this one consists of a map and a permutation; others may
+  /// share that map.
   virtual const MapRef* base() const { return nullptr; }
-  /// Its parts, for people: "composite(set=runs, perm=wavelet)".
+  /// The map's structure, for users: "composite(set=runs, perm=wavelet)".
   virtual std::string describe() const;
 
  protected:
@@ -121,8 +122,8 @@ class GroupMap {
   bool ordered_;
 };
 
-/// A regular map as an object: what md-blockstride handles point to, and what cold code may make of
-/// any.
+/// A regular map as an object: md-blockstride handles point to one, and code that is not hot may
+/// make one of any regular map.
 class RegularMap final : public GroupMap {
  public:
   explicit RegularMap(const Regular& shape);
@@ -139,13 +140,13 @@ class RegularMap final : public GroupMap {
   const RegularEval eval;
 };
 
-/// A group: the handle that everyone keeps. Default: the empty group.
+/// A group: the handle that all users hold. Default: the empty group.
 class MapRef {
  public:
   MapRef() = default;
   /// REQUIRES: shape.validate().
   explicit MapRef(const Regular& shape);
-  /// Takes a share in `map`. REQUIRES: map != nullptr.
+  /// Adds a reference to `map`. REQUIRES: map != nullptr.
   explicit MapRef(const GroupMap* map);
   MapRef(const MapRef& other) { copy(other); }
   MapRef(MapRef&& other) noexcept { swap(other); }
@@ -163,7 +164,7 @@ class MapRef {
   /// 0 <= i < size().
   int32_t select(int32_t i) const {
     FGMPI_ASSERT(i >= 0 && i < size_);
-    // One comparison of one byte in memory with 0 settles the two commonest ways.
+    // One comparison of one byte in memory with 0 decides the two most common cases.
     if (__builtin_expect(way_ < 0, 1)) return offset_ + i;
     if (way_ == kTable) return extra_.table[i];
     if (__builtin_expect(shape_ == Shape::kStride, 1)) return offset_ + i * stride0_;
@@ -173,46 +174,47 @@ class MapRef {
   int32_t rank(int32_t w) const;
   bool contains(int32_t w) const { return rank(w) >= 0; }
 
-  /// In rank order: out[k] = select(first + k). REQUIRES: first >= 0, first + count <= size().
+  /// Sets out[k] = select(first + k). REQUIRES: first >= 0, first + count <= size().
   void select_range(int32_t first, int32_t count, int32_t* out) const;
-  /// In ascending order of world rank, whatever the group's own order.
+  /// As select_range(), in ascending order of world rank, whatever the group's own order.
   void ordered_range(int32_t first, int32_t count, int32_t* out) const;
-  /// The whole group in rank order.
+  /// Returns the whole group in rank order.
   std::vector<int32_t> expand() const;
 
-  /// Whether select rises with the group rank. Groups of none or one are ordered.
+  /// True where select rises with the group rank. Groups of no or one member are ordered.
   bool ordered() const;
   Encoding encoding() const;
   /// "direct" .. "md-blockstride", or the encoding's name with its parts.
   std::string describe() const;
-  /// The regular form, if the handle holds one; maps that merely happen to be regular are not
-  /// searched.
+  /// The regular form, if the handle holds one. Maps in other encodings are not examined, even if
+  /// they happen to be regular.
   bool as_regular(Regular* out) const;
-  /// The object behind, nullptr for direct to blockstride. Lives as long as the handle.
+  /// The stored form, nullptr for direct to blockstride. Lives as long as the handle.
   const GroupMap* stored() const { return map_; }
 
-  /// All memory of this map: the handle and what is behind it, in bytes.
+  /// All memory of this map in bytes: the handle and the stored form.
   size_t bytes() const;
   bool validate(std::string* reason) const;
-  /// Appends the wire form: framed, checksummed, little-endian. deserialize takes exactly one such
-  /// form, checks all of it (structure, not only sum) and refuses anything else with MPI_ERR_OTHER.
+  /// Appends the wire form: framed, checksummed, little-endian. deserialize() accepts exactly one
+  /// such form, checks all of it (structure, not only checksum) and refuses anything else with
+  /// MPI_ERR_OTHER.
   void serialize(std::vector<uint8_t>& out) const;
   static Status deserialize(std::span<const uint8_t> bytes, MapRef* out);
 
-  /// As GroupMap::pieces. A regular map gives one piece for each innermost block.
+  /// As GroupMap::pieces(). A regular map gives one piece for each innermost block.
   bool pieces(std::vector<Piece>& out) const;
 
-  /// Whether both name the same stored object or the same regular map (cheap; not a comparison of
-  /// groups: that is algebra.h).
+  /// True where both name the same stored object or the same regular map. This is cheap and no
+  /// comparison of groups: that is in algebra.h.
   bool same(const MapRef& other) const;
 
  private:
   friend class Reader;
-  /// How select finds its answer. The values are chosen for its comparisons.
+  /// How select finds its answer. select's comparisons need these values.
   enum Way : int8_t { kAdd = -1, kTable = 0, kOther = 1 };
   union Extra {
     constexpr Extra() : table(nullptr) {}
-    FastDivisor divisor;   // blockstride: by count0_
+    FastDivisor divisor;   // blockstride: divides by count0_
     const int32_t* table;  // stored: GroupMap::table()
   };
   int32_t select_far(int32_t i) const;
@@ -234,8 +236,8 @@ class MapRef {
 };
 static_assert(sizeof(MapRef) <= 40, "a handle is part of every communicator and group");
 
-/// The access of one user (a proclet) to a map: caches the block that it decoded last, so that
-/// users of a shared map do not evict each other's blocks. REQUIRES: the map outlives it.
+/// One user's (a proclet's) access to a map. Caches the block that this user decoded last, so that
+/// users of a shared map do not evict each other's blocks. REQUIRES: the map outlives the reader.
 class Reader {
  public:
   explicit Reader(const MapRef& map);
@@ -251,27 +253,27 @@ class Reader {
 };
 
 /// Stores `ranks` (select(i) = ranks[i]) in the form that the strategy picks. Errors: MPI_ERR_RANK
-/// for a negative rank, MPI_ERR_ARG when a named encoding cannot hold this group or only over its
-/// limits. REQUIRES: no rank twice (not checked here; validate() does).
+/// for a negative rank, MPI_ERR_ARG when a named encoding cannot hold this group or only beyond its
+/// limits. REQUIRES: no rank occurs twice (not checked here; validate() checks it).
 Status build(std::span<const int32_t> ranks, const Strategy& strategy, MapRef* out);
-/// The same for a group given as pieces, which is not expanded unless the chosen encoding needs it.
-/// REQUIRES: the first index is 0, indices rise, `size` is past the last.
+/// Stores a group that is given as pieces, which are not expanded unless the chosen encoding needs
+/// it. REQUIRES: the first index is 0, indices rise, `size` is past the last.
 Status build(std::span<const Piece> pieces, int32_t size, const Strategy& strategy, MapRef* out);
 Status build_as(Encoding encoding, std::span<const int32_t> ranks, MapRef* out);
 
-/// What an encoding would cost, before building.
+/// The cost of an encoding, estimated before building.
 struct Cost {
   double bytes;      // expected; exact to within a few percent unless said otherwise in its file
-  double select_ns;  // expected time of one select on a machine of 2020s, data in its usual cache
+  double select_ns;  // expected ns of a select on a machine of the 2020s, data in its usual cache
 };
 struct Estimate {
   Encoding encoding;
   Cost cost;
 };
-/// The estimates of all encodings that can hold `ranks`, from one pass over it.
+/// The estimates of all encodings that can hold `ranks`, from one pass over the ranks.
 std::vector<Estimate> estimates(std::span<const int32_t> ranks);
 
-/// Error classes of this module, MPICH's numbers; the module itself needs no MPI.
+/// Error classes of this module, with MPICH's numbers; the module itself needs no MPI.
 inline constexpr int kErrRank = 6, kErrArg = 12, kErrOther = 15;
 
 }  // namespace fgmpi::groupmap

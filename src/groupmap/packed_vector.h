@@ -1,8 +1,8 @@
 // PackedVector: n numbers of `width` bits each (0..57), side by side.
 //
-//   | v0 | v1 | v2 | ...          width bits each, little-endian; 8 spare bytes at the end, so that
-//   one ^bit 0                        unaligned 8-byte load, a shift and a mask fetch any of them
+//   | v0 | v1 | v2 | ...          width bits each, little-endian, from bit 0 on
 //
+// 8 spare bytes at the end let one unaligned 8-byte load, a shift and a mask fetch any number.
 // Costs: 16 bytes + n*width/8 + 8. A width of 0 stores nothing and reads 0.
 #pragma once
 
@@ -26,7 +26,7 @@ class PackedVector {
   PackedVector(uint32_t count, int width) : count_(count), width_(static_cast<uint8_t>(width)) {
     if (width && count) data_ = std::make_unique<uint8_t[]>(allocated());
   }
-  /// Of at(0), at(1), ..., each below 2^width.
+  /// Makes a vector of at(0), at(1), ..., each below 2^width.
   template <class At>
   static PackedVector make(uint32_t count, int width, At at) {
     PackedVector packed(count, width);
@@ -47,7 +47,7 @@ class PackedVector {
     std::memcpy(to, &word, static_cast<size_t>(used + 7) / 8);
     return packed;
   }
-  /// Of the smallest width that holds the largest of `values`.
+  /// Makes a vector of the smallest width that holds the largest of `values`.
   template <class T>
   static PackedVector of(std::span<const T> values) {
     T most = 0;
@@ -109,7 +109,7 @@ class PackedVector {
   }
 
  private:
-  // Width 0 takes no bytes on the wire; a bound keeps a forged count from costing time.
+  // A width of 0 needs no bytes on the wire; a bound prevents a forged count from costing time.
   static constexpr uint32_t kMaxImplied = 1u << 24;
   size_t packed_bytes() const { return static_cast<size_t>((uint64_t{count_} * width_ + 7) / 8); }
   size_t allocated() const { return packed_bytes() + 8; }

@@ -1,4 +1,4 @@
-// How a piece list splits into a smooth base and exceptions; described in patched.cc.
+// How a list of pieces splits into a smooth base and exceptions; described in patched.cc.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace fgmpi::groupmap {
 
 struct Exception {
   int32_t index;  // group rank
-  int32_t value;  // world rank there
+  int32_t value;  // the world rank there
 };
 
 struct Patches {
@@ -17,7 +17,8 @@ struct Patches {
   std::vector<Exception> exceptions;
 };
 
-/// Splits; false when there would be more than `most` exceptions. REQUIRES: stats.pieces_complete.
+/// Splits pieces; returns false when there would be more than `most` exceptions. REQUIRES:
+/// stats.pieces_complete.
 bool find_patches(const Stats& stats, size_t most, Patches* out);
 
 }  // namespace fgmpi::groupmap

@@ -51,8 +51,8 @@ class PackedPermutation {
   static double expected_bytes(double n);
 
   void write(ByteWriter& out) const { forward_.write(out); }
-  /// Reads a permutation of `count`; fails `in` when it is none. The back pointers are computed
-  /// again.
+  /// Reads a permutation of `count` numbers; fails `in` when the bytes hold none. Computes the back
+  /// pointers again.
   static PackedPermutation read(ByteReader& in, uint32_t count);
 
  private:
@@ -64,7 +64,7 @@ class PackedPermutation {
   RankBits marked_;
 };
 
-/// Whether `at(i)` for i < count is a permutation of 0..count-1.
+/// True where `at(i)` for i < count is a permutation of 0..count-1.
 template <class At>
 bool is_permutation(uint32_t count, At at) {
   std::vector<uint64_t> seen(words_for(count));

@@ -1,4 +1,4 @@
-// Arithmetic progressions as sets: what pieces of one stride have in common.
+// Arithmetic progressions as sets, and what two of them have in common.
 #pragma once
 
 #include <algorithm>
@@ -7,14 +7,14 @@
 
 namespace fgmpi::groupmap {
 
-/// {first, first + step, ..., last}. REQUIRES (for use): step >= 1, first <= last, last - first a
-/// multiple.
+/// The set {first, first + step, ..., last}. REQUIRES (for use): step >= 1, first <= last, last -
+/// first is a multiple of step.
 struct Progression {
   int64_t first;
   int64_t last;
   int64_t step;
 
-  /// The `count` numbers from `value` on by `stride` of either sign, as a set. REQUIRES: count
+  /// The set of `count` numbers from `value` on by `stride`, which may be negative. REQUIRES: count
   /// >= 1.
   static Progression of(int64_t value, int64_t stride, int64_t count) {
     int64_t other = value + stride * (count - 1);
@@ -25,8 +25,8 @@ struct Progression {
   bool contains(int64_t x) const { return x >= first && x <= last && (x - first) % step == 0; }
 };
 
-/// The common members, a progression too, by the Chinese remainder theorem; nothing when there are
-/// none.
+/// The common members, which are a progression too, by the Chinese remainder theorem; nothing when
+/// there are none.
 std::optional<Progression> intersect(const Progression& a, const Progression& b);
 
 }  // namespace fgmpi::groupmap

@@ -5,8 +5,8 @@
 //   counts  | ones before | ones before | ...       32 bits a block: 6% more
 //   hints   block of every 4096-th one (and zero, if asked for): where select begins to search
 //
-// Costs: rank is a load of the count and at most 8 popcounts; select a search over the few blocks
-// between two hints, then as rank.
+// Costs: rank is a load of the count and at most 8 popcounts; select is a search over the few
+// blocks between two hints, then as rank.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class RankBits {
   bool operator[](uint64_t at) const { return get_bit(words_.data(), at); }
   std::span<const uint64_t> words() const { return words_; }
 
-  /// Ones before `at`. REQUIRES: at <= size().
+  /// Number of ones before `at`. REQUIRES: at <= size().
   uint32_t rank1(uint64_t at) const {
     uint32_t count = counts_[at / kBlockBits];
     const uint64_t* word = words_.data() + at / kBlockBits * kBlockWords;
@@ -39,8 +39,8 @@ class RankBits {
     return count;
   }
   uint64_t rank0(uint64_t at) const { return at - rank1(at); }
-  /// Position of the k-th one (zero). REQUIRES: there are that many; select0: select_zeros was
-  /// given.
+  /// Position of the k-th one (zero). REQUIRES: there are that many; for select0: the constructor
+  /// got select_zeros.
   uint64_t select1(uint32_t k) const { return find<false>(k, one_hints_); }
   uint64_t select0(uint32_t k) const { return find<true>(k, zero_hints_); }
 
@@ -56,7 +56,7 @@ class RankBits {
  private:
   static constexpr uint64_t kBlockBits = 512, kBlockWords = kBlockBits / 64, kHintStep = 4096;
 
-  /// Ones or zeros before block b.
+  /// Number of ones or zeros before block b.
   template <bool kZeros>
   uint32_t before(uint32_t b) const {
     return kZeros ? static_cast<uint32_t>(b * kBlockBits) - counts_[b] : counts_[b];
@@ -64,7 +64,7 @@ class RankBits {
   template <bool kZeros>
   uint64_t find(uint32_t k, const std::vector<uint32_t>& hints) const {
     uint32_t low = hints[k / kHintStep], high = hints[k / kHintStep + 1];
-    // The last block with at most k before it.
+    // Finds the last block with at most k before it.
     while (low < high) {
       uint32_t middle = low + (high - low + 1) / 2;
       if (before<kZeros>(middle) <= k)

@@ -22,7 +22,7 @@
 
 namespace fgmpi::groupmap {
 
-/// Division by a number that is known long before: quotient of 32-bit unsigned numbers by one
+/// Divides by a number that is set long before: quotients of 32-bit unsigned numbers by one
 /// 64x64-bit multiplication.
 class FastDivisor {
  public:
@@ -30,7 +30,7 @@ class FastDivisor {
   /// REQUIRES: divisor >= 1.
   explicit FastDivisor(uint32_t divisor) : magic_(divisor > 1 ? UINT64_MAX / divisor + 1 : 0) {}
   uint32_t divide(uint32_t n) const {
-    // A divisor of 1 would need a magic of 2^64: it is kept as 0.
+    // A divisor of 1 would need a magic of 2^64: it is stored as 0.
     if (magic_ == 0) return n;
     return static_cast<uint32_t>((static_cast<unsigned __int128>(magic_) * n) >> 64);
   }
@@ -62,14 +62,15 @@ struct Regular {
 
   int64_t size() const;
   Shape shape() const;
-  /// Merges levels that are one, drops levels of one element; the same map in its shortest form.
+  /// Merges levels that form one, drops levels of one element; the result is the same map in its
+  /// shortest form.
   void normalize();
-  /// Whether the map is a map: 1..6 levels, counts >= 1 (the innermost alone may be 0: the empty
+  /// True where this is a map: 1..6 levels, counts >= 1 (only the innermost may be 0: the empty
   /// group), 0 <= every rank < 2^31, no rank twice, size < 2^31.
   bool validate(std::string* reason) const;
   /// The slow form of select, for checks. REQUIRES: 0 <= i < size().
   int32_t at(int64_t i) const;
-  /// The same ranks in ascending order.
+  /// The map with these ranks in ascending order.
   Regular ascending() const;
   bool operator==(const Regular& other) const;
 };
@@ -82,10 +83,10 @@ struct Piece {
   int32_t stride;
 };
 
-/// Finds the regular form of `ranks`, by one walk; false when there is none.
+/// Finds the regular form of `ranks` in one pass; returns false when there is none.
 bool detect_regular(std::span<const int32_t> ranks, Regular* out);
 
-/// A regular map of any number of levels, ready to be evaluated.
+/// A regular map of any number of levels, prepared for evaluation.
 class RegularEval {
  public:
   explicit RegularEval(const Regular& shape);
@@ -107,7 +108,7 @@ class RegularEval {
  private:
   Regular shape_;
   FastDivisor divisor_[Regular::kMaxLevels - 1];
-  // The levels by falling size of their stride, for rank().
+  // The levels by falling absolute stride, for rank().
   uint8_t order_[Regular::kMaxLevels];
 };
 

@@ -9,7 +9,7 @@ namespace fgmpi::groupmap {
 
 class RoaringMap final : public GroupMap {
  public:
-  /// Takes the set over. REQUIRES: fewer than 2^31 members, all below 2^31.
+  /// Owns the set from now on. REQUIRES: fewer than 2^31 members, all below 2^31.
   explicit RoaringMap(roaring_bitmap_s* set);
   ~RoaringMap() override;
   int32_t select(int32_t i) const override;

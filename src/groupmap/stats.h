@@ -1,11 +1,11 @@
-// Stats: the properties of a group that one pass over its ranks computes. The strategies decide on
+// Stats: the properties of a group that one pass over its ranks computes. The strategies decide by
 // these alone.
 //
 //   ranks   0 1 2 3 4 9 6 7 8 5 10 11 ...
 //   pieces  |0 1 2 3 4|9 6|7 8|5 10|11 ...|     maximal stretches of one stride, found greedily
 //
-// The pass costs a compare an element inside a stretch and a dozen instructions at its end. The
-// list of pieces is given up where those so far are short and the ranks ahead look random: such a
+// The pass costs a compare an element inside a stretch and a dozen instructions at its end. It
+// stops to list pieces where the pieces so far are short and the next ranks seem random: such a
 // group is not made of strides, and the rest of the pass only counts.
 #pragma once
 
@@ -25,7 +25,7 @@ struct Stats {
   bool negative = false;       // a rank below 0: not a group
   uint32_t gcd = 0;            // of all differences; 0 for less than two members
   int32_t ascending_runs = 0;  // the rho of wavelet trees: maximal ascending stretches
-  double run_entropy = 0;      // bits a member to tell which ascending run it is in
+  double run_entropy = 0;      // bits a member that say in which ascending run it is
   int32_t unit_runs = 0;       // maximal stretches of +1
   int32_t chunks = 0;          // ordered only: 65,536-blocks of the world that have members
   bool pieces_complete = false;
@@ -41,11 +41,11 @@ struct Stats {
   int64_t span() const { return size ? int64_t{max} - min + 1 : 0; }
 };
 
-/// One pass over `ranks`.
+/// Computes the properties in one pass over `ranks`.
 Stats gather(std::span<const int32_t> ranks);
-/// The same from pieces that are known already. REQUIRES: they cover 0..size-1 in order.
+/// Computes the properties from pieces. REQUIRES: they cover 0..size-1 in order.
 Stats gather(std::span<const Piece> pieces, int32_t size);
-/// The ranks that pieces stand for.
+/// The ranks that the pieces describe.
 std::vector<int32_t> expand(std::span<const Piece> pieces, int32_t size);
 
 }  // namespace fgmpi::groupmap

@@ -7,13 +7,13 @@
 //            1 0 1 0 ...                          each node: one bit for each value that reaches it
 //           /           \                         Hu-Tucker shaped: long runs are near the root
 //
-// inverse(v): from the root down; at each node the bit says where v went, a rank how many went
-// before it; in the leaf that is the place within the run. forward(i): from the run's leaf up, by
-// select.
+// inverse(v) goes from the root down. At each node the bit says into which child v went, and a rank
+// how many values went there before v; in the leaf that number is the position within the run.
+// forward(i) goes from the run's leaf up, by select.
 //
 // When it wins: few ascending runs, of which one is much longer than the others: n*H bits, H the
 // entropy of the runs' lengths, at most log2(runs). Costs: 1.1*n*H bits and 28 bytes a run; forward
-// and inverse take a select or rank at each of the 1 + H levels.
+// and inverse need a select or rank at each of the 1 + H levels.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +44,14 @@ class WaveletTree {
   static double expected_bytes(double n, double entropy, double runs);
 
   void write(ByteWriter& out) const;
-  /// Reads a permutation of `count`; fails `in` unless it is sound.
+  /// Reads a permutation of `count` numbers; fails `in` unless it is valid.
   static WaveletTree read(ByteReader& in, uint32_t count);
 
  private:
   static constexpr uint32_t kLeaf = 1u << 31;
   struct Node {
-    uint32_t begin;     // of its bits
-    uint32_t ones;      // before begin
+    uint32_t begin;     // the node's first bit
+    uint32_t ones;      // ones before `begin`
     uint32_t child[2];  // node, or kLeaf | run
     uint32_t parent;    // node << 1 | which child it is; the root's is ~0
   };
@@ -59,8 +59,8 @@ class WaveletTree {
     uint32_t first;   // position at which the run begins
     uint32_t parent;  // as in Node
   };
-  /// The shape for runs that begin at `firsts`, and the places of its bits, which are still to be
-  /// set.
+  /// Makes the tree for runs that begin at `firsts`, with places for its bits, which are not set
+  /// yet. Returns the number of bits.
   uint64_t shape(std::span<const uint32_t> firsts);
   uint32_t length_of(uint32_t run) const {
     return (run + 1 < runs() ? leaves_[run + 1].first : size_) - leaves_[run].first;

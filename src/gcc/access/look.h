@@ -1,7 +1,7 @@
 // What every entry point does: asks the module's view whether an access may touch memory that an
 // operation owns.
 //
-// Thread rule: any thread; nothing here waits while no access touches such memory, and nothing
+// Thread rule: any thread. Nothing here waits unless an access touches such memory, and nothing
 // switches.
 #pragma once
 
@@ -12,17 +12,18 @@
 
 namespace fgmpi::access {
 
-/// The view of the module that this copy is linked into. The name is what as.sh writes.
+/// The view of the module into which this copy is linked. as.sh writes this name.
 [[gnu::visibility("hidden")]] extern View g_view __asm__("fgmpi_access_view");
 
-/// For an access that begins where the view says "perhaps".
+/// Checks an access that begins where the view says "perhaps".
 [[gnu::visibility("hidden")]] void look_closer(uintptr_t address, size_t bytes, bool writes,
                                                bool reads, const void* place);
-/// For accesses of any length; `function` as in Access.
+/// Checks an access of any length; `function` as in Access.
 [[gnu::visibility("hidden")]] void look_at_range(uintptr_t address, size_t bytes, bool writes,
                                                  const void* place, const char* function);
 
-/// REQUIRES: bytes <= kMost. In line: a compare and a jump where nothing is owned.
+/// Checks an access, in line: a compare and a jump where no operation owns memory. REQUIRES: bytes
+/// <= kMost.
 [[gnu::always_inline]] inline void look(const volatile void* at, size_t bytes, bool writes,
                                         const void* place, bool also_reads = false) {
   const auto address = reinterpret_cast<uintptr_t>(at);
@@ -33,8 +34,8 @@ namespace fgmpi::access {
 [[gnu::always_inline]] inline void look_over(const volatile void* at, size_t bytes, bool writes,
                                              const void* place, const char* function) {
   const auto address = reinterpret_cast<uintptr_t>(at);
-  // The distance counts from the range's first byte, so that a range which begins before and
-  // reaches into it is seen.
+  // A range that begins before the bounds and reaches into them counts as well; so only the length
+  // of the bounds is compared here.
   if (__builtin_expect(g_view.length[writes] != 0, 0) && bytes > 0)
     look_at_range(address, bytes, writes, place, function);
 }

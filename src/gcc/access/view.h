@@ -1,20 +1,21 @@
-// What the entry points of a program that was compiled with mpicc -check know of the memory that
-// MPI operations own, and what they tell the checker (check).
+// The data that the entry points of a program compiled with mpicc -check have about memory that MPI
+// operations own, and the calls by which they report accesses to the checker (check).
 //
 // A View lies in each module (program, library) that was linked with entry points, so that each
-// rank has its own in its image. Most accesses are decided by it alone: they call nothing.
+// rank has its own in its image. The view alone decides most accesses: they call nothing.
 //
 //   low[how], length[how]   an access that begins in low .. low + length may touch memory that is
-//                           owned. [0]: reads, which matter only for what operations write; [1]:
-//                           writes. low is kMost - 1 below what is owned, so that an access of up
-//                           to kMost bytes that reaches into it counts. At first: everything.
+//                           owned. [0]: reads, which matter only for memory that operations write;
+//                           [1]: writes. low is kMost - 1 below the owned memory, so that an access
+//                           of up to kMost bytes that reaches into it counts. At first: all
+//                           addresses.
 //   filter                  a byte for each kind of granule (bits 9 to 20 of an address); 0:
-//                           nothing there is owned. It is the checker's; null as long as the
-//                           checker does not know the view.
+//                           no operation owns memory there. Belongs to the checker; null until the
+//                           checker has registered the view.
 //
 // Thread rule: the checker writes a view with the lock of its owner held, word by word; entry
-// points read it without a lock in any thread of the rank. A word that is old or new is right
-// either way: what threads do at the same moment has no order.
+// points read it without a lock in any thread of the rank. A word from before or after a write is
+// right either way: accesses of other threads at the same moment have no order.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@
 
 namespace fgmpi::access {
 
-/// Bytes of the largest access that is not told as a range.
+/// Bytes of the largest access that is not reported as a range.
 inline constexpr uintptr_t kMost = 16;
 inline constexpr unsigned kGranuleBits = 9;
 inline constexpr size_t kGranules = 4096;
@@ -35,7 +36,7 @@ struct View {
   const uint8_t* filter = nullptr;
   void* owner = nullptr;  ///< the checker's
 };
-// What as.sh and the plugin (plugin/) write into programs.
+// as.sh and the plugin (plugin/) write these offsets into programs.
 static_assert(offsetof(View, low) == 0 && offsetof(View, length) == 16 && sizeof(uintptr_t) == 8);
 
 /// An access that a view does not decide.
@@ -43,22 +44,23 @@ struct Access {
   uintptr_t address;
   size_t bytes;
   bool writes;
-  /// It does, and may write as well: a load, or an atomic change that gives the old value.
+  /// The access reads, and may write as well: a load, or an atomic change that returns the old
+  /// value.
   bool reads;
-  /// Of the C library, that made it for the program; null: the program itself.
+  /// The function of the C library that makes the access for the program; null: the program itself.
   const char* function;
   const void* place;  ///< where the entry point returns to
 };
 
-/// Exported by libfgmpi-check.so, found by name. Knows the view afterwards, unless nothing can be
-/// said yet.
+/// The type of the function of libfgmpi-check.so, found by name, that checks an access. It
+/// registers the view, unless it cannot decide anything yet.
 using Look = void (*)(View* view, const Access* access);
 inline constexpr const char* kLook = "fgmpi_check_access";
-/// Likewise: may an operation own any of these bytes, so that accesses to them have to be looked at
-/// one by one?
+/// The type of the function that returns whether an operation may own any of these bytes, so that
+/// accesses to them have to be checked one by one.
 using Touches = bool (*)(View* view, uintptr_t address, size_t bytes, bool writes);
 inline constexpr const char* kTouches = "fgmpi_check_touches";
-/// Likewise: the view is about to go.
+/// The type of the function that drops a view, which is about to disappear.
 using Forget = void (*)(View* view);
 inline constexpr const char* kForget = "fgmpi_check_forget";
 

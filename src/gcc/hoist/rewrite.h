@@ -1,38 +1,39 @@
 // Puts a call between the opening and the closing of a group:
 //
-//   in front of the loop     if (open) open (arguments);        close on each way out of it,
-//                            likewise
+//   in front of the loop     if (open) open (arguments);
+//   on each way out of it    if (close) close (arguments);
 //   in place of the call     (movement and MPI_... == PMPI_... ? movement : MPI_...) (arguments)
 //
 // `open`, `movement` and `close` are variables of the object file that hold the addresses of weak
 // symbols: null where the program runs with an MPI library that has no opened groups. They are read
-// at run time, since a linker that knows one library must not decide for another one. MPI_... is
-// not PMPI_... where a tool wraps it: the tool's function is called then, and what it calls is a
-// movement, since the group is open. So is the call in Fortran, which stays as it is.
+// at run time, since a linker that has seen one library must not decide for another one. MPI_... is
+// not PMPI_... where a tool wraps it. Then the tool's function is called, and the call that it
+// makes is a movement, since the group is open. So is a call in Fortran, which stays as it is.
 #pragma once
 
 #include "invariance.h"
 
 namespace hoist {
 
-/// What has been decided about a call. The loops are those of the function.
+/// The decisions about a call. The loops are those of the function.
 struct Site {
   gcall* call;
   MpiCall mpi;
-  loop_p loop;      ///< the group is open as long as this one runs
+  loop_p loop;      ///< the group is open while this loop runs
   gimple_seq code;  ///< computes `arguments`
-  /// In front of the loop; null or 0 for what is not known there, buffers included.
+  /// The arguments in front of the loop; null or 0 for those that are not known there, buffers
+  /// included.
   std::vector<tree> arguments;
 };
 
-/// Can a group be closed on all ways out of the loop, and opened on the ways into it? *why: what is
-/// in the way.
+/// True where a group can be closed on all ways out of the loop, and opened on the ways into it.
+/// *why: the obstacle.
 bool can_enclose(loop_p loop, std::string* why);
 
 void rewrite(Site* site);
 
-/// Also closes the groups where an exception leaves the function from within a loop and nothing
-/// here catches it. REQUIRES: all sites have been rewritten, dominators are not known any more.
+/// Also closes the groups where an exception leaves the function from within a loop and no handler
+/// here catches it. REQUIRES: all sites have been rewritten; dominators are no longer computed.
 void close_on_exceptions(const std::vector<std::unique_ptr<Site>>& sites);
 
 }  // namespace hoist
