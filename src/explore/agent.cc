@@ -34,11 +34,12 @@ namespace {
   for (;;) syscall(SYS_exit_group, status);
 }
 
-/// The explorer is gone: nobody wants this process any more.
+/// The explorer is gone, so this process is no longer needed.
 [[noreturn]] void end_without_explorer() { end_quietly(1); }
 
-/// Gives `fd` a file of this execution's own, which begins with what the one before holds. It has
-/// no name: in a folder, cores would wait for each other when they make and remove such files.
+/// Replaces `fd` by a file of this execution's own, which begins with the contents of the file
+/// before. It is a file in memory without a name: in a folder, processes would wait for one another
+/// when they create and remove such files.
 void own_output(int fd) {
   const int file = static_cast<int>(syscall(SYS_memfd_create, "fgmpi-output", MFD_CLOEXEC));
   if (file < 0 || fcntl(file, F_SETFL, O_APPEND) != 0) end_without_explorer();
@@ -61,7 +62,7 @@ class Agent final : public Chooser {
   Agent(std::string folder, Patterns files)
       : folder_(std::move(folder)), files_(std::move(files)) {}
 
-  /// Serves as the first starting point; returns in executions.
+  /// Serves as the first starting point. Returns in executions.
   void begin() {
     if (!files_.empty()) make_surroundings(folder_);
     say_hello(0);
@@ -71,7 +72,7 @@ class Agent final : public Chooser {
   void tell_past(const EventSet& past) override {
     Bytes word = begin_word(Word::kPast);
     append(&word, past);
-    add_frame(&unsent_, word);  // of use only with what comes next
+    add_frame(&unsent_, word);  // only needed together with the next word
   }
 
   void tell_race(const Race& race) override {
@@ -89,14 +90,14 @@ class Agent final : public Chooser {
     Bytes word = begin_word(Word::kMatch);
     fgmpi::append(&word, sender);
     fgmpi::append(&word, match);
-    send(word);  // nothing may come after it
+    send(word);  // it may be the last word, so it is sent at once
   }
 
   void tell_limit(Limit limit) override {
     if (std::exchange(limit_told_, limit) == limit) return;
     Bytes word = begin_word(Word::kLimit);
     fgmpi::append(&word, static_cast<uint8_t>(limit));
-    send(word);  // nothing may come after it
+    send(word);  // it may be the last word, so it is sent at once
   }
 
   void end_redundant() override {
@@ -152,9 +153,10 @@ class Agent final : public Chooser {
     return {bytes->data(), bytes->size()};
   }
 
-  /// True in the new process, which runs that execution.
+  /// Returns true in the new process, which runs the execution.
   bool fork_execution(uint32_t execution) {
-    const pid_t pid = _Fork();  // without handlers of the program: this is no fork of its own
+    // Without the program's handlers: this is no fork of the program's own.
+    const pid_t pid = _Fork();
     if (pid < 0) {
       std::fprintf(stderr, "fgmpi: explore: fork: %s\n", std::strerror(errno));
       end_quietly(1);
@@ -177,7 +179,7 @@ class Agent final : public Chooser {
     end_quietly(1);
   }
 
-  /// A starting point's life. Returns in executions.
+  /// The loop of a starting point. Returns in executions.
   void serve() {
     Bytes bytes;
     for (;;) {
@@ -205,13 +207,14 @@ class Agent final : public Chooser {
   }
 
   const std::string folder_;
-  /// What executions have of their own; such executions are forked before the program begins.
+  /// The patterns of files that each execution has copies of. Such executions are forked before the
+  /// program begins.
   const Patterns files_;
   int fd_ = -1;
   uint32_t execution_ = 0;
   Limit limit_told_ = Limit::kNone;
   bool traced_ = false;
-  Bytes unsent_;  ///< in frames
+  Bytes unsent_;  ///< framed words that have not been sent
 };
 
 /// Repeats the execution of a witness.
@@ -269,7 +272,7 @@ void begin() {
     g_chooser = agent;
     agent->begin();
   }
-  // Programs that this one executes have no part in it.
+  // Programs that this one executes do not take part in the exploration.
   environment::unset(environment::kWitness);
   environment::unset(environment::kExploreFolder);
   environment::unset(environment::kExploreFiles);

@@ -82,7 +82,7 @@ bool send_hello(int fd, const Bytes& word, const Outputs& outputs) {
   do {
     n = syscall(SYS_sendmsg, fd, message.header(), MSG_NOSIGNAL);
   } while (n < 0 && errno == EINTR);
-  // A connection that is new has room for all of it.
+  // A new connection has room for all of it.
   return n == static_cast<long>(framed.size());
 }
 

@@ -1,8 +1,8 @@
-// Choices: in which ways an execution can go on when no rank can run any more.
+// Choices: the ways in which an execution can continue when no rank can run any more.
 //
-// A choice names what it is by numbers that do not depend on the order of ranks: the how manieth
-// receive of its rank, the how manieth message of its sender to that rank. So the same choice is
-// found again in another execution. Thread rule: none (values).
+// A choice is identified by numbers that do not depend on the order of ranks: the receive by its
+// number among those of its rank, the message by its number among those of its sender to that rank.
+// So the same choice can be found again in another execution. Thread rule: none (values).
 #pragma once
 
 #include <algorithm>
@@ -17,40 +17,41 @@ namespace fgmpi::explore {
 
 struct Choice {
   enum Kind : uint8_t {
-    kMatch,   ///< a receive takes a message
-    kProbe,   ///< MPI_Probe or MPI_Mprobe sees a message
-    kSee,     ///< MPI_Iprobe or MPI_Improbe sees a message
+    kMatch,   ///< a receive matches a message
+    kProbe,   ///< MPI_Probe or MPI_Mprobe finds a message
+    kSee,     ///< MPI_Iprobe or MPI_Improbe finds a message
     kDone,    ///< a test, MPI_Waitany or MPI_Waitsome returns complete requests
     kMiss,    ///< a test or probe that does not wait finds nothing
-    kRepeat,  ///< the same, and so do all that the rank makes until it does something else
-    kBuffer,  ///< a standard send is buffered: its rank goes on before its match
-    /// None is, and no rank leaves a collective early, though that is all that could happen.
+    kRepeat,  ///< kMiss, and so do all that the rank makes until it does something else
+    kBuffer,  ///< a standard send is buffered: its rank continues before the match
+    /// No send is buffered and no rank leaves a collective early, though nothing else could happen.
     kNoBuffer,
-    kLeave,  ///< a rank leaves a rooted collective before others have come
-    /// An operation on memory of a window happens, or a rank gets a lock there, or comes to a port.
+    kLeave,  ///< a rank leaves a rooted collective before others have arrived
+    /// A rank accesses memory of a window, acquires a lock there, or comes to a port.
     kAccess,
   };
-  /// `source` where a choice is about no message.
+  /// The `source` of a choice that is about no message.
   static constexpr int32_t kNoSource = -3;
   Kind kind = kMatch;
   uint32_t rank = 0;  ///< index of the receiving rank in the process
-  /// Which receive (or probe) of it, from 0; of tests: see Look; kBuffer: which send; kLeave: which
-  /// collective; kAccess: which access.
+  /// The number of the receive or probe in its rank, from 0. For tests: see Look; kBuffer: number
+  /// of the send; kLeave: of the collective; kAccess: of the access.
   uint64_t operation = 0;
-  /// Which message of its stream (communicator, source) to that rank, from 0; kDone: which request;
-  /// kAccess: 1 if it is a loop's that repeats itself.
+  /// The number of the message in its stream (communicator, source) to that rank, from 0. kDone:
+  /// index of the request; kAccess: 1 for the access of a loop that repeats itself.
   uint32_t number = 0;
-  int32_t wanted_source = 0, wanted_tag = 0;  ///< what the receive names
-  int32_t source = 0, tag = 0;                ///< the message's
-  /// Of both; kDone of MPI_Waitsome: which requests, the lowest bit the first.
+  int32_t wanted_source = 0, wanted_tag = 0;  ///< the arguments of the receive
+  int32_t source = 0, tag = 0;                ///< of the message
+  /// The context id of both. kDone of MPI_Waitsome: the set of requests, bit i for request i.
   uint64_t context = 0;
   uint64_t bytes = 0;  ///< of the message
-  // kAccess: `context` is the window, `source` whose memory it is, `tag` a
-  // pt2pt::MemoryAccess::Use, `wanted_tag` its detail, `bytes` how many there, and
-  int64_t at = 0;  ///< the first of them
+  // kAccess: `context` is the window, `source` the rank whose memory is accessed, `tag` a
+  // pt2pt::MemoryAccess::Use, `wanted_tag` its detail, `bytes` the size of the access, and `at` the
+  // offset of its first byte.
+  int64_t at = 0;
 
   auto operator<=>(const Choice&) const = default;
-  /// Alternatives of one operation: one of them excludes the others.
+  /// Are the two alternatives of one operation, so that one excludes the other?
   bool same_operation(const Choice& other) const {
     return row() == other.row() && rank == other.rank && operation == other.operation;
   }
@@ -59,16 +60,16 @@ struct Choice {
     return rank == other.rank && context == other.context && source == other.source &&
            number == other.number;
   }
-  /// A rank goes on without having waited for what it need not wait for.
+  /// Does a rank continue without waiting for something for which MPI does not require it to wait?
   bool goes_on_early() const { return kind == kBuffer || kind == kLeave; }
-  /// Operations of a row are counted together.
+  /// The row of a kind. Operations are numbered within a row.
   Kind row() const {
     if (kind >= kLeave) return kind;
     return kind >= kBuffer ? kBuffer : std::min(kind, kSee);
   }
 };
 
-/// Does the operation of `a` take (or see) the message of `b`?
+/// Can the operation of `a` match (or find) the message of `b`?
 inline bool covers(const Choice& a, const Choice& b) {
   constexpr int32_t kAnySource = -2, kAnyTag = -1;  // as in mpi.h
   return a.has_message() && b.has_message() && a.rank == b.rank && a.context == b.context &&
@@ -76,7 +77,7 @@ inline bool covers(const Choice& a, const Choice& b) {
          (a.wanted_tag == kAnyTag || a.wanted_tag == b.tag);
 }
 
-/// Accesses of two ranks whose order can be seen. REQUIRES: both are kAccess.
+/// Can the order of two ranks' accesses be observed? REQUIRES: both are kAccess.
 inline bool conflict(const Choice& a, const Choice& b) {
   constexpr int32_t kRead = 0, kFold = 2, kLock = 3;  // as in pt2pt::MemoryAccess
   if (a.context != b.context || a.source != b.source) return false;
@@ -87,17 +88,17 @@ inline bool conflict(const Choice& a, const Choice& b) {
   return a.tag != kFold || b.tag != kFold || a.wanted_tag != b.wanted_tag;
 }
 
-/// What is left out of the choices.
+/// The reason why some possibilities are not among the choices.
 enum class Limit : uint8_t {
   kNone,
   kSets,     ///< sets of complete requests
   kOutside,  ///< processes of other jobs
 };
 
-/// Two choices that are possible at the same point depend on each other when their order can be
-/// seen: one takes away what the other could have had. Others lead to the same state in either
-/// order: a test that returns some of the requests, or none, does not change what is or becomes
-/// complete, and a buffered send can be received as before.
+/// Do two choices that are possible at the same point depend on each other? They do if their order
+/// can be observed, because one takes from the other what that could have had. Independent choices
+/// lead to the same state in either order: a test that returns some of the requests, or none, does
+/// not change what is or becomes complete, and a buffered send can be received as before.
 inline bool dependent(const Choice& a, const Choice& b) {
   if (a.kind == Choice::kNoBuffer || b.kind == Choice::kNoBuffer) return true;
   if (a.kind == Choice::kAccess && b.kind == Choice::kAccess && a.rank != b.rank)
@@ -105,16 +106,16 @@ inline bool dependent(const Choice& a, const Choice& b) {
   return a.rank == b.rank && (a.same_operation(b) || covers(a, b) || covers(b, a));
 }
 
-/// A message that came too late for an event which could have had it instead, or an access that
-/// came behind one that it is in conflict with.
+/// A message that came too late for an event that could have matched it instead, or an access that
+/// followed one that it conflicts with.
 struct Race {
   static constexpr uint32_t kMessage = ~uint32_t{0}, kWaiter = uint32_t{1} << 31;
-  uint32_t event = 0;    ///< what it could have taken part in
-  EventSet sender_past;  ///< the events that had to happen before it was sent
-  bool early = false;    ///< it could have been sent before the event if a rank had gone on early
-  /// The access that came behind; kWaiter + rank: it waits for a lock that others have.
+  uint32_t event = 0;    ///< the event that could have gone differently
+  EventSet sender_past;  ///< events that had to happen before the message was sent
+  bool early = false;    ///< a rank that continued early could have sent it before the event
+  /// The later access; kWaiter + rank: the rank waits for a lock that others hold.
   uint32_t by = kMessage;
-  EventSet without{};  ///< of a waiter: the events that keep the lock from it, `event` the first
+  EventSet without{};  ///< waiter: the events that keep the lock from it, `event` first
   bool of_waiter() const { return by >= kWaiter && by != kMessage; }
 };
 

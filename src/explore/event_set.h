@@ -1,7 +1,7 @@
-// Sets of events of an execution: what has to have happened before something.
+// Sets of events of an execution, for instance those that had to happen before something.
 //
-// Event k is what was chosen at choice point k. A set is a row of bits, so that union, the
-// commonest operation, is cheap. Thread rule: none (no shared state).
+// Event k is the choice that happened at choice point k. A set is a row of bits, so that union, the
+// most frequent operation, is cheap. Thread rule: none (no shared state).
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class EventSet {
       for (uint64_t w = words_[i]; w; w &= w - 1)
         f(i * 64 + static_cast<size_t>(std::countr_zero(w)));
   }
-  /// Is one of them above `event`?
+  /// Is an event above `event` in the set?
   bool any_above(size_t event) const {
     for (size_t i = event / 64; i < words_.size(); ++i) {
       uint64_t w = words_[i];
@@ -47,7 +47,7 @@ class EventSet {
       if (words_[i] & other.words_[i]) return true;
     return false;
   }
-  /// The lowest; SIZE_MAX of an empty set.
+  /// The lowest event; SIZE_MAX for an empty set.
   size_t first() const {
     for (size_t i = 0; i < words_.size(); ++i)
       if (words_[i]) return i * 64 + static_cast<size_t>(std::countr_zero(words_[i]));

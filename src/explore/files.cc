@@ -21,7 +21,7 @@ bool matches(const std::string& pattern, const std::string& name) {
   return fnmatch(pattern.c_str(), name.c_str(), FNM_PERIOD) == 0;
 }
 
-/// What is left of the patterns below a folder of this name.
+/// The remainders of the patterns below a folder of this name.
 Patterns below(const Patterns& patterns, const std::string& name) {
   Patterns rest;
   for (const std::string& pattern : patterns) {
@@ -51,7 +51,7 @@ void add_files(const fs::path& folder, const Patterns& patterns, const std::stri
   for (const fs::directory_entry& entry : entries_of(folder)) {
     std::error_code failed;
     const std::string name = entry.path().filename().string();
-    if (entry.is_symlink(failed)) continue;  // the working folder's own
+    if (entry.is_symlink(failed)) continue;  // a link into the program's own working folder
     if (entry.is_directory(failed)) {
       if (const Patterns rest = below(patterns, name); !rest.empty())
         add_files(entry.path(), rest, before + name + "/", out);

@@ -1,16 +1,16 @@
-// Files of an execution (mpiexec -explore-files GLOB): a working folder of its own, in which what
-// is compared is private.
+// The files of an execution (mpiexec -explore-files GLOB): a working folder of its own, in which
+// the compared files are private.
 //
-// An execution's folder stands for the program's working folder: files that a pattern matches are
-// copies, folders on the way to them are folders, everything else is a link to what is there. What
-// the program makes in it stays there. The folders above are stood for, too, so that paths like
-// ../input lead to what they led to. With the working folder /A/B:
+// An execution's folder replaces the program's working folder. Files that a pattern matches are
+// copied into it, folders on the way to them are created, everything else is a link to the
+// original. What the program creates there stays there. The folders above are replaced too, so that
+// paths like ../input lead to the same file. With the working folder /A/B:
 //
-//   FOLDER/root, FOLDER/root/A      links to what is in / (but A) and in /A (but B), and
+//   FOLDER/root, FOLDER/root/A      links to the contents of / (but A) and of /A (but B), and
 //   FOLDER/root/A/B                 a link to /A/B
-//   FOLDER/root/A/explored-PID      stands for /A/B in the execution of this process
+//   FOLDER/root/A/explored-PID      replaces /A/B in the execution of this process
 //
-// Patterns are relative to the working folder, as fnmatch(3) has them, between slashes:
+// Patterns are relative to the working folder and match as in fnmatch(3), between slashes:
 // results-*.txt, out/*. Thread rule: none (no shared state).
 #pragma once
 
@@ -24,17 +24,18 @@ namespace fgmpi::explore {
 
 using Patterns = std::vector<std::string>;
 
-/// Errors: MPI_ERR_ARG for what is no relative pattern.
+/// Errors: MPI_ERR_ARG for a pattern that is not relative.
 Status check_pattern(const std::string& pattern);
-/// As text, and back: a line each.
+/// The patterns as text, one on each line, and back.
 std::string text_of(const Patterns& patterns);
 Patterns read_patterns(const std::string& text);
 
-/// Makes what stands for the folders above the working folder.
+/// Makes the replacements of the folders above the working folder.
 void make_surroundings(const std::filesystem::path& folder);
-/// What stands there for the working folder in this execution.
+/// The folder that replaces the working folder in this execution.
 std::filesystem::path private_folder(const std::filesystem::path& folder, int pid);
-/// Makes `to`, which stands for `from`, an absolute path. False: something cannot be made (errno).
+/// Makes the folder `to`, which replaces `from`, an absolute path. Returns false where something
+/// cannot be made (errno).
 bool make_private(const std::filesystem::path& from, const std::filesystem::path& to,
                   const Patterns& patterns);
 
@@ -43,7 +44,7 @@ struct FileLeft {
   std::string name;  ///< relative to its folder
   std::string text;
 };
-/// What an execution has left in its folder that a pattern matches, by name.
+/// The files in an execution's folder that a pattern matches, sorted by name.
 std::vector<FileLeft> files_left(const std::filesystem::path& folder, const Patterns& patterns);
 
 }  // namespace fgmpi::explore

@@ -1,4 +1,4 @@
-// The locks of a window's memory that ranks have had, for those that wait for one.
+// The locks of a window's memory that ranks have held, for ranks that wait for one.
 //
 // Thread rule: none (no shared state).
 #pragma once
@@ -17,7 +17,8 @@ class Locks {
     ++changes_;
     locks_.push_back({rank, event, exclusive, true, {}});
   }
-  /// The rank gives back the last one that it has got. `past`: what had to happen before.
+  /// The rank releases the last lock that it has acquired. `past`: the events that had
+  /// to happen before.
   void given_back(uint32_t rank, const EventSet& past) {
     ++changes_;
     for (size_t i = locks_.size(); i-- > 0;)
@@ -28,8 +29,8 @@ class Locks {
       }
   }
   uint64_t changes() const { return changes_; }
-  /// The events without which a rank that waits could have the lock: getting one that is held, and
-  /// getting one that could not be given back without such an event.
+  /// The events without which a waiting rank could have the lock: those that acquired a lock which
+  /// is still held, or whose release depends on another such event.
   EventSet in_the_way(uint32_t rank, bool exclusive) const {
     EventSet events;
     for (bool more = true; more;) {

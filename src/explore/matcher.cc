@@ -1,4 +1,4 @@
-// The messages and receives that wait for the explorer's choice, and which of them may meet.
+// The messages and receives that wait for the explorer's choice, and which of them can match.
 
 #include "explore/matcher.h"
 
@@ -20,20 +20,20 @@ using pt2pt::Unexpected;
 
 namespace {
 
-/// The rank that runs, or a helper or thread of which runs; -1: none.
+/// The rank that runs, or whose helper or thread runs; -1: none.
 int64_t running_rank() {
   const sched::Proclet* p = sched::current();
   if (!p || !p->rank_state) return -1;
   return static_cast<const comm::RankState*>(p->rank_state)->local;
 }
 
-/// Is the rank parked until this receive is complete (perhaps among others)?
+/// Is the rank parked until this receive, or one of several, is complete?
 bool is_awaited(const RecvOp* op) {
   if (op->proclet) return true;
   return op->finish && static_cast<const pt2pt::Request*>(op->owner)->waiter;
 }
 
-/// The rank that waits for this send's match.
+/// The rank that waits for this send's match; -1: none.
 int64_t waiting_sender(const pt2pt::SendOp* op) {
   const sched::Proclet* p = op->proclet;
   if (!p && op->finish)
@@ -50,7 +50,7 @@ const pt2pt::Request* request_of(const Unexpected* message) {
   return op->finish ? static_cast<const pt2pt::Request*>(op->owner) : nullptr;
 }
 
-/// May this send be complete before its match?
+/// Can this send be complete before its match?
 bool is_bufferable(const Unexpected* message) {
   return message->kind == Unexpected::kLocal && message->answer == pt2pt::Answer::kPastLimit;
 }
@@ -78,7 +78,8 @@ void Matcher::hold(uint32_t local, Unexpected* message) {
   ++acts_;
   if (sender >= 0) ++box_of(static_cast<size_t>(sender)).deeds;
   if (const pt2pt::Request* request = request_of(message); request && sender >= 0)
-    forget_request(static_cast<uint32_t>(sender), request);  // its address may have been another's
+    // Another request may have had its address.
+    forget_request(static_cast<uint32_t>(sender), request);
   find_races(local, message->envelope, past, soft);
   const uint32_t number = box.sent[{message->envelope.ctx, message->envelope.source}]++;
   message->queued = true;
@@ -107,8 +108,8 @@ void Matcher::forget(RecvOp* op) {
   }
 }
 
-/// Had a receive to take a message of the stream before this one, which a receive posted later took
-/// instead?
+/// Would the event's receive have had to match an earlier message of the stream, which a receive
+/// posted later has matched? Then it could not have matched this one either.
 bool Matcher::comes_behind(const Box& box, const Envelope& message, const Choice& event) const {
   const auto stream = box.received.find({message.ctx, message.source});
   if (event.kind != Choice::kMatch || stream == box.received.end()) return false;
@@ -119,7 +120,7 @@ bool Matcher::comes_behind(const Box& box, const Envelope& message, const Choice
   });
 }
 
-/// An earlier event of this rank could have had the message, had it been there.
+/// Reports each earlier event of this rank that could have matched the message, had it been there.
 void Matcher::find_races(uint32_t local, const Envelope& message, const EventSet& past,
                          const EventSet& soft) {
   Box& box = boxes_[local];
@@ -144,7 +145,7 @@ uint64_t Matcher::draw() {
 
 // ---- What is possible ---------------------------------------------------------------------------
 
-/// Numbers receives that were posted since the last time.
+/// Numbers the receives that were posted since the last call.
 void Matcher::know_receives(uint32_t local) {
   Box& box = boxes_[local];
   for (const Posted* p = first_posted(local); p; p = p->next) {
@@ -158,13 +159,13 @@ void Matcher::know_receives(uint32_t local) {
   }
 }
 
-/// Calls f(index in held) for each message that an operation with this pattern may have now;
-/// receives in front of `before` (nullptr: all that are posted) come first.
+/// Calls f(index in held) for each message that an operation with this pattern can match now.
+/// Posted receives in front of `before` have precedence (nullptr: all posted receives).
 template <class F>
 void Matcher::for_each_candidate(uint32_t local, const Envelope& pattern, const Posted* before,
                                  F&& f) const {
   const std::vector<Held>& held = boxes_[local].held;
-  std::vector<int32_t> seen;  // sources whose first covered message has been looked at
+  std::vector<int32_t> seen;  // sources whose first covered message was handled
   for (size_t i = 0; i < held.size(); ++i) {
     const Envelope& message = held[i].message->envelope;
     if (!pt2pt::covers(pattern, message)) continue;
@@ -183,14 +184,14 @@ bool Matcher::has_candidate(uint32_t local, const Envelope& pattern) const {
   return any;
 }
 
-/// Is there something that a probe has seen already?
+/// Has an earlier probe found a message that this pattern covers?
 bool Matcher::has_seen(uint32_t local, const Envelope& pattern) const {
   bool any = false;
   for_each_candidate(local, pattern, nullptr, [&](size_t i) { any |= boxes_[local].held[i].seen; });
   return any;
 }
 
-/// Matches what has one partner only.
+/// Matches everything that has only one possible partner.
 void Matcher::match_determined(uint32_t local) {
   for (bool again = true; again;) {
     again = false;
@@ -245,7 +246,7 @@ void Matcher::add_choices(uint32_t local, std::vector<Choice>* out) const {
 
 // ---- What happens -------------------------------------------------------------------------------
 
-/// `past`: what has to have happened before whoever waits for this goes on.
+/// `past`: the events that had to happen before a rank that waits for this match continues.
 void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& past) {
   Box& box = boxes_[local];
   const Held& held = box.held[index];
@@ -261,7 +262,7 @@ void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& pa
     if (sender >= 0) {
       Box& from = box_of(static_cast<size_t>(sender));
       (is_bufferable(message) ? from.soft : from.past).add(past);
-      from.soft.add(box.past);  // the receive was posted behind all that
+      from.soft.add(box.past);  // the receive was posted after all of these
       from.soft.add(box.soft);
     }
   }
@@ -318,7 +319,7 @@ void Matcher::take_message(const Choice& choice) {
     auto probe = std::find_if(box.polls.begin(), box.polls.end(), [&](const Poll* p) {
       return !p->list && p->waits == waits && p->operation == choice.operation;
     });
-    past.add(box.past);  // who probes has done nothing since
+    past.add(box.past);  // the probing rank has done nothing since it called
     chooser_->tell_past(past);
     past.add(events_++);
     return see(choice.rank, *probe, index, past);
@@ -334,7 +335,7 @@ void Matcher::take_message(const Choice& choice) {
 
 // ---- Buffering ----------------------------------------------------------------------------------
 
-/// Sends that a rank waits for and that may be buffered.
+/// Adds a choice for each send for which its rank waits and that may be buffered.
 void Matcher::add_buffers(uint32_t local, std::vector<Choice>* out) const {
   for (const Held& held : boxes_[local].held) {
     if (held.sender < 0 || !is_bufferable(held.message)) continue;
@@ -374,18 +375,20 @@ void Matcher::take_buffer(const Choice& choice) {
     }
 }
 
-/// The send is complete; what it has sent stays.
+/// Completes the send and replaces its message by a copy.
 void Matcher::buffer_send(Held* held) {
   auto* op = static_cast<pt2pt::SendOp*>(held->message);
   Unexpected* copy = pt2pt::copy_of(*op);
-  if (!copy) return;  // no memory, or an error that its receive will meet: it goes on waiting
+  // No memory, or an error that its receive will meet: the send continues to wait.
+  if (!copy) return;
   held->message = copy;
   copy->queued = true;
   op->queued = false;
   pt2pt::complete_op(op);
 }
 
-/// Nothing can happen but that a rank goes on early, or that none does. False: not even that.
+/// Nothing can happen except that a rank continues early, or that none does. Returns false where
+/// not even that is possible.
 bool Matcher::choose_early() {
   if (refused_acts_ == acts_ && refused_events_ == events_) return false;
   std::vector<Choice> choices;
@@ -399,7 +402,7 @@ bool Matcher::choose_early() {
 }
 
 bool Matcher::all_parked() {
-  // A match may end no wait by itself: then it goes on, as nobody would ask again.
+  // If a match ends no wait the loop must continue, because nobody would call this again.
   while (!sched::anything_ready()) {
     for (uint32_t i = 0; i < boxes_.size(); ++i) {
       know_receives(i);
@@ -420,10 +423,9 @@ bool Matcher::all_parked() {
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_repeats(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_buffers(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_leaves(i, &choices);
-    // In the order in which threads outside of MPI have come they could stand otherwise in another
-    // execution.
+    // Sorted, because threads outside of MPI may have come in another order in another execution.
     std::sort(choices.begin(), choices.end());
-    // These come last: an execution that begins with a loop that repeats itself shows nothing else.
+    // These come last: an execution that begins with a loop that repeats itself shows nothing new.
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_accesses(i, true, &choices);
     take(choices.at(chooser_->choose(choices)));
   }

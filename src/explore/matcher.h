@@ -1,28 +1,28 @@
 // Matcher: delivers the messages of an execution under exploration.
 //
-// Messages to ranks wait here, receives in their endpoints. When no rank can run any more, first
-// everything is matched that has one partner only: a receive that names its source. What is left
-// are choices: wildcard receives and probes with a message of one or several sources. One choice is
-// made (Chooser), the ranks run on, and so forth. As nothing was decided before all ranks stood
-// still, the choices at a point are all that are possible there: deferring a match never takes a
-// possibility away.
+// Messages to ranks wait here, receives wait in their endpoints. When no rank can run any more,
+// everything that has only one possible partner is matched first: receives that name their source.
+// The rest are choices: wildcard receives and probes with messages of one or several sources. The
+// Chooser selects one, the ranks run on, and so forth. As nothing is decided before all ranks stand
+// still, the choices at a point are all that are possible there: deferring a match never removes a
+// possibility.
 //
-//   message m of stream (communicator, source) to rank d, receive r posted by d; r may take m when
-//     r covers m; no message before m in its stream is covered by r; no receive before r covers m   (MPI-4.0
-//       section 3.5)
+//   A receive r posted by rank d may match message m of stream (communicator, source) to d when
+//     r covers m; r covers no message before m in its stream;
+//     no receive before r covers m                                  (MPI-4.0 section 3.5)
 //
-// A call that looks without waiting (MPI_Test, MPI_Iprobe) parks its rank, too, and whether it
-// finds something is a choice, as MPI says only that it must do so at last; so is which complete
-// requests MPI_Waitany and MPI_Waitsome return. A loop of such calls repeats itself: see polls.cc.
+// A call that polls (MPI_Test, MPI_Iprobe) parks its rank too. Whether it succeeds is a choice,
+// because MPI requires only that it does so eventually. Another choice is which complete requests
+// MPI_Waitany and MPI_Waitsome return. For loops of such calls see polls.cc.
 //
-// A standard send waits for its match, unless it is buffered; a member of a rooted collective waits
-// for the others, unless it leaves early. That one does need not be tried where it changes nothing:
-// kBuffer and kLeave are taken where nothing else can happen, and where a race shows that what the
-// rank does behind that may come earlier.
+// A standard send waits for its match unless it is buffered, and a member of a rooted collective
+// waits for the others unless it leaves early. These alternatives need not be tried where they
+// change nothing: kBuffer and kLeave are chosen only where nothing else can happen, or where a race
+// shows that a later action of the rank may then come earlier.
 //
-// Which events had to happen before something is followed through messages and the waits that they
-// end. Where that is not known, less is claimed: too few such relations lead to more exploration,
-// too many would lead to less than there is.
+// The matcher tracks which events had to happen before others, through messages and the waits that
+// they end. Where this is unknown it claims less: too few such relations lead to more exploration,
+// too many would lose executions.
 //
 // Source of the deferral: Vakkalanka, Gopalakrishnan, Kirby, "Dynamic Verification of MPI Programs
 // with Reductions in Presence of Split Operations and Relaxed Orderings", CAV 2008.
@@ -43,38 +43,40 @@
 
 namespace fgmpi::explore {
 
-/// Decides.
+/// Selects choices, and receives what the explorer must learn about an execution.
 class Chooser {
  public:
   virtual ~Chooser() = default;
-  /// The index of one of the choices, of which there is at least one, in an order that is the same
-  /// each time.
+  /// The index of one of the choices. There is at least one; their order is the same in
+  /// each repetition.
   virtual size_t choose(const std::vector<Choice>& choices) = 0;
-  /// What had to happen before the event that has been chosen last.
+  /// Reports the events that had to happen before the latest event.
   virtual void tell_past(const EventSet& past) = 0;
   virtual void tell_race(const Race& race) = 0;
-  /// A message of the rank with index `sender` (-1: unknown) is received, or seen; chosen or not.
+  /// Reports that a message of the rank with index `sender` (-1: unknown) is received or found by a
+  /// probe, by a choice or not.
   virtual void tell_match(int32_t sender, const Choice& match) = 0;
-  /// Not everything that is possible here is among the choices.
+  /// Reports that some possibilities are not among the choices.
   virtual void tell_limit(Limit limit) = 0;
-  /// This execution leads to nothing that others do not show.
+  /// Ends this execution, because others show everything that it leads to.
   [[noreturn]] virtual void end_redundant() = 0;
 };
 
-/// What a rank looks at without waiting, from the first time until it has done something else (its
-/// stretch). The operation of
-/// choices about it is | stretch 32 | which Look of it 16 | resolved 16 |: the same in every order of other ranks.
+/// The subject of a rank's polling calls, from its first such call until the rank has done
+/// something else (a Stretch). Choices about it have as their operation | stretch 32 | number of
+/// the Look 16 | resolved 16 |, which is the same in every order of other ranks.
 struct Look {
   pt2pt::Wanted wanted = pt2pt::Wanted::kAll;
   pt2pt::Envelope pattern{};
   bool of_messages = false, take = false;
-  const void* object = nullptr;  ///< of look(), and the next two
+  const void* object = nullptr;  ///< look(): its arguments, as the next two
   uint64_t part = 0;
   bool (*is)(const void*, uint64_t) = nullptr;
-  std::vector<const pt2pt::Request*> requests;  ///< nullptr: none there
-  std::vector<uint32_t> handles;  ///< of them: some may be gone when others are looked at
-  uint16_t resolved = 0;          ///< choices made about it
-  bool could = false;             ///< find something when it failed last
+  std::vector<const pt2pt::Request*> requests;  ///< nullptr: an inactive entry
+  /// The handles of `requests`. Some of the requests may have been freed at a later look.
+  std::vector<uint32_t> handles;
+  uint16_t resolved = 0;  ///< choices made about it so far
+  bool could = false;     ///< it could have succeeded when it last failed
 
   bool is_at_same(const Look& other) const {
     return of_messages == other.of_messages && take == other.take && wanted == other.wanted &&
@@ -115,13 +117,14 @@ class Matcher final : public pt2pt::Decider {
     pt2pt::Unexpected* message;
     uint32_t number;  ///< in its stream
     int32_t sender;   ///< index of the sending rank; -1: unknown
-    uint32_t send;    ///< which message of it
-    EventSet past;    ///< of its sending
-    /// What it waited for because ranks before it did not go on early, and perhaps more.
+    uint32_t send;    ///< number among the sender's messages
+    EventSet past;    ///< of the send
+    /// The events for which the send waited only because ranks before it did not continue early;
+    /// may contain more.
     EventSet soft;
-    bool seen = false;  ///< by a probe: later ones that cover it cannot fail
+    bool seen = false;  ///< found by a probe: later probes that cover it cannot fail
   };
-  /// A receive, from the first time that all ranks stood still after it was posted.
+  /// A receive, numbered at the first point where all ranks stood still after it was posted.
   struct Known {
     uint32_t number;
     EventSet past;
@@ -132,7 +135,7 @@ class Matcher final : public pt2pt::Decider {
     const char* call;
     bool waits;
     sched::Proclet* proclet;
-    pt2pt::Request* const* list = nullptr;  ///< nullptr: it looks for messages, or for what `is`
+    pt2pt::Request* const* list = nullptr;  ///< nullptr: it polls for messages, or calls `is`
     const void* object = nullptr;
     uint64_t part = 0;
     bool (*is)(const void*, uint64_t) = nullptr;
@@ -140,12 +143,12 @@ class Matcher final : public pt2pt::Decider {
     pt2pt::Wanted wanted = pt2pt::Wanted::kAll;
     pt2pt::Envelope pattern{};
     bool take = false;
-    bool of_nothing = false;  ///< it gives way, that is all
+    bool of_nothing = false;  ///< it only yields
     uint64_t operation = 0;
-    size_t look = 0;        ///< of the stretch
+    size_t look = 0;        ///< index in Stretch::looks
     bool again = false;     ///< it has failed in this stretch
     bool sure = false;      ///< it cannot fail
-    uint64_t released = 0;  ///< when its rank was let go on last without an event
+    uint64_t released = 0;  ///< Matcher::releases_ when its rank was last released without an event
     bool hit = false;
     pt2pt::Unexpected* found = nullptr;
     std::vector<uint32_t> chosen;
@@ -153,21 +156,21 @@ class Matcher final : public pt2pt::Decider {
   struct Event {
     uint32_t event;
     Choice choice;
-    std::vector<const pt2pt::Request*> missed;  ///< of a test: what was not complete
+    std::vector<const pt2pt::Request*> missed;  ///< a test: the requests that were not complete
   };
-  /// What a rank has looked at in vain since it did something else.
+  /// The subjects that a rank has polled without success since it last did something else.
   struct Stretch {
     uint32_t number = 0;
     std::vector<Look> looks;
     bool repeats = false;  ///< kRepeat was chosen
     uint32_t repeated = 0;
     uint64_t switches = 0, rests = 0, acts = 0, receives = 0;  ///< when the last look failed
-    bool open = false;                                         ///< the last look failed
+    bool open = false;                                         ///< the last look has failed
     uint64_t released = 0;
   };
   struct Received {
     int32_t tag;
-    uint32_t receive;  ///< which one took it
+    uint32_t receive;  ///< number of the matching receive
   };
   using Stream = std::pair<uint64_t, int32_t>;  ///< context, source
   /// A rooted collective that a rank may leave early.
@@ -176,12 +179,12 @@ class Matcher final : public pt2pt::Decider {
     uint64_t number;
     const comm::Meeting* meeting;
   };
-  /// Of a collective to which not all have come yet.
+  /// A member of a collective in which not all have arrived yet.
   struct Member {
     uint32_t local;
     int32_t rank;                   ///< in the communicator
-    const pt2pt::Request* request;  ///< nullptr: it waits
-    EventSet past, soft;            ///< when it came
+    const pt2pt::Request* request;  ///< nullptr: a blocking call
+    EventSet past, soft;            ///< on arrival
     bool left = false;
   };
   /// A rank that is parked until its access is chosen.
@@ -190,62 +193,63 @@ class Matcher final : public pt2pt::Decider {
     const sched::WaitSite* site;
     sched::Proclet* proclet;
     uint64_t number;
-    uint64_t released;     ///< when its rank was let go on last without an event
-    uint64_t told_at = 0;  ///< tell_waits(): behind how many changes of locks
+    uint64_t released;     ///< Matcher::releases_ when its rank was last released without an event
+    uint64_t told_at = 0;  ///< Locks::changes() at the last tell_waits()
   };
-  /// What a rank has accessed since it did something else, and found or left there.
+  /// An access that a rank has made since it last did something else, with its result.
   struct Seen {
     pt2pt::MemoryAccess access;
     std::vector<char> bytes;
-    bool changed = false;  ///< memory, the last time
-    uint64_t version = 0;  ///< of a lock: the memory's
+    bool changed = false;  ///< the access changed the memory the last time
+    uint64_t version = 0;  ///< lock: Memory::version then
   };
-  /// A rank's accesses one after the other; a loop of them repeats itself.
+  /// Successive accesses of a rank; a loop of them repeats itself.
   struct Run {
     std::vector<Seen> seen;
-    uint64_t deeds = 0;  ///< of the rank, when it began
-    size_t last = 0;     ///< of `seen`, if `open`
-    bool open = false;   ///< what the last one has left is still to be looked at
+    uint64_t deeds = 0;  ///< Box::deeds when it began
+    size_t last = 0;     ///< index in `seen`, if `open`
+    bool open = false;   ///< the result of the last access has not been read yet
     std::vector<char> before;
-    bool repeats = false;  ///< chosen: it goes on as long as nothing changes
+    bool repeats = false;  ///< was chosen: it continues as long as nothing changes
     uint32_t repeated = 0;
     uint64_t released = 0;
   };
-  /// A member's memory in a window.
+  /// One member's memory in a window.
   struct Memory {
-    uint64_t version = 0;  ///< how often it was changed by accesses
-    uint32_t shared = 0;   ///< locks that are held
+    uint64_t version = 0;  ///< number of changes by accesses
+    uint32_t shared = 0;   ///< shared locks that are held
     bool exclusive = false;
-    EventSet unlocked, unlocked_exclusive;  ///< what came before their release
-    Locks locks;                            ///< those that events have got
+    EventSet unlocked, unlocked_exclusive;  ///< pasts of the ranks that released locks
+    Locks locks;                            ///< the locks that events have acquired
   };
   struct Gathering {
-    int32_t root = -1;  ///< of a rooted one in which members may leave early
+    int32_t root = -1;  ///< rooted collective in which members may leave early
     bool from_root = false;
     std::vector<Member> members;
   };
-  /// What waits at a rank.
+  /// The state of a rank.
   struct Box {
-    std::vector<Held> held;  ///< those of a stream in their order
+    std::vector<Held> held;  ///< messages, in the order of their streams
     std::unordered_map<pt2pt::RecvOp*, Known> known;
     std::vector<Poll*> polls;
     Stretch stretch;
-    std::unordered_map<const pt2pt::Request*, EventSet> completions;  ///< what they needed
+    /// Pasts of complete requests.
+    std::unordered_map<const pt2pt::Request*, EventSet> completions;
     uint32_t receives = 0, probes_made = 0, sends = 0;
     std::map<Stream, uint32_t> sent;                   ///< messages so far
     std::map<Stream, std::vector<Received>> received;  ///< in their order
     std::vector<Event> events;                         ///< of this rank's operations
-    /// Event, stream and buffering: told already.
+    /// Races that were reported, as event, stream and buffering.
     std::set<std::tuple<uint32_t, uint64_t, int32_t, bool>> raced;
-    EventSet past;  ///< what had to happen before the rank came to where it is
-    EventSet soft;  ///< what it has waited for besides, because ranks did not go on early
+    EventSet past;  ///< events that had to happen before the rank's present state
+    EventSet soft;  ///< events for which it also waited because ranks did not continue early
     std::vector<StayHere> stays;
     uint64_t stays_made = 0;
     std::vector<Turn*> turns;
     uint64_t draws = 0;
-    uint64_t turns_made = 0, deeds = 0;  ///< deeds: what it has done besides accesses
+    uint64_t turns_made = 0, deeds = 0;  ///< deeds: actions other than accesses
     Run run;
-    std::vector<Event> accesses;  ///< events
+    std::vector<Event> accesses;  ///< events of accesses
   };
 
   Box& box_of(size_t local) {
@@ -311,16 +315,16 @@ class Matcher final : public pt2pt::Decider {
   void release(uint32_t local, Poll* poll, bool hit);
   [[noreturn]] void report_endless() const;
 
-  std::deque<Box> boxes_;  ///< of ranks by index; spawned ones come behind
+  std::deque<Box> boxes_;  ///< by index of the rank; spawned ranks come last
   Chooser* chooser_;
   uint32_t events_ = 0;
-  uint64_t acts_ = 0;      ///< of ranks: messages, probes, cancellations
-  uint64_t releases_ = 0;  ///< of polls without an event
-  uint64_t barren_ = 0;    ///< of these, since something happened
+  uint64_t acts_ = 0;      ///< number of ranks' messages, probes and cancellations
+  uint64_t releases_ = 0;  ///< number of polls released without an event
+  uint64_t barren_ = 0;    ///< number of these since the last event
   int64_t barren_since_ = 0;
   std::unordered_map<const comm::Meeting*, Gathering> gatherings_;
   std::map<std::pair<uint64_t, int32_t>, Memory> memories_;  ///< by window and rank
-  /// What was told: window, from, to, what.
+  /// Pasts and soft pasts of notifications, by window, from, to, what.
   std::map<std::tuple<uint64_t, int32_t, int32_t, uint8_t>, std::pair<EventSet, EventSet>> told_;
   uint64_t refused_acts_ = ~uint64_t{0}, refused_events_ = 0;  ///< at the last kNoBuffer
   uint64_t barren_acts_ = 0;

@@ -1,17 +1,18 @@
-// Accesses to memory of windows: in which order those that conflict happen, and who gets a lock.
+// Accesses to memory of windows: the order in which conflicting ones happen, and who
+// acquires a lock.
 //
-// Each operation (MPI_Put, MPI_Accumulate, ...) of a rank waits until it is chosen (kAccess), and
-// then happens at once and whole; so does each wait for a lock, which can be chosen while the lock
-// is free. The order of two accesses is tried the other way round when it can be seen (conflict()
-// in choice.h) and nothing but chance decides it: a race.
+// Each operation of a rank (MPI_Put, MPI_Accumulate, ...) waits until it is chosen (kAccess), and
+// then happens at once as a whole. So does each wait for a lock, which can be chosen while the lock
+// is free. Two accesses are also tried in the other order if their order can be observed
+// (conflict() in choice.h) and only chance decides it: a race.
 //
 // A loop that reads until another rank has written (a spin lock of MPI_Compare_and_swap, MPI_Get
-// and MPI_Win_flush) would go on for ever in an execution in which it always comes first. A run is
-// what a rank accesses from one deed (a message, a collective) to the next. An access that the run
-// has had already (the same call with the same operands), that changed nothing then, to memory that
-// holds what it held then, finds the same once more. It comes last of all choices, and then stands
-// for all that the loop makes until something changes; where nothing else can happen it is no
-// event.
+// and MPI_Win_flush) would never end in an execution in which it always comes first. A Run holds
+// the accesses of a rank between two deeds (messages, collectives). An access repeats an earlier
+// one of its run if the call and operands are equal, that access changed nothing, and the memory
+// still has the same contents: then its result is the same again. Such an access is the last of all
+// choices and stands for all that the loop makes until something changes. Where nothing else can
+// happen it is no event.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -26,7 +27,7 @@ using pt2pt::MemoryAccess;
 namespace {
 
 constexpr uint32_t kMostRepeats = 256;
-constexpr int64_t kMostCompared = 4096;  ///< bytes; a loop that reads more is not known as one
+constexpr int64_t kMostCompared = 4096;  ///< bytes; a loop that reads more is not recognised
 
 bool is_same(const MemoryAccess& a, const MemoryAccess& b) {
   return a.use == b.use && a.detail == b.detail && a.window == b.window && a.target == b.target &&
@@ -116,7 +117,7 @@ const Matcher::Seen* Matcher::seen_before(const Run& run, const MemoryAccess& ac
   return nullptr;
 }
 
-/// The run has had it, and nothing has changed there since.
+/// Has the run made this access before, and has nothing changed there since?
 bool Matcher::is_repeated(const Box& box, const MemoryAccess& access) const {
   if (box.run.deeds != box.deeds) return false;
   const Seen* seen = seen_before(box.run, access);
@@ -183,11 +184,12 @@ void Matcher::add_accesses(uint32_t local, bool repeated, std::vector<Choice>* o
       out->push_back(choice_of(local, *turn, repeated));
 }
 
-/// An access comes behind those of other ranks that it is in conflict with, by chance.
+/// Reports the accesses of other ranks that this access follows only by chance, and that it
+/// conflicts with.
 void Matcher::tell_conflicts(const Box& box, const Choice& choice, uint32_t event) const {
   for (const Box& other : boxes_) {
     if (&other == &box) continue;
-    // What came before the last one that conflicts is met again when that is turned round.
+    // Earlier conflicting accesses are met again when the last one is reversed.
     const auto last = std::find_if(other.accesses.rbegin(), other.accesses.rend(),
                                    [&](const Event& e) { return conflict(e.choice, choice); });
     if (last == other.accesses.rend() || box.past.has(last->event)) continue;
@@ -195,7 +197,8 @@ void Matcher::tell_conflicts(const Box& box, const Choice& choice, uint32_t even
   }
 }
 
-/// Who waits for a lock could have had it before those that have got it; perhaps it never gets it.
+/// A rank that waits for a lock could have acquired it before those that hold it; perhaps it never
+/// will. Reports this as a race.
 void Matcher::tell_waits() {
   for (uint32_t i = 0; i < boxes_.size(); ++i)
     for (Turn* turn : boxes_[i].turns) {

@@ -1,22 +1,24 @@
-// Calls that look without waiting, and those that return some of several complete requests.
+// Calls that poll, and calls that return some of several complete requests.
 //
-// Whether such a call finds what is there is a choice: it may (kSee, kDone), or the message or the
-// answer is still on its way (kMiss). A loop of them would have an execution for each number of
-// failures. A stretch is what a rank looks at from its first failure until it does something else:
-// sends, receives, waits, finds something. In a stretch the rank has nothing but its failures to go
-// by. Of a look at the same thing (Look) in the same stretch
+// Whether a polling call finds something that is there is a choice: it may (kSee, kDone), or the
+// message or its acknowledgement is still on its way (kMiss). A loop of such calls would have one
+// execution for each number of failures. A stretch is the time from a rank's first failure until it
+// does something else: sends, receives, waits, or finds something. In a stretch the rank learns
+// nothing but its failures. For polls of the same subject (Look) in one stretch:
 //
-//   the first       may fail or, where there is something, find it
-//   later ones      find what is there, or wait while other ranks can go on. They fail again - as a
-//                     choice, when something has come that another look of the stretch finds
-//                     (kMiss); - as a choice, with all others until the stretch ends (kRepeat): the
-//                     loop is left without success. When it is not left in kMostRepeats looks, the
-//                     execution is one of the others with more failures, and ends; - one after the
-//                     other, when nothing else can happen in the process: that is no event.
+//   the first    may fail or, where there is something, find it
+//   later ones   find what is there, or wait while other ranks can continue. They fail again
+//                - as a choice, when something has come that another look of the stretch
+//                  would find (kMiss);
+//                - as a choice, with all others until the stretch ends (kRepeat): the loop
+//                  ends without success. If it has not ended after kMostRepeats looks, others
+//                  with more failures show the same, and the execution ends;
+//                - one after the other, when nothing else can happen in the process: that is
+//                  no event.
 //
-// So each loop is explored with no failure, with one, and with all that it allows. What is left out
-// are executions in which a loop succeeds after two or more failures between which nothing has
-// changed for the rank: they pass the state in which it succeeds after one, unless the program
+// So each loop is explored with no failure, with one, and with as many as it allows. Left out are
+// executions in which a loop succeeds after two or more failures between which nothing has changed
+// for the rank: they pass through the state in which it succeeds after one, unless the program
 // counts its failures.
 #include <algorithm>
 #include <cstdio>
@@ -40,16 +42,18 @@ using pt2pt::Wanted;
 namespace {
 
 constexpr uint32_t kMostRepeats = 256;
-constexpr size_t kMostTogether = 8;  ///< complete requests of which MPI_Waitsome returns any set
-/// Ranks that look so often each while nothing happens do so for ever; or less often, if that takes
-/// long.
+/// The most complete requests of which MPI_Waitsome returns every subset.
+constexpr size_t kMostTogether = 8;
+/// Ranks that have each polled so often while nothing happened are assumed to do so for ever; the
+/// lower number holds if that took longer than kSlow.
 constexpr uint64_t kForEver = 20'000, kForEverWhenSlow = 500;
 constexpr int64_t kSlow = 2'000'000'000;
 
-/// The rank that calls. REQUIRES: one does.
+/// The calling rank. REQUIRES: a rank calls.
 uint32_t calling_rank() { return comm::rank_state()->local; }
 
-/// Its completion needs nothing of others, or was seen before, so that a test finds it.
+/// Must a test of the request succeed, because its completion needs no other rank or
+/// was seen before?
 bool is_sure(const Request* r) {
   if (!r->complete()) return false;
   if (r->immortal || r->outcome.source == MPI_PROC_NULL || r->told_complete) return true;
@@ -65,7 +69,8 @@ bool is_enough(Request* const* list, size_t count, Wanted wanted, bool (*is)(con
   return wanted == Wanted::kAll ? every : one;
 }
 
-/// A standard send that waits for its match and may be buffered instead; nullptr: it is none.
+/// The send, if it is a standard one that waits for its match and may be buffered
+/// instead; else nullptr.
 const pt2pt::SendOp* bufferable(const Request* r) {
   const auto* send = dynamic_cast<const pt2pt::SendRequest*>(r);
   if (!send || send->complete() || !send->op.queued) return nullptr;
@@ -74,10 +79,10 @@ const pt2pt::SendOp* bufferable(const Request* r) {
   return may_be ? &send->op : nullptr;
 }
 
-/// Can a call return it now?
+/// Can a call return the request as complete now?
 bool can_be_complete(const Request* r) { return r->complete() || bufferable(r); }
 
-/// Is its completion seen by the matcher?
+/// Does the matcher see when the request is complete?
 bool is_followed(const Request* r) {
   return dynamic_cast<const pt2pt::RecvRequest*>(r) || dynamic_cast<const pt2pt::SendRequest*>(r);
 }
@@ -153,7 +158,7 @@ bool Matcher::look(const void* object, uint64_t part, bool (*is)(const void*, ui
 void Matcher::give_way(const char* call) {
   if (!comm::rank_state()) return sched::yield();
   Box& box = box_of(calling_rank());
-  // Others would end what repeats itself
+  // A yield would let others end the repetition.
   if (box.run.repeats && box.run.deeds == box.deeds) return;
   Poll poll(call, false);
   poll.of_nothing = true;
@@ -169,14 +174,14 @@ void Matcher::park(Box* box, Poll* poll, const sched::WaitSite* site) {
   sched::park(site);
 }
 
-/// The rank has done nothing but sleep since its last look failed.
+/// Has the rank done nothing but sleep since its last look failed?
 bool Matcher::goes_on(const Box& box) const {
   const Stretch& s = box.stretch;
   return s.open && s.acts == acts_ && s.receives == box.receives &&
          sched::switch_count() - s.switches == sched::rest_count() - s.rests;
 }
 
-/// False: it fails at once.
+/// Returns false where the look fails at once.
 bool Matcher::begin_look(Box* box, Poll* poll) {
   Stretch& s = box->stretch;
   if (poll->waits || poll->sure || !goes_on(*box)) {
@@ -316,7 +321,7 @@ void Matcher::take_poll(const Choice& choice) {
   }
   box.events.push_back(std::move(event));
   chooser_->tell_past(past);
-  // Nobody will tell when it could have been
+  // Nobody will report when the request could have been complete.
   if (!followed) chooser_->tell_race({events_, {}, true});
   past.add(events_++);
   box.past = std::move(past);
@@ -326,7 +331,7 @@ void Matcher::take_poll(const Choice& choice) {
   release(choice.rank, poll, hit);
 }
 
-/// Is the i-th request of its list, which is complete, among those that this choice returns?
+/// Is the i-th request of the list, which is complete, among those that this choice returns?
 bool Matcher::returns(const Poll& poll, const Choice& choice, uint32_t i) {
   if (poll.wanted == Wanted::kAll) return true;
   if (poll.wanted == Wanted::kOne) return choice.number == i;
@@ -367,7 +372,7 @@ void Matcher::note_completion(uint32_t local, const Request* request, const Even
   box.completions[request] = past;
 }
 
-/// What is at its address now is another request, or not wanted any more.
+/// The request at this address is another one from now on, or no longer needed.
 void Matcher::forget_request(uint32_t local, const Request* request) {
   Box& box = box_of(local);
   for (Event& e : box.events) std::erase(e.missed, request);

@@ -1,9 +1,10 @@
-// Collectives: who waits for whom in them, and who leaves a rooted one before the others have come.
+// Collectives: who waits for whom in them, and who leaves a rooted one before the
+// others have arrived.
 //
-// A member of a broadcast or scatter needs the root only, the root of a reduction or gather all
-// others, any member of another collective all others. In a rooted one each waits for all
-// nevertheless, as MPI allows, unless it leaves early (kLeave): so what the others did before they
-// came belongs to its soft past. Members of the rest have it in their past.
+// A member of a broadcast or scatter needs only the root, the root of a reduction or gather all
+// others, any member of another collective all others. In a rooted one each member nevertheless
+// waits for all, as MPI allows, unless it leaves early (kLeave). So what the others did before they
+// arrived belongs to its soft past. In other collectives it belongs to the past of each member.
 #include <algorithm>
 
 #include "coll/coll.h"
@@ -34,10 +35,10 @@ void Matcher::arrive(const comm::Comm* comm, const comm::Meeting* meeting, uint8
   Gathering& g = gatherings_[meeting];
   if (meeting->arrived == 1) g = {};
   Box& box = box_of(rank->local);
-  end_access(&box);  // behind a collective its window may be gone
+  end_access(&box);  // after a collective its window may have been freed
   ++box.deeds;
   const pt2pt::Request* request = arrival ? arrival->request : nullptr;
-  if (request) forget_request(rank->local, request);  // its address may have been another's
+  if (request) forget_request(rank->local, request);  // another request may have had its address
   if (arrival && operation < comm::kFirstOther &&
       operation ==
           operation_code(static_cast<CollectiveKind>(operation / 4), coll::Mode::kBlocking)) {
