@@ -1,10 +1,10 @@
-// The place of a call that a binding has made for the program: where the program called the
-// binding.
+// The site of a call that a binding has made for the program: where the program called the binding.
 //
-// Unwinding takes a microsecond. The frames of a binding's function have one size, so what the
-// unwinder has found once is read from the same depth of the stack afterwards, and believed when
-// the unwinder has found that place there before. Thread rule: any thread of the program; no lock.
-// What threads store at once is one of both, or not found again.
+// Unwinding takes a microsecond. But all frames of one function of a binding have one size. So
+// the depth of the stack at which the unwinder has found a return address once is read directly
+// afterwards, and the result is used if the unwinder has found that site there before. Thread
+// rule: any thread of the program; no lock. If threads store at the same time, one value wins or
+// is found anew later.
 #include <unwind.h>
 
 #include <atomic>
@@ -14,15 +14,15 @@
 namespace fgmpi::report {
 namespace {
 
-/// So deep a return address is looked for: no frame of a program lies nearer than that to the end
-/// of its stack.
+/// The depth in bytes down to which a return address is searched. Every frame of a program is
+/// farther than this from the end of its stack, so the search never reads beyond the stack.
 constexpr uint64_t kDeepest = 512;
 constexpr size_t kDepths = 256, kKnown = 4096;
-constexpr int kMostFrames = 12;  ///< of a binding: F08 calls a function in C that calls us
+constexpr int kMostFrames = 12;  ///< frames in a binding: F08 calls a function in C that calls us
 
-/// Place in the binding (48 bits) and depth (16 bits), in the slot of the place.
+/// By a hash of the site in the binding: that site (48 bits) and the depth (16 bits).
 std::atomic<uint64_t> g_depths[kDepths];
-/// Pairs of a place in the binding and one in the program, as the linker loaded it.
+/// Pairs of a site in the binding and a site in the program as the linker loaded it.
 std::atomic<uint64_t> g_known[kKnown];
 
 bool in_binding(uint64_t address) { return g_hot.in_binding(address); }
@@ -39,9 +39,9 @@ uint64_t program_address(uint64_t address) {
 }
 
 struct Search {
-  bool inside = false;  ///< it has come to the binding
+  bool inside = false;  ///< the unwinder has reached the binding
   uint64_t caller = 0;  ///< a return address in the program
-  uint64_t at = 0;      ///< where on the stack it is
+  uint64_t at = 0;      ///< its address on the stack
   int frames = 0;
 };
 

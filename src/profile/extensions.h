@@ -1,5 +1,5 @@
-// Extensions of our library that the report needs; null with other MPI libraries, where nothing is
-// counted.
+// Extensions of our library that the report needs; null with other MPI libraries, where
+// nothing is counted.
 #pragma once
 
 #include "fgmpi.h"

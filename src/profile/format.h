@@ -1,20 +1,21 @@
-// The file of a process of a job that runs under mpiexec -report: counters of its ranks, kept in a
-// shared mapping, so that they are there whichever way the process ends, and so that others can
-// read them while it runs.
+// The file of a process of a job under mpiexec -report: counters of its ranks, in a shared mapping.
+// So they survive any end of the process, and others can read them while it runs.
 //
 //   FOLDER/report-HOST-PID
-//   | Header, 2 KiB | ranks x 832 B | parts: modules, timeline, memory, places, communicators, collectives, one-sided |
+//   | Header, 2 KiB | ranks x 832 B | parts |
 //
-// A part is made when it is first needed, behind the last one, by whoever needs it (make_part in
-// recorder.h); what is known of it in the header is where it begins. The file has holes behind
-// them: their bytes take neither memory nor disk.
+//   parts: modules, timeline, memory, places, communicators, collectives, one-sided
 //
-// Who writes: the threads of a rank its own record's counts (recorder.h), the process's sampler all
-// times (sampler.cc). Two threads never write the same word, but that threads of one rank
-// (MPI_THREAD_MULTIPLE) may lose a count among them. Readers take what they find: a word is whole,
-// sums may be some messages apart.
-// Times are in ns, of the clock that is the same in all processes of a host. Numbers are the
-// machine's.
+// A part is made behind the last one when it is first needed, by the code that needs it (make_part
+// in parts.h). The header stores only where it begins. The file has holes behind the parts; holes
+// need neither memory nor disk.
+//
+// Writers: the threads of a rank write its record's counts (recorder.h), the process's sampler
+// writes all times (sampler.cc). Two threads never write the same word, except that threads of one
+// rank (MPI_THREAD_MULTIPLE) may lose a count. Readers read at any time: a word is whole, but sums
+// may differ by some messages.
+// Times are in ns, of the clock that all processes of a host share. Numbers are in the
+// machine's byte order.
 #pragma once
 
 #include <algorithm>
@@ -27,18 +28,17 @@
 namespace fgmpi::report {
 
 inline constexpr uint64_t kMagic = 0x34'54524f'504552'46;  // "FREPORT4"
-/// What begins the names of such files in a folder.
+/// The prefix of the names of such files in a folder.
 inline constexpr const char* kFilePrefix = "report-";
-/// Beside them an empty file for each signal that the launcher has seen end a process: its number
-/// follows.
+/// The prefix of empty files beside them, one for each signal by which the launcher has seen a
+/// process end; the signal's number follows.
 inline constexpr const char* kSignalPrefix = "signal-";
 
-/// The classes of calls that times are shown by, and what a rank of the timeline does. A column of
-/// a row holds one.
+/// The classes by which times are shown, and the values of a rank's row in the timeline.
 enum class Doing : uint8_t {
-  kNothing,     ///< not begun, or ended
-  kProgram,     ///< the program's own code, running
-  kTurn,        ///< could go on, but other ranks of its process run
+  kNothing,     ///< not started, or ended
+  kProgram,     ///< running the program's own code
+  kTurn,        ///< ready, while other ranks of its process run
   kMessage,     ///< in a send or receive
   kCompletion,  ///< in a wait, test or probe
   kCollective,  ///< in a collective, or in the creation of a communicator
@@ -51,11 +51,11 @@ enum class Doing : uint8_t {
 /// One call of MPI, of one rank.
 struct CallCell {
   uint64_t count;
-  uint64_t bytes;  ///< that the rank has put in: sent, or given to a collective
+  uint64_t bytes;  ///< bytes that the rank has sent, or given to a collective
 };
-/// Messages to one rank, or to 2^peer_shift() of them. Whom they are for is in the word that is
-/// counted up: (world rank >> peer_shift()) + 1 in its 20 upper bits, 0 where the cell is not in
-/// use. 2^44 messages to one rank take more than a week.
+/// Messages to one rank, or to 2^peer_shift() of them. The upper 20 bits of the counter hold the
+/// destination as (world rank >> peer_shift()) + 1, 0 for an unused cell. The other 44 bits
+/// suffice: 2^44 messages to one rank take more than a week.
 struct PeerCell {
   static constexpr int kMessageBits = 44;
   uint64_t word;
@@ -65,90 +65,93 @@ struct PeerCell {
   uint64_t messages() const { return word & ((uint64_t{1} << kMessageBits) - 1); }
 };
 inline constexpr uint32_t kMostPeers = (1u << (64 - PeerCell::kMessageBits)) - 2;
-inline constexpr int kPeerBits = 31;  ///< more than a world rank has
-/// What RankRecord::peer_unit begins with: so that each rank of the world has a number.
+inline constexpr int kPeerBits = 31;  ///< more bits than a world rank has
+/// The initial value of RankRecord::peer_unit, with which each world rank has its own number.
 inline uint32_t first_peer_unit(int32_t world_size) {
   uint32_t unit = 1u << kPeerBits;
   while (uint64_t{static_cast<uint32_t>(world_size)} * unit >> kPeerBits > kMostPeers) unit /= 2;
   return unit;
 }
-/// Time in which the rank was parked for one other: as the source of a receive or probe, or with
-/// kIsTarget as the destination of a send. When all are taken, a further one takes over the one
-/// with the least time, and its time: the sum is right, and so are those that are waited for most.
+/// The time for which the rank was parked for one peer: as the source of a receive or probe, or
+/// with kIsTarget as the destination of a send. When all cells are used, a further peer replaces
+/// the one with the least time and adds to that time. So the sum is right, and the peers with the
+/// most time remain.
 struct WaitCell {
-  uint32_t peer_and_one;  ///< world rank and 1; 0: not in use
-  uint32_t tenths;        ///< of milliseconds, as sampled: at most five days
+  uint32_t peer_and_one;  ///< world rank + 1; 0: unused
+  uint32_t tenths;        ///< in tenths of milliseconds, sampled; at most five days
 };
 inline constexpr uint64_t kTenth = 100'000;  ///< ns
 inline constexpr uint32_t kIsTarget = 1u << 31;
-/// Time in calls from one place of the program.
+/// The time in calls from one site of the program.
 struct SiteCell {
-  uint64_t site;  ///< return address in the program as the linker loaded it
+  uint64_t site;  ///< return address, in the program as the linker loaded it
   uint64_t ns;
 };
-/// Messages by the way that they took.
+/// Messages by the way that they were sent.
 struct WayCell {
   uint64_t messages;
   uint64_t bytes;
 };
-/// Ways: in the process (of a record: what its peers have beyond the others), shared memory, the
-/// network.
+/// Ways: within the process (in a record: all messages of its peers that the others do not count),
+/// shared memory, network.
 inline constexpr int kWays = 3;
 
-inline constexpr int kCallCells = 16;  ///< the last one is for all further calls
+inline constexpr int kCallCells = 16;  ///< the last one counts all further calls
 inline constexpr int kPeerCells = 16;
 inline constexpr int kSiteCells = 4;
 inline constexpr int kWaitCells = 8;
 
 enum RankFlag : uint16_t {
   kStarted = 1,  ///< MPI_Init has returned
-  kEnded = 2,    ///< in MPI_Finalize, or behind it
-  // Of receives from MPI_ANY_SOURCE:
-  /// One with the same communicator and tag as the one before took another rank's message.
+  kEnded = 2,    ///< in or after MPI_Finalize
+  // Flags of receives from MPI_ANY_SOURCE:
+  /// A receive matched another rank's message than the previous one with the same
+  /// communicator and tag.
   kManySources = 4,
-  kUnknownSource = 8,  ///< some were nonblocking: whose messages they took is not known
+  kUnknownSource = 8,  ///< some were nonblocking, so their senders are unknown
 };
 
-/// A rank. 832 bytes, 13 cache lines:
+/// The record of a rank: 832 bytes, 13 cache lines.
 ///
-///   | 48 what it does now | 16 times | 256 calls | 256 peers | 64 times of calls | 64 places | 64 waits | 32 ways |
-///   | 24 further times, stack | 8 wildcards |
+///   | 48 what it does now | 16 times | 256 calls | 256 peers | 64 times of calls | 64 places |
+///   | 64 waits | 32 ways | 24 further times, stack | 8 wildcards |
 ///
-/// A send touches three of its cache lines: the first, and one each of calls and peers, whose cells
-/// lie in one line.
+/// A send writes three of the cache lines: the first, and one each of calls and peers, because a
+/// cell lies within one line.
 struct RankRecord {
-  uint32_t now;  ///< number of the call that it is in, and 1; 0: none
-  /// World rank that the call sends to, or with kIsSource receives from; kAnyPeer; kNoPeer. Stays
-  /// after the call.
+  uint32_t now;  ///< number of the current call + 1; 0: in none
+  /// The world rank that the call sends to, or with kIsSource receives from; kAnyPeer; kNoPeer.
+  /// Keeps its value after the call.
   int32_t peer;
   uint64_t site;    ///< return address of the last call, in the rank's own image
   uint16_t flags;   ///< RankFlag
-  uint16_t family;  ///< of the communicator of a collective (FamilyRecord)
-  /// 2^(kPeerBits - peer_shift()): multiplying takes no register of a call's arguments, shifting
-  /// does.
+  uint16_t family;  ///< family of the communicator of a collective (FamilyRecord)
+  /// 2^(kPeerBits - peer_shift()), to be multiplied by: a shift would need a register that holds a
+  /// call's argument.
   uint32_t peer_unit;
-  /// Sends of at most kSmall bytes to the rank that the call before had sent to.
+  /// Sends of at most kSmall bytes to the destination of the previous call.
   uint64_t repeated;
   uint64_t any_received;  ///< receives from MPI_ANY_SOURCE
-  uint64_t ended_ns;      ///< when MPI_Finalize was called
+  uint64_t ended_ns;      ///< time of MPI_Finalize
 
   uint64_t program_ns, turn_ns;  ///< sampled: running the program; ready while others run
 
   CallCell calls_made[kCallCells];  ///< by Header::slots
   PeerCell peers[kPeerCells];
-  uint32_t call_tenths[kCallCells];  ///< time in these calls: tenths of milliseconds, as sampled
+  uint32_t call_tenths[kCallCells];  ///< time in these calls in tenths of milliseconds, sampled
   SiteCell sites[kSiteCells];
   WaitCell waits[kWaitCells];
   WayCell ways[kWays - 1];  ///< shared memory, network
-  uint64_t behind_ns;  ///< parked for a named source while messages of kManyOthers others lay there
-  uint64_t cpu_ns;     ///< processor time in the program's own code
-  uint64_t stack_bytes;  ///< of its stack, what was written
-  /// Of the last blocking receive from MPI_ANY_SOURCE: communicator and tag, hashed.
+  /// Time parked for a named source while kManyOthers messages of others were there.
+  uint64_t behind_ns;
+  uint64_t cpu_ns;       ///< processor time in the program's own code
+  uint64_t stack_bytes;  ///< bytes of its stack that were written
+  /// A hash of communicator and tag of the last blocking receive from MPI_ANY_SOURCE.
   uint32_t any_pattern;
-  int32_t any_source;  ///< whose message it took
+  int32_t any_source;  ///< the sender of the message that it matched
 
   int peer_shift() const { return std::countl_zero(peer_unit); }
-  /// The number of a peer in PeerCell.
+  /// The number that stands for a peer in PeerCell.
   uint32_t number_of(int32_t peer) const {
     return static_cast<uint32_t>(uint64_t{static_cast<uint32_t>(peer)} * peer_unit >> kPeerBits) +
            1;
@@ -159,58 +162,58 @@ static_assert(sizeof(RankRecord) == 832 && offsetof(RankRecord, calls_made) == 6
 
 inline constexpr int32_t kNoPeer = -1000, kAnyPeer = -1001, kIsSource = 1 << 30;
 inline constexpr int kManyOthers = 2;
-/// Messages that are sent one by one to the same rank: so many bytes are cheap beside the message
-/// itself.
+/// Sending so many bytes costs little beside sending the message itself; smaller messages in a row
+/// to one rank could be joined.
 inline constexpr uint64_t kSmall = 1024;
 
-/// Where a part begins: bytes from Header::parts_at; 0: it is not made.
+/// The offset of a part from Header::parts_at, in units of kPartUnit; 0: the part was not made.
 using Part = uint32_t;
-inline constexpr uint32_t kPartsBytes = 256 << 10;  ///< of all; room for all tables below
-inline constexpr uint32_t kPartUnit = 64;           ///< parts are multiples of it
+inline constexpr uint32_t kPartsBytes = 256 << 10;  ///< of all parts; room for all tables below
+inline constexpr uint32_t kPartUnit = 64;           ///< parts begin at multiples of it
 
-/// Communicators of the process that were made by one call of the program, from communicators of
-/// one family.
+/// Communicators of the process that one call of the program made, from
+/// communicators of one family.
 struct FamilyRecord {
   uint64_t site;
   uint64_t made;           ///< counted by the member of rank 0: communicators of the job
-  uint64_t members_made;   ///< handles that ranks of the process have been given
-  uint64_t members_freed;  ///< of these
-  uint64_t collectives;    ///< calls by members
-  uint64_t bytes;          ///< that members have put in
-  uint64_t ns;             ///< that members were in these calls, as sampled
-  // When members were given the first and the last handle, and freed one; 0: never.
+  uint64_t members_made;   ///< handles that ranks of the process received
+  uint64_t members_freed;  ///< those of them that were freed
+  uint64_t collectives;    ///< collective calls of members
+  uint64_t bytes;          ///< bytes that members gave to them
+  uint64_t ns;             ///< time of members in these calls, sampled
+  // When members received the first and the last handle, and first and last freed one; 0: never.
   uint64_t first_made_ns, last_made_ns, first_freed_ns, last_freed_ns;
   uint64_t lived_ns;    ///< sum over the handles that were freed
   int64_t map_bytes;    ///< of the last one's map, in this process
-  int32_t least, most;  ///< sizes
-  uint16_t call;        ///< that made it
-  uint16_t parent;      ///< family
+  int32_t least, most;  ///< smallest and largest size
+  uint16_t call;        ///< the call that made it
+  uint16_t parent;      ///< family of the parent
   uint32_t inter;
   Part first_collective;  ///< CollectiveRecord
   char model[24], encoding[40];
-  /// By the process, of each algorithm among processes (base/algorithms.def).
+  /// How often the process ran each algorithm between processes (base/algorithms.def).
   uint32_t runs[counters::kAlgorithms];
 };
-inline constexpr int kFamilies = 64;  ///< the last one is for all further ones
+inline constexpr int kFamilies = 64;  ///< the last one counts all further families
 inline constexpr uint16_t kWorldFamily = 0, kSelfFamily = 1;
 
 /// Calls of one collective by members of a family.
 struct CollectiveRecord {
   uint32_t call;
-  Part next;  ///< of the family
+  Part next;  ///< the family's next record
   uint64_t count, bytes, ns;
 };
 inline constexpr int kCollectivesOfFamily = 128;  ///< more than there are collectives
 
-/// One-sided operations of ranks of the process, by the ranks that the bytes go from and to, or
-/// 2^Header::remote_shift of each.
+/// One-sided operations of the process's ranks, by the ranks that bytes go from and to, or by
+/// 2^Header::remote_shift ranks each.
 struct RemoteRecord {
   uint32_t from, to;
   uint64_t operations, bytes;
 };
 inline constexpr uint32_t kRemotes = 1536, kRemotesInPart = 64;
 
-/// Time in calls from one place, of all ranks of the process.
+/// The time of all ranks of the process in calls from one site.
 struct SiteRecord {
   uint64_t site;
   uint64_t ns;
@@ -219,81 +222,84 @@ struct SiteRecord {
 };
 inline constexpr uint32_t kSites = 512, kSitesInPart = 16;
 
-/// A stretch of time of the process. Shares are in 1/255 of the time; the rest it was idle.
+/// An interval of the process's time. The shares are in 1/255 of it; in the rest it was idle.
 struct Column {
-  uint16_t rss;          ///< packed KiB
-  uint8_t program, mpi;  ///< of the process's thread
+  uint16_t rss;          ///< in KiB, by pack_kib()
+  uint8_t program, mpi;  ///< shares of the process's thread
 };
-/// KiB in 16 bits, rounded up to 11 significant ones.
+/// KiB in 16 bits, rounded up to 11 significant bits.
 inline uint16_t pack_kib(uint64_t kib) {
   const int shift = std::max(static_cast<int>(std::bit_width(kib)) - 11, 0);
   const uint64_t rounded = (kib + (uint64_t{1} << shift) - 1) >> shift;
-  // Rounding may have made it one bit longer: of those only the first is set.
+  // Rounding may have added a bit; then only the first bit is set.
   const bool longer = rounded >> 11;
   return static_cast<uint16_t>((rounded >> longer) | static_cast<uint64_t>(shift + longer) << 11);
 }
 inline uint64_t unpack_kib(uint16_t packed) { return uint64_t{packed & 0x7ffu} << (packed >> 11); }
 
-inline constexpr int kColumns = 512;  ///< when they are full, two become one
-/// Ranks of the job in the timeline: for each column what it did (Doing), in 4 bits.
+inline constexpr int kColumns = 512;  ///< when all are full, pairs are joined
+/// Ranks of the job in the timeline; a row has 4 bits (Doing) for each column.
 inline constexpr int kRowsInAll = 64;
 inline constexpr int kRowBytes = kColumns / 2;
 static_assert(static_cast<int>(Doing::kCount) <= 16);
 inline uint8_t doing_in(const uint8_t* row, uint32_t column) {
   return row[column / 2] >> (column % 2 * 4) & 0xf;
 }
-/// Ranks of the job whose memory is kept over time, at least one a process: for each column packed
-/// KiB.
+/// Ranks of the job whose memory is recorded over time, at least one for each process: packed KiB
+/// for each column.
 inline constexpr int kMemoryRowsInAll = 8;
 
-/// A loaded file of code. Its path follows.
+/// A loaded file of code; its path follows.
 struct ModuleRecord {
-  uint64_t low, high, base;  ///< of the code, and what places in the file are relative to
+  /// Bounds of the code, and the address that offsets in the file are relative to.
+  uint64_t low, high, base;
   Part next;
   uint32_t path_bytes;
 };
 
 enum HeaderFlag : uint32_t {
   kDeadlock = 1,
-  kError = 2,     ///< an error of MPI ended the job; its text is in Header::error
-  kFinished = 4,  ///< all ranks have come to MPI_Finalize
+  kError = 2,     ///< an error of MPI ended the job; Header::error has its text
+  kFinished = 4,  ///< all ranks have called MPI_Finalize
 };
 
 struct Header {
   uint64_t magic;
   uint32_t pid, flags;
   int32_t first_rank, ranks, world_size, process, processes;
-  uint32_t calls, algorithms;  ///< in the lists of these: a reader with other lists refuses
-  uint64_t real_ns;            ///< since 1970, when the file was made
-  uint64_t start_ns;           ///< when the library was loaded
-  uint64_t init_ns;            ///< when the file was made, in the first MPI_Init
-  uint64_t last_ns;            ///< the last sample
+  /// Lengths of the two lists; a reader with other lists refuses the file.
+  uint32_t calls, algorithms;
+  uint64_t real_ns;   ///< when the file was made, since 1970
+  uint64_t start_ns;  ///< when the library was loaded
+  uint64_t init_ns;   ///< when the file was made, in the first MPI_Init
+  uint64_t last_ns;   ///< time of the last sample
   uint64_t samples, sampling_ns;
-  uint64_t slice_looks;  ///< at slices of kSliceRanks ranks, of which a sample looks at some
+  /// Visits of slices of kSliceRanks ranks; a sample visits some of the slices.
+  uint64_t slice_looks;
   uint64_t program_ns, mpi_ns, idle_ns;  ///< of the process's thread
   uint64_t program_cpu_ns;               ///< processor time in the program's own code
   uint64_t cpu_ns;                       ///< processor time of the process
   uint64_t rss, rss_most;                ///< bytes
-  uint64_t rss_first;                    ///< when the first rank came back from MPI_Init
-  uint64_t unexpected_most;              ///< bytes of messages that had come before their receives
-  // The longest time that a rank ran without a call of MPI while others of the process could have
-  // run.
+  uint64_t rss_first;                    ///< when the first rank returned from MPI_Init
+  uint64_t unexpected_most;              ///< bytes of unexpected messages
+  // The longest time for which a rank ran without a call of MPI while others of the
+  // process were ready.
   uint64_t stretch_ns, stretch_site;
   int32_t stretch_rank;
   uint32_t stretch_ready;
-  uint64_t starved_ns;  ///< sum of such stretches longer than kStretch
-  /// Images of the program: each rank but the first has one of its own (privatize/images.h).
+  uint64_t starved_ns;  ///< sum of such times that are longer than kStretch
+  /// Images of the program: each rank except the first has its own (privatize/images.h).
   uint64_t image_region, image_stride, image_count, program_base;
-  uint64_t column_ns;      ///< of one
-  uint32_t columns, rows;  ///< in use; rows of kColumns each
+  uint64_t column_ns;      ///< duration of a column
+  uint32_t columns, rows;  ///< in use; a row has kColumns columns
   uint32_t memory_rows;
   uint32_t sites, remotes, remote_shift;  ///< records in use
-  uint16_t slots[kCallCells];             ///< number of the call of each CallCell, and 1
+  uint16_t slots[kCallCells];             ///< number of each CallCell's call + 1
   uint64_t parts_at, size;
   uint32_t parts_used;  ///< bytes
   Part modules;         ///< the first ModuleRecord
   Part timeline;        ///< columns, rows, rows of memory
-  Part looked;          ///< when each slice was looked at last: 64 bits for each
+  Part looked;          ///< time of each slice's last visit, 64 bits each
   Part site_parts[kSites / kSitesInPart], remote_parts[kRemotes / kRemotesInPart];
   Part families[kFamilies];
   char host[64];
@@ -305,13 +311,13 @@ inline constexpr uint64_t kStretch = 100'000'000;
 inline constexpr int32_t kSliceRanks = 256;
 inline int32_t slices_of(int32_t ranks) { return (ranks + kSliceRanks - 1) / kSliceRanks; }
 
-/// Where the parts of the file of a process may be: behind its ranks.
+/// Sets where the parts of a process's file begin: behind its ranks.
 inline void lay_out(Header* h) {
   h->parts_at = kHeaderBytes + sizeof(RankRecord) * static_cast<size_t>(h->ranks);
   h->size = h->parts_at + kPartsBytes;
 }
 
-/// Header::timeline: kColumns columns, then the rows, then those of memory.
+/// The layout of Header::timeline: kColumns columns, then the rows, then the rows of memory.
 inline size_t rows_in_timeline() { return sizeof(Column) * kColumns; }
 inline size_t memory_in_timeline(uint32_t rows) {
   return rows_in_timeline() + size_t{rows} * kRowBytes;
@@ -325,8 +331,8 @@ inline int32_t rank_of_row(int32_t row, int32_t rows, int32_t ranks) {
   return static_cast<int32_t>(int64_t{row} * ranks / rows);
 }
 
-/// The local index of the rank that a row of memory is of: the middle one of its share, so that it
-/// is not always the first, whose image is the program itself.
+/// The local index of the rank that a row of memory shows: the middle one of its share, because the
+/// first has the program itself as its image.
 inline int32_t rank_of_memory_row(int32_t row, int32_t rows, int32_t ranks) {
   return static_cast<int32_t>((2 * int64_t{row} + 1) * ranks / (2 * rows));
 }

@@ -1,4 +1,4 @@
-// The beginning and the end: of a process, of its ranks.
+// Start and end of a process and of its ranks.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -25,7 +25,7 @@
 namespace fgmpi::report {
 namespace {
 
-uint64_t g_loaded_ns = 0;  ///< when the process loaded this library
+uint64_t g_loaded_ns = 0;  ///< time when the process loaded this library
 
 uint64_t real_ns() {
   timespec t{};
@@ -33,7 +33,7 @@ uint64_t real_ns() {
   return static_cast<uint64_t>(to_ns(t));
 }
 
-/// The loaded files of code, so that places in the program can be named.
+/// Records the loaded files of code, so that sites can be named.
 int note_module(dl_phdr_info* info, size_t, void* out) {
   auto* h = static_cast<Header*>(out);
   char own[4096] = {};
@@ -59,7 +59,8 @@ int note_module(dl_phdr_info* info, size_t, void* out) {
   return 0;
 }
 
-/// Makes the file and maps it. Its ranks have their place in the file system: a store never fails.
+/// Makes the file and maps it. The disk space of its ranks is reserved, so that a
+/// store never fails.
 Header* make_file(const std::string& folder, Header plan) {
   gethostname(plan.host, sizeof plan.host - 1);
   const std::string path = folder + "/" + kFilePrefix + plan.host + "-" + std::to_string(getpid());
@@ -83,14 +84,14 @@ Header* make_file(const std::string& folder, Header plan) {
   return header;
 }
 
-/// For which peers requests are. Without it nobody knows whom a wait is for.
+/// Maps the table of the requests' peers. Without it a wait has no known peer.
 void map_peers() {
   void* map = mmap(nullptr, kRequestIndices * sizeof(int32_t), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map != MAP_FAILED) g_hot.peers = static_cast<int32_t*>(map);
 }
 
-/// Runs before a deadlock is reported, and before an error of MPI ends the job.
+/// Called before a deadlock is reported, and before an error of MPI ends the job.
 void note_deadlock() {
   g_process.header->flags |= kDeadlock;
   sample_now();
@@ -100,7 +101,7 @@ void note_error(int, const char* text) {
   g_process.header->flags |= kError;
 }
 
-/// False where the file has no room.
+/// Returns false where the file has no room.
 bool set_up_families() {
   Process& p = g_process;
   FamilyRecord *world = make_family(kWorldFamily), *self = make_family(kSelfFamily);
@@ -156,7 +157,7 @@ bool start_process() {
   p.ranks = reinterpret_cast<RankRecord*>(base + kHeaderBytes);
   g_hot.first = plan.first_rank;
   g_hot.count = static_cast<unsigned>(plan.ranks);
-  std::memset(g_hot.cells, 0, sizeof g_hot.cells);  // what was called before
+  std::memset(g_hot.cells, 0, sizeof g_hot.cells);  // forgets calls before MPI_Init
   map_peers();
   dl_iterate_phdr(note_module, p.header);
   if (!set_up_families()) return false;
@@ -181,7 +182,7 @@ namespace {
   if (known) g_hot.running = fgmpi_debug_table.current;
 }
 
-/// A rank of the job's own that has come back from MPI_Init. Spawned jobs are not followed.
+/// A rank of the first job has returned from MPI_Init. Spawned jobs are not tracked.
 void rank_begins() {
   MPI_Comm parent = MPI_COMM_NULL;
   g_next.MPI_Comm_get_parent(&parent);
@@ -219,7 +220,7 @@ int finalize(const void* place) {
   const int result = g_next.MPI_Finalize();
   if (!rank) return result;
   rank->flags |= kEnded;
-  static int ended = 0;  // ranks of a process finalise one after another
+  static int ended = 0;  // ranks of a process finalize one after another
   if (++ended == g_process.header->ranks) {
     g_process.header->flags |= kFinished;
     sample_now();

@@ -14,7 +14,8 @@ Header* g_header = nullptr;
 int g_fd = -1;
 struct stat g_file {};
 
-/// A program may close all descriptors, and open its own files then.
+/// Is the descriptor still that of the file? A program may close all descriptors and open
+/// files of its own.
 bool is_open() {
   struct stat now {};
   return fstat(g_fd, &now) == 0 && now.st_dev == g_file.st_dev && now.st_ino == g_file.st_ino;

@@ -1,8 +1,8 @@
-// Parts of the process's file (format.h), made when they are first needed: what a process does not
-// do takes no memory.
+// Parts of the process's file (format.h). A part is made when it is first needed, so functions that
+// a process does not use cost no memory.
 //
-// Thread rule: any thread, and no lock: also the sampler while a rank holds one. A part is never
-// moved or freed.
+// Thread rule: any thread, without a lock; the sampler makes parts even while a rank holds one. A
+// part is never moved or freed.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace fgmpi::report {
 
-/// From now on parts are made in this file, which is mapped at its header. `fd` stays open.
+/// Makes parts in this file from now on. The file is mapped at its header; `fd` stays open.
 void use_file_for_parts(Header* header, int fd);
 
-/// A new part of so many bytes, all 0, with its place in the file system, so that a store never
-/// fails; 0 where there is no room. A system call.
+/// A new part of `bytes` zeros; 0 where there is no room. Its disk space is reserved, so that a
+/// store never fails. Makes a system call.
 Part make_part(size_t bytes);
 
 template <class T>
@@ -25,17 +25,17 @@ T* in_part(Header* header, Part part) {
               : nullptr;
 }
 
-/// Records in the file, one after another, in parts of kInPart each; beside it an index by hash, in
-/// the process's own memory. One thread at a time.
+/// A table of records in the file, in parts of kInPart records each, with a hash index in the
+/// process's own memory. One thread at a time.
 template <class Record, uint32_t kMost, uint32_t kInPart>
 class RecordTable {
  public:
-  /// REQUIRES: `header` and what lives in it stay.
+  /// REQUIRES: `header` and what it contains outlive the table.
   RecordTable(Header* header, Part* parts, uint32_t* used)
       : header_(header), parts_(parts), used_(used) {}
 
-  /// The record that `same` says yes to, or a new one that `fill` has filled; nullptr where there
-  /// is no room.
+  /// The record for which `same` is true, or a new one that `fill` has filled; nullptr where
+  /// there is no room.
   template <class Same, class Fill>
   Record* find(uint64_t hash, Same same, Fill fill) {
     uint32_t place = static_cast<uint32_t>(hash * 0x9e3779b97f4a7c15u >> 40) % kPlaces;
@@ -50,7 +50,7 @@ class RecordTable {
     index_[place] = static_cast<uint16_t>(++*used_);
     return r;
   }
-  /// Its parts stay for what comes.
+  /// Empties the table. Its parts are reused.
   void clear() {
     for (uint32_t i = 0; i < *used_; ++i) *record(i) = {};
     *used_ = 0;
@@ -67,7 +67,7 @@ class RecordTable {
   Header* header_;
   Part* parts_;
   uint32_t* used_;
-  uint16_t index_[kPlaces] = {};  ///< number of a record, and 1; 0: none
+  uint16_t index_[kPlaces] = {};  ///< index of a record + 1; 0: none
 };
 
 }  // namespace fgmpi::report

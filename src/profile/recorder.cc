@@ -1,4 +1,4 @@
-// What calls count, where it is more than a few stores: peers, communicators, persistent sends.
+// The counts that need more than a few stores: peers, communicators, persistent sends.
 #include "profile/recorder.h"
 
 #include <algorithm>
@@ -42,7 +42,8 @@ uint64_t slow_bytes_of(int64_t count, MPI_Datatype type) {
 
 namespace {
 
-/// The cell of a peer, its own place first, which is made its; nullptr when all are taken.
+/// The cell of a peer: its home cell or another free one, which becomes its own; nullptr
+/// when all are used.
 PeerCell* find_cell(PeerCell* cells, uint32_t wanted) {
   for (uint32_t i = 0; i < kPeerCells; ++i) {
     PeerCell& cell = cells[(wanted + i) % kPeerCells];
@@ -52,7 +53,7 @@ PeerCell* find_cell(PeerCell* cells, uint32_t wanted) {
   return nullptr;
 }
 
-/// Cells are for twice as many ranks each from now on.
+/// From now on each cell stands for twice as many ranks.
 void halve_resolution(RankRecord* rank) {
   PeerCell old[kPeerCells], fresh[kPeerCells] = {};
   std::memcpy(old, rank->peers, sizeof old);
@@ -156,7 +157,7 @@ Remotes& remotes() {
   return table;
 }
 
-/// False where there is no room for one more.
+/// Returns false where there is no room for another record.
 bool add_remote(const RemoteRecord& more) {
   RemoteRecord* r = remotes().find(
       uint64_t{more.from} << 32 | more.to,
@@ -170,7 +171,7 @@ bool add_remote(const RemoteRecord& more) {
   return true;
 }
 
-/// Records are for twice as many ranks each from now on.
+/// From now on each record stands for twice as many ranks.
 void coarsen_remotes() {
   std::vector<RemoteRecord> old;
   for (uint32_t i = 0; i < g_process.header->remotes; ++i) old.push_back(*remotes().record(i));
@@ -231,7 +232,7 @@ uint16_t slow_family_of(MPI_Comm comm) {
 
 namespace {
 
-/// A handle of the program that may be passed to MPI.
+/// Is it a handle of the program that may be passed to MPI?
 bool is_known(MPI_Comm comm) {
   std::lock_guard guard(g_process.lock);
   return comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF || g_process.family_of.count(comm) != 0;
@@ -250,8 +251,8 @@ CollectiveRecord* collective_record(const FamilyRecord* family, uint16_t call) {
 
 namespace {
 
-/// A new record comes first in its family; it is whole before others see it. nullptr where there is
-/// no room.
+/// Makes a record and puts it first in its family. The record is complete before others can see it.
+/// nullptr where there is no room.
 CollectiveRecord* make_collective(FamilyRecord* family, uint16_t call) {
   std::lock_guard guard(g_process.lock);
   if (CollectiveRecord* r = collective_record(family, call)) return r;
@@ -298,8 +299,8 @@ FamilyRecord* make_family(uint16_t number) {
 
 namespace {
 
-/// The family of what this call makes from communicators of family `parent`; the last one where
-/// there are too many, and that of the world where there is no room.
+/// The family of the communicators that this call makes from those of family `parent`. The last
+/// family where there are too many, the world's where there is no room.
 uint16_t family_for(uint64_t site, uint16_t call, uint16_t parent) {
   Process& p = g_process;
   for (int i = 2; i < p.families_used; ++i) {
@@ -340,7 +341,8 @@ Process::NewComm describe(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm li
   return made;
 }
 
-/// Under the process's lock. Returns the family where this is its first handle, else nullptr.
+/// Returns the family where this is the first handle of its communicator, else nullptr. REQUIRES:
+/// the process's lock is held.
 FamilyRecord* count_comm(const Process::NewComm& made, MPI_Comm comm, uint64_t key) {
   const uint16_t family = family_for(made.site, made.call, made.parent);
   const auto now = static_cast<uint64_t>(now_ns());
@@ -368,8 +370,8 @@ void made_comm(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm made) {
   if (FamilyRecord* first = count_comm(description, made, key)) describe_map(first, made);
 }
 
-// A copy has the group, and so the map, of its parent. If the call fails, the next one with this
-// address takes the place.
+// A copy has the group, and so the map, of its parent. If the call fails, the entry is overwritten
+// by the next call with this address.
 void begins_copy(RankRecord* rank_of_call, MPI_Comm parent, const MPI_Comm* newcomm) {
   if (rank_of_call == &g_nobody || !is_known(parent)) return;
   const Process::NewComm description = describe(rank_of_call, parent, parent);

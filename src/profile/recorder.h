@@ -1,8 +1,7 @@
-// What the wrapper of a call counts, in the record of its rank (format.h).
+// The counts that the wrapper of a call adds to the record of its rank (format.h).
 //
-// Thread rule: a rank's threads. The fast paths (Fast) are in line and store into the running
-// rank's record only; what is behind `slow` takes the process's lock. Nothing here switches or
-// waits.
+// Thread rule: a rank's threads. The fast paths (Fast) are inline and write only the running rank's
+// record. Functions named slow_* acquire the process's lock. Nothing here switches or waits.
 #pragma once
 
 #include <mpi.h>
@@ -21,14 +20,14 @@ namespace fgmpi::report {
 
 using findings::from_fortran;
 
-/// What each call reads, in few cache lines.
+/// The data that each call reads, in few cache lines.
 struct Hot {
-  /// Where the scheduler keeps who runs, while only one thread of the process may call MPI; else
-  /// kNobody: MPIX_Tool_word tells.
+  /// The address at which the scheduler publishes the running proclet, while only one thread of the
+  /// process may call MPI. Otherwise kNobody: then MPIX_Tool_word finds the rank.
   sched::Proclet* const* running = &kNobody;
   static constexpr sched::Proclet* kNobody = nullptr;
-  /// Where the code of the Fortran binding lies, if the program has it, and the library's code in
-  /// front of that.
+  /// The code of the Fortran binding and the library's code in front of it, if the
+  /// program has them.
   uint64_t bindings = 0, bindings_bytes = 0;
   uint64_t own = 0, own_bytes = 0;
   bool in_binding(uint64_t address) const {
@@ -36,17 +35,20 @@ struct Hot {
   }
   int first = 0;
   unsigned count = 0;  ///< ranks of the process
-  /// For each index of a request's handle, whom it was made for: RankRecord::peer less kNoPeer.
-  /// Memory is taken only by what is used.
+  /// For each index of a request's handle the peer of the request: RankRecord::peer minus kNoPeer.
+  /// Only used pages take memory.
   int32_t* peers = nullptr;
-  /// Where in a RankRecord the cell of each call is; 0: it has none yet.
+  /// The offset in a RankRecord of the cell of each call; 0: it has none yet.
   uint16_t cells[kCallCount] = {};
   FamilyRecord* families[kFamilies] = {};  ///< null: not made
 };
-[[gnu::visibility("hidden")]] extern Hot g_hot;  // so its members need no address in a register
-/// What calls of nobody are counted in: before MPI_Init, after MPI_Finalize, without a file.
+// Hidden, so that addressing its members needs no register.
+[[gnu::visibility("hidden")]] extern Hot g_hot;
+/// Receives the counts of calls without a rank's record: before MPI_Init, after MPI_Finalize, or
+/// without a file.
 [[gnu::visibility("hidden")]] extern RankRecord g_nobody;
-/// MPICH: the index in a handle of an object of its own; ours has at most so many requests.
+/// In MPICH's ABI, the mask of the index in the handle of an object; our library has at most so
+/// many requests.
 inline constexpr uint32_t kRequestIndices = 1u << 25;
 inline int32_t peer_of_request(MPI_Request request) {
   constexpr uint32_t kDirect = 0xac000000;
@@ -61,7 +63,7 @@ struct Process {
   Header* header = nullptr;  ///< null: no file
   RankRecord* ranks = nullptr;
 
-  std::mutex lock;  ///< of what follows
+  std::mutex lock;  ///< guards the members below
   struct KeptSend {
     MPI_Comm comm;
     int dest;
@@ -77,62 +79,62 @@ struct Process {
     uint16_t family;
     uint32_t handles;
   };
-  /// What is known of a communicator before it is counted.
+  /// The properties of a communicator that is not counted yet.
   struct NewComm {
     uint64_t site;
     uint16_t call, parent;  ///< parent: family
-    bool first;             ///< this rank counts it: rank 0, of one side of an intercommunicator
+    bool first;             ///< this rank counts it: rank 0, on one side of an intercommunicator
     int size, inter;
   };
   std::unordered_map<uint64_t, Keyed> family_of_key;  ///< by key_of()
   int families_used = 0;
-  /// Communicators of MPI_Comm_idup that are not there yet, by where their handle will be.
+  /// Communicators of MPI_Comm_idup that are not complete, by the address of their future handle.
   std::unordered_map<const MPI_Comm*, NewComm> copies;
-  /// Of windows on other communicators than MPI_COMM_WORLD: their groups.
+  /// The groups of windows on communicators other than MPI_COMM_WORLD.
   std::unordered_map<MPI_Win, MPI_Group> group_of;
 };
 extern Process& g_process;
 
-/// What MPIX_Tool_word says of the running rank, or nullptr.
+/// The running rank by MPIX_Tool_word, or nullptr.
 void* slow_word();
-/// bindings.cc: where the program called the function of a binding that has called us from `place`;
-/// `frame`: of our call.
+/// bindings.cc: the site in the program that called the binding's function, which has called us
+/// from `place`. `frame`: the frame of our call.
 uint64_t caller_of_binding(uint64_t place, uint64_t frame);
-/// Where in a record the cell of a call is; made for its first call.
+/// The offset of a call's cell in a record. Makes the cell at the first call.
 uint32_t slow_cell_of(uint16_t call);
 uint16_t slow_family_of(MPI_Comm comm);
 uint64_t slow_bytes_of(int64_t count, MPI_Datatype type);
 void slow_source(RankRecord* rank, MPI_Comm comm, int source);
-/// The same of a destination; no message is counted.
+/// Sets the rank's peer to a destination, without counting a message.
 void slow_target(RankRecord* rank, MPI_Comm comm, int dest);
-/// The world rank of a destination, whose way is counted; negative where it has none.
+/// The world rank of a destination; negative where it has none. Counts the message's way.
 int32_t slow_dest(RankRecord* rank, MPI_Comm comm, int dest, uint64_t bytes);
 void slow_message(RankRecord* rank, int32_t peer, uint64_t bytes);
 void took_from_any(RankRecord* rank, MPI_Comm comm, int tag, int source);
 void keep_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes);
 void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request* requests);
 void forget_send(MPI_Request request);
-/// A one-sided operation. `fetches`: the bytes go from the target to the rank.
+/// Counts a one-sided operation. `fetches`: the bytes go from the target to the rank.
 void moved(RankRecord* rank, MPI_Win win, int target, uint64_t bytes, bool fetches);
 void made_window(MPI_Comm comm, MPI_Win win);
 void freed_window(MPI_Win win);
-/// The record of a collective of a family; nullptr where there is none.
+/// The record of a collective of a family; nullptr: there is none.
 CollectiveRecord* collective_record(const FamilyRecord* family, uint16_t call);
 void count_collective(FamilyRecord* family, uint16_t call, uint64_t bytes);
-/// The family has this number from now on. Under the process's lock, or before there are other
-/// threads.
+/// Makes the family with this number. Called with the process's lock held, or before there are
+/// other threads.
 FamilyRecord* make_family(uint16_t number);
 /// For MPIX_Tool_runs: an algorithm runs on the communicator with this key.
 void count_run(int leader, int index, int algorithm);
-/// Of a communicator of the calling rank, for family_of_key.
+/// The key in family_of_key of a communicator of the calling rank.
 uint64_t key_of(MPI_Comm comm);
 void made_comm(RankRecord* rank, MPI_Comm parent, MPI_Comm made);
-/// MPI_Comm_idup is about to begin; its communicator is there (for MPIX_Tool_copies).
+/// For MPIX_Tool_copies: MPI_Comm_idup begins, or its communicator is complete.
 void begins_copy(RankRecord* rank, MPI_Comm parent, const MPI_Comm* newcomm);
 void made_copy(const MPI_Comm* newcomm, MPI_Comm made, int leader, int index);
 void freed_comm(MPI_Comm comm);
 
-/// The request is for the peer of the call that has made it.
+/// Stores the peer of the current call for the request that the call has made.
 [[gnu::always_inline]] inline void note_peer(const RankRecord* r, MPI_Request request) {
   if (g_hot.peers)
     g_hot.peers[static_cast<uint32_t>(request) & (kRequestIndices - 1)] = r->peer - kNoPeer;
@@ -147,13 +149,13 @@ void freed_comm(MPI_Comm comm);
   cell.bytes += bytes;
 }
 
-/// MPICH: the size of such a type is in its handle.
+/// Does the type's handle contain its size (MPICH)?
 inline bool is_basic(MPI_Datatype type) {
   constexpr uint32_t kBasic = 0x4c000000, kKind = 0xff000000;
   return (static_cast<uint32_t>(type) & kKind) == kBasic;
 }
 
-/// Bytes of `count` elements.
+/// The size of `count` elements.
 inline uint64_t bytes_of_basic(int64_t count, MPI_Datatype type) {
   return static_cast<uint64_t>(count) * (static_cast<uint32_t>(type) >> 8 & 0xff);
 }
@@ -162,8 +164,9 @@ inline uint64_t bytes_of(int64_t count, MPI_Datatype type) {
   return slow_bytes_of(count, type);
 }
 
-/// A call on its way: the rank's record says that it is in it, until the destructor. What is out of
-/// line gets members by value: so a scope lives in registers. Any call; most go by Fast, below.
+/// A call in progress. Until the destructor runs, the rank's record shows that the rank is in it.
+/// Functions that are not inline get members by value, so a scope stays in registers. This class is
+/// for any call; most calls use Fast, below.
 class Scope {
  public:
   [[gnu::always_inline]] Scope(uint16_t call, const void* place) : rank_(current()) {
@@ -190,8 +193,8 @@ class Scope {
     else
       rank_->peer = source | kIsSource;
   }
-  /// Where the call is to say whose message it took: the program's status, or ours where it wants
-  /// none.
+  /// Where MPI shall write the status of a receive: the program's status, or ours if the
+  /// program ignores it.
   [[gnu::always_inline]] static MPI_Status* status_for(int source, MPI_Status* given,
                                                        MPI_Status* own) {
     return __builtin_expect(source == MPI_ANY_SOURCE && given == MPI_STATUS_IGNORE, 0) ? own
@@ -204,7 +207,7 @@ class Scope {
   void takes_later(int source) {
     if (source == MPI_ANY_SOURCE) rank_->flags |= kUnknownSource;
   }
-  /// `receives`: the call names a source as well.
+  /// `receives`: the call has a source as well.
   [[gnu::always_inline]] void sends(MPI_Comm comm, int dest, uint64_t bytes, bool receives) {
     if (__builtin_expect(
             static_cast<unsigned>(dest - g_hot.first) >= g_hot.count || comm != MPI_COMM_WORLD,
@@ -231,13 +234,13 @@ class Scope {
     keep_send(request, comm, dest, bytes);
   }
   [[gnu::always_inline]] void began(MPI_Request request) { note_peer(rank_, request); }
-  /// The destination of a persistent send.
+  /// Sets the destination of a persistent send.
   void names(MPI_Comm comm, int dest) { slow_target(rank_, comm, dest); }
   /// The call completes one request.
   [[gnu::always_inline]] void completes(MPI_Request request) {
     rank_->peer = peer_of_request(request);
   }
-  /// One-sided and file operations.
+  /// Counts the bytes of a one-sided or file operation.
   void moves(uint64_t bytes) { cell_->bytes += bytes; }
   void reaches(MPI_Win win, int target, uint64_t bytes, bool fetches) {
     moved(rank_, win, target, bytes, fetches);
@@ -261,14 +264,14 @@ class Scope {
 
   RankRecord* rank_;
   CallCell* cell_;
-  int32_t peer_before_;  ///< that of the call before
+  int32_t peer_before_;  ///< peer of the previous call
 };
 
-/// The same of a call by MPI_* (not by PMPI_*, as bindings do) that all is known of: whose rank
-/// runs, of a call that has a cell, to a rank of the process, of a basic type, or from a named
-/// rank, in MPI_COMM_WORLD. Its members say whether that is so; nothing is counted before enters().
-/// So the wrapper keeps nothing of its arguments over calls: those of Scope are out of line, with
-/// all else.
+/// As Scope, for a call by MPI_* (not by PMPI_*, as bindings call) of which everything is simple:
+/// the running rank is known, the call has a cell, the peer is a rank of this process or a named
+/// source, the type is basic, the communicator is MPI_COMM_WORLD. Its functions return whether that
+/// is so; nothing is counted before enters(). So the wrapper need not save its arguments over
+/// calls. Everything else is done out of line, by Scope.
 class Fast {
  public:
   [[gnu::always_inline]] bool known(uint16_t call) {
@@ -281,7 +284,7 @@ class Fast {
     peer_ = source | kIsSource;
     return source >= 0 && comm == MPI_COMM_WORLD;
   }
-  /// `receives`: the call names a source as well.
+  /// `receives`: the call has a source as well.
   [[gnu::always_inline]] bool sends(MPI_Comm comm, int dest, MPI_Datatype type, bool receives) {
     if (!is_basic(type) || comm != MPI_COMM_WORLD ||
         static_cast<unsigned>(dest - g_hot.first) >= g_hot.count)
@@ -300,7 +303,7 @@ class Fast {
     ++cell(call)->count;
     begins(call, place);
   }
-  /// The same with what the call sends.
+  /// As the function above, with the size that the call sends.
   [[gnu::always_inline]] void enters(uint16_t call, const void* place, int dest, int64_t count,
                                      MPI_Datatype type) {
     forget_registers();
@@ -317,8 +320,8 @@ class Fast {
   [[gnu::always_inline]] void leaves() { rank_->now = 0; }
 
  private:
-  /// What was read for the conditions is read again: so it takes no registers, which the arguments
-  /// are in.
+  /// Makes the compiler read again what the conditions have read, so that it needs no registers for
+  /// it: these hold the arguments.
   [[gnu::always_inline]] static void forget_registers() { asm volatile("" ::: "memory"); }
   [[gnu::always_inline]] void begins(uint16_t call, const void* place) {
     rank_->site = reinterpret_cast<uint64_t>(place);
@@ -334,11 +337,12 @@ class Fast {
   int32_t peer_ = kNoPeer;
 };
 
-/// life.cc: the first rank of the process has come back from MPI_Init. False: nothing is counted.
+/// life.cc: the first rank of the process has returned from MPI_Init. Returns false where
+/// nothing is counted.
 bool start_process();
 /// sampler.cc: begins to sample the process, on a thread of its own that ends with the process.
 void start_sampler();
-/// Looks at all ranks: before they end, and at last.
+/// Samples all ranks: before they end, and at the end.
 void sample_now();
 
 }  // namespace fgmpi::report

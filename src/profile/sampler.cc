@@ -1,12 +1,13 @@
-// The sampler: a thread of the process that looks again and again at what its ranks are doing, and
-// adds the time since it last looked to what it sees. So a call costs no reading of a clock, and a
-// rank that never calls MPI is seen as well.
+// The sampler: a thread of the process that repeatedly looks at what its ranks are doing, and adds
+// the time since its last look to each. So a call need not read a clock, and ranks that never call
+// MPI are seen as well.
 //
-// Times are right to about the square root of how many samples saw them. It looks every millisecond
-// at first and every 50 ms in long runs, so that it takes at most 1 % of a processor; of more than
-// kSliceRanks ranks it looks at a part each time, as large as that allows. When the first rank of
-// the process calls MPI_Finalize it looks at all, since those that have ended tell nothing. Thread
-// rule: one thread, which never calls MPI but the functions that only read; it holds no lock.
+// The relative error of a time is about one over the square root of the number of samples that saw
+// it. The sampler looks every millisecond at first and every 50 ms in long runs, so that it takes
+// at most 1 % of a processor. Of more than kSliceRanks ranks it visits a part at each look, as
+// large as this limit allows. When the first rank of the process calls MPI_Finalize it visits all,
+// because ranks that have ended show nothing. Thread rule: one thread, which calls only those
+// functions of MPI that only read; it holds no lock.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -35,17 +36,17 @@ namespace fgmpi::report {
 namespace {
 
 constexpr int64_t kFirstInterval = 1'000'000, kLastInterval = 50'000'000;
-constexpr int64_t kProcessInterval = 4'000'000;  ///< between two looks at its memory
+constexpr int64_t kProcessInterval = 4'000'000;  ///< between two looks at the process's memory
 constexpr uint64_t kFirstColumn = 2'000'000;
-constexpr uint32_t kStackLooks = 512;  ///< one in so many looks at a rank looks at its stack
-constexpr int64_t kCostShare = 100;  ///< a pause lasts so many times longer than the look before it
-/// The first looks touch all memory for the first time: one that takes 0.1 ms, or 2 ms beside other
-/// programs, says little of those that follow, which take 3 to 50 us. After so many of them the
-/// pause is at most so long.
+constexpr uint32_t kStackLooks = 512;  ///< one in so many looks at a rank also reads its stack
+constexpr int64_t kCostShare = 100;    ///< ratio of a pause to the look before it
+/// The first looks touch all memory for the first time. Their duration (0.1 ms, or 2 ms beside
+/// other programs) says little about later ones, which take 3 to 50 us. So up to this look the
+/// pause is at most kMostAfterCold.
 constexpr uint64_t kColdLooks = 4;
 constexpr int64_t kMostAfterCold = 10'000'000;
 
-/// What the scheduler does with a rank. Without the library's table: as if each were running.
+/// The scheduler's state of a rank. Without the library's table every rank counts as running.
 sched::State state_of(int32_t local) {
   if (!&fgmpi_debug_table) return sched::State::kRunning;
   const sched::DebugTable& t = fgmpi_debug_table;
@@ -86,14 +87,14 @@ class Sampler {
     if (!looked_) looked_ = new uint64_t[static_cast<size_t>(slices_)];
     std::fill_n(looked_, slices_, static_cast<uint64_t>(last_));
     ready_of_slice_.resize(static_cast<size_t>(slices_));
-    // Until it is known: as if all waited. Else the first look at a slice would read the waits of
-    // all its ranks.
+    // Until it is known, all ranks count as waiting. Otherwise the first visit of a slice would
+    // read the waits of all its ranks.
     parked_of_slice_.assign(static_cast<size_t>(slices_),
                             static_cast<uint32_t>(std::min(kSliceRanks, header->ranks)));
   }
 
-  /// Looks once; returns how long to wait for the next look. `all`: at every rank, however many
-  /// there are.
+  /// Looks once, and returns the time until the next look. `all`: visits every rank,
+  /// however many there are.
   int64_t look(bool all = false) {
     stacks_left_ = kStacksRead;
     const int64_t begin = now_ns(), used = own_cpu_ns();
@@ -128,9 +129,9 @@ class Sampler {
   }
 
  private:
-  /// Stacks that are looked at each time, by a system call that takes microseconds.
+  /// The stacks that a look reads, by a system call each of some microseconds.
   static constexpr int kStacksRead = 2;
-  /// Waits that are read at each look, a system call or more for each.
+  /// The waits that a look reads, by one or more system calls each.
   static constexpr uint32_t kWaitsRead = 16;
 
   static int64_t own_cpu_ns() {
@@ -141,7 +142,8 @@ class Sampler {
 
   // ---- The process's thread ----
 
-  /// What the thread that runs the ranks is doing. A helper acts for its rank, in MPI.
+  /// Adds the time to what the thread that runs the ranks is doing. A helper counts as
+  /// its rank, in MPI.
   void look_at_thread(uint64_t passed) {
     timespec t{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -183,7 +185,7 @@ class Sampler {
     looked_[slice_] = now;
     uint32_t& ready = ready_of_slice_[static_cast<size_t>(slice_)];
     ready = 0;
-    // Where more ranks wait than can be asked, every n-th is, and stands for n.
+    // Where more ranks wait than can be read, every n-th is read and stands for n.
     uint32_t& parked = parked_of_slice_[static_cast<size_t>(slice_)];
     every_ = std::max(1u, (parked + kWaitsRead - 1) / kWaitsRead);
     parked_ = random(every_);
@@ -203,14 +205,14 @@ class Sampler {
     return now == 0 || now > kCallCount ? Doing::kProgram : kCalls[now - 1].doing;
   }
 
-  /// Returns whether the rank could go on while another one runs.
+  /// Returns whether the rank is ready while another one runs.
   bool look_at_rank(int32_t local, uint64_t passed) {
     RankRecord* r = &g_process.ranks[local];
     if (!(r->flags & kStarted)) return state_of(local) == sched::State::kReady;
     const Doing doing = doing_of(local);
     if (doing == Doing::kNothing) return false;
     if (doing == Doing::kTurn) r->turn_ns += passed;
-    // What runs is seen at every look, not only at those at its slice.
+    // The running rank is seen at every look, not only when its slice is visited.
     if (doing == Doing::kProgram && local != running_) r->program_ns += passed;
     if (stacks_left_ > 0 && (r->stack_bytes == 0 || random(kStackLooks) == 0)) {
       --stacks_left_;
@@ -242,7 +244,7 @@ class Sampler {
     return *reinterpret_cast<const volatile uint64_t*>(p);
   }
 
-  /// What the rank has written of its stack: the pages that are there.
+  /// Stores how much of its stack the rank has written: the pages that are present.
   void look_at_stack(int32_t local, RankRecord* r) {
     if (!&fgmpi_debug_table) return;
     const sched::DebugTable& t = fgmpi_debug_table;
@@ -274,8 +276,8 @@ class Sampler {
     if (CollectiveRecord* r = collective_record(f, call)) r->ns += passed;
   }
 
-  /// The place's own cell, or that with the least time, whose time it takes over: the most
-  /// expensive places stay.
+  /// Adds the time to the site's own cell, or to the cell with the least time, whose time it
+  /// continues. So the most expensive sites remain.
   static void add_to_site_of_rank(RankRecord* r, uint64_t site, uint64_t passed) {
     SiteCell* least = r->sites;
     for (SiteCell& cell : r->sites) {
@@ -298,7 +300,7 @@ class Sampler {
     if (s) s->ns += passed;
   }
 
-  /// Adds the wait for a peer.
+  /// Adds the time to the wait for a peer.
   void add_to_peer(RankRecord* r, int32_t peer, uint64_t passed) {
     const uint32_t wanted = peer >= kIsSource ? static_cast<uint32_t>(peer - kIsSource) + 1
                                               : (static_cast<uint32_t>(peer) + 1) | kIsTarget;
@@ -314,7 +316,8 @@ class Sampler {
     add_tenths(&cell->tenths, passed);
   }
 
-  /// Tenths of milliseconds, rounded by chance: sums are right. Not beyond what fits.
+  /// Adds the time in tenths of milliseconds, rounded at random so that sums are right. The sum
+  /// stops at the largest number that fits.
   void add_tenths(uint32_t* sum, uint64_t passed) {
     const uint64_t more = (passed + random(kTenth)) / kTenth;
     *sum = static_cast<uint32_t>(std::min<uint64_t>(*sum + more, UINT32_MAX));
@@ -325,8 +328,8 @@ class Sampler {
     return static_cast<uint32_t>(chance_ >> 33) % below;
   }
 
-  /// A rank that goes on and on while others of the process are ready: without a call, and without
-  /// a switch, which MPIX_Yield and other functions make that are no calls of MPI.
+  /// Finds a rank that runs on while others of the process are ready: without a call of MPI, and
+  /// without a switch, which MPIX_Yield and functions outside of MPI also make.
   void look_for_stretch() {
     uint32_t ready = 0;
     for (uint32_t n : ready_of_slice_) ready += n;
@@ -361,7 +364,7 @@ class Sampler {
       std::strtoull(text, &end, 10);
       h_->rss = std::strtoull(end, nullptr, 10) * kPage;
     }
-    // The kernel's own high mark: between two looks memory may have come and gone.
+    // The kernel's own maximum, because memory may have come and gone between two looks.
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
     h_->rss_most = std::max(h_->rss, static_cast<uint64_t>(used.ru_maxrss) << 10);
@@ -371,8 +374,8 @@ class Sampler {
 
   // ---- Memory of some ranks ----
 
-  /// Of the next of these ranks, or of all: pages of its stack, and those of its image that it has
-  /// written.
+  /// Records the memory of the next of these ranks, or of all: present pages of its stack, and
+  /// pages of its image that it has written.
   void look_at_memory(bool all) {
     const int32_t rows = static_cast<int32_t>(h_->memory_rows);
     for (int32_t i = 0; i < (all ? rows : 1); ++i) {
@@ -381,7 +384,7 @@ class Sampler {
     }
   }
 
-  /// In KiB.
+  /// The memory of a rank in KiB.
   uint32_t memory_of(int32_t local) {
     if (!&fgmpi_debug_table || pagemap_ < 0) return 0;
     const sched::DebugTable& t = fgmpi_debug_table;
@@ -394,8 +397,9 @@ class Sampler {
     return static_cast<uint32_t>(pages * kPage >> 10);
   }
 
-  /// Pages that are there, or swapped out, and are not shared with a file: of a private mapping
-  /// those that were written. Of the last kMostPages, since stacks are used from their end.
+  /// The bytes of pages that are present or swapped out and not shared with a file: in a private
+  /// mapping, those that were written. Only the last kMostPages are read, because stacks are used
+  /// from their end.
   uint64_t own_pages(uint64_t low, uint64_t bytes) {
     constexpr uint64_t kMostPages = 16384, kAtOnce = 512;
     constexpr uint64_t kPresent = uint64_t{3} << 62, kOfFile = uint64_t{1} << 61;
@@ -428,12 +432,12 @@ class Sampler {
     const uint64_t all = std::max<uint64_t>(shares_[0] + shares_[1] + shares_[2], 1);
     auto share = [&](int i) { return static_cast<uint8_t>(shares_[i] * 255 / all); };
     const Column now = {pack_kib(h_->rss >> 10), share(0), share(1)};
-    // A look that came late stands for the columns since the last one.
+    // A late look stands for all columns since the last one.
     for (uint32_t c = std::min(h_->columns, column); c <= column; ++c) {
       columns_[c] = now;
       for (uint32_t row = 0; row < h_->rows; ++row)
         set_doing(row, c, static_cast<unsigned>(doing_[row]));
-      // Memory was as the look before saw it until now.
+      // Until now the memory was as the last look saw it.
       for (uint32_t row = 0; row < h_->memory_rows; ++row)
         memory_[row * kColumns + c] =
             pack_kib(c < column ? memory_before_[row] : rank_memory_[row]);
@@ -455,7 +459,7 @@ class Sampler {
       Column& to = columns_[c];
       const Column a = columns_[2 * c], b = columns_[2 * c + 1];
       auto mean = [](uint8_t x, uint8_t y) { return static_cast<uint8_t>((x + y) / 2); };
-      // Packed numbers are in the order of what they stand for.
+      // Packed numbers compare like the numbers that they stand for.
       to = {std::max(a.rss, b.rss), mean(a.program, b.program), mean(a.mpi, b.mpi)};
       for (uint32_t row = 0; row < h_->rows; ++row)
         set_doing(row, c, doing_in(rows_ + row * kRowBytes, 2 * c + (c & 1)));
@@ -480,8 +484,8 @@ class Sampler {
   uint64_t chance_ = 1;
   Doing doing_[kRowsInAll] = {};
   uint64_t shares_[3] = {};
-  /// Of ranks: as many are looked at each time as cost what a look may. The look at all of 50,000
-  /// would take milliseconds.
+  /// Slices of ranks; each look visits as many as its allowed cost permits. A visit of all 50,000
+  /// ranks would take milliseconds.
   int32_t slices_, slice_ = 0, slices_at_once_ = 1;
   uint64_t* looked_;  ///< Header::looked
   std::vector<uint32_t> ready_of_slice_, parked_of_slice_;
@@ -490,14 +494,14 @@ class Sampler {
   Waits waits_;
   unsigned char stack_pages_[16384];
   uint64_t passed_ = 0, cpu_passed_ = 0;
-  int32_t running_ = -1;  ///< the rank that runs code of the program
+  int32_t running_ = -1;  ///< the rank that runs the program's code
   int32_t stretch_rank_ = -1;
   uint64_t stretch_calls_ = 0, stretch_ = 0;
   MPI_Count stretch_switches_ = 0;
 };
 
 Sampler* g_sampler = nullptr;
-/// Held while somebody looks: the thread, or the end of the last rank.
+/// Held during a look, by the thread or at the end of the last rank.
 std::atomic_flag g_looking = ATOMIC_FLAG_INIT;
 
 void* sample(void*) {
@@ -523,8 +527,8 @@ void sample_now() {
 void start_sampler() {
   Header* h = g_process.header;
   g_sampler = new Sampler(h, make_part(timeline_bytes(h->rows, h->memory_rows)));
-  // The C library's own functions: those of ours make a thread the rank's that starts it, and let
-  // ranks sleep.
+  // The C library's own functions are called, because ours would make the thread belong to the rank
+  // that starts it, and let ranks run while it sleeps.
   void* libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   auto create = libc ? reinterpret_cast<Create>(dlsym(libc, "pthread_create")) : nullptr;

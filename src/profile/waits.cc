@@ -1,4 +1,4 @@
-// Reading a parked rank's wait from beside it.
+// Reading a parked rank's wait from another thread.
 
 #include "profile/waits.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using pt2pt::SiteTable;
 
-/// Bytes of an object: no member of it is made or destroyed.
+/// The bytes of an object whose constructor and destructor do not run.
 template <class T>
 struct Bytes {
   alignas(T) char bytes[sizeof(T)];
@@ -47,7 +47,8 @@ bool Waits::read_bytes(uint64_t address, void* out, size_t bytes) {
 Awaited Waits::of(int32_t local, uint64_t site, const RankRecord& rank) {
   Awaited out;
   out.peer = rank.peer;
-  // As large as the largest: in one system call. Behind a site is more of the rank's stack.
+  // As large as the largest site, to read any site by one system call. Behind a site lies more of
+  // the rank's stack.
   Bytes<pt2pt::RequestsSite> any;
   static_assert(sizeof(pt2pt::RecvSite) <= sizeof any);
   const uint32_t now = rank.now;
@@ -62,11 +63,11 @@ Awaited Waits::of(int32_t local, uint64_t site, const RankRecord& rank) {
   return out;
 }
 
-/// Ranks other than the one that the receive names whose messages have come.
+/// The number of ranks, other than the one that the receive names, whose messages have arrived.
 int Waits::others(int32_t local, uint64_t receive) {
   Bytes<pt2pt::RecvOp> op;
   Bytes<pt2pt::Endpoint> endpoint;
-  // The library's own variable, which is always there.
+  // A variable of the library, which always exists.
   pt2pt::Endpoint* const all = __atomic_load_n(fgmpi_site_table.endpoints, __ATOMIC_RELAXED);
   iovec here[] = {{op.bytes, sizeof op}, {endpoint.bytes, sizeof endpoint}};
   iovec there[] = {{reinterpret_cast<void*>(receive), sizeof op},
@@ -89,8 +90,8 @@ int Waits::others(int32_t local, uint64_t receive) {
   return count;
 }
 
-/// The peer of the first request that is not complete, receives first; kNoPeer also where any of
-/// several ends the wait.
+/// The peer of the first incomplete request, receives first; kNoPeer also where any of several
+/// requests ends the wait.
 int32_t Waits::first_incomplete(uint64_t requests, size_t count, bool any_ends_it) {
   pt2pt::Request* all[kMostRequests];
   count = std::min<size_t>(count, kMostRequests);

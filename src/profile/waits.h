@@ -1,10 +1,9 @@
-// Whom a parked rank waits for, as a thread beside it can see.
+// The peers for which a parked rank waits, as another thread can see them.
 //
-// The library keeps where each rank waits (pt2pt/sites.h), on stacks that may be gone a moment
-// later. So nothing of it is touched: it is copied by process_vm_readv, as from another process,
-// which fails where there is nothing. What is copied may be half of one wait and half of the next;
-// a sample may then be wrong, not more. Thread rule: one thread. Nothing here takes a lock or calls
-// MPI.
+// The library describes each rank's wait (pt2pt/sites.h) on stacks that may be gone a moment later.
+// So this file never dereferences such data. It copies the data by process_vm_readv, as from
+// another process, which fails where there is no memory. A copy may mix two successive waits; then
+// one sample is wrong. Thread rule: one thread. Nothing here acquires a lock or calls MPI.
 #pragma once
 
 #include <unistd.h>
@@ -18,7 +17,7 @@ namespace fgmpi::report {
 struct Awaited {
   /// As RankRecord::peer: a world rank to send to, or with kIsSource one to receive from.
   int32_t peer = kNoPeer;
-  /// Ranks whose messages lie there while it waits for another one's, up to kMostOthers.
+  /// Ranks whose messages have arrived while it waits for another one's; at most kMostOthers.
   int others = 0;
 };
 
@@ -27,10 +26,10 @@ class Waits {
   static constexpr int kMostOthers = 6, kMostRequests = 32;
 
   Waits();
-  /// The library has the layout that this one knows, and the system allows it.
+  /// Does the library have the layout that this file expects, and does the system allow reading?
   bool readable() const { return readable_; }
-  /// Of the rank with this index in the process, which is parked at `site` in a call that its
-  /// record tells.
+  /// The wait of the rank with this index in the process, which is parked at `site` in the call
+  /// that its record names.
   Awaited of(int32_t local, uint64_t site, const RankRecord& rank);
 
  private:
@@ -42,7 +41,7 @@ class Waits {
   int others(int32_t local, uint64_t receive);
   int32_t first_incomplete(uint64_t requests, size_t count, bool any_ends_it);
 
-  pid_t process_ = getpid();  ///< the sampler's, of which a child by fork() has none
+  pid_t process_ = getpid();  ///< the sampler's process; a child by fork() has no sampler
   bool readable_ = false;
 };
 
