@@ -12,7 +12,7 @@
 namespace fgmpi::track {
 namespace {
 
-/// Of some members, the first and last among them; groups of the same hash are compared.
+/// A hash of some members, the first and last among them. Groups of equal hashes are compared.
 template <class At>
 uint64_t hash_of(int32_t size, At at) {
   auto h = static_cast<uint64_t>(size);
@@ -25,7 +25,7 @@ bool is_world(const RankMap& map, int32_t world_size) {
   return map.size() == world_size && map.identical(RankMap::direct(world_size));
 }
 
-/// A key as one number pair for the tables below.
+/// A key as one pair of numbers, for the tables below.
 struct Key {
   uint64_t definer, counter;
   auto operator<=>(const Key&) const = default;
@@ -33,7 +33,7 @@ struct Key {
 
 constexpr uint32_t kUnknownComm = 0xfffffffeu;
 
-/// The steps of unify_records(), each over all records.
+/// The steps of unify_records(). Each one goes through all records.
 class Unifier {
  public:
   Unifier(std::span<const RankRecords> ranks, bool context_keys,
@@ -52,7 +52,7 @@ class Unifier {
   }
 
  private:
-  /// The key of a record as all members have it. `r` is the rank that has the record.
+  /// The key of a record, equal at all members. `r`: the rank that has the record.
   Key key_of(size_t r, const CommRecord& record) const {
     if (context_keys_) return {record.definer, record.counter};
     if (!(record.flags & kKeyed)) return {~uint64_t{0}, r};
@@ -60,7 +60,7 @@ class Unifier {
       return {static_cast<uint64_t>(other.first_of_job) + record.definer, record.counter};
     return {uint64_t{record.job} << 32 | record.definer, record.counter};
   }
-  /// A rank of the job with this key (none, or one).
+  /// The rank of the job with this key: one element, or none.
   std::span<const RankRecords> jobs(uint32_t job) const {
     auto it = job_.find(job);
     if (it == job_.end()) {
@@ -91,7 +91,7 @@ class Unifier {
       uint32_t counter = 0;
       for (const CommRecord& record : ranks_[r].records) {
         if (record.rank != 0 || record.flags & (kSelfLike | kInter)) continue;
-        // A rank 0 knows its key before anybody has it.
+        // Rank 0 knows its key before other members do.
         const Key key = context_keys_ ? key_of(r, record) : Key{r, counter};
         ++counter;
         numbers.emplace(key, new_comm(record, r));
@@ -101,8 +101,8 @@ class Unifier {
     out_.several = static_cast<uint32_t>(out_.comms.size());
   }
 
-  /// Gives each record without the flags in `without` and with those in `with` its number. A record
-  /// whose rank 0 left none (an aborted job) gets a number of its own behind the others.
+  /// Gives a number to each record that has the flags in `with` and none of those in `without`. A
+  /// record that rank 0 does not have (an aborted job) gets a number of its own behind the others.
   void assign(std::map<Key, uint32_t>& numbers, uint16_t without, uint16_t with) {
     for (size_t r = 0; r < ranks_.size(); ++r) {
       uint32_t counter = 0;
@@ -120,7 +120,7 @@ class Unifier {
 
   void number_inter() {
     std::map<Key, uint32_t> numbers;
-    // By broadcast, members have the key of the other group's rank 0
+    // The key was broadcast, so members have that of the other group's rank 0.
     std::map<Key, bool> of_side_b;
     for (size_t r = 0; r < ranks_.size(); ++r) {
       uint32_t counter = 0;
@@ -188,7 +188,7 @@ class Unifier {
   const std::span<const RankRecords> ranks_;
   const bool context_keys_;
   std::vector<std::vector<uint32_t>>& mapping_;
-  /// Of each number: a record and its rank.
+  /// By number: a record and its rank.
   std::vector<std::pair<const CommRecord*, size_t>> first_;
   mutable std::map<uint32_t, const RankRecords*> job_;
   Definitions out_;
@@ -260,7 +260,7 @@ uint32_t Definitions::self_group() {
   return self_;
 }
 
-// | several  inter  groups  comms | kind, bytes, map ... | group remote parent call+flags ... |
+//  several  inter  groups  comms | kind, bytes, map ... | group remote parent call+flags ... |
 void Definitions::write(std::vector<uint8_t>* out) const {
   for (uint32_t v :
        {several, inter, static_cast<uint32_t>(groups.size()), static_cast<uint32_t>(comms.size())})

@@ -1,5 +1,4 @@
-// Extensions of our library that the tracker uses where they are there; null with other MPI
-// libraries.
+// Extensions of our library that the tracker uses if they exist; null with other MPI libraries.
 #pragma once
 
 #include "fgmpi.h"

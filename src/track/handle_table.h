@@ -1,11 +1,11 @@
-// A table from handles to small numbers, for one rank: open addressing, at most three quarters
-// full.
+// A table from handles to small numbers, for one rank: open addressing, at most
+// three quarters full.
 //
-//   | handle, value | empty | handle, value | ...     8 bytes a place, places a power of two
+//   | handle, value | empty | handle, value | ...     8 bytes a slot; a power of two slots
 //
-// Wins over MPI's own attributes (a call and a list walk) and over std::unordered_map (a node an
-// entry): a few loads, at most 22 bytes an entry right after it has grown. Removing moves later
-// entries of the run back, so nothing is left. Thread rule: the rank's.
+// Wins over MPI's own attributes (a call and a list walk) and over std::unordered_map (a node for
+// each entry): a few loads, at most 22 bytes for each entry right after growth. Removal moves later
+// entries of the run back, so no tombstones are left. Thread rule: the rank's.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,11 @@ class HandleTable {
     }
   }
 
-  /// Replaces the value where the handle is there. REQUIRES: value != kNone.
+  /// Sets the value of a handle. REQUIRES: value != kNone.
   void put(int handle, uint32_t value) { *place_for(handle) = {handle, value}; }
 
-  /// The value that the handle has, or kNone: then it has this one from now on. REQUIRES: value !=
-  /// kNone.
+  /// The value of the handle if it has one; else sets this value and returns kNone.
+  /// REQUIRES: value != kNone.
   uint32_t find_or_put(int handle, uint32_t value) {
     Place* place = place_for(handle);
     if (place->value != kNone) return place->value;
@@ -44,8 +44,8 @@ class HandleTable {
     return kNone;
   }
 
-  /// Nothing where the handle has another value by now: MPI may give a handle that one thread has
-  /// freed to another one, which may put() it before the first comes to remove it.
+  /// Removes the handle if it still has this value. MPI may give a handle that one thread has freed
+  /// to another thread, which may call put() before the first calls remove().
   void remove(int handle, uint32_t value) {
     if (count_ == 0) return;
     uint32_t at = place_of(handle);
@@ -57,7 +57,7 @@ class HandleTable {
     --count_;
     for (uint32_t next = (at + 1) & mask_; places_[next].value != kNone;
          next = (next + 1) & mask_) {
-      // An entry may move to `at` unless its own place lies behind `at`.
+      // An entry may move to `at` unless its own slot lies behind `at`.
       if (((next - place_of(places_[next].handle)) & mask_) < ((next - at) & mask_)) continue;
       places_[at] = places_[next];
       at = next;
@@ -73,7 +73,7 @@ class HandleTable {
     int handle;
     uint32_t value;
   };
-  /// Where the handle is, or where it is to be: then it is counted.
+  /// The slot of the handle, or a new one, which is counted as used.
   Place* place_for(int handle) {
     if (places_ == nullptr || (count_ + 1) * 4 > (mask_ + 1) * 3) grow();
     uint32_t at = place_of(handle);

@@ -1,20 +1,21 @@
-// Keys of communicators: <world rank of the defining process, its counter> (EuroMPI'11 section
-// 4.1).
+// Keys of communicators: <world rank of the defining process, its counter>
+// (EuroMPI'11 section 4.1).
 //
-// Rank 0 of a communicator defines it. Its key is broadcast on the new communicator itself, without
-// blocking, and completed when it has come: MPI_Comm_idup may complete in different orders at
+// Rank 0 of a communicator defines it. Its key is broadcast on the new communicator itself,
+// nonblocking, and completed when it has arrived: MPI_Comm_idup may complete in different orders at
 // different ranks, and a blocking broadcast would deadlock there. The broadcast is the first
 // collective on the communicator at all members, so it matches.
 //
-// Intercommunicators have two candidates, the ranks 0 of both groups; each reserves a number of its
-// counter for intercommunicators. A reduction over the intercommunicator, in which only ranks 0
-// give anything but zeros, brings each group the other's candidate: that is what its members keep.
-// The ranks 0 know both, so the unification can tell that two keys mean one communicator; the lower
-// <job, world rank> defines it. One collective must be enough: a second one, started when the first
-// is complete, would come at another place among the program's own collectives at each member.
+// Intercommunicators have two candidates, the ranks 0 of both groups. Each reserves a number of its
+// counter for intercommunicators. A reduction over the intercommunicator, to which only ranks 0
+// contribute other values than zero, brings each group the other's candidate; its members store
+// that one. The ranks 0 know both, so the unification can tell that two keys mean one communicator,
+// which the lower <job, world rank> defines. One collective must suffice: a second one, started
+// when the first is complete, would take a different position among the program's own collectives
+// at each member.
 //
-// On our library the context id is a key already (leader, index), known at creation: nothing is
-// sent. It must not be used again (MPIX_Comm_keys_unique), and the counter of the defining process
+// On our library the context id is a key already (leader, index), known at creation, so nothing is
+// sent. It must not be reused (MPIX_Comm_keys_unique), and the counter of the defining process
 // follows from the order of rank 0's records.
 #include <algorithm>
 
@@ -24,12 +25,11 @@
 namespace fgmpi::track {
 namespace {
 
-/// The key has come.
+/// Stores a key that has arrived.
 void set_key(Rank* rank, const PendingKey& p) {
   CommRecord& r = rank->comm(p.id);
   const bool inter = r.flags & kInter;
-  // Keys of intercommunicators are one more than they are while they travel, so that zeros lose
-  // against them.
+  // Keys of intercommunicators are sent plus one, so that zeros lose the reduction.
   const uint64_t* key = inter ? p.received : p.sent;
   const uint64_t more = inter ? 1 : 0;
   r.job = static_cast<uint32_t>(key[0] - more);
@@ -63,8 +63,8 @@ void start_key(Rank* rank, MPI_Comm comm, uint32_t id) {
     return;
   }
   if (r.flags & kPredefined && id == 0) {
-    // Everybody knows the world's key, so that it is there whenever the job aborts: rank 0 defines
-    // it first of all.
+    // All ranks know the world's key without communication, so it exists whenever the job aborts:
+    // rank 0 defines it before all others.
     r.definer = r.counter = 0;
     r.flags |= kKeyed;
     return;

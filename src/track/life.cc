@@ -1,4 +1,4 @@
-// The beginning and the end: of a process, of its ranks.
+// Start and end of a process and of its ranks.
 #include <cpuid.h>
 #include <dlfcn.h>
 #include <link.h>
@@ -38,7 +38,7 @@ uint64_t clock_ns(clockid_t clock) {
   std::abort();
 }
 
-/// The modules of the process, so that places in the program can be named.
+/// Records the modules of the process, so that sites can be named.
 int note_module(dl_phdr_info* info, size_t, void* list) {
   char own[4096];
   const char* path = info->dlpi_name;
@@ -68,7 +68,7 @@ uint64_t new_job_key() {
 
 bool tells_keys() { return MPIX_Comm_key && MPIX_Comm_keys_unique; }
 
-/// Ends the job where FGMPI_TRACK is wrong: rank 0 says so, once for all.
+/// Ends the job where FGMPI_TRACK is wrong. Rank 0 reports the error for all.
 void refuse_wrong_settings(const Rank* rank, bool session) {
   Settings& settings = g_process.settings;
   std::string wrong = settings.wrong;
@@ -77,10 +77,10 @@ void refuse_wrong_settings(const Rank* rank, bool session) {
     wrong = "FGMPI_TRACK: keys:context: this MPI library does not tell them; allowed is broadcast";
   if (wrong.empty()) return;
   if (rank->world_rank == 0 || session) refuse(wrong);
-  g_next.MPI_Barrier(MPI_COMM_WORLD);  // which the end of the job ends
+  g_next.MPI_Barrier(MPI_COMM_WORLD);  // the end of the job ends this wait
 }
 
-/// Opens the process's file; the first of its ranks comes here.
+/// Opens the process's file. Called for the first of its ranks.
 void start_process(Rank* rank, bool session) {
   Process& p = g_process;
   int first = rank->world_rank;
@@ -91,7 +91,8 @@ void start_process(Rank* rank, bool session) {
   }
   const std::string name = "proc-" + std::to_string(first) + ".trk";
   std::string path = p.settings.folder + "/" + name;
-  // A spawned job, or one that others of the folder may connect to, or an earlier one.
+  // The job was spawned, may be one of several that connect, or finds the trace of an earlier job
+  // in the folder.
   if (rank->foreign || access(path.c_str(), F_OK) == 0)
     path = p.settings.folder + "/job-" + std::to_string(p.job) + "-" + name;
   if (access(path.c_str(), F_OK) == 0)
@@ -124,7 +125,7 @@ void start_process(Rank* rank, bool session) {
   p.on = true;
 }
 
-/// What the library offers and the settings say about keys and groups.
+/// Decides how keys and groups are obtained, by what the library offers and by the settings.
 void choose_ways() {
   Process& p = g_process;
   p.context_keys = tells_keys() && p.settings.keys != Keys::kBroadcast &&
@@ -135,12 +136,12 @@ void choose_ways() {
 /// All members of the world agree on a key for the job.
 void agree_on_job(bool session) {
   uint64_t key = g_process.job ? g_process.job : new_job_key();
-  if (session) key = 0;  // nobody to agree with
+  if (session) key = 0;  // there is no communicator to agree on
   if (!session) g_next.MPI_Bcast(&key, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   g_process.job = key;
 }
 
-/// The rank among all: in MPI_COMM_WORLD, or in the process set of that name.
+/// Finds the rank's number in MPI_COMM_WORLD, or in the process set of that name.
 void find_self(Rank* rank, bool session) {
   if (!session) {
     g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world_rank);
@@ -166,7 +167,7 @@ void put_current_rank(Rank* rank) {
   }
 }
 
-/// Runs fgmpi-track-dump of the same installation to write what analysers read.
+/// Runs fgmpi-track-dump of the same installation, which writes the files for analysers.
 void write_files() {
   const Process& p = g_process;
   Dl_info self{};
@@ -179,7 +180,7 @@ void write_files() {
   if (p.settings.json) arguments.push_back(json.data());
   arguments.push_back(folder.data());
   arguments.push_back(nullptr);
-  // The program must not be traced, nor be ranks.
+  // fgmpi-track-dump must not be traced, nor host ranks.
   std::vector<char*> environment;
   for (char** v = environ; *v; ++v)
     if (std::strncmp(*v, "LD_PRELOAD=", 11) != 0 && std::strncmp(*v, "FGMPI_", 6) != 0 &&
@@ -218,8 +219,8 @@ void set_up_ticks(FileHeader* header) {
   header->mono0 = clock_ns(CLOCK_MONOTONIC);
   header->ticks0 = ticks();
   header->real0 = clock_ns(CLOCK_REALTIME);
-  // A second pair, for a process that ends before it notes a later one: after half a millisecond
-  // the rate is known to better than one part in a thousand.
+  // A second pair of times, for a process that ends before it stores a later one. After half a
+  // millisecond the rate is known to better than one part in a thousand.
   do note_ticks(header);
   while (header->mono1 - header->mono0 < 500'000);
 }
@@ -228,22 +229,23 @@ void set_up_ticks(FileHeader* header) {
 
 namespace {
 
-/// The world's end: MPI_Finalize calls it when the program's own attributes of MPI_COMM_SELF are
-/// deleted (those set last go first), so that what their delete functions do is still tracked. Our
-/// library also calls it for a rank that ends without MPI_Finalize: such a rank takes part too, or
-/// the others would wait for it. Collective over the world; may switch.
+/// The end of the world. MPI_Finalize calls this after the program's own attributes of
+/// MPI_COMM_SELF are deleted (the last one set is deleted first), so the actions of their delete
+/// functions are still tracked. Our library also calls it for a rank that ends without
+/// MPI_Finalize. Such a rank takes part too, because the others would wait for it. Collective over
+/// the world; may switch.
 int world_ends(MPI_Comm, int, void* word, void*) {
   auto* rank = static_cast<Rank*>(word);
   advance_keys(rank, true);
   g_next.MPI_Barrier(MPI_COMM_WORLD);
-  // What is recorded of MPI_Finalize is the wait for all; the tool's own work is not.
+  // The event of MPI_Finalize covers the wait for all ranks, not the tracker's own work.
   if (rank->finalize) rank->finalize->leave();
   note_ticks(&g_process.spool.header());
   unify(rank);
   for (MPI_Group& group : rank->groups)
     if (group != MPI_GROUP_NULL) g_next.MPI_Group_free(&group);
   if (g_process.settings.otf2 || g_process.settings.json) {
-    // All of the others' records are there, and none comes while the files are written.
+    // The records of all other ranks are complete, and no more come while the files are written.
     if (rank->world_rank == 0) write_files();
     g_next.MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -252,18 +254,18 @@ int world_ends(MPI_Comm, int, void* word, void*) {
   return MPI_SUCCESS;
 }
 
-/// Asks for the call of world_ends(): of all attributes of MPI_COMM_SELF this is the first, so it
-/// is deleted last.
+/// Makes MPI call world_ends(), as the delete function of an attribute of MPI_COMM_SELF. It is the
+/// first attribute, so it is deleted last.
 void ask_for_the_end(Rank* rank) {
   int keyval = MPI_KEYVAL_INVALID;
   if (g_next.MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, world_ends, &keyval, nullptr) !=
           MPI_SUCCESS ||
       g_next.MPI_Comm_set_attr(MPI_COMM_SELF, keyval, rank) != MPI_SUCCESS)
     refuse("MPI_COMM_SELF takes no attribute, by which the end of a rank is seen");
-  g_next.MPI_Comm_free_keyval(&keyval);  // it lives as long as the attribute
+  g_next.MPI_Comm_free_keyval(&keyval);  // the keyval lives as long as the attribute
 }
 
-/// World, self and, of a spawned job, the intercommunicator to its parents.
+/// Adds world and self, and for a spawned job the intercommunicator to its parents.
 void add_predefined(Rank* rank, MPI_Comm parent) {
   rank->foreign = false;
   rank->add_comm(MPI_COMM_WORLD, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
@@ -273,8 +275,7 @@ void add_predefined(Rank* rank, MPI_Comm parent) {
   ask_for_the_end(rank);
 }
 
-/// A rank that has ended all its sessions and now begins again has its state of before; else
-/// nullptr.
+/// The former state of a rank that has ended all its sessions and now begins again; else nullptr.
 Rank* comes_again(bool session) {
   if (!g_process.on) return nullptr;
   Rank self;
@@ -290,7 +291,7 @@ Rank* comes_again(bool session) {
   return rank;
 }
 
-/// MPI_Init of a rank that has had a session.
+/// A rank that has had a session calls MPI_Init.
 void world_comes_later(Rank* rank) {
   agree_on_job(false);
   FileHeader& h = g_process.spool.header();
@@ -363,8 +364,8 @@ namespace {
   const char* folder = environment::text(environment::kTrackFolder);
   g_process.settings.folder = folder ? folder : "fgmpi-track";
   const char* text = environment::text(environment::kTrack);
-  // Not an error yet: the program may be a script that starts an MPI program, or one of many
-  // processes.
+  // This is no error yet: the program may be a script that starts an MPI program, or one
+  // of many processes.
   if (Status s = parse_settings(text ? text : "", &g_process.settings); !s.ok())
     g_process.settings.wrong = s.what();
   g_tool_word = MPIX_Tool_word;

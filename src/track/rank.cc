@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kFirstComms = 1024 - sizeof(ChunkHeader), kMostComms = 1 << 20;
 
-/// The group of a new communicator as the library stores it, kept for the unification: rank 0's
-/// alone.
+/// Stores the encoded group of a new communicator, as the library has it, for the unification. Only
+/// rank 0 does so.
 void keep_group(Rank* rank, MPI_Comm comm, uint32_t id) {
   MPI_Count size = 0;
   if (MPIX_Comm_map_bytes(comm, nullptr, 0, &size) != MPI_SUCCESS) return;
@@ -80,7 +80,7 @@ void Rank::drop_comm(MPI_Comm handle, uint32_t id) {
   if (id < groups.size() && groups[id] != MPI_GROUP_NULL) g_next.MPI_Group_free(&groups[id]);
 }
 
-/// The original scheme's translation (EuroMPI'11 section 3): for each event, by MPI.
+/// The translation of the original scheme (EuroMPI'11 section 3): by MPI, for each event.
 int world_rank_of(Rank* rank, uint32_t id, int peer) {
   if (peer < 0 || id == kNoComm) return peer;
   if (id == 0 && rank->initialised) return peer;

@@ -1,12 +1,12 @@
-// What the tracker keeps for each rank, and the way to the running one.
+// The tracker's state of each rank, and the access to the running one.
 //
-// Ranks of a process share its file (Spool) and the tables in Process; everything else is the
-// rank's own. The running rank is found by the library's word for tools (MPIX_Tool_word) where
-// there is one, since there ranks are coroutines of one thread; with other MPI libraries a process
-// is one rank.
+// Ranks of a process share its file (Spool) and the tables in Process; everything else belongs
+// to one rank. The running rank is found by the library's word for tools (MPIX_Tool_word) if
+// that exists, because then ranks are coroutines of one thread. With other MPI libraries a
+// process is one rank.
 //
-// Thread rule: a rank's. Where a rank asked for MPI_THREAD_MULTIPLE, each entry takes the process's
-// lock; nothing that holds it waits for others. Nothing here but what says so calls MPI functions
+// Thread rule: a rank's. Where a rank asked for MPI_THREAD_MULTIPLE, each entry acquires the
+// process's lock; its holder never waits for others. Only functions that say so call MPI functions
 // that wait. Invariants: records of communicators are never removed; the local id of a communicator
 // is its record's number.
 #pragma once
@@ -26,36 +26,36 @@
 
 namespace fgmpi::track {
 
-/// What a request (or a matched message) is about.
+/// The kind of operation behind a request or a matched message.
 enum class RequestKind : uint8_t { kSend, kRecv, kColl, kIdup, kMessage };
 
 struct RequestEntry {
   RequestKind kind = RequestKind::kSend;
   bool persistent = false, active = true, cancelled = false;
-  bool recorded = true;  ///< its start is in the trace
+  bool recorded = true;  ///< the trace contains its start
   uint16_t call = 0;
-  uint32_t comm = kNoComm;  ///< of a kIdup: the parent's handle
+  uint32_t comm = kNoComm;  ///< kIdup: the parent's handle
   int32_t peer = 0, tag = 0;
   uint64_t bytes = 0;
-  uint64_t number = 0;  ///< the request's name in the trace
-  uint64_t extra = 0;   ///< collectives: bytes received; kIdup: where the new handle will be
+  uint64_t number = 0;  ///< number of the request in the trace
+  uint64_t extra = 0;   ///< collectives: bytes received; kIdup: address of the new handle
   const void* place = nullptr;
-  // Sends of one handle, oldest first: libraries give the same one to all that were complete at
-  // once.
+  // Sends with one handle, oldest first: libraries return the same handle for all sends that are
+  // complete at once.
   uint32_t next = HandleTable::kNone;
   uint32_t last = HandleTable::kNone;  ///< of the first one
-  uint32_t uses = 0;                   ///< how often this entry was dropped
+  uint32_t uses = 0;                   ///< number of times that this entry was dropped
 };
 
-/// A request before a call that may complete or free it. Afterwards another thread may have its
-/// handle.
+/// A request as it is before a call that may complete or free it. After the call another thread may
+/// have its handle.
 struct KnownRequest {
   MPI_Request request = MPI_REQUEST_NULL;
   uint32_t entry = HandleTable::kNone;
   uint32_t uses = 0;
 };
 
-/// A key that is on its way (keys.cc).
+/// A key that has not arrived yet (keys.cc).
 struct PendingKey {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
@@ -63,22 +63,22 @@ struct PendingKey {
   uint64_t sent[3] = {}, received[3] = {};
 };
 
-/// Chunks of one kind that a rank appends to.
+/// The chunks of one kind to which a rank appends.
 struct Writer {
   ChunkHeader* chunk = nullptr;
   uint32_t parts = 0;
-  /// Room for one more record, or nullptr when the disk is full.
+  /// Room for one more record; nullptr when the disk is full.
   void* next(Spool& spool, ChunkKind kind, int32_t rank, size_t size, size_t first, size_t most);
 };
 
 struct Rank {
-  // What each event touches.
+  // Members that each event uses.
   Event* next_event = nullptr;
-  Event* last_event = nullptr;  ///< end of the chunk, or of what may be recorded
+  Event* last_event = nullptr;  ///< end of the chunk, or of the events that may be recorded
   ChunkHeader* events = nullptr;
   bool recording = false;
   bool threads = false;                ///< MPI_THREAD_MULTIPLE
-  std::atomic<int> thread_numbers{1};  ///< given to its threads
+  std::atomic<int> thread_numbers{1};  ///< next number for one of its threads
   MPI_Comm last_comm = MPI_COMM_NULL;
   uint32_t last_id = kNoComm;
   HandleTable comms;     ///< handle -> local id
@@ -91,18 +91,19 @@ struct Rank {
   int32_t world_rank = 0, world_size = 1;
   uint32_t event_parts = 0;
   Writer comm_writer;
-  std::vector<CommRecord*> records;  ///< first record of each chunk of them
+  std::vector<CommRecord*> records;  ///< first record of each chunk of communicators
   uint32_t comm_count = 0;
   uint32_t defined = 0, defined_inter = 0;
   std::vector<PendingKey*> pending;
-  /// Encoded, of those that this rank defines.
+  /// Encoded maps of the groups that this rank defines.
   std::vector<std::pair<uint32_t, const ChunkHeader*>> kept_groups;
-  std::vector<MPI_Group> groups;   ///< of communicators, for world ranks in events; by local id
-  int sessions = 0;                ///< open ones
+  /// Groups of communicators by local id, for world ranks in events.
+  std::vector<MPI_Group> groups;
+  int sessions = 0;                ///< number of open sessions
   bool initialised = false;        ///< MPI_Init was called
-  bool unify_later = false;        ///< a session came before MPI_Init: the world is not number 0
+  bool unify_later = false;        ///< a session came before MPI_Init, so the world is not number 0
   class Call* finalize = nullptr;  ///< the program's call of MPI_Finalize
-  bool foreign = false;            ///< the job was spawned, or has met another
+  bool foreign = false;            ///< the job was spawned, or has connected to another
 
   CommRecord& comm(uint32_t id);
   uint32_t id_of(MPI_Comm comm) {
@@ -110,7 +111,7 @@ struct Rank {
     return look_up(comm);
   }
   uint32_t look_up(MPI_Comm comm);
-  /// The next event of the chunk, or of a new one; nullptr when no more are to be recorded.
+  /// The next event of the chunk, or of a new one; nullptr when no more shall be recorded.
   Event* take() {
     if (__builtin_expect(next_event == last_event, 0)) return take_slow();
     Event* e = next_event++;
@@ -119,18 +120,18 @@ struct Rank {
   }
   Event* take_slow();
 
-  /// Tracks a new communicator: its record, its table entry, its key. Returns its local id. Other
-  /// ranks must be in the same creation; waits for nobody.
+  /// Tracks a new communicator: adds its record and table entry and starts its key. Returns its
+  /// local id. Other ranks must be in the same creation; does not wait for them.
   uint32_t add_comm(MPI_Comm comm, uint32_t parent, uint16_t call, uint16_t flags,
                     const void* place);
-  /// `comm` was the handle of the communicator with this local id.
+  /// Removes the handle of the communicator with this local id.
   void drop_comm(MPI_Comm comm, uint32_t id);
 
   void new_entry(MPI_Request request, const RequestEntry& entry);
-  /// REQUIRES: it is the first of its handle's entries, or no longer one of them.
+  /// REQUIRES: the entry is the first of its handle, or no longer among the handle's entries.
   void drop_entry(MPI_Request request, uint32_t index);
   KnownRequest know(MPI_Request request) const;
-  /// The entry of a known request, or another one of its handle where a thread has taken that;
+  /// The entry of a known request, or another entry of its handle if a thread has removed that;
   /// kNone: there is none.
   uint32_t entry_of(const KnownRequest& known) const;
 };
@@ -139,9 +140,9 @@ struct Process {
   Settings settings;
   Spool spool;
   std::mutex lock;
-  bool on = false;            ///< files are there
-  bool context_keys = false;  ///< the library says keys itself
-  bool short_way = false;     ///< it gives encoded maps too
+  bool on = false;            ///< the file exists
+  bool context_keys = false;  ///< the library returns keys itself
+  bool short_way = false;     ///< it returns encoded maps too
   uint64_t job = 0;
   int32_t ranks = 1, arrived = 0, left = 0;
   std::vector<Rank*> all;
@@ -149,11 +150,12 @@ struct Process {
 };
 extern Process g_process;
 
-/// The library's word for tools of the running rank, or where this process's only rank is kept.
+/// The library's word for tools of the running rank, or the variable that holds this
+/// process's only rank.
 extern void** (*g_tool_word)();
 extern Rank* g_only_rank;
 
-/// The running rank, or nullptr where it is not tracked (before MPI_Init, after MPI_Finalize).
+/// The running rank; nullptr where it is not tracked (before MPI_Init, after MPI_Finalize).
 inline Rank* current_rank() {
   if (g_tool_word) {
     void** word = g_tool_word();
@@ -162,23 +164,23 @@ inline Rank* current_rank() {
   return g_only_rank;
 }
 
-/// The caller's thread is number 0 of its rank.
+/// The calling thread becomes number 0 of its rank.
 void this_is_the_first_thread();
 
 uint64_t read_ticks_slowly();
 extern bool g_ticks_are_cycles;
-/// The present time: the processor's counter where it is the same in all cores and never stops.
+/// The present time: the processor's counter if it is equal in all cores and never stops.
 inline uint64_t ticks() {
   if (__builtin_expect(g_ticks_are_cycles, 1)) return __builtin_ia32_rdtsc();
   return read_ticks_slowly();
 }
-/// Before the first ticks().
+/// Called before the first ticks().
 void choose_clock();
 void set_up_ticks(FileHeader* header);
-/// Gives the header a later pair of times.
+/// Stores a later pair of times in the header.
 void note_ticks(FileHeader* header);
 
-/// Takes the lock where a rank has several threads.
+/// Holds the lock where a rank has several threads.
 class RankLock {
  public:
   explicit RankLock(const Rank* rank) : locked_(rank->threads) {
@@ -197,20 +199,20 @@ class RankLock {
 // keys.cc -----------------------------------------------------------------------------------------
 /// Starts to spread the key of a new communicator (EuroMPI'11 section 4.1), without waiting.
 void start_key(Rank* rank, MPI_Comm comm, uint32_t id);
-/// Completes what has come; `all`: waits for all of it (may switch).
+/// Completes the keys that have arrived; `all`: waits for all of them (may switch).
 void advance_keys(Rank* rank, bool all);
 
 // life.cc -----------------------------------------------------------------------------------------
 /// Called after MPI_Init and MPI_Session_init.
 void rank_starts(bool session);
-/// The rank's end, before and after the last MPI_Session_finalize of a rank that did not call
-/// MPI_Init. Local.
+/// The end of a rank that did not call MPI_Init: rank_ends() is called before its last
+/// MPI_Session_finalize and rank_has_ended() after it. Local.
 void rank_ends(Rank* rank);
 void rank_has_ended(Rank* rank, bool in_order);
 
 // unify.cc ----------------------------------------------------------------------------------------
-/// Unifies the definitions of all ranks (EuroMPI'11 section 4.2). Collective over the world; may
-/// switch.
+/// Unifies the definitions of all ranks (EuroMPI'11 section 4.2). Collective over the
+/// world; may switch.
 void unify(Rank* rank);
 
 }  // namespace fgmpi::track

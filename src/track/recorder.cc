@@ -1,4 +1,4 @@
-// The record of a call, its requests and what completes them.
+// The record of a call, its requests, and their completion.
 
 #include "track/recorder.h"
 
@@ -17,7 +17,8 @@ Next g_next;
 
 namespace {
 
-/// Threads of a rank are numbered as they first call MPI after the one that started it, which is 0.
+/// The number of this thread of a rank: 0 for the first, the others in the order of
+/// their first call.
 thread_local uint8_t t_thread = 0;
 thread_local bool t_thread_known = false;
 
@@ -111,8 +112,8 @@ uint32_t Rank::look_up(MPI_Comm comm) {
 }
 
 CommRecord& Rank::comm(uint32_t id) {
-  // The first chunk has room for `first` records, each further one for twice as many, up to a
-  // bound.
+  // The first chunk has room for `first` records, each further one for twice as many as the one
+  // before, up to a bound.
   for (CommRecord* records : records) {
     auto* chunk = reinterpret_cast<ChunkHeader*>(records) - 1;
     const auto n = static_cast<uint32_t>(chunk->used / sizeof(CommRecord));
@@ -162,7 +163,7 @@ void Call::fill(EventKind kind, uint32_t comm, int peer, int tag, uint64_t bytes
 }
 
 namespace {
-/// The number of bytes received, by MPICH's layout of a status.
+/// The number of received bytes, by MPICH's layout of a status.
 uint64_t received_bytes(const MPI_Status& status) {
   return static_cast<uint32_t>(status.count_lo) |
          static_cast<uint64_t>(static_cast<uint32_t>(status.count_hi_and_cancelled) >> 1) << 32;
@@ -204,8 +205,8 @@ void Rank::new_entry(MPI_Request request, const RequestEntry& entry) {
   entries[index].last = index;
   const uint32_t first = requests.find_or_put(request, index);
   if (__builtin_expect(first == HandleTable::kNone, 1)) return;
-  // Sends alone share a handle. Any other entry is one that another thread is about to drop, or was
-  // completed unseen.
+  // Only sends share a handle. Any other entry with this handle is about to be removed by another
+  // thread, or was completed unseen.
   if (entries[first].kind != RequestKind::kSend || entry.kind != RequestKind::kSend) {
     requests.put(request, index);
   } else {
@@ -308,7 +309,7 @@ void Call::complete(uint32_t index, MPI_Request before, const MPI_Status* status
   else
     rank_->drop_entry(before, index);
   if (e.kind == RequestKind::kIdup) {
-    // The place that the program gave holds the new communicator from now on.
+    // The variable of the program holds the new communicator from now on.
     MPI_Comm made;
     std::memcpy(&made, reinterpret_cast<const void*>(e.extra), sizeof made);
     if (made == MPI_COMM_NULL) return;

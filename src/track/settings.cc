@@ -16,7 +16,7 @@
 namespace fgmpi::track {
 namespace {
 
-/// Calls part(text) for each piece between separators; empty ones are left out.
+/// Calls part(text) for each nonempty piece between separators.
 Status for_each_part(std::string_view text, char separator,
                      const std::function<Status(std::string_view)>& part) {
   for (std::string_view each : split(text, separator))
@@ -29,7 +29,7 @@ Status bad(std::string_view name, std::string_view value, const char* allowed) {
                name.data(), static_cast<int>(value.size()), value.data(), allowed);
 }
 
-/// As for_each_part() with commas, but an empty list is refused.
+/// As for_each_part() with commas, but refuses an empty list.
 Status for_each_of_list(std::string_view name, std::string_view value, const char* allowed,
                         const std::function<Status(std::string_view)>& part) {
   if (value.find_first_not_of(',') == value.npos) return bad(name, value, allowed);

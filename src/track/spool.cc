@@ -41,7 +41,8 @@ bool Spool::new_extent(size_t at_least) {
   const uint64_t offset = extent_offset_ + extent_size_;
   size_t size = std::clamp(extent_size_ * 2, kFirstExtent, kLargestExtent);
   size = std::max(size, round_up(at_least + kPage, kPage));
-  // Blocks are reserved now: a full disk is an error here, not a SIGBUS at a later store.
+  // Disk space is reserved now, so that a full disk is an error here and not a SIGBUS
+  // at a later store.
   void* map = MAP_FAILED;
   int result = ftruncate(fd_, static_cast<off_t>(offset + size));
   if (result == 0 &&
@@ -55,7 +56,7 @@ bool Spool::new_extent(size_t at_least) {
     full_ = true;
     return false;
   }
-  // What is left of the last extent becomes a chunk of nothing, so that readers get past it.
+  // The rest of the last extent becomes an empty chunk, so that readers can skip it.
   if (extent_ && extent_used_ + sizeof(ChunkHeader) <= extent_size_) {
     auto* rest = reinterpret_cast<ChunkHeader*>(extent_ + extent_used_);
     *rest = {
@@ -106,7 +107,7 @@ void Spool::give_back(ChunkHeader* chunk) {
 void Spool::finish() {
   if (!header_) return;
   header_->flags |= kFinished;
-  // Stores into the cut-off part of the mapping would end the process: keep whole pages.
+  // Stores into the truncated part of the mapping would end the process, so whole pages remain.
   if (extent_used_ < extent_size_ &&
       ftruncate(fd_, static_cast<off_t>(extent_offset_ + round_up(extent_used_, kPage))) == 0)
     extent_size_ = round_up(extent_used_, kPage);  // a further chunk begins a new extent behind it

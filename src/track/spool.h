@@ -1,13 +1,13 @@
-// The trace file of this process: chunks in a shared mapping, so that what is recorded survives any
-// end of the process.
+// The trace file of this process: chunks in a shared mapping, so that the records survive any end
+// of the process.
 //
 //   file:  | header | extent (mapped as a whole, 1 to 16 MiB) | extent | ...
-//   extent: chunks of all ranks of the process, in the order of asking
+//   extent: chunks of all ranks of the process, in the order of request
 //
-// A record is a store into the mapping; the kernel writes it out when it likes. A chunk that is
-// full is given back to the kernel (MADV_DONTNEED: the file keeps it), so that what stays resident
-// is a chunk a rank. Thread rule: callers hold the process's lock where a rank has several threads
-// (recorder.h). Invariant: chunks never move while the process lives.
+// A record is a store into the mapping; the kernel writes it to the file when it likes. The pages
+// of a full chunk are released (MADV_DONTNEED; the file keeps the data), so that one chunk for each
+// rank stays resident. Thread rule: callers hold the process's lock where a rank has several
+// threads (recorder.h). Invariant: chunks never move while the process lives.
 #pragma once
 
 #include <cstddef>
@@ -26,20 +26,21 @@ class Spool {
   bool is_open() const { return header_ != nullptr; }
   FileHeader& header() { return *header_; }
 
-  /// A new chunk with room for `bytes` of records, or nullptr when the disk is full (said once).
+  /// A new chunk with room for `bytes` of records; nullptr when the disk is full, which
+  /// is reported once.
   ChunkHeader* make_chunk(ChunkKind kind, int32_t rank, uint32_t part, size_t bytes);
-  /// One whole record of its own; false when the disk is full.
+  /// Writes one record into a chunk of its own. Returns false when the disk is full.
   bool put(ChunkKind kind, int32_t rank, const void* bytes, size_t size);
-  /// Lets the kernel have the pages of a full chunk.
+  /// Releases the pages of a full chunk to the kernel.
   static void give_back(ChunkHeader* chunk);
-  /// Cuts the file to what is used. The mapping stays, and further chunks may follow.
+  /// Truncates the file to its used size. The mapping stays, and further chunks may follow.
   void finish();
 
   static constexpr size_t kPage = 4096;
 
  private:
   bool new_extent(size_t at_least);
-  /// Page-aligned chunks are those of at least this size.
+  /// Chunks of at least this size begin at a page boundary.
   static constexpr size_t kLarge = 64 << 10;
 
   int fd_ = -1;
@@ -51,7 +52,7 @@ class Spool {
   bool full_ = false;
 };
 
-/// Records of a chunk begin here.
+/// The records of a chunk.
 inline char* records_of(ChunkHeader* chunk) { return reinterpret_cast<char*>(chunk + 1); }
 
 }  // namespace fgmpi::track

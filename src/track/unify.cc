@@ -1,22 +1,22 @@
-// Unification by the job itself, in MPI_Finalize (EuroMPI'11 section 4.2).
+// The unification by the job itself, in MPI_Finalize (EuroMPI'11 section 4.2).
 //
-// One rank of each process speaks for all of them ("speaker"); with one rank a process this is the
-// paper's algorithm:
-//   1. an exclusive scan over how many communicators each defined, and an allgather of its results:
-//      the number of a communicator is the offset of the rank that defined it plus the key's
-//      counter; the world gets 0;
-//   2. the total c, known to the last speaker, is broadcast;
-//   3. the root learns the members: c gathers of local ranks (-1: not a member), or, where the
-//      library gives its encoded maps, one gather of those of the communicators that each process
-//      defined: nothing of the size of the world;
-//   4. the root stores each group once, encoded, and writes the definitions; each rank's table of
-//      numbers goes into its process's file.
-// Intercommunicators are numbered behind those, by a scan of their own; their keys' counters have
-// gaps, so their keys and numbers are allgathered as pairs. So are all keys where these are the
-// library's context ids. Self-like ones are last: the k-th of any rank has the k-th number.
+// One rank of each process acts for all of them (the "speaker"). With one rank in each process this
+// is the paper's algorithm:
+//   1. an exclusive scan over how many communicators each rank defined, and an allgather of its
+//      results: the number of a communicator is the offset of the rank that defined it plus the
+//      key's counter; the world gets 0;
+//   2. the last speaker broadcasts the total c;
+//   3. the root learns the members: by c gathers of local ranks (-1: not a member), or, where
+//      the library has encoded maps, by one gather of the maps of the communicators that each
+//      process defined: nothing of the size of the world;
+//   4. the root stores each group once, encoded, and writes the definitions; each rank's table
+//      of numbers is written into its process's file.
+// Intercommunicators are numbered behind the others, by a scan of their own. Their keys' counters
+// have gaps, so their keys and numbers are allgathered as pairs; so are all keys that are context
+// ids of the library. Self-like communicators are last: the k-th of any rank has the k-th number.
 //
-// Communication: O(c log p); bytes at the root O(c p) by gathers, O(sum of the encoded maps) by the
-// short way.
+// Communication: O(c log p). Bytes at the root: O(c p) by gathers, O(sum of the encoded
+// maps) with maps.
 #include <pthread.h>
 
 #include <algorithm>
@@ -31,13 +31,13 @@
 namespace fgmpi::track {
 namespace {
 
-/// What the root learns of a communicator from the rank that defined it.
+/// What the rank that defined a communicator sends to the root about it.
 struct Told {
   uint32_t id, parent;
   uint16_t call;
   uint8_t inter, self, side, same_group;
   uint16_t unused;
-  uint32_t map_bytes;  ///< that follow, padded to 4
+  uint32_t map_bytes;  ///< size of the map that follows, padded to 4
 };
 static_assert(sizeof(Told) == 20);
 
@@ -51,8 +51,8 @@ uint64_t joined(uint32_t high, uint32_t low) { return uint64_t{high} << 32 | low
 
 double seconds() { return static_cast<double>(now_ns()) * 1e-9; }
 
-/// Runs function(argument) on a large stack: ranks may have small ones, and encoding maps takes
-/// more.
+/// Runs function(argument) on a large stack, because ranks may have small ones and encoding
+/// maps needs more.
 void on_large_stack(void* (*function)(void*), void* argument) {
   pthread_attr_t attributes;
   pthread_t thread;
@@ -117,7 +117,7 @@ class Unification {
     if (me_ == 0) self_before_ = 0;
     for (int32_t& offset : offsets_) offset += static_cast<int32_t>(before[0]);
     inter_offset_ = static_cast<uint32_t>(before[1]);
-    // The last one knows how many there are.
+    // The last speaker knows the totals.
     int64_t total[3] = {before[0] + own[0], before[1] + own[1], std::max(self_before_, most_self)};
     g_next.MPI_Bcast(total, 3, MPI_INT64_T, size_ - 1, comm_);
     several_ = static_cast<uint32_t>(total[0]);
@@ -125,14 +125,14 @@ class Unification {
     self_ = static_cast<uint32_t>(total[2]);
   }
 
-  /// Every process gets every rank's offset.
+  /// Every process receives every rank's offset.
   void gather_offsets() {
     counts_.resize(static_cast<size_t>(size_));
     starts_.resize(static_cast<size_t>(size_));
     const int own = static_cast<int>(offsets_.size());
     g_next.MPI_Allgather(&own, 1, MPI_INT, counts_.data(), 1, MPI_INT, comm_);
     for (size_t i = 1; i < starts_.size(); ++i) starts_[i] = starts_[i - 1] + counts_[i - 1];
-    if (g_process.context_keys) return;  // keys and numbers come as pairs
+    if (g_process.context_keys) return;  // keys and numbers are allgathered as pairs
     all_offsets_.resize(static_cast<size_t>(world_size_));
     g_next.MPI_Allgatherv(offsets_.data(), own, MPI_INT32_T, all_offsets_.data(), counts_.data(),
                           starts_.data(), MPI_INT32_T, comm_);
@@ -152,7 +152,7 @@ class Unification {
           ++several;
         } else if (defines_inter(r)) {
           own.push_back({r.definer, r.counter, inter, kNumberedInter});
-          // By broadcast, the other group holds this rank's own key.
+          // The key was broadcast, so the other group has this rank's own key.
           if (!g_process.context_keys)
             own.push_back({world, reserved, inter, kNumberedInter | kHeldByB});
           ++inter;
@@ -195,8 +195,8 @@ class Unification {
     return it != inter_ids_.end() && it->second.kind & kHeldByB;
   }
 
-  /// Each rank's table from local to global numbers goes into the file; members_ lists who is in
-  /// what.
+  /// Writes each rank's table from local to global numbers to the file, and lists the members of
+  /// each communicator in members_.
   void number() {
     int32_t self_seen = self_before_;
     for (size_t l = 0; l < g_process.all.size(); ++l) {
@@ -227,7 +227,7 @@ class Unification {
     }
   }
 
-  /// Adds to what the root is told.
+  /// Appends a communicator to the list for the root.
   void tell(const std::vector<uint32_t>& table, const CommRecord& r, uint32_t local, Rank* rank) {
     const ChunkHeader* group = nullptr;
     if (g_process.short_way && !(r.flags & (kSelfLike | kSameGroup)))
@@ -253,7 +253,8 @@ class Unification {
 
   void gather_maps() { all_to_all(told_, &all_told_, false); }
 
-  /// The paper's: a gather for each communicator, at the root an array of the world's size.
+  /// The paper's way: one gather for each communicator, which needs an array of the world's
+  /// size at the root.
   void gather_members() {
     all_to_all(told_, &all_told_, false);
     std::sort(members_.begin(), members_.end(),
@@ -287,7 +288,7 @@ class Unification {
     if (gathered_.size() >= 256) encode_gathered();
   }
 
-  /// Turns the lists gathered so far into groups, so that the root keeps encoded ones.
+  /// Turns the gathered lists into groups, so that the root stores encoded ones.
   void encode_gathered() {
     on_large_stack(
         [](void* u) -> void* {
@@ -300,7 +301,7 @@ class Unification {
     gathered_.clear();
   }
 
-  /// The root's part, without communication: definitions from what was told.
+  /// The root's step, without communication: makes the definitions from the gathered lists.
   void* write() {
     for (auto& list : gathered_) groups_of_.push_back(out_.add_group(std::move(list), world_size_));
     out_.several = several_;
@@ -336,8 +337,8 @@ class Unification {
         c.group = groups_of_[at];
         if (c.inter) c.remote = groups_of_[at + 1];
       } else if (same[id] && c.parent < id) {
-        // Numbers follow the order of creation at the rank that defines, so the parent's is there
-        // already.
+        // Numbers follow the order of creation at the rank that defines, so the parent has a lower
+        // number and exists already.
         c.group = out_.comms[c.parent].group;
         c.remote = out_.comms[c.parent].remote;
       } else {
@@ -380,7 +381,7 @@ class Unification {
   uint32_t several_ = 0, inter_ = 0, self_ = 0, inter_offset_ = 0;
   int32_t self_before_ = 0;
   std::vector<int32_t> offsets_, all_offsets_;
-  std::vector<int> counts_, starts_;  ///< ranks of each process
+  std::vector<int> counts_, starts_;  ///< numbers of ranks in each process
   std::unordered_map<uint64_t, Numbered> ids_, inter_ids_;
   std::vector<Member> members_;
   std::vector<uint8_t> told_, all_told_;
@@ -393,9 +394,9 @@ class Unification {
 }  // namespace
 
 void unify(Rank* rank) {
-  // All ranks have all their keys when this is through; ranks of a process are all in
-  // g_process.all. Several jobs, or sessions that have other communicators: fgmpi-track-dump
-  // unifies from all files.
+  // When this allreduce is complete all ranks have all their keys, and g_process.all has all ranks
+  // of the process. fgmpi-track-dump unifies from all files where there are several jobs, or
+  // sessions with other communicators.
   int later = rank->foreign || rank->unify_later || rank->sessions > 0, any = 0;
   g_next.MPI_Allreduce(&later, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (any) return;

@@ -1,4 +1,4 @@
-// What generated and hand-written wrappers share.
+// Declarations that generated and hand-written wrappers share.
 #pragma once
 
 #include "track/recorder.h"
@@ -7,8 +7,7 @@
 
 namespace fgmpi::track {
 
-/// To PMPI_* of this library, which are traced when the Fortran binding calls them; to all others
-/// they are MPI's own.
+/// Calls of PMPI_* from the Fortran binding are traced; all others are passed on to MPI.
 using findings::from_fortran;
 
 }  // namespace fgmpi::track

@@ -1,4 +1,4 @@
-// The calls that begin and end tracking.
+// The wrappers of the calls that begin and end tracking.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -10,7 +10,8 @@
 namespace fgmpi::track {
 namespace {
 
-/// A program that loads its MPI library later (dlopen) leaves nothing to call.
+/// Ends a program that calls MPI but loads its MPI library later (dlopen), because there is no
+/// function to call.
 void need_mpi(const char* call) {
   if (g_next.MPI_Init) return;
   std::fprintf(stderr,
@@ -20,7 +21,7 @@ void need_mpi(const char* call) {
   std::abort();
 }
 
-/// The call that began before the rank was known.
+/// Records a call that began before its rank was known.
 void record_first(Calls id, uint64_t begin, int result, bool session) {
   if (result != MPI_SUCCESS) return;
   rank_starts(session);
@@ -68,7 +69,7 @@ int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session)
 int finalize(const void* place) {
   Call call(kCall_MPI_Finalize, place);
   if (Rank* rank = call.rank()) rank->finalize = &call;
-  return g_next.MPI_Finalize();  // which calls world_ends()
+  return g_next.MPI_Finalize();  // MPI_Finalize calls world_ends()
 }
 
 int session_finalize(const void* place, MPI_Session* session) {
@@ -92,7 +93,7 @@ int end_job(const void* place, MPI_Comm comm, int code) {
   return g_next.MPI_Abort(comm, code);
 }
 
-/// Our library's MPI_Comm_split; it has no profiling name.
+/// The wrapper of MPIX_Comm_split of our library, which has no profiling name.
 int extended_split(const void* place, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   static const auto next =
       reinterpret_cast<decltype(&MPIX_Comm_split)>(dlsym(RTLD_NEXT, "MPIX_Comm_split"));
