@@ -1,5 +1,5 @@
-// LineChannel: lines of text, and pieces of known length, over a socket or pipe that somebody else
-// opened. Blocking; any line length.
+// LineChannel: lines of text, and pieces of a given length, over a connected socket or pipe.
+// Blocking; lines of any length.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace fgmpi::bootstrap {
 
-/// From now on it is no error when the launcher closes the connection: either the session has been
+/// From now on a connection closed by the launcher is no error: either the session has been
 /// finalized, or the broken connection has been reported already. Any thread.
 void expect_end_of_launcher();
 bool end_of_launcher_expected();
@@ -27,17 +27,17 @@ class LineChannel {
   void write(std::string_view text);
   /// The next line without its newline.
   std::string read_line();
-  /// The next `count` bytes, whatever they are.
+  /// The next `count` bytes, of any content.
   std::string read_exactly(size_t count);
-  /// Gives up the descriptor, which is then the caller's.
+  /// Hands the descriptor over to the caller.
   int release() { return std::exchange(fd_, -1); }
-  /// Waits at most `wait_ns` ns. True if a read would not block, also because the connection is
-  /// broken.
+  /// Waits at most `wait_ns` ns. True if a read would not block, also because the
+  /// connection is broken.
   bool has_more(int64_t wait_ns);
   int fd() const { return fd_; }
 
  private:
-  /// Adds some more bytes to received_.
+  /// Reads more bytes into received_.
   void receive();
 
   int fd_;

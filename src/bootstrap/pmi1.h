@@ -13,13 +13,13 @@ namespace fgmpi::bootstrap {
 /// True when the environment names a PMI-1 server.
 bool pmi1_offered();
 
-/// Connects as the environment says. Errors (a bad variable, a server that refuses) name what was
-/// wrong.
+/// Connects to the server that the environment names. An error (a bad variable, a server that
+/// refuses) says what was wrong.
 Status open_pmi1(std::unique_ptr<Bootstrap>* out);
 
-/// Opens a session on a connected descriptor, which it owns from now on. `id`: by which the server
-/// knows this process (PMI_ID); nullptr where rank and size are in the environment (PMI_RANK,
-/// PMI_SIZE).
+/// Opens a session on a connected descriptor, which the session owns from now on. `id`: the
+/// server's name for this process (PMI_ID); nullptr where rank and size are in the environment
+/// (PMI_RANK, PMI_SIZE).
 Status start_pmi1(int fd, const char* id, std::unique_ptr<Bootstrap>* out);
 
 }  // namespace fgmpi::bootstrap

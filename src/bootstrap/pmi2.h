@@ -12,14 +12,14 @@
 namespace fgmpi::bootstrap {
 
 /// True when the environment names a server that speaks PMI-2 as well: PMI_FD, and PMI_JOBID, which
-/// PMI-1's do not set.
+/// PMI-1 servers do not set.
 bool pmi2_offered();
 
-/// Connects as the environment says.
+/// Connects to the server that the environment names.
 Status open_pmi2(std::unique_ptr<Bootstrap>* out);
 
-/// Opens a session on a connected descriptor, which it owns from now on, for the job that the
-/// server calls `job`.
+/// Opens a session on a connected descriptor, which the session owns from now on, for the job that
+/// the server calls `job`.
 Status start_pmi2(int fd, int rank, const char* job, std::unique_ptr<Bootstrap>* out);
 
 }  // namespace fgmpi::bootstrap

@@ -19,19 +19,19 @@ class Pmi2Message {
 
   Pmi2Message() = default;
   explicit Pmi2Message(std::string_view command) { add("cmd", command); }
-  /// What was received, without its length. Nothing when it is not a message.
+  /// Parses a received message without its length; nothing when the text is not a message.
   static std::optional<Pmi2Message> parse(std::string_view text);
-  /// The number in the characters before a message; nothing when there is none.
+  /// The length given in the characters before a message; nothing when they are no number.
   static std::optional<size_t> length_of(std::string_view digits);
 
   Pmi2Message& add(std::string_view key, std::string_view value);
-  /// The value of a key, of several the first one's.
+  /// The value of a key; of several, the first one's.
   std::optional<std::string> find(std::string_view key) const;
-  /// The same as a decimal number of 32 bits; nothing when it is not one.
+  /// The value of a key as a decimal number of 32 bits; nothing when it is not one.
   std::optional<int> number(std::string_view key) const;
-  /// Without its length, for error messages.
+  /// The message without its length, for error messages.
   std::string text() const;
-  /// As it is sent.
+  /// The message with its length, to be sent.
   std::string wire() const;
 
  private:

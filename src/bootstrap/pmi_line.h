@@ -18,7 +18,7 @@ class PmiLine {
   /// The value of a key, which may be empty and may contain '='; of several, the first one's.
   /// Nothing when the key is absent.
   std::optional<std::string> find(std::string_view key) const;
-  /// The same as a decimal number of 32 bits; nothing when it is not one.
+  /// The value of a key as a decimal number of 32 bits; nothing when it is not one.
   std::optional<int> number(std::string_view key) const;
   std::string command() const { return find("cmd").value_or(""); }
 

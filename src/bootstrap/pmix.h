@@ -1,9 +1,9 @@
 // PMIx, by the system's libpmix.so.2, loaded when a launcher offers it: srun --mpi=pmix, PRRTE's
 // and Open MPI's mpirun.
 //
-// Its functions block the process as Bootstrap's do. Its own thread only wakes them, and closes the
-// write end of a pipe when the launcher is gone; launcher_fd() is the other end. A build without
-// PMIx's header says so in open_pmix().
+// Its functions block the process as Bootstrap's do. PMIx's own thread only wakes them, and closes
+// the write end of a pipe when the launcher is gone; launcher_fd() is the read end. In a build
+// without PMIx's header, open_pmix() returns an error.
 #pragma once
 
 #include <memory>

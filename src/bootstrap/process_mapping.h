@@ -1,4 +1,4 @@
-// Parser of PMI_process_mapping, in which the launcher publishes which process runs on which node.
+// Parses PMI_process_mapping, in which the launcher publishes the node of each process.
 #pragma once
 
 #include <string_view>
@@ -6,10 +6,9 @@
 
 namespace fgmpi::bootstrap {
 
-/// Parses PMI_process_mapping, "(vector,(first node, nodes, processes on each),...)": processes are
-/// dealt out block by block, and from the first block again when there are more. Returns the node
-/// of each of `size` processes; empty when the text is not understood (the mapping is then
-/// unknown).
+/// Parses PMI_process_mapping, "(vector,(first node, nodes, processes on each),...)". Processes are
+/// dealt out block by block, and again from the first block when there are more. Returns the node
+/// of each of `size` processes; empty when the text cannot be parsed (the mapping is then unknown).
 std::vector<int> parse_process_mapping(std::string_view text, int size);
 
 }  // namespace fgmpi::bootstrap

@@ -1,4 +1,4 @@
-// What a process publishes about itself for the case that it is lost: who it is, and what its
+// What a process publishes about itself for the case that it is lost: its identity, and what its
 // watcher (watch.h) needs.
 #pragma once
 
@@ -11,15 +11,15 @@ struct Card {
   int pid = 0;
   int launcher_fd = -1;   ///< its connection to the launcher
   int end_mark_fd = -1;   ///< end_mark.h
-  std::string host_id;    ///< equal on one host
+  std::string host_id;    ///< equal for processes of one host
   std::string host_name;  ///< for messages
 
   std::string to_string() const;
-  /// False for anything else.
+  /// False for any other text.
   bool parse(const std::string& text);
 };
 
-/// The card of this process. Makes its end mark.
+/// Makes the card of this process, and its end mark.
 Card own_card(int launcher_fd, const std::string& host_id);
 
 }  // namespace fgmpi::liveness

@@ -1,7 +1,7 @@
-// When other processes were last heard, by ways that leave no doubt who spoke: datagrams of the
-// multicast, which have tags of a key that only the job knows. A connection may find no answer for
-// long where a network drops much of what is sent; a process that was heard meanwhile can be
-// reached all the same.
+// When other processes were last heard, by messages that prove their sender: datagrams of the
+// multicast, whose tags are made with a key that only the job has. A connection may get no answer
+// for long where a network drops much of what is sent; a process that was heard meanwhile can
+// still be reached.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -17,17 +17,17 @@ class Heard {
     if (process >= at_.size()) at_.resize(process + 1, kNever);
     at_[process] = now;
   }
-  /// In the last `ns` before now?
+  /// Was the process heard in the last `ns` before `now`?
   bool lately(uint32_t process, int64_t now, int64_t ns) const {
     return process < at_.size() && at_[process] != kNever && now - at_[process] < ns;
   }
 
  private:
   static constexpr int64_t kNever = INT64_MIN;
-  std::vector<int64_t> at_;  ///< ns, by process
+  std::vector<int64_t> at_;  ///< ns, by process; kNever: not heard
 };
 
-/// Of this process. Never destroyed.
+/// The times of this process. Never destroyed.
 inline Heard& heard() {
   static Heard& all = *new Heard;
   return all;

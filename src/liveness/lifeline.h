@@ -1,32 +1,33 @@
-// Lifelines: is a process of another host still there, can its host still be reached?
+// Lifelines: is a process of another host still running, and can its host still be reached?
 //
 // A provider's own connection shows that only when something is sent, and when a link goes down TCP
-// waits for a quarter of an hour. So each pair of processes that exchange messages holds one more
-// TCP connection, on which nothing is sent but what the kernels of both sides send to keep it
-// alive. When a process ends, its kernel closes the line at once. When its host cannot be reached,
-// the line breaks after the timeout. Neither needs the process itself, so one that computes for an
-// hour is not taken for lost.
+// waits for a quarter of an hour. So each pair of processes that exchange messages has one more TCP
+// connection, on which only the kernels of both sides send, to keep it alive. When a process ends,
+// its kernel closes the line at once. When its host cannot be reached, the line breaks after the
+// timeout. Neither needs the process itself, so a process that computes for an hour does not count
+// as lost.
 //
-// On links that lose packets a line can take longer to open than the timeout is: TCP repeats the
-// first packet of a connection after 1, 3 and 7 s only. So a line that is not open after an eighth
-// of the timeout gets further ones beside it (kSpares), and a process is lost when the last line to
-// it is broken. The same goes for an open line when two packets that keep it alive have not been
+// On links that lose packets a line may take longer to open than the timeout: TCP repeats the first
+// packet of a connection only after 1, 3 and 7 s. So further lines (kSpares) are opened beside a
+// line that is not open after an eighth of the timeout, and a process is lost when the last line to
+// it is broken. The same is done for an open line when two packets that keep it alive have not been
 // answered.
 //
-// A line that is reset shows no end: a kernel resets it also when it has had no answer for the
+// A reset line does not prove an end: a kernel also resets a line when it has had no answer for the
 // timeout, while its process runs. So the process is asked by another line, which is refused when
-// it has ended. An end that comes in order does show one.
+// the process has ended. A line that is closed in order does prove an end.
 //
-// A process that was heard by other ways meanwhile (heard.h) is not lost but asked anew, for
+// A process that was heard in another way meanwhile (heard.h) is not lost. It is asked anew, for
 // another timeout.
 //
-// A broken line is the loss of the process at its other end, unless this process is leaving
-// (liveness.h). That is up to the caller of take_broken().
+// A broken line means that the process at its other end is lost, unless this process is leaving
+// (liveness.h). The caller of take_broken() decides that.
 //
-// A new line is also news: its process has something to say to this one, or will have
+// A new line is also a message: its process wants to send something to this one
 // (Ofi::look_at_lines).
 //
-// For providers with internet addresses; others report lost links themselves.
+// Lifelines are for providers with internet addresses; other providers report lost links
+// themselves.
 // Thread rule: one thread; nothing blocks. look() is called at least once a second.
 #pragma once
 
@@ -48,7 +49,7 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-/// Where a process takes in lines, and the key that it asks for.
+/// Where a process accepts lines, and the key that it demands.
 struct Contact {
   sockaddr_storage address;
   uint16_t port;
@@ -57,35 +58,35 @@ struct Contact {
 
 class Lifelines {
  public:
-  /// False: unknown, or nobody wants to know any more.
+  /// Finds how to reach a process. False: unknown, or nothing waits for the process any more.
   using Find = std::function<bool(uint32_t process, Contact* contact)>;
 
   ~Lifelines() { close(); }
 
-  /// Listens on the address of the endpoint (any port), which is returned; 0 when there are no
-  /// lifelines. `timeout_s`: how long an unreachable peer is waited for.
+  /// Listens on the address of the endpoint, at any port, and returns the port; 0 when there are no
+  /// lifelines. `timeout_s`: after how long an unreachable peer is lost.
   uint16_t open(const sockaddr_storage& endpoint, Key key, int timeout_s);
-  /// Holds a line to `process`, at the host of `address` and `port`, whose key is `key`, unless
-  /// there is one. False: it cannot be held.
+  /// Opens a line to `process`, at the host of `address` and at `port`, with its key, unless there
+  /// is one. False: no line can be made.
   bool connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key,
                uint32_t me);
-  /// How further lines are made to processes that have not answered on theirs: without it, such a
-  /// line is a loss.
+  /// Sets how further lines are made to processes that do not answer on theirs. Without it, a line
+  /// without an answer is a loss.
   void set_find(uint32_t me, Find find);
-  /// Takes in new lines and moves openings along; appends the processes at the other ends of lines
-  /// that are now open.
+  /// Accepts new lines and advances their openings; appends the processes at the other ends of
+  /// lines that are now open.
   void look(std::vector<uint32_t>* opened);
-  /// A descriptor that is readable when there is something to look at, or when `other` is; `other`
-  /// if there is none.
+  /// A descriptor that is readable when look() has something to do, or when `other` is readable;
+  /// `other` itself if there are no lifelines.
   int wait_with(int other) const;
   /// The processes whose last line look() has found broken, with the reason, each once.
   std::vector<std::pair<uint32_t, std::string>> take_broken() { return std::exchange(broken_, {}); }
   void close();
-  /// Connections that did not know the key.
+  /// How many connections did not have the key.
   uint64_t strangers() const { return strangers_; }
 
  private:
-  /// What a line begins with.
+  /// The first bytes on a line.
   struct Opening {
     Key key;
     uint32_t process;
@@ -93,17 +94,18 @@ class Lifelines {
   };
   struct Line {
     Opening opening{};     ///< to be sent, or as far as received
-    size_t moved = 0;      ///< bytes of it
-    bool ours = false;     ///< we opened it
-    int64_t process = -1;  ///< at the other end, when known
+    size_t moved = 0;      ///< bytes of `opening` sent or received
+    bool ours = false;     ///< this process opened the line
+    int64_t process = -1;  ///< at the other end; -1: not known yet
   };
-  /// A process that has not yet answered on a line, or not lately.
+  /// A process that has not answered on a line yet, or not lately.
   struct Attempt {
     sockaddr_storage address{};  ///< of its lines
     Opening opening{};
-    int spares = 0;     ///< lines made so far after the first
-    int64_t next = 0;   ///< ns: when to look whether one is open
-    int64_t until = 0;  ///< ns: when the process has not answered for the timeout
+    int spares = 0;    ///< lines made so far after the first
+    int64_t next = 0;  ///< ns: when to check whether a line is open
+    /// The time (ns) at which the process has not answered for the timeout.
+    int64_t until = 0;
   };
   void accept_all();
   void set_options(int fd, int timeout_s) const;
@@ -129,9 +131,9 @@ class Lifelines {
   uint64_t strangers_ = 0;
   uint32_t me_ = 0;
   Find find_;
-  int64_t next_look_ = 0;                                 ///< ns: for lines without answers
-  std::unordered_map<int, Line> lines_;                   ///< by descriptor
-  std::unordered_map<uint32_t, Attempt> attempts_;        ///< by process
+  int64_t next_look_ = 0;                           ///< ns: next check for lines without answers
+  std::unordered_map<int, Line> lines_;             ///< by descriptor
+  std::unordered_map<uint32_t, Attempt> attempts_;  ///< by process
   std::vector<std::pair<uint32_t, std::string>> broken_;  ///< since the last take_broken()
 };
 

@@ -3,14 +3,12 @@
 //   fgmpi: process 3 of the job (process id 4711 on host vm, world ranks 300 to 399) is gone:
 //   killed by signal 9 (SIGKILL)
 //
-// Several processes may see the same loss, each writes the line; and a process that was ended
-// because of the first loss may be reported as a second one. So mpiexec passes on the first line
-// only (src/launcher/hydra_guard.cc), or, with -ft, the first one about each process. Likewise of
-// the lines about a start that failed and about a setting that is nonsense, which every process
-// writes.
+// Several processes may see one loss, and each writes the line. A process that was ended because of
+// the first loss may be reported as a second one. So mpiexec passes on only the first line
+// (src/launcher/hydra_guard.cc), or, with -ft, the first one about each process. The same holds for
+// lines about a failed start and about a bad setting, which every process writes.
 //
-// Thread rule: one thread. Nothing here but this header is needed: the launcher's library links no
-// other file.
+// Thread rule: one thread. This header needs no other file: the launcher's library links none.
 #pragma once
 
 #include <set>
@@ -20,13 +18,13 @@
 namespace fgmpi::liveness {
 
 inline constexpr std::string_view kLossBegin = "fgmpi: process ", kLossMiddle = " is gone: ";
-/// What such a line ends with in a job that survives the loss: then one passes for each lost
-/// process.
+/// The end of such a line in a job that survives the loss: then one line passes for each
+/// lost process.
 inline constexpr std::string_view kGoesOn = "; the job goes on";
 inline constexpr std::string_view kFailedStart = "fgmpi: Fatal error on a rank before MPI_Init: ";
 inline constexpr std::string_view kRefusedSetting = "fgmpi: FGMPI_", kAllowed = ": allowed is ";
 
-/// The line up to the reason. `process` begins with "process ".
+/// The line before the reason. `process` begins with "process ".
 inline std::string begin_of_loss(const std::string& process) {
   return "fgmpi: " + process + std::string(kLossMiddle);
 }
@@ -34,7 +32,7 @@ inline std::string begin_of_loss(const std::string& process) {
 /// Chooses among the lines that the processes of a job write to standard error.
 class ReportFilter {
  public:
-  /// False for a report of a kind that has passed before. `line` may be any piece of text.
+  /// False for a report of a kind that has passed already. `line` may be any piece of text.
   bool passes(std::string_view line) {
     if (is_survived_loss(line)) return survived_.emplace(process_of(line)).second;
     if (is_loss(line)) return first(&loss_reported_);
@@ -57,7 +55,7 @@ class ReportFilter {
     const size_t at = line.find(kLossBegin);
     return std::string(line.substr(at, line.find(kLossMiddle, at) - at));
   }
-  /// What settings::load_or_end() says: every process reads the same environment.
+  /// True for the line of settings::load_or_end(): every process reads the same environment.
   static bool is_refused_setting(std::string_view line) {
     const size_t at = line.find(kRefusedSetting);
     return at != line.npos && line.find(kAllowed, at) != line.npos;
