@@ -1,7 +1,7 @@
 // The fields of a published address: text between colons, numbers in hexadecimal digits.
 //
-// An address comes from the launcher, who had it from a process that may not be of this build:
-// nothing is taken but exactly what to_string() of the transport makes.
+// An address comes from the launcher, which got it from a process that may be of another build: the
+// parsers accept only what to_string() of the transport makes.
 // Thread rule: none (no shared state).
 #pragma once
 
@@ -13,11 +13,11 @@
 
 namespace fgmpi::transport {
 
-/// Takes off what stands before the next ':', and the colon; all of it where there is none.
+/// Removes and returns the text before the next ':', and removes the colon; all of the text where
+/// there is none.
 inline std::string_view take_field(std::string_view* text) { return take_word(text, ':'); }
 
-/// Lower-case hexadecimal digits, 1 to 16 of them, that fill all of `text`; nothing for anything
-/// else.
+/// Reads 1 to 16 lower-case hexadecimal digits that fill all of `text`; nothing for any other text.
 inline std::optional<uint64_t> parse_hex(std::string_view text) {
   if (text.empty() || text.size() > 16) return std::nullopt;
   uint64_t value = 0;

@@ -9,18 +9,18 @@ namespace fgmpi::transport {
 /// them (memfds opened through /proc): a hash of
 ///   - the kernel's boot id;
 ///   - the pid, network and user namespaces. The network namespace counts because hosts made of
-///     network namespaces share everything else; the mount namespace does not (`ip netns exec`
-///     makes a new one each time), nor do those of time, cgroups and System V objects;
-///   - the host name: copies of one virtual machine in mid-life have the same boot id and
-///     namespaces;
-///   - the user id, the permitted capabilities and the security label: what the kernel compares
+///     network namespaces share everything else. The mount namespace does not count (`ip netns
+///     exec` makes a new one each time), nor do those of time, cgroups and System V objects;
+///   - the host name: copies of a running virtual machine have the same boot id and namespaces;
+///   - the user id, the permitted capabilities and the security label: the kernel compares them
 ///     before one process may open what another one has open;
 ///   - the words of FGMPI_HOST_ID: processes with different words are on different hosts.
-/// Where the kernel does not tell its boot id or a namespace (no /proc), a process is on a host of
-/// its own: the network reaches it, and nothing is guessed.
+/// Where the boot id or a namespace cannot be read (no /proc), a process is on a host of its own:
+/// the network reaches it, and nothing is guessed.
 std::string host_id();
 
-/// Equal only when POSIX shared memory objects are common too: with the device that /dev/shm is.
+/// Like host_id(), and equal only where POSIX shared memory objects are shared too: with the device
+/// of /dev/shm.
 std::string host_id_of_files();
 
 }  // namespace fgmpi::transport

@@ -1,16 +1,16 @@
-// Waiting without burning cores: the poll and sleep hooks of the scheduler over all transports in
-// use.
+// Waiting without wasting cores: the poll and sleep hooks of the scheduler over all
+// transports in use.
 //
-// sleep() polls for a short while, then sleeps in the kernel: on shm's futex when shm is alone,
-// else in epoll on the descriptors of all. The spinning gives way: it yields the core now and then,
-// and when other processes turn out to want the core, it falls to a microsecond; when
-// waits end during the spinning, undisturbed, it grows again. So two busy processes among sixteen
-// that sleep are as fast as two alone, and sixteen busy ones on two cores do not burn each other's
-// time.
+// sleep() polls for a short while, then sleeps in the kernel: on shm's futex when shm is the only
+// transport, else in epoll on the descriptors of all. While it polls it yields the core now and
+// then. When other processes turn out to want the core, the polling time falls to a microsecond;
+// when waits end undisturbed during the polling, it grows again. So two busy processes among
+// sixteen that sleep are as fast as two alone, and sixteen busy ones on two cores do not use up
+// each other's time.
 //
 // Thread rule: one thread at a time. While one sleeps, others may poll the transports in turn
-// (set_gate()). Any thread may end its sleep (interrupt()). FGMPI_SPIN=microseconds sets the
-// longest spin (default 200; 0: sleep at once).
+// (set_gate()). Any thread may end the sleep (interrupt()). FGMPI_SPIN=microseconds sets the
+// longest polling time (default 200; 0: sleep at once).
 #pragma once
 
 #include <atomic>
@@ -24,24 +24,25 @@ namespace fgmpi::transport {
 
 class Idle {
  public:
-  /// The transports are open and outlive this object.
+  /// REQUIRES: the transports are open and outlive this object.
   explicit Idle(const std::vector<std::unique_ptr<Transport>>& transports);
   ~Idle();
-  /// One more transport, which has a descriptor to sleep on and outlives this object. The next
-  /// sleep includes it.
+  /// Adds a transport that has a descriptor to sleep on and outlives this object. The next sleep
+  /// includes it.
   void add(Transport* transport);
   Idle(const Idle&) = delete;
   Idle& operator=(const Idle&) = delete;
 
-  /// Polls every transport once; true when there was anything.
+  /// Polls every transport once; true when one had anything.
   bool poll();
-  /// Polls and sleeps until a transport had something or `timeout_ns` passed (-1: no limit). Frames
-  /// that arrive are delivered to the sinks.
+  /// Polls and sleeps until a transport had something or `timeout_ns` has passed (-1: no limit).
+  /// Frames that arrive are delivered to the sinks.
   void sleep(int64_t timeout_ns);
 
-  /// Called before and after each system call that waits: others may use the transports meanwhile.
+  /// Sets functions that are called before and after each system call that waits: other threads may
+  /// use the transports meanwhile.
   void set_gate(void (*open)(), void (*close)()) { open_gate_ = open, close_gate_ = close; }
-  /// From any thread: the sleep() that is under way, or else the next one, returns soon.
+  /// Makes the sleep() under way, or else the next one, return soon. May be called by any thread.
   void interrupt();
 
   uint64_t kernel_sleeps() const { return kernel_sleeps_; }
@@ -57,10 +58,10 @@ class Idle {
   void disarm_all();
   void block(int64_t timeout_ns);
   void sleep_regardless(int64_t at_most_ns);
-  /// True when interrupt() was called since the last time.
+  /// True when interrupt() was called since the last call of this function.
   bool take_interrupt();
   bool empty_wake_fd();
-  /// Lets the transports look after their peers, about once a second; true when one had anything.
+  /// Lets the transports check their peers, about once a second; true when one had anything.
   bool tick(int64_t now);
 
   std::vector<Transport*> transports_;
@@ -69,12 +70,12 @@ class Idle {
   std::atomic<bool> interrupted_{false};
   int wake_fd_ = -1;  ///< an eventfd among those of epoll_
   int epoll_ = -1;
-  bool all_wake_ = true;      ///< every transport can wake us; else we poll every kPollInterval
+  bool all_wake_ = true;      ///< every transport can wake this process; else kPollInterval
   int64_t longest_spin_ = 0;  ///< ns
   int64_t spin_ = 0;          ///< ns, adapts; at most longest_spin_
   int64_t next_tick_ = 0;
   uint64_t kernel_sleeps_ = 0;
-  /// Wake-ups that were early and brought nothing, in a row, less those that signals explain.
+  /// Early wake-ups in a row that brought nothing, without those that signals explain.
   int spurious_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Random bytes from the kernel: names and keys that nobody can guess.
+// Random bytes from the kernel, for names and keys that nobody can guess.
 #pragma once
 
 #include <cstddef>

@@ -1,16 +1,18 @@
-// What is on the network between two processes, and who may speak.
+// The messages on the network between two processes, and the gate that only processes of
+// the job pass.
 //
 //   0       4         8          16
 //   | kind  | process | token    | then by kind:
-//   hello:  | key 16 bytes | version 4 | zero 4 |     opens a relation; `token` is the sender's from now on
-//   frames: | length 4 | Header 48 | payload ... | length 4 | Header 48 | ...       one or more of them;
-//           refused unless a hello gave this process this token
+//   hello:  | key 16 bytes | version 4 | zero 4 |
+//           opens a relation; `token` is the sender's from now on
+//   frames: | length 4 | Header 48 | payload ... | length 4 | Header 48 | ...
+//           one or more frames; refused unless a hello gave this process this token
 //   bye:    nothing: the sender sends no more
 //
-// A process publishes its 128-bit random key through the launcher; only processes of the job can
-// know it. All numbers are little-endian, as in memory: `kind` holds a magic value that another
+// A process publishes its 128-bit random key through the launcher, so only processes of the job
+// have it. All numbers are little-endian, as in memory: `kind` holds a magic value that another
 // byte order or an earlier version would not give. Everything in here may come from a stranger:
-// decode() looks at nothing beyond `length` and Gate decides what counts.
+// decode() reads nothing beyond `length`, and Gate decides what is accepted.
 #pragma once
 
 #include <cstdint>
@@ -38,17 +40,17 @@ struct Hello {
   uint32_t zero;
 };
 static_assert(sizeof(Prefix) == 16 && sizeof(Hello) == 24);
-/// What precedes each payload in a message of frames.
+/// The bytes before each payload in a message of frames.
 inline constexpr size_t kFrameOverhead = sizeof(uint32_t) + sizeof(Header);
 
 struct Decoded {
   Prefix prefix;
-  Hello hello;         ///< of a hello
-  const char* frames;  ///< of a message of frames: those not yet taken
-  size_t left;         ///< bytes of them
+  Hello hello;         ///< of a hello message
+  const char* frames;  ///< of a message of frames: those not yet read
+  size_t left;         ///< how many bytes they have
 };
 
-/// False when the bytes are no message of this format. Frames are looked at by next_frame only.
+/// False when the bytes are no message of this format. Only next_frame() checks the frames.
 inline bool decode(const void* bytes, size_t length, Decoded* out) {
   auto* at = static_cast<const char*>(bytes);
   if (length < sizeof(Prefix)) return false;
@@ -77,7 +79,7 @@ struct Frame {
   size_t length;
 };
 
-/// Takes the next frame of a message; false when there is none, or the rest is malformed (left is
+/// Reads the next frame of a message; false when there is none, or the rest is malformed (`left` is
 /// then not 0).
 inline bool next_frame(Decoded* d, size_t max_payload, Frame* out) {
   uint32_t length;
@@ -98,7 +100,8 @@ class Gate {
  public:
   explicit Gate(Key key) : key_(key) {}
 
-  /// Opens a relation; false when the key is not ours or the process has one under another token.
+  /// Opens a relation; false when the key is wrong or the process has a relation under
+  /// another token.
   bool hello(const Decoded& d) {
     if (!(d.hello.key == key_)) return false;
     auto [it, fresh] = relations_.try_emplace(d.prefix.process, Relation{d.prefix.token, true});
@@ -111,7 +114,7 @@ class Gate {
     auto it = relations_.find(d.prefix.process);
     return it != relations_.end() && it->second.token == d.prefix.token && it->second.open;
   }
-  /// The relation's last message was taken in.
+  /// Records that the relation's last message has arrived.
   void bye(uint32_t process) {
     auto it = relations_.find(process);
     if (it != relations_.end()) it->second.open = false;
@@ -120,7 +123,7 @@ class Gate {
     auto it = relations_.find(process);
     return it != relations_.end() && !it->second.open;
   }
-  /// Every relation that was opened has been closed by its bye.
+  /// True when every open relation has been closed by its bye.
   bool all_said_bye() const {
     for (const auto& [process, relation] : relations_)
       if (relation.open) return false;

@@ -1,26 +1,26 @@
 // Messages between hosts, over any libfabric provider with reliable datagrams (FI_EP_RDM).
 //
-// One endpoint a process. What arrives goes into a few buffers for many messages each
-// (multi-receive), whose total is at most a setting, however many peers there are; what is sent is
-// copied into one of a bounded number of send buffers, or, where it is long and sockets do not want
-// registered memory, lent: the buffer then holds its header only. Connections are the provider's,
-// made by the first message. The first message to a peer is a hello with the peer's key (frame.h);
-// then frames follow in order.
+// A process has one endpoint. Arriving messages are written into a few buffers, many messages into
+// each (multi-receive). The total of the buffers is bounded by a setting, however many peers there
+// are. What is sent is copied into one of a bounded number of send buffers. Where it is long and
+// sockets need no registered memory, it is lent instead: the buffer then holds its header only. The
+// provider makes connections at the first message. The first message to a peer is a hello with the
+// peer's key (frame.h); then frames follow in order.
 //
 // Over plain sockets only one process of a pair connects, the one with the greater published
-// address: net (1.17) can close a good connection where both ask for one at the same time. The
-// other one, when it has something to send, holds its lifeline to the peer, which answers that with
-// its hello; it sends when that has come.
+// address: net (1.17) may close a good connection where both connect at the same time. When the
+// other process has something to send, it opens its lifeline to the peer. The peer answers with its
+// hello, and the process sends when that has arrived.
 //
-// Large messages are read out of the sender's memory (fi_read) where the provider allows to
-// register all memory at once and reads are done by hardware; else pt2pt sends them as frames.
-// Where all memory can be registered, windows are accessed by fi_read, fi_write and fi_atomic
-// (moving.cc).
+// Large messages are read out of the sender's memory (fi_read) where the provider can register all
+// memory at once and hardware does the reads; else pt2pt sends them as frames. Where all memory can
+// be registered, windows are accessed by fi_read, fi_write and fi_atomic (moving.cc).
 //
-// Settings: FI_PROVIDER, FGMPI_OFI_INTERFACE, FGMPI_OFI_RECV and FGMPI_OFI_SEND (bytes of buffers),
-// FGMPI_OFI_READ=on|off, FGMPI_PEER_TIMEOUT (seconds after which an unreachable host is given up).
-// Thread rule: one thread. Never blocks but in close(), which flushes for a few seconds at most.
-// What calls libfabric runs on the host stack, whoever calls: so does the sink, within poll().
+// Settings: FI_PROVIDER, FGMPI_OFI_INTERFACE, FGMPI_OFI_RECV and FGMPI_OFI_SEND (bytes of
+// buffers), FGMPI_OFI_READ=on|off, FGMPI_PEER_TIMEOUT (seconds after which an unreachable host
+// counts as lost).
+// Thread rule: one thread. Only close() blocks: it flushes for a few seconds at most. Calls of
+// libfabric run on the host stack, whoever makes them, and so does the sink within poll().
 // Invariants: a send buffer is free or owned by the provider; a receive buffer is posted or being
 // re-posted; a failed peer is reported once.
 #pragma once
@@ -39,7 +39,7 @@
 
 namespace fgmpi::transport::ofi {
 
-/// The start of everything that the provider holds a pointer to.
+/// The first member of every object that the provider has a pointer to.
 struct Operation {
   fi_context2 context;  ///< the provider's
   enum class Type : uint8_t { kSend, kReceive, kMove } type;
@@ -48,7 +48,7 @@ struct Operation {
 struct SendBuffer : Operation {
   char* bytes;
   SendBuffer* next;
-  size_t length;  ///< filled so far
+  size_t length;  ///< bytes filled so far
   uint32_t peer;  ///< index in peers_
   /// The payload that follows, in the lender's memory; or nullptr.
   const void* lent;
@@ -61,15 +61,15 @@ struct SendBuffer : Operation {
   }
 };
 
-/// Takes in many messages, one behind the other. The provider says of a message that it is the
-/// last; where messages of several peers are read into their places side by side, that one may be
-/// whole before an earlier one is.
+/// Receives many messages, one behind the other. The provider marks the last message of a buffer.
+/// Where messages of several peers are written side by side, the marked one may be whole before an
+/// earlier one is.
 struct ReceiveBuffer : Operation {
   char* bytes;
   size_t filled;  ///< bytes of the messages that are whole
-  size_t end;     ///< where the last one ends; 0: there is room for more
+  size_t end;     ///< where the last message ends; 0: there is room for more
   bool posted;
-  bool torn;  ///< a message in it will never be whole: its peer is gone
+  bool torn;  ///< a message in it will never be whole: its peer is lost
 };
 
 struct Moving;
@@ -78,14 +78,14 @@ struct Piece : Operation {
   bool busy;
 };
 
-/// One read() or access() of the layer above, a few pieces of which are under way at a time.
+/// One read() or access() of the layer above, of which a few pieces are under way at a time.
 struct Moving {
   static constexpr uint32_t kPieces = 4;
   Piece pieces[kPieces];
   uint32_t peer;       ///< index in peers_
   uint32_t in_flight;  ///< pieces under way
   bool accesses;       ///< of access()
-  Access what;         ///< its rest: bytes not yet asked for
+  Access what;         ///< the rest of the access: bytes not yet asked for
   std::string failure;
 };
 
@@ -94,12 +94,13 @@ struct Peer {
   Key key;
   uint64_t memory_key;  ///< 0: its memory cannot be read
   uint32_t process;
-  uint32_t host;       ///< index in hosts_
-  uint16_t lifeline;   ///< port
-  uint16_t in_flight;  ///< messages handed to the provider and not yet known to be out
-  bool connects : 1;   ///< this process may connect to it at any time
-  bool greeted : 1;    ///< our hello went out
-  bool lined : 1;      ///< a lifeline was asked for
+  uint32_t host;      ///< index in hosts_
+  uint16_t lifeline;  ///< port
+  /// Messages that the provider has and has not reported as sent.
+  uint16_t in_flight;
+  bool connects : 1;  ///< this process may connect to the peer at any time
+  bool greeted : 1;   ///< this process's hello has been sent
+  bool lined : 1;     ///< a lifeline was requested
   bool failed : 1;
 };
 static_assert(sizeof(Peer) == 48);
@@ -146,26 +147,26 @@ class Ofi final : public Transport {
   void close() override;
 
  private:
-  /// Frames of 64 KiB, what pt2pt sends eagerly at most; what is layered on ofi_rxm sends 16 KiB at
-  /// once and makes a rendezvous of its own for more.
+  /// Frames of 64 KiB, the most that pt2pt sends eagerly. A provider layered on ofi_rxm sends 16
+  /// KiB at once and uses a rendezvous of its own for more.
   static constexpr size_t kMostMessage = (64 << 10) + sizeof(Prefix) + kFrameOverhead;
   static constexpr size_t kMostLayeredMessage = 16 << 10;
-  /// So many messages to a peer go out at once; further ones are gathered until the next poll, or
-  /// until the message is full. What is sent while a poll delivers, answers mostly, is gathered
-  /// until that poll ends.
+  /// At most this many messages to a peer are sent at once. Further ones are gathered until the
+  /// next poll, or until the message is full. What is sent while a poll delivers, mostly answers,
+  /// is gathered until that poll ends.
   static constexpr uint16_t kAtOnce = 4;
 
-  /// Copying less costs less than a completion of its own.
+  /// Below this size, copying costs less than the completion of a lent payload.
   static constexpr size_t kLeastLent = 8 << 10;
-  /// Over sockets asking takes a round trip, in which as much could have been sent.
+  /// Over sockets a rendezvous takes a round trip, in which this much could have been sent.
   static constexpr size_t kMostUnasked = 256 << 10;
 
-  /// How long after a refusal by the provider (which does not tell when it has room) a retry is
-  /// due.
+  /// How long after a refusal by the provider (which does not report when it has room) a
+  /// retry is due.
   static constexpr int64_t kRetry = 100'000;
-  /// While it is polled without sleeping, one poll in so many looks at the lifelines.
+  /// While the transport is polled without sleeping, one poll in this many checks the lifelines.
   static constexpr uint32_t kPollsPerLook = 64;
-  /// How often a queue is looked at that has nothing to wait on (ns).
+  /// How often a queue without a descriptor to wait on is polled (ns).
   static constexpr int64_t kLook = 2'000'000;
 
   // On the host stack:
@@ -212,22 +213,22 @@ class Ofi final : public Transport {
   Key key_{};
   uint64_t token_ = 0;
   uint32_t me_ = 0;               ///< this process's number
-  std::string own_address_;       ///< of the endpoint, as published
-  int wait_fd_ = -1;              ///< of the queue and the lifelines
+  std::string own_address_;       ///< the endpoint's, as published
+  int wait_fd_ = -1;              ///< of the queue and the lifelines together
   uint32_t polls_ = 0;            ///< so far
-  Bytes memory_;                  ///< behind all buffers
-  fid_mr* registered_ = nullptr;  ///< that memory, where the provider wants it
+  Bytes memory_;                  ///< the memory of all buffers
+  fid_mr* registered_ = nullptr;  ///< that memory, where the provider needs it registered
   void* descriptor_ = nullptr;
   std::vector<SendBuffer> sends_;
   SendBuffer* free_sends_ = nullptr;
   size_t sends_in_flight_ = 0;
-  SendBuffer* gathering_ = nullptr;  ///< frames to one peer, to be sent together
-  /// A try_send was refused at this time (ns); 0: none since the last look.
+  SendBuffer* gathering_ = nullptr;  ///< frames to one peer that will be sent together
+  /// The time (ns) at which a try_send was refused; 0: none since the last check.
   int64_t starved_since_ = 0;
   std::vector<ReceiveBuffer> receives_;
-  size_t receives_used_ = 0;  ///< the others have never been posted
+  size_t receives_used_ = 0;  ///< receive buffers that have been posted at least once
   size_t receive_bytes_ = 0;  ///< of one buffer
-  bool unposted_ = false;     ///< a receive buffer waits for the provider to take it
+  bool unposted_ = false;     ///< a receive buffer waits until the provider accepts it
   std::vector<Peer> peers_;
   std::vector<std::string> hosts_;  ///< names, each once
   std::vector<uint32_t> callers_;   ///< indices of peers whose lifeline is to be answered
@@ -239,7 +240,8 @@ class Ofi final : public Transport {
   std::vector<std::pair<uint32_t, std::string>> failures_;
   uint64_t refused_ = 0;
   bool reads_allowed_ = true;
-  bool lends_ = false;  ///< the provider sends from anywhere in memory, from two places at a time
+  /// The provider sends from anywhere in memory, from two places at a time.
+  bool lends_ = false;
   bool closing_ = false;
 };
 

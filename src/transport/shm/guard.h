@@ -1,8 +1,9 @@
-// Unlinks a POSIX shared memory object when this process ends before it has done so itself, even by
-// SIGKILL.
+// Unlinks a POSIX shared memory object when this process ends before it has done so itself,
+// even by SIGKILL.
 //
-// A small process of its own session waits for the end of a pipe that only this process holds open.
-// It exists from before the creation of the object until release(), which is only as long as
+// The guard is a small process in a session of its own. It waits for the end of a pipe whose other
+// end only this process has open. It exists from before the creation of the object until release(),
+// which is only as long as MPI_Init takes.
 // MPI_Init takes.
 #pragma once
 
@@ -16,10 +17,10 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
   ~Guard() { release(); }
-  /// Watches over shm_open's `file`, which need not be there yet. False (errno says why): no
-  /// descriptor or process to spare, so the file should not be made.
+  /// Starts a guard for shm_open's `file`, which need not exist yet. False (errno is set): there is
+  /// no free descriptor or process, so the file should not be made.
   bool watch(const std::string& file);
-  /// The guard unlinks the object if it is still there, and ends.
+  /// Makes the guard unlink the object if it still exists, and end.
   void release();
 
  private:

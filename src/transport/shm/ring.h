@@ -1,18 +1,18 @@
 // The ring of one pair of processes: single producer, single consumer, in the consumer's segment.
 //
-//   cells   | word | header 48 | 8 bytes |  x kCells, 64 bytes each: one cache line, written once, read once
-//             word = sequence (32) | timed (1) | payload length (31); the sequence is the cell's position + 1,
-//             so that a cell that still holds an earlier lap's frame is not taken for a new one
+//   cells   | word | header 48 | 8 bytes |  x kCells, 64 bytes each: one cache line, written once,
+//             read once. word = sequence (32) | timed (1) | payload length (31). The sequence is
+//             the cell's position + 1, so that a frame of an earlier lap does not count as a new one
 //   bulk    payloads of more than 8 bytes, in order, each contiguous and starting on a cache line;
 //             one that does not fit before the end starts at the beginning of the next lap
-//   credits cells and bulk bytes taken in, written by the consumer once a quarter of a ring, and
-//           what the timed ones cost it (stores.h)
+//   credits cells and bulk bytes consumed, written by the consumer once a quarter of a ring, and
+//             what the timed frames cost it (stores.h)
 //
 // Wins where latency counts: an 8-byte message moves one line, and the consumer polls the very line
-// that the message arrives in. Costs one ring a pair, which is why rings are claimed by the first
-// send. Positions only grow (modulo 2^32 for cells); both sides compute a payload's place by the
-// same rule (bulk_place), so that no offset is ever read from shared memory.
-// Nothing in here trusts the other side: lengths and credits are checked against what is possible.
+// in which the message arrives. Costs one ring a pair, so a ring is claimed by the first send only.
+// Positions only grow (modulo 2^32 for cells). Both sides compute a payload's position by one rule
+// (bulk_place), so no offset is ever read from shared memory. Nothing in here trusts the other
+// side: lengths and credits are checked against what is possible.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ namespace fgmpi::transport::shm {
 
 inline constexpr size_t kLine = 64;
 inline constexpr size_t kInline = 8;
-/// In a cell's word: the consumer is to time what it does with the payload.
+/// A bit of a cell's word: the consumer is to time its work on the payload.
 inline constexpr uint32_t kTimed = 1u << 31;
 
 struct alignas(kLine) Cell {
@@ -38,19 +38,19 @@ struct alignas(kLine) Cell {
 };
 static_assert(sizeof(Cell) == kLine);
 
-/// Written by the consumer, read by the producer when it runs out.
+/// Written by the consumer; read by the producer when it has no room left.
 struct alignas(kLine) Credits {
   std::atomic<uint64_t> bulk_done;
   std::atomic<uint32_t> cells_done;
   std::atomic<uint64_t> timed_bytes, timed_ticks;
 };
 
-/// Both are powers of two.
+/// The size of a ring. Both numbers are powers of two.
 struct Geometry {
   uint32_t cells;
   uint32_t bulk;
   size_t bytes() const { return size_t{cells} * sizeof(Cell) + bulk; }
-  /// A quarter of the bulk may be uncredited and another be lost before the end of a lap.
+  /// A quarter of the bulk may be uncredited, and another quarter unused before the end of a lap.
   size_t max_payload() const { return bulk / 4; }
 };
 
@@ -111,7 +111,7 @@ class RingWriter {
     if (!credits_) return false;  // not connected yet
     uint32_t done = credits_->cells_done.load(std::memory_order_acquire);
     uint64_t bulk_done = credits_->bulk_done.load(std::memory_order_acquire);
-    // Nonsense
+    // Impossible credits are ignored.
     if (tail_ - done > geometry_.cells || bulk_tail_ - bulk_done > geometry_.bulk) return false;
     uint32_t limit = done + geometry_.cells;
     uint64_t bulk_limit = bulk_done + geometry_.bulk;
@@ -164,8 +164,8 @@ class RingWriter {
   uint64_t bulk_limit_ = 0;
 };
 
-/// One frame, the header copied out of reach of the producer; a payload of more than 8 bytes is in
-/// the ring.
+/// One frame. Its header was copied, out of reach of the producer; a payload of more than 8 bytes
+/// is in the ring.
 struct Frame {
   Header header;
   unsigned char inline_payload[kInline];
@@ -187,8 +187,8 @@ class RingReader {
 
   bool ready() const { return word() >> 32 == uint32_t(position_ + 1); }
 
-  /// Looks at the next frame. kBad: its length is impossible; the ring is of no more use.
-  /// The frame stays valid until consume().
+  /// Finds the next frame, which stays valid until consume(). kBad: its length is impossible, and
+  /// the ring cannot be used any more.
   Next peek(Frame* frame) {
     uint64_t word = this->word();
     if (word >> 32 != uint32_t(position_ + 1)) return Next::kNone;
@@ -210,14 +210,14 @@ class RingReader {
     return Next::kFrame;
   }
 
-  /// A timed frame took so many ticks.
+  /// Records that work on a timed frame took so many ticks.
   void took(const Frame& frame, uint64_t ticks) {
     timed_bytes_ += frame.length;
     timed_ticks_ += ticks;
   }
 
-  /// Gives the frame's room back. Returns true when credits were published, so that a producer that
-  /// waits for room is to be looked for.
+  /// Releases the frame's room. Returns true when credits were published: a producer may wait for
+  /// room and has to be woken.
   bool consume(const Frame& frame) {
     ++position_;
     if (frame.length > kInline) bulk_position_ = bulk_next_;

@@ -1,15 +1,16 @@
 // A process's shared segment: created by its owner, mapped piecewise by the peers that send to it.
 //
 //   SegmentHeader   identity, geometry, the doorbell            (3 lines)
-//   SlotControl[]   one a sender: who it is, the credits        (kSlots x 2 lines)
-//   rings[]         one a sender, page aligned                  (kSlots x Geometry::bytes())
+//   SlotControl[]   for each sender: its identity, the credits  (kSlots x 2 lines)
+//   rings[]         one for each sender, page aligned           (kSlots x Geometry::bytes())
 //
-// The whole is sparse: memory is used only where a pair of processes has exchanged messages. The
-// segment is a memfd that peers open as /proc/PID/fd/N: it never has a name in /dev/shm, whatever
-// kills the job. Where that is refused it is a POSIX shared memory object of mode 0600 under an
-// unpredictable name, unlinked as soon as everybody has mapped it or its owner has died. A peer
-// proves that it has the right segment by the 128-bit nonce that only the published address and the
-// segment contain; the size of a memfd is sealed, so that no peer can shrink it under us.
+// The segment is sparse: it uses memory only where a pair of processes has exchanged messages. It
+// is a memfd that peers open as /proc/PID/fd/N: it never has a name in /dev/shm, however the job
+// ends. Where that is refused it is a POSIX shared memory object of mode 0600 under an
+// unpredictable name, unlinked as soon as all peers have mapped it or its owner has died. A peer
+// verifies that it has the right segment by a 128-bit nonce that is only in the published address
+// and in the segment. The size of a memfd is sealed, so that no peer can shrink it while it is
+// mapped.
 #pragma once
 
 #include <sys/types.h>
@@ -35,16 +36,17 @@ enum Armed : uint32_t { kAwake = 0, kOnFutex = 1, kOnPipe = 2 };
 struct SegmentHeader {
   uint64_t magic;
   uint64_t nonce[2];
-  Geometry geometry;  ///< peers: by open_peer() only, which reads it once
+  Geometry geometry;  ///< peers use open_peer(), which reads it once
   uint32_t slots;
-  uint32_t asymmetric;           ///< the owner makes senders' stores visible itself when it arms
+  /// The owner, when it arms, makes senders' stores visible by itself (doorbell.h).
+  uint32_t asymmetric;
   std::atomic<int32_t> pipe;     ///< write end of the wake-up pipe in the owner's table, or -1
-  std::atomic<uint32_t> closed;  ///< the owner has finished in good order
+  std::atomic<uint32_t> closed;  ///< the owner has finished in order
   alignas(kLine) std::atomic<uint32_t> armed;
-  alignas(kLine) std::atomic<uint32_t> claimed;  ///< slots handed out
+  alignas(kLine) std::atomic<uint32_t> claimed;  ///< slots given to senders
 };
 
-/// kReady: the sender's fields are there. kFinished: it has left in good order.
+/// kReady: the sender's fields are set. kFinished: the sender has left in order.
 enum SlotState : uint32_t { kEmpty = 0, kReady = 1, kFinished = 2 };
 
 struct SlotControl {
@@ -67,7 +69,7 @@ inline SlotControl* slot_controls(SegmentHeader* header) {
   return reinterpret_cast<SlotControl*>(header + 1);
 }
 
-/// What the published address says of a segment.
+/// What the published address contains about a segment.
 struct SegmentName {
   std::string host;  ///< host_id() of the owner; with a file host_id_of_files()
   pid_t pid = 0;
@@ -77,16 +79,16 @@ struct SegmentName {
 
   /// "shm2:HOST:PID:FD:NONCE", FD being "shm" for a POSIX object.
   std::string to_string() const;
-  /// False for anything that is not such an address.
+  /// False for any text that is not such an address.
   bool parse(std::string_view address);
   std::string file() const;  ///< name for shm_open
 };
 
-/// The own segment, mapped whole.
+/// The segment of this process, mapped whole.
 class OwnSegment {
  public:
   ~OwnSegment() { close(); }
-  /// `memfd` false: a POSIX object even where a memfd would do.
+  /// Creates the segment. `memfd` false: a POSIX object even where a memfd could be used.
   Status create(Geometry geometry, bool memfd);
   void unlink();
   void close();
@@ -107,13 +109,13 @@ class OwnSegment {
   int fd_ = -1;
 };
 
-/// Opens a peer's segment, checks that it is the one that `name` means and maps its control part.
-/// The descriptor is for map_ring; the caller closes it. `geometry` is the segment's, read once and
-/// checked: the peer can still write to the header, so nothing else may be taken from there that
-/// becomes a length or an offset.
+/// Opens a peer's segment, checks that it is the one of `name`, and maps its control part. The
+/// descriptor is for map_ring(); the caller closes it. `geometry` is the segment's, read once
+/// and checked: the peer can still write to the header, so no other length or offset may be
+/// read from there.
 Status open_peer(const SegmentName& name, int* fd, SegmentHeader** header, Geometry* geometry);
-/// Maps one ring of it, with its memory allocated (so that a full /dev/shm is an error here, not a
-/// SIGBUS).
+/// Maps one ring of a peer's segment and allocates its memory, so that a full /dev/shm is an error
+/// here, not a SIGBUS.
 Status map_ring(int fd, Geometry geometry, uint32_t slot, const SegmentName& name, void** ring);
 void unmap_control(SegmentHeader* header);
 void unmap_ring(void* ring, Geometry geometry);

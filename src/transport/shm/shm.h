@@ -6,12 +6,13 @@
 // have descriptors.
 //
 // Settings: FGMPI_SHM_CELLS, FGMPI_SHM_BULK (the ring of a pair of processes), FGMPI_SHM_CMA=on|off
-// (reads of a peer's memory), FGMPI_SHM_READ_MIN (the least bytes that are read rather than sent as
-// frames), FGMPI_SHM_PAST_CACHES=auto|on|off (how long payloads are written, stores.h),
-// FGMPI_SHM_BACKING=memfd|shm. Thread rule: one thread. Never blocks but in sleep(). The first send
-// to a peer makes a few system calls; later ones make none unless the receiver sleeps.
+// (reads of a peer's memory), FGMPI_SHM_READ_MIN (the fewest bytes that are read rather than sent
+// as frames), FGMPI_SHM_PAST_CACHES=auto|on|off (how long payloads are written, stores.h),
+// FGMPI_SHM_BACKING=memfd|shm. Thread rule: one thread. Only sleep() blocks. The first send to a
+// peer makes a few system calls; later ones make none unless the receiver sleeps.
 // Invariants: a ring has one writer, the process named in its slot; frames that name another source
-// are refused; a ring with an impossible frame is read no more and its writer reported as failed.
+// are refused. A ring with an impossible frame is not read any more, and its writer is reported as
+// failed.
 #pragma once
 
 #include <memory>
@@ -26,16 +27,17 @@
 
 namespace fgmpi::transport::shm {
 
-/// What is kept per peer; the 63 bits in its address-vector element are this object's address.
+/// What this process stores about a peer; the 63 bits in its address-vector element are this
+/// object's address.
 struct alignas(kLine) Peer {
   RingWriter writer;                ///< has no room at all until connected
   SegmentHeader* header = nullptr;  ///< its segment, once connected
-  bool light = false;               ///< no fences needed between us
-  bool announced = false;           ///< it knows whose ring our slot is
+  bool light = false;               ///< the pair needs no fences
+  bool announced = false;           ///< the peer has been informed which slot is ours
   bool starving = false;            ///< a try_send was refused for lack of room
   bool gone = false;                ///< finished, or failed: frames to it are dropped
-  bool no_reads = false;            ///< the kernel does not let us read its memory
-  bool sends = false;               ///< it is one of our sources
+  bool no_reads = false;            ///< the kernel does not let this process read its memory
+  bool sends = false;               ///< it is one of sources_
   uint32_t process = 0;
   Geometry geometry{};  ///< of its rings, as checked when connected
   int32_t pipe = -1;    ///< its wake-up pipe, opened when first rung
@@ -44,7 +46,7 @@ struct alignas(kLine) Peer {
   SegmentName name;
 };
 
-/// A ring that somebody sends to us through.
+/// A ring through which a peer sends to this process.
 struct Source {
   RingReader reader;
   SlotControl* slot;
@@ -96,8 +98,8 @@ class Shm final : public Transport {
   Geometry geometry_{};
   size_t max_payload_ = 0;
   std::vector<Source> sources_;
-  uint32_t adopted_ = 0;           ///< slots seen so far
-  std::vector<uint32_t> pending_;  ///< those of them whose sender is not known yet
+  uint32_t adopted_ = 0;           ///< slots examined so far
+  std::vector<uint32_t> pending_;  ///< slots among them whose sender is not set yet
   std::vector<Peer*> starving_;
   std::vector<std::pair<uint32_t, std::string>> failures_;  ///< to be reported by the next poll
   std::unordered_map<uint32_t, Peer*> by_process_;
@@ -105,7 +107,7 @@ class Shm final : public Transport {
   size_t next_check_ = 0;
   uint64_t refused_ = 0;
   int pipe_[2] = {-1, -1};
-  uint32_t bytes_due_ = 0;  ///< in the pipe, or about to be written there by who rang
+  uint32_t bytes_due_ = 0;  ///< bytes in the pipe, or about to be written there by a ringing peer
   bool registered_ = false;
   bool reads_allowed_ = true;
   Stores::Rule rule_ = Stores::Rule::kMeasured;

@@ -1,23 +1,23 @@
 // Stores: how one process writes long payloads into another's ring, found by measurement.
 //
-// A payload takes one of two ways. Through the caches: ordinary stores, which must first fetch each
-// line from the cache of the reader's core, from where the reader fetches it back. Past the caches:
-// stores that go to memory without fetching anything, from where the reader loads. Which is faster
-// depends on how far the two cores are from each other: with a common last-level cache the first is
-// up to twice as fast, without one three times as slow. That changes as processes and the
-// processors of a virtual machine move, and no system call tells: so the costs are measured, on the
-// payloads themselves.
+// A payload is written in one of two ways. Through the caches: ordinary stores, which must first
+// fetch each line from the cache of the reader's core, from where the reader fetches it back. Past
+// the caches: stores that go to memory without fetching, from where the reader loads. Which way is
+// faster depends on how far the two cores are from each other. With a common last-level cache the
+// first way is up to twice as fast; without one it takes three times as long. This changes as
+// processes and the processors of a virtual machine move, and no system call reports it. So the
+// costs are measured, on the payloads themselves.
 //
-//   The writer times every fourth long frame and marks it; the reader times what it does with the
-//   marked ones, and publishes sums beside its credits. A lap is about as many bytes as the ring
-//   has; its cost is what both sides together needed for a byte. Every so many laps the other way
-//   has a trial of three, the first of which, with the settled way's lines still in the ring, does
-//   not count; to win, the cheaper of the others must be an eighth cheaper than the cheapest of the
-//   four laps before (any may hold an interruption). The dearer the other way was, the longer it is
-//   left alone: trials cost about two percent.
+//   The writer times every fourth long frame and marks it. The reader times its work on the marked
+//   frames, and publishes sums beside its credits. A lap is about as many bytes as the ring has;
+//   its cost is what both sides together needed for a byte. Every so many laps the other way has a
+//   trial of three laps. The first of them, with lines of the settled way still in the ring, does
+//   not count. To win, the cheaper of the other two must be an eighth cheaper than the cheapest of
+//   the four laps before (any lap may contain an interruption). The dearer the other way was, the
+//   later its next trial: trials cost about two percent.
 //
-// Thread rule: one thread. What the reader publishes is not trusted: it can make the choice a bad
-// one, no more. Invariant: the choice has no effect on what arrives, nor on its order.
+// Thread rule: one thread. What the reader publishes is not trusted: it can only make the choice a
+// bad one. Invariant: the choice has no effect on what arrives, nor on its order.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 
 namespace fgmpi::transport::shm {
 
-/// The time in units that are alike in all processes of a host.
+/// The time, in units that are equal in all processes of a host.
 inline uint64_t ticks() {
 #ifdef __x86_64__
   return __builtin_ia32_rdtsc();
@@ -39,9 +39,9 @@ inline uint64_t ticks() {
 
 class Stores {
  public:
-  /// kMeasured, or one of the two ways for good.
+  /// kMeasured, or one of the two ways for ever.
   enum class Rule : uint8_t { kMeasured, kThroughCaches, kPastCaches };
-  /// The least payload that is long; shorter ones go through the caches.
+  /// The size from which a payload is long; shorter ones are always written through the caches.
   static constexpr size_t kLeast = 4096;
 
   explicit Stores(uint32_t bulk, Rule rule = Rule::kMeasured)
@@ -51,14 +51,15 @@ class Stores {
 
   /// How the next long payload is to be written.
   bool past_caches() const { return past_; }
-  /// To be asked once for each long payload: is it to be timed by both sides?
+  /// Called once for each long payload: is it to be timed by both sides?
   bool timed() { return measured_ && ++frames_ % kTimedEvery == 0; }
-  /// A timed payload was written in so many ticks.
+  /// Records that a timed payload was written in so many ticks.
   void wrote(size_t bytes, uint64_t ticks) {
     written_.bytes += bytes;
     written_.ticks += ticks;
   }
-  /// What the reader has published: all timed bytes that it has taken in so far, and its ticks.
+  /// Records what the reader has published: all timed bytes that it has consumed so far, and
+  /// their ticks.
   void taken(uint64_t bytes, uint64_t ticks) {
     if (__builtin_expect(bytes != taken_bytes_, 0)) look({bytes, ticks});
   }
@@ -69,7 +70,8 @@ class Stores {
   };
   static constexpr uint32_t kTimedEvery = 4;
   static constexpr uint32_t kLeastLap = 64 << 10;
-  /// Laps from one trial to the next when the other way costs twice as much, and their bounds.
+  /// Laps from one trial to the next when the other way costs twice as much, and the bounds of
+  /// this number.
   static constexpr uint64_t kWait = 150, kLeastWait = 32, kMostWait = 600;
   static constexpr uint32_t kTrialLaps = 2, kLapsKept = 4;
 
@@ -86,7 +88,7 @@ class Stores {
   uint64_t settled_cost_ = 0;
   uint32_t lap_bytes_;
   uint32_t frames_ = 0;
-  uint32_t left_ = kLapsKept;  ///< laps until something is due
+  uint32_t left_ = kLapsKept;  ///< laps until a trial begins or ends
   bool measured_;
   bool past_;
   bool counting_ = false;  ///< a lap has begun
