@@ -2,7 +2,7 @@
 //
 //   cells   | word | header 48 | 8 bytes |  x kCells, 64 bytes each: one cache line, written once,
 //             read once. word = sequence (32) | timed (1) | payload length (31). The sequence is
-//             the cell's position + 1, so that a frame of an earlier lap does not count as a new one
+//             the cell's position + 1, so that a frame of an earlier lap is not read again
 //   bulk    payloads of more than 8 bytes, in order, each contiguous and starting on a cache line;
 //             one that does not fit before the end starts at the beginning of the next lap
 //   credits cells and bulk bytes consumed, written by the consumer once a quarter of a ring, and
