@@ -1,4 +1,4 @@
-// Agreements of a process: found, decided, forgotten; their notices.
+// The agreements of a process: finding and making them, their notices, dropping them.
 
 #include "survivors/agreement.h"
 
@@ -16,14 +16,14 @@
 namespace fgmpi::survivors {
 namespace {
 
-/// The start of a notice; the words of both sets follow, where there is a value.
+/// The start of a notice; the words of both sets follow, in kinds that have a value.
 struct Notice {
   uint32_t kind;
   uint32_t number;
   uint32_t epoch;
   int32_t flag;
   comm::Candidate candidate;
-  uint32_t words;  ///< of each set
+  uint32_t words;  ///< number of words of each set
 };
 static_assert(sizeof(Notice) == 32, "travels as it is");
 
@@ -59,7 +59,7 @@ void Agreement::send(uint32_t to, ConsensusMessage kind, uint32_t epoch, const V
   pt2pt::notify(to, pt2pt::kNoticeSurvivors, name.ctx, bytes.data(), bytes.size());
 }
 
-/// Agreements of communicators that are dropped: so many communicators' last decisions are kept.
+/// The number of dropped communicators whose last decisions are kept.
 constexpr size_t kKeptDropped = 256;
 
 std::map<Name, Agreement> g_agreements;
@@ -69,7 +69,7 @@ Agreement& find_or_make(const Name& name) {
   return g_agreements.try_emplace(name, name).first->second;
 }
 
-/// Forgets those of a communicator before this one.
+/// Drops the agreements of a communicator before this one.
 void forget_before(const Name& name) {
   g_agreements.erase(g_agreements.lower_bound({name.ctx, 0}), g_agreements.lower_bound(name));
 }
@@ -95,7 +95,7 @@ void describe(const sched::WaitSite*, std::string* out) {
   *out += "agreeing with the other processes that are left";
 }
 
-/// A value must fit a notice.
+/// Checks that a value fits a notice.
 Status check_room(const std::vector<uint32_t>& processes, const Value& value) {
   size_t room = SIZE_MAX;
   for (uint32_t process : processes)
@@ -117,8 +117,8 @@ Status join(const Name& name, const std::vector<uint32_t>& processes, Value mine
     return {};
   }
   FGMPI_TRY(check_room(processes, mine));
-  // All have decided the one before the last: this process has begun the last, and that was decided
-  // with all.
+  // All processes have decided the agreement before the last: this process has begun the last one,
+  // which was decided with all of them.
   if (name.number > 1) forget_before({name.ctx, name.number - 1});
   Agreement& agreement = find_or_make(name);
   agreement.consensus.begin(processes, std::move(mine));

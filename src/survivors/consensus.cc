@@ -1,4 +1,4 @@
-// The rounds of the consensus among processes that may end.
+// The steps of the consensus among processes that may end.
 
 #include "survivors/consensus.h"
 
@@ -22,7 +22,7 @@ bool Consensus::is_member(uint32_t process) const {
   return std::find(processes_.begin(), processes_.end(), process) != processes_.end();
 }
 
-/// f(process) for each other one that is not lost, in order.
+/// Calls f(process) for each other process that is not lost, in order.
 template <class F>
 void Consensus::for_each_other(F&& f) const {
   for (uint32_t process : processes_)
@@ -52,7 +52,7 @@ void Consensus::begin(const std::vector<uint32_t>& processes, Value mine) {
   go_on();
 }
 
-/// Does what can be done now.
+/// Takes all steps that are possible now.
 void Consensus::go_on() {
   if (decided_ || processes_.empty()) return;
   const uint32_t leader = coordinator();
@@ -93,7 +93,8 @@ void Consensus::decide(Value value) {
   if (coordinator() == site_->me()) {
     for_each_other(tell);
   } else {
-    // Who takes this process for the coordinator knows more losses than this one does.
+    // Processes that sent their state here take this process for the coordinator, so they know of
+    // more losses than it does.
     for (const auto& [process, state] : states_) tell(process);
     if (passes_on_) pass_on();
   }
@@ -102,8 +103,8 @@ void Consensus::decide(Value value) {
   site_->decided();
 }
 
-/// To the processes 1, 2, 4, ... places behind this one: one that was not told misses only if all
-/// before it at these distances have ended, too.
+/// Passes the decision to the processes 1, 2, 4, ... places behind this one. A process misses it
+/// only if all processes at these distances before it have ended, too.
 void Consensus::pass_on() {
   const size_t n = processes_.size(), me = place_of_me();
   for (size_t distance = 1; distance < n; distance *= 2) {
@@ -125,8 +126,8 @@ bool Consensus::on_message(uint32_t from, ConsensusMessage kind, uint32_t epoch,
       go_on();
       return true;
     case ConsensusMessage::kProposal:
-      // What a lost coordinator has proposed is not adopted after the next one may have been told
-      // the state.
+      // The proposal of a lost coordinator is not adopted, as the next coordinator may have been
+      // sent the state already.
       if (processes_.empty() || site_->is_lost(from) || epoch < state_.epoch) return true;
       state_ = {epoch, std::move(value)};
       site_->send(from, ConsensusMessage::kAck, epoch, nullptr);

@@ -1,28 +1,31 @@
-// Consensus: agreement between processes of which some may end at any moment: all that decide,
-// decide the same, also those that end right afterwards (uniform consensus). What MPIX_Comm_agree,
-// MPIX_Comm_shrink and the end of a job are made of.
+// Consensus: agreement between processes of which some may end at any moment. All that decide,
+// decide the same, also those that end right afterwards (uniform consensus). MPIX_Comm_agree,
+// MPIX_Comm_shrink and the end of a job are built on it.
 //
-// One process coordinates: the first of the group, in an order that all know, that is not lost.
+// One process coordinates: the first process of the group that is not lost, in an order that
+// all know.
 //
 //   member                 coordinator
-//   state  ------------->               its contribution, or what it has adopted last, and from which coordinator
-//          <-------------  proposal     when the states of all that are left have come: what the latest coordinator had
-//                                       proposed, if anybody has adopted something, else all contributions joined
+//   state  ------------->               the member's contribution, or what it has adopted last, and
+//                                       from which coordinator
+//          <-------------  proposal     when the states of all that are left have come: what the
+//                                       latest coordinator had proposed, if any process has adopted
+//                                       something, else all contributions joined
 //   adopts; ack  ------->
 //          <-------------  decision     when all that are left have acknowledged
 //
-// A process that finds the coordinator lost sends its state to the next one. Why that is uniform: a
-// coordinator decides only when all that are left have adopted its proposal, and the next one
-// proposes what was adopted last; so whoever comes later can only propose the same. What is needed
-// of the detection of failures: every loss becomes known to all in the end, and a process that is
-// called lost takes part no more.
+// A process that finds the coordinator lost sends its state to the next one. The consensus is
+// uniform for this reason: a coordinator decides only when all that are left have adopted its
+// proposal, and the next one proposes what was adopted last, so every later coordinator can only
+// propose the same. The detection of failures must ensure that every loss becomes known to all in
+// the end, and that a process that was declared lost takes part no more.
 //
-// Who has decided keeps the decision, and sends it to a new coordinator when it finds the old one
-// lost: processes that the old one had not told wait there. Costs O(P) messages at the coordinator,
-// three times back and forth.
+// A process that has decided stores the decision, and sends it to a new coordinator when it finds
+// the old one lost: processes to which the old one had not sent it wait there. The cost is O(P)
+// messages at the coordinator, three times back and forth.
 //
-// The algorithm alone, without messages: a ConsensusSite sends them, and says who is lost
-// (agreement.h).
+// This is the algorithm alone, without messages: a ConsensusSite sends them, and knows which
+// processes are lost (agreement.h).
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once
@@ -53,42 +56,43 @@ class ProcessSet {
   std::vector<uint64_t> words_;
 };
 
-/// What is agreed on, and what each process contributes to it.
+/// The value that processes agree on, and that each process contributes to.
 struct Value {
   int32_t flag = -1;  ///< joined by bitwise and
   ProcessSet lost;    ///< joined by union
-  /// Losses that all ranks here have acknowledged; joined by intersection.
+  /// Losses that all ranks of the process have acknowledged; joined by intersection.
   ProcessSet acknowledged;
   comm::Candidate candidate;  ///< for a context id; joined by Candidate::before()
 };
 
 enum class ConsensusMessage : uint32_t { kState = 1, kProposal, kAck, kDecision };
 
-/// What the algorithm asks of the process that it runs in.
+/// What the algorithm needs from the process that it runs in.
 class ConsensusSite {
  public:
   virtual ~ConsensusSite() = default;
   virtual uint32_t me() const = 0;
   virtual bool is_lost(uint32_t process) const = 0;
-  /// `value`: nullptr with kAck. The message arrives unless one of the two is lost; messages of a
-  /// pair keep their order.
+  /// Sends a message. `value`: nullptr with kAck. The message arrives unless one of the two
+  /// processes is lost; messages of a pair keep their order.
   virtual void send(uint32_t to, ConsensusMessage kind, uint32_t epoch, const Value* value) = 0;
-  /// Called once.
+  /// Called once, when this process has decided.
   virtual void decided() = 0;
 };
 
 /// One agreement, at one process.
 class Consensus {
  public:
-  /// `passes_on`: who decides tells some others, since nobody can be asked afterwards.
+  /// `passes_on`: a process that decides passes the decision to some others, since no process can
+  /// be asked afterwards.
   Consensus(ConsensusSite* site, bool passes_on) : site_(site), passes_on_(passes_on) {}
 
-  /// This process takes part. `processes`: all that do, this one among them, in the same order
-  /// everywhere.
+  /// Begins this process's participation. `processes`: all participants, this one among them, in
+  /// the same order everywhere.
   void begin(const std::vector<uint32_t>& processes, Value mine);
-  /// False: it cannot be of this agreement.
+  /// Processes a message. Returns false if it cannot belong to this agreement.
   bool on_message(uint32_t from, ConsensusMessage kind, uint32_t epoch, Value value);
-  /// The site knows another lost process.
+  /// Called when the site knows of another lost process.
   void on_lost(uint32_t process);
   bool has_decided() const { return decided_; }
   /// REQUIRES: has_decided().
@@ -96,7 +100,8 @@ class Consensus {
 
  private:
   struct State {
-    /// Place of the coordinator that has proposed the value + 1; 0: a contribution.
+    /// Index of the coordinator that has proposed the value, plus 1; 0: the value is
+    /// a contribution.
     uint32_t epoch = 0;
     Value value;
   };
@@ -115,10 +120,10 @@ class Consensus {
   ConsensusSite* const site_;
   const bool passes_on_;
   std::vector<uint32_t> processes_;  ///< empty until begin()
-  State state_;                      ///< own contribution, or what was adopted
+  State state_;                      ///< own contribution, or the value adopted last
   std::map<uint32_t, State> states_;
   std::set<uint32_t> acks_;
-  uint32_t told_ = ~0u;  ///< the coordinator that has been sent the state
+  uint32_t told_ = ~0u;  ///< the coordinator to which the state was sent
   bool proposed_ = false, decided_ = false;
   Value decision_;
 };

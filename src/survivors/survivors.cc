@@ -1,4 +1,5 @@
-// Revoking, acknowledging, shrinking and agreeing, and how receives of any source are judged.
+// Revoking, acknowledging, shrinking and agreeing, and the check of receives when processes
+// are lost.
 
 #include "survivors/survivors.h"
 
@@ -30,7 +31,8 @@ using comm::SharedComm;
 bool g_troubled = false;
 void (*g_on_told)(uint32_t) = [](uint32_t process) { process_lost(process, true); };
 
-/// How many of the lost processes each rank has acknowledged, by its local index; by communicator.
+/// For each communicator, and the local index of each rank: how many of the lost processes the rank
+/// has acknowledged.
 std::unordered_map<uint64_t, std::unordered_map<uint32_t, size_t>> g_acknowledged;
 
 size_t acknowledged_by(uint64_t id, uint32_t local) {
@@ -40,8 +42,8 @@ size_t acknowledged_by(uint64_t id, uint32_t local) {
   return of_rank == of_comm->second.end() ? 0 : of_rank->second;
 }
 
-/// The shared part that the rank with this local index is a member of, if both groups of an
-/// intercommunicator live here.
+/// The shared part of which the rank with this local index is a member, also where this process
+/// hosts both groups of an intercommunicator.
 SharedComm* shared_of(comm::ContextId id, uint32_t local) {
   SharedComm *one = comm::lookup(id, 0), *other = comm::lookup(id, 1);
   if (!one || !other) return one ? one : other;
@@ -58,7 +60,7 @@ Status judge_process_receive(const pt2pt::Envelope& pattern) {
   return pt2pt::is_lost(process) ? pt2pt::process_failed(process) : Status();
 }
 
-/// Of a receive from MPI_ANY_SOURCE.
+/// The error of a receive from MPI_ANY_SOURCE, or ok.
 Status judge_any_source(const SharedComm& shared, uint32_t local) {
   const std::vector<uint32_t>& lost = pt2pt::lost_processes();
   for (size_t i = acknowledged_by(shared.id.bits, local); i < lost.size(); ++i)
@@ -77,7 +79,7 @@ Status judge(const pt2pt::Envelope& pattern, uint32_t local) {
   if (internal || shared->broken & comm::kRevoked) return comm::broken_status(*shared);
   if (pattern.source == MPI_ANY_SOURCE) return judge_any_source(*shared, local);
   const int32_t world = shared->peers().world_of(pattern.source);
-  if (world < 0) return {};  // not known here: no process may fail
+  if (world < 0) return {};  // not known here; then no process may fail
   const uint32_t process = g_av.process_of(static_cast<uint32_t>(world));
   return pt2pt::is_lost(process) ? pt2pt::process_failed(process) : Status();
 }
@@ -88,8 +90,8 @@ void begin_trouble() {
   comm::close_fast_paths();
 }
 
-/// The processes with members of either group: those of side 0 first, then the others, the same
-/// order everywhere.
+/// The processes with members of either group: those of side 0 first, then the others. The order is
+/// the same everywhere.
 std::vector<uint32_t> processes_of(SharedComm* shared) {
   std::vector<uint32_t> all;
   auto add = [&](const comm::Hierarchy& h) {
@@ -108,9 +110,9 @@ std::vector<uint32_t> processes_of(SharedComm* shared) {
   return all;
 }
 
-/// f(process) for processes that host members, all but this one and lost ones; where members are
-/// not known, for the neighbours in the tree, which reach all others: then no process may fail
-/// (comm/system_ranked/learning.h).
+/// Calls f(process) for the processes that host members, without this one and lost ones. Where
+/// members are not known, it calls f for the neighbours in the tree, through which notices reach
+/// all others: then no process may fail (comm/system_ranked/learning.h).
 template <class F>
 void for_each_to_tell(SharedComm* shared, F&& f) {
   std::vector<uint32_t> processes;
@@ -127,8 +129,8 @@ void for_each_to_tell(SharedComm* shared, F&& f) {
 
 // ---- Revoking -----------------------------------------------------------------------------------
 
-/// Every process passes the notice on once, so that it reaches all that are left also when some end
-/// meanwhile.
+/// Revokes a communicator in this process. Every process passes the notice on once, so that it
+/// reaches all that are left even when some end meanwhile.
 void revoke_here(comm::ContextId id) {
   begin_trouble();
   if (!comm::revoke(id)) return;
@@ -161,16 +163,16 @@ struct Member {
   Status status;
 };
 
-/// The members of this process come together; the last one takes part in the agreement for all.
+/// The members of this process that have arrived; the last one takes part in the agreement for all.
 struct Gathering {
   explicit Gathering(Purpose its_purpose) : purpose(its_purpose) {}
   Purpose purpose;
   std::vector<Member*> members;
   int32_t flag = -1;
-  size_t acknowledged = SIZE_MAX;  ///< how many losses all of them have acknowledged
+  size_t acknowledged = SIZE_MAX;  ///< number of losses that all of them have acknowledged
 };
 std::unordered_map<uint64_t, Gathering> g_gatherings;  ///< by context id: one at a time
-std::unordered_map<uint64_t, uint32_t> g_numbers;      ///< how many there have been
+std::unordered_map<uint64_t, uint32_t> g_numbers;  ///< by context id: number of agreements so far
 
 uint32_t members_expected(comm::ContextId id) {
   uint32_t n = 0;
@@ -191,8 +193,8 @@ comm::Candidate reserve_for(const Gathering& gathering) {
   return comm::reserve(least);
 }
 
-/// The group without the members of the lost processes; the encoded map, no list of those that are
-/// left.
+/// The group without the members of the lost processes, from the encoded map, without a list of
+/// those that are left.
 RankMap without(const RankMap& map, const std::vector<uint32_t>& lost) {
   std::vector<int32_t> worlds, ranks_of_process;
   for (uint32_t process : lost) {
@@ -270,7 +272,7 @@ void describe(const sched::WaitSite*, std::string* out) {
   *out += "for the other ranks of its process";
 }
 
-/// All members of this process call it. May switch.
+/// Gathers all members of this process, and agrees for them. Each member calls it. May switch.
 Status take_part(Comm* comm, Purpose purpose, const char* call, int* flag, Comm** made) {
   SharedComm* shared = comm->shared;
   Gathering& gathering = g_gatherings.try_emplace(shared->id.bits, purpose).first->second;
@@ -312,7 +314,7 @@ void on_failure(uint32_t, uint64_t process, const void*, size_t bytes) {
   g_on_told(static_cast<uint32_t>(process));
 }
 
-/// To the processes of the job that may not see it themselves.
+/// Sends a notice to the processes of the job that may not detect the loss themselves.
 void tell_others(uint32_t lost) {
   for (uint32_t p = 0; p < g_av.processes(); ++p)
     if (p != g_av.me() && !pt2pt::is_lost(p) && !see_each_other(p, lost))

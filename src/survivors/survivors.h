@@ -1,10 +1,10 @@
 // Survivors: what the ranks that are left can do when processes fail (mpiexec -ft): learn of it,
 // acknowledge it, revoke a communicator, agree, and go on in a communicator without the failed
-// ones. The MPIX_Comm_* calls of MPICH for this, which are those of user-level failure mitigation.
+// ones. The calls are MPICH's MPIX_Comm_*, which are those of user-level failure mitigation.
 //
 // A process fails as a whole, with all its ranks. When this process learns of it (process_lost()):
-//   point-to-point   what needs it ends with MPIX_ERR_PROC_FAILED, receives from any source with
-//                    MPIX_ERR_PROC_FAILED_PENDING (pt2pt/lost.h)
+//   point-to-point   operations that need it end with MPIX_ERR_PROC_FAILED, receives from any
+//                    source with MPIX_ERR_PROC_FAILED_PENDING (pt2pt/lost.h)
 //   communicators    those with a member there are broken: their collectives end and fail
 //                    (comm/broken.h)
 //   agreements       go on without it (agreement.h)
@@ -19,50 +19,52 @@
 
 namespace fgmpi::survivors {
 
-/// Registers the handlers of this folder's notices, and what judges receives. Idempotent.
+/// Registers the handlers of this folder's notices, and the function that checks
+/// receives. Idempotent.
 void start();
 
-/// Do these two processes see each other's end by themselves? They are on one host and share
-/// memory: its transport looks.
+/// True if each of the two processes detects the other's end itself: they are on one host and share
+/// memory, whose transport watches both.
 bool see_each_other(uint32_t one, uint32_t other);
 
-/// Who takes the news of another process that one has failed; without a handler
-/// process_lost(process, true).
+/// Sets the function that is called when another process sends the notice that a process has
+/// failed. Without it process_lost(process, true) is called.
 void set_told_handler(void (*handler)(uint32_t process));
-/// This process has learned that another one has failed. `pass_on`: others may not learn of it by
-/// themselves. False: it was known.
+/// Called when this process has learned that another one has failed. `pass_on`: others may not
+/// learn of it by themselves. Returns false if the failure was known.
 bool process_lost(uint32_t process, bool pass_on);
 
 /// MPIX_Comm_revoke: every operation on the communicator, at every member, ends with
 /// MPIX_ERR_REVOKED.
 void revoke(comm::Comm* comm);
 
-/// MPIX_Comm_failure_ack: receives from MPI_ANY_SOURCE go on although the members fail that have
+/// MPIX_Comm_failure_ack: receives from MPI_ANY_SOURCE go on in spite of the members that have
 /// failed so far.
 void acknowledge(comm::Comm* comm);
 /// MPIX_Comm_failure_get_acked: the members that had failed at the last acknowledge(), in the order
 /// of their ranks.
 RankMap acknowledged(comm::Comm* comm);
 
-/// MPIX_Comm_agree: *flag becomes the bitwise and of all members' that are left.
-/// MPIX_ERR_PROC_FAILED, with the same *flag, when a member has failed that not all have
-/// acknowledged: at all members or at none.
+/// MPIX_Comm_agree: *flag becomes the bitwise and of the flags of all members that are left.
+/// Errors: MPIX_ERR_PROC_FAILED, with the same *flag, when a member has failed and not all members
+/// have acknowledged that; all members get this error, or none.
 Status agree(comm::Comm* comm, int* flag);
-/// MPIX_Comm_shrink: a communicator of the members that are left, in the same order. All of them
-/// get the same one. Errors: MPI_ERR_OTHER when no context id is left; MPIX_ERR_PROC_FAILED when a
-/// group of an intercommunicator is empty.
+/// MPIX_Comm_shrink: makes a communicator of the members that are left, in the same order. All of
+/// them get the same one. Errors: MPI_ERR_OTHER when no context id is left; MPIX_ERR_PROC_FAILED
+/// when a group of an intercommunicator is empty.
 Status shrink(comm::Comm* comm, comm::Comm** out);
 
 /// Returns when all ranks of all processes that are left have ended.
 void agree_to_end();
-/// They have: ends of processes are no failures any more.
+/// True when agree_to_end() has decided: later ends of processes are no failures.
 bool end_is_agreed();
 
-/// The checks that point-to-point calls make once anything has failed or was revoked: may this
-/// communicator be used, and, of a blocking receive or probe, can what it waits for come?
+/// The checks that point-to-point calls make once anything has failed or was revoked.
+/// check_usable(): may the communicator be used? check_receive(): can the message arrive for which
+/// a blocking receive or probe waits?
 Status check_usable(const comm::Comm* comm);
 Status check_receive(const comm::Comm* comm, int source, int tag);
-/// Has anything failed or been revoked? Then the fast paths of src/mpi are closed.
+/// True if anything has failed or been revoked. The fast paths of src/mpi are closed then.
 bool troubled();
 
 }  // namespace fgmpi::survivors
