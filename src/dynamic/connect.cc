@@ -1,5 +1,4 @@
-// The making of an intercommunicator between two jobs, from each side's root to all of its
-// processes.
+// Making an intercommunicator between two jobs, from each side's root to all of its processes.
 
 #include "dynamic/connect.h"
 
@@ -30,18 +29,19 @@ namespace {
 using comm::Meeting;
 using comm::SharedComm;
 
-/// What an answer over the network may take once the other side has accepted: it may compute
-/// between its processes.
+/// The longest time for an answer over the network once the other side has accepted: its processes
+/// may compute meanwhile.
 constexpr int64_t kAnswerWithin = 180 * kSecond;
 
 struct ConnectArrival : comm::CreateArrival {
   const ConnectArguments* arguments = nullptr;
   int32_t root = 0;
-  comm::ContextId sides[2];  ///< inside::meet(): what each has drawn, for the members to hear of
+  /// Inside::meet(): the id that each side has drawn; members pass it to hear() of the decider
+  comm::ContextId sides[2];
 };
 
-// What passes between processes begins with u8 ok; if it is not 1, i32 error class and the words
-// follow.
+// A message between processes begins with u8 ok. If ok is not 1, i32 error class and the error
+// text follow.
 std::vector<uint8_t> encode(const Status& status) {
   std::vector<uint8_t> out;
   append(&out, static_cast<uint8_t>(status.ok()));
@@ -60,7 +60,7 @@ Status decode_status(FieldReader* in) {
   return Status(error_class, words);
 }
 
-/// The intercommunicator comes to be in this process.
+/// Makes the intercommunicator in this process.
 void establish(SharedComm* shared, Meeting* meeting, comm::ContextId id, const RankMap& remote) {
   const comm::Hierarchy far = comm::build_hierarchy(remote);
   const uint8_t side = comm::side_of(shared->map, remote);
@@ -71,7 +71,7 @@ void establish(SharedComm* shared, Meeting* meeting, comm::ContextId id, const R
   comm::enter_all(meeting, made, 0);
 }
 
-/// A connection in the making, in one process of a side.
+/// The making of a connection, in one process of a side.
 class Connecting {
  public:
   Connecting(SharedComm* shared, Meeting* meeting, const ConnectArguments& arguments,
@@ -105,7 +105,7 @@ class Connecting {
   pid_t launcher_ = -1;
 };
 
-/// Each process's bytes, at the root's; *all is empty elsewhere.
+/// Gathers each process's bytes at the root's process; *all is empty elsewhere.
 Status Connecting::gather(comm::CreateStep step, const std::vector<uint8_t>& mine,
                           std::vector<std::vector<uint8_t>>* all) {
   const comm::Hierarchy& h = comm::hierarchy(shared_);
@@ -123,7 +123,7 @@ Status Connecting::gather(comm::CreateStep step, const std::vector<uint8_t>& min
   return {};
 }
 
-/// At the root: the cards of all processes, or the first one's error.
+/// Gathers the cards of all processes at the root's process, or the first error.
 Status Connecting::gather_cards() {
   Status here = links().listen();
   if (here.ok() && g_av.processes() > pt2pt::kMostProcessesToConnect)
@@ -139,7 +139,7 @@ Status Connecting::gather_cards() {
     FieldReader in(all[i].data(), all[i].size());
     Status one = decode_status(&in);
     if (status.ok()) status = std::move(one);
-    // A communicator over several jobs: cards of the others are known already.
+    // In a communicator over several jobs, the cards of other jobs are known already.
     if (status.ok() && h.processes[i] < g_av.processes())
       g_process_groups.set_card(0, h.processes[i], in.get_text());
   }
@@ -171,7 +171,7 @@ Status Connecting::exchange_maps(const std::vector<uint8_t>& mine, std::vector<u
     const int64_t within = arguments_.way == Way::kConnect ? seconds * kSecond : kAnswerWithin;
     Status heard = conversation_->hear(theirs, add_time(now_ns(), within), meeting_->call);
     if (!heard.ok() && arguments_.way == Way::kSpawn) return Status(MPI_ERR_SPAWN, heard.what());
-    // Who has called and gone meanwhile is no reason to stop accepting.
+    // A caller that has gone meanwhile is no reason to stop accepting.
     if (heard.ok() || arguments_.way != Way::kAccept) return heard;
     conversation_.reset();
   }
@@ -182,7 +182,8 @@ Status rank_ended(uint32_t rank) {
   return error(MPI_ERR_SPAWN, "%s of the new job has ended before it called MPI_Init", who.c_str());
 }
 
-/// The root's process: what all its processes are to know, u8 ok | u64 id | text own map | text the other's.
+/// Meets the other side, in the root's process. *offer is what all its processes need: u8 ok | u64
+/// id | text own map | text the other side's map.
 Status Connecting::meet_other_side(std::vector<uint8_t>* offer) {
   std::vector<uint8_t> own_map, mine, theirs;
   shared_->map.serialize(&own_map, true);
@@ -225,14 +226,14 @@ Status Connecting::take_offer(const std::vector<uint8_t>& offer) {
   return {};
 }
 
-/// After a failure: nothing of a job that was spawned goes on, so no rank of it has come to be.
+/// Ends a job that was spawned, after a failure, so that none of its ranks goes on.
 void Connecting::give_up_spawn() {
   if (launcher_ < 0) return;
   end_spawned(launcher_);
   std::fill(codes_.begin(), codes_.end(), MPI_ERR_SPAWN);
 }
 
-/// Everybody's outcome on both sides: fine only if it is everywhere.
+/// Agrees on the outcome of all processes of both sides: ok only if it is ok everywhere.
 Status Connecting::agree_on_status(const Status& here, Status* agreed) {
   std::vector<std::vector<uint8_t>> all;
   FGMPI_TRY(gather(comm::kStepAnswer, encode(here), &all));
@@ -275,7 +276,7 @@ Status Connecting::run() {
   if (at_root()) {
     if (status.ok()) status = meet_other_side(&offer);
     if (!status.ok()) {
-      conversation_.reset();  // nobody is waited for any more
+      conversation_.reset();  // no process is waited for any more
       give_up_spawn();
       offer = encode(status);
     }
@@ -293,7 +294,7 @@ Status Connecting::run() {
   return {};
 }
 
-/// In an explored process.
+/// Connects two sides in an explored process.
 Status connect_inside(SharedComm* shared, Meeting* meeting, const ConnectArguments& arguments) {
   if (arguments.way != Way::kAccept && arguments.way != Way::kConnect) {
     pt2pt::g_decider->leave_out();

@@ -84,7 +84,7 @@ bool Contact::parse(std::string_view* text) {
 
 std::string Card::to_string() const { return contact.to_string() + ":" + key.to_string(); }
 
-// Exactly what to_string() makes is read: no other form of the same.
+// parse() reads exactly the text that to_string() makes, and no other form of it.
 
 bool Card::parse(std::string_view text) {
   const std::string_view whole = text;

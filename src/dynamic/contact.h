@@ -1,11 +1,12 @@
-// Where a process of another job is reached, and the keys that only those know who were told.
+// The addresses of a process of another job, and the keys that only processes know to which they
+// were given.
 //
-//   contact     HOSTID:NAME:PORT:ADDRESS,ADDRESS...    NAME: of a socket on the host (16
-//               hexadecimal digits)
-//   card        CONTACT:KEY                            of a process, for the other processes of
-//               jobs that it is connected with
-//   port name   fgmpi1:CONTACT:NUMBER:KEY              of MPI_Open_port; at most MPI_MAX_PORT_NAME
-//               with the null
+//   contact     HOSTID:NAME:PORT:ADDRESS,ADDRESS...   NAME: of a socket on the host (16 hexadecimal
+//                                                     digits)
+//   card        CONTACT:KEY                           of a process, for the other processes of jobs
+//                                                     that it is connected with
+//   port name   fgmpi1:CONTACT:NUMBER:KEY             of MPI_Open_port; at most MPI_MAX_PORT_NAME
+//                                                     with the null
 //
 // Thread rule: none (no shared state).
 #pragma once
@@ -25,7 +26,7 @@ struct Key {
   static Key draw();
   std::string to_string() const;
   bool parse(std::string_view text);
-  /// Takes as long whether they differ early or late.
+  /// Compares in the same time whether keys differ early or late.
   bool same(const Key& other) const;
 };
 
@@ -33,10 +34,10 @@ struct Contact {
   std::string host_id;  ///< transport/host_id.h
   std::string name;
   uint16_t port = 0;                   ///< 0: none
-  std::vector<std::string> addresses;  ///< IPv4, in the order in which they are to be tried
+  std::vector<std::string> addresses;  ///< IPv4, in the order in which to try them
 
   std::string to_string() const;
-  /// Takes a contact off the front of `text`. False for anything else.
+  /// Removes a contact from the front of `text`. Returns false for anything else.
   bool parse(std::string_view* text);
 };
 
@@ -59,10 +60,9 @@ struct SocketAddress {
   sockaddr_storage address{};
   socklen_t length = 0;
 };
-/// The address of the socket of that name on this host (the abstract namespace: no file).
+/// The address of the socket with that name on this host (the abstract namespace: no file).
 SocketAddress local_address(const std::string& name);
-/// The addresses to try: the socket on the host where the host is the same, else those of the
-/// network.
+/// The addresses to try: the socket on the host if the host is the same, else those of the network.
 std::vector<SocketAddress> addresses_of(const Contact& contact);
 /// This host's IPv4 addresses, at most four, the loopback's last.
 std::vector<std::string> own_addresses();

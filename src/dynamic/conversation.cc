@@ -1,4 +1,4 @@
-// Whole messages over a stream: saying, hearing, ending.
+// Whole messages over a stream: sending, receiving, ending.
 
 #include "dynamic/conversation.h"
 

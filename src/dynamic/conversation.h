@@ -2,8 +2,8 @@
 //
 //   | bytes 4 | message |
 //
-// Reads no byte behind the message that is waited for, so that the descriptor of MPI_Comm_join can
-// be used afterwards. Thread rule: one thread. say() never switches, hear() may.
+// A conversation reads no byte behind the message that it waits for, so that the descriptor of
+// MPI_Comm_join can be used afterwards. Thread rule: one thread. say() never switches, hear() may.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,12 @@ class Conversation final : public Stream {
  public:
   void say(const std::vector<uint8_t>& message);
   /// Waits for the next message until `deadline` (of now_ns(); INT64_MAX: for ever). Errors:
-  /// MPI_ERR_PORT when the other side has closed, says nonsense, or the time is over. May switch.
+  /// MPI_ERR_PORT when the other side has closed or sent no message, or the time is over.
+  /// May switch.
   Status hear(std::vector<uint8_t>* message, int64_t deadline, const char* call);
-  /// Waits until all that was said has left; at most until `deadline`. May switch.
+  /// Waits until all bytes of say() have been written; at most until `deadline`. May switch.
   void finish_saying(int64_t deadline, const char* call);
-  /// The other side has closed, or never answered.
+  /// True if the other side has closed, or never answered.
   bool ended() const { return ended_; }
 
  private:

@@ -1,4 +1,4 @@
-// The first bytes of a connection: what it is for, and the key that its other end knows.
+// The first bytes of a connection: its purpose, and the key of the process or port that it is for.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct Hello {
   enum Kind : uint32_t { kLink = 1, kPort };
   char magic[8];
   uint32_t kind;
-  uint32_t from_process;  ///< kLink: who writes
+  uint32_t from_process;  ///< kLink: the process that writes
   uint32_t to_process;
-  /// kPort: the port's; kLink: which connection this is of those that the writer has opened, from 1
-  /// on.
+  /// kPort: the number of the port. kLink: the number of this connection among those that the
+  /// writer has opened, from 1 on.
   uint32_t number;
   GroupUid from, to;
   Key key;

@@ -22,7 +22,7 @@ namespace {
 
 using pt2pt::MemoryAccess;
 
-/// A side that waits at a port.
+/// A side that waits at a port for the other one.
 struct Side {
   const RankMap* group;
   comm::ContextId own;
@@ -31,7 +31,7 @@ struct Side {
   Status status;
 };
 
-/// [0] who connect, [1] who accept; one of them is empty.
+/// The sides that wait: [0] to connect, [1] to accept. One of the lists is empty.
 struct Port {
   std::deque<Side*> waiting[2];
 };
@@ -40,12 +40,12 @@ std::map<std::string, Port>& g_ports = *new std::map<std::string, Port>;
 
 struct Name {
   std::string port;
-  uint64_t changes = 0;  ///< what its users see change
+  uint64_t changes = 0;  ///< counts changes; it is the memory that accesses touch
 };
 
 std::map<std::string, Name>& g_names = *new std::map<std::string, Name>;
 
-/// Waits for the turn of the running rank at something that `text` names.
+/// Waits for the running rank's turn at the port or name that `text` names.
 void await_turn(MemoryAccess::Use use, MemoryAccess::Meaning meaning, const std::string& text,
                 const char* call, const uint64_t* changes) {
   MemoryAccess access;
@@ -72,7 +72,7 @@ void describe(const sched::WaitSite* site, std::string* out) {
               : "waiting for somebody to accept at the port";
 }
 
-/// Each gets the other's group, and both the same id.
+/// Gives each side the other's group, and both the same id.
 Status join(const Side& a, const Side& b) {
   if (const int common = comm::intersect(*a.group, *b.group).size())
     return error(MPI_ERR_COMM,

@@ -1,15 +1,16 @@
 // Ports and names of an explored process (pt2pt/decider.h): connections between its own ranks.
 //
-// An exploration forks its process, and can fork nothing that other processes know of it. So such a
-// process opens no sockets: its ports and published names are known to its own ranks only. Callers
-// of a port are accepted in the order in which they come, and who accepts there is served in the
-// order in which it comes. Those orders, and those of publishing a name and looking it up, are
-// choices: each is an access to memory of its own, and accesses to the same memory conflict.
+// An exploration forks its process, and cannot fork anything outside the process. So an explored
+// process opens no sockets: only its own ranks can use its ports and published names. Callers of a
+// port are accepted in the order in which they come, and acceptors there are served in the order
+// in which they come. Those orders, and the order of publishing a name and looking it up, are
+// choices: each port and name is a memory of its own that is accessed, and accesses to the same
+// memory conflict.
 //
 //   connect: its turn at the callers of the port ----.   both wait for each other, and each
-//   accept:  its turn at the acceptors of the port --'-> takes the other side's group and id
+//   accept:  its turn at the acceptors of the port --'-> gets the other side's group and id
 //
-// Thread rule: one thread. Invariant: who waits at a port has nobody to be met there.
+// Thread rule: one thread. Invariant: where a side waits at a port, no side waits there for it.
 #pragma once
 
 #include <string>
@@ -20,25 +21,25 @@
 
 namespace fgmpi::dynamic::inside {
 
-/// Is this process explored?
+/// True if this process is explored.
 bool is_on();
 
-/// The name says which of its ports the running rank has opened, and is the same in every
-/// execution.
+/// Opens a port. Its name contains the number of the port among those of the running rank, and is
+/// the same in every execution.
 std::string open_port();
-/// Who waits there gets an error. Errors: MPI_ERR_PORT.
+/// Closes a port. A side that waits to connect there gets an error. Errors: MPI_ERR_PORT.
 Status close_port(const std::string& name);
 
-/// What a side learns of the other one.
+/// What a side learns about the other one.
 struct Met {
   RankMap remote;
   comm::ContextId id;  ///< of the intercommunicator
-  /// What the other side has drawn; what it did is told by that name (pt2pt/decider.h).
+  /// The id that the other side has drawn. It identifies the edges from that side's acts (tell()
+  /// and hear() in pt2pt/decider.h).
   comm::ContextId theirs;
 };
-/// Comes to a port and waits for somebody who comes to the other end. `own`: drawn by this side.
-/// May switch. Errors: MPI_ERR_PORT (no such port, or closed meanwhile), MPI_ERR_COMM (members in
-/// common).
+/// Waits at a port for the other side. `own`: the id that this side has drawn. May switch. Errors:
+/// MPI_ERR_PORT (no such port, or closed meanwhile), MPI_ERR_COMM (members in common).
 Status meet(const std::string& port, bool accepts, const RankMap& group, comm::ContextId own,
             const char* call, Met* out);
 

@@ -1,4 +1,4 @@
-// Frames into and out of a link, by its socket or its shared ring.
+// Frames into and out of a link, through its socket or its shared ring.
 
 #include "dynamic/link_ends.h"
 
@@ -19,12 +19,12 @@ namespace {
 /// Frames on a connection within a host before it gets a ring: more than those of a connect, a
 /// barrier and a disconnect.
 constexpr uint32_t kFramesBeforeRing = 16;
-/// Bytes that wait at a peer before senders are held back.
+/// The most bytes that wait for a peer before senders are held back.
 constexpr size_t kMostUnsent = 512 << 10;
 
 constexpr size_t kFront = sizeof(uint32_t) + sizeof(Header);
 
-/// What stands before a frame's payload on a socket.
+/// The bytes in front of a frame's payload on a socket.
 std::array<uint8_t, kFront> front_of(const Header& header, size_t length) {
   const auto count = static_cast<uint32_t>(length);
   std::array<uint8_t, kFront> bytes;
@@ -33,7 +33,7 @@ std::array<uint8_t, kFront> front_of(const Header& header, size_t length) {
   return bytes;
 }
 
-/// The header of a frame that Links itself sends and takes.
+/// The header of a frame that Links itself sends and receives.
 Header own_header(uint8_t kind, int32_t tag) {
   Header header{};
   header.kind = kind;
@@ -65,7 +65,7 @@ void OutLink::send_own(uint8_t kind, int32_t tag) {
   }
 }
 
-/// Where the other process can map the same memory, frames go through a ring from now on.
+/// Opens a ring where the other process can map the same memory; from then on frames go through it.
 void OutLink::open_ring() {
   if (no_ring_ || !open() || unsent() > 0) return;
   int fd = -1;
@@ -106,7 +106,8 @@ void OutLink::on_room() {
 
 // ---- InLink -------------------------------------------------------------------------------------
 
-/// What it says next is of a communicator of a job that is about to become known here.
+/// True if the next frame of the link belongs to a communicator of a job that is about to be
+/// added here.
 bool InLink::early() { return !links().peer_of(this) && links().is_early(*this); }
 
 bool InLink::ring_has_news() { return ring_ && ring_->ready() && !early(); }
@@ -135,8 +136,8 @@ void InLink::on_descriptor(int fd) {
   ::close(fd);
 }
 
-/// The writer does not speak as it should: nothing more is read of it. May end the life of this
-/// object.
+/// Closes the link after the writer has broken the protocol: nothing more is read from it. May
+/// destroy this object.
 void InLink::refuse() {
   ++links().refused_;
   ring_.reset();
@@ -144,7 +145,7 @@ void InLink::refuse() {
   links().in_ended(this, "it has sent what is no frame");
 }
 
-/// From here on frames come through the ring whose descriptor came with this one.
+/// Begins to read frames from the ring whose descriptor came with this frame.
 bool InLink::take_ring() {
   if (ring_ || !offered_) return false;
   ring_ = std::move(offered_);
@@ -174,11 +175,11 @@ size_t InLink::on_bytes(const uint8_t* bytes, size_t count) {
     if (!links().deliver(this, header, bytes + used + kFront, length)) ++links().refused_;
     used += kFront + length;
   }
-  return ring_ ? count : used;  // behind a ring's frame are bytes that wake, no frames
+  return ring_ ? count : used;  // bytes behind a ring's frame only wake; they are no frames
 }
 
 void InLink::on_end(const std::string& why) {
-  while (drain(kBurst)) {  // what was written before the end
+  while (drain(kBurst)) {  // frames that were written before the end
   }
   links().in_ended(this, why);
 }

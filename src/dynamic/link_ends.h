@@ -1,5 +1,5 @@
-// The two ends of a link's connection: who writes frames (OutLink), and who reads them (InLink).
-// links.h has the rules. Thread rule: one thread; nothing here switches.
+// The two ends of a link's connection: OutLink writes frames, InLink reads them. links.h has the
+// rules. Thread rule: one thread; nothing here switches.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,26 @@ inline constexpr size_t kPayload = RingOut::kMostPayload;
 
 class OutLink final : public Stream {
  public:
-  Peer* peer = nullptr;            ///< nullptr: the job is not connected any more
-  bool closes_when_empty = false;  ///< has said bye; it ends when the other side has read that
+  Peer* peer = nullptr;  ///< nullptr: the job is not connected any more
+  /// A bye was sent; the connection ends when the other side has read it
+  bool closes_when_empty = false;
 
-  /// False: there is no room now.
+  /// Sends a frame. Returns false if there is no room now.
   bool send(const transport::Header& header, const void* payload, size_t length);
-  /// A frame without a payload that is of the links themselves; kept while there is no room.
+  /// Sends a frame of the links themselves, without a payload; the frame is stored while there is
+  /// no room.
   void send_own(uint8_t kind, int32_t tag);
-  /// Is all with the kernel, or in the memory of the ring?
+  /// True if all bytes are in the kernel, or in the memory of the ring.
   bool all_left() const { return kept_.empty() && unsent() == 0; }
   bool under_way() const override { return !kept_.empty() || Stream::under_way(); }
-  /// After a send that the ring refused: true when there is room again.
+  /// Called after a send that the ring refused: returns true when there is room again.
   bool look_for_room();
 
  private:
   void open_ring();
   bool push(const transport::Header& header, const void* payload, size_t length);
-  // The reader writes here when it has made room in the ring for us, who may sleep.
+  // The reader sends bytes here after it has made room in the ring for this process, which
+  // may sleep.
   size_t on_bytes(const uint8_t*, size_t count) override { return count; }
   void on_end(const std::string& why) override;
   void on_room() override;
@@ -47,7 +50,7 @@ class OutLink final : public Stream {
 
 class InLink final : public Stream {
  public:
-  /// Frames taken from one ring before the next is looked at.
+  /// The most frames read from one ring before the next ring is read.
   static constexpr int kBurst = 32;
 
   InLink(int fd, const Hello& hello)
@@ -57,13 +60,13 @@ class InLink final : public Stream {
   const GroupUid uid;
   const uint32_t index, number;
   bool was_known = false, said_bye = false;
-  uint64_t seen_changes = 0;  ///< when `peer` was looked up
+  uint64_t seen_changes = 0;  ///< value of changes_ when `peer` was looked up
   int64_t paused_since = 0;
   Peer* peer = nullptr;
   RingIn* ring() const { return ring_.get(); }
-  /// Are there frames in the ring that can be delivered now?
+  /// True if there are frames in the ring that can be delivered now.
   bool ring_has_news();
-  /// Takes at most so many frames from the ring; true when there were any.
+  /// Delivers at most `most` frames from the ring; returns true when there were any.
   bool drain(int most);
 
  private:

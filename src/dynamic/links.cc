@@ -1,4 +1,4 @@
-// The links of this process: listening, opening, taking newcomers in, ending.
+// The links of this process: listening, opening, accepting newcomers, ending.
 
 #include "dynamic/links.h"
 
@@ -33,11 +33,12 @@ using transport::ReadResult;
 
 namespace {
 
-/// While all frames come through rings, sockets are looked at in one of so many polls.
+/// While all frames come through rings, only one in this many polls reads the sockets.
 constexpr uint32_t kPollsPerLook = 16;
-constexpr size_t kMostNewcomers = 1024;  ///< that have not said hello
-/// How long a process that ends waits for another job's to take what it was sent: as long as that
-/// one may compute without looking for messages. Past it what has not left is lost.
+constexpr size_t kMostNewcomers = 1024;  ///< connections that have not sent a hello
+/// How long a process that ends waits until another job's process has read what was sent to it.
+/// The other process may compute for that long without polling. What has not left after this time
+/// is lost.
 constexpr int64_t kFlush = 300 * kSecond;
 
 Status (*g_opened)(Links&) = nullptr;
@@ -84,7 +85,7 @@ class Links::Listener final : public Stream {
   void on_end(const std::string&) override {}
 };
 
-/// Has connected, and has to say who it is.
+/// A connection that has yet to send its hello.
 class Newcomer final : public Stream {
  public:
   explicit Newcomer(int fd) : since(now_ns()) { adopt(fd, true); }
@@ -163,7 +164,7 @@ void Links::take_newcomer(int fd) {
   streams_[raw] = std::move(newcomer);
 }
 
-/// False: a stranger.
+/// Makes a newcomer a link or a port's caller. Returns false for a stranger.
 bool Links::take_hello(const Hello& hello, Newcomer* newcomer) {
   if (std::memcmp(hello.magic, Hello::kMagic, sizeof hello.magic) != 0) return false;
   if (hello.kind == Hello::kPort) {
@@ -230,8 +231,8 @@ void Links::removed() {
 bool Links::own(uint32_t process) const { return process < g_av.processes(); }
 
 void Links::count_alive() {
-  // Of a suspect, and of a loss that is still to be reported, something is to come yet: no deadlock
-  // before that.
+  // A suspect, and a loss that is still to be reported, will yet have an effect, so no deadlock may
+  // be reported before that.
   bool any = !suspects_.empty() || !failures_.empty();
   for (const auto& [pgid, peers] : peers_)
     for (const Peer& peer : peers) any |= peer.alive() && (peer.out || peer.in || peer.awaited > 0);
@@ -251,7 +252,7 @@ void Links::open_to(const RankMap& map) {
   }
 }
 
-/// Announces a communicator with this peer.
+/// Announces a communicator to this peer.
 void Links::say_here(Peer* peer) {
   ++peer->awaited;
   OutLink* link = out_of(peer);
@@ -260,7 +261,7 @@ void Links::say_here(Peer* peer) {
   count_alive();
 }
 
-/// The connection to a peer, opened if need be; nullptr when it is lost.
+/// The connection to a peer, opened if need be; nullptr when the peer is lost.
 OutLink* Links::out_of(Peer* peer) {
   if (peer->out || peer->failed) return peer->out;
   const std::string& text = g_process_groups.card(peer->pgid, peer->index);
@@ -308,7 +309,7 @@ bool Links::try_send(uint32_t process, uint64_t handle, const Header& header, co
   if (own(process)) return inner_->try_send(process, handle, header, payload, length);
   auto* peer = reinterpret_cast<Peer*>(handle);
   OutLink* link = out_of(peer);
-  if (!link) {  // lost, or has ended: dropped, as the other transports do
+  if (!link) {  // lost, or has ended: the frame is dropped, as by other transports
     pt2pt::discount_frames(1, 0);
     return true;
   }
@@ -350,7 +351,7 @@ ReadResult Links::read(uint32_t process, uint64_t handle, uint64_t remote, void*
 
 // ---- Frames in ----------------------------------------------------------------------------------
 
-/// The peer that writes on a link; nullptr while its job is not known here.
+/// The peer that writes on a link; nullptr while this process does not know its job.
 Peer* Links::peer_of(InLink* link) {
   if (link->seen_changes == changes_) return link->peer;
   link->seen_changes = changes_;
@@ -374,19 +375,20 @@ bool Links::is_early(const InLink& link) const {
   return !link.was_known || (kept != unsettled_.end() && kept->second < 0);
 }
 
-/// Adds to what is awaited of a process whose job is not known.
+/// Adds to `awaited` of a process whose job is not known.
 void Links::settle(const GroupUid& uid, uint32_t index, int32_t awaited) {
   const auto kept = unsettled_.try_emplace({uid, index}, 0).first;
   if ((kept->second += awaited) == 0) unsettled_.erase(kept);
 }
 
-/// Notices about communicators with members of several jobs; others are of one job.
+/// True for notices about communicators with members of several jobs. Other notices stay in
+/// one job.
 bool may_travel(int notice) {
   return notice == pt2pt::kNoticeAgree || notice == pt2pt::kNoticeCollective ||
          notice == pt2pt::kNoticeRma || notice == pt2pt::kNoticeFile;
 }
 
-/// False: it is malformed.
+/// Delivers a frame. Returns false if the frame is malformed.
 bool Links::deliver(InLink* link, Header header, const void* payload, size_t length) {
   Peer* peer = peer_of(link);
   if (header.src_process != link->index) return false;
@@ -402,7 +404,7 @@ bool Links::deliver(InLink* link, Header header, const void* payload, size_t len
       settle(link->uid, link->index, -1);
     return true;
   }
-  if (!peer) return true;  // of communicators that have been freed here
+  if (!peer) return true;  // of communicators that were freed here
   if (header.kind == pt2pt::kNotice && !may_travel(header.tag)) return false;
   header.src_process = peer->process;
   if (header.dst_local == transport::kProcessEndpoint)
@@ -433,8 +435,8 @@ void Links::in_ended(InLink* link, const std::string& why) {
   count_alive();
 }
 
-/// The connection that we write on has ended: the other side has read our bye, or it has ended or
-/// been lost itself.
+/// Handles the end of a connection that this process writes: the other side has read our bye, or it
+/// has ended or been lost itself.
 void Links::out_ended(OutLink* link, const std::string& why) {
   Peer* peer = link->peer;
   std::erase(starving_, link);
@@ -447,7 +449,7 @@ void Links::out_ended(OutLink* link, const std::string& why) {
   count_alive();
 }
 
-/// Is there something unread that may be of this peer?
+/// True if there are unread bytes that may come from this peer.
 bool Links::may_have_said_more(const Peer& peer) const {
   for (const auto& listener : listeners_)
     if (listener->has_news()) return true;
@@ -461,7 +463,8 @@ bool Links::may_have_said_more(const Peer& peer) const {
   return false;
 }
 
-/// They have left in order, or are lost, as soon as all that they have said was read.
+/// Decides about suspects: each has left in order or is lost, which is certain as soon as all that
+/// it has sent was read.
 void Links::judge_suspects() {
   for (size_t i = 0; i < suspects_.size();) {
     const Suspect suspect = suspects_[i];
@@ -492,7 +495,7 @@ void Links::report() {
 
 bool Links::poll() {
   bool any = inner_ && inner_->poll();
-  // By index: a ring whose writer misbehaves leaves the list.
+  // The loop uses indices, as a ring whose writer misbehaves is removed from the list.
   for (size_t i = 0; i < rings_.size(); ++i) any |= rings_[i]->drain(InLink::kBurst);
   if (__builtin_expect(!starving_.empty(), 0)) made_room_ |= look_for_room();
   if (rings_.empty() || polls_++ % kPollsPerLook == 0) any |= g_poller.poll();
@@ -503,7 +506,7 @@ bool Links::poll() {
   return any;
 }
 
-/// True when a connection whose ring was full has room now.
+/// Returns true when a connection whose ring was full has room now.
 bool Links::look_for_room() {
   const std::vector<OutLink*> looked_at = std::move(starving_);
   starving_.clear();
@@ -540,8 +543,8 @@ int64_t Links::longest_sleep() const {
   return std::min(g_poller.longest_sleep(), Waiter::until_next_deadline());
 }
 
-/// Newcomers that say nothing are sent away, and what was paused for a job that has gone without
-/// being known here.
+/// Closes the connections of newcomers that send nothing, and paused connections of a job that has
+/// gone without ever being known here.
 bool Links::tick() {
   std::vector<Stream*> silent;
   const int64_t now = now_ns();
@@ -568,7 +571,7 @@ void Links::close() {
   closing_ = true;
   for (auto& [pgid, peers] : peers_)
     for (Peer& peer : peers) say_bye(&peer, ByeReason::kEnded);
-  // Until the others have our byes no connection is closed that they write (links.h).
+  // Connections that others write are not closed until the others have our byes (links.h).
   auto under_way = [&] {
     return std::any_of(streams_.begin(), streams_.end(),
                        [](auto& entry) { return entry.first->under_way(); });

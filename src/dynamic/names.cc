@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kMostBytes = 64 << 10;
 
-/// What this process has published: service -> file.
+/// The names that this process has published: service -> file.
 std::map<std::string, std::string>& g_published = *new std::map<std::string, std::string>;
 
 Status folder(std::string* path) {
@@ -49,7 +49,7 @@ Status path_of(const std::string& service, std::string* path) {
   return {};
 }
 
-/// Field 22 of /proc/PID/stat: when the process started; "" when there is none.
+/// The time when a process started, field 22 of /proc/PID/stat; "" when there is no such process.
 std::string start_of(long pid) {
   const int fd = open(format("/proc/%ld/stat", pid).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return "";
@@ -68,8 +68,8 @@ std::string publisher() {
   return format("%ld %s", static_cast<long>(getpid()), start_of(getpid()).c_str());
 }
 
-/// The port that a file gives for this service; false when there is none or its publisher has
-/// ended.
+/// Reads the port that a file gives for this service. Returns false when there is none or its
+/// publisher has ended.
 bool read_entry(const std::string& path, const std::string& service, std::string* port) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return false;
@@ -96,7 +96,7 @@ Status write_entry(const std::string& path, const std::string& text) {
       fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const int why = errno;
   if (fd >= 0) close(fd);
-  // A link, which fails when the name is there: who comes first has it.
+  // link() fails when the name exists, so the first publisher has it.
   const bool linked = written && link(whole.c_str(), path.c_str()) == 0;
   const int link_error = errno;
   unlink(whole.c_str());
@@ -107,11 +107,12 @@ Status write_entry(const std::string& path, const std::string& text) {
                std::strerror(written ? link_error : why));
 }
 
-// ---- The launcher's -----------------------------------------------------------------------------
+// ---- The launcher's names -----------------------------------------------------------------------
 
 LauncherNames g_launcher;
 
-/// What its protocol carries: services as a hash, ports as hexadecimal digits.
+/// The service in the launcher's protocol, which carries a hash of services and hexadecimal digits
+/// of ports.
 std::string name_for_launcher(const std::string& service) {
   return format("fgmpi-%016llx%016llx", static_cast<unsigned long long>(hash_text(service, 1)),
                 static_cast<unsigned long long>(hash_text(service, 2)));
@@ -137,7 +138,8 @@ bool launcher_knows(const std::string& service, std::string* port) {
   return true;
 }
 
-/// A port's name is that long at most; a longer text is kept on the host only.
+/// The longest port that goes to the launcher, as long as a port's name can be. A longer text is
+/// published on the host only.
 constexpr size_t kMostForLauncher = 256;
 
 }  // namespace
@@ -148,7 +150,7 @@ Status publish_name(const std::string& service, const std::string& port) {
   if (inside::is_on()) return inside::publish_name(service, port);
   std::string path, known;
   FGMPI_TRY(path_of(service, &path));
-  // Hydra's name server takes a name a second time, although it says no.
+  // Hydra's name server stores a name a second time, although it answers no.
   if (read_entry(path, service, &known) || launcher_knows(service, &known))
     return error(MPI_ERR_SERVICE,
                  "service_name is \"%s\", which is published already; allowed is another name",

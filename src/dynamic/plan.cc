@@ -1,4 +1,4 @@
-// What the commands of a spawn ask for.
+// The plan of a spawn: commands and their info keys as sections for the launcher.
 
 #include <mpi.h>
 #include <sys/stat.h>
@@ -24,8 +24,8 @@ bool may_execute(const std::string& path) {
   return stat(path.c_str(), &is) == 0 && S_ISREG(is.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-/// The program as a process in `wdir` finds it, with the folders of `path` (else of PATH); empty:
-/// there is none.
+/// Finds the program as a process in `wdir` would, with the folders of `path` (else of PATH).
+/// Empty: there is none.
 std::string where_found(const Section& s) {
   auto in_wdir = [&](const std::string& path) {
     return path[0] == '/' || s.wdir.empty() ? path : s.wdir + "/" + path;
@@ -116,8 +116,8 @@ Status pick_soft(const std::string& text, int64_t most, int64_t* out) {
     if (fields == 0 || stride == 0 || first < 0 || last < 0)
       return bad_value("soft", text, kAllowed);
     const int64_t low = std::min(first, last), high = std::max(first, last);
-    if (stride > 0 ? first > last : first < last) continue;  // names no number
-    // The members of first, first + stride, ... that are at most `most`: the greatest of them.
+    if (stride > 0 ? first > last : first < last) continue;  // contains no number
+    // The result is the greatest of first, first + stride, ... that is at most `most`.
     const int64_t step = stride > 0 ? stride : -stride;
     const int64_t base = stride > 0 ? first : first - (first - last) / step * step;
     if (base > std::min(high, most)) continue;
@@ -138,7 +138,7 @@ Status plan(const Command& command, Section* out) {
     return error(MPI_ERR_SPAWN, "maxprocs is %lld; allowed is 1 or more",
                  static_cast<long long>(s.ranks));
   s.processes = (s.ranks + each - 1) / each;
-  // Elsewhere the starters look.
+  // On other hosts the starters search for the program.
   std::string ignored;
   return s.hosts.empty() && s.hostfile.empty() ? find_program(s, &ignored) : Status();
 }

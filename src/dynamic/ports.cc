@@ -16,13 +16,13 @@
 namespace fgmpi::dynamic {
 namespace {
 
-/// Who come to a port beyond these are refused until some have been accepted.
+/// The most callers that wait at a port; more are refused until some have been accepted.
 constexpr size_t kMostCallers = 4096;
 
 struct Port {
   Key key;
   std::deque<std::unique_ptr<Conversation>> callers;
-  std::deque<Waiter*> acceptors;  ///< that wait
+  std::deque<Waiter*> acceptors;  ///< proclets that wait in accept()
 };
 
 std::map<uint32_t, Port>& g_ports = *new std::map<uint32_t, Port>;
@@ -32,7 +32,7 @@ Status no_port(const std::string& name, const char* allowed) {
   return error(MPI_ERR_PORT, "port_name is \"%s\"; allowed is %s", escaped(name).c_str(), allowed);
 }
 
-/// The port that a name says, if it is open here.
+/// The port that a name denotes, if it is open here.
 Port* find_port(const std::string& text) {
   PortName name;
   if (!name.parse(text)) return nullptr;
@@ -40,7 +40,7 @@ Port* find_port(const std::string& text) {
   return it != g_ports.end() && it->second.key.same(name.key) ? &it->second : nullptr;
 }
 
-/// A process that has said hello to a port.
+/// Adds a process that has sent a hello to a port.
 bool take_caller(const Hello& hello, int fd) {
   auto it = g_ports.find(hello.number);
   if (it == g_ports.end() || !hello.key.same(it->second.key)) return false;
@@ -76,7 +76,7 @@ Status open_port(std::string* name) {
   Port& port = g_ports[number];
   port.key = Key::draw();
   *name = PortName{links().contact(), number, port.key}.to_string();
-  // Half a dozen addresses would not fit: there are four at most.
+  // There are at most four addresses, as half a dozen would not fit.
   FGMPI_CHECK(name->size() < MPI_MAX_PORT_NAME);
   return {};
 }

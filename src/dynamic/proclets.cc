@@ -23,7 +23,7 @@
 namespace fgmpi::dynamic {
 namespace {
 
-/// Consecutive ranks that run the same command.
+/// Consecutive ranks of a spawn that run the same command.
 struct Part {
   uint32_t first, count;  ///< ranks in their MPI_COMM_WORLD
   int appnum;
@@ -34,16 +34,17 @@ struct Part {
 struct Spawned {
   GroupUid uid;
   uint32_t first_local = 0, first_rank = 0, count = 0;
-  uint32_t left = 0;  ///< have not ended
+  uint32_t left = 0;  ///< number of ranks that have not ended
   comm::SharedComm *world = nullptr, *parents = nullptr;
   std::vector<Part> parts;
   enum Share : uint8_t { kWorld = 1, kParents = 2, kHasCome = 4 };
-  std::vector<uint8_t> taken;  ///< by rank here: shares, and whether it has come to MPI_Init
-  uint32_t coming = 0;         ///< have neither come nor ended
-  int64_t ended_before = -1;   ///< a rank of its MPI_COMM_WORLD that did not come
+  /// By rank here: shares claimed, and whether it has come to MPI_Init
+  std::vector<uint8_t> taken;
+  uint32_t coming = 0;        ///< number of ranks that have neither come nor ended
+  int64_t ended_before = -1;  ///< rank in MPI_COMM_WORLD that ended without coming; -1: none
   enum Verdict : uint8_t { kOpen, kGoOn, kEnd } verdict = kOpen;
-  std::vector<sched::Proclet*> waiting;  ///< ranks, for the verdict
-  Waiter waits_for_ranks;                ///< here, to come
+  std::vector<sched::Proclet*> waiting;  ///< ranks that wait for the verdict
+  Waiter waits_for_ranks;                ///< waits for the ranks of this process to come
   const Part& part_of(uint32_t rank) const {
     return *std::find_if(parts.begin(), parts.end(),
                          [&](const Part& part) { return rank - part.first < part.count; });
@@ -74,7 +75,7 @@ void give_back(uint32_t first_local, uint32_t count) {
   sched::remove_ranks(first_local);
 }
 
-/// Gives back what nobody needs any more. Host stack.
+/// Removes spawned ranks that are not needed any more. Runs on the host stack.
 void reap() {
   std::erase_if(all_spawned(), [](const std::unique_ptr<Spawned>& s) {
     if (s->left > 0 || g_process_groups.find(s->uid) != ProcessGroups::kNone) return false;
@@ -90,27 +91,27 @@ bool reap_when_idle() {
   return false;
 }
 
-// ---- What is asked for --------------------------------------------------------------------------
+// ---- The order ----------------------------------------------------------------------------------
 
-/// The root's, or what went wrong there.
+/// What the root orders, or the error at the root.
 struct Order {
   enum Kind : uint8_t { kProcesses, kProclets, kFailed } kind = kProcesses;
   Status status;
   std::vector<int> codes;  ///< kFailed
   comm::ContextId world, parents;
   GroupUid uid;
-  uint32_t most_each = 0;  ///< ranks a process; 0: equal parts
+  uint32_t most_each = 0;  ///< most ranks a process; 0: equal numbers
   std::vector<Section> sections;
 };
 
 bool wants_proclets(const Command& command) {
-  if (pt2pt::g_decider) return true;  // an explored process is alone
+  if (pt2pt::g_decider) return true;  // an explored process has no others
   return std::any_of(command.info.begin(), command.info.end(), [](const auto& key) {
     return key.first == "fgmpi_where" && key.second == "here";
   });
 }
 
-/// Info keys that ask for what proclets cannot have.
+/// Refuses info keys for things that proclets cannot have.
 Status check_keys(const Section& s) {
   const char* key = !s.hosts.empty()         ? "host"
                     : !s.hostfile.empty()    ? "hostfile"
@@ -239,7 +240,7 @@ Order decode(const std::vector<uint8_t>& bytes) {
   return order;
 }
 
-// ---- One process's part -------------------------------------------------------------------------
+// ---- What each process does ---------------------------------------------------------------------
 
 class Spawning {
  public:
@@ -275,7 +276,7 @@ class Spawning {
   uint32_t root_index_;
   const comm::Hierarchy& hierarchy_;
   Order order_;
-  std::vector<uint32_t> counts_;  ///< of ranks, by process of the communicator
+  std::vector<uint32_t> counts_;  ///< number of ranks, by process of the communicator
   std::unique_ptr<Spawned> mine_ = std::make_unique<Spawned>();
   bool added_ = false;
 };
@@ -297,7 +298,7 @@ Status Spawning::gather(comm::CreateStep step, std::vector<uint8_t> mine,
   return {};
 }
 
-/// Which ranks live where; and what those of this process run.
+/// Computes which process hosts which ranks, and what the ranks of this process run.
 void Spawning::distribute() {
   uint64_t ranks = 0;
   for (const Section& s : order_.sections) ranks += static_cast<uint64_t>(s.ranks);
@@ -337,8 +338,8 @@ Status Spawning::prepare_part(const Section& section, const Part& part) {
                             part.count, words);
 }
 
-/// Makes all that the ranks of this process need to run. Host stack. *failed: the command that
-/// something is wrong with.
+/// Makes all that the ranks of this process need to run. Runs on the host stack. *failed: the
+/// command whose preparation failed.
 Status Spawning::prepare(size_t* failed) {
   reap();
   sched::add_trimmer(reap_when_idle);
@@ -358,7 +359,8 @@ Status Spawning::prepare(size_t* failed) {
   return {};
 }
 
-/// The root's words to all: i32 class | text | u32 n, codes | u32 first local index of each process.
+/// Gathers the outcomes and makes the root's verdict for all: i32 class | text | u32 n, codes | u32
+/// first local index of each process.
 Status Spawning::decide(const std::vector<Command>* commands, const Status& here, size_t failed,
                         uint32_t first_local, std::vector<uint8_t>* verdict) {
   std::vector<uint8_t> mine;
@@ -385,7 +387,7 @@ Status Spawning::decide(const std::vector<Command>* commands, const Status& here
   return {};
 }
 
-/// The group and its communicators come to be.
+/// Makes the group of the new ranks and its communicators.
 Status Spawning::join(FieldReader* verdict, comm::SharedComm** made) {
   std::vector<uint32_t> counts;
   std::vector<AddressVector::Host> hosts;
@@ -402,7 +404,7 @@ Status Spawning::join(FieldReader* verdict, comm::SharedComm** made) {
                                        static_cast<int32_t>(g_process_groups.first_rank(pgid)), 1);
   const uint8_t side = comm::side_of(shared_->map, map);
   const auto processes = static_cast<uint32_t>(counts.size());
-  // A process that hosts members of both sides takes part in creations twice.
+  // A process that hosts members of both sides takes part twice in creations.
   const uint32_t participants = hierarchy_.count() + processes;
   *made = comm::establish(
       {order_.parents, &shared_->map, &map, shared_->members, participants, side, meeting_->call});
@@ -450,9 +452,11 @@ Status Spawning::run(const std::vector<Command>* commands, bool* done, comm::Sha
   return status;
 }
 
-/// The new ranks run, and all have come to MPI_Init afterwards. Where one has not, the others end.
+/// Lets the new ranks run, and waits until all have come to MPI_Init. Where one has not, the
+/// others end.
 Status Spawning::start(const std::vector<Command>* commands, std::vector<int>* codes) {
-  // Nobody hears of the new ranks before it knows their group.
+  // All processes must know the group of the new ranks before any process can receive a message
+  // from them.
   std::vector<std::vector<uint8_t>> all;
   FGMPI_TRY(gather(comm::kStepAnswer, {}, &all));
   std::vector<uint8_t> bytes;

@@ -20,14 +20,14 @@ using transport::shm::Geometry;
 
 namespace {
 
-/// As many bytes of bulk as a shared-memory ring of a job has at most, and frames of the links'
-/// size in a quarter of it.
+/// As many bytes of bulk as a shared-memory ring of a job has at most; frames of the links' size
+/// need a quarter of it.
 constexpr Geometry kGeometry{512, 4 * RingOut::kMostPayload};
 constexpr size_t kControlBytes = page_up(sizeof(RingControl));
 
 size_t ring_bytes() { return kControlBytes + kGeometry.bytes(); }
 
-/// The whole of a ring's file; nullptr: it cannot be mapped.
+/// Maps the whole of a ring's file; nullptr: it cannot be mapped.
 void* map_all(int fd) {
   void* memory = mmap(nullptr, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -35,7 +35,7 @@ void* map_all(int fd) {
   return memory;
 }
 
-/// Does this process take part in other processes' heavy fences?
+/// True if this process takes part in other processes' heavy fences.
 bool registered() {
   static const bool is = transport::shm::register_barrier();
   return is;
@@ -88,7 +88,7 @@ RingIn::RingIn(void* start)
 
 std::unique_ptr<RingIn> RingIn::map(int fd) {
   struct stat info;
-  const int seals = fcntl(fd, F_GET_SEALS);  // one that could shrink would kill its reader
+  const int seals = fcntl(fd, F_GET_SEALS);  // a file that could shrink would kill its reader
   if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &info) != 0 ||
       info.st_size != static_cast<off_t>(ring_bytes()))
     return nullptr;

@@ -1,17 +1,18 @@
 // A ring of shared memory beside the socket of a link, for frames between processes of different
 // jobs on one host.
 //
-//   | RingControl, 1 page | cells | bulk |      one memfd; cells and bulk are those of transport/shm/ring.h
+//   | RingControl, 1 page | cells | bulk |   one memfd; cells and bulk are those of
+//                                            transport/shm/ring.h
 //
-// The writer makes it and gives its descriptor through the socket, so no third process can open it.
-// The socket stays: it tells when the other process ends, and a byte on it wakes who sleeps (the
-// reader for frames, the writer for room). Wins from some frames on: a frame costs no system call.
-// Costs a page of control and the pages of cells and bulk that were written, at most 292 KiB for
-// each direction, so a link that carries few frames does without. What lies in the ring when its
-// writer ends stays there: the memory lives until the reader has unmapped it, too.
+// The writer makes the ring and passes its descriptor through the socket, so no third process can
+// open it. The socket stays: it shows when the other process ends, and a byte on it wakes a
+// sleeping process (the reader for frames, the writer for room). A ring wins from some frames on: a
+// frame costs no system call. It costs a page of control and the pages of cells and bulk that were
+// written, at most 292 KiB for each direction, so a link that carries few frames has none. Frames
+// in the ring outlive their writer: the memory exists until the reader has unmapped it, too.
 //
-// Thread rule: one thread. What the other process writes is checked by RingReader and RingWriter
-// before it is used.
+// Thread rule: one thread. RingReader and RingWriter check what the other process writes before it
+// is used.
 #pragma once
 
 #include <atomic>
@@ -25,13 +26,13 @@ namespace fgmpi::dynamic {
 struct RingControl {
   transport::shm::Credits credits;                              ///< written by the reader
   alignas(transport::shm::kLine) std::atomic<uint32_t> asleep;  ///< the reader waits for a byte
-  /// The reader makes the writer's frames visible itself before it sleeps
+  /// The reader itself makes the writer's frames visible before it sleeps
   /// (transport/shm/doorbell.h).
   std::atomic<uint32_t> asymmetric;
   alignas(transport::shm::kLine) std::atomic<uint32_t> wants_room;  ///< the writer waits for a byte
 };
 
-/// The memory of a ring, mapped. Unmapped with the object.
+/// The mapped memory of a ring. The object unmaps it.
 class RingMemory {
  public:
   explicit RingMemory(void* start) : start_(start) {}
@@ -49,13 +50,14 @@ class RingMemory {
 class RingOut {
  public:
   static constexpr size_t kMostPayload = 64 << 10;
-  /// Makes a ring; *fd is its descriptor, the caller's to give away and close. nullptr: there is no
-  /// memory for it.
+  /// Makes a ring. *fd is its descriptor, which the caller passes on and closes. nullptr: there is
+  /// no memory for it.
   static std::unique_ptr<RingOut> make(int* fd);
-  /// Copies a frame into the ring; false: there is no room now. Then poll() tells when there is.
-  /// REQUIRES: length <= kMostPayload.
+  /// Copies a frame into the ring. Returns false if there is no room now; has_room() shows later
+  /// when there is. REQUIRES: length <= kMostPayload.
   bool push(const transport::Header& header, const void* payload, size_t length);
-  /// After a push: does the reader sleep, so that it needs a byte? Tells so once.
+  /// Called after a push: true if the reader sleeps, so that it needs a byte. Returns true once for
+  /// each sleep.
   bool take_sleep();
   /// True when a push that was refused would succeed now.
   bool has_room();
@@ -69,17 +71,17 @@ class RingOut {
 /// The reader's end.
 class RingIn {
  public:
-  /// Maps what a descriptor is, which stays the caller's. nullptr: it is no ring.
+  /// Maps the ring behind a descriptor, which stays the caller's. nullptr: it is no ring.
   static std::unique_ptr<RingIn> map(int fd);
   bool ready() const { return reader_.ready(); }
   transport::shm::RingReader::Next peek(transport::shm::Frame* frame) {
     return reader_.peek(frame);
   }
-  /// A timed frame took so many ticks.
+  /// Records how many ticks a timed frame took.
   void took(const transport::shm::Frame& frame, uint64_t ticks) { reader_.took(frame, ticks); }
-  /// Gives a frame's room back. True: the writer waits for room and needs a byte.
+  /// Releases a frame's room. Returns true if the writer waits for room and needs a byte.
   bool consume(const transport::shm::Frame& frame);
-  /// From now on the writer sends a byte with its next frame; ready() must be asked once more,
+  /// Makes the writer send a byte with its next frame. The caller must call ready() once more,
   /// after fence_for_sleep().
   void sleep() { memory_.control()->asleep.store(1, std::memory_order_seq_cst); }
   void wake() { memory_.control()->asleep.store(0, std::memory_order_relaxed); }
@@ -90,7 +92,7 @@ class RingIn {
   transport::shm::RingReader reader_;
 };
 
-/// Between RingIn::sleep() of all rings and the last look at them.
+/// Called between RingIn::sleep() of all rings and the last call of ready().
 void fence_for_sleep();
 
 }  // namespace fgmpi::dynamic

@@ -26,7 +26,8 @@ extern char** environ;
 namespace fgmpi::dynamic {
 namespace {
 
-/// mpiexec, while it runs: its end is noticed, and asked for, so that it leaves no zombie.
+/// mpiexec while it runs. The process watches for its end and reaps it, so that it leaves
+/// no zombie.
 class Launcher final : public Stream {
  public:
   explicit Launcher(pid_t process) : pid(process) {
@@ -34,7 +35,7 @@ class Launcher final : public Stream {
     if (fd >= 0) adopt(fd, true);
   }
   const pid_t pid;
-  AcceptLimit limit;  ///< of whoever waits for its job
+  AcceptLimit limit;  ///< of the proclet that waits for its job
 
  private:
   void on_ready(uint32_t) override {
@@ -47,7 +48,8 @@ class Launcher final : public Stream {
       std::shared_ptr<Launcher> self = std::move(running()[i]);
       running().erase(running().begin() + static_cast<std::ptrdiff_t>(i));
       close();
-      finished().push_back(std::move(self));  // in the middle of a poll
+      // Destroyed later, as this runs in the middle of a poll
+      finished().push_back(std::move(self));
       return;
     }
   }
@@ -65,7 +67,7 @@ class Launcher final : public Stream {
   }
 };
 
-/// The folder above the one that this library lies in.
+/// The folder above the one that contains this library.
 std::string prefix() {
   Dl_info info{};
   dladdr(reinterpret_cast<void*>(&prefix), &info);
@@ -76,7 +78,8 @@ std::string prefix() {
   return path;
 }
 
-/// What the new job must not take for its own: the launcher's words to this process.
+/// True for variables that the launcher has set for this process, which the new job must
+/// not inherit.
 bool is_own_variable(const char* text) {
   for (const char* own :
        {"PMI_", "PMIX_", "HYDI_", "OMPI_COMM_WORLD_",
@@ -135,7 +138,7 @@ Status start_launcher(const std::vector<std::string>& words, const std::string& 
   return {};
 }
 
-/// Two ports that are closed again whatever comes.
+/// Two ports that are closed in any case.
 struct Ports {
   std::string starters, children;
   Status open() {
@@ -148,7 +151,8 @@ struct Ports {
   }
 };
 
-/// All starters have said which command they are of, and that exec has worked or not.
+/// Waits until all starters have sent the index of their command, and reported whether exec
+/// has worked.
 Status hear_starters(const std::vector<Section>& sections, const std::string& port,
                      const char* call, AcceptLimit* limit, std::vector<int>* errnos) {
   limit->gone_too = true;
@@ -170,7 +174,7 @@ Status hear_starters(const std::vector<Section>& sections, const std::string& po
   for (auto& [index, one] : starters) {
     std::vector<uint8_t> said;
     const Status heard = one->hear(&said, limit->deadline, call);
-    if (!heard.ok()) continue;  // it has closed: exec has worked
+    if (!heard.ok()) continue;  // the starter has closed: exec has worked
     int code = ENOENT;
     if (said.size() == sizeof code) std::memcpy(&code, said.data(), sizeof code);
     (*errnos)[index] = code ? code : ENOENT;
@@ -212,13 +216,13 @@ Status start_and_wait(const std::vector<Section>& sections, const char* call,
 std::vector<int> codes_of(const std::vector<Command>& commands,
                           const std::vector<Section>& sections, const std::vector<int>& failed,
                           bool ok) {
-  // A command that could be started is none that failed; but nothing of a job that failed goes on.
+  // A command that could be started is not to blame; but no rank of a job that failed goes on.
   const bool blamed = std::any_of(failed.begin(), failed.end(), [](int code) { return code != 0; });
   std::vector<int> codes;
   for (size_t k = 0; k < commands.size(); ++k) {
     const int code = ok ? MPI_SUCCESS : blamed ? failed[k] : MPI_ERR_SPAWN;
     const int64_t asked = std::max<int64_t>(commands[k].ranks, 0);
-    // Fewer ranks than asked for, as `soft` allows: the rest was not started.
+    // Where `soft` allowed fewer ranks than asked for, the rest was not started.
     const int64_t started = ok ? std::min(asked, sections[k].ranks) : asked;
     codes.insert(codes.end(), static_cast<size_t>(started), code);
     codes.insert(codes.end(), static_cast<size_t>(asked - started), MPI_ERR_SPAWN);
@@ -226,7 +230,7 @@ std::vector<int> codes_of(const std::vector<Command>& commands,
   return codes;
 }
 
-/// The launcher ends its processes.
+/// Ends a spawned job: its launcher ends the processes.
 void end_spawned(pid_t launcher) {
   for (const auto& one : Launcher::running())
     if (one->pid == launcher) kill(launcher, SIGTERM);

@@ -1,4 +1,4 @@
-// What fgmpi-start tells the spawning process before and after it executes the program.
+// The messages of fgmpi-start to the spawning process before and after it executes the program.
 
 #include "dynamic/starter.h"
 
@@ -34,7 +34,7 @@ bool write_all(int fd, const void* bytes, size_t count) {
   return true;
 }
 
-/// A connection with the port, which closes when another program takes this process over; -1: there
+/// Opens a connection to the port, which closes when another program replaces this one; -1: there
 /// is none.
 int call(const PortName& name) {
   for (const SocketAddress& to : addresses_of(name.contact)) {
@@ -46,7 +46,7 @@ int call(const PortName& name) {
   return -1;
 }
 
-/// A connection with the port, after the hello; -1: there is none.
+/// Opens a connection to the port and sends the hello; -1: there is none.
 int open_to_port(const PortName& name) {
   const int fd = call(name);
   Hello hello{};
@@ -64,7 +64,7 @@ bool say(int fd, uint32_t word) {
   return write_all(fd, message, sizeof message);
 }
 
-/// Becomes the program; an errno when that cannot be. No shell is tried, as execvp() would.
+/// Becomes the program, or returns an errno. No shell is tried, unlike by execvp().
 int execute(const std::string& path, char** arguments) {
   const std::string program = arguments[0];
   if (program.find('/') != std::string::npos) {
@@ -112,8 +112,8 @@ void tell_end(const std::string& port, uint32_t rank) {
   std::memcpy(message, &length, sizeof length);
   std::memcpy(message + sizeof length, &no_id, sizeof no_id);
   std::memcpy(message + sizeof length + sizeof no_id, &rank, sizeof rank);
-  // Open until the other side, which writes first, has read it and closes: a closed connection
-  // would not be accepted.
+  // The connection stays open until the other side, which writes first, has read the message and
+  // closes: a closed connection would not be accepted.
   const timeval longest{60, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
   char ignored[4096];

@@ -1,4 +1,4 @@
-// Sockets that never block: writing, reading, and the poller that looks at all of them.
+// Sockets that never block: writing, reading, and their poller.
 
 #include "dynamic/stream.h"
 
@@ -19,7 +19,7 @@
 
 namespace fgmpi::dynamic {
 
-Poller& g_poller = *new Poller;  // never destroyed: programs use MPI until they end
+Poller& g_poller = *new Poller;  // never destroyed, as programs use MPI until they end
 
 namespace {
 
@@ -96,7 +96,7 @@ void Stream::adopt(int fd, bool owned) {
   fd_ = fd;
   owned_ = owned;
   const int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // not of a local socket: no matter
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // no effect on a local socket
   watch();
 }
 
@@ -106,7 +106,8 @@ void Stream::connect(std::vector<SocketAddress> addresses) {
   try_next("no address of it is known");
 }
 
-/// Tries the next address; there is none: that is the end, `why` tells what came of the last.
+/// Tries the next address. When there is none, the stream ends; `why` is the error of the
+/// last address.
 void Stream::try_next(const std::string& why) {
   std::string last = why;
   while (next_address_ < addresses_.size()) {
@@ -114,7 +115,7 @@ void Stream::try_next(const std::string& why) {
     const int fd = socket(to.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) break;
     const int result = ::connect(fd, reinterpret_cast<const sockaddr*>(&to.address), to.length);
-    if (result != 0 && errno == EAGAIN) {  // the other side has not taken earlier ones yet
+    if (result != 0 && errno == EAGAIN) {  // the other side has a full queue of callers
       ::close(fd);
       g_poller.retrying_.push_back(this);
       return;
@@ -142,7 +143,7 @@ void Stream::write(const void* first, size_t first_bytes, const void* second, si
     message.msg_iov = pieces;
     message.msg_iovlen = second_bytes ? 2 : 1;
     const ssize_t n = sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n > 0) written = static_cast<size_t>(n);  // an error is found by the next poll
+    if (n > 0) written = static_cast<size_t>(n);  // the next poll finds an error
     if (written == first_bytes + second_bytes) return;
   }
   if (out_at_ == out_.size()) out_.clear(), out_at_ = 0;
@@ -204,7 +205,7 @@ void Stream::on_ready(uint32_t events) {
   if (fd_ < 0) return;
   if (paused_) {
     if (!(events & (EPOLLHUP | EPOLLERR))) return;
-    // What the other side has said before it closed is read when the stream goes on.
+    // Bytes that the other side sent before it closed are read when the stream goes on.
     char one;
     if (recv(fd_, &one, 1, MSG_PEEK | MSG_DONTWAIT) <= 0 && in_.empty())
       return finish("it has closed the connection");
@@ -217,7 +218,7 @@ void Stream::on_ready(uint32_t events) {
 
 void Stream::on_descriptor(int descriptor) { ::close(descriptor); }
 
-/// recv() into scratch(); descriptors that came are handed over.
+/// Receives into scratch(), and passes on descriptors that came.
 ssize_t Stream::receive(size_t most) {
   DescriptorMessage<1> message(scratch(), most);
   const ssize_t n = recvmsg(fd_, message.header(), MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -281,8 +282,8 @@ pid_t Stream::peer_process() const {
 
 bool Stream::under_way() const {
   if (unsent() > 0) return true;
-  // What was written to a local socket is with its reader at once; of such a one SIOCOUTQ tells
-  // what was not read.
+  // Bytes written to a local socket are with their reader at once; SIOCOUTQ of such a socket counts
+  // unread bytes.
   if (fd_ < 0 || local()) return false;
   int unacknowledged = 0;
   return ioctl(fd_, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged > 0;

@@ -1,9 +1,9 @@
-// Streams: sockets that never block, and the poller that tells which of them have something.
+// Streams: sockets that never block, and the poller that finds those with events.
 //
-// A stream keeps what could not be written yet, and reads when the poller says so. Where it
-// connects, it tries one address after the other.
-// Thread rule: one thread. Invariants: on_end() is called once, and nothing after it; a stream that
-// is closed during a poll stays in memory until that poll is over.
+// A stream stores bytes that could not be written yet, and reads when the poller finds input. Where
+// it connects, it tries one address after the other.
+// Thread rule: one thread. Invariants: on_end() is called once, and no other function after it; a
+// stream that is closed during a poll stays in memory until that poll is over.
 #pragma once
 
 #include <sys/types.h>
@@ -22,27 +22,28 @@ class Stream;
 
 class Poller {
  public:
-  /// The descriptor that is readable when a stream has something; -1: there is none to be had.
+  /// The descriptor that is readable when a stream has an event; -1: none could be opened.
   int descriptor();
-  /// True when any stream had something.
+  /// Handles the events of all streams. Returns true when there were any.
   bool poll();
-  /// Not now: in the middle of a poll others may still point at it.
+  /// Closes a stream, and destroys it after the poll that is running: others may still point at it.
   void destroy(std::unique_ptr<Stream> stream);
-  /// How long nobody needs poll() in ns: streams that could not connect for lack of room try again,
-  /// and what was read before a stream was paused is taken when it goes on.
+  /// The time in ns for which poll() need not be called. Streams that could not connect for lack
+  /// of room try again, and bytes that were read before a stream was paused are delivered when it
+  /// goes on.
   int64_t longest_sleep() const;
 
  private:
   friend class Stream;
-  /// Calls visit() for those in the list that are still open, and empties it first: they may get
-  /// into it again.
+  /// Calls visit() for the streams of a list that are still open. The list is emptied first, as
+  /// streams may be entered in it again.
   template <class Visit>
   void go_through(std::vector<Stream*>* list, Visit visit);
   int epoll_ = -1;
   bool polling_ = false;
   std::vector<std::unique_ptr<Stream>> done_;
   std::vector<Stream*> retrying_;
-  std::vector<Stream*> resumed_;  ///< that have bytes from before they were paused
+  std::vector<Stream*> resumed_;  ///< streams with bytes from before they were paused
 };
 extern Poller& g_poller;
 
@@ -53,52 +54,54 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// Takes a connected descriptor. `owned`: closed with the stream.
+  /// Adopts a connected descriptor. `owned`: it is closed with the stream.
   void adopt(int fd, bool owned);
   /// Begins to connect to the first of these that answers.
   void connect(std::vector<SocketAddress> addresses);
-  /// Writes, or keeps, both pieces.
+  /// Writes both pieces, or stores what cannot be written yet.
   void write(const void* first, size_t first_bytes, const void* second, size_t second_bytes);
-  /// Writes these bytes, and a descriptor that the reader takes with them. False: not now, nothing
-  /// was written. REQUIRES: local(), unsent() == 0.
+  /// Writes these bytes, and a descriptor that the reader receives with them. Returns false if
+  /// nothing can be written now. REQUIRES: local(), unsent() == 0.
   bool write_with_descriptor(const void* bytes, size_t count, int descriptor);
-  /// Is this connected, within this host?
+  /// True if this is connected within this host.
   bool local() const;
-  /// The process at the other end; 0: it is not known, or not of this host.
+  /// The process at the other end; 0: it is not known, or on another host.
   pid_t peer_process() const;
-  /// Bytes that are kept.
+  /// Bytes that are stored and not yet written.
   size_t unsent() const { return out_.size() - out_at_; }
   bool open() const { return fd_ >= 0; }
-  /// Reading stops, or goes on. While it is stopped, only the end is noticed.
+  /// Stops reading, or goes on. While reading is stopped, only the end is noticed.
   void pause(bool paused);
-  /// Has the other side closed, although what it said before may not have been read?
+  /// True if the other side has closed, although its last bytes may not have been read.
   bool hung_up() const;
-  /// Is there something to be read, or accepted, or an end to be noticed?
+  /// True if there is input to read, a connection to accept, or an end to notice.
   bool has_news() const;
-  /// Is some of what was written kept, or on its way to the kernel of another host?
+  /// True if some of the bytes written are still stored here, or travelling to the kernel of
+  /// another host.
   virtual bool under_way() const;
-  /// Nothing more is written; the other side reads an end behind what was. REQUIRES: unsent() == 0.
+  /// Ends writing; the other side reads an end behind the last byte. REQUIRES: unsent() == 0.
   void shut_down();
-  /// Stops everything; on_end() is not called.
+  /// Closes the stream; on_end() is not called.
   void close();
-  /// Gives up the descriptor without closing it.
+  /// Returns the descriptor without closing it; the stream does not use it any more.
   int release();
 
  protected:
-  /// Writes one byte at once, or nothing where many are unread: the other side wakes up.
+  /// Writes one byte, which wakes the other side; writes nothing where many bytes are unread.
   void wake_other();
-  /// What the poller has found. The default writes and reads; listeners accept.
+  /// Handles the events that the poller has found. The default writes and reads; listeners accept.
   virtual void on_ready(uint32_t events);
-  /// Bytes came. Returns how many it has used: the rest comes again with more behind it.
+  /// Called with bytes that came. Returns how many were used: the rest comes again with more
+  /// behind it.
   virtual size_t on_bytes(const uint8_t* bytes, size_t count) = 0;
-  /// A descriptor came, with the bytes that come next. Whoever takes it closes it.
+  /// Called with a descriptor that came with the next bytes; the function must close it.
   virtual void on_descriptor(int descriptor);
-  /// How many bytes to read at most (exactly what is needed, where the descriptor is somebody
-  /// else's afterwards).
+  /// The most bytes to read (exactly those needed, where the descriptor belongs to somebody
+  /// else afterwards).
   virtual size_t wanted() const { return SIZE_MAX; }
-  /// The other side has closed, or the connection is broken, or none came about.
+  /// Called when the other side has closed, the connection is broken, or none could be made.
   virtual void on_end(const std::string& why) = 0;
-  /// Bytes that waited have left.
+  /// Called when stored bytes have been written.
   virtual void on_room() {}
   int fd_ = -1;
 
@@ -119,8 +122,8 @@ class Stream {
   size_t next_address_ = 0;
 };
 
-/// Opens a listening socket on this host's socket of that name, or on the network (*port is set).
-/// -1: errno says why.
+/// Opens a listening socket with that name on this host, or on the network (*port is set). -1:
+/// errno has the reason.
 int listen_locally(const std::string& name);
 int listen_to_network(uint16_t* port);
 

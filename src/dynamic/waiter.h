@@ -1,7 +1,7 @@
-// A proclet that waits for something of another job, with a deadline.
+// A proclet that waits, with a deadline, for another job.
 //
-// Such a wait is no part of a deadlock: what ends it comes from outside of this job.
-// Thread rule: one thread. wait() switches, the rest does not.
+// Such a wait is not part of a deadlock: what ends it comes from outside of this job.
+// Thread rule: one thread. wait() switches, the other functions do not.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,15 @@ class Waiter {
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  /// Parks the running proclet until wake(), or until `deadline` (of now_ns()). REQUIRES: nobody
-  /// waits here.
+  /// Parks the running proclet until wake(), or until `deadline` (of now_ns()). REQUIRES: no
+  /// proclet waits here.
   void wait(int64_t deadline, const char* call,
             void (*describe)(const sched::WaitSite*, std::string*));
-  /// Nothing when nobody waits.
+  /// Wakes the proclet that waits here, if there is one.
   void wake();
 
-  /// Wakes those whose time is over, true if there was one; how long until the next one's is (ns).
+  /// check_deadlines() wakes the proclets whose time is over, and returns true if there was one.
+  /// until_next_deadline() returns the time in ns until the next deadline.
   static bool check_deadlines();
   static int64_t until_next_deadline();
 
