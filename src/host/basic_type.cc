@@ -1,4 +1,4 @@
-// The table of predefined datatypes, looked up by handle.
+// The table of predefined datatypes, by handle.
 
 #include "host/basic_type.h"
 

@@ -1,4 +1,5 @@
-// The predefined ("basic") datatypes: which exist, what they are called, what operations they take.
+// The predefined ("basic") datatypes: their handles, names, and the operations that are defined
+// on them.
 #pragma once
 
 #include <mpi.h>
@@ -8,7 +9,7 @@
 
 namespace fgmpi::host {
 
-/// Decides which operations are defined (MPI-4.0 section 6.9.2).
+/// The kind of a type's values decides which operations are defined on it (MPI-4.0 section 6.9.2).
 enum class Kind : uint8_t {
   kOpaque,   ///< none: MPI_WCHAR, MPI_PACKED
   kInteger,  ///< all but MINLOC, MAXLOC
@@ -39,9 +40,9 @@ const BasicType* basic_type(MPI_Datatype handle);
 class Type;
 
 /// The predefined type whose values an element holds: the type itself where it is predefined, the
-/// one of its size where MPI_Type_create_f90_integer or its like has made it. MPI_DATATYPE_NULL for
-/// types that programs construct, also for duplicates of predefined ones: no predefined reduction
-/// is defined on them (MPI-4.0 section 6.9.2).
+/// one of its size for a type of MPI_Type_create_f90_integer or a similar call. MPI_DATATYPE_NULL
+/// for types that programs construct, also for duplicates of predefined ones: no predefined
+/// reduction is defined on them (MPI-4.0 section 6.9.2).
 MPI_Datatype values_of(const Type& type);
 
 /// The predefined type with the values of a type that MPI_Type_create_f90_integer, _real or

@@ -6,10 +6,10 @@
 namespace fgmpi::host {
 
 /// The host refuses a null buffer in MPI_Pack, MPI_Unpack and their variants, and MPI_BOTTOM is a
-/// null pointer. While this object lives, MPI_BOTTOM with a type of absolute addresses is replaced
-/// by some other address, and the type by one shifted back by that address: the same memory. Other
-/// buffers and types are left as they are, wrong ones too: the host reports the error.
-/// The destructor frees the shifted type; nothing in between may switch proclets.
+/// null pointer. While this object lives, it replaces MPI_BOTTOM with a type of absolute addresses
+/// by some other address, and the type by one shifted back by that address, so that both denote the
+/// same memory. Other buffers and types are left as they are, wrong ones too: the host reports the
+/// error. The destructor frees the shifted type; nothing in between may switch proclets.
 class BottomBuffer {
  public:
   BottomBuffer(const void** buffer, MPI_Datatype* type);

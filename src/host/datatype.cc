@@ -17,7 +17,7 @@
 namespace fgmpi::host {
 namespace {
 
-/// MPI_FLOAT_INT and the other pair types: their handles look like derived types', but they are
+/// MPI_FLOAT_INT and the other pair types. Their handles look like derived types', but they are
 /// described here, without the host. Their reference count starts at 1 and so never reaches 0.
 template <class V>
 constexpr DerivedType pair_type(MPI_Datatype handle) {
@@ -38,8 +38,9 @@ std::unordered_map<MPI_Datatype, DerivedType*>& cache() {
   return *map;
 }
 
-/// Types of MPI_Type_create_f90_integer and its like that have been described: the predefined types
-/// of their size. Programs cannot free them, so a handle stays that of its type.
+/// The predefined types of the same size, for types of MPI_Type_create_f90_integer and similar
+/// calls that have been described. Programs cannot free these types, so a handle never gets
+/// another type.
 std::unordered_map<MPI_Datatype, MPI_Datatype>& types_of_precision() {
   static auto* map = new std::unordered_map<MPI_Datatype, MPI_Datatype>;
   return *map;
@@ -82,9 +83,9 @@ bool constructed_contiguous(const Api& h, MPI_Datatype handle) {
 }
 
 /// True if the type map is one run of bytes in ascending order. Equal size and extent do not prove
-/// that: blocks may be swapped, or overlap next to a gap. So this packs an element in which each
-/// byte holds its own position, one digit of base 256 a pass, and looks at the order. Types above
-/// the limit count as scattered, which is slower but correct.
+/// that: blocks may be swapped, or overlap next to a gap. So this function packs an element in
+/// which each byte holds its own position, one digit of base 256 a pass, and checks the order.
+/// Types above the limit count as scattered, which is slower but correct.
 bool packs_contiguous(const Api& h, const DerivedType& type) {
   constexpr int64_t kLimit = 64 << 20;
   if (type.size != type.true_extent) return false;
@@ -103,10 +104,10 @@ bool packs_contiguous(const Api& h, const DerivedType& type) {
   return true;
 }
 
-/// Fills `type` from the host; returns the host's code. Host stack.
+/// Fills `type` from the host; returns the host's code. Runs on the host stack.
 int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
-  // Packing zero elements fails if the type is unknown or not committed: no other call of the host
-  // tells.
+  // Packing zero elements fails if the type is unknown or not committed; no other call of the host
+  // shows that.
   char nothing[1] = {};
   int position = 0;
   int code = h.Pack(nothing, 0, handle, nothing, 0, &position, MPI_COMM_SELF);
@@ -118,8 +119,8 @@ int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
   if (code == MPI_SUCCESS) code = h.Type_get_true_extent_x(handle, &true_lb, &true_extent);
   if (code == MPI_SUCCESS)
     code = h.Type_get_envelope_c(handle, &integers, &addresses, &counts, &types, &combiner);
-  // A type of the same layout that the user cannot free. Not made by MPI_Type_dup, which would call
-  // the user's attribute copy functions.
+  // This type of the same layout cannot be freed by the user. MPI_Type_dup would call the user's
+  // attribute copy functions.
   if (code == MPI_SUCCESS) code = h.Type_create_resized(handle, lb, extent, &type->handle);
   if (code == MPI_SUCCESS) code = h.Type_commit(&type->handle);
   if (code != MPI_SUCCESS) return code;
@@ -131,7 +132,7 @@ int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
   type->true_lb = true_lb;
   type->true_extent = true_extent;
   type->contiguous = size == 0 || (size == extent && packs_contiguous(h, *type));
-  type->references = 1;  // the cache's
+  type->references = 1;  // the cache's reference
   return MPI_SUCCESS;
 }
 
@@ -161,7 +162,7 @@ Status host_failed(const char* what, int code) {
   return error(MPI_ERR_TYPE, "the hosted MPI cannot %s this datatype: %s", what, words);
 }
 
-/// The host's packing in pieces of about a gibibyte, at least one element; `step(h, first,
+/// Runs the host's packing in pieces of about a gibibyte, at least one element. `step(h, first,
 /// elements, offset)` packs or unpacks some elements and returns the host's code.
 template <class Step>
 Status in_pieces(const char* what, int64_t count, int64_t size, Step&& step) {
@@ -212,7 +213,7 @@ void copy_padded_pairs(const char* from, char* to, int64_t count, bool unpacking
   }
 }
 
-/// False when the type is not one of the padded pairs.
+/// Copies padded pairs. Returns false when the type is not one of them.
 bool copy_if_padded_pairs(MPI_Datatype handle, const void* from, void* to, int64_t count,
                           bool unpacking) {
   const char* in = static_cast<const char*>(from);
@@ -237,7 +238,7 @@ bool copy_if_padded_pairs(MPI_Datatype handle, const void* from, void* to, int64
 
 /// Calls use(h, address, type) with an address that is not null. With MPI_BOTTOM the type holds
 /// absolute addresses (MPI-4.0 section 5.1.12), and the host's packing refuses the null pointer: so
-/// the address is moved up, and the type down by as much.
+/// the address is moved up, and the type down by as many bytes.
 template <class Address, class Use>
 int with_nonnull_address(const Api& h, Address* address, MPI_Datatype type, Use&& use) {
   if (address) return use(address, type);
@@ -285,8 +286,8 @@ Status unpack_scattered(const void* in, void* buffer, int64_t count, const Type&
 }
 
 /// Unpacks the first `bytes` bytes of one element, fewer than it has, and leaves the rest of it
-/// untouched. Done by a message from the host's MPI_COMM_SELF to itself: the host's unpacking takes
-/// whole elements only, a receive does not.
+/// untouched. It does so by a message from the host's MPI_COMM_SELF to itself: the host's unpacking
+/// accepts whole elements only, a receive does not.
 Status unpack_part(const void* in, int64_t bytes, void* element, const Type& type) {
   if (pair_index(type.handle()) < kPairTypes) {
     const int64_t value = std::min(bytes, type.size() - int64_t{sizeof(int)});
@@ -402,7 +403,7 @@ Status unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const 
 Status check_end(int64_t bytes, const Type& type) {
   const int64_t size = type.size();
   if (size == 0 || bytes % size == 0) return {};
-  // The host counts whole elements: the last byte of one adds one.
+  // The host counts whole elements: if the last byte ends an element, the counts differ by one.
   MPI_Count elements[2] = {0, 0};
   int code = MPI_SUCCESS;
   for (int i = 0; i < 2 && code == MPI_SUCCESS; ++i)

@@ -1,9 +1,9 @@
 // Datatypes as the message layers see them: size, extent, contiguous or not, pack and unpack.
 //
-// A basic datatype is described by its handle alone (bits 8-15 are its size): no host, no lookup.
-// A derived one is looked up once and cached by handle; the cache entry is dropped when the user
-// frees the type (the forwarding stub of MPI_Type_free tells us), and lives on while messages use
-// it. Thread rule: one thread. pack/unpack run on the host stack and never switch.
+// A basic datatype is described by its handle alone (bits 8-15 are its size): no host, no lookup. A
+// derived one is described once and cached by handle. The cache entry is dropped when the user
+// frees the type (the forwarding stub of MPI_Type_free calls type_freed()), and lives on while
+// messages use it. Thread rule: one thread. pack/unpack run on the host stack and never switch.
 #pragma once
 
 #include <mpi.h>
@@ -17,19 +17,19 @@ namespace fgmpi::host {
 
 struct Api;
 
-/// A description with an intrusive count; obtained by Type::of, kept by TypeRef.
+/// A description with an intrusive count; Type::of() makes it, and Type objects hold it.
 struct DerivedType {
-  MPI_Datatype handle;  ///< a duplicate that we own, valid after the user freed his
+  MPI_Datatype handle;  ///< a duplicate that the library owns, valid after the user has freed his
   int64_t size, lb, extent, true_lb, true_extent;
   bool contiguous;  ///< `count` elements are count*size bytes in a row starting at true_lb
-  bool freed;       ///< the user freed his handle: it may name another type by now
+  bool freed;       ///< the user has freed his handle, which may name another type by now
   uint32_t references;
 };
 
 /// A datatype by value, 24 bytes: cheap for basic types, a counted pointer for derived ones.
 class Type {
  public:
-  /// Byte type.
+  /// Makes the byte type.
   Type() : handle_(MPI_BYTE), size_(1) {}
   /// An error (MPI_ERR_TYPE) names the handle when it is null, uncommitted or unknown.
   static Status of(MPI_Datatype handle, Type* out);
@@ -44,10 +44,10 @@ class Type {
   int64_t lb() const { return derived_ ? derived_->lb : 0; }
   int64_t true_lb() const { return derived_ ? derived_->true_lb : 0; }
   int64_t true_extent() const { return derived_ ? derived_->true_extent : size_; }
-  /// Data of any count is one run of bytes starting at true_lb().
+  /// True if data of any count is one run of bytes starting at true_lb().
   bool contiguous() const { return !derived_ || derived_->contiguous; }
   bool basic() const { return !derived_; }
-  /// The handle that the host knows the type by, valid as long as this object.
+  /// The host's handle of the type, valid as long as this object.
   MPI_Datatype host_handle() const {
     return derived_ && derived_->freed ? derived_->handle : handle_;
   }
@@ -65,11 +65,12 @@ inline bool is_basic(MPI_Datatype t) {
 /// Bytes of a basic type. REQUIRES: is_basic(t).
 inline int64_t basic_size(MPI_Datatype t) { return (static_cast<uint32_t>(t) >> 8) & 0xff; }
 
-/// After the host's MPI_Pack has answered MPI_SUCCESS: copies what it has left out of `count`
-/// elements. MPICH 4.0.2 packs a derived type whose data are one run only up to a multiple of bits
-/// 8 to 15 of its handle, which are a size in handles of basic types only: with more than 768
-/// derived types bytes at the end are missing. `in` and `out` begin with the first element and its
-/// packed bytes; `packed` bytes are there. Returns how many are there now. Host stack.
+/// Called after the host's MPI_Pack has returned MPI_SUCCESS: copies what it has left out of
+/// `count` elements. MPICH 4.0.2 packs a derived type whose data are one run only up to a multiple
+/// of bits 8 to 15 of its handle, which are a size in handles of basic types only: with more than
+/// 768 derived types bytes at the end are missing. `in` and `out` begin with the first element and
+/// its packed bytes, of which there are `packed`. Returns the number of packed bytes now. Runs on
+/// the host stack.
 int64_t complete_packing(const Api& h, const void* in, int64_t count, MPI_Datatype type, void* out,
                          int64_t packed);
 
@@ -78,17 +79,18 @@ Status pack(const void* buffer, int64_t count, const Type& type, void* out);
 /// Unpacks `bytes` bytes (a whole message or a truncated one: not necessarily whole elements) into
 /// `count` elements at `buffer`.
 Status unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const Type& type);
-/// An error (MPI_ERR_TYPE) when a message of so many bytes ends within a basic element of the type.
+/// Returns an error (MPI_ERR_TYPE) when a message of `bytes` bytes ends within a basic element of
+/// the type.
 Status check_end(int64_t bytes, const Type& type);
-/// Copies elements of one layout into another (collectives within a process). Copies at most the
-/// receiver's bytes; MPI_ERR_TRUNCATE when the sender has more.
+/// Copies elements of one layout into another (collectives within a process), at most as many bytes
+/// as the receiver has. Errors: MPI_ERR_TRUNCATE when the sender has more.
 Status copy(const void* from, int64_t from_count, const Type& from_type, void* to, int64_t to_count,
             const Type& to_type);
 
-/// The user frees this type handle: forget the cache entry. Called before the host frees it.
+/// Drops the cache entry of a type handle that the user frees. Called before the host frees it.
 void type_freed(MPI_Datatype handle);
 
-/// Derived types that the cache or a Type holds (tests, statistics).
+/// The number of derived types that the cache or a Type holds, for tests and statistics.
 size_t cached_types();
 
 }  // namespace fgmpi::host

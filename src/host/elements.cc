@@ -15,8 +15,8 @@ struct ElementContent {
   int64_t elements = 0, bytes = 0;
 };
 
-/// The parts of a pair are elements by themselves: the bytes of its value. 0 for all other
-/// predefined types.
+/// The bytes of the value of a pair, whose value and index are elements by themselves. 0 for all
+/// other predefined types.
 int64_t value_bytes(MPI_Datatype type) {
   const BasicType* basic = basic_type(type);
   Type pair;
@@ -27,7 +27,7 @@ int64_t value_bytes(MPI_Datatype type) {
 
 ElementContent content_of(const Signature& s);
 
-/// One repetition.
+/// The content of one repetition of a signature.
 ElementContent round_of(const Signature& s) {
   ElementContent round;
   if (s.inner.empty()) {
@@ -48,7 +48,8 @@ ElementContent content_of(const Signature& s) {
   return {s.count * round.elements, s.count * round.bytes};
 }
 
-/// The bytes of the first elements. REQUIRES: at most as many as the signature has, which has some.
+/// The bytes of the first elements. REQUIRES: elements is at most the number in the signature,
+/// which has some.
 int64_t bytes_of_first(const Signature& s, int64_t elements) {
   const ElementContent round = round_of(s);
   int64_t bytes = elements / round.elements * round.bytes;
@@ -63,7 +64,7 @@ int64_t bytes_of_first(const Signature& s, int64_t elements) {
   return bytes;
 }
 
-/// What a datatype is made of, committed or not.
+/// The signature of a datatype, committed or not.
 Status signature_of_any(MPI_Datatype datatype, Signature* out) {
   Type type;
   Status status = Type::of(datatype, &type);
@@ -82,8 +83,8 @@ Status signature_of_any(MPI_Datatype datatype, Signature* out) {
   return made;
 }
 
-/// The whole elements in `*bytes` bytes, less than one round of the signature; *bytes becomes the
-/// rest.
+/// Counts the whole elements in `*bytes` bytes, less than one repetition of the signature; *bytes
+/// becomes the rest.
 int64_t elements_in_round(const Signature& s, int64_t* bytes) {
   if (s.inner.empty()) {
     const int64_t value = value_bytes(s.type);

@@ -1,5 +1,5 @@
-// What the host's library exports besides the functions of mpi.h: addresses that stand for
-// something, and functions that the host's Fortran and C++ bindings or old programs refer to.
+// Exports of the host's library besides the functions of mpi.h: addresses with a meaning, and
+// functions that the host's Fortran and C++ bindings or old programs refer to.
 
 #include <dlfcn.h>
 #include <mpi.h>
@@ -9,7 +9,7 @@
 
 #define FGMPI_EXPORT extern "C" __attribute__((visibility("default")))
 
-// Addresses that programs pass and src/mpi recognises. What lies there is never read.
+// Addresses that programs pass and src/mpi recognises. Their contents are never read.
 static int g_unweighted, g_weights_empty, g_all_handles;
 FGMPI_EXPORT int* const MPI_UNWEIGHTED = &g_unweighted;
 FGMPI_EXPORT int* const MPI_WEIGHTS_EMPTY = &g_weights_empty;
@@ -17,19 +17,20 @@ FGMPI_EXPORT MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES =
     reinterpret_cast<MPI_T_pvar_handle>(&g_all_handles);
 
 // Fortran's constants. libmpichfort stores the addresses of common blocks of the program (mpif.h,
-// the module mpi) in the first two when it starts. MPIR_C_ are what the module mpi_f08 passes to C
-// in place of its own MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY. The MPIR_F08_ objects are its variables
-// of the same names. libmpichfort has definitions of its own of the MPIR_ objects: all libraries
-// use that of whichever library the program names first.
+// the module mpi) in the first two when it starts. The MPIR_C_ objects are the addresses that the
+// module mpi_f08 passes to C in place of its own MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY. The
+// MPIR_F08_ objects are its variables of the same names. libmpichfort has definitions of its own of
+// the MPIR_ objects: all libraries use those of the library that the program names first.
 extern "C" {
 #define FGMPI_DATA __attribute__((visibility("default")))
 FGMPI_DATA MPI_Fint* MPI_F_STATUS_IGNORE = nullptr;
 FGMPI_DATA MPI_Fint* MPI_F_STATUSES_IGNORE = nullptr;
 FGMPI_DATA int* MPIR_C_MPI_UNWEIGHTED = nullptr;
 FGMPI_DATA int* MPIR_C_MPI_WEIGHTS_EMPTY = nullptr;
-/// Where mpif.h and the module mpi have MPI_UNWEIGHTED; libmpichfort's, where that is loaded.
+/// The address of MPI_UNWEIGHTED in mpif.h and the module mpi; defined by libmpichfort, where that
+/// is loaded.
 [[gnu::weak]] extern int* MPIR_F_MPI_UNWEIGHTED;
-/// A function of libmpichfort.
+/// A function of libmpichfort, which shows whether that is loaded.
 [[gnu::weak]] void mpirinitf_();
 FGMPI_DATA int MPIR_F08_MPI_BOTTOM = 0;
 FGMPI_DATA int MPIR_F08_MPI_IN_PLACE = 0;
@@ -39,8 +40,8 @@ FGMPI_DATA MPI_F08_status* MPI_F08_STATUS_IGNORE = &MPIR_F08_MPI_STATUS_IGNORE_O
 FGMPI_DATA MPI_F08_status* MPI_F08_STATUSES_IGNORE = &MPIR_F08_MPI_STATUSES_IGNORE_OBJ[0];
 }
 
-// An assignment and not an initialiser: it reaches libmpichfort's own definitions when those are in
-// use.
+// This is an assignment and not an initialiser, as it must reach libmpichfort's own definitions
+// when those are in use.
 [[gnu::constructor]] static void tell_mpi_f08() {
   MPIR_C_MPI_UNWEIGHTED = MPI_UNWEIGHTED;
   MPIR_C_MPI_WEIGHTS_EMPTY = MPI_WEIGHTS_EMPTY;
@@ -57,15 +58,15 @@ bool fgmpi::host::is_of_fortran(const void* function) {
          dladdr(function, &other) && fortran.dli_fbase == other.dli_fbase;
 }
 
-/// MPI_COMM_DUP_FN and its like (mpi.h): copies the attribute's value.
+/// MPI_COMM_DUP_FN and similar functions (mpi.h): copies the attribute's value.
 FGMPI_EXPORT int MPIR_Dup_fn(MPI_Comm, int, void*, void* value, void* copy, int* flag) {
   *static_cast<void**>(copy) = value;
   *flag = 1;
   return MPI_SUCCESS;
 }
 
-// The host's own error reporting, which its file layer uses inside the host. Here for programs that
-// refer to them: an error is its class.
+// The host's own error reporting, which its file layer uses inside the host. These are for programs
+// that refer to them: an error code is its class.
 FGMPI_EXPORT int MPIR_Err_create_code(int, int, const char*, int, int error_class, const char*,
                                       const char*, ...) {
   return error_class;

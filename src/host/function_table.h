@@ -1,13 +1,13 @@
-// Every function of the host's mpi.h, and who answers it in this library. Exported for fgmpi-info
-// and the tests; the table ends with a null name.
+// Every function of the host's mpi.h, and what answers it in this library. The table is exported
+// for fgmpi-info and the tests, and ends with a null name.
 #pragma once
 
 struct fgmpi_function {
   const char* name;  ///< "MPI_Send"
   enum Kind {
-    /// Nobody yet: fails with MPI_ERR_UNSUPPORTED_OPERATION.
     kOwned,      ///< our own code
     kForwarded,  ///< the hosted MPICH
+    /// No code yet: the stub fails with MPI_ERR_UNSUPPORTED_OPERATION
     kPending
   } kind;
 };

@@ -43,17 +43,17 @@ const char* reason_not_to_load(const std::string& path) {
   return nullptr;
 }
 
-/// The environment that the host sees while it is loaded and initialised: without the launcher's
-/// PMI variables, so that it starts as a singleton, and with settings that keep UCX from hooking
-/// malloc and from opening devices. The array is never freed: a deep-bound library may read libc's
+/// The environment of the host while it is loaded and initialised: without the launcher's PMI
+/// variables, so that it starts as a singleton, and with settings that keep UCX from hooking malloc
+/// and from opening devices. The array is never freed: a deep-bound library may read libc's
 /// `environ` at any time.
 class HostEnvironment {
  public:
   HostEnvironment() : saved_(environ) {
     static std::vector<char*> variables = filtered();
 
-    // A program with a copy relocation of `environ` leaves libc's own slot empty; deep-bound
-    // libraries read that one.
+    // A program with a copy relocation of `environ` leaves libc's own slot empty, which deep-bound
+    // libraries read.
     void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
     slot_ = libc ? static_cast<char***>(dlsym(libc, "environ")) : nullptr;
     environ = variables.data();
@@ -101,7 +101,7 @@ Status load() {
     dlclose(library);
     return error(MPI_ERR_OTHER, "%s: not an MPI library", path.c_str());
   }
-  if (dlsym(library, "fgmpi_functions"))  // another installation: one cannot host the other
+  if (dlsym(library, "fgmpi_functions"))  // another installation, which cannot be a host
     return error(MPI_ERR_OTHER, "%s: this is Finegrain MPI itself", path.c_str());
   g_library = library;
   return {};
@@ -121,7 +121,7 @@ Status initialise() {
   return {};
 }
 
-/// Runs step() (which needs much stack) on the host stack; ends the process when it fails.
+/// Runs step(), which needs much stack, on the host stack; ends the process when it fails.
 void end_unless_ok(Status (*step)()) {
   Status status;
   sched::call_on_host([&] { status = step(); });

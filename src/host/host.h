@@ -1,9 +1,10 @@
-// The hosted MPICH: loaded beside us, initialised late as a singleton, called on the host stack.
+// The hosted MPICH: loaded beside this library, initialised late as a singleton, called on the host
+// stack.
 //
-// What is hosted (design section 1): datatypes, user operations, reduce_local, pack/unpack,
-// error codes/classes/strings, MPI_T, ROMIO. Everything with a communicator, group, request or
-// window in it is ours and never reaches the host, except for the host's own MPI_COMM_SELF where a
-// call needs one.
+// The host does datatypes, user operations, reduce_local, pack/unpack, error codes, classes and
+// strings, MPI_T and ROMIO. Calls with a communicator, group, request or window are answered by
+// this library and never reach the host, except for the host's own MPI_COMM_SELF where a call needs
+// a communicator.
 //
 // Thread rule: one thread. Calls run on the host stack and never switch proclets; a user function
 // that the host calls back (a reduction) must therefore not call MPI functions that block.
@@ -24,16 +25,17 @@
 
 namespace fgmpi::host {
 
-/// Path of the library that will be or was loaded (FGMPI_HOST_MPI, or libmpich.so.12 of the library
-/// folder that is not ourselves); an error says what was looked for and where.
+/// Finds the path of the library that will be or was loaded (FGMPI_HOST_MPI, or libmpich.so.12 of
+/// the library folder that is not this library). An error names the paths that were tried.
 Status find_library(std::string* path);
 
 /// The host's functions after it has been initialised: loads it on first need. Ends the process
 /// with one line when it cannot be loaded.
 const Api& api();
-/// The same, loaded but not necessarily initialised (calls that MPI allows before MPI_Init).
+/// As api(), loaded but not necessarily initialised (for calls that MPI allows before MPI_Init).
 const Api& api_uninitialised();
-/// A data symbol of the loaded host; nullptr when it has none of that name. REQUIRES: loaded().
+/// The address of a data symbol of the loaded host; nullptr when it has no such symbol.
+/// REQUIRES: loaded().
 void* data_symbol(const char* name);
 bool loaded();
 bool initialised();
@@ -41,8 +43,8 @@ bool initialised();
 /// True if the function is one of the Fortran binding's (libmpichfort).
 bool is_of_fortran(const void* function);
 
-/// True for MPI_UNWEIGHTED of C, and for that of mpif.h and the module mpi: their
-/// MPI_Dist_graph_neighbors does not convert it.
+/// True for MPI_UNWEIGHTED of C, and for that of mpif.h and the module mpi, which their
+/// MPI_Dist_graph_neighbors does not convert.
 bool is_unweighted(const int* weights);
 
 /// Calls f(api) on the host stack: int rc = host::call([&](const host::Api& h) { return

@@ -10,8 +10,7 @@
 extern "C" {
 #endif
 
-/* How an attribute's value is stored or read: as a pointer, an address-sized or a Fortran integer.
- */
+/* The form of an attribute's value: pointer, address-sized integer or Fortran integer. */
 typedef int fgmpi_attr_kind;
 
 int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag, fgmpi_attr_kind kind);

@@ -22,17 +22,16 @@ constexpr const char* kNames[kOperations] = {"MPI_OP_NULL", "MPI_MAX",     "MPI_
 static_assert(MPI_MAX == 0x58000001 && MPI_SUM == 0x58000003 && MPI_LAND == 0x58000005 &&
               MPI_BXOR == 0x5800000a && MPI_MAXLOC == 0x5800000c && MPI_NO_OP == 0x5800000e);
 
-/// 1..14 for predefined operations, else 0.
+/// The number of a predefined operation, 1..14, else 0.
 int predefined(MPI_Op op) {
   uint32_t index = static_cast<uint32_t>(op) - 0x58000000u;
   return index < kOperations ? static_cast<int>(index) : 0;
 }
 
-/// Which calls an operation is used in: the collective reductions and MPI_Reduce_local, or
-/// accumulates.
+/// The calls that use an operation: the collective reductions and MPI_Reduce_local, or accumulates.
 enum class OperationUse : uint8_t { kReduction, kAccumulate };
 
-/// Which operations a type takes there.
+/// The kind that decides which operations are defined on a type in these calls.
 constexpr Kind kind_in(OperationUse use, MPI_Datatype type, Kind kind) {
   const bool as_integer = kind == Kind::kBytes || kind == Kind::kLogical || type == MPI_PACKED;
   return use == OperationUse::kAccumulate && as_integer ? Kind::kInteger : kind;
@@ -59,14 +58,15 @@ constexpr const Reducer* kPairRows[kPairTypes] = {pair_row<float>(), pair_row<do
                                                   pair_row<long>(), pair_row<short>(),
                                                   pair_row<long double>()};
 
-/// nullptr when the operation is not defined on the predefined type, or on none.
+/// The loop of an operation; nullptr when the operation is not defined on the predefined type, or
+/// the type is not predefined.
 Reducer reducer(int operation, MPI_Datatype type, OperationUse use) {
   if (pair_index(type) < kPairTypes) return kPairRows[pair_index(type)][operation];
   const Reducer* row = is_basic(type) ? kRows[static_cast<int>(use)][type & 0xff] : nullptr;
   return row ? row[operation] : nullptr;
 }
 
-/// What is known of a user operation, so that a reduction need not ask the host, which costs two
+/// What a reduction must know about a user operation, cached, as asking the host costs two
 /// stack switches.
 struct UserOp {
   bool commutative;
@@ -78,7 +78,7 @@ std::unordered_map<MPI_Op, UserOp>& user_ops() {
   return *map;
 }
 
-/// nullptr when the host does not know the operation.
+/// The entry of an operation; nullptr when the host does not know it.
 UserOp* user_op(MPI_Op op) {
   auto found = user_ops().find(op);
   if (found != user_ops().end()) return &found->second;

@@ -1,6 +1,6 @@
 // The loops behind the predefined operations: one function per operation and element type.
 //
-// Elements may lie at any address (a packed buffer), so they are read and written through a type of
+// Elements may have any address (a packed buffer), so they are read and written through a type of
 // alignment 1; the compiler makes vector loops of these all the same. Integer arithmetic wraps.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace fgmpi::host {
 
-/// Predefined operations by the low byte of their handles.
+/// The number of predefined operations, which are indexed by the low byte of their handles.
 inline constexpr int kOperations = 15;
 
 namespace kernels {
@@ -48,7 +48,7 @@ inline void each(const void* in, void* inout, int64_t count, F f) {
   }
 }
 
-/// Arithmetic that wraps: unsigned, and wide enough not to be promoted to int.
+/// The type for arithmetic that wraps: unsigned, and wide enough not to be promoted to int.
 template <class T>
 struct Wrapping {
   using type =
@@ -92,9 +92,9 @@ FGMPI_KERNEL(bit_or, static_cast<T>(x | y))
 FGMPI_KERNEL(bit_xor, static_cast<T>(x ^ y))
 #undef FGMPI_KERNEL
 
-/// The better value with its index; of equal values the smaller index (MPI-4.0 section 6.9.4).
-/// Value and index are accessed each by itself: the gap behind a value or an index is the
-/// program's.
+/// The better value with its index; of equal values the smaller index (MPI-4.0 section
+/// 6.9.4). Value and index are accessed separately: the gap behind a value or an index
+/// belongs to the program.
 template <class P, bool kMaximum>
 void locate(const void* in, void* inout, int64_t count) {
   const char* a = static_cast<const char*>(in);
@@ -126,7 +126,7 @@ struct Row<Kind::kInteger, T> {
 };
 template <class T>
 struct Row<Kind::kFloat, T> {
-  // Logical operations: not in the standard, but in MPICH.
+  // MPICH defines logical operations here, the standard does not.
   static constexpr Reducer reducers[kOperations] = {
       nullptr,        maximum<T>, minimum<T>,    sum<T>,  product<T>,
       logical_and<T>, nullptr,    logical_or<T>, nullptr, logical_xor<T>};

@@ -1,4 +1,4 @@
-// Type trees from what the hosted MPI says of a datatype: its envelope and its contents.
+// Type trees from the envelope and the contents of a datatype, which the hosted MPI returns.
 
 #include <algorithm>
 #include <cstddef>
@@ -19,8 +19,8 @@ TypePart pair_of() {
       {make_run(0, sizeof(V)), make_run(static_cast<int64_t>(offsetof(Pair, index)), sizeof(int))});
 }
 
-/// What MPI_Type_get_contents says of a datatype: counts by the call that made it are in `counts`
-/// where it was a large-count one, else in `integers`, displacements likewise.
+/// The result of MPI_Type_get_contents for a datatype. Counts are in `counts` where a large-count
+/// call made the datatype, else in `integers`; displacements likewise.
 struct Contents {
   int combiner = MPI_COMBINER_NAMED;
   std::vector<int> integers;
@@ -41,10 +41,10 @@ struct Contents {
     return h.Type_get_contents_c(type, n_integers, n_addresses, n_counts, n_types, integers.data(),
                                  addresses.data(), counts.data(), types.data());
   }
-  /// Hands out counts in the order of the constructor's arguments.
+  /// Count number i, in the order of the constructor's arguments.
   int64_t count(size_t i) const { return large() ? counts[i] : int64_t{integers[i]}; }
-  /// A displacement in bytes: the large-count constructors have these among their counts, behind
-  /// `before` others.
+  /// Displacement number i in bytes. The large-count constructors have displacements among their
+  /// counts, behind `before` others.
   int64_t address(size_t i, size_t before) const {
     return large() ? counts[before + i] : addresses[i];
   }
@@ -55,7 +55,7 @@ bool is_made_by_f90(int combiner) {
          combiner == MPI_COMBINER_F90_COMPLEX;
 }
 
-/// Frees types that Contents::read() gave.
+/// Frees types that Contents::read() has returned.
 void release_all(const Api& h, std::vector<MPI_Datatype>* types) {
   for (MPI_Datatype& type : *types) {
     if (is_predefined(type)) continue;
@@ -76,10 +76,10 @@ class Flattener {
  public:
   Flattener(const Api* h, const PlacedSizes* sizes) : h_(h), sizes_(sizes) {}
 
-  MPI_Datatype element = MPI_DATATYPE_NULL;  ///< the predefined type seen first
-  bool several = false;                      ///< there were others
+  MPI_Datatype element = MPI_DATATYPE_NULL;  ///< the first predefined type that occurs
+  bool several = false;                      ///< other predefined types occur, too
 
-  /// One element at offset 0. Returns the host's code.
+  /// Makes the tree of one element at offset 0. Returns the host's code.
   int make(MPI_Datatype type, TypePart* out) {
     if (is_predefined(type)) {
       *out = predefined(type);
@@ -93,7 +93,7 @@ class Flattener {
     release_all(*h_, &c.types);
     return code;
   }
-  /// From one element to the next.
+  /// The distance from one element to the next.
   int64_t extent(MPI_Datatype type) {
     if (sizes_) {
       const Bounds b = placed_bounds(type);
@@ -129,8 +129,8 @@ class Flattener {
         return make_run(0, basic_size(type));
     }
   }
-  /// A type of MPI_Type_create_f90_integer or its like is made of the predefined type of its size:
-  /// its own handle is another one in each process.
+  /// Makes the tree of a type of MPI_Type_create_f90_integer or a similar call, which consists of
+  /// the predefined type of its size. Its own handle is different in each process.
   int make_of_precision(MPI_Datatype type, int combiner, TypePart* out) {
     MPI_Count size;
     int code = h_->Type_size_x(type, &size);
@@ -153,7 +153,7 @@ class Flattener {
     *out = make_list(parts);
     return MPI_SUCCESS;
   }
-  /// Bounds where predefined types have the sizes of `sizes_`.
+  /// The bounds of an element where predefined types have the sizes of `sizes_`.
   Bounds placed_bounds(MPI_Datatype type) {
     Contents c;
     if (is_predefined(type)) {
@@ -223,7 +223,7 @@ class Flattener {
     }
     return all;
   }
-  /// Of the whole array that a subarray or a distributed one is a part of.
+  /// The number of elements of the whole array that contains a subarray or a distributed array.
   static int64_t array_elements(const Contents& c) {
     int64_t all = 1;
     const bool sub = c.combiner == MPI_COMBINER_SUBARRAY;
@@ -295,8 +295,8 @@ class Flattener {
         return MPI_ERR_TYPE;
     }
   }
-  /// Elements of an array: those whose index in each dimension is in one of the runs of that
-  /// dimension, the first dimension varying slowest (in C's order).
+  /// The elements of an array whose index in each dimension is in one of the runs of that
+  /// dimension. The first dimension varies slowest (in C's order).
   static TypePart grid(TypePart one, int order, std::vector<int64_t> sizes,
                        std::vector<std::vector<TypeRun>> kept, int64_t step) {
     if (order == MPI_ORDER_FORTRAN) {
@@ -313,7 +313,7 @@ class Flattener {
     }
     return one;
   }
-  /// Equal blocks at equal distances: a cyclic distribution whose last block is whole.
+  /// True for equal blocks at equal distances: a cyclic distribution whose last block is whole.
   static bool evenly(const std::vector<TypePart>& parts) {
     if (parts.size() < 2 || !parts[0].node) return false;
     const int64_t stride = parts[1].offset - parts[0].offset;
@@ -325,7 +325,8 @@ class Flattener {
   }
   static TypePart subarray(const Contents& c, const TypePart& one, int64_t step) {
     const auto dims = static_cast<size_t>(c.integers[0]);
-    // Large counts: sizes, subsizes and starts alone; else they follow the number of dimensions.
+    // With large counts, `counts` has nothing but sizes, subsizes and starts; else these follow the
+    // number of dimensions.
     auto value = [&](size_t i) { return c.large() ? c.counts[i] : int64_t{c.integers[1 + i]}; };
     const int order = c.integers.back();
     std::vector<int64_t> sizes;
@@ -336,7 +337,8 @@ class Flattener {
     }
     return grid(one, order, std::move(sizes), std::move(kept), step);
   }
-  /// Blocks of `block` elements dealt out cyclically: those of process `me` of `processes`.
+  /// The blocks of process `me` of `processes`, where blocks of `block` elements are
+  /// distributed cyclically.
   static std::vector<TypeRun> dealt(int64_t size, int64_t block, int64_t processes, int64_t me) {
     std::vector<TypeRun> mine;
     for (int64_t first = me * block; first < size; first += processes * block)
@@ -347,13 +349,14 @@ class Flattener {
     const int64_t size = c.integers[0];
     int64_t rank = c.integers[1];
     const auto dims = static_cast<size_t>(c.integers[2]);
-    // Large counts: the global sizes are among the counts.
+    // With large counts, the global sizes are among the counts.
     const size_t after = c.large() ? 3 : 3 + dims;
     auto distribution = [&](size_t d) { return c.integers[after + d]; };
     auto argument = [&](size_t d) { return c.integers[after + dims + d]; };
     auto processes = [&](size_t d) { return int64_t{c.integers[after + 2 * dims + d]}; };
     const int order = c.integers.back();
-    // The grid of processes is in row-major order whatever the array's is (MPI-4.0 section 5.1.4).
+    // The grid of processes is in row-major order, whatever the array's order is (MPI-4.0
+    // section 5.1.4).
     std::vector<int64_t> place(dims);
     int64_t below = size;
     for (size_t d = 0; d < dims; ++d) {
@@ -379,8 +382,8 @@ class Flattener {
     return grid(one, order, std::move(sizes), std::move(kept), step);
   }
 
-  const Api* h_;              ///< predefined types need none
-  const PlacedSizes* sizes_;  ///< nullptr: those of memory
+  const Api* h_;              ///< nullptr for predefined types, which need no host
+  const PlacedSizes* sizes_;  ///< nullptr: the sizes in memory
 };
 
 int make_signature(const Api* h, MPI_Datatype type, Signature* out) {
@@ -426,7 +429,7 @@ Status unknown(const Type& type) {
                static_cast<unsigned>(type.handle()));
 }
 
-/// `use` gets the host's functions, where the type needs them, on the host stack.
+/// Calls use(host's functions) on the host stack where the type needs the host, else use(nullptr).
 template <class F>
 int with_host(const Type& type, F&& use) {
   if (is_predefined(type.host_handle())) return use(nullptr);

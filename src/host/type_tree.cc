@@ -15,7 +15,7 @@ std::shared_ptr<TypeNode> make_node(TypeNode::Kind kind) {
   return node;
 }
 
-/// Adds runs of a part to a list; false when it has others than listed ones.
+/// Adds the runs of a part to a list; returns false when the part is a loop or a list of parts.
 bool add_runs(const TypePart& part, std::vector<TypeRun>* out) {
   const TypeNode& node = *part.node;
   if (node.kind == TypeNode::kList || node.kind == TypeNode::kLoop) return false;
@@ -29,7 +29,7 @@ bool add_runs(const TypePart& part, std::vector<TypeRun>* out) {
   return true;
 }
 
-/// Runs that are equal and evenly spaced are a loop.
+/// True for runs that are equal and evenly spaced, which become a loop.
 bool evenly_spaced(const std::vector<TypeRun>& runs) {
   const int64_t stride = runs[1].offset - runs[0].offset;
   for (size_t i = 1; i < runs.size(); ++i)
@@ -38,8 +38,8 @@ bool evenly_spaced(const std::vector<TypeRun>& runs) {
   return true;
 }
 
-/// Rows follow, the first at `first`, the last at `last`. REQUIRES: `starts` lists what was before
-/// them.
+/// Updates a node for rows that follow, the first at `first`, the last at `last`. REQUIRES:
+/// `starts` lists what was before them.
 void append_row(TypeNode* node, int64_t first, int64_t last) {
   if (node->starts.empty())
     node->first = first;
@@ -232,11 +232,12 @@ TypeRun TypeCursor::next(int64_t most) {
   return run;
 }
 
-// ---- Kept trees ---------------------------------------------------------------------------------
+// ---- The cache of trees -------------------------------------------------------------------------
 
 namespace {
 
-/// It keeps the type, so that its handle is not another's while it is here.
+/// A cached tree. The entry holds the type, so that its handle cannot become another type's while
+/// the entry exists.
 struct Kept {
   Type type;
   TypeTreePtr tree;
@@ -248,7 +249,8 @@ constexpr size_t kMostKept = 256;
 Status kept_tree_of(const Type& type, TypeTreePtr* out) {
   static auto* cache = new std::unordered_map<MPI_Datatype, Kept>;
   const MPI_Datatype handle = type.handle();
-  // An entry whose type the user has freed has another handle now: this one is a new type's.
+  // An entry whose type the user has freed has another host handle now; then the user's handle
+  // belongs to a new type.
   if (auto found = cache->find(handle); found != cache->end()) {
     if (found->second.type.host_handle() == handle) {
       *out = found->second.tree;
