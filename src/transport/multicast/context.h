@@ -1,4 +1,4 @@
-// What the transfers of a group share: who is in it, the way out, and the numbers of the protocol.
+// What the transfers of a group share: its members, the way out, and the numbers of the protocol.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -14,15 +14,15 @@
 
 namespace fgmpi::transport::multicast {
 
-/// What a receive finds its transfer by, and what both ends must have given alike.
+/// What a receive finds its transfer by, and what both ends must have passed alike.
 struct Match {
   uint64_t ctx = 0;
   int32_t tag = 0;
-  uint32_t signature = 0;  ///< of the root, the counts
-  uint32_t types = 0;      ///< of the data's types; 0: not known, which goes with every other
+  uint32_t signature = 0;  ///< of the root and the counts
+  uint32_t types = 0;      ///< of the data's types; 0: unknown, which agrees with all others
   uint16_t step = 0;
   bool operator==(const Match&) const = default;
-  /// Of the same step of the same collective.
+  /// True for the same step of the same collective.
   bool finds(const Match& other) const {
     return ctx == other.ctx && tag == other.tag && step == other.step;
   }
@@ -31,48 +31,48 @@ struct Match {
   }
 };
 
-/// Where datagrams go. A datagram may get lost, doubled, late, or behind others. The payload is
-/// copied before these return.
+/// Sends datagrams. A datagram may be lost, doubled, late, or overtaken. The payload is copied
+/// before these functions return.
 class Wire {
  public:
   virtual ~Wire() = default;
   virtual void to_all(const Header& header, const void* payload, size_t length) = 0;
   virtual void to_member(uint32_t member, const Header& header, const void* payload,
                          size_t length) = 0;
-  /// An acknowledgement that nothing waits for: it may leave later, and not at all when a newer one
-  /// of the same transfer does.
+  /// Sends an acknowledgement that nothing waits for. It may leave later, and not at all when a
+  /// newer one of the same transfer leaves.
   virtual void to_member_later(uint32_t member, const Header& header) {
     to_member(member, header, nullptr, 0);
   }
-  /// A transfer of member `root` has become known that no receive waits for, yet.
+  /// Called when a transfer of member `root` has become known that no receive waits for yet.
   virtual void unexpected(uint32_t /*root*/, const Match&) {}
 };
 
-/// Must be the same at all members, but for the seed and the last one.
+/// All values but the seed and the last one must be the same at all members.
 struct Options {
   size_t payload = 1400;      ///< bytes of a packet of a transfer
-  uint32_t bundle = 1;        ///< packets of a datagram at most, where few get lost
+  uint32_t bundle = 1;        ///< most packets of a datagram, where few are lost
   uint32_t degree = 16;       ///< of the tree of acknowledgements; 0: all go to the root
-  uint32_t most_window = 64;  ///< packets of a transfer under way at most
-  size_t eager = 64 << 10;    ///< longer transfers wait until all members have posted a receive
-  /// Bytes of a root that members keep before they have posted receives.
+  uint32_t most_window = 64;  ///< most packets of a transfer under way
+  size_t eager = 64 << 10;    ///< longer transfers wait until all members have posted receives
+  /// Bytes of a root's transfers that members store before they have posted receives.
   size_t eager_quota = 256 << 10;
   uint64_t seed = 1;                  ///< of the random delays of negative acknowledgements
-  uint32_t most_bundled_window = 64;  ///< packets under way at most where they go out in bundles
-  Macroflow* flow = nullptr;          ///< outlives the group; nullptr: one of its own
+  uint32_t most_bundled_window = 64;  ///< most packets under way where they are sent in bundles
+  Macroflow* flow = nullptr;          ///< outlives the group; nullptr: the group makes its own
 };
 
-/// What has happened, for counters and tests.
+/// Counts of events, for counters and tests.
 struct Counts {
   uint64_t data = 0;     ///< packets sent for the first time
-  uint64_t bundles = 0;  ///< datagrams with several of these
-  uint64_t repairs = 0;  ///< packets sent again, to all or to one
+  uint64_t bundles = 0;  ///< datagrams with several packets
+  uint64_t repairs = 0;  ///< packets sent again, to all or to one member
   uint64_t repairs_to_all = 0;
   uint64_t polls = 0;
   uint64_t acks = 0;      ///< sent
   uint64_t nacks = 0;     ///< sent
-  uint64_t acks_got = 0;  ///< taken in by a root
-  uint64_t refused = 0;   ///< datagrams that cannot be of this group
+  uint64_t acks_got = 0;  ///< received by a root
+  uint64_t refused = 0;   ///< datagrams that cannot belong to this group
 };
 
 inline constexpr int64_t kNever = INT64_MAX;
@@ -94,7 +94,7 @@ inline Header header_of(Kind kind, uint64_t serial, uint64_t total, const Match&
 }
 inline Match match_of(const Header& h) { return {h.ctx, h.coll_tag, h.signature, h.types, h.step}; }
 
-/// The end of a transfer at its root or of a receive.
+/// The end of a transfer at its root, or of a receive.
 struct Completion {
   enum class Outcome : uint8_t {
     kPending,
@@ -102,11 +102,11 @@ struct Completion {
     kOtherLength,     ///< the transfer has `bytes` bytes, the receive has room for another number
     kOtherArguments,  ///< the transfer has another signature, or other types
     kGivenUp,         ///< give_up()
-    kAnnounced,       ///< expect(): the transfer is known, and has `bytes` bytes
+    kAnnounced,       ///< expect(): the transfer is known and has `bytes` bytes
   };
   Outcome outcome = Outcome::kPending;
   uint64_t bytes = 0;
-  void (*finish)(Completion*) = nullptr;  ///< called at the end, once; must not switch
+  void (*finish)(Completion*) = nullptr;  ///< called once, at the end; must not switch
   void* owner = nullptr;
 
   void end(Outcome how) {
@@ -133,7 +133,7 @@ struct Context {
   uint32_t packets_of(uint64_t total) const {
     return total == 0 ? 1 : static_cast<uint32_t>((total + options.payload - 1) / options.payload);
   }
-  /// To all members: by multicast, and one by one to those that have not joined.
+  /// Sends to all members: by multicast, and one by one to those that have not joined.
   void to_all(Header h, const void* payload, size_t length) {
     sign(&h);
     wire->to_all(h, payload, length);
@@ -162,7 +162,7 @@ struct Context {
   Wire* const wire;
   Macroflow* const flow;
   bool joined = true;         ///< this member receives what is sent to the group's address
-  std::vector<bool> outside;  ///< members that do not
+  std::vector<bool> outside;  ///< members that do not receive it
   uint32_t outsiders = 0;
   RandomSequence random;
   Trouble trouble;
@@ -176,7 +176,7 @@ struct Context {
   }
 };
 
-/// Transfers of more packets than a header can number are not made (a TiB and more).
+/// The limit of packets that a header can number (a TiB and more); longer transfers are not made.
 inline constexpr uint64_t kMostPackets = uint64_t{1} << 30;
 
 }  // namespace fgmpi::transport::multicast

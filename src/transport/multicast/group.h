@@ -1,20 +1,20 @@
 // Group: reliable multicast among a fixed list of members, each of which may be the root of
-// transfers. Without sockets and clocks: datagrams come in by take(), leave by a Wire, and the time
-// is an argument. Unit tests run it over a simulated network.
+// transfers. It has neither sockets nor clocks: datagrams enter by take() and leave by a Wire, and
+// the time is an argument. Unit tests run it over a simulated network.
 //
-// Every transfer goes to all members. It is found at a member by its root and a Match; transfers of
-// a root with the same Match are taken in the order in which the root sends them. Different ones
-// may be taken in any order: none waits for another one's receive, since long transfers wait at the
-// root until their receives have been posted, and the bytes of short ones that members keep are
-// limited by a quota, beyond which they wait too.
+// Every transfer goes to all members. A member finds it by its root and a Match. Transfers of a
+// root with equal Matches are matched in the order in which the root sends them. Different ones may
+// be matched in any order: none waits for the receive of another. Long transfers wait at the root
+// until their receives have been posted. Of short ones, members store bytes up to a quota, beyond
+// which these transfers wait, too.
 //
-//   root                          member                                   member below it
-//    | kPoll (long ones) ---------->|  all: by multicast ------------------>|
-//    |<-------------- kAck posted --|<--------------------- kAck posted ----|      gathered along a tree
-//    | kData 0, 1, 2, ... --------->| ------------------------------------->|
-//    |<-- kNack: 1 misses ----------|                                       |      straight to the root
-//    | kData 1, to it alone ------->|                                       |
-//    |<------------------ kAck 3 ---|<------------------------- kAck 3 -----|
+//   root                         member                              member below it
+//    | kPoll (long ones) --------->|  to all, by multicast ------------>|
+//    |<------------- kAck posted --|<--------------- kAck posted -------|  gathered along a tree
+//    | kData 0, 1, 2, ... -------->| ---------------------------------->|
+//    |<-- kNack: 1 is missing -----|                                    |  straight to the root
+//    | kData 1, to it alone ------>|                                    |
+//    |<----------------- kAck 3 ---|<-------------------- kAck 3 -------|
 //
 // Thread rule: one thread. Nothing here switches; completions end inside of send(), receive(),
 // take(), give_up(). Invariants: memory is bounded by the transfers that are open plus the quota of
@@ -37,42 +37,44 @@ class Group {
   Group(uint64_t id, uint32_t members, uint32_t me, const Options& options, Wire* wire)
       : context_(id, members, me, options, wire), sources_(members) {}
 
-  /// Sends `bytes` to all other members. `data` must stay as it is until `completion` ends: when
-  /// all members have it, or at once where the bytes were copied. REQUIRES: bytes < kMostPackets *
-  /// payload.
+  /// Sends `bytes` to all other members. `data` must not change until `completion` ends: when
+  /// all members have it, or at once where the bytes were copied. REQUIRES: bytes <
+  /// kMostPackets * payload.
   void send(const Match& match, const char* data, size_t bytes, Completion* completion,
             int64_t now);
-  /// Receives what `root` sends. REQUIRES: root is another member.
+  /// Receives a transfer of `root`. REQUIRES: root is another member.
   void receive(uint32_t root, const Match& match, char* data, size_t bytes, Completion* completion,
                int64_t now);
-  /// Ends (kAnnounced) when the transfer is known that such a receive would take, with its length:
-  /// receive() then takes that one. REQUIRES: nothing else receives or expects with this match
-  /// meanwhile.
+  /// Ends (kAnnounced) when the transfer that such a receive would match is known, with its
+  /// length; receive() then matches that one. REQUIRES: nothing else receives or expects with this
+  /// match meanwhile.
   void expect(uint32_t root, const Match& match, Completion* completion);
-  /// A datagram with a good tag and this group's id. Refused and counted when it makes no sense.
+  /// Handles a datagram with a valid tag and this group's id. An impossible one is refused
+  /// and counted.
   void take(const Header& h, const char* payload, size_t length, int64_t now);
-  /// Does what is due; to be called at next_time() (ns; kNever: nothing is).
+  /// Does what is due. To be called at next_time() (ns; kNever: nothing is due).
   void on_time(int64_t now);
   int64_t next_time() const;
 
-  /// Ends all transfers and receives with this ctx whose tag is equal in the bits that are not in
-  /// `mask`, and drops what has come of such transfers.
+  /// Ends all transfers and receives with this ctx whose tag equals `tag` outside of the bits of
+  /// `mask`, and drops what has arrived of such transfers.
   void give_up(uint64_t ctx, int32_t tag, int32_t mask, int64_t now);
 
-  /// Nothing is on its way that needs no new receive to arrive: what is not quiet must be polled.
+  /// True when nothing is under way that could arrive without a new receive. A group that is not
+  /// quiet must be polled.
   bool quiet() const;
-  /// All that this member has sent has arrived at all members.
+  /// True when all that this member has sent has arrived at all members.
   bool delivered() const;
-  /// Nobody waits for acknowledgements of this member about what others have sent.
+  /// True when no member waits for acknowledgements of this member about what others have sent.
   bool acknowledged() const;
-  /// What this member sends goes to another one by unicast, too, until that one says that it has
-  /// joined the group's address.
+  /// From now on, what this member sends goes to `member` by unicast, too, until that member
+  /// reports that it has joined the group's address.
   void doubt(uint32_t member) { context_.set_outside(member, true); }
-  /// For a group that is just being made, whose other members are still to join: all of them are in
-  /// doubt, and what this member sends is announced to them, whatever its length, until one
-  /// transfer has been taken by all.
+  /// For a group that is being made, whose other members have yet to join: all of them are in
+  /// doubt, and each transfer of this member is announced to them, whatever its length, until all
+  /// members have matched one transfer.
   void expect_joins();
-  /// This member receives what is sent to the group's address (true at first).
+  /// Sets whether this member receives what is sent to the group's address (true at first).
   void set_joined(bool joined) { context_.joined = joined; }
 
   uint64_t id() const { return context_.id; }
@@ -82,14 +84,14 @@ class Group {
   const Counts& counts() const { return context_.counts; }
 
  private:
-  static constexpr size_t kExpected = SIZE_MAX;  ///< in place of a length: expect()
+  static constexpr size_t kExpected = SIZE_MAX;  ///< replaces a length in expect()
   struct Posted {
     Match match;
     char* data;
     size_t bytes;
     Completion* completion;
   };
-  /// What comes from one root.
+  /// The transfers of one root.
   struct Source {
     uint64_t floor = 1;     ///< transfers below this one are over at all members
     uint64_t frontier = 1;  ///< all transfers below this one are known here

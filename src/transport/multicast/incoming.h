@@ -1,13 +1,13 @@
-// A transfer at a member that is not its root, from the first datagram that tells of it until its
-// root says that all members have it.
+// A transfer at a member that is not its root, from the first datagram about it until its root
+// reports that all members have it.
 //
-// Packets go straight to the receive's memory when one has been posted; those of eager transfers
-// wait in memory of the transfer. An acknowledgement goes up the tree when the root asks for one,
-// about this member and all below it: when these have been heard of, with the least of what they
-// have. A packet that misses is asked for after a random short time, in which it may still come or
-// another member's request may have it sent again; then again at growing intervals. Likewise the
-// acknowledgement that tells a root of the receive that it waits for is sent again until data
-// comes.
+// Packets are written straight to the receive's memory when a receive has been posted; those of
+// eager transfers wait in memory of the transfer. When the root asks, an acknowledgement goes up
+// the tree, about this member and all members below it. It is sent when all of these have been
+// heard, and has the least of what they have. A missing packet is asked for after a random short
+// time, in which it may still arrive, or be sent again for another member's request; then again at
+// growing intervals. Likewise the acknowledgement by which a root learns of a receive that it waits
+// for is sent again until data arrives.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -21,18 +21,20 @@ namespace fgmpi::transport::multicast {
 
 class Incoming {
  public:
-  /// `h`: of any datagram of the transfer.
+  /// `h` may be the header of any datagram of the transfer.
   Incoming(Context* context, const Header& h);
 
   void take_data(const Header& h, const char* payload, size_t length, int64_t now);
   void take_poll(const Header& h, const uint64_t* words, size_t count, int64_t now);
-  /// From a child in the tree.
+  /// Handles an acknowledgement from a child in the tree.
   void take_ack(const Header& h);
-  /// The receive for it: `completion` ends when all is there.
+  /// Posts the receive: `completion` ends when all bytes have arrived.
   void post(char* data, size_t bytes, Completion* completion);
-  /// The receive for it has other arguments: it ends, and what comes of the transfer is dropped.
+  /// Refuses a receive with other arguments: the receive ends, and what arrives of the
+  /// transfer is dropped.
   void refuse(Completion* completion);
-  /// What comes of it is dropped from now on; a receive that has taken it ends with kGivenUp.
+  /// Drops what arrives of the transfer from now on; a receive that has matched it ends
+  /// with kGivenUp.
   void discard();
   void on_time(int64_t now);
   int64_t next_time() const { return waits_for_root() ? remind_at_ : nack_at_; }
@@ -42,12 +44,13 @@ class Incoming {
   uint64_t total() const { return total_; }
   bool posted() const { return posted_; }
   bool complete() const { return in_row_ == packets_; }
-  /// It does not belong to the transfer that this is.
+  /// True when the datagram cannot belong to this transfer.
   bool contradicts(const Header& h) const { return h.total != total_ || !(match_of(h) == match_); }
-  /// Nothing is on its way here: all is there, or the root has yet to begin and knows of this
-  /// member.
+  /// True when nothing is under way to this member: all has arrived, or the root has yet to begin
+  /// and has heard of this member's receive.
   bool quiet() const;
-  /// All is there, here and at all below this member in the tree, and the parent has been told so.
+  /// True when all packets have arrived here and at all members below in the tree, and the parent
+  /// has been informed.
   bool acknowledged() const { return sent_posted_ && sent_acked_ == packets_; }
 
  private:
@@ -55,9 +58,9 @@ class Incoming {
     uint32_t member;
     uint32_t acked;
     bool known, posted;
-    bool outside;  ///< it, or one below it, has not joined the group's address
+    bool outside;  ///< the child, or a member below it, has not joined the address
   };
-  /// There is a receive, and the root may not have heard so: it has yet to begin.
+  /// True when there is a receive that the root may not have heard of: it has yet to begin.
   bool waits_for_root() const {
     return posted_ && seen_past_ == 0 && !complete() && !(root_knows_ && children_.empty());
   }
@@ -76,21 +79,21 @@ class Incoming {
   const Match match_;
   const uint64_t total_;
   const uint32_t packets_;
-  uint32_t in_row_ = 0;     ///< packets that are here without a gap
-  uint32_t seen_past_ = 0;  ///< packets that the root has sent, as far as known
+  uint32_t in_row_ = 0;     ///< packets that have arrived without a gap
+  uint32_t seen_past_ = 0;  ///< packets that the root has sent, as far as heard
   std::vector<uint64_t> have_;
   char* target_ = nullptr;
   std::unique_ptr<char[]> kept_;
   Completion* completion_ = nullptr;
   bool posted_ = false, discarded_ = false;
   bool announced_ = false;   ///< by a poll before any data was sent
-  bool root_knows_ = false;  ///< that this member has posted
-  bool data_comes_ = false;  ///< its root does not wait for receives, or they have all been posted
+  bool root_knows_ = false;  ///< the root has heard that this member has posted
+  bool data_comes_ = false;  ///< the root does not wait for receives, or all are posted
   bool hurry_ = true;        ///< the root waits for acknowledgements
   std::vector<Child> children_;
-  uint32_t sent_acked_ = ~0u;  ///< what the parent was told last
+  uint32_t sent_acked_ = ~0u;  ///< what was last reported to the parent
   bool sent_posted_ = false;
-  int64_t remind_at_ = 0;  ///< while it waits for the root; 0: still to be planned
+  int64_t remind_at_ = 0;  ///< next reminder to the root; 0: not planned yet
   int64_t remind_interval_ = 0;
   int64_t nack_at_ = kNever;
   int64_t nack_interval_ = 0;

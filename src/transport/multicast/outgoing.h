@@ -1,30 +1,29 @@
 // A transfer at its root: packets to all members until all have acknowledged them.
 //
-//   eager       the packets go out at once; members keep them until they post a receive
-//   otherwise   a poll announces it; the packets go out when all members have posted
+//   eager       the packets are sent at once; members store them until they post a receive
+//   otherwise   a poll announces it; the packets are sent when all members have posted
 //
-// Window. All transfers of the process share one (macroflow.h); what it does not let out waits for
-// its turn. A packet that is sent again takes the place of the one that was lost, which others do
-// not wait for.
+// Window. All transfers of the process share one window (macroflow.h); a transfer that it holds
+// back waits for its turn. A packet that is sent again replaces the lost one, and does not wait.
 //
-// Bundles. Packets that follow each other go out in one large datagram, which the network carries
-// in fragments: fewer headers, fewer system calls and wake-ups. One fragment that is lost costs the
-// datagram, so packets are sent again one by one, and where many have to be, further ones go out
-// one by one as well; for a while, which is longer each time.
+// Bundles. Consecutive packets are sent in one large datagram, which the network carries in
+// fragments: fewer headers, fewer system calls and wake-ups. One lost fragment costs the datagram.
+// So packets are sent again one by one, and after many losses further packets are sent one by one
+// as well: for a while, which is longer each time.
 //
 // Repair. Negative acknowledgements are gathered for a moment. A packet that one member misses is
 // sent to that member alone, one that several miss to all. Within a round trip a member's request
 // for the same packet is not answered again, then within two, four, ...: where queues are long,
-// members ask several times before a repair can have come.
+// members ask several times before a repair can have arrived.
 //
-// Silence. When no acknowledgement comes, the root polls: at first all members by way of the tree,
-// then asking for direct answers, then the silent ones by unicast too, at growing intervals, for as
-// long as it takes: a member may compute for hours. Meanwhile other transfers use the window. (That
-// a process has died is for others to find out.) Where all have the data, and only receives miss,
-// it polls seldom.
+// Silence. When no acknowledgement arrives, the root polls: at first all members by the tree, then
+// asking for direct answers, then the silent ones by unicast too, at growing intervals and without
+// end: a member may compute for hours. Meanwhile other transfers use the window. (The death of a
+// process is found elsewhere.) Where all members have the data, and only receives are missing, the
+// root polls seldom.
 //
-// Hurry. What was sent by an eager transfer, and leaves half of the window free, holds up nobody:
-// its acknowledgements may come when the members have nothing else to do.
+// Hurry. What an eager transfer has sent, if half of the window is still free, holds up nothing:
+// its acknowledgements may arrive when the members have nothing else to do.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -40,8 +39,8 @@ namespace fgmpi::transport::multicast {
 
 class Outgoing final : private Macroflow::Sender {
  public:
-  /// `data` stays as it is until the completion has ended. `keep`: an eager one; the data is copied
-  /// and `completion` ends at once.
+  /// `data` does not change until the completion has ended. `keep`: an eager transfer; the data is
+  /// copied and `completion` ends at once.
   Outgoing(Context* context, uint64_t serial, const Match& match, const char* data, size_t bytes,
            bool eager, Completion* completion);
 
@@ -52,30 +51,30 @@ class Outgoing final : private Macroflow::Sender {
   int64_t next_time() const {
     return closed_ ? kNever : repair_at_ < poll_at_ ? repair_at_ : poll_at_;
   }
-  /// No more of it is sent, and members forget it.
+  /// Ends the transfer: no more of it is sent, and members forget it.
   void abandon(int64_t now);
-  /// What goes into datagrams as Header::floor.
+  /// Sets Header::floor of further datagrams.
   void set_floor(uint64_t floor) { floor_ = floor; }
 
   const Match& match() const { return match_; }
   uint64_t serial() const { return serial_; }
   bool abandoned() const { return abandoned_; }
-  /// All members have it all and have posted receives for it: nothing is left to do.
+  /// True when all members have all of it and have posted receives for it: nothing is left to do.
   bool closed() const { return closed_; }
-  /// All members have posted receives for it.
+  /// True when all members have posted receives for it.
   bool taken_by_all() const { return posted_ == members_.size() - 1; }
-  /// All members have all of it.
+  /// True when all members have all of it.
   bool delivered() const { return delivered_; }
-  /// Nothing is on its way: only receives that are not posted are waited for.
+  /// True when nothing is under way: the transfer waits only for receives to be posted.
   bool quiet() const;
-  /// What counts against the quota of bytes that members keep.
+  /// The bytes that count against the quota of what members store.
   size_t quota() const { return eager_ ? size_t{packets_} * context_->options.payload : 0; }
 
  private:
   struct Member {
-    uint32_t acked = 0;  ///< packets that have come to it in a row
-    uint32_t seen = 0;   ///< it has seen the one before this, or a later one
-    bool known = false;  ///< it has heard of the transfer
+    uint32_t acked = 0;  ///< packets that have arrived at the member without a gap
+    uint32_t seen = 0;   ///< the member has seen the packet before this one, or a later one
+    bool known = false;  ///< the member has heard of the transfer
     bool posted = false;
   };
   struct Repaired {
@@ -104,7 +103,7 @@ class Outgoing final : private Macroflow::Sender {
   int64_t patience() const;
   bool may_send() const { return !abandoned_ && (eager_ || taken_by_all()); }
 
-  static constexpr uint32_t kAll = UINT32_MAX;  ///< in place of a member
+  static constexpr uint32_t kAll = UINT32_MAX;  ///< replaces a member
 
   Context* const context_;
   const uint64_t serial_;
@@ -118,24 +117,24 @@ class Outgoing final : private Macroflow::Sender {
   const bool eager_;
   bool abandoned_ = false, delivered_ = false, closed_ = false;
   std::vector<Member> members_;
-  uint32_t known_ = 0, posted_ = 0;  ///< how many members, the root aside
-  uint32_t least_ = 0;               ///< packets that all have acknowledged
+  uint32_t known_ = 0, posted_ = 0;  ///< how many members, without the root
+  uint32_t least_ = 0;               ///< packets that all members have acknowledged
   uint32_t passed_ = 0;              ///< packets that have left the network
   uint32_t next_ = 0;                ///< the first packet that has not been sent
-  // A loss of what was sent before the window was last reduced is no reason to do so again: of
-  // packets below this one, where so many reductions had been made when the last one was sent.
+  // A loss reduces the window only if the lost packet was sent after the last reduction. So losses
+  // of packets below recover_ do not reduce it while the number of reductions is still reductions_.
   uint32_t recover_ = 0;
   uint64_t reductions_ = 0;
   int64_t timed_at_ = kNever, sent_at_ = 0;
   uint32_t timed_ = 0;      ///< the packet whose round trip is measured
-  int64_t round_trip_ = 0;  ///< of it, to the last member that has acknowledged it so far
+  int64_t round_trip_ = 0;  ///< from it to the last member that has acknowledged it
   bool silent_ = false;     ///< polls are not answered
   bool hurry_ = true;       ///< members are to acknowledge at once
-  uint32_t polls_ = 0;      ///< since something was heard
+  uint32_t polls_ = 0;      ///< since the last sign of a member
   int64_t poll_at_ = kNever, repair_at_ = kNever;
-  /// Packets to be sent again, and who misses them.
+  /// Packets to be sent again, with the members that miss them.
   std::map<uint32_t, std::vector<uint32_t>> missing_;
-  /// By packet and whom it was sent to again.
+  /// Repairs, by packet and by the member that each was sent to.
   std::map<std::pair<uint32_t, uint32_t>, Repaired> repaired_;
 };
 

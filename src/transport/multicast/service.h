@@ -1,25 +1,24 @@
-// Service: the multicast of a process: its sockets, the groups that it is in, and their timers.
-// There is one, made at the first use; processes that never use it have none of it.
+// Service: the multicast of a process: its sockets, its groups, and their timers. A process has
+// one, made at the first use; processes that never use multicast have none.
 //
 // To the idle loop (transport/idle.h) and to pt2pt's progress it is a transport without frames:
 // they poll it and sleep on its descriptor, an epoll of all its sockets.
 //
-// Strangers. A datagram counts only with the tag of a group that this process is in; others are
-// dropped and counted. Where strangers send to a group's address (another job that has drawn the
-// same one, say), on_collision is called: the members then move to another address
-// (src/coll/multicast_groups.cc; groups that are kept for some members: multicast_subgroups.h), or,
-// of a group that is made for one call, those that see the strangers stay outside.
+// Strangers. A datagram is accepted only with the tag of a group that this process is in; others
+// are dropped and counted. Strangers may send to a group's address: another job, say, that has
+// drawn the same one. Then on_collision is called. The members then move to another address
+// (src/coll/multicast_groups.cc; groups that live on for some members: multicast_subgroups.h). In a
+// group that is made for one call, the members that see the strangers stay outside.
 //
-// A member may be asked about a group that it has yet to join: its root is faster. Polls and
-// acknowledgements of groups that are not known here are kept, a few of them, and taken in by
-// join().
+// A member may be asked about a group that it has yet to join: its root is faster. A few polls and
+// acknowledgements of unknown groups are stored, and join() handles them.
 //
-// Memberships are limited (net.ipv4.igmp_max_memberships; switches have tables, too): beyond that
-// the group that was used least recently is left. A member that has left gets what is sent to the
+// Memberships are limited (net.ipv4.igmp_max_memberships; switches have tables, too). Beyond the
+// limit the least recently used group is left. A member that has left gets what is sent to the
 // group by unicast, until it uses the group again.
 //
-// Thread rule: one thread. Nothing here switches. Completions end inside of poll() and of the calls
-// that take them.
+// Thread rule: one thread. Nothing here switches. Completions end inside poll() and inside the
+// calls that have them as an argument.
 #pragma once
 
 #include <cstdint>
@@ -35,45 +34,45 @@
 
 namespace fgmpi::transport::multicast {
 
-/// FGMPI_MULTICAST.
+/// The setting FGMPI_MULTICAST.
 enum class Mode : uint8_t { kAuto, kOn, kOff };
 Mode mode();
 
 class Service final : public Transport {
  public:
   /// Opens the process's own socket; idempotent. `own_host`: other processes of the job are on this
-  /// host. An error is kept: later calls return it, too. May be called on any stack.
+  /// host. An error is stored: later calls return it, too. May be called on any stack.
   Status start(bool own_host);
-  /// What start() returned, or set_broken(): empty while all is well.
+  /// The error of start() or set_broken(), in words; empty while all is well.
   const std::string& why_not() const { return why_not_; }
-  /// From now on start() fails with these words: datagrams to groups do not arrive.
+  /// From now on start() fails with these words, since datagrams to groups do not arrive.
   void set_broken(const std::string& why);
   // REQUIRES for the rest: start() was ok.
   const Place& own() const { return own_; }
-  /// The most bytes of a packet that fit a datagram of the interface, 16 KiB at most.
+  /// The most bytes of a packet that fit a datagram of the interface; at most 16 KiB.
   size_t most_payload() const { return most_payload_; }
 
-  /// So many packets of a transfer may be under way: what a receive buffer such as this process's
-  /// holds, and no more than keeps the network busy.
+  /// How many packets of a transfer may be under way: as many as a receive buffer of this process's
+  /// size holds, and no more than the network needs to be busy.
   uint32_t most_window(size_t payload) const;
-  /// So many packets of `payload` bytes go out in one datagram, carried in fragments, where few get
-  /// lost.
+  /// How many packets of `payload` bytes are sent in one datagram, carried in fragments, where few
+  /// are lost.
   uint32_t bundle(size_t payload) const;
   uint32_t most_bundled_window(size_t payload) const;
 
-  /// Joins a group. The pointer is good until leave(). Errors: one with this id is there.
+  /// Joins a group. The pointer is valid until leave(). Error: there is a group with this id.
   Status join(const GroupSpec& spec, Membership** out);
-  /// Gives a group back. What has been sent is delivered all the same.
+  /// Leaves a group. What has been sent is delivered nevertheless.
   void leave(Membership* membership);
-  /// The group, or nullptr when this process is not in it.
+  /// The group with this id, or nullptr when this process is not in it.
   Membership* find(uint64_t id);
-  /// To another address: the members agree on it.
+  /// Moves the group to another address. The members have agreed on it.
   void move(Membership* membership, const Place& address);
-  /// Leaves the group's address for good: what is sent to the group comes to this member by unicast
-  /// from now on.
+  /// Leaves the group's address for ever: from now on this member gets what is sent to the
+  /// group by unicast.
   void stay_outside(Membership* membership);
-  /// Finds out whether what is sent to the group's address comes to all members but those in
-  /// `outside`: done(membership, it does) is called by a poll() within about a second.
+  /// Finds out whether what is sent to the group's address arrives at all members except those in
+  /// `outside`: a poll() calls done(membership, it arrives) within about a second.
   void probe(Membership* membership, const std::vector<uint32_t>& outside,
              void (*done)(Membership* membership, bool all));
 
@@ -82,13 +81,15 @@ class Service final : public Transport {
   void receive(Membership* from, uint32_t root, const Match& match, char* data, size_t bytes,
                Completion* completion);
   void expect(Membership* from, uint32_t root, const Match& match, Completion* completion);
-  /// Group::give_up() in all groups.
+  /// Calls Group::give_up() in all groups.
   void give_up(uint64_t ctx, int32_t tag, int32_t mask);
 
-  /// Called when strangers send to the address of a group; must not switch.
+  /// Sets the function that is called when strangers send to the address of a group; it
+  /// must not switch.
   void set_on_collision(void (*handler)(Membership* membership)) { on_collision_ = handler; }
 
-  /// Called for a transfer that no receive waits for yet, within a poll(); must not switch.
+  /// Sets the function that is called, within a poll(), for a transfer that no receive waits for
+  /// yet; it must not switch.
   void set_on_unexpected(void (*handler)(Membership* membership, uint32_t root,
                                          const Match& match)) {
     on_unexpected_ = handler;
@@ -96,9 +97,9 @@ class Service final : public Transport {
 
   struct Totals {
     uint64_t groups = 0;     ///< that this process has entered
-    uint64_t moves = 0;      ///< of these, to other addresses
-    uint64_t transfers = 0;  ///< of this process as their root
-    uint64_t bytes = 0;      ///< in them
+    uint64_t moves = 0;      ///< of these groups, to other addresses
+    uint64_t transfers = 0;  ///< with this process as their root
+    uint64_t bytes = 0;      ///< in these transfers
     uint64_t repairs = 0;    ///< packets sent again
     uint64_t dropped = 0;    ///< datagrams of strangers, and malformed ones
   };
@@ -161,13 +162,13 @@ class Service final : public Transport {
   Macroflow flow_;  ///< of all groups
   std::unordered_map<uint64_t, std::unique_ptr<Membership>> groups_;
   std::deque<Forgotten> forgotten_;
-  std::deque<std::vector<char>> early_;  ///< datagrams of groups that may be joined in a moment
+  std::deque<std::vector<char>> early_;  ///< datagrams of groups that may be joined soon
   std::vector<char> buffers_;
   size_t buffer_ = 0;          ///< bytes of one of them
-  std::vector<uint64_t> due_;  ///< groups, while poll() looks after them
+  std::vector<uint64_t> due_;  ///< groups that poll() is working on
   int64_t next_time_ = kNever, next_look_ = 0, held_since_ = kNever;
   uint32_t leaving_ = 0;
-  uint64_t uses_ = 0, turns_ = 0;  ///< turns: of flow_, which set timers of any group
+  uint64_t uses_ = 0, turns_ = 0;  ///< turns: of flow_, which may set the timer of any group
   uint64_t entered_ = 0, moves_ = 0, transfers_ = 0, bytes_ = 0, dropped_ = 0, past_repairs_ = 0;
   void (*on_collision_)(Membership*) = nullptr;
   void (*on_unexpected_)(Membership*, uint32_t, const Match&) = nullptr;
@@ -175,10 +176,11 @@ class Service final : public Transport {
 
 /// The service of this process. Never destroyed.
 Service& service();
-/// Called when it has opened its sockets, to be polled and slept on from then on.
+/// Sets the function that is called when the service has opened its sockets. It must poll the
+/// service and sleep on it from then on.
 void set_opened_handler(void (*handler)(Service* service));
 
-/// Draws an address for a group: nobody can guess it.
+/// Draws an address for a group, which nobody can guess.
 Place draw_address(uint8_t family);
 
 }  // namespace fgmpi::transport::multicast

@@ -1,10 +1,10 @@
-// UDP sockets of the multicast: one of its own for each process, by which it sends, and which takes
-// in what is sent to it alone; and one for each group whose address it has joined.
+// UDP sockets of the multicast. Each process has one of its own, by which it sends and receives
+// what is sent to it alone. It has another one for each group whose address it has joined.
 //
 // IPv4 groups are in 239.0.0.0/8 (administratively scoped, RFC 2365), IPv6 ones in ff12::/16
-// (transient, link-local, RFC 4291). Everything stays on one interface: memberships and sending
-// name it, and a group's socket is bound to the group's address, so that nothing else gets into it.
-// Memberships end with the sockets, hence with the process however it ends.
+// (transient, link-local, RFC 4291). All traffic stays on one interface: memberships and sends name
+// it, and a group's socket is bound to the group's address, so that it receives nothing else.
+// Memberships end with the sockets, hence with the process, however it ends.
 //
 // Thread rule: one thread. Nothing here blocks or switches.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace fgmpi::transport::multicast {
 
-/// An address and a port, as members tell each other.
+/// An address and a port, in the form that members send to each other.
 struct Place {
   uint8_t family = 0;  ///< 4 or 6; 0: none
   uint8_t zero = 0;
@@ -31,7 +31,7 @@ struct Place {
 static_assert(sizeof(Place) == 20);
 
 /// The interface that FGMPI_OFI_INTERFACE names by its name or one of its addresses; else the first
-/// that is up, no loopback, and can multicast.
+/// one that is up, is no loopback, and can multicast.
 struct Interface {
   std::string name;
   unsigned index = 0;
@@ -62,33 +62,34 @@ struct SocketAddress {
 };
 SocketAddress socket_address(const Place& place, unsigned interface);
 
-/// The process's own socket, on a port that the kernel picks: *port. `ttl`: hops of what it sends
-/// to groups; `own_host`: other processes of this host are to get it, too.
+/// Opens the process's own socket, on a port that the kernel picks: *port. `ttl`: hops of what it
+/// sends to groups; `own_host`: other processes of this host receive it, too.
 Status open_own(const Interface& interface, int ttl, bool own_host, Socket* out, uint16_t* port);
-/// A socket that receives what is sent to the group's address on the interface.
+/// Opens a socket that receives what is sent to the group's address on the interface.
 Status join(const Interface& interface, const Place& group, Socket* out);
-/// Bytes of datagrams that a socket's receive buffer holds, as far as the kernel says.
+/// Bytes of datagrams that a socket's receive buffer holds, as far as the kernel reports.
 size_t room_of(const Socket& socket);
 
-/// Datagrams on their way out, kept until flush(). Runs of equal length to the same place leave in
-/// one call, cut by the kernel or the card (UDP_SEGMENT) where these can.
+/// Datagrams to be sent, stored until flush(). Runs of equal length to one address are sent by one
+/// call, and divided by the kernel or the network card (UDP_SEGMENT) where these can.
 class Outbox {
  public:
   explicit Outbox(const Socket* socket) : socket_(socket) { bytes_.reserve(kRoom); }
-  /// Appends a datagram whose tag is made here, flushing first when there is no room. Dropped when
-  /// there is none even then.
+  /// Appends a datagram and makes its tag; flushes first when there is no room. Drops the datagram
+  /// when there is no room even then.
   void add(const SocketAddress& to, Header header, const void* payload, size_t length,
            const Key& key);
-  /// An acknowledgement that may leave later: it is kept until release(), in place of an older one
-  /// of the same transfer. A process acknowledges a transfer to one other process, its parent in
-  /// the tree.
+  /// Stores an acknowledgement that may leave later, until release(). It replaces an older one
+  /// of the same transfer. A process acknowledges a transfer to one other process, its parent
+  /// in the tree.
   void hold(const SocketAddress& to, Header header, const Key& key);
-  /// What is held is to leave with the next flush().
+  /// Makes the stored acknowledgements leave with the next flush().
   void release();
   bool holds() const { return !held_.empty(); }
-  /// Sends what it can: what the socket has no room for stays.
+  /// Sends what the socket has room for; the rest stays.
   void flush();
-  /// Datagrams of so many bytes fit packets of the interface; longer ones are not put together.
+  /// Sets the length of datagrams that fit packets of the interface; longer ones are not
+  /// put together.
   void set_most_segment(size_t bytes) { most_segment_ = bytes; }
   bool empty() const { return entries_.empty(); }
   uint64_t dropped() const { return dropped_; }
@@ -103,7 +104,7 @@ class Outbox {
     Header header;  ///< with its tag
   };
   static constexpr size_t kRoom = 256 << 10;
-  /// False: there is no room, and it is dropped.
+  /// False: there is no room, and the datagram is dropped.
   bool append(const SocketAddress& to, const Header& header, const void* payload, size_t length);
   size_t send_some(size_t first);
 

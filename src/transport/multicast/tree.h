@@ -1,8 +1,8 @@
 // The tree along which acknowledgements are gathered: balanced, of a fixed degree, rooted at any
 // member of a group.
 //
-//   members are counted from the root: v = (member - root) mod n; v's parent is (v - 1) / k, its
-//   children k v + 1 .. k v + k
+// Members are counted from the root: v = (member - root) mod n. The parent of v is (v - 1) / k, its
+// children are k v + 1 .. k v + k.
 //
 // Degree 0 stands for no tree: every member is a child of the root.
 // Thread rule: none. Nothing here allocates.
@@ -25,7 +25,7 @@ class Tree {
     const uint64_t first = uint64_t{from_root(member)} * k_ + 1;
     for (uint64_t v = first; v < first + k_ && v < n_; ++v) f(member_of(static_cast<uint32_t>(v)));
   }
-  /// f(m) for the member and all below it.
+  /// Calls f(m) for the member and all members below it.
   template <class F>
   void for_each_below(uint32_t member, F&& f) const {
     // The descendants of v that are d levels down are consecutive: [first, last].
