@@ -51,9 +51,9 @@ Status bcast_multicast(const Team& team, const Multicast& multicast, uint32_t ro
 
 // ---- Reductions ---------------------------------------------------------------------------------
 // `data` is this process's operand and receives the result. After reduce_* only the root's `data`
-// is the result; that of other processes is overwritten with intermediate values.
-// REQUIRES, where a comment says so: "commutative": the operation commutes; "dense": the vector has
-// no gaps (Reduction::dense()).
+// is the result; that of other processes is overwritten with intermediate values. In REQUIRES
+// lines, "commutative" means that the operation commutes, and "dense" that the vector has no gaps
+// (Reduction::dense()).
 
 Status reduce_binomial(const Team& team, uint32_t root, const Reduction& r, char* data);
 /// REQUIRES: commutative.

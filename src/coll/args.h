@@ -100,7 +100,7 @@ class Types {
   std::vector<Type> distinct_;
   std::vector<MPI_Datatype> handles_;  ///< until finish()
   std::vector<int> numbers_;           ///< until finish(): index into distinct_, one a segment
-  /// After finish(): index into distinct_; nullptr: all have the first
+  /// After finish(): index into distinct_, one a segment; nullptr: all have the first type.
   std::shared_ptr<const KeptArray> index_;
 };
 

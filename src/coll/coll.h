@@ -1,4 +1,4 @@
-// Collectives: the entry points. Each may switch unless it says otherwise.
+// Collectives: the entry points. Each may switch unless its comment excludes that.
 //
 // Level one: collocated members meet (comm/meeting.h), without messages. Level two: one member of
 // each process exchanges messages with those of the other processes (pt2pt::process_send/recv),

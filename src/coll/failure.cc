@@ -58,7 +58,7 @@ constexpr size_t kMaxFailed = 1024;
 
 enum NoticeKind : uint32_t {
   kFailedNotice = 1,  ///< the collective has failed; the text of the error follows
-  /// a request to compare this signature with the receiver's; nothing follows
+  /// A request to compare this signature with the receiver's; nothing follows.
   kSignatureNotice
 };
 constexpr size_t kMaxNoticeText = 900;  ///< bytes; longer texts are cut
@@ -155,7 +155,7 @@ class Failures {
     comm::ContextId id;
     int32_t number;
     uint32_t round;
-    /// Some processes may not know yet what this one knows about these rounds
+    /// True if some processes may not know yet what this one knows about these rounds.
     bool changed = false;
     bool broken = false;              ///< the communicator is broken
     RoundWait* wait = nullptr;        ///< waits for all notices about earlier rounds
@@ -206,7 +206,7 @@ class Failures {
     uint64_t ctx = 0;
     int32_t number = -1;
     bool over_tree = false;  ///< only the neighbours in the tree have been notified
-    /// Another process notifies all others, but this one did not know all
+    /// Another process notifies all others, but this one did not know all of them.
     bool told_by_all = false;
   } removed_[16];
   uint32_t next_removed_ = 0;
@@ -410,7 +410,7 @@ bool Failures::check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signa
   const comm::CompletedCollective* completed =
       shared ? comm::find_completed(shared, round_of(ctx), tag) : nullptr;
   if (!completed || completed->signature == signature) return false;
-  // All processes know of it; nobody receives the message any more
+  // All processes know of the failure; nobody receives the message any more.
   if (was_removed(ctx, number_of(tag))) {
     pt2pt::give_up_traffic(ctx, tag, kNotNumber, Status());
     return true;
@@ -580,7 +580,7 @@ FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t numbe
 /// come later.
 void Failures::settle_reach(SharedComm* shared, FailedCollective* failed, bool tree_only) {
   if (!shared || !shared->tree) return;
-  // This process does not know all others
+  // This process does not know all other processes yet.
   if (!failed->over_tree && !shared->hierarchy && !failed->notified) {
     failed->over_tree = true;
     std::set<uint32_t> neighbours;

@@ -1,7 +1,7 @@
 // Subgroups: some members of a communicator's multicast group, for data that only they must get.
 //
 //   dynamic   made for one call. The root announces its members and its address to all members of
-//             the communicator's group; members of the subgroup join it, the others need do nothing
+//             the communicator's group; members of the subgroup join it, the others do nothing
 //   kept      made in the same way, but it stays for the root's next calls with the same members:
 //             those of an opened group (fgmpi.h: MPIX_Scatterv_open_group) or of a persistent
 //             collective. The root ends it by one of its next announcements, or by a notice when

@@ -88,7 +88,7 @@ class Reader {
     return repeated(one, static_cast<uint64_t>(signature.count));
   }
   bool any = false;  ///< true if some element matches every type
-  /// true if elements have different types
+  /// True if elements have different types.
   bool several = false;
   uint64_t element = 0;
 };

@@ -193,8 +193,8 @@ Comm* new_handle(Status* status) {
 
 void make_self(RankState* rank) {
   auto* shared = new SharedComm;
-  // A communicator made from the self of a spawned rank has a member that is not of the job's own
-  // group: its id is drawn, and so are those of its duplicates.
+  // Communicators made from the self of a spawned rank have a member that is not of the job's own
+  // group, so their ids must be drawn; a drawn parent's id ensures that.
   const bool own = rank->world_rank < g_av.world_size();
   shared->id = own ? ContextId::make(rank->world_rank, kSelfLbi) : draw_candidate().id();
   shared->size = 1;

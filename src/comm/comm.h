@@ -132,7 +132,7 @@ static_assert(sizeof(Comm) <= 64, "memory budget: 64 bytes a member");
 
 /// A rank's MPI objects: one per rank proclet, made when the rank calls MPI_Init (or a session's
 /// first call). `led` and `world_rank`, which the choice of a leader reads at every member, lie
-/// beside `world`, which any call on the world touches: both cost one cache miss.
+/// beside `world`, which any call on the world touches.
 struct RankState {
   Comm world;
   uint32_t led = 0;  ///< number of communicators that this rank leads now

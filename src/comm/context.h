@@ -138,7 +138,7 @@ struct Participants {
   /// The groups of the sides, where the key alone does not identify the creation; else null.
   const RankMap* groups[2] = {nullptr, nullptr};
   uint64_t fingerprint = 0;  ///< hash of the groups, the same at all participants
-  /// World rank of a member here, for a drawn candidate, which does not contain one
+  /// World rank of a member here, for a drawn candidate, which does not contain one.
   int32_t claimant = -1;
   const SharedComm* of = nullptr;  ///< the communicator, or what stands for it
 };

@@ -98,7 +98,7 @@ struct Meeting {
   bool laid_out = false;       ///< scatter: scratch holds the data for this process's members
   // A duplicate of a communicator, on the short path (create.cc).
   RankState* least = nullptr;  ///< among the members so far, the one that leads least
-  /// How the first member wants an irregular map stored
+  /// The strategy with which the first member wants an irregular map stored.
   std::optional<groupmap::Strategy> strategy;
   SharedComm* made = nullptr;  ///< the result
   /// The members of a system-ranked split that have arrived so far (system_ranked/split.cc).
@@ -117,7 +117,7 @@ struct OpenMeetings {
   Meeting* open = nullptr;  ///< oldest first
   Meeting** end = &open;    ///< where the next one is linked in
   uint32_t count = 0;       ///< number of open meetings
-  /// No meeting with this sequence number or a later one has been opened yet
+  /// No meeting with this sequence number or a later one has been opened yet.
   uint32_t not_yet = 0;
   /// A ring of the last collectives between processes; allocated with the first of them.
   struct Completed {
@@ -185,7 +185,7 @@ Status leave_last_or_failed(Meeting* meeting);
 inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
   const OpenMeetings* meetings = comm->shared->meetings.get();
   Meeting* m = meetings ? meetings->open : nullptr;
-  // A member that need not wait may be one collective ahead
+  // A member that need not wait may be one collective ahead.
   if (m && m->sequence != comm->sequence) m = m->next;
   if (__builtin_expect(m != nullptr && m->sequence == comm->sequence && m->operation == operation &&
                            m->arrived + 1 < comm->shared->members,

@@ -36,7 +36,7 @@ constexpr int64_t kAnswerWithin = 180 * kSecond;
 struct ConnectArrival : comm::CreateArrival {
   const ConnectArguments* arguments = nullptr;
   int32_t root = 0;
-  /// Inside::meet(): the id that each side has drawn; members pass it to hear() of the decider
+  /// The ids that the sides of inside::meet() have drawn, for hear() of the decider at all members.
   comm::ContextId sides[2];
 };
 

@@ -20,7 +20,7 @@ inline constexpr size_t kPayload = RingOut::kMostPayload;
 class OutLink final : public Stream {
  public:
   Peer* peer = nullptr;  ///< nullptr: the job is not connected any more
-  /// A bye was sent; the connection ends when the other side has read it
+  /// A bye was sent; the connection ends when the other side has read it.
   bool closes_when_empty = false;
 
   /// Sends a frame. Returns false if there is no room now.

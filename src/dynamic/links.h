@@ -100,7 +100,7 @@ class Links final : public transport::Transport {
   void open_to(const RankMap& map);
   void set_sink(transport::Sink* sink) { sink_ = sink; }
 
-  // Transport
+  // The interface of transport::Transport.
   const char* name() const override { return "links"; }
   bool reaches(const std::string&) const override { return false; }
   Status open(transport::Sink* sink, std::string* address) override;

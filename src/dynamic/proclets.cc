@@ -38,7 +38,7 @@ struct Spawned {
   comm::SharedComm *world = nullptr, *parents = nullptr;
   std::vector<Part> parts;
   enum Share : uint8_t { kWorld = 1, kParents = 2, kHasCome = 4 };
-  /// By rank here: shares claimed, and whether it has come to MPI_Init
+  /// Bits of Share for each rank here: shares claimed, and whether it has come to MPI_Init.
   std::vector<uint8_t> taken;
   uint32_t coming = 0;        ///< number of ranks that have neither come nor ended
   int64_t ended_before = -1;  ///< rank in MPI_COMM_WORLD that ended without coming; -1: none

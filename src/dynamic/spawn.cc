@@ -48,7 +48,7 @@ class Launcher final : public Stream {
       std::shared_ptr<Launcher> self = std::move(running()[i]);
       running().erase(running().begin() + static_cast<std::ptrdiff_t>(i));
       close();
-      // Destroyed later, as this runs in the middle of a poll
+      // The launcher is destroyed later, as this runs in the middle of a poll.
       finished().push_back(std::move(self));
       return;
     }

@@ -7,7 +7,7 @@ struct fgmpi_function {
   enum Kind {
     kOwned,      ///< our own code
     kForwarded,  ///< the hosted MPICH
-    /// No code yet: the stub fails with MPI_ERR_UNSUPPORTED_OPERATION
+    /// There is no code yet: the stub fails with MPI_ERR_UNSUPPORTED_OPERATION.
     kPending
   } kind;
 };

@@ -27,7 +27,7 @@ struct Unaligned {
 
 template <class T, class F>
 inline void each(const void* in, void* inout, int64_t count, F f) {
-  if constexpr (std::is_class_v<T>) {  // copy constructors take aligned references
+  if constexpr (std::is_class_v<T>) {  // copy constructors need aligned references
     const char* __restrict a = static_cast<const char*>(in);
     char* __restrict b = static_cast<char*>(inout);
     for (int64_t i = 0; i < count; ++i, a += sizeof(T), b += sizeof(T)) {

@@ -93,7 +93,7 @@ void Consensus::decide(Value value) {
   if (coordinator() == site_->me()) {
     for_each_other(tell);
   } else {
-    // Processes that sent their state here take this process for the coordinator, so they know of
+    // Processes that sent their state here consider this process the coordinator, so they know of
     // more losses than it does.
     for (const auto& [process, state] : states_) tell(process);
     if (passes_on_) pass_on();

@@ -7,7 +7,7 @@ namespace fgmpi::coll {
 
 Status allgather_bruck(const Team& team, char* buffer, const Blocks& blocks) {
   uint32_t n = team.count(), me = team.me();
-  // This process's block first, then those of the processes after it
+  // This process's block comes first, then those of the processes after it.
   Blocks order = rotated(blocks, me);
   auto held = raw_memory(order.total());
   if (order.size(0)) std::memcpy(held.get(), buffer + blocks.offset[me], order.size(0));

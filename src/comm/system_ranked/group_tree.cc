@@ -41,7 +41,7 @@ std::map<TreeKey, std::vector<Early>> g_early;
 TreeKey key_of(const GroupId& id) { return {id.context, id.serial}; }
 
 Writer step(Step s) {
-  // The first byte is the step, where other messages have a kind
+  // The first byte is the step, where other messages have a kind.
   return Writer(static_cast<Kind>(s));
 }
 

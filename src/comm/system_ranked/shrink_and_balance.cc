@@ -334,7 +334,7 @@ void ShrinkAndBalance::take_fill(Reader& in, Carrier& carrier) {
   ++s.fills;
   if (options_.filler == Filler::kChild) {
     for (Subtree& part : parts) s.subtrees.push_back(std::move(part));
-    // Else it has moved further up since, and that position has no vertex of its own
+    // Otherwise this vertex has moved further up since, and that position has no vertex.
   } else if (depth < s.depth) {
     s.subtrees = std::move(parts);
     s.position = position;

@@ -75,10 +75,10 @@ struct BalanceState {
   uint32_t depth = ~0u;  ///< depth of that position
   uint32_t fills = 0;
   std::optional<Instruction> held;  ///< an instruction that waits for a fill that has not arrived
-  // As a supplier.
+  // The members that a supplier uses.
   Stock stock;
   std::deque<Supplier> asked;  ///< vertices that ask for vertices, and how many each wants
-  // As a vertex of the new tree.
+  // The members that a vertex of the new tree uses.
   uint32_t height = 0;  ///< levels allowed, its own included
   std::vector<Consumer> consumers;
   Stock drawn;  ///< what the consumers will get
