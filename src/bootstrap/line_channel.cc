@@ -1,5 +1,4 @@
-// Reading and writing of whole lines over the launcher's connection, and what happens when it
-// breaks.
+// Reads and writes whole lines over the launcher's connection, and ends the process when it breaks.
 
 #include "bootstrap/line_channel.h"
 
@@ -33,7 +32,7 @@ void expect_end_of_launcher() { g_end_of_launcher_expected = true; }
 bool end_of_launcher_expected() { return g_end_of_launcher_expected; }
 
 LineChannel::LineChannel(int fd) : fd_(fd) {
-  // Programs that this one starts must not inherit the connection.
+  // Programs that this process starts must not inherit the connection.
   fcntl(fd_, F_SETFD, fcntl(fd_, F_GETFD) | FD_CLOEXEC);
 }
 

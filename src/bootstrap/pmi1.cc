@@ -29,8 +29,8 @@ class Pmi1 : public Bootstrap {
  public:
   explicit Pmi1(int fd) : channel_(fd) {}
 
-  /// The conversation that opens a session. Rank and size come from the environment (PMI_FD: `id`
-  /// is nullptr), or from the server (PMI_PORT), which is told by `id` which process calls.
+  /// Opens the session. Rank and size come from the environment (PMI_FD: `id` is nullptr), or from
+  /// the server (PMI_PORT), which identifies the calling process by `id`.
   Status start(const char* id);
 
   const char* name() const override { return "pmi1"; }
@@ -67,7 +67,7 @@ Status Pmi1::ask(const std::string& request, std::string_view expected, PmiLine*
 Status Pmi1::read_answer(const std::string& request, std::string_view expected, PmiLine* answer) {
   do {
     *answer = PmiLine(channel_.read_line());
-    // Over TCP the server's settings follow the greeting: nothing here needs them
+    // Over TCP the server's settings follow the greeting; none of them is needed here.
   } while (answer->command() == "set");
   if (answer->command() == expected) return {};
   return error(MPI_ERR_OTHER, "the launcher answered '%s' to '%s'", answer->text().c_str(),
@@ -103,8 +103,8 @@ Status Pmi1::read_numbers() {
   max_value_ = static_cast<size_t>(value_limit - 1);
   FGMPI_TRY(ask("cmd=get_appnum", "appnum", &answer));
   appnum_ = answer.number("appnum").value_or(0);
-  // mpiexec -ranks starts one program of the command line as two of the launcher's; then it sets
-  // this variable to the program's number on the command line.
+  // mpiexec -ranks starts one program of the command line as two programs of the launcher. It then
+  // sets this variable to the program's number on the command line.
   if (const char* program = environment::text(environment::kAppNumber))
     appnum_ = static_cast<int>(parse_int(program).value_or(appnum_));
   FGMPI_TRY(ask("cmd=get_universe_size", "universe_size", &answer));
@@ -208,13 +208,13 @@ void Pmi1::abort(int exit_code, const std::string&) {
   let_launcher_read_output();
   channel_.write(format("cmd=abort exitcode=%d\n", exit_code));
   // The launcher now ends every process of the job, this one too, and returns this exit code. A
-  // process that ended by itself before that would be reported as a failure of its own. A launcher
-  // that does not react within 5 s is gone.
+  // process that ended itself before would be reported as a failure of its own. A launcher that
+  // does not react within 5 s is gone.
   stand_still(5'000'000'000);
   end_process(exit_code);
 }
 
-/// A connected socket to "host:port".
+/// Opens a connected socket to "host:port".
 Status connect_to(const char* address, int* fd) {
   std::string host(address);
   size_t colon = host.rfind(':');

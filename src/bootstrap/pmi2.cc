@@ -30,11 +30,11 @@ class Pmi2 : public Bootstrap {
  public:
   Pmi2(int fd, int rank, std::string id) : channel_(fd), id_(std::move(id)) { rank_ = rank; }
 
-  /// Agrees on the version. `*version` is 1 where the server knows no other: then nothing but PMI-1
-  /// may follow.
+  /// Agrees on the version. `*version` is 1 where the server has no other: then only
+  /// PMI-1 may follow.
   Status agree(int* version);
   Status start();
-  /// Gives up the connection, for PMI-1.
+  /// Hands the connection over to a PMI-1 session.
   int release() { return channel_.release(); }
 
   const char* name() const override { return "pmi2"; }
@@ -49,16 +49,16 @@ class Pmi2 : public Bootstrap {
   [[noreturn]] void abort(int exit_code, const std::string& message) override;
 
  private:
-  /// Sends a request and reads its answer, "NAME-response". An error when it is another one or says
-  /// that it failed.
+  /// Sends a request and reads its answer, "NAME-response". An error when the answer has another
+  /// name or reports a failure.
   Status ask(const Pmi2Message& request, Pmi2Message* answer);
   Status read_answer(const Pmi2Message& request, Pmi2Message* answer);
-  /// What the job knows of itself; nothing when it does not.
+  /// Asks the server for an attribute of the job; sets nothing when the job has none.
   Status attribute(const char* key, std::string* value);
 
   LineChannel channel_;
   bool finalized_ = false;
-  /// The server's name of the job; job() has it in characters that any name may have.
+  /// The server's name of the job; job() has it in characters that any name may contain.
   std::string id_;
 };
 
@@ -177,8 +177,8 @@ void Pmi2::abort(int exit_code, const std::string& message) {
   let_launcher_read_output();
   expect_end_of_launcher();
   channel_.write(Pmi2Message("abort").add("isworld", "TRUE").add("msg", message).wire());
-  // The launcher now ends every process of the job. The exit code is told by ending with it, once
-  // the others are gone or about to be.
+  // The launcher now ends every process of the job. It gets the exit code from the end of this
+  // process, which comes when the others are gone or about to be.
   stand_still(1'000'000'000);
   end_process(exit_code);
 }

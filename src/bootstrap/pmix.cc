@@ -68,8 +68,8 @@ struct Functions {
 };
 
 Status Functions::load() {
-  // With its own references to the C library, not to the functions that this library puts in front
-  // of it for ranks.
+  // PMIx must use the C library's own functions, not those that this library puts in front of
+  // them for ranks.
   void* library = open_deep_bound(kLibrary);
   if (!library)
     return error(MPI_ERR_OTHER,
@@ -88,7 +88,7 @@ Status Functions::load() {
   return error(MPI_ERR_OTHER, "%s lacks a function: %s", kLibrary, dlerror());
 }
 
-/// Written by the library's thread, which may outlive the client: never destroyed.
+/// Written by the library's thread, which may outlive the client: the object is never destroyed.
 struct Shared {
   int fence_done = -1;               ///< eventfd
   std::atomic<int> fence_status{0};  ///< of the last fence
@@ -136,7 +136,7 @@ class Pmix : public Bootstrap {
   }
   Status make_lifeline();
   bool get_from(pmix_rank_t rank, const std::string& key, std::string* value);
-  /// What the launcher knows of a process, or of the job (PMIX_RANK_WILDCARD), as a number.
+  /// Asks the launcher for a number about a process, or about the job (PMIX_RANK_WILDCARD).
   bool number(pmix_rank_t rank, const char* key, int64_t* value) const;
 
   Functions functions_{};
@@ -172,7 +172,7 @@ int64_t integer_of(const pmix_value_t& value, bool* is_integer) {
   }
 }
 
-/// An option that is switched on.
+/// Makes an option that is switched on.
 pmix_info_t option(const char* key) {
   pmix_info_t info{};
   std::snprintf(info.key, sizeof info.key, "%s", key);
@@ -269,8 +269,8 @@ Status Pmix::fence_is_over(int64_t wait_ns, bool* over) {
 }
 
 Status Pmix::get(const std::string& key, std::string* value, int from) {
-  // Not by PMIX_RANK_UNDEF, which asks for the process: it does not find what some processes of the
-  // same host have put.
+  // PMIX_RANK_UNDEF, which searches for the process, is not used: it does not find what some
+  // processes of the same host have put.
   const int first = from == kAnyProcess ? 0 : from, last = from == kAnyProcess ? size_ - 1 : from;
   for (int p = first; p <= last; ++p)
     if (get_from(static_cast<pmix_rank_t>(p), key, value)) return {};
@@ -306,8 +306,8 @@ void Pmix::abort(int exit_code, const std::string& message) {
   let_launcher_read_output();
   expect_end_of_launcher();
   functions_.abort(exit_code, message.c_str(), nullptr, 0);
-  // The launcher now ends every process of the job. The exit code is told by ending with it, once
-  // the others are gone or about to be.
+  // The launcher now ends every process of the job. It gets the exit code from the end of this
+  // process, which comes when the others are gone or about to be.
   stand_still(1'000'000'000);
   end_process(exit_code);
 }

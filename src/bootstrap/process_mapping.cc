@@ -40,7 +40,7 @@ std::vector<int> parse_process_mapping(std::string_view text, int size) {
   while (take(&text, ",")) {
     Block block;
     if (!take_block(&text, &block) || block.nodes == 0 || block.processes == 0) return {};
-    // Its last node would have no number
+    // The block's last node would have no number.
     if (block.first_node > INT32_MAX - block.nodes) return {};
     blocks.push_back(block);
   }

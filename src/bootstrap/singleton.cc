@@ -1,5 +1,5 @@
-// Bootstrap of a program started without a launcher: a job of one process, whose put and get are a
-// table of its own; and open(), which says what the environment offers.
+// Bootstrap of a program started without a launcher: a job of one process, whose put and get use a
+// table of its own. Also open(), which chooses what the environment offers.
 
 #include <mpi.h>
 #include <unistd.h>
@@ -60,8 +60,8 @@ class Singleton : public Bootstrap {
   std::map<std::string, std::string> pending_, values_;
 };
 
-/// Variables by which a launcher says that it has started a process as one of several, though none
-/// of them connects it to the others.
+/// Variables that show that a launcher has started this process as one of several, though none of
+/// them connects it to the others.
 struct Sign {
   const char* launcher;
   environment::Variable size, rank;
@@ -77,8 +77,8 @@ constexpr Sign kSigns[] = {
     {"a launcher", environment::kPmiSize, environment::kPmiRank, "the mpiexec of Finegrain MPI"},
 };
 
-/// Without this, each of N processes would be rank 0 of a job of its own. The first one says it;
-/// the others end silently.
+/// Ends the process: otherwise each of N processes would be rank 0 of a job of its own. The first
+/// one prints an error; the others end silently.
 Status refuse_lonely_part(const Sign& sign) {
   auto number = [](environment::Variable variable) {
     const char* text = environment::text(variable);
@@ -95,8 +95,8 @@ Status refuse_lonely_part(const Sign& sign) {
       sign.launcher, static_cast<long long>(size), environment::name(sign.size), sign.advice);
 }
 
-/// FGMPI_SINGLETON. A setting that cannot be read ends the process, which asks for the launcher:
-/// that must not ask again.
+/// The value of FGMPI_SINGLETON. Where a setting cannot be read, the process is ending and calls
+/// open() to abort the job: a bad setting is no second error here.
 bool wants_singleton() {
   if (!settings::detail::g_values && !settings::load().ok()) return false;
   return settings::number(settings::kSingleton) != 0;

@@ -1,4 +1,4 @@
-// The text form of what a process publishes about itself.
+// The text form of a card.
 
 #include "liveness/card.h"
 

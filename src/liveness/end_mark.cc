@@ -1,4 +1,4 @@
-// The eventfd that says that a process has ended in order.
+// The eventfd that marks a process that has ended in order.
 
 #include "liveness/end_mark.h"
 
@@ -15,7 +15,8 @@ namespace fgmpi::liveness {
 namespace {
 
 int g_mark = -1;
-pid_t g_owner = -1;  ///< a child that it has forked has the same descriptor, but not the same end
+/// The process that made the mark: a forked child has the same descriptor, but an end of its own.
+pid_t g_owner = -1;
 
 void set_mark() {
   const uint64_t one = 1;

@@ -1,4 +1,4 @@
-// The handler of SIGUSR1, and who counts as the launcher.
+// The handler of SIGUSR1, and how the launcher is recognised.
 
 #include "liveness/launcher_signal.h"
 
@@ -15,9 +15,9 @@
 namespace fgmpi::liveness {
 namespace {
 
-pid_t g_launcher = 0;  ///< its process that has started this one
+pid_t g_launcher = 0;  ///< the process of the launcher that has started this one
 void (*g_on_notice)() = nullptr;
-volatile sig_atomic_t g_came_before = false;  ///< a notice has come when there was no handler
+volatile sig_atomic_t g_came_before = false;  ///< a notice came when there was no handler
 
 void on_signal(int number, siginfo_t* info, void*) {
   if (info->si_code <= 0 && info->si_pid == g_launcher) {
@@ -29,15 +29,15 @@ void on_signal(int number, siginfo_t* info, void*) {
     errno = before;
     return;
   }
-  // Somebody else's: comes again when this handler returns, and finds none. By the system calls
-  // themselves: signal() is src/privatize's.
+  // The signal is another sender's: it is sent again when this handler returns, and meets the
+  // default action. The system calls are made directly: signal() is interposed by src/privatize.
   struct sigaction none {};
   none.sa_handler = SIG_DFL;
   sigaction(number, &none, nullptr);
   raw_call(SYS_kill, raw_call(SYS_getpid), number);
 }
 
-/// 0 when this process was not started by a launcher.
+/// The launcher's process; 0 when this process was not started by a launcher.
 pid_t find_launcher() {
   const char* fd = environment::raw(environment::kPmiFd);
   const auto number = fd ? parse_int(fd) : std::nullopt;
@@ -55,7 +55,7 @@ void set_notice_handler(void (*handler)()) {
 
 void ignore_notices_of_launcher() {
   const bool none_come = environment::text(environment::kNoNotices) != nullptr;
-  environment::unset(environment::kNoNotices);  // of this process's launcher alone
+  environment::unset(environment::kNoNotices);  // it is for this process of the launcher only
   if (none_come) return;
   g_launcher = find_launcher();
   struct sigaction now {};

@@ -1,4 +1,4 @@
-// Connections between processes of different hosts whose silence or end is a loss.
+// TCP connections between processes of different hosts whose silence or end means a loss.
 
 #include "liveness/lifeline.h"
 
@@ -16,17 +16,17 @@
 namespace fgmpi::liveness {
 namespace {
 
-/// More lines than this are not held: descriptors are scarce.
+/// Most lines of a process: descriptors are scarce.
 constexpr size_t kMostLines = 512;
 
-/// Lines made beside one that does not open, or is silent.
+/// Lines made in addition to one that does not open, or is silent.
 constexpr int kSpares = 4;
 
-/// So many packets in a row without an answer: one gets lost now and then.
+/// Most packets in a row without an answer: single packets get lost now and then.
 constexpr int kMostUnanswered = 1;
 
-/// The other side has ended the line in order. Nothing sets it but receive(): no line is ever shut
-/// down for sending.
+/// The other side has ended the line in order. Only receive() sets this: no line is ever shut down
+/// for sending.
 constexpr int kEnded = ESHUTDOWN;
 
 socklen_t size_of(const sockaddr_storage& address) {
@@ -45,7 +45,7 @@ std::string reason_of(int failure) {
   return std::string("unreachable: ") + std::strerror(failure);
 }
 
-/// Does the line go without answers? `ago_ns`: how long for.
+/// True when the line gets no answers; *ago_ns: since when.
 bool is_silent(const tcp_info& info, int64_t* ago_ns) {
   *ago_ns = info.tcpi_last_ack_recv * (kSecond / 1000);
   return info.tcpi_probes > kMostUnanswered;
@@ -89,7 +89,7 @@ void Lifelines::set_options(int fd, int timeout_s) const {
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, timeout_s * 1000);
 }
 
-/// One that has made no line yet.
+/// Makes an attempt without lines.
 Lifelines::Attempt Lifelines::attempt_for(const Contact& contact, uint32_t me, int64_t until) {
   Attempt attempt;
   attempt.address = contact.address;
@@ -116,14 +116,14 @@ void Lifelines::set_find(uint32_t me, Find find) {
   find_ = std::move(find);
 }
 
-/// A further line to the process.
+/// Opens a further line to the process.
 bool Lifelines::add_line(uint32_t process, const Attempt& attempt, int timeout_s) {
   if (lines_.size() >= kMostLines) return false;
   const sockaddr_storage& to = attempt.address;
   int fd = socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
   set_options(fd, timeout_s);
-  // An error shows when the line is looked at.
+  // An error shows when the line is examined.
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&to), size_of(to)) && errno != EINPROGRESS) {
     ::close(fd);
     return false;
@@ -142,8 +142,8 @@ bool Lifelines::has_line(uint32_t process) const {
   return false;
 }
 
-/// Whether the kernel of the process's host has taken in the opening of a line, and has answered on
-/// it lately.
+/// True when the kernel of the process's host has received the opening of a line, and has answered
+/// on it lately.
 bool Lifelines::is_open(uint32_t process) const {
   for (const auto& [fd, line] : lines_) {
     if (line.process != process || line.moved < sizeof(Opening)) continue;
@@ -156,7 +156,7 @@ bool Lifelines::is_open(uint32_t process) const {
   return false;
 }
 
-/// One more line beside those that do not open. It ends about when the first one does.
+/// Opens one more line beside those that do not open. It ends about when the first one does.
 bool Lifelines::add_spare(uint32_t process, Attempt* attempt) {
   const int64_t now = now_ns();
   attempt->next = now + timeout_s_ * kSecond / 8;
@@ -234,7 +234,7 @@ void Lifelines::accept_all() {
   }
 }
 
-/// Moves the opening along. False: the line is broken by that failure, a number of errno.
+/// Advances the opening. False: the line is broken; *failure is a number of errno.
 bool Lifelines::advance(int fd, Line* line, int* failure) {
   socklen_t size = sizeof *failure;
   getsockopt(fd, SOL_SOCKET, SO_ERROR, failure, &size);
@@ -249,7 +249,8 @@ bool Lifelines::advance(int fd, Line* line, int* failure) {
   return receive(fd, line, failure);
 }
 
-/// Only the opening of a line that another process made is ever received; then the end.
+/// Receives the opening of a line that another process made, and then its end; nothing else
+/// is ever sent.
 bool Lifelines::receive(int fd, Line* line, int* failure) {
   bool opening = !line->ours && line->moved < sizeof(Opening);
   char more;
@@ -290,17 +291,17 @@ void Lifelines::go_on(int fd, std::vector<uint32_t>* opened) {
   if (process >= 0) lose(static_cast<uint32_t>(process), failure);
 }
 
-/// A line to the process is broken.
+/// Handles a broken line to the process.
 void Lifelines::lose(uint32_t process, int failure) {
   if (has_line(process)) return;
   auto it = attempts_.find(process);
   Attempt* attempt = it == attempts_.end() ? nullptr : &it->second;
   const bool may_live = failure == ETIMEDOUT || failure == ECONNRESET;
-  // Here also when this process has computed all the time and not looked for lines without answers.
+  // Reached also when this process has computed for long and not examined lines without answers.
   if (may_live && !attempt) attempt = attempt_again(process, now_ns() + timeout_s_ * kSecond / 2);
   if (may_live && attempt && add_spare(process, attempt)) return;
   attempts_.erase(process);
-  // Nothing came through by TCP, other things did: the network is full, and the process there.
+  // Nothing arrived by TCP, but other messages did: the network is full, and the process runs.
   const int64_t now = now_ns(), timeout = timeout_s_ * kSecond;
   if (may_live && heard().lately(process, now, timeout)) {
     attempt = attempt_again(process, now + timeout);

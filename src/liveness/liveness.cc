@@ -1,4 +1,4 @@
-// The state of this process, and its moves.
+// The state of this process, and its transitions.
 
 #include "liveness/liveness.h"
 

@@ -19,11 +19,11 @@
 namespace fgmpi::liveness {
 namespace {
 
-/// A watcher reports within 0.1 s, and the launcher has ended the job soon after. If neither has
-/// happened by now, nobody nearer to the lost process has seen it.
+/// A watcher reports within 0.1 s, and the launcher then ends the job soon. If neither has happened
+/// within this time (ns), no process nearer to the lost one has seen its end.
 constexpr int64_t kOthersReportWithin = 1'500'000'000;
-/// Then the processes report one after the other, in the order of their numbers: the first one ends
-/// the job.
+/// After that the processes report one after the other, in the order of their numbers, so many ns
+/// apart: the first one ends the job.
 constexpr int64_t kBetweenReports = 20'000'000;
 constexpr uint32_t kMostTurns = 50;
 
@@ -48,8 +48,7 @@ void WatchRing::allow_watch() const {
 }
 
 void WatchRing::start() const {
-  // In a job that goes on, every process learns of an end by itself, and the launcher must see it
-  // at once.
+  // In a job that goes on, every process finds an end itself, and the launcher must see it at once.
   const bool watches = found_ && !environment::text(environment::kFt);
   start_watch(own_.launcher_fd, watches ? &next_card_ : nullptr,
               found_ ? describe_process(next_, next_card_) : "", first_of_host_);
@@ -70,7 +69,7 @@ void abort_for_lost_peer(bootstrap::Bootstrap& boot, uint32_t process, const std
   const Status found = find_card(process, &card);
   const std::string description =
       found.ok() ? describe_process(process, card) : format("process %u of the job", process);
-  // Out of descriptors: the fault is at this end.
+  // This process has no free descriptors: the fault is here.
   const char* hint = why.ends_with(std::strerror(EMFILE)) ? " (here: raise ulimit -n)" : "";
   const std::string line = begin_of_loss(description) + why + hint + "\n";
   std::fputs(line.c_str(), stderr);

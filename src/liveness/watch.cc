@@ -30,29 +30,29 @@ namespace fgmpi::liveness {
 namespace {
 
 // In microseconds. The launcher may have ended the next process, and be about to end this one
-// (MPI_Abort, Ctrl-C): so long it is waited for while it is busy. Hydra sends its signals to all
-// processes of a host within some milliseconds.
+// (MPI_Abort, Ctrl-C). While it is busy, the watcher waits for it this long. Hydra sends its
+// signals to all processes of a host within some milliseconds.
 constexpr int kLauncherActsWithin = 100'000;
 constexpr int kBetweenLooks = 200;
 
-/// What the thread knows; written before it starts.
+/// The data of the thread; written before it starts.
 struct Task {
-  int launcher = -1;  ///< own connection to the launcher
+  int launcher = -1;  ///< this process's connection to the launcher
   /// The next process and duplicates of its descriptors; -1 when there is none. Its output is among
-  /// them: when that ends, the launcher looks for processes that have ended.
+  /// them: when the output ends, the launcher checks which processes have ended.
   enum Held { kProcess, kLauncher, kEndMark, kOutput, kErrors, kCount };
   int held[kCount] = {-1, -1, -1, -1, -1};
   int pid = 0;
-  bool reports_launcher = false;  ///< when the launcher is gone
+  bool reports_launcher = false;  ///< reports the end of the launcher
   size_t begin_length = 0;
-  char begin[512];  ///< of the line about the next process, up to the reason
+  char begin[512];  ///< of the line about the next process, before the reason
 };
 Task g_task;
 alignas(64) char g_stack[16 << 10];
 
 long address_of(const void* p) { return reinterpret_cast<long>(p); }
 
-/// Waits for the events; false when interrupted or out of time.
+/// Waits for the events; false when interrupted or when the time is over.
 bool wait_for(pollfd* what, int count, int microseconds) {
   timespec limit{microseconds / 1'000'000, microseconds % 1'000'000 * 1'000L};
   return raw_call(SYS_ppoll, address_of(what), count, microseconds < 0 ? 0 : address_of(&limit)) >
@@ -66,7 +66,7 @@ bool is_set(int fd) {
   return wait_for(&one, 1, 0) && (one.revents & POLLIN);
 }
 
-/// A line of text that is put together without the C library's help.
+/// A line of text, made without the C library.
 struct Line {
   char bytes[640];
   size_t length = 0;
@@ -85,11 +85,11 @@ struct Line {
   }
 };
 
-/// What is needed here of /proc/PID/stat.
+/// The fields of /proc/PID/stat that are used here.
 struct ProcessStatus {
   char state = '?';
   int parent = 0;
-  int status = -1;  ///< of a process that has ended and that nobody has waited for yet; else -1
+  int status = -1;  ///< of a process that has ended and was not waited for yet; else -1
 };
 
 int leading_number(const char* text, long begin, long end) {
@@ -99,7 +99,7 @@ int leading_number(const char* text, long begin, long end) {
   return value;
 }
 
-/// "PID (NAME) STATE PARENT ... STATUS"; NAME may hold anything.
+/// Reads "PID (NAME) STATE PARENT ... STATUS"; NAME may contain anything.
 ProcessStatus status_of(int pid) {
   ProcessStatus result;
   Line path;
@@ -121,8 +121,8 @@ ProcessStatus status_of(int pid) {
   return result;
 }
 
-/// Does one of this process's ancestors run? While the launcher ends all processes it does, until
-/// it has come to this one.
+/// True while one of this process's ancestors runs. The launcher runs while it ends all processes,
+/// until it reaches this one.
 bool launcher_is_busy() {
   constexpr int kMostAncestors = 3;
   int ancestor = static_cast<int>(raw_call(SYS_getppid));
@@ -134,12 +134,13 @@ bool launcher_is_busy() {
   return false;
 }
 
-/// The next process has ended and the launcher has not closed its connection: reports it, unless it
-/// has left its mark. The launcher learns of the end when the caller closes the duplicates, and
+/// Reports the end of the next process, unless it has left its mark. REQUIRES: the launcher has
+/// not closed its connection. The launcher sees the end when the caller closes the duplicates, and
 /// ends the job.
 void report_loss(const Task& task) {
   if (is_set(task.held[Task::kEndMark])) return;
-  // First of all: the exit status can be read only until the launcher has waited for the process.
+  // The exit status is read first: it can be read only until the launcher has waited for
+  // the process.
   const int status = status_of(task.pid).status;
   for (int waited = 0; waited < kLauncherActsWithin && launcher_is_busy(); waited += kBetweenLooks)
     pause_for(kBetweenLooks);
@@ -165,7 +166,7 @@ void report_loss(const Task& task) {
   raw_call(SYS_write, STDERR_FILENO, address_of(line.bytes), static_cast<long>(line.length));
 }
 
-/// Closes all descriptors of the thread but those that it needs.
+/// Closes all descriptors of the thread except those that it needs.
 void keep_own_descriptors(const Task& task) {
   unsigned next = 0;
   for (;;) {
@@ -214,7 +215,7 @@ int watch(void*) {
   }
 }
 
-/// A descriptor of ours for what the process of `pidfd` has as `fd`.
+/// Makes a descriptor of this process for what the process of `pidfd` has open as `fd`.
 int duplicate(int pidfd, int fd) {
   return move_descriptor_up(static_cast<int>(syscall(SYS_pidfd_getfd, pidfd, fd, 0)));
 }
@@ -243,10 +244,10 @@ void close_duplicates(Task* task) {
 
 bool watch_wanted() {
 #if defined(FGMPI_SANITIZE)
-  return false;  // a thread that the sanitizer has not seen begin
+  return false;  // a thread whose beginning the sanitizer has not seen
 #else
 #ifdef RUNNING_ON_VALGRIND
-  if (RUNNING_ON_VALGRIND) return false;  // it ends processes that have such threads
+  if (RUNNING_ON_VALGRIND) return false;  // valgrind ends processes that have such threads
 #endif
   return settings::on(settings::kWatch);
 #endif
@@ -263,7 +264,7 @@ void start_watch(int launcher_fd, const Card* next, const std::string& descripti
   std::memcpy(task.begin, begin.data(), task.begin_length);
   if (!next || !duplicate_descriptors(*next, &task)) close_duplicates(&task);
   g_task = task;
-  // No signal of the program's is ever handled on that thread.
+  // No signal of the program is ever handled on that thread.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -17,7 +17,7 @@ void CoreDemand::look(int64_t now) {
 }
 
 void CoreDemand::judge(int64_t now, int64_t taken, int64_t used) {
-  // Once may be anybody: a thread of the kernel's.
+  // A single loss of the core may be due to any thread, also one of the kernel.
   const bool often = taken_ >= 0 && taken - taken_ > 1;
   if (!often && taken_ >= 0 && used - used_ < kWithin) return;
   const bool wanted = often && used - used_ < (taken - taken_) * kWithin;
@@ -25,7 +25,7 @@ void CoreDemand::judge(int64_t now, int64_t taken, int64_t used) {
   used_ = used;
   if (!wanted) return;
   if (now >= until_) {
-    // Polling was tried for less than it had been given up: in vain.
+    // Polling was tried for a shorter time than it had been stopped: in vain.
     const bool in_vain = now - until_ < hold_;
     hold_ = in_vain ? std::min(2 * hold_, kLongestHold) : kShortestHold;
   }

@@ -1,4 +1,4 @@
-// What tells hosts apart: boot id, namespaces, security labels.
+// What distinguishes hosts: boot id, namespaces, security labels.
 
 #include "transport/host_id.h"
 
@@ -19,12 +19,12 @@
 namespace fgmpi::transport {
 namespace {
 
-/// Two hashes of 64 bits: names a host, guards nothing.
+/// Two hashes of 64 bits. They name a host; they protect nothing.
 std::string hash128(const std::string& text) {
   return format("%016" PRIx64 "%016" PRIx64, hash_text(text, 1), hash_text(text, 2));
 }
 
-/// A word that no other process has; always the same one here.
+/// A word that no other process has; the same one at each call.
 const std::string& unique() {
   static const std::string word = [] {
     uint64_t bits[2];
@@ -45,7 +45,7 @@ std::string name_space(const char* which) {
   return n > 0 ? std::string(link, static_cast<size_t>(n)) : unique();
 }
 
-/// What this process may do, as far as the kernel compares it: "CapPrm:\t...".
+/// The permitted capabilities, which the kernel compares: "CapPrm:\t...".
 std::string capabilities() {
   const std::string status = text_of_file("/proc/self/status");
   for (std::string_view line : split(status, '\n'))

@@ -20,32 +20,33 @@ namespace fgmpi::transport {
 namespace {
 
 constexpr int64_t kTick = kSecond;
-/// A yield that takes longer has let another process run.
+/// A yield that takes longer (ns) has let another process run.
 constexpr int64_t kContended = 4'000;
-/// The shortest spin that grows again after contention.
+/// The shortest spin (ns) that grows again after contention.
 constexpr int64_t kLeastSpin = 1'000;
-/// So many polls, or polls for so long (ns), before the core is yielded: those of sockets are
-/// system calls, which take a hundred times as long as those of shared memory.
+/// Polls, or the time (ns) of polls, before the core is yielded. Polls of sockets are system calls,
+/// which take a hundred times as long as those of shared memory.
 constexpr int kPollsPerYield = 64, kPollsPerClock = 4;
 constexpr int64_t kBetweenYields = 3'000;
-/// How often (ns) a transport is polled that has nothing to sleep on.
+/// How often (ns) a transport is polled that has no descriptor to sleep on.
 constexpr int64_t kPollInterval = 1'000'000;
-/// So many wake-ups in a row that were early and brought nothing: the descriptors are ready without
-/// cause, and sleeping on them would burn the core. (A large message that arrives in pieces causes
-/// some tens.)
+/// After this many wake-ups in a row that were early and brought nothing, the descriptors are ready
+/// without cause, and sleeping on them would waste the core. (A large message that arrives in
+/// pieces causes some tens.)
 constexpr int kMostSpurious = 100;
-/// One such wake-up in so many ns asleep is not counted: it may be a signal of the program's.
+/// One such wake-up in this time (ns) asleep is not counted: it may be due to a signal of
+/// the program.
 constexpr int64_t kSpuriousInterval = 1'000'000;
 constexpr int64_t kLeastRegardless = 1'000'000;  ///< ns
 constexpr int kMostDoublings = 5;                ///< of it
 
-/// One for the process, as the kernel counts by processes.
+/// One object for the process, since the kernel counts by processes.
 CoreDemand& core_demand() {
   static CoreDemand demand;
   return demand;
 }
 
-/// Until a descriptor of `epoll` is ready, or the time is over.
+/// Waits until a descriptor of `epoll` is ready, or the time is over.
 void wait_for_event(int epoll, int64_t timeout_ns) {
   static bool has_pwait2 = true;  // kernels since 5.11
   epoll_event events[8];
@@ -85,7 +86,7 @@ void Idle::sleep_on_descriptor_of(Transport* transport) {
 }
 
 void Idle::add(Transport* transport) {
-  // Another thread may sleep on what there was.
+  // Another thread may sleep on the old set of transports.
   interrupt();
   transports_.push_back(transport);
   if (epoll_ < 0)
@@ -105,8 +106,8 @@ bool Idle::poll() {
   return any;
 }
 
-/// Polls until something came (true), `limit` passed or the core is wanted by others; adapts the
-/// next spin.
+/// Polls until something arrived (true), `limit` has passed, or other processes want the core.
+/// Adapts the next spin.
 bool Idle::spin(int64_t start, int64_t limit) {
   int64_t now = start;
   while (now - start < limit) {
@@ -118,8 +119,8 @@ bool Idle::spin(int64_t start, int64_t limit) {
       relax_cpu();
       if (i % kPollsPerClock == kPollsPerClock - 1 && now_ns() - now > kBetweenYields) break;
     }
-    // Not a yield at the end of a spin: on a busy machine it lasts as long as others' time slices,
-    // and a sleep ends when the message comes.
+    // There is no yield at the end of a spin: on a busy machine it lasts as long as the time slices
+    // of others, and a sleep ends when the message arrives.
     const int64_t before = now_ns();
     if (before - start >= limit) return false;
     auto* close_gate = close_gate_;
@@ -150,8 +151,8 @@ void Idle::disarm_all() {
 
 void Idle::block(int64_t timeout_ns) {
   ++kernel_sleeps_;
-  // Read before: the process may end, and this object with it, while another thread of it sleeps
-  // here.
+  // close_gate_ is read before the sleep: the process may end, and this object with it, while
+  // another thread of it sleeps here.
   auto* close_gate = close_gate_;
   if (open_gate_) open_gate_();
   if (epoll_ < 0 && transports_.size() == 1)
@@ -162,10 +163,10 @@ void Idle::block(int64_t timeout_ns) {
 }
 
 void Idle::interrupt() {
-  interrupted_.store(true);  // before the wake-up: who is woken looks
+  interrupted_.store(true);  // before the wake-up: a woken thread tests the flag
   const uint64_t one = 1;
   if (epoll_ < 0 && transports_.size() == 1) transports_[0]->interrupt();
-  // Full: it is readable
+  // A full counter is readable, too.
   else if (wake_fd_ >= 0 && write(wake_fd_, &one, sizeof one) < 0)
     return;
 }
@@ -182,8 +183,8 @@ bool Idle::take_interrupt() {
   return true;
 }
 
-/// Sleeps by the clock, whatever the descriptors say: the longer, the more spurious wake-ups there
-/// were. No provider is known to need it.
+/// Sleeps by the clock, whatever the descriptors show: longer after more spurious wake-ups. No
+/// provider is known to need it.
 void Idle::sleep_regardless(int64_t at_most_ns) {
   ++kernel_sleeps_;
   const int64_t longer = kLeastRegardless
@@ -191,9 +192,9 @@ void Idle::sleep_regardless(int64_t at_most_ns) {
   stand_still(std::min(longer, at_most_ns));
 }
 
-/// One sleep, until `deadline` at most, and a poll of what ended it. True: something came, or a
-/// transport refused to be slept on; then the caller is to try again what it had no room for, which
-/// no poll tells once arm() has seen the room.
+/// Sleeps once, until `deadline` at most, and polls what ended the sleep. True: something arrived,
+/// or a transport refused to be slept on. Then the caller must retry what there was no room for: no
+/// poll reports room that arm() has found.
 bool Idle::sleep_once(int64_t* now, int64_t deadline) {
   const int64_t start = *now;
   int64_t until = INT64_MAX;
@@ -209,8 +210,8 @@ bool Idle::sleep_once(int64_t* now, int64_t deadline) {
   *now = now_ns();
   if (take_interrupt()) return true;
   const int64_t early = *now < until, expected = (*now - start) / kSpuriousInterval;
-  // The descriptor is written after the flag: by an interrupt() that an earlier sleep() has
-  // returned for already.
+  // The descriptor is written after the flag: this write may belong to an interrupt() for which an
+  // earlier sleep() has returned already.
   if (early && !any && empty_wake_fd()) return true;
   spurious_ = any ? 0 : static_cast<int>(std::max<int64_t>(0, spurious_ + early - expected));
   if (spurious_ >= kMostSpurious) {
@@ -230,11 +231,12 @@ bool Idle::tick(int64_t now) {
 
 void Idle::sleep(int64_t timeout_ns) {
   int64_t start = now_ns(), now = start;
-  // Also when all waits are short: retries for room at a peer that is gone end by this.
+  // The tick also runs when all waits are short: it ends retries for room at a peer that is lost.
   if (tick(now)) return;
   int64_t deadline = timeout_ns < 0 ? INT64_MAX : add_time(start, timeout_ns);
-  // However short the spin has become, each wait polls kPollsPerYield times first, or for
-  // kBetweenYields: only so it can grow again. Not where the core would be taken away meanwhile.
+  // However short the spin has become, each wait first polls kPollsPerYield times, or
+  // for kBetweenYields: otherwise it could never grow again. Not where the core would be
+  // lost meanwhile.
   if (core_demand().is_high(start)) {
     spin_ = 0;
   } else if (longest_spin_ > 0 && spurious_ < kMostSpurious) {

@@ -9,7 +9,7 @@
 #include "base/split.h"
 #include "base/strings.h"
 
-// transports.def has one line FGMPI_TRANSPORT(FOLDER) for each folder: made by CMakeLists.txt.
+// CMakeLists.txt makes transports.def: one line FGMPI_TRANSPORT(FOLDER) for each folder.
 #define FGMPI_TRANSPORT(folder)           \
   namespace fgmpi::transport::folder {    \
   extern const Registration registration; \
@@ -22,8 +22,8 @@ namespace {
 
 using List = std::vector<const Registration*>;
 
-/// In the order of preference. Made at the first use: registrations may be added by constructors
-/// of libraries.
+/// All registrations in the order of preference. The list is made at the first use: constructors of
+/// libraries may have added registrations before.
 List& registered() {
   static List list = [] {
     List all = {
@@ -44,7 +44,8 @@ const Registration* find(std::string_view name) {
   return nullptr;
 }
 
-/// Appends what a comma-separated list names; false when it is not one of known names, each once.
+/// Appends the transports that a comma-separated list names; false for an unknown name or one
+/// named twice.
 bool parse_list(std::string_view text, List* out) {
   for (std::string_view word : split(text, ',')) {
     const Registration* r = find(word);
@@ -62,7 +63,7 @@ std::string allowed_unless_good(std::string_view text) {
     names += (names.empty() ? "" : ",") + std::string(r->name);
   return format("a list of at most %zu different names out of %s", kMostTransports, names.c_str());
 }
-/// In the order of FGMPI_TRANSPORT.
+/// The transports of this process, in the order of FGMPI_TRANSPORT.
 List wanted() {
   List chosen;
   if (settings::is_set(settings::kTransport)) {

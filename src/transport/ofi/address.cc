@@ -26,7 +26,7 @@ bool is_host_letter(char c) {
          c == '_' || c == '-';
 }
 
-/// Exactly `digits` hexadecimal digits.
+/// Reads exactly `digits` hexadecimal digits.
 bool parse_number(std::string_view field, size_t digits, uint64_t* out) {
   auto value = parse_hex(field);
   if (field.size() != digits || !value) return false;

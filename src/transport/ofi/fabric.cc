@@ -1,4 +1,4 @@
-// The choice of a provider, and the opening of libfabric's objects.
+// Chooses a provider, and opens libfabric's objects.
 
 #include "transport/ofi/fabric.h"
 
@@ -20,7 +20,7 @@
 namespace fgmpi::transport::ofi {
 namespace {
 
-/// The few functions that are not reached through an object.
+/// The few functions of libfabric that are not called through an object.
 struct Library {
   decltype(&::fi_getinfo) getinfo;
   decltype(&::fi_freeinfo) freeinfo;
@@ -58,9 +58,9 @@ bool is_loopback_or_link_local(const fi_info* info) {
   return false;
 }
 
-/// libfabric lists providers best first, but tcp;ofi_rxm before net, which speaks over the same
-/// sockets without a layer in between and so without two system calls a message (11.0 against 6.8
-/// us half a round trip). Later libfabrics call it tcp.
+/// The provider to use. libfabric lists providers best first, but tcp;ofi_rxm before net. net uses
+/// the same sockets without a layer in between, and so without two system calls a message (11.0
+/// against 6.8 us half a round trip). Later versions of libfabric call net tcp.
 const char* best_provider(const fi_info* list) {
   const char* first = list->fabric_attr->prov_name;
   if (std::strcmp(first, "tcp;ofi_rxm")) return first;
@@ -70,14 +70,14 @@ const char* best_provider(const fi_info* list) {
   return first;
 }
 
-/// Each provider is listed once an interface: the best provider's best interface.
+/// Chooses the best provider's best interface: each provider is listed once for each interface.
 const fi_info* choose(const fi_info* list) {
   const std::string& wanted = settings::text(settings::kOfiInterface);
   const char* best = best_provider(list);
   for (bool anything : {false, true}) {
     for (const fi_info* i = list; i; i = i->next) {
       std::string_view provider = i->fabric_attr->prov_name;
-      // Its shared memory does not leave the host.
+      // The provider shm cannot leave the host.
       if (provider == "shm" || provider != best) continue;
       if (!wanted.empty() ? wanted == i->domain_attr->name
                           : anything || !is_loopback_or_link_local(i))
@@ -89,13 +89,13 @@ const fi_info* choose(const fi_info* list) {
 
 /// The one epoll descriptor among those that epoll descriptor `fd` watches, or -1.
 ///
-/// net (1.17) watches two for a queue: the sockets' epoll, and a descriptor that becomes readable
-/// with the first completion and is never read again, neither by fi_trywait (which does nothing)
-/// nor by fi_cq_read: who sleeps on both never sleeps any more. That one is there for completions
-/// found by other threads, which this transport does not have. The kernel is asked what is behind
-/// `fd` (proc(5), fdinfo), because libfabric does not tell for certain: its list of descriptors
-/// (FI_WAIT_POLLFD) stays empty until somebody has waited, and fi_cq_sread does not wait when its
-/// milliseconds are over by the time it looks at the clock.
+/// net (1.17) watches two descriptors for a queue: the sockets' epoll, and one that becomes
+/// readable with the first completion and is never read again, neither by fi_trywait (which does
+/// nothing) nor by fi_cq_read. A process that sleeps on both never sleeps any more. The second one
+/// is for completions found by other threads, which this transport does not have. The kernel is
+/// asked what `fd` watches (proc(5), fdinfo), because libfabric gives no certain answer: its list
+/// of descriptors (FI_WAIT_POLLFD) stays empty until a thread has waited, and fi_cq_sread does not
+/// wait when its milliseconds are over before it reads the clock.
 int event_queue_behind(int fd) {
   std::FILE* info = std::fopen(format("/proc/self/fdinfo/%d", fd).c_str(), "re");
   if (!info) return -1;
@@ -115,11 +115,11 @@ int event_queue_behind(int fd) {
   return queues == 1 ? found : -1;
 }
 
-/// Atomics may cost: they are opened only where windows are to use them.
+/// Atomics may cost time: they are opened only where windows use them.
 constexpr std::string_view kAsked = "provider";
 constexpr uint64_t kMessages = FI_MSG | FI_MULTI_RECV | FI_SEND | FI_RECV;
 
-/// What every provider must have; nullptr: no memory.
+/// The hints that every provider must meet; nullptr: no memory.
 fi_info* make_hints() {
   fi_info* hints = g_library.dupinfo(nullptr);
   if (!hints) return nullptr;
@@ -132,7 +132,7 @@ fi_info* make_hints() {
   return hints;
 }
 
-/// The same provider and interface with atomics, if it has them: *info becomes that.
+/// Adds atomics to the same provider and interface, if it has them: *info is replaced.
 void add_atomics(fi_info** info) {
   fi_info* hints = make_hints();
   if (!hints) return;
@@ -158,7 +158,8 @@ Status find_info(fi_info** out) {
   FGMPI_TRY(load_library());
   fi_info* hints = make_hints();
   if (!hints) return error(MPI_ERR_OTHER, "libfabric has no memory");
-  // First with accesses to any memory; then without, with all that a network card may ask for.
+  // The first search is for providers that access any memory; the second allows all modes that a
+  // network card may need.
   hints->caps = kMessages | FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   hints->domain_attr->mr_mode = 0;
   fi_info* list = nullptr;
@@ -242,8 +243,8 @@ int Fabric::open_queue() {
 }
 
 bool Fabric::may_sleep() {
-  // A read of nothing moves messages on and says whether the queue is empty; fi_trywait of net says
-  // yes to everything.
+  // A read of no entries makes progress and shows whether the queue is empty; fi_trywait of net
+  // always succeeds.
   if (is_plain_sockets()) return fi_cq_read(cq, nullptr, 0) == -FI_EAGAIN;
   fid* queue = &cq->fid;
   return fi_trywait(fabric, &queue, 1) == 0;

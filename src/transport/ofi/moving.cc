@@ -1,6 +1,6 @@
 // Memory that the provider moves between processes: large messages that are read out of their
-// sender's, and accesses to windows. Long ones are cut into pieces, of which a few are under way at
-// once; what the provider has no room for is asked for again at each poll.
+// sender's memory, and accesses to windows. Long ones are divided into pieces, of which a few are
+// under way at once. A piece for which the provider has no room is requested again at each poll.
 
 #include <mpi.h>
 #include <rdma/fi_atomic.h>
@@ -92,9 +92,9 @@ void Ofi::withdraw_access() {
   granted_ = nullptr;
 }
 
-/// Hardware's atomics need not be atomic with those of the processor, which the peer's own ranks
-/// use: only what the peer's processor executes is told of, which is what libfabric makes for
-/// providers without any.
+/// Atomics of network hardware need not be atomic with those of the processor, which the peer's own
+/// ranks use. So only atomics are offered that the peer's processor executes: those that libfabric
+/// makes for providers without any.
 size_t Ofi::most_atomic(AccessKind kind, AtomicOp op, AtomicType type) const {
   if (!fabric_.is_layered() || !(fabric_.info->caps & FI_ATOMIC)) return 0;
   size_t count = 0;
@@ -149,7 +149,7 @@ ssize_t Ofi::issue_piece(const Peer& peer, const Access& what, size_t length, Pi
     return fi_read(fabric_.ep, what.result, length, nullptr, peer.address, what.remote, what.key,
                    &piece->context);
   if (what.kind == AccessKind::kWrite) {
-    // Complete when it is in the peer's memory, not when it has left.
+    // The write is complete when the data is in the peer's memory, not when it has left.
     iovec from{const_cast<void*>(what.source), length};
     fi_rma_iov to{what.remote, length, what.key};
     fi_msg_rma message{};
@@ -182,7 +182,7 @@ ssize_t Ofi::issue_piece(const Peer& peer, const Access& what, size_t length, Pi
                               FI_COMPLETION);
 }
 
-/// Asks for as many further pieces as may be under way.
+/// Requests as many further pieces as may be under way.
 void Ofi::issue(Moving* moving) {
   const Peer& peer = peers_[moving->peer];
   if (__builtin_expect(!peer.greeted && !peer.failed, 0) && !ready(moving->peer)) return;
@@ -207,7 +207,7 @@ void Ofi::issue(Moving* moving) {
   }
 }
 
-/// Goes on with what is under way, and hands over what is done.
+/// Advances what is under way, and completes what is done.
 bool Ofi::go_on_moving() {
   bool any = false;
   for (size_t i = 0; i < movings_.size();) {

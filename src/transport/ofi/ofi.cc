@@ -1,4 +1,4 @@
-// The endpoint: sending, receiving, progress, errors.
+// The endpoint: how it sends, receives, makes progress, and handles errors.
 
 #include "transport/ofi/ofi.h"
 
@@ -27,7 +27,7 @@
 namespace fgmpi::transport::ofi {
 namespace {
 
-/// So many receive buffers at least; over sockets, for each peer.
+/// The fewest receive buffers; over sockets, for each peer.
 constexpr size_t kReceiveBuffers = 4;
 constexpr int64_t kFlush = 5 * kSecond;
 
@@ -35,9 +35,9 @@ bool is_internet(uint32_t addr_format) {
   return addr_format == FI_SOCKADDR_IN || addr_format == FI_SOCKADDR_IN6;
 }
 
-/// Signals stay whose they were: libraries that libfabric brings along (libinfinipath) catch
-/// SIGSEGV, SIGINT and SIGTERM when they are loaded, print a backtrace without ranks and call
-/// exit(), which would end one rank only.
+/// Restores signal handlers. Libraries that libfabric loads (libinfinipath) catch SIGSEGV, SIGINT
+/// and SIGTERM when they are loaded, print a backtrace without ranks and call exit(), which would
+/// end only one rank.
 class KeepSignals {
  public:
   KeepSignals() {
@@ -55,9 +55,9 @@ class KeepSignals {
   struct sigaction before_[NSIG] = {};
 };
 
-/// Runs what calls libfabric on the host stack. How deep its providers go is nobody's promise, and
-/// a proclet's stack may have 16 KiB in all. Costs two jumps (some 10 ns) a message, beside system
-/// calls or a network card's doorbell.
+/// Runs calls of libfabric on the host stack. Nobody guarantees how much stack its providers use,
+/// and a proclet's stack may have 16 KiB in all. Costs two jumps (some 10 ns) a message, which also
+/// makes system calls or rings a network card's doorbell.
 template <class F>
 auto with_room(F&& f) {
   decltype(f()) result{};
@@ -77,9 +77,9 @@ std::string describe(const std::string& address) {
 extern const Registration registration;
 const Registration registration{"ofi", 200, make, describe};
 
-/// Reads of a peer's memory pay where hardware does them. Over plain sockets the peer's processor
-/// sends the bytes in any case, and frames are faster at every size (1 MiB and more: 2.7
-/// against 1.2 GB/s).
+/// Reads of a peer's memory pay where hardware does them. Over plain sockets the peer's
+/// processor sends the bytes in any case, and frames are faster at every size (1 MiB and more:
+/// 2.7 against 1.2 GB/s).
 bool Ofi::reads_wanted() const {
   return settings::is_set(settings::kOfiRead) ? settings::on(settings::kOfiRead)
                                               : !fabric_.is_plain_sockets();
@@ -126,7 +126,8 @@ Status Ofi::open(Sink* sink, std::string* address) {
   return {};
 }
 
-/// Send and receive buffers in one piece of memory, registered where the provider wants that.
+/// Makes send and receive buffers in one piece of memory, which is registered where the
+/// provider needs that.
 Status Ofi::make_buffers() {
   static_assert(settings::kRecords[settings::kOfiSend].min == kMostLayeredMessage);
   static_assert(settings::kRecords[settings::kOfiRecv].min ==
@@ -134,9 +135,9 @@ Status Ofi::make_buffers() {
   size_t send_bytes = settings::size(settings::kOfiSend);
   size_t receive_bytes = static_cast<size_t>(settings::number(settings::kOfiRecv));
   sends_.resize(std::max<size_t>(2, send_bytes / max_message_));
-  // What arrives over sockets waits in the kernel until there is a buffer, and is copied into it by
-  // this core: small buffers, no more than the peers can fill, stay in its cache. A network card
-  // writes to memory and must find room.
+  // Over sockets, what arrives waits in the kernel until there is a buffer, and this core copies it
+  // into the buffer. So the buffers are small, no more than the peers can fill, and stay in the
+  // core's cache. A network card writes to memory and must find room.
   receive_bytes_ = fabric_.is_plain_sockets()
                        ? 2 * max_message_
                        : std::max(receive_bytes / kReceiveBuffers, 2 * max_message_);
@@ -168,7 +169,7 @@ Status Ofi::make_buffers() {
   return {};
 }
 
-/// Posts `count` more receive buffers, as far as there are any.
+/// Posts `count` more receive buffers, or as many as there are.
 void Ofi::use_receives(size_t count) {
   for (; count > 0 && receives_used_ < receives_.size(); --count)
     post_receive(&receives_[receives_used_++]);
@@ -214,7 +215,7 @@ Status Ofi::add_peer(uint32_t process, const std::string& address, uint64_t* loc
   return {};
 }
 
-/// A buffer that holds the beginning of a message, or nullptr when none is free.
+/// Makes a buffer that holds the beginning of a message; nullptr when none is free.
 SendBuffer* Ofi::start(uint32_t index, Kind kind) {
   SendBuffer* buffer = free_sends_;
   if (!buffer) return nullptr;
@@ -232,7 +233,7 @@ void Ofi::release(SendBuffer* buffer) {
   free_sends_ = buffer;
 }
 
-/// The buffer's bytes and then what was lent, as one message; libfabric's result.
+/// Sends the buffer's bytes and then the lent payload, as one message; returns libfabric's result.
 ssize_t Ofi::send_lent(SendBuffer* buffer) {
   iovec pieces[2] = {{buffer->bytes, buffer->length},
                      {const_cast<void*>(buffer->lent), buffer->lent_length}};
@@ -244,7 +245,7 @@ ssize_t Ofi::send_lent(SendBuffer* buffer) {
   return fi_sendmsg(fabric_.ep, &message, FI_COMPLETION);
 }
 
-/// Hands a message to the provider. False: no room now; the buffer stays the caller's.
+/// Gives a message to the provider. False: there is no room now, and the buffer stays the caller's.
 bool Ofi::transmit(SendBuffer* buffer) {
   return with_room([&] { return transmit_here(buffer); });
 }
@@ -266,7 +267,7 @@ bool Ofi::transmit_here(SendBuffer* buffer) {
   return true;
 }
 
-/// Sends what was gathered. False: no room now, it stays.
+/// Sends the gathered frames. False: there is no room now, and they stay.
 bool Ofi::flush() {
   if (!gathering_) return true;
   if (!transmit(gathering_)) {
@@ -277,7 +278,7 @@ bool Ofi::flush() {
   return true;
 }
 
-/// Sends a message without frames. False: no room now.
+/// Sends a message without frames. False: there is no room now.
 bool Ofi::send_plain(uint32_t index, Kind kind, const Hello* hello) {
   SendBuffer* buffer = flush() ? start(index, kind) : nullptr;
   if (!buffer) return false;
@@ -287,7 +288,7 @@ bool Ofi::send_plain(uint32_t index, Kind kind, const Hello* hello) {
   return false;
 }
 
-/// Opens the relation to a peer.
+/// Opens the relation to a peer with a hello.
 bool Ofi::greet(uint32_t index) {
   Hello hello{peers_[index].key, kVersion, 0};
   if (!send_plain(index, Kind::kHello, &hello)) return false;
@@ -295,8 +296,8 @@ bool Ofi::greet(uint32_t index) {
   return true;
 }
 
-/// Once for each peer, before the first message to it. Where there can be none, both processes of a
-/// pair may connect.
+/// Opens the lifeline to a peer, once, before the first message to it. Where there can be no
+/// lifeline, both processes of a pair may connect.
 void Ofi::hold_lifeline(uint32_t index) {
   Peer& peer = peers_[index];
   if (peer.lined) return;
@@ -307,7 +308,7 @@ void Ofi::hold_lifeline(uint32_t index) {
     peer.connects = true;
 }
 
-/// For further lifelines to a peer that has not answered on its own.
+/// Finds the contact for further lifelines to a peer that has not answered on its own.
 bool Ofi::find_contact(uint32_t process, liveness::Contact* contact) {
   const uint32_t index = index_of(process);
   if (index == peers_.size() || peers_[index].failed || gate_->said_bye(process)) return false;
@@ -327,8 +328,7 @@ bool Ofi::ready(uint32_t index) {
   return false;
 }
 
-/// A peer whose lifeline is new waits for the hello of this process, if this is the one that
-/// connects.
+/// Answers new lifelines: their peers wait for the hello of this process, if this one connects.
 void Ofi::look_at_lines() {
   std::vector<uint32_t> opened;
   lifelines_.look(&opened);
@@ -338,14 +338,14 @@ void Ofi::look_at_lines() {
   }
 }
 
-/// In peers_; its size where the process is none of them.
+/// The index of the process in peers_; peers_.size() where the process is none of them.
 uint32_t Ofi::index_of(uint32_t process) const {
   uint32_t index = 0;
   while (index < peers_.size() && peers_[index].process != process) ++index;
   return index;
 }
 
-/// As far as there is room.
+/// Answers peers with new lifelines, as far as there is room.
 void Ofi::answer_callers() {
   while (!callers_.empty()) {
     const Peer& peer = peers_[callers_.back()];
@@ -354,8 +354,8 @@ void Ofi::answer_callers() {
   }
 }
 
-/// Sends one frame at once, its payload copied or, if there is a lender, lent; or puts it with
-/// others to the same peer.
+/// Sends one frame, its payload copied or, if there is a lender, lent; or gathers it with others to
+/// the same peer.
 LendResult Ofi::send_frame(uint32_t index, const Header& header, const void* payload, size_t length,
                            void* lender) {
   size_t needed = kFrameOverhead + length;
@@ -364,8 +364,8 @@ LendResult Ofi::send_frame(uint32_t index, const Header& header, const void* pay
     return LendResult::kNoRoom;
   SendBuffer* buffer = gathering_ ? gathering_ : start(index, Kind::kFrames);
   if (!buffer) return LendResult::kNoRoom;
-  // Together with others, if as many are under way already, or this is flushed soon, and another
-  // one of this length would fit too.
+  // The frame is gathered with others if enough messages are under way already, or this is flushed
+  // soon, and another frame of this length would fit, too.
   const bool gathers = gathering_ || ((delivering_ || peers_[index].in_flight >= kAtOnce) &&
                                       buffer->length + 2 * needed <= max_message_);
   const bool lends = lender && !gathers;
@@ -390,7 +390,7 @@ LendResult Ofi::send_frame(uint32_t index, const Header& header, const void* pay
   return lends && !peers_[index].failed ? LendResult::kLent : LendResult::kSent;
 }
 
-/// The internet address of a peer; false when it has none.
+/// Finds the internet address of a peer; false when it has none.
 bool Ofi::endpoint_address(uint32_t index, sockaddr_storage* address) const {
   *address = {};
   size_t length = sizeof *address;
@@ -403,7 +403,7 @@ bool Ofi::tick() {
   look_at_lines();
   const auto broken = lifelines_.take_broken();
   if (broken.empty()) return false;
-  while (poll()) {  // what the peer sent before is taken in, its bye too
+  while (poll()) {  // what the peer sent before is received, its bye too
   }
   for (const auto& [process, why] : broken)
     if (const uint32_t index = index_of(process); index < peers_.size()) fail(index, why);
@@ -451,7 +451,7 @@ void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size
   }
 }
 
-/// Posts the buffer again when its last message was taken in and all before it.
+/// Posts the buffer again when its last message has arrived and all before it.
 void Ofi::took(ReceiveBuffer* buffer, uint64_t flags, const void* bytes, size_t length) {
   buffer->filled += length;
   if (flags & FI_MULTI_RECV)
@@ -475,7 +475,7 @@ void Ofi::received(const void* bytes, size_t length) {
   if (d.left) ++refused_;
 }
 
-/// Takes one failed operation from the queue.
+/// Removes one failed operation from the queue and handles it.
 void Ofi::take_failure() {
   fi_cq_err_entry entry{};
   if (fi_cq_readerr(fabric_.cq, &entry, 0) != 1 || !entry.op_context) return;
@@ -509,7 +509,7 @@ bool Ofi::poll_here() {
   constexpr size_t kBatch = 16;
   fi_cq_data_entry entries[kBatch];
   const bool slept = std::exchange(slept_, false);
-  // Accesses of peers leave nothing in the queue: what ended a sleep may have been one, and another
+  // Accesses of peers leave nothing in the queue. One of them may have ended the sleep, and another
   // one is likely.
   bool any = slept && (granted_ || (reads_allowed_ && fabric_.memory));
   if (wait_fd_ != fabric_.wait_fd && (slept || ++polls_ % kPollsPerLook == 0)) look_at_lines();
@@ -547,16 +547,17 @@ bool Ofi::poll_here() {
 bool Ofi::arm() {
   const bool gathered = gathering_ != nullptr;
   flush();                                    // when that fails, longest_sleep() is short
-  if (gathered && !gathering_) return false;  // it may be out already
+  if (gathered && !gathering_) return false;  // it may have left already
   if (unposted_ || !failures_.empty()) return false;
   for (const auto& moving : movings_)
     if (moving->in_flight == 0) return false;
-  slept_ = fabric_.wait_fd < 0 || fabric_.may_sleep();  // without one Idle looks now and then
+  // Without a descriptor Idle polls now and then.
+  slept_ = fabric_.wait_fd < 0 || fabric_.may_sleep();
   return slept_;
 }
 
-/// Only where the queue has nothing to wait on, as with udp;ofi_rxd, which sends again what was
-/// lost when it is polled.
+/// Used only where the queue has no descriptor to wait on, as with udp;ofi_rxd, which repeats lost
+/// messages when it is polled.
 void Ofi::sleep(int64_t timeout_ns) {
   stand_still(timeout_ns < 0 ? kLook : std::min(timeout_ns, kLook));
 }
@@ -566,7 +567,7 @@ void Ofi::fail(uint32_t index, const std::string& why) {
   if (peer.failed) return;
   peer.failed = true;
   bool expected = gate_->said_bye(peer.process) || closing_;
-  gate_->bye(peer.process);  // nothing more is waited for
+  gate_->bye(peer.process);  // nothing more is expected from it
   if (expected && (closing_ || !environment::text(environment::kFt))) return;
   char raw[80], text[120] = "?";
   size_t length = sizeof raw, text_length = sizeof text;

@@ -35,12 +35,12 @@ void ring(SegmentHeader* header, int pid, int* pipe) {
   if (how == kOnFutex) {
     futex_wake(&header->armed, FutexScope::kShared);
   } else if (how == kOnPipe) {
-    // Also for reading: writing to a pipe whose other process was killed would raise SIGPIPE.
+    // The pipe is opened for reading, too: a write to a pipe whose reader was killed would
+    // raise SIGPIPE.
     if (*pipe < 0)
       *pipe = ::open(format("/proc/%d/fd/%d", pid, header->pipe.load()).c_str(),
                      O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    // A full pipe is as good as a byte in it; a reader that is gone is found by the look-out for
-    // the dead.
+    // A full pipe wakes the reader like a byte in it. A reader that has ended is found by tick().
     char byte = 1;
     if (*pipe >= 0 && ::write(*pipe, &byte, 1) < 0) return;
   }

@@ -16,8 +16,8 @@
 namespace fgmpi::transport::shm {
 namespace {
 
-/// The guard's life. It holds nothing open but the pipe: launchers wait for the end of a process's
-/// output.
+/// What the guard runs. It has nothing open but the pipe: launchers wait for the end of a
+/// process's output.
 [[noreturn]] void wait_and_unlink(int pipe, const char* file) {
   if (dup2(pipe, 0) != 0) _exit(1);
   close_descriptors(1, ~0u);
@@ -39,12 +39,12 @@ bool Guard::watch(const std::string& file) {
     errno = why;
     return false;
   }
-  // Neither the launcher's signals to the process group nor a SIGCHLD of the user's handlers get
-  // in.
+  // Blocks the launcher's signals to the process group, and a SIGCHLD for the user's handlers.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  // A fork whose end raises no SIGCHLD, and which the user's own wait() does not find.
+  // Forks so that the child's end raises no SIGCHLD, and that the user's own wait() does
+  // not find it.
   pid_ = static_cast<int>(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
   if (pid_ == 0) {
     setsid();
@@ -52,8 +52,8 @@ bool Guard::watch(const std::string& file) {
   }
   const int why = errno;
   close(ready[1]);
-  // Until it has left the process group it would be killed with it, and it may not have run yet on
-  // a busy machine. Then it closes what it has inherited.
+  // Waits until the guard has closed what it has inherited. Until it has left the process group it
+  // would be killed with the group, and on a busy machine it may not have run yet.
   char none;
   while (pid_ >= 0 && read(ready[0], &none, 1) < 0 && errno == EINTR) {
   }

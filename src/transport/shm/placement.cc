@@ -18,7 +18,7 @@ bool prefer_node(void* memory, size_t bytes, int node) {
   if (node < 0 || node >= kNodes) return false;
   unsigned long mask[kNodes / kBits] = {};
   mask[node / kBits] = 1ul << node % kBits;
-  // The kernel takes one bit fewer than it is told.
+  // The kernel uses one bit fewer than the number that it gets.
   return syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, mask, kNodes + 1, 0) == 0;
 }
 

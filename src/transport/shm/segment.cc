@@ -1,4 +1,4 @@
-// Segments: created, named, opened and mapped.
+// Segments: how they are created, named, opened and mapped.
 
 #include "transport/shm/segment.h"
 
@@ -26,7 +26,8 @@
 namespace fgmpi::transport::shm {
 namespace {
 
-/// Is the process there under its own id? Not where /proc is that of another pid namespace.
+/// True where /proc shows this process under its own id. It does not where /proc belongs to another
+/// pid namespace.
 bool reachable_through_proc(int fd) {
   struct stat own, found;
   const std::string path = format("/proc/%d/fd/%d", getpid(), fd);
@@ -39,7 +40,7 @@ bool reachable_through_proc(int fd) {
   return true;
 }
 
-/// "process id 4711 on host vm"; keeps errno.
+/// Words such as "process id 4711 on host vm"; leaves errno unchanged.
 std::string this_process() {
   return format("process id %d on host %s", getpid(), host_name().c_str());
 }
@@ -50,7 +51,7 @@ Status no_room(size_t bytes) {
                who.c_str(), bytes);
 }
 
-/// Files of this size must be allowed, or making one would be a deadly signal.
+/// Raises the limit on file sizes, so that making a file of this size raises no deadly signal.
 Status allow_size(size_t bytes) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur >= bytes) return {};
@@ -150,7 +151,7 @@ Status OwnSegment::create(Geometry geometry, bool memfd) {
     return status;
   }
   prefer_node(memory, bytes, own_node());
-  // What is touched is allocated first: a full /dev/shm is an error, not a SIGBUS.
+  // The control part is allocated before it is touched: a full /dev/shm is an error, not a SIGBUS.
   if (name_.has_file && (errno = posix_fallocate(fd_, 0, static_cast<off_t>(kControlBytes))) != 0) {
     Status status = no_room(kControlBytes);
     munmap(memory, bytes);
@@ -184,7 +185,7 @@ void OwnSegment::close() {
 
 namespace {
 
-/// One read of what another process may be writing: the compiler must not read it again later.
+/// Reads what another process may be writing once: the compiler must not read it again later.
 uint32_t read_once(const uint32_t& field) { return __atomic_load_n(&field, __ATOMIC_RELAXED); }
 
 bool is_possible(Geometry g) {

@@ -1,4 +1,4 @@
-// Sending and receiving through rings, and starving senders.
+// Sends and receives through rings, and wakes senders that wait for room.
 
 #include "transport/shm/shm.h"
 
@@ -26,19 +26,20 @@
 namespace fgmpi::transport::shm {
 namespace {
 
-/// Frames taken from one ring before the next one is looked at.
+/// Most frames received from one ring before the next ring is polled.
 constexpr int kBurst = 32;
-/// Peers whose life is checked in one tick, by three system calls each. The next process sees an
-/// end sooner than that (liveness/watch.h); this finds what it could not see.
+/// Most peers whose life is checked in one tick, by three system calls each. The watcher of
+/// the next process sees an end sooner (liveness/watch.h); this check finds ends that no
+/// watcher could see.
 constexpr uint32_t kChecksPerTick = 16;
 
-/// FGMPI_SHM_BACKING.
+/// The values of FGMPI_SHM_BACKING.
 enum class Backing : uint8_t { kMemfd, kFile };
 static_assert(settings::has_choices(settings::kShmBacking, "memfd|shm"));
 static_assert(settings::has_choices(settings::kShmPastCaches, "auto|off|on"));  // Stores::Rule
 
-/// Few processes get large rings (fewer hand-overs when they share cores), many get small ones: 4
-/// MiB a process in all. The launcher tells how many there are on this host.
+/// The size of a ring: large where few processes share the host (fewer switches when they share
+/// cores), small where many do: 4 MiB a process in all. The launcher's variable has their number.
 int64_t default_bulk() {
   const char* text = environment::text(environment::kLocalProcesses);
   int64_t peers = std::max<int64_t>(1, (text ? parse_int(text) : std::nullopt).value_or(65) - 1);
@@ -91,7 +92,7 @@ Status Shm::add_peer(uint32_t process, const std::string& address, uint64_t* loc
                  "process %u published \"%s\"; allowed is an address that begins with shm2:",
                  process, escaped(address).c_str());
   peer->process = process;
-  // A name that will be unlinked has to be opened now; a memfd can wait for the first send.
+  // A name that will be unlinked must be opened now; a memfd can wait for the first send.
   if (peer->name.has_file) FGMPI_TRY(connect(peer.get()));
   *local = reinterpret_cast<uint64_t>(peer.get());
   by_process_[process] = peer.get();
@@ -209,7 +210,7 @@ bool Shm::poll() {
   return any;
 }
 
-/// Hands over up to a burst of frames.
+/// Delivers frames of one ring, up to kBurst.
 bool Shm::drain(Source* source) {
   if (source->broken) return false;
   Frame frame;
@@ -237,7 +238,7 @@ void Shm::refuse(Source* source, const char* what) {
   failures_.emplace_back(source->peer->process, what);
 }
 
-/// Credits were published; wakes the sender if it waits for them.
+/// Called when credits were published: wakes the sender if it waits for room.
 void Shm::wake_starving_sender(Source* source) {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with slow_send and arm
   std::atomic<uint32_t>& wants = source->slot->sender.wants_room;
@@ -257,7 +258,7 @@ void Shm::wake_starving_sender(Source* source) {
     ring(peer->header, peer->name.pid, &peer->pipe);
 }
 
-/// Looks at slots that were claimed lately; true when one became a source.
+/// Examines slots that were claimed since the last call; true when one became a source.
 bool Shm::adopt_sources() {
   uint32_t claimed = std::min(segment_.header()->claimed.load(std::memory_order_acquire), kSlots);
   while (adopted_ < claimed) pending_.push_back(adopted_++);
@@ -284,8 +285,7 @@ bool Shm::adopt_sources() {
   return any;
 }
 
-/// True when a peer whose ring was full has room now, so that deferred frames are to be tried
-/// again.
+/// True when a peer whose ring was full has room now, so that deferred frames can be sent.
 bool Shm::retry_starving() {
   bool any = false;
   for (size_t i = 0; i < starving_.size();) {
@@ -318,9 +318,8 @@ bool Shm::has_pending_work() {
 bool Shm::arm() {
   std::atomic<uint32_t>& armed = segment_.header()->armed;
   armed.store(pipe_[0] < 0 ? kOnFutex : kOnPipe, std::memory_order_seq_cst);
-  // A process that add_peer() has yet to introduce cannot deliver anything: nobody else need pass a
-  // fence where there is no peer. The call interrupts every processor that runs a registered
-  // process.
+  // A process that add_peer() has yet to introduce cannot deliver anything: without peers no other
+  // process need pass a fence. The call interrupts every processor that runs a registered process.
   heavy_fence(registered_ && !peers_.empty());
   if (!has_pending_work()) return true;
   disarm();
@@ -330,8 +329,9 @@ bool Shm::arm() {
 void Shm::disarm() {
   uint32_t before = segment_.header()->armed.exchange(kAwake);
   if (pipe_[0] < 0) return;
-  // Who rings takes the word back first and writes its byte after that, perhaps when we are awake
-  // for another reason and asleep again: a byte not read here would end every sleep from then on.
+  // A ringing peer first resets the word and then writes its byte, perhaps when this process is
+  // awake for another reason and asleep again. A byte that is not read here would end every
+  // later sleep.
   bytes_due_ += before == kAwake;
   if (bytes_due_ == 0) return;
   char bytes[64];
@@ -354,8 +354,8 @@ int Shm::use_wait_fd() {
 }
 
 bool Shm::tick() {
-  // Where the job goes on without processes that fail, all peers are looked at: also those that
-  // this one has not talked to, from which a rank may wait for its first message.
+  // Where the job goes on without failed processes, all peers are checked, also those without any
+  // traffic so far: a rank may wait for a first message from them.
   const bool all = environment::text(environment::kFt) != nullptr;
   const size_t most = all ? peers_.size() : std::min<size_t>(kChecksPerTick, peers_.size());
   bool any = false;
@@ -368,11 +368,11 @@ bool Shm::tick() {
   return any;
 }
 
-/// True when the peer's process has ended: what it sent before is taken in, and unless it has
-/// closed its transport it is to be reported.
+/// True when the peer's process has ended. What it sent before is received; unless the peer has
+/// closed its transport, its loss is to be reported.
 bool Shm::check_gone(Peer* peer) {
   int fd = static_cast<int>(syscall(SYS_pidfd_open, peer->name.pid, 0));
-  // A kernel without pidfd_open (before 5.3) sees a process until its parent has asked for its end.
+  // A kernel without pidfd_open (before 5.3) shows a process until its parent has waited for it.
   bool dead = fd < 0 && (errno == ESRCH || (kill(peer->name.pid, 0) && errno == ESRCH));
   if (fd >= 0) {
     pollfd ended{fd, POLLIN, 0};

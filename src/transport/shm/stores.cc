@@ -5,7 +5,7 @@
 namespace fgmpi::transport::shm {
 namespace {
 
-/// What a kibibyte cost, within bounds that keep the arithmetic from overflowing.
+/// The cost of a kibibyte, within bounds that keep the arithmetic from overflowing.
 uint64_t cost(uint64_t bytes, uint64_t ticks) {
   constexpr uint64_t kMost = uint64_t{1} << 40;
   return std::min(ticks, kMost) / std::max<uint64_t>(1, bytes / 1024);
@@ -15,7 +15,7 @@ uint64_t cost(uint64_t bytes, uint64_t ticks) {
 
 void Stores::look(Sum taken) {
   taken_bytes_ = taken.bytes;
-  if (!measured_ || taken.bytes > written_.bytes) return;  // more than was written: nonsense
+  if (!measured_ || taken.bytes > written_.bytes) return;  // more than was written: impossible
   if (!counting_) {
     if (taken.bytes < first_) return;
     counting_ = true;
