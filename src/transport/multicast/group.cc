@@ -8,9 +8,8 @@
 namespace fgmpi::transport::multicast {
 namespace {
 
-/// A member keeps records of so many transfers of a root that it has not finished with at most;
-/// further ones are refused until the root repeats them. Far more than there are collectives under
-/// way.
+/// Most transfers of a root that a member records before it has finished them; further ones are
+/// refused until the root repeats them. Far more than there are collectives under way.
 constexpr size_t kMostOpen = 1 << 20;
 
 }  // namespace
@@ -130,7 +129,7 @@ void Group::take_as_root(const Header& h, const char* payload, size_t length, in
   context_.flow->serve(now);
 }
 
-/// Forgets what is closed, and tells the floor to what is left.
+/// Drops closed transfers, and sets the floor of the others.
 void Group::drop_closed() {
   const bool first_closed = !outgoing_.empty() && outgoing_.begin()->second.closed();
   for (const auto& [serial, out] : outgoing_) expects_joins_ &= !out.taken_by_all();
@@ -140,8 +139,8 @@ void Group::drop_closed() {
   for (auto& [serial, out] : outgoing_) out.set_floor(floor);
 }
 
-/// The record of the transfer that a datagram is about; nullptr: it is over, or contradicts what is
-/// known of it.
+/// Finds the record of the transfer that a datagram is about, or adds one; nullptr: the transfer is
+/// over, or the datagram contradicts its record.
 Incoming* Group::find_or_add(const Header& h) {
   Source& source = sources_[h.root];
   if (h.kind != Kind::kAck) raise_floor(&source, h.floor);
@@ -169,8 +168,8 @@ void Group::raise_floor(Source* source, uint64_t floor) {
   }
 }
 
-/// Transfers that have become known without a gap before them are given to the receives that wait
-/// for them.
+/// Gives transfers that have become known, without a gap before them, to the receives that
+/// wait for them.
 void Group::advance_frontier(Source* source) {
   for (auto it = source->open.lower_bound(source->frontier);
        it != source->open.end() && it->first == source->frontier; ++it) {
@@ -231,7 +230,8 @@ bool Group::quiet() const {
   for (const auto& [serial, out] : outgoing_)
     if (!out.quiet()) return false;
   for (const Source& source : sources_) {
-    // A receive that waits for a transfer behind a gap: datagrams of those before are on their way.
+    // A receive waits for a transfer behind a gap: datagrams of the transfers before it
+    // are under way.
     if (!source.posted.empty() && !source.open.empty() &&
         source.open.rbegin()->first >= source.frontier)
       return false;

@@ -1,4 +1,4 @@
-// A transfer at a receiver: data, gaps, acknowledgements.
+// A transfer at a receiver: its data, gaps and acknowledgements.
 
 #include "transport/multicast/incoming.h"
 
@@ -9,9 +9,9 @@
 namespace fgmpi::transport::multicast {
 namespace {
 
-/// The first request for missing packets is delayed by a random time between these (ns): one that
-/// is only late comes before the first; of many members that miss the same packet, few ask before
-/// it is sent again.
+/// The first request for missing packets is delayed by a random time between these (ns). A packet
+/// that is only late arrives before the least time. Of many members that miss one packet, few ask
+/// before it is sent again.
 constexpr int64_t kLeastDelay = 100'000, kMostDelay = 500'000;
 constexpr int64_t kLeastInterval = 2'000'000;   ///< ns: of further requests
 constexpr int64_t kMostInterval = 200'000'000;  ///< ns
@@ -71,13 +71,13 @@ void Incoming::take_data(const Header& h, const char* payload, size_t length, in
   }
   while (in_row_ < packets_ && has(in_row_)) ++in_row_;
   plan_nack(fresh, now);
-  // After a repair the root waits for news, whether it has asked for any or not.
+  // After a repair the root waits for an acknowledgement, whether it has asked for one or not.
   if (asks || (had_gap && in_row_ > h.position)) ack_to_parent(asks, asks);
   finish_if_complete();
 }
 
-/// Sees to it that missing packets are asked for. `fresh`: the network carries something here, so
-/// that what still misses has been lost once more, and is not only late.
+/// Plans requests for missing packets. `fresh`: the network delivers packets here, so a packet that
+/// is still missing has been lost once more, and is not only late.
 void Incoming::plan_nack(bool fresh, int64_t now) {
   if (in_row_ >= seen_past_) {
     nack_at_ = kNever;
@@ -194,7 +194,7 @@ void Incoming::post(char* data, size_t bytes, Completion* completion) {
     kept_.reset();
   }
   target_ = data;
-  // Where data comes, its last packet asks.
+  // Where data arrives, its last packet asks for an acknowledgement.
   if (!data_comes_ || complete()) ack_to_parent(false, false);
   finish_if_complete();
 }

@@ -8,20 +8,21 @@
 namespace fgmpi::transport::multicast {
 namespace {
 
-/// In packets.
+/// The first window and the smallest one, in packets.
 constexpr double kFirstWindow = 32, kLeastWindow = 4;
 constexpr double kNoThreshold = 1e18;
-/// ns: as long as negative acknowledgements are gathered.
+/// The shortest assumed round trip (ns): as long as negative acknowledgements are gathered.
 constexpr int64_t kLeastRoundTrip = 300'000;
-/// ns without anything open, after which the window is what it was at first.
+/// After this time (ns) without anything open, the window returns to its first value.
 constexpr int64_t kOutOfDate = 1'000'000'000;
-/// After many packets of bundles have got lost, so many go out one by one; twice as many the next
-/// time.
+/// After many packets of bundles have been lost, this many are sent one by one; twice as many
+/// the next time.
 constexpr uint64_t kFirstSmall = 1024, kMostSmall = 1 << 20;
 
-/// Of the random listening algorithm.
+/// A parameter of the random listening algorithm: members that report a kTroubled-th of the worst
+/// one's losses count as troubled.
 constexpr float kTroubled = 20;
-/// After so many reports of one member those of all count half.
+/// After this many reports of one member, the reports of all count half.
 constexpr float kManyReports = 32;
 
 }  // namespace
@@ -98,14 +99,14 @@ void Macroflow::silent(int64_t sent_at, size_t packet, int64_t now) {
 
 int64_t Macroflow::round_trip() const { return std::max(mean_, kLeastRoundTrip); }
 
-/// A bucket that holds half a window, and from which a window flows in a round trip.
+/// Limits repairs by a bucket that holds half a window; a window flows out of it in a round trip.
 int64_t Macroflow::next_repair(size_t packet, size_t limit, int64_t now) {
   const size_t packets = std::max<size_t>(1, window(limit) / packet);
   repaired_until_ = std::max(repaired_until_, now) + round_trip() / static_cast<int64_t>(packets);
   return repaired_until_ <= now + round_trip() / 2 ? INT64_MAX : repaired_until_ - round_trip() / 2;
 }
 
-/// Bytes in the bucket.
+/// The bytes in the bucket of repairs.
 size_t Macroflow::repairing(size_t limit, int64_t now) const {
   if (repaired_until_ <= now) return 0;
   return static_cast<size_t>(static_cast<double>(window(limit)) *
@@ -135,7 +136,7 @@ void Macroflow::count_sent(uint32_t packets, uint32_t bundle) {
   repaired_ /= 2;
 }
 
-/// Bundles are not worth it where more than one packet in sixteen has to be sent again.
+/// Counts a repair. Bundles do not pay where more than one packet in sixteen has to be sent again.
 void Macroflow::count_repair(uint32_t bundle) {
   if (!bundles() || 16 * ++repaired_ <= sent_ + 16 * bundle) return;
   small_ = std::clamp(next_small_, kFirstSmall, kMostSmall);

@@ -1,4 +1,4 @@
-// A process's part in a group: its socket, and the group's probes.
+// The membership of a process in a group: its socket, and the group's probes.
 
 #include "transport/multicast/membership.h"
 
@@ -39,7 +39,7 @@ void Membership::to_member_later(uint32_t member, const Header& header) {
 }
 
 void Membership::unexpected(uint32_t root, const Match& match) {
-  constexpr size_t kMost = 4096;  // far more than come between two polls
+  constexpr size_t kMost = 4096;  // far more than arrive between two polls
   if (unexpected_transfers.size() < kMost) unexpected_transfers.push_back({root, match});
 }
 

@@ -1,4 +1,4 @@
-// A transfer at its root: what is sent, sent again, and when it is over.
+// A transfer at its root: what it sends, what it repeats, and when it is over.
 
 #include "transport/multicast/outgoing.h"
 
@@ -10,18 +10,19 @@ namespace fgmpi::transport::multicast {
 namespace {
 
 constexpr int64_t kFirstPatience = 30'000'000;  ///< ns, before a round trip has been measured
-constexpr int64_t kLeastPatience = 5'000'000;   ///< ns: time slices of other processes on the hosts
+/// In ns: about a time slice of other processes on the hosts.
+constexpr int64_t kLeastPatience = 5'000'000;
 constexpr int64_t kMostPatience = 500'000'000;  ///< ns
-/// When all members have a transfer, nobody waits for the news that all have posted receives for
-/// it; it ends the transfer's share of the quota. Members that have not may be busy for long.
+/// How long to wait when all members have a transfer, but not all have posted receives. Nothing
+/// waits for the rest: it only ends the transfer's share of the quota. Members that have not posted
+/// may be busy for long.
 constexpr int64_t kTakenPatience = 50'000'000;  ///< ns
-/// How long negative acknowledgements are gathered: several members that miss the same packet ask
-/// within it.
+/// How long (ns) negative acknowledgements are gathered: members that miss the same packet ask
+/// within this time.
 constexpr int64_t kGather = 300'000;  ///< ns
-/// A packet that is sent again and again to the same member is so after this power of two of round
-/// trips at most.
+/// Repairs of one packet to one member are at most two to this power of round trips apart.
 constexpr int kMostDoublings = 8;
-/// After so many polls without an answer those who are silent are asked by unicast as well.
+/// After this many polls without an answer, silent members are asked by unicast as well.
 constexpr uint32_t kPollsByUnicast = 2;
 
 }  // namespace
@@ -81,33 +82,33 @@ size_t Outgoing::limit() const {
   return (context_->bundles() ? o.most_bundled_window : o.most_window) * o.payload;
 }
 
-/// So many packets go out in the next datagram.
+/// How many packets are sent in the next datagram.
 uint32_t Outgoing::next_count() const {
   const uint32_t left = packets_ - next_;
   if (!context_->bundles()) return std::min(1u, left);
-  // A window that holds no bundle is used by halves, so that acknowledgements come while there is
-  // something under way.
+  // If a window holds no bundle, half of it is used at a time, so that acknowledgements arrive
+  // while there is something under way.
   const size_t half = flow().window(limit()) / (2 * context_->options.payload);
   return std::min(
       {context_->options.bundle, left, static_cast<uint32_t>(std::max<size_t>(half, 1))});
 }
 
-/// More may be sent as far as this transfer's acknowledgements go. (What a silent member has not
+/// True when this transfer's acknowledgements allow more to be sent. (What a silent member has not
 /// acknowledged does not count as in flight.)
 bool Outgoing::may_send_next() const {
   if (next_ == packets_ || next_ <= least_) return next_ < packets_;
   return (next_ - least_ + next_count()) * context_->options.payload <= limit();
 }
 
-/// Sends what the window allows, if no others wait for it: else when its turn has come.
+/// Sends what the window allows, if no other transfer waits for it; else waits for a turn.
 void Outgoing::pump(int64_t now) {
   if (!may_send() || delivered_) return;
-  next_ = std::max(next_, least_);  // all members have given up a transfer that had hardly begun
+  next_ = std::max(next_, least_);  // all members have abandoned a transfer that had hardly begun
   if (!flow().others_wait()) return take_turn(now);
   if (may_send_next()) flow().wait(this, next_count() * context_->options.payload, limit());
 }
 
-/// Where other transfers wait, too, a datagram at a time.
+/// Sends at its turn: a datagram at a time where other transfers wait, too.
 void Outgoing::take_turn(int64_t now) {
   if (!may_send() || delivered_) return;
   const size_t payload = context_->options.payload;
@@ -143,7 +144,7 @@ void Outgoing::take_turn(int64_t now) {
   }
 }
 
-/// What this transfer has open: all that was sent and not acknowledged; and in flight.
+/// Reports to the flow what this transfer has open (sent and not acknowledged), and in flight.
 void Outgoing::settle() {
   const bool counts = next_ > least_ && !closed_ && !delivered_ && !abandoned_ && !silent_;
   const size_t payload = context_->options.payload;
@@ -166,7 +167,7 @@ void Outgoing::note_seen(const Header& h) {
   passed_ = std::max(passed_, least);
 }
 
-/// What is sent from now on is sent after the last reduction of the window.
+/// Marks that what is sent from now on is sent after the last reduction of the window.
 void Outgoing::note_reductions() {
   if (reductions_ == flow().reductions()) return;
   reductions_ = flow().reductions();
@@ -208,14 +209,14 @@ void Outgoing::on_time(int64_t now) {
   if (repair_at_ <= now) resend(now);
   if (poll_at_ > now) return;
   if (next_ <= least_ &&
-      flow().waits(*this)) {  // all that was sent has come; there is nothing to ask for
+      flow().waits(*this)) {  // all that was sent has arrived; there is nothing to ask for
     poll_at_ = kNever;
     return;
   }
-  if (next_ > least_ && polls_ > 0) {  // silence for a second time
+  if (next_ > least_ && polls_ > 0) {  // a second silence
     silent_ = true;
-    // Members that acknowledge at their leisure may compute by now: that says nothing about the
-    // network.
+    // Members that acknowledge without hurry may compute by now: their silence proves nothing about
+    // the network.
     if (hurry_) flow().silent(sent_at_, context_->options.payload, now);
     settle();
   }
@@ -265,9 +266,9 @@ void Outgoing::take_ack(const Header& h, int64_t now) {
   if (!closed_) pump(now);
 }
 
-/// What has come may be the answer to something newer from now on. Where members are many and
-/// losses frequent, hardly any packet comes to all of them at once: the members that it did come to
-/// have been heard.
+/// Ends the measurement of a round trip: from now on an acknowledgement may be the answer to
+/// something newer. Where members are many and losses frequent, hardly any packet arrives at all of
+/// them at once: then the round trip is measured to the members at which it has arrived.
 void Outgoing::stop_timing() {
   if (timed_at_ == kNever) return;
   if (round_trip_ > 0) flow().measure(round_trip_);
@@ -299,15 +300,15 @@ void Outgoing::finish_if_delivered(int64_t now) {
   closed_ = taken_by_all();
 }
 
-/// Is this packet, which misses somewhere, news about the network: was it sent after the window was
-/// last reduced?
+/// True when the loss of this packet is new to the window: it was sent after the window was
+/// last reduced.
 bool Outgoing::is_new_loss(uint32_t packet, int64_t repaired_at) const {
   return repaired_at ? repaired_at > flow().reduced_at()
                      : reductions_ == flow().reductions() && packet >= recover_;
 }
 
-/// When the packet was last sent again to the member; 0: it was not. *recent: its request is older
-/// than that, or may be.
+/// When the packet was last sent again to the member; 0: never. *recent: the member's request is
+/// older than that, or may be.
 int64_t Outgoing::repaired_at(uint32_t packet, uint32_t member, int64_t now, bool* recent) const {
   int64_t last = 0;
   for (const uint32_t to : {member, kAll}) {
@@ -351,7 +352,7 @@ void Outgoing::take_nack(const Header& h, const uint64_t* words, size_t count, i
   settle();
 }
 
-/// Sends missing packets again, as far as the window allows by now.
+/// Sends missing packets again, as far as the window allows now.
 void Outgoing::resend(int64_t now) {
   const size_t payload = context_->options.payload;
   repair_at_ = kNever;
@@ -365,8 +366,9 @@ void Outgoing::resend(int64_t now) {
   poll_at_ = now + patience();
 }
 
-/// A packet that one misses is sent to that one. What has been sent again to all, and has still not
-/// come, is sent to each: multicast may not reach them at all.
+/// Sends a packet again. A packet that one member misses is sent to that member. One that has been
+/// sent again to all, and has still not arrived, is sent to each: multicast may not reach these
+/// members at all.
 void Outgoing::repair(uint32_t packet, const std::vector<uint32_t>& who, uint8_t flags,
                       int64_t now) {
   auto send_again = [&](uint32_t to) {

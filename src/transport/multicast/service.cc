@@ -19,30 +19,30 @@
 namespace fgmpi::transport::multicast {
 namespace {
 
-/// Taken in by one system call.
+/// How many datagrams one system call receives.
 constexpr size_t kBatch = 32;
 constexpr size_t kMostPayload = 16 << 10;
-/// Of packets that go out together: eleven fragments of 1,480 bytes, and no twelfth.
+/// Bytes of packets that are sent together: eleven fragments of 1,480 bytes, and no twelfth.
 constexpr size_t kMostBundle = 16'200;
-/// Bytes of headers in front of a packet: of IPv6 (IPv4's is shorter), of UDP, ours.
+/// Bytes of headers in front of a packet: of IPv6 (IPv4's is shorter), of UDP, and Header.
 constexpr size_t kHeaders = 40 + 8 + sizeof(Header);
-/// How often (ns) sockets are looked at by a process that waits for nothing of them: others may
-/// wait for its answers.
+/// How often (ns) sockets are polled by a process that waits for nothing from them: others may wait
+/// for its answers.
 constexpr int64_t kLookInterval = 20'000;
-/// Until the socket has room again.
+/// How soon (ns) a socket without room is tried again.
 constexpr int64_t kTryAgain = 100'000;
-/// How long (ns) a process that does not sleep meanwhile keeps acknowledgements that nobody waits
-/// for: much less than a root is patient.
+/// How long (ns) a process that does not sleep meanwhile holds acknowledgements that nothing waits
+/// for: much less than the patience of a root.
 constexpr int64_t kMostHeld = 500'000;
-/// So many datagrams of strangers at a group's address: another job uses it, and the group moves.
-/// At most so often.
+/// After this many datagrams of strangers at a group's address, another job uses it, and the group
+/// moves; at most kMostMoves times.
 constexpr uint32_t kCollision = 32, kMostMoves = 16;
 constexpr size_t kMostForgotten = 4096;
-/// How long (ns) a group that was left is kept at most for acknowledgements of others, which may
-/// have been lost: their root asks for them after less.
+/// How long (ns) a group that was left exists at most for acknowledgements of others, which may
+/// have been lost: their root asks for them earlier.
 constexpr int64_t kKeptForOthers = 2'000'000'000;
-/// Datagrams of groups that are not known here are kept up to these numbers; longer ones are
-/// repeated by who has sent them.
+/// How many datagrams of unknown groups are stored, and how long they may be; the sender repeats
+/// longer ones.
 constexpr size_t kMostEarly = 256, kLongestEarly = sizeof(Header) + 256;
 /// Probes are sent after 0, 2, 6, 14 ms, ...: a second in all, since hosts may be busy.
 constexpr int64_t kFirstProbe = 1'000'000;  ///< ns
@@ -91,8 +91,8 @@ Place draw_address(uint8_t family) {
   random_bytes(place.address, family == 4 ? 4 : 16);
   place.port = static_cast<uint16_t>(20'000 + port % 40'000);
   if (family == 4) {
-    // 239.64.0.0 to 239.127.255.255: none has the Ethernet address of one of 224.0.0.0/24, which
-    // switches always flood.
+    // Addresses from 239.64.0.0 to 239.127.255.255: none has the Ethernet address of one of
+    // 224.0.0.0/24, which switches always flood.
     place.address[0] = 239;
     place.address[1] = static_cast<unsigned char>(64 | (place.address[1] & 63));
   } else {
@@ -139,7 +139,7 @@ Status Service::open_sockets(bool own_host) {
   if (!epoll_ || epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, socket.fd(), &event) != 0)
     return error(MPI_ERR_OTHER, "multicast: cannot make an epoll: %s", std::strerror(errno));
   socket_ = std::move(socket);
-  // One more: longer datagrams are seen to be.
+  // One byte more, by which longer datagrams are detected.
   buffer_ = sizeof(Header) + std::max(most_payload_, kMostBundle) + 1;
   buffers_.resize(kBatch * buffer_);
   most_joined_ = most_memberships();
@@ -157,8 +157,8 @@ void Service::close() {
 }
 
 uint32_t Service::most_window(size_t payload) const {
-  // The kernel counts a packet with what it keeps around it, up to twice its bytes; two roots may
-  // send at a time.
+  // The kernel counts a packet with its own data around it, up to twice its bytes; two roots may
+  // send at the same time.
   const size_t room = room_of(socket_) / (4 * (payload + sizeof(Header) + 512));
   return static_cast<uint32_t>(std::clamp<size_t>(room, 8, 64));
 }
@@ -168,8 +168,8 @@ uint32_t Service::bundle(size_t payload) const {
 }
 
 uint32_t Service::most_bundled_window(size_t payload) const {
-  // Fragments take twice their bytes. Ten bundles are less than the 256 KiB that a switch has for a
-  // port.
+  // Fragments use twice their bytes. Ten bundles are less than the 256 KiB that a switch
+  // has for a port.
   const size_t room = room_of(socket_) / (4 * kMostBundle);
   return static_cast<uint32_t>(std::clamp<size_t>(room, 4, 10)) * bundle(payload);
 }
@@ -202,8 +202,8 @@ Membership* Service::find(uint64_t id) {
   return it == groups_.end() || it->second->leaving ? nullptr : it->second.get();
 }
 
-/// Frees groups that were left, once all that was sent has arrived. Who asks about them later is
-/// told that all is well.
+/// Frees groups that were left, once all that was sent has arrived. A member that asks about such a
+/// group later gets the answer of answer_as_forgotten().
 void Service::drop_delivered() {
   for (auto it = groups_.begin(); leaving_ > 0 && it != groups_.end();) {
     Membership* m = it->second.get();
@@ -220,7 +220,7 @@ void Service::drop_delivered() {
   }
 }
 
-/// The group is about to be used: it is joined, if need be in place of another one.
+/// Joins the address of a group that is about to be used, if need be in place of another group's.
 void Service::use(Membership* membership) {
   membership->last_use = ++uses_;
   if (membership->socket || membership->stays_outside) return;
@@ -229,7 +229,7 @@ void Service::use(Membership* membership) {
     for (auto& [id, m] : groups_)
       if (m->socket && !m->is_used() && (!oldest || m->last_use < oldest->last_use))
         oldest = m.get();
-    if (!oldest) return;  // all are in use: this one does by unicast
+    if (!oldest) return;  // all are in use: this group uses unicast
     leave_address(oldest);
   }
   join_address(membership);
@@ -267,7 +267,7 @@ void Service::move(Membership* membership, const Place& address) {
   ++moves_;
   const bool joined = static_cast<bool>(membership->socket);
   membership->move_to(address);
-  if (joined) join_address(membership);  // else it was left for others: use() joins it
+  if (joined) join_address(membership);  // otherwise it was left for others: use() joins it
 }
 
 void Service::probe(Membership* membership, const std::vector<uint32_t>& outside,
@@ -281,7 +281,7 @@ void Service::probe(Membership* membership, const std::vector<uint32_t>& outside
 
 // ---- Transfers ----------------------------------------------------------------------------------
 
-/// After anything that may have sent datagrams or set timers of a group.
+/// Called after anything that may have sent datagrams or set timers of a group.
 void Service::changed(Membership* membership) {
   outbox_.flush();
   const bool others = std::exchange(turns_, flow_.turns()) != flow_.turns();
@@ -297,7 +297,7 @@ void Service::set_next_time(Membership* m) {
   m->next_time = std::min(m->group.next_time(), m->probe.done ? m->probe.at : kNever);
 }
 
-/// Does what is due of a group.
+/// Does what is due for a group.
 void Service::on_time(Membership* m, int64_t now) {
   if (m->group.next_time() <= now) m->group.on_time(now);
   Membership::Probe& probe = m->probe;
@@ -337,7 +337,7 @@ void Service::give_up(uint64_t ctx, int32_t tag, int32_t mask) {
     m->group.give_up(ctx, tag, mask, now_ns());
     m->next_time = 0;
   }
-  next_time_ = 0;  // looked at by the next poll
+  next_time_ = 0;  // the next poll handles it
   outbox_.flush();
 }
 
@@ -364,8 +364,8 @@ void Service::send_held() {
 
 bool Service::arm() {
   next_look_ = 0;
-  // There is nothing else to do. (To keep them in a sleep, so that those of more transfers leave
-  // together, was slower.)
+  // Nothing else is to be done. (It was slower to hold them during a sleep, so that those of more
+  // transfers leave together.)
   if (outbox_.holds()) send_held();
   return true;
 }
@@ -387,11 +387,11 @@ bool Service::poll() {
     }
   }
   if (any) report_unexpected();
-  if (any) next_look_ = 0;  // where something has come there is mostly more
+  if (any) next_look_ = 0;  // where something has arrived there is mostly more
   if (any || next_time_ <= now) {
     next_time_ = kNever;
     due_.clear();
-    for (auto& [id, m] : groups_)  // what is called may join and leave groups
+    for (auto& [id, m] : groups_)  // functions called here may join and leave groups
       if (m->next_time <= now) due_.push_back(id);
     any |= !due_.empty();
     for (uint64_t id : due_)
@@ -425,8 +425,8 @@ void Service::report_unexpected() {
   }
 }
 
-/// Takes in what a socket has; the group whose address it is joined to, or nullptr for the
-/// process's own.
+/// Receives what a socket has. `joined_to`: the group whose address the socket is joined to, or
+/// nullptr for the process's own socket.
 bool Service::take_all(const Socket& socket, Membership* joined_to) {
   mmsghdr messages[kBatch] = {};
   iovec places[kBatch];
@@ -458,7 +458,7 @@ void Service::take(char* datagram, size_t length, const sockaddr_storage& from,
   Membership* m = it->second.get();
   if ((joined_to && joined_to != m) || tag_of_datagram(datagram, length, m->key) != h.tag)
     return stranger(joined_to);
-  if (h.from == m->group.me()) return;  // this process's own, which its host has given back
+  if (h.from == m->group.me()) return;  // this process's own datagram, returned by its host
   const int64_t now = now_ns();
   if (h.from < m->processes.size()) liveness::heard().note(m->processes[h.from], now);
   if (h.kind == Kind::kProbe) return take_probe(m, h);
@@ -483,7 +483,7 @@ void Service::stranger(Membership* joined_to) {
   if (on_collision_) on_collision_(joined_to);
 }
 
-/// A datagram that was sent to this process alone, about a group that is not known here.
+/// Stores a datagram that was sent to this process alone, about a group that is unknown here.
 bool Service::keep_early(const char* datagram, size_t length, const Header& h) {
   if ((h.kind != Kind::kPoll && h.kind != Kind::kAck) || length > kLongestEarly) return false;
   if (early_.size() == kMostEarly) {
@@ -508,8 +508,8 @@ void Service::take_early(Membership* membership) {
   if (!mine.empty()) changed(membership);
 }
 
-/// Of a group that this process has left when all was delivered: a member that has not heard so
-/// asks again.
+/// Answers about a group that this process has left when all was delivered: a member that has not
+/// heard so asks again.
 bool Service::answer_as_forgotten(const char* datagram, size_t length, const Header& h,
                                   const sockaddr_storage& from) {
   for (const Forgotten& f : forgotten_) {

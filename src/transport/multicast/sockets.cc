@@ -1,4 +1,4 @@
-// UDP sockets for multicast, and the boxes of datagrams that leave together.
+// UDP sockets for multicast, and the outboxes of datagrams that are sent together.
 
 #include "transport/multicast/sockets.h"
 
@@ -21,14 +21,14 @@
 namespace fgmpi::transport::multicast {
 namespace {
 
-/// Asked for; the kernel grants as much as net.core.rmem_max (twice it) allows where the process
-/// has no privilege.
+/// The requested size. Without privilege the kernel grants at most what net.core.rmem_max
+/// allows (twice it).
 constexpr int kReceiveRoom = 4 << 20;
 constexpr int kSendRoom = 1 << 20;
-/// Of one call with UDP_SEGMENT: the kernel's limits.
+/// Limits of the kernel for one call with UDP_SEGMENT.
 constexpr size_t kMostSegments = 64, kMostSegmented = 60'000;
 constexpr size_t kMostMessages = 32;
-/// Acknowledgements that wait for something else to do.
+/// Most acknowledgements that are held until other datagrams leave.
 constexpr size_t kMostHeld = 32;
 
 Status failed(const char* what) {
@@ -58,7 +58,7 @@ std::string text_of(const Place& place) {
   return text;
 }
 
-/// Puts the tag in front of a datagram.
+/// Writes the tag in front of a datagram.
 void sign(void* datagram, size_t length, const Key& key) {
   const uint64_t tag = tag_of_datagram(datagram, length, key);
   std::memcpy(datagram, &tag, sizeof tag);
@@ -108,7 +108,8 @@ Status find_interface(Interface* out) {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return failed("cannot list the network interfaces");
   std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
-  // IPv4 where there is one; of IPv6 the address of the link, which every interface has.
+  // IPv4 is preferred where there is an address; of IPv6, the address of the link, which every
+  // interface has.
   int best = 0;
   for (const ifaddrs* i = list; i; i = i->ifa_next) {
     Place own;
@@ -180,7 +181,7 @@ Status open_own(const Interface& interface, int ttl, bool own_host, Socket* out,
     return failed("cannot bind a socket");
   if (getsockname(s.fd(), reinterpret_cast<sockaddr*>(&address.storage), &address.length) != 0)
     return failed("cannot find out a socket's port");
-  // The port is at the same place in both kinds of addresses.
+  // The port is at the same offset in both kinds of addresses.
   *port = ntohs(reinterpret_cast<sockaddr_in*>(&address.storage)->sin_port);
   *out = std::move(s);
   return {};
@@ -190,7 +191,7 @@ Status join(const Interface& interface, const Place& group, Socket* out) {
   Socket s = open_udp(group);
   if (!s) return failed("cannot make a socket");
   enlarge(s);
-  int refused = set(s, SOL_SOCKET, SO_REUSEADDR, 1);  // several processes of a host
+  int refused = set(s, SOL_SOCKET, SO_REUSEADDR, 1);  // several processes of a host join it
   const SocketAddress address = socket_address(group, interface.index);
   if (bind(s.fd(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) != 0)
     return failed("cannot bind a socket to a group's address");
@@ -258,8 +259,8 @@ void Outbox::release() {
   held_.clear();
 }
 
-/// Sends entries from `first` on in one call; returns how many are gone (sent, or impossible to
-/// send).
+/// Sends entries from `first` on in one call; returns how many are done (sent, or
+/// impossible to send).
 size_t Outbox::send_some(size_t first) {
   mmsghdr messages[kMostMessages] = {};
   iovec places[kMostMessages];
@@ -295,11 +296,11 @@ size_t Outbox::send_some(size_t first) {
   const int sent = sendmmsg(socket_->fd(), messages, count, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent > 0) return ends[sent - 1] - first;
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOBUFS) return 0;
-  if (segments_ && ends[0] - first > 1) {  // no segmentation here
+  if (segments_ && ends[0] - first > 1) {  // this socket has no segmentation
     segments_ = false;
     return 0;
   }
-  ++dropped_;  // e.g. ENETUNREACH, EPERM of a firewall: as if it were lost
+  ++dropped_;  // e.g. ENETUNREACH, EPERM of a firewall: treated as a loss
   return ends[0] - first;
 }
 
