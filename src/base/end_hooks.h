@@ -17,7 +17,7 @@ void tell_others_of_end(int status);
 /// `describe` writes a few words about who runs, for the report of an internal error. It neither
 /// allocates nor locks.
 void set_describe_caller(void (*describe)(char* words, size_t size));
-/// Without the function above: "".
+/// Writes "" where no function has been set.
 void describe_caller(char* words, size_t size);
 
 /// `leave` marks this process as one whose end needs no report by others: the end is in order, or

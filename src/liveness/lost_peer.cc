@@ -74,7 +74,7 @@ void abort_for_lost_peer(bootstrap::Bootstrap& boot, uint32_t process, const std
   const std::string line = begin_of_loss(description) + why + hint + "\n";
   std::fputs(line.c_str(), stderr);
   boot.abort(1, line);
-  std::abort();  // not reached: says so to compilers that forget it of virtual functions
+  std::abort();  // never reached: some compilers ignore [[noreturn]] of virtual functions
 }
 
 }  // namespace fgmpi::liveness

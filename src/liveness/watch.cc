@@ -29,7 +29,7 @@
 namespace fgmpi::liveness {
 namespace {
 
-// In microseconds. The launcher may have ended the next process, and be about to end this one
+// Times in microseconds. The launcher may have ended the next process, and be about to end this one
 // (MPI_Abort, Ctrl-C). While it is busy, the watcher waits for it this long. Hydra sends its
 // signals to all processes of a host within some milliseconds.
 constexpr int kLauncherActsWithin = 100'000;

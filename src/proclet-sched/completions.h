@@ -4,7 +4,8 @@
 //   any thread: post_completion(c) --> list --> drain_completions(): c->done(c),
 //                                        |      by the thread that makes progress next
 //                                        |
-//                                        +--> ends the sleep of the thread that waits for the network
+//                                        +--> ends the sleep of the thread that waits for the
+//                                             network
 //
 // The list is a stack of links. Posters push with a compare-and-swap; the drainer removes all of it
 // at once and reverses it. So completions of one poster are handled in the order of posting.

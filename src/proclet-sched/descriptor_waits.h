@@ -51,7 +51,7 @@ enum class WaitEnd : uint8_t { kReady, kTimeOver, kInterrupted };
 /// so after a while. May switch. REQUIRES: !on_host_stack().
 WaitEnd wait_for_descriptors(const DescriptorWait& wait);
 
-/// Whether the thread exists, for tests.
+/// True while the thread exists; for tests.
 bool polls_descriptors();
 
 }  // namespace fgmpi::sched

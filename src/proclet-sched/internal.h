@@ -19,11 +19,11 @@ void discard_stack(const Proclet* rank);
 // ranks.cc
 /// The number of the rank whose proclet is at this address, or -1.
 int64_t rank_at(const Proclet* p);
-/// Whether the data of the rank agree with its number.
+/// True when the data of the rank agree with its number.
 bool rank_is_sound(uint32_t index);
-/// Whether the only rank is a caller that goes on on its own stack (adopt_caller).
+/// True when the only rank is a caller that goes on on its own stack (adopt_caller).
 bool caller_is_adopted();
-/// Whether the address is beside the descriptors, where nothing may write.
+/// True when the address is beside the descriptors, where nothing may write.
 bool beside_descriptors(const void* address);
 
 // leave.cc
@@ -32,7 +32,7 @@ bool beside_descriptors(const void* address);
 Proclet* end_of(const Proclet* rank);
 /// Called when such a proclet finishes: the proclet that has left finishes, too.
 void end_of_left_rank(const Proclet* end);
-/// Whether `p` is such a proclet.
+/// True when `p` is such a proclet.
 bool is_end(const Proclet* p);
 
 // helpers.cc
@@ -45,7 +45,7 @@ uint64_t written_by_helpers();
 bool trim_helpers();
 /// The number of the helper whose proclet is at this address, or -1.
 int64_t helper_at(const Proclet* p);
-/// Whether the data of the helper agree with its number. REQUIRES: it has that number.
+/// True when the data of the helper agree with its number. REQUIRES: it has that number.
 bool helper_is_sound(const Proclet* p, uint32_t number);
 Proclet* helper_of_address(const void* address, bool* in_guard);
 /// Parks a helper that has nothing to do; it is in no queue afterwards. May switch.

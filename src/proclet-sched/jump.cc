@@ -37,7 +37,7 @@ constexpr uint32_t kPollEvery = 64;
   const void* low = nullptr;
   size_t size = 0;
   annotate::arrive(nullptr, &low, &size);
-  // The first one comes from the host stack.
+  // The first proclet is entered from the host stack.
   if (!g_scheduler.host_low) g_scheduler.host_low = low, g_scheduler.host_size = size;
   detail::g_last_call = nullptr;
   Proclet* self = current();

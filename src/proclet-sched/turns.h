@@ -22,7 +22,7 @@
 // Where there are as many processors as threads, every ready thread is woken at once, and all that
 // wait spin a little before they sleep; one of them polls.
 //
-// Thread rule: inside, unless a function says otherwise.
+// Thread rule: inside, unless a function's comment says otherwise.
 #pragma once
 
 #include <atomic>

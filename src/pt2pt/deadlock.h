@@ -16,7 +16,7 @@ DeadlockAction deadlock_action();
 /// at least one proclet is parked.
 bool all_wait_for_mpi();
 
-/// Who waits in this process.
+/// Makes the report of this process: who waits for what.
 Report local_report();
 /// Prints the report to stderr.
 void print(const Report& report);

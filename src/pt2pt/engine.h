@@ -1,4 +1,4 @@
-// Inside of pt2pt: operations, frames between processes, and the one Engine that moves them.
+// Internals of pt2pt: operations, frames between processes, and the one Engine that moves them.
 //
 // Operations. A RecvOp is a posted receive, a SendOp a send that could not complete at once.
 // Blocking calls keep theirs on the stack and park; requests embed theirs. Both end in complete(),
@@ -41,7 +41,7 @@
 // returned all payloads that the SendOp lent.
 //
 // Order. Frames to a process go through one FIFO (deferred frames first), so nothing overtakes.
-// Thread rule: one thread. Nothing here switches unless it says so.
+// Thread rule: one thread. Nothing here switches unless its comment says so.
 #pragma once
 
 #include <cstring>

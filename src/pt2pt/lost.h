@@ -5,7 +5,7 @@
 // to it are dropped; a send that needs an answer ends with the error. Messages that it had sent
 // whole stay and can be received.
 //
-// Whether a receive can complete depends on its communicator, which this layer does not know. A
+// Whether a receive can complete depends on its communicator, which this layer does not have. A
 // layer above judges each pattern (set_receive_judge()), and examine_receives() ends the receives
 // that cannot complete. A request with MPI_ANY_SOURCE is not ended but stalled
 // (PROC_FAILED_PENDING): it completes, with that error, for the call that waits for it, and its

@@ -385,7 +385,7 @@ class PartitionedRecv final : public Request {
   uint32_t parts_count_ = 0;
   uint64_t sender_bytes_ = 0;
   int32_t missing_ = -1;  ///< of the sender's partitions; -1: not announced
-  /// By own partition: how many of the sender's have not arrived.
+  /// How many of the sender's partitions have not arrived, by own partition.
   std::vector<int32_t> missing_of_;
   std::vector<bool> told_;  ///< was_told(), by own partition; empty: none
   std::vector<char> staging_;

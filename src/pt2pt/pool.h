@@ -1,4 +1,4 @@
-// Memory that comes and goes with messages: fixed-size pools and power-of-two blocks, so that the
+// Memory for messages under way: fixed-size pools and power-of-two blocks, so that the
 // hot path does not enter malloc.
 //
 // Thread rule: one thread. Pool<T> returns memory when it is trimmed; Blocks retains a bounded

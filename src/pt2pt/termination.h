@@ -31,7 +31,7 @@
 // in jobs that have lost some and seem to be deadlocked.
 //
 // Other jobs. While a process is connected with another job, that job may still send something, and
-// this job cannot find out whether it will. The process's answers tell this to process 0. Nothing
+// this job cannot find out whether it will. The process's answers report this to process 0. Nothing
 // is reported then, but a limit that holds back messages within the job gives way all the same.
 // The fingerprint counts connections and disconnections too, so the second wave's answers about
 // them were also true between the waves.

@@ -333,7 +333,7 @@ void Engine::begin_arriving(const Header& h, RecvOp* op, Unexpected* kept) {
   a->fits = set_outcome(op, envelope_of(h), h.size);
   if (!op->data && a->fits) {
     a->staging = static_cast<char*>(malloc(a->fits));
-    if (!a->staging) {  // taken in and dropped: the receive has the error
+    if (!a->staging) {  // dropped as it arrives: the receive has the error
       note(op, no_memory_for_message(a->fits));
       a->fits = 0;
     }

@@ -2,10 +2,10 @@
 // by one interface and meet in the same receivers' buffers. If each had its own window, all
 // transfers would be under way at once, and the bytes in flight would have no limit.
 //
-// It is a congestion manager's macroflow (Balakrishnan, Rahul, Seshan, "An Integrated Congestion
-// Management Architecture for Internet Hosts", SIGCOMM 1999; RFC 3124). The window, the round trip
-// and the losses are those of all transfers together. Transfers that the window holds back take
-// turns.
+// The class is a congestion manager's macroflow (Balakrishnan, Rahul, Seshan, "An Integrated
+// Congestion Management Architecture for Internet Hosts", SIGCOMM 1999; RFC 3124). The window, the
+// round trip and the losses are those of all transfers together. Transfers that the window holds
+// back take turns.
 //
 //   window     most bytes in flight; one datagram is allowed when none are. Doubles in a round trip
 //              up to the threshold, then grows by a packet a round trip. Losses halve it, once for

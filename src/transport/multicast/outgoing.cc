@@ -10,7 +10,7 @@ namespace fgmpi::transport::multicast {
 namespace {
 
 constexpr int64_t kFirstPatience = 30'000'000;  ///< ns, before a round trip has been measured
-/// In ns: about a time slice of other processes on the hosts.
+/// The shortest patience (ns): about a time slice of other processes on the hosts.
 constexpr int64_t kLeastPatience = 5'000'000;
 constexpr int64_t kMostPatience = 500'000'000;  ///< ns
 /// How long to wait when all members have a transfer, but not all have posted receives. Nothing
