@@ -115,8 +115,9 @@ Status fold_slots(Meeting* m, const Reduction& r, char** result) {
 Status reduce_meeting(SharedComm* shared, Meeting* m, const ShortReduce& args) {
   Type type;
   FGMPI_TRY(Type::of(args.type, &type));
-  FGMPI_TRY(host::check_op(args.op, type));
-  Reduction r{&type, static_cast<int64_t>(args.bytes) / type.size(), args.op, true};
+  const int64_t count = static_cast<int64_t>(args.bytes) / type.size();
+  FGMPI_TRY(host::check_op(args.op, count, type));
+  Reduction r{&type, count, args.op, true};
   char* result;
   FGMPI_TRY(fold_slots(m, r, &result));
   FGMPI_TRY(among_processes(shared, m, args.bytes, [&](const Team& team) {

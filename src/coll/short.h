@@ -42,7 +42,8 @@ inline bool is_short_reduce(int64_t count, MPI_Datatype type, MPI_Op op) {
          count >= 0 && count <= kShortReduceBytes &&
          count * host::basic_size(type) <= g_short_reduce_bytes;
 }
-/// The member that arrives last checks, for all, that the operation is defined on the type.
+/// The member that arrives last checks, for all, that the operation is defined on the type of the
+/// elements, if there are any.
 /// REQUIRES: is_short_reduce().
 Status short_reduce(Comm* comm, const ShortReduce& r, const char* call);
 

@@ -87,7 +87,9 @@ Status step_reduce_scatter(CollectiveStep& step) {
     return hand_out(step, r, folded.at(), start, in_order);
   }
   FGMPI_TRY(fold_all(r, contributions(step), folded.at()));
-  if (team.count() > 1 && r.dense()) return scatter_dense(step, team, r, folded.at(), start);
+  // The algorithms of dense vectors divide by the type's size, which may be 0.
+  if (team.count() > 1 && r.bytes() > 0 && r.dense())
+    return scatter_dense(step, team, r, folded.at(), start);
   FGMPI_TRY(team_allreduce(team, r, folded.at()));
   return hand_out(step, r, folded.at(), start, in_order);
 }

@@ -104,12 +104,13 @@ Status not_defined(int operation, const Type& type, OperationUse use) {
                kNames[operation], name, allowed.c_str(), allowed.empty() ? "" : " and ");
 }
 
-Status check(MPI_Op op, const Type& type, Reducer* out) {
+Status check(MPI_Op op, int64_t count, const Type& type, Reducer* out) {
   *out = nullptr;
   const int operation = predefined(op);
   if (operation) {
     *out = reducer(operation, values_of(type), OperationUse::kReduction);
-    return *out ? Status() : not_defined(operation, type, OperationUse::kReduction);
+    if (*out || count == 0) return {};
+    return not_defined(operation, type, OperationUse::kReduction);
   }
   if (user_op(op)) return {};
   if (op == MPI_OP_NULL)
@@ -124,9 +125,9 @@ Status check(MPI_Op op, const Type& type, Reducer* out) {
 
 }  // namespace
 
-Status check_op(MPI_Op op, const Type& type) {
+Status check_op(MPI_Op op, int64_t count, const Type& type) {
   Reducer unused;
-  return check(op, type, &unused);
+  return check(op, count, type, &unused);
 }
 
 Status find_accumulate(MPI_Op op, const Type& type, Reducer* out) {
@@ -140,7 +141,7 @@ Status find_accumulate(MPI_Op op, const Type& type, Reducer* out) {
 
 Status reduce_local(const void* in, void* inout, int64_t count, const Type& type, MPI_Op op) {
   Reducer reduce;
-  FGMPI_TRY(check(op, type, &reduce));
+  FGMPI_TRY(check(op, count, type, &reduce));
   if (count <= 0) return {};
   if (reduce) {
     reduce(in, inout, count);

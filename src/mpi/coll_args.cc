@@ -294,6 +294,11 @@ Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {
     return error(MPI_ERR_COMM,
                  "the communicator is an intercommunicator; allowed are intracommunicators");
   if (inter && rooted && root == MPI_PROC_NULL) return {};
+  // Data that is only moved may have no type where there is none; a reduction needs its type.
+  if (__builtin_expect(type == MPI_DATATYPE_NULL, 0)) {
+    host::Type none;
+    return host::Type::of(type, &none);
+  }
   bool receives = !rooted || (inter ? root == MPI_ROOT : root == c->rank);
   bool sends = !(inter && rooted && root == MPI_ROOT);
 
@@ -322,7 +327,7 @@ Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {
                        : sends        ? send
                                       : recv,
                        total, type, &args->send));
-  return host::check_op(op, args->send.type);
+  return host::check_op(op, total, args->send.type);
 }
 
 }  // namespace fgmpi::mpi

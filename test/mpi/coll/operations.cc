@@ -158,7 +158,55 @@ void local(MPI_Datatype type, MPI_Op op) {
 
 MPI_Comm g_between = MPI_COMM_NULL;
 
+int class_of_run(int code, MPI_Request* request) {
+  if (code != MPI_SUCCESS) return class_of(code);
+  OK(MPI_Start(request));
+  OK(MPI_Wait(request, MPI_STATUS_IGNORE));
+  OK(MPI_Request_free(request));
+  return MPI_SUCCESS;
+}
+
+/// All reductions of no elements end in `expected`: whether that is success or not, no operation
+/// meets an element.
+void no_elements(MPI_Datatype type, MPI_Op op, int expected) {
+  const MPI_Comm w = MPI_COMM_WORLD;
+  const int root = g_size / 2;
+  const std::vector<int> none(static_cast<size_t>(g_size), 0);
+  char in[1] = {1}, out[1] = {2};
+  const int* zeros = none.data();
+  auto check = [&](int code) { CHECK(class_of(code) == expected); };
+  check(MPI_Reduce_local(in, out, 0, type, op));
+  check(MPI_Allreduce(in, out, 0, type, op, w));
+  check(MPI_Reduce(in, out, 0, type, op, root, w));
+  check(MPI_Scan(in, out, 0, type, op, w));
+  check(MPI_Exscan(in, out, 0, type, op, w));
+  check(MPI_Reduce_scatter(in, out, zeros, type, op, w));
+  check(MPI_Reduce_scatter_block(in, out, 0, type, op, w));
+  MPI_Request r;
+  auto wait = [&](int code) {
+    check(code);
+    if (code == MPI_SUCCESS) OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+  };
+  wait(MPI_Iallreduce(in, out, 0, type, op, w, &r));
+  wait(MPI_Ireduce(in, out, 0, type, op, root, w, &r));
+  wait(MPI_Iscan(in, out, 0, type, op, w, &r));
+  wait(MPI_Iexscan(in, out, 0, type, op, w, &r));
+  wait(MPI_Ireduce_scatter(in, out, zeros, type, op, w, &r));
+  wait(MPI_Ireduce_scatter_block(in, out, 0, type, op, w, &r));
+  auto start = [&](int code) { CHECK(class_of_run(code, &r) == expected); };
+  const MPI_Info info = MPI_INFO_NULL;
+  start(MPI_Allreduce_init(in, out, 0, type, op, w, info, &r));
+  start(MPI_Reduce_init(in, out, 0, type, op, root, w, info, &r));
+  start(MPI_Scan_init(in, out, 0, type, op, w, info, &r));
+  start(MPI_Exscan_init(in, out, 0, type, op, w, info, &r));
+  start(MPI_Reduce_scatter_init(in, out, zeros, type, op, w, info, &r));
+  start(MPI_Reduce_scatter_block_init(in, out, 0, type, op, w, info, &r));
+  if (g_between != MPI_COMM_NULL) check(MPI_Allreduce(in, out, 0, type, op, g_between));
+  CHECK(in[0] == 1 && out[0] == 2);
+}
+
 void undefined(MPI_Datatype type, MPI_Op op) {
+  no_elements(type, op, MPI_SUCCESS);
   Bytes in(1024), out(1024);
   CHECK(class_of(MPI_Reduce_local(in.data(), out.data(), 1, type, op)) == MPI_ERR_OP);
   CHECK(class_of(MPI_Allreduce(in.data(), out.data(), 1, type, op, MPI_COMM_WORLD)) == MPI_ERR_OP);
@@ -254,6 +302,39 @@ void duplicates() {
   }
 }
 
+/// Derived types, also one of no bytes, have every operation; what is no operation, or no type, is
+/// an error with no elements, too.
+void invalid_without_elements() {
+  MPI_Datatype uncommitted, derived, empty;
+  OK(MPI_Type_contiguous(2, MPI_INT, &uncommitted));
+  OK(MPI_Type_vector(2, 1, 3, MPI_DOUBLE, &derived));
+  OK(MPI_Type_commit(&derived));
+  OK(MPI_Type_contiguous(0, MPI_INT, &empty));
+  OK(MPI_Type_commit(&empty));
+  for (MPI_Datatype type : {derived, empty}) no_elements(type, MPI_SUM, MPI_SUCCESS);
+  for (MPI_Datatype type : {static_cast<MPI_Datatype>(MPI_INT), derived})
+    no_elements(type, MPI_OP_NULL, MPI_ERR_OP);
+  for (MPI_Datatype type : {uncommitted, static_cast<MPI_Datatype>(MPI_DATATYPE_NULL)})
+    no_elements(type, MPI_SUM, MPI_ERR_TYPE);
+  OK(MPI_Type_free(&uncommitted));
+  OK(MPI_Type_free(&derived));
+  OK(MPI_Type_free(&empty));
+}
+
+/// Members that give different counts, one of them 0: an error at each, whether the operation is
+/// defined on the type or not.
+void different_counts() {
+  if (g_size < 2) return;
+  const int count = g_rank == g_size - 1 ? 0 : 1;
+  for (MPI_Datatype type : {static_cast<MPI_Datatype>(MPI_INT), static_cast<MPI_Datatype>(MPI_BYTE),
+                            static_cast<MPI_Datatype>(MPI_2INT)}) {
+    long in = 1, out[2] = {0};
+    const MPI_Op op = type == MPI_2INT ? MPI_MAXLOC : MPI_SUM;
+    CHECK(class_of(MPI_Allreduce(&in, out, count, type, op, MPI_COMM_WORLD)) != MPI_SUCCESS);
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -266,10 +347,13 @@ int main(int argc, char** argv) {
   const int half = g_size / 2, upper = g_rank >= half;
   OK(MPI_Comm_split(MPI_COMM_WORLD, upper, 0, &side));
   if (half > 0) OK(MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, upper ? 0 : half, 1, &g_between));
+  if (half > 0) OK(MPI_Comm_set_errhandler(g_between, MPI_ERRORS_RETURN));
   types_of_precision();
   pairs();
   c_types();
   duplicates();
+  invalid_without_elements();
+  different_counts();
   if (g_between != MPI_COMM_NULL) OK(MPI_Comm_free(&g_between));
   OK(MPI_Comm_free(&side));
   return finish();
