@@ -9,7 +9,7 @@
 namespace fgmpi::dynamic {
 
 struct Hello {
-  static constexpr char kMagic[8] = {'f', 'g', 'm', 'p', 'i', 'd', 'y', '3'};
+  static constexpr char kMagic[8] = {'f', 'g', 'm', 'p', 'i', 'd', 'y', '4'};
   enum Kind : uint32_t { kLink = 1, kPort };
   char magic[8];
   uint32_t kind;

@@ -27,9 +27,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check<shm::SegmentName>(text);
   // Nearly right: a good address in which the input replaces a stretch.
   const std::string good[] = {
-      "ofi1:tcp+ofi_rxm:0200aabb7f000001:0123456789abcdef0123456789abcdef:00000000000000ff:1f90:"
+      "ofi2:tcp+ofi_rxm:0200aabb7f000001:0123456789abcdef0123456789abcdef:00000000000000ff:1f90:"
       "node-1.x",
-      "shm2:0123456789abcdef0123456789abcdef:4711:12:0123456789abcdef0123456789abcdef"};
+      "shm3:0123456789abcdef0123456789abcdef:4711:12:0123456789abcdef0123456789abcdef"};
   if (size < 4) return 0;
   for (const std::string& base : good) {
     std::string changed = base;

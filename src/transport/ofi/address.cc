@@ -39,13 +39,13 @@ bool parse_number(std::string_view field, size_t digits, uint64_t* out) {
 std::string PublishedAddress::to_string() const {
   std::string name = provider;
   std::replace(name.begin(), name.end(), ';', '+');
-  return format("ofi1:%s:%s:%016" PRIx64 "%016" PRIx64 ":%016" PRIx64 ":%04x:%s", name.c_str(),
+  return format("ofi2:%s:%s:%016" PRIx64 "%016" PRIx64 ":%016" PRIx64 ":%04x:%s", name.c_str(),
                 to_hex(address.data(), address.size()).c_str(), key.words[0], key.words[1],
                 memory_key, lifeline, host.c_str());
 }
 
 bool PublishedAddress::parse(std::string_view text) {
-  if (std::count(text.begin(), text.end(), ':') != 6 || take_field(&text) != "ofi1") return false;
+  if (std::count(text.begin(), text.end(), ':') != 6 || take_field(&text) != "ofi2") return false;
   const std::string_view name = take_field(&text), hex = take_field(&text),
                          secret = take_field(&text), memory = take_field(&text),
                          port = take_field(&text), host_name = take_field(&text);

@@ -1,6 +1,6 @@
 // What a process publishes about its endpoint, so that peers can reach it:
 //
-//   ofi1:PROVIDER:ADDRESS:KEY:MEMORYKEY:PORT:HOST
+//   ofi2:PROVIDER:ADDRESS:KEY:MEMORYKEY:PORT:HOST
 //
 //   PROVIDER   libfabric's name, '+' standing for ';'       1 to 39 of a-z 0-9 _ +
 //   ADDRESS    of the endpoint, in libfabric's form         1 to 80 bytes

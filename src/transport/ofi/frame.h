@@ -24,7 +24,7 @@
 
 namespace fgmpi::transport::ofi {
 
-inline constexpr uint32_t kVersion = 3;
+inline constexpr uint32_t kVersion = 4;
 
 enum class Kind : uint32_t { kHello = 0x46470011u, kFrames = 0x46470012u, kBye = 0x46470013u };
 

@@ -198,7 +198,7 @@ Status Ofi::add_peer(uint32_t process, const std::string& address, uint64_t* loc
   PublishedAddress theirs;
   if (!theirs.parse(address))
     return error(MPI_ERR_OTHER,
-                 "process %u published \"%s\"; allowed is an address that begins with ofi1:",
+                 "process %u published \"%s\"; allowed is an address that begins with ofi2:",
                  process, escaped(address).c_str());
   fi_addr_t known = FI_ADDR_NOTAVAIL;
   if (fi_av_insert(fabric_.av, theirs.address.data(), 1, &known, 0, nullptr) != 1)

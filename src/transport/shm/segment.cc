@@ -81,13 +81,13 @@ int make_memfd(size_t bytes) {
 
 std::string SegmentName::to_string() const {
   std::string where = has_file ? std::string("shm") : std::to_string(fd);
-  return format("shm2:%s:%d:%s:%016" PRIx64 "%016" PRIx64, host.c_str(), pid, where.c_str(),
+  return format("shm3:%s:%d:%s:%016" PRIx64 "%016" PRIx64, host.c_str(), pid, where.c_str(),
                 nonce[0], nonce[1]);
 }
 
 bool SegmentName::parse(std::string_view address) {
   constexpr size_t kMostHost = 79;
-  if (std::count(address.begin(), address.end(), ':') != 4 || take_field(&address) != "shm2")
+  if (std::count(address.begin(), address.end(), ':') != 4 || take_field(&address) != "shm3")
     return false;
   const std::string_view host_text = take_field(&address), pid_text = take_field(&address),
                          where = take_field(&address), secret = take_field(&address);

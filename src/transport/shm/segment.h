@@ -27,7 +27,7 @@
 
 namespace fgmpi::transport::shm {
 
-inline constexpr uint64_t kMagic = 0x32304d485347462eull;
+inline constexpr uint64_t kMagic = 0x33304d485347462eull;
 inline constexpr uint32_t kSlots = 1024;
 
 /// How a process sleeps: the values of SegmentHeader::armed.
@@ -77,7 +77,7 @@ struct SegmentName {
   uint64_t nonce[2] = {0, 0};
   bool has_file = false;
 
-  /// "shm2:HOST:PID:FD:NONCE", FD being "shm" for a POSIX object.
+  /// "shm3:HOST:PID:FD:NONCE", FD being "shm" for a POSIX object.
   std::string to_string() const;
   /// False for any text that is not such an address.
   bool parse(std::string_view address);

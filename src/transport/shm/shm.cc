@@ -89,7 +89,7 @@ Status Shm::add_peer(uint32_t process, const std::string& address, uint64_t* loc
   auto peer = std::make_unique<Peer>();
   if (!peer->name.parse(address))
     return error(MPI_ERR_OTHER,
-                 "process %u published \"%s\"; allowed is an address that begins with shm2:",
+                 "process %u published \"%s\"; allowed is an address that begins with shm3:",
                  process, escaped(address).c_str());
   peer->process = process;
   // A name that will be unlinked must be opened now; a memfd can wait for the first send.

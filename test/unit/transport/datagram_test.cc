@@ -157,7 +157,7 @@ TEST(Datagram, ReachesItsHostOnly) {
   std::string address, other;
   ASSERT_TRUE(here->open(&sink, &address).ok());
   EXPECT_TRUE(here->reaches(address));
-  EXPECT_FALSE(here->reaches("shm2:" + address.substr(address.find(':') + 1)));
+  EXPECT_FALSE(here->reaches("shm3:" + address.substr(address.find(':') + 1)));
   Setting host("FGMPI_HOST_ID", "elsewhere");
   ASSERT_TRUE(there->open(&sink, &other).ok());
   EXPECT_FALSE(here->reaches(other));

@@ -115,12 +115,14 @@ TEST(Address, NothingElseIsTaken) {
   const std::string key(32, '1'), memory(16, '0');
   auto takes = [&](const std::string& provider, const std::string& bytes, const std::string& secret,
                    const std::string& port, const std::string& host) {
-    return address.parse("ofi1:" + provider + ":" + bytes + ":" + secret + ":" + memory + ":" +
+    return address.parse("ofi2:" + provider + ":" + bytes + ":" + secret + ":" + memory + ":" +
                          port + ":" + host);
   };
   EXPECT_TRUE(takes("net", "00ff", key, "1f90", "h"));
   EXPECT_TRUE(
       takes(std::string(39, 'n'), std::string(160, 'a'), key, "0000", std::string(40, 'h')));
+  EXPECT_FALSE(
+      address.parse("ofi1:net:00ff:" + key + ":" + memory + ":1f90:h"));  // earlier version
   EXPECT_FALSE(takes(std::string(40, 'n'), "00ff", key, "1f90", "h"));
   EXPECT_FALSE(takes("", "00ff", key, "1f90", "h"));
   EXPECT_FALSE(takes("Net", "00ff", key, "1f90", "h"));

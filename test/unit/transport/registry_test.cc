@@ -35,10 +35,10 @@ TEST(Registry, BadSettingsAreNamed) {
 TEST(Registry, WhatIsShownOfAnAddressHasNoSecrets) {
   auto shm = make("shm"), ofi = make("ofi");
   const std::string nonce(32, 'a');
-  EXPECT_EQ(describe(*shm, "shm2:ab:5:3:" + nonce), "shm (memfd)");
-  EXPECT_EQ(describe(*shm, "shm2:ab:5:shm:" + nonce), "shm (file in /dev/shm)");
+  EXPECT_EQ(describe(*shm, "shm3:ab:5:3:" + nonce), "shm (memfd)");
+  EXPECT_EQ(describe(*shm, "shm3:ab:5:shm:" + nonce), "shm (file in /dev/shm)");
   EXPECT_EQ(describe(*shm, "nonsense:" + nonce), "shm");
-  EXPECT_EQ(describe(*ofi, "ofi1:tcp+ofi_rxm:0200:" + nonce + ":0000000000000000:9e53:vm"),
+  EXPECT_EQ(describe(*ofi, "ofi2:tcp+ofi_rxm:0200:" + nonce + ":0000000000000000:9e53:vm"),
             "ofi (tcp;ofi_rxm)");
   EXPECT_EQ(make("nonesuch"), nullptr);
 }
