@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/count_words.h"
 #include "base/strings.h"
 #include "check/rank.h"
 
@@ -430,8 +431,8 @@ std::string words_of(MPI_Datatype type, int64_t count) {
   if (const Predefined* p = find_predefined(type))
     return format("%lld x %s", static_cast<long long>(count), p->name);
   const Layout* l = layout_of(type);
-  return format("%lld x a type of %llu elements", static_cast<long long>(count),
-                static_cast<unsigned long long>(l ? l->signature.length : 0));
+  return format("%lld x a type of %s", static_cast<long long>(count),
+                count_words(l ? l->signature.length : 0, "element").c_str());
 }
 
 }  // namespace fgmpi::check

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/count_words.h"
 #include "coll/move.h"
 
 namespace fgmpi::coll {
@@ -92,8 +93,11 @@ Status KeptArrays::keep(Args* args) {
     keep_side(&args->send, &long_->send_counts, &long_->send_displs);
     keep_side(&args->recv, &long_->recv_counts, &long_->recv_displs);
   } catch (const std::bad_alloc&) {
-    return error(MPI_ERR_NO_MEM, "no memory to keep the counts and displacements of %d ranks",
-                 std::max(args->send.segments, args->recv.segments));
+    return error(
+        MPI_ERR_NO_MEM, "no memory to keep the counts and displacements of %s",
+        count_words(static_cast<uint64_t>(std::max(args->send.segments, args->recv.segments)),
+                    "rank")
+            .c_str());
   }
   return {};
 }
@@ -128,8 +132,9 @@ Status different_roots(int rank, int root, int other_rank, int other_root) {
 
 Status different_bytes(int rank, int64_t bytes, int other_rank, int64_t other_bytes) {
   return error(MPI_ERR_TRUNCATE,
-               "rank %d gives %lld bytes, rank %d gives %lld: all members must give the same", rank,
-               static_cast<long long>(bytes), other_rank, static_cast<long long>(other_bytes));
+               "rank %d gives %s, rank %d gives %lld: all members must give the same", rank,
+               count_words(static_cast<uint64_t>(bytes), "byte").c_str(), other_rank,
+               static_cast<long long>(other_bytes));
 }
 
 void set_status_of_members(comm::Meeting* meeting, const Status& status) {

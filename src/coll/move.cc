@@ -7,12 +7,14 @@
 
 #include <algorithm>
 
+#include "base/count_words.h"
+
 namespace fgmpi::coll {
 
 Status truncated(int64_t have, int64_t room) {
-  return error(MPI_ERR_TRUNCATE,
-               "%lld bytes are sent where %lld are expected; counts and types must match",
-               static_cast<long long>(have), static_cast<long long>(room));
+  return error(
+      MPI_ERR_TRUNCATE, "the data sent has %s, the data expected %lld; counts and types must match",
+      count_words(static_cast<uint64_t>(have), "byte").c_str(), static_cast<long long>(room));
 }
 
 Status pack_derived(const Segment& from, char* out) {

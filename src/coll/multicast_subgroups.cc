@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/count_words.h"
 #include "transport/random.h"
 
 namespace fgmpi::coll {
@@ -265,8 +266,8 @@ Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& 
   const std::vector<uint32_t> members = takers(sizes, root);
   Membership* subgroup = enter_subgroup(team, root, members, ticket);
   if (!subgroup)
-    return error(MPI_ERR_INTERN, "a multicast group of %zu processes cannot be entered",
-                 members.size());
+    return error(MPI_ERR_INTERN, "a multicast group of %s cannot be entered",
+                 count_words(members.size(), "process").c_str());
   *out = raw_memory(bytes);
   Status status = Multicast(team, subgroup, members).recv(root, out->get(), bytes, 1);
   leave_subgroup(team, ticket, subgroup);

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "base/count_words.h"
 #include "base/settings.h"
 #include "coll/algorithm_runs.h"
 #include "coll/multicast.h"
@@ -160,8 +161,9 @@ Status pick(const Row<F> (&rows)[n], settings::Id setting, const Shape& shape, F
       continue;
     return take(row);
   }
-  return error(MPI_ERR_INTERN, "no algorithm for %u processes and %zu bytes", shape.processes,
-               shape.bytes);
+  return error(MPI_ERR_INTERN, "no algorithm for %s and %s",
+               count_words(shape.processes, "process").c_str(),
+               count_words(shape.bytes, "byte").c_str());
 }
 
 }  // namespace

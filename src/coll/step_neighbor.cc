@@ -11,6 +11,7 @@
 // receiver both can list, and travel as a stream (streams.h).
 #include <algorithm>
 
+#include "base/count_words.h"
 #include "coll/step.h"
 #include "coll/streams.h"
 #include "comm/topology.h"
@@ -94,12 +95,18 @@ Segment received(const CollectiveStep& step, const End& e) {
   return step.members[e.member]->recv.segment(e.segment);
 }
 
+/// "1 edge leaves", "2 edges leave".
+std::string edges_that(size_t count, const char* verb) {
+  return count_words(count, "edge") + " " + verb + (count == 1 ? "s" : "");
+}
+
 Status inside(const CollectiveStep& step, const Ends& out, const Ends& in) {
   if (out.size() != in.size())
-    return error(MPI_ERR_TOPOLOGY,
-                 "%zu edges leave and %zu edges enter among the members of one process: the graph "
-                 "must name every edge at both ends",
-                 out.size(), in.size());
+    return error(
+        MPI_ERR_TOPOLOGY,
+        "%s and %s among the members of one process: the graph must name every edge at both "
+        "ends",
+        edges_that(out.size(), "leave").c_str(), edges_that(in.size(), "enter").c_str());
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i].source != in[i].source || out[i].destination != in[i].destination)
       return error(MPI_ERR_TOPOLOGY,

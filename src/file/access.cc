@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstring>
 
+#include "base/count_words.h"
 #include "base/strings.h"
 #include "file/ranges.h"
 #include "file/request.h"
@@ -60,13 +61,14 @@ Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer, int64_t
   if (bytes % file->view->etype_size)
     return error(
         MPI_ERR_IO,
-        "%lld bytes are no whole number of etypes, of %lld bytes each; allowed are buffers "
+        "the buffer has %s, which is no whole number of etypes, of %s each; allowed are buffers "
         "that are made of etypes",
-        static_cast<long long>(bytes), static_cast<long long>(file->view->etype_size));
+        count_words(static_cast<uint64_t>(bytes), "byte").c_str(),
+        count_words(static_cast<uint64_t>(file->view->etype_size), "byte").c_str());
   if (bytes > 0 && file->view->tree->size == 0)
     return error(MPI_ERR_IO,
-                 "%lld bytes are asked for through a view whose filetype has none; allowed is 0",
-                 static_cast<long long>(bytes));
+                 "the buffer has %s, and the view's filetype none; allowed is a buffer of 0 bytes",
+                 count_words(static_cast<uint64_t>(bytes), "byte").c_str());
   *etypes = bytes / file->view->etype_size;
   return {};
 }
@@ -225,8 +227,9 @@ Status begin_at(File* file, const Operation& what, int64_t etypes, int64_t* offs
     *offset = file->pointer;
     if (__builtin_add_overflow(file->pointer, etypes, &file->pointer)) {
       file->pointer = *offset;
-      return error(MPI_ERR_ARG, "%lld etypes from %lld on reach beyond the largest offset",
-                   static_cast<long long>(etypes), static_cast<long long>(*offset));
+      return error(MPI_ERR_ARG, "an access of %s from %lld on reaches beyond the largest offset",
+                   count_words(static_cast<uint64_t>(etypes), "etype").c_str(),
+                   static_cast<long long>(*offset));
     }
   }
   return {};

@@ -7,6 +7,7 @@
 #include <cfloat>
 #include <cstring>
 
+#include "base/count_words.h"
 #include "host/basic_type.h"
 #include "host/datatype.h"
 
@@ -152,9 +153,10 @@ Status encode(MPI_Datatype type, const char* in, int64_t count, char* out) {
       const Part& part = layout.parts[i];
       if (!encode_one(part, in, out))
         return error(MPI_ERR_CONVERSION,
-                     "a value is %lld, of a type with %d bytes in \"external32\"; allowed is what "
+                     "a value is %lld, of a type with %s in \"external32\"; allowed is what "
                      "these can hold",
-                     static_cast<long long>(integer_at(in, part)), part.file);
+                     static_cast<long long>(integer_at(in, part)),
+                     count_words(static_cast<uint64_t>(part.file), "byte").c_str());
       in += part.memory;
       out += part.file;
     }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 
+#include "base/count_words.h"
 #include "base/environment.h"
 #include "base/hash.h"
 #include "base/slab.h"
@@ -449,9 +450,8 @@ Status check_size(const File* file, int64_t bytes) {
 Status truncate_to(int fd, SharedFile* shared, int64_t bytes) {
   while (ftruncate(fd, bytes) != 0)
     if (errno != EINTR)
-      return io_error(errno,
-                      format("set the size of %s to %lld bytes", shared->descriptor.path().c_str(),
-                             static_cast<long long>(bytes)));
+      return io_error(errno, format("set the size of %s to %s", shared->descriptor.path().c_str(),
+                                    count_words(static_cast<uint64_t>(bytes), "byte").c_str()));
   return {};
 }
 
@@ -461,7 +461,8 @@ Status allocate(int fd, SharedFile* shared, int64_t bytes) {
   do code = posix_fallocate(fd, 0, bytes);
   while (code == EINTR);
   if (code == 0) return {};
-  return io_error(code, format("preallocate %lld bytes of %s", static_cast<long long>(bytes),
+  return io_error(code, format("preallocate %s of %s",
+                               count_words(static_cast<uint64_t>(bytes), "byte").c_str(),
                                shared->descriptor.path().c_str()));
 }
 

@@ -1,5 +1,6 @@
 // Calls on the individual and the shared pointer, and the error handler of MPI_FILE_NULL.
 
+#include "base/count_words.h"
 #include "comm/errhandler.h"
 #include "comm/of_rank.h"
 #include "file/shared_pointer.h"
@@ -86,8 +87,8 @@ Status byte_offset(File* file, int64_t offset, int64_t* bytes) {
   if (__builtin_mul_overflow(offset, view.etype_size, &position) ||
       __builtin_mul_overflow(position / view.tree->size + 1, view.tree->extent, &last) ||
       __builtin_add_overflow(last, view.disp, &last))
-    return error(MPI_ERR_ARG, "offset is %lld etypes, beyond the largest offset of a file",
-                 static_cast<long long>(offset));
+    return error(MPI_ERR_ARG, "offset is %s, beyond the largest offset of a file",
+                 count_words(static_cast<uint64_t>(offset), "etype").c_str());
   *bytes = view.offset_of(position);
   return {};
 }

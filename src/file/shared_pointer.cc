@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/assert.h"
+#include "base/count_words.h"
 #include "file/access.h"
 
 namespace fgmpi::file {
@@ -97,9 +98,10 @@ Status fetch_shared(SharedFile* shared, int64_t by, int64_t* before, const char*
     beyond = mine.beyond;
   }
   if (!beyond) return {};
-  return error(MPI_ERR_ARG,
-               "%lld etypes from the shared file pointer of %s on reach beyond the largest offset",
-               static_cast<long long>(by), shared->descriptor.path().c_str());
+  return error(
+      MPI_ERR_ARG,
+      "an access of %s from the shared file pointer of %s on reaches beyond the largest offset",
+      count_words(static_cast<uint64_t>(by), "etype").c_str(), shared->descriptor.path().c_str());
 }
 
 }  // namespace fgmpi::file

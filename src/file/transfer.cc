@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/count_words.h"
 #include "base/strings.h"
 
 namespace fgmpi::file {
@@ -210,9 +211,10 @@ Status status_of(const Transfer& transfer, const std::string& path) {
   if (!transfer.error) return {};
   return io_error(
       transfer.error,
-      format("%s %s at offset %lld, after %lld of %lld bytes", transfer.write ? "write" : "read",
+      format("%s %s at offset %lld, after %lld of %s", transfer.write ? "write" : "read",
              path.c_str(), static_cast<long long>(transfer.failed_at),
-             static_cast<long long>(transfer.done), static_cast<long long>(transfer.bytes())));
+             static_cast<long long>(transfer.done),
+             count_words(static_cast<uint64_t>(transfer.bytes()), "byte").c_str()));
 }
 
 }  // namespace fgmpi::file

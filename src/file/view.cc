@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/count_words.h"
 #include "base/strings.h"
 #include "host/host.h"
 
@@ -128,10 +129,9 @@ Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const 
   if (view->etype_size == 0)
     return error(MPI_ERR_ARG, "etype has no bytes; allowed is one that has some");
   if (tree.size % view->etype_size)
-    return error(
-        MPI_ERR_ARG,
-        "filetype has %lld bytes; allowed is one that is made of etypes, of %lld bytes each",
-        static_cast<long long>(tree.size), static_cast<long long>(view->etype_size));
+    return error(MPI_ERR_ARG, "filetype has %s; allowed is one that is made of etypes, of %s each",
+                 count_words(static_cast<uint64_t>(tree.size), "byte").c_str(),
+                 count_words(static_cast<uint64_t>(view->etype_size), "byte").c_str());
   FGMPI_TRY(check_order("etype", *etype_tree, writable));
   FGMPI_TRY(check_order("filetype", tree, writable));
   const bool repeats = tree.extent < tree.high() - tree.low();

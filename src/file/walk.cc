@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <new>
 
+#include "base/count_words.h"
+
 namespace fgmpi::file {
 namespace {
 
@@ -35,8 +37,8 @@ Status Walk::prepare(ViewPtr view, const pt2pt::Buffer& buffer, bool write) {
   // Not by an exception: other members of a collective operation wait for this one.
   converted_.reset(new (std::nothrow) char[static_cast<size_t>(total_)]);
   if (!converted_)
-    return error(MPI_ERR_NO_MEM, "no memory is left to convert %lld bytes",
-                 static_cast<long long>(total_));
+    return error(MPI_ERR_NO_MEM, "no memory is left to convert %s",
+                 count_words(static_cast<uint64_t>(total_), "byte").c_str());
   return write ? to_file(*view_->datarep, placed_, buffer_, converted_.get()) : Status();
 }
 
@@ -48,9 +50,11 @@ Status Walk::begin(int64_t position) {
   if (__builtin_add_overflow(position, total_ - 1, &last) ||
       __builtin_mul_overflow(last / view_->tree->size + 1, view_->tree->extent, &elements) ||
       __builtin_add_overflow(elements, view_->disp, &elements))
-    return error(MPI_ERR_ARG,
-                 "%lld bytes at byte %lld of the view reach beyond the largest offset of a file",
-                 static_cast<long long>(total_), static_cast<long long>(position));
+    return error(
+        MPI_ERR_ARG,
+        "an access of %s at byte %lld of the view reaches beyond the largest offset of a file",
+        count_words(static_cast<uint64_t>(total_), "byte").c_str(),
+        static_cast<long long>(position));
   low_ = view_->offset_of(position);
   high_ = view_->offset_of(last) + 1;
   if (!view_->ascends) {  // somewhere in the filetypes from the first to the last

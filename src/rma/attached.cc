@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/count_words.h"
+
 namespace fgmpi::rma {
 
 bool Attached::add(void* local, uint64_t remote, int64_t bytes) {
@@ -39,8 +41,9 @@ bool Attached::move() {
       if (moved < 0 && errno == EINTR) continue;
       const bool forbidden = moved < 0 && (errno == EPERM || errno == ENOSYS);
       failure_ = error(forbidden ? MPI_ERR_UNSUPPORTED_OPERATION : MPI_ERR_RMA_RANGE,
-                       "the kernel does not %s %zu bytes at 0x%llx of process id %d: %m",
-                       direction_ == Direction::kRead ? "read" : "write", remote->iov_len,
+                       "the kernel does not %s %s at 0x%llx of process id %d: %m",
+                       direction_ == Direction::kRead ? "read" : "write",
+                       count_words(remote->iov_len, "byte").c_str(),
                        reinterpret_cast<unsigned long long>(remote->iov_base), pid_);
       break;
     }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/count_words.h"
 #include "base/settings.h"
 #include "base/strings.h"
 #include "comm/extras.h"
@@ -268,9 +269,10 @@ Status report_pending(const Pending& p, uint64_t low, uint64_t high, bool writes
     return {};
   }
   return report(
-      format("%s %s %llu bytes at 0x%llx, which %s of rank %d to rank %d %s (%s) and which is not "
+      format("%s %s %s at 0x%llx, which %s of rank %d to rank %d %s (%s) and which is not "
              "complete",
-             call, writes ? "writes" : "reads", static_cast<unsigned long long>(high - low),
+             call, writes ? "writes" : "reads",
+             count_words(static_cast<uint64_t>(high - low), "byte").c_str(),
              static_cast<unsigned long long>(low), p.call, win->comm->rank, p.target,
              p.written ? "writes" : "reads", words_of_window(win).c_str()));
 }

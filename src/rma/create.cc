@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/attach.h"
+#include "base/count_words.h"
 #include "base/hash.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/process_groups.h"
@@ -158,9 +159,8 @@ class Maker {
         if (__builtin_add_overflow(bytes, static_cast<uint64_t>(a->what->bytes), &bytes) ||
             bytes > uint64_t{1} << 62)
           return error(MPI_ERR_NO_MEM,
-                       "the sizes of %u members of process %u are more than an "
-                       "address space has",
-                       count, g_av.me());
+                       "the sizes of %s of process %u are together more than an address space has",
+                       count_words(count, "member").c_str(), g_av.me());
       }
     } else {
       for (const WinArrival* a : members_)

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 
+#include "base/count_words.h"
 #include "base/strings.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/lost.h"
@@ -165,12 +166,12 @@ void pump(uint32_t process) {
 }
 
 Status refused(const Remote& op, int error_class) {
-  return error(
-      error_class,
-      "target_disp of %s is 0x%llx at target_rank %d, for %lld bytes; allowed is memory that "
-      "is attached there (%s)",
-      op.call, static_cast<unsigned long long>(op.ask.offset), op.target,
-      static_cast<long long>(op.total), name_of(op.win).c_str());
+  return error(error_class,
+               "target_disp of %s is 0x%llx at target_rank %d, for %s; allowed is memory that "
+               "is attached there (%s)",
+               op.call, static_cast<unsigned long long>(op.ask.offset), op.target,
+               count_words(static_cast<uint64_t>(op.total), "byte").c_str(),
+               name_of(op.win).c_str());
 }
 
 void on_reply(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/count_words.h"
 #include "base/hash.h"
 #include "base/strings.h"
 #include "host/basic_type.h"
@@ -40,10 +41,10 @@ Status make_side(const Elements& elements, bool at_origin, const char* name, Sid
   if (__builtin_mul_overflow(elements.count, out->type.size(), &out->bytes) ||
       __builtin_mul_overflow(elements.count, out->type.extent(), &reach))
     return error(MPI_ERR_COUNT,
-                 "%s_count is %lld, of a datatype of %lld bytes; allowed is what needs at most 63 "
+                 "%s_count is %lld, of a datatype of %s; allowed is what needs at most 63 "
                  "bits",
                  name, static_cast<long long>(elements.count),
-                 static_cast<long long>(out->type.size()));
+                 count_words(static_cast<uint64_t>(out->type.size()), "byte").c_str());
   if (at_origin && !out->address && out->bytes > 0 && out->type.basic())
     return error(MPI_ERR_BUFFER,
                  "%s_addr is a null pointer with count %lld; allowed is null with count 0 only",
@@ -54,10 +55,10 @@ Status make_side(const Elements& elements, bool at_origin, const char* name, Sid
 /// Both sides have as many bytes.
 Status check_equal(const Side& a, const char* name, const Side& target) {
   if (__builtin_expect(a.bytes == target.bytes, 1)) return {};
-  return error(
-      MPI_ERR_TYPE,
-      "%s data has %lld bytes, target data %lld; allowed are datatypes of the same signature", name,
-      static_cast<long long>(a.bytes), static_cast<long long>(target.bytes));
+  return error(MPI_ERR_TYPE,
+               "%s data has %s, target data %lld; allowed are datatypes of the same signature",
+               name, count_words(static_cast<uint64_t>(a.bytes), "byte").c_str(),
+               static_cast<long long>(target.bytes));
 }
 
 /// The offset of displacement `disp`; the target's memory has all that `side` reaches to.
@@ -325,29 +326,28 @@ Status check_range(const Win* win, const Reach& reach, int32_t rank, MPI_Aint di
         is_attached(*win->shared, reach.member, static_cast<uint64_t>(first),
                     static_cast<uint64_t>(high - low)))
       return {};
-    return error(
-        MPI_ERR_RMA_RANGE,
-        "target_disp is 0x%llx at target_rank %d, for %lld bytes from 0x%llx on; allowed is "
-        "memory that is attached there (%s)",
-        static_cast<unsigned long long>(disp), rank, static_cast<long long>(high - low),
-        static_cast<unsigned long long>(first), name_of(win).c_str());
+    return error(MPI_ERR_RMA_RANGE,
+                 "target_disp is 0x%llx at target_rank %d, for %s from 0x%llx on; allowed is "
+                 "memory that is attached there (%s)",
+                 static_cast<unsigned long long>(disp), rank,
+                 count_words(static_cast<uint64_t>(high - low), "byte").c_str(),
+                 static_cast<unsigned long long>(first), name_of(win).c_str());
   }
   if (__builtin_expect(fits && disp >= 0 && first >= 0 && end <= reach.size, 1)) return {};
-  const auto length = static_cast<long long>(high) - low;
+  const auto bytes = [](int64_t n) { return count_words(static_cast<uint64_t>(n), "byte"); };
+  const std::string length = bytes(high - low), size = bytes(reach.size);
   if (disp < 0)
-    return error(
-        MPI_ERR_DISP,
-        "target_disp is %lld at target_rank %d, for %lld bytes; allowed is 0 or more, in a "
-        "window of %lld bytes there (%s)",
-        static_cast<long long>(disp), rank, length, static_cast<long long>(reach.size),
-        name_of(win).c_str());
-  return error(
-      MPI_ERR_RMA_RANGE,
-      "target_disp is %lld (unit %lld bytes) at target_rank %d, for %lld bytes: bytes %lld "
-      "to %lld; allowed are those of a window of %lld bytes there (%s)",
-      static_cast<long long>(disp), static_cast<long long>(reach.unit), rank, length,
-      static_cast<long long>(first), static_cast<long long>(end) - 1,
-      static_cast<long long>(reach.size), name_of(win).c_str());
+    return error(MPI_ERR_DISP,
+                 "target_disp is %lld at target_rank %d, for %s; allowed is 0 or more, in a "
+                 "window of %s there (%s)",
+                 static_cast<long long>(disp), rank, length.c_str(), size.c_str(),
+                 name_of(win).c_str());
+  return error(MPI_ERR_RMA_RANGE,
+               "target_disp is %lld (unit %s) at target_rank %d, for %s: bytes %lld "
+               "to %lld; allowed are those of a window of %s there (%s)",
+               static_cast<long long>(disp), bytes(reach.unit).c_str(), rank, length.c_str(),
+               static_cast<long long>(first), static_cast<long long>(end) - 1, size.c_str(),
+               name_of(win).c_str());
 }
 
 Status put(Win* win, const Operation& what) { return transfer(win, what, true); }

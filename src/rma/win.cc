@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/count_words.h"
 #include "base/counters.h"
 #include "base/settings.h"
 #include "base/strings.h"
@@ -207,12 +208,11 @@ Status attach(Win* win, void* base, int64_t bytes) {
                         : at != regions.begin() && overlaps(*std::prev(at)) ? &*std::prev(at)
                                                                             : nullptr;
   if (other)
-    return error(MPI_ERR_RMA_ATTACH,
-                 "%llu bytes at 0x%llx overlap %llu bytes at 0x%llx, which are attached to %s",
-                 static_cast<unsigned long long>(mine.bytes),
-                 static_cast<unsigned long long>(mine.base),
-                 static_cast<unsigned long long>(other->bytes),
-                 static_cast<unsigned long long>(other->base), name_of(win).c_str());
+    return error(
+        MPI_ERR_RMA_ATTACH, "the memory of %s at 0x%llx overlaps %s at 0x%llx, attached to %s",
+        count_words(mine.bytes, "byte").c_str(), static_cast<unsigned long long>(mine.base),
+        count_words(other->bytes, "byte").c_str(), static_cast<unsigned long long>(other->base),
+        name_of(win).c_str());
   regions.insert(at, mine);
   return {};
 }

@@ -12,6 +12,7 @@
 // FGMPI_MULTICAST_GROUPS=dynamic every call does so, with a subgroup of its own.
 #include <numeric>
 
+#include "base/count_words.h"
 #include "coll/algorithms.h"
 #include "coll/move.h"
 #include "coll/multicast.h"
@@ -64,8 +65,8 @@ class Sending {
       ticket_ = announce_subgroup(team_, members, true);
       group_ = enter_subgroup(team_, me, members, ticket_);
       if (!group_)
-        return error(MPI_ERR_INTERN, "a multicast group of %zu processes cannot be made",
-                     members.size());
+        return error(MPI_ERR_INTERN, "a multicast group of %s cannot be made",
+                     count_words(members.size(), "process").c_str());
       subgroup_ = std::make_unique<Multicast>(team_, group_, members);
     }
     own[me] = sizes.out->size(me);

@@ -11,6 +11,7 @@
 // and the sizes.
 #include <numeric>
 
+#include "base/count_words.h"
 #include "coll/algorithms.h"
 #include "coll/move.h"
 #include "coll/multicast.h"
@@ -45,8 +46,8 @@ Status send_with_sizes(const Team& team, const Multicast& multicast, const char*
     ticket = announce_subgroup(team, members, opened);
     subgroup = enter_subgroup(team, me, members, ticket);
     if (!subgroup)
-      return error(MPI_ERR_INTERN, "a multicast group of %zu processes cannot be made",
-                   members.size());
+      return error(MPI_ERR_INTERN, "a multicast group of %s cannot be made",
+                   count_words(members.size(), "process").c_str());
   }
   const size_t here = table + (apart ? 0 : data);
   Memory message = raw_memory(here), blocks_alone = raw_memory(apart ? data : 0);

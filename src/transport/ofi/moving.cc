@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/count_words.h"
 #include "base/environment.h"
 #include "base/strings.h"
 #include "proclet-sched/sched.h"
@@ -55,8 +56,8 @@ std::string why_no_access(const fi_info& info) {
            ")";
   }
   if (info.domain_attr->mr_key_size < sizeof(uint64_t))
-    return format("its keys have %zu bytes; needed are %zu", info.domain_attr->mr_key_size,
-                  sizeof(uint64_t));
+    return format("its keys have %s; needed are %zu",
+                  count_words(info.domain_attr->mr_key_size, "byte").c_str(), sizeof(uint64_t));
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/count_words.h"
 #include "base/strings.h"
 
 namespace fgmpi::transport::shm {
@@ -26,8 +27,9 @@ ReadResult read_memory(pid_t pid, uint64_t remote, void* local, size_t length, s
     }
     if (n < 0 && errno == EINTR) continue;
     if (errno == EPERM || errno == ENOSYS) return ReadResult::kUnsupported;
-    *why = format("reading %zu bytes at 0x%llx of process id %d stopped after %zu: %m", length,
-                  static_cast<unsigned long long>(remote), pid, done);
+    *why = format("reading %s at 0x%llx of process id %d stopped after %zu: %m",
+                  count_words(length, "byte").c_str(), static_cast<unsigned long long>(remote), pid,
+                  done);
     return ReadResult::kFailed;
   }
   return ReadResult::kDone;
