@@ -2,6 +2,7 @@
 
 #include "privatize/outside_calls.h"
 
+#include <limits.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -89,6 +90,25 @@ void limit_by_socket(OutsideWait* w, int fd, int option) {
     w->is_not_restarted();
   }
   errno = kept;
+}
+
+ssize_t total_of_parts(const iovec* parts, size_t count) {
+  if (count > IOV_MAX) return -1;
+  size_t total = 0;
+  for (size_t i = 0; i < count; ++i)
+    if (__builtin_add_overflow(total, parts[i].iov_len, &total) || total > SSIZE_MAX) return -1;
+  return static_cast<ssize_t>(total);
+}
+
+size_t skip_parts(const iovec* parts, size_t count, size_t done, iovec* to) {
+  size_t left = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t skipped = std::min(done, parts[i].iov_len);
+    done -= skipped;
+    if (left == 0 && skipped == parts[i].iov_len) continue;
+    to[left++] = {static_cast<char*>(parts[i].iov_base) + skipped, parts[i].iov_len - skipped};
+  }
+  return left;
 }
 
 int is_ready(int fd, short events) {

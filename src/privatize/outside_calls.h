@@ -91,6 +91,11 @@ void limit_by_socket(OutsideWait* w, int fd, int option);
 /// poll() of this descriptor with no time: 0 where it would wait. Keeps errno.
 int is_ready(int fd, short events);
 
+/// Bytes in all, or -1 where the C library is to say what is wrong.
+ssize_t total_of_parts(const iovec* parts, size_t count);
+/// A copy of `parts` without the first `done` bytes, in `to`. Returns how many parts are left.
+size_t skip_parts(const iovec* parts, size_t count, size_t done, iovec* to);
+
 /// As write() and writev() of a rank that lets others run. May switch.
 ssize_t write_of_rank(int fd, const void* bytes, size_t size);
 ssize_t writev_of_rank(int fd, const iovec* parts, int count);

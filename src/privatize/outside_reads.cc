@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
+#include <new>
 
+#include "base/clock.h"
 #include "base/raw_call.h"
 #include "privatize/blocked_calls.h"
 #include "privatize/descriptor_kinds.h"
@@ -42,12 +45,14 @@ ssize_t read_when_ready(const char* call, int fd, F real) {
 /// `attempt` receives without waiting.
 template <class F>
 ssize_t receive(const char* call, int fd, F attempt) {
+  const int kept = errno;
   ssize_t result = attempt();
   if (!would_wait(result) || !waits_when_not_ready(fd, O_RDONLY)) return result;
   OutsideWait wait(call, OutsideWait::kRestarted);
   limit_by_socket(&wait, fd, SO_RCVTIMEO);
   for (ReadyRounds rounds; would_wait(result); result = attempt())
     if (!rounds.wait(&wait, fd, POLLIN, EAGAIN)) return -1;
+  if (result >= 0) errno = kept;
   return result;
 }
 
@@ -58,9 +63,9 @@ int option_of(int fd, int option) {
 }
 
 /// MSG_WAITALL of a stream: `attempt(done)` receives without waiting what is to lie behind the
-/// first `done` bytes.
-template <class F>
-ssize_t receive_all(const char* call, int fd, size_t size, F attempt) {
+/// first `done` bytes; `is_last()`: no more is to come.
+template <class Attempt, class IsLast>
+ssize_t receive_all(const char* call, int fd, size_t size, Attempt attempt, IsLast is_last) {
   size_t done = 0;
   OutsideWait wait(call, OutsideWait::kRestarted);
   ReadyRounds rounds;
@@ -69,7 +74,9 @@ ssize_t receive_all(const char* call, int fd, size_t size, F attempt) {
   for (;;) {
     const ssize_t n = attempt(done);
     if (n > 0) done += static_cast<size_t>(n);
-    if (n == 0 || done == size) return static_cast<ssize_t>(done);
+    const bool over = n == 0 || done >= size || (n > 0 && is_last());
+    if (over) errno = kept;
+    if (over) return static_cast<ssize_t>(done);
     if (n > 0) continue;
     bool on = would_wait(n) && waits_when_not_ready(fd, O_RDONLY);
     if (on && !limited) limit_by_socket(&wait, fd, SO_RCVTIMEO);
@@ -82,32 +89,102 @@ ssize_t receive_all(const char* call, int fd, size_t size, F attempt) {
   }
 }
 
+/// MSG_WAITALL with MSG_PEEK of a stream: until `size` bytes are there, or no more will come.
+/// `attempt` receives without waiting.
+template <class F>
+ssize_t peek_all(const char* call, int fd, size_t size, F attempt) {
+  const int kept = errno;
+  OutsideWait wait(call, OutsideWait::kRestarted);
+  limit_by_socket(&wait, fd, SO_RCVTIMEO);
+  for (;;) {
+    const ssize_t n = attempt();
+    if (n == 0 || n >= static_cast<ssize_t>(size)) return n;
+    if ((n < 0 && !would_wait(n)) || !waits_when_not_ready(fd, O_RDONLY)) return n;
+    if (n > 0 && is_ready(fd, POLLRDHUP)) return n;
+    if (!goes_on(wait.a_while(), EAGAIN)) return n > 0 ? (errno = kept, n) : -1;
+    errno = kept;
+  }
+}
+
 /// Calls that never wait, or for which no attempt without waiting tells more than the call does.
 constexpr int kDirect = MSG_DONTWAIT | MSG_ERRQUEUE | MSG_OOB;
 
 bool gathers(int fd, int flags, size_t size) {
-  return flags & MSG_WAITALL && !(flags & (MSG_PEEK | MSG_TRUNC)) && size > 0 &&
-         option_of(fd, SO_TYPE) == SOCK_STREAM;
+  // Sockets of this host show one piece only.
+  return flags & MSG_WAITALL && size > 0 && option_of(fd, SO_TYPE) == SOCK_STREAM &&
+         !(flags & MSG_PEEK && option_of(fd, SO_DOMAIN) == AF_UNIX);
 }
 
 ssize_t receive_from(const char* call, int fd, void* to, size_t size, int flags, sockaddr* from,
                      socklen_t* length) {
-  if (gathers(fd, flags, size))
-    return receive_all(call, fd, size, [=](size_t done) {
-      return g_recvfrom(fd, static_cast<char*>(to) + done, size - done,
-                        (flags & ~MSG_WAITALL) | MSG_DONTWAIT, from, length);
-    });
-  // MSG_WAITALL with MSG_PEEK asks for as much as MSG_DONTWAIT would not wait for.
-  if (flags & MSG_WAITALL) {
-    (void)receive(call, fd, [=] {
-      char byte;
-      return g_recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    });
-    return wait_on_other_thread(
-        call, [=] { return g_recvfrom(fd, to, size, flags, from, length); }, kWithErrno);
+  const int at_once = (flags & ~MSG_WAITALL) | MSG_DONTWAIT;
+  auto attempt = [=](size_t done) {
+    return g_recvfrom(fd, static_cast<char*>(to) + done, size - done, at_once, from, length);
+  };
+  if (!gathers(fd, flags, size)) return receive(call, fd, [=] { return attempt(0); });
+  if (flags & MSG_PEEK) return peek_all(call, fd, size, [=] { return attempt(0); });
+  return receive_all(call, fd, size, attempt, [] { return false; });
+}
+
+/// A message that comes in pieces. Control data is that of the first piece that has any.
+ssize_t gather_message(const char* call, int fd, size_t size, msghdr* message, int flags) {
+  const std::unique_ptr<iovec[]> rest(new (std::nothrow) iovec[message->msg_iovlen]);
+  if (!rest) return errno = ENOBUFS, -1;
+  const size_t room_for_control = message->msg_controllen;
+  bool has_control = false;
+  auto attempt = [&](size_t done) {
+    msghdr now = *message;
+    now.msg_iov = rest.get();
+    now.msg_iovlen = skip_parts(message->msg_iov, message->msg_iovlen, done, rest.get());
+    now.msg_controllen = has_control ? 0 : room_for_control;
+    if (done > 0) now.msg_namelen = 0;
+    const ssize_t n = g_recvmsg(fd, &now, flags);
+    if (n < 0) return n;
+    if (done == 0) message->msg_namelen = now.msg_namelen;
+    if (!has_control) message->msg_controllen = now.msg_controllen;
+    has_control = has_control || now.msg_controllen > 0;
+    message->msg_flags = now.msg_flags;
+    return n;
+  };
+  // As the kernel does: behind descriptors that a message brings, no more is read.
+  const bool is_of_this_host = option_of(fd, SO_DOMAIN) == AF_UNIX;
+  return receive_all(call, fd, size, attempt, [&] { return is_of_this_host && has_control; });
+}
+
+ssize_t receive_message(const char* call, int fd, msghdr* message, int flags) {
+  const ssize_t size = total_of_parts(message->msg_iov, message->msg_iovlen);
+  const int at_once = (flags & ~MSG_WAITALL) | MSG_DONTWAIT;
+  const msghdr given = *message;
+  auto attempt = [=] {
+    message->msg_namelen = given.msg_namelen;
+    message->msg_controllen = given.msg_controllen;
+    return g_recvmsg(fd, message, at_once);
+  };
+  if (size < 0 || !gathers(fd, flags, static_cast<size_t>(size))) return receive(call, fd, attempt);
+  if (flags & MSG_PEEK) return peek_all(call, fd, static_cast<size_t>(size), attempt);
+  return gather_message(call, fd, static_cast<size_t>(size), message, at_once);
+}
+
+/// As the kernel does: the time limit is looked at when a message has come.
+int receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, timespec* limit) {
+  const int64_t deadline = deadline_after(limit);
+  const int kept = errno;
+  int received = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    msghdr* message = &messages[i].msg_hdr;
+    const int how = flags & ~MSG_WAITFORONE;
+    const bool waits = i == 0 || !(flags & MSG_WAITFORONE);
+    const ssize_t n = waits ? receive_message("recvmmsg", fd, message, how)
+                            : g_recvmsg(fd, message, how | MSG_DONTWAIT);
+    if (n < 0) break;
+    messages[i].msg_len = static_cast<unsigned>(n);
+    ++received;
+    if (limit) *limit = to_timespec(std::max<int64_t>(deadline - now_ns(), 0));
+    if ((limit && now_ns() >= deadline) || message->msg_flags & MSG_OOB) break;
   }
-  return receive(call, fd,
-                 [=] { return g_recvfrom(fd, to, size, flags | MSG_DONTWAIT, from, length); });
+  if (received == 0 && count > 0) return -1;
+  errno = kept;
+  return received;
 }
 
 bool lets_others_receive(const void* caller, int fd, int flags) {
@@ -275,19 +352,16 @@ FGMPI_INTERPOSE ssize_t __recvfrom_chk(int fd, void* to, size_t size, size_t roo
 FGMPI_INTERPOSE ssize_t recvmsg(int fd, msghdr* message, int flags) {
   FGMPI_UNLESS_OTHERS_RUN(lets_others_receive(FGMPI_CALLER, fd, flags),
                           g_recvmsg(fd, message, flags));
-  if (flags & MSG_WAITALL)
-    return wait_on_other_thread(
-        "recvmsg", [=] { return g_recvmsg(fd, message, flags); }, kWithErrno);
-  return receive("recvmsg", fd, [=] { return g_recvmsg(fd, message, flags | MSG_DONTWAIT); });
+  return receive_message("recvmsg", fd, message, flags);
 }
 
 FGMPI_INTERPOSE int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags,
                              timespec* timeout) {
   static constinit Real<int(int, mmsghdr*, unsigned, int, timespec*)> real("recvmmsg");
-  FGMPI_UNLESS_OTHERS_RUN(lets_others_receive(FGMPI_CALLER, fd, flags),
-                          real(fd, messages, count, flags, timeout));
-  return wait_on_other_thread(
-      "recvmmsg", [=] { return real(fd, messages, count, flags, timeout); }, kWithErrno);
+  FGMPI_UNLESS_OTHERS_RUN(
+      (!timeout || is_valid_time(timeout)) && lets_others_receive(FGMPI_CALLER, fd, flags),
+      real(fd, messages, count, flags, timeout));
+  return receive_messages(fd, messages, count, flags, timeout);
 }
 
 FGMPI_INTERPOSE int accept(int fd, sockaddr* from, socklen_t* length) {

@@ -32,15 +32,6 @@ bool wait_for_room(OutsideWait* wait, int fd) {
   return true;
 }
 
-/// Bytes in all, or -1 where the C library is to say what is wrong.
-ssize_t total_of(const iovec* parts, size_t count) {
-  if (count > IOV_MAX) return -1;
-  size_t total = 0;
-  for (size_t i = 0; i < count; ++i)
-    if (__builtin_add_overflow(total, parts[i].iov_len, &total) || total > SSIZE_MAX) return -1;
-  return static_cast<ssize_t>(total);
-}
-
 /// A pipe that is ready has room for PIPE_BUF bytes, which are written as one.
 ssize_t write_to_pipe(OutsideWait* wait, int fd, const char* bytes, size_t size) {
   if (size <= PIPE_BUF) return wait_for_room(wait, fd) ? g_write(fd, bytes, size) : -1;
@@ -83,21 +74,9 @@ ssize_t transmit(const char* call, int fd, size_t size, F attempt) {
   }
 }
 
-/// A copy of `parts` without the first `done` bytes, in `to`. Returns how many parts are left.
-size_t skip_parts(const iovec* parts, size_t count, size_t done, iovec* to) {
-  size_t left = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const size_t skipped = std::min(done, parts[i].iov_len);
-    done -= skipped;
-    if (left == 0 && skipped == parts[i].iov_len) continue;
-    to[left++] = {static_cast<char*>(parts[i].iov_base) + skipped, parts[i].iov_len - skipped};
-  }
-  return left;
-}
-
 /// As sendmsg(). Control data goes with the first byte.
 ssize_t transmit_message(const char* call, int fd, const msghdr* message, int flags) {
-  const ssize_t total = total_of(message->msg_iov, message->msg_iovlen);
+  const ssize_t total = total_of_parts(message->msg_iov, message->msg_iovlen);
   if (total < 0) return g_sendmsg(fd, message, flags);
   std::unique_ptr<iovec[]> rest;
   return transmit(call, fd, static_cast<size_t>(total), [&](size_t done) -> ssize_t {
@@ -143,7 +122,7 @@ ssize_t writev_of_rank(int fd, const iovec* parts, int count) {
   const DescriptorKind kind = kind_of_descriptor(fd);
   const ssize_t total = kind == DescriptorKind::kSocket || kind == DescriptorKind::kPipe ||
                                 kind == DescriptorKind::kDevice
-                            ? total_of(parts, static_cast<size_t>(count))
+                            ? total_of_parts(parts, static_cast<size_t>(count))
                             : -1;
   if (total < 0) return g_writev(fd, parts, count);
   if (kind == DescriptorKind::kSocket) {

@@ -201,6 +201,7 @@ static void sockets(void) {
     char* bytes = malloc(kLarge * 20);
     CHECK(recv(fd, bytes, kLarge * 20, MSG_WAITALL) == kLarge * 20);
     CHECK(bytes[kLarge * 20 - 1] == 'x');
+    CHECK(recv(fd, text, 5, MSG_WAITALL | MSG_PEEK) == 5 && !memcmp(text, "after", 5));
     CHECK(recv(fd, text, 5, 0) == 5 && !memcmp(text, "after", 5));
     CHECK(send(fd, "reply", 5, 0) == 5);
     free(bytes);
@@ -219,7 +220,10 @@ static void sockets(void) {
     struct iovec parts[2] = {{bytes, kLarge * 5}, {bytes, kLarge * 5}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     CHECK(sendmsg(fd, &message, 0) == kLarge * 10);
-    CHECK(write(fd, "after", 5) == 5);
+    CHECK(write(fd, "af", 2) == 2);
+    let_wait();
+    usleep(1000);
+    CHECK(write(fd, "ter", 3) == 3);
     CHECK(read(fd, text, sizeof text) == 5 && !memcmp(text, "reply", 5));
     CHECK(read(fd, text, sizeof text) == 0);
     free(bytes);
