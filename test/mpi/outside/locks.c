@@ -28,6 +28,8 @@ static void file_locks(void) {
     MPI_Send(name, sizeof name, MPI_CHAR, partner, 1, MPI_COMM_WORLD);
   const int fd = open(name, O_RDWR);
   CHECK(fd >= 0);
+  meet();
+  if (me % 2 == 0) unlink(name); /* both have it open: nothing is left where the test is killed */
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET}, none = whole;
   none.l_type = F_UNLCK;
   int done = 0;
@@ -57,8 +59,6 @@ static void file_locks(void) {
   whole.l_pid = 0;
   CHECK(fcntl(fd, F_SETLKW, &whole) == 0 && fcntl(fd, F_SETLK, &none) == 0);
   close(fd);
-  meet();
-  if (me % 2 == 0) unlink(name);
 }
 
 static void system_v(void) {
@@ -102,6 +102,8 @@ static void queues(void) {
     if (queue < 0) queue_name[0] = 0; /* the system has no more of them */
     MPI_Send(queue_name, sizeof queue_name, MPI_CHAR, partner, 3, MPI_COMM_WORLD);
     if (queue < 0) return;
+    meet();
+    mq_unlink(queue_name);
     for (int i = 0; i < 3; ++i) {
       CHECK(mq_receive(queue, text, sizeof text, NULL) == sizeof text);
       CHECK(text[0] == 'a' + i);
@@ -110,13 +112,13 @@ static void queues(void) {
     clock_gettime(CLOCK_REALTIME, &until);
     CHECK(mq_timedreceive(queue, text, sizeof text, NULL, &until) == -1 && errno == ETIMEDOUT);
     mq_close(queue);
-    mq_unlink(queue_name);
   } else {
     MPI_Recv(queue_name, sizeof queue_name, MPI_CHAR, partner, 3, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
     if (!queue_name[0]) return;
     const mqd_t queue = mq_open(queue_name, O_RDWR);
     CHECK(queue >= 0);
+    meet();
     let_wait();
     for (int i = 0; i < 3; ++i) { /* the second one finds it full, perhaps */
       text[0] = (char)('a' + i);

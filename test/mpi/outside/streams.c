@@ -58,9 +58,9 @@ int main(int argc, char** argv) {
     if (me % 2) {
       FILE* in = fopen(mine, "r"); /* waits for the writer */
       CHECK(in);
+      unlink(mine); /* nothing is left where the test is killed */
       read_pieces(in);
       fclose(in);
-      unlink(mine);
     } else {
       let_wait();
       writer = open(theirs, O_WRONLY);
