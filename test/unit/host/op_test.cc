@@ -89,7 +89,7 @@ void compare_with_host(MPI_Datatype handle, const char* name) {
   std::vector<char> in(kCount * sizeof(T) + 1), ours(in.size()), host(in.size());
   int defined = 0;
   for (MPI_Op op : kOps) {
-    if (!check_op(op, type).ok()) continue;
+    if (!check_op(op, 1, type).ok()) continue;
     ++defined;
     if (host_differs<T>(op)) continue;
     for (int i = 0; i < kCount; ++i) {
@@ -163,7 +163,7 @@ TEST(Operations, UndefinedPairsAreErrorsThatNameBoth) {
                {MPI_REPLACE, MPI_INT, "MPI_REPLACE is not defined on MPI_INT"},
                {MPI_OP_NULL, MPI_INT, "MPI_OP_NULL"}};
   for (const auto& c : cases) {
-    Status status = check_op(c.op, type_of(c.type));
+    Status status = check_op(c.op, 1, type_of(c.type));
     EXPECT_EQ(status.error_class(), MPI_ERR_OP);
     EXPECT_NE(status.what().find(c.words), std::string::npos) << status.what();
   }
@@ -177,12 +177,13 @@ TEST_F(WithHost, TypesOfPrecisionHaveTheOperationsOfTheirSize) {
   double a[3] = {1, 2, 3}, b[3] = {4, 5, 6};
   ASSERT_TRUE(reduce_local(a, b, 3, type_of(precise), MPI_PROD).ok());
   EXPECT_TRUE(b[0] == 4 && b[1] == 10 && b[2] == 18);
-  EXPECT_EQ(check_op(MPI_BAND, type_of(precise)).error_class(), MPI_ERR_OP);
+  EXPECT_EQ(check_op(MPI_BAND, 1, type_of(precise)).error_class(), MPI_ERR_OP);
+  EXPECT_TRUE(check_op(MPI_BAND, 0, type_of(precise)).ok());
   ASSERT_EQ(api().Type_create_f90_integer(9, &precise), MPI_SUCCESS);
   EXPECT_EQ(values_of(type_of(precise)), MPI_INTEGER4);
   ASSERT_EQ(api().Type_dup(precise, &copy), MPI_SUCCESS);
   EXPECT_EQ(values_of(type_of(copy)), MPI_DATATYPE_NULL);
-  EXPECT_EQ(check_op(MPI_SUM, type_of(copy)).error_class(), MPI_ERR_OP);
+  EXPECT_EQ(check_op(MPI_SUM, 1, type_of(copy)).error_class(), MPI_ERR_OP);
   type_freed(copy);
   api().Type_free(&copy);
 }
@@ -222,14 +223,14 @@ TEST_F(WithHost, UserOperationsRunInTheHost) {
   ASSERT_TRUE(reduce_local(a, b, 2, type_of(matrix), op).ok());
   const double want[8] = {2, 1, 4, 3, 5, 6, 7, 8};
   EXPECT_EQ(std::memcmp(b, want, sizeof(want)), 0);
-  EXPECT_EQ(check_op(MPI_SUM, type_of(matrix)).error_class(), MPI_ERR_OP);
+  EXPECT_EQ(check_op(MPI_SUM, 1, type_of(matrix)).error_class(), MPI_ERR_OP);
   type_freed(matrix);
   api().Type_free(&matrix);
 
   // Freed by the user while a reduction still needs it.
   retain(op);
   EXPECT_TRUE(defer_free(op));
-  EXPECT_TRUE(check_op(op, type_of(MPI_DOUBLE)).ok());
+  EXPECT_TRUE(check_op(op, 1, type_of(MPI_DOUBLE)).ok());
   release(op);  // here the host frees it
   EXPECT_FALSE(defer_free(op));
 }
