@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "host/basic_type.h"
 #include "host/elements.h"
 #include "host/host.h"
 #include "mpi/calls.h"
@@ -63,7 +64,9 @@ int basic_elements(const char* call, const MPI_Status* status, MPI_Datatype data
   const int64_t bytes = bytes_of(status);
   int64_t n, rest;
   FGMPI_RETURN_IF(call, nullptr, host::elements_in_bytes(datatype, bytes, &n, &rest));
-  if (rest == bytes && bytes > 0) n = MPI_UNDEFINED;  // not one
+  // Data that ends within the first element is undefined for a pair, and no element of a derived
+  // datatype, as under MPICH 4.0.2.
+  if (rest == bytes && bytes > 0 && host::basic_type(datatype)) n = MPI_UNDEFINED;
   *count = static_cast<Count>(n) == n ? static_cast<Count>(n) : static_cast<Count>(MPI_UNDEFINED);
   return MPI_SUCCESS;
 }
