@@ -9,6 +9,7 @@
 #include <atomic>
 #include <utility>
 
+#include "base/library_call.h"
 #include "base/plain_mutex.h"
 #include "base/raw_call.h"
 #include "privatize/blocked_calls.h"
@@ -248,9 +249,11 @@ int set_action(int number, const struct sigaction* now, struct sigaction* before
   return 0;
 }
 
-/// A process of ranks: handlers are installed through run_handler().
+/// A process of ranks: handlers are installed through run_handler(), but for those of libraries of
+/// the system, which are no rank's.
 bool wraps_handlers(const void* caller) {
-  return g_mode != Mode::kForeign && !in_this_library(caller) && in_own_process();
+  return !g_in_library_call && g_mode != Mode::kForeign && !in_this_library(caller) &&
+         in_own_process();
 }
 
 sighandler_t set_handler(int number, sighandler_t handler, int flags) {

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/host_name.h"
+#include "base/library_call.h"
 #include "base/process_threads.h"
 #include "base/settings.h"
 #include "base/stand_still.h"
@@ -52,6 +53,7 @@ class KeepSignals {
   KeepSignals(const KeepSignals&) = delete;
 
  private:
+  const LibraryCall mark_;
   struct sigaction before_[NSIG] = {};
 };
 
