@@ -117,7 +117,8 @@ Status CollRequest::hold() {
 void CollRequest::make_persistent() {
   persistent = true;
   active = false;
-  sequence_ = comm()->sequence++;
+  sequence_ = comm()->nonblocking_sequence;
+  comm()->nonblocking_sequence += comm::kNextOfKind;
 }
 
 void CollRequest::take(Args* from) {
@@ -130,7 +131,7 @@ void CollRequest::take(Args* from) {
 
 Status CollRequest::start_blocking() {
   sequence_ = comm()->sequence;
-  return comm::meet_nonblocking(comm(), &args, operation_code(kind_, Mode::kBlocking), call,
+  return comm::meet_as_blocking(comm(), &args, operation_code(kind_, Mode::kBlocking), call,
                                 step_function(kind_, false), this);
 }
 
@@ -147,7 +148,7 @@ Status CollRequest::start() {
                                         operation_code(kind_, Mode::kPersistent), call,
                                         step_of_round, this));
   } else {
-    sequence_ = c->sequence;
+    sequence_ = c->nonblocking_sequence;
     FGMPI_TRY(comm::meet_nonblocking(c, &args, operation_code(kind_, Mode::kNonblocking), call,
                                      step_function(kind_, c->shared->inter), this));
   }

@@ -184,11 +184,11 @@ class Failures {
   void compare_with_others();
   void remove_if_complete(const FailedCollective* failed);
 
-  /// The bucket of an open collective. Collectives of a communicator that are open at the same time
-  /// have consecutive numbers, and so different buckets. (A HashTable cannot be used: teams with
-  /// the same key may be open, the two sides of an intercommunicator.)
+  /// The bucket of an open collective. Nonblocking collectives of a communicator that are open at
+  /// the same time have consecutive odd numbers, and so different buckets. (A HashTable cannot be
+  /// used: teams with the same key may be open, the two sides of an intercommunicator.)
   List<OpenTeam>& bucket_of(uint64_t ctx, int32_t number) {
-    return open_[(static_cast<uint64_t>(number) + (ctx >> 8)) % kBuckets];
+    return open_[(static_cast<uint64_t>(number) / comm::kNextOfKind + (ctx >> 8)) % kBuckets];
   }
   template <class F>
   void for_each_open(F&& f) {

@@ -119,7 +119,7 @@ inline void keep_first_error(Meeting* m, Status&& status) {
   return comm::leave(m);
 }
 
-bool is_far_ahead(const Comm* comm) { return comm->shared->meetings->count > kAhead; }
+bool is_far_ahead(const Comm* comm) { return comm->shared->meetings->blocking.count > kAhead; }
 
 // ---- Gather -------------------------------------------------------------------------------------
 

@@ -134,7 +134,8 @@ class Team {
 
 /// The tag of a collective's messages. Messages of collectives that do not match (MPI_Bcast here,
 /// MPI_Reduce there) have different tags: the deadlock report then names the calls, and no data
-/// ends up in a wrong buffer.
+/// ends up in a wrong buffer. Bit 7 is set in the numbers of nonblocking and persistent collectives
+/// (comm/meeting.h).
 ///
 ///   30 ........ 7 | 6 ... 2 | 1                                      | 0
 ///   number        | kind    | between the groups of an intercomm.,   | side of

@@ -242,7 +242,7 @@ Remembered g_memory;
 
 [[maybe_unused]] const bool g_counters_provided = [] {
   counters::provide(counters::kCommCollectives, [](const void* comm) -> uint64_t {
-    return static_cast<const Comm*>(comm)->sequence;
+    return static_cast<const Comm*>(comm)->collectives();
   });
   counters::provide(counters::kMemoryCommunicators, [](const void*) {
     return g_memory.get([] {

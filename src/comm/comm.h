@@ -98,6 +98,10 @@ struct SharedComm {
 static_assert(sizeof(SharedComm) <= 256,
               "memory budget: 512 bytes with its hash entry and level-one state");
 
+/// What the number of a collective adds to that of the one before of its kind, blocking or not
+/// (meeting.h).
+inline constexpr uint32_t kNextOfKind = 2;
+
 /// Attributes, name, info and hints, which are rarely set.
 struct Extras;
 
@@ -109,13 +113,20 @@ struct Comm : Keep {
   /// MPI_ERRHANDLER_NULL: none was set on this communicator, nor on its parent before it was made;
   /// then MPI_COMM_WORLD's error handler answers.
   MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;
-  uint32_t sequence = 0;  ///< collectives that this member has started on this communicator
+  /// The number of the next blocking collective here, and of the next nonblocking or persistent one
+  /// (meeting.h).
+  uint32_t sequence = 0;
   std::unique_ptr<Extras> extras;
   bool freed = false;  ///< the user freed the handle
+  uint32_t nonblocking_sequence = 1;
 
   Comm();
   ~Comm();
   int32_t size() const { return shared->size; }
+  /// The number of collectives that were started here on this communicator, modulo 2^31.
+  uint32_t collectives() const {
+    return (sequence / kNextOfKind + nonblocking_sequence / kNextOfKind) & 0x7fffffff;
+  }
   /// Resolves a rank of the peer group to process and local index. The result is kUnknownProcess
   /// where another process has yet to be asked (system-ranked communicators); point-to-point
   /// accepts that too. Never switches. REQUIRES: 0 <= rank < shared->peers().size().

@@ -323,7 +323,8 @@ Status create(Comm* comm, const RankMap& group, Comm** out, const char* call) {
     int32_t rank = group.rank_of(comm->shared->map.world_of(comm->rank));
     return split(comm, rank < 0 ? MPI_UNDEFINED : 0, rank, out);
   }
-  uint32_t number = comm->sequence++;  // counted at non-members too, so that all count in step
+  const uint32_t number = comm->sequence;
+  comm->sequence += kNextOfKind;  // at non-members too, so that all count in step
   int32_t my_rank = group.rank_of(comm->shared->map.world_of(comm->rank));
   if (comm->shared->broken) return broken_status(*comm->shared);
   if (my_rank < 0) return {};

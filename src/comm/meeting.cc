@@ -70,8 +70,8 @@ void note_mismatch(Meeting* m, Comm* comm, const char* call) {
                           comm->rank, call, m->first_rank, m->call);
 }
 
-bool is_new(const OpenMeetings* meetings, uint32_t sequence) {
-  return static_cast<int32_t>(sequence - meetings->not_yet) >= 0;
+bool is_new(const MeetingQueue& queue, uint32_t sequence) {
+  return static_cast<int32_t>(sequence - queue.not_yet) >= 0;
 }
 
 /// Open meetings that were joined of late. Each member comes to a communicator's meetings one
@@ -92,13 +92,14 @@ Recent& recent_of(const OpenMeetings* meetings, uint32_t sequence) {
 /// Finds the link to the open meeting `sequence`, or the end. There is no search for members that
 /// come to the meetings of a communicator in order, however many of them are open.
 Meeting** find_open(OpenMeetings* meetings, uint32_t sequence) {
-  if (is_new(meetings, sequence)) return meetings->end;
-  const Recent& before = recent_of(meetings, sequence - 1);
-  if (before.meetings == meetings && before.meeting->sequence == sequence - 1) {
+  MeetingQueue& queue = meetings->queue_of(sequence);
+  if (is_new(queue, sequence)) return queue.end;
+  const Recent& before = recent_of(meetings, sequence - kNextOfKind);
+  if (before.meetings == meetings && before.meeting->sequence == sequence - kNextOfKind) {
     Meeting* next = before.meeting->next;
     if (next && next->sequence == sequence) return &before.meeting->next;
   }
-  Meeting** link = &meetings->open;
+  Meeting** link = &queue.open;
   while (*link && (*link)->sequence != sequence) link = &(*link)->next;
   return link;
 }
@@ -144,6 +145,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     sched::add_trimmer(trim_meetings);
   }
   OpenMeetings* meetings = shared->meetings.get();
+  MeetingQueue& queue = meetings->queue_of(sequence);
   Meeting** link = find_open(meetings, sequence);
   Meeting* m = *link;
   if (m == nullptr) {
@@ -163,9 +165,9 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     m->shared = shared;
     m->next = nullptr;
     *link = m;
-    meetings->end = &m->next;
-    if (is_new(meetings, sequence)) meetings->not_yet = sequence + 1;
-    ++meetings->count;
+    queue.end = &m->next;
+    if (is_new(queue, sequence)) queue.not_yet = sequence + kNextOfKind;
+    ++queue.count;
   } else if (__builtin_expect(m->operation != operation, 0)) {
     compare_decided(comm, m, operation, call);
   }
@@ -175,8 +177,8 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     recent = {};  // the meeting is open no more
     m->full = true;
     *link = m->next;
-    if (meetings->end == &m->next) meetings->end = link;
-    --meetings->count;
+    if (queue.end == &m->next) queue.end = link;
+    --queue.count;
   }
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) tell_decider(comm, m, operation, arrival);
   return m;
@@ -254,22 +256,30 @@ const CompletedCollective* find_completed(const SharedComm* shared, uint32_t rou
   return nullptr;
 }
 
+namespace {
+/// Takes one of the meetings that are open, or returns nullptr.
+Meeting* take_open(OpenMeetings* meetings) {
+  MeetingQueue& queue = meetings->blocking.open ? meetings->blocking : meetings->nonblocking;
+  Meeting* m = queue.open;
+  if (!m) return nullptr;
+  queue.open = m->next;
+  if (Recent& recent = recent_of(meetings, m->sequence); recent.meeting == m) recent = {};
+  return m;
+}
+}  // namespace
+
 OpenMeetings::~OpenMeetings() {
   // Meetings that are still open were left by members that did not complete a collective (the job
   // is ending). Nobody waits in them any more.
-  while (open) {
-    Meeting* m = open;
-    open = m->next;
-    if (Recent& recent = recent_of(this, m->sequence); recent.meeting == m) recent = {};
-    recycle(m);
-  }
+  while (Meeting* m = take_open(this)) recycle(m);
 }
 
 void describe(const Comm* comm, const Meeting* m, std::string* out) {
   std::string name = name_of(comm);
   if (name.empty()) name = format("0x%08x", static_cast<unsigned>(comm->handle));
-  *out += format("communicator %s (rank %d of %d), collective number %u: ", name.c_str(),
-                 comm->rank, comm->size(), m->sequence);
+  *out += format("communicator %s (rank %d of %d), %s number %u: ", name.c_str(), comm->rank,
+                 comm->size(), m->sequence & 1 ? "nonblocking collective" : "collective",
+                 m->sequence / kNextOfKind);
   if (m->full)
     *out += "all members of this process are there, other processes are not done";
   else
@@ -286,9 +296,7 @@ void fail_open_meetings(SharedComm* shared, const Status& status) {
   // which refuses it.
   const std::shared_ptr<OpenMeetings> meetings = std::move(shared->meetings);
   if (!meetings) return;
-  while (Meeting* m = meetings->open) {
-    meetings->open = m->next;
-    if (Recent& recent = recent_of(meetings.get(), m->sequence); recent.meeting == m) recent = {};
+  while (Meeting* m = take_open(meetings.get())) {
     m->next = nullptr;
     m->full = true;
     m->leaving -= shared->members - m->arrived;  // members that will not arrive
@@ -298,7 +306,8 @@ void fail_open_meetings(SharedComm* shared, const Status& status) {
 }
 
 Meeting* detail::join_first_or_last(Comm* comm, uint8_t operation, const char* call) {
-  return join_at(comm, comm->sequence++, operation, call);
+  const uint32_t sequence = std::exchange(comm->sequence, comm->sequence + kNextOfKind);
+  return join_at(comm, sequence, operation, call);
 }
 
 void wait(Comm* comm, Meeting* meeting, const char* call) {
@@ -382,8 +391,16 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arriva
 
 Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call,
                         MeetingAction action, pt2pt::Request* request) {
+  FGMPI_TRY(meet_nonblocking_at(comm, comm->nonblocking_sequence, 0, mine, operation, call, action,
+                                request));
+  comm->nonblocking_sequence += kNextOfKind;
+  return {};
+}
+
+Status meet_as_blocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call,
+                        MeetingAction action, pt2pt::Request* request) {
   FGMPI_TRY(meet_nonblocking_at(comm, comm->sequence, 0, mine, operation, call, action, request));
-  ++comm->sequence;
+  comm->sequence += kNextOfKind;
   return {};
 }
 

@@ -10,9 +10,14 @@
 // Members of a process exchange no messages and copy no arguments: an Arrival lives on its member's
 // stack (blocking) or in its request (nonblocking: then the action runs on a helper coroutine and
 // completes the requests, with the same code). Several meetings of one communicator may be open
-// (nonblocking collectives): each has a sequence number, which all members count in step
-// (Comm::sequence). A persistent collective uses the number of its initialisation at each start, so
-// that its starts may come in any order.
+// (nonblocking collectives): each has a sequence number, which all members count in step. A
+// persistent collective uses the number of its initialisation at each start, so that its starts may
+// come in any order.
+//
+// Blocking collectives have even numbers, nonblocking and persistent ones odd numbers
+// (Comm::sequence, Comm::nonblocking_sequence). The two kinds never match each other (MPI-4.0
+// section 6.12), so each is counted for itself: both meet, within a process and between processes,
+// whether members call the blocking or the nonblocking one first.
 //
 // Meetings have two interfaces. meet() needs an Arrival. The short path (join, then wait or
 // release, then leave) needs none: in a barrier and in collectives of few bytes, a member copies
@@ -63,8 +68,8 @@ inline constexpr uint8_t kFirstOther = 160;
 inline constexpr uint8_t kDecided = 255;
 
 struct Meeting {
-  uint32_t sequence = 0;
-  uint32_t round = 0;  ///< of a persistent collective: how often it had been started before
+  uint32_t sequence = 0;  ///< odd: of a nonblocking or persistent collective
+  uint32_t round = 0;     ///< of a persistent collective: how often it had been started before
   uint32_t arrived = 0;
   uint32_t leaving = 0;     ///< members that have yet to leave
   int32_t first_rank = -1;  ///< rank of the first to arrive, for reports
@@ -112,13 +117,19 @@ struct CompletedCollective {
   uint32_t signature = 0;
 };
 
-/// The meetings of a communicator that are not full yet.
-struct OpenMeetings {
+/// The meetings of one kind that are not full yet.
+struct MeetingQueue {
   Meeting* open = nullptr;  ///< oldest first
   Meeting** end = &open;    ///< where the next one is linked in
   uint32_t count = 0;       ///< number of open meetings
   /// No meeting with this sequence number or a later one has been opened yet.
   uint32_t not_yet = 0;
+};
+
+/// The meetings of a communicator that are not full yet.
+struct OpenMeetings {
+  MeetingQueue blocking, nonblocking;
+  MeetingQueue& queue_of(uint32_t sequence) { return sequence & 1 ? nonblocking : blocking; }
   /// A ring of the last collectives between processes; allocated with the first of them.
   struct Completed {
     CompletedCollective last[4];
@@ -148,6 +159,10 @@ Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char
 Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arrival* mine,
                            uint8_t operation, const char* call, MeetingAction action,
                            pt2pt::Request* request);
+
+/// As meet_nonblocking(), but it matches blocking collectives.
+Status meet_as_blocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call,
+                        MeetingAction action, pt2pt::Request* request);
 
 /// Does on the short path what meet() does when the last member has arrived: runs the action or the
 /// mismatch handler. A failed allocation becomes the meeting's error.
@@ -184,13 +199,13 @@ Status leave_last_or_failed(Meeting* meeting);
 /// meeting->full: it is the last and must call release() once it has acted. Never switches.
 inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
   const OpenMeetings* meetings = comm->shared->meetings.get();
-  Meeting* m = meetings ? meetings->open : nullptr;
+  Meeting* m = meetings ? meetings->blocking.open : nullptr;
   // A member that need not wait may be one collective ahead.
   if (m && m->sequence != comm->sequence) m = m->next;
   if (__builtin_expect(m != nullptr && m->sequence == comm->sequence && m->operation == operation &&
                            m->arrived + 1 < comm->shared->members,
                        1)) {
-    ++comm->sequence;
+    comm->sequence += kNextOfKind;
     ++m->arrived;
     return m;
   }

@@ -66,7 +66,7 @@ constexpr Type kTypes[events::kCount] = {
      "alltoallv, 10 alltoallw, 11 reduce, 12 allreduce, 13 reduce_scatter, 14 "
      "reduce_scatter_block, 15 scan, 16 exscan, 17 neighbor_allgather, 18 neighbor_allgatherv, 19 "
      "neighbor_alltoall, 20 neighbor_alltoallv, 21 neighbor_alltoallw), number of the collective "
-     "on the communicator",
+     "on the communicator (even of blocking ones, odd of the others)",
      3,
      {{"comm", false, kComm}, {"operation", false, kFirst}, {"number", false, kSecond}}},
     {"fgmpi_collective_ended",

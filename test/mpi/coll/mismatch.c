@@ -46,14 +46,6 @@ static void roots_of_gathers_and_scatters(int rank, int size) {
   told(rank == 0 ? MPI_Scatter(out, 1, MPI_INT, few, 1, MPI_INT, 0, MPI_COMM_WORLD)
                  : MPI_Barrier(MPI_COMM_WORLD),
        MPI_ERR_OTHER, "MPI_Scatter", size);
-  MPI_Request request;
-  int code = rank == 0 ? MPI_Igather(few, 1, MPI_INT, out, 1, MPI_INT, 0, MPI_COMM_WORLD, &request)
-                       : MPI_Gather(few, 1, MPI_INT, out, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  if (rank == 0) {
-    OK(code);
-    code = MPI_Wait(&request, MPI_STATUS_IGNORE);
-  }
-  told(code, MPI_ERR_OTHER, "MPI_", size);
 }
 
 int main(int argc, char** argv) {

@@ -21,6 +21,14 @@ int main(int argc, char** argv) {
   } else if (strcmp(what, "missing") == 0) {
     if (rank != size - 1) OK(MPI_Allreduce(value, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     if (rank == size - 1) OK(MPI_Recv(value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  } else if (strcmp(what, "kinds") == 0) {
+    /* A nonblocking collective never matches a blocking one. */
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (second)
+      OK(MPI_Ibarrier(MPI_COMM_WORLD, &request));
+    else
+      OK(MPI_Barrier(MPI_COMM_WORLD));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   } else if (strcmp(what, "nonblocking") == 0) {
     MPI_Request request;
     if (second)

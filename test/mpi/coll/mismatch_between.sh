@@ -27,6 +27,8 @@ for shape in 2x1 2x3 4x2; do
   expect $shape order deadlock "rank 0 in MPI_Barrier" "rank [0-9]+ in MPI_Allgather"
   expect $shape missing deadlock "in MPI_Allreduce" "in MPI_Recv"
   expect $shape nonblocking deadlock "MPI_Iallreduce" "MPI_Ibarrier"
+  expect $shape kinds deadlock "rank 0 in MPI_Barrier" "MPI_Ibarrier .*nonblocking collective number 0"
 done
+expect 1x4 kinds deadlock "rank 0 in MPI_Barrier" "MPI_Ibarrier .*nonblocking collective number 0"
 [ $failed -eq 0 ] && echo " No Errors"
 exit $((failed > 0))

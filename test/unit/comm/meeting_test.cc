@@ -123,15 +123,15 @@ class NumberRequest final : public pt2pt::Request {
 TEST(Meeting, NonblockingOnesOverlapAndMayBeMetOutOfOrder) {
   World w(6);
   w.run([&](Comm* c) {
-    c->sequence = 10;
+    c->nonblocking_sequence = 8 * kNextOfKind + 1;
     std::vector<std::unique_ptr<NumberRequest>> requests;
     for (uint32_t i = 0; i < 8; ++i) {
       // Each rank starts them in another order, as persistent collectives may be.
       uint32_t which = (i + static_cast<uint32_t>(c->rank)) % 8;
       requests.push_back(std::make_unique<NumberRequest>());
       requests.back()->number.value = static_cast<int>(which);
-      EXPECT_TRUE(meet_nonblocking_at(c, which, 0, &requests.back()->number, 3, "MPI_Start", add_up,
-                                      requests.back().get())
+      EXPECT_TRUE(meet_nonblocking_at(c, which * kNextOfKind + 1, 0, &requests.back()->number, 3,
+                                      "MPI_Start", add_up, requests.back().get())
                       .ok());
     }
     Status status;
@@ -141,6 +141,36 @@ TEST(Meeting, NonblockingOnesOverlapAndMayBeMetOutOfOrder) {
       EXPECT_TRUE(r->outcome.error.ok());
       EXPECT_EQ(r->number.sum, 6 * r->number.value);
     }
+  });
+}
+
+TEST(Meeting, BlockingAndNonblockingOnesAreInOrdersOfTheirOwn) {
+  World w(5);
+  w.run([&](Comm* c) {
+    for (int round = 0; round < 20; ++round) {
+      NumberRequest requests[3];
+      Number mine;
+      Status status;
+      // Each rank has its blocking ones behind another number of nonblocking ones.
+      const int before = (c->rank + round) % 4;
+      for (int i = 0; i < 3; ++i) {
+        if (i == before) barrier(c, &status);
+        requests[i].number.value = round + i;
+        EXPECT_TRUE(
+            meet_nonblocking(c, &requests[i].number, 3, "MPI_Iallreduce", add_up, &requests[i])
+                .ok());
+      }
+      if (before == 3) barrier(c, &status);
+      EXPECT_TRUE(status.ok()) << status.what();
+      mine.value = c->rank;
+      EXPECT_TRUE(meet(c, &mine, 2, "MPI_Allreduce", add_up).ok());
+      EXPECT_EQ(mine.sum, 10);
+      for (int i = 0; i < 3; ++i) {
+        pt2pt::wait(&requests[i], "MPI_Wait");
+        EXPECT_EQ(requests[i].number.sum, 5 * (round + i));
+      }
+    }
+    EXPECT_EQ(c->collectives(), 20u * 5);
   });
 }
 
@@ -160,7 +190,9 @@ TEST(Meeting, AReportSaysHowManyAreMissing) {
       pt2pt::wait(&other, "MPI_Wait");
     }
   });
-  EXPECT_NE(words.find("1 of 3 members of this process are there, 2 missing"), std::string::npos)
+  EXPECT_NE(words.find("nonblocking collective number 0: 1 of 3 members of this process are there, "
+                       "2 missing"),
+            std::string::npos)
       << words;
 }
 
