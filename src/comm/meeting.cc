@@ -15,6 +15,7 @@
 #include "comm/broken.h"
 #include "comm/debug_names.h"
 #include "comm/extras.h"
+#include "proclet-sched/call_count.h"
 #include "pt2pt/decider.h"
 
 namespace fgmpi::comm {
@@ -306,6 +307,7 @@ void fail_open_meetings(SharedComm* shared, const Status& status) {
 }
 
 Meeting* detail::join_first_or_last(Comm* comm, uint8_t operation, const char* call) {
+  sched::count_call();  // the only member never waits
   const uint32_t sequence = std::exchange(comm->sequence, comm->sequence + kNextOfKind);
   return join_at(comm, sequence, operation, call);
 }

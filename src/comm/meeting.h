@@ -196,7 +196,8 @@ Status leave_last_or_failed(Meeting* meeting);
 }  // namespace detail
 
 /// Joins the next meeting: the caller is number meeting->arrived - 1 in order of arrival.
-/// meeting->full: it is the last and must call release() once it has acted. Never switches.
+/// meeting->full: it is the last and must call release() once it has acted. May switch before it
+/// joins (proclet-sched/call_count.h).
 inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
   const OpenMeetings* meetings = comm->shared->meetings.get();
   Meeting* m = meetings ? meetings->blocking.open : nullptr;

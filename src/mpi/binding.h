@@ -23,6 +23,7 @@
 #include "mpi/entry.h"
 #include "mpi/errors.h"
 #include "mpi/own.h"
+#include "proclet-sched/call_count.h"
 #include "proclet-sched/sched.h"
 #include "pt2pt/pt2pt.h"
 #include "rma/check.h"

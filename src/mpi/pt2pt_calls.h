@@ -10,6 +10,9 @@
 
 namespace fgmpi::mpi {
 
+/// After the last call of a turn (call_count.h): lets others run. Returns MPI_SUCCESS.
+int end_turn();
+
 /// The general functions, for all calls but the simplest.
 int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
@@ -104,7 +107,8 @@ template <Name kCall, Mode kMode, class Count>
   if (__builtin_expect(!c, 0))
     return send_not_found<kCall, kMode>(buf, count, datatype, dest, tag, comm);
   sched::record_call(kCall.text);
-  if (__builtin_expect(sent_at_once(buf, count, datatype, dest, tag, c), 1)) return MPI_SUCCESS;
+  if (__builtin_expect(sent_at_once(buf, count, datatype, dest, tag, c), 1))
+    return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
   return send_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm);
 }
 
@@ -124,7 +128,7 @@ template <Name kCall, Mode kMode, class Count>
   sched::record_call(kCall.text);
   if (__builtin_expect(request && sent_at_once(buf, count, datatype, dest, tag, c), 1)) {
     *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
-    return MPI_SUCCESS;
+    return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
   }
   return isend_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm, request);
 }

@@ -311,6 +311,7 @@ int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
 FGMPI_EXPORT(MPI_Test);
 int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   FGMPI_TAKE_TURN("MPI_Test", PMPI_Test(request, flag, status));
+  sched::count_call();
   constexpr const char* kCall = "MPI_Test";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
@@ -339,6 +340,7 @@ int PMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
 FGMPI_EXPORT(MPI_Testall);
 int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   FGMPI_TAKE_TURN("MPI_Testall", PMPI_Testall(count, requests, flag, statuses));
+  sched::count_call();
   constexpr const char* kCall = "MPI_Testall";
   Requests list(count);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
@@ -363,6 +365,7 @@ int PMPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* stat
 FGMPI_EXPORT(MPI_Testany);
 int PMPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   FGMPI_TAKE_TURN("MPI_Testany", PMPI_Testany(count, requests, index, flag, status));
+  sched::count_call();
   return complete_any<false>("MPI_Testany", count, requests, index, flag, status);
 }
 
@@ -378,12 +381,14 @@ FGMPI_EXPORT(MPI_Testsome);
 int PMPI_Testsome(int incount, MPI_Request requests[], int* outcount, int indices[],
                   MPI_Status statuses[]) {
   FGMPI_TAKE_TURN("MPI_Testsome", PMPI_Testsome(incount, requests, outcount, indices, statuses));
+  sched::count_call();
   return complete_some<false>("MPI_Testsome", incount, requests, outcount, indices, statuses);
 }
 
 FGMPI_EXPORT(MPI_Request_get_status);
 int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   FGMPI_TAKE_TURN("MPI_Request_get_status", PMPI_Request_get_status(request, flag, status));
+  sched::count_call();
   constexpr const char* kCall = "MPI_Request_get_status";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
   Request* r;
@@ -425,6 +430,7 @@ Status check_not_partitioned(const Request* r) {
 FGMPI_EXPORT(MPI_Request_free);
 int PMPI_Request_free(MPI_Request* request) {
   FGMPI_TAKE_TURN("MPI_Request_free", PMPI_Request_free(request));
+  sched::count_call();
   constexpr const char* kCall = "MPI_Request_free";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
   Request* r = pt2pt::fast::find_request(*request);
@@ -440,6 +446,7 @@ int PMPI_Request_free(MPI_Request* request) {
 FGMPI_EXPORT(MPI_Cancel);
 int PMPI_Cancel(MPI_Request* request) {
   FGMPI_TAKE_TURN("MPI_Cancel", PMPI_Cancel(request));
+  sched::count_call();
   constexpr const char* kCall = "MPI_Cancel";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
   Request* r = pt2pt::fast::find_request(*request);
@@ -479,6 +486,7 @@ Status start(MPI_Request handle, int index, Comm** comm) {
 FGMPI_EXPORT(MPI_Start);
 int PMPI_Start(MPI_Request* request) {
   FGMPI_TAKE_TURN("MPI_Start", PMPI_Start(request));
+  sched::count_call();
   constexpr const char* kCall = "MPI_Start";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
   Comm* c = nullptr;
@@ -489,6 +497,7 @@ int PMPI_Start(MPI_Request* request) {
 FGMPI_EXPORT(MPI_Startall);
 int PMPI_Startall(int count, MPI_Request requests[]) {
   FGMPI_TAKE_TURN("MPI_Startall", PMPI_Startall(count, requests));
+  sched::count_call();
   constexpr const char* kCall = "MPI_Startall";
   FGMPI_RETURN_IF(kCall, nullptr, check_count(count));
   if (count > 0) FGMPI_RETURN_IF(kCall, nullptr, check_pointer(requests, "array_of_requests"));

@@ -12,6 +12,7 @@ namespace {
 
 int start(const char* call, const pt2pt::GeneralizedCalls& calls, MPI_Request* request) {
   if (!comm::rank_state()) return bad_comm(call, MPI_COMM_SELF);
+  sched::count_call();
   FGMPI_RETURN_IF(call, nullptr, check_pointer(request, "request"));
   FGMPI_RETURN_IF(call, nullptr, pt2pt::need_handle());
   *request = pt2pt::handle_of(pt2pt::generalized_start(calls, call));

@@ -52,6 +52,7 @@ int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype dataty
                  int tag, MPI_Comm comm, MPI_Request* request, bool init) try {
   FGMPI_ENTER_FAST(call, c, comm,
                    irecv_slowly(call, buf, count, datatype, source, tag, comm, request, init));
+  sched::count_call();
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, true, call));
   FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));

@@ -6,10 +6,16 @@
 
 namespace fgmpi::mpi {
 
+int end_turn() {
+  sched::let_others_run();
+  return MPI_SUCCESS;
+}
+
 int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
   FGMPI_ENTER_FAST(call, c, comm,
                    send_by_handle(call, mode, buf, count, datatype, dest, tag, comm));
+  sched::count_call();
   uint64_t bytes;
   if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 &&
       plain_bytes(buf, count, datatype, &bytes) &&
@@ -31,6 +37,7 @@ int send_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   auto send = [=] {
     sched::maybe_force_switch();
+    sched::count_call();
     Comm* c = comm::find_inside(comm);
     if (c && survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
     if (c) events::raise_send_begun(c, dest, tag, count, datatype);
@@ -45,6 +52,7 @@ int isend_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
                     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   auto send = [=] {
     sched::maybe_force_switch();
+    sched::count_call();
     Comm* c = comm::find_inside(comm);
     if (c && survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
     if (c) events::raise_send_begun(c, dest, tag, count, datatype);
@@ -62,6 +70,7 @@ int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
                     MPI_Request* request) try {
   FGMPI_ENTER_FAST(call, c, comm,
                    isend_by_handle(call, mode, buf, count, datatype, dest, tag, comm, request));
+  sched::count_call();
   uint64_t bytes;
   if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 && request &&
       plain_bytes(buf, count, datatype, &bytes) &&

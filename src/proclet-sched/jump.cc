@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/counters.h"
+#include "proclet-sched/call_count.h"
 #include "proclet-sched/identity.h"
 
 namespace fgmpi::sched {
@@ -70,6 +71,7 @@ void update_extras() {
 void begin_period() {
   g_scheduler.switches += g_scheduler.period;
   g_scheduler.period = g_hot.until_poll = kPollEvery;
+  detail::g_calls_left = kCallsPerTurn;
   g_scheduler.poll_due = true;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "proclet-sched/call_count.h"
 #include "proclet-sched/jump.h"
 #include "proclet-sched/timers.h"
 
@@ -48,6 +49,13 @@ void yield() {
   append(self);
   ++g_scheduler.rests;
   switch_away(self);
+}
+
+uint32_t detail::g_calls_left = kCallsPerTurn;
+
+void let_others_run() {
+  detail::g_calls_left = kCallsPerTurn;
+  force_switch();
 }
 
 uint64_t rest_count() { return g_scheduler.rests; }

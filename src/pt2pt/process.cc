@@ -112,6 +112,7 @@ bool trim_requests() {
   more |= g_engine.pull_pool.trim();
   more |= g_engine.blocks.trim();
   g_requests.trim();
+  fast::begin_turn_of_handles();
   return more;
 }
 }  // namespace

@@ -171,7 +171,15 @@ Status need_room(Slab<T>* slab, const char* kind) {
 }
 }  // namespace
 
-Status need_handle() { return need_room(&g_requests, "request"); }
+uint32_t fast::g_handles_before_turn = sched::kCallsPerTurn;
+
+Status need_handle() {
+  if (__builtin_expect(!fast::has_free_handle(), 0)) {
+    sched::let_others_run();
+    fast::begin_turn_of_handles();
+  }
+  return need_room(&g_requests, "request");
+}
 Status need_message_handle() { return need_room(&g_messages, "message"); }
 MPI_Request handle_of(Request* request) { return fast::handle_of(request); }
 Request* find_request(MPI_Request handle) { return fast::find_request(handle); }

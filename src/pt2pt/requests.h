@@ -1,9 +1,11 @@
 // Requests of point-to-point: an operation, the buffer that it uses, and the base Request.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/slab.h"
+#include "proclet-sched/call_count.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
@@ -93,10 +95,18 @@ bool is_partitioned(const Request* request);
 /// Handles (pt2pt.h), in line for the bindings.
 namespace fast {
 
-/// False when all handles but kSentHandle's are in use.
-inline bool has_free_handle() { return g_requests.live() < kIndexMask; }
+/// As many handles may be in use before others run (need_handle()); at most kIndexMask.
+[[gnu::visibility("hidden")]] extern uint32_t g_handles_before_turn;
 
-/// REQUIRES: has_free_handle(), or the request has a handle already.
+/// False when all handles but kSentHandle's are in use, or so many more than at the begin of the
+/// turn that others are to run first.
+inline bool has_free_handle() { return g_requests.live() < g_handles_before_turn; }
+/// From now on as many more may be in use as a turn has calls.
+inline void begin_turn_of_handles() {
+  g_handles_before_turn = std::min(g_requests.live() + sched::kCallsPerTurn, kIndexMask);
+}
+
+/// REQUIRES: not all handles are in use, or the request has one already.
 inline MPI_Request handle_of(Request* request) {
   if (request->handle == 0) {
     int64_t index = g_requests.create(request);

@@ -148,7 +148,8 @@ def take_turn(call, function):
     rank may enable threads during it."""
     again = f'{export(call)[1]}({", ".join(p.name for p in call.parameters)})'
     switch = ["sched::maybe_force_switch();"] if Names(call).asks_object or "switches" in call.flags else []
-    return switch + [f"FGMPI_TAKE_TURN({spoken(call)}, {again});"]
+    count = ["sched::count_call();"] if "switches" in call.flags else []
+    return switch + [f"FGMPI_TAKE_TURN({spoken(call)}, {again});"] + count
 
 
 # Functions of pt2pt_calls.h whose fast paths find no communicator outside of the library: their slow paths take a turn.

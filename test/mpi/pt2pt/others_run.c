@@ -5,7 +5,7 @@
 enum { kMostRanks = 4096 };
 
 static int rank, size, x, y;
-static MPI_Win win;      /* of one number each, in the memory of all ranks of the host */
+static MPI_Win win;        /* of one number each, in the memory of all ranks of the host */
 static volatile int* turn; /* rank 0's: which loop the last rank has let it leave */
 
 /* ---- One round of calls, none of which waits ----------------------------------------------------------------------*/
@@ -58,9 +58,7 @@ static void add(void) {
 }
 static void look_at_memory(void) { OK(MPI_Win_sync(win)); }
 static void barrier_alone(void) { OK(MPI_Barrier(MPI_COMM_SELF)); }
-static void reduce_alone(void) {
-  OK(MPI_Allreduce(&y, &x, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF));
-}
+static void reduce_alone(void) { OK(MPI_Allreduce(&y, &x, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF)); }
 static void broadcast_alone(void) { OK(MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_SELF)); }
 static void duplicate_alone(void) {
   MPI_Comm made;
@@ -80,10 +78,23 @@ static void generalized(void) {
   OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
 }
 
-static void (*const loops[])(void) = {
-    receive_for_ever, send_to_self, send_first,     exchange,      probe,        test_none,
-    make_persistent,  cancel,       put,            get,           add,          look_at_memory,
-    barrier_alone,    reduce_alone, broadcast_alone, duplicate_alone, generalized};
+static void (*const loops[])(void) = {receive_for_ever,
+                                      send_to_self,
+                                      send_first,
+                                      exchange,
+                                      probe,
+                                      test_none,
+                                      make_persistent,
+                                      cancel,
+                                      put,
+                                      get,
+                                      add,
+                                      look_at_memory,
+                                      barrier_alone,
+                                      reduce_alone,
+                                      broadcast_alone,
+                                      duplicate_alone,
+                                      generalized};
 enum { kLoops = sizeof loops / sizeof *loops };
 
 int main(int argc, char** argv) {
