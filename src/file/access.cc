@@ -17,11 +17,11 @@
 namespace fgmpi::file {
 namespace {
 
-/// Pieces of one transfer at most, and bytes: what others of the process wait for at most with the
-/// direct engine.
+/// The most pieces, and the most bytes, of one transfer: with the direct engine other ranks of the
+/// process wait that long.
 constexpr size_t kMostPieces = 4096;
 constexpr int64_t kMostBytes = int64_t{64} << 20;
-/// How long a rank sleeps before it asks for a lock again that another process has.
+/// How long a rank sleeps before it requests again a lock that another process holds.
 constexpr int64_t kLockNs = 50'000;
 
 }  // namespace
@@ -114,7 +114,7 @@ Status AtomicTurn::take(SharedFile* shared, int fd, int64_t low, int64_t high, b
 int64_t AtomicTurn::take_to_sieve(SharedFile* shared, int fd, int64_t low, int64_t high,
                                   const char* call) {
   const int64_t bytes = shared->sieve(true);
-  // Where locks are not to be had nobody sieves, and so nobody needs them.
+  // Where the file system has no locks, no rank sieves, so no rank needs locks.
   if (bytes == 0 || !take(shared, fd, low, high, true, true, call).ok()) return 0;
   if (shared->is("romio_ds_write", "enable") || (shared->amode & MPI_MODE_UNIQUE_OPEN))
     return bytes;
@@ -215,7 +215,8 @@ Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt:
 
 namespace {
 
-/// Where an individual operation of so many etypes begins; moves the pointer on. May switch.
+/// Computes where an individual operation of so many etypes begins, and moves the pointer on. May
+/// switch.
 Status begin_at(File* file, const Operation& what, int64_t etypes, int64_t* offset) {
   if (what.kind & kSharedPointer) {
     FGMPI_TRY(fetch_shared(file->shared, etypes, offset, what.call));

@@ -66,7 +66,8 @@ std::vector<uint32_t> choose_aggregators(const std::vector<Place>& places, const
   }
   std::sort(order.begin(), order.end());
   if (most > 0 && order.size() > static_cast<size_t>(most)) order.resize(static_cast<size_t>(most));
-  // In the order of processes: neighbouring windows at neighbouring processes.
+  // Ascending processes get ascending windows, so neighbouring windows are at neighbouring
+  // processes.
   std::vector<uint32_t> chosen;
   for (const auto& [before, i] : order) chosen.push_back(i);
   std::sort(chosen.begin(), chosen.end());

@@ -8,8 +8,7 @@
 //               tells each aggregator its ranges as rules and sends or gets their data, and the
 //               aggregator moves its window whole
 //
-// Members of one process never copy to each other: their pieces go into one list of the system
-// call's.
+// Members of one process never copy to each other: their pieces form one list for the system calls.
 
 #include <algorithm>
 #include <cstring>
@@ -27,9 +26,9 @@ constexpr uint8_t kOpAccess = comm::kFirstOther + 60;  ///< behind those of src/
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 /// ROMIO's cb_buffer_size.
 constexpr int64_t kBufferBytes = 16 << 20;
-/// What a process that moves its own ranges takes at once.
+/// Bytes that a process moves at once of its own ranges.
 constexpr int64_t kOwnWindow = int64_t{64} << 20;
-/// Reads up to here take less time than it takes to tell the other processes of them.
+/// Reads of up to so many bytes cost less time than sending the ranges to the other processes.
 constexpr int64_t kEarly = 1 << 20;
 
 struct Member : comm::Arrival {
@@ -40,7 +39,7 @@ struct Member : comm::Arrival {
   int64_t offset = 0, bytes = 0, etypes = 0;
   int64_t moved = 0;  ///< bytes of the file
   Walk walk;
-  /// Whose functions convert: a nonblocking read's at its end, on a helper.
+  /// The rank whose functions convert: those of a nonblocking read run at its end, on a helper.
   sched::Proclet* owner = nullptr;
   Status converted;
 };
@@ -51,7 +50,7 @@ class CollectiveRequest final : public FileRequest {
   Member member;
 };
 
-/// What each process says before anything moves.
+/// What each process announces before any byte moves.
 struct Range {
   int64_t low = kNever, high = 0;
   int64_t ascends = 1;  ///< 0: a view overlaps itself
@@ -70,7 +69,7 @@ class Collective {
     write_ = members_[0]->what.kind & kWrite;
   }
 
-  /// May switch.
+  /// Runs the operation. May switch.
   void run() {
     Status status = begin();
     if (status.ok() && !all_is_done()) {
@@ -91,8 +90,8 @@ class Collective {
   }
 
  private:
-  /// Converts what members have read that do not wait in their calls (run_collective() does it
-  /// there): on helpers of theirs, where a function of the program is called. May switch.
+  /// Converts what members have read that do not wait in their calls (run_collective() converts for
+  /// those that wait). A helper of the member runs functions of the program. May switch.
   void finish_nonblocking() {
     for (Member* m : members_) {
       if (!m->request) continue;
@@ -120,7 +119,7 @@ class Collective {
     if (f->waits) sched::ready(f->waits);
   }
 
-  /// Positions of all members, agreement on errors found before, and who has which range.
+  /// Finds the positions of all members, agrees on errors found before, and exchanges the ranges.
   Status begin() {
     Status mine;
     for (Member* m : members_)
@@ -162,9 +161,10 @@ class Collective {
     return m->walk.begin(position);
   }
 
-  /// Reads a few bytes in a row before the other processes have told of theirs, which seldom reach
-  /// into them: the outcome travels with the range, so that nobody waits twice. Where they do, it
-  /// is read again with them. May switch.
+  /// Reads a few bytes in a row before the other processes have announced their ranges, which
+  /// seldom reach into these bytes. The outcome travels with the range, so no process waits twice.
+  /// Where other ranges do reach into them, the bytes are read again together with those. May
+  /// switch.
   Status read_early(Range* range) {
     if (write_ || processes_.count() == 1 || shared_->atomic || shared_->sequential() ||
         !range->ascends || shared_->is("romio_cb_read", "enable"))
@@ -185,8 +185,9 @@ class Collective {
     return !wants_exchange();
   }
 
-  /// Ordered: ranks in order from the shared pointer on. What each has goes to the first process
-  /// and the positions come back. A member without a valid buffer has nothing.
+  /// Ordered operations: ranks access in order from the shared pointer on. The members' lengths go
+  /// to the first process, and the positions come back. A member without a valid buffer has length
+  /// 0.
   Status place_ordered(Status* mine) {
     struct Amount {
       int32_t rank;
@@ -206,7 +207,7 @@ class Collective {
               [](const Amount& a, const Amount& b) { return a.rank < b.rank; });
     int64_t sum = 0, before = 0;
     for (const Amount& a : amounts) sum += a.etypes;
-    // The process that keeps the pointer moves it for all.
+    // The process that holds the pointer moves it for all.
     Bytes pointer;
     if (g_av.me() == shared_->leader) {
       *mine = mine->ok() ? fetch_shared(shared_, sum, &before, call_) : std::move(*mine);
@@ -237,8 +238,8 @@ class Collective {
       ended_at_ = kNever;
       for (Member* m : members_) FGMPI_TRY(begin_walk(m));
     }
-    // Who only sends or receives needs no descriptor. An aggregator without one takes part all the
-    // same: others wait for it.
+    // A process that only sends or receives needs no descriptor. An aggregator without a descriptor
+    // still exchanges messages, because others wait for it.
     if (!exchanges || aggregates()) not_opened_ = pin.take(&shared_->descriptor);
     fd_ = pin.fd();
     if (exchanges) return exchange();
@@ -251,8 +252,9 @@ class Collective {
     return std::find(list.begin(), list.end(), processes_.me()) != list.end();
   }
 
-  /// Atomic mode: members that write to the same bytes do so one after the other. Views that
-  /// overlap themselves: no window of the file has a position's neighbours.
+  /// Atomic mode: members that write to the same bytes write one after the other. The same holds
+  /// for views that overlap themselves, because no window of the file holds all neighbours of a
+  /// position.
   Status one_by_one() {
     const bool others = processes_.count() > 1;
     for (Member* m : members_) {
@@ -273,7 +275,7 @@ class Collective {
     return {};
   }
 
-  /// Do ranges of processes interleave, or do the hints ask for the exchange?
+  /// True where ranges of processes interleave, or the hints ask for the exchange.
   bool wants_exchange() const {
     const char* key = write_ ? "romio_cb_write" : "romio_cb_read";
     if (processes_.count() == 1 || shared_->is(key, "disable") || shared_->sequential())
@@ -330,14 +332,14 @@ class Collective {
     return status_of(transfer, shared_->descriptor.path());
   }
 
-  /// This process's own ranges, window by window.
+  /// Moves this process's own ranges, window by window.
   Status own(const Range& range) {
     for (int64_t low = range.low; low < range.high && ended_at_ == kNever;) {
       const int64_t limit = std::min(range.high, low + kOwnWindow);
       std::vector<Piece> pieces = take(limit);
       if (!pieces.empty()) FGMPI_TRY(move_pieces(std::move(pieces), &ended_at_));
       low = limit;
-      // Over a hole that no member has anything in.
+      // Skips a hole in which no member has any bytes.
       int64_t next = range.high;
       for (const Member* m : members_)
         if (!m->walk.at_end()) next = std::min(next, m->walk.next_offset());
@@ -348,9 +350,9 @@ class Collective {
 
   // ---- The exchange -----------------------------------------------------------------------------
   //
-  // Writes: an aggregator's write of one round goes on while the next round's data come. Reads:
-  // processes say what they want one round ahead, so that an aggregator reads while the data of the
-  // round before are on their way.
+  // Writes: an aggregator writes one round while the next round's data arrive. Reads: processes
+  // announce what they want one round ahead, so an aggregator reads while the previous round's data
+  // are being sent.
 
   /// One side of a round with one process.
   struct Share {
@@ -361,13 +363,13 @@ class Collective {
     int64_t bytes = 0;
     int64_t end = kNever;
   };
-  /// What a process sends and gets in a round, by aggregators.
+  /// What a process sends and receives in a round, by aggregator.
   struct Round {
     std::vector<Share> out;
     std::vector<Piece> copies;  ///< pieces of its members that overlap
     std::vector<pt2pt::Request*> requests;
   };
-  /// What an aggregator has of a round, by processes.
+  /// What an aggregator holds of a round, by process.
   struct Window {
     Collective* self;
     std::vector<Share> in;
@@ -390,7 +392,7 @@ class Collective {
     const int64_t unit = std::max<int64_t>(shared_->number("striping_unit", 4096), 1);
     window_ = std::max<int64_t>(shared_->number("cb_buffer_size", kBufferBytes), 1);
     window_ = std::max(unit, window_ / unit * unit);
-    // A narrow range is divided among all of them.
+    // A narrow range is divided among all aggregators.
     window_ = std::min(window_, ((high - low) / count / unit + 1) * unit);
     const int64_t step = count * window_;
     Status first;
@@ -439,8 +441,8 @@ class Collective {
     if (sent) note(first, processes_.finish(&sent->requests));
   }
 
-  /// Tells the aggregators what the members here have in the windows from `at` on, and sends it if
-  /// it is to be written.
+  /// Sends the aggregators the ranges of the members here in the windows from `at` on, and for a
+  /// write their data.
   std::unique_ptr<Round> ask(int64_t at, Status* status) {
     const std::vector<uint32_t>& aggregators = shared_->aggregators;
     auto round = std::make_unique<Round>();
@@ -464,8 +466,8 @@ class Collective {
     return round;
   }
 
-  /// What others have in this process's window, beside its own pieces. Data to be written are on
-  /// their way afterwards.
+  /// Collects what other processes have in this process's window, beside its own pieces. Data to be
+  /// written are being sent afterwards.
   void collect(Round* round, Window* window) {
     const std::vector<uint32_t>& aggregators = shared_->aggregators;
     const auto mine = std::find(aggregators.begin(), aggregators.end(), processes_.me());
@@ -493,7 +495,7 @@ class Collective {
       window->pieces.insert(window->pieces.end(), s.pieces.begin(), s.pieces.end());
   }
 
-  /// `useful`: no round before has failed.
+  /// `useful`: no earlier round has failed.
   void move_window(Window* window, bool useful) {
     if (!not_opened_.ok()) note(&window->status, comm::copy_status(not_opened_));
     if (useful && !window->pieces.empty() && window->status.ok())
@@ -501,7 +503,7 @@ class Collective {
     if (!window->status.ok() && window->end == kNever) window->end = 0;
     ended_at_ = std::min(ended_at_, window->end);
   }
-  /// The same on a helper, so that this process goes on with the next round.
+  /// As move_window(), on a helper, so that this process continues with the next round.
   void start_moving(Window* window, bool useful) {
     if (!useful || window->pieces.empty() || !sched::ensure_helper().ok())
       return move_window(window, useful);
@@ -609,7 +611,7 @@ void arrive(File* file, Operation* what, Member* member) {
   }
 }
 
-/// Which collective it is, so that members in different ones are told so.
+/// Names the collective, so that members in different ones get an error that says so.
 uint8_t code_of(const Operation& what, bool blocking) {
   return static_cast<uint8_t>(kOpAccess + (what.kind & kWrite) + (blocking ? 2 : 0));
 }

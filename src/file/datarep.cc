@@ -31,7 +31,7 @@ const Datareps& standard() {
   return *list;
 }
 
-/// What each rank has registered.
+/// The representations that each rank has registered.
 comm::OfRank<Datareps>& registered() {
   static auto* table = new comm::OfRank<Datareps>;
   return *table;
@@ -57,7 +57,7 @@ int64_t size_in_memory(MPI_Datatype type) {
   return host::Type::of(type, &known).ok() ? known.size() : 0;
 }
 
-/// Of one element: predefined items, and their bytes.
+/// Sums up one element: predefined items, and their bytes.
 void sum_up(const host::Signature& signature, const host::PlacedSizes& sizes, int64_t* items,
             int64_t* bytes) {
   int64_t n = 0, sum = 0;
@@ -169,7 +169,7 @@ Status returned(const Datarep& datarep, const char* function, int code) {
                datarep.name.c_str(), code);
 }
 
-/// That of so many elements.
+/// The signature of `count` elements.
 host::Signature repeated(const host::Signature& one, int64_t count) {
   if (one.inner.empty()) return {one.type, one.count * count, {}};
   return {MPI_DATATYPE_NULL, count, {one}};

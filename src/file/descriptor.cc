@@ -22,15 +22,15 @@
 namespace fgmpi::file {
 namespace {
 
-/// Those that may be closed and are not in use, the one used last first.
+/// The descriptors that may be closed and are not in use, the one used last first.
 Descriptor *g_newest = nullptr, *g_oldest = nullptr;
 uint64_t g_reopened = 0;
 
 uint32_t g_in_use = 0;  ///< descriptors that operations hold now
 
-/// Ranks that wait for a descriptor, the first one longest. What ends an operation's use of one
-/// wakes one rank; who was woken gets a descriptor for an operation, waits again because others
-/// have operations, or wakes the next.
+/// Ranks that wait for a descriptor, the first one longest. The end of an operation's use of a
+/// descriptor wakes one rank. The woken rank gets a descriptor for an operation, waits again
+/// because other operations hold all, or wakes the next rank.
 struct Waiting {
   sched::Proclet* proclet;
   Waiting* next;
@@ -45,8 +45,8 @@ void wake_one() {
   sched::ready(first->proclet);
 }
 
-/// All descriptors that there are belong to operations under way: waits until one of these has
-/// ended. False when there are none, or the caller cannot wait. May switch.
+/// Waits, when operations under way hold all descriptors, until one of them has ended. False when
+/// there are no such operations, or the caller cannot wait. May switch.
 bool wait_for_others() {
   if (g_in_use == 0 || sched::on_host_stack()) return false;
   Waiting mine{sched::current(), nullptr};
@@ -160,7 +160,7 @@ void Descriptor::unlink() {
 
 bool Descriptor::close_one() {
   Descriptor* d = g_oldest;
-  // One whose path names another file by now must stay open.
+  // A file whose path names another file by now must stay open.
   struct stat now;
   while (d && (stat(d->absolute_.c_str(), &now) != 0 || now.st_dev != d->device_ ||
                now.st_ino != d->inode_)) {
@@ -217,10 +217,10 @@ void Descriptor::advise(int advice) {
 //   | the file's bytes ...            | gate | handle 0 | handle 1 | ... | handle 2^32 - 1 |
 //   0                                 2^62     locked by those that have the file for writing
 //
-// Who sieves holds a read lock on the gate and looks for locks of other handles; who opens locks
-// its handle's byte, then takes a write lock on the gate and gives it back. So an opener that was
-// not seen waits until the sieving is over. All of them are locks of open file descriptions: they
-// end with the descriptor, and nothing is left behind.
+// A rank that sieves holds a read lock on the gate and checks for locks of other handles. A rank
+// that opens locks its handle's byte, then locks the gate for writing and releases it. So an opener
+// whose lock was not seen waits until the sieving is over. All of them are locks of open file
+// descriptions: they end with the descriptor and leave nothing behind.
 
 namespace {
 
@@ -245,7 +245,8 @@ void Descriptor::announce(uint32_t handle) {
 void Descriptor::announce_here() const {
   struct flock range;
   if (announced_ < 0 || fd_ < 0 || !seekable_) return;
-  // Closed by others while this rank sleeps here, it is announced when it is opened again.
+  // Where others close the file while this rank sleeps here, it is announced when it is opened
+  // again.
   const int fd = fd_;
   const short type = (flags_ & O_ACCMODE) == O_WRONLY ? F_WRLCK : F_RDLCK;
   if (lock_bytes(fd, F_OFD_SETLK, type, kHandles + announced_, 1, &range) != 0) return;
@@ -342,7 +343,7 @@ Status Descriptor::close() {
   const int result = ::close(fd_);
   fd_ = -1;
   wake_one();
-  // Linux has closed it also when a signal came.
+  // Linux has closed the descriptor also when a signal came.
   if (result != 0 && errno != EINTR) return io_error(errno, "close " + path_);
   return {};
 }

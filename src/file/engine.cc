@@ -26,7 +26,7 @@ constexpr size_t kMostInRing = 16;
 enum class Engine : uint8_t { kUring, kThreads, kDirect };
 static_assert(settings::has_choices(settings::kFileEngine, "uring|threads|direct"));
 
-/// A rank that waits for one of the threads: on its stack.
+/// A rank that waits for one of the threads; it lies on the rank's stack.
 struct Waiting {
   sched::Proclet* proclet;
   Waiting* next;
@@ -34,7 +34,7 @@ struct Waiting {
 uint32_t g_running = 0;
 Waiting *g_first = nullptr, **g_end = &g_first;
 
-/// May switch.
+/// Waits for a thread. May switch.
 void take_thread(const char* call) {
   if (g_running < kThreads) {
     ++g_running;
@@ -49,7 +49,7 @@ void take_thread(const char* call) {
   sched::park(&site);
 }
 
-/// The one that waits longest takes it over.
+/// Hands the thread to the rank that has waited longest.
 void give_thread() {
   Waiting* next = g_first;
   if (!next) {
@@ -61,7 +61,7 @@ void give_thread() {
   sched::ready(next->proclet);
 }
 
-/// False: nothing was done.
+/// Returns false where nothing was done.
 bool run_on_threads(Transfer* transfer, const char* call) {
   take_thread(call);
   const bool called = sched::call_on_other_thread(
@@ -70,7 +70,7 @@ bool run_on_threads(Transfer* transfer, const char* call) {
   return called;
 }
 
-/// Who performs a transfer of the running proclet, at best.
+/// The best engine for a transfer of the running proclet.
 Engine engine_here() {
   static const auto chosen = settings::choice<Engine>(settings::kFileEngine);
   if (sched::on_host_stack()) return Engine::kDirect;
@@ -107,7 +107,8 @@ void run(Transfer* transfer, const char* call) {
   if (engine == Engine::kThreads && !run_on_threads(transfer, call)) engine = Engine::kDirect;
   if (engine == Engine::kUring) perform(transfer, uring::make_calls);
   if (engine == Engine::kDirect) {
-    // A thread of the program's own lets the others of its process into the library meanwhile.
+    // A thread of the program's own lets the other threads of its process into the library
+    // meanwhile.
     const bool foreign = !sched::on_host_stack() && sched::current()->kind == sched::Kind::kForeign;
     if (foreign) sched::release_engine();
     perform(transfer, make_calls_here);

@@ -16,7 +16,7 @@ namespace {
 
 enum class How : uint8_t { kSwap, kSigned, kUnsigned, kQuad };
 
-/// A part of an item: its bytes in memory and in the file.
+/// One member of an item: its bytes in memory and in the file.
 struct Part {
   How how = How::kSwap;
   uint8_t memory = 0, file = 0;
@@ -76,7 +76,7 @@ T load(const char* in) {
   return value;
 }
 
-/// The processor's order to the file's, or back.
+/// Converts the processor's byte order to the file's, or back.
 void reverse(const char* in, size_t bytes, char* out) {
   if constexpr (std::endian::native == std::endian::little)
     std::reverse_copy(in, in + bytes, out);
@@ -89,7 +89,7 @@ int64_t integer_at(const char* in, const Part& part) {
   return part.how == How::kSigned ? int64_t{load<int32_t>(in)} : int64_t{load<uint32_t>(in)};
 }
 
-/// False: the file's form has no such value.
+/// Returns false where the file's form has no such value.
 bool encode_one(const Part& part, const char* in, char* out) {
   switch (part.how) {
     case How::kSwap:

@@ -20,7 +20,7 @@
 namespace fgmpi::file {
 namespace {
 
-/// Where a hint is no number.
+/// Stands for a hint that is no number.
 constexpr int64_t kSieveBytes = 4 << 20;
 
 enum class Form : uint8_t { kSize, kSwitch, kOctal, kTruth, kHosts, kStyle };
@@ -57,8 +57,8 @@ bool is_octal(const std::string& value) {
          value.find_first_not_of("01234567") == std::string::npos;
 }
 
-/// What posix_fadvise() is told for `access_style` (MPI-4.0 section 14.2.8), a list of words;
-/// nothing for others than the standard's.
+/// The advice for posix_fadvise() that `access_style` means (MPI-4.0 section 14.2.8), a list of
+/// words; nothing for words that are not the standard's.
 std::optional<int> advice_of(const std::string& style) {
   constexpr std::pair<const char*, int> kStyles[] = {
       {"read_once", POSIX_FADV_NOREUSE},     {"write_once", POSIX_FADV_NOREUSE},
@@ -72,7 +72,7 @@ std::optional<int> advice_of(const std::string& style) {
     auto known = std::find_if(std::begin(kStyles), std::end(kStyles),
                               [&](const auto& s) { return word == s.first; });
     if (known == std::end(kStyles)) return {};
-    // How it is read ahead matters most.
+    // The way in which the file is read ahead matters most.
     if (advice == POSIX_FADV_NORMAL || known->second != POSIX_FADV_NOREUSE) advice = known->second;
     any = true;
   }
@@ -164,7 +164,7 @@ void print_if_wanted(const comm::Hints& hints) {
 
 int64_t SharedFile::sieve(bool write) const {
   if (!write) return is("romio_ds_read", "disable") ? 0 : number("ind_rd_buffer_size", kSieveBytes);
-  // What is not written is read; nobody else may write it meanwhile.
+  // Sieving reads what is not written; no other rank may write that meanwhile.
   if (!(amode & MPI_MODE_RDWR) || is("romio_ds_write", "disable")) return 0;
   if (!is("romio_ds_write", "enable") && !short_pieces) return 0;
   return number("ind_wr_buffer_size", kSieveBytes);

@@ -35,8 +35,8 @@ Slab<File> g_files;
 
 // ---- What all members do together ---------------------------------------------------------------
 
-/// Members meet with a value that must be the same, and one member a process (and the first
-/// process's first) acts.
+/// Members meet with a value that must be equal at all of them; then one member of each process
+/// (and the first member of the first process) acts.
 struct Together : comm::Arrival {
   File* file = nullptr;
   int64_t value = 0;
@@ -72,7 +72,7 @@ Status act_together(comm::SharedComm* shared, comm::Meeting* meeting) {
   append(&bytes, flags);
   write_status(mine, &bytes);
   FGMPI_TRY(processes.gather_all(bytes, &all));
-  // An argument that is bad at one member goes before values that differ, at all of them.
+  // An argument that is bad at one member is reported before values that differ, at all members.
   Status differs;
   for (const Bytes& one : all) {
     FieldReader in(one.data(), one.size());
@@ -134,8 +134,8 @@ Status check_amode(int amode) {
   return {};
 }
 
-/// A member that opens the file meets once: the last one to come makes the file's own communicator,
-/// too.
+/// The members that open the file meet once: the last one to arrive also makes the file's own
+/// communicator.
 struct Opener : comm::CreateArrival {
   const Opening* what = nullptr;
   File* file = nullptr;
@@ -156,7 +156,7 @@ class Open {
     first_ = members_[0]->what;
   }
 
-  /// May switch.
+  /// Opens the file. May switch.
   Status run() {
     auto shared = std::make_unique<SharedFile>();
     shared->id = comm_->id;
@@ -187,7 +187,8 @@ class Open {
     uint32_t local;
     shared->leader = g_av.is_mine(rank0, &local) ? g_av.me() : g_av.locate(rank0).process;
     shared->shared_pointer = end;
-    // Other processes may ask for the pointer as soon as they know that all have opened the file.
+    // Other processes may use the pointer as soon as they have learned that all have opened the
+    // file.
     register_shared(shared.get());
     status = processes_.agree(std::move(status));
     if (!status.ok()) {
@@ -196,7 +197,8 @@ class Open {
     }
     if (!(first_->amode & MPI_MODE_DELETE_ON_CLOSE)) shared->descriptor.may_be_closed();
     shared->descriptor.advise(advice(shared->hints));
-    // Descriptors that only write can have locks that exclude others alone: one a process.
+    // Descriptors that only write can only have locks that exclude all others, so one process has
+    // one.
     if (first_->amode & MPI_MODE_WRONLY) token_ = static_cast<uint32_t>(std::random_device()());
     if (!(first_->amode & MPI_MODE_RDONLY)) shared->descriptor.announce(token_);
     for (Opener* m : members_) {
@@ -286,7 +288,8 @@ class Open {
     gethostname(name, sizeof name - 1);
     return name;
   }
-  /// With romio_no_indep_rw only aggregators open the file, others when they need it after all.
+  /// With romio_no_indep_rw only aggregators open the file; other processes open it when they need
+  /// it.
   bool opens_later(const SharedFile& shared) const {
     return shared.is("romio_no_indep_rw", "true") && !(first_->amode & MPI_MODE_APPEND) &&
            std::find(shared.aggregators.begin(), shared.aggregators.end(), processes_.me()) ==
@@ -395,8 +398,7 @@ Status close(File* file, bool* closed) {
   mine.each = [](SharedFile* s, int64_t) { return s->descriptor.close(); };
   if (shared->amode & MPI_MODE_DELETE_ON_CLOSE)
     mine.root = [](SharedFile* s, int64_t) {
-      // Of the names that members gave, one of a file that exists is deleted; gone already is no
-      // error.
+      // The file may be gone already, which is no error.
       if (::unlink(s->descriptor.path().c_str()) != 0 && errno != ENOENT)
         return io_error(errno, "delete " + s->descriptor.path());
       return Status();
@@ -475,8 +477,8 @@ Status synchronise(int fd, SharedFile* shared, int64_t) {
   return {};
 }
 
-/// `root` gives the file a size, or room for it, that all members must agree on. Collective, may
-/// switch.
+/// Lets `root` give the file a size, or room for it, on which all members must agree. Collective,
+/// may switch.
 Status make_size(File* file, int64_t bytes, decltype(Together::root) root, const char* call) {
   Together mine;
   mine.bad = check_size(file, bytes);
@@ -544,7 +546,7 @@ Status seek_shared(File* file, int64_t offset, int whence) {
 
 namespace {
 
-/// `current`: where the shared pointer is, in bytes.
+/// `current`: the shared pointer's position, in bytes.
 Status view_for(File* file, int64_t current, int64_t* disp, MPI_Datatype etype,
                 MPI_Datatype filetype, const char* datarep, ViewPtr* view) {
   const bool sequential = file->shared->sequential();
@@ -568,8 +570,7 @@ Status view_for(File* file, int64_t current, int64_t* disp, MPI_Datatype etype,
   return {};
 }
 
-/// What members say of sieved writes is so for all: writes of those that do not sieve must lock
-/// too.
+/// One member whose writes sieve makes all members' writes lock, also those that do not sieve.
 enum : uint8_t { kShortPieces = 1, kSieves = 2, kSievesNot = 4 };
 
 uint8_t sieving_of(const comm::Hints& hints) {
@@ -606,7 +607,7 @@ Status set_view(File* file, int64_t disp, MPI_Datatype etype, MPI_Datatype filet
     FGMPI_TRY(byte_offset(file, current, &current));
   }
   mine.bad = view_for(file, current, &disp, etype, filetype, datarep, &view);
-  // The size of the etype and the representation are those of all members.
+  // The size of the etype and the representation must be equal at all members.
   mine.flags = sieving_of(hints);
   if (view && has_short_pieces(*view)) mine.flags |= kShortPieces;
   if (view) mine.value = view->etype_size << 8 | static_cast<int64_t>(std::strlen(datarep));

@@ -16,7 +16,7 @@ Status no_pointers(const File* file) {
                file->shared->descriptor.path().c_str());
 }
 
-/// Where a seek goes, in etypes. `current`: the pointer.
+/// Computes where a seek moves a pointer, in etypes. `current`: the pointer.
 Status target_of(File* file, int64_t offset, int whence, int64_t current, int64_t* out) {
   int64_t base = 0;
   switch (whence) {

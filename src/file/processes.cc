@@ -4,8 +4,8 @@
 
 namespace fgmpi::file {
 namespace {
-/// Processes that tell each other directly: one message after the other takes half as long as
-/// through the first process.
+/// So many processes exchange directly: one message after the other costs half as much as through
+/// the first process.
 constexpr uint32_t kFew = 8;
 }  // namespace
 

@@ -20,7 +20,7 @@ struct Note {
 };
 static_assert(sizeof(Note) == 24);
 
-/// A rank that waits for an answer: on its stack.
+/// A rank that waits for an answer; it lies on the rank's stack.
 struct Asker {
   sched::Proclet* proclet = nullptr;
   int64_t value = 0;
@@ -36,7 +36,7 @@ std::unordered_map<uint64_t, Asker*>& askers() {
   return *map;
 }
 
-/// False when it would be beyond the largest offset.
+/// Returns false when the pointer would be beyond the largest offset.
 bool fetch_here(SharedFile* shared, int64_t by, int64_t* before) {
   *before = shared->shared_pointer;
   return !__builtin_add_overflow(*before, by, &shared->shared_pointer) ||

@@ -16,16 +16,16 @@ namespace {
 /// A system call moves less than 2 GiB; whole pages of that.
 constexpr int64_t kMostBytes = 0x7ffff000;
 constexpr int kMostVectors = 1024;  // IOV_MAX of Linux
-/// System calls that an engine is given at once.
+/// The most system calls that an engine receives at once.
 constexpr size_t kMostCalls = 32;
 /// Pieces shorter than this on average are copied through a buffer: a vector of the kernel's costs
 /// about as much.
 constexpr int64_t kShortPiece = 2048;
 constexpr int64_t kStage = 1 << 20;
-/// A gap that a read takes with it rather than make another system call; and a write, which has two
-/// and copies twice.
+/// The widest gap that a read reads rather than make another system call; and that of a write,
+/// which makes two calls and copies twice.
 constexpr int64_t kNarrowGap = 4096, kNarrowGapOfWrites = 1024;
-/// Pieces that are read by calls of their own whatever the gaps are.
+/// Pieces of so many bytes are read by calls of their own, whatever the gaps are.
 constexpr int64_t kLongPiece = 1 << 16;
 
 class Performer {
@@ -63,8 +63,8 @@ class Performer {
     for (size_t i = from; i < past; ++i) sum += t_.pieces[i].bytes;
     return sum;
   }
-  /// The end of the pieces that one system call can take: without gaps, or in reads that sieve with
-  /// narrow ones.
+  /// The end of the pieces that one system call can move: without gaps, or in reads that sieve with
+  /// narrow gaps.
   size_t stretch(size_t from) const {
     const int64_t most = t_.sieve ? t_.sieve : kMostBytes;
     size_t i = from;
@@ -79,7 +79,7 @@ class Performer {
           break;
         gaps = true;
       }
-      // What a buffer takes in is bounded by it; what lies in a row by a system call.
+      // The buffer's size bounds gathered pieces; the limit of a system call bounds those in a row.
       const bool staged = gaps || !tight;
       const int64_t span = p.offset + p.bytes - t_.pieces[from].offset;
       if (span > (staged ? most : kMostBytes)) break;
@@ -119,7 +119,7 @@ class Performer {
     }
     return done;
   }
-  /// False when the call must be made again, for what is left of it.
+  /// Returns false when the call must be made again, for its remaining bytes.
   bool take_result(SystemCall* c, int64_t* done) {
     if (c->result == -EINTR) return false;
     if (c->result <= 0) {
@@ -147,7 +147,7 @@ class Performer {
     c->list = list;
     return c->wanted == 0;
   }
-  /// The buffer's bytes from or to the file. Returns how many were moved.
+  /// Moves the buffer's bytes from or to the file. Returns how many were moved.
   int64_t one_call(bool write, int64_t offset, int64_t bytes) {
     vectors_ = {{buffer_.get(), static_cast<size_t>(bytes)}};
     std::vector<SystemCall> one{{t_.fd, write, nullptr, 1, t_.stream ? -1 : offset, bytes, 0}};
@@ -155,7 +155,7 @@ class Performer {
     vectors_.clear();
     return moved;
   }
-  /// Pieces through a buffer of their span.
+  /// Moves pieces through a buffer of their span.
   void staged(size_t from, size_t past, int64_t span) {
     if (static_cast<size_t>(span) > room_) {
       room_ = static_cast<size_t>(std::max(span, std::min(kStage, 2 * span)));
@@ -163,8 +163,8 @@ class Performer {
     }
     const int64_t base = t_.pieces[from].offset;
     if (t_.write && span != bytes_of(from, past)) {
-      // Data sieving: what lies between the pieces is read first, and is zero behind the end of the
-      // file.
+      // Data sieving: the bytes between the pieces are read first; they are zero behind the end of
+      // the file.
       std::memset(buffer_.get(), 0, static_cast<size_t>(span));
       one_call(false, base, span);
       if (t_.error) return;

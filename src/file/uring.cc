@@ -1,9 +1,9 @@
 // The engine that gives calls to the kernel's io_uring: one ring a process.
 //
-//   rank:   prepare a chain of calls, io_uring_enter, take what is complete; parks if its chain is
-//           not
-//   reaper: a thread that sleeps in io_uring_enter while calls are under way, takes what is
-//   complete, posts it
+//   rank:   prepares a chain of calls, calls io_uring_enter, collects completions; parks if its
+//           chain is not complete
+//   reaper: a thread that sleeps in io_uring_enter while calls are under way, collects completions
+//           and posts them
 //
 // A chain is linked: the kernel makes its calls one after the other and cancels those behind one
 // that fails or moves less than it was asked for, as make_calls_here() does.
@@ -29,13 +29,13 @@
 namespace fgmpi::file::uring {
 namespace {
 
-/// Entries of the submission queue: a chain's most. The kernel keeps completions beyond the queue's
-/// length until there is room.
+/// Entries of the submission queue: the most calls of a chain. The kernel stores completions beyond
+/// the queue's length until there is room.
 constexpr unsigned kEntries = 64;
-/// How long a rank sleeps when the kernel takes no more calls for now.
+/// How long a rank sleeps when the kernel accepts no more calls for now.
 constexpr int64_t kBusyNs = 50'000;
 
-/// A chain under way: on the stack of its rank.
+/// A chain under way; it lies on its rank's stack.
 struct Chain : sched::Completion {
   sched::Proclet* proclet = nullptr;
   // Under the mutex:
@@ -43,7 +43,7 @@ struct Chain : sched::Completion {
   bool parks = false;  ///< its rank is to be made ready
 };
 
-/// What a completion names: on the stack of its rank.
+/// What a completion names; it lies on its rank's stack.
 struct Link {
   Chain* chain;
   SystemCall* call;
@@ -60,7 +60,7 @@ constexpr Ring& g = g_immortal_ring.value;
 
 void chain_complete(sched::Completion* c) { sched::ready(static_cast<Chain*>(c)->proclet); }
 
-/// Takes completions, and posts chains that are done. Any thread.
+/// Collects completions, and posts chains that are done. Any thread.
 void take_completions() {
   g.mutex.lock();
   io_uring_cqe* entries[kEntries];
@@ -95,15 +95,15 @@ void wake_reaper() {
   if (g.reaper_word.exchange(1) == 0) futex_wake(&g.reaper_word, FutexScope::kProcess);
 }
 
-/// On the host stack, where a new thread is nobody's.
+/// REQUIRES: called on the host stack, where a new thread belongs to no rank.
 bool start() {
   if (io_uring_queue_init(kEntries, &g.ring, 0) != 0) return false;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t handle;
-  // Without it, or without offsets of -1 for pipes and completions that are never dropped (Linux
-  // 5.6), the ring is of no use.
+  // The ring is of no use without this feature, or without offsets of -1 for pipes and completions
+  // that are never dropped (Linux 5.6).
   constexpr unsigned kNeeded = IORING_FEAT_RW_CUR_POS | IORING_FEAT_NODROP;
   const bool started = (g.ring.features & kNeeded) == kNeeded &&
                        pthread_create(&handle, nullptr, reap, nullptr) == 0;
@@ -126,8 +126,8 @@ void prepare(SystemCall* c, Link* link, bool linked) {
   if (linked) entry->flags |= IOSQE_IO_LINK;
 }
 
-/// The kernel takes all entries. It takes them when it has room; nobody else may add to the queue
-/// before: does not switch.
+/// Makes the kernel accept all entries, which it does when it has room. Does not switch: no other
+/// rank may add to the queue before.
 void submit() {
   while (io_uring_sq_ready(&g.ring) > 0) {
     const int taken = io_uring_submit(&g.ring);

@@ -36,8 +36,8 @@ void drop(MPI_Datatype* type) {
   });
 }
 
-/// What the standard says of the displacements of both types (MPI-4.0 section 14.3). The class is
-/// MPICH's.
+/// Checks what the standard requires of the displacements of both types (MPI-4.0 section 14.3). The
+/// error class is MPICH's.
 Status check_order(const char* argument, const host::TypeTree& tree, bool writable) {
   if (tree.size == 0) return {};
   if (tree.low() < 0)
@@ -75,7 +75,7 @@ int64_t View::data_before(int64_t offset) const {
   if (offset <= tree->low()) return 0;
   if (tree->contiguous()) return offset - tree->low();
   if (!ascends) {
-    // Filetypes that end before it, then run by run.
+    // Counts whole filetypes that end before the offset, then run by run.
     const int64_t whole = std::max<int64_t>((offset - tree->high()) / tree->extent, 0);
     host::TypeCursor at(*tree);
     at.seek(whole * tree->size);
@@ -86,7 +86,7 @@ int64_t View::data_before(int64_t offset) const {
       at.next(run.bytes);
     }
   }
-  // Whole filetypes, then the last one by bisection.
+  // Counts whole filetypes, then the last one by bisection.
   int64_t low = 0, high = ((offset - tree->low()) / tree->extent + 1) * tree->size;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;

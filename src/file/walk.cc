@@ -34,7 +34,8 @@ Status Walk::prepare(ViewPtr view, const pt2pt::Buffer& buffer, bool write) {
   FGMPI_TRY(place(*view_->datarep, buffer.type, &placed_));
   total_ = buffer.count * placed_.bytes;
   if (total_ == 0 || !view_->datarep->converts()) return {};
-  // Not by an exception: other members of a collective operation wait for this one.
+  // A failed allocation is no exception here: other members of a collective operation wait for this
+  // one.
   converted_.reset(new (std::nothrow) char[static_cast<size_t>(total_)]);
   if (!converted_)
     return error(MPI_ERR_NO_MEM, "no memory is left to convert %s",

@@ -1,4 +1,4 @@
-// Entering an access into a table and comparing it with those that are there.
+// Enters an access into a table and compares it with the accesses that are there.
 
 #include "rma/access_table.h"
 
@@ -12,9 +12,10 @@ bool only_reads(const Record& r) {
   return r.use == Use::kRead || (r.use == Use::kAccumulate && r.op == MPI_NO_OP);
 }
 
-/// A load or store of the target's program and an access of another kind. In epochs of locks the
-/// program may find in the memory that an update is there, and store then; and what it reads
-/// meanwhile, and others, is what the unified memory model leaves open.
+/// True where a load or store of the target's program and an access of another kind are in one
+/// epoch. In epochs of locks the program may find in the memory that an update has arrived, and
+/// store then. What the program, and other ranks, read meanwhile is left open by the unified memory
+/// model.
 bool same_epoch(const Record& program, const Record& other) {
   if (program.kind == EpochKind::kAtOnce)
     return other.kind == EpochKind::kPassive && !only_reads(program) && !only_reads(other) &&
@@ -23,31 +24,32 @@ bool same_epoch(const Record& program, const Record& other) {
   return other.kind == EpochKind::kStart && program.exposed;
 }
 
-/// Two accesses to the same bytes, the second one begun before the first was complete for all.
+/// True for two accesses to the same bytes that conflict, the second begun before the first was
+/// complete for all.
 bool conflict(const Record& a, const Record& b) {
   if (only_reads(a) && only_reads(b)) return false;
   if (a.kind >= EpochKind::kProgram) return same_epoch(a, b);
   if (b.kind >= EpochKind::kProgram) return same_epoch(b, a);
   const bool atomics = a.use >= Use::kAccumulate && b.use >= Use::kAccumulate;
   if (!atomics) return true;
-  // Those of one origin are ordered, and a compare-and-swap may meet any other.
+  // Accesses of one origin are ordered, and a compare-and-swap may meet any other access.
   if (a.origin == b.origin || a.use == Use::kSwap || b.use == Use::kSwap) return false;
   if (a.element != b.element) return true;
   return a.op != b.op && a.op != MPI_NO_OP && b.op != MPI_NO_OP;
 }
 
-/// May the access find in the memory what an operation of an epoch of locks has changed?
+/// True where the access may read what an operation of an epoch of locks has changed.
 bool may_see(const Record& r) {
   return r.use >= Use::kAccumulate || (r.kind == EpochKind::kAtOnce && r.use == Use::kRead);
 }
 
-/// A record that a fence has ended, though its target has not come back from that fence.
+/// True for a record that a fence has ended, though its target has not returned from that fence.
 bool is_over(const Record& record, const Record& now) {
   return record.kind == EpochKind::kFence && record.phase != now.phase;
 }
 
-/// Are they alike but for their bytes: does what conflicts with the bytes of one conflict with
-/// those of the other, and end with the same synchronisation?
+/// True where the records differ only in their bytes: the same accesses conflict with both, and the
+/// same synchronisation ends both.
 bool alike(const Record& a, const Record& b) {
   return a.place == b.place && a.origin == b.origin && a.member == b.member && a.phase == b.phase &&
          a.use == b.use && a.kind == b.kind && a.exposed == b.exposed && a.seen == b.seen &&

@@ -47,7 +47,7 @@ bool Attached::move() {
                        reinterpret_cast<unsigned long long>(remote->iov_base), pid_);
       break;
     }
-    // It may stop within a vector.
+    // The kernel may stop within a vector.
     for (auto rest = static_cast<size_t>(moved); rest > 0;) {
       const size_t taken = std::min(rest, local->iov_len);
       for (iovec* v : {local, remote}) {

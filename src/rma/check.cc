@@ -1,4 +1,4 @@
-// The comparison of accesses to windows that this process can see, and its report.
+// Compares accesses to windows that this process can see, and reports conflicts.
 
 #include "rma/check.h"
 
@@ -36,7 +36,7 @@ static_assert(settings::has_choices(settings::kRmaCheck, "off|on|error"));
 bool g_fails = false;
 Observer g_observer = {nullptr, nullptr};
 
-/// The place of the running call.
+/// The place of the running call, as the observer returns it.
 uint64_t place() { return g_observer.place ? g_observer.place() : 0; }
 
 }  // namespace
@@ -52,16 +52,16 @@ struct Pending {
   uint64_t place;
   const Win* win;
 };
-/// Of all members in this process, by the first byte.
+/// Pending memory of all members in this process, by the first byte.
 using PendingMemory = std::multimap<uint64_t, Pending>;
 PendingMemory& pending_memory() {
   static auto* all = new PendingMemory;
   return *all;
 }
-/// No entry has more bytes.
+/// The most bytes of an entry.
 uint64_t g_longest_pending = 0;
 
-/// What is kept of a member while accesses are checked.
+/// What is stored about a member while accesses are checked.
 struct Member {
   uint32_t phase = 0;
   std::vector<int32_t> targets;  ///< with records of epochs of locks
@@ -98,7 +98,7 @@ std::string words_of_window(const Win* win) {
   return format("window 0x%08x", handle);
 }
 
-/// Says it once for all conflicts of the same words.
+/// Reports conflicts; those of the same words only once.
 Status report(const std::string& words) {
   constexpr size_t kMostReports = 100;
   if (g_fails) return error(MPI_ERR_RMA_CONFLICT, "%s", words.c_str());
@@ -141,7 +141,7 @@ Status report_conflict(const Win* win, const Record& first, const Record& second
                 words_of_window(win) + ", which " + words_of(first) + " in the same epoch");
 }
 
-/// The runs of `count` elements at `start`; what touches is one.
+/// The runs of `count` elements at `start`; runs that touch become one.
 AddressRuns runs_of(const Layout& layout, int64_t count, uint64_t start) {
   AddressRuns runs;
   const int64_t bytes = layout.size * count;
@@ -158,7 +158,7 @@ AddressRuns runs_of(const Layout& layout, int64_t count, uint64_t start) {
   return runs;
 }
 
-/// The same of elements that an MPI call got.
+/// The runs of elements that an MPI call received as an argument.
 Status runs_of(const void* address, int64_t count, const host::Type& type, AddressRuns* out) {
   out->clear();
   if (count <= 0 || type.size() == 0) return {};
@@ -174,15 +174,15 @@ EpochKind kind_of(Epoch epoch) {
                                                              : EpochKind::kPassive;
 }
 
-/// Addresses of the members' memory, as their process numbers them, less those of its address
-/// space.
+/// The difference of an address in this process and of the address by which the owner numbers that
+/// byte.
 uint64_t numbering(const SharedWin& shared) {
   return shared.flavor == MPI_WIN_FLAVOR_SHARED ? reinterpret_cast<uint64_t>(shared.common.base())
                                                 : 0;
 }
 
-/// An access by the running rank to what of a member's memory lies in `runs`. Its member and origin
-/// are filled in.
+/// Checks an access by the running rank to the bytes of a member's memory that lie in `runs`. Fills
+/// in the record's member and origin.
 Status check_exposed(Win* win, Part* part, uint32_t member, const AddressRuns& runs, Record mine,
                      bool keeps) {
   SharedWin& shared = *win->shared;
@@ -211,12 +211,12 @@ Status check_exposed(Win* win, Part* part, uint32_t member, const AddressRuns& r
 
 uint32_t own_member(Win* win) { return win->shared->own().locals.find(local_of(win)); }
 
-/// To its own memory.
+/// Checks an access by the running rank to its own memory.
 Status check_exposed(Win* win, const AddressRuns& runs, const Record& mine, bool keeps) {
   return check_exposed(win, &win->shared->own(), own_member(win), runs, mine, keeps);
 }
 
-/// f(part) for each whose memory the running rank's program has in its address space.
+/// Calls f(part) for each part whose memory the running rank's program has in its address space.
 template <class F>
 void for_each_mapped(Win* win, F&& f) {
   SharedWin& shared = *win->shared;
@@ -224,7 +224,7 @@ void for_each_mapped(Win* win, F&& f) {
   for (Part& part : shared.parts) f(part);
 }
 
-/// To memory of any member that the program has in its address space.
+/// Checks an access to memory of any member that the program has in its address space.
 Status check_mapped(Win* win, const AddressRuns& runs, const Record& mine, bool keeps) {
   FGMPI_TRY(check_exposed(win, runs, mine, keeps));
   SharedWin& shared = *win->shared;
@@ -258,7 +258,8 @@ Record record_of(bool writes, EpochKind kind, uint64_t place, const char* call) 
   return record;
 }
 
-/// A call uses bytes from `low` up to `high`, origin memory of an operation that is not complete.
+/// Reports that a call uses bytes from `low` up to `high`, which are origin memory of an operation
+/// that is not complete.
 Status report_pending(const Pending& p, uint64_t low, uint64_t high, bool writes,
                       const char* call) {
   const Win* win = p.win;
@@ -300,7 +301,7 @@ Status check_runs(const AddressRuns& runs, bool writes, const char* call) {
   return {};
 }
 
-/// What touches an entry that is alike is covered by that one from then on.
+/// Adds an entry. Bytes that touch an entry that is alike widen that entry instead.
 void add_pending(Member* member, uint64_t low, Pending added) {
   PendingMemory& all = pending_memory();
   auto same = [&](PendingMemory::iterator old) {
@@ -329,7 +330,7 @@ void end_pending(Member* member, int32_t target) {
   if (pending_memory().empty()) g_longest_pending = 0;
 }
 
-/// Records of the member's own memory that `over` says are over.
+/// Ends the records of the member's own memory for which `over` is true.
 template <class F>
 void end_own(Win* win, F&& over) {
   Part& own = win->shared->own();
@@ -338,7 +339,7 @@ void end_own(Win* win, F&& over) {
   own.table->erase_if([&](const Record& r) { return r.member == member && over(r); });
 }
 
-/// May switch.
+/// Ends the member's accesses to `target` by epochs of locks. May switch.
 void end_passive(Win* win, int32_t target) {
   const Reach reach = reach_of(win, target);
   if (!reach.part->table) return end_far(win, target);
@@ -348,7 +349,7 @@ void end_passive(Win* win, int32_t target) {
   });
 }
 
-/// An access is compared, and kept. May switch.
+/// Compares an access, and adds it to its table where `keeps` is set. May switch.
 Status enter(Win* win, int32_t rank, const Record& record, const AddressRuns& runs, bool keeps) {
   const Reach reach = reach_of(win, rank);
   std::vector<Conflict> found;
@@ -392,7 +393,7 @@ Status check_operation(Win* win, const Reach& reach, const Operation& what, Use 
   FGMPI_TRY(layout_of(target_type, &layout));
   target = runs_of(*layout, what.target.count, static_cast<uint64_t>(reach.base + offset));
   if (target.empty()) return {};
-  // Origin memory: what an operation writes there is a get's, or a fetch's result.
+  // Origin memory: an operation writes there only as a get, or the result of a fetch.
   host::Type type;
   if (what.origin.address && what.op != MPI_NO_OP) {
     FGMPI_TRY(host::Type::of(what.origin.type, &type));
@@ -494,7 +495,7 @@ void flushed(Win* win, int32_t rank, bool local) {
   Member& member = members()[win];
   end_pending(&member, rank);
   if (local) return;
-  // Others may run, and access, while a target's process ends what it keeps.
+  // Other ranks may run, and access memory, while a target's process ends its records.
   std::vector<int32_t> ended;
   if (rank < 0) {
     ended.swap(member.targets);

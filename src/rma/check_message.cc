@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kKeeps = 1, kKeepsConflicting = 2;
 
-/// A rank that waits for an answer: on its stack.
+/// A rank that waits for an answer; it lies on the rank's stack.
 struct Question : sched::WaitSite {
   Question(const char* name, int32_t r, uint32_t p)
       : WaitSite{name, words, true}, rank(r), process(p) {}
@@ -33,7 +33,7 @@ pt2pt::Cookies<Question>& questions() {
   return *all;
 }
 
-/// May switch.
+/// Sends a question and waits for the answer. May switch.
 void ask(Win* win, const Reach& reach, Ask what, const void* data, size_t bytes,
          Question* question) {
   what.rank = win->comm->rank;

@@ -1,4 +1,4 @@
-// Locks in a control area: taking, waiting, releasing.
+// Locks in a control area: acquiring, waiting, releasing.
 
 #include "rma/control.h"
 

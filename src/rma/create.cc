@@ -1,6 +1,6 @@
-// Creation and freeing. The collocated members meet at the window's own communicator; the last to
-// come makes the process's memory object and exchanges, as one message to the first process and one
-// back, what all processes must know: a Part each.
+// Creation and freeing. The collocated members meet at the window's own communicator. The last to
+// arrive makes the process's memory object and exchanges the Parts of all processes: one message to
+// the first process and one back.
 
 #include <algorithm>
 
@@ -34,15 +34,15 @@ struct WinArrival : comm::Arrival {
 
 bool is_of_another_job(uint32_t process) { return process >= g_av.processes(); }
 
-/// Of another job on this host: yes, although messages go through sockets.
+/// True also for a process of another job on this host, although messages to it go through sockets.
 bool uses_shared_memory(uint32_t process) {
   if (is_of_another_job(process)) return true;
   const transport::Transport* t = pt2pt::g_engine.transports[g_av.transport_bit(process)];
   return t && std::string_view(t->name()) == "shm";
 }
 
-/// Equal for processes that share memory, of different jobs too. MPI_Win_allocate_shared does with
-/// every transport.
+/// A number that is equal for processes that share memory, also of different jobs. Windows of
+/// MPI_Win_allocate_shared share memory with every transport.
 uint64_t host_of_mine(int flavor) {
   if (flavor == MPI_WIN_FLAVOR_SHARED || transport::is_wanted("shm"))
     return hash_text(transport::host_id());
@@ -79,7 +79,8 @@ void write_part(const Part& part, std::vector<uint8_t>* out) {
     p->write(out);
 }
 
-/// `process`: as this process numbers it; its own number may be another where it is of another job.
+/// `process`: the number that this process has for it. A process of another job may have another
+/// number for itself.
 void read_part(FieldReader* in, uint32_t process, Part* part) {
   part->process = process;
   part->object = in->get<ObjectName>();
@@ -96,7 +97,7 @@ class Maker {
   Maker(comm::SharedComm* shared, comm::Meeting* meeting)
       : comm_(shared), meeting_(meeting), call_(meeting->call) {}
 
-  /// May switch.
+  /// Makes the window. May switch.
   Status run(SharedWin** out) {
     for (comm::Arrival* a = meeting_->arrivals; a; a = a->next)
       members_.push_back(static_cast<WinArrival*>(a));
@@ -122,8 +123,8 @@ class Maker {
   }
 
  private:
-  /// Another process of the window may share memory with this one, or `near` is false and one may
-  /// not.
+  /// near: true where another process of the window may share memory with this one. !near: true
+  /// where one may not.
   bool has_other(bool near) {
     if (comm_->processes == 1) return false;
     if (win_->flavor == MPI_WIN_FLAVOR_SHARED) return near;
@@ -182,7 +183,7 @@ class Maker {
     return {};
   }
 
-  /// What one process says: | failed 1 | its error: class 4, text | or its part |.
+  /// Encodes the answer of one process: | failed 1 | its error: class 4, text | or its part |.
   static void write_answer(const Status& status, const Part& part, std::vector<uint8_t>* out) {
     append(out, static_cast<uint8_t>(!status.ok()));
     if (status.ok()) return write_part(part, out);
@@ -274,10 +275,10 @@ class Maker {
     return adopt(std::move(all));
   }
 
-  /// All parts are known: this process's keeps its memory.
+  /// Stores the parts of all processes; this process's part keeps its memory.
   Status adopt(std::vector<Part> all) {
-    // The processes of several jobs come in an order that is the same in all of them, not in that
-    // of their numbers here.
+    // The processes of several jobs come in an order that is equal in all of these, not in that of
+    // their numbers here.
     std::sort(all.begin(), all.end(),
               [](const Part& a, const Part& b) { return a.process < b.process; });
     for (size_t i = 0; i < all.size(); ++i) {
@@ -291,7 +292,7 @@ class Maker {
     return {};
   }
 
-  /// What the info key `key` promised: the numbers are equal at all members.
+  /// Checks what the info key `key` promises: the numbers are equal at all members.
   Status check_same(const std::vector<Part>& parts, const char* key, Progression Part::*numbers,
                     int error_class, const char* argument) {
     if (!hint_is(first_->hints, key, "true")) return {};
@@ -308,8 +309,8 @@ class Maker {
     return {};
   }
 
-  /// MPI_Win_allocate_shared: members one behind the other in rank order, in an object that this
-  /// process makes.
+  /// Lays out the memory of MPI_Win_allocate_shared: members one behind the other in rank order, in
+  /// an object that this process makes.
   Status lay_out_common(std::vector<Part>* parts) {
     FGMPI_TRY(check_same(*parts, "same_size", &Part::sizes, MPI_ERR_SIZE, "size"));
     FGMPI_TRY(check_same(*parts, "same_disp_unit", &Part::units, MPI_ERR_DISP, "disp_unit"));
@@ -346,7 +347,7 @@ class Maker {
     return win_->common.make(bytes, comm_->processes > 1, false);
   }
 
-  /// Which parts are near, and what that means; the members' windows.
+  /// Decides which parts are near, and what follows from that; makes the members' windows.
   void settle() {
     const bool users =
         win_->flavor == MPI_WIN_FLAVOR_CREATE || win_->flavor == MPI_WIN_FLAVOR_DYNAMIC;

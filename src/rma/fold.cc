@@ -1,4 +1,4 @@
-// Folding elements atomically: by locked instructions, by blocks, or under a lock.
+// Folds elements atomically: by locked instructions, by blocks, or under a lock.
 
 #include "rma/fold.h"
 
@@ -35,13 +35,13 @@ struct WordOf<8> {
   using type = uint64_t;
 };
 
-/// May an element at this address be changed by the processor at once?
+/// True where the processor can change an element at this address atomically.
 bool is_atomic(const void* at, int64_t element) {
   return element <= 8 && !(element & (element - 1)) &&
          reinterpret_cast<uintptr_t>(at) % static_cast<uintptr_t>(element) == 0;
 }
 
-/// REQUIRES: an element without a gap.
+/// Combines one element. REQUIRES: the element has no gap.
 void combine(const Folding& f, const void* source, void* target) {
   if (f.reduce)
     f.reduce(source, target, 1);
@@ -49,7 +49,7 @@ void combine(const Folding& f, const void* source, void* target) {
     std::memcpy(target, source, static_cast<size_t>(f.size));
 }
 
-/// A pair whose value and index lie apart becomes one without a gap, or the reverse.
+/// Copies a pair whose value and index lie apart to one without a gap.
 void close_gap(const Folding& f, const char* pair, char* packed) {
   std::memcpy(packed, pair, static_cast<size_t>(f.head));
   std::memcpy(packed + f.head, pair + f.index_at, static_cast<size_t>(f.index_bytes()));
@@ -59,7 +59,7 @@ void open_gap(const Folding& f, const char* packed, char* pair) {
   std::memcpy(pair + f.index_at, packed + f.head, static_cast<size_t>(f.index_bytes()));
 }
 
-/// One pair with a gap. `old` may be nullptr, `source` too for MPI_NO_OP.
+/// Folds one pair with a gap. `old` may be nullptr, `source` too for MPI_NO_OP.
 void fold_pair(const Folding& f, char* target, const char* source, char* old) {
   if (old) close_gap(f, target, old);
   if (f.op == MPI_NO_OP) return;
@@ -69,13 +69,13 @@ void fold_pair(const Folding& f, char* target, const char* source, char* old) {
   f.reduce(operand, target, 1);
 }
 
-/// Pairs with a gap in a row, without regard to others. `bytes`: of data.
+/// Folds pairs with a gap in a row, not atomically. `bytes`: bytes of data.
 void fold_pairs(const Folding& f, char* target, const char* source, char* old, int64_t bytes) {
   for (int64_t i = 0, place = 0; i < bytes; i += f.size, place += f.stride)
     fold_pair(f, target + place, source ? source + i : nullptr, old ? old + i : nullptr);
 }
 
-/// The processor's own operation, where it has one.
+/// Applies the processor's own operation, where it has one.
 template <class W>
 bool by_processor(MPI_Op op, bool integer, W* at, W value, W* old) {
   switch (op) {
@@ -103,14 +103,14 @@ bool by_processor(MPI_Op op, bool integer, W* at, W value, W* old) {
   }
 }
 
-/// Sums of the type are those of integers.
+/// True where sums of the type are those of integers.
 bool is_integer(const host::Type& type) {
   const host::BasicType* basic = host::basic_type(type.handle());
   return basic && basic->kind != host::Kind::kFloat && basic->kind != host::Kind::kComplex &&
          basic->kind != host::Kind::kPair;
 }
 
-/// Sums of floating-point words, of a type that is as wide: the processor has no operation for
+/// Sums floating-point words of a type of the same width: the processor has no atomic operation for
 /// them.
 template <class W, class Float>
 void add_each(char* target, const char* source, char* old, int64_t bytes) {
@@ -166,7 +166,7 @@ struct alignas(16) Block {
   uint64_t words[2];
 };
 constexpr int64_t kBlock = sizeof(Block);
-/// Bytes that are computed before they are exchanged: enough for vector instructions, little to
+/// Bytes that are computed before they are exchanged: enough for vector instructions, and few to
 /// compute again.
 constexpr int64_t kChunk = 1024;
 
@@ -178,8 +178,8 @@ bool has_block_exchange() {
   return has;
 }
 
-/// *at = desired if it equals *expected, else *expected = *at. A locked instruction waits for all
-/// stores before it, so nothing is stored here where it succeeds.
+/// Sets *at to desired if it equals *expected, else *expected to *at. A locked instruction waits
+/// for all stores before it, so this stores nothing else where it succeeds.
 inline bool exchange(Block* at, Block* expected, const Block& desired) {
   bool done;
   uint64_t low = expected->words[0], high = expected->words[1];
@@ -191,7 +191,7 @@ inline bool exchange(Block* at, Block* expected, const Block& desired) {
   return done;
 }
 
-/// REQUIRES: `to` is a multiple of 16, `bytes` too. Each word is stored at once.
+/// Stores each word at once. REQUIRES: `to` and `bytes` are multiples of 16.
 void store_blocks(char* to, const char* from, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += kBlock) {
     _mm_store_si128(reinterpret_cast<__m128i*>(to + i),
@@ -208,8 +208,8 @@ void load_blocks(char* to, const char* from, int64_t bytes) {
   }
 }
 
-/// Computes a chunk from what is there and exchanges its blocks; what has changed meanwhile is
-/// computed again.
+/// Computes a chunk from the present elements and exchanges its blocks; a block that has changed
+/// meanwhile is computed again.
 void fold_chunk(const Folding& f, char* target, const char* source, char* old, int64_t bytes) {
   alignas(64) char operand[kChunk], before[kChunk], after[kChunk];
   std::memcpy(operand, source, static_cast<size_t>(bytes));
@@ -219,7 +219,7 @@ void fold_chunk(const Folding& f, char* target, const char* source, char* old, i
   for (int64_t i = 0; i < bytes; i += kBlock) {
     Block* seen = reinterpret_cast<Block*>(before + i);
     Block* made = reinterpret_cast<Block*>(after + i);
-    // A block that stays as it is has been read: its elements were folded when they were.
+    // A block that stays unchanged has been read: its elements were folded at that moment.
     if (!std::memcmp(seen, made, sizeof *seen)) continue;
     while (!exchange(reinterpret_cast<Block*>(target + i), seen, *made)) {
       *made = *seen;
@@ -229,7 +229,7 @@ void fold_chunk(const Folding& f, char* target, const char* source, char* old, i
   if (old) std::memcpy(old, before, static_cast<size_t>(bytes));
 }
 
-/// REQUIRES: `target` is a multiple of 16, `bytes` too.
+/// Folds blocks. REQUIRES: `target` and `bytes` are multiples of 16.
 void fold_blocks(const Folding& f, char* target, const char* source, char* old, int64_t bytes) {
   if (f.op == MPI_NO_OP) {
     if (old) load_blocks(old, target, bytes);

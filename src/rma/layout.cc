@@ -38,8 +38,8 @@ std::shared_ptr<Layout> layout_from(const host::TypeTree& tree) {
   return layout;
 }
 
-/// A derived type of the cache; it keeps the type, so that its handle is not another's while it is
-/// here.
+/// A derived type of the cache. The entry holds a duplicate of the type, so that no other type gets
+/// its handle while the entry exists.
 struct Kept {
   host::Type type;
   LayoutPtr layout;
@@ -92,7 +92,8 @@ Status layout_of(const host::Type& type, LayoutPtr* out) {
     return {};
   }
   auto& kept = cache();
-  // An entry whose type the user has freed has another handle now: this one is a new type's.
+  // Where the user has freed an entry's type, the entry has another handle now, and this handle is
+  // a new type's.
   if (auto found = kept.find(handle); found != kept.end()) {
     if (found->second.type.host_handle() == handle) {
       *out = found->second.layout;

@@ -17,21 +17,21 @@
 namespace fgmpi::rma {
 namespace {
 
-/// Pieces to a process that are not answered, and bytes of them: so many small ones that a message
-/// carries hundreds, of long ones as many as keep it busy. They bound what waits there, and what
-/// its answers take here.
+/// The most unanswered pieces to a process, and the most bytes of them: so many small pieces that a
+/// message carries hundreds, as many long ones as keep the process busy. They bound the memory of
+/// waiting pieces there, and of their answers here.
 constexpr uint32_t kMostPieces = 1024;
 constexpr int64_t kMostBytes = 4 << 20;
 
-/// Operations to one process, in the order of their calls: ordered as accumulates have to be
-/// (MPI-4.0 section 12.7.2).
+/// The operations to one process, in the order of their calls, as accumulates must be (MPI-4.0
+/// section 12.7.2).
 struct Channel {
   Remote* first = nullptr;
   Remote* last = nullptr;
   uint32_t in_flight = 0;
   int64_t bytes_in_flight = 0;
 };
-/// Made when it is first asked for: processes of other jobs may come at any time.
+/// Returns the channel, which the first call makes: processes of other jobs may come at any time.
 Channel* channel_to(uint32_t process) {
   static auto* all = new std::deque<Channel>;
   if (process >= all->size()) all->resize(process + 1);
@@ -54,8 +54,8 @@ std::map<std::pair<uint32_t, uint32_t>, Foreign>& foreign() {
   return *all;
 }
 
-/// Memory for one message on its way out: a piece is copied by the transport, or behind deferred
-/// frames.
+/// Memory for one message to be sent: the transport copies a piece, or queues a copy behind
+/// deferred frames.
 std::vector<uint8_t>& frame() {
   static auto* bytes = new std::vector<uint8_t>;
   return *bytes;
@@ -123,7 +123,7 @@ void on_layout(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes)
 
 // ---- At the origin ------------------------------------------------------------------------------
 
-/// Nothing of the origin's memory is needed any more.
+/// Called when all of the origin's memory has been read.
 void is_sent(Remote* op) {
   if (!op->unsent) return;
   op->unsent = false;
@@ -203,7 +203,7 @@ void on_reply(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) 
 
 // ---- At the target ------------------------------------------------------------------------------
 
-/// What a piece is about, in this process's memory.
+/// The memory of this process to which a piece applies.
 struct Piece {
   SharedWin* shared;
   char* base;  ///< the member's displacement 0
@@ -228,7 +228,8 @@ bool find_layout(uint32_t from, uint32_t id, const Layout** out) {
   return true;
 }
 
-/// False where nothing can be true of what it says; *error_class: what it may not do.
+/// Finds the memory of a piece. Returns false where the message cannot be valid; *error_class: an
+/// error that the origin can have caused.
 bool locate(SharedWin* shared, uint32_t from, const Ask& ask, Piece* out, int* error_class) {
   Part& own = shared->own();
   if (ask.member >= own.locals.size() || !find_layout(from, ask.layout, &out->layout)) return false;
@@ -363,7 +364,7 @@ void on_lock(SharedWin* shared, uint32_t from, const Ask& ask) {
   reply.kind = static_cast<uint64_t>(AskKind::kReply);
   reply.cookie = ask.cookie;
   send_ask(shared, from, reply, nullptr, 0);
-  // The ranks that wait may live anywhere: their processes are found by any member's communicator.
+  // The waiting ranks may live anywhere: any member's communicator leads to their processes.
   tell_granted(shared, target, std::move(granted));
 }
 
@@ -471,7 +472,7 @@ void finish_remote(Remote* op) {
 }
 
 namespace {
-/// Its target's process is lost. REQUIRES: it is in no channel.
+/// Ends an operation whose target's process is lost. REQUIRES: the operation is in no channel.
 void give_up(Remote* op) {
   Access& access = *op->win->access;
   if (access.failure.ok()) access.failure = pt2pt::process_failed(op->process);

@@ -24,32 +24,32 @@ using Kind = transport::Access::Kind;
 enum class Wanted { kAuto, kProvider, kMessages };
 static_assert(settings::has_choices(settings::kRmaNetwork, "auto|provider|messages"));
 
-/// Accesses to a process that are under way at once: as many as keep the network busy.
+/// The most accesses to a process that are under way at once: as many as keep the network busy.
 constexpr uint32_t kMostAccesses = 64;
-/// Below so many bytes a piece, one frame for all of them is less work than an access each.
+/// For pieces of fewer bytes, one frame for all of them is less work than an access each.
 constexpr int64_t kLeastPiece = 512;
-/// The same where the peer's processor serves accesses: many small ones at once take 5 us each over
-/// sockets, messages 2; of 512 KiB messages copy 2.1 GB/s, accesses 5, as what comes is read into
-/// its place.
+/// kLeastPiece's value where the peer's processor serves accesses. Many small accesses at once cost 5 us
+/// each over sockets, messages 2 us. For 512 KiB, messages copy 2.1 GB/s, accesses 5 GB/s, because
+/// arriving data is read directly into its memory.
 constexpr int64_t kLeastServed = 256 << 10;
 int64_t g_least_piece = kLeastPiece;
 
 /// The transport that accesses memory, or nullptr.
 transport::Transport* g_transport = nullptr;
 
-/// An operation and where it is.
+/// An operation, and how far it has come.
 struct Moves {
   Remote* op;
-  transport::Access next;  ///< of an atomic: its rest
+  transport::Access next;  ///< for an atomic: its remaining access
   LayoutPtr target_layout, local_layout;
-  std::optional<Cursor> target, local;  ///< of a put or get
+  std::optional<Cursor> target, local;  ///< for a put or get
   char* memory = nullptr;               ///< the local side's
   uint64_t remote = 0;
   uint32_t in_flight = 0;
   bool atomic = false;
   size_t most = 0;         ///< bytes of an atomic access
   Moves* after = nullptr;  ///< in the queue
-  /// Of an atomic: the member's next one at the target, begun when this one is complete.
+  /// For an atomic: the member's next one at the target, which begins when this one is complete.
   Moves* later = nullptr;
 };
 
@@ -63,7 +63,7 @@ Queue& queue_to(uint32_t process) {
   if (process >= all->size()) all->resize(process + 1);
   return (*all)[process];
 }
-/// The last atomic of a member at a target, as long as it is not complete: those of one member must
+/// The last atomic of a member at a target, while it is not complete: atomics of one member must
 /// not pass each other.
 std::map<std::pair<const Win*, int32_t>, Moves*>& last_atomics() {
   static auto* all = new std::map<std::pair<const Win*, int32_t>, Moves*>;
@@ -84,7 +84,7 @@ transport::Access next_access(Moves* m) {
     if (m->next.source) m->next.source = static_cast<const char*>(m->next.source) + access.length;
     if (m->next.result) m->next.result = static_cast<char*>(m->next.result) + access.length;
   } else {
-    // The shorter of the two runs: both go on behind it.
+    // The access has the length of the shorter of the two runs; both cursors move behind it.
     Cursor there = *m->target, here = *m->local;
     const int64_t left = op->total - op->sent;
     const int64_t n = std::min(there.next(left).bytes, here.next(left).bytes);
@@ -160,7 +160,7 @@ void launch(Moves* m) {
   pump(process);
 }
 
-/// Types that providers know, by the low byte of their handles.
+/// Types that providers support, by the low byte of their handles.
 constexpr auto kTypes = [] {
   using host::PairOf;
   std::array<int8_t, 256> types{};

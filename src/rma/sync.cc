@@ -33,8 +33,8 @@ struct Site : sched::WaitSite {
   int32_t rank;
 };
 
-/// Parks until done(); whoever changes what it depends on wakes `*parked`. Polls a little first
-/// where nobody else could run. May switch.
+/// Parks until done(); whoever changes what done() reads wakes `*parked`. Polls a little first
+/// where no other rank could run. May switch.
 template <class F>
 void wait_until(sched::Proclet** parked, const Site& site, F&& done) {
   for (pt2pt::ShortSpin spin; !done() && spin.goes_on();) pt2pt::progress();
@@ -44,8 +44,8 @@ void wait_until(sched::Proclet** parked, const Site& site, F&& done) {
   }
 }
 
-/// The error of a wait for rank `rank` of the window, or for all of its members (-1), that is in
-/// vain because processes have failed.
+/// The error of a wait for rank `rank` of the window, or for all of its members (-1), that cannot
+/// end because processes have failed.
 Status hopeless(const Win* win, int32_t rank) {
   const comm::SharedComm& shared = *win->comm->shared;
   if (__builtin_expect(!(shared.broken & comm::kLostMember), 1)) return {};
@@ -54,7 +54,7 @@ Status hopeless(const Win* win, int32_t rank) {
   return pt2pt::is_lost(process) ? pt2pt::process_failed(process) : Status();
 }
 
-/// As wait_until(); ends with the error of a wait that is in vain.
+/// As wait_until(); returns the error of a wait that cannot end.
 template <class F>
 Status wait_for_member(sched::Proclet** parked, const Site& site, F&& done) {
   for (pt2pt::ShortSpin spin; !done() && spin.goes_on();) pt2pt::progress();
@@ -66,7 +66,7 @@ Status wait_for_member(sched::Proclet** parked, const Site& site, F&& done) {
   return {};
 }
 
-/// What MPI orders others to see: stores before this are visible before loads behind it.
+/// Makes stores before this visible before loads behind it, as MPI orders.
 void make_visible(Access* access) {
   if (!access->stores) return;
   access->stores = false;
@@ -106,7 +106,7 @@ Status check_assertion(int assertion, int allowed, const char* words) {
   return error(MPI_ERR_ASSERT, "assert is %d; allowed is 0 or %s", assertion, words);
 }
 
-/// A new access epoch may begin.
+/// Checks that a new access epoch may begin.
 Status check_idle(const Win* win) {
   const Epoch epoch = win->access ? win->access->epoch : Epoch::kNone;
   if (epoch == Epoch::kNone || epoch == Epoch::kFenced) return {};
@@ -135,7 +135,7 @@ void note_spin() {
   const uint64_t switches = sched::switch_count();
   pt2pt::progress();
   pt2pt::yield_to_look_again("a call that looks at a window again and again");
-  // Nobody else of this process could run: the one who is waited for may want the core.
+  // No other rank of this process could run: the process that this one waits for may need the core.
   if (sched::switch_count() == switches && g_av.processes() > 1) raw_call(SYS_sched_yield);
 }
 
@@ -143,8 +143,8 @@ void note_spin() {
 
 namespace {
 
-/// In a window that has lost a member: whoever would have to wait for a lock does not, as the one
-/// who holds it may be gone. May switch.
+/// In a window that has lost a member no rank waits for a lock, because its holder may be gone. May
+/// switch.
 Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) {
   FGMPI_TRY(hopeless(win, rank));
   const Reach reach = reach_of(win, rank);
@@ -168,7 +168,7 @@ Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) 
   return wait.granted ? Status() : hopeless(win, -1);
 }
 
-/// Parks until whoever decides says that the lock is this member's. May switch.
+/// Parks until the decider gives this member its turn for the lock. May switch.
 [[gnu::cold]] void await_lock(const Win* win, int32_t rank, LockKind kind, const char* call) {
   pt2pt::MemoryAccess access;
   access.use = pt2pt::MemoryAccess::kLock;
@@ -181,7 +181,7 @@ Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) 
   pt2pt::g_decider->await_turn(access, &site);
 }
 
-/// May switch.
+/// Acquires the lock of `rank`. May switch.
 Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) await_lock(win, rank, kind, call);
   if (__builtin_expect(win->comm->shared->broken & comm::kLostMember, 0))
@@ -223,7 +223,8 @@ void release(Win* win, int32_t rank, LockKind kind) {
   if (!granted.empty()) tell_granted(win->shared, rank, std::move(granted));
 }
 
-/// The wait for the lock of `target`, ended; nullptr: that rank does not wait for it.
+/// Ends the wait of `rank` for the lock of `target`, and returns it; nullptr: the rank does not
+/// wait for it.
 LockWait* end_wait(SharedWin* shared, int32_t target, int32_t rank) {
   auto found = shared->lock_waits.find(rank);
   if (found == shared->lock_waits.end() || found->second->target != target) return nullptr;
@@ -244,8 +245,8 @@ Member member_of(SharedWin* shared, int32_t rank) {
   return {&part, part.locals.find(where.local)};
 }
 
-/// The lock of `target` is that rank's, which lives here. Returns what is to be given back at once,
-/// where it does not wait any more: kNone for nothing.
+/// Called when `rank`, which lives here, holds the lock of `target`. Returns the kind of lock that
+/// has to be released at once because the rank does not wait any more; kNone: nothing.
 LockKind grant_here(SharedWin* shared, int32_t target, int32_t rank) {
   if (LockWait* wait = end_wait(shared, target, rank)) {
     wait->granted = true;
@@ -414,7 +415,8 @@ void wait_for_answers(Win* win, int32_t rank, bool local, const char* call) {
 Status flush(Win* win, int32_t rank, bool local, const char* call) {
   if (rank == MPI_PROC_NULL) return {};
   Access* a = win->access.get();
-  // The target reached last is one that the epoch allows. While accesses are checked there is none.
+  // The target reached last is one that the epoch allows. While accesses are checked, none is
+  // remembered.
   if (!a || a->hot_rank != rank || a->epoch < Epoch::kLock) {
     FGMPI_TRY(check_passive(win, rank));
     a = win->access.get();
@@ -478,7 +480,7 @@ Status fence_after_all(Win* win, int assertion) {
 
 namespace {
 
-/// The window's ranks of a group. Errors: MPI_ERR_GROUP.
+/// The ranks in the window of a group's members. Errors: MPI_ERR_GROUP.
 Status ranks_of(const Win* win, const comm::Group* group, std::vector<int32_t>* out) {
   const RankMap& all = win->comm->shared->map;
   out->clear();
@@ -494,7 +496,7 @@ Status ranks_of(const Win* win, const comm::Group* group, std::vector<int32_t>* 
   return {};
 }
 
-/// One message a process.
+/// Sends one message to each process of the group.
 void tell_group(Win* win, AskKind kind, const std::vector<int32_t>& ranks) {
   std::map<uint32_t, std::vector<int32_t>> by_process;
   for (int32_t rank : ranks) by_process[win->comm->peer(rank).process].push_back(rank);
@@ -502,7 +504,7 @@ void tell_group(Win* win, AskKind kind, const std::vector<int32_t>& ranks) {
     tell_ranks(win->shared, process, kind, win->comm->rank, theirs);
 }
 
-// What members tell each other, for whoever decides (pt2pt::Decider::tell).
+// What members send to each other, for the decider (pt2pt::Decider::tell).
 enum Told : uint8_t { kToldPosted, kToldCompleted };
 void tell_decider(const Win* win, const std::vector<int32_t>& ranks, Told what) {
   if (__builtin_expect(pt2pt::g_decider == nullptr, 1)) return;
@@ -603,7 +605,7 @@ Status complete(Win* win) {
 
 namespace {
 
-/// Have so many origins completed? May switch.
+/// True where so many origins have completed. May switch.
 bool test_exposure(Win* win, const Handshake& handshake, uint32_t expected, const char* call) {
   if (expected == 0) return true;  // the group of MPI_Win_post was empty: nobody can be late
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0))

@@ -1,5 +1,5 @@
-// Put, get, accumulates and compare-and-swap: arguments checked, then moved by the target's way.
-// Whatever is not by messages is complete when the call returns.
+// Put, get, accumulates and compare-and-swap: their arguments are checked, then the bytes are moved
+// by the target's way. Operations that are not by messages are complete when the call returns.
 
 #include <algorithm>
 #include <cstring>
@@ -20,13 +20,13 @@
 namespace fgmpi::rma {
 namespace {
 
-/// One side of an operation: elements of a type that was looked up.
+/// One side of an operation: elements of a type that has been found.
 struct Side {
   void* address = nullptr;
   int64_t count = 0;
   host::Type type;
   int64_t bytes = 0;
-  /// All of it is one run, from address + type.true_lb() on.
+  /// True where all bytes are one run, from address + type.true_lb() on.
   bool plain() const { return type.contiguous(); }
   char* data() const { return static_cast<char*>(address) + type.true_lb(); }
 };
@@ -52,7 +52,7 @@ Status make_side(const Elements& elements, bool at_origin, const char* name, Sid
   return {};
 }
 
-/// Both sides have as many bytes.
+/// Checks that both sides have equally many bytes.
 Status check_equal(const Side& a, const char* name, const Side& target) {
   if (__builtin_expect(a.bytes == target.bytes, 1)) return {};
   return error(MPI_ERR_TYPE,
@@ -61,7 +61,8 @@ Status check_equal(const Side& a, const char* name, const Side& target) {
                static_cast<long long>(target.bytes));
 }
 
-/// The offset of displacement `disp`; the target's memory has all that `side` reaches to.
+/// Computes the offset of displacement `disp`. Checks that the target's memory has all bytes of
+/// `side`.
 Status locate(const Win* win, const Reach& reach, const Operation& what, const Side& side,
               int64_t* offset) {
   int64_t low = side.type.true_lb();
@@ -76,8 +77,8 @@ Status locate(const Win* win, const Reach& reach, const Operation& what, const S
 
 using pt2pt::MemoryAccess;
 
-/// Goes on from `deed` with an operand: its memory, gaps and all. Of long ones nobody compares what
-/// they do.
+/// Combines `deed` with the bytes of an operand, gaps included. The bytes of long operands
+/// are left out.
 uint64_t with_operand(uint64_t deed, const void* address, const Side& side) {
   constexpr int64_t kMostCompared = 4096;
   const int64_t rest = side.type.extent() * (side.count - 1);
@@ -88,8 +89,7 @@ uint64_t with_operand(uint64_t deed, const void* address, const Side& side) {
   return hash_text({first, static_cast<size_t>(bytes)}, deed);
 }
 
-/// Parks until whoever decides says that it is this operation's turn. `side`: the target's. May
-/// switch.
+/// Parks until the decider gives this operation its turn. `side`: the target's. May switch.
 [[gnu::cold, gnu::noinline]] void await_turn(const Win* win, const Reach& reach, int32_t rank,
                                              const char* call, const Side& side, int64_t offset,
                                              MemoryAccess::Use use, uint64_t deed,
@@ -145,7 +145,7 @@ Remote* make_remote(Win* win, const Operation& what, const Reach& reach, AskKind
   return op;
 }
 
-/// The target's side in a message: a row of bytes, or a layout.
+/// Sets the target's side of a message: bytes in a row, or a layout.
 Status set_target(Remote* op, const Side& target, const LayoutPtr& layout) {
   if (layout->contiguous()) {
     op->ask.count = layout->size * target.count;
@@ -185,7 +185,7 @@ struct Transfer {
     FGMPI_TRY(layout_of(mine.type, &my_layout));
     return layout_of(theirs.type, &their_layout);
   }
-  /// In this process's address space.
+  /// Moves bytes within this process's address space.
   Status in_place() {
     char* there = reach->here + offset;
     if (mine.plain() && theirs.plain()) {
@@ -252,8 +252,8 @@ struct Transfer {
   }
 };
 
-/// Runs a Transfer or Accumulation, whose arguments have been checked, by the way in which its
-/// target is reached. `attaches`: by process_vm_*, unless the kernel refuses them.
+/// Runs a Transfer or Accumulation, whose arguments have been checked, by the target's way.
+/// `attaches`: by process_vm_*, unless the kernel refuses them.
 template <class Kind>
 Status run(Kind* op, bool attaches) {
   if (attaches) {
@@ -373,7 +373,7 @@ struct Accumulation {
     FGMPI_TRY(make_side(what->target, false, "target", &theirs));
     FGMPI_TRY(layout_of(theirs.type, &to));
     bytes = theirs.bytes;
-    // No element is accessed: any type will do.
+    // No element is accessed, so any type is right.
     FGMPI_TRY(bytes == 0 ? check_operation_of_accumulate(what->op, fetch)
                          : make_folding(what->op, to->element, fetch, &folding));
     if (sends) FGMPI_TRY(prepare_mine(what->origin, "origin", &origin, &from));
@@ -390,9 +390,9 @@ struct Accumulation {
                  name);
   }
 
-  /// f(address at the target less its base, bytes of data, operand or nullptr, where the elements
-  /// from before go or nullptr) for pieces of at most `most` bytes of data, elements in a row at
-  /// the target.
+  /// Calls f(address at the target less its base, bytes of data, operand or nullptr, where the
+  /// elements from before go or nullptr) for pieces of elements in a row at the target, with at
+  /// most `most` bytes of data each.
   template <class F>
   Status for_pieces(int64_t most, F&& f) {
     alignas(32) char operand[kStaged], before[kStaged];
@@ -424,7 +424,7 @@ struct Accumulation {
     return {};
   }
 
-  /// Nobody else may access the target meanwhile.
+  /// True where no other rank may access the target meanwhile.
   bool excludes_others() const {
     const Access& a = *win->access;
     if (a.epoch != Epoch::kLock) return false;
@@ -444,7 +444,7 @@ struct Accumulation {
     });
   }
 
-  /// Under the lock that everybody takes for this memory. The target need not do anything.
+  /// Folds under the lock that all ranks use for this memory. The target does nothing.
   Status attached() {
     Part& part = *reach->part;
     static char* copy = static_cast<char*>(aligned_alloc(64, kMostUnderLock));
@@ -459,7 +459,7 @@ struct Accumulation {
       return in ? write_back(copy, there, n) : Status();
     });
   }
-  /// Elements in a row at `there`, but not what lies in their gaps.
+  /// Writes back elements in a row at `there`, but not the bytes in their gaps.
   Status write_back(char* copy, uint64_t there, int64_t n) {
     Attached writing(reach->part->object.pid, Direction::kWrite);
     if (!folding.has_gap()) writing.add(copy, there, n);
@@ -471,7 +471,7 @@ struct Accumulation {
     return writing.finish();
   }
 
-  /// A row of elements at each side.
+  /// Folds by the provider, where each side is a row of elements.
   Status by_provider(bool* done) {
     transport::Access access;
     *done = to->contiguous() && (!sends || from->contiguous()) && (!fetch || back->contiguous()) &&
@@ -515,12 +515,12 @@ struct Accumulation {
   }
 
   static constexpr int64_t kStaged = 4096;
-  /// So many bytes take less time than looking whether the target's lock is exclusive.
+  /// For so many bytes a fold costs less than finding out whether the target's lock is exclusive.
   static constexpr int64_t kAtOnce = 64;
 };
 
-/// How its order to others can be seen. Those of one operation on integers can be exchanged, unless
-/// they fetch.
+/// How the operation's order to others can be seen. Operations of one kind on integers can be
+/// exchanged, unless they fetch.
 MemoryAccess::Use use_of(const Accumulation& a, uint32_t* detail) {
   if (!a.sends) return MemoryAccess::kRead;
   const host::BasicType* element = host::basic_type(a.folding.type.handle());
