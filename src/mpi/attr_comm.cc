@@ -22,31 +22,31 @@ namespace {
 using comm::AttrKind;
 using comm::KeyvalOf;
 
-/// Those that this rank is connected with since it was spawned.
+/// Number of ranks with which this rank is connected because it was spawned.
 intptr_t ranks_of_parents() {
   MPI_Comm parent = MPI_COMM_NULL;
   if (!comm_get_parent(&parent).ok() || parent == MPI_COMM_NULL) return 0;
   return comm::find(parent)->shared->remote->size();
 }
 
-/// Ranks for which there is room, the same at all ranks. The launcher counts processes (-usize),
-/// and knows none otherwise: then one for each processor of the job's hosts. Each may host as many
-/// ranks as the job's do on average.
+/// Ranks for which there is room, equal at all ranks. The launcher counts processes (-usize).
+/// Without that option the number is one for each processor of the job's hosts. Each process may
+/// host as many ranks as the job's do on average.
 intptr_t universe_size() {
   intptr_t processes = boot().universe_size();
   if (processes <= 0)
     processes = std::max<intptr_t>(sysconf(_SC_NPROCESSORS_ONLN), 1) *
                 std::max<intptr_t>(g_hosts.count(), 1);
   const intptr_t ranks = g_av.world_size();
-  // Proclets that were spawned have a world of their own, sessions none.
+  // Proclets that were spawned have their own world, sessions have none.
   const comm::Comm* world = comm::find(MPI_COMM_WORLD);
   const intptr_t own = world ? world->size() : ranks;
   return std::max(processes * ranks / static_cast<intptr_t>(g_av.processes()),
                   own + ranks_of_parents());
 }
 
-/// Values that differ between ranks of a process, some of which may have been spawned: C gets their
-/// addresses.
+/// Values that differ between ranks of a process, some of which may have been spawned: C programs
+/// receive their addresses.
 struct OwnValues {
   intptr_t universe = 0, appnum = 0;
 };

@@ -18,8 +18,8 @@ namespace {
 using comm::AttrKind;
 using comm::KeyvalOf;
 
-/// By the rank (its index in this process) and the type: ranks share the handles of predefined
-/// types. A type without attributes is not in there.
+/// Attributes by the rank (its index in this process) and the type: ranks share the handles of
+/// predefined types. A type without attributes has no entry.
 using TypeAttributes = std::map<std::pair<uint32_t, MPI_Datatype>, comm::Attributes>;
 TypeAttributes& all() {
   static auto* attributes = new TypeAttributes;
@@ -44,7 +44,7 @@ bool is_predefined(MPI_Datatype type) {
   return host::is_basic(type) || host::pair_index(type) < host::kPairTypes;
 }
 
-/// Committed or not. Errors: MPI_ERR_TYPE.
+/// Finds a type, committed or not. Errors: MPI_ERR_TYPE.
 Status check_type(MPI_Datatype type) {
   if (type == MPI_DATATYPE_NULL)
     return error(MPI_ERR_TYPE, "datatype is MPI_DATATYPE_NULL; allowed is a datatype");
@@ -69,7 +69,7 @@ int delete_all(TypeAttributes::iterator at) {
 }  // namespace
 
 void delete_type_attributes(uint32_t rank) {
-  // A delete function may set and delete others: each step looks again.
+  // A delete function may set and delete other attributes, so each step searches again.
   for (auto at = all().lower_bound({rank, MPI_Datatype{}});
        at != all().end() && at->first.first == rank; at = all().lower_bound({rank, MPI_Datatype{}}))
     if (!is_predefined(at->first.second) || delete_all(at) != MPI_SUCCESS) {

@@ -14,8 +14,8 @@ using comm::KeyvalOf;
 
 Attributed attributed(rma::Win* win) { return {KeyvalOf::kWin, win->comm, win->handle}; }
 
-/// C gets a pointer to the value, which the window keeps; Fortran the value as an address-sized
-/// integer.
+/// C receives a pointer to the value, which the window stores; Fortran receives the value as an
+/// address-sized integer.
 template <class T>
 void give(T* kept, AttrKind kind, void* value) {
   const auto number = static_cast<intptr_t>(*kept);
@@ -31,7 +31,7 @@ bool predefined(rma::Win* win, int keyval, AttrKind kind, void* value) {
   rma::Access& kept = rma::access_of(win);
   switch (keyval & 1 ? keyval : keyval - 1) {
     case MPI_WIN_BASE:
-      // The address itself in either language.
+      // The attribute is the address itself in either language.
       std::memcpy(value, &mine.here, sizeof mine.here);
       return true;
     case MPI_WIN_SIZE:

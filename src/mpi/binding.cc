@@ -1,4 +1,4 @@
-// Checks of arguments in every binding, and what their errors say.
+// Checks of arguments in every binding, and the texts of their errors.
 
 #include "mpi/binding.h"
 

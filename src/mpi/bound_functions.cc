@@ -20,8 +20,8 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// What the main of this process has given to FGmpiexec. Ranks that share globals share one, on the
-/// host's side.
+/// What the main of this process has passed to FGmpiexec. Ranks that share globals share one
+/// object, on the host's side.
 struct BoundFunctions {
   FG_MapPtr_t map = nullptr;
   int argc = 0;
@@ -34,7 +34,7 @@ struct BoundFunctions {
 };
 BoundFunctions g_bound;
 
-/// Parks the running proclet, which has published itself to who makes it ready.
+/// Parks the running proclet, which has stored itself where the proclet that wakes it will find it.
 void wait(const char* what) {
   std::optional<sched::Entry> inside;
   if (sched::outside()) inside.emplace();
@@ -71,8 +71,8 @@ void call_function_of_rank(FG_MapPtr_t map, int argc, char** argv, uint32_t rank
         rank);
     std::exit(1);
   }
-  // What it returns is ignored, as FG-MPI did: functions of its programs often end without a return
-  // statement.
+  // The function's result is ignored, as in FG-MPI: functions of its programs often end without a
+  // return statement.
   function(argc, own);
 }
 

@@ -21,7 +21,7 @@ Status check_in_place(const comm::Comm* c, const char* argument, bool allowed) {
 /// "sendbuf", "recvcounts": `which` is "send", "recv" or, for a call with one buffer, "".
 std::string named(const char* which, const char* what) { return std::string(which) + what; }
 
-/// For basic types: the absolute addresses that MPI_BOTTOM stands for come with derived types or
+/// For basic types: MPI_BOTTOM stands for absolute addresses, which come with derived types or
 /// displacements.
 Status null_buffer(const char* which, int64_t count) {
   return error(MPI_ERR_BUFFER,
@@ -29,7 +29,7 @@ Status null_buffer(const char* which, int64_t count) {
                named(which, *which ? "buf" : "buffer").c_str(), static_cast<long long>(count));
 }
 
-/// One count, one type; `parts` such buffers one behind the other.
+/// Checks one count and one type; `parts` such buffers lie one behind the other.
 Status fill_plain(const char* which, const void* buffer, int64_t count, MPI_Datatype type,
                   coll::Side* side, int64_t parts = 1) {
   if (__builtin_expect(count < 0, 0))
@@ -44,7 +44,7 @@ Status fill_plain(const char* which, const void* buffer, int64_t count, MPI_Data
   return {};
 }
 
-/// *total: all of them together.
+/// *total: the sum of all counts.
 Status check_counts(const Counts& counts, const char* which, int64_t n, int64_t* total) {
   if (!counts && n > 0)
     return error(MPI_ERR_ARG, "%scounts is a null pointer; allowed is an array of counts", which);
@@ -75,7 +75,8 @@ Status check_counts(const Counts& counts, const char* which, int64_t n, int64_t*
   return {};
 }
 
-/// The types of a w form are known: no segment, and no sum of their bytes, needs more than 63 bits.
+/// Checks the bytes of a w form whose types are valid: no segment, and no sum of their bytes, needs
+/// more than 63 bits.
 Status check_volumes(const Counts& counts, int64_t n, const char* which, const coll::Side& side) {
   int64_t total = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -92,7 +93,7 @@ Status check_volumes(const Counts& counts, int64_t n, const char* which, const c
   return {};
 }
 
-/// The types of a w form; one that no data has may be null.
+/// Finds the types of a w form; a type may be null where no data has it.
 Status fill_types(const Part& part, int64_t n, const char* which, coll::Side* side) {
   if (!part.types && n > 0)
     return error(MPI_ERR_ARG, "%stypes is a null pointer; allowed is an array of datatypes", which);
@@ -113,10 +114,10 @@ Status fill_types(const Part& part, int64_t n, const char* which, coll::Side* si
   return {};
 }
 
-/// Where counts of a side that nobody looks at must still not be a null pointer.
+/// Stands for the counts of a side that is not read, where they must not be a null pointer.
 const int kNone[1] = {0};
 
-/// `n` segments.
+/// Checks a side of `n` segments.
 Status fill_part(const Part& part, int64_t n, const char* which, coll::Side* side) {
   if (!part.array) return fill_plain(which, part.buffer, part.count, part.type, side, n);
   int64_t total;
@@ -137,7 +138,7 @@ Status fill_part(const Part& part, int64_t n, const char* which, coll::Side* sid
   return {};
 }
 
-/// A side that is one buffer for everybody.
+/// Checks a side that is one buffer for all members.
 Status fill_whole(const Part& part, const char* which, coll::Side* side) {
   FGMPI_TRY(fill_plain(which, part.buffer, part.count, part.type, side));
   side->strided = false;
@@ -158,8 +159,8 @@ Status same_memory() {
                "MPI_IN_PLACE");
 }
 
-/// What a member sends itself must not lie where it receives it. The same address with another type
-/// may be other memory.
+/// Checks that the bytes that a member sends itself do not lie where it receives them. An equal
+/// address with another type may be other memory.
 Status check_own_part(const Part& one, const Part& many, const coll::Side& one_side,
                       const coll::Side& many_side, int rank) {
   coll::Segment from = one_side.whole(), to = many_side.segment(rank);
@@ -168,7 +169,7 @@ Status check_own_part(const Part& one, const Part& many, const coll::Side& one_s
   return {};
 }
 
-/// The same of the all-to-all forms, whose arrays may be the same as well.
+/// As check_own_part(), for the all-to-all forms, whose arrays may be equal as well.
 Status check_all_parts(const Part& send, const Part& recv, const coll::Side& side, int64_t n) {
   if (send.buffer != recv.buffer || send.type != recv.type || send.types != recv.types ||
       send.count != recv.count || send.counts.data != recv.counts.data ||
@@ -227,8 +228,8 @@ Status RootedArguments::operator()(comm::Comm* c, Args* args) const {
   bool is_root = inter ? root == MPI_ROOT : root == c->rank;
   bool is_leaf = inter ? root >= 0 : true;
   bool gathers = is_gather(args->kind);
-  // The many-sided part is the root's, the single one everybody's (intercommunicators: the other
-  // group's).
+  // The many-sided side is the root's, the single one that of all members (for intercommunicators:
+  // of the other group).
   const Part& many = gathers ? recv : send;
   const Part& one = gathers ? send : recv;
   const char* many_name = gathers ? "recv" : "send";

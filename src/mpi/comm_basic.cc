@@ -21,7 +21,8 @@ int copy_extras(comm::Comm* from, std::unique_ptr<comm::Extras>* to) {
 
 namespace {
 
-/// A duplicate that a copy function forbids is still made, as others wait for it, and freed again.
+/// A duplicate that a copy function forbids is still made, as other members wait for it, and freed
+/// again.
 int duplicate_with_extras(const char* call, comm::Comm* c, MPI_Info info, comm::Comm** newcomm) {
   std::unique_ptr<comm::Extras> extras;
   comm::Hints hints;
@@ -46,7 +47,7 @@ int duplicate_with_extras(const char* call, comm::Comm* c, MPI_Info info, comm::
 }  // namespace
 
 int duplicate(const char* call, comm::Comm* c, MPI_Info info, comm::Comm** newcomm) {
-  // Nothing to copy is the usual case: few cache lines of a cold stack.
+  // Usually there is nothing to copy: then few cache lines of a cold stack are touched.
   if (c->extras || info != MPI_INFO_NULL) return duplicate_with_extras(call, c, info, newcomm);
   return code_of(call, comm::dup(c, newcomm, call));
 }
@@ -79,8 +80,8 @@ FGMPI_CATCH_NO_MEMORY(call, comm)
 
 namespace {
 
-/// A communicator is made of members of its parent; of an intercommunicator, of those of the own
-/// side.
+/// A communicator is made of members of its parent; where the parent is an intercommunicator, of
+/// members of the own side.
 Status check_part(const comm::Comm* c, const RankMap& group) {
   const RankMap& all = c->shared->map;
   if (comm::contains(all, group)) return {};
@@ -132,7 +133,7 @@ Status comm_remote_group(comm::Comm* comm, MPI_Group* group) {
 Status comm_create(comm::Comm* comm, comm::Group* group, comm::Comm** newcomm) {
   Status part = check_part(comm, group->map);
   if (part.ok()) return comm::create(comm, group->map, newcomm);
-  // The other side of an intercommunicator need not have made this error: it waits for this one.
+  // The other side of an intercommunicator may have no error: it waits for this side.
   if (comm->shared->inter) (void)comm::split(comm, MPI_UNDEFINED, 0, newcomm);
   return part;
 }
@@ -143,7 +144,7 @@ Status comm_create_group(comm::Comm* comm, comm::Group* group, int tag, comm::Co
   return comm::create_group(comm, group->map, tag, newcomm);
 }
 
-/// Attributes go first, in reverse order (section 7.7.2).
+/// Deletes attributes first, in reverse order (section 7.7.2).
 int release_comm(const char* call, comm::Comm* c) {
   if (c->handle == MPI_COMM_WORLD || c->handle == MPI_COMM_SELF)
     return code_of(

@@ -10,10 +10,11 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// A user's handler runs where the error is; it gets the handle and the code by address.
+/// Calls a user's handler in the rank that has the error; the handler receives the handle and the
+/// code by address.
 void call_user_handler(comm::Comm* c, MPI_Errhandler handler, int* code) {
   MPI_Comm handle = c->handle;
-  // Of a file's own communicator: a nonblocking operation on the file has failed.
+  // The communicator is a file's own: a nonblocking operation on the file has failed.
   const file::File* file = sched::is_beside() ? nullptr : file::find_by_comm(c);
   if (file) {
     MPI_File fh = file::handle_of(file);

@@ -12,7 +12,7 @@ using namespace fgmpi;
 
 namespace {
 
-/// Hints given, over those of the communicator, over the environment.
+/// Hints of the argument come before those of the communicator, and these before the environment.
 Status system_ranked_options(comm::Comm* c, MPI_Info info, comm::system_ranked::Options* out) {
   comm::Hints hints;
   if (c->extras) hints = c->extras->info;

@@ -1,5 +1,5 @@
 // MPICH's extensions for processes that fail: MPIX_Comm_revoke and its like (src/survivors/).
-// MPIX_Comm_agree and MPIX_Comm_shrink need no more than what is generated.
+// MPIX_Comm_agree and MPIX_Comm_shrink are generated whole.
 
 #include "comm/group.h"
 #include "mpi/calls.h"

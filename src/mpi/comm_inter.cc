@@ -7,8 +7,8 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// Significant at the leader only: the communicator that both leaders are in, and the other one's
-/// rank there.
+/// Arguments that are significant at the leader only: the communicator that both leaders are in,
+/// and the other leader's rank there.
 Status check_peer(MPI_Comm handle, int remote_leader, const comm::Comm** peer) {
   const comm::Comm* c = comm::find(handle);
   if (!c) return Status(MPI_ERR_COMM, "peer_" + comm::describe_bad(handle));

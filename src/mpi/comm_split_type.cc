@@ -24,17 +24,17 @@ constexpr const char* kCall = "MPI_Comm_split_type";
 constexpr const char* kResourceKey = "mpi_hw_resource_type";
 constexpr const char* kDirectoryKey = "nbhd_common_dirname";
 
-/// Members of both groups of an intercommunicator, else of the group.
+/// The number of members of both groups of an intercommunicator, else of the group.
 int everybody_in(const comm::Comm* c) {
   const comm::SharedComm& shared = *c->shared;
   return shared.size + (shared.inter ? shared.remote->size() : 0);
 }
 
-/// Puts the largest of all members' values there, of both groups of an intercommunicator. All have
-/// called it when it returns.
+/// Replaces each value by the largest of all members' values, of both groups of an
+/// intercommunicator. When this returns, all members have called it.
 Status find_largest(comm::Comm* c, int64_t* values, int count) {
   if (!c->shared->inter) return coll::allreduce_int64(c, values, count, MPI_MAX, kCall);
-  // The first round tells each group the other's largest, the second its own.
+  // The first round gives each group the other's largest value, the second its own.
   std::vector<int64_t> theirs(values, values + count);
   FGMPI_TRY(coll::allreduce_int64(c, theirs.data(), count, MPI_MAX, kCall));
   std::vector<int64_t> ours = theirs;
@@ -43,16 +43,16 @@ Status find_largest(comm::Comm* c, int64_t* values, int count) {
   return {};
 }
 
-/// Splits and frees the parent when it was only a step on the way.
+/// Splits, and frees the parent when it was only made for this split.
 Status step(comm::Comm* parent, bool temporary, int color, int key, comm::Comm** out) {
   Status status = comm::split(parent, color, key, out);
   if (temporary) comm::free(parent);
   return status;
 }
 
-/// The members on this host, by key and rank; of an intercommunicator those of both groups, and
-/// nullptr where one group has none here. A color has 31 bits, a host's number 62: two splits, the
-/// second one only where more than one process is left.
+/// The members on this host, by key and rank; for an intercommunicator those of both groups, and
+/// nullptr where one group has none here. A color has 31 bits, a host's number 62: so there are two
+/// splits, the second only where more than one process is left.
 Status split_by_host(comm::Comm* c, int key, comm::Comm** out) {
   uint64_t host = comm::host_number();
   FGMPI_TRY(step(c, false, static_cast<int>(host & 0x7fffffff), key, out));
@@ -60,7 +60,7 @@ Status split_by_host(comm::Comm* c, int key, comm::Comm** out) {
   return step(*out, true, static_cast<int>(host >> 31), 0, out);
 }
 
-/// The members restricted to the same instance of a resource on the same host; nullptr when not
+/// The members restricted to one instance of a resource on one host; nullptr when they are not
 /// restricted to one.
 Status split_by_resource(comm::Comm* c, const std::string& kind, int key, comm::Comm** out) {
   comm::Comm* host = nullptr;
@@ -71,8 +71,8 @@ Status split_by_resource(comm::Comm* c, const std::string& kind, int key, comm::
   return step(host, true, instance < 0 ? MPI_UNDEFINED : static_cast<int>(instance), key, out);
 }
 
-/// The first level at which the communicator falls apart; nullptr when there is none, or for a
-/// member that is in no instance of it.
+/// The first level at which the communicator splits into several; nullptr when there is none, or
+/// for a member that is in no instance of it.
 Status split_unguided(comm::Comm* c, int key, comm::Comm** out, std::string* level) {
   *out = nullptr;
   comm::Comm *all = nullptr, *host = nullptr;
@@ -108,8 +108,8 @@ std::string probe_path(const std::string& directory, int64_t number) {
   return directory + format("/.fgmpi-probe-%016llx", static_cast<unsigned long long>(number));
 }
 
-/// Makes a file in the directory that has not been there; its number, -1 where the directory takes
-/// no files, 0 where there is no directory.
+/// Makes a new file in the directory. Returns the file's number, -1 where the directory permits no
+/// files, 0 where there is no directory.
 int64_t make_probe(const std::string& directory) {
   struct stat is;
   if (stat(directory.c_str(), &is) != 0 || !S_ISDIR(is.st_mode)) return 0;
@@ -126,10 +126,10 @@ int64_t make_probe(const std::string& directory) {
   return -1;
 }
 
-/// The members that see the same directory under this name: MPICH's neighbourhoods of a file
-/// system. The first member makes a file in it; whoever sees that file belongs to it, the others
-/// try again among themselves. Hosts whose directory takes no files are neighbourhoods of their
-/// own. nullptr where there is no such directory.
+/// The members that see one directory under this name: MPICH's neighbourhoods of a file system. The
+/// first member makes a file in it. Members that see that file belong to its neighbourhood; the
+/// others repeat this among themselves. A host whose directory permits no files is a neighbourhood
+/// of its own. nullptr where there is no such directory.
 Status split_by_directory(comm::Comm* c, const std::string& directory, int key, comm::Comm** out) {
   *out = nullptr;
   comm::Comm* rest = nullptr;

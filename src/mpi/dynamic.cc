@@ -29,7 +29,7 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// Of a call that takes a port's name at its root only.
+/// Connects by a port, whose name only the root passes.
 Status connect_by_port(const char* call, dynamic::Way way, const char* port_name, int root,
                        comm::Comm* comm, comm::Comm** newcomm) {
   FGMPI_TRY(check_intra(comm));
@@ -74,8 +74,8 @@ Status comm_join(int fd, comm::Comm** intercomm) {
   return dynamic::connect(self, 0, {dynamic::Way::kJoin, "MPI_Comm_join", "", fd}, intercomm);
 }
 
-/// Collective: when it returns, all members have called it, so all that was sent before has been
-/// received.
+/// Collective: when this returns, all members have called it, so all messages that were sent before
+/// have been received.
 int disconnect(const char* call, comm::Comm* comm) {
   if (comm->handle != MPI_COMM_WORLD && comm->handle != MPI_COMM_SELF) {
     Status status = coll::barrier(comm, call);
@@ -103,8 +103,8 @@ Status lookup_name(const char* service_name, MPI_Info, char* port_name) {
 
 namespace {
 
-/// The communicator with the parents of each rank of this process; null where it was freed, or
-/// there are none.
+/// For each rank of this process, the communicator with its parents; null where it was freed, or
+/// there are no parents.
 struct ParentComm {
   MPI_Comm handle = MPI_COMM_NULL;
   comm::ContextId id;
@@ -114,8 +114,8 @@ std::vector<ParentComm>& parent_comms() {
   return *all;
 }
 
-/// The port of the parents; empty in a process that was not spawned. What it starts itself must not
-/// take it for its own.
+/// Returns the port of the parents; empty in a process that was not spawned. Removes it from the
+/// environment, so that programs that this process starts do not use it.
 const std::string& parents_port() {
   static const std::string* port = [] {
     const char* text = environment::text(environment::kParent);
@@ -126,7 +126,7 @@ const std::string& parents_port() {
   return *port;
 }
 
-/// What the info key mpi_initial_errhandler of the spawn said.
+/// The error handler that the info key mpi_initial_errhandler of the spawn named.
 MPI_Errhandler initial_errhandler(std::string_view text) {
   if (text == "mpi_errors_return") return MPI_ERRORS_RETURN;
   if (text == "mpi_errors_abort") return MPI_ERRORS_ABORT;
@@ -139,7 +139,7 @@ void keep_parents(const comm::RankState* rank, comm::Comm* made) {
   parent_comms()[rank->local] = {made->handle, made->shared->id};
 }
 
-/// Of a rank that was spawned as a proclet: both communicators are there already.
+/// Connects a rank that was spawned as a proclet: both communicators exist already.
 Status take_parents(comm::RankState* rank, const dynamic::SpawnedRank& spawned) {
   rank->world.errhandler = rank->self.errhandler = initial_errhandler(spawned.errhandler);
   comm::Comm* made = nullptr;
@@ -159,8 +159,8 @@ Status command_of(const char* program, char** arguments, int maxprocs, MPI_Info 
   return comm::read_info(info, &out->info);
 }
 
-/// `commands` are the root's. What is wrong with them is its error at first, and by the collective
-/// everybody's.
+/// `commands` are the root's. An error in them is the root's error first; by the collective it
+/// becomes every member's.
 Status spawn(const char* call, const std::vector<dynamic::Command>& commands, int root,
              comm::Comm* comm, comm::Comm** intercomm, int* codes) {
   std::vector<int> all;
@@ -207,8 +207,7 @@ void tell_parents_of_end(uint32_t local) {
   const std::string& port = parents_port();
   if (port.empty() || dynamic::is_spawned(local)) return;
   dynamic::tell_end(port, process().connected ? g_av.my_first() + local : ~0u);
-  // The others wait in MPI_Init until the parents end this job: no deadlock that anybody needs to
-  // hear of.
+  // The others wait in MPI_Init until the parents end this job: this is no deadlock to report.
   pt2pt::set_connected_to_others(true);
 }
 
@@ -231,7 +230,7 @@ Status comm_get_parent(MPI_Comm* parent) {
   if (parents_port().empty() && !dynamic::is_spawned(local)) return {};
   const ParentComm& mine = parent_comms()[local];
   const comm::Comm* found = mine.handle == MPI_COMM_NULL ? nullptr : comm::find(mine.handle);
-  // Its handle may be another communicator's by now.
+  // The handle may be another communicator's by now.
   if (found && found->shared->id == mine.id) *parent = mine.handle;
   return {};
 }

@@ -1,5 +1,5 @@
-// The end of a process whose ranks have all ended: it goes together with the other processes of the
-// job (src/liveness/liveness.h has the states).
+// The end of a process whose ranks have all ended: it leaves together with the other processes of
+// the job (src/liveness/liveness.h has the states).
 
 #include <sys/syscall.h>
 
@@ -32,8 +32,8 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// Waits until the last rank of every process has called this: all messages that ranks wait for
-/// have then been taken in. A dissemination barrier of empty messages between processes. May
+/// Waits until the last rank of every process has called this: all messages for which ranks wait
+/// have then been received. A dissemination barrier of empty messages between processes. May
 /// switch.
 void agree_to_end() {
   const char* kCall = "the end of the job";
@@ -51,18 +51,18 @@ void agree_to_end() {
   }
 }
 
-/// Waits until all processes of the job have passed agree_to_end(). That one lets a process go
-/// while others still wait for messages that this process has not sent on, so messages are moved
-/// meanwhile. Afterwards nobody needs anything of another process: connections may be closed, and
-/// nobody takes that for a loss.
+/// Waits until all processes of the job have passed agree_to_end(). A process may pass that while
+/// others still wait for messages that this process has not sent on, so messages are moved
+/// meanwhile. Afterwards no process needs anything of another one: connections may be closed, and
+/// no process reports that as a loss.
 ///
 /// This agreement goes through the launcher, because messages between processes cannot carry it:
 /// the last message of all would have to arrive at a process that has not left yet, from one that
 /// does not know so.
 void leave_together() {
-  // A fence of hydra's takes 0.07 ms among 2 processes and 0.2 ms among 16 where nothing else runs.
-  // In a longer one messages are looked for every 5 ms, so that waiting costs next to no processor
-  // time.
+  // A fence of hydra's lasts 0.07 ms among 2 processes and 0.2 ms among 16 on an otherwise idle
+  // host. During a longer one this process polls for messages every 5 ms, so that waiting costs
+  // next to no processor time.
   constexpr int64_t kFirstWait = 50'000, kLongestWait = 5'000'000;
   liveness::start_leaving();
   bool over = false;
@@ -76,8 +76,9 @@ void leave_together() {
     std::fprintf(stderr, "fgmpi: at the end of the job: %s\n", status.what().c_str());
 }
 
-/// The same for a job that goes on without processes that fail: the launcher's fence would wait for
-/// those. All that are left have agreed already; what this process has still to send, it sends.
+/// Leaves a job that goes on without processes that fail, because the launcher's fence would wait
+/// for those. All remaining processes have agreed already; this process sends what it has not sent
+/// yet.
 void leave_without_fence() {
   constexpr int64_t kLongest = 5'000'000'000;
   const int64_t start = now_ns();
@@ -100,14 +101,14 @@ void wait_for_end_of_job() {
   liveness::start_leaving();
 }
 
-/// For a process in which no rank has called MPI_Init. Its ranks are part of the job all the same,
+/// For a process in which no rank has called MPI_Init. Its ranks belong to the job all the same,
 /// and other processes may be waiting for its address in their MPI_Init.
 void connect_at_the_end() {
   const Status connected = connect_from_rank();
   if (!connected.ok()) std::fprintf(stderr, "fgmpi: %s\n", connected.what().c_str());
 }
 
-/// A process of a connected job has been lost: whoever communicates with it would wait for ever.
+/// Reports a lost process of a connected job: a rank that communicates with it would wait for ever.
 void on_other_job_failed(uint32_t peer, const std::string& why) {
   if (!liveness::ends_are_losses()) return;
   const uint32_t pgid = g_process_groups.group_of_process(peer);
@@ -174,7 +175,7 @@ void thread_ends_process(sched::Proclet* rank, int status) {
     wait_for_end_of_job();
     stop_answering_thread();
   }
-  // The caller stays inside, so that the main thread does not end the process as well.
+  // The caller stays inside the library, so that the main thread does not end the process as well.
   finish_process(status);
 }
 

@@ -29,8 +29,8 @@ void (*g_tool_fatal)(int error_class, const char* text) = nullptr;
 // A code of ours:   31 30  29 ... 19   18 ... 8        7   6 ... 0
 //                  | 0 0 | number   | all ones      | 0 | class |
 // The host's codes have an index of its messages in bits 18..8, which never reaches all ones, and
-// codes that users add have bit 30 (user_errors.h). The words of the last kRing errors are kept; an
-// older code still has its class.
+// codes that users add have bit 30 (user_errors.h). The texts of the last kRing errors are stored;
+// an older code still has its class.
 constexpr int kMark = 0x7ff << 8;
 constexpr int kMarkMask = kMark | 0x80 | static_cast<int>(0xc0000000u);
 constexpr unsigned kRing = 256;
@@ -52,7 +52,8 @@ Kept& kept() {
   return *all;
 }
 Words& slot(unsigned number) { return kept().ours[number % kRing]; }
-/// The host numbers its latest errors from bit 19 on; below is which of its messages it is.
+/// The host numbers its latest errors from bit 19 on; the bits below say which of its messages an
+/// error is.
 Words& host_slot(int code) {
   const auto bits = static_cast<unsigned>(code);
   return kept().of_host[(bits >> 19 ^ bits >> 8) % kRing];
@@ -62,13 +63,14 @@ UserHandlerCaller g_call_user_handler = nullptr;
 
 bool is_ours(int code) { return (code & kMarkMask) == kMark; }
 
-/// The rank whose thread calls at a level that allows only another thread to; else nullptr.
+/// The rank whose thread calls MPI at a level that allows only another thread to call; else
+/// nullptr.
 comm::RankState* rank_of_wrong_thread() {
   const sched::Proclet* owner = sched::is_beside() ? sched::rank_of_thread() : nullptr;
   return owner ? static_cast<comm::RankState*>(owner->rank_state) : nullptr;
 }
 
-/// The caller's, also where another rank is inside.
+/// The rank of the caller, also where another rank is inside.
 comm::RankState* rank_here() {
   return sched::is_beside() ? rank_of_wrong_thread() : comm::rank_state();
 }
@@ -89,15 +91,16 @@ std::string comm_words(const comm::Comm* comm) {
   return words;
 }
 
-/// Whose handler answers for a call that names no object: MPI_COMM_SELF (MPI-4.0 section 9.3);
-/// MPI_COMM_WORLD, as in MPI-3.1, while the program has not given MPI_COMM_SELF one.
+/// The communicator whose handler is called for a call that names no object: MPI_COMM_SELF (MPI-4.0
+/// section 9.3); MPI_COMM_WORLD, as in MPI-3.1, while the program has not given MPI_COMM_SELF a
+/// handler.
 comm::Comm* answers_for_no_object() {
   comm::RankState* rank = rank_here();
   if (!rank) return nullptr;
   return rank->self_answers ? &rank->self : &rank->world;
 }
 
-/// The communicator whose handler answers for an error on this one, or on none (nullptr).
+/// The communicator whose handler is called for an error on this one, or on none (nullptr).
 comm::Comm* answers_for(comm::Comm* comm) {
   if (!comm) comm = answers_for_no_object();
   comm::RankState* rank = rank_here();
@@ -111,7 +114,7 @@ std::string ask_host_for_text(int code) {
   return text;
 }
 
-/// The program is about to get this code. REQUIRES: inside.
+/// Called when the program is about to get this code. REQUIRES: inside.
 void keep_words_of_host(int code) {
   std::string text = ask_host_for_text(code);
   const std::lock_guard<PlainMutex> guard(kept().mutex);
@@ -177,8 +180,8 @@ void set_tool_fatal(void (*fatal)(int, const char*)) { g_tool_fatal = fatal; }
 
 int fail_code(const char* call, comm::Comm* comm, int code) {
   if (is_of_host(code) && !sched::is_beside() && host::initialised()) keep_words_of_host(code);
-  // Whether an info argument is an object at all is a question of the time before a communicator
-  // answers for the call.
+  // An info argument is checked for being an object before any communicator's handler is used for
+  // the call.
   if (is_ours(code) && class_of(code) == MPI_ERR_INFO) comm = nullptr;
   comm::Comm* answers = answers_for(comm);
   const MPI_Errhandler handler = answers ? handler_or_default(answers) : MPI_ERRORS_ARE_FATAL;

@@ -34,7 +34,7 @@ std::string key_of(size_t transport, uint32_t p) {
   return "fgmpi1-" + std::to_string(transport) + "-" + std::to_string(p);
 }
 
-/// Splits "RANKS:CARD,ADDRESS".
+/// Splits "RANKS:CARD,ADDRESS" into its three values.
 Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks, liveness::Card* card,
                        std::string* address) {
   size_t comma = std::min(value.find(','), value.size());
@@ -50,8 +50,9 @@ Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks, li
   return {};
 }
 
-/// A fence while processes connect. One that fails before all know each other ends the job, also
-/// where that goes on later: the launcher's fence would wait for it.
+/// A fence while processes connect. A process that fails before all know each other ends the job,
+/// even one that would go on after failures later: the launcher's fence would wait for that
+/// process.
 Status fence_of_all() {
   if (!job_survives_failures()) return boot().fence();
   constexpr int64_t kBetweenLooks = 100'000'000;  // ns
@@ -65,7 +66,7 @@ Status fence_of_all() {
   return {};
 }
 
-/// One round: opens transport `t`, publishes, collects everybody's addresses for it.
+/// One round: opens transport `t`, publishes, collects all processes' addresses for it.
 Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Peer>* peers,
                            std::vector<std::string>* addresses, liveness::WatchRing* ring) {
   Process& me = process();

@@ -192,7 +192,7 @@ Status file_get_byte_offset(file::File* fh, MPI_Offset offset, MPI_Offset* disp)
 }
 
 namespace {
-/// `what` has the conversions that the program gave.
+/// `what` holds the conversion functions of the program.
 int register_conversions(const char* call, const char* name, file::Datarep what,
                          MPI_Datarep_extent_function* extent, void* state) {
   if (!usable()) return bad_comm(call, MPI_COMM_SELF);

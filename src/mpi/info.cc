@@ -1,5 +1,5 @@
-// Info objects (MPI-4.0 chapter 10). Any thread may call these at any level: they touch nothing but
-// the objects (comm/info.h), and in errors what errors.cc keeps for any thread.
+// Info objects (MPI-4.0 chapter 10). Any thread may call these at any level: they access only the
+// objects (comm/info.h), and for errors the state that errors.cc has for any thread.
 
 #include "comm/info.h"
 
@@ -21,7 +21,7 @@ Status check_key(const char* key) {
                MPI_MAX_INFO_KEY);
 }
 
-/// As many bytes of `text` as fit into `bytes` with the null behind them.
+/// As many bytes of `text` as fit into `bytes` with the null byte behind them.
 void give(const std::string& text, size_t bytes, char* out) {
   const size_t given = text.copy(out, bytes - 1);
   out[given] = '\0';

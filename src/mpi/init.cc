@@ -21,7 +21,7 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// Of the rank that the calling thread belongs to; any thread may ask at any time.
+/// The phase of the rank that the calling thread belongs to; any thread may call this at any time.
 uint8_t phase() {
   sched::Proclet* p = sched::rank_of_thread();
   return p ? p->mpi_phase : static_cast<uint8_t>(kBefore);

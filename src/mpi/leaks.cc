@@ -1,5 +1,5 @@
-// FGMPI_LEAKS=1: communicators, windows and files that the program left behind. Requests and
-// messages are src/pt2pt's to list.
+// FGMPI_LEAKS=1: communicators, windows and files that the program left behind. src/pt2pt lists
+// requests and messages.
 
 #include <cstdio>
 #include <map>
@@ -18,7 +18,7 @@ void report_leaked_comms() {
   std::map<std::string, uint64_t> by_call;
   comm::for_each_kept(
       [](const comm::Comm& c, void* list) {
-        // The own communicator of a window or a file is listed as that.
+        // The own communicator of a window or a file is listed as that window or file.
         const std::string call = c.shared->made_by;
         if (call.rfind("MPI_Win_", 0) != 0 && call != "MPI_File_open")
           ++(*static_cast<std::map<std::string, uint64_t>*>(list))["communicator of " + call];

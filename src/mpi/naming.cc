@@ -1,4 +1,4 @@
-// Names for reports: what point-to-point knows as a context id, the user knows as a communicator.
+// Names for reports: point-to-point has context ids, the user has communicators.
 
 #include "base/strings.h"
 #include "comm/context.h"
@@ -9,14 +9,15 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// What is known here under this id; nullptr: nothing, or both sides of an intercommunicator.
+/// The communicator with this id in this process; nullptr: none, or both sides of an
+/// intercommunicator.
 const comm::SharedComm* find_only(comm::ContextId id) {
   const comm::SharedComm *one = comm::lookup(id, 0), *other = comm::lookup(id, 1);
   return one && other ? nullptr : one ? one : other;
 }
 
-/// The name a member gave it, else how it is stored: only reports look here, so a search is good
-/// enough.
+/// The name that a member has given it, else how it is stored. Only reports call this, so a search
+/// is fast enough.
 void communicator(uint64_t ctx, std::string* out) {
   comm::ContextId id = comm::ContextId::of_plane(ctx);
   if (id.lbi() == comm::kWorldLbi) {

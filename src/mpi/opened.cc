@@ -1,4 +1,4 @@
-// Opened groups of collectives: kept arguments, and the short way of calls that equal them.
+// Opened groups of collectives: stored arguments, and the short way of calls that equal them.
 
 #include "mpi/opened.h"
 
@@ -47,7 +47,7 @@ bool same_ints(const SharedInts& kept, const void* given) {
          (given && std::memcmp(kept->data(), given, kept->size() * sizeof(int)) == 0);
 }
 
-/// A derived type that the user has freed meanwhile may have given its handle to another one.
+/// The user may have freed a derived type meanwhile, and its handle may be another type's now.
 bool still_is(const host::Type& type, MPI_Datatype handle) {
   return type.basic() || type.host_handle() == handle;
 }
@@ -96,7 +96,7 @@ Status OpenedGroup::open(comm::Comm* c, const GivenArguments& given) {
     recv_ = {true, 0, MPI_DATATYPE_NULL, nullptr, nullptr, nullptr, kInPlace};
   else
     FGMPI_TRY(keep_side(given.both.recv, n, &recv_));
-  // The resolved arguments refer to what is kept, not to the caller's arrays.
+  // The resolved arguments refer to the stored arrays, not to the caller's.
   auto refer = [](const KeptSide& kept, coll::Side* side) {
     if (!kept.counts || !side->counts) return;
     side->counts = Counts(kept.counts->data());
@@ -127,7 +127,7 @@ bool OpenedGroup::same_side(const KeptSide& kept, const Part& part, const coll::
 bool OpenedGroup::has(const comm::Comm* c, const GivenArguments& given) const {
   if (kind_ != given.kind || root_ != given.both.root) return false;
   const auto n = static_cast<size_t>(c->shared->peers().size());
-  // Whether the same memory is sent and received is looked at by the checks of the collective.
+  // The checks of the collective find out whether one memory is sent and received.
   if (send_.matters && recv_.matters && given.both.send.buffer == given.both.recv.buffer)
     return false;
   return same_side(send_, given.both.send, args_.send, n) &&
@@ -148,11 +148,11 @@ Status OpenedGroup::move(comm::Comm* c, const GivenArguments& given, const char*
 
 namespace {
 
-/// At most so many groups of a collective are kept with a communicator, however many are opened and
-/// never closed.
+/// The most groups of a collective that a communicator stores, however many are opened and never
+/// closed.
 constexpr uint32_t kMostGroups = 16;
 
-/// Of a rank on a communicator; the one that was used last comes first.
+/// The opened groups of a rank on a communicator; the one that was used last comes first.
 struct OpenedGroups : comm::KeptWithComm {
   std::vector<std::unique_ptr<OpenedGroup>> list;
   /// How often each collective is open.
@@ -169,7 +169,7 @@ OpenedGroups* groups_of(comm::Comm* c) {
   return c->extras ? static_cast<OpenedGroups*>(c->extras->opened.get()) : nullptr;
 }
 
-/// The group with these arguments, which comes first then; nullptr: there is none.
+/// Finds the group with these arguments, and moves it to the front; nullptr: there is none.
 OpenedGroup* find(comm::Comm* c, OpenedGroups* groups, const GivenArguments& given) {
   for (auto& group : groups->list)
     if (group->has(c, given)) {
@@ -179,8 +179,8 @@ OpenedGroup* find(comm::Comm* c, OpenedGroups* groups, const GivenArguments& giv
   return nullptr;
 }
 
-/// Keeps these arguments: as one more group, or in place of the one of this collective that was
-/// used longest ago. *out: nullptr where all that could give way are in use.
+/// Stores these arguments as one more group, or in place of that group of this collective that was
+/// used longest ago. *out: nullptr where all groups that could be replaced are in use.
 [[gnu::noinline]] Status keep(comm::Comm* c, OpenedGroups* groups, const GivenArguments& given,
                               OpenedGroup** out) {
   auto fresh = std::make_unique<OpenedGroup>();
@@ -198,8 +198,8 @@ OpenedGroup* find(comm::Comm* c, OpenedGroups* groups, const GivenArguments& giv
   return {};
 }
 
-/// Forgets a group that a close is about: with the arguments that it is given, as far as these can
-/// be looked at, or the one that was used last.
+/// Drops the group that a close names: the one with its arguments, as far as these can be read, or
+/// the one that was used last.
 void forget(OpenedGroups* groups, CollectiveKind kind, int root) {
   auto which = groups->list.end();
   for (auto it = groups->list.begin(); it != groups->list.end(); ++it) {
@@ -247,7 +247,7 @@ int close_group(const char* call, MPI_Comm handle, CollectiveKind kind, int root
 
 Part no_part() { return {nullptr, 0, MPI_BYTE}; }
 
-/// Are the arrays of ints, as those of opened groups are?
+/// True where the arrays are of ints, as those of opened groups are.
 bool is_of_ints(const Part& part) {
   return !part.array || (part.counts.kind == Counts::kInt && part.displs.kind == Counts::kInt);
 }
@@ -284,7 +284,7 @@ bool move_if_open(comm::Comm* c, CollectiveKind kind, const SymmetricArguments& 
 
 using namespace fgmpi::mpi;
 
-// The three calls of each collective take its arguments. Opening looks at none of them, and a
+// The three calls of each collective have its parameters. Opening reads none of them, and a
 // movement is the plain call.
 #define FGMPI_OPENED(NAME, PARAMETERS, ROOT, MOVEMENT)                                     \
   FGMPI_EXTENSION int MPIX_##NAME##_open_group PARAMETERS {                                \

@@ -10,7 +10,7 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// What the three calls have in common: the representation, and the elements in it.
+/// What the three calls share: the representation, and the elements in it.
 Status look_up(const char* datarep, int64_t count, MPI_Datatype handle, host::Type* type,
                file::Placed* placed) {
   if (!datarep || std::strcmp(datarep, "external32") != 0)
@@ -23,7 +23,7 @@ Status look_up(const char* datarep, int64_t count, MPI_Datatype handle, host::Ty
   return file::place(*file::find_datarep(datarep), *type, placed);
 }
 
-/// Is there room for `bytes` bytes in `size` from `position` on?
+/// Checks that there is room for `bytes` bytes in `size` from `position` on.
 Status check_room(int64_t bytes, int64_t position, int64_t size) {
   if (position >= 0 && size >= 0 && position <= size && bytes <= size - position) return {};
   return error(MPI_ERR_ARG,

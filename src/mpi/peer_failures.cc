@@ -32,7 +32,7 @@ void on_notice() {
   if (process().idle) process().idle->interrupt();
 }
 
-/// The first process of the job that is left says it, in the name of all.
+/// The first remaining process of the job reports the loss, for all.
 bool is_speaker() {
   for (uint32_t p = 0; p < g_av.me(); ++p)
     if (!pt2pt::is_lost(p)) return false;
@@ -47,7 +47,7 @@ void say(uint32_t peer, const std::string& why) {
                std::string(liveness::kGoesOn).c_str());
 }
 
-/// "0,3,4-7": what the launcher answers. f(process) for each.
+/// Calls f(process) for each process in the launcher's answer, for instance "0,3,4-7".
 template <class F>
 void for_each_listed(const std::string& list, F&& f) {
   for (size_t at = 0; at < list.size();) {
@@ -62,8 +62,8 @@ void for_each_listed(const std::string& list, F&& f) {
   }
 }
 
-/// Asks which processes have ended that this one does not see itself. Of the others the kernel says
-/// when: what a process has sent is then taken in first.
+/// Asks the launcher which processes have ended that this one does not see itself. For the others
+/// the kernel reports the end, after the messages that the process has sent.
 void ask_launcher() {
   std::string ended;
   if (!boot().get("PMI_dead_processes", &ended).ok()) return;
@@ -73,7 +73,7 @@ void ask_launcher() {
   });
 }
 
-/// Ns; an end takes some hundred microseconds on an idle host.
+/// Nanoseconds; an end lasts some hundred microseconds on an idle host.
 constexpr int64_t kLookAgainFor = 50'000'000;
 
 }  // namespace
@@ -96,8 +96,8 @@ bool take_in_notices() {
   const size_t before = pt2pt::lost_processes().size();
   for (auto& transport : process().transports) transport->tick();
   if (g_hosts.count() > 1 || !survivors::see_each_other(g_av.me(), g_av.me())) ask_launcher();
-  // The launcher sees the end of a process a little earlier than the kernel says that it has ended:
-  // it is looked for again.
+  // The launcher sees the end of a process a little earlier than the kernel reports it: so the
+  // search is repeated.
   static int64_t first = 0;
   const bool found = pt2pt::lost_processes().size() > before;
   if (first == 0) first = now_ns();

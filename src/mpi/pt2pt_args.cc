@@ -56,7 +56,7 @@ constexpr MPI_Datatype kBasic[] = {MPI_CHAR,
 
 constexpr std::array<MPI_Datatype, 256> table() {
   std::array<MPI_Datatype, 256> t{};
-  // MPI_Datatype 0 is none
+  // MPI_Datatype 0 is no datatype.
   for (uint32_t i = 0; i < t.size(); ++i) t[i] = static_cast<MPI_Datatype>(~i);
   for (MPI_Datatype type : kBasic) t[static_cast<uint32_t>(type) & 0xff] = type;
   return t;

@@ -1,5 +1,5 @@
-// Completion of requests: MPI-4.0 sections 3.7.3 to 3.7.6, 3.8.4 and 3.9. Any kind of request comes
-// by here.
+// Completion of requests: MPI-4.0 sections 3.7.3 to 3.7.6, 3.8.4 and 3.9. Requests of every kind
+// are completed here.
 
 #include <algorithm>
 #include <memory>
@@ -69,7 +69,8 @@ Status look_up_all(int count, const MPI_Request* handles, Requests* out) {
   return {};
 }
 
-/// collect() for requests that have an error, are persistent or know better what their status says.
+/// As collect(), for requests that have an error, are persistent or compute their status
+/// themselves.
 [[gnu::noinline]] int collect_special(const char* call, MPI_Request* handle, Request* r,
                                       MPI_Status* status) {
   int code = -1;
@@ -89,16 +90,16 @@ Status look_up_all(int count, const MPI_Request* handles, Requests* out) {
     r->active = r->told_complete = false;
     return code;
   }
-  // The code of the last function called, the free function, counts (MPI-4.0 section 13.2); that of
-  // the query function is not lost where the free function has none.
+  // The code is that of the last function called, the free function, where there is one (MPI-4.0
+  // section 13.2). Without a free function it is that of the query function.
   if (int last = r->release()) code = last;
   pt2pt::free_request(r);
   *handle = MPI_REQUEST_NULL;
   return code;
 }
 
-/// Takes in a complete request: its status, and what becomes of the handle. Returns its error code,
-/// without calling a handler.
+/// Collects a complete request: fills its status, and decides what becomes of the handle. Returns
+/// the request's error code, without calling a handler.
 inline int collect(const char* call, MPI_Request* handle, Request* r, MPI_Status* status) {
   if (__builtin_expect(r->is_special() || !r->outcome.error.ok(), 0))
     return collect_special(call, handle, r, status);
@@ -110,7 +111,7 @@ inline int collect(const char* call, MPI_Request* handle, Request* r, MPI_Status
   return MPI_SUCCESS;
 }
 
-/// Keeps the communicator while its requests go.
+/// Holds the communicator while its requests are freed.
 struct KeepComm {
   explicit KeepComm(Comm* c) : comm(c) {
     if (comm) comm->retain();
@@ -122,7 +123,8 @@ struct KeepComm {
   Comm* comm;
 };
 
-/// The same for calls that complete one request: an error goes to its communicator's handler.
+/// Collects a request for calls that complete one: an error goes to the request's communicator's
+/// handler.
 int collect_one(const char* call, MPI_Request* handle, Request* r, MPI_Status* status) {
   Comm* c = comm_of(r);
   if (__builtin_expect(!r->outcome.error.ok() && c, 0)) {
@@ -137,9 +139,9 @@ inline MPI_Status* status_at(MPI_Status* statuses, size_t i) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-/// Collects all of a list that are complete, in order, for the _all and _some forms. `chosen`:
-/// where the statuses go one after the other, with their indices; nullptr: statuses are by index.
-/// True when one had an error.
+/// Collects all complete requests of a list, in order, for the _all and _some forms. `chosen`:
+/// receives their indices, and the statuses are stored one after the other; nullptr: statuses are
+/// stored by index. Returns true when one request had an error.
 bool collect_list(const char* call, MPI_Request* handles, Requests& list, int* chosen,
                   MPI_Status* statuses, int* collected) {
   bool failed = false;
@@ -150,7 +152,8 @@ bool collect_list(const char* call, MPI_Request* handles, Requests& list, int* c
       if (!chosen) set_empty_status(status);
       continue;
     }
-    // Looked up again: a handle that stands twice in the array was collected with the first.
+    // The request is found again: where a handle stands twice in the array, the first has collected
+    // it.
     Request* r = pt2pt::fast::find_request(handles[i]);
     int code = MPI_SUCCESS;
     if (__builtin_expect(r == list[i] && r->active, 1)) {
@@ -198,7 +201,7 @@ int finish_some(const char* call, MPI_Request* handles, Requests& list, int* out
   return MPI_SUCCESS;
 }
 
-/// Gives the others a chance once; true when all (or with `any`: one) of the list are complete.
+/// Lets other ranks run once; true when all (or with `any`: one) of the list are complete.
 bool test_list(Requests& list, bool any, const char* call) {
   for (int round = 0;; ++round) {
     bool every = true, one = false;
@@ -219,7 +222,7 @@ size_t first_complete(Requests& list) {
   return i;
 }
 
-/// Lets those make progress that do so only when they are asked; true when one of them is not
+/// Polls those requests that make progress only when they are polled; true when one of them is not
 /// complete.
 bool poll_list(Requests& list) {
   bool incomplete = false;
@@ -231,8 +234,8 @@ bool poll_list(Requests& list) {
   return incomplete;
 }
 
-/// Waits or tests for the _any and _some forms. What is complete and not to be returned is taken
-/// out of the list, if somebody else decides that (pt2pt/decider.h). False: nothing is complete.
+/// Waits or tests for the _any and _some forms. Complete requests that are not to be returned are
+/// removed from the list, if a decider decides that (pt2pt/decider.h). False: none is complete.
 template <bool kWaits>
 bool find_complete(Requests& list, pt2pt::Wanted wanted, const char* call) {
   if (__builtin_expect(pt2pt::decided_by_others(list.data(), list.size()), 0)) {
@@ -251,7 +254,7 @@ bool find_complete(Requests& list, pt2pt::Wanted wanted, const char* call) {
   return true;
 }
 
-/// MPI_Waitany, or MPI_Testany, which alone has a flag.
+/// Implements MPI_Waitany and MPI_Testany; only the latter has a flag.
 template <bool kWaits>
 int complete_any(const char* call, int count, MPI_Request* requests, int* index, int* flag,
                  MPI_Status* status) {
@@ -273,7 +276,7 @@ int complete_any(const char* call, int count, MPI_Request* requests, int* index,
   return collect_one(call, &requests[i], list[i], status);
 }
 
-/// MPI_Waitsome or MPI_Testsome.
+/// Implements MPI_Waitsome and MPI_Testsome.
 template <bool kWaits>
 int complete_some(const char* call, int count, MPI_Request* requests, int* outcount, int* indices,
                   MPI_Status* statuses) {
@@ -416,8 +419,7 @@ Status check_not_collective(const Request* r) {
                r->call);
 }
 
-/// A transfer of partitions, some of which may have been sent, has no point at which it could be
-/// taken back.
+/// A transfer of partitions, some of which may have been sent, cannot be cancelled at any point.
 Status check_not_partitioned(const Request* r) {
   if (!pt2pt::is_partitioned(r)) return {};
   return error(MPI_ERR_REQUEST,

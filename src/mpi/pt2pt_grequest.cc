@@ -19,7 +19,7 @@ int start(const char* call, const pt2pt::GeneralizedCalls& calls, MPI_Request* r
   return MPI_SUCCESS;
 }
 
-/// Classes live as long as the process: a handle is the place in this list, from 1.
+/// Classes live as long as the process: a handle is the index in this list, from 1.
 std::deque<pt2pt::GeneralizedCalls>& classes() {
   static auto* list = new std::deque<pt2pt::GeneralizedCalls>;
   return *list;
@@ -51,8 +51,8 @@ int PMPI_Grequest_complete(MPI_Request request) {
   return code == MPI_SUCCESS ? MPI_SUCCESS : fail_code(kCall, nullptr, code);
 }
 
-// The wait function of the extension is not needed: whoever waits calls the poll function in turn
-// with the others.
+// The wait function of the extension is not needed: a rank that waits calls the poll function in
+// turn with the others.
 FGMPI_EXPORT(MPIX_Grequest_start);
 int PMPIX_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
                          MPI_Grequest_cancel_function* cancel_fn,
@@ -97,7 +97,7 @@ int PMPIX_Grequest_class_allocate(MPIX_Grequest_class greq_class, void* extra_st
   return start(kCall, calls, request);
 }
 
-/// The Fortran bindings say so after MPI_Grequest_start: its functions are Fortran's.
+/// Called by the Fortran bindings after MPI_Grequest_start: the request's functions are Fortran's.
 FGMPI_EXPORT_INTERNAL(MPII_Grequest_set_lang_f77);
 void MPII_Grequest_set_lang_f77(MPI_Request request) {
   FGMPI_TAKE_TURN("MPI_Grequest_start", MPII_Grequest_set_lang_f77(request));

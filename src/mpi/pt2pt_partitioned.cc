@@ -94,7 +94,8 @@ int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
   FGMPI_TAKE_TURN("MPI_Parrived", PMPI_Parrived(request, partition, flag));
   constexpr const char* kCall = "MPI_Parrived";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
-  // Nothing is under way: as of an inactive request, all of it has arrived (MPI-4.0 section 4.2.2).
+  // No transfer is under way, so all partitions count as arrived, as for an inactive request
+  // (MPI-4.0 section 4.2.2).
   if (request == MPI_REQUEST_NULL) {
     *flag = 1;
     return MPI_SUCCESS;

@@ -7,12 +7,12 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// May a message come that this pattern takes?
+/// True where a message may come that this pattern matches.
 Status check_probe(const Comm* c, int source, int tag) {
   return survivors::troubled() ? survivors::check_receive(c, source, tag) : Status();
 }
 
-/// `find(&outcome)` looks for a message from a process.
+/// Probes. `find(&outcome)` searches for a message from a process.
 template <class Find>
 bool found(int source, MPI_Status* status, Find&& find) {
   Outcome outcome = no_process_outcome();

@@ -18,7 +18,7 @@ int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatyp
 }
 
 namespace {
-/// The general way, whose outcome is an event.
+/// A receive in the general way, whose outcome is an event.
 int recv_watched(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                  int tag, Comm* c, MPI_Status* status) {
   Buffer buffer;

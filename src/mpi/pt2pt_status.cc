@@ -1,6 +1,7 @@
-// What a status says (MPI-4.0 sections 3.2.5 and 13.3), and the attached buffer (section 3.6).
+// The contents of a status (MPI-4.0 sections 3.2.5 and 13.3), and the attached buffer (section
+// 3.6).
 //
-// Basic types are answered here; of derived ones host/elements.h counts the elements.
+// Basic types are handled here; for derived types host/elements.h counts the elements.
 
 #include <cstring>
 

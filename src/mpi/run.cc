@@ -77,7 +77,7 @@ sched::Hooks hooks_of_scheduler(bool transports) {
     if (limit < 0 || (compare >= 0 && compare < limit)) limit = compare;
     transport::Idle& idle = *process().idle;
     idle.sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit : timeout_ns);
-    // Polling before the next call gives way to other processes as that of sleep() does.
+    // Polling before the next call lets other processes run, as the polling of sleep() does.
     const int64_t spin = idle.next_spin();
     sched::set_spin(std::min(spin, g_longest_spin));
     pt2pt::g_longest_short_spin = std::min(spin, pt2pt::kLongestShortSpin);
@@ -86,15 +86,15 @@ sched::Hooks hooks_of_scheduler(bool transports) {
   return hooks;
 }
 
-/// From now on this process may sleep on its transports. Threads may have been admitted before
-/// there were any.
+/// Lets this process sleep on its transports from now on. Threads may have been admitted before
+/// there were any transports.
 void use_idle() {
   Process& me = process();
   me.idle = std::make_unique<transport::Idle>(me.transports);
   if (sched::threads_enabled()) me.idle->set_gate(sched::release_engine, sched::reacquire_engine);
 }
 
-/// From now on this process talks to other jobs, too.
+/// Called when this process begins to communicate with other jobs.
 Status use_links(dynamic::Links& links) {
   Process& me = process();
   links.set_sink(pt2pt::sink());
@@ -109,7 +109,7 @@ Status use_links(dynamic::Links& links) {
   return {};
 }
 
-/// From now on collectives may send to groups of processes.
+/// Lets collectives send to groups of processes from now on.
 void use_multicast(transport::multicast::Service* service) {
   process().idle->add(service);
   pt2pt::poll_beside(service);

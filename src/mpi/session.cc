@@ -40,7 +40,7 @@ MPI_Session keep_session(Session fresh) {
   return g_sessions.get(index)->handle = static_cast<MPI_Session>(kSessionBase | index);
 }
 
-/// What an error handler that no object has (yet) does about an error.
+/// Does what an error handler does about an error that has no object (yet).
 int answer(MPI_Errhandler handler, void* object, const char* call, const Status& status) {
   int code = code_of(call, status);
   if (comm::returns_codes(handler) || comm::call_errhandler(handler, object, &code)) return code;
@@ -188,8 +188,8 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* ses
   if (!status.ok()) return mpi::fail(kCall, nullptr, status);
   comm::retain_errhandler(errhandler);
   fresh.errhandler = errhandler;
-  // What is provided is the value of the info key (section 11.3.1): also what the rank asked for
-  // before.
+  // The level that is provided is the value of the info key (section 11.3.1), which includes levels
+  // that the rank asked for before.
   const int provided = mpi::level_to_grant(level);
   comm::put_hint(&fresh.hints, {"thread_level", mpi::name_of_thread_level(provided)});
   *session = mpi::keep_session(std::move(fresh));

@@ -14,16 +14,16 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// For end_process(): aborts the job that this process is one of several processes of. Without that
-/// the others would wait for this one for ever: to the launcher a process that ends before it has
-/// said anything is no MPI process.
+/// For end_process(): aborts the job, if this process is one of several. Otherwise the others would
+/// wait for this one for ever: for the launcher, a process that ends before it has used the
+/// launcher's interface is no MPI process.
 void abort_job_of(int status) {
   Process& me = process();
   if (!me.boot && !bootstrap::open(&me.boot).ok()) return;
   if (me.boot->size() > 1) me.boot->abort(status, "");
 }
-/// When this library is loaded: from then on it may have to end the process, or get a signal of the
-/// launcher's.
+/// Runs when this library is loaded: from then on it may have to end the process, or handle a
+/// signal of the launcher's.
 [[maybe_unused]] const bool g_end_is_set_up = [] {
   set_tell_others_of_end(abort_job_of);
   liveness::ignore_notices_of_launcher();

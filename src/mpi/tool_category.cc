@@ -15,7 +15,7 @@ struct Category {
   const char* name;
   const char* text;
 };
-/// Those of settings in the order of settings::Component, then that of the counters.
+/// The categories of settings in the order of settings::Component, then that of the counters.
 constexpr Category kOwn[kCategories] = {
     {"fgmpi_job", "Finegrain MPI: how many ranks, and on what"},
     {"fgmpi_ranks", "Finegrain MPI: ranks in a process"},
@@ -39,12 +39,12 @@ int cvars_in(int category) {
   return count;
 }
 
-/// Asks the host for indices, which count from `own` on here.
+/// Gets indices from the host, which count from `own` on here.
 template <class Member>
 int indices_of_host(Member member, int index, int length, int* indices, int own) {
   std::fill_n(indices, length, -1);
   const int code = ask_host(member, index - kCategories, length, indices);
-  // What the host did not fill in stays as it is.
+  // Entries that the host did not fill in stay unchanged.
   for (int i = 0; code == MPI_SUCCESS && i < length; ++i)
     if (indices[i] >= 0) indices[i] += own;
   return code;

@@ -37,20 +37,20 @@ struct Handle {
 
 using Bytes = std::vector<char>;
 
-/// What a rank has of the interface.
+/// A rank's state of the interface.
 struct OwnInterface {
   unsigned users = 0;  ///< how often it has initialised the interface
   std::unordered_map<const void*, std::unique_ptr<Handle>> handles;  ///< by what the user holds
 };
 auto& g_interfaces = *new comm::OfRank<OwnInterface>;
 
-/// What a rank has written into the host's variables, by index: it reads that again, whatever other
-/// ranks of the process have written. A rank that has written nothing reads what the variable had
-/// before anybody wrote.
+/// The values that a rank has written into the host's variables, by index: the rank reads them
+/// again, whatever other ranks of the process have written. A rank that has written no value reads
+/// the variable's first value.
 auto& g_written = *new comm::OfRank<std::unordered_map<int, Bytes>>;
 std::unordered_map<int, Bytes> g_before_written;
 
-/// nullptr when the running rank has no such handle.
+/// The handle's object; nullptr when the running rank has no such handle.
 Handle* find_handle(MPI_T_cvar_handle handle) {
   OwnInterface* own = g_interfaces.mine_if_any();
   if (!own) return nullptr;
@@ -58,7 +58,7 @@ Handle* find_handle(MPI_T_cvar_handle handle) {
   return it == own->handles.end() ? nullptr : it->second.get();
 }
 
-/// How a setting is shown. A choice that takes a number is a text.
+/// How a setting is presented. A choice that also allows a number is a text.
 enum class Shown : uint8_t { kNumber, kItem, kText };
 
 Shown shown(const Record& record) {
@@ -93,7 +93,7 @@ std::vector<Item> items_of(const Record& record) {
 /// Enumerations of ours are addresses in this table: one for each setting.
 char g_enums[settings::kCount];
 
-/// The setting whose enumeration it is, or -1.
+/// The setting to which an enumeration belongs, or -1.
 int place_in_enums(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
   const auto first = reinterpret_cast<uintptr_t>(&g_enums[0]);
@@ -111,8 +111,8 @@ std::string description(const Record& record) {
   return text;
 }
 
-/// May it be changed before the process's first MPI_Init? That makes of it what the component says;
-/// how many ranks a process has and what they share is settled before.
+/// True where the variable may be changed before the process's first MPI_Init, which the component
+/// decides. The number of ranks of a process, and what they share, are fixed before that.
 bool can_be_set(const Record& record) {
   return record.component >= settings::Component::kMessages &&
          record.scope != settings::Scope::kLauncher;
@@ -123,7 +123,8 @@ int scope_of(const Record& record) {
   return record.scope == settings::Scope::kJob ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL;
 }
 
-/// A value as the environment would say it; false: no item of the enumeration.
+/// Converts a value to the text that the environment would have; false: the value is no item of the
+/// enumeration.
 bool text_of(const Record& record, const void* buffer, std::string* out) {
   if (shown(record) == Shown::kText) {
     *out = static_cast<const char*>(buffer);
@@ -157,7 +158,7 @@ int verbosity_of(settings::Level level) {
   return MPI_T_VERBOSITY_MPIDEV_BASIC;
 }
 
-/// The host knows no communicator of ours: its own stands for it.
+/// The host has no communicator of ours: its own communicator stands for it.
 int alloc_of_host(int index, void* object, Handle* handle, int* count) {
   int bind = MPI_T_BIND_NO_OBJECT;
   MPI_Datatype type = MPI_CHAR;
@@ -207,17 +208,17 @@ bool is_initialised() {
 int init_thread(int required, int* provided) {
   if (!provided || required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
     return MPI_T_ERR_INVALID;
-  // A thread beside the library may not touch what main uses.
+  // A thread outside of the library may not access data that main uses.
   if (sched::is_beside() && sched::rank_of_thread()) return MPI_T_ERR_CANNOT_INIT;
   // The host loses its variables when its last user has finalized, and does not make them again for
-  // the next one: it is kept initialised once for the process.
+  // the next one: so this process initialises it once and never finalizes it.
   static const int kept = ask_host(&Api::T_init_thread, required, provided);
   if (kept != MPI_SUCCESS) return kept;
   const int code = ask_host(&Api::T_init_thread, required, provided);
   if (code != MPI_SUCCESS) return code;
   ++g_interfaces.mine().users;
-  // What keeps threads apart is the lock that all calls take from now on, other ranks' too. Without
-  // a rank (in constructors of shared libraries) there is none yet.
+  // The lock that all calls acquire from now on, other ranks' too, keeps threads apart. Without a
+  // rank (in constructors of shared libraries) there is no lock yet.
   const bool admits = sched::threads_enabled() || sched::current();
   *provided = admits ? required : std::min<int>(required, MPI_THREAD_FUNNELED);
   if (admits && required > MPI_THREAD_FUNNELED) admit_threads();
@@ -366,7 +367,7 @@ int cvar_write(MPI_T_cvar_handle handle, const void* buffer) {
   if (!text_of(record, buffer, &text) || !settings::check(record.name, text).ok())
     return MPI_T_ERR_INVALID;
   if (process().connected)
-    // Of several ranks that write the same before their MPI_Init the first has done it for all.
+    // Several ranks may write one value before their MPI_Init: the first has then set it for all.
     return settings::value(id).source == settings::Source::kTool && settings::text(id) == text
                ? MPI_SUCCESS
                : MPI_T_ERR_CVAR_SET_NOT_NOW;

@@ -20,7 +20,8 @@ namespace {
 
 using events::Kind;
 
-/// What a callback reads. Events have some of the fields as elements, under names of their own.
+/// The data that a callback reads. Events have some of the fields as elements, under their own
+/// names.
 struct Occurrence {
   int32_t comm = 0, first = 0, second = 0;
   int64_t bytes = 0;
@@ -86,8 +87,8 @@ static_assert(static_cast<int>(coll::CollectiveKind::kLast) == 22, "named in the
 
 constexpr int kSafeties = MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE + 1;
 
-/// What MPI_T_event_handle_alloc gives: callbacks of a rank for a kind of event, one for each level
-/// of safety.
+/// The object of MPI_T_event_handle_alloc: a rank's callbacks for a kind of event, one for each
+/// level of safety.
 struct Registration {
   Kind kind;
   MPI_T_event_cb_function* callbacks[kSafeties] = {};
@@ -97,14 +98,14 @@ struct Registration {
   MPI_Count dropped = 0;
 };
 
-/// What a callback gets.
+/// The argument of a callback.
 struct Instance {
   const Registration* of;
   Occurrence what;
   MPI_Count time;  ///< of the one source, in ns
 };
 
-/// What a rank has registered.
+/// The registrations of a rank.
 struct OwnEvents {
   std::unordered_map<const void*, std::unique_ptr<Registration>> registrations;
   std::vector<Registration*> listening;  ///< those that have a callback
@@ -113,7 +114,7 @@ struct OwnEvents {
   }
 };
 auto& g_events = *new comm::OfRank<OwnEvents>;
-/// Instances that callbacks have now.
+/// Instances that callbacks are reading now.
 std::vector<const Instance*> g_instances;
 
 Registration* find(MPI_T_event_registration handle) {
@@ -130,8 +131,8 @@ const Instance* find(MPI_T_event_instance handle) {
   return nullptr;
 }
 
-/// The callback that asks least of the moment when it is called: all are fit for the end of a call
-/// of MPI.
+/// The callback with the fewest requirements on the moment of its call: all are allowed at the end
+/// of a call of MPI.
 int chosen(const Registration& r) {
   int level = 0;
   while (level < kSafeties && !r.callbacks[level]) ++level;
@@ -169,8 +170,8 @@ void call(Registration* r, const Occurrence& what) {
   if (r->freed) forget(r);
 }
 
-/// Takes the engine lock for a caller that is outside of the library, as around a collective call,
-/// which takes it for itself.
+/// Locks the engine for a caller that is outside of the library; not around a collective call,
+/// which locks it itself.
 class Inside {
  public:
   Inside() {
@@ -186,7 +187,7 @@ class Inside {
 void raise(Kind kind, const Occurrence& what) {
   OwnEvents* own = g_events.mine_if_any();
   if (!own || own->listening.empty()) return;
-  // A copy: a callback may register others, or free its own.
+  // The loop runs over a copy: a callback may register others, or free its own.
   const std::vector<Registration*> listening = own->listening;
   for (Registration* r : listening)
     if (own->registrations.contains(r) && !r->freed && r->kind == kind) call(r, what);
@@ -310,7 +311,7 @@ int look_up(MPI_T_event_instance handle, const Instance** out) {
 
 bool is_safety(MPI_T_cb_safety safety) { return safety >= 0 && safety < kSafeties; }
 
-/// Hints that are in use: there are none.
+/// Returns the hints that are in use: there are none.
 int no_hints(MPI_Info* info) { return info ? PMPI_Info_create(info) : MPI_SUCCESS; }
 
 void read(const Instance& instance, const Element& element, void* buffer) {
@@ -428,7 +429,7 @@ int event_handle_free(MPI_T_event_registration registration, void* user_data,
   if (int code = look_up(registration, &r)) return code;
   r->freed = true;
   update_listening(r);
-  // Nothing of it is under way but the callback that frees it itself.
+  // The callback that frees its own registration is the only one that runs now.
   if (function) function(registration, MPI_T_CB_REQUIRE_NONE, user_data);
   if (!r->calling) forget(r);
   return MPI_SUCCESS;

@@ -21,19 +21,20 @@ using host::Api;
 
 constexpr int kOwnPvars = counters::kCount;
 
-/// A handle of ours: what it reads, and from where it counts.
+/// A handle of ours: the counter that it reads, and from where it counts.
 struct Handle {
   counters::Id id;
   MPI_Comm comm = MPI_COMM_NULL;  ///< counters of a communicator
   uint64_t base = 0;  ///< what a counter had when it was last reset, or when it was started
-  // Of counters that are kept on demand:
+  // The following are for counters that only count while a handle is started:
   uint64_t kept = 0;              ///< what was counted until it was stopped
   const void* started = nullptr;  ///< what stop() is given
 };
 
 void stop_counting(Handle* handle);
 
-/// A session: the host's, and the handles in it, ours and the host's. They go with it.
+/// A session: the host's session, and the handles in it, ours and the host's, which are freed with
+/// it.
 struct Session {
   MPI_T_pvar_session host = MPI_T_PVAR_SESSION_NULL;
   std::unordered_map<const void*, std::unique_ptr<Handle>> handles;  ///< by what the user holds
@@ -47,11 +48,11 @@ struct Session {
   Session(const Session&) = delete;
 };
 
-/// Sessions of each rank by what the user holds.
+/// Sessions of each rank by the handle that the user holds.
 using Sessions = std::unordered_map<const void*, std::unique_ptr<Session>>;
 auto& g_sessions = *new comm::OfRank<Sessions>;
 
-/// nullptr when the running rank has no such session.
+/// The session; nullptr when the running rank has no such session.
 Session* find_session(MPI_T_pvar_session session) {
   Sessions* own = g_sessions.mine_if_any();
   if (!own) return nullptr;
@@ -59,8 +60,8 @@ Session* find_session(MPI_T_pvar_session session) {
   return it == own->end() ? nullptr : it->second.get();
 }
 
-/// Also whether it can be read and reset at once: one look at the counter gives the value and where
-/// it goes on from.
+/// Also says whether the variable can be read and reset at once: one read of the counter gives the
+/// value and the new base.
 bool can_be_reset(counters::Id id) { return kRecords[id].kind == Kind::kCounter; }
 
 int class_of(Kind kind) {
@@ -75,7 +76,7 @@ int class_of(Kind kind) {
   return MPI_T_PVAR_CLASS_HIGHWATERMARK;
 }
 
-/// False where its communicator has been freed.
+/// Finds the object that the handle counts; false where the handle's communicator has been freed.
 bool object_of(const Handle& handle, const void** out) {
   *out = nullptr;
   if (kRecords[handle.id].scope != counters::Scope::kCommunicator) return true;
@@ -85,8 +86,8 @@ bool object_of(const Handle& handle, const void** out) {
 
 bool is_on_demand(counters::Id id) { return counters::switch_of(id).start != nullptr; }
 
-/// What the counter itself has now, of which `base` is not counted; false where its communicator
-/// has been freed.
+/// The counter's own value, of which `base` is not counted; false where its communicator has been
+/// freed.
 bool raw_value_of(const Handle& handle, uint64_t* out) {
   const void* object;
   if (!object_of(handle, &object)) return false;
@@ -103,7 +104,7 @@ bool value_of(const Handle& handle, uint64_t* out) {
   return true;
 }
 
-/// *before: the value until then, at the same moment.
+/// Resets the variable. *before: the value until then, read at the same moment.
 int reset(Handle* handle, uint64_t* before) {
   if (!can_be_reset(handle->id)) return MPI_T_ERR_PVAR_NO_WRITE;
   uint64_t raw;
@@ -154,7 +155,7 @@ int read(const Handle& handle, void* buffer) {
   return MPI_SUCCESS;
 }
 
-/// The host's name of all handles is not ours.
+/// The host's value for "all handles" differs from ours.
 MPI_T_pvar_handle for_host(MPI_T_pvar_handle handle) {
   if (handle != MPI_T_PVAR_ALL_HANDLES) return handle;
   host::api_uninitialised();
@@ -162,8 +163,8 @@ MPI_T_pvar_handle for_host(MPI_T_pvar_handle handle) {
   return all ? *all : handle;
 }
 
-/// Session and handle of a call; *own is null where the host has the handle, or where all are
-/// meant, if they can be.
+/// Finds session and handle of a call. *own is null where the handle is the host's, or where all
+/// handles are meant, if that is allowed.
 int look_up(MPI_T_pvar_session session, MPI_T_pvar_handle handle, bool can_be_all, Session** in,
             Handle** own) {
   *own = nullptr;
@@ -176,8 +177,8 @@ int look_up(MPI_T_pvar_session session, MPI_T_pvar_handle handle, bool can_be_al
   return *own || (*in)->handles_of_host.contains(handle) ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
-/// The host, which may have no variable at all, then dereferences a null pointer for an index that
-/// it has not.
+/// The host, which may have no variable at all, would dereference a null pointer for an index that
+/// it does not have.
 int check_index(int index) {
   int all = 0;
   if (int code = pvar_get_num(&all); code != MPI_SUCCESS) return code;
@@ -293,9 +294,9 @@ int pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) {
 }
 
 namespace {
-/// Changes one variable, or all of the session. `cannot` is what a variable says that cannot be
-/// changed so: all handles leave these out, and say it themselves where another one fails (MPI-4.0
-/// section 15.3.7).
+/// Changes one variable, or all of the session. `cannot` is the error of a variable that cannot be
+/// changed in this way. A call for all handles leaves such variables out, and returns this error
+/// where another variable fails (MPI-4.0 section 15.3.7).
 template <class Member>
 int change(Member in_host, int (*in_ours)(Handle*), int cannot, MPI_T_pvar_session session,
            MPI_T_pvar_handle handle) {

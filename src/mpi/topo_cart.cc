@@ -12,7 +12,7 @@ Status create_with(const char* call, comm::Comm* c, const RankMap& order, comm::
   FGMPI_TRY(comm::create(c, RankMap::compose(c->shared->map, order), newcomm, call));
   comm::Comm* made = *newcomm;
   if (!made) return {};
-  // Every member brings the same topology; the first one's is kept for all of the process.
+  // Every member passes an equal topology; the process stores the first member's for all.
   if (!made->shared->topology)
     made->shared->topology = std::make_shared<comm::Topology>(std::move(topology));
   if (neighbors) comm::extras(made).neighbors = std::move(neighbors);
@@ -25,7 +25,7 @@ std::span<const int32_t> span_of(const int values[], int n) {
   return {values, static_cast<size_t>(n)};
 }
 
-/// Dimensions of a grid that fits the communicator.
+/// Checks the dimensions of a grid: it must fit the communicator.
 Status check_grid(const comm::Comm* c, int ndims, const int dims[]) {
   if (ndims < 0) return error(MPI_ERR_ARG, "ndims is %d; allowed is 0 or more", ndims);
   if (ndims > 0) FGMPI_TRY(check_pointer(dims, "dims"));
@@ -45,7 +45,7 @@ comm::Topology cart_of(int ndims, const int dims[], const int periods[]) {
   return t;
 }
 
-/// A caller's arrays of `maxdims` entries hold the grid's dimensions.
+/// Checks that a caller's arrays of `maxdims` entries hold the grid's dimensions.
 Status check_room(const comm::Topology& t, int maxdims) {
   if (maxdims >= static_cast<int>(t.dims.size())) return {};
   return error(MPI_ERR_ARG, "maxdims is %d; allowed is %zu or more", maxdims, t.dims.size());

@@ -38,20 +38,20 @@ Status check_ranks(const comm::Comm* c, int n, const int ranks[], const char* wh
   return {};
 }
 
-/// A duplicate of c's group with these neighbours: everybody gets one, no rank changes.
+/// Makes a duplicate of c's group with these neighbours: every member gets one, no rank changes.
 Status create_dist(const char* call, comm::Comm* c, std::unique_ptr<comm::Neighbors> neighbors,
                    comm::Comm** newcomm) {
   return create_with(call, c, RankMap::direct(c->size()), {kDistGraph, {}, {}, {}, {}}, newcomm,
                      std::move(neighbors));
 }
 
-/// Weights given, or none: MPI_UNWEIGHTED, and MPI_WEIGHTS_EMPTY for an empty list.
+/// Checks weights: an array, or MPI_UNWEIGHTED for none, and MPI_WEIGHTS_EMPTY for an empty list.
 bool weighted(const int weights[]) { return !host::is_unweighted(weights); }
 std::vector<int32_t> list_of(const int values[], int n) {
   return n > 0 ? std::vector<int32_t>(values, values + n) : std::vector<int32_t>();
 }
 
-/// Edges of one rank of a graph.
+/// The edges of one rank of a graph.
 std::span<const int32_t> edges_of(const comm::Topology& t, int rank) {
   auto r = static_cast<size_t>(rank);
   int32_t first = r ? t.index[r - 1] : 0;

@@ -1,7 +1,7 @@
-// Names of datatypes (MPI-4.0 section 7.8). Derived types are the rank's alone, and the host keeps
-// their names. Predefined types, and the ones that MPI_Type_create_f90_* hands out again and again,
-// are the host's single objects for all ranks of the process: what a rank calls them is kept here,
-// for that rank.
+// Names of datatypes (MPI-4.0 section 7.8). A derived type belongs to one rank, and the host stores
+// its name. Predefined types, and those that MPI_Type_create_f90_* returns again and again, are
+// single objects of the host for all ranks of the process: the name that a rank gives them is
+// stored here, for that rank.
 
 #include <cstring>
 #include <string>
@@ -22,8 +22,8 @@ comm::OfRank<Names>& names() {
   return *table;
 }
 
-/// Whether ranks of a process have it in common. Such types are never freed, so that a name stays
-/// theirs.
+/// True where the ranks of a process share the type. Such types are never freed, so a name stays
+/// valid.
 bool is_shared(MPI_Datatype type) {
   if (host::is_basic(type) || host::pair_index(type) < host::kPairTypes) return true;
   int integers, addresses, types, combiner = MPI_COMBINER_DUP;

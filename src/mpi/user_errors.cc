@@ -22,13 +22,12 @@ namespace {
 constexpr int kOfUser = 0x40000000, kOfStandardClass = 0x20000000;
 constexpr int kMostClasses = 255, kMostCodes = (1 << 21) - 1;
 
-/// Numbers from 1 on. Those that were given back are given out again when there are no others, the
-/// oldest first.
+/// Numbers from 1 on. Released numbers are used again, the oldest first, when there are no others.
 struct Numbers {
   const int most;
   int given_out = 0;
   std::deque<int> back = {};
-  /// 0: all are in use.
+  /// Reserves a number; 0: all are in use.
   int take() {
     if (given_out < most) return ++given_out;
     if (back.empty()) return 0;
@@ -38,7 +37,7 @@ struct Numbers {
   }
 };
 
-/// What a rank has added.
+/// The classes, codes and strings that a rank has added.
 struct Added {
   std::map<int, std::string> texts;  ///< by class or code
   Numbers classes{kMostClasses}, codes{kMostCodes};

@@ -54,7 +54,7 @@ bool is_switch(const std::string& key) {
          key == "alloc_shared_noncontig" || key == "disable_shm_accumulate";
 }
 
-/// A value that a key cannot have is ignored, as MPI-4.0 chapter 10 says of unknown keys.
+/// A value that a key cannot have is ignored, as MPI-4.0 chapter 10 requires for unknown keys.
 Status read_win_hints(MPI_Info info, comm::Hints* hints) {
   comm::Hints all;
   FGMPI_TRY(comm::read_info(info, &all));
@@ -145,7 +145,8 @@ Status win_set_info(rma::Win* win, MPI_Info info) {
 }
 
 Status win_get_info(rma::Win* win, MPI_Info* info_used) {
-  // What was not asked for is as the standard says without it (section 12.2.1).
+  // A hint that was not given has the value that the standard defines for its absence (section
+  // 12.2.1).
   comm::Hints hints = {
       {"no_locks", "false"},
       {"accumulate_ordering", "rar,raw,war,waw"},

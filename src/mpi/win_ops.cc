@@ -1,5 +1,5 @@
-// One-sided operations (MPI-4.0 sections 12.3 and 12.4): the arguments of each as src/rma takes
-// them.
+// One-sided operations (MPI-4.0 sections 12.3 and 12.4): the arguments of each, converted to those
+// of src/rma.
 
 #include "mpi/calls.h"
 #include "mpi/win.h"
@@ -14,7 +14,7 @@ rma::Operation operation(const char* call, MPI_Op op, const rma::Elements& origi
   return {origin, result, target, rank, disp, op, nullptr, call};
 }
 
-/// Runs an operation with a request that the caller gets a handle of.
+/// Runs an operation with a request, whose handle the caller receives.
 template <class F>
 Status with_request(rma::Operation what, MPI_Request* request, F&& run) {
   FGMPI_TRY(pt2pt::need_handle());
@@ -25,8 +25,8 @@ Status with_request(rma::Operation what, MPI_Request* request, F&& run) {
   return {};
 }
 
-/// Elements in a row of one predefined type each at both sides, and as many bytes: where they are
-/// at the target, else nullptr.
+/// The address at the target for elements in a row, of one predefined type at each side, with
+/// equally many bytes; else nullptr.
 inline char* plain_target(const rma::Win* win, const void* origin, int64_t count, MPI_Datatype type,
                           int32_t rank, MPI_Aint disp, int64_t target_count,
                           MPI_Datatype target_type, uint64_t* bytes) {
@@ -37,8 +37,8 @@ inline char* plain_target(const rma::Win* win, const void* origin, int64_t count
   return rma::place_of(win->access.get(), rank, disp, there);
 }
 
-/// MPI-4.0 section 12.3.4: one element of a predefined type, those of Fortran's precisions among
-/// them.
+/// Checks for one element of a predefined type, Fortran's precisions included (MPI-4.0 section
+/// 12.3.4).
 Status check_predefined(MPI_Datatype datatype) {
   host::Type type;
   FGMPI_TRY(host::Type::of(datatype, &type));

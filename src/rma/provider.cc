@@ -28,9 +28,9 @@ static_assert(settings::has_choices(settings::kRmaNetwork, "auto|provider|messag
 constexpr uint32_t kMostAccesses = 64;
 /// For pieces of fewer bytes, one frame for all of them is less work than an access each.
 constexpr int64_t kLeastPiece = 512;
-/// kLeastPiece's value where the peer's processor serves accesses. Many small accesses at once cost 5 us
-/// each over sockets, messages 2 us. For 512 KiB, messages copy 2.1 GB/s, accesses 5 GB/s, because
-/// arriving data is read directly into its memory.
+/// The least bytes of a piece where the peer's processor serves accesses. Many small accesses at
+/// once cost 5 us each over sockets, messages 2 us. For 512 KiB, messages copy 2.1 GB/s, accesses
+/// 5 GB/s, because arriving data is read directly into its memory.
 constexpr int64_t kLeastServed = 256 << 10;
 int64_t g_least_piece = kLeastPiece;
 
