@@ -1,4 +1,4 @@
-// The explorer's loop: starting executions, leading them, taking their ends.
+// The explorer's loop: starting executions, answering their questions, handling their ends.
 
 #include "readers/exploration/explorer.h"
 
@@ -31,11 +31,11 @@ volatile sig_atomic_t g_interrupted = 0;
 
 namespace {
 
-/// An execution that has run so long since its starting point becomes one where it is: a fork costs
-/// about as much.
+/// An execution that has run this long since its starting point becomes a starting point: a fork
+/// costs about as much.
 constexpr int64_t kWorthKeeping = 2'000'000;
-constexpr size_t kMostStartingPoints = 32;  ///< each is a process with the memory of the program
-constexpr int64_t kStuck = 60 * kSecond;    ///< without a word
+constexpr size_t kMostStartingPoints = 32;  ///< each is a process with the program's memory
+constexpr int64_t kStuck = 60 * kSecond;    ///< time without a word
 constexpr int64_t kProgress = kSecond, kProgressToFile = 10 * kSecond;
 
 }  // namespace
@@ -46,7 +46,7 @@ Explorer::~Explorer() {
   running_.clear();
   root_.reset();
   if (listener_ >= 0) close(listener_);
-  while (waitpid(-1, nullptr, 0) > 0) {  // all of them: this process is their reaper
+  while (waitpid(-1, nullptr, 0) > 0) {  // waits for all of them: this process is their reaper
   }
 }
 
@@ -116,7 +116,7 @@ void Explorer::hand_out() {
 
 bool Explorer::has_next() {
   if (bounds_.fuzz == 0) return tree_.has_next() || (running_.empty() && findings_.has_hidden());
-  // The first execution shows how long they are, which the schedulers of the others need.
+  // The first execution shows how long executions are, which the schedulers of the others need.
   return seeds_ < bounds_.fuzz && (seeds_ != 1 || running_.empty());
 }
 
@@ -133,13 +133,13 @@ void Explorer::begin_next() {
               false);
 }
 
-/// From the first process, decided by `pick`.
+/// Begins an execution in the first process, decided by `pick`.
 void Explorer::begin_alone(Pick pick, bool is_trial) {
   begin(std::make_shared<Node>(), is_trial);
   running_.at(begun_)->pick = std::move(pick);
 }
 
-/// The process nearest to the point.
+/// The starting point that is nearest to the point.
 PeerRef Explorer::starting_point(const NodeRef& target) {
   for (Node* n = target->parent.get(); n; n = n->parent.get())
     for (const PeerRef& peer : peers_)
@@ -181,12 +181,12 @@ void Explorer::on_hello(const PeerRef& peer, uint32_t number, pid_t pid) {
   answer(e);
 }
 
-/// Says what happens at the point where the execution is, as its path has it.
+/// Sends the choice that happens at the execution's present point, as its path has it.
 void Explorer::answer(Execution& e) {
   const NodeRef& next = e.path.at(++e.at);
   Bytes word = begin_word(Word::kTake);
   fgmpi::append(&word, static_cast<uint32_t>(next->via));
-  send_word(e.peer->fd, word);  // if it is gone, its end is noticed
+  send_word(e.peer->fd, word);  // if the process is gone, its end will be handled
 }
 
 void Explorer::on_question(Execution& e, std::vector<Choice> choices) {
@@ -238,7 +238,7 @@ void Explorer::keep(Execution& e) {
   send_word(e.peer->fd, begin_word(Word::kKeep));
 }
 
-/// A fork of the execution goes on.
+/// The execution has become a starting point: a fork of it continues the execution.
 void Explorer::kept(Execution* e) {
   const PeerRef peer = e->peer;
   peer->starts = true;
@@ -259,7 +259,7 @@ void Explorer::not_kept(Execution* e) {
 }
 
 void Explorer::forget_starting_point(const PeerRef& peer) {
-  shutdown(peer->fd, SHUT_RDWR);  // it ends
+  shutdown(peer->fd, SHUT_RDWR);  // so the process ends
   peer->gone = true;
   peer->starts = false;
   const PeerRef parent = std::exchange(peer->forked_by, nullptr);
@@ -272,12 +272,12 @@ void Explorer::forget_starting_point(const PeerRef& peer) {
   reap_orphans();
 }
 
-/// Those that have become children of this process.
+/// Reaps the starting points that have become children of this process.
 void Explorer::reap_orphans() {
   std::erase_if(orphans_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) == pid; });
 }
 
-/// It is told by kReaped.
+/// Asks the parent to reap a process; the answer is kReaped.
 void Explorer::ask_for_end(const PeerRef& parent, pid_t pid) {
   Bytes word = begin_word(Word::kReap);
   fgmpi::append(&word, static_cast<uint32_t>(pid));
@@ -329,8 +329,8 @@ void Explorer::on_end(pid_t pid, int status) {
   findings_.take(ending);
 }
 
-/// The part of the tree that an execution stands for: at each point one of the branches that are
-/// known there.
+/// Adds the part of the tree that an execution represents: at each point one of the branches that
+/// are known there.
 void Explorer::note_covered(const Execution& e) {
   double part = 1;
   for (size_t k = 0; k + 1 < e.path.size(); ++k) {
@@ -343,7 +343,7 @@ void Explorer::note_covered(const Execution& e) {
   covered_ += part;
 }
 
-/// Of an execution of -fuzz: a seed may lead to what another has led to.
+/// Counts the order of an execution of -fuzz, which another seed may have led to as well.
 void Explorer::note_order(const Execution& e) {
   uint64_t order = 0;
   for (size_t k = 1; k < e.path.size(); ++k)
@@ -387,7 +387,7 @@ void Explorer::show_progress(bool last) {
   std::fprintf(stderr, "%s%s%s", terminal ? "\r\033[K" : "", line.c_str(), terminal ? "" : "\n");
 }
 
-/// Why more than was explored is possible.
+/// The reason why there may be more than what was explored.
 static const char* words_of(Limit limit) {
   switch (limit) {
     case Limit::kSets:

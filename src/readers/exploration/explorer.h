@@ -1,10 +1,10 @@
-// The explorer: runs executions of a program until the tree of choices is explored, and says what
-// was found.
+// The explorer: runs executions of a program until the tree of choices is explored, and
+// reports the findings.
 //
-// It listens on a socket in its folder; explored processes connect to it (explore/agent.h). The
-// first one is the starting point of all; executions that have run for a while since their starting
-// point become starting points themselves, so that what lies before is not run again. Thread rule:
-// one thread.
+// The explorer listens on a socket in its folder; explored processes connect to it
+// (explore/agent.h). The first process is the starting point of all executions. Executions that
+// have run for a while since their starting point become starting points themselves, so that the
+// earlier part of the program need not run again. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +19,30 @@ namespace fgmpi::explore {
 
 struct Program {
   std::vector<std::string> words;                              ///< the program and its arguments
-  std::vector<std::pair<std::string, std::string>> variables;  ///< set for it only
+  std::vector<std::pair<std::string, std::string>> variables;  ///< set for the program only
   uint32_t ranks = 1;
-  Patterns files;  ///< those that are compared (explore/files.h)
+  Patterns files;  ///< files that are compared (explore/files.h)
 };
 
-/// The file in which an exploration that has not come to its end is kept, by the name of its
-/// program.
+/// The name of the file for an exploration that has not reached its end, by the
+/// name of its program.
 std::string name_of_saved(const Program& program);
 /// The program of such a file. Errors: MPI_ERR_FILE.
 Status read_saved(const std::string& path, Program* out);
 
 struct Bounds {
-  uint64_t executions = 0;  ///< at most so many; 0: all
-  int64_t seconds = 0;      ///< at most so long; 0: until the end
-  uint64_t fuzz = 0;  ///< not the tree of choices, but so many seeds of a random scheduler (fuzz.h)
-  std::string resumed;  ///< the file of an exploration that goes on; empty: a new one
-  uint32_t jobs = 1;    ///< executions at once
+  uint64_t executions = 0;  ///< at most this many; 0: all
+  int64_t seconds = 0;      ///< at most this long; 0: until the end
+  /// The number of seeds of a random scheduler (fuzz.h) in place of the tree of
+  /// choices; 0: the tree.
+  uint64_t fuzz = 0;
+  std::string resumed;  ///< the file of an exploration to continue; empty: a new one
+  uint32_t jobs = 1;    ///< executions that run at the same time
 };
 
-/// Explores, with everything written to standard output and errors, and returns mpiexec's exit
-/// status: 86 with findings. `folder`: empty, its own, removed by the caller afterwards; `checker`:
-/// the library that looks for errors.
+/// Explores and writes everything to standard output and errors. Returns mpiexec's exit status: 86
+/// with findings. `folder`: an empty folder for the explorer, which the caller removes afterwards.
+/// `checker`: the library that finds errors.
 Status explore(const Program& program, const Bounds& bounds, const std::string& folder,
                int* exit_status);
 

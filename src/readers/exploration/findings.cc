@@ -1,4 +1,4 @@
-// Joining what executions have shown, and the report of it.
+// Joining the results of executions, and their report.
 
 #include "readers/exploration/findings.h"
 
@@ -44,7 +44,7 @@ std::string words_of_end(const Ending& ending) {
   return format("the program ends with status %d", WEXITSTATUS(ending.status));
 }
 
-/// A line of the library's own stands behind "fgmpi:" once.
+/// A line of the library without its "fgmpi:", which is written only once.
 std::string without_name(const std::string& line) {
   constexpr std::string_view kName = "fgmpi:";
   if (!line.starts_with(kName)) return line;
@@ -52,7 +52,7 @@ std::string without_name(const std::string& line) {
   return at == std::string::npos ? "" : line.substr(at);
 }
 
-/// The last lines, each behind "fgmpi:   ".
+/// The last lines of a text, each behind "fgmpi: ".
 std::string tail_of(const std::string& text) {
   constexpr size_t kMost = 8;
   std::vector<std::string> lines;
@@ -64,7 +64,7 @@ std::string tail_of(const std::string& text) {
   return tail;
 }
 
-/// Leaves the end of a text that is not shown whole.
+/// Reduces a text that is not shown whole to its end.
 void shorten(std::string* text) {
   constexpr size_t kMost = 2000;
   if (text->size() > kMost) text->erase(0, text->size() - kMost);
@@ -74,7 +74,7 @@ std::string text_of_end(const Ending& ending, const Shown& shown) {
   return "fgmpi: explore: " + words_of_end(ending) + "\n" + tail_of(shown.errors);
 }
 
-/// The last lines that it has printed, and those of its files.
+/// The last lines of the execution's output and of its files.
 std::string text_of_output(const Shown& shown) {
   std::string text = tail_of(shown.output_text);
   for (const FileLeft& file : shown.files)
@@ -82,8 +82,8 @@ std::string text_of_output(const Shown& shown) {
   return text;
 }
 
-/// Of all findings of an execution, which are one here, as parts of a deadlock belong together; of
-/// the notes where there is nothing else.
+/// A key of all findings of an execution, which are one finding here because they may be parts of
+/// one deadlock. A key of the notes where there are only notes.
 uint64_t key_of(const findings::Report& report) {
   std::vector<uint64_t> keys;
   for (uint64_t each : report.keys())
@@ -101,7 +101,7 @@ std::vector<uint64_t> keys_of(const findings::Report& report) {
   return keys;
 }
 
-/// Do all ranks wait for ever? Then that is how the program ends.
+/// Do all ranks wait for ever? Then the program ends in this way.
 bool is_deadlock(const findings::Report& report) {
   const auto& keys = report.keys();
   return std::any_of(keys.begin(), keys.end(), [&](uint64_t each) {
@@ -132,7 +132,7 @@ bool Findings::add(std::map<uint64_t, Example>* to, uint64_t key, const Ending& 
   if (!fresh && e.forced.size() <= ending.forced.size()) return false;
   e.shown = shown;
   e.forced = ending.forced;
-  constexpr size_t kKept = 32;  // texts of outputs of more findings are shown nowhere
+  constexpr size_t kKept = 32;  // output texts of further findings are not shown
   if (to->size() > kKept)
     e.shown.output_text.clear(), e.shown.errors.clear(), e.shown.files.clear();
   return true;

@@ -1,5 +1,5 @@
-// What executions have shown: findings of the checker, bad ends, and outputs that differ; a witness
-// for each. Thread rule: one thread.
+// The results of executions: findings of the checker, bad ends, and outputs that differ, each with
+// a witness. Thread rule: one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -19,81 +19,82 @@
 
 namespace fgmpi::explore {
 
-/// How an execution ended.
+/// The end of an execution.
 struct Ending {
-  int status = 0;                     ///< as waitpid() gives it
-  bool stuck = false;                 ///< it did nothing for so long that it was ended
-  Outputs outputs{-1, -1};            ///< what it has written; -1: nothing
-  std::vector<pid_t> lineage;         ///< the processes that it was, the last one at its end
-  std::map<uint32_t, Choice> forced;  ///< its choices that were not the first there was
+  int status = 0;              ///< as waitpid() returns it
+  bool stuck = false;          ///< it was ended because it did nothing for too long
+  Outputs outputs{-1, -1};     ///< descriptors of its outputs; -1: none
+  std::vector<pid_t> lineage;  ///< the processes that it was, in order; the last one has ended
+  std::map<uint32_t, Choice> forced;  ///< its choices that were not the first one possible
 };
 
-/// What an execution has shown.
+/// The result of an execution.
 struct Shown {
-  uint64_t finding = 0;  ///< a key; 0: nothing
-  bool note = false;     ///< the finding is one that leaves the exit status as it is
-  uint64_t output = 0;   ///< a digest; 0: it did not end well
+  uint64_t finding = 0;  ///< a key; 0: none
+  bool note = false;     ///< the finding does not change the exit status
+  uint64_t output = 0;   ///< a digest; 0: the execution ended badly
   std::string output_text, errors;
-  std::vector<FileLeft> files;               ///< that are compared, with the ends of their texts
+  std::vector<FileLeft> files;               ///< compared files, with the ends of their texts
   std::shared_ptr<findings::Report> report;  ///< nullptr: the checker has found nothing
-  std::vector<uint64_t> keys;                ///< of the checker's findings, notes aside
+  std::vector<uint64_t> keys;                ///< of the checker's findings, without notes
 };
 
-/// A finding, or one of several outputs, with the execution that is to show it.
+/// A finding, or one of several outputs, with the execution that is its witness.
 struct Example {
   Shown shown;
-  std::string text;  ///< its first line is the witness's
+  std::string text;  ///< the first line is the witness's, too
   uint64_t executions = 0;
   std::map<uint32_t, Choice> forced;
-  std::string picture;  ///< its file; empty: none
+  std::string picture;  ///< file with the picture; empty: none
 };
 
 class Findings {
  public:
   Findings(std::string folder, Patterns files)
       : folder_(std::move(folder)), files_(std::move(files)) {}
-  /// Reads what the execution has left, and removes it.
+  /// Reads the files of an ended execution, joins its result, and removes the files.
   void take(const Ending& ending);
-  /// The same without counting it.
+  /// As take(), without counting the execution.
   Shown look(const Ending& ending);
-  /// Of an execution that was cut as equivalent to others, which may have shown less: a rank that
-  /// ended the program early in them may have done so before another rank came to its error.
-  /// Removes what the execution has left.
+  /// Handles an execution that was cut as equivalent to others. These may have shown less: if a
+  /// rank ended the program early in them, another rank may not have reached its error. Removes the
+  /// execution's files.
   void take_cut(const Ending& ending);
-  /// Has an execution that was cut shown what no other one has?
+  /// Has a cut execution shown a finding that no other execution has?
   bool has_hidden();
   /// The forced choices of such an execution. REQUIRES: has_hidden().
   std::map<uint32_t, Choice> next_hidden();
-  /// Removes what a process has left.
+  /// Removes the files of a process.
   void forget(pid_t pid);
-  /// Findings and outputs that differ, as mpiexec counts them: notes aside.
+  /// The number of findings and differing outputs as mpiexec counts them, without notes.
   size_t count() const;
   uint64_t executions() const { return executions_; }
-  /// What is to be reported, at most so many, to be shrunk.
+  /// The results to report, at most `most`, whose witnesses are to be shrunk.
   std::vector<Example*> examples(size_t most);
-  /// Writes a witness for each, PREFIX-N.witness. The text for standard errors.
+  /// Writes a witness PREFIX-N.witness for each result. Returns the text for standard error.
   std::string report(const std::string& prefix, const Witness& program) const;
-  /// For a file, and back. False: that is no such thing.
+  /// Writes the results for a file, and reads them back. Returns false where the bytes are invalid.
   void save(Bytes* out) const;
   bool load(FieldReader* in);
-  /// What the first execution has written.
+  /// The output of the first execution.
   const std::string& first_output() const { return first_output_; }
   const std::string& first_errors() const { return first_errors_; }
 
  private:
-  /// True: it is the first of this key, or simpler than those before.
+  /// Adds a result. Returns whether it is the first of this key, or has fewer forced choices than
+  /// those before.
   static bool add(std::map<uint64_t, Example>* to, uint64_t key, const Ending& ending,
                   const Shown& shown);
 
   void take_output(const Ending& ending, const Shown& shown);
   std::shared_ptr<findings::Report> report_of(const Ending& ending) const;
-  /// Were all of these found in executions that came to their end?
+  /// Have executions that reached their end shown all of these findings?
   bool has_seen(const std::vector<uint64_t>& keys) const;
 
-  /// An execution that was cut.
+  /// The result of an execution that was cut.
   struct Cut {
     std::vector<uint64_t> keys;         ///< of the checker's findings
-    std::map<uint32_t, Choice> forced;  ///< that lead to them
+    std::map<uint32_t, Choice> forced;  ///< the forced choices that lead to them
     bool repeated = false;
   };
 
@@ -102,15 +103,16 @@ class Findings {
   uint64_t executions_ = 0;
   std::map<uint64_t, Example> shown_;  ///< by key
   std::vector<uint64_t> order_;
-  std::map<uint64_t, Example> outputs_;  ///< by digest: the first of those that differ
-  std::set<uint64_t> more_outputs_;      ///< digests of the rest, of which nothing else is kept
+  std::map<uint64_t, Example> outputs_;  ///< by digest: the first ones that differ
+  std::set<uint64_t> more_outputs_;      ///< digests of further outputs, which are only counted
   std::string first_output_, first_errors_;
-  /// Keys of the checker's findings in executions that came to their end.
+  /// Keys of the checker's findings in executions that reached their end.
   std::set<uint64_t> seen_;
-  std::map<uint64_t, Cut> cut_;  ///< those that showed others, by all of their keys
+  /// Cut executions that showed other findings, by all of their keys.
+  std::map<uint64_t, Cut> cut_;
 };
 
-/// The lines of a text in an order that depends on nothing but the lines: MPI does not order the
+/// The lines of a text in an order that depends only on the lines, because MPI does not order the
 /// output of ranks.
 std::vector<std::string> sorted_lines(const std::string& text);
 

@@ -1,4 +1,4 @@
-// The priorities by which the random scheduler picks.
+// The priorities by which the random scheduler chooses.
 
 #include "readers/exploration/fuzz.h"
 
@@ -8,8 +8,9 @@ namespace fgmpi::explore {
 namespace {
 
 constexpr uint64_t kDepths = 4;
-/// Priorities that were not changed are above it, those of chains that fell below kRepeats. So a
-/// loop is repeated, which others show with less, only where all else has fallen.
+/// Priorities that were not changed are above kUnchanged; chains of repetitions that fell are below
+/// kRepeats. So a loop is repeated only where all others have fallen: other executions show the
+/// same with fewer repetitions.
 constexpr uint64_t kUnchanged = uint64_t{1} << 32, kRepeats = kUnchanged / 2;
 
 }  // namespace
@@ -20,7 +21,7 @@ PriorityScheduler::PriorityScheduler(uint64_t seed, uint64_t length)
     changes_.insert(random_.next() % std::max<uint64_t>(length, 1));
 }
 
-/// Choices of one kind at one rank about one sender; of tests, about one request each.
+/// The chain of a choice: one for each kind, rank and sender; for tests one for each request.
 PriorityScheduler::Chain PriorityScheduler::chain_of(const Choice& c) {
   const uint64_t which = c.kind == Choice::kDone ? mix(c.number, c.context) : 0;
   return {c.kind, c.rank, c.source, which};

@@ -1,16 +1,16 @@
-// The random scheduler of mpiexec -fuzz: weighted to rare orders.
+// The random scheduler of mpiexec -fuzz, which favours rare orders.
 //
-// Probabilistic concurrency testing: each chain of choices (who sends to a rank, whose test fails)
-// has a random priority, and of the choices at a point the one of the highest chain is taken. At d
-// - 1 points, drawn from the length of an execution, the chain that would be taken falls below all
-// others. An error that needs d choices in an order is met with a probability of at least 1 / (n
-// k^(d-1)) by a seed, for n chains and k choices; uniform choices would need 1 / n^k. d is 1 to 4,
-// by the seed.
+// Probabilistic concurrency testing: each chain of choices (messages of one sender to a rank, tests
+// of one request) has a random priority. Of the choices at a point the one of the highest chain
+// happens. At d - 1 points, drawn from the length of an execution, the chain whose choice would
+// happen falls below all others. A seed meets an error that needs d choices in a certain order with
+// a probability of at least 1 / (n k^(d-1)), for n chains and k choices; uniform choices would have
+// a probability of 1 / n^k. The seed determines d, which is 1 to 4.
 //
-// Sources: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic
-// Guarantees of Finding Bugs", ASPLOS 2010; Ozkan, Majumdar, Niksic, Befrouei, Weissenbacher,
-// "Randomized Testing of Distributed Systems with Probabilistic Guarantees", OOPSLA 2018 (chains of
-// messages).
+// Sources: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with
+// Probabilistic Guarantees of Finding Bugs", ASPLOS 2010; Ozkan, Majumdar, Niksic, Befrouei,
+// Weissenbacher, "Randomized Testing of Distributed Systems with Probabilistic Guarantees",
+// OOPSLA 2018 (chains of messages).
 // Thread rule: none (values).
 #pragma once
 
@@ -27,9 +27,9 @@ namespace fgmpi::explore {
 
 class PriorityScheduler {
  public:
-  /// `length`: how many choices an execution has, about.
+  /// `length`: the approximate number of choices in an execution.
   PriorityScheduler(uint64_t seed, uint64_t length);
-  /// The index of the choice that is taken. REQUIRES: there is one.
+  /// The index of the choice that happens. REQUIRES: `choices` is not empty.
   size_t pick(const std::vector<Choice>& choices);
 
  private:

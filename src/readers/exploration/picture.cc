@@ -1,4 +1,4 @@
-// The drawing of a witness as a page.
+// The page that draws a witness.
 
 #include "readers/exploration/picture.h"
 
@@ -10,14 +10,14 @@ namespace fgmpi::explore {
 namespace {
 
 constexpr unsigned kRow = 30, kLeft = 60, kHead = 28;
-/// Columns share kAll pixels between these bounds; below kWords there is room for a rank's number
-/// only.
+/// Columns share kAll pixels, within these bounds. Columns narrower than kWords have room only for
+/// a rank's number.
 constexpr unsigned kAll = 1500, kNarrowest = 40, kWidest = 110, kWords = 60;
-/// Steps in front of these are left out: what matters is at the end or forced.
+/// Earlier steps are left out: the important ones are at the end or forced.
 constexpr size_t kMostSteps = 2000;
 
-// Colours are those of the reader's scheme. The names of ranks stay on top while the steps below
-// them are scrolled; a long title is cut, its whole text shown by a pointer that rests on it.
+// Colours follow the reader's scheme. The names of ranks stay on top while the steps are scrolled.
+// A long title is cut; the pointer shows its whole text.
 constexpr const char* kStyle =
     ":root{color-scheme:light "
     "dark;--back:#fff;--ink:#222;--box:#f4f4f4;--line:#bbb;--one:#666;--choice:#1a5fb4;--forced:#"
@@ -36,7 +36,7 @@ constexpr const char* kStyle =
     ".key span{margin-right:1.5em}.key .one{color:var(--one)}.key .choice{color:var(--choice)}"
     ".key .forced{color:var(--forced)}";
 
-/// Where the columns of ranks are.
+/// The positions of the ranks' columns.
 class Columns {
  public:
   explicit Columns(uint32_t count)
@@ -95,7 +95,7 @@ std::string words_of_step(const Step& s) {
   return "";
 }
 
-/// What a pointer that rests on it is told.
+/// The text that the pointer shows.
 std::string title_of(const Step& s) {
   std::string words = words_of_step(s);
   if (s.decided) words += format("; %zu possible here", s.alternatives);

@@ -1,10 +1,9 @@
-// The picture of a witness: a page with a column for each rank, from top to bottom what happens in
-// it.
+// The picture of a witness: a page with a column for each rank; time runs from top to bottom.
 //
-// An arrow goes from the sender of a message to the rank that receives or sees it: grey where it
-// could be no other, blue where there was a choice, red where the witness forces it. A choice
-// without a message is a mark in its rank's column. The page needs no other file and no script.
-// Thread rule: none (values).
+// An arrow goes from the sender of a message to the rank that receives or probes it: grey where no
+// other message was possible, blue where there was a choice, red where the witness forces it. A
+// choice without a message is a mark in its rank's column. The page needs no other file and no
+// script. Thread rule: none (values).
 #pragma once
 
 #include <cstdint>
@@ -17,13 +16,13 @@ namespace fgmpi::explore {
 
 struct Step {
   Choice choice;
-  int32_t sender = -1;      ///< index of the rank that has sent the message; -1: none, or unknown
-  bool decided = false;     ///< it was a choice point
-  bool forced = false;      ///< by the witness
-  size_t alternatives = 0;  ///< of the choice point, itself among them
+  int32_t sender = -1;      ///< index of the sending rank; -1: none, or unknown
+  bool decided = false;     ///< the step was a choice point
+  bool forced = false;      ///< the witness forces the choice
+  size_t alternatives = 0;  ///< number of choices at the point, including this one
 };
 
-/// `title` and `text` are what was found.
+/// `title` and `text` describe the finding.
 std::string picture_of(uint32_t ranks, const std::vector<Step>& steps, const std::string& title,
                        const std::string& text);
 

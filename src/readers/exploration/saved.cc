@@ -1,9 +1,9 @@
-// The file of an exploration that goes on later:
+// The file of an exploration that can be continued later:
 //
-//   | kSavedHead | sizeof(Choice) 4 | ranks 4 | words | variables | files | executions cut 8 | covered 8 | Limit 1 |
-//   | Tree | Findings |
+//   | kSavedHead | sizeof(Choice) 4 | ranks 4 | words | variables | files |
+//   | executions cut 8 | covered 8 | Limit 1 | Tree | Findings |
 //
-// as base/fields.h puts them; for the build that has written it.
+// The fields are encoded by base/fields.h. Only the build that has written the file reads it.
 #include <mpi.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
-// An exploration under way: executions, starting points, connections. The parts of its work stand
-// in files of their own: explorer.cc (executions, ends, the loop), words.cc (connections, what
-// comes over them), shrink.cc, saved.cc (the file). Thread rule: one thread.
+// An exploration in progress: executions, starting points, connections. Its functions are in
+// several files: explorer.cc (executions, ends, the loop), words.cc (connections and words),
+// shrink.cc (witnesses), saved.cc (the file). Thread rule: one thread.
 #pragma once
 
 #include <signal.h>
@@ -25,21 +25,22 @@
 namespace fgmpi::explore {
 
 inline constexpr int64_t kSecond = 1'000'000'000;
-/// Ctrl-C, or another end that is asked for.
+/// Set by Ctrl-C or another signal that asks the explorer to end.
 extern volatile sig_atomic_t g_interrupted;
 
 /// A connection to an explored process.
 struct Peer {
   int fd = -1;
   pid_t pid = 0;
-  Bytes in;                 ///< what has come of the next words
-  Outputs outputs{-1, -1};  ///< what it has written
+  Bytes in;                 ///< received bytes of the next words
+  Outputs outputs{-1, -1};  ///< descriptors of the process's outputs
   bool gone = false;
-  bool starts = false;              ///< a starting point
-  NodeRef node;                     ///< where it stands; nullptr: before the program
-  std::shared_ptr<Peer> forked_by;  ///< of a starting point but the first
-  std::vector<pid_t> lineage;       ///< what executions that it forks were before
-  int64_t used = 0;                 ///< when an execution began there
+  bool starts = false;  ///< it is a starting point
+  NodeRef node;         ///< its point in the tree; nullptr: before the program
+  /// Starting points except the first: the starting point that forked it.
+  std::shared_ptr<Peer> forked_by;
+  std::vector<pid_t> lineage;  ///< the processes that its executions were before
+  int64_t used = 0;            ///< time when an execution last began there
   ~Peer() {
     if (fd >= 0) close(fd);
     close_outputs(&outputs);
@@ -51,16 +52,16 @@ using Pick = std::function<size_t(uint32_t point, const std::vector<Choice>&)>;
 
 struct Execution {
   uint32_t number = 0;
-  Path path;             ///< to the point behind the last event that is decided
-  size_t at = 0;         ///< the point that its next question is asked at
-  bool resumes = false;  ///< it has been forked at a point whose question is answered already
+  Path path;             ///< to the point behind the last decided event
+  size_t at = 0;         ///< index in `path` of the point of its next question
+  bool resumes = false;  ///< it was forked at a point whose question is answered already
   bool redundant = false, ended = false, stuck = false, cut = false;
-  Pick pick;              ///< decides instead of the tree
-  bool is_trial = false;  ///< traced, too
-  bool keeping = false;   ///< it has been asked to become a starting point
+  Pick pick;              ///< decides in place of the tree
+  bool is_trial = false;  ///< runs a witness; traced, too
+  bool keeping = false;   ///< the explorer has asked it to become a starting point
   PeerRef peer, parent;
   std::vector<pid_t> lineage;
-  int64_t since = 0;  ///< its starting point
+  int64_t since = 0;  ///< time of its starting point
   int64_t heard = 0;
 };
 using ExecutionRef = std::shared_ptr<Execution>;
@@ -123,27 +124,29 @@ class Explorer {
   Tree tree_;
   Findings findings_;
   int listener_ = -1;
-  pid_t first_ = 0;  ///< the first process; leads the process group of all
+  pid_t first_ = 0;  ///< the first process, which leads the process group of all
   PeerRef root_;
   std::list<PeerRef> peers_;
   std::map<uint32_t, ExecutionRef> running_;
-  std::set<pid_t> forgotten_;  ///< starting points that have ended, reaped by who forked them
-  std::set<pid_t> orphans_;    ///< likewise, by this process: who forked them has ended
+  std::set<pid_t> forgotten_;  ///< ended starting points that their parent must reap
+  /// Ended starting points that this process must reap, because their parent has ended.
+  std::set<pid_t> orphans_;
   uint32_t begun_ = 0;
   uint64_t redundant_ = 0, deepest_ = 0;
-  double covered_ = 0;         ///< of the tree, by the branches known when executions ended
-  uint64_t resumed_ = 0;       ///< executions of the file that is gone on with
-  uint64_t length_ = 0;        ///< -fuzz: of the first execution
-  uint64_t seeds_ = 0;         ///< -fuzz: begun
-  std::set<uint64_t> orders_;  ///< -fuzz: that were seen
+  double covered_ = 0;    ///< covered part of the tree, by the branches known when executions ended
+  uint64_t resumed_ = 0;  ///< executions counted in the file that is continued
+  uint64_t length_ = 0;   ///< -fuzz: of the first execution
+  uint64_t seeds_ = 0;    ///< -fuzz: seeds begun
+  std::set<uint64_t> orders_;  ///< -fuzz: different orders seen
   Shown trial_;
   std::map<uint32_t, Choice> trial_forced_;
   std::vector<Step> trial_steps_;
   int64_t started_ = 0, shown_ = 0;
-  std::string failure_;  ///< why exploration cannot go on
+  std::string failure_;  ///< the reason why exploration cannot continue
   bool diverged_ = false;
-  Limit limit_ = Limit::kNone;  ///< the one that leaves out the most
-  /// Executions have threads: none becomes a starting point, each begins in the first process.
+  Limit limit_ = Limit::kNone;  ///< the reason that leaves out the most
+  /// Executions have threads, so none becomes a starting point and each begins in
+  /// the first process.
   bool unable_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Witnesses of the fewest forced choices, and their pictures.
+// Witnesses with the fewest forced choices, and their pictures.
 #include <algorithm>
 #include <fstream>
 
@@ -9,11 +9,11 @@
 namespace fgmpi::explore {
 namespace {
 
-constexpr int64_t kShrinking = 2 * kSecond;  ///< for each finding
+constexpr int64_t kShrinking = 2 * kSecond;  ///< time limit for each finding
 constexpr size_t kMostShrunk = 20;
 
-/// Without n choices from the at-th on. `moves`: what they decided does not happen at all, so that
-/// the points behind come earlier.
+/// The forced choices without n of them from the at-th on. `moves`: the decided events do not
+/// happen at all, so the points behind come earlier.
 std::map<uint32_t, Choice> without(const std::map<uint32_t, Choice>& forced, size_t at, size_t n,
                                    bool moves) {
   std::map<uint32_t, Choice> fewer;
@@ -28,8 +28,9 @@ std::map<uint32_t, Choice> without(const std::map<uint32_t, Choice>& forced, siz
 
 }  // namespace
 
-/// Runs the program with these choices forced, the first one elsewhere, as -replay does. Does it
-/// show the same? Then trial_forced_ are those that were possible.
+/// Runs the program with these choices forced, and elsewhere the first one, as -replay
+/// does. Returns whether it shows the same; then trial_forced_ holds the forced choices
+/// that were possible.
 bool Explorer::shows(const Example& example, const std::map<uint32_t, Choice>& forced) {
   trial_ = {};
   trial_steps_.clear();
@@ -46,8 +47,8 @@ bool Explorer::shows(const Example& example, const std::map<uint32_t, Choice>& f
                                : trial_.output == example.shown.output;
 }
 
-/// Leaves out forced choices, half of them at once, then fewer, down to one, as long as the
-/// execution shows the same.
+/// Removes forced choices as long as the execution shows the same: half of them at once, then
+/// fewer, down to single ones.
 void Explorer::shrink(Example* example) {
   const int64_t until = now_ns() + kShrinking;
   for (size_t piece = example->forced.size(); piece >= 1; piece /= 2)
@@ -78,7 +79,7 @@ void Explorer::note_match(int32_t sender, const Choice& match) {
   trial_steps_.back().sender = sender;
 }
 
-/// Runs the witness once more and draws it into NAME-number.html.
+/// Runs the witness once more, and draws it into NAME-number.html.
 void Explorer::draw(Example* example, size_t number) {
   if (!shows(*example, example->forced)) return;
   const std::string& words = program_.words[0];

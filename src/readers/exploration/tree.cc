@@ -66,14 +66,15 @@ NodeRef Tree::reach(const NodeRef& at, std::vector<Choice> choices) {
       first = i;
   }
   if (first == at->choices.size()) return nullptr;
-  for (size_t i = at->choices.size(); i-- > first + 1;)  // on a stack: the first is taken first
+  // A stack: the first choice is popped first.
+  for (size_t i = at->choices.size(); i-- > first + 1;)
     if (at->states[i] == Node::kIdle && (at->choices[i].kind == Choice::kNoBuffer ||
                                          at->choices[i].same_operation(at->choices[first])))
       plan(at, i);
   return take(at, first);
 }
 
-/// Adds what had to happen before those.
+/// Adds the events that had to happen before these.
 EventSet Tree::closure(const Path& path, const EventSet& events) {
   EventSet all = events;
   events.for_each([&](size_t e) {
@@ -102,19 +103,20 @@ void Tree::add_race(const Path& path, const Race& race) {
   const NodeRef& node = path[k];
   constexpr size_t kNone = ~size_t{0};
   size_t best = kNone, best_event = 0;
-  // Of the access that came behind event k: without k and what is behind that
+  // For the access behind event k: the needed events without k and its successors.
   EventSet before_access = needed;
   for (size_t j = k + 1; j < race.by && j + 1 < path.size(); ++j)
     if (!path[j + 1]->before.has(k) && dependent(path[j + 1]->event(), path.back()->event()))
       before_access.add(j);
-  // The events that can come first on the way to this message: nothing behind event k had to happen
-  // before them. Nor do those that keep the lock from who waits for it, and what is behind these.
+  // Search for an event that can come first on the way to this message: no event behind k had to
+  // happen before it. It must not be one that keeps the lock from the waiting rank, or a successor
+  // of such an event.
   for (size_t j = k + 1; j + 1 < path.size(); ++j) {
     const EventSet& before = j == race.by ? before_access : path[j + 1]->before;
     if (!path[j + 1]->past_known || before.has(k) || before.any_above(k)) continue;
     if (race.without.has(j) || before.meets(race.without)) continue;
     const auto at = std::find(node->choices.begin(), node->choices.end(), path[j + 1]->event());
-    if (at == node->choices.end()) continue;  // something else, which is not known, comes before it
+    if (at == node->choices.end()) continue;  // an unknown other event must come before it
     const auto i = static_cast<size_t>(at - node->choices.begin());
     if (node->states[i] != Node::kIdle) return;
     const auto is_needed = [&](size_t e) { return needed.has(e) || e == race.by; };
@@ -139,13 +141,13 @@ void Tree::end(const Path& path, bool badly) {
   const NodeRef& node = path.back()->parent;
   if (path.back()->reached || !node) return;
   const Choice& last = path.back()->event();
-  // Where it was chosen that none goes on early, the end is a deadlock of those that wait for that.
-  // A sender whose message was received last has gone on.
+  // If kNoBuffer was chosen, the end is a deadlock of the ranks that wait for a send or a
+  // collective. Exempt is a sender whose message was received last: that rank has continued.
   const auto has_gone_on = [&](const Choice& c) {
     return c.kind == Choice::kBuffer && last.kind == Choice::kMatch && c.context == last.context &&
            c.source == last.source && c.number == last.number;
   };
-  // Else: to whom?
+  // If several choices look alike, it is unknown which sender has continued.
   const bool one_has = std::count_if(node->choices.begin(), node->choices.end(), has_gone_on) == 1;
   for (size_t i = node->choices.size(); i-- > 0;) {
     const Choice& c = node->choices[i];
@@ -172,7 +174,7 @@ std::vector<T> read_list(FieldReader* in) {
   return list;
 }
 
-/// All but the parent.
+/// All fields except the parent.
 void append_node(Bytes* out, const Node& node) {
   fgmpi::append(out, static_cast<uint64_t>(node.via));
   fgmpi::append(out, node.depth);
@@ -205,7 +207,7 @@ void Tree::save(const std::vector<NodeRef>& begun, Bytes* out) const {
   again.insert(again.end(), begun.begin(), begun.end());
   if (!root_given_) again.push_back(root_);
   std::map<const Node*, uint32_t> numbers;
-  std::vector<const Node*> nodes;  // parents first
+  std::vector<const Node*> nodes;  // parents come first
   auto add = [&](const NodeRef& leaf) {
     for (const NodeRef& node : path_to(leaf))
       if (numbers.emplace(node.get(), static_cast<uint32_t>(nodes.size())).second)

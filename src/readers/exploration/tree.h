@@ -1,24 +1,25 @@
-// The tree of choices: which executions there are to run, one for each class of equivalent ones.
+// The tree of choices. It determines which executions are run: one for each class of
+// equivalent ones.
 //
 // A node is a choice point: all ranks stand still, and one of its choices happens next. An
 // execution is a path from the root. Two executions are equivalent when one becomes the other by
-// exchanging neighbours that do not depend on each other (choice.h). Of each class one execution is
-// completed:
+// exchanging neighbouring events that do not depend on each other (choice.h). One execution of each
+// class is completed:
 //
 //   source sets   At a new node the alternatives of one operation are planned. Another choice is
 //                 added when a race shows that it leads elsewhere: a message came too late for an
-//                 event it could have been part of. Then one event that can begin the way to its
-//                 sending, or that is planned or asleep already, is enough.
-//   sleep sets    What was taken at a node sleeps below the choices taken after it, until something
-//                 that depends on it happens. An execution whose choices all sleep is equivalent to
-//                 one that was explored before: it is cut.
+//                 event that could have matched it. Then it suffices that one event which can
+//                 begin the way to its sending is planned, asleep or added.
+//   sleep sets    A choice that has happened at a node sleeps below the choices that happen there
+//                 later, until an event that depends on it. An execution whose choices all sleep
+//                 is equivalent to one that was explored before, and is cut.
 //
 // The relation "had to happen before" comes from the executions themselves (explore/matcher.h) and
-// from dependence. Where it is not known completely, an execution may be cut late or a choice
+// from dependence. Where it is not completely known, an execution may be cut late or a choice
 // planned in vain; none is lost.
 //
-// Several executions may run at once: what sleeps is decided when a choice is handed out, not when
-// its executions are done.
+// Several executions may run at once: sleeping choices are determined when a branch is handed out,
+// not when its executions are complete.
 //
 // Sources: Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", LNCS
 // 1032, 1996 (sleep sets); Flanagan, Godefroid, "Dynamic Partial-Order Reduction for Model Checking
@@ -39,21 +40,21 @@ namespace fgmpi::explore {
 
 struct Node {
   std::shared_ptr<Node> parent;
-  size_t via = 0;        ///< which of the parent's choices leads here
-  uint32_t depth = 0;    ///< events before this point
-  bool reached = false;  ///< an execution has been here: the rest is known
+  size_t via = 0;        ///< index of the parent's choice that leads here
+  uint32_t depth = 0;    ///< number of events before this point
+  bool reached = false;  ///< an execution has been here, so the members below are filled
   bool past_known = false;
   EventSet before;  ///< the events that had to happen before the one that leads here
   std::vector<Choice> choices;
   enum State : uint8_t { kIdle, kPlanned, kTaken, kAsleep };
-  std::vector<State> states;   ///< of the choices
-  std::vector<size_t> taken;   ///< of them, in this order
-  std::vector<Choice> asleep;  ///< what sleeps here
+  std::vector<State> states;   ///< of `choices`
+  std::vector<size_t> taken;   ///< indices of the choices that have happened, in this order
+  std::vector<Choice> asleep;  ///< choices that sleep here
 
   const Choice& event() const { return parent->choices[via]; }
 };
 using NodeRef = std::shared_ptr<Node>;
-/// From the root to a node: path[k] is the point of event k.
+/// The nodes from the root to one node: path[k] is the point of event k.
 using Path = std::vector<NodeRef>;
 
 Path path_to(const NodeRef& node);
@@ -61,28 +62,30 @@ Path path_to(const NodeRef& node);
 class Tree {
  public:
   Tree();
-  /// A point that no execution has reached yet, the deepest first, or nullptr: there is nothing
-  /// left to hand out.
+  /// A point that no execution has reached yet, the deepest first; nullptr: there is
+  /// nothing to hand out.
   NodeRef next();
   bool has_next() const { return !planned_.empty() || !root_given_ || !again_.empty(); }
   bool started() const { return root_given_; }
-  /// Branches that are known and have not been handed out.
+  /// The number of known branches that have not been handed out.
   size_t planned() const { return planned_.size() + again_.size(); }
-  /// An execution has come to the last node of its path for the first time, and these are its
-  /// choices. Returns the point behind the one that it takes; nullptr: the execution is equivalent
-  /// to others.
+  /// An execution has reached the last node of its path as the first one, with these choices.
+  /// Returns the point behind the choice that shall happen; nullptr: the execution is
+  /// equivalent to others.
   NodeRef reach(const NodeRef& at, std::vector<Choice> choices);
-  /// Of the event that leads to the last node of the path: as Chooser::tell_past().
+  /// Sets the events that had to happen before the one that leads to the last node of the path
+  /// (Chooser::tell_past()).
   void set_past(const Path& path, const EventSet& past);
-  /// Found by the execution at the end of this path.
+  /// Adds a race that the execution at the end of this path has reported.
   void add_race(const Path& path, const Race& race);
-  /// The execution at the end of this path is over. Where it was cut short (MPI_Abort, a crash),
-  /// what was still possible then is tried before its last event; with `badly` also that ranks go
-  /// on early, as they could have done more by then.
+  /// The execution at the end of this path is over. If it was cut short (MPI_Abort, a crash), its
+  /// other possibilities are tried before its last event. With `badly` this includes that ranks
+  /// continue early, because they could have done more by then.
   void end(const Path& path, bool badly);
-  /// What is left to explore: `begun` are the points of executions that have not ended.
+  /// Writes the unexplored part. `begun`: the points of executions that have not ended.
   void save(const std::vector<NodeRef>& begun, Bytes* out) const;
-  /// Into a new tree, which hands out the points in `begun` first. False: that is no such tree.
+  /// Reads it into a new tree, which hands out the points in `begun` first. Returns false where the
+  /// bytes are invalid.
   bool load(FieldReader* in);
 
  private:
@@ -96,7 +99,7 @@ class Tree {
 
   NodeRef root_;
   bool root_given_ = false;
-  std::vector<NodeRef> again_;  ///< to be handed out again, as their executions were cut
+  std::vector<NodeRef> again_;  ///< to be handed out again, because their executions were cut
   std::vector<Plan> planned_;   ///< a stack
 };
 

@@ -53,7 +53,7 @@ bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size)
   Execution* e = execution_of(peer);
   if (!e) return true;
   e->heard = now_ns();
-  // An execution before this one has told the rest
+  // An earlier execution has reported the rest.
   const bool is_new = !e->pick && e->at + 1 == e->path.size();
   if (word == Word::kPast) {
     const EventSet past = read_set(&in);
