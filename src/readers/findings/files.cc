@@ -9,7 +9,7 @@
 namespace fgmpi::findings {
 namespace {
 
-/// Comparisons of two accesses: beyond, what is left of a file is not looked at.
+/// The most comparisons of two accesses for a file; further ones are left out.
 constexpr size_t kMostComparisons = 50'000'000;
 
 }  // namespace
@@ -58,7 +58,7 @@ void FileAccesses::tell(const Range& a, const Range& b, const NamedCalls& calls,
                     static_cast<unsigned long long>(low), static_cast<unsigned long long>(high));
     f.calls.push_back(std::move(p));
   }
-  // Whichever comes first in the file, it is one finding.
+  // The two orders of the same accesses are one finding.
   if (f.calls[1].site < f.calls[0].site) std::swap(f.calls[0], f.calls[1]);
   found->push_back(std::move(f));
 }
@@ -67,7 +67,8 @@ void FileAccesses::find_in(std::vector<Range> ranges, const NamedCalls& calls, P
                            std::vector<Finding>* found) const {
   std::sort(ranges.begin(), ranges.end(),
             [](const Range& a, const Range& b) { return a.low < b.low; });
-  std::vector<Range> reads, writes;  // that reach to where the next one begins, or did so lately
+  // Accesses that reach the begin of the present one, or did so recently.
+  std::vector<Range> reads, writes;
   size_t comparisons = 0;
   auto compare = [&](std::vector<Range>* with, const Range& now) {
     std::erase_if(*with, [&](const Range& r) { return r.high <= now.low; });

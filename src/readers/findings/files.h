@@ -1,12 +1,12 @@
-// Accesses of ranks to one file that conflict: they meet in a byte, one writes, the file is not in
-// atomic mode, and no MPI_File_sync, communication and MPI_File_sync are between them (MPI-4.0
-// section 14.6). check writes down the accesses of each rank; what meets is found after the job, of
-// all processes.
+// Accesses of ranks to one file that conflict: they share a byte, one writes, the file is not in
+// atomic mode, and no sequence MPI_File_sync, communication, MPI_File_sync separates them (MPI-4.0
+// section 14.6). check writes each rank's accesses to the spool. Conflicts are found after the job,
+// among all processes.
 //
-// An access is "FILE RANK w|r ATOMIC SYNCS FENCED CALL {OFFSET.BYTES }", hexadecimal but for the
-// rank. SYNCS: how many MPI_File_sync of the opening the rank had made. FENCED: the last of them
-// after which it had communicated before the next one; what others did before that one is over for
-// it.
+// An access is "FILE RANK w|r ATOMIC SYNCS FENCED CALL {OFFSET.BYTES }", hexadecimal except for the
+// rank. SYNCS: the number of MPI_File_sync that the rank had made since it opened the file. FENCED:
+// the number of the last of them that was followed by a communication and another MPI_File_sync;
+// accesses of others before that sync are over for this rank.
 // Thread rule: one thread.
 #pragma once
 
@@ -22,9 +22,9 @@ namespace fgmpi::findings {
 
 class FileAccesses {
  public:
-  /// What is no access is left out.
+  /// Adds an access. Invalid lines are ignored.
   void add(std::string_view line);
-  /// A finding for each two calls whose accesses conflict. `calls`: those that accesses name.
+  /// A finding for each two calls whose accesses conflict. `calls`: the calls that accesses name.
   std::vector<Finding> find(const NamedCalls& calls) const;
 
  private:
@@ -37,7 +37,8 @@ class FileAccesses {
     uint64_t low, high;
     size_t access;
   };
-  using Pairs = std::set<std::pair<uint64_t, uint64_t>>;  ///< of calls, already told
+  /// Pairs of calls that have a finding already.
+  using Pairs = std::set<std::pair<uint64_t, uint64_t>>;
 
   void find_in(std::vector<Range> ranges, const NamedCalls& calls, Pairs* told,
                std::vector<Finding>* found) const;

@@ -1,4 +1,4 @@
-// The line of a place by GCC's libbacktrace, which reads the debug information of one file.
+// The line of a site, by GCC's libbacktrace, which reads the debug information of one file.
 #include <backtrace.h>
 #include <cxxabi.h>
 #include <link.h>
@@ -16,7 +16,7 @@ namespace {
 struct Found {
   Line line;
   bool any = false;    ///< a line was found
-  bool final = false;  ///< of code that is not of the system's headers
+  bool final = false;  ///< it belongs to code that is not in a header of the system
 };
 
 std::string demangled(const char* name) {
@@ -27,19 +27,19 @@ std::string demangled(const char* name) {
   return result;
 }
 
-/// Where the running program begins. libbacktrace takes the file that it is given for this program.
+/// The load address of the running program. libbacktrace takes the given file for this program.
 uintptr_t own_base() {
   uintptr_t base = 0;
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* out) {
         *static_cast<uintptr_t*>(out) = info->dlpi_addr;
-        return 1;  // the first is the program
+        return 1;  // the first object is the program
       },
       &base);
   return base;
 }
 
-/// Does the file lie where the linker puts it, as shared libraries and most programs do?
+/// Is the file position-independent, as shared libraries and most programs are?
 bool is_relocated(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   ElfW(Ehdr) header{};
@@ -49,8 +49,8 @@ bool is_relocated(const std::string& path) {
 
 void ignore_error(void*, const char*, int) {}
 
-/// Called for the function at the place and those that it is inlined into: the first is the
-/// innermost. What counts is the first that is the program's, such as the caller of std::copy.
+/// Called for the function at the site and for those that it is inlined into, the innermost first.
+/// The first one in the program's own code counts, such as the caller of std::copy.
 int take_line(void* data, uintptr_t, const char* file, int line, const char* function) {
   auto* found = static_cast<Found*>(data);
   if (!file || found->final) return 0;
@@ -72,7 +72,8 @@ bool is_system_header(std::string_view file) {
 }
 
 Line find_line(const Site& site) {
-  // libbacktrace frees no state and copies no name; there is one a file, beside its name.
+  // libbacktrace never frees a state and does not copy the name, so there is one state for each
+  // file, stored with its name.
   static std::map<std::string, backtrace_state*> states;
   auto [at, fresh] = states.try_emplace(site.path, nullptr);
   if (fresh) at->second = backtrace_create_state(at->first.c_str(), 0, ignore_error, nullptr);

@@ -1,4 +1,4 @@
-// The report for machines: JSON, SARIF 2.1.0, and a page of HTML.
+// The report for programs: JSON, SARIF 2.1.0, and a page of HTML.
 #include <mpi.h>
 
 #include <fstream>
@@ -34,7 +34,7 @@ std::string call_words(const Participant& p) { return p.call + "(" + p.arguments
 
 }  // namespace
 
-/// What the two forms of JSON share.
+/// The common text of both forms of JSON.
 struct Json {
   const Report* report;
 

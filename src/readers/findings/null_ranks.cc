@@ -33,7 +33,7 @@ std::vector<Finding> NullRanks::find(const NamedCalls& calls) const {
     const int64_t sum = other->value - other->rank;
     if (std::any_of(given.begin(), given.end(),
                     [&](const Given& one) { return one.value - one.rank != sum; }))
-      return {};  // the program knows MPI_PROC_NULL
+      return {};  // the program uses MPI_PROC_NULL knowingly
     const auto call = calls.find(null->call), named = calls.find(other->call);
     if (call == calls.end()) continue;
     Finding f;

@@ -1,12 +1,12 @@
-// Ranks of -1 that a program seems to have computed. In this ABI MPI_PROC_NULL is -1: a receive
-// from `rank - 1` at rank 0 does nothing, where the program may have wanted an error. A rank of -1
-// looks computed when all other ranks that have made the call gave their own rank plus one and the
-// same number, which is -1 at this rank, too, and no call of the program has MPI_PROC_NULL where
-// such a sum is another number. check writes down what ranks gave; this is found after the job, of
-// all processes.
+// Ranks of -1 that a program seems to have computed. In this ABI MPI_PROC_NULL is -1, so a receive
+// from `rank - 1` at rank 0 does nothing, although the program may have expected an error. A rank
+// of -1 looks computed if all other ranks that made the call gave their own rank plus one and the
+// same number, if this sum is -1 at this rank too, and if no call gave MPI_PROC_NULL where the sum
+// is another number. check writes the ranks that calls gave to the spool. They are examined after
+// the job, for all processes.
 //
-// What a rank gave is "PLACE RANK VALUE CALL": PLACE names the call's line and the argument, RANK
-// is of the communicator; hexadecimal but for RANK and VALUE.
+// A given rank is "PLACE RANK VALUE CALL". PLACE identifies the call's site and the argument, RANK
+// is the caller's rank in the communicator; hexadecimal except for RANK and VALUE.
 // Thread rule: one thread.
 #pragma once
 
@@ -21,9 +21,9 @@ namespace fgmpi::findings {
 
 class NullRanks {
  public:
-  /// What is nothing of the kind is left out.
+  /// Adds a given rank. Invalid lines are ignored.
   void add(std::string_view line);
-  /// A note for each rank that looks computed. `calls`: those that what ranks gave names.
+  /// A note for each rank that looks computed. `calls`: the calls that given ranks name.
   std::vector<Finding> find(const NamedCalls& calls) const;
 
  private:

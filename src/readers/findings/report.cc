@@ -1,4 +1,4 @@
-// Reading the files of processes, joining them, and the report for people.
+// Reading and joining the spools of processes, and the report for people.
 #include "readers/findings/report.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace fgmpi::findings {
 namespace {
 
-/// { rank \x1f call \x1f arguments \x1f site{,caller} \x1f role }, with tabs between; false: it is
-/// none.
+/// Reads { rank \x1f call \x1f arguments \x1f site{,caller} \x1f role }, separated by tabs. Returns
+/// false where the text is invalid.
 bool read_calls(std::string_view line, std::vector<Participant>* calls) {
   while (!line.empty()) {
     std::string_view fields = take_word(&line, '\t');
@@ -32,7 +32,7 @@ bool read_calls(std::string_view line, std::vector<Participant>* calls) {
   return !calls->empty();
 }
 
-/// The ranks that have a finding: "rank 3 and 996 others".
+/// The ranks with a finding: "rank 3 and 996 others".
 std::string rank_words(const Participant& p, size_t ranks) {
   if (p.rank < 0) return "";
   std::string words = format(" of rank %lld", static_cast<long long>(p.rank));
@@ -86,7 +86,7 @@ std::set<uint64_t> Report::withdrawn_in(std::string_view text) const {
 void Report::read_text(std::string_view text) {
   const std::set<uint64_t> withdrawn = withdrawn_in(text);
   while (!text.empty()) {
-    if (text.find('\n') == text.npos) return;  // cut off while it was written
+    if (text.find('\n') == text.npos) return;  // the process ended while it wrote this line
     read_record(take_word(&text, '\n'), withdrawn);
   }
 }
@@ -233,7 +233,7 @@ std::string Report::to_text() const {
   for (uint64_t key : order_) {
     const Joined& j = found_.at(key);
     const Finding& f = j.finding;
-    // Who waits in a deadlock is one block, whatever the calls.
+    // All waiting calls of a deadlock form one block.
     const bool goes_on = f.kind == Kind::kDeadlock && last == f.kind && last_sentence == f.sentence;
     if (!goes_on) {
       text += format("fgmpi: check: %s%s: ", kKinds[static_cast<size_t>(f.kind)].name,

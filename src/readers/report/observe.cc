@@ -1,5 +1,5 @@
-// What is worth looking at in a run, in words. Each observation has a threshold below which it is
-// left out: a report of a program that runs well has none.
+// Observations about a run, in words. Each has a threshold below which it is left out: the report
+// of a program that runs well has none.
 #include <signal.h>
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace fgmpi::report {
 namespace {
 
-/// What a share of the run's time is worth mentioning.
+/// The share of the run's time from which an observation is reported.
 constexpr double kWorthwhile = 0.05;
-/// A rank whose known time is a smaller share of the run's was looked at too seldom to say what it
-/// did.
+/// A rank with a smaller known share of the run's time was looked at too rarely to
+/// describe what it did.
 constexpr double kKnown = 0.25;
 
 class Observer {
@@ -41,13 +41,13 @@ class Observer {
   }
 
  private:
-  /// `seconds`: what it has cost, summed over ranks; `share`: of the job's time.
+  /// `seconds`: the cost, summed over ranks; `share`: the share of the job's time.
   void add(double seconds, double share, std::string title, std::string detail,
            std::string advice) {
     list_.push_back({seconds, share, std::move(title), std::move(detail), std::move(advice)});
   }
-  /// Of a second that a process wanted to compute in, what other programs of the machine left to
-  /// it.
+  /// The share of a processor that other programs of the machine left to a process that
+  /// wanted to compute.
   double processor_share() const {
     double wanted = 0, got = 0;
     for (const ProcessFile& p : run_.processes) {
@@ -57,13 +57,14 @@ class Observer {
     return wanted > 0 ? std::min(got / wanted, 1.0) : 1;
   }
   double all_time() const { return std::max(run_.seconds * run_.world_size, 1e-9); }
-  /// The place where a rank spent most time in calls: " (MPI_Recv at a.c:3 (main))" or "".
+  /// The site where a rank spent the most time in calls: " (MPI_Recv at a.c:3 (main))" or "".
   std::string at_of(int32_t rank) const {
     const std::string words = costliest_place(run_, rank);
     return words.empty() ? "" : " (" + words + ")";
   }
 
-  /// The rank that others waited for most, where that is much, and more than for others.
+  /// Finds the rank that others waited for most. Returns false where that time is small, or not
+  /// above others'.
   bool worst_awaited(const std::map<int32_t, double>& by_rank, int32_t* rank, double* seconds,
                      double* mean) const {
     double sum = 0;
@@ -127,7 +128,7 @@ class Observer {
         std::max_element(run_.ranks.begin(), run_.ranks.end(),
                          [](const RankSum& a, const RankSum& b) { return a.behind < b.behind; });
     if (worst == run_.ranks.end() || worst->behind < kWorthwhile * run_.seconds) return;
-    // Where most ranks do so it is an exchange with neighbours.
+    // Where most ranks do this, it is an exchange with neighbours.
     const auto like_it = static_cast<size_t>(
         std::count_if(run_.ranks.begin(), run_.ranks.end(),
                       [&](const RankSum& r) { return r.behind >= kWorthwhile * run_.seconds; }));
@@ -147,7 +148,7 @@ class Observer {
     if (!imbalance_of_processes()) imbalance_of_ranks();
   }
 
-  /// By processor time: other programs of the machine do not make it.
+  /// Compares processor times, which other programs of the machine do not change.
   bool imbalance_of_processes() {
     std::vector<double> busy;
     for (const ProcessFile& p : run_.processes)
@@ -253,7 +254,7 @@ class Observer {
         worst = static_cast<int32_t>(i);
     }
     if (repeated < 1000 || repeated * 4 < sent) return;
-    // About a third of a microsecond is what a small message costs at least.
+    // A small message costs at least about a third of a microsecond.
     const double cost = static_cast<double>(repeated) * 3e-7;
     add(cost, cost / all_time(),
         format("Many small messages: %s of %s could have been part of the one before",
@@ -357,9 +358,9 @@ std::vector<Waiting> not_ended(const Run& run) {
 
 namespace {
 
-/// A process that a signal ends gives the job the signal's number, or 128 more (-ft). So may the
-/// program, by MPI_Abort or exit: the status alone does not tell. Where a rank has called
-/// MPI_Abort, signals only ended what was left.
+/// The signal that ended the job, in words. A process that a signal ends gives the job the signal's
+/// number, or 128 more (-ft); so may the program, by MPI_Abort or exit. So the status alone is not
+/// enough. Where a rank has called MPI_Abort, signals only ended the remaining processes.
 std::string words_of_signal(const Run& run) {
   if (run.end.launcher_killed) return "";
   for (const RankSum& r : run.ranks)

@@ -1,8 +1,8 @@
-// -report: the page. Its shape is in page/; here is what it shows, as JSON.
+// -report: the data of the page, as JSON. Its layout is in page/.
 //
-// How large it gets does not depend on how many ranks there are: what is shown of ranks is added up
-// into at most kMostBins, the communication matrix into at most 20,000 cells (run.cc), the timeline
-// has 64 rows.
+// The size of the page does not depend on the number of ranks: ranks are summed in at
+// most kMostBins bins, the communication matrix has at most 20,000 cells (run.cc), the
+// timeline has 64 rows.
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,11 +20,11 @@ namespace {
 
 constexpr size_t kMostBins = 400, kMostPlaces = 20, kMostWaited = 10, kMostFindings = 12;
 constexpr size_t kMostProcesses = 500, kMostGroups = 20, kSlices = 256, kHistogram = 40;
-constexpr ptrdiff_t kMostLines = 8;  ///< as many colours are told apart
+constexpr ptrdiff_t kMostLines = 8;  ///< the number of distinguishable colours
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-/// As a part of a script element: no text in it can end that.
+/// A string for a script element: no text in it can end the element.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (unsigned char c : text) {
@@ -118,7 +118,7 @@ class Page {
     });
   }
 
-  /// Seconds of all ranks by what they did, in the order of Doing.
+  /// Seconds of all ranks by activity, in the order of Doing.
   std::string time() const {
     double sums[static_cast<size_t>(Doing::kCount)] = {};
     sums[static_cast<size_t>(Doing::kProgram)] = to_seconds(run_.program_ns);
@@ -132,8 +132,8 @@ class Page {
     return array(sums, [](double s) { return json(s); });
   }
 
-  /// Averages over so many ranks that no more than kMostBins are shown: [first, ranks, program,
-  /// turn, collectives, other].
+  /// Averages over bins of ranks, at most kMostBins: [first, ranks, program, turn,
+  /// collectives, other].
   std::string bins() const {
     const size_t n = run_.ranks.size(), count = std::min(n, kMostBins);
     std::vector<std::string> out;
@@ -272,15 +272,15 @@ class Page {
     });
   }
 
-  /// Seconds: made first, last, freed first, last, lived on average; -1: never.
+  /// Seconds of handles: made first, made last, freed first, freed last, average life; -1: never.
   static std::string life(const Family& f) {
     const double mean = f.members_freed ? f.lived / static_cast<double>(f.members_freed) : -1;
     return "[" + json(f.first_made) + "," + json(f.last_made) + "," + json(f.first_freed) + "," +
            json(f.last_freed) + "," + json(mean) + "]";
   }
 
-  /// [call, how often, bytes, seconds, its algorithms in words] of each collective, and at last
-  /// what MPI itself has run.
+  /// [call, count, bytes, seconds, its algorithms in words] for each collective, and at the end the
+  /// algorithms that MPI has run for itself.
   static std::string collectives(const Family& f) {
     std::vector<std::string> rows;
     bool told[counters::kAlgorithms] = {};
@@ -317,8 +317,7 @@ class Page {
            ",\"text\":" + array(memory_words(), [](const auto& s) { return quoted(s); }) + "}";
   }
 
-  /// [number, bytes over time] of processes: those with most and least memory, where there are
-  /// many.
+  /// [number, bytes over time] of processes; of many only those with the most and the least memory.
   std::string memory_of_processes() const {
     std::vector<const ProcessFile*> order;
     for (const ProcessFile& p : run_.processes) order.push_back(&p);
@@ -337,8 +336,7 @@ class Page {
     });
   }
 
-  /// [rank, bytes over time] of some ranks: those of processes spread over all, where there are
-  /// many.
+  /// [rank, bytes over time] of sampled ranks; of many only those of evenly spread processes.
   std::string memory_of_ranks() const {
     std::vector<std::string> out;
     const size_t all = run_.processes.size(), some = std::min(all, size_t{kMemoryRowsInAll});
@@ -346,7 +344,7 @@ class Page {
       const ProcessFile& p = run_.processes[i * all / some];
       const Header& h = p.header();
       for (uint32_t row = 0; row < h.memory_rows && out.size() < kMemoryRowsInAll; ++row) {
-        // The most of each slice of the run's time, so that no peak is lost.
+        // The maximum of each slice of the run's time, so that no peak is lost.
         std::vector<uint64_t> values;
         const double columns =
             h.column_ns ? run_.seconds * 1e9 / static_cast<double>(h.column_ns) : 0;
@@ -372,7 +370,7 @@ class Page {
     return array(out, [](const std::string& s) { return s; });
   }
 
-  /// [first rank, how many, bytes of stack that the one with most has written] of bins of ranks.
+  /// [first rank, count, largest written stack in bytes] of bins of ranks.
   std::string stacks() const {
     const size_t ranks = run_.ranks.size(), count = std::min(kMostBins, ranks);
     std::vector<std::string> out;
@@ -407,8 +405,8 @@ class Page {
     return {text, fit_words(first, more, most / ranks)};
   }
 
-  /// What would fit: `first` bytes of a process without its ranks, `more` of a rank, `each` of both
-  /// shared out.
+  /// How many ranks would fit, in words: `first` bytes of a process without its ranks, `more` of a
+  /// rank, `each` of both divided evenly.
   static std::string fit_words(double first, double more, double each) {
     std::ifstream in("/proc/meminfo");
     std::string word;
@@ -428,7 +426,7 @@ class Page {
     return text + ".";
   }
 
-  /// Shares in percent of what the threads of all processes did.
+  /// Shares in percent of the activities of all processes' threads.
   std::string activity() const {
     std::vector<double> shares[3];
     for (auto& s : shares) s.resize(kSlices);

@@ -16,12 +16,12 @@
 namespace fgmpi::report {
 namespace {
 
-/// Cells of the communication matrix that the page holds.
+/// The most cells of the communication matrix in the page.
 constexpr size_t kMostFlows = 20'000;
 
 double to_seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-/// A text in a record, however it ends.
+/// A text in a record, which may lack its terminating zero.
 template <size_t N>
 std::string text_in(const char (&field)[N]) {
   return std::string(field, strnlen(field, N));
@@ -57,7 +57,7 @@ bool ProcessFile::open(const std::string& path) {
                     h.rows <= kRowsInAll && h.memory_rows <= kMemoryRowsInAll &&
                     h.columns <= kColumns && h.remote_shift < 31;
   if (fits) lay_out(&plan);
-  // Where there is no timeline, there are no columns.
+  // Without a timeline there are no columns.
   if (fits && plan.size <= bytes_ && plan.parts_at == h.parts_at &&
       (in_part<char>(h.timeline, timeline_bytes(h.rows, h.memory_rows)) || h.columns == 0))
     return true;
@@ -122,8 +122,7 @@ findings::Site ProcessFile::place_of_last_call(const RankRecord& rank) const {
   const uint64_t in_region = rank.site - h.image_region;
   if (h.image_count < 2 || h.image_stride == 0 || in_region >= h.image_stride * (h.image_count - 1))
     return place(rank.site);
-  // The program comes first in an image; behind it are libraries of which each rank has its own
-  // copy.
+  // The program is first in an image. Behind it are the libraries of which each rank has a copy.
   return place(h.program_base + in_region % h.image_stride);
 }
 
@@ -222,7 +221,7 @@ void Run::sum_up_rank(uint16_t number, int32_t local) {
   sum.stack = r.stack_bytes;
   program_ns += r.program_ns;
   turn_ns += r.turn_ns;
-  // As if it had been in this call since it was last looked at.
+  // The rank counts as having been in this call since the last look at it.
   const uint64_t unseen = r.now ? file.unseen(local) : 0;
   if (unseen) {
     const findings::Site where = file.place_of_last_call(r);
@@ -272,7 +271,7 @@ void Run::add_flows(const ProcessFile& file, int32_t local) {
     if (peer >= static_cast<uint64_t>(world_size)) continue;
     if (cell.messages() == 0) continue;
     const int way = way_between(file, r, peer);
-    // A cell of many ranks is spread evenly over their blocks.
+    // A cell for several ranks is spread evenly over their blocks.
     const uint32_t first = static_cast<uint32_t>(peer >> matrix_shift);
     const uint64_t past = std::min<uint64_t>(peer + (uint64_t{1} << r.peer_shift()),
                                              static_cast<uint64_t>(world_size));
@@ -405,7 +404,7 @@ void Run::add_families(const ProcessFile& file) {
 
 std::string words_of_place(const Place& place) {
   if (place.path.empty()) return "";
-  // The return address may lie behind the line of the call.
+  // The return address may belong to the line behind the call.
   const findings::Line line = findings::find_line({place.path, place.offset - 1});
   const std::string file = std::filesystem::path(place.path).filename().string();
   if (line.file.empty())
@@ -440,7 +439,8 @@ std::string algorithms_of(const Family& family, const std::string& collective,
   for (int i = 0; i < counters::kAlgorithms; ++i) {
     if (family.runs[i] == 0 || told[i]) continue;
     const std::string name = counters::kRecords[counters::kFirstRuns + i].name;
-    // "reduce_scatter_ring" begins with "reduce_", too: its text names the collective.
+    // "reduce_scatter_ring" begins with "reduce_" too, so the algorithm's text
+    // decides the collective.
     const std::string about = "for `" + collective + "` ";
     if (!collective.empty() &&
         std::string(counters::kRecords[counters::kFirstRuns + i].text).find(about) ==

@@ -1,7 +1,7 @@
-// A run as its processes' files (format.h) say it: what mpiexec -report and -summary show, and what
-// fgmpi-info reads of a job that is still running.
+// A run, read from the files of its processes (format.h): for mpiexec -report and -summary, and for
+// fgmpi-info of a job that is still running.
 //
-// Thread rule: one thread. The reader trusts nothing in a file: what does not fit is left out.
+// Thread rule: one thread. The reader trusts nothing in a file: invalid parts are ignored.
 #pragma once
 
 #include <compare>
@@ -24,7 +24,7 @@ class ProcessFile {
   ProcessFile(ProcessFile&& other) noexcept;
   ProcessFile& operator=(ProcessFile&&) = delete;
   ~ProcessFile();
-  /// False for what is no such file, or one of another version.
+  /// Returns false for a file of another kind or version.
   bool open(const std::string& path);
 
   const Header& header() const { return *header_; }
@@ -32,31 +32,32 @@ class ProcessFile {
     return reinterpret_cast<const RankRecord*>(reinterpret_cast<const char*>(header_) +
                                                kHeaderBytes)[local];
   }
-  /// Numbers below kFamilies; nullptr: there is none.
+  /// The family with this number; nullptr: there is none. REQUIRES: i < kFamilies.
   const FamilyRecord* family(int i) const { return in_part<FamilyRecord>(header_->families[i]); }
   std::vector<CollectiveRecord> collectives_of(const FamilyRecord& family) const;
   std::vector<RemoteRecord> remotes() const;
   std::vector<SiteRecord> sites() const;
-  /// REQUIRES: below header().columns, rows and memory_rows.
+  /// REQUIRES: the index is below header().columns, rows or memory_rows.
   Column column(uint32_t i) const { return timeline<Column>(0)[i]; }
   uint8_t doing(uint32_t row, uint32_t column) const {
     return doing_in(timeline<uint8_t>(rows_in_timeline()) + row * kRowBytes, column);
   }
-  /// Bytes of a rank.
+  /// The memory of a rank in bytes.
   uint64_t memory(uint32_t row, uint32_t column) const {
     return unpack_kib(
                timeline<uint16_t>(memory_in_timeline(header_->rows))[row * kColumns + column])
            << 10;
   }
-  /// From the last look at a rank that goes on to the last one at its process, in ns.
+  /// The time from the last look at a rank that is still running to the last look at
+  /// its process, in ns.
   uint64_t unseen(int32_t local) const;
-  /// Where an address of the process lies in which file.
+  /// The file that contains an address of the process, and the offset in it.
   findings::Site place(uint64_t address) const;
-  /// Of the last call of a rank, whose image may be one of many.
+  /// The site of a rank's last call, which may be in one of many images.
   findings::Site place_of_last_call(const RankRecord& rank) const;
 
  private:
-  /// nullptr where it is not made, or does not lie in the file.
+  /// A part as T; nullptr where it was not made or lies outside of the file.
   template <class T>
   const T* in_part(Part part, size_t bytes = sizeof(T)) const {
     const uint64_t at = header_->parts_at + part;
@@ -76,26 +77,27 @@ class ProcessFile {
   size_t bytes_ = 0;
 };
 
-/// Looks below which times say nothing: a share of a third is right to about a quarter of it then.
+/// With fewer looks than this, times are not meaningful: a share of a third then has an error of
+/// about a quarter of itself.
 inline constexpr uint64_t kFewSamples = 30;
 
-/// How the job was started and ended, which mpiexec knows.
+/// How the job was started and how it ended, as mpiexec knows it.
 struct JobEnd {
   std::string command;
   int status = 0;
   bool launcher_killed = false;
-  int launcher_signal = 0;  ///< that mpiexec was sent to end the job; 0: none
-  /// That the launcher has seen end a process; Run::read adds them.
+  int launcher_signal = 0;  ///< the signal by which mpiexec was asked to end the job; 0: none
+  /// Signals by which the launcher has seen processes end; Run::read adds them.
   std::set<int> signals;
   std::string version;                ///< of the library
-  std::vector<std::string> settings;  ///< NAME=VALUE of those that differ from their defaults
+  std::vector<std::string> settings;  ///< NAME=VALUE of settings that differ from their defaults
 };
 
 struct Call {
   uint64_t count = 0, bytes = 0, ns = 0;
 };
 
-/// A place of the program, the same in all processes.
+/// A site in the program, the same in all processes.
 struct Place {
   std::string path;
   uint64_t offset = 0;
@@ -108,26 +110,27 @@ struct PlaceTime {
   uint64_t ns = 0;
 };
 
-/// Messages of a rank by their ways.
+/// The messages of a rank by their ways.
 void ways_of(const RankRecord& rank, WayCell (*ways)[kWays]);
 
-/// What the report says of one rank.
+/// The report's data about one rank.
 struct RankSum {
   float program = 0, turn = 0, mpi = 0, collective = 0;  ///< seconds
-  float cpu = 0;  ///< seconds of a processor in the program's own code
-  /// Seconds in which others' messages lay there while it waited for a named rank's.
+  float cpu = 0;  ///< processor time in the program's own code, in seconds
+  /// Seconds for which it waited for a named rank's message while messages of others were there.
   float behind = 0;
   uint64_t sent = 0, sent_bytes = 0, repeated = 0;
-  uint64_t any_received = 0;  ///< by receives that could have taken the messages of several ranks
-  uint64_t stack = 0;         ///< bytes
-  uint32_t now = 0;           ///< RankRecord::now where it has not ended
+  /// Messages received by receives that could have matched those of several ranks.
+  uint64_t any_received = 0;
+  uint64_t stack = 0;  ///< bytes
+  uint32_t now = 0;    ///< RankRecord::now, unless the rank has ended
   bool started = false, ended = false;
-  uint16_t process = 0;  ///< its file
+  uint16_t process = 0;  ///< index of its file
 };
 
-/// Messages from block to block of ranks, by their way.
+/// Messages from one block of ranks to another, by their way.
 struct FlowKey {
-  static constexpr int kOneSided = kWays;  ///< beside the ways of messages
+  static constexpr int kOneSided = kWays;  ///< follows the ways of messages
   uint32_t from, to;
   int way;
   auto operator<=>(const FlowKey&) const = default;
@@ -144,20 +147,20 @@ struct Family {
   uint64_t made = 0, members_made = 0, members_freed = 0, collectives = 0, bytes = 0, ns = 0;
   int64_t map_bytes = 0;
   int32_t least = 0, most = 0;
-  /// Seconds since the first MPI_Init of the job on that host: when handles were made and freed,
-  /// first and last; negative: never.
+  /// Seconds since the job's first MPI_Init on that host, when handles were made and freed, first
+  /// and last; negative: never.
   double first_made = -1, last_made = -1, first_freed = -1, last_freed = -1;
-  double lived = 0;                           ///< seconds, summed over the handles that were freed
-  std::map<uint16_t, Call> by_call;           ///< of collectives, by number of the call
-  uint64_t runs[counters::kAlgorithms] = {};  ///< of each algorithm, by all processes
+  double lived = 0;                           ///< seconds, summed over the freed handles
+  std::map<uint16_t, Call> by_call;           ///< collectives, by number of the call
+  uint64_t runs[counters::kAlgorithms] = {};  ///< how often all processes ran each algorithm
 };
 
 class Run {
  public:
-  /// Adds all files in the folder. What cannot be read of them is left out.
+  /// Adds all files in the folder. Unreadable parts are ignored.
   void read(const std::string& folder);
   void sum_up();
-  /// "stencil.c:42 (main)", or the file of code and the offset.
+  /// "stencil.c:42 (main)", or the object file and the offset.
   std::string words_of(const Place& place) const;
 
   JobEnd end;
@@ -165,22 +168,22 @@ class Run {
 
   // Filled by sum_up():
   int32_t world_size = 0;
-  uint64_t samples = 0;     ///< of the process that has most
-  uint64_t looks = 0;       ///< at each rank, of the process that has least
+  uint64_t samples = 0;     ///< the largest number of any process
+  uint64_t looks = 0;       ///< at each rank; the smallest number of any process
   double seconds = 0;       ///< from the first MPI_Init to the last sample
-  double init_seconds = 0;  ///< of the slowest process, from its start until MPI_Init had returned
+  double init_seconds = 0;  ///< the slowest process, from its start to the return of MPI_Init
   std::vector<RankSum> ranks;
   Call calls[kCallCount];
   Flow ways[kWays];
   Flow one_sided;  ///< operations
   uint64_t one_sided_ns = 0, file_ns = 0, file_read = 0, file_written = 0;
-  uint64_t program_ns = 0, turn_ns = 0, mpi_ns = 0;  ///< of all ranks
+  uint64_t program_ns = 0, turn_ns = 0, mpi_ns = 0;  ///< sums over all ranks
   uint64_t rss = 0, rss_first = 0, rss_most = 0, unexpected_most = 0, cpu_ns = 0;
   std::map<Place, PlaceTime> places;
   std::vector<Family> families;
   int matrix_shift = 0;  ///< a block is 2^shift ranks
   std::map<FlowKey, Flow> matrix;
-  /// Seconds that others waited for this rank: for its messages, and for it to take in theirs.
+  /// Seconds for which others waited for this rank: for its messages, or for it to receive theirs.
   std::map<int32_t, double> waited_for, waited_for_target;
 
  private:
@@ -188,12 +191,13 @@ class Run {
   void sum_up_rank(uint16_t number, int32_t local);
   void add_flows(const ProcessFile& file, int32_t local);
   void add_families(const ProcessFile& file);
-  /// Seconds of a time of this process since the first MPI_Init on its host; negative for 0.
+  /// The seconds from the first MPI_Init on its host to a time of this process; negative for 0.
   double since_start(const ProcessFile& file, uint64_t ns) const;
   void add_remotes(const ProcessFile& file);
   void sum_up_calls();
   void coarsen_matrix();
-  /// The way of messages between two ranks: by their processes, and what the sender has used.
+  /// The way of messages between two ranks, derived from their processes and the ways that the
+  /// sender has used.
   int way_between(const ProcessFile& from, const RankRecord& sender, uint64_t to) const;
   mutable std::map<Place, std::string> words_;
 };
@@ -203,21 +207,21 @@ std::string words_of_place(const Place& place);
 
 /// An observation about the run, in words.
 struct Observation {
-  double seconds = 0;  ///< of ranks' time that it has cost; 0: not known
-  double weight = 0;   ///< by which they are sorted
+  double seconds = 0;  ///< the time of ranks that it has cost; 0: unknown
+  double weight = 0;   ///< sorting key
   std::string title, detail, advice;
 };
-/// What is worth looking at, worst first.
+/// The observations about the run, the most important first.
 std::vector<Observation> observe(const Run& run);
 
-/// The place where the rank spent most time in calls: "MPI_Recv at a.c:12 (main)", or "".
+/// The site where the rank spent the most time in calls: "MPI_Recv at a.c:12 (main)", or "".
 std::string costliest_place(const Run& run, int32_t rank);
 
-/// Empty, or why times are to be read with care.
+/// Empty, or the reason why times are unreliable.
 std::string words_of_looks(const Run& run);
 
-/// What is the same in text and page: how the run ended; where ranks were that have not ended,
-/// grouped.
+/// The common words of text and page: how the run ended, and where ranks that have not ended
+/// were, in groups.
 std::string words_of_end(const Run& run);
 struct Waiting {
   std::string what;  ///< "MPI_Recv at a.c:12 (main)"
@@ -225,10 +229,11 @@ struct Waiting {
 };
 std::vector<Waiting> not_ended(const Run& run);
 
-/// The collective that a call is in base/algorithms.def: "allgather" of MPI_Iallgatherv_c.
+/// The name in base/algorithms.def of a call's collective: "allgather" for MPI_Iallgatherv_c.
 std::string collective_of(std::string call);
-/// "ring 12, bruck 3": the algorithms of a collective that the family's processes have run, or ""
-/// for those of all; marks them in `told`, and leaves out what is marked.
+/// "ring 12, bruck 3": the algorithms of a collective that the family's processes have run; for
+/// "" those of all collectives. Skips algorithms that are marked in `told`, and marks those
+/// that it returns.
 std::string algorithms_of(const Family& family, const std::string& collective,
                           bool (&told)[counters::kAlgorithms]);
 

@@ -1,4 +1,5 @@
-// fgmpi-track-dump: reads a trace's folder; prints it, checks it, writes what analysers read.
+// fgmpi-track-dump: reads a trace's folder, then prints it, checks it, or writes
+// files for analysers.
 #include <malloc.h>
 #include <mpi.h>
 
@@ -125,7 +126,7 @@ void print_comms(const View& view) {
   }
 }
 
-/// "comm 2 to 5": `preposition` and the peer.
+/// Prints "comm 2 to 5": `preposition` and the peer.
 void print_peer(const View& view, const RankTrace& r, const Event& e, const char* preposition,
                 const Options& o) {
   std::printf(" comm %u", view.comm_of(r, e.comm));
@@ -227,7 +228,7 @@ void print_leaks(const View& view) {
   if (leaks.empty()) std::printf("leaked: none\n");
 }
 
-/// Bytes of the file, or of all files of the folder that end so.
+/// The size of a file, or of all files of a folder with this suffix.
 uint64_t bytes_of_files(const std::string& path, const char* extension) {
   std::error_code none;
   if (!std::filesystem::is_directory(path, none)) {
@@ -240,7 +241,7 @@ uint64_t bytes_of_files(const std::string& path, const char* extension) {
   return sum;
 }
 
-/// The schemes of EuroMPI'11 sections 3 and 4.3, and what is written here.
+/// The schemes of EuroMPI'11 sections 3 and 4.3, compared with the sizes of the files.
 void print_sizes(const View& view, const std::string& folder) {
   const Definitions& d = view.definitions();
   const uint64_t width = (view.trace().ranks.size() + 7) / 8;
@@ -287,8 +288,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (!parse(argc, argv, &o)) return 2;
-  // OTF2 takes and frees a chunk for each location: from the heap, not by a mapping of its own each
-  // time.
+  // OTF2 allocates and frees a chunk for each location. This makes malloc use the heap for it
+  // instead of a new mapping each time.
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
   View view;

@@ -1,4 +1,5 @@
-// Chrome's trace format, which Perfetto reads too: one complete event a call, an arrow a message.
+// Chrome's trace format, which Perfetto reads too: one complete event for each call, one arrow for
+// each message.
 #include <mpi.h>
 
 #include <cerrno>
@@ -52,7 +53,7 @@ class JsonWriter {
     std::fprintf(out_, format, args...);
   }
 
-  /// Gives each message that was sent a number, so that its receipt finds it.
+  /// Numbers the sent messages, so that their receipts find them.
   void number_sends() {
     for (const RankTrace& r : view_.trace().ranks)
       for (const auto& chunk : r.events)
@@ -97,7 +98,7 @@ class JsonWriter {
            static_cast<double>(c.begin) * 1e-3, "");
     } else if (kind == EventKind::kRecv || kind == EventKind::kIrecvDone) {
       auto it = sent_.find({view_.comm_of(r, e.comm), view_.world_of(r, e), index_of(r), e.tag});
-      if (it == sent_.end() || it->second.empty()) return;  // the sender was not recorded
+      if (it == sent_.end() || it->second.empty()) return;  // the send was not recorded
       item(kArrow, "f", static_cast<unsigned long long>(it->second.front()), pid(r), tid(r, thread),
            static_cast<double>(c.end) * 1e-3, ",\"bp\":\"e\"");
       it->second.pop_front();

@@ -1,12 +1,13 @@
-// OTF2: the trace as Vampir, Scalasca and otf2-print read it.
+// OTF2: the trace in the format of Vampir, Scalasca and otf2-print.
 //
-// Locations are ranks (further threads of a rank: locations of their own), location groups are
-// processes. Events keep local numbers of communicators and local ranks; each location's
+// Locations are ranks (further threads of a rank have locations of their own), location groups are
+// processes. Events contain local numbers of communicators and local ranks; each location's
 // definitions have the table from local to global numbers (OTF2_MAPPING_COMM). Groups:
-// COMM_LOCATIONS lists the ranks' locations, COMM_GROUP the members as places in that list,
+// COMM_LOCATIONS lists the ranks' locations, COMM_GROUP has the members as indices in that list,
 // COMM_SELF is one empty group.
 //
-// A location's event file is written and closed before the next is opened: one chunk of memory.
+// The event file of a location is written and closed before the next one is opened, so one chunk of
+// memory suffices.
 #include <mpi.h>
 #include <otf2/otf2.h>
 
@@ -70,8 +71,9 @@ class Otf2Writer {
     return error(MPI_ERR_IO, "%s/traces.otf2: OTF2: %s", folder.c_str(), error_.c_str());
   }
 
-  /// A definition must fit into a chunk, and the largest lists all ranks with up to 5 bytes each.
-  /// Every location's file of definitions takes one, so no more than needed.
+  /// The chunk size for definitions. The largest definition must fit: it lists all ranks with
+  /// up to 5 bytes each. Each location's file of definitions uses one chunk, so it is no
+  /// larger than needed.
   uint64_t definitions_chunk() const {
     const uint64_t needed = 4096 + 6 * view_.trace().ranks.size();
     return std::clamp<uint64_t>(needed, kChunk, 16 << 20);
@@ -116,7 +118,7 @@ class Otf2Writer {
     leave_until(~uint64_t{0});
   }
 
-  /// Functions are numbered as they are first met.
+  /// Functions are numbered in the order of their first use.
   OTF2_RegionRef region_of(const CallView& c) {
     const auto [it, fresh] =
         regions_.emplace(c.call->call, static_cast<OTF2_RegionRef>(regions_.size()));
@@ -155,8 +157,8 @@ class Otf2Writer {
     OTF2_EvtWriter_Leave(out, nullptr, c.end, region_of(c));
   }
 
-  /// Of a creation: the local number of the communicator that it was called on; of freeing: the one
-  /// itself.
+  /// The local number of the communicator that a creation was called on, or of the
+  /// one that was freed.
   static uint32_t parent_or_self(const RankTrace& r, const Event& e) {
     if (e.comm >= r.comms.size()) return OTF2_UNDEFINED_COMM;
     const bool created = static_cast<EventKind>(e.kind & ~kPart) == EventKind::kCommCreate;
@@ -331,7 +333,7 @@ class Otf2Writer {
       const bool ours = c.call == kCall_MPI_Init;
       const OTF2_CommFlag flag = ours ? OTF2_COMM_FLAG_NONE : OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS;
       const OTF2_StringRef name = string(view_.comm_name(i));
-      // A parent must have been defined before; one that a higher rank defined has a higher number.
+      // A parent must be defined earlier; one that a higher rank defined has a higher number.
       const uint32_t parent = c.parent >= i ? OTF2_UNDEFINED_COMM : c.parent;
       if (c.inter)
         OTF2_GlobalDefWriter_WriteInterComm(global_, i, name, c.group + 1, c.remote + 1, parent,
@@ -362,7 +364,7 @@ class Otf2Writer {
   std::string error_;
   std::map<std::string, OTF2_StringRef> strings_;
   std::map<uint16_t, OTF2_RegionRef> regions_;
-  std::vector<uint16_t> calls_;      ///< of each region
+  std::vector<uint16_t> calls_;      ///< the call of each region
   std::vector<Location> locations_;  ///< in the order of ranks
 };
 

@@ -57,7 +57,7 @@ Status map_file(const std::string& path, std::unique_ptr<TraceFile>* out) {
   return {};
 }
 
-/// Calls visit(chunk) for each; ends where the file does, or where what follows is no chunk.
+/// Calls visit(chunk) for each chunk, up to the end of the file or the first invalid chunk.
 template <class Visit>
 void for_each_chunk(const TraceFile& file, Visit visit) {
   const size_t end = std::min<size_t>(file.size, file.header().end);
@@ -84,7 +84,7 @@ void read_modules(const Chunk& c, std::vector<Module>* out) {
   }
 }
 
-/// A record {comm, bytes} and its bytes, as kGroups and kNames have them.
+/// Reads a record {comm, bytes} and the bytes that follow it, as in kGroups and kNames.
 template <class Record>
 bool read_tail(const Chunk& c, uint32_t* comm, std::span<const char>* bytes) {
   Record r;
@@ -158,7 +158,7 @@ Status Trace::read(const std::string& folder) {
     FGMPI_TRY(map_file(path, &file));
     files.push_back(std::move(file));
   }
-  // Jobs in the order in which they started.
+  // Jobs are sorted by their start.
   std::map<uint64_t, std::pair<uint64_t, int32_t>> started;  // key -> start, size
   for (const auto& file : files) {
     const FileHeader& h = file->header();

@@ -1,5 +1,5 @@
-// A trace's folder as a reader sees it: its files, mapped, by job and rank. Reads what any end of a
-// job left behind.
+// A trace's folder as a reader sees it: mapped files, by job and rank. The reader handles files of
+// processes that ended in any way.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace fgmpi::track {
 
-/// One process's file. Errors of the format name the file and what is wrong; a file cut anywhere is
-/// no error.
+/// The file of one process. Errors of the format name the file and the fault. A truncated
+/// file is no error.
 struct TraceFile {
   std::string path;
   const char* bytes = nullptr;
   size_t size = 0;
   const FileHeader& header() const { return *reinterpret_cast<const FileHeader*>(bytes); }
-  /// Ticks to nanoseconds of the monotonic clock of the host.
+  /// Factor from ticks to nanoseconds of the host's monotonic clock.
   double ns_per_tick = 1;
   uint64_t time_of(uint64_t ticks) const;
   ~TraceFile();
@@ -34,7 +34,7 @@ struct RankTrace {
   const TraceFile* file = nullptr;
   std::vector<CommRecord> comms;
   std::vector<std::span<const Event>> events;
-  std::vector<uint32_t> mapping;  ///< global ids, when the job unified its definitions
+  std::vector<uint32_t> mapping;  ///< global ids, if the job unified its definitions
   std::map<uint32_t, std::string> names;
   std::vector<std::pair<uint32_t, std::span<const char>>> groups;  ///< encoded maps by local id
   size_t event_count() const;
@@ -47,19 +47,19 @@ struct Module {
 
 struct Job {
   uint64_t key = 0;
-  int32_t size = 0;               ///< ranks
-  int32_t first_index = 0;        ///< of its rank 0 in Trace::ranks
-  std::span<const char> unified;  ///< the job's own definitions (definitions.h), or nothing
+  int32_t size = 0;               ///< number of ranks
+  int32_t first_index = 0;        ///< index of its rank 0 in Trace::ranks
+  std::span<const char> unified;  ///< the job's own definitions (definitions.h), or empty
 };
 
 struct Trace {
   std::vector<std::unique_ptr<TraceFile>> files;
-  std::vector<Job> jobs;  ///< the first one started first
-  /// By job, then world rank: the place here is the rank's global index.
+  std::vector<Job> jobs;  ///< in the order of their start
+  /// By job, then world rank. The index here is the rank's global index.
   std::vector<RankTrace> ranks;
   std::map<const TraceFile*, std::vector<Module>> modules;
 
-  /// Reads all files of the folder. Errors: none there, or one that is not of this version.
+  /// Reads all files of the folder. Errors: there is no file, or one is of another version.
   Status read(const std::string& folder);
 };
 

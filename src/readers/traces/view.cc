@@ -1,4 +1,4 @@
-// Calls, communicators and times of a trace, as writers ask for them.
+// Calls, communicators and times of a trace, in the form that writers need.
 
 #include "readers/traces/view.h"
 
@@ -16,7 +16,7 @@ namespace fgmpi::track {
 
 Status View::open(const std::string& folder) {
   FGMPI_TRY(trace_.read(folder));
-  // A session after MPI_Finalize leaves records that the job's own unification does not know.
+  // Records of a session after MPI_Finalize are not in the job's own unification.
   const bool all_known =
       std::all_of(trace_.ranks.begin(), trace_.ranks.end(),
                   [](const RankTrace& r) { return r.mapping.size() == r.comms.size(); });
@@ -29,7 +29,8 @@ Status View::open(const std::string& folder) {
   } else {
     unify(&trace_, &definitions_, &mapping_);
   }
-  // One time for all: that of the first file's host, others by their distance from the epoch.
+  // One clock for all: that of the first file's host. Others are shifted by their
+  // distance from the epoch.
   const FileHeader& first = trace_.files.front()->header();
   uint64_t start = ~uint64_t{0}, end = 0;
   for (const auto& file : trace_.files) {
@@ -43,7 +44,7 @@ Status View::open(const std::string& folder) {
   for (const RankTrace& r : trace_.ranks)
     for (const auto& chunk : r.events)
       for (const Event& e : chunk) {
-        // MPI_Init begins before the file
+        // MPI_Init begins before the file exists.
         start = std::min(start, e.begin ? time_of(r, e.begin) : start);
         if (const uint64_t last = std::max(e.begin, e.end); last)
           end = std::max(end, time_of(r, last));
@@ -129,8 +130,7 @@ uint8_t View::last_thread(const RankTrace& rank) const {
 
 namespace {
 
-/// Does the record name a function and a kind that there are? One that was reserved and not filled
-/// has neither.
+/// Does the record have a valid function and kind? One that was reserved and never filled has not.
 bool is_sound(const Event& e) {
   const auto kind = static_cast<EventKind>(e.kind & ~kPart);
   if (kind < EventKind::kCall || kind > EventKind::kFlush || e.call >= kCallCount) return false;
@@ -149,7 +149,7 @@ std::vector<CallView> View::calls(const RankTrace& rank, uint8_t thread) const {
   std::vector<CallView> calls;
   for (const Event* e : events) {
     if (e->kind & kPart) {
-      // A part without its call (which was over the limit of events) is dropped.
+      // A part without its call, which was over the limit of events, is dropped.
       if (!calls.empty() && calls.back().call->begin == e->begin) calls.back().parts.push_back(e);
       continue;
     }
@@ -166,8 +166,8 @@ std::vector<CallView> View::calls(const RankTrace& rank, uint8_t thread) const {
 
 namespace {
 
-/// What addr2line says of an address in a file, or "". Of functions that are inlined there, the
-/// innermost one that is none of MPI-2's C++ binding.
+/// The words of addr2line for an address in a file, or "". Of functions that are inlined there, the
+/// innermost one outside of MPI-2's C++ binding.
 std::string ask_addr2line(const std::string& path, uint64_t address) {
   if (path.find_first_of("'\\") != path.npos) return "";
   const std::string command = format("addr2line -Cfis -e '%s' 0x%llx 2>/dev/null", path.c_str(),
@@ -195,7 +195,7 @@ std::string View::place_name(const RankTrace& rank, uint64_t place) const {
   if (modules != trace_.modules.end()) {
     for (const Module& m : modules->second) {
       if (place < m.base || place >= m.base + m.size) continue;
-      // The call, not what follows it.
+      // The address of the call itself, not of what follows it.
       const uint64_t offset = place - m.base - 1;
       std::string& name = places_[{m.path, offset}];
       if (name.empty()) name = ask_addr2line(m.path, offset);
