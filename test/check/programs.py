@@ -27,6 +27,7 @@ WRONG = [
     (r"coll\.(failed_rounds|fails_over_tree|lengths_differ|mismatch|wrong_arguments)", "collectives,types,arguments",
      "members give different roots, counts or types: what the errors say"),
     (r"coll\.lengths", "collectives,types", "members give different lengths: what the error says"),
+    (r"coll\.operations", "arguments", "a type that was not committed: what the error says"),
     (r"comm\.inter_leaders", "collectives", "members of a group give different local leaders: what the error says"),
     (r"comm\.system_ranked_errors", "collectives", "members make different calls: what the error says"),
     (r"file\.datareps", "leaks", "a type of a data representation is left"),
@@ -35,6 +36,8 @@ WRONG = [
     (r"bound\.bully", "buffering", "who does not answer receives an election after its result: it polls with timeouts, so nothing hangs"),
     (r"pt2pt\.borders", "types", "messages that are too long"),
     (r"pt2pt\.errors", "types,arguments,buffers", "what errors say"),
+    (r"pt2pt\.partitioned_orders", "arguments",
+     "partitioned requests are freed and cancelled while they are active: what the errors say"),
     (r"rma\.errors", "arguments", "what errors say"),
     # Not found fault with, but they measure memory, which -check needs for itself.
     (r"coll\.burst|dynamic\..*cycles|memory", "status", "they measure their own memory"),

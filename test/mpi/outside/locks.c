@@ -36,7 +36,8 @@ static void file_locks(void) {
   for (int how = 0; how < 2; ++how) {
     if (me % 2 == 0) {
       CHECK((how ? fcntl(fd, F_OFD_SETLKW, &whole) : flock(fd, LOCK_EX)) == 0);
-      meet();
+      meet(); /* the partner may try */
+      meet(); /* it has tried */
       let_wait();
       usleep(2000);
       done = 1;
@@ -45,6 +46,7 @@ static void file_locks(void) {
     } else {
       meet();
       if (how == 0) CHECK(flock(fd, LOCK_EX | LOCK_NB) == -1 && errno == EWOULDBLOCK);
+      meet();
       errno = 77;
       CHECK((how ? fcntl(fd, F_OFD_SETLKW, &whole) : flock(fd, LOCK_EX)) == 0 && errno == 77);
       CHECK(pread(fd, &done, sizeof done, 0) == sizeof done && done == 1);
@@ -75,6 +77,7 @@ static void system_v(void) {
     if (!made) return; /* the system has no more of them */
     struct sembuf take = {0, -1, 0};
     CHECK(msgrcv(ids[0], &got, sizeof got.text, 0, IPC_NOWAIT) == -1 && errno == ENOMSG);
+    meet();
     CHECK(msgrcv(ids[0], &got, sizeof got.text, 0, 0) == sizeof got.text);
     CHECK(got.type == 1 && !strcmp(got.text, "hello"));
     CHECK(semop(ids[1], &take, 1) == 0);
@@ -86,6 +89,7 @@ static void system_v(void) {
     MPI_Recv(ids, 2, MPI_INT, partner, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (ids[0] < 0 || ids[1] < 0) return;
     struct sembuf give = {0, 1, 0};
+    meet(); /* the partner has found nothing */
     let_wait();
     CHECK(msgsnd(ids[0], &message, sizeof message.text, 0) == 0);
     let_wait();
