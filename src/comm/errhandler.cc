@@ -17,7 +17,7 @@ Slab<Errhandler> g_handlers;
 
 using Guard = std::lock_guard<PlainMutex>;
 
-Errhandler* find(MPI_Errhandler handler) {
+Errhandler* find_errhandler(MPI_Errhandler handler) {
   uint32_t bits = static_cast<uint32_t>(handler);
   if ((bits & 0xfc000000u) != detail::kErrhandlerBase) return nullptr;
   return g_handlers.get(bits & 0x3ffffffu);
@@ -51,14 +51,14 @@ Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_E
 
 void set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller) {
   const Guard guard(g_mutex);
-  if (Errhandler* e = find(handler)) e->caller = caller;
+  if (Errhandler* e = find_errhandler(handler)) e->caller = caller;
 }
 
 Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
   constexpr const char* kNames[] = {"communicators", "windows", "files", "sessions"};
   if (predefined(handler)) return {};
   const Guard guard(g_mutex);
-  Errhandler* e = find(handler);
+  Errhandler* e = find_errhandler(handler);
   const char* what = kNames[static_cast<int>(of)];
   if (handler == MPI_ERRHANDLER_NULL || !e)
     return error(MPI_ERR_ARG,
@@ -75,7 +75,7 @@ Status free_errhandler(MPI_Errhandler handler) {
   // (section 9.3.4).
   if (predefined(handler)) return {};
   const Guard guard(g_mutex);
-  Errhandler* e = find(handler);
+  Errhandler* e = find_errhandler(handler);
   if (!e || e->references == 0)
     return error(MPI_ERR_ARG,
                  "errhandler is 0x%08x; allowed is an error handler that was not freed",
@@ -86,14 +86,14 @@ Status free_errhandler(MPI_Errhandler handler) {
 
 void detail::count_errhandler(MPI_Errhandler handler, int by) {
   const Guard guard(g_mutex);
-  if (Errhandler* e = find(handler)) count(handler, e, by);
+  if (Errhandler* e = find_errhandler(handler)) count(handler, e, by);
 }
 
 bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
   Errhandler called;
   {
     const Guard guard(g_mutex);
-    Errhandler* e = find(handler);
+    Errhandler* e = find_errhandler(handler);
     if (!e) return false;
     count(handler, e, 1);
     called = *e;

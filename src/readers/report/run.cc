@@ -423,7 +423,7 @@ std::string Run::words_of(const Place& place) const {
 
 std::string collective_of(std::string call) {
   auto cut = [&](const char* end) {
-    if (call.ends_with(end)) call.resize(call.size() - std::strlen(end));
+    if (call.ends_with(end)) call.erase(call.size() - std::strlen(end));
   };
   if (call.starts_with("MPI_")) call.erase(0, 4);
   for (const char* end : {"_c", "_init", "_block"}) cut(end);
