@@ -1,4 +1,5 @@
-// Calls of a program's own allocator in further images are led to the first one's.
+// A program's own allocator: which functions it has, and the jump by which other images call those
+// of image 0.
 
 #include "privatize/allocator.h"
 
@@ -37,8 +38,8 @@ constexpr const char* kOperators[] = {"_Znwm",
                                       "_ZdlPvSt11align_val_tRKSt9nothrow_t",
                                       "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
 
-/// The function that libraries are bound to, if the program defines it; else 0. *size: its length
-/// in bytes.
+/// Returns the function of that name to which libraries are bound, if the program defines it; else
+/// 0. *size: its length in bytes.
 uintptr_t defined_by(const ElfModule& program, const char* name, size_t* size) {
   void* function = dlsym(RTLD_DEFAULT, name);
   Dl_info info{};
@@ -65,7 +66,7 @@ std::vector<uintptr_t> allocator_functions(const ElfModule& program) {
   if (has_malloc)
     for (const char* name : kMalloc) add(name);
   // The operators of a C++ runtime that is linked into the program (-static-libstdc++) only call
-  // malloc: they stay.
+  // malloc: where libc's malloc is used, they need no jump.
   bool has_runtime = defined_by(program, "__cxa_throw", &size) != 0;
   if (has_malloc || !has_runtime)
     for (const char* name : kOperators) add(name);

@@ -14,7 +14,7 @@
 #include "privatize/scheduler_signal.h"
 #include "privatize/waits.h"
 
-// Where this library lies.
+// The linker defines these names: this library lies between them.
 extern "C" {
 [[gnu::visibility("hidden")]] extern const char __ehdr_start;
 [[gnu::visibility("hidden")]] extern const char _end;
@@ -25,17 +25,18 @@ namespace {
 
 std::atomic<sched::Proclet*> g_in_kernel{nullptr};  ///< written on the scheduler's thread
 std::atomic<sched::Proclet*> g_ending{nullptr};     ///< a rank whose exit was called in a thread
-std::atomic<int> g_scheduler_thread{0};             ///< the kernel's number of it
+std::atomic<int> g_scheduler_thread{0};             ///< its number in the kernel; 0: not asked yet
 
-/// On the stack of the rank, which does not come back.
+/// Parks the running rank for ever, on its own stack, if it is in a marked call and one of its
+/// threads has called exit(). Runs in the handler of the signal.
 void end_if_in_kernel(const ucontext_t* context) {
   sched::Proclet* rank = g_in_kernel.load(std::memory_order_relaxed);
   if (!rank || rank != g_ending.load(std::memory_order_relaxed) || !on_proclet() ||
       rank != sched::running())
     return;
   g_in_kernel.store(nullptr, std::memory_order_relaxed);
-  // The mask that the end of the handler would bring back: sigsuspend() and others have set one of
-  // their own.
+  // The end of the handler, which never comes, would restore this mask: sigsuspend() and others
+  // have set one of their own.
   raw_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&context->uc_sigmask), 0, 8);
   sched::SwitchingCall inside;
   for (;;) sched::sleep_for(3600 * kSecond);

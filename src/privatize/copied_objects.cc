@@ -1,4 +1,4 @@
-// The search for objects that the linker copied into the program, and which may be cloned.
+// The search for objects that the linker copied into the program, and which of them may be cloned.
 
 #include "privatize/copied_objects.h"
 
@@ -29,14 +29,15 @@ uintptr_t own_symbol(const link_map* map, const char* name, const char* version)
   dlclose(library);
   Dl_info info{};
   link_map* owner = nullptr;
-  bool own =
-      found && dladdr1(found, &info, reinterpret_cast<void**>(&owner), RTLD_DL_LINKMAP) &&
-      owner == map;  // else it is of a library that this one needs, which the caller looks at too
+  // A definition in a library that this one needs does not count: the caller asks that one too.
+  bool own = found && dladdr1(found, &info, reinterpret_cast<void**>(&owner), RTLD_DL_LINKMAP) &&
+             owner == map;
   return own ? reinterpret_cast<uintptr_t>(found) : 0;
 }
 
-/// The same according to the library's file, for symbols of which the dynamic linker knows only the
-/// program's definition (STB_GNU_UNIQUE, as static members of templates are).
+/// The address of the library's own definition according to its file; 0 if it has none. For symbols
+/// of which the dynamic linker returns only the program's definition (STB_GNU_UNIQUE, as static
+/// members of templates are).
 uintptr_t symbol_in_file(const link_map* map, const char* name) {
   ElfFile file;
   uintptr_t found = 0;
@@ -48,7 +49,8 @@ uintptr_t symbol_in_file(const link_map* map, const char* name) {
   return found;
 }
 
-/// Which of the libraries behind the program defines the object?
+/// Sets the object's `original` and `library`: the first library behind the program that defines
+/// it. The dynamic linker is asked about all libraries before their files are read.
 void find_original(const char* version, CopiedObject* object) {
   auto maps = loaded_modules();
   const char* name = object->name.c_str();

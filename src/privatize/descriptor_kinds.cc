@@ -22,7 +22,8 @@ namespace detail {
 std::atomic<uint8_t> g_descriptor_kinds[kKnownDescriptors];
 
 namespace {
-/// Of a file that is in no folder. Some of them (epoll, pidfd) are neither read nor written.
+/// The kind of a file that lies in no folder. Some of those (epoll, pidfd) are neither read nor
+/// written: they never wait.
 DescriptorKind kind_of_anonymous(int fd) {
   char path[64], name[64] = {};
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -41,7 +42,7 @@ DescriptorKind ask_kind_of_descriptor(int fd) {
   struct stat file;
   if (fstat(fd, &file) != 0) {
     errno = kept;
-    return DescriptorKind::kNeverWaits;  // the call says what is wrong
+    return DescriptorKind::kNeverWaits;  // the program's call itself reports the error
   }
   DescriptorKind kind = DescriptorKind::kNeverWaits;
   if (S_ISFIFO(file.st_mode))

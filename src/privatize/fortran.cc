@@ -2,7 +2,7 @@
 // MPI_STATUS_IGNORE, ...). A call recognises them by their address, which differs from image to
 // image.
 //
-//   mpif.h, module mpi   common blocks of the program. libmpichfort notes their addresses in cells
+//   mpif.h, module mpi   common blocks of the program. libmpichfort stores their addresses in cells
 //                        of its own, once, at the first call that needs them.
 //   module mpi_f08       variables of libmpichfort and of this library, one for all ranks; unless
 //                        the program was compiled without -fPIC (not by our mpifort): then the
@@ -43,15 +43,15 @@ bool is_constant_of_f08(std::string_view name) {
   return name.starts_with("MPIR_F08_MPI_") || name.starts_with("__mpi_f08_link_constants_MOD_");
 }
 
-/// The dynamic linker makes the tables read-only once they are filled.
+/// Makes the page of a table entry writable: the dynamic linker makes filled tables read-only.
 void make_writable(uintptr_t address) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   FGMPI_CHECK(
       mprotect(reinterpret_cast<void*>(address & ~(page - 1)), page, PROT_READ | PROT_WRITE) == 0);
 }
 
-/// Entries of the library's global offset table, and other pointers in it, that hold the addresses
-/// of the program's copies.
+/// Registers as swapped pointers the entries of the library's global offset table, and its other
+/// pointers, that hold addresses of the program's copies.
 void add_pointers_to_copies(const ElfModule& library, const std::vector<std::string>& names) {
   library.for_each_relocation(
       [&](const ElfW(Rela) & r, const ElfW(Sym)&, const char* name, const char*) {

@@ -1,5 +1,6 @@
-// State that the C library keeps once per process and programs use as if it were theirs: random
-// numbers, strtok, getopt. Each image has its own; the sequences are the C library's.
+// State that the C library has once per process, and that programs use as if it were theirs: random
+// numbers, strtok, getopt. Each image has its own state; the sequences of random numbers are those
+// of the C library.
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +15,10 @@
 
 namespace fgmpi::privatize {
 
-/// Made when a rank first uses any of it.
+/// The random numbers and strtok of one image. Created when a rank first uses any of them.
 struct LibcState {
   random_data random{};
-  char random_state[128];  // as many as the C library's own
+  char random_state[128];  // bytes; as many as the C library has by default
   drand48_data drand{};
   char* strtok_rest = nullptr;
 
@@ -38,8 +39,8 @@ LibcState* state() {
   return image->libc;
 }
 
-/// A variable of getopt: the C library's, and where the program has a copy of it, the copy's
-/// offset.
+/// A variable of getopt: `live` is the one that the C library uses; `copy` is the offset of the
+/// program's copy from the program's base, 0 where the program has none.
 struct OptionCell {
   char* live;
   size_t size;
@@ -49,7 +50,8 @@ std::vector<OptionCell> g_option_cells;
 
 using GetoptLong = int(int, char* const*, const char*, const option*, int*);
 
-/// Around a call of getopt: images other than the first have their own copies of copied variables.
+/// Calls getopt. Images other than image 0 have clones of the program's copies of its variables:
+/// their values are copied to where the C library uses them before the call, and back after it.
 template <class F>
 int with_option_cells(F&& call) {
   sched::Proclet* p = on_scheduler_thread() ? sched::running() : nullptr;
@@ -92,7 +94,7 @@ void reset_getopt(bool always) {
   static auto* real = next_symbol<int(int, char* const*, const char*)>("getopt");
   char name[] = "x";
   char* arguments[] = {name, nullptr};
-  optind = 0;  // forget where the scan of another rank stopped
+  optind = 0;  // makes getopt() drop the position where the scan of another rank stopped
   real(1, arguments, "");
   optind = 1;
 }
@@ -123,7 +125,7 @@ FGMPI_INTERPOSE char* initstate(unsigned seed, char* buffer, size_t size) noexce
   static auto* real = next_symbol<char*(unsigned, char*, size_t)>("initstate");
   LibcState* s = state();
   if (!s) return real(seed, buffer, size);
-  // A state begins one word before its numbers; there is its type.
+  // The buffer of a state begins one word before its numbers, with the type of the state.
   auto* before = reinterpret_cast<char*>(s->random.state - 1);
   return initstate_r(seed, buffer, size, &s->random) == 0 ? before : nullptr;
 }

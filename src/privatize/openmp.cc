@@ -1,7 +1,8 @@
-// OpenMP programs: each rank has a runtime of its own (a private libgomp), and by default each of
-// those would start one thread per processor and spin while it waits. Instead, the processors of a
-// host are divided among its ranks, and threads sleep while they wait where there are more of them
-// than processors. What the user has set in the environment is left as it is.
+// OpenMP programs: each rank has a runtime of its own (a private libgomp). By default each
+// runtime would start one thread per processor, and its threads would spin while they wait. This
+// file divides the processors of a host among its ranks, and lets waiting threads sleep where
+// there are more of them than processors. Variables that the user has set in the environment stay
+// as they are.
 #include <dlfcn.h>
 
 #include <algorithm>

@@ -20,8 +20,8 @@
 #include <cpuid.h>
 
 extern "C" {
-/// In assembly below. rax: number of the call, rdi, rsi, rdx, r10: its arguments, rcx: where to go
-/// on.
+/// The stubs jump to this code (assembly below). rax: number of the system call; rdi, rsi, rdx,
+/// r10: its arguments; rcx: the address behind the replaced instructions, where libgomp goes on.
 __attribute__((visibility("hidden"))) void fgmpi_openmp_call();
 __attribute__((visibility("hidden"))) uint8_t fgmpi_openmp_has_xsave = 0;
 __attribute__((visibility("hidden"))) long fgmpi_openmp_wait(long word, long operation, long value,
@@ -33,8 +33,8 @@ __attribute__((visibility("hidden"))) long fgmpi_openmp_wait(long word, long ope
 }
 }
 
-// libgomp may keep anything in the vector registers and below the stack pointer across its system
-// call. The state that is saved (xsave): x87, SSE, AVX and AVX-512.
+// Across its system call libgomp may hold values in the vector registers and below the stack
+// pointer, so both are preserved. xsave saves the state of x87, SSE, AVX and AVX-512.
 asm(R"(
   .text
   .p2align 4
@@ -141,7 +141,7 @@ std::vector<CodePatch> openmp_waits(const ElfModule& module) {
     std::vector<uintptr_t> calls;
     for (size_t at = code.find(kCall); at != code.npos; at = code.find(kCall, at + kCall.size()))
       calls.push_back(s.low + at);
-    // Between the end of the code and the end of its page the file has zeros.
+    // The stubs go between the end of the code and the end of its page, where the file has zeros.
     const uintptr_t thunk = (s.file_end + 15) & ~uintptr_t{15};
     const uintptr_t stubs = thunk + 16, end = stubs + calls.size() * kStub;
     if (calls.empty() || s.high != s.file_end || end > page_up(s.file_end)) continue;

@@ -75,7 +75,8 @@ sched::WaitEnd OutsideWait::a_while() {
 }
 
 bool ReadyRounds::wait(OutsideWait* w, int fd, short events, int over) {
-  constexpr int kTrusting = 4;  // others that wait for it may have been first
+  // This many rounds without a pause: another rank or process that waits may have been first.
+  constexpr int kTrusting = 4;
   if (++rounds_ > kTrusting && !goes_on(w->a_while(), over)) return false;
   return goes_on(w->until_ready(fd, events), over);
 }

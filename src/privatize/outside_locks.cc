@@ -1,8 +1,8 @@
 // Locks of files, queues of messages and System V's semaphores: the rank tries without waiting,
 // again and again.
 //
-// The kernel's own ways of waiting are not used, so it finds no cycles of waits for locks of files
-// (EDEADLK), and whoever tries first gets the lock.
+// The kernel's queues of waiting callers are not used. So the kernel finds no cycles of waits for
+// locks of files (EDEADLK), and the first caller that tries after a release gets the lock.
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
@@ -21,7 +21,8 @@
 namespace fgmpi::privatize {
 namespace {
 
-/// `attempt` does not wait: it returns -1 and one of these error numbers where the call would.
+/// Calls `attempt`, which does not wait, until it succeeds or fails with another error than `busy`
+/// and `busy_too`: the errors that mean that the call would wait. May switch.
 template <class F>
 auto try_until_done(const char* call, OutsideWait::Restart restart, int64_t deadline, int busy,
                     int busy_too, F attempt) {
@@ -58,7 +59,8 @@ int semop_of_rank(int set, sembuf* operations, size_t count, const timespec* tim
   constexpr size_t kMost = 500;  // SEMOPM
   if (count > kMost || std::all_of(operations, operations + count, waits_not))
     return g_semtimedop(set, operations, count, timeout);
-  // The error number would not say which of them has to wait.
+  // Where only some operations may wait, the error number would not show which of them has to:
+  // another thread makes the call.
   if (std::any_of(operations, operations + count, waits_not))
     return wait_on_other_thread(
         "semop", [&] { return g_semtimedop(set, operations, count, timeout); }, kWithErrno);
@@ -70,10 +72,11 @@ int semop_of_rank(int set, sembuf* operations, size_t count, const timespec* tim
                         EAGAIN, [&] { return g_semtimedop(set, attempt.get(), count, nullptr); });
 }
 
-/// A time of CLOCK_REALTIME that is over: calls of queues with it return at once.
+/// A time of CLOCK_REALTIME in the past: calls on queues with this time limit return at once.
 constexpr timespec kOver{0, 0};
 
-/// A queue of messages is a descriptor. `attempt` fails with ETIMEDOUT where it would wait.
+/// A call on a queue of messages, which is a descriptor to wait for. `attempt` fails with ETIMEDOUT
+/// where the call would wait. May switch.
 template <class F>
 auto use_queue(const char* call, mqd_t queue, short events, int64_t deadline, F attempt) {
   const int kept = errno;

@@ -1,5 +1,5 @@
-// Opening a named pipe, which waits for its other end, and asking for names of hosts: another
-// thread makes these calls.
+// Calls that another thread makes for a rank: opening a named pipe, which waits for its other end,
+// and looking up names of hosts.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,13 +15,14 @@
 namespace fgmpi::privatize {
 namespace {
 
-/// A path that another thread may read: it may lie in memory that is the rank's only while it runs.
+/// A copy of a path that another thread may read: the path itself may lie in memory that holds the
+/// rank's data only while the rank runs.
 struct Path {
   char text[PATH_MAX];
   explicit Path(const char* path) { memcpy(text, path, strlen(path) + 1); }
 };
 
-/// Opening it may wait for its other end. Keeps errno.
+/// True where opening the path may wait for the other end of a pipe. Leaves errno unchanged.
 bool waits_to_open(const void* caller, int folder, const char* path, int flags) {
   constexpr int kNotWaiting = O_NONBLOCK | O_PATH | O_DIRECTORY;
   if (flags & kNotWaiting || (flags & O_ACCMODE) == O_RDWR || !lets_others_run(caller))
@@ -32,10 +33,10 @@ bool waits_to_open(const void* caller, int folder, const char* path, int flags) 
       fstatat(folder, path, &file, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) == 0 &&
       S_ISFIFO(file.st_mode);
   errno = kept;
-  return waits;  // then the path is not longer than PATH_MAX
+  return waits;  // where true, fstatat() has shown that the path fits PATH_MAX
 }
 
-/// `real` is a function that opens the path that it is given.
+/// Has another thread call `real`, which opens the path that it is called with. May switch.
 template <class F>
 int open_elsewhere(const char* call, const char* path, F real) {
   const Path copy(path);
@@ -72,7 +73,7 @@ using namespace fgmpi::privatize;
 
 #define FGMPI_CALLER __builtin_return_address(0)
 
-// `mode` is not there without O_CREAT or O_TMPFILE, and then nobody looks at it.
+// Without O_CREAT or O_TMPFILE callers pass no `mode`; the value read here is then ignored.
 #define FGMPI_OPEN(name)                                                                     \
   FGMPI_INTERPOSE int name(const char* path, int flags, ...) {                               \
     static constinit Real<int(const char*, int, mode_t)> real(#name);                        \
@@ -94,7 +95,7 @@ using namespace fgmpi::privatize;
     return open_elsewhere(#name, path,                                                             \
                           [&](const char* p) { return real(folder, p, flags, mode); });            \
   }
-// What they are in programs with _FORTIFY_SOURCE.
+// Programs that are compiled with _FORTIFY_SOURCE call open() and openat() by these names.
 #define FGMPI_OPEN_2(name)                                                              \
   FGMPI_INTERPOSE int name(const char* path, int flags) {                               \
     static constinit Real<int(const char*, int)> real(#name);                           \

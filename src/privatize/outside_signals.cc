@@ -1,6 +1,6 @@
-// Waiting for signals, which are the process's: any of its ranks that waits for one may take it,
-// and a handler that has run ends the waits of all. A signal that is blocked stays pending until a
-// rank takes it, so the rank looks from time to time.
+// Waiting for signals. A signal is the process's: whichever rank waits for it may receive it. A
+// handler that has run ends the waits of the rank that installed it. A blocked signal stays pending
+// until a rank receives it, so a waiting rank asks the kernel from time to time.
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,7 +15,8 @@ constinit Real<int(const sigset_t*, siginfo_t*, const timespec*)> g_sigtimedwait
 constinit Real<int(pollfd*, nfds_t, const timespec*, const sigset_t*)> g_ppoll("ppoll");
 constexpr timespec kNoTime{};
 
-/// The number of the signal, or -1. `restarts`: handlers do not end it.
+/// Waits for a signal of the set; returns its number, or -1 with errno. `restarts`: handlers do not
+/// end the wait.
 int take_signal(const char* call, const sigset_t* set, siginfo_t* info, int64_t deadline,
                 bool restarts) {
   OutsideWait wait(call, OutsideWait::kNotRestarted, deadline);
@@ -51,7 +52,7 @@ FGMPI_INTERPOSE int sigsuspend(const sigset_t* set) {
   static constinit Real<int(const sigset_t*)> real("sigsuspend");
   FGMPI_UNLESS_OTHERS_RUN(real(set));
   OutsideWait wait("sigsuspend", OutsideWait::kNotRestarted);
-  // ppoll() has signals of the set delivered, and does not wait.
+  // ppoll() with no time delivers pending signals that `set` does not block, and does not wait.
   do
     if (g_ppoll(nullptr, 0, &kNoTime, set) != 0) return -1;
   while (goes_on(wait.a_while(), EINTR));

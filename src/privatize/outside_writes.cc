@@ -1,4 +1,4 @@
-// Writing to pipes, sockets and terminals that are full. What does not fit is written piece by
+// Writing to pipes, sockets and terminals that are full: bytes that do not fit are written piece by
 // piece, as far as there is room.
 #include <errno.h>
 #include <fcntl.h>
@@ -25,14 +25,16 @@ constinit Real<ssize_t(int, const void*, size_t, int, const sockaddr*, socklen_t
     "sendto");
 constinit Real<ssize_t(int, const msghdr*, int)> g_sendmsg("sendmsg");
 
-/// Waits until the descriptor, of another kind than a socket, is ready. False: errno says why not.
+/// Waits until the descriptor is ready for writing. Returns false where the wait has ended
+/// otherwise; errno gives the reason. REQUIRES: no socket. May switch.
 bool wait_for_room(OutsideWait* wait, int fd) {
   while (!is_ready(fd, POLLOUT) && waits_when_not_ready(fd, O_WRONLY))
     if (!goes_on(wait->until_ready(fd, POLLOUT), EAGAIN)) return false;
   return true;
 }
 
-/// A pipe that is ready has room for PIPE_BUF bytes, which are written as one.
+/// write() to a pipe. A pipe that is ready has room for PIPE_BUF bytes, which are written in one
+/// call, so that other writers cannot come between them. May switch.
 ssize_t write_to_pipe(OutsideWait* wait, int fd, const char* bytes, size_t size) {
   if (size <= PIPE_BUF) return wait_for_room(wait, fd) ? g_write(fd, bytes, size) : -1;
   if (!waits_when_not_ready(fd, O_WRONLY)) return g_write(fd, bytes, size);
@@ -51,7 +53,8 @@ ssize_t write_to_pipe(OutsideWait* wait, int fd, const char* bytes, size_t size)
   return static_cast<ssize_t>(size);
 }
 
-/// `attempt(done)` sends without waiting what lies behind the first `done` bytes of `size`.
+/// Sends all `size` bytes on a socket. `attempt(done)` sends, without waiting, bytes that follow
+/// the first `done` ones. May switch.
 template <class F>
 ssize_t transmit(const char* call, int fd, size_t size, F attempt) {
   OutsideWait wait(call, OutsideWait::kRestarted);
@@ -74,7 +77,7 @@ ssize_t transmit(const char* call, int fd, size_t size, F attempt) {
   }
 }
 
-/// As sendmsg(). Control data goes with the first byte.
+/// sendmsg() of a rank. Control data goes with the first byte. May switch.
 ssize_t transmit_message(const char* call, int fd, const msghdr* message, int flags) {
   const ssize_t total = total_of_parts(message->msg_iov, message->msg_iovlen);
   if (total < 0) return g_sendmsg(fd, message, flags);
@@ -150,7 +153,7 @@ ssize_t writev_of_rank(int fd, const iovec* parts, int count) {
 
 using namespace fgmpi::privatize;
 
-// write() and writev(): output.cc.
+// output.cc interposes write() and writev().
 
 FGMPI_INTERPOSE ssize_t send(int fd, const void* bytes, size_t size, int flags) {
   if (!lets_others_send(__builtin_return_address(0), fd, flags))

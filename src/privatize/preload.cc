@@ -4,10 +4,10 @@
 // where the dynamic linker finds them before libc's. Programs linked by our wrappers name this
 // library before libc. A Fortran program of the host's wrapper, or one that reaches MPI only
 // through another library, names libc first: then the process executes itself once more with this
-// library in LD_PRELOAD, before any code of the program has run. So it does where the host's
-// Fortran library comes before this one, whose procedures (src/fortran) would not be found. Nothing
-// is done where this library was loaded by dlopen: the program already runs, and MPI_Init reports
-// the error.
+// library in LD_PRELOAD, before any code of the program has run. The process does so, too, where
+// the host's Fortran library comes before this one: the procedures of src/fortran would not be
+// found. Nothing is done where this library was loaded by dlopen: the program already runs, and
+// MPI_Init reports the error.
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
@@ -25,10 +25,12 @@
 namespace fgmpi::privatize {
 namespace {
 
-/// Set in the second execution; its value is the LD_PRELOAD of the first, which is put back.
+/// This variable is set in the second execution only. Its value is the LD_PRELOAD of the first
+/// execution, which the second one restores.
 constexpr environment::Variable kPreloadMark = environment::kPreloaded;
 
-/// Where the program finds the function; false: nowhere.
+/// Finds the definition of the function that the program's calls reach. Returns false where there
+/// is none.
 bool find_first(const char* name, Dl_info* first) {
   void* function = dlsym(RTLD_DEFAULT, name);
   return function && dladdr(function, first);
@@ -37,7 +39,7 @@ bool find_first(const char* name, Dl_info* first) {
 bool comes_first(const Dl_info& self) {
   Dl_info first{};
   if (find_first("__libc_start_main", &first) && first.dli_fbase != self.dli_fbase) return false;
-  // A tool may have a procedure of that name, which calls the next one.
+  // A tool may define a procedure of that name, too; it calls the next definition.
   return !find_first("mpi_waitany_", &first) || first.dli_fbase == self.dli_fbase ||
          !is_mpi_library(file_name(first.dli_fname));
 }
@@ -53,7 +55,7 @@ std::vector<std::string_view> needed(const link_map* map) {
   return names;
 }
 
-/// Is the library called `name` among those that the program was linked with, however indirectly?
+/// True where the program needs the library called `name`, directly or through other libraries.
 bool linked_with(std::string_view name) {
   auto modules = loaded_modules();
   std::vector<std::string_view> open = needed(modules.front());
@@ -89,8 +91,8 @@ bool linked_with(std::string_view name) {
   const char* before = environment::text(environment::kPreload);
   environment::set(kPreloadMark, before ? before : "");
   std::string all = self.dli_fname;
-  // LD_PRELOAD separates paths by spaces and colons. mpiexec has put the folder into
-  // LD_LIBRARY_PATH, so the name will do.
+  // LD_PRELOAD separates paths by spaces and colons. A path that holds one is replaced by the file
+  // name, which suffices because mpiexec has put the folder into LD_LIBRARY_PATH.
   if (all.find_first_of(" :") != all.npos) all = file_name(self.dli_fname);
   // Libraries that were preloaded already stay in front: profiling tools interpose MPI, and libc
   // comes after all of them.

@@ -28,9 +28,10 @@ FGMPI_NOT_SANITIZED bool is_c_library(const char* path) {
   return true;
 }
 
-/// By the C library's symbol table: the usual way would be to call one of the interposed functions.
-/// Allocates nothing and calls nothing that is instrumented: an allocator of the program, or the
-/// runtime of a sanitizer that has yet to set up its memory, may come here with its first call.
+/// Finds a function in the C library's symbol table: dlsym() is itself one of the interposed
+/// functions. Allocates nothing and calls nothing that is instrumented: an allocator of the
+/// program, or the runtime of a sanitizer that has yet to set up its memory, may reach this code
+/// with its first call.
 FGMPI_NOT_SANITIZED void* find(const char* wanted) {
   const link_map* map = _r_debug.r_map;
   while (map && !is_c_library(map->l_name)) map = map->l_next;
@@ -46,8 +47,8 @@ FGMPI_NOT_SANITIZED void* find(const char* wanted) {
   if (!symbols || !strings || !table) return nullptr;
   uint32_t hash = 5381;
   for (const char* c = wanted; *c; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
-  // Number of buckets, first symbol in them, 64-bit words of the filter, its shift; filter;
-  // buckets; chains.
+  // The table (DT_GNU_HASH) holds: number of buckets, first symbol in them, 64-bit words of the
+  // filter, shift of the filter; the filter; the buckets; the chains.
   const uint32_t count = table[0], first = table[1], words = table[2];
   const uint32_t *buckets = table + 4 + 2 * words, *chains = buckets + count;
   for (uint32_t i = buckets[hash % count]; i >= first && i != 0; ++i) {
@@ -67,7 +68,7 @@ struct Code {
   const void* at;
 };
 
-/// A return instruction in the code that holds the address, or nullptr.
+/// Returns the address of a return instruction in the module that holds the address, or nullptr.
 const void* return_in(const void* address) {
   static thread_local Code last{};
   dl_find_object found{};
@@ -75,7 +76,7 @@ const void* return_in(const void* address) {
   static auto* find_object = reinterpret_cast<Find*>(find("_dl_find_object"));
   if (!find_object || find_object(const_cast<void*>(address), &found) != 0) return nullptr;
   if (last.module == reinterpret_cast<uintptr_t>(found.dlfo_map_start)) return last.at;
-  // Code that is mapped: from the address to the end of its page.
+  // The page of the address is certainly mapped: search it from the address on, then before it.
   const auto* from = static_cast<const unsigned char*>(address);
   const auto* end =
       reinterpret_cast<const unsigned char*>(page_up(reinterpret_cast<uintptr_t>(address) + 1));
@@ -90,8 +91,9 @@ const void* return_in(const void* address) {
   return code;
 }
 
-/// call_with(function, a, b, c, at): `at` holds a return instruction. It is passed twice, so that
-/// the stack stays aligned.
+/// Calls function(a, b, c) with `at` as its return address, where a return instruction stands. `at`
+/// is pushed twice, so that the stack stays aligned: the return instruction runs twice, and then
+/// leads back to the caller.
 extern "C" void* fgmpi_call_with_return_at(void* function, void* a, void* b, void* c,
                                            const void* at);
 asm(R"(
@@ -124,8 +126,8 @@ void* call_from(void* function, const void* caller, void* a, void* b, void* c) {
 }
 
 bool watch_loading(void (*hook)()) {
-  // The dynamic linker calls an empty function for debuggers: one return instruction, and padding
-  // up to 16 bytes.
+  // The dynamic linker calls an empty function so that debuggers can set a breakpoint there: one
+  // return instruction, and padding up to 16 bytes.
   auto* empty = reinterpret_cast<unsigned char*>(_r_debug.r_brk);
   constexpr size_t kRoom = 16;
   static_assert(kJumpBytes <= kRoom);
@@ -133,7 +135,7 @@ bool watch_loading(void (*hook)()) {
     return false;
   const auto page = page_down(reinterpret_cast<uintptr_t>(empty));
   auto* start = reinterpret_cast<void*>(page);
-  // Other threads may run code of that page.
+  // The page stays executable while it is changed: other threads may run its code.
   if (mprotect(start, kPage, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
   write_jump(reinterpret_cast<char*>(empty), reinterpret_cast<uintptr_t>(hook));
   return mprotect(start, kPage, PROT_READ | PROT_EXEC) == 0;

@@ -29,9 +29,9 @@ void RelocationPlan::add_address(const std::vector<ModuleRange>& modules, uintpt
 
 namespace {
 
-/// The function that a jump slot leads to. A slot that is not bound yet leads into its own module,
-/// to the code that asks the dynamic linker to bind it; it must be bound here, because the dynamic
-/// linker knows image 0 only.
+/// Returns the function that a jump slot leads to. A slot that is not bound yet leads into its own
+/// module, to the code that asks the dynamic linker to bind it. Such a slot must be bound here,
+/// because the dynamic linker would bind the slot of image 0 only.
 uintptr_t function_of_slot(const ModuleRange& self, const Relocation& r, Resolve* resolve) {
   const uintptr_t definition = self.base + r.symbol_offset;
   if (!self.contains(r.word) || (r.defined && r.word == definition)) return r.word;
@@ -50,7 +50,8 @@ Status plan_relocation(const std::vector<ModuleRange>& modules, const ModuleRang
     case R_X86_64_COPY:
       break;
     case R_X86_64_RELATIVE:
-      // Relative to this module even where the addend leads past its end, or into the next one.
+      // The word is relative to this module even where the addend leads past its end, or into the
+      // next module.
       plan->moving.push_back({offset, self.base_in_image_1 + addend, number_of(modules, self)});
       break;
     case R_X86_64_64:

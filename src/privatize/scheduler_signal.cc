@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kSignal = 33;
 
-/// As the kernel has it.
+/// The argument of the system call rt_sigaction, which differs from the C library's
+/// `struct sigaction`.
 struct KernelAction {
   void (*handler)(int, siginfo_t*, void*);
   unsigned long flags;
@@ -35,11 +36,12 @@ void on_signal(int number, siginfo_t* info, void* data) {
 }
 
 #if defined(__x86_64__)
-/// Where a handler returns to: the kernel wants it from whoever sets one without the C library.
+/// A handler returns to this code. The C library usually passes such code to the kernel; this file
+/// sets its handler without the C library.
 asm(".pushsection .text\n"
     ".type fgmpi_end_of_handler, @function\n"
     ".hidden fgmpi_end_of_handler\n"
-    "nop\n"  // a walk along the stack looks for the function of the address before
+    "nop\n"  // a walk along the stack searches the function of the preceding address
     "fgmpi_end_of_handler:\n"
     "  mov $15, %rax\n"
     "  syscall\n"
@@ -48,7 +50,7 @@ asm(".pushsection .text\n"
 extern "C" [[gnu::visibility("hidden")]] void fgmpi_end_of_handler();
 constexpr unsigned long kRestorerFlag = 0x04000000;
 #else
-constexpr void (*fgmpi_end_of_handler)() = nullptr;  // the kernel's own
+constexpr void (*fgmpi_end_of_handler)() = nullptr;  // the kernel has code of its own
 constexpr unsigned long kRestorerFlag = 0;
 #endif
 

@@ -1,5 +1,5 @@
 // Calls that block for a given time (sleep, nanosleep, poll without descriptors, ...): while a rank
-// is in one, other ranks run. A handler of the rank's ends them.
+// is in one, other ranks run. A signal handler that the rank has installed ends its calls.
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -21,11 +21,13 @@ using namespace fgmpi::privatize;
 
 namespace {
 
-/// A rank is calling, and not in a handler of a signal, which may have interrupted anything.
+/// True where a rank is calling, outside of signal handlers: a handler may have interrupted
+/// anything, so it must not switch.
 bool sleeps_as_rank() { return on_proclet() && !in_handler(); }
 
-/// True if a wait without descriptors is to be treated as a sleep, which switches: only calls from
-/// the program itself are. A library may wait with a lock held that another rank would block on.
+/// True if a wait without descriptors is to be treated as a sleep, which switches. Only calls
+/// of the program itself are: a library may hold a lock while it waits, on which another rank
+/// would block.
 bool is_sleep_of_program(const void* caller) {
 #ifdef FGMPI_SANITIZE
   return (void)caller, sleeps_as_rank();  // the caller is the sanitizer's wrapper, not the program
@@ -34,9 +36,10 @@ bool is_sleep_of_program(const void* caller) {
 #endif
 }
 
-/// Returns the nanoseconds that are left where a handler of the rank has run, 0 if none has.
+/// Sleeps for `duration` nanoseconds. Returns the nanoseconds that are left where a handler of the
+/// rank has run, 0 if none has. May switch.
 int64_t sleep_of_rank(const char* call, int64_t duration) {
-  // Shorter ones are not cut short: it would cost more than they last.
+  // Handlers do not cut shorter sleeps short: that would cost more than such a sleep lasts.
   constexpr int64_t kShort = 1'000'000;
   const int64_t deadline = add_time(now_ns(), duration);
   OutsideWait wait(call, OutsideWait::kNotRestarted, deadline);
@@ -49,7 +52,7 @@ int64_t sleep_of_rank(const char* call, int64_t duration) {
   return wait.is_interrupted() ? std::max<int64_t>(deadline - now_ns(), 1) : 0;
 }
 
-/// What most of these functions return.
+/// The result of most of these functions: -1 and EINTR where time is left, else 0.
 int with_errno(int64_t left) { return left > 0 ? (errno = EINTR, -1) : 0; }
 
 int64_t with_remaining(int64_t left, timespec* remaining) {
@@ -118,7 +121,7 @@ FGMPI_INTERPOSE int select(int count, fd_set* in, fd_set* out, fd_set* except, t
       add_time(whole, to_ns({timeout->tv_usec / 1'000'000, timeout->tv_usec % 1'000'000 * 1000}));
   const int64_t left = sleep_of_rank("select", duration);
   const timespec rest = to_timespec(left);
-  *timeout = {rest.tv_sec, rest.tv_nsec / 1000};  // as Linux does
+  *timeout = {rest.tv_sec, rest.tv_nsec / 1000};  // Linux writes the remaining time back, too
   return with_errno(left);
 }
 

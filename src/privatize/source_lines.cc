@@ -16,8 +16,8 @@ struct Found {
 
 void ignore_error(void*, const char*, int) {}
 
-/// Called for the function at the place and those that it is inlined into: the first is the
-/// innermost.
+/// libbacktrace calls this for the function at the address, then for each function that it is
+/// inlined into. Only the first call, for the innermost function, writes the text.
 int take_line(void* data, uintptr_t, const char* file, int line, const char*) {
   auto* found = static_cast<Found*>(data);
   if (!file || found->any) return 0;

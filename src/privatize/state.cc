@@ -9,7 +9,7 @@
 #include "privatize/swap.h"
 #include "proclet-sched/debug_table.h"
 
-// The linker's names: where this library begins and ends.
+// The linker defines these names: this library lies between them.
 extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start[], _end[];
 
 namespace fgmpi::privatize {
@@ -20,7 +20,7 @@ Program g_program;
 
 namespace {
 
-/// The scheduler's thread; static TLS, so that asking costs one load.
+/// True on the scheduler's thread. Static TLS makes a read cost one load.
 [[gnu::tls_model("initial-exec")]] thread_local bool t_scheduler = false;
 pid_t g_pid = 0;
 bool g_forked_by_rank = false;

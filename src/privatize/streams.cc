@@ -41,13 +41,13 @@ FILE* reopen(const char* path, const char* mode, FILE* stream, const char* name)
   return stream;
 }
 
-/// setvbuf() by a rank. A stream without a buffer would write single characters: lines are
-/// assembled in either case.
+/// setvbuf() by a rank. An unbuffered stdout of ranks becomes line-buffered: without a buffer it
+/// would write single characters, and lines are assembled in either case.
 int choose_buffering(FILE* stream, char* buffer, int mode, size_t size) {
   static auto* real = next_symbol<int(FILE*, char*, int, size_t)>("setvbuf");
   if (!is_standard(stream)) return real(stream, buffer, mode, size);
   if (mode != _IOFBF && mode != _IOLBF && mode != _IONBF) return errno = EINVAL, -1;
-  if (stream == stderr) return 0;  // it has none, so that its text is the running rank's
+  if (stream == stderr) return 0;  // stays unbuffered, so that its text is the running rank's
   if (stream == stdout && mode == _IONBF) mode = _IOLBF;
   return real(stream, nullptr, mode, 0);
 }
@@ -62,7 +62,7 @@ FGMPI_INTERPOSE int fclose(FILE* stream) {
   if (is_shared(stream)) return fflush(stream);
   int status;
   if (close_pipe_stream(stream, &status)) return status;
-  forget_kind_of_descriptor(fileno(stream));  // the C library's close of it cannot be seen
+  forget_kind_of_descriptor(fileno(stream));  // fclose() closes it without calling our close()
   return real(stream);
 }
 

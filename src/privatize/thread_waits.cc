@@ -1,17 +1,17 @@
-// Waits that no other thread can make for a rank: for a mutex that belongs to the thread that locks
-// it in the kernel (robust, PTHREAD_PRIO_*), and for the function of pthread_once, which runs on
-// its caller's stack. The rank looks from time to time whether it can go on, and the other ranks
+// Waits that no other thread can make for a rank: for a mutex that in the kernel belongs to the
+// thread that locks it (robust, PTHREAD_PRIO_*), and for the function of pthread_once, which runs
+// on its caller's stack. The rank tries from time to time whether it can go on, and other ranks
 // run meanwhile.
 //
 //   mutex: pthread_mutex_trylock() --EBUSY--> sleep 20 us, 40 us, ... 1 ms, and again
-//   once:  done or free? the C library's function; under way: sleep, and look again
+//   once:  done or free? the C library's function; under way: sleep, and check again
 //
-// Ranks of a process lock such a mutex as one thread, so a table says which of them has it: only
-// mutexes that ranks hold are in it. A rank that ends with a robust mutex leaves it to the next one
-// with EOWNERDEAD, as a thread does.
+// For the kernel, all ranks of a process are one thread. So a table lists the mutexes that ranks
+// hold, each with its holder. When a rank ends while it holds a robust mutex, the next rank that
+// locks the mutex gets EOWNERDEAD, as after the end of a thread.
 //
-// Thread rule: the table is the scheduler's thread's, on which all ranks run; none of its uses
-// switches.
+// Thread rule: only the scheduler's thread, on which all ranks run, uses the table; no use of
+// it switches.
 #include <errno.h>
 #include <pthread.h>
 #include <threads.h>
@@ -37,7 +37,7 @@ constinit Real<int(pthread_once_t*, void (*)())> g_once("pthread_once");
 struct Held {
   pthread_mutex_t* mutex;
   const sched::Proclet* holder;
-  uint32_t count;  ///< of a recursive mutex
+  uint32_t count;  ///< how often the holder has locked it (a recursive mutex)
 };
 constinit Immortal<std::vector<Held>> g_immortal_held;
 constexpr std::vector<Held>& g_held = g_immortal_held.value;
@@ -47,16 +47,18 @@ Held* find_held(const pthread_mutex_t* m) {
   return at == g_held.end() ? nullptr : &*at;
 }
 
-/// As <bits/struct_mutex.h> and static initialisers have it: the low two bits are the type, this
-/// one says robust.
+/// Bits of `__kind`, as in <bits/struct_mutex.h> and static initialisers: the low two bits are the
+/// type, kRobust marks a robust mutex.
 constexpr int kTypeBits = 3, kRobust = 16;
 int type_of(const pthread_mutex_t* m) { return m->__data.__kind & kTypeBits; }
 bool is_robust(const pthread_mutex_t* m) { return m->__data.__kind & kRobust; }
-/// The owner of a robust mutex whose last one has died: pthread_mutex_consistent() asks for it.
+/// The owner field of a robust mutex whose last owner has died: pthread_mutex_consistent() requires
+/// this value.
 constexpr int kInconsistent = INT_MAX;
 
-/// The mutex is the scheduler's thread's, for a rank: `h` of another one, or of the caller, which
-/// does not wait.
+/// Locks, without waiting, a mutex that a rank holds: `self` or another one. Returns 0 or an error
+/// number: EBUSY where `self` would have to wait; EOWNERDEAD where the holder has ended and the
+/// mutex is robust.
 int lock_held(Held* h, const sched::Proclet* self) {
   if (h->holder == self) {
     if (type_of(h->mutex) == PTHREAD_MUTEX_ERRORCHECK_NP) return EDEADLK;
@@ -72,12 +74,13 @@ int lock_held(Held* h, const sched::Proclet* self) {
   return EOWNERDEAD;
 }
 
-/// As pthread_mutex_trylock, but EDEADLK where a lock would say so.
+/// pthread_mutex_trylock() for the running rank; but returns EDEADLK where
+/// pthread_mutex_lock() would.
 int try_to_lock(pthread_mutex_t* m) {
   const sched::Proclet* self = sched::running();
   if (Held* held = find_held(m)) {
     if (m->__data.__lock != 0) return lock_held(held, self);
-    // Of one that was at this address before
+    // The entry is of an earlier mutex at this address, which its holder never unlocked.
     g_held.erase(g_held.begin() + (held - g_held.data()));
   }
   try {
@@ -99,8 +102,8 @@ bool is_over(clockid_t clock, const timespec* until) {
 
 bool is_time(const timespec* t) { return t->tv_nsec >= 0 && t->tv_nsec < 1'000'000'000; }
 
-/// The low bits of a pthread_once_t: somebody runs the function; it has returned. It is 0 before,
-/// and again if the function has thrown.
+/// The low bits of a pthread_once_t: a caller is running the function; the function has returned.
+/// Both are 0 before the first call, and again after the function has thrown.
 constexpr int kUnderWay = 1, kDone = 2;
 
 int once(pthread_once_t* control, void (*function)()) {
@@ -176,7 +179,7 @@ FGMPI_INTERPOSE int pthread_once(pthread_once_t* control, void (*function)()) {
   return once(control, function);
 }
 
-// The C library's own calls an internal of its.
+// The C library's call_once() calls an internal function instead of pthread_once().
 FGMPI_INTERPOSE void call_once(once_flag* flag, void (*function)()) {
   static_assert(sizeof(once_flag) == sizeof(pthread_once_t));
   once(reinterpret_cast<pthread_once_t*>(flag), function);

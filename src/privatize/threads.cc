@@ -1,13 +1,14 @@
 // Threads that ranks start: they belong to their rank, and their thread-local variables begin as in
 // the rank's image.
 //
-// A thread that a rank, or a thread of one, starts is the rank's, also when a library starts it for
-// the program. One that the library or the hosted MPI starts for itself, on the host stack, is
-// nobody's.
+// A thread that a rank, or a thread of a rank, starts belongs to that rank, also when a library
+// starts it for the program. A thread that this library or the hosted MPICH starts for itself, on
+// the host stack, belongs to no rank.
 //
-// The C library initialises them from image 0, and there a pointer to a variable of the program
-// leads to image 0's. A thread that a rank with another image starts gets what its image has,
-// before it runs anything of the program; and so do the threads that this one starts.
+// The C library initialises the thread-local variables of a thread from image 0, where a pointer to
+// a variable of the program leads to image 0's variable. A thread of a rank with another image is
+// given the initial values of that image before it runs code of the program. So are the threads
+// that it starts in turn.
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 namespace fgmpi::privatize {
 namespace {
 
-/// Whom a thread that the caller starts belongs to, or nullptr.
+/// The rank to which a thread that the caller starts will belong, or nullptr.
 sched::Proclet* rank_of_starter() {
   if (g_mode == Mode::kForeign || (on_scheduler_thread() && !on_proclet())) return nullptr;
   sched::Proclet* p = sched::rank_of_thread();
@@ -41,7 +42,8 @@ struct Start {
   uint32_t image;
 };
 
-/// Also when the thread ends by pthread_exit or is cancelled: both unwind its stack.
+/// Registers the thread as its rank's while it lives. The destructor also runs when the thread ends
+/// by pthread_exit or is cancelled: both unwind its stack.
 struct Adopted {
   sched::ThreadOfRank* thread;
   explicit Adopted(sched::ThreadOfRank* t) : thread(t) { sched::adopt_thread(t); }
@@ -73,7 +75,8 @@ auto run(void* data) -> decltype(static_cast<Function*>(nullptr)(nullptr)) {
   return function(argument);
 }
 
-/// Calls create(function, argument) with what the new thread is to run.
+/// Starts a thread by create(f, data, &handle), where f(data) adopts the thread for the caller's
+/// rank and then calls function(argument). Returns `no_memory` when out of memory.
 template <class Function, class Create>
 int create_for_rank(Function* function, void* argument, int no_memory, Create create) {
   sched::Proclet* rank = rank_of_starter();
@@ -91,7 +94,7 @@ int create_for_rank(Function* function, void* argument, int no_memory, Create cr
     sched::drop_thread(thread);
     return result;
   }
-  (void)start.release();  // the thread's now
+  (void)start.release();  // the new thread owns and deletes it
   sched::name_thread(number, handle);
   begin_time_slices();
   return result;
@@ -126,7 +129,8 @@ FGMPI_INTERPOSE int thrd_create(thrd_t* thread, thrd_start_t function, void* arg
 }
 
 namespace {
-/// Before a rank joins a thread: other ranks of the process run until it has ended.
+/// Called before a rank joins a thread: lets other ranks of the process run until the thread has
+/// ended. May switch.
 void let_others_run_until_end_of(pthread_t thread) {
   if (fgmpi::sched::rank_count() < 2 || !on_proclet()) return;
   fgmpi::sched::SwitchingCall inside;

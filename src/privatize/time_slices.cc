@@ -25,18 +25,19 @@ namespace fgmpi::privatize {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
-/// A rank that has been interrupted and computes on is interrupted again so soon: whoever waits in
-/// a loop mostly waits for several things one after the other.
+/// A rank that computes on after it has been interrupted is interrupted again after this time (ns),
+/// shorter than the first slice: a rank that waits in a loop mostly waits for several events one
+/// after the other.
 constexpr int64_t kNextSlice = 5 * kMillisecond;
 
 std::atomic<bool> g_begun{false};
 timer_t g_timer;
-// On the scheduler's thread only.
-int64_t g_slice = 0;                            ///< what the timer is set to (ns)
-const sched::Proclet* g_interrupted = nullptr;  ///< whom the last signal found computing
+// Only the scheduler's thread uses these two.
+int64_t g_slice = 0;                            ///< the timer's period (ns)
+const sched::Proclet* g_interrupted = nullptr;  ///< the rank that the last signal interrupted
 
-/// As the kernel numbers them: pthread_getcpuclockid() wants a handle, which the caller need not
-/// have.
+/// The kernel's clock of the processor time of a thread. pthread_getcpuclockid() would need a
+/// pthread_t, which the caller may lack.
 clockid_t processor_time_of(int thread) {
   constexpr unsigned kOfThread = 4, kExact = 2;
   return static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | kOfThread | kExact);
@@ -61,7 +62,8 @@ _Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* data) {
   return _URC_END_OF_STACK;
 }
 
-/// Whether all code from the interrupted instruction to main is of the rank's image.
+/// True where all code on the rank's stack, from the interrupted instruction to main, is of the
+/// rank's image.
 bool only_own_code(const sched::Proclet* rank, const ucontext_t* context) {
   const auto pc = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
   const auto sp = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RSP]);
@@ -82,7 +84,8 @@ void set_timer(int64_t slice) {
 
 int64_t first_slice() { return settings::number(settings::kTimeSlice) * kMillisecond; }
 
-/// The scheduler's thread has used up a slice.
+/// Called when the scheduler's thread has used up a slice. May switch: where a rank with threads
+/// has computed since the last signal, other ranks run.
 void on_timer(const ucontext_t* context) {
   const int error = errno;
   sched::Proclet* rank =
@@ -106,7 +109,8 @@ void begin_time_slices() {
   // The C library sets its handler of the signal when the first thread is started.
   const sched::Proclet* rank = sched::rank_of_thread();
   if (!rank || !sched::has_threads(rank) || g_begun.exchange(true)) return;
-  // The program's own allocator is image 0's for all ranks: one of them may be in the middle of it.
+  // All ranks use a program's own allocator in image 0. Its code counts as a rank's own, so that a
+  // rank could be interrupted in the middle of it.
   if (!allocator_functions(g_images.program()).empty()) return;
   const int scheduler_thread = getpid();  // the one that runs main
   scheduler_signal::call(scheduler_signal::kTimer, on_timer);

@@ -13,8 +13,8 @@ namespace {
 
 using Find = int(void*, dl_find_object*);
 
-/// What the dynamic linker says of the same place in what it has loaded, with the addresses moved
-/// to the image.
+/// Asks the dynamic linker about the same offset in the copy of the module that it has loaded, and
+/// moves the addresses of its answer to the image that holds `pc`.
 int find_moved(Find* real, const ElfModule* module, uintptr_t offset, uintptr_t pc,
                dl_find_object* result) {
   if (!module->eh_frame_header()) return -1;

@@ -1,4 +1,4 @@
-// Images that are one mapping, or a copy of everything.
+// Making of images whose memory is one mapping of a file, or a plain copy of all bytes.
 
 #include "privatize/whole_images.h"
 
