@@ -59,7 +59,7 @@ Whose whose_child(pid_t pid) {
   return at->rank == sched::rank_of_thread() ? Whose::kOwn : Whose::kOthers;
 }
 
-/// The rank's children of that group; of any for 0.
+/// The rank's children in that process group; 0: in any group.
 std::vector<pid_t> own_children(pid_t group) {
   std::vector<pid_t> own;
   std::lock_guard<PlainMutex> guard(g.mutex);
@@ -75,7 +75,7 @@ bool others_have_children() {
                      [](const Child& c) { return c.rank != sched::rank_of_thread(); });
 }
 
-/// Whether the calling thread has a child that is in no table.
+/// True where the calling thread has a child that is in no table.
 bool has_nobodys_children() {
   std::FILE* list = std::fopen("/proc/thread-self/children", "re");
   if (!list) return false;
@@ -86,8 +86,8 @@ bool has_nobodys_children() {
   return any;
 }
 
-/// Which child of the rank has news, without taking it. 0: none yet. -1: errno, ECHILD where it has
-/// none.
+/// Finds a child for which the rank's wait would return, and leaves its state to be waited for.
+/// Returns its number; 0: none yet; -1: an error, with errno, ECHILD where the rank has no child.
 pid_t find_child_with_news(idtype_t type, id_t id, int events) {
   siginfo_t info{};
   if (g_waitid(type, id, &info, events | WNOHANG | WNOWAIT) != 0) return -1;
@@ -95,7 +95,7 @@ pid_t find_child_with_news(idtype_t type, id_t id, int events) {
   const pid_t group = type != P_PGID ? 0 : id == 0 ? getpgrp() : static_cast<pid_t>(id);
   const std::vector<pid_t> own = own_children(group);
   for (const pid_t child : own) {
-    if (info.si_pid == 0) return 0;  // nobody has
+    if (info.si_pid == 0) return 0;  // no child of the process has changed its state
     siginfo_t its{};
     if (g_waitid(P_PID, static_cast<id_t>(child), &its, events | WNOHANG | WNOWAIT) == 0 &&
         its.si_pid != 0)
@@ -105,7 +105,9 @@ pid_t find_child_with_news(idtype_t type, id_t id, int events) {
   return 0;
 }
 
-/// `attempt(type, id)` is the call without waiting. It returns the child's number, 0 or -1.
+/// Repeats `attempt(type, id)`, the call without waiting, until a child of the rank is found;
+/// only once where `waits` is false. Returns, as `attempt` does, the child's number, 0 or -1.
+/// May switch.
 template <class F>
 pid_t wait_for_child(const char* call, idtype_t type, id_t id, int events, bool waits, F attempt) {
   OutsideWait wait(call, OutsideWait::kRestarted);
@@ -157,7 +159,7 @@ int waitid_of_rank(idtype_t type, id_t id, siginfo_t* info, int options) {
   return 0;
 }
 
-/// Many ranks may have children of their own.
+/// True where several ranks may have children of their own.
 bool tracks_children() {
   return (g_mode == Mode::kImages || g_mode == Mode::kShared || g_has_guests) && in_own_process();
 }
@@ -169,10 +171,11 @@ void record_child(pid_t pid) {
   std::lock_guard<PlainMutex> guard(g.mutex);
   try {
     g.list.push_back({pid, rank});
-  } catch (const std::bad_alloc&) {  // then it is anybody's
+  } catch (const std::bad_alloc&) {  // without an entry, any rank may wait for the child
   }
 }
 
+/// Drops a child from the table after the C library's function has waited for it. Returns `result`.
 pid_t waited_elsewhere(pid_t result, int status) {
   if (result > 0 && has_ended(status) && tracks_children()) forget_child(result);
   return result;
@@ -181,8 +184,8 @@ pid_t waited_elsewhere(pid_t result, int status) {
 // ---- system(), popen(), pclose() ----------------------------------------------------------------
 
 /// What system() changes for the process as long as one rank is in it: SIGINT and SIGQUIT are
-/// ignored, and SIGCHLD is blocked where the program has a handler for it, which may wait for any
-/// child. The scheduler's thread.
+/// ignored. SIGCHLD is blocked where the program has a handler for it, since that handler may wait
+/// for any child. Thread rule: the scheduler's thread.
 class SignalsOfSystem {
  public:
   SignalsOfSystem() {
@@ -211,7 +214,7 @@ class SignalsOfSystem {
   SignalsOfSystem(const SignalsOfSystem&) = delete;
   SignalsOfSystem& operator=(const SignalsOfSystem&) = delete;
 
-  /// The child has these signals as the program had them.
+  /// Makes a child begin with these signals as the program had them.
   static void give_back_in_child(posix_spawnattr_t* attributes) {
     sigset_t defaults, mask;
     sigemptyset(&defaults);
@@ -230,7 +233,7 @@ class SignalsOfSystem {
   static inline sigset_t g_mask;
 };
 
-/// 0, or an error number.
+/// Starts `sh -c command`. Returns 0 or an error number.
 int spawn_shell(const char* command, const posix_spawn_file_actions_t* actions,
                 const posix_spawnattr_t* attributes, pid_t* child) {
   const char* words[] = {"sh", "-c", command, nullptr};
@@ -240,7 +243,8 @@ int spawn_shell(const char* command, const posix_spawn_file_actions_t* actions,
   return failed;
 }
 
-/// Handlers do not end the wait. -1: errno.
+/// Waits until the shell has ended; handlers do not end the wait. Returns its status, or -1 with
+/// errno. May switch.
 int wait_for_shell(const char* call, pid_t child) {
   int status;
   pid_t result;
@@ -272,8 +276,8 @@ struct PipeStreams {
 constinit Immortal<PipeStreams> g_immortal_pipe_streams;
 constexpr PipeStreams& g_pipe_streams = g_immortal_pipe_streams.value;
 
-/// The number of the shell behind the stream, which is not in the list any more; 0: it is no stream
-/// of popen_of_rank().
+/// Removes the stream from the list and returns the number of the shell behind it; 0: it is no
+/// stream of popen_of_rank().
 pid_t take_shell(std::FILE* stream) {
   std::lock_guard<PlainMutex> guard(g_pipe_streams.mutex);
   auto& list = g_pipe_streams.list;
@@ -285,8 +289,8 @@ pid_t take_shell(std::FILE* stream) {
   return child;
 }
 
-/// Starts the shell whose descriptor `target` is `inner`; the ends of other such streams are not
-/// its. 0, or an error number.
+/// Starts a shell whose descriptor `target` is `inner`. The shell does not inherit the ends of
+/// other such streams. Returns 0 or an error number.
 int start_shell(const char* command, int inner, int target, pid_t* child) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

@@ -1,11 +1,11 @@
 // Crash reports: which rank, why, and its call stack with the names of its image's functions.
 //
 // The handler runs on a stack of its own (the rank's may be used up) and only for signals that the
-// program leaves alone. A report has steps: output of ranks, the cause, the call stack. Each may
-// crash or hang, since the heap may be what is broken, or a lock is held that never comes free: a
-// fault within a step, and an alarm, go on to the next one. Then the signal takes its usual course:
-// the process dies of it, the launcher ends the job. No number is printed that memory alone says
-// (identity.h).
+// program leaves at their default. A report has steps: output of ranks, the cause, the call stack.
+// Each step may crash or hang, since the heap may be broken, or a lock may be held that is never
+// released. A fault within a step, or an alarm, goes on to the next step. Then the signal has its
+// usual effect: the process dies of it, and the launcher ends the job. Numbers that only possibly
+// overwritten memory holds are not printed (identity.h).
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <signal.h>
@@ -57,8 +57,8 @@ bool is_crash_signal(int signal_number) {
              static_cast<long>(strnlen(text, sizeof text)));
 }
 
-/// The readable name. Allocates; where the heap is broken and this hangs, the alarm ends the
-/// report.
+/// The readable form of a C++ name. Allocates: where the heap is broken and this hangs, the alarm
+/// ends the step.
 const char* demangled(const char* name) {
   int failed = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &failed);
@@ -112,7 +112,7 @@ _Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* data) {
   if (pc == 0) return _URC_END_OF_STACK;
   walk->inside |= pc == walk->fault_pc;
   alarm(kFrameSeconds);
-  // Within the call, not after it
+  // pc - 1 lies within the instruction of the call; pc is the address behind that instruction.
   if (walk->inside) report_frame(walk->count++, before_instruction ? pc : pc - 1);
   return walk->count < kMostFrames ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
@@ -125,9 +125,9 @@ bool is_code(uintptr_t pc) {
          dladdr(reinterpret_cast<void*>(pc), &info);
 }
 
-/// After a call through a bad pointer (mostly the null pointer) the program counter is not in any
-/// code. Then the walk begins at the caller, as if the call had returned. The context is restored
-/// afterwards, for core files.
+/// Reports the call stack of the interrupted code. After a call through a bad pointer (mostly the
+/// null pointer) the program counter is not in any code. Then the walk begins at the caller, as if
+/// the call had returned. The context is restored afterwards, for core files.
 void report_stack(ucontext_t* context) {
   auto& pc = context->uc_mcontext.gregs[REG_RIP];
   auto& sp = context->uc_mcontext.gregs[REG_RSP];
@@ -165,7 +165,7 @@ bool is_memory_fault() { return g_crash.signal == SIGSEGV || g_crash.signal == S
 bool is_stack_overflow(const sched::Proclet* running) {
   bool in_guard = false;
   const sched::Proclet* at = sched::proclet_of_address(g_crash.info->si_addr, &in_guard);
-  // The guard of another's stack is where somebody else's overrun ends.
+  // A fault in the guard of another proclet's stack is no overflow of the running proclet's stack.
   return is_memory_fault() && running &&
          ((at == running && in_guard) || beyond_stack(running, g_crash.context));
 }
@@ -224,7 +224,7 @@ void say_cause() {
   g_cause_is_said = true;
 }
 
-/// Where finding out who ran has crashed.
+/// Reports the signal alone, where the step that finds the cause has crashed.
 void say_signal() {
   if (g_cause_is_said) return;
   report(
@@ -235,11 +235,11 @@ void say_signal() {
 
 void report_interrupted_stack() { report_stack(g_crash.context); }
 
-/// In their order. What is a step's own ends with it, by a fault or an alarm too.
+/// The steps of a report, in their order. A step that ends by a fault or an alarm is not resumed.
 constexpr void (*kSteps[])() = {write_output_in_crash, say_cause, say_signal,
                                 report_interrupted_stack, leave_end_mark};
 constexpr int kStackStep = 3;
-volatile sig_atomic_t g_step = -1;  ///< that is under way; -1: no crash is reported
+volatile sig_atomic_t g_step = -1;  ///< index of the current step; -1: no crash is reported
 
 void unblock(int signal_number) {
   sigset_t unblocked;
@@ -248,7 +248,7 @@ void unblock(int signal_number) {
   sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
 }
 
-/// The process dies of the signal that is reported.
+/// Makes the process die of the signal that is reported.
 void take_course(int signal_number) {
   signal(signal_number, SIG_DFL);
   unblock(signal_number);
@@ -257,8 +257,8 @@ void take_course(int signal_number) {
 
 void on_alarm(int);
 
-/// Runs the steps that are left, and dies of the signal. Also called by handlers within a step:
-/// such a step is not gone back to, so that nothing of the C library is needed for that.
+/// Runs the remaining steps, and dies of the signal. Handlers that interrupt a step call this, too:
+/// that step is never returned to, so leaving it needs no function of the C library.
 [[noreturn]] void run_steps() {
   struct sigaction limit {};
   limit.sa_handler = on_alarm;
@@ -275,7 +275,7 @@ void on_alarm(int);
   end_process(128 + g_crash.signal);
 }
 
-/// A step hangs.
+/// Called when a step has hung.
 void on_alarm(int) {
   if (!on_scheduler_thread()) {
     leave_end_mark();
@@ -294,9 +294,9 @@ void on_crash(int signal_number, siginfo_t* info, void* context) {
   run_steps();
 }
 
-bool g_reports = false;  ///< the crash signals are ours
+bool g_reports = false;  ///< on_crash() is installed for a signal at least
 
-/// Is it code of the Fortran runtime or of an image of it?
+/// True for code of the Fortran runtime, in any image.
 bool of_fortran_runtime(void* code) {
   Images::Location where;
   Dl_info info{};
@@ -323,7 +323,8 @@ void install_crash_reports() {
     if (sigaction(s, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;
     struct sigaction ours {};
     ours.sa_sigaction = on_crash;
-    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;  // faults of the report itself come in
+    // SA_NODEFER: faults of the report itself reach the handler, too.
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigaction(s, &ours, nullptr);
     g_reports = true;
   }
@@ -333,9 +334,9 @@ void install_crash_reports() {
 
 using namespace fgmpi::privatize;
 
-// The Fortran runtime installs a handler of its own in each main. It runs on the rank's stack, so
-// not after a stack overflow, and it cannot name the rank. Calls from the Fortran runtime and its
-// images are therefore ignored.
+// The Fortran runtime installs a handler of its own in each main. That handler runs on the rank's
+// stack, so it cannot run after a stack overflow, and it cannot name the rank. Calls from the
+// Fortran runtime and its images are therefore ignored.
 FGMPI_INTERPOSE sighandler_t signal(int number, sighandler_t handler) noexcept {
   if (g_reports && is_crash_signal(number) && of_fortran_runtime(__builtin_return_address(0)))
     return SIG_DFL;

@@ -1,10 +1,11 @@
 // dlopen, dlsym and their relatives, as a rank with images calls them (plugins.h).
 //
-// Each entry point asks whether the call is a rank's. If not, it jumps to the C library's function
-// with the stack as it was, since these functions depend on who calls them. Calls are a rank's when
-// a rank runs, and the caller is the program, a private library, a plugin, or another library that
-// the program has brought in; not MPI or what belongs to it. Only dl_iterate_phdr answers any
-// caller but this library for the rank: unwinders, which find frames by it, may be any library.
+// Each entry point asks whether the call is a rank's. If not, the entry point jumps to the C
+// library's function with the stack as it was, since these functions depend on their caller. A call
+// is a rank's when a rank runs and the caller is the program, a private library, a plugin, or
+// another library that the program has brought in; MPI and what belongs to it are not. Only
+// dl_iterate_phdr answers for the rank whoever calls, except this library: unwinders, which find
+// frames by it, may be in any library.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -27,18 +28,19 @@ bool image_of(const sched::Proclet* p, uint32_t* k) {
   return true;
 }
 
-/// The calling rank's image; false: no rank calls.
+/// Finds the number of the calling rank's image. Returns false where no rank with an image calls.
 bool calling_image(uint32_t* k) {
   if (!on_scheduler_thread()) return image_of(sched::rank_of_thread(), k);
   return on_proclet() && image_of(sched::running(), k);
 }
 
-/// The image whose code the calling thread may have on its stack; false: none but the first. In
-/// contrast to calling_image(), also on the host stack, where functions of the running rank are
-/// called (user operations).
+/// Finds the image whose code the calling thread may have on its stack. Returns false where there
+/// is none but image 0. In contrast to calling_image(), this includes the host stack, on which
+/// functions of the running rank are called (user operations).
 bool image_on_stack(uint32_t* k) { return image_of(sched::rank_of_thread(), k); }
 
-/// Which image of the program, a private library or a plugin holds the code; false: none.
+/// Finds which image of the program, a private library or a plugin holds the code. Returns false
+/// where none does.
 bool image_of_code(uintptr_t code, uint32_t* k) {
   Images::Location main;
   if (g_images.locate(code, &main)) {
@@ -59,7 +61,8 @@ bool is_of_program(uintptr_t caller) {
          serves_program(found.dlfo_link_map);
 }
 
-/// The address in the rank's images; 0: it has no image of that library.
+/// Moves an address of the dynamic linker's copy to the rank's image; 0: the rank has no image of
+/// that library.
 uintptr_t of_rank(uintptr_t address, uint32_t k) {
   Images::Location main;
   if (g_images.locate(address, &main) && main.image == 0)
@@ -114,7 +117,8 @@ void* versioned_symbol_for_rank(void* handle, const char* name, const char* vers
 
 using Address = int(const void*, Dl_info*, void**, int);
 
-/// What the dynamic linker says of the same place in its copy, moved back.
+/// dladdr() for a rank: asks the dynamic linker about the same offset in its copy of the module,
+/// and moves the addresses of the answer to the rank's image.
 int describe_for_rank(const void* address, Dl_info* info, void** extra, int flags,
                       bool with_extra) {
   static auto* real = reinterpret_cast<int (*)(const void*, Dl_info*)>(real::function("dladdr"));
@@ -150,8 +154,9 @@ struct Visitor {
   uint32_t image;
 };
 
-/// Shows the module as the rank has it. Left out: what the rank has no image of and, where
-/// `only_moved`, what lies where the dynamic linker has put it.
+/// Calls the visitor with the addresses of the module in the rank's image. Skips a module of
+/// which the rank has no image and, with `only_moved`, one that the rank uses in the dynamic
+/// linker's copy.
 int visit_moved(dl_phdr_info* info, size_t size, const Visitor& visitor, bool only_moved) {
   dl_phdr_info moved = *info;
   const auto headers = reinterpret_cast<uintptr_t>(info->dlpi_phdr);
@@ -176,18 +181,19 @@ Iterate* real_iterate() {
   return real;
 }
 
-/// For code of the calling rank's own images: what the rank has, its images of the private
-/// libraries and of the plugins that it has open in place of the dynamic linker's copies.
+/// dl_iterate_phdr() for code in the calling rank's own images: shows the rank's images of private
+/// libraries, and of the plugins that it has open, in place of the dynamic linker's copies.
 int iterate_for_rank(Visit* visit, void* data) {
   Visitor visitor{visit, data, 0};
   calling_image(&visitor.image);
   return real_iterate()(visit_for_rank, &visitor);
 }
 
-/// For any other code: all that the dynamic linker has loaded, and then the rank's images. Such
-/// code is an unwinder that all ranks share, or the first image's to which shared libraries are
-/// bound (libstdc++ to the _Unwind_RaiseException of a library of the program): the stack below it
-/// has frames of the first image, where it stands itself, and of the rank's.
+/// dl_iterate_phdr() for any other code: shows all that the dynamic linker has loaded, and then
+/// the rank's images. The caller may be an unwinder that all ranks share, or one in image 0 to
+/// which shared libraries are bound (libstdc++ to the _Unwind_RaiseException of a library of the
+/// program). The stack has frames of image 0, where such an unwinder lies itself, and of the
+/// rank's image.
 int iterate_for_shared_code(Visit* visit, void* data) {
   Visitor visitor{visit, data, 0};
   if (const int stopped = real_iterate()(visit, data)) return stopped;
@@ -196,7 +202,7 @@ int iterate_for_shared_code(Visit* visit, void* data) {
 
 enum Entry : int { kOpen, kClose, kSymbol, kVersionedSymbol, kAddress, kAddress1, kIterate };
 
-/// The C library's function; looked up when it is first called.
+/// The C library's function of this entry; looked up at the first call.
 FGMPI_NOT_SANITIZED void* plain_function(int entry) {
   static constexpr const char* kNames[] = {"dlopen", "dlclose", "dlsym",          "dlvsym",
                                            "dladdr", "dladdr1", "dl_iterate_phdr"};
@@ -237,7 +243,7 @@ void* function_for(int entry, uintptr_t caller) {
 }
 }  // namespace
 
-/// Called by the entry points: which function the call is for.
+/// The entry points call this. Returns the function to jump to.
 extern "C" [[gnu::visibility("hidden"), gnu::used]] FGMPI_NOT_SANITIZED void*
 fgmpi_choose_loader_function(int entry, const void* caller) {
   return g_mode == Mode::kImages || g_has_guests
@@ -247,8 +253,8 @@ fgmpi_choose_loader_function(int entry, const void* caller) {
 
 }  // namespace fgmpi::privatize
 
-// name: keeps the arguments, asks fgmpi_choose_loader_function(number, return address), and jumps
-// to its answer.
+// Defines the entry point `name`: saves the arguments, calls fgmpi_choose_loader_function(number,
+// return address), restores the arguments and jumps to the function that was returned.
 #define FGMPI_LOADER_FUNCTION(name, number)   \
   asm(".text\n"                               \
       ".globl " #name                         \

@@ -75,7 +75,8 @@ Status ElfModule::read(const link_map* map, std::string path, bool executable) {
 void ElfModule::read_dynamic(const ElfW(Dyn) * dynamic) {
   dynamic_ = dynamic;
   for (const ElfW(Dyn)* d = dynamic; d->d_tag != DT_NULL; ++d) {
-    // The dynamic linker has added the load address to most, but not to all, pointers in here.
+    // The dynamic linker has added the load address to most, but not to all, pointers in the
+    // dynamic section.
     uintptr_t value = d->d_un.d_val;
     uintptr_t address = value >= base_ ? value : value + base_;
     uintptr_t offset = address - base_;
@@ -186,7 +187,7 @@ void ElfModule::for_each_relocation(const std::function<void(const ElfW(Rela) &,
     }
   };
   visit(rela_, rela_count_);
-  // Some linkers let the tables overlap
+  // Some linkers let the two tables overlap: then the first one has been visited as a whole.
   bool inside = jump_ >= rela_ && jump_ < rela_ + rela_count_;
   if (!inside) visit(jump_, jump_count_);
 }
@@ -212,7 +213,7 @@ bool ElfModule::in_segment(uintptr_t offset, uint32_t flags) const {
   });
 }
 
-/// The table's length is written down in the hash tables only. The GNU table covers the defined
+/// The number of symbols follows only from the hash tables. The GNU table covers the defined
 /// symbols: its last chain ends at the last of them.
 size_t ElfModule::symbol_count() const {
   if (hash_) return hash_[1];
@@ -309,9 +310,9 @@ void ElfModule::disown_destructors() const {
   }
 }
 
-/// True if the program has data without symbols (of objects that were stripped before they were
-/// linked): its writable sections are larger than the named objects, or .bss is aligned although
-/// nothing of the start files needs that.
+/// True if the module has data without symbols (of objects that were stripped before they were
+/// linked): its writable sections are larger than the named objects, or .bss is aligned although no
+/// object of the start files needs that.
 bool ElfModule::has_unnamed_data(const ElfFile& file, const Named& named) const {
   size_t bytes = 0;
   bool any = false, aligned = false;
@@ -320,7 +321,8 @@ bool ElfModule::has_unnamed_data(const ElfFile& file, const Named& named) const 
     constexpr uint64_t kWritable = SHF_ALLOC | SHF_WRITE;
     if ((section.sh_flags & kWritable) != kWritable || strcmp(name, ".got.plt") == 0) return;
     if (read_only_after_relocation(section.sh_addr)) return;
-    // __dso_handle fills .data of a library, and completed.0 with what follows it .bss.
+    // In a library, __dso_handle fills 8 bytes of .data; completed.0 and padding fill 8 bytes
+    // of .bss.
     const bool of_start_files = strcmp(name, ".data") == 0 || strcmp(name, ".bss") == 0;
     if (!executable_ && of_start_files)
       bytes += section.sh_size - std::min<size_t>(section.sh_size, 8);
@@ -328,7 +330,7 @@ bool ElfModule::has_unnamed_data(const ElfFile& file, const Named& named) const 
       bytes += section.sh_size;
     aligned |= section.sh_type == SHT_NOBITS && section.sh_addralign > 1 && !named.streams;
   });
-  // data_start (4 bytes) and the ends of .data and .bss of a program are filled up to 8 bytes.
+  // In a program, data_start (4 bytes) and the ends of .data and .bss are padded to 8 bytes each.
   const size_t filled = executable_ ? 24 : 0;
   return !any || aligned || bytes > named.bytes + filled;
 }
@@ -337,7 +339,8 @@ bool ElfModule::has_private_data() const {
   if (tls_) return true;
   ElfFile file;
   if (!file.open(executable_ ? "/proc/self/exe" : path_.c_str())) return true;
-  // What the compiler's start files and the linker put into .data and .bss of every program.
+  // The compiler's start files and the linker put these symbols into .data and .bss of
+  // every program.
   static const char* const kOfStartFiles[] = {
       "completed.0", "__dso_handle", "__TMC_END__", "__TMC_LIST__", "DW.ref.__gxx_personality_v0",
       "data_start",  "__data_start", "_edata",      "_end",         "__bss_start",
@@ -361,8 +364,9 @@ bool ElfModule::has_private_data() const {
     found = found || std::none_of(std::begin(kOfStartFiles), std::end(kOfStartFiles),
                                   [&](const char* known) { return plain == known; });
   });
-  // Without local symbols, a static variable of up to 4 bytes would look like padding: such a
-  // program counts as having data. In a library there is less to be taken for padding.
+  // Without local symbols, a static variable of up to 4 bytes would look like padding: such
+  // a program counts as having data. A library has less padding for which a variable could
+  // be mistaken.
   return found || (executable_ && !has_locals) || has_unnamed_data(file, named);
 }
 

@@ -1,9 +1,9 @@
 // How a rank ends: exit() and similar functions, and the handlers that they run.
 //
 // Handlers registered by the program (its code or an image of it) belong to the rank that
-// registered them and run on its proclet, newest first. Those of shared libraries belong to the
-// process and go to the C library. Where ranks share the program's globals, destructors of its
-// objects wait for the end of the process.
+// registered them and run on its proclet, newest first. Handlers of shared libraries belong to the
+// process; the C library runs them. Where ranks share the program's globals, destructors of its
+// objects run at the end of the process.
 #include <err.h>
 #include <errno.h>
 #include <error.h>
@@ -44,20 +44,21 @@ struct Handler {
     void (*with_status)(int, void*);
   };
   void* argument;
-  const void* dso = nullptr;  ///< the module that registered it, where that is known
+  const void* dso = nullptr;  ///< in the module that registered it; nullptr: unknown
 };
 
-/// What a rank does at its end; made when the first handler is registered.
+/// The exit handlers of a rank. Created when the first one is registered.
 struct ExitList {
   std::vector<Handler> handlers;
 };
 
-void (*g_rank_exits)(int status) = nullptr;                                 ///< Runtime::rank_exits
-void (*g_thread_ends_process)(sched::Proclet* rank, int status) = nullptr;  ///< the Runtime's
+// Functions of the layer above (Runtime).
+void (*g_rank_exits)(int status) = nullptr;
+void (*g_thread_ends_process)(sched::Proclet* rank, int status) = nullptr;
 
 ExitList* g_early_handlers = nullptr;  ///< registered by constructors, before any proclet runs
 
-/// The list that a handler of the program goes to, or nullptr when it is the C library's.
+/// The list to which a handler of the program is added; nullptr where the C library is to run it.
 ExitList* list_for(const void* object) {
   bool early = g_mode == Mode::kSingle && !sched::running() && sched::rank_count() == 0;
   if (!early && !on_proclet()) return nullptr;
@@ -67,6 +68,7 @@ ExitList* list_for(const void* object) {
   return static_cast<ExitList*>(*slot);
 }
 
+/// Adds a handler of the module that holds `dso`. Returns false where the C library is to run it.
 bool add(Handler handler, const void* dso) {
   if (dso && !in_program(dso)) return false;
   handler.dso = dso;
@@ -95,14 +97,14 @@ void run_handlers_if(sched::Proclet* p, int status, Wanted wanted) {
   }
 }
 
-/// Those of the wanted kinds.
+/// Runs the handlers of the wanted kinds, newest first.
 template <class Wanted>
 void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
   run_handlers_if(p, status, [&](const Handler& h) { return wanted(h.kind); });
 }
 
-/// A library is unloaded: runs the handlers that its image has registered. False: it is not an
-/// image of a rank.
+/// Called when a library is unloaded: runs the handlers that its image has registered. Returns
+/// false where `dso` is in no rank's image.
 bool run_handlers_of(const void* dso) {
   plugins::Location plugin;
   if (!dso || !on_proclet() || !plugins::locate(reinterpret_cast<uintptr_t>(dso), &plugin))
@@ -123,9 +125,9 @@ bool run_handlers_of(const void* dso) {
   sched::finish(status & 0xff);
 }
 
-/// True if the caller's exit() ends a rank and not the process: a rank proclet runs, in the process
-/// that it was made in. (A helper coroutine ends the process, and so does the child of a vfork,
-/// which shares our memory.)
+/// True if the caller's exit() ends a rank and not the process: a rank's proclet runs, in the
+/// process that created it. (In a helper coroutine, exit() ends the process; so it does in the
+/// child of a vfork, which shares our memory.)
 bool ends_a_rank() {
   return on_proclet() && sched::running()->kind == sched::Kind::kRank && in_own_process();
 }
@@ -135,7 +137,7 @@ bool ends_a_rank() {
 enum class How : uint8_t { kExit, kQuickExit, kAtOnce };
 
 /// True if the caller is a thread of a rank other than the one that runs main, in the process that
-/// it was made in.
+/// created it.
 bool is_thread_of_rank() {
   return g_mode != Mode::kForeign && !on_scheduler_thread() && sched::rank_of_thread() &&
          in_own_process();
@@ -144,7 +146,7 @@ bool is_thread_of_rank() {
 struct EndOfRank {
   How how;
   int status;
-  std::atomic<bool> taken{false};  ///< the rank has left what it was in
+  std::atomic<bool> taken{false};  ///< the rank runs end_rank_now()
 };
 
 [[noreturn]] void end_rank_now(void* data) {
@@ -158,9 +160,10 @@ struct EndOfRank {
   finish_rank(end.status);
 }
 
-/// The rank that the calling thread belongs to ends, wherever it stands; handlers run where ranks
-/// run, since they may use what is kept for one thread only. With one rank a process the caller
-/// returns, and ends the process: what the main thread waits for may be this thread.
+/// Ends the rank that the calling thread belongs to, whatever the rank is doing. Exit handlers run
+/// on the scheduler's thread, since they may use state that only that thread has. In a process with
+/// one rank, this function runs the handlers and returns, and the caller ends the process: the main
+/// thread may be waiting for this thread.
 void exit_from_thread(How how, int status) {
   sched::Proclet* rank = sched::rank_of_thread();
   if (g_mode == Mode::kSingle && !is_guest(rank)) {
@@ -173,7 +176,7 @@ void exit_from_thread(How how, int status) {
     if (g_thread_ends_process) g_thread_ends_process(rank, status & 0xff);
     return;
   }
-  EndOfRank end{how, status};  // this thread does not come back
+  EndOfRank end{how, status};  // stays valid: this function never returns
   sched::leave_for(rank, end_rank_now, &end);
   if (sched::threads_enabled() && !sched::outside()) sched::Entry::leave();
   constexpr int64_t kFirstLook = 1'000'000, kLongestLook = 1'000'000'000;
@@ -186,7 +189,7 @@ void exit_from_thread(How how, int status) {
   for (;;) raw_call(SYS_ppoll, 0, 0, 0, 0, 0);
 }
 
-/// The destructor functions of the current rank's image.
+/// Runs the destructor functions of the current rank's image.
 void run_image_destructors() {
   const sched::Proclet* p = sched::running();
   if (is_guest(p)) return plugins::run_destructors(static_cast<Image*>(p->image)->index);
@@ -263,8 +266,8 @@ void end_rank(int status) {
 }
 
 namespace {
-/// pthread_exit() in main ends the main thread, while other threads go on. For a rank it ends the
-/// rank's part of that thread; the rank ends when its last thread has, or one of them calls exit.
+/// pthread_exit() in main ends the main thread, while other threads go on. In a rank it ends the
+/// rank's main; the rank ends when its last thread has ended, or one of its threads calls exit().
 /// May switch.
 [[noreturn]] void end_main_thread() {
   sched::Proclet* self = sched::running();
@@ -310,7 +313,7 @@ FGMPI_INTERPOSE [[noreturn]] void quick_exit(int status) {
   __builtin_unreachable();
 }
 
-// The C library's functions that print and exit: they would call its own exit.
+// Functions that print a message and exit. The C library's versions would call its own exit().
 
 FGMPI_INTERPOSE [[noreturn]] void verr(int status, const char* format, va_list arguments) {
   vwarn(format, arguments);
@@ -335,7 +338,7 @@ FGMPI_INTERPOSE [[noreturn]] void errx(int status, const char* format, ...) {
 }
 
 namespace {
-/// The text of an error message; freed by the caller.
+/// The text of an error message, or nullptr when out of memory. The caller frees it.
 char* text_of(const char* format, va_list arguments) {
   char* text = nullptr;
   return vasprintf(&text, format, arguments) < 0 ? nullptr : text;
@@ -383,8 +386,9 @@ FGMPI_INTERPOSE [[noreturn]] void thrd_exit(int value) {
 #ifndef __SANITIZE_THREAD__
 extern "C" __attribute__((weak)) void* __tsan_get_current_report();
 
-/// A program with ThreadSanitizer that mpiexec has not refused: the sanitizer registers its end
-/// before anything else runs, and would crash in our functions, which use its own.
+/// Ends a process of a program with ThreadSanitizer, which mpiexec has not refused. The sanitizer
+/// registers its exit handler before any other code runs, and would crash in functions of this
+/// library, which call the sanitizer's.
 static void refuse_thread_sanitizer() {
   static constexpr char kWords[] =
       "fgmpi: the program is built with ThreadSanitizer, which knows threads, but not ranks that "

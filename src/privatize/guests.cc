@@ -41,7 +41,7 @@ class Guest {
 
 namespace {
 
-/// One file, whatever it is called; another one once it has been written again.
+/// Identifies a file whatever its name; a file that has been written again has another id.
 struct FileId {
   uint64_t device, inode, size;
   int64_t seconds, nanoseconds;
@@ -62,7 +62,7 @@ Status refuse(const std::string& path, const char* why) {
                path.c_str(), why);
 }
 
-/// The file's bytes.
+/// Reads the file's id, and its bytes unless the file is loaded already.
 Status read_file(const std::string& path, std::string* bytes, FileId* id) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat info {};
@@ -88,7 +88,8 @@ Status read_file(const std::string& path, std::string* bytes, FileId* id) {
   return {};
 }
 
-/// A structure in the file at this offset; nullptr: the file ends before it does.
+/// The structures that the file holds at this offset; nullptr where they reach beyond its end, or
+/// are misaligned.
 template <class T>
 T* at(std::string* bytes, uint64_t offset, uint64_t count = 1) {
   if (offset > bytes->size() || count > (bytes->size() - offset) / sizeof(T) ||
@@ -97,7 +98,8 @@ T* at(std::string* bytes, uint64_t offset, uint64_t count = 1) {
   return reinterpret_cast<T*>(bytes->data() + offset);
 }
 
-/// Makes of a program what the dynamic linker takes for a library. *entry: its _start.
+/// Changes the bytes of a program so that the dynamic linker accepts it as a library. *entry:
+/// its _start.
 Status make_loadable(const std::string& path, std::string* bytes, uintptr_t* entry) {
   constexpr const char* kNoProgram = "it is no dynamically linked program of this machine";
   auto* header = at<ElfW(Ehdr)>(bytes, 0);
@@ -126,8 +128,8 @@ Status make_loadable(const std::string& path, std::string* bytes, uintptr_t* ent
   return {};
 }
 
-/// A name under which the dynamic linker finds the bytes. It stays open, since the dynamic linker
-/// knows what it has loaded by name.
+/// Stores the bytes in a file in memory; *name: the path under which the dynamic linker finds it.
+/// The file stays open, since the dynamic linker identifies loaded modules by name.
 Status store(const std::string& path, const std::string& bytes, std::string* name) {
   const int fd = memfd_create(std::string(file_name(path)).substr(0, 200).c_str(), MFD_CLOEXEC);
   size_t done = 0;
@@ -201,14 +203,15 @@ Status check_libraries(const std::string& path, const ElfModule& module) {
   return {};
 }
 
-/// Has the module MPI among the libraries that it needs, directly or through others?
+/// True where the module needs a library of MPI, directly or through others.
 bool uses_mpi(const ElfModule& module) {
   const std::vector<const link_map*> loaded = loaded_modules();
   std::vector<std::string> wanted = module.needed();
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i].starts_with("libmpi")) return true;
     for (const link_map* map : loaded) {
-      // The kernel's, whose table of strings is not where it says
+      // The kernel's own library has no path, and its dynamic section gives a wrong address of
+      // its strings.
       if (!strchr(map->l_name, '/')) continue;
       if (file_name(map->l_name) != wanted[i] && soname_of(map) != wanted[i]) continue;
       ElfModule library;
@@ -259,8 +262,9 @@ Status make_image(Guest* guest, uint32_t k, const std::vector<std::string>& word
   return {};
 }
 
-/// Goes to the program's first instruction as the kernel would: the stack begins with the number of
-/// arguments. Our __libc_start_main asks for neither them nor the environment.
+/// Jumps to the program's first instruction as the kernel would: the stack begins with the number
+/// of arguments. The arguments and the environment themselves are missing, since our
+/// __libc_start_main reads neither.
 [[noreturn, gnu::no_sanitize("address", "undefined")]] void jump_to(uintptr_t entry) {
   alignas(16) uintptr_t words[8] = {1, 0, 0, 0, 0, 0, 0, 0};
   asm volatile(

@@ -20,8 +20,8 @@
 
 namespace fgmpi::privatize {
 
-/// What a rank has installed. Handlers of signals read the lists of ranks and of actions while they
-/// grow: nothing is ever taken out of them.
+/// The action that a rank has installed for one signal. Handlers of signals read the lists of ranks
+/// and of actions while they grow: no element is ever removed from them.
 struct RankAction {
   std::atomic<int> number{0};  ///< 0: unused
   RankAction* next = nullptr;
@@ -53,7 +53,7 @@ class RankHandlers {
   sched::InterruptionCounts counts;
   std::atomic<RankAction*> actions{nullptr};
   RankHandlers* next = nullptr;
-  RankHandlers* next_unused = nullptr;  ///< its rank has ended
+  RankHandlers* next_unused = nullptr;  ///< in the list of those whose rank has ended
 };
 
 namespace {
@@ -62,17 +62,19 @@ using Handler = void (*)(int, siginfo_t*, void*);
 
 constinit Real<int(int, const struct sigaction*, struct sigaction*)> g_sigaction("sigaction");
 
-/// Protects changes of all that follows; held with all signals blocked.
+/// Protects changes of the variables that follow. A holder has all signals blocked.
 PlainMutex g_mutex;
 std::atomic<RankHandlers*> g_ranks{nullptr};
 RankHandlers* g_unused = nullptr;
-/// How many ranks have a function for it: while one has, the kernel has run_handler().
+/// By signal: how many ranks have a function for it. While one has, the kernel calls run_handler().
 std::atomic<int> g_functions[NSIG];
-/// What the process did before a rank installed a function.
+/// By signal: the kernel's action before a rank installed a function.
 struct sigaction g_before_ranks[NSIG];
-/// siginterrupt() has been called for it: signal() installs without SA_RESTART.
+/// By signal: true where siginterrupt() has made it interrupt calls; signal() then installs
+/// without SA_RESTART.
 std::atomic<bool> g_interrupting[NSIG];
 
+/// Blocks all signals and holds g_mutex while it lives.
 class ChangingHandlers {
  public:
   ChangingHandlers() {
@@ -92,13 +94,13 @@ class ChangingHandlers {
   uint64_t before_ = 0;  ///< the kernel's set of signals
 };
 
-/// The handler that runs on the scheduler's thread. It may be left by longjmp(), which nothing
-/// tells: so nothing here points to its stack for more than to compare.
+/// The handler that runs on the scheduler's thread. longjmp() may leave the handler without notice,
+/// so `frame` is only compared, never followed.
 struct RunningHandler {
   const void* frame = nullptr;  ///< of run_handler(); nullptr: none runs
   const sched::Proclet* rank = nullptr;
   bool on_stack_of_rank = false;
-  RankHandlers* of = nullptr;  ///< whose handler it is: perhaps not that of the rank that runs
+  RankHandlers* of = nullptr;  ///< of the rank that installed it, perhaps not the running one
 };
 RunningHandler g_running;
 
@@ -112,13 +114,13 @@ bool contains(const int (&numbers)[n], int number) {
   return std::find(numbers, numbers + n, number) != numbers + n;
 }
 
-/// A signal that the kernel sends since the code that it interrupts has failed.
+/// True for a signal that the kernel sends because the interrupted code has failed.
 bool is_fault(int number, const siginfo_t* info) {
   constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
   return info->si_code > 0 && contains(kFaults, number);
 }
 
-/// A fault, or sent to this thread by raise() or pthread_kill().
+/// True for a fault, and for a signal that raise() or pthread_kill() has sent to this thread.
 bool is_of_one_rank(int number, const siginfo_t* info) {
   return info->si_code == SI_TKILL || is_fault(number, info);
 }
@@ -132,7 +134,8 @@ const sched::Proclet* rank_here() {
   return on_scheduler_thread() ? sched::running() : sched::rank_of_thread();
 }
 
-/// REQUIRES: ChangingHandlers.
+/// Returns *of, which it creates where it is missing. REQUIRES: the caller holds a
+/// ChangingHandlers.
 RankHandlers* make_handlers(RankHandlers** of) {
   if (*of) return *of;
   if (g_unused) return *of = std::exchange(g_unused, g_unused->next_unused);
@@ -148,7 +151,7 @@ bool is_function(Handler handler) {
   return a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN;
 }
 
-/// Calls the rank's handler, if it has a function. False: it has none.
+/// Calls the rank's function for the signal. Returns false where the rank has none.
 bool call_handler_of(RankHandlers* rank, int number, siginfo_t* info, void* context) {
   RankAction* a = rank ? rank->find(number) : nullptr;
   const Handler handler = a ? a->handler.load() : nullptr;
@@ -160,7 +163,8 @@ bool call_handler_of(RankHandlers* rank, int number, siginfo_t* info, void* cont
     g_sigaction(number, &none, nullptr);
   }
   if (on_scheduler_thread()) g_running.of = rank;
-  // As in a process: a handler that another thread of the rank runs does not end waits of its main.
+  // A handler that another thread of the rank runs does not end waits of the rank's main, as in a
+  // process of one rank.
   const sched::Proclet* of_thread = on_scheduler_thread() ? nullptr : sched::rank_of_thread();
   if (!of_thread || rank != *handlers_of(of_thread))
     sched::count_interruption(&rank->counts, flags & SA_RESTART);
@@ -168,7 +172,7 @@ bool call_handler_of(RankHandlers* rank, int number, siginfo_t* info, void* cont
   return true;
 }
 
-/// As sigaction() says it.
+/// The action in the form that sigaction() returns.
 struct sigaction action_of(const RankAction& a) {
   struct sigaction action {};
   action.sa_sigaction = a.handler.load();
@@ -177,7 +181,8 @@ struct sigaction action_of(const RankAction& a) {
   return action;
 }
 
-/// For a rank without a function: what it has chosen, or what the process did before ranks did.
+/// Acts on the signal for a rank that has no function for it: as the rank has chosen (SIG_IGN,
+/// SIG_DFL), or as the process did before a rank installed a function.
 void act_without_function(RankHandlers* rank, int number, siginfo_t* info, void* context) {
   constexpr int kIgnored[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};
   const RankAction* a = rank ? rank->find(number) : nullptr;
@@ -185,8 +190,8 @@ void act_without_function(RankHandlers* rank, int number, siginfo_t* info, void*
   const bool fault = is_fault(number, info);
   if (is_function(chosen.sa_sigaction)) return chosen.sa_sigaction(number, info, context);
   if (!fault && (chosen.sa_handler == SIG_IGN || contains(kIgnored, number))) return;
-  // A fault comes again where the handler returns to; another signal, when it is not blocked any
-  // more. Either ends the process.
+  // With the default action restored, a fault happens again when the handler returns, and another
+  // signal is raised once it is unblocked. Either ends the process.
   struct sigaction none {};
   g_sigaction(number, &none, nullptr);
   if (!fault) ::raise(number);
@@ -207,13 +212,13 @@ void run_handler(int number, siginfo_t* info, void* context) {
     for (RankHandlers* rank = g_ranks.load(); rank; rank = rank->next)
       if (rank != here) call_handler_of(rank, number, info, context);
     errno = kept;
-    call_handler_of(here, number, info, context);  // the last one, since it may not return
+    call_handler_of(here, number, info, context);  // last, since a handler may not return
   }
   if (on_scheduler_thread()) g_running = outer;
 }
 
-/// Gives the kernel what it needs where the rank's action becomes `now`. REQUIRES:
-/// ChangingHandlers.
+/// Sets the kernel's action of the signal after the rank's action has become `now`: run_handler()
+/// while any rank has a function. REQUIRES: the caller holds a ChangingHandlers.
 int set_kernel_action(int number, const struct sigaction& now, bool others_have_functions) {
   if (!is_function(now.sa_sigaction))
     return others_have_functions ? 0 : g_sigaction(number, &now, nullptr);
@@ -249,8 +254,8 @@ int set_action(int number, const struct sigaction* now, struct sigaction* before
   return 0;
 }
 
-/// A process of ranks: handlers are installed through run_handler(), but for those of libraries of
-/// the system, which are no rank's.
+/// True where code at `caller` installs a handler of a rank, which run_handler() will call. False
+/// for libraries of the system, whose handlers belong to no rank.
 bool wraps_handlers(const void* caller) {
   return !g_in_library_call && g_mode != Mode::kForeign && !in_this_library(caller) &&
          in_own_process();
@@ -303,7 +308,8 @@ bool in_handler() {
   const sched::Proclet* rank = sched::running();
   const void* here = __builtin_frame_address(0);
   const bool on_stack = on_stack_of(rank, here);
-  // Another rank, or frames further out than the handler's, run only when longjmp() has left it.
+  // Another rank, or a frame further out than the handler's, runs only after longjmp() has left
+  // the handler.
   const bool left = rank != g_running.rank ||
                     (on_stack && (!g_running.on_stack_of_rank || here > g_running.frame));
   if (left) g_running = {};
@@ -331,7 +337,7 @@ FGMPI_INTERPOSE sighandler_t bsd_signal(int number, sighandler_t handler) noexce
   return signal_of_program(number, handler, __builtin_return_address(0));
 }
 
-// What signal() means in programs that ask for nothing but ISO C.
+// Programs that are compiled for strict ISO C call signal() by this name.
 FGMPI_INTERPOSE sighandler_t __sysv_signal(int number, sighandler_t handler) noexcept {
   static constinit Real<sighandler_t(int, sighandler_t)> real("__sysv_signal");
   if (!wraps_handlers(__builtin_return_address(0))) return real(number, handler);

@@ -133,7 +133,7 @@ Status Images::plan_module(size_t m) {
 // ---- limits ----
 
 namespace {
-/// What every rank touches at once apart from its image: a page of its stack, its descriptor.
+/// Bytes that every rank touches at once beside its image: a page of its stack, its descriptor.
 constexpr size_t kWrittenByRank = kPage + 512;
 }  // namespace
 
@@ -190,7 +190,8 @@ Status Images::too_many(uint32_t count, Layout layout) const {
                count_words(ranks_that_fit(layout), "rank").c_str());
 }
 
-/// The first layout in which the ranks fit; else an error about the one in which most do.
+/// Chooses the first layout in which the ranks fit; else returns an error about the layout in which
+/// the most ranks fit.
 Status Images::choose_layout(uint32_t count, Layout wanted) {
   if (wanted > Layout::kProtected && !WholeImages::allowed())
     return error(MPI_ERR_OTHER,
@@ -209,11 +210,11 @@ Status Images::choose_layout(uint32_t count, Layout wanted) {
   return too_many(count, best);
 }
 
-/// For images and stacks, as both must fit.
+/// Checks that the images and the stacks of all ranks fit into the address space together.
 Status Images::check_address_space(uint32_t count) const {
   const sched::Options options = sched::configured_options();
-  constexpr uint64_t kSpare = uint64_t{96} << 20;  // libraries loaded later, shared memory
-  constexpr uint64_t kHeap = 16 * 1024;            // of a rank
+  constexpr uint64_t kSpare = uint64_t{96} << 20;  // bytes: libraries loaded later, shared memory
+  constexpr uint64_t kHeap = 16 * 1024;            // bytes of a rank's heap
   uint64_t left = sched::address_space_left();
   uint64_t room = left > kSpare ? left - kSpare : 0;
   uint32_t fit = sched::ranks_that_fit(room, stride_ + kHeap, count, options.stack_size);
@@ -226,7 +227,7 @@ Status Images::check_address_space(uint32_t count) const {
       count, count_words(fit, "rank").c_str());
 }
 
-/// Address space for the images of all ranks but the first.
+/// Reserves address space for the images of all ranks but rank 0.
 Status Images::reserve(uint32_t count) {
   size_t alignment = kPage;
   for (const ElfModule& m : modules_) alignment = std::max(alignment, m.alignment());
@@ -273,7 +274,8 @@ void Images::note_copied_objects() {
   if (plans_.empty()) return;
   ModulePlan& plan = plans_.front();
   for (const CopiedObject& object : copied_) {
-    // What a private library defines, its constructors make in each image.
+    // An object that a private library defines starts with that library's own bytes: the library's
+    // constructors construct it in each image.
     uintptr_t from =
         in_modules(object.original) ? object.original : program().base() + object.offset;
     const char* bytes = reinterpret_cast<const char*>(from);
@@ -286,7 +288,8 @@ void Images::note_copied_objects() {
   }
 }
 
-/// Once all is known that every image begins with.
+/// Prepares the bytes of joined or copied images. Called when the first image is made: by then all
+/// copied objects are recorded.
 Status Images::prepare_whole() {
   std::vector<Bytes> parts;
   for (size_t m = 0; m < modules_.size(); ++m) plans_[m].whole(offsets_[m], &parts);

@@ -28,8 +28,9 @@ bool is_compiler_runtime(std::string_view file) {
   return stem(file) == "libgfortran" || stem(file) == "libgomp";
 }
 
-/// Without MPI, made to be used by many threads at a time, and without anything of one call that
-/// the next one sees: compression, encryption, the network, linear algebra. Ranks can share them.
+/// True for libraries that ranks can share: compression, encryption, the network, linear algebra.
+/// They do not use MPI, are made for use by many threads at a time, and no call sees state of an
+/// earlier one.
 bool is_stateless_service(std::string_view file) {
   static constexpr std::string_view kStems[] = {
       "libz",       "libsz",   "libaec",  "libbz2",    "liblzma", "libzstd",    "liblz4",
@@ -62,7 +63,8 @@ bool defines(const ElfModule& module, bool (*wanted)(const char* name)) {
   return found;
 }
 
-/// Memory that it has given to one rank may be freed by a library that all share.
+/// True for an allocator. A process has one: a library that all ranks share may free memory that a
+/// rank has allocated.
 bool is_allocator(const ElfModule& module) { return defines(module, is_allocator_function); }
 
 struct Library {
@@ -146,8 +148,8 @@ class Chooser {
     return false;
   }
 
-  /// Marks what is reached from the module by `mark`; does not go through libraries for which mark
-  /// is false.
+  /// Calls mark(library) for the libraries that the module needs, and for what those need in turn;
+  /// does not go on from a library for which mark() returns false.
   template <class Mark>
   void walk(const ElfModule& from, Mark mark) {
     std::vector<const ElfModule*> open = {&from};
@@ -167,7 +169,7 @@ class Chooser {
       return true;
     };
     walk(program_, mark);
-    // What nothing reaches was preloaded.
+    // A library that no other one needs was preloaded (LD_PRELOAD).
     std::set<const Library*> reached;
     walk(program_, [&](Library* l) { return reached.insert(l).second; });
     for (Library& l : libraries_)
@@ -196,12 +198,13 @@ class Chooser {
     }
   }
 
-  /// May the rules about symbols add it?
+  /// True where the rules about symbols may still add the library.
   bool open(const Library& l) const {
     return l.candidate && !l.chosen && !is_compiler_runtime(l.file);
   }
 
-  /// Variables of libraries that the linker has copied into the program, which cannot be cloned.
+  /// Chooses the libraries whose variables the linker has copied into the program, where these
+  /// copies cannot be cloned.
   void choose_copied() {
     if (program_.text_relocations() || !program_.position_independent()) return;
     for (const CopiedObject& copy : copies()) {
@@ -229,7 +232,8 @@ class Chooser {
     return names;
   }
 
-  /// Where the dynamic linker has bound the reference; 0: nowhere, or to a function of its own.
+  /// The address to which the dynamic linker has bound the reference; 0: none, or a relocation that
+  /// cannot lead to another module.
   static uintptr_t bound_to(const Library& l, const ElfW(Rela) & r, const ElfW(Sym) & symbol,
                             const char* name) {
     uintptr_t word = 0;
@@ -256,7 +260,7 @@ class Chooser {
     }
   }
 
-  /// Must the library have an image because it is bound to this address of the program?
+  /// True where a library must have an image because it is bound to this address of the program.
   bool matters_of_program(uintptr_t address, const ElfW(Sym) & symbol, const char* name) {
     const uintptr_t offset = address - program_.base();
     if (program_.read_only_after_relocation(offset)) return false;
@@ -285,7 +289,7 @@ class Chooser {
         for (const Library& other : libraries_) {
           if (!other.chosen || is_compiler_runtime(other.file) || !other.module.contains(address))
             continue;
-          // An inline function that both have is the same in both.
+          // An inline function that both libraries define is the same code in both.
           if (other.module.is_code(address - other.module.base()) && symbol.st_shndx != SHN_UNDEF)
             continue;
           if (other.module.read_only_after_relocation(address - other.module.base())) continue;
@@ -298,7 +302,7 @@ class Chooser {
     return more;
   }
 
-  /// A variable of `l` lies at the address.
+  /// True where a variable of `l` lies at the address.
   static bool holds_variable(const Library& l, uintptr_t address) {
     if (l.module.contains(address)) {
       const uintptr_t offset = address - l.module.base();
@@ -328,8 +332,8 @@ class Chooser {
     return more;
   }
 
-  /// Libraries with variables that the program or private ones call: what they keep there would be
-  /// of all ranks.
+  /// Chooses libraries with variables that the program or a private library calls: without an
+  /// image, all ranks would share these variables.
   bool choose_called() {
     bool more = false;
     for (Library& l : libraries_) {

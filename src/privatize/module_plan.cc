@@ -31,14 +31,15 @@ int protection_of(uint32_t flags) {
 
 }  // namespace
 
-/// What the dynamic linker would bind the reference to. An interposed function (ours among them)
-/// has no version, and the versioned lookup would pass it by.
+// An interposed function (one of this library, for instance) has no version, and a look-up with the
+// version would miss it. So the look-up without version decides which library defines the symbol.
 uintptr_t resolve_globally(const char* name, const char* version) {
   void* address = dlsym(RTLD_DEFAULT, name);
   if (address && *version) {
     Dl_info info{};
     void* versioned = dlvsym(RTLD_DEFAULT, name, version);
-    // The default version is of the same library: the wanted one may be another version there.
+    // Where the same library defines the wanted version, too, that one is used: the first look-up
+    // has returned the default version.
     Dl_info of_versioned{};
     if (versioned && dladdr(address, &info) && dladdr(versioned, &of_versioned) &&
         info.dli_fbase == of_versioned.dli_fbase)
@@ -66,7 +67,7 @@ void ModulePlan::plan_mappings() {
   for (const Segment& s : module_->segments()) {
     auto offset = static_cast<int64_t>(s.file_offset);
     if (!(s.flags & PF_W)) {
-      // Neighbours that lie in the file as they do in memory become one mapping.
+      // Read-only neighbours whose distance in the file is that in memory become one mapping.
       Mapping* last = mappings_.empty() ? nullptr : &mappings_.back();
       if (last && !(last->protection & PROT_WRITE) && last->file_offset >= 0 &&
           static_cast<int64_t>(s.low - last->low) == offset - last->file_offset) {
@@ -90,8 +91,8 @@ void ModulePlan::plan_mappings() {
   }
 }
 
-/// What a mapping of the segment's part of the file holds: of what is only read, to the end of the
-/// last page, where openmp_waits.h puts code.
+/// The bytes of the file that a mapping of the segment holds. A segment that is only read extends
+/// to the end of its last page, where openmp_waits.h puts code.
 Bytes ModulePlan::read_segment(const Segment& s) const {
   const uintptr_t end = s.flags & PF_W ? s.file_end : page_up(s.file_end);
   Bytes out{s.low, std::string(end - s.low, '\0')};
@@ -222,7 +223,7 @@ void ModulePlan::whole(uintptr_t offset, std::vector<Bytes>* parts) const {
   for (size_t i = first; i < parts->size(); ++i) (*parts)[i].offset += offset;
 }
 
-/// A whole mapping becomes writable for a moment, so that it stays one.
+/// A whole mapping becomes writable for a moment: making single pages writable would split it.
 Status ModulePlan::write_jumps(uintptr_t address) const {
   char* at = reinterpret_cast<char*>(address);
   for (const Mapping& mapping : mappings_) {

@@ -36,17 +36,19 @@ FILE* g_stdout = nullptr;
 
 namespace {
 
-/// Complete lines are written when they have this many bytes.
+/// Complete lines are written once they amount to this many bytes.
 constexpr size_t kWriteAt = 32 * 1024;
 /// A write of up to this many bytes to a pipe is atomic (POSIX). The launcher passes on whatever it
 /// has read from a pipe: if that ended within a line, lines of another process could appear in the
 /// middle of it.
 constexpr size_t kWholeInPipes = PIPE_BUF;
-/// A longer line is written in parts. The user guide says so: the limits are there to bound memory.
+/// Bytes; a longer line is written in several pieces, which bounds the memory. The user guide
+/// states the limit.
 constexpr size_t kLongestLine = size_t{16} << 20;
-/// The unfinished lines of all ranks together; beyond it, the line that grows is written in parts.
+/// Bytes of the unfinished lines of all ranks together; beyond that, the line that grows is written
+/// in several pieces.
 constexpr size_t kMostUnfinished = size_t{256} << 20;
-/// Strings that have grown larger than this give their memory back when they are empty again.
+/// Bytes; a string that has grown larger frees its memory when it is empty again.
 constexpr size_t kKeptCapacity = 64 * 1024;
 constexpr size_t kStreamBuffer = 16 * 1024;
 
@@ -55,7 +57,7 @@ ssize_t real_write(int fd, const void* bytes, size_t size) {
   return real(fd, bytes, size);
 }
 
-/// No rank: text of the library, or of no rank that is known.
+/// In place of a rank: text of the library, or of an unknown rank.
 constexpr int64_t kNobody = -1;
 
 /// Everything that goes to one file descriptor.
@@ -64,20 +66,21 @@ struct Lines {
   bool at_once = false;  ///< every complete line is written at once
   int failed = 0;        ///< errno of the last write, or 0
   std::string complete;
-  bool line_is_open = false;        ///< what has been put into `complete` last does not end a line
-  int64_t opened_by = kNobody;      ///< whose that is
+  bool line_is_open = false;        ///< the last text in `complete` does not end a line
+  int64_t opened_by = kNobody;      ///< the rank of that text
   size_t unfinished = 0;            ///< bytes in `tails`
   std::vector<std::string*> tails;  ///< by rank: its unfinished line
   std::vector<int> files;           ///< by rank: a file of its own, or -1; empty until one has
 
   bool active() const { return fd >= 0; }
   void write_complete();
-  /// Takes the bytes; `now`: writes what is complete. Errno of a write, or 0.
+  /// Adds bytes of a rank. `now`: also writes all complete lines. Returns errno of a failed write,
+  /// or 0.
   int put(int64_t rank, std::string_view bytes, bool now);
-  /// A line, or a part of a very long one. Where the text of another rank comes between two parts,
-  /// each part becomes a line of its own.
+  /// Adds a line, or a piece of a very long line, to `complete`. Where text of another rank comes
+  /// between two pieces, each piece becomes a line of its own.
   void put_text(int64_t rank, std::string_view text);
-  /// The rank's unfinished line goes to `complete`, and `rest` behind it.
+  /// Moves the rank's unfinished line to `complete`, with `rest` behind it.
   void put_tail(int64_t rank, std::string_view rest);
   /// The rank's own file, or -1.
   int file_of(int64_t rank) const {
@@ -97,8 +100,8 @@ void empty_out(std::string* text) {
   if (text->capacity() > kKeptCapacity) text->shrink_to_fit();
 }
 
-/// How many of the bytes to write at once: as many whole lines as a pipe takes atomically, at least
-/// one line.
+/// How many of the bytes to write at once: as many whole lines as a pipe accepts atomically, at
+/// least one line.
 size_t next_piece(std::string_view bytes) {
   if (bytes.size() <= kWholeInPipes) return bytes.size();
   size_t end = bytes.substr(0, kWholeInPipes).rfind('\n');
@@ -106,7 +109,7 @@ size_t next_piece(std::string_view bytes) {
   return end == bytes.npos ? bytes.size() : end + 1;
 }
 
-/// errno of what failed, or 0.
+/// Writes all bytes. Returns errno of a failed write, or 0.
 int write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t n = real_write(fd, bytes.data(), next_piece(bytes));
@@ -114,7 +117,7 @@ int write_all(int fd, std::string_view bytes) {
       pollfd wait{fd, POLLOUT, 0};
       poll(&wait, 1, -1);
     } else if (n < 0 && errno != EINTR) {
-      return errno;  // as with a closed pipe: nobody reads it
+      return errno;  // for instance of a pipe that has no reader any more
     } else if (n > 0) {
       bytes.remove_prefix(static_cast<size_t>(n));
     }
@@ -122,8 +125,8 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
-/// A rank that flushes or writes gets a failure as the result of its call. A failure of a later
-/// write has no call to be reported by, so it is printed, once.
+/// A rank that flushes or writes gets a failure as the result of its call. No call can return the
+/// failure of a later write, so that one is printed, once.
 void Lines::write_complete() {
   if (complete.empty()) return;
   int before = std::exchange(failed, write_all(fd, complete));
@@ -159,7 +162,7 @@ void Lines::put_tail(int64_t rank, std::string_view rest) {
 }
 
 int Lines::put(int64_t rank, std::string_view bytes, bool now) {
-  // In the order of other programs' output
+  // The program may be a shell: its output stays in order with that of the programs that it starts.
   if (!late_ranks_have_begun()) return write_all(fd, bytes);
   if (rank < 0 || static_cast<size_t>(rank) >= tails.size()) {
     put_text(kNobody, bytes);
@@ -192,8 +195,8 @@ int Lines::put(int64_t rank, std::string_view bytes, bool now) {
   return now ? failed : 0;
 }
 
-/// The rank for which the caller writes, or kNobody. A process's only rank is it also before it
-/// runs and when it has ended.
+/// The rank for which the caller writes, or kNobody. In a process with one rank it is always that
+/// rank, also before the rank runs and after it has ended.
 int64_t writer() {
   if (g_out.tails.size() == 1) return 0;
   sched::Proclet* p = sched::running();
@@ -216,8 +219,8 @@ ssize_t write_to_stderr(void*, const char* bytes, size_t size) {
   return static_cast<ssize_t>(size);
 }
 
-/// A process with one rank keeps its own standard output. Under a launcher its pipe gets whole
-/// lines, in place of blocks that end anywhere and are lost where the job is ended.
+/// A process with one rank uses the C library's stdout. Under a launcher, its pipe gets whole
+/// lines: blocks would end anywhere, and be lost when the job is aborted.
 void write_lines_at_once() {
   const bool launched =
       environment::text(environment::kPmiRank) || environment::text(environment::kPmixRank);
@@ -301,8 +304,8 @@ void flush_output() {
 
 namespace {
 
-/// Writes without memory of its own: the heap may be broken. `open` says whether a line is
-/// unfinished, before and after.
+/// Writes a rank's lines in a crash: `begun`, then `text`. Allocates nothing, since the heap may be
+/// broken. `*open`: whether the file's last line is unfinished, before and after the call.
 void write_in_crash(int fd, int64_t rank, std::string_view begun, std::string_view text,
                     bool* open) {
   while (!begun.empty() || !text.empty()) {
@@ -390,7 +393,8 @@ FGMPI_INTERPOSE ssize_t writev(int fd, const iovec* parts, int count) {
   return total;
 }
 
-// std::ios_base::sync_with_stdio: where lines are assembled, std::cout stays a client of stdout.
+// std::ios_base::sync_with_stdio: where lines are assembled, std::cout keeps writing
+// through stdout.
 FGMPI_INTERPOSE bool fgmpi_sync_with_stdio(bool sync) __asm__("_ZNSt8ios_base15sync_with_stdioEb");
 bool fgmpi_sync_with_stdio(bool sync) {
   static auto* real = next_symbol<bool(bool)>("_ZNSt8ios_base15sync_with_stdioEb");

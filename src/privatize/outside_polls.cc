@@ -1,8 +1,8 @@
-// Waiting for several descriptors: poll(), select(), epoll_wait() and their like. Each is asked
-// without time first, then after one of its descriptors has become ready, perhaps; so it is the
-// kernel that answers. With a set of signals the rank asks again after 0.02 to 1 ms: such a signal
-// may be pending, and only that system call takes it. Without descriptors they are sleeps:
-// sleeps.cc.
+// Waiting for several descriptors: poll(), select(), epoll_wait() and their like. A rank makes each
+// call with no time first, and again whenever one of the descriptors may have become ready; so the
+// answer is always the kernel's. With a set of signals the rank makes the call again after 0.02 to
+// 1 ms: such a signal may be pending, and only that system call delivers it. Without descriptors
+// these calls are sleeps (sleeps.cc).
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -32,11 +32,13 @@ constinit Real<int(int, epoll_event*, int, const timespec*, const sigset_t*)> g_
 
 constexpr timespec kNoTime{};
 
-/// `ask` is the call without time; `wait_for(wait)` waits for its descriptors. Returns 0 when the
-/// time is over.
+/// Repeats `ask`, the call with no time, until it answers other than 0, a handler runs or the time
+/// is over (result 0). `wait_for(wait)` waits for its descriptors between two calls. May switch.
 template <class Ask, class WaitFor>
 int ask_until(const char* call, int64_t deadline, Ask ask, WaitFor wait_for) {
-  constexpr int kTrusting = 4;  // poll() tells more than select(): the end of a pipe, say
+  // This many rounds without a pause. poll() may report readiness that select() does not, the end
+  // of a pipe for instance: later rounds pause.
+  constexpr int kTrusting = 4;
   OutsideWait wait(call, OutsideWait::kNotRestarted, deadline);
   for (int round = 0;; ++round) {
     const int result = ask();
@@ -56,7 +58,8 @@ int ask_until(const char* call, int64_t deadline, Ask ask, WaitFor wait_for) {
 
 sched::WaitEnd look_again(OutsideWait* wait) { return wait->a_while(); }
 
-/// The poll() of a rank: `fds` may lie in memory that is the rank's only while it runs.
+/// The poll() of a rank. Waits with a copy of `fds`, which may lie in memory that holds the rank's
+/// data only while the rank runs. May switch.
 template <class Ask>
 int poll_of_rank(const char* call, const pollfd* fds, nfds_t count, int64_t deadline, Ask ask) {
   constexpr nfds_t kFew = 8;
@@ -92,7 +95,7 @@ struct Sets {
     for (int i = 0; i < 3; ++i)
       if (sets[i]) memcpy(sets[i], &before[i], bytes());
   }
-  /// What poll() is to wait for; returns how many.
+  /// Writes the descriptors of the sets in the form of poll(); returns how many.
   nfds_t gather(pollfd* fds) const {
     nfds_t n = 0;
     for (int fd = 0; fd < count; ++fd) {
@@ -106,8 +109,9 @@ struct Sets {
   }
 };
 
-/// select() and pselect() of a rank with at most FD_SETSIZE descriptors; `ask` is the call without
-/// time, on the sets as they were.
+/// select() and pselect() of a rank with at most FD_SETSIZE descriptors. `ask` is the call with no
+/// time, made with the sets as the program passed them. `looks`: the rank repeats the call after
+/// pauses instead of waiting for its descriptors. May switch.
 template <class Ask>
 int select_of_rank(const char* call, int count, fd_set* in, fd_set* out, fd_set* except,
                    int64_t deadline, bool looks, Ask ask) {
@@ -174,7 +178,7 @@ int select_outside(const void* caller, int count, fd_set* in, fd_set* out, fd_se
     timeval none{};
     return g_select(count, in, out, except, &none);
   });
-  if (timeout) {  // what is left, as Linux tells it
+  if (timeout) {  // Linux writes the remaining time back, too
     const timespec left = rest_of(deadline);
     *timeout = {left.tv_sec, left.tv_nsec / 1000};
   }
@@ -225,8 +229,8 @@ FGMPI_INTERPOSE int epoll_pwait2(int fd, epoll_event* events, int count, const t
                        [=] { return g_epoll_pwait2(fd, events, count, &kNoTime, mask); });
 }
 
-// What poll() and ppoll() are in programs with _FORTIFY_SOURCE where the size of the array is
-// known.
+// Programs that are compiled with _FORTIFY_SOURCE call poll() and ppoll() by these names, where the
+// compiler can see the size of the array.
 
 FGMPI_INTERPOSE int __poll_chk(pollfd* fds, nfds_t count, int timeout_ms, size_t room) {
   static constinit Real<int(pollfd*, nfds_t, int, size_t)> real("__poll_chk");

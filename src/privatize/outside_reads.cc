@@ -30,7 +30,7 @@ constinit Real<int(int, const sockaddr*, socklen_t)> g_connect("connect");
 
 bool would_wait(ssize_t result) { return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK); }
 
-/// Waits until the descriptor, of another kind than a socket, is ready, then reads by `real`.
+/// Waits until the descriptor is ready, then reads by `real`. REQUIRES: no socket. May switch.
 template <class F>
 ssize_t read_when_ready(const char* call, int fd, F real) {
   if (!is_ready(fd, POLLIN) && waits_when_not_ready(fd, O_RDONLY)) {
@@ -42,7 +42,7 @@ ssize_t read_when_ready(const char* call, int fd, F real) {
   return real();
 }
 
-/// `attempt` receives without waiting.
+/// Receives once from a socket. `attempt` receives without waiting. May switch.
 template <class F>
 ssize_t receive(const char* call, int fd, F attempt) {
   const int kept = errno;
@@ -62,8 +62,8 @@ int option_of(int fd, int option) {
   return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : 0;
 }
 
-/// MSG_WAITALL of a stream: `attempt(done)` receives without waiting what is to lie behind the
-/// first `done` bytes; `is_last()`: no more is to come.
+/// MSG_WAITALL on a stream socket. `attempt(done)` receives, without waiting, bytes that follow the
+/// first `done` ones; `is_last()`: true where what was received ends the call early. May switch.
 template <class Attempt, class IsLast>
 ssize_t receive_all(const char* call, int fd, size_t size, Attempt attempt, IsLast is_last) {
   size_t done = 0;
@@ -89,8 +89,8 @@ ssize_t receive_all(const char* call, int fd, size_t size, Attempt attempt, IsLa
   }
 }
 
-/// MSG_WAITALL with MSG_PEEK of a stream: until `size` bytes are there, or no more will come.
-/// `attempt` receives without waiting.
+/// MSG_WAITALL with MSG_PEEK on a stream socket: waits until `size` bytes have arrived, or no more
+/// will. `attempt` receives without waiting. May switch.
 template <class F>
 ssize_t peek_all(const char* call, int fd, size_t size, F attempt) {
   const int kept = errno;
@@ -106,11 +106,12 @@ ssize_t peek_all(const char* call, int fd, size_t size, F attempt) {
   }
 }
 
-/// Calls that never wait, or for which no attempt without waiting tells more than the call does.
+/// Flags of calls that go to the C library: those that never wait, or where an attempt without
+/// waiting would be no different.
 constexpr int kDirect = MSG_DONTWAIT | MSG_ERRQUEUE | MSG_OOB;
 
 bool gathers(int fd, int flags, size_t size) {
-  // Sockets of this host show one piece only.
+  // Local sockets (AF_UNIX) show only the first piece to MSG_PEEK.
   return flags & MSG_WAITALL && size > 0 && option_of(fd, SO_TYPE) == SOCK_STREAM &&
          !(flags & MSG_PEEK && option_of(fd, SO_DOMAIN) == AF_UNIX);
 }
@@ -126,7 +127,8 @@ ssize_t receive_from(const char* call, int fd, void* to, size_t size, int flags,
   return receive_all(call, fd, size, attempt, [] { return false; });
 }
 
-/// A message that comes in pieces. Control data is that of the first piece that has any.
+/// Receives a message in pieces. Its control data is that of the first piece that has any.
+/// May switch.
 ssize_t gather_message(const char* call, int fd, size_t size, msghdr* message, int flags) {
   const std::unique_ptr<iovec[]> rest(new (std::nothrow) iovec[message->msg_iovlen]);
   if (!rest) return errno = ENOBUFS, -1;
@@ -146,7 +148,7 @@ ssize_t gather_message(const char* call, int fd, size_t size, msghdr* message, i
     message->msg_flags = now.msg_flags;
     return n;
   };
-  // As the kernel does: behind descriptors that a message brings, no more is read.
+  // The kernel, too, reads no further once a piece has brought descriptors.
   const bool is_of_this_host = option_of(fd, SO_DOMAIN) == AF_UNIX;
   return receive_all(call, fd, size, attempt, [&] { return is_of_this_host && has_control; });
 }
@@ -165,7 +167,8 @@ ssize_t receive_message(const char* call, int fd, msghdr* message, int flags) {
   return gather_message(call, fd, static_cast<size_t>(size), message, at_once);
 }
 
-/// As the kernel does: the time limit is looked at when a message has come.
+/// recvmmsg() of a rank. The time limit is checked only after a message has arrived, as the kernel
+/// does. May switch.
 int receive_messages(int fd, mmsghdr* messages, unsigned count, int flags, timespec* limit) {
   const int64_t deadline = deadline_after(limit);
   const int kept = errno;
@@ -226,8 +229,8 @@ ssize_t readv_of_rank(int fd, const iovec* to, int count) {
   }
 }
 
-/// The call itself is another thread's: another process that has the same socket may take the
-/// connection first.
+/// accept() of a rank. Another thread makes the call itself, which may wait although the socket was
+/// ready: another process that has the socket may accept the connection first. May switch.
 int accept_of_rank(const char* call, int fd, sockaddr* from, socklen_t* length, int flags) {
   if (kind_of_descriptor(fd) != DescriptorKind::kSocket || !option_of(fd, SO_ACCEPTCONN) ||
       !waits_when_not_ready(fd, O_RDWR))
@@ -257,7 +260,7 @@ int accept_of_rank(const char* call, int fd, sockaddr* from, socklen_t* length, 
   return made;
 }
 
-/// Begins to connect without waiting: the socket's flag is set during the system call only.
+/// Begins to connect without waiting: the socket has O_NONBLOCK during the system call only.
 int begin_to_connect(int fd, const sockaddr* to, socklen_t length) {
   const long flags = raw_call(SYS_fcntl, fd, F_GETFL);
   raw_call(SYS_fcntl, fd, F_SETFL, flags | O_NONBLOCK);
@@ -275,7 +278,7 @@ int connect_of_rank(int fd, const sockaddr* to, socklen_t length) {
   limit_by_socket(&wait, fd, SO_SNDTIMEO);
   for (;;) {
     if (begin_to_connect(fd, to, length) == 0) return 0;
-    if (errno == EAGAIN) {  // a socket of this host that has no room for more connections
+    if (errno == EAGAIN) {  // a local socket has no room for more connections
       if (!goes_on(wait.a_while(), EAGAIN)) return -1;
       continue;
     }
@@ -284,7 +287,7 @@ int connect_of_rank(int fd, const sockaddr* to, socklen_t length) {
       if (!goes_on(wait.until_ready(fd, POLLOUT), EINPROGRESS)) return -1;
     while (!is_ready(fd, POLLOUT));
     errno = kept;
-    return g_connect(fd, to, length);  // says how it has ended
+    return g_connect(fd, to, length);  // returns how the connection attempt has ended
   }
 }
 
@@ -294,8 +297,8 @@ int connect_of_rank(int fd, const sockaddr* to, socklen_t length) {
 using namespace fgmpi::privatize;
 
 #define FGMPI_CALLER __builtin_return_address(0)
-/// The call of the C library's function, during which the rank may be ended by another of its
-/// threads.
+/// Returns the result of the C library's function, unless `others_run`. Meanwhile another thread of
+/// the rank may end the rank (blocked_calls.h).
 #define FGMPI_UNLESS_OTHERS_RUN(others_run, ...) \
   if (!(others_run)) {                           \
     InKernel marked(FGMPI_CALLER);               \

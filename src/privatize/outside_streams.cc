@@ -1,17 +1,17 @@
 // Reading from the C library's streams that are pipes, sockets or terminals. The C library reads by
-// functions of its own, which cannot be interposed, so a call for which the stream's buffer does
-// not suffice waits for the descriptor first; and where it may have to read more than once, another
-// thread makes it.
+// functions of its own, which cannot be interposed. So a call for which the stream's buffer does
+// not suffice first waits for the descriptor. Where the call may have to read more than once,
+// another thread makes it.
 //
-//   the buffer has what is asked for; a file --> the C library's function
+//   the buffer has all that is asked; a file --> the C library's function
 //   the buffer is empty                      --> wait until the descriptor is ready
 //   one character                            --> the C library's function: a single read
 //   else                                     --> another thread calls the C library's function
 //
-// That thread holds the stream's lock. A stream that the calling thread has locked (flockfile) it
-// could not read, nor one that is line-buffered or unbuffered: reading from such a stream writes
-// standard output first, which is the scheduler's thread's. There the call itself is the rank's,
-// after the first wait.
+// The other thread holds the stream's lock while it reads. After the first wait the rank itself
+// makes the call in two cases. A stream that the scheduler's thread has locked (flockfile) could
+// not be read by another thread. Reading from a line-buffered or unbuffered stream first writes
+// standard output, which only the scheduler's thread does.
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -29,7 +29,7 @@
 namespace fgmpi::privatize {
 namespace {
 
-// Flags of a stream that <stdio.h> does not name; the C library's ABI.
+// Flags of a stream that <stdio.h> does not name; they are part of the C library's ABI.
 constexpr int kUnbuffered = 0x2, kLineBuffered = 0x200;
 
 size_t in_buffer(const FILE* s) {
@@ -41,15 +41,15 @@ bool has_in_buffer(const FILE* s, int character) {
   return in_buffer(s) > 0 && memchr(s->_IO_read_ptr, character, in_buffer(s));
 }
 
-/// A read of the stream's descriptor may wait.
+/// True where a read of the stream's descriptor may wait.
 bool may_wait(FILE* s) {
   if (s->_flags & 0x10) return false;  // its end has been found: nothing is read
   const int fd = s->_fileno;
   return fd >= 0 && kind_of_descriptor(fd) != DescriptorKind::kNeverWaits;
 }
 
-/// Waits until the descriptor is ready, unless it does not wait. False: a handler of a signal has
-/// run, errno says so.
+/// Waits until the descriptor is ready, or a read of it would not wait. Returns false where a
+/// signal handler has ended the wait; errno is EINTR. May switch.
 bool wait_for_stream(const char* call, FILE* s) {
   if (in_buffer(s) > 0) return true;
   const int fd = s->_fileno;
@@ -62,7 +62,7 @@ bool wait_for_stream(const char* call, FILE* s) {
   return true;
 }
 
-/// Layout of the lock behind a stream: the C library's ABI.
+/// Layout of the lock behind a stream; it is part of the C library's ABI.
 struct StreamLock {
   int word, count;
   void* owner;
@@ -73,8 +73,9 @@ bool is_locked_here(const FILE* s) {
          __atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == reinterpret_cast<void*>(pthread_self());
 }
 
-/// The function `f`, which may read several times, made by another thread. `unlocked`: it does not
-/// lock the stream.
+/// Waits for the stream, then has another thread call `f`, which may read several times.
+/// `unlocked`: the other thread does not lock the stream. Returns `failed` where a handler ended
+/// the wait. May switch.
 template <class R, class F>
 R call_for_stream(const char* call, FILE* s, bool unlocked, R failed, F f) {
   if (!wait_for_stream(call, s)) return failed;
@@ -99,7 +100,8 @@ R call_for_stream(const char* call, FILE* s, bool unlocked, R failed, F f) {
   return result;
 }
 
-/// `f` for code at `caller`, unless `enough()` says that the buffer has all of it.
+/// Calls `f` for code at `caller`: directly where the read cannot wait, or `enough()` finds all of
+/// it in the buffer; else by call_for_stream().
 template <class R, class Enough, class F>
 [[gnu::noinline]] R read_stream(const void* caller, const char* call, FILE* s, bool unlocked,
                                 R failed, Enough enough, F f) {
@@ -133,14 +135,15 @@ FGMPI_ONE_CHARACTER(getc_unlocked, s, (FILE * s), (FILE*), s)
 FGMPI_ONE_CHARACTER(getchar, stdin, (void), ())
 FGMPI_ONE_CHARACTER(getchar_unlocked, stdin, (void), ())
 FGMPI_ONE_CHARACTER(_IO_getc, s, (FILE * s), (FILE*), s)
-// What getc_unlocked() calls in line when the buffer is empty.
+// getc_unlocked(), in line, calls these when the buffer is empty.
 FGMPI_ONE_CHARACTER(__uflow, s, (FILE * s), (FILE*), s)
 FGMPI_ONE_CHARACTER(__underflow, s, (FILE * s), (FILE*), s)
 
 // ---- Lines and blocks ---------------------------------------------------------------------------
 
 namespace {
-/// A line of at most `size` - 1 characters lies in the buffer.
+/// True where a line, or `size` - 1 characters, lies in the buffer; also where no other thread
+/// could write to `to`.
 bool has_line(const FILE* s, int size, const char* to) {
   return size <= 1 || in_buffer(s) >= static_cast<size_t>(size) - 1 || has_in_buffer(s, '\n') ||
          is_thread_local(to);
@@ -201,7 +204,8 @@ FGMPI_DELIMITED(__getdelim, delimiter, (char** to, size_t* room, int delimiter, 
                 (char**, size_t*, int, FILE*), to, room, delimiter, s)
 
 // ---- Formats ------------------------------------------------------------------------------------
-// How much they read nobody can tell: whatever lies in the buffer, another thread makes the call.
+// How much a format reads cannot be found out beforehand: another thread makes the call, whatever
+// lies in the buffer.
 
 namespace {
 using Scan = int(FILE*, const char*, va_list);
@@ -237,6 +241,6 @@ int scan_of(const void* caller, Real<Scan>& real, FILE* s, const char* format, v
                 FGMPI_SCAN_LIST)                                                           \
   FGMPI_SCAN_AS(stdin_name, vname, (const char* format, ...), stdin, FGMPI_SCAN_ARGUMENTS) \
   FGMPI_SCAN_AS(stdin_vname, vname, (const char* format, va_list list), stdin, FGMPI_SCAN_LIST)
-// The names that <stdio.h> gives them for C99 and later, and those that it gives them else.
+// The names of these functions under <stdio.h> for C99 and later, then those for other dialects.
 FGMPI_SCAN(__isoc99_fscanf, __isoc99_vfscanf, __isoc99_scanf, __isoc99_vscanf)
 FGMPI_SCAN(fscanf, vfscanf, scanf, vscanf)

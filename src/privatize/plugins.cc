@@ -1,4 +1,5 @@
-// Libraries that ranks load while they run: found, planned, imaged, dropped.
+// Libraries that ranks load while they run: how they are found, their images made, and
+// both dropped.
 
 #include "privatize/plugins.h"
 
@@ -31,7 +32,7 @@
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize::plugins {
-/// Images of the ranks first, first + 1, ...: room for them, at a fixed stride.
+/// Address space for the images of the ranks first, first + 1, ..., at a fixed stride.
 struct Room {
   uint32_t first = 0, count = 0;
   void* reserved = nullptr;
@@ -49,16 +50,16 @@ extern "C" void* __tls_get_addr(TlsIndex*);
 struct Plugin {
   const link_map* map = nullptr;
   ElfModule module;
-  bool stays = false;   ///< is not unloaded before the end of the process
-  bool pinned = false;  ///< the dynamic linker's copy is held
-  bool guest = false;   ///< a program
+  bool stays = false;   ///< not unloaded before the end of the process
+  bool pinned = false;  ///< this library holds a handle of the dynamic linker's copy
+  bool guest = false;   ///< a program, not a library
   std::vector<Room> rooms;
   size_t stride = 0;
   ModulePlan plan;
   std::vector<ModuleRange> ranges;  ///< what words of the plan point into
-  std::vector<Plugin*> owners;  ///< of the ranges; nullptr: a module that is private from the start
-  std::vector<Plugin*> needs;   ///< by name, or because words point into them
-  std::vector<bool> live;       ///< has the rank an image?
+  std::vector<Plugin*> owners;  ///< by range: its plugin; nullptr: a module private from the start
+  std::vector<Plugin*> needs;   ///< plugins needed by name, or because words point into them
+  std::vector<bool> live;       ///< by rank: it has an image
   size_t tls_module = 0;
   uint32_t in_place = kNobody;  ///< the rank whose thread-local variables are at their address
   std::unordered_map<uint32_t, std::string> blocks;  ///< the other ranks' variables
@@ -69,7 +70,7 @@ struct Plugin {
       if (room.holds(k)) return &room;
     return nullptr;
   }
-  /// REQUIRES: there is room for it.
+  /// The address of the rank's image. REQUIRES: room_of(k) is not nullptr.
   uintptr_t image(uint32_t k) const {
     const Room* room = room_of(k);
     FGMPI_ASSERT(room);
@@ -100,21 +101,21 @@ struct Opened {
 
 struct RankPlugins {
   std::vector<Opened> opened;
-  std::vector<Plugin*> order;  ///< live ones, as they were constructed
-  std::vector<Plugin*> kept;   ///< until the rank ends
+  std::vector<Plugin*> order;  ///< plugins with an image, in the order of their construction
+  std::vector<Plugin*> kept;   ///< plugins whose images stay until the rank ends
 };
 
 struct State {
-  /// Held during open() and close(), but for constructors and destructors. No std::mutex: that one
-  /// parks a rank, which may then own it without running, while another waits for it on the host
-  /// stack.
+  /// Held during open() and close(), except while constructors and destructors run. A std::mutex
+  /// would park a rank, which could then own it without running, while another rank waits for it on
+  /// the host stack.
   PlainMutex operation;
-  PlainMutex table;  ///< held for look-ups and changes of the table; nothing else is taken inside
+  PlainMutex table;  ///< held for look-ups and changes of the table; no other lock is taken inside
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::unordered_map<uint32_t, RankPlugins> ranks;
-  std::vector<std::unique_ptr<Plugin>> found;  ///< by the hook, while a library is being loaded
-  std::vector<const link_map*> known;          ///< before that
-  const std::string* guest_copy = nullptr;     ///< the program that is being loaded
+  std::vector<std::unique_ptr<Plugin>> found;  ///< what the hook has found during the present load
+  std::vector<const link_map*> known;          ///< modules that the hook has seen already
+  const std::string* guest_copy = nullptr;     ///< the guest that is being loaded, else nullptr
   const std::string* guest_path = nullptr;
   bool hooked = false, hook_failed = false;
 };
@@ -138,8 +139,8 @@ Plugin* find(const link_map* map) {
   return nullptr;
 }
 
-/// The dynamic linker calls this with its lock held, also before it relocates what it has just
-/// loaded.
+/// The dynamic linker calls this with its lock held, for the first time before it relocates what it
+/// has just loaded.
 void on_list_changed() {
   if (!t_loading || _r_debug.r_state != r_debug::RT_CONSISTENT) return;
   State& s = state();
@@ -158,8 +159,8 @@ void on_list_changed() {
   }
 }
 
-/// dlopen, so that new libraries are found before anything in them runs. Host stack, or a thread of
-/// a rank.
+/// Calls dlopen so that new libraries are found before any of their code runs. Runs on the host
+/// stack, or on a thread of a rank.
 void* load(const char* file, int mode, const void* caller) {
   static void* const real_dlopen = real::function("dlopen");
   State& s = state();
@@ -181,7 +182,8 @@ int find_tls_module(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-/// Room for images of `count` ranks from `first` on. The table's lock is not held.
+/// Reserves room for images of `count` ranks from `first` on. REQUIRES: the caller does not hold
+/// the table's lock.
 Status reserve(Plugin* p, uint32_t first, uint32_t count) {
   const size_t alignment = std::max<size_t>(kPage, p->module.alignment());
   p->stride = (p->module.span() + alignment - 1) / alignment * alignment;
@@ -253,7 +255,7 @@ void release(Plugin* p) {
   p->rooms.clear();
 }
 
-/// Makes plugins of what the hook has found.
+/// Adds the modules that the hook has found to the table, and plans their images.
 Status adopt_found() {
   State& s = state();
   if (s.found.empty()) return Status();
@@ -272,7 +274,7 @@ Status adopt_found() {
   return status;
 }
 
-/// Forgets those that the dynamic linker has unloaded.
+/// Removes the plugins that the dynamic linker has unloaded.
 void drop_unloaded() {
   State& s = state();
   std::vector<const link_map*> loaded;
@@ -286,7 +288,7 @@ void drop_unloaded() {
   count_plugins();
 }
 
-/// Adds the plugin and what it needs, what is needed first.
+/// Adds to `order` the plugins that `p` needs, then `p`.
 void add_with_needs(Plugin* p, std::vector<Plugin*>* seen, std::vector<Plugin*>* order) {
   if (std::find(seen->begin(), seen->end(), p) != seen->end()) return;
   seen->push_back(p);
@@ -320,8 +322,8 @@ Status make_image(Plugin* p, uint32_t k) {
       shifts.push_back(0);
       continue;
     }
-    // A guest has no image of the program that the process was started with: what it uses of that
-    // is image 0's.
+    // A guest has no image of the program that the process was started with: it uses image
+    // 0's symbols.
     const uint32_t of_start = k < g_images.count() ? k : 0;
     shifts.push_back((owner ? owner->image(k) : g_images.base_of(i, of_start)) - base);
   }
@@ -360,8 +362,8 @@ void on_large_stack(F&& f) {
 
 void report(const Status& status) { fprintf(stderr, "fgmpi: dlopen: %s\n", status.what().c_str()); }
 
-/// Its image outlives the rank's dlclose(), and with it the dynamic linker's copy, that it is
-/// described by.
+/// Holds the dynamic linker's copy of a plugin for good: a rank's image outlives the rank's
+/// dlclose(), and the image is described by that copy.
 void pin(Plugin* p) {
   static void* const real_dlopen = real::function("dlopen");
   if (std::exchange(p->pinned, true)) return;
@@ -369,7 +371,7 @@ void pin(Plugin* p) {
                   reinterpret_cast<void*>(static_cast<intptr_t>(RTLD_NOLOAD | RTLD_LAZY)), nullptr);
 }
 
-/// Makes the rank's images of what it needs and has none of.
+/// Makes the rank's missing images of the plugins that it needs.
 Status make_images(uint32_t k, std::vector<Plugin*>* made) {
   State& s = state();
   RankPlugins& rank = s.ranks[k];
@@ -419,8 +421,8 @@ void* open_locked(uint32_t k, const char* file, int mode, const void* caller,
   static auto* const real_dlclose = reinterpret_cast<int (*)(void*)>(real::function("dlclose"));
   if (!prepare_hook()) return load(file, mode, caller);
   const bool lazy = !(mode & RTLD_NOW);
-  // What is bound at once is bound once for all images. A library that refers to what does not
-  // exist is bound lazily.
+  // Functions that are bound at once are bound once for all images. A library that refers to a
+  // function that does not exist cannot be bound at once: it is bound lazily.
   void* handle = load(file, (mode & ~RTLD_LAZY) | RTLD_NOW, caller);
   if (!handle && lazy && !(mode & RTLD_NOLOAD)) handle = load(file, mode, caller);
   if (!handle) return nullptr;
@@ -543,7 +545,8 @@ int close(uint32_t k, void* handle) {
     auto o = std::find_if(rank.opened.begin(), rank.opened.end(),
                           [&](const Opened& x) { return x.root == map; });
     if (!map || o == rank.opened.end()) {
-      // Loaded from the start, or not by this rank: the dynamic linker counts only what is open.
+      // The handle's library was loaded from the start, or not by this rank. A plugin is then
+      // refused; the dynamic linker answers for other libraries.
       return find(map) ? -1 : real_dlclose(handle);
     }
     if (--o->count == 0) rank.opened.erase(o);
@@ -588,7 +591,7 @@ void run_destructors(uint32_t k) {
 
 namespace {
 
-/// Undoes load(): the dynamic linker's copies and what is known of them.
+/// Undoes load(): closes the dynamic linker's copies and removes their plugins.
 Status refuse_guest(void* handle, Status why) {
   static auto* const real_dlclose = reinterpret_cast<int (*)(void*)>(real::function("dlclose"));
   if (handle) real_dlclose(handle);
@@ -596,8 +599,8 @@ Status refuse_guest(void* handle, Status why) {
   return why;
 }
 
-/// What a guest shares with nobody must have come with it: a library that ranks have already cannot
-/// be had once more.
+/// Checks that the guest refers to no library that is private to the ranks already: spawned ranks
+/// could not have images of it.
 Status check_private_modules(const Plugin& guest) {
   for (const Word& w : guest.plan.words().moving)
     if (!guest.owners[w.module] && w.module > 0)
@@ -636,7 +639,7 @@ Status load_guest(const std::string& copy, const std::string& path,
   if (status.ok()) status = check(guest->module);
   if (status.ok()) status = check_private_modules(*guest);
   if (!status.ok()) return refuse_guest(handle, std::move(status));
-  guest->stays = guest->pinned = true;  // by this handle
+  guest->stays = guest->pinned = true;  // this handle is never closed
   *out = guest;
   return {};
 }

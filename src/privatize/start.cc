@@ -71,8 +71,8 @@ int plain_process_main(Program& program) {
 
 void prepare_switching();
 
-/// What the process was given, where it has several ranks. Never destroyed: ranks may begin until
-/// the process ends.
+/// The process's arguments, where it has several ranks. Never destroyed: ranks may begin until the
+/// process ends.
 std::vector<std::string>& g_arguments = *new std::vector<std::string>;
 
 int process_main(int argc, char** argv, char** envp) {
@@ -99,7 +99,7 @@ void end_unless_ok(const Status& status) {
   if (!status.ok()) end_with_error(status.what());
 }
 
-/// Lines that are the same for the whole job are printed by its first process.
+/// True in the job's first process, which alone prints lines that are the same for the whole job.
 bool is_first_process_of_job() {
   const char* rank = environment::text(environment::kPmiRank);
   if (!rank) rank = environment::text(environment::kPmixRank);
@@ -133,8 +133,8 @@ void warn_of_shared_libraries(const std::vector<PrivateLibrary>& libraries) {
         g_mode == Mode::kShared ? "leave FGMPI_PRIVATIZE=auto" : "leave FGMPI_PRIVATIZE_LIBS=auto");
 }
 
-/// Functions and objects of the runtimes whose state an image has and ranks that share globals
-/// would share.
+/// True where the program uses functions or objects of the runtimes whose state each image has, and
+/// which ranks without images would share.
 bool uses_runtime_state(const ElfModule& program) {
   for (const char* name :
        {"rand", "srand", "random", "srandom", "drand48", "lrand48", "mrand48", "srand48", "strtok",
@@ -144,8 +144,8 @@ bool uses_runtime_state(const ElfModule& program) {
   return false;
 }
 
-/// LLVM's OpenMP runtime ends a process in which it finds itself a second time, as there it mostly
-/// is linked in twice by mistake.
+/// LLVM's OpenMP runtime ends a process in which it finds a second copy of itself, which elsewhere
+/// is mostly linked in by mistake. Sets the variable by which the runtime accepts copies.
 void allow_images_of(const PrivateLibrary& library) {
   const std::string_view path = library.map->l_name, file = path.substr(path.rfind('/') + 1);
   if ((file.starts_with("libomp.so") || file.starts_with("libiomp5.so")) &&
@@ -167,9 +167,9 @@ Status read_modules(const std::vector<PrivateLibrary>& libraries) {
 bool binds_functions() { return g_images.program().imports("FGmpiexec"); }
 
 /// Chooses between shared globals and images, and the libraries of which each rank gets an image.
-/// An error says why neither can be done as asked.
+/// An error gives the reason why the wanted choice is impossible.
 Status choose_mode(uint32_t ranks, Mode* mode, std::vector<PrivateLibrary>* libraries) {
-  FGMPI_TRY(g_images.read_modules({}));  // with one rank, for crash reports
+  FGMPI_TRY(g_images.read_modules({}));  // also with one rank: crash reports need the program
   *mode = ranks == 1 ? Mode::kSingle : Mode::kShared;
   if (ranks == 1) return Status();
   const auto wanted = settings::choice<Privatize>(settings::kPrivatize);
@@ -198,15 +198,16 @@ void become_images(uint32_t ranks) {
                                g_images.base_of(m, 1), g_images.stride(), 1, ranks - 1});
 }
 
-/// Passed to the C library in place of the program's constructors, which run on the proclet of each
-/// rank, image 0's too, but where ranks share globals.
+/// The C library gets this function in place of the program's constructors. Those run on the
+/// proclet of each rank, image 0's too; only where ranks share globals does the C library run them.
 void no_constructors(int, char**, char**) {}
 
-/// What the program gave __libc_start_main: programs linked with glibc before 2.34.
+/// The `init` argument of __libc_start_main, which only programs linked with glibc before
+/// 2.34 pass.
 Init* g_program_init = nullptr;
 
-/// kSingle: what the C library would have called before main. On the rank's proclet it may call
-/// MPI, as coarray programs do.
+/// In mode kSingle, runs the constructors that the C library would have run before main. On the
+/// rank's proclet they may call MPI, as coarray programs do.
 void construct_program() {
   if (g_program_init) return g_program_init(g_program.argc, g_program.argv, g_program.envp);
   const link_map* program = _r_debug.r_map;
@@ -214,7 +215,8 @@ void construct_program() {
   Init** array = nullptr;
   size_t bytes = 0;
   for (const ElfW(Dyn)* d = program->l_ld; d->d_tag != DT_NULL; ++d) {
-    // Not relocated by the dynamic linker, in contrast to addresses of tables that it uses itself.
+    // The dynamic linker does not relocate these addresses, in contrast to those of tables that it
+    // uses itself.
     if (d->d_tag == DT_INIT) init = program->l_addr + d->d_un.d_ptr;
     if (d->d_tag == DT_INIT_ARRAY)
       array = reinterpret_cast<Init**>(program->l_addr + d->d_un.d_ptr);
@@ -237,8 +239,8 @@ void prepare_switching() {
   install_switch_hook(g_rank_images);
 }
 
-/// The rank's own argument vector, as the process was given it: one block. Rank 0, which has the
-/// process's, may have changed that before other ranks begin.
+/// A copy of the process's arguments for a rank, in one block. The original vector is rank 0's,
+/// which may have changed it before other ranks begin.
 char** copy_arguments() {
   size_t bytes = (g_arguments.size() + 1) * sizeof(char*);
   for (const std::string& word : g_arguments) bytes += word.size() + 1;
@@ -253,7 +255,7 @@ char** copy_arguments() {
   return copy;
 }
 
-/// Makes the rank's image and brings its per-thread state into place. Host stack.
+/// Makes the rank's image and loads its swapped areas. Runs on the host stack.
 void enter_image(uint32_t k) {
   Image* image = &g_rank_images[k];
   image->index = k;
@@ -276,7 +278,7 @@ void construct(const Image& image) {
                                 g_program.envp);
   };
   // The dynamic linker has run the constructors of image 0's libraries. Its list has dependencies
-  // last, so go backwards.
+  // last, so the loop goes backwards.
   if (image.index > 0)
     for (size_t m = modules.size(); m-- > 1;) run(m);
   run(0);
@@ -323,8 +325,8 @@ int run_rank(uint32_t local_index) {
 
 bool ranks_have_globals() { return g_mode != Mode::kShared; }
 
-/// Finds out the number of ranks and how their globals are kept; ends the process where that cannot
-/// be done.
+/// Finds the number of ranks and chooses the mode of their globals; ends the process where that
+/// is impossible.
 static void prepare_program() {
   settings::load_or_end();
   g_program.ranks = g_runtime.ranks_of_this_process();

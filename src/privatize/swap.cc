@@ -30,13 +30,13 @@ struct Area {
   char* live;
   size_t size;
   size_t offset;        ///< within Image::areas
-  std::string initial;  ///< of images but the first
+  std::string initial;  ///< bytes that the area has at first in images 1, 2, ...
   bool moves = false;   ///< a pointer into a private module
-  int64_t module = -1;  ///< of a thread-local block: the module whose template initialises it
-  size_t in_block = 0;  ///< where the area begins in that block
+  int64_t module = -1;  ///< thread-local areas: the module whose template initialises them; else -1
+  size_t in_block = 0;  ///< thread-local areas: where they begin in the module's block
 };
 
-/// Sets a pointer that the C++ runtime keeps and gives back the one before.
+/// A function that sets a pointer of the C++ runtime and returns the pointer before.
 using Exchange = void*(void*);
 struct Handler {
   Exchange* exchange;
@@ -48,8 +48,8 @@ struct Swap {
   std::vector<Handler> handlers;
   size_t bytes = 0;
   Image* loaded = nullptr;           ///< the image whose areas are in place
-  Image* plain = nullptr;            ///< of ranks that have none
-  std::vector<size_t> stream_areas;  ///< those that hold pointers to ranks' objects
+  Image* plain = nullptr;            ///< the image whose areas ranks without an image use
+  std::vector<size_t> stream_areas;  ///< indices of areas that hold pointers to ranks' objects
   bool locales = false;              ///< some proclet has called uselocale()
   locale_t locale_in_place = nullptr;
 };
@@ -125,7 +125,8 @@ void add_thread_local_blocks() {
   }
 }
 
-/// Pointers into the program that the C++ runtime keeps, of programs that set them.
+/// Registers the pointers into the program that the C++ runtime stores, where a private module can
+/// set them.
 void add_handlers() {
   for (const char* setter : {"_ZSt13set_terminatePFvvE", "_ZSt15set_new_handlerPFvvE",
                              "_ZNSt3pmr20set_default_resourceEPNS_15memory_resourceE"}) {
@@ -141,10 +142,10 @@ void add_handlers() {
   }
 }
 
-/// What a program changes in a standard stream: format flags, precision, width and state, members
-/// of libstdc++'s ios_base; tie, fill character and buffer, members of basic_ios. Their layout is
-/// part of its ABI and is verified here before it is used. Not where the program holds a copy of
-/// the stream: each image has a clone.
+/// Registers as swapped areas what a program changes in a standard stream: format flags, precision,
+/// width and state, members of libstdc++'s ios_base; tie, fill character and buffer, members of
+/// basic_ios. Their layout is part of libstdc++'s ABI and is verified here before it is used.
+/// Nothing is registered where the program holds a copy of the stream: each image has a clone.
 void add_stream_state(std::ios& stream, const char* symbol) {
   const ElfModule& program = g_images.program();
   if (!program.imports(symbol) || program.contains(reinterpret_cast<uintptr_t>(&stream))) return;
@@ -270,7 +271,7 @@ void use_for_ranks_without_image(Image* image) { g_swap.plain = image; }
 
 void free_areas(Image* image) {
   if (g_swap.loaded == image) {
-    // Nobody needs what is in place: the next to be loaded replaces it.
+    // The areas in place need not be saved: the next image that is loaded overwrites them.
     g_swap.loaded = nullptr;
   }
   free(image->areas);

@@ -1,12 +1,13 @@
 // Thread-specific values: pthread_key_create and its relatives, and C11's tss_*.
 //
-// Ranks share a thread, and the C library has 1,024 keys for the whole process, which images of a
-// library that makes its own would use up. So keys that the program or a private library makes are
-// ours: numbers above the C library's, never used twice. A rank has values of its own, and so has
-// every other thread; the C library's keys stay the C library's.
+// Ranks share a thread, and the C library has 1,024 keys for the whole process, which the images of
+// a library that makes keys would use up. So this file answers for the keys that the program or a
+// private library makes: numbers above the C library's, never used twice. Each rank, and every
+// other thread, has values of its own. Keys that other code makes stay the C library's.
 //
-// A key belongs to an image when its variable or the caller lies there: a tail call from an
-// initialiser of pthread_once hides the caller, a key on the heap the variable.
+// A key belongs to an image when the key's variable or the caller lies there. Both are asked:
+// a tail call from an initialiser of pthread_once hides the caller, a key on the heap hides
+// the variable.
 //
 // As in any process, the end of a thread destroys its values (for a rank that is pthread_exit in
 // main), and exit does not.
@@ -32,7 +33,7 @@
 namespace fgmpi::privatize {
 
 /// The values of one rank or thread: a hash table with open addressing, at most half full. Keys are
-/// consecutive numbers, so most are where the first probe looks.
+/// consecutive numbers, so the first probe finds most of them.
 class ThreadValues {
  public:
   ThreadValues() = default;
@@ -59,7 +60,8 @@ class ThreadValues {
     return true;
   }
 
-  /// Takes out one value for which wanted(key) says yes, looking from entry *at on.
+  /// Removes and returns the first value, from entry *at on, for which wanted(key) is true;
+  /// nullptr: there is none. *at becomes its entry.
   template <class Wanted>
   void* take(uint32_t* at, Wanted wanted) {
     for (; entries_ && *at < size(); ++*at)
@@ -98,7 +100,8 @@ class ThreadValues {
     return true;
   }
 
-  /// Forgets keys without a value, and grows where that does not help.
+  /// Drops keys without a value, and doubles the table where that does not make enough room.
+  /// Returns false when out of memory.
   bool make_room() {
     uint32_t live = 0;
     for (uint32_t i = 0; i < size(); ++i) live += entries_[i].value ? 1 : 0;
@@ -117,8 +120,8 @@ using Destructor = void(void*);
 /// Above the C library's keys in every version of it.
 constexpr pthread_key_t kFirstKey = 1 << 16;
 
-/// A function of the C library, looked up at its first call. Not a static variable with a guard:
-/// the look-up may allocate, and an allocator may itself call these functions.
+/// A function of the C library, looked up at its first call. A static variable with a guard could
+/// deadlock here: the look-up may allocate, and an allocator may itself call these functions.
 template <class F>
 struct Next {
   const char* name;
@@ -135,7 +138,8 @@ constinit Next<int(pthread_key_t)> g_delete{"pthread_key_delete"};
 constinit Next<void*(pthread_key_t)> g_get{"pthread_getspecific"};
 constinit Next<int(pthread_key_t, const void*)> g_set{"pthread_setspecific"};
 
-/// The values of a thread without ranks, and of the rank of a process that has one.
+/// The values of a thread on which no rank with an image runs; also those of the only rank of
+/// a process.
 [[gnu::tls_model("initial-exec")]] thread_local ThreadValues* t_values = nullptr;
 
 /// Runs destructors until no value with one is left, at most PTHREAD_DESTRUCTOR_ITERATIONS times,
@@ -147,7 +151,7 @@ void end_of_thread(void*) {
   delete std::exchange(t_values, nullptr);
 }
 
-/// Our keys. Any thread.
+/// The keys that this file has made. Thread rule: any thread.
 class Keys {
  public:
   Keys() { ok_ = g_create.get()(&end_of_thread_key_, end_of_thread) == 0; }
@@ -165,25 +169,26 @@ class Keys {
     return destructors_.erase(key) != 0;
   }
 
-  /// nullptr also for a deleted key.
+  /// The key's destructor; nullptr where it has none, or has been deleted.
   Destructor* destructor(pthread_key_t key) {
     std::lock_guard lock(mutex_);
     auto found = destructors_.find(key);
     return found == destructors_.end() ? nullptr : found->second;
   }
 
-  /// The end of the calling thread is to destroy its values. 0, or an error number.
+  /// Makes the end of the calling thread destroy its values. Returns 0 or an error number.
   int destroy_at_end_of_thread() { return g_set.get()(end_of_thread_key_, this); }
 
  private:
   PlainMutex mutex_;
   std::unordered_map<pthread_key_t, Destructor*> destructors_;
   pthread_key_t next_ = kFirstKey;
-  pthread_key_t end_of_thread_key_ = 0;  ///< the C library's
+  pthread_key_t end_of_thread_key_ = 0;  ///< a key of the C library: its destructor runs ours
   bool ok_ = false;
 };
 
-/// Never destroyed: threads may end after static objects have been destroyed.
+/// The keys of the process. Never destroyed: threads may end after static objects have
+/// been destroyed.
 Keys& keys() {
   static Keys& keys = *new Keys;
   return keys;
@@ -212,8 +217,8 @@ void forget_thread_values(Image* image) {
 
 namespace {
 
-/// Where the values that the caller sees are kept: those of the running rank, else those of the
-/// thread.
+/// Where the pointer to the caller's values lies: in the running rank's image, else in the
+/// thread's variable.
 ThreadValues** place_of_values() {
   if (on_scheduler_thread()) {
     sched::Proclet* p = sched::running();
@@ -280,7 +285,7 @@ FGMPI_INTERPOSE int pthread_setspecific(pthread_key_t key, const void* value) no
   return set(key, const_cast<void*>(value));
 }
 
-// C11's keys are the same ones.
+// C11's keys are those of pthread_key_create.
 
 FGMPI_INTERPOSE int tss_create(tss_t* key, tss_dtor_t destructor) {
   return create(key, destructor, __builtin_return_address(0)) == 0 ? thrd_success : thrd_error;

@@ -3,18 +3,20 @@
 // run.
 //
 //   not several ranks, or not on a proclet --> the C library's function, and nothing else
-//   it need not wait (a try succeeds)      --> done
-//   else                                   --> another thread calls the C library's function, the proclet is parked
+//   a try succeeds without waiting         --> done
+//   else                                   --> another thread calls the C library's function;
+//                                              the proclet is parked until it has returned
 //
-// Owners. The C library takes the thread for the owner of recursive and error-checking mutexes and
-// of a read-write lock that is held for writing; but ranks of a process share a thread. So a
-// proclet that gets such a lock writes a number of its own over the owner, one that no thread has,
-// and the thread's back before it unlocks. The C library then sees another owner's lock, and waits
-// or refuses as for another thread's. A lock that another thread got for the proclet becomes the
-// proclet's in the same way. The fields are those of <bits/struct_mutex.h> and
-// <bits/struct_rwlock.h>, to which static initialisers bind the C library.
+// Owners. The C library records the thread as the owner of recursive and error-checking mutexes,
+// and of a read-write lock that is held for writing; but the ranks of a process share a thread. So
+// a proclet that gets such a lock overwrites the owner with a number of its own, which no thread
+// has, and writes the thread's number back before it unlocks. For other ranks, the C library then
+// sees a lock of another owner, and waits or refuses as if another thread held it. A lock that
+// another thread has acquired for the proclet becomes the proclet's in the same way. The fields are
+// those of <bits/struct_mutex.h> and <bits/struct_rwlock.h>, which the C library cannot change
+// because static initialisers depend on them.
 //
-// Robust mutexes, those with priorities (PTHREAD_PRIO_*) and pthread_once: thread_waits.cc.
+// thread_waits.cc has robust mutexes, mutexes with priorities (PTHREAD_PRIO_*) and pthread_once.
 // Thread rule: any thread.
 #include <dlfcn.h>
 #include <errno.h>
@@ -79,9 +81,9 @@ FGMPI_REAL(cnd_wait, int(cnd_t*, mtx_t*));
 FGMPI_REAL(cnd_timedwait, int(cnd_t*, mtx_t*, const timespec*));
 #undef FGMPI_REAL
 
-/// The library that defines malloc, unless that is the program or the C library, whose locks are
-/// not interposed. Its waits must not switch: it keeps things for the thread, and whoever calls it,
-/// this library too, may be in the middle of something.
+/// True for code in the library that defines malloc, unless that is the program or the C library,
+/// whose own locks are not interposed. Waits of an allocator must not switch: it has state for each
+/// thread, and its caller, perhaps this library, may be in the middle of an operation.
 bool in_allocator(const void* caller) {
   Dl_info allocator{}, from{};
   return !in_program(caller) && dladdr(dlsym(RTLD_DEFAULT, "malloc"), &allocator) &&
@@ -90,7 +92,8 @@ bool in_allocator(const void* caller) {
 
 // ---- Owners -------------------------------------------------------------------------------------
 
-/// Above all numbers of threads (the kernel's PID_MAX_LIMIT is 2^22).
+/// Owner numbers of ranks and of helpers: above all numbers of threads (the kernel's PID_MAX_LIMIT
+/// is 2^22).
 constexpr int kRankOwner = 1 << 30, kHelperOwner = kRankOwner | 1 << 29;
 
 int own_number() {
@@ -137,13 +140,14 @@ int lock_again(Mutex* m) {
   return 0;
 }
 
-/// When a wait is over: never, or at a time of that clock.
+/// The time limit of a wait: a time of that clock; nullptr: none.
 struct Until {
   clockid_t clock = CLOCK_REALTIME;
   const timespec* time = nullptr;
 };
 
-/// `lock` is the C library's function that waits until then, `caller` who calls the interposed one.
+/// Locks a mutex for the running proclet. `lock` is the C library's function that waits until the
+/// time limit; `caller` is an address in the code that called the interposed function. May switch.
 template <class Lock>
 int lock_mutex(const char* call, Mutex* m, const void* caller, Until until, Lock lock) {
   const MutexKind kind = kind_of(m);
@@ -155,12 +159,12 @@ int lock_mutex(const char* call, Mutex* m, const void* caller, Until until, Lock
   }
   const int self = own_number(), owner = read(m->__data.__owner);
   if (owner == self) return is_recursive(m) ? lock_again(m) : EDEADLK;
-  if (owner == number_of_thread()) return lock();  // it was locked before ranks began
+  if (owner == number_of_thread()) return lock();  // the thread has locked it before ranks began
   const int result = g_pthread_mutex_trylock(m);
   if (result == 0) write(&m->__data.__owner, self);
   if (result != EBUSY) return result;
-  // The other thread gives it to the proclet at once: it may be asked to wait for the same mutex
-  // before the proclet runs.
+  // The other thread makes the proclet the owner at once: the same thread may have to wait for the
+  // same mutex again before the proclet runs.
   return wait_on_other_thread(call, [&] {
     const int late = lock();
     if (late == 0) write(&m->__data.__owner, self);
@@ -199,7 +203,8 @@ clockid_t clock_of(const Cond* c) {
   return read(c->__data.__wrefs) & kMonotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }
 
-/// `wait` is the C library's function; it unlocks and locks the mutex as the thread that calls it.
+/// Waits for a condition variable. `wait` is the C library's function, which unlocks and locks the
+/// mutex as the calling thread's. May switch.
 template <class Wait>
 int wait_for_condition(const char* call, Mutex* m, Until until, Wait wait) {
   const MutexKind kind = kind_of(m);
@@ -215,7 +220,8 @@ int wait_for_condition(const char* call, Mutex* m, Until until, Wait wait) {
   });
 }
 
-/// `lock` is the C library's function that waits.
+/// Acquires a read-write lock for reading. `lock` is the C library's function that waits.
+/// May switch.
 template <class Lock>
 int lock_for_reading(const char* call, Rwlock* l, Lock lock) {
   if (read(l->__data.__cur_writer) == own_number()) return EDEADLK;
@@ -239,9 +245,9 @@ int lock_for_writing(const char* call, Rwlock* l, Lock lock) {
 
 // ---- Barriers -----------------------------------------------------------------------------------
 
-/// In place of the C library's in processes of several ranks: the last one to arrive must not wait,
-/// and the C library's does not tell beforehand who that is. The C library uses the first 20 bytes
-/// of its own.
+/// The barrier of processes with several ranks, in place of the C library's. The last caller to
+/// arrive must not wait, and the C library does not show beforehand which caller that is. The C
+/// library uses the first 20 bytes of pthread_barrier_t.
 struct OwnBarrier {
   uint32_t generation;
   uint32_t arrived;
@@ -258,7 +264,7 @@ OwnBarrier* own(Barrier* b) {
   return barrier->mark == kBarrierMark ? barrier : nullptr;
 }
 
-/// The kernel's answer.
+/// The system call futex, for threads of this process. Returns the kernel's answer.
 long futex(uint32_t* word, int operation, uint32_t value) {
   return raw_call(SYS_futex, reinterpret_cast<long>(word), operation | FUTEX_PRIVATE_FLAG, value);
 }
@@ -308,7 +314,7 @@ int c11(int error) {
   }
 }
 
-/// Of functions that return -1 and set errno: the error number, or 0.
+/// The result of a function that reports errors by errno: -1, or 0 where `error` is 0.
 int with_errno(int error) {
   if (error == 0) return 0;
   errno = error;
@@ -318,15 +324,16 @@ int with_errno(int error) {
 /// The C library's layout of a semaphore, on systems with 64-bit atomics.
 struct SemaphoreFields {
   uint64_t value_and_waiters;
-  int shared;  ///< 0: for threads of a process
+  int shared;  ///< 0: only threads of one process use it
   int padding;
 };
 static_assert(sizeof(SemaphoreFields) <= sizeof(sem_t));
 bool is_shared(const sem_t* s) { return reinterpret_cast<const SemaphoreFields*>(s)->shared != 0; }
 
-/// `wait` is the C library's function. It is another thread's where the rank has no handlers, which
-/// could not end it there. Ranks that wait for other processes, perhaps all of this one, need no
-/// thread each: they try again and again.
+/// Waits for a semaphore. `wait` is the C library's function. Another thread calls it where the
+/// rank has no signal handlers: a handler could not end the wait there. For a semaphore that
+/// processes share the rank tries again after pauses instead: all ranks of this process may wait,
+/// and would need a thread each. May switch.
 template <class Wait>
 int wait_for_semaphore(const char* call, sem_t* s, Until until, Wait wait) {
   const int kept = errno;
@@ -494,7 +501,7 @@ FGMPI_INTERPOSE int pthread_barrier_wait(Barrier* b) noexcept {
 FGMPI_INTERPOSE int pthread_barrier_destroy(Barrier* b) noexcept {
   OwnBarrier* barrier = own(b);
   if (!barrier) return g_pthread_barrier_destroy(b);
-  // Those that have been let go may not have left yet.
+  // Callers that the barrier has released may not have left it yet.
   while (__atomic_load_n(&barrier->inside, __ATOMIC_ACQUIRE) > 0) sched_yield();
   barrier->mark = 0;
   return 0;
@@ -517,7 +524,7 @@ FGMPI_INTERPOSE int sem_clockwait(sem_t* s, clockid_t clock, const timespec* t) 
                             [=] { return g_sem_clockwait(s, clock, t); });
 }
 
-// The C library's C11 functions call its own internals, not the functions above.
+// The C library's C11 functions call internal functions of its own, not the functions above.
 
 FGMPI_INTERPOSE int mtx_lock(mtx_t* m) {
   FGMPI_IF_ALONE(g_mtx_lock(m));
@@ -553,9 +560,9 @@ FGMPI_INTERPOSE int cnd_timedwait(cnd_t* c, mtx_t* m, const timespec* t) {
                                 [=] { return g_pthread_cond_timedwait(posix(c), posix(m), t); }));
 }
 
-// What the C++ library calls for futures, std::atomic::wait, semaphores and latches, from its own
-// code and from the program's. In <unistd.h> its arguments are not declared: they come in
-// registers, as those of any function.
+// syscall(): the C++ library calls it for futures, std::atomic::wait, semaphores and latches, from
+// its own code and from the program's. <unistd.h> does not declare its further arguments: they
+// arrive in registers, as those of any function.
 extern "C" __attribute__((visibility("default"))) long fgmpi_syscall(long number, long a, long b,
                                                                      long c, long d, long e,
                                                                      long f) __asm__("syscall");
