@@ -19,7 +19,8 @@ namespace {
 
 constexpr int64_t kMaxNumber = 1 << 30;
 
-/// Hydra's options that take one word, and (kTwoWords) two words; all others take none.
+/// Hydra's options that are followed by one word, and (kTwoWords) by two words; no word follows
+/// all others.
 constexpr std::string_view kOneWord[] = {"genvlist",
                                          "envlist",
                                          "f",
@@ -65,7 +66,7 @@ constexpr std::string_view kOneWord[] = {"genvlist",
                                          "ckpoint-prefix",
                                          "ckpointlib",
                                          "timeout"};
-constexpr std::string_view kTwoWords[] = {"genv", "env"};  ///< or one, NAME=VALUE
+constexpr std::string_view kTwoWords[] = {"genv", "env"};  ///< or by one word, NAME=VALUE
 constexpr std::string_view kNamesHosts[] = {"f",        "hosts",    "host",
                                             "hostlist", "hostfile", "machinefile",
                                             "machine",  "machines", "machinelist"};
@@ -80,7 +81,7 @@ constexpr std::string_view kBindingUnitsWithoutNumber[] = {"none", "rr", "machin
 constexpr std::string_view kDevices[] = {"pci:", "gpu", "ib", "en", "eth", "hfi"};
 
 /// Options that are handled here and have no value. Open MPI's -oversubscribe and
-/// -allow-run-as-root are not needed by hydra.
+/// -allow-run-as-root change nothing: hydra needs neither.
 constexpr std::string_view kSwitches[] = {"help",
                                           "h",
                                           "version",
@@ -96,7 +97,7 @@ constexpr std::string_view kSwitches[] = {"help",
                                           "prepend-rank",
                                           "verbose",
                                           "disable-auto-cleanup"};
-/// With the name of a file or folder behind them.
+/// Options that are handled here and followed by the name of a file or folder.
 constexpr std::string_view kNamesOfFiles[] = {"track",  "report", "check-report", "explore-files",
                                               "resume", "replay", "configfile"};
 
@@ -108,7 +109,7 @@ bool in(std::string_view name, const auto& list) {
 struct Option {
   std::string word;   ///< all of it
   std::string name;   ///< without dashes and value
-  std::string value;  ///< behind "=", or the next word once value_of() has taken it
+  std::string value;  ///< behind "=", or the next word once value_of() has read it
   bool attached = false;
 
   explicit Option(std::string_view text) : word(text) {
@@ -119,13 +120,13 @@ struct Option {
     if (attached) value = text.substr(equals + 1);
   }
   bool is_double() const { return word.starts_with("--"); }
-  /// For errors: with the value.
+  /// The option with its value, for errors.
   std::string text() const { return attached ? word : word + " " + value; }
 };
 
 bool is_option(std::string_view word) { return word.starts_with('-') && word.size() >= 2; }
 
-/// "0,2+4,1": the processing units of each process.
+/// True for a list of the processing units of each process, such as "0,2+4,1".
 bool is_unit_list(std::string_view text) {
   bool digit = false;
   for (char c : text) {
@@ -136,9 +137,9 @@ bool is_unit_list(std::string_view text) {
   return digit;
 }
 
-/// True if hydra knows this value of -bind-to (`bind`) or -map-by. Checked here because hydra's own
-/// message has several lines, and because it treats a list of units that are not numbers as "no
-/// binding".
+/// True if hydra accepts this value of -bind-to (`bind`) or -map-by. The value is checked here
+/// because hydra's own message has several lines, and because hydra treats a list of units that are
+/// not numbers as "no binding".
 bool is_binding_unit(std::string_view word, bool bind) {
   if (in(word, kBindingUnitsWithoutNumber)) return bind || word == "machine";
   if (bind && word.starts_with("user:")) return is_unit_list(word.substr(5));
@@ -192,7 +193,7 @@ class Parser {
   }
 
  private:
-  /// Options, then a program and its arguments, up to ":" or the end.
+  /// Parses options, then a program and its arguments, up to ":" or the end.
   Status section(Plan* plan) {
     Section s;
     for (;;) {
@@ -212,7 +213,7 @@ class Parser {
     return {};
   }
 
-  /// The words of -configfile stand behind the options of the command line.
+  /// Inserts the words of -configfile behind the options of the command line.
   Status insert_config_file() {
     config_ = Config::kRead;
     if (at_ < words_.size() && words_[at_] != ":")
@@ -247,7 +248,7 @@ class Parser {
     return name_of_file(o, plan);
   }
 
-  /// An option of ours without a value.
+  /// Applies an option of kSwitches.
   Status turn_on(std::string_view name, Section* s, Plan* plan) {
     if (name[0] == 'h') plan->action = Plan::kHelp;
     if (name == "version" || name == "V") plan->action = Plan::kVersion;
@@ -255,17 +256,17 @@ class Parser {
     if (name == "ft" || name == "disable-auto-cleanup") plan->survives = true;
     if (name == "summary") plan->report.summary = true;
     if (name == "progress") plan->report.progress = true;
-    // Ranks share processes: the library puts the prefix.
+    // The library writes the prefix: hydra cannot tell the ranks of a process apart.
     if (name == "prepend-rank" || name == "l") add_words(s, {"-genv", "FGMPI_PREPEND_RANK", "1"});
-    if (name == "v" ||
-        name == "verbose") {  // hydra's, which allows one; the processes say something, too
+    // -v is an option of hydra, which allows it once; it also makes the processes verbose.
+    if (name == "v" || name == "verbose") {
       add_words(s, {"-genv", "FGMPI_VERBOSE", "1"});
       if (!std::exchange(verbose_, true)) add_words(s, {"-v"});
     }
     return {};
   }
 
-  /// An option of ours with the name of a file or folder.
+  /// Applies an option of kNamesOfFiles.
   Status name_of_file(const Option& o, Plan* plan) {
     const std::string& name = o.name;
     if (name == "track") return set_name(o, &track_);
@@ -302,7 +303,7 @@ class Parser {
     return {};
   }
 
-  /// -check or -check=KIND,...
+  /// Applies -check or -check=KIND,...
   Status checks(const Option& o, Plan* plan) {
     plan->check = true;
     if (!o.attached) return {};
@@ -313,7 +314,7 @@ class Parser {
     return {};
   }
 
-  /// -explore, -explore=60s or -explore=10000.
+  /// Applies -explore, -explore=60s or -explore=10000.
   static Status exploration(const Option& o, Plan* plan) {
     plan->explore.wanted = true;
     if (!o.attached) return {};
@@ -329,7 +330,7 @@ class Parser {
     return set_number(o, *number, time ? &plan->explore.seconds : &plan->explore.executions);
   }
 
-  /// -fuzz N; with -explore=60s, too: for so long at most.
+  /// Applies -fuzz N. With -explore=60s beside it, the executions end after that time.
   Status fuzzing(Option* o, Plan* plan) {
     FGMPI_TRY(value_of(o));
     const auto number = parse_int(o->value);
@@ -340,8 +341,8 @@ class Parser {
     return set_number(*o, *number, &plan->explore.seeds);
   }
 
-  /// The witness says how many ranks there are, and which program, unless a command is given: gdb
-  /// --args program.
+  /// Prepares -replay. The witness gives the number of ranks, and the program unless the command
+  /// line names one (gdb --args program).
   Status set_up_replay(Plan* plan) {
     const Section& s = sections_[0];
     if (sections_.size() > 1 || s.processes || s.nfg || s.ranks || !s.options.empty() ||
@@ -354,7 +355,7 @@ class Parser {
     return {};
   }
 
-  /// -resume: the file says what there was beside -explore.
+  /// Checks that nothing stands beside -resume that its file determines.
   static Status check_alone(const Section& s, const Plan& plan) {
     if (!s.program.empty() || s.processes || s.nfg || s.ranks || !s.options.empty() ||
         plan.explore.seeds || plan.survives || !plan.explore.files.empty())
@@ -372,7 +373,7 @@ class Parser {
                  option.c_str());
   }
 
-  /// All ranks run in one process, which hydra does not start.
+  /// Prepares -explore: all ranks run in one process, which hydra does not start.
   Status set_up_exploration(Plan* plan) {
     if (sections_.size() != 1)
       return error(MPI_ERR_ARG, "-explore: %zu programs are given; allowed is one",
@@ -395,7 +396,8 @@ class Parser {
     return {};
   }
 
-  /// Each stands in front of the MPI functions.
+  /// Checks that only one tool is wanted: each tool defines the MPI functions in front of
+  /// the library's.
   Status check_tools(const Plan& plan) const {
     if (plan.check && !track_.empty())
       return error(MPI_ERR_ARG, "-check and -track %s: allowed is one of them", track_.c_str());
@@ -423,8 +425,8 @@ class Parser {
     return {};
   }
 
-  /// Adds a library to an LD_PRELOAD that the command line sets for a program, which would replace
-  /// the inherited one.
+  /// Adds a library to an LD_PRELOAD that the command line sets for a program: that value would
+  /// replace the inherited one, which names the library.
   void preload(const std::string& library) {
     for (auto& s : sections_)
       for (size_t i = 0; i + 2 < s.options.size(); ++i)
@@ -432,7 +434,7 @@ class Parser {
           s.options[i + 2] = library + ":" + s.options[i + 2];
   }
 
-  /// Takes the word behind the option, unless its value stands behind "=".
+  /// Reads the next word as the option's value, unless its value stands behind "=".
   Status value_of(Option* o) {
     if (o->attached) return {};
     if (at_ == words_.size() || words_[at_] == ":")
@@ -458,7 +460,7 @@ class Parser {
     return {};
   }
 
-  /// Open MPI's "-x NAME" (hydra passes all variables anyway) and "-x NAME=VALUE".
+  /// Applies Open MPI's "-x NAME=VALUE". Ignores "-x NAME": hydra passes all variables anyway.
   Status exported_variable(Option* o, Section* s) {
     FGMPI_TRY(value_of(o));
     const size_t equals = o->value.find('=');
@@ -482,7 +484,8 @@ class Parser {
     return name == "LD_LIBRARY_PATH" ? setting_.library_folder + ":" + value : value;
   }
 
-  /// An option of hydra's. Those with values are written as "-name value", whatever they were.
+  /// Passes an option on to hydra. An option with a value is written as "-name value", however the
+  /// user wrote it.
   Status pass_on(Option* o, Section* s, Plan* plan) {
     if (o->name == "info") programless_ = true;
     const bool variable = in(o->name, kTwoWords);
@@ -501,7 +504,7 @@ class Parser {
     return {};
   }
 
-  /// -env NAME VALUE, -env NAME=VALUE and the same of -genv.
+  /// Passes on -env NAME VALUE, -env NAME=VALUE, and the two forms of -genv.
   Status variable_for_hydra(const Option& o, Section* s) {
     const size_t equals = o.value.find('=');
     if (equals != o.value.npos)
@@ -535,9 +538,10 @@ class Parser {
     return {};
   }
 
-  /// Many more processes than cores would mostly wait for each other, and some thousands could not
-  /// be started: where nothing says how many ranks share a process, those of programs that can
-  /// share one do.
+  /// Turns processes into ranks that share processes, where there are more than kProcessesPerCore
+  /// processes a core and no option gives the number of ranks in a process. Many more processes
+  /// than cores would mostly wait for each other, and some thousands could not be started. Only
+  /// programs whose ranks can share a process are changed.
   void share_processes(Plan* plan) {
     if (plan->survives) return;  // ranks of a process fail together
     int64_t asked = 0, shared = 0, processes = 0;
@@ -576,6 +580,7 @@ class Parser {
     return s.nfg ? s.nfg : 1;
   }
 
+  /// Writes hydra's arguments for all sections.
   void write(Plan* plan) const {
     if (plan->survives) plan->hydra.push_back("-disable-auto-cleanup");
     for (size_t i = 0; i < sections_.size(); ++i) {
@@ -595,9 +600,9 @@ class Parser {
     }
   }
 
-  /// Splits a program given by -ranks, if its processes cannot all host the same number: first the
-  /// processes that host one rank more, then the others. Hydra sees two programs; FGMPI_APPNUM
-  /// tells both the same program number.
+  /// Writes a program with -ranks beside other programs. Where its processes cannot all host
+  /// equally many ranks, hydra gets two programs: the processes that host one rank more, then the
+  /// others. FGMPI_APPNUM gives both the same program number.
   static void run_shares(Plan* plan, const Section& s, size_t index) {
     const int64_t share = s.ranks / s.processes, larger = s.ranks % s.processes;
     const Words app = {"-env", "FGMPI_APPNUM", std::to_string(index)};
@@ -628,7 +633,7 @@ class Parser {
   bool dry_run_ = false;
   std::string check_kinds_;   ///< what follows "-check="
   bool programless_ = false;  ///< -info, -resume, -replay: no program is needed on the command line
-  bool verbose_ = false;      ///< hydra has been given -v
+  bool verbose_ = false;      ///< hydra's arguments contain -v
   enum class Config : uint8_t { kNone, kNamed, kRead } config_ = Config::kNone;
   std::string config_file_;
   std::vector<Section> sections_;

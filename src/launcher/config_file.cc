@@ -12,7 +12,7 @@
 namespace fgmpi::launcher {
 namespace {
 
-/// A line and those that it goes on in; false at the end of the file.
+/// Reads a line and the lines in which it continues; returns false at the end of the file.
 bool next_line(std::istream& in, std::string* line) {
   line->clear();
   std::string part;

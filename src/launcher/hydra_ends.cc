@@ -11,8 +11,9 @@
 namespace fgmpi::launcher {
 namespace {
 
-/// In the flags of /proc/PID/stat. The kernel sets it before it closes the files of the process, by
-/// which the proxy learns that the process is gone; it becomes a zombie later.
+/// A flag of /proc/PID/stat (PF_EXITING). The kernel sets this flag before it closes the files
+/// of the process, and the proxy learns of the end by that close. The process becomes a zombie
+/// only later.
 constexpr unsigned kExiting = 0x4;
 
 bool is_alive(pid_t child) {
@@ -38,13 +39,14 @@ void Ends::before_kill(pid_t child) {
 
 bool Ends::any_ended_badly_before() const {
   for (const auto& [child, status] : statuses_) {
-    // The proxy sends no signal to one that it has waited for.
+    // A process that is missing in was_alive_ ended by itself: the proxy sends no signal
+    // after waitpid().
     const auto killed = was_alive_.find(child);
     if (status != 0 && (killed == was_alive_.end() || !killed->second)) return true;
   }
   for (const auto& [child, alive] : was_alive_) {
     if (alive || statuses_.count(child)) continue;
-    // It is ending, or a zombie: its status is left for hydra to read.
+    // The process is ending, or a zombie: WNOWAIT leaves its status for hydra to read.
     siginfo_t info{};
     if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) == 0 &&
         (info.si_code != CLD_EXITED || info.si_status != 0))

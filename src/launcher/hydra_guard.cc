@@ -1,56 +1,61 @@
 // A library that mpiexec loads into mpiexec.hydra (LD_PRELOAD). It interposes a few functions of
 // the C library to mend twelve faults of hydra:
 //
-// 1. Standard input that arrives, or ends (< /dev/null), at the moment when the program ends. Hydra
-//    passes it on to a proxy that may have ended already, and then dies of SIGPIPE or ends with
-//    "callback returned error status" from its demux engine: a successful job is reported as
-//    failed, about once in a few hundred launches of short programs. Here a write to a closed
-//    connection is reported to hydra as done; it learns how the job ended from what it reads next.
+// 1. Standard input that arrives, or ends (< /dev/null), at the moment when the program ends.
+//    Hydra passes it on to a proxy that may have ended already, and then dies of SIGPIPE or ends
+//    with "callback returned error status" from its demux engine. So a successful job is
+//    reported as failed, about once in a few hundred launches of short programs. Here a write to
+//    a closed connection is reported to hydra as done; hydra learns from its next reads how the
+//    job has ended.
 // 2. A host that can no longer be reached. Its processes notice that (src/liveness/lifeline.h), but
-//    hydra would wait for the lost host's answer for as long as TCP does: a quarter of an hour.
-//    With keep-alive on the connections that it accepts, its own handling of a lost connection ends
-//    the job.
-// 3. A process that was killed: the line that names its ranks (src/liveness/report_line.h) is
-//    passed on once and alone.
-// 4. SIGINT or SIGTERM to mpiexec: about one time in ten hydra ends with status 0. Here such an end
-//    has the signal's number for a status, as the other nine. Where mpiexec runs hydra as its child
-//    (hydra_run.h) a terminal's Ctrl-C comes twice, from the terminal and passed on by mpiexec;
-//    hydra's answer to a second one is status 255. Here it comes once.
-// 5. Standard input of more than a pipe holds: hydra passes it on faster than the program reads it,
-//    then gives up ("process reading stdin too slowly"). A first process on this host gets
-//    mpiexec's own standard input instead, by way of the proxy that starts it, and hydra sees an
+//    hydra would wait for the lost host's answer as long as TCP does: a quarter of an hour. Here
+//    the connections that hydra accepts have keep-alive, so that hydra's own handling of a lost
+//    connection ends the job.
+// 3. A process that was killed. Here the line that names its ranks (src/liveness/report_line.h) is
+//    passed on once, and hydra's own report is suppressed.
+// 4. SIGINT or SIGTERM to mpiexec: about one time in ten hydra ends with status 0. Here the status
+//    is then the signal's number, as the other nine times. Where mpiexec runs hydra as its child
+//    (hydra_run.h), Ctrl-C arrives twice: from the terminal, and passed on by mpiexec. Hydra would
+//    answer the second one with status 255; here hydra gets the signal once.
+// 5. Standard input of more bytes than a pipe holds. Hydra passes it on faster than the program
+//    reads it, then gives up ("process reading stdin too slowly"). Here a first process on this
+//    host gets mpiexec's own standard input, through the proxy that starts it, and hydra reads an
 //    empty one. The other processes that this proxy starts get an empty input, instead of a pipe
-//    that never ends. A terminal's input is not passed on so: only processes in its foreground may
-//    read from a terminal.
+//    that never ends. A terminal's input is not passed on in this way: only processes in its
+//    foreground may read from a terminal.
 // 6. A process that ends by a signal, with mpiexec -ft (-disable-auto-cleanup): its proxy ends the
-//    others of its host all the same. Here each proxy is told that the process has ended with exit
-//    status 128 + the signal's number, as shells say it; after that it ends nobody, but sends
-//    SIGUSR1 to all. For that the proxies load this library, too, on other hosts by a command in
-//    front of theirs. And a host that can no longer be reached does not end the job, as under 2:
-//    its connection is as if nothing came, and when all other proxies have ended, mpiexec ends. And
-//    an answer to a process that has ended meanwhile does not end its proxy. A process that ends
-//    before it has come to the launcher's interface sends the signal to the others, too. And the
-//    signal goes only to those that have a handler of it, and not to process 1, which the proxy
-//    means by a process that has ended.
-// 7. A connection to its port by anything but a proxy, which ends or stops the job
+//    other processes of its host all the same. Here:
+//    - The proxy reads exit status 128 + the signal's number for such a process, as shells report
+//      it. After an exit status it ends no process, but sends SIGUSR1 to all.
+//    - Proxies load this library, too; on other hosts, a command in front of theirs (env) loads it.
+//    - A host that can no longer be reached does not end the job, as it does under 2: hydra sees no
+//      event on its connection. When all other proxies have ended, mpiexec ends.
+//    - A proxy goes on where a process that it answers has ended meanwhile.
+//    - A process that ends before it has used the launcher's interface (PMI) leads to SIGUSR1 for
+//      the others, too.
+//    - SIGUSR1 goes only to processes that have a handler for it. It does not go to process 1,
+//      whose number a proxy uses by mistake for a process that has ended.
+// 7. A connection to hydra's port by anything but a proxy, which ends or stops the job
 //    (hydra_newcomers.h).
-// 8. That port stays open in the programs that it starts, also when hydra itself has been killed.
-// 9. The status of a job in which one process ended badly: hydra's is the bitwise or of all
-//    processes' statuses, also of those that a proxy has ended for the first one's sake, where
-//    these ended before the proxy asked for the last time (6 or 15 for one that aborted). Proxies
-//    on this host are told 0 of these (hydra_ends.h).
-// 10. The status of a process whose end the proxy learns before it reads the end of that one's
-//     connection: it forgets the status, and the job's is 1. mpiexec.hydra is told the status all
-//     the same.
-// 11. SIGUSR1 to mpiexec is passed on to all processes, also to those that end by it or whose
-//     system calls it ends early (hydra_notices.h).
-// 12. Lines of output that are longer than what it reads at once, or than a pipe takes at once, are
-//     mixed with those of other processes (hydra_output.h). Proxies on other hosts, where a shell
-//     starts them, load this library for it as under 6.
+// 8. Hydra's port stays open in the programs that hydra starts, also after hydra itself has been
+//    killed. Here the port is closed in these programs.
+// 9. The exit status of a job in which one process ended badly. Hydra's is the bitwise or of the
+//    statuses of all processes. These include processes that a proxy has ended because of the first
+//    one, if they ended before the proxy asked for the last time (6 or 15 for one that aborted).
+//    Here proxies on this host read the status 0 for such processes (hydra_ends.h).
+// 10. The status of a process whose end the proxy learns before it reads the end of that process's
+//     connection. The proxy forgets that status, and the status of the job is 1. Here mpiexec.hydra
+//     receives the true status.
+// 11. SIGUSR1 to mpiexec. Hydra passes it on to all processes, also to those that would die
+//     of it or whose system calls it would end early. Here only processes that expect it get
+//     it (hydra_notices.h).
+// 12. Lines of output that are longer than hydra reads at once, or than a pipe accepts at once, are
+//     mixed with lines of other processes. Here lines stay whole (hydra_output.h). Proxies on other
+//     hosts, where a shell starts them, load this library for that purpose as under 6.
 //
-// Thread rule: as the functions that are interposed. Programs that hydra starts do not load this
+// Thread rule: that of each interposed function. Programs that hydra starts do not load this
 // library: it removes itself from the environment before hydra reads that. A hydra that is linked
-// statically runs without it.
+// statically runs without this library.
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -102,11 +107,13 @@ bool g_survives = false;
 
 // ---- Standard input for the first process -------------------------------------------------------
 
-constexpr int kLeastInput = 100;  ///< descriptors from here on are not in use by hydra
+constexpr int kLeastInput = 100;  ///< hydra does not use descriptors from this number on
 constexpr const char* kProxy = "hydra_pmi_proxy";
 
-int g_input = -1;  ///< a duplicate of it, in mpiexec.hydra and the proxy; closed by exec
-/// In memory shared by mpiexec.hydra and its children: a proxy has received the input.
+/// A duplicate of standard input, in mpiexec.hydra and the proxy; -1: none. Closed by exec.
+int g_input = -1;
+/// True once a proxy has received the input. Lies in memory that mpiexec.hydra shares with
+/// its children.
 bool* g_passed_to_proxy = nullptr;
 
 bool is_proxy(const char* file) {
@@ -120,7 +127,7 @@ bool has_pair(char* const* argv, std::string_view name, std::string_view value) 
   return false;
 }
 
-/// Runs in mpiexec.hydra, before it reads its input.
+/// Duplicates standard input. Runs in mpiexec.hydra, before hydra reads its input.
 void keep_input() {
   if (isatty(STDIN_FILENO)) return;
   void* shared = mmap(nullptr, sizeof *g_passed_to_proxy, PROT_READ | PROT_WRITE,
@@ -132,8 +139,8 @@ void keep_input() {
 
 // ---- Hosts that are lost by a job that goes on --------------------------------------------------
 
-/// The connections to proxies that mpiexec.hydra has accepted; lost: their host cannot be reached
-/// any more.
+/// A connection to a proxy that mpiexec.hydra has accepted. `lost`: the proxy's host cannot be
+/// reached any more.
 struct Connection {
   int fd;
   bool lost;
@@ -153,7 +160,8 @@ Connection* find_connection(int fd) {
   return nullptr;
 }
 
-/// A closed one's number may be given out again.
+/// Records a new connection. Its descriptor may have belonged to an earlier connection that
+/// is closed.
 void note_connection(int fd) {
   if (!g_connections) g_connections = new std::vector<Connection>;
   if (Connection* before = find_connection(fd))
@@ -164,8 +172,8 @@ void note_connection(int fd) {
 
 fgmpi::launcher::OutputJoin& output_join();
 
-/// Hides lost connections from hydra. If there are no others left in what it waits for, all other
-/// proxies have ended.
+/// Hides lost connections from hydra's poll(). Ends mpiexec.hydra where hydra waits for no other
+/// connection: then all other proxies have ended.
 void hide_lost(pollfd* fds, nfds_t count) {
   bool lost = false, alive = false;
   for (nfds_t i = 0; i < count; ++i) {
@@ -180,7 +188,8 @@ void hide_lost(pollfd* fds, nfds_t count) {
   _exit(kStatusOfLostHost);
 }
 
-/// Finds connections that have just been lost; returns how many events are left for hydra.
+/// Marks connections that have just been lost, and removes their events; returns how many events
+/// are left for hydra.
 int take_out_lost(pollfd* fds, nfds_t count) {
   int left = 0;
   for (nfds_t i = 0; i < count; ++i) {
@@ -207,21 +216,22 @@ fgmpi::launcher::Ends& ends() {
   return *all;
 }
 
-/// Runs in a proxy that has received the input.
+/// Remembers the descriptor of the input. Runs in the proxy that has received it.
 void take_input(const char* descriptor) {
   g_input = std::atoi(descriptor);
   environment::unset(environment::kHydraInput);
   fcntl(g_input, F_SETFD, FD_CLOEXEC);
 }
 
-/// Runs in the child of mpiexec.hydra that is about to become the proxy of the first process's
-/// host.
+/// Lets the next program inherit the input. Runs in the child of mpiexec.hydra that is about to
+/// become the proxy of the first process's host.
 void pass_input_to_proxy() {
   environment::set(environment::kHydraInput, std::to_string(g_input).c_str());
   fcntl(g_input, F_SETFD, 0);
   *g_passed_to_proxy = true;
 }
 
+/// Makes the input the standard input of process 0, and an empty input that of other processes.
 /// Runs in the child of the proxy that is about to become a process of the job.
 void pass_input_to_process() {
   const char* rank = environment::text(environment::kPmiRank);
@@ -231,15 +241,15 @@ void pass_input_to_process() {
   if (input >= 0) dup2(input, STDIN_FILENO);
 }
 
-/// Words of a shell's command, in one.
+/// Quotes a text as one word of a shell's command.
 std::string quoted(const std::string& text) {
   std::string result = "'";
   for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
 }
 
-/// For a proxy that is started by another program (ssh): that one's arguments, and in front of the
-/// proxy's a command that loads this library into it.
+/// The arguments of a program that starts a proxy (ssh), with a command in front of the proxy's
+/// that loads this library into the proxy.
 std::vector<std::string> words_with_guard(char* const* argv) {
   std::vector<std::string> words;
   bool found = false;
@@ -256,8 +266,8 @@ std::vector<std::string> words_with_guard(char* const* argv) {
   return words;
 }
 
-/// Does a shell start the proxy, as it does behind ssh? For it hydra writes the proxy's path in
-/// quotes.
+/// True where a shell starts the proxy, as behind ssh: then hydra writes the proxy's path
+/// in quotes.
 bool goes_through_shell(char* const* argv) {
   for (; *argv; ++argv)
     if (**argv == '"' && std::strstr(*argv, kProxy)) return true;
@@ -276,7 +286,7 @@ void keep_alive(int socket) {
   auto set = [&](int level, int option, int value) {
     return setsockopt(socket, level, option, &value, sizeof value);
   };
-  if (set(IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds)) return;  // not TCP
+  if (set(IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds)) return;  // the socket is not TCP's
   set(IPPROTO_TCP, TCP_KEEPINTVL, kBetweenSeconds);
   set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnansweredMs);
@@ -295,9 +305,9 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// Passes on what the processes write to standard error, each report once (report_line.h). After a
-/// report of a lost process, hydra's own is left out: it may name any of the processes that hydra
-/// itself has ended.
+/// Passes on what the processes write to standard error, each report once (report_line.h). After
+/// the report of a lost process, hydra's own report is suppressed: it may name any of the processes
+/// that hydra itself has ended.
 bool write_errors(std::string_view rest) {
   static fgmpi::liveness::ReportFilter filter;
   while (!rest.empty()) {
@@ -335,7 +345,8 @@ int poll_in_proxy(pollfd* fds, nfds_t count, int timeout) {
   return output_lines().poll(real_poll(), fds, count, timeout);
 }
 
-/// In mpiexec.hydra, which waits no longer than output may wait for the end of a line.
+/// The poll() of mpiexec.hydra. It returns from the kernel in time to write output that has waited
+/// too long for the end of a line.
 int poll_in_hydra(pollfd* fds, nfds_t count, int timeout) {
   const int64_t begin = fgmpi::now_ns();
   for (;;) {
@@ -347,8 +358,8 @@ int poll_in_hydra(pollfd* fds, nfds_t count, int timeout) {
   }
 }
 
-/// In a proxy of a job that goes on: to a process, which may have ended, its answer is as if it
-/// were read.
+/// The write() of a proxy with mpiexec -ft. An answer to a process that has ended counts
+/// as written.
 ssize_t write_to_process(int fd, const void* bytes, size_t count) {
   sockaddr_storage own;
   socklen_t size = sizeof own;
@@ -359,7 +370,8 @@ ssize_t write_to_process(int fd, const void* bytes, size_t count) {
   return done < 0 && (errno == EPIPE || errno == ECONNRESET) ? static_cast<ssize_t>(count) : done;
 }
 
-/// Tells a report that a signal has ended a process: by an empty file (profile/format.h).
+/// Records for the report that a signal has ended a process, by an empty file in the report's
+/// folder (profile/format.h).
 void tell_report(int status) {
   const char* folder = environment::text(environment::kReportFolder);
   if (!folder || !WIFSIGNALED(status)) return;
@@ -369,15 +381,16 @@ void tell_report(int status) {
   if (fd >= 0) close(fd);
 }
 
-/// The signal that ended the job, and hydra's handler of it.
+/// The last signal that reached hydra's handler; 0: none.
 volatile sig_atomic_t g_signal = 0;
+/// Hydra's handler of signals that end the job.
 void (*g_handler)(int) = nullptr;
 
-/// Signals that the parent process has passed on, and those from elsewhere.
+/// How many signals the parent process has passed on, and how many came from elsewhere.
 volatile sig_atomic_t g_passed_on = 0, g_direct = 0;
 
-/// What was sent to a whole group of processes comes both ways, in either order: only the first of
-/// each pair counts.
+/// Calls hydra's handler. A signal to a whole group of processes arrives both ways, in either
+/// order: only the first of each pair counts.
 void on_signal(int number, siginfo_t* info, void*) {
   const bool passed_on = info->si_code == SI_USER && info->si_pid == getppid();
   volatile sig_atomic_t& way = passed_on ? g_passed_on : g_direct;
@@ -387,7 +400,8 @@ void on_signal(int number, siginfo_t* info, void*) {
   g_handler(number);
 }
 
-/// If a signal to mpiexec ended the job, the exit status is not 0, whatever the processes returned.
+/// Writes the output that is left when hydra exits. If a signal to mpiexec ended the job, the exit
+/// status becomes the signal's number where it would be 0.
 void check_status(int status, void*) {
   output_join().finish();
   if (status != 0 || !g_signal) return;
@@ -420,13 +434,14 @@ __attribute__((constructor)) void leave_environment() {
 
 // ---- Processes that end early, in a proxy -------------------------------------------------------
 
-/// Children that are still to be started, or that would die of it, are told later: hydra asks again
-/// and again then.
+/// For this time (ns) after a process has ended badly, the proxy repeats its notices: a child that
+/// was not started yet, or had no handler yet, receives the signal later.
 constexpr int64_t kNotifyFor = 10 * fgmpi::kSecond, kBetweenNotices = fgmpi::kSecond / 10;
 int64_t g_notify_until = 0;
-std::set<int> g_told;  ///< since then
+std::set<int> g_told;  ///< the processes that have received the signal for the last bad end
 
-/// Children of a process, and theirs: the job's processes may be started by scripts.
+/// Sends SIGUSR1 to the children of a process that have a handler for it, and to their descendants:
+/// scripts may have started the job's processes.
 void notify_children_of(int process) {
   char name[64];
   std::snprintf(name, sizeof name, "/proc/%d/task/%d/children", process, process);
@@ -441,7 +456,7 @@ void notify_children_of(int process) {
   std::fclose(list);
 }
 
-/// A process that this proxy has started has ended not long ago: the others are told.
+/// Sends notices to the other processes of this proxy, where one has ended badly within kNotifyFor.
 void notify_children() {
   static int64_t g_due = 0;
   const int64_t now = g_notify_until ? fgmpi::now_ns() : 0;
@@ -450,7 +465,7 @@ void notify_children() {
   notify_children_of(static_cast<int>(getpid()));
 }
 
-/// The proxy's poll() while it may have children to tell.
+/// The proxy's poll() with mpiexec -ft: also sends notices while some may be due.
 int poll_and_notify(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count, int timeout) {
   constexpr int kMs = kBetweenNotices * 1000 / fgmpi::kSecond;
   for (;;) {
@@ -463,8 +478,8 @@ int poll_and_notify(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count
 
 // ---- Statuses that a proxy forgets --------------------------------------------------------------
 
-/// What the proxy has been told of processes that have ended, 0 left out; and of how many it has
-/// been told.
+/// The statuses other than 0 that waitpid() has returned to the proxy; and for how many processes
+/// it has returned one.
 std::vector<int>* g_statuses = nullptr;
 size_t g_ended = 0;
 
@@ -474,9 +489,10 @@ void note_status(int status) {
   if (status != 0) g_statuses->push_back(status);
 }
 
-/// Where the proxy reads the end of a process's connection after it was told the status, it keeps 1
-/// instead, and after the loss of another process sometimes 0. The last thing that it says to
-/// mpiexec.hydra is what it has kept: a number for each process. REQUIRES: g_statuses.
+/// Corrects the statuses that a proxy sends to mpiexec.hydra at its end, a number for each process.
+/// A proxy that reads the end of a process's connection after waitpid() has returned the status
+/// stores 1 instead, and after the loss of another process sometimes 0. Returns the true statuses;
+/// empty where the bytes are another message. REQUIRES: g_statuses.
 std::vector<int> mended_statuses(const void* bytes, size_t count) {
   constexpr int kForgotten = 1;
   siginfo_t info{};
@@ -493,7 +509,7 @@ std::vector<int> mended_statuses(const void* bytes, size_t count) {
       ++forgotten;
     else if (status == 0)
       ++zeros;
-    // Something else
+    // A status that waitpid() has not returned: the bytes are another message.
     else
       return {};
   }
@@ -566,10 +582,10 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int
 }
 
 __attribute__((visibility("default"))) int kill(pid_t pid, int number) {
-  // Of a process that has ended the proxy has no number but -1, and so signals process 1.
+  // The proxy stores -1 as the number of a process that has ended, and so would signal process 1.
   if (g_proxy && pid == 1) return 0;
-  // Those that it would tell of a failure learn of it by notify_children(), once they do not die of
-  // the signal.
+  // With -ft, notify_children() sends the notice of a failure, once a process has a handler and
+  // would not die of it.
   if (g_proxy && g_survives && number == SIGUSR1 && pid < -1) return 0;
   if (g_proxy && number == SIGUSR1 && pid < -1) {
     fgmpi::launcher::send_to_those_that_expect_it(-pid, number);
@@ -585,7 +601,7 @@ __attribute__((visibility("default"))) int killpg(pid_t group, int number) {
 
 __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t count) {
   if (g_passed_to_proxy && *g_passed_to_proxy && fd == STDIN_FILENO && count > 0) {
-    *g_passed_to_proxy = false;  // hydra closes it: the number may be another's later
+    *g_passed_to_proxy = false;  // hydra closes the descriptor: it may be another file's later
     return 0;
   }
   ssize_t got = 0;
@@ -632,7 +648,7 @@ __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, 
     return g_survives ? write_to_process(fd, bytes, count) : syscall(SYS_write, fd, bytes, count);
   }
   if (!g_active || (fd >= 0 && fd <= STDERR_FILENO)) return syscall(SYS_write, fd, bytes, count);
-  // Hydra's mark of a connection that it has closed
+  // Hydra marks a connection that it has closed by a negative descriptor.
   if (fd < 0) return static_cast<ssize_t>(count);
   ssize_t done = send(fd, bytes, count, MSG_NOSIGNAL);
   if (done >= 0) return done;

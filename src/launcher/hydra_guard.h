@@ -1,4 +1,4 @@
-// The library that mpiexec loads into mpiexec.hydra; hydra_guard.cc says what it does and why.
+// The library that mpiexec loads into mpiexec.hydra; hydra_guard.cc lists the faults that it mends.
 #pragma once
 
 namespace fgmpi::launcher {

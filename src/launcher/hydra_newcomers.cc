@@ -13,9 +13,9 @@
 namespace fgmpi::launcher {
 namespace {
 
-/// More hosts than a job has.
+/// Numbers of proxies are below this: more than any job has hosts.
 constexpr int kMostProxies = 1 << 20;
-/// Of those that have not said who they are; past them the oldest is closed.
+/// The most connections that have not sent a number; beyond this many, the oldest is closed.
 constexpr size_t kMostSilent = 256;
 
 bool is_listener(int fd) {
@@ -24,7 +24,7 @@ bool is_listener(int fd) {
   return fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens;
 }
 
-/// How many bytes make it readable.
+/// Sets how many bytes make the socket readable.
 void set_least(int fd, int bytes) { setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes); }
 
 }  // namespace
@@ -43,7 +43,8 @@ void Newcomers::take_in(int listener) {
   }
 }
 
-/// Looks at what has come, without taking it. A stranger is closed, and its descriptor -1.
+/// Reads the number that has arrived, and leaves it in the connection. Where it is no proxy's,
+/// closes the connection and sets its descriptor to -1.
 void Newcomers::hear(Newcomer* newcomer) {
   int number = -1;
   const ssize_t got = recv(newcomer->fd, &number, sizeof number, MSG_PEEK | MSG_DONTWAIT);
@@ -54,8 +55,8 @@ void Newcomers::hear(Newcomer* newcomer) {
   if (newcomer->is_proxy) {
     proxies_.push_back(number);
     set_least(newcomer->fd, 1);
-    fcntl(newcomer->fd, F_SETFD, 0);  // as accept() returns it
-  } else {                            // another number, or an end before there was one
+    fcntl(newcomer->fd, F_SETFD, 0);  // accept() returns descriptors without FD_CLOEXEC
+  } else {                            // another number, or the end of the connection
     close(newcomer->fd);
     newcomer->fd = -1;
   }
@@ -85,7 +86,7 @@ int Newcomers::poll(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count
       fds[i].revents = all[i].revents;
       events += fds[i].revents != 0;
     }
-    // With a time limit the caller looks again itself.
+    // A caller with a time limit calls poll() again itself.
     if (events > 0 || timeout >= 0) return events;
   }
 }

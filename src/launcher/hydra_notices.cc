@@ -19,7 +19,7 @@ struct SignalSets {
   unsigned long long caught = 0, blocked = 0;
 };
 
-/// Of the process's first thread; empty where there is no such process.
+/// The signal sets of the process's first thread; empty where there is no such process.
 SignalSets signal_sets_of(pid_t process) {
   char name[64], line[256];
   std::snprintf(name, sizeof name, "/proc/%d/status", process);

@@ -16,27 +16,28 @@
 namespace fgmpi::launcher {
 namespace {
 
-/// For a long line, and for what the C library has written as a block: far more than a process that
-/// goes on writing needs.
+/// How long (ns) a long line, or a block that the C library has written, waits for its
+/// continuation: far longer than a process that goes on writing needs.
 constexpr int64_t kPatience = 5 * kSecond;
-/// For a text of less than PIPE_BUF bytes that does not end a line: the program has flushed it so,
-/// mostly.
+/// How long (ns) a text of less than PIPE_BUF bytes waits for the end of its line: mostly the
+/// program has flushed it on purpose.
 constexpr int64_t kShortPatience = kSecond / 4;
-/// As hydra reads.
+/// Bytes of one read of a pipe, as many as hydra reads at once.
 constexpr size_t kReadSize = 64 * 1024;
-/// While so much waits for hydra, the pipe is not read.
+/// While more than this many bytes of a pipe wait for hydra, the pipe is not read.
 constexpr size_t kMostUnread = 4 * kReadSize;
-/// In all within one line, for one that is written by and by.
+/// How long (ns) the silences within one line may be together, for a line that is written in many
+/// small pieces.
 constexpr int64_t kPatienceInLine = 10 * kSecond;
-/// Output of other hosts that waits in memory for the end of a line.
+/// The most bytes of output of other hosts that wait in memory for the end of a line.
 constexpr size_t kMostWaiting = size_t{64} << 20;
 
 int to_ms(int64_t ns) { return static_cast<int>((ns + 999'999) / 1'000'000); }
 
 bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
-/// Does a process say so to the interface of the launcher (PMI-1 or PMI-2)? Nothing is taken from
-/// the connection.
+/// True where a process asks the launcher's interface (PMI-1 or PMI-2) for the end of the job.
+/// Leaves all bytes in the connection.
 bool asks_for_abort(int fd) {
   char bytes[4096];
   const ssize_t got = recv(fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
@@ -44,7 +45,7 @@ bool asks_for_abort(int fd) {
                         std::string_view::npos;
 }
 
-/// How many bytes stand behind the last end of a line.
+/// How many bytes follow the last end of a line.
 size_t unfinished_bytes(std::string_view text) {
   const char* end = text.data();
   for (const char c : {'\n', '\r'})
@@ -67,7 +68,8 @@ void Speaker::heard(int source, std::string_view text) {
   length_ = (same_line ? length_ : 0) + unfinished;
   silence_ = 0;
   if (!same_line) silence_in_line_ = 0;
-  // The C library's streams write blocks, whose end is nobody's purpose.
+  // A block that the C library's stream has written ends anywhere, not where the program paused
+  // on purpose.
   const bool is_block = text.size() % PIPE_BUF == 0;
   patience_ = is_block || length_ >= PIPE_BUF ? kPatience : kShortPatience;
 }
@@ -118,7 +120,8 @@ void OutputLines::fill(int fd, Source* source) {
   const size_t unfinished = unfinished_bytes(text);
   if (unfinished < text.size()) source->whole = source->text.size() - unfinished;
   const size_t length = source->text.size() - std::max(source->whole, source->taken);
-  // The C library's streams write blocks, whose end is nobody's purpose.
+  // A block that the C library's stream has written ends anywhere, not where the program paused
+  // on purpose.
   const bool is_long = length >= PIPE_BUF || text.size() % PIPE_BUF == 0;
   source->patience = is_long ? kPatience : kShortPatience;
   if (!keeps_ || length >= kLongestLine || kept_ > kMostKept) pass_on_unfinished(source);
@@ -146,8 +149,8 @@ bool OutputLines::read(int fd, void* bytes, size_t count, ssize_t* got) {
   return true;
 }
 
-/// The source that hydra reads from now, or -1: it finishes a line that it has begun to read, then
-/// they take turns.
+/// The source from which hydra reads next, or -1. Hydra first finishes a line that it has begun to
+/// read; then the sources take turns.
 int OutputLines::next_source() const {
   const auto last = sources_.find(last_);
   if (within_line_ && last != sources_.end() && last->second.is_ready()) return last_;
@@ -158,8 +161,8 @@ int OutputLines::next_source() const {
   return -1;
 }
 
-/// Passes on what has not been continued for too long. The time until there may be more of that, in
-/// ns; -1: there is none.
+/// Passes on unfinished lines that have waited too long for their continuation. Returns the time,
+/// in ns, until the next one has; -1: none waits.
 int64_t OutputLines::wait_for_silence(int64_t now) {
   int64_t least = -1;
   for (auto& [fd, source] : sources_) {
@@ -173,7 +176,8 @@ int64_t OutputLines::wait_for_silence(int64_t now) {
   return least;
 }
 
-/// poll() that leaves pipes to this class, but for those of which hydra has much to read.
+/// poll() in which this class itself reads the pipes that are ready. A pipe is left out while hydra
+/// has much of it to read.
 int OutputLines::wait(Poll* real, pollfd* fds, nfds_t count, int timeout) {
   std::vector<int> before;
   for (nfds_t i = 0; i < count; ++i) {
@@ -181,7 +185,7 @@ int OutputLines::wait(Poll* real, pollfd* fds, nfds_t count, int timeout) {
     if (!is_output(fds[i])) continue;
     const Source& source = sources_[fds[i].fd];
     const bool is_full = source.whole - source.taken > kMostUnread;
-    if (source.ended || is_full || job_is_aborted_) fds[i].fd = -1;  // left out by poll()
+    if (source.ended || is_full || job_is_aborted_) fds[i].fd = -1;  // poll() skips it
   }
   int events = real(fds, count, timeout);
   for (nfds_t i = 0; i < count; ++i) {
@@ -201,8 +205,9 @@ int OutputLines::wait(Poll* real, pollfd* fds, nfds_t count, int timeout) {
   return events;
 }
 
-/// A process has asked for the end of the job, upon which mpiexec.hydra ends at once: first it gets
-/// all that there is to read.
+/// Called after a process has asked for the end of the job. mpiexec.hydra ends as soon as it
+/// learns of that, so hydra first gets all text that is left to read. Returns the number of events
+/// for hydra.
 int OutputLines::pass_on_all(pollfd* fds, nfds_t count, int events) {
   for (auto& [fd, source] : sources_) pass_on_unfinished(&source);
   job_is_aborted_ = next_source() >= 0;
@@ -263,7 +268,7 @@ bool OutputJoin::write(int fd, std::string_view text) {
   return true;
 }
 
-/// In the order in which they have come, as far as they need not wait for a new speaker.
+/// Writes the texts that need not wait for a speaker, in the order of their arrival.
 void OutputJoin::write_waiting() {
   for (;;) {
     const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const Text& t) {
@@ -273,7 +278,7 @@ void OutputJoin::write_waiting() {
     const Text text = std::move(*next);
     waiting_.erase(next);
     waiting_bytes_ -= text.bytes.size();
-    write_(text.fd, text.bytes);  // of a failure hydra learns by its next write
+    write_(text.fd, text.bytes);  // a failure is reported to hydra by its next write
     speaker_.heard(text.source, text.bytes);
     heard_at_ = now_ns();
   }

@@ -16,7 +16,6 @@
 // or when its process writes nothing more for a while. This time is short where a program seems to
 // have stopped within a short line on purpose (a prompt).
 //
-//
 // Thread rule: one thread, hydra's. This code is part of a library that is loaded into hydra, and
 // uses only the C library.
 #pragma once

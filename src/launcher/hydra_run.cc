@@ -1,4 +1,4 @@
-// Hydra as a child of mpiexec: started, given signals, waited for.
+// Hydra as a child of mpiexec: its start, the passing on of signals, and the wait for its end.
 
 #include "launcher/hydra_run.h"
 
@@ -17,7 +17,7 @@ namespace fgmpi::launcher {
 namespace {
 
 pid_t g_hydra = 0;
-/// The first signal that has come of those that end a job.
+/// The first signal received that ends a job; 0: none.
 volatile sig_atomic_t g_asked_to_end = 0;
 
 bool ends_job(int number) {
@@ -29,7 +29,7 @@ void pass_on(int number) {
   if (g_hydra > 0) kill(g_hydra, number);
 }
 
-/// Those that end a job, and those that hydra hands to its processes.
+/// Signals that end a job, and signals that hydra passes on to its processes.
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
 
 void call_until_it_ends(int interval_ms, const std::function<void()>& tick) {

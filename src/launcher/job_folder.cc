@@ -1,4 +1,4 @@
-// The folder of a job: made, and removed with what is in it.
+// Creation of a job's folder, and its removal with all files in it.
 
 #include "launcher/job_folder.h"
 

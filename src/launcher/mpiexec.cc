@@ -1,7 +1,7 @@
-// mpiexec: turns its command line into one for mpiexec.hydra and becomes that program. There is no
-// shell and no process of ours in between, so signals and the exit status are hydra's. With -check
-// or -report it waits for hydra instead (checked_job.h, reported_job.h); with -explore and -replay
-// there is no hydra (readers/exploration).
+// mpiexec: turns its command line into one for mpiexec.hydra and executes that program in its
+// place. There is no shell and no process of ours in between, so signals and the exit status are
+// hydra's. With -check or -report, mpiexec waits for hydra instead (checked_job.h, reported_job.h);
+// with -explore and -replay there is no hydra (readers/exploration).
 
 #include <mpi.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ using fgmpi::launcher::Plan;
 using fgmpi::launcher::Setting;
 using fgmpi::launcher::Words;
 
-/// KINDS stands for the kinds of findings.
+/// The text of -help. help() replaces KINDS by the kinds of findings.
 constexpr const char* kHelp =
     R"(Usage: mpiexec [options] program [arguments] [: [options] program [arguments] ...]
 
@@ -94,7 +94,7 @@ void set_environment(const Plan& plan, const std::string& library_folder) {
     environment::unset(settings::kRecords[settings::kRanks].name);
   }
   if (plan.survives) environment::set(environment::kFt, "1");
-  // For hydra only: the guard removes itself from the variable before processes inherit it.
+  // Only hydra loads the guard: it removes itself from the variable before processes inherit it.
   if (!plan.explore.wanted && plan.replay.empty() &&
       access((library_folder + "/" + fgmpi::launcher::kHydraGuard).c_str(), R_OK) == 0)
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
@@ -102,7 +102,8 @@ void set_environment(const Plan& plan, const std::string& library_folder) {
 
 constexpr const char* kTracker = "libfgmpi-track.so";
 
-/// -track: tells all processes the folder, and preloads the tracker in front of the MPI library.
+/// -track: passes the folder to all processes in a variable, and preloads the tracker in front of
+/// the MPI library.
 fgmpi::Status set_up_tracking(const std::string& folder, const std::string& library_folder) {
   std::error_code failed;
   const std::filesystem::path path = std::filesystem::absolute(folder, failed);
@@ -121,7 +122,7 @@ fgmpi::Status set_up_tracking(const std::string& folder, const std::string& libr
     return fgmpi::error(MPI_ERR_ARG, "-track %s: %s/%s is not installed", folder.c_str(),
                         library_folder.c_str(), kTracker);
   environment::set(environment::kTrackFolder, path.c_str());
-  // Without its folder, whose path may hold spaces: it is found by LD_LIBRARY_PATH.
+  // The name is given without its folder, whose path may hold spaces: LD_LIBRARY_PATH leads to it.
   environment::put_first(environment::kPreload, kTracker);
   return {};
 }
@@ -147,8 +148,8 @@ std::string help() {
   return text.replace(at, std::strlen("KINDS"), kinds);
 }
 
-/// Everything but races and sends that count on buffering: exploration shows what they lead to, if
-/// anything.
+/// All kinds of findings except races and sends that need buffering: exploration shows to what, if
+/// anything, those lead.
 std::string kinds_of_explored() {
   using fgmpi::findings::Kind;
   std::string kinds;
@@ -225,15 +226,15 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-/// For the report: the command as it was given.
+/// The command line as the user gave it, for the report.
 std::string command_of(const Words& arguments) {
   std::string command = "mpiexec";
   for (const std::string& word : arguments) command += " " + quoted(word);
   return command;
 }
 
-/// NAME=VALUE of all settings of this library that are not the defaults: of the environment, and of
-/// hydra's options.
+/// NAME=VALUE of all settings of this library that are not the defaults: those in the environment,
+/// then those in hydra's options.
 Words settings_given(const Plan& plan) {
   Words given;
   for (int i = 0; i < settings::kCount; ++i) {
@@ -268,7 +269,7 @@ int main(int argc, char** argv) {
   setting.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   end_unless_ok(fgmpi::launcher::find_prefix(&setting.library_folder));
   setting.library_folder += "/lib";
-  // The programs are looked at with it
+  // Programs are examined with the library path with which they will run.
   environment::put_first(environment::kLibraryPath, setting.library_folder);
   const Words arguments_given(argv + 1, argv + argc);
   setting.names_hosts = fgmpi::launcher::environment_names_hosts();
@@ -290,8 +291,8 @@ int main(int argc, char** argv) {
       std::strcmp(environment::text(settings::kRecords[settings::kCheck].name), "off") != 0;
   fgmpi::launcher::CheckedJob checked;
   setting.reporter = fgmpi::launcher::kReporter;
-  // A job that a rank of a reported job starts has no report of its own: it would take the place of
-  // that one.
+  // A job that a rank of a reported job starts has no report of its own: it would replace the file
+  // of the outer job.
   const bool inside = environment::text(environment::kReportFolder) != nullptr;
   if (const char* file = environment::text(settings::kRecords[settings::kReport].name);
       file && !inside)
@@ -307,7 +308,8 @@ int main(int argc, char** argv) {
   };
   if (const fgmpi::Status made = make_plan(arguments_given, setting, &plan); !made.ok()) {
     std::fprintf(stderr, "mpiexec: %s\n", made.what().c_str());
-    return fgmpi::launcher::exit_status(made);  // not exit(): the folder for findings may be there
+    // Not exit(): the destructors remove the folder for findings.
+    return fgmpi::launcher::exit_status(made);
   }
   if (plan.action == Plan::kHelp) {
     std::fputs(help().c_str(), stdout);
@@ -319,9 +321,8 @@ int main(int argc, char** argv) {
   }
   for (const std::string& report : plan.check_reports)
     end_unless_ok(fgmpi::findings::Report::check_name(report));
-  end_unless_ok(
-      settings::
-          load());  // a bad setting would be inherited by all processes: it is reported once, here
+  // A bad setting, which all processes would inherit, is reported once, here.
+  end_unless_ok(settings::load());
   std::string hydra;
   end_unless_ok(fgmpi::launcher::find_hydra(&hydra));
   set_environment(plan, setting.library_folder);
@@ -335,7 +336,7 @@ int main(int argc, char** argv) {
   std::vector<char*> arguments = {hydra.data()};
   for (auto& word : plan.hydra) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  // Hydra passes this signal on to the job's processes. Until it has installed its handler, the
+  // Hydra passes this signal on to the job's processes. Until hydra has installed its handler, the
   // signal would end it.
   if (signal(SIGUSR1, SIG_IGN) == SIG_ERR) refuse("signal");
   if (plan.check) return checked.run(hydra, arguments.data(), plan.check_reports);

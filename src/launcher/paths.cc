@@ -22,7 +22,7 @@ Status find_prefix(std::string* prefix) {
   if (length <= 0)
     return error(MPI_ERR_OTHER, "/proc/self/exe cannot be read: %s", std::strerror(errno));
   prefix->assign(self, length);
-  for (int up = 0; up < 2; ++up) {  // bin/program
+  for (int up = 0; up < 2; ++up) {  // removes the program's name, then bin
     size_t slash = prefix->rfind('/');
     if (slash == prefix->npos) break;
     prefix->resize(slash);

@@ -1,4 +1,4 @@
-// What the file of a program says about it: its kind, its libraries, its MPI.
+// The examination of a program's file: its kind, its libraries, its MPI.
 
 #include "launcher/program.h"
 
@@ -25,7 +25,7 @@ extern char** environ;
 namespace fgmpi::launcher {
 namespace {
 
-/// The folder in which a relative path begins: hydra's -wdir, else the present one.
+/// The folder in which a relative path begins: that of hydra's -wdir, else the present one ("").
 std::string working_folder(const Words& options) {
   std::string folder;
   for (size_t i = 0; i + 1 < options.size(); ++i) {
@@ -60,7 +60,7 @@ std::string find(const std::string& name, const Words& options) {
   return found;
 }
 
-/// What is read of a program file; all empty for a script.
+/// Properties of a program's file; all are empty for a script.
 struct Elf {
   bool elf = false;
   bool foreign = false;  ///< for another processor architecture
@@ -161,7 +161,7 @@ std::vector<std::string> mpi_libraries(const std::string& listed) {
   return found;
 }
 
-/// The first of them that is not ours, or "".
+/// The first MPI library in the list that is not ours, or "".
 std::string other_library(const std::string& listed, const std::string& ours) {
   for (const std::string& path : mpi_libraries(listed))
     if (!same_file(path, ours)) return path;
@@ -174,13 +174,14 @@ namespace {
 
 constexpr const char* kLibrary = "libmpich.so.12";
 
-/// LD_PRELOAD separates paths by spaces and colons.
+/// True where LD_PRELOAD can hold the path: it separates paths by spaces and colons.
 bool library_folder_is_plain(const std::string& library) {
   return library.find_first_of(" :") == library.npos;
 }
 
-/// src/privatize/preload.cc restores LD_PRELOAD, so that programs started by this one do not
-/// inherit it. Libraries that were preloaded already stay in front: profiling tools interpose MPI.
+/// Adds options of hydra that preload the library. src/privatize/preload.cc restores LD_PRELOAD, so
+/// that programs started by this one do not inherit it. Libraries that were preloaded already stay
+/// in front: profiling tools interpose MPI.
 void preload(const std::string& library, Words* additions) {
   const char* before = environment::text(environment::kPreload);
   for (const std::string& word :
@@ -232,7 +233,7 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
                  folder ? "is a folder" : "may not be executed");
   }
   const Elf elf = read_elf(path);
-  if (!elf.elf) return {};  // a script; what it starts finds our library by LD_LIBRARY_PATH
+  if (!elf.elf) return {};  // a script: programs that it starts use LD_LIBRARY_PATH
   if (elf.foreign)
     return error(MPI_ERR_ACCESS,
                  "%s: is for another kind of machine; allowed are programs for x86-64",
@@ -254,9 +255,10 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
                  "%s: is built with ThreadSanitizer, which knows threads, but not ranks that take "
                  "turns on one; allowed are -fsanitize=address, leak and undefined",
                  path.c_str());
-  // It may load MPI while it runs: then its ranks begin (src/privatize/late_ranks.h). With -ranks a
-  // process asks the launcher how many it has, and could not hand the connection to a program that
-  // it becomes, as `env` does.
+  // A program that is not linked with MPI may load it while it runs: then its ranks begin
+  // (src/privatize/late_ranks.h). With -ranks this is not possible: a process asks the launcher for
+  // its number of ranks, and could not pass that connection on when it executes another program, as
+  // `env` does.
   const bool may_load =
       ranks_each > 1 && by_nfg && elf.position_independent && mpi_libraries(listed).empty();
   if (may_load)

@@ -18,10 +18,10 @@ namespace fgmpi::launcher {
 constexpr int kNotFound = 127, kNotExecutable = 126;
 
 /// Examines a program of the command line. `ranks_each`: ranks in each process, 1 when unknown;
-/// `by_nfg`: -nfg gave that number. Adds to `options` (hydra's) what the program needs in its
-/// environment. An error is of class MPI_ERR_NO_SUCH_FILE or MPI_ERR_ACCESS where the program
-/// cannot be executed (see exit_status()), and names the program and what is allowed. `elsewhere`:
-/// the program may be on other hosts only.
+/// `by_nfg`: -nfg gave that number. Adds to `additions` the options of hydra that set what the
+/// program needs in its environment. An error is of class MPI_ERR_NO_SUCH_FILE or MPI_ERR_ACCESS
+/// where the program cannot be executed (see exit_status()), and names the program and what is
+/// allowed. `elsewhere`: the program may be on other hosts only.
 Status inspect_program(const Words& program, const Words& options, int64_t ranks_each, bool by_nfg,
                        bool elsewhere, const std::string& library_folder, Words* additions);
 

@@ -1,4 +1,4 @@
-// The one line about a running job, drawn again and again.
+// The line about a running job: each call of show() draws it anew.
 
 #include "launcher/progress_line.h"
 

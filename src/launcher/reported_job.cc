@@ -25,7 +25,7 @@ namespace fgmpi::launcher {
 namespace {
 
 constexpr int kProgressMs = 500;
-/// For so long the writer waits for processes to end when mpiexec was killed.
+/// How long the writer waits for processes to end after mpiexec was killed.
 constexpr int kEndsWithinMs = 10'000;
 
 Status check_file(const std::string& file) {
@@ -39,12 +39,12 @@ Status check_file(const std::string& file) {
   return {};
 }
 
-/// What the writer is told when the job has ended.
+/// What mpiexec sends to the writer when the job has ended.
 struct Told {
-  int status = 0, signal = 0;  ///< signal: that mpiexec was sent to end the job, or 0
+  int status = 0, signal = 0;  ///< signal: the one that asked mpiexec to end the job; 0: none
 };
 
-/// Processes of the job on this host that are still there.
+/// True where a process of the job on this host still exists.
 bool any_is_alive(const report::Run& run) {
   for (const auto& p : run.processes)
     if (p.header().pid && kill(static_cast<pid_t>(p.header().pid), 0) == 0) return true;
@@ -85,8 +85,8 @@ Status ReportedJob::set_up(const ReportWishes& wishes, const std::string& librar
   return {};
 }
 
-/// Runs in the writer: waits for what it is told, or for the end of mpiexec, which closes its end
-/// of the pipe.
+/// Runs in the writer: waits for the message from mpiexec, or for the end of mpiexec, which closes
+/// the pipe; then writes the report and exits.
 void ReportedJob::write_when_told(int from, const std::string& command,
                                   const std::vector<std::string>& settings) {
   report::Run run;
@@ -116,7 +116,7 @@ bool ReportedJob::start_writer(const std::string& command,
   if (pipe2(pipe, O_CLOEXEC) != 0) return false;
   writer_ = fork();
   if (writer_ == 0) {
-    setsid();  // what a terminal sends to mpiexec and its processes is not for the writer
+    setsid();  // signals of the terminal to mpiexec and its processes do not reach the writer
     close(pipe[1]);
     environment::unset(environment::name(environment::kPreload));
     write_when_told(pipe[0], command, settings);

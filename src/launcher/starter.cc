@@ -1,5 +1,5 @@
-// fgmpi-start: takes the place of a program that MPI_Comm_spawn starts, and tells whether that
-// could be executed.
+// fgmpi-start: MPI_Comm_spawn starts it in place of a program; it executes that program, and
+// reports whether that succeeded.
 
 #include "dynamic/starter.h"
 
