@@ -32,8 +32,8 @@ void AddressVector::init(const std::vector<uint32_t>& starts, uint32_t me) {
   count_locals();
 }
 
-// In a hole the first process has all its ranks and the others have none: first() still ascends,
-// and a search never ends there, since nobody asks for a rank of a hole.
+// In a hole the first process has all ranks and the others have none: so first() still ascends. No
+// search ends in a hole, since callers never look up a rank of one.
 
 void AddressVector::place(uint32_t process, std::span<const uint32_t> counts) {
   uint32_t rank = first(process);
@@ -57,7 +57,7 @@ uint32_t AddressVector::add_range(std::span<const uint32_t> counts) {
   for (size_t i = 0; i < holes_.size(); ++i) {
     const Hole hole = holes_[i];
     const uint32_t room = first(hole.process + hole.processes) - first(hole.process);
-    // What is left of a hole needs a process to begin at, unless no rank is left.
+    // The ranks that remain of a hole need a process of the hole that remains too.
     if (hole.processes < processes || room < ranks ||
         (hole.processes == processes && room != ranks))
       continue;
@@ -118,7 +118,7 @@ uint32_t AddressVector::search(uint32_t w) const {
   return static_cast<uint32_t>(after - elements_.begin()) - 1;
 }
 
-// ---- Ranges that are hosted ---------------------------------------------------------------------
+// ---- Ranges whose ranks other processes host ----------------------------------------------------
 
 void AddressVector::set_hosts(uint32_t first_process, std::vector<Host> hosts) {
   FGMPI_CHECK(first_process >= processes_ && first_process + hosts.size() <= all_processes());

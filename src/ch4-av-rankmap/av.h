@@ -11,18 +11,20 @@
 // local proclet) -> element. When all processes host equally many proclets, locate() is one
 // multiplication.
 //
-// Processes of connected jobs follow the job's own, a range for each job. Their ranks are numbered
-// in the same way, which gives the global ranks:
+// Processes of connected jobs follow the job's own, a range for each job. Their ranks follow the
+// world ranks in the same order. These numbers are the global ranks:
 //
 //    | own processes 0 .. P-1 | job 1 | (hole) | job 3 |
 //
 // A job that was spawned as proclets has a range as well, but no processes of its own. The elements
-// of such a range hold where its ranks begin; beside them a table says which process (of the own or
-// of another job) hosts the ranks, from which local index on. locate() returns the hosting process.
+// of such a range hold the numbers at which its ranks begin. A table beside them holds the process
+// (of the own or of another job) that hosts the ranks, and its first local index for them. locate()
+// returns the hosting process.
 //
-// A range is released when its job is not connected any more; holes are used again. While there is
-// them. Thread rule: one thread. Invariant: first() ascends; sizes may differ between processes.
-// Source: IPDPS'17 section III (12-byte AV elements); design section 5.
+// A range is released when its job is not connected any more; later ranges fill the hole. While any
+// range exists, locate() calls locate_slowly(): so programs without connections pay nothing for
+// connections. Thread rule: one thread. Invariant: first() ascends; sizes may differ between
+// processes. Source: IPDPS'17 section III (12-byte AV elements); design section 5.
 #pragma once
 
 #include <cstdint>
@@ -95,7 +97,7 @@ class AddressVector {
   /// the own job.
   struct Host {
     uint32_t process;
-    uint32_t local;  ///< index there of the first of them
+    uint32_t local;  ///< index in that process of the first of these ranks
   };
   /// Sets the hosts of a range. REQUIRES: one host for each process of the range, ascending by
   /// process; add_range() has just returned the range.
@@ -180,8 +182,9 @@ class AddressVector {
   void make_hole(const Hole& hole);
   std::vector<AvElement> elements_;
   std::vector<HostedRange> hosted_;  ///< ascending
-  std::vector<Hole> holes_;          ///< ascending, none beside another or at the end
-  /// floor((2^64 - 1) / C) when every process hosts C proclets: w / C is (w + 1) times it >> 64.
+  std::vector<Hole> holes_;          ///< ascending; no hole is beside another one or at the end
+  /// floor((2^64 - 1) / C) when every process hosts C proclets; w / C is its product with w + 1,
+  /// shifted right by 64.
   uint64_t reciprocal_ = 0;
   uint32_t uniform_ = 0;      ///< C, or 0 when sizes differ or there are ranges of other jobs
   uint32_t own_uniform_ = 0;  ///< C of the own processes, or 0 when sizes differ

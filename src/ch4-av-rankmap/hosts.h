@@ -1,10 +1,9 @@
-// Which processes of the job share a host, as all processes have published it: equal at every
-// process.
+// Hosts: which processes of the job share a host. Each process publishes its host's identity, so
+// all processes have the same table.
 //
 // The table consists of runs of consecutive processes on one host, 8 bytes each: a job on one host
 // has one run. Thread rule: one thread. Nothing here switches. The table is filled while the
 // processes exchange addresses.
-// addresses.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 // comparison and lookup work on merged groups as on any other; only translation to an address reads
 // the pairs. A RankMap holds the table as a stored map (Model::kMlut): ordinary communicators pay
 // nothing for it.
-// Thread rule: one thread. Invariant: pairs are distinct, and their groups are known as long as the
-// map exists. Source: IPDPS'17 section III-C.
+// Thread rule: one thread. Invariant: pairs are distinct; ProcessGroups has their groups as long as
+// the map exists. Source: IPDPS'17 section III-C.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ namespace fgmpi {
 
 class MlutMap final : public groupmap::GroupMap {
  public:
-  /// Follows the encodings of groupmap. Never on groupmap's wire: rankmap.cc frames the map.
+  /// An id outside groupmap's encodings. No map of groupmap's wire form has it: travel.h describes
+  /// how such a map travels.
   static constexpr auto kEncoding = static_cast<groupmap::Encoding>(255);
   explicit MlutMap(std::vector<GroupRank> pairs);
 
@@ -85,8 +86,8 @@ void for_each_other_group(const RankMap& map, F&& f) {
   }
 }
 
-/// Retains the other groups of a map while it lives: from the making of the map until a
-/// communicator or another owner retains them.
+/// While an object of this class exists, it retains the other groups of a map: from the making of
+/// the map until a communicator or another owner retains them.
 class KeptGroups {
  public:
   explicit KeptGroups(const RankMap& map) {

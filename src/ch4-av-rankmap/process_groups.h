@@ -5,8 +5,8 @@
 //   uid      128 random bits that name the job everywhere
 //   range    the group's processes and ranks in the address vector (av.h): global rank = range's
 //            first rank + lpid
-//   cards    how each of its processes is reached, where that is known; opaque here (src/dynamic
-//            writes and reads them)
+//   cards    how each of its processes is reached, where this process has learned it; only
+//            src/dynamic writes and reads their contents
 //
 // Communicators and groups of ranks that have members of a group retain it; the last release
 // releases its range, its cards and its pgid. Numbers of other jobs' ranks are valid in this
@@ -58,8 +58,8 @@ class ProcessGroups {
   bool hosted(uint32_t pgid) const { return pgid > 0 && groups_[pgid].host != kNone; }
   /// The group of the processes that host a group. REQUIRES: hosted(pgid).
   uint32_t host_of(uint32_t pgid) const { return groups_[pgid].host; }
-  /// A number for a group that is equal in all processes, never 0; and the pgid that has this
-  /// number, kNone where no known group has it.
+  /// A number for a group, never 0, that is equal in all processes. find_short_name() returns the
+  /// pgid of the group with this number, or kNone.
   uint32_t short_name(uint32_t pgid) const;
   uint32_t find_short_name(uint32_t name) const;
   /// The pgid of a group, or kNone.
@@ -93,12 +93,13 @@ class ProcessGroups {
   uint64_t address(GroupRank g) const {
     return AddressVector::address_in(elements_[g.pgid], g.lpid);
   }
-  /// An order of ranks that is equal in all processes: by group's uid, then rank.
+  /// An order of ranks that is equal in all processes: by the group's uid, then by rank.
   bool before(int32_t global, int32_t other) const;
   /// A number for a rank that is equal in all processes.
   uint32_t name_of(int32_t global) const;
 
-  /// The card of process `index` of a group; empty: not known. A card, once known, stays.
+  /// The card of process `index` of a group, empty where this process has none. set_card() changes
+  /// nothing where there is a card already.
   const std::string& card(uint32_t pgid, uint32_t index) const;
   void set_card(uint32_t pgid, uint32_t index, std::string_view card);
 
@@ -109,8 +110,8 @@ class ProcessGroups {
   /// Removes groups without references, after a failure to connect.
   void remove_unused();
 
-  /// Functions that are called when a group has got its range, before it loses the range, and
-  /// afterwards.
+  /// Functions that this class calls when a group has received its range, before the group loses
+  /// the range, and afterwards. They are not called for hosted groups.
   struct Watcher {
     void (*added)(uint32_t pgid) = nullptr;
     void (*removing)(uint32_t pgid) = nullptr;

@@ -27,7 +27,7 @@ constexpr int32_t kChunk = 256;  // on a proclet's stack
 Strategy g_strategy;
 
 /// Calls f(first, worlds) for consecutive stretches of world ranks, in rank order; stops when f
-/// says false.
+/// returns false.
 template <class F>
 bool for_chunks(const RankMap& map, F&& f) {
   int32_t worlds[kChunk];
@@ -75,13 +75,14 @@ RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks) {
 RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks, const Strategy& strategy) {
   MapRef map;
   Regular shape;
-  // An encoding asked for by name is used for regular groups too: that is what comparing encodings
-  // needs.
+  // An encoding that the strategy names is used for regular groups too, so that users can compare
+  // encodings.
   bool named =
       strategy.goal == Strategy::Goal::kNamed && strategy.encoding != groupmap::Encoding::regular;
   if (!named && groupmap::detect_regular(world_ranks, &shape)) return RankMap(MapRef(shape));
   Status status = groupmap::build(world_ranks, strategy, &map);
-  // An encoding asked for by name may not hold this group: the hybrid choice always can.
+  // The encoding that the strategy names may be unable to hold this group; the hybrid choice always
+  // can.
   if (!status.ok()) status = groupmap::build(world_ranks, Strategy::hybrid(), &map);
   FGMPI_CHECK(status.ok());
   return RankMap(std::move(map));
@@ -175,8 +176,8 @@ void RankMap::ranks_within(int32_t low, int32_t high, std::vector<int32_t>* rank
     for (int64_t r = first; r < last; ++r) ranks->push_back(static_cast<int32_t>(r));
     return;
   }
-  // Few world ranks: look up each. Else walk over the whole map, since one look-up costs more than
-  // one step of a walk.
+  // Few world ranks are looked up one by one; for many, the whole map is walked over. A look-up in
+  // a stored map costs about as much as 16 steps of a walk.
   int64_t asks = (int64_t{high} - low) * (map_.shape() == Shape::kStored ? 16 : 1);
   if (asks < size()) {
     size_t old = ranks->size();
@@ -223,8 +224,8 @@ bool RankMap::similar(const RankMap& other) const {
 
 constexpr uint32_t kBetweenGroups = uint32_t{1} << 31;
 
-// Wire form: u32 length (little endian) | that many bytes of groupmap's own frame; with the length's top bit set that many
-// bytes of travel.h, for maps that have members of other jobs.
+// Wire form: u32 length (little endian) | that many bytes of groupmap's wire form. With the
+// length's top bit set, the bytes are those of travel.h: the map has members of other jobs.
 void RankMap::serialize(std::vector<uint8_t>* out, bool between_groups) const {
   size_t at = out->size();
   out->resize(at + 4);

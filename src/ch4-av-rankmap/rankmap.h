@@ -58,8 +58,9 @@ class RankMap {
   /// that is a duplicate shares the parent's stored map. REQUIRES: child is no mlut (ranks of
   /// parent are of no process group).
   static RankMap compose(const RankMap& parent, const RankMap& child);
-  /// child has the members of parent in another order. Where both are irregular, the result shares
-  /// parent's stored set, the same object, under a permutation; otherwise the result is child.
+  /// Returns a map equal to child. Where both are irregular, it shares parent's stored set, the
+  /// same object, under a permutation; otherwise it is child. REQUIRES: child has the members of
+  /// parent.
   static RankMap permuted(const RankMap& parent, const RankMap& child);
   /// The model that Table II has for a parent's model (row) and a child's (column), before an
   /// irregular result that happens to be regular is reduced. A direct child is the whole parent; a
@@ -86,15 +87,15 @@ class RankMap {
   /// Number of members whose world rank lies in [low, high).
   int32_t count_within(int32_t low, int32_t high) const;
 
-  /// Bytes of this process for the map; shared parts count once each.
+  /// Bytes of this process for the map, all of a stored form included that other maps share.
   size_t bytes() const { return map_.bytes(); }
-  /// Compare members and their order; compare members only.
+  /// True where both maps have the same members in the same order; the same members in any order.
   bool identical(const RankMap& other) const;
   bool similar(const RankMap& other) const;
 
-  /// The wire form: encoded maps travel as they are. deserialize refuses corrupt input with a
-  /// reason. A map with members of other jobs, and any map that goes to a process of another job
-  /// (`between_groups`), travels as travel.h describes.
+  /// serialize() appends the wire form: groupmap's form of the encoded map. A map with members of
+  /// other jobs, and any map that goes to a process of another job (`between_groups`), travels as
+  /// travel.h describes. deserialize() refuses corrupt input with a reason.
   void serialize(std::vector<uint8_t>* out, bool between_groups = false) const;
   static Status deserialize(std::span<const uint8_t> in, size_t* used, RankMap* out);
   bool validate(std::string* reason) const { return map_.validate(reason); }

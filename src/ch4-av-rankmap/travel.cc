@@ -14,11 +14,12 @@ namespace fgmpi {
 namespace {
 
 struct MemberRun {
-  uint32_t group;  ///< place in the list of groups
+  uint32_t group;  ///< index in the list of groups
   uint32_t first, count;
 };
 
-/// A group that is hosted comes behind its hosts' group.
+/// Returns the index of a group in `groups`, to which it is appended if it is new. A hosted group
+/// comes behind the group of its hosts.
 uint32_t place_of(uint32_t pgid, std::vector<uint32_t>* groups) {
   if (g_process_groups.hosted(pgid)) place_of(g_process_groups.host_of(pgid), groups);
   auto at = std::find(groups->begin(), groups->end(), pgid);
@@ -41,7 +42,8 @@ std::vector<MemberRun> runs_of(const RankMap& map, std::vector<uint32_t>* groups
   return runs;
 }
 
-/// The processes of group `place` that host members, its own or of groups that it hosts, ascending.
+/// The processes of groups[place] that host members, of this group or of groups that it hosts, in
+/// ascending order.
 std::vector<uint32_t> hosts_of(const std::vector<MemberRun>& runs, uint32_t place,
                                const std::vector<uint32_t>& groups) {
   std::vector<uint32_t> hosts;

@@ -7,10 +7,10 @@
 //                u32 cards | each card: u32 process | text
 //   u32 runs   | each run: u32 group of the list | u32 first lpid | u32 count
 //
-// A run is consecutive ranks of a group. The reader adds groups that it does not know
+// A run is consecutive ranks of a group. The reader adds groups that are new to it
 // (process_groups.h); cards say how their processes are reached. Only cards of processes that host
-// members travel. A hosted group follows the group of its hosts, which is listed for this purpose
-// even without members.
+// members travel. A hosted group follows the group of its hosts, which the writer lists for this
+// purpose even without members.
 // Thread rule: one thread; nothing here switches.
 #pragma once
 

@@ -2,7 +2,6 @@
 // of the communicator it was made from. Set operations work on encoded maps (src/groupmap) without
 // expanding where both sides allow. Thread rule: one thread. Nothing here switches. Invariant: a
 // group never changes once made.
-// changes once made.
 #pragma once
 
 #include <mpi.h>

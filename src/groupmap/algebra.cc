@@ -62,7 +62,8 @@ Status combine_expanded(const MapRef& a, const MapRef& b, SetOperation operation
 
 // ---- pieces
 
-/// The pieces of an ordered group as progressions, which then rise and do not overlap.
+/// Appends the pieces of an ordered group to *out, as progressions that rise and do not overlap.
+/// Returns false when the group is not ordered or not stored in pieces.
 bool as_progressions(const MapRef& group, Progressions* out) {
   std::vector<Piece> pieces;
   if (!group.ordered() || !group.pieces(pieces)) return false;
@@ -86,18 +87,19 @@ Progressions intersect_all(const Progressions& a, const Progressions& b) {
   return common;
 }
 
-/// Appends the members of `from` at places [begin, end).
+/// Appends the members of `from` at positions [begin, end).
 void append_part(const Progression& from, int64_t begin, int64_t end, Progressions* out) {
   if (begin < end)
     out->push_back({from.first + begin * from.step, from.first + (end - 1) * from.step, from.step});
 }
 
-/// Appends `from` without the rising, disjoint progressions `gone`, each a part of it.
+/// Appends `from` without the rising, disjoint progressions `gone`, each a subset of it.
 void append_difference(const Progression& from, std::span<const Progression> gone,
                        Progressions* out) {
   int64_t next = 0;
   for (const Progression& each : gone) {
-    // What goes at the step of `from` goes as one; else its members go one by one.
+    // A progression with the step of `from` is removed as one stretch. The members of any other
+    // progression are removed one by one.
     bool solid = each.step == from.step;
     for (int64_t at = each.first; at <= each.last;
          at += solid ? each.last - each.first + 1 : each.step) {
@@ -143,7 +145,7 @@ Status combine_pieces(const Progressions& a, const Progressions& b, SetOperation
   return build_progressions(both, strategy, out);
 }
 
-// ---- the same encoding on both sides; each gives the combined set in ascending order
+// ---- two groups in the same encoding; each function returns the combined set in ascending order
 
 MapRef combine_roaring(const RoaringMap& a, const RoaringMap& b, SetOperation operation) {
   switch (operation) {
@@ -158,14 +160,14 @@ MapRef combine_roaring(const RoaringMap& a, const RoaringMap& b, SetOperation op
 }
 
 MapRef combine_bdds(const BddMap& a, const BddMap& b, SetOperation operation) {
-  // Paths of a shorter world are those of a longer one with zeros in front.
+  // Paths over fewer bits are also paths over more bits, with zeros in front.
   int bits = std::max(a.bits(), b.bits());
   std::vector<Cube> cubes;
   if (!bdd_combine(a.cubes(), b.cubes(), bits, operation, kMaxBddPaths, &cubes)) return MapRef();
   return cubes.empty() ? MapRef() : MapRef(new BddMap(cubes, bits));
 }
 
-/// REQUIRES: equal steps, bits of one fall on bits of the other.
+/// REQUIRES: both maps have the same step, and their smallest members differ by a multiple of it.
 MapRef combine_bitmaps(const BitmapMap& a, const BitmapMap& b, SetOperation operation) {
   int64_t step = a.step();
   int64_t least = std::min(a.least(), b.least());
@@ -200,7 +202,8 @@ MapRef combine_bitmaps(const BitmapMap& a, const BitmapMap& b, SetOperation oper
                               static_cast<uint32_t>(step)));
 }
 
-/// Combines what has the same encoding; false when the two have not, or not a fitting one.
+/// Combines two groups that are both stored as roaring, bitmap or bdd. Returns false for any other
+/// pair, and for bitmaps whose bits do not align or lie far apart.
 bool combine_alike(const MapRef& a, const MapRef& b, SetOperation operation, MapRef* out) {
   if (a.size() == 0 || b.size() == 0 || a.encoding() != b.encoding()) return false;
   switch (a.encoding()) {
@@ -212,7 +215,7 @@ bool combine_alike(const MapRef& a, const MapRef& b, SetOperation operation, Map
       const BitmapMap& x = *static_cast<const BitmapMap*>(a.stored());
       const BitmapMap& y = *static_cast<const BitmapMap*>(b.stored());
       if (x.step() != y.step() || (int64_t{x.least()} - y.least()) % x.step() != 0) return false;
-      // Far apart, the bits between would be many times the members.
+      // If the bitmaps lie far apart, the bits between them would be many times the members.
       int64_t span = std::abs(int64_t{x.least()} - y.least()) / x.step();
       if (span > 64 * (int64_t{a.size()} + b.size())) return false;
       *out = combine_bitmaps(x, y, operation);
@@ -244,7 +247,7 @@ Status restore_as_set(const MapRef& group, const Strategy& strategy, MapRef* out
 
 Status combine(const MapRef& a, const MapRef& b, SetOperation operation, const Strategy& strategy,
                MapRef* out) {
-  // A union of ordered groups is ordered only when the second adds nothing before the first's end.
+  // In MPI's order, a union of ordered groups ascends if the second begins after the first's end.
   bool ascending =
       operation != SetOperation::kUnion ||
       (a.size() && b.size() && a.ordered() && b.ordered() && a.select(a.size() - 1) < b.select(0));
@@ -292,7 +295,7 @@ void translate(const MapRef& from, std::span<const int32_t> ranks, const MapRef&
     std::copy(ranks.begin(), ranks.end(), out.begin());
     return;
   }
-  // Where rank is a scan, sorting the group once is cheaper than some dozens of them.
+  // Where rank() scans the group, sorting the group once is cheaper than some dozens of scans.
   Encoding encoding = to.encoding();
   bool scans = encoding == Encoding::bwt ||
                (!to.ordered() && (encoding == Encoding::array || encoding == Encoding::packed));
@@ -300,7 +303,7 @@ void translate(const MapRef& from, std::span<const int32_t> ranks, const MapRef&
     for (size_t k = 0; k < ranks.size(); ++k) out[k] = translate(from, ranks[k], to);
     return;
   }
-  // World rank, group rank
+  // Pairs of world rank and group rank, sorted by world rank.
   std::vector<std::pair<int32_t, int32_t>> inverse(static_cast<size_t>(to.size()));
   std::vector<int32_t> members = to.expand();
   for (int32_t i = 0; i < to.size(); ++i) inverse[i] = {members[i], i};

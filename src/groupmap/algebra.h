@@ -1,5 +1,5 @@
-// Groups as sets (section 7 of the paper), and MPI's group operations on top. They work on the
-// stored forms, without expanding them where these allow:
+// Groups as sets (section 7 of the paper), and MPI's group operations on top. The operations work
+// on the stored forms. These pairs of forms need no expansion to lists of ranks:
 //
 //   both ordered strides              the Chinese remainder theorem
 //   both bitmap                       word by word
@@ -7,13 +7,12 @@
 //   both BDD                          by BuDDy on paths
 //   both ordered, with pieces         a merge of the pieces (runs, piecewise, complement, regular
 //                                     maps)
-//   any other pair                    the first expanded, the second as a membership table
+//   any other pair                    the first is expanded, the second becomes a membership table
 //
-// Results are stored by the strategy passed, except that a result of two bitmaps, Roaring sets or
-// BDDs has that encoding; restore() encodes it by the strategy. Nothing here switches proclets.
-// Order (MPI 4.0, 7.3.2): the result lists the first group's members in its order, then, in a
-// union, the other members of the second in the order of the second.
-// union, the other members of the second in the order of the second.
+// The strategy that the caller passes chooses the encoding of the result. But a result of two
+// bitmaps, Roaring sets or BDDs has their encoding; restore() encodes it by a strategy. Nothing
+// here switches proclets. Order (MPI-4.0 section 7.3.2): the result lists the first group's members
+// in its order, then, in a union, the other members of the second in the order of the second.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +27,8 @@ namespace fgmpi::groupmap {
 Status combine(const MapRef& a, const MapRef& b, SetOperation operation, const Strategy& strategy,
                MapRef* out);
 
-/// Combines in ascending order of world rank, as the paper proposes: then no permutation has to be
-/// stored.
+/// Combines two groups in ascending order of world rank, as the paper proposes: the result needs no
+/// permutation.
 Status combine_sets(const MapRef& a, const MapRef& b, SetOperation operation,
                     const Strategy& strategy, MapRef* out);
 

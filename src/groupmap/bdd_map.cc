@@ -8,12 +8,12 @@
 //
 // When it wins: sub-grids whose dimensions are powers of two, and other sets whose paths have many
 // X. md-blockstride and piecewise are smaller for nearly all of these; but set algebra on BDDs
-// needs no expansion. Costs: 2*bits + 2 bits a path; select and rank follow the tree of the paths:
-// where they part, a binary search for the place, and a sum of at most 15 path sizes.
+// needs no expansion. Costs: 2*bits + 2 bits a path; select and rank follow the tree of the paths.
+// At each branch they search for the first path with a 1 by halves, and add at most 15 path sizes.
 //
-// Why that is right: among paths with the same bits so far, either all have X at the next bit, or
-// each has 0 or 1, and those with 0 come first. So the candidate paths are always neighbours, and
-// each X that is decided halves the number of members that a candidate still has.
+// Why select and rank are correct: among paths with the same bits so far, either all have X at the
+// next bit, or each has 0 or 1, and those with 0 come first. So the candidate paths are always
+// neighbours, and each X that is decided halves the number of members that a candidate still has.
 #include "groupmap/bdd_map.h"
 
 #include <algorithm>
@@ -134,7 +134,8 @@ int32_t BddMap::select(int32_t i, Leaf* leaf) const {
   while (high - low > 1) {
     Cube first = cube(low);
     int bit = bit_width((first.fixed ^ fixed_[high - 1]) & low_mask(left)) - 1;
-    // All agree above `bit`: every choice for the X there has the same number of members.
+    // All candidate paths agree above `bit`, so every choice for their X bits there has the same
+    // number of members.
     uint32_t above = static_cast<uint32_t>(low_mask(left) & ~low_mask(bit + 1));
     result |= first.fixed & above;
     if (uint32_t free = first.free & above) {

@@ -7,8 +7,8 @@
 
 namespace fgmpi::groupmap {
 
-/// The most paths of a map that is named, and of one that a strategy chooses (the paper's limit on
-/// their number).
+/// The most paths of a map whose encoding the caller names, and of one that a strategy chooses (the
+/// paper's limit on their number).
 inline constexpr size_t kMaxBddPaths = 1 << 20, kMaxStrategyPaths = 1 << 15;
 
 class BddMap final : public GroupMap {

@@ -21,7 +21,8 @@ uint64_t bits_of(const Stats& stats) {
              : 0;
 }
 
-/// At most the array's size, or a world's worth of bits.
+/// True where the bitmap takes at most as many bits as an array, or at most 2^22: one bit for each
+/// rank of a world of four million.
 bool worthwhile(const Stats& stats) {
   return stats.ordered &&
          bits_of(stats) <= std::max<uint64_t>(32u * static_cast<uint32_t>(stats.size), 1u << 22);

@@ -42,8 +42,8 @@ class Session {
   }
   bool ok() const { return running_ && !failed; }
 
-  /// The set of `ranks`, which all have the bits above `left` in common. The caller holds a
-  /// reference.
+  /// Returns the set of `ranks`, which agree in all bits but the `left` lowest. The caller receives
+  /// a reference to it.
   BDD from_ranks(std::span<const int32_t> ranks, int left) {
     if (ranks.empty() || failed) return kFalse;
     if (ranks.size() == size_t{1} << left) return kTrue;
@@ -56,8 +56,8 @@ class Session {
     return join(left, low, high);
   }
 
-  /// The set of these cubes, given in the order of a walk; their `left` low bits are not decided
-  /// yet.
+  /// Returns the set of these cubes, which agree in all bits but the `left` lowest. The caller
+  /// receives a reference to it. REQUIRES: the cubes are in the order of a walk.
   BDD from_cubes(std::span<const Cube> cubes, int left) {
     if (cubes.empty() || failed) return kFalse;
     if (left == 0) return kTrue;
@@ -90,7 +90,8 @@ class Session {
   }
 
  private:
-  /// if (highest of the bits left) high else low, in exchange for the references to both.
+  /// Returns the function "if (highest of the `left` bits) high else low", with a reference for the
+  /// caller, and drops the caller's references to `low` and `high`.
   BDD join(int left, BDD low, BDD high) {
     BDD node = low == high ? low : bdd_ite(bdd_ithvar(bits_ - left), high, low);
     bdd_addref(node);

@@ -4,10 +4,10 @@
 //   at       | where block 0 begins | block 1 | ... | end |      packed
 //   blocks   | bzip2(wid(0..999)) | bzip2(wid(1000..1999)) | ...
 //
-// The last block takes the rest, 1 to 1,999 members. When it wins: long unordered groups with
+// The last block holds the rest, 1 to 1,999 members. When it wins: long unordered groups with
 // patterns that no other encoding recognises, which is seldom. Costs: 7 to 30 bits a member. select
-// decodes a whole block (40 microseconds) unless that is the cached one: a Reader has a cache of
-// its own, all other users share one. bytes() includes its 4 KB. rank decodes all blocks.
+// decodes a whole block (40 microseconds) unless the cache holds it: a Reader has a cache of its
+// own, all other users share one. bytes() includes the 4 KB of a cache. rank decodes all blocks.
 #include "groupmap/bwt.h"
 
 #include <bzlib.h>
@@ -23,8 +23,9 @@ namespace {
 
 constexpr int32_t kBlock = 1000;
 
-/// Memory for bzip2's decoder: it allocates 464 KB and touches about 30 KB of that. Kept between
-/// calls, because mapping and clearing the pages anew takes longer than decoding a block.
+/// Memory for bzip2's decoder, which allocates 464 KB and touches about 30 KB of that. The memory
+/// stays between calls, because mapping and clearing the pages anew takes longer than decoding a
+/// block.
 class Scratch {
  public:
   static void* allocate(void* self, int items, int size) {

@@ -1,4 +1,4 @@
-// complement: a dense ordered group as the ranks it lacks, out of a range or stride.
+// complement: a dense ordered group as a range or stride and the ranks of it that the group lacks.
 //
 //   range     0 1 2 3 4 5 6 7 8 9        least + k*step, k = 0..n+missing-1
 //   group     0 1   3 4     7 8 9
@@ -7,8 +7,8 @@
 //
 //   select(i) = least + step * (i + number of `before` <= i)
 //
-// When it wins: a world with a few ranks gone (all but one of a million: under 200 bytes), or
-// irregularly but thinly gone (the primes: 27 KB where a bitmap takes 61). Costs: 2.4 +
+// When it wins: a world without a few ranks (all but one of a million: under 200 bytes), or without
+// a sparse, irregular set of ranks (the primes: 27 KB where a bitmap takes 61). Costs: 2.4 +
 // log2(n/missing) bits a missing rank; select is one Elias-Fano rank; rank a short binary search.
 #include <algorithm>
 
@@ -20,7 +20,7 @@ namespace {
 // select only counts in the sequence, so samples for finding its numbers by index may be sparse.
 constexpr EliasFano::Sampling kSampling = {9, 7};
 
-/// Ranks that the group's range or stride has and the group has not.
+/// The number of ranks that the group's range or stride has and the group lacks.
 int64_t missing_count(const Stats& stats) {
   return stats.gcd ? (int64_t{stats.max} - stats.min) / stats.gcd + 1 - stats.size : 0;
 }
@@ -46,7 +46,8 @@ class ComplementMap final : public GroupMap {
     if (w < least_) return -1;
     uint32_t difference = static_cast<uint32_t>(w) - least_, at = divisor_.divide(difference);
     if (at * step_ != difference) return -1;
-    // The number of missing below `at`: between the two that its `before` bounds.
+    // The number of missing ranks below `at` lies between `low` and `high`, which follow from
+    // counts of `before_`.
     uint32_t high = before_.count_below(at);
     uint32_t low = at > high ? before_.count_below(at - high) : 0;
     while (low < high) {
@@ -92,8 +93,8 @@ class ComplementMap final : public GroupMap {
   }
 
  private:
-  /// f(first, end, missing before) for each stretch without a missing rank between them in [i,
-  /// end).
+  /// Calls f(first, past, missing) for each stretch of group ranks within [i, end) whose world
+  /// ranks have no missing rank between them; `missing` counts the missing ranks before it.
   template <class F>
   void for_each_stretch(uint32_t i, uint32_t end, F f) const {
     uint32_t gone = before_.count_below(uint64_t{i} + 1);

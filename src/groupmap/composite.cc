@@ -1,15 +1,16 @@
 // wavelet, permuted: an unordered group as its set, in any encoding of ordered groups, and the
-// permutation from group rank to place in the set. A group that re-ranks another (share_permuted)
-// takes for its set the other's stored form as it is, ordered or not.
+// permutation from group rank to position in the set. A group that re-ranks another
+// (share_permuted) has for its set the other's stored form as it is, ordered or not.
 //
 //   select(i) = set.select(pi(i))         rank(w) = pi^-1(set.rank(w))
 //
 //   wavelet   pi as a wavelet tree on runs (wavelet.h): n*H bits; pays when the runs are few
-//   permuted  pi packed, with ways back (permutation.h): 1.18 log2(n!) bits; pays on no structure
-//             at all, when the inverse must not be a scan
+//   permuted  pi packed, with back pointers (permutation.h): 1.18 log2(n!) bits; pays on groups
+//             without any structure, when rank() must not be a scan
 //
-// When they win, over `packed`: wavelet in space from under some hundred runs; permuted on sparse
-// sets and where rank is used. Costs: those of the parts, and one indirect call more.
+// When they win over `packed`: wavelet in space, on groups of less than some hundred runs; permuted
+// on sparse sets and where rank() is used. Costs: those of set and permutation, and one indirect
+// call more.
 #include "groupmap/composite.h"
 
 #include <algorithm>
@@ -49,7 +50,7 @@ class CompositeMap final : public GroupMap {
     return sizeof(*this) - sizeof(set_) + set_.bytes() + permutation_.heap_bytes();
   }
   bool validate(std::string* reason) const override {
-    // That this is a permutation was checked when it was made or read.
+    // split() has checked the permutation of a map that was built, and read() one that was read.
     if (permutation_.size() != static_cast<uint32_t>(size()))
       return invalid(reason, "set and permutation differ in size");
     return set_.validate(reason);
@@ -68,7 +69,8 @@ class CompositeMap final : public GroupMap {
   Permutation permutation_;
 };
 
-/// The set in ascending order, and each member's place in it; false when a rank occurs twice.
+/// Sets *set to the ranks in ascending order, and *place to each member's position in it. Returns
+/// false when a rank occurs twice.
 bool split(std::span<const int32_t> ranks, std::vector<int32_t>* set,
            std::vector<uint32_t>* place) {
   size_t n = ranks.size();
@@ -193,7 +195,7 @@ Status share_permuted(const MapRef& parent, std::span<const int32_t> ranks, MapR
   if (!split(set.expand(), &theirs, &base_place) || members != theirs)
     return error(kErrArg, "%zu ranks are not the %d members of the group that they permute",
                  ranks.size(), set.size());
-  // From places in ascending order to places in the set's own.
+  // Converts positions in ascending order to positions in the set's own order.
   std::vector<uint32_t> at(place.size());
   for (size_t i = 0; i < at.size(); ++i) at[base_place[i]] = static_cast<uint32_t>(i);
   for (uint32_t& p : place) p = at[p];

@@ -1,5 +1,5 @@
-// A set plus a permutation (section 5 of the paper): for benchmarks and splits that pick the set's
-// encoding.
+// A group as a set plus a permutation (section 5 of the paper): for benchmarks, which pick the
+// set's encoding, and for groups that share the set of another.
 #pragma once
 
 #include "groupmap/groupmap.h"

@@ -8,7 +8,7 @@
 namespace fgmpi::groupmap {
 
 int EliasFano::best_low_bits(uint64_t n, uint64_t largest) {
-  // The total is n*L + n + largest/2^L: look on both sides of log2(largest/n).
+  // The total is n*L + n + largest/2^L bits. All values of L are tried.
   int best = 0;
   uint64_t least = ~uint64_t{0};
   for (int bits = 0; bits < 32; ++bits) {
@@ -85,7 +85,7 @@ uint32_t EliasFano::count_below(uint64_t value) const {
   if (rest == 0) return i;
   for (uint32_t stop = i + 8; i < stop; ++i, ++at)
     if (i == size_ || !get_bit(high, at) || low(i) >= rest) return i;
-  // Many share the high part: search the rest of them by halves.
+  // Many numbers share the high part: the rest of them is searched by halves.
   uint32_t end = static_cast<uint32_t>(position_of_zero(static_cast<uint32_t>(part)) - part);
   while (i < end) {
     uint32_t middle = i + (end - i) / 2;
@@ -138,7 +138,7 @@ EliasFano EliasFano::read(ByteReader& in, uint32_t count) {
   if (in.failed() || !in.words(sequence.low_words_ + words_for(bits), &sequence.words_)) return {};
   sequence.words_.push_back(0);
   sequence.words_.shrink_to_fit();
-  // As many ones as numbers, nothing past the end, and the last number is the largest.
+  // The high bits must have as many ones as there are numbers, end with a zero and be 0 past that.
   const uint64_t* high = sequence.high_words();
   uint64_t ones = 0;
   for (size_t k = 0; k < words_for(bits); ++k) ones += static_cast<uint64_t>(popcount(high[k]));

@@ -7,14 +7,13 @@
 //   high   0 1 1 0 0 1 ...                    for each i a 1 at bit high(i) + i; a 0 ends each
 //                                             value of high
 //   ones   position of every 2^a-th 1         32 bits each: where the search for the i-th 1 begins
-//   zeros  position of every 2^b-th 0         32 bits each: likewise for rank
+//   zeros  position of every 2^b-th 0         32 bits each: where count_below() begins to search
 //
 // When it wins: sparse and random ordered sets: 2 + log2(u/n) bits a number for u the largest,
 // within half a bit of the least possible; the samples add 32/2^a + 32/2^b * zeros/n. Costs:
 // operator[] finds a 1 within a few words of a sample and reads L bits; count_below() finds a 0 and
 // searches the numbers that share its high part. Clustered numbers can put many words between two
 // samples (at most 2n/64).
-// two samples (at most 2n/64).
 #pragma once
 
 #include <cstdint>
@@ -57,15 +56,15 @@ class EliasFano {
     return expected_bytes(n, universe, Sampling());
   }
 
-  /// Wire: sampling, L, largest, low and high words; the samples are made again.
+  /// Writes sampling, L, largest, low and high words. The reader computes the samples again.
   void write(ByteWriter& out) const;
   /// Reads `count` numbers; fails `in` unless they are valid.
   static EliasFano read(ByteReader& in, uint32_t count);
 
  private:
   static int best_low_bits(uint64_t n, uint64_t largest);
-  /// Needs no branch for numbers that straddle words: 8 bytes from any byte on exist (the spare
-  /// word).
+  /// Needs no branch for numbers that straddle words: the spare word at the end makes 8 bytes
+  /// readable from any byte on.
   uint64_t low(uint32_t i) const {
     uint64_t at = uint64_t{i} * low_bits_, word;
     std::memcpy(&word, reinterpret_cast<const uint8_t*>(words_.data()) + at / 8, 8);

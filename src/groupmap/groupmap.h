@@ -6,10 +6,10 @@
 // is that of sections 5 to 7 of Kamal, Mirtaheri, Wagner, "Scalability of Communicators and Groups
 // in MPI", HPDC 2010, with encodings of our own.
 //
-//   MapRef   a handle, 40 bytes, copied freely. Maps from direct to stride lie in it and are
-//            evaluated in line; an array too, by a pointer to its table. A blockstride lies in it,
-//            an md-blockstride a pointer away: each costs one call. Every other encoding costs one
-//            call and an indirect one.
+//   MapRef   a handle, 40 bytes, copied freely. The handle holds maps from direct to stride and
+//            evaluates them in line; for an array it holds a pointer to the table, read in line as
+//            well. It also holds a blockstride, and points to an md-blockstride: a select in these
+//            costs one call. In every other encoding a select costs one call and an indirect one.
 //   GroupMap the stored form behind a MapRef: immutable, reference counted, one class an encoding.
 //   Reader   one user's cache for a map that is decoded in blocks (BWT); for other maps it calls
 //            select.
@@ -204,8 +204,8 @@ class MapRef {
   /// As GroupMap::pieces(). A regular map gives one piece for each innermost block.
   bool pieces(std::vector<Piece>& out) const;
 
-  /// True where both name the same stored object or the same regular map. This is cheap and no
-  /// comparison of groups: that is in algebra.h.
+  /// True where both handles name the same stored object or the same regular map. The test is
+  /// cheap, but it may fail for equal groups; compare() in algebra.h compares groups.
   bool same(const MapRef& other) const;
 
  private:
@@ -256,8 +256,8 @@ class Reader {
 /// for a negative rank, MPI_ERR_ARG when a named encoding cannot hold this group or only beyond its
 /// limits. REQUIRES: no rank occurs twice (not checked here; validate() checks it).
 Status build(std::span<const int32_t> ranks, const Strategy& strategy, MapRef* out);
-/// Stores a group that is given as pieces, which are not expanded unless the chosen encoding needs
-/// it. REQUIRES: the first index is 0, indices rise, `size` is past the last.
+/// Stores a group that the caller gives as pieces. The pieces are expanded only if the chosen
+/// encoding needs the ranks. REQUIRES: the first index is 0, indices rise, `size` is past the last.
 Status build(std::span<const Piece> pieces, int32_t size, const Strategy& strategy, MapRef* out);
 Status build_as(Encoding encoding, std::span<const int32_t> ranks, MapRef* out);
 

@@ -10,9 +10,9 @@
 //   order    | by world rank |
 //
 // When it wins: groups with a few ranks moved or replaced: a world with 50 swaps takes 1.1 KB (WTR
-// of the paper: 812). Costs: 7 to 11 bytes an exception and the base; select is the base's and one
-// look at a flag, few of which are set, and behind those a binary search; rank is the base's and a
-// binary search.
+// of the paper: 812). Costs: 7 to 11 bytes an exception and the base; select is the base's and the
+// test of a flag, and a binary search where the flag is set, which is seldom; rank is the base's
+// and a binary search.
 #include "groupmap/patched.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 namespace fgmpi::groupmap {
 namespace {
 
-/// Pieces from this length on make the base.
+/// Pieces of at least this length form the base.
 constexpr int32_t kLongPiece = 6;
 constexpr int kBucketsPerException = 32;  // at most; half as many at least
 
@@ -76,8 +76,8 @@ class PatchedMap final : public GroupMap {
     for (uint32_t j = 1; j < order_.size(); ++j)
       if (value(static_cast<uint32_t>(order_[j - 1])) >= value(static_cast<uint32_t>(order_[j])))
         return invalid(reason, "an exception occurs twice");
-    // An exception's world rank must not be a member by the base as well, unless that place has an
-    // exception too.
+    // The base must not have an exception's world rank as a member as well, unless another
+    // exception replaces it there.
     for (uint32_t k = 0; k < values_.size(); ++k) {
       int32_t i = base_.rank(value(k));
       if (i >= 0 && select(i) == value(k) && i != index_of(k))
@@ -207,8 +207,8 @@ bool find_patches(const Stats& stats, size_t most, Patches* out) {
     out->base.push_back(piece);
   }
   if (out->base.empty()) return false;
-  // Exceptions at the front: the first base piece reaches back over them, as far as there are
-  // ranks.
+  // Exceptions at the front precede every base piece: the first one is extended back to group rank
+  // 0, if its value there is a valid rank.
   Piece& front = out->base.front();
   int64_t reach = front.value - int64_t{front.stride} * front.index;
   if (reach < 0 || reach > INT32_MAX) return false;

@@ -12,7 +12,8 @@ PackedPermutation::PackedPermutation(std::span<const uint32_t> pi)
 void PackedPermutation::mark() {
   uint32_t n = size();
   std::vector<uint64_t> seen(words_for(n)), marks(words_for(n));
-  // First which elements are marked, then, in their order, where they lead back to.
+  // The first walk finds the elements that are marked; the second stores their back pointers, which
+  // are ordered by element.
   auto walk = [&](auto marked) {
     std::fill(seen.begin(), seen.end(), 0);
     for (uint32_t start = 0; start < n; ++start) {
@@ -27,7 +28,7 @@ void PackedPermutation::mark() {
         at = forward(at);
         ++length;
       } while (at != start);
-      // The start of a long cycle leads back to the last mark.
+      // The start of a long cycle points back to the last marked element.
       if (length > kStep) marked(start, behind);
     }
   };

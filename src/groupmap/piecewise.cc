@@ -5,7 +5,7 @@
 //   low      20            7       100                its smallest world rank
 //   stride   2             -1      1
 //
-// Up to 16 pieces are kept as plain records and found by looking at each. More are kept in columns:
+// Up to 16 pieces are stored as plain records and searched one by one. More are stored in columns:
 // `first` as Elias-Fano (nothing when all pieces are equally long), `stride` packed (nothing when
 // all are equal), `low` as the sorted lows (Elias-Fano, or nothing when they are regular) and the
 // permutation that brings them into order (nothing when it is the identity).
@@ -13,8 +13,8 @@
 // When it wins: unions of ranges and strides, blocks in any order: 10,000 permuted blocks of 50
 // take 20 KB of the 1,953 of the array. Costs: 12 bytes a piece for few, 3 to 50 bits a piece in
 // columns; select is finding the piece (a division or an Elias-Fano rank) and two loads; rank finds
-// the piece by its low and, in columns, inverts the permutation (up to 64 loads); it looks at all
-// pieces where their stretches of the world overlap.
+// the piece by its low and, in columns, inverts the permutation (up to 64 loads). Where the pieces'
+// ranges of world ranks overlap, rank tries every piece.
 #include <algorithm>
 #include <numeric>
 
@@ -26,15 +26,16 @@ namespace fgmpi::groupmap {
 namespace {
 
 constexpr size_t kFewPieces = 16;
-/// Pairs of pieces that share a stretch of the world and must be proved to share no rank.
+/// The most pairs of pieces with overlapping ranges of world ranks: each pair is tested for common
+/// ranks, and a group with more pairs is refused.
 constexpr int64_t kMaxOverlaps = 100000;
 
 int64_t end_of(std::span<const Piece> pieces, size_t k, int32_t size) {
   return k + 1 < pieces.size() ? pieces[k + 1].index : size;
 }
 
-/// Whether no two pieces share a rank and all are in range; `overlaps` (if given) says whether
-/// stretches of the world do overlap.
+/// True where no two pieces share a rank and all ranks are valid. *overlaps (if given) is set to
+/// whether the ranges of world ranks of any two pieces overlap.
 bool check_pieces(std::span<const Piece> pieces, int32_t size, bool* overlaps,
                   std::string* reason) {
   std::vector<Progression> sets;
@@ -81,8 +82,8 @@ bool rises(std::span<const Piece> pieces, int32_t size) {
   return true;
 }
 
-/// The block length, if the pieces are made of equally long blocks and storing them as blocks is
-/// shorter; else 0. (Blocks that were permuted but stayed neighbours appear as one piece.)
+/// The block length, if the pieces consist of equally long blocks and storing these is shorter;
+/// else 0. (Blocks that were permuted but stayed neighbours appear as one piece.)
 int32_t block_length(std::span<const Piece> pieces, int32_t size) {
   int64_t block = 0;
   int32_t stride = 0;
@@ -183,7 +184,7 @@ class FewPieces final : public PiecewiseMap {
 
 class ManyPieces final : public PiecewiseMap {
  public:
-  /// REQUIRES: check_pieces() with `overlaps` as it said.
+  /// REQUIRES: check_pieces() has returned true and set `overlaps`.
   ManyPieces(std::span<const Piece> pieces, int32_t size, bool overlaps);
 
   int32_t select(int32_t i) const override {
@@ -216,7 +217,7 @@ class ManyPieces final : public PiecewiseMap {
   int32_t stride_of(uint32_t k) const {
     return strides_.size() ? least_stride_ + static_cast<int32_t>(strides_[k]) : least_stride_;
   }
-  /// The low of the j-th piece by low.
+  /// The j-th smallest low.
   uint32_t sorted_low(uint32_t j) const {
     return lows_.size() ? lows_[j] : least_low_ + j * low_step_;
   }
@@ -234,7 +235,7 @@ class ManyPieces final : public PiecewiseMap {
   Cuts cuts_;
   PackedVector strides_;     // over least_stride_; empty: all equal
   EliasFano lows_;           // sorted; empty: least_low_ + j * low_step_
-  PackedPermutation order_;  // piece -> place of its low; empty: the same
+  PackedPermutation order_;  // piece -> position of its low in lows_; empty: the identity
 };
 
 ManyPieces::ManyPieces(std::span<const Piece> pieces, int32_t size, bool overlaps)
@@ -276,7 +277,7 @@ ManyPieces::ManyPieces(std::span<const Piece> pieces, int32_t size, bool overlap
 int32_t ManyPieces::rank(int32_t w) const {
   if (w < 0 || static_cast<uint32_t>(w) < least_low_) return -1;
   uint64_t past = uint64_t{static_cast<uint32_t>(w)} + 1;
-  // Pieces whose low is at most w; without overlaps only the last of them can have it.
+  // The number of pieces whose low is at most w. Without overlaps only the last of them can have w.
   uint32_t j = lows_.size() ? lows_.count_below(past)
                             : std::min<uint32_t>(
                                   count_, (static_cast<uint32_t>(w) - least_low_) / low_step_ + 1);

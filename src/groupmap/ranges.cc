@@ -7,7 +7,7 @@
 namespace fgmpi::groupmap {
 namespace {
 
-/// Checks the ranges as MPI wants them and marks the ranks they name.
+/// Checks the ranges by MPI's rules and sets the bit of each group rank that they name.
 Status mark(const MapRef& group, std::span<const RankRange> ranges, std::vector<uint64_t>* named) {
   named->assign(words_for(static_cast<uint64_t>(group.size())), 0);
   for (const RankRange& range : ranges) {
@@ -26,7 +26,7 @@ Status mark(const MapRef& group, std::span<const RankRange> ranges, std::vector<
   return Status();
 }
 
-/// Collects parts of a group, as pieces when the group is known as pieces, else as ranks.
+/// Collects members of a group, as pieces when the group is stored in pieces, else as ranks.
 class Slicer {
  public:
   explicit Slicer(const MapRef& group) : group_(group) { as_pieces_ = group.pieces(source_); }
@@ -44,7 +44,7 @@ class Slicer {
                                     [](int64_t i, const Piece& piece) { return i < piece.index; });
       const Piece& piece = *(after - 1);
       int64_t end = after == source_.end() ? group_.size() : after->index;
-      // So many steps stay within the piece, going up or down.
+      // `room` further steps, up or down, stay within the piece.
       int64_t room = stride > 0 ? (end - 1 - first) / stride : (first - piece.index) / -stride;
       int64_t here = std::min(count, room + 1);
       int64_t step = here > 1 ? stride * piece.stride : 1;
@@ -98,7 +98,7 @@ Status range_exclude(const MapRef& group, std::span<const RankRange> ranges,
   Slicer slicer(group);
   int64_t first = 0;
   for (int64_t i = 0; i <= group.size(); ++i) {
-    // Whole words without a named rank are passed at once.
+    // Words without a named rank are skipped.
     if (i % 64 == 0 && i + 64 <= group.size() && named[static_cast<size_t>(i / 64)] == 0) {
       i += 63;
       continue;

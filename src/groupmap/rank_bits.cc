@@ -21,8 +21,8 @@ std::vector<uint32_t> RankBits::hints(uint64_t total, bool zeros) const {
   std::vector<uint32_t> hints(total / kHintStep + 2, static_cast<uint32_t>(counts_.size() - 1));
   size_t next = 0;
   for (uint32_t b = 0; b < counts_.size(); ++b) {
-    // Block b holds those from before(b) on; every hint up to there that is not set yet is the
-    // block before.
+    // Block b holds the ones (or zeros) from number `before` on. Every hint for a smaller number
+    // that is not set yet is the block in front of b.
     uint64_t before = zeros ? b * kBlockBits - counts_[b] : counts_[b];
     for (; next < hints.size() && next * kHintStep < before; ++next) hints[next] = b - 1;
   }

@@ -1,4 +1,4 @@
-// A reader: a cursor that looks ranks of a map up one after the other.
+// Reader: one user's access to a map, with a cache where the map is decoded in blocks.
 
 #include "groupmap/bwt.h"
 #include "groupmap/groupmap.h"

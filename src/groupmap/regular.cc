@@ -101,8 +101,8 @@ bool Regular::validate(std::string* reason) const {
   if (least < 0 || most > INT32_MAX)
     return invalid(reason, "ranks from %lld to %lld", static_cast<long long>(least),
                    static_cast<long long>(most));
-  // No rank twice: by rising strides, each stride is longer than all below it can reach. (Shapes
-  // that are one to one without this exist, interleaved ones; detection never makes them.)
+  // No rank occurs twice if each stride is longer than the sum of what all shorter ones reach.
+  // (Interleaved levels can be one to one without this; detection never makes them.)
   uint8_t order[kMaxLevels] = {0, 1, 2, 3, 4, 5};
   auto length = [&](int k) { return std::abs(int64_t{level[k].stride}); };
   sort_few(order, levels, [&](int a, int b) { return length(a) < length(b); });
@@ -151,7 +151,8 @@ bool detect_regular(std::span<const int32_t> ranks, Regular* out) {
   }
   shape.offset = ranks[0];
   shape.levels = 0;
-  // `done` elements are explained by the levels so far; the next level repeats them at its stride.
+  // The levels so far describe the first `done` elements; the next level repeats these at its
+  // stride.
   size_t done = 1;
   while (done < n && shape.levels < Regular::kMaxLevels) {
     int64_t stride = int64_t{ranks[done]} - ranks[0];
@@ -188,8 +189,8 @@ RegularEval::RegularEval(const Regular& shape) : shape_(shape) {
 }
 
 int32_t RegularEval::rank(int32_t world_rank) const {
-  // From the smallest member up, the longest stride takes as often as it goes in; no level below
-  // can reach that far (validate()).
+  // `rest` is the distance from the smallest member. The longest stride is subtracted as often as
+  // it fits: shorter ones together cannot reach that far (validate()).
   int64_t rest = int64_t{world_rank} - shape_.offset;
   for (int k = 0; k < shape_.levels; ++k) {
     const Regular::Level& level = shape_.level[k];

@@ -22,8 +22,8 @@
 
 namespace fgmpi::groupmap {
 
-/// Divides by a number that is set long before: quotients of 32-bit unsigned numbers by one
-/// 64x64-bit multiplication.
+/// Divides by a number that the constructor receives: a quotient of 32-bit unsigned numbers costs
+/// one 64x64-bit multiplication.
 class FastDivisor {
  public:
   FastDivisor() = default;

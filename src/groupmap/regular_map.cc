@@ -1,5 +1,5 @@
-// regular: range, stride, blockstride and md-blockstride as an entry of the table of encodings;
-// what it is and costs is in regular.h, the handle evaluates it in line.
+// regular: range, stride, blockstride and md-blockstride as an entry of the table of encodings.
+// regular.h describes these shapes and their costs; handles evaluate them (groupmap.h).
 #include "groupmap/codec.h"
 
 namespace fgmpi::groupmap {

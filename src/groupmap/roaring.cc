@@ -7,8 +7,8 @@
 // CRoaring does container by container. Costs: 2 bytes a member in a sparse container, 4 a run, 8
 // KB at most; select and rank first walk the containers (16 of them for a million ranks).
 //
-// Its wire form is Roaring's portable one; it is checked here before CRoaring may see it, since the
-// version hosted trusts the contents of containers.
+// The wire form is Roaring's portable format. read() checks all of it before CRoaring reads it,
+// since the installed CRoaring does not check the contents of containers.
 #include <roaring/roaring.h>
 
 #include <algorithm>
@@ -31,7 +31,8 @@ uint32_t load32(std::span<const uint8_t> bytes, size_t at) {
 
 constexpr uint32_t kCookieRuns = 12347, kCookieNoRuns = 12346;
 
-/// One container's body at the head of `bytes`: its length, or 0 when it is not sound.
+/// Checks the container's body at the head of `bytes`. Returns its length in bytes, or 0 when it is
+/// malformed.
 size_t check_container(std::span<const uint8_t> bytes, bool runs, uint32_t cardinality) {
   if (runs) {
     if (bytes.size() < 2) return 0;
@@ -62,7 +63,7 @@ size_t check_container(std::span<const uint8_t> bytes, bool runs, uint32_t cardi
   return ones == cardinality ? 8192 : 0;
 }
 
-/// Whether `bytes` are a sound bitmap in the portable format, all of them, of `size` members.
+/// True where `bytes` are exactly one well-formed bitmap of `size` members in the portable format.
 bool check_portable(std::span<const uint8_t> bytes, uint64_t size) {
   if (bytes.size() < 8) return false;
   uint32_t cookie = load32(bytes, 0);
@@ -84,7 +85,7 @@ bool check_portable(std::span<const uint8_t> bytes, uint64_t size) {
     last_key = key;
     size_t length = check_container(bytes.subspan(at), runs, cardinality);
     if (length == 0) return false;
-    // Where there are offsets, CRoaring may use them.
+    // CRoaring may use the offsets, where the bitmap has them, so each must be right.
     if (body > keys + 4 * size_t{count} && load32(bytes, keys + 4 * size_t{count} + 4 * k) != at)
       return false;
     at += length;
@@ -95,12 +96,13 @@ bool check_portable(std::span<const uint8_t> bytes, uint64_t size) {
 
 std::optional<Cost> estimate(const Stats& stats) {
   if (!stats.ordered) return std::nullopt;
-  // Each container is at most its members by 2, its runs by 4 and 8 KB; taken together here.
+  // A container takes the least of 2 bytes a member, 4 bytes a run and 8 KB. The estimate applies
+  // that to all containers together.
   double body =
       std::min({2.0 * stats.size, 4.0 * stats.unit_runs + 2 * stats.chunks, 8192.0 * stats.chunks});
   double bytes =
       sizeof(MapRef) + sizeof(RoaringMap) + sizeof(roaring_bitmap_t) + body + 32.0 * stats.chunks;
-  // Within a container of runs, select and rank walk them.
+  // In a container of runs, select and rank walk over the runs.
   double runs = stats.unit_runs / std::max(1.0, static_cast<double>(stats.chunks));
   return Cost{bytes, 30 + 2 * std::min(runs, 2048.0) + 2 * memory_ns(bytes)};
 }

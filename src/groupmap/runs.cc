@@ -24,7 +24,7 @@ struct Run {
 
 class RunsMap final : public GroupMap {
  public:
-  /// A shift for each part of `cuts`.
+  /// REQUIRES: `shifts` has a number for each part of `cuts`.
   RunsMap(int32_t size, Cuts cuts, EliasFano shifts)
       : GroupMap(Encoding::runs, size, true), cuts_(std::move(cuts)), shifts_(std::move(shifts)) {}
 
@@ -33,7 +33,7 @@ class RunsMap final : public GroupMap {
   }
   int32_t rank(int32_t w) const override {
     if (w < 0 || size() == 0) return -1;
-    // Runs that begin at or before w; their shifts are at most w.
+    // Only the runs with a shift of at most w can begin at or before w.
     uint32_t low = 0, high = shifts_.count_below(uint64_t{static_cast<uint32_t>(w)} + 1);
     while (low < high) {
       uint32_t middle = low + (high - low) / 2;

@@ -10,14 +10,15 @@
 namespace fgmpi::groupmap {
 namespace {
 
-// At this many pieces, and at each doubling, a group whose pieces are shorter than this on average
-// is probed at other places. If few probes find longer pieces, the list of pieces is given up and
-// the rest of the group only counted.
+// At kTrialPieces pieces, and at each doubling, a group whose pieces are shorter than
+// kWorthwhileLength on average is probed at kProbes positions. If few probes find longer pieces,
+// the list of pieces is dropped and the rest of the group is only counted.
 constexpr size_t kTrialPieces = 256;
 constexpr int32_t kWorthwhileLength = 3;
 constexpr int32_t kProbes = 128;
 
-/// len * log2(len), which random groups need for hundreds of thousands of short runs.
+/// Returns length * log2(length), from a table for short runs: random groups have hundreds of
+/// thousands of them.
 double weighted_log(int32_t length) {
   static const auto kShort = [] {
     std::array<double, 32> table{};
@@ -34,7 +35,7 @@ class Totals {
  public:
   explicit Totals(Stats& stats) : stats_(stats) {}
 
-  /// Takes a stretch of `length` elements from `value` by `stride` that follows all before it.
+  /// Adds the next stretch of the group: `length` elements from `value` on by `stride`.
   void add(int32_t value, int32_t stride, int32_t length) {
     int32_t last = static_cast<int32_t>(value + int64_t{stride} * (length - 1));
     stats_.min = std::min({stats_.min, value, last});
@@ -49,7 +50,8 @@ class Totals {
       ascent_ += length;
       stats_.chunks += std::min(length - 1, (last >> 16) - (value >> 16));
     } else if (length > 1) {
-      // Falling: the first ends the ascent before it, the last may begin one.
+      // In a falling stretch the first element ends the ascending run before it; the last element
+      // may begin another.
       ++ascent_;
       end_ascent();
       stats_.ascending_runs += length - 2;
@@ -61,7 +63,8 @@ class Totals {
     first_ = false;
   }
 
-  /// Counts what is left without looking for pieces. The entropy of the runs is then only bounded.
+  /// Counts the remaining ranks without listing pieces. The entropy of the runs is then only an
+  /// upper bound.
   void count_rest(std::span<const int32_t> rest) {
     int32_t least = stats_.min, most = stats_.max, last = last_;
     uint32_t ascents = 0, units = 0, chunks = 0;
@@ -139,7 +142,8 @@ bool regular_from_pieces(const Stats& stats, Regular* out) {
 
 namespace {
 
-/// `ranks` may be left out; blocks of two whose gaps equal their stride only show in them.
+/// Finds the regular shape, if there is one, from `ranks` or, where these are empty, from the
+/// pieces. Blocks of two whose gaps equal their stride are found from `ranks` only.
 void find_shape(Stats& stats, std::span<const int32_t> ranks) {
   if (stats.negative) return;
   if (stats.pieces.size() == 1) {
@@ -151,7 +155,7 @@ void find_shape(Stats& stats, std::span<const int32_t> ranks) {
   }
 }
 
-/// Whether few of the probes find three elements at one stride.
+/// True where less than half of the probes find three elements at one stride.
 bool looks_random(std::span<const int32_t> ranks) {
   if (ranks.size() < 4 * kProbes) return true;
   int32_t strides = 0;
@@ -202,7 +206,7 @@ Stats gather(std::span<const Piece> pieces, int32_t size) {
   for (size_t k = 0; k < stats.pieces.size(); ++k)
     totals.add(stats.pieces[k].value, stats.pieces[k].stride, stats.length(k));
   totals.finish();
-  // Many short pieces: expanding them costs little more than the list.
+  // Expanding many short pieces costs little more than their list.
   bool shorts = stats.pieces.size() * 16 >= static_cast<size_t>(size);
   find_shape(stats, shorts ? expand(stats.pieces, size) : std::vector<int32_t>());
   return stats;
@@ -226,7 +230,8 @@ Stats gather(std::span<const int32_t> ranks) {
       // Two elements before a longer stretch: the first stands alone, the second begins the
       // stretch.
       if (j == i + 2 && j + 1 < n && difference(j) == difference(j + 1)) --j, stride = 1;
-      // A stride that does not fit: a jump between ends of the 32-bit range, or a rank twice.
+      // A stride outside of 32 bits (a jump between negative and large ranks) and a stride of 0 (a
+      // rank that occurs twice) end the piece after one element.
       if (stride != static_cast<int32_t>(stride) || stride == 0) j = i + 1, stride = 1;
     }
     totals.add(r[i], static_cast<int32_t>(stride), j - i);

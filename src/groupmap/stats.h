@@ -4,9 +4,9 @@
 //   ranks   0 1 2 3 4 9 6 7 8 5 10 11 ...
 //   pieces  |0 1 2 3 4|9 6|7 8|5 10|11 ...|     maximal stretches of one stride, found greedily
 //
-// The pass costs a compare an element inside a stretch and a dozen instructions at its end. It
-// stops to list pieces where the pieces so far are short and the next ranks seem random: such a
-// group is not made of strides, and the rest of the pass only counts.
+// The pass costs a compare an element inside a stretch and a dozen instructions at its end. Where
+// the pieces so far are short and the next ranks seem random, the pass stops listing pieces: such a
+// group is not made of strides. The rest of the pass only counts.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Stats {
   bool ordered = true;         // strictly ascending
   bool negative = false;       // a rank below 0: not a group
   uint32_t gcd = 0;            // of all differences; 0 for less than two members
-  int32_t ascending_runs = 0;  // the rho of wavelet trees: maximal ascending stretches
+  int32_t ascending_runs = 0;  // maximal ascending stretches: the rho of wavelet trees
   double run_entropy = 0;      // bits a member that say in which ascending run it is
   int32_t unit_runs = 0;       // maximal stretches of +1
   int32_t chunks = 0;          // ordered only: 65,536-blocks of the world that have members

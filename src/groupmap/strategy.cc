@@ -26,9 +26,10 @@ constexpr Encoding kEncodings[] = {
 #undef FGMPI_ENCODING
 };
 
-/// Hybrid: a select may take this many times the array's.
+/// Under hybrid, a select may take at most this many times the array's.
 constexpr double kHybridSlowdown = 3;
-/// Space: estimates within this factor of the least are built and weighed.
+/// Under space, encodings whose estimates are within this factor of the least are built and
+/// compared.
 constexpr double kSpaceSlack = 1.25;
 
 struct Candidate {
@@ -50,15 +51,15 @@ const Candidate& least(const std::vector<Candidate>& all, Key key) {
   });
 }
 
-/// The smallest of those that are fast enough.
+/// The smallest of the candidates that are fast enough.
 const Candidate& hybrid_choice(const std::vector<Candidate>& all, const Stats& stats) {
   double allowed = kHybridSlowdown * encoding_info(Encoding::array)->estimate(stats)->select_ns;
   return least(all,
                [&](const Cost& cost) { return cost.select_ns <= allowed ? cost.bytes : HUGE_VAL; });
 }
 
-/// The group that is to be stored: its ranks; or only the pieces in the statistics, expanded when
-/// ranks are first needed.
+/// The group that is to be stored, as ranks, or only as the pieces in the statistics. The pieces
+/// are expanded when an encoding first needs the ranks.
 class Input {
  public:
   Input(std::span<const int32_t> ranks, const Stats& stats) : stats(stats), ranks_(ranks) {}
@@ -83,7 +84,7 @@ class Input {
   std::vector<int32_t> expanded_;
 };
 
-/// Builds all that may be the smallest and keeps the one that is.
+/// Builds all candidates that may be the smallest and returns the smallest of them.
 MapRef smallest(std::vector<Candidate> all, Input& input) {
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     return a.cost.bytes < b.cost.bytes;

@@ -24,7 +24,7 @@ class GarsiaWachs {
 
   std::vector<uint32_t> depths() const {
     std::vector<uint32_t> depth(leaves_ + children_.size(), 0);
-    // A tree comes after its children.
+    // Every tree has a larger id than its children.
     for (size_t k = children_.size(); k-- > 0;)
       for (uint32_t child : {children_[k].first, children_[k].second})
         depth[child] = depth[leaves_ + k] + 1;
@@ -38,8 +38,8 @@ class GarsiaWachs {
     uint32_t id;
   };
 
-  /// Combines list_[k-1] and list_[k], moves the new tree left to after the first one not lighter,
-  /// and says where it is now.
+  /// Combines list_[k-1] and list_[k], moves the new tree left to behind the first one that is not
+  /// lighter, and returns its index.
   size_t combine(size_t k) {
     Tree tree = {list_[k - 1].weight + list_[k].weight,
                  static_cast<uint32_t>(leaves_ + children_.size())};
@@ -89,8 +89,8 @@ uint64_t WaveletTree::shape(std::span<const uint32_t> firsts) {
   nodes_.reserve(firsts.size());
   uint64_t bits = 0;
   uint32_t next = 0;
-  // From the left, with the chain of nodes that still wait for a child. The length of a node is
-  // known only when its leaves are; it is kept in `ones` until then.
+  // The loop goes over the leaves from the left, with the chain of nodes that lack a child. A
+  // node's length is the sum over its leaves, which `ones` adds up meanwhile.
   std::vector<uint32_t> chain;  // node << 1 | child that is being made
   while (next < runs()) {
     uint32_t link = chain.empty() ? ~0u : chain.back();
@@ -125,8 +125,8 @@ WaveletTree::WaveletTree(std::span<const uint32_t> pi) : size_(static_cast<uint3
   std::vector<uint64_t> words(words_for(bits));
   std::vector<uint32_t> cursor(nodes_.size());
   for (size_t k = 0; k < nodes_.size(); ++k) cursor[k] = nodes_[k].begin;
-  // Each value sets or clears one bit in each node above its run. Values are taken in rising order,
-  // so that the bits of every node are filled in order.
+  // Each value sets or clears one bit in each node above its run. The loop visits the values in
+  // rising order, so that it fills the bits of every node in order.
   for (uint32_t value = 0; value < size_; ++value) {
     for (uint32_t link = leaves_[run_of[value]].parent; link != ~0u;
          link = nodes_[link >> 1].parent) {
@@ -175,7 +175,7 @@ size_t WaveletTree::heap_bytes() const {
 }
 
 double WaveletTree::expected_bytes(double n, double entropy, double runs) {
-  // The tree is within a bit of the entropy, and for few or equal runs much nearer.
+  // A value takes at most one bit more than the entropy, and much less for few or equal runs.
   return RankBits::expected_bytes(n * (entropy + 0.05), true) +
          runs * (sizeof(Node) + sizeof(Leaf));
 }
@@ -206,7 +206,7 @@ WaveletTree WaveletTree::read(ByteReader& in, uint32_t count) {
   if (bits % 64 && !in.failed() && words.back() & ~low_mask(static_cast<int>(bits % 64))) in.fail();
   if (in.failed()) return {};
   tree.bits_ = RankBits(std::move(words), bits, true);
-  // Each child must get as many values as it has.
+  // Each node must send as many values to its right child as the leaves there have.
   std::vector<uint32_t> right(tree.nodes_.size(), 0);
   for (uint32_t run = 0; run < runs; ++run)
     for (uint32_t link = tree.leaves_[run].parent; link != ~0u;

@@ -59,8 +59,8 @@ class WaveletTree {
     uint32_t first;   // position at which the run begins
     uint32_t parent;  // as in Node
   };
-  /// Makes the tree for runs that begin at `firsts`, with places for its bits, which are not set
-  /// yet. Returns the number of bits.
+  /// Makes the tree for runs that begin at `firsts`: its nodes and the ranges of their bits, not
+  /// the bits themselves. Returns the number of bits.
   uint64_t shape(std::span<const uint32_t> firsts);
   uint32_t length_of(uint32_t run) const {
     return (run + 1 < runs() ? leaves_[run + 1].first : size_) - leaves_[run].first;

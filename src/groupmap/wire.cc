@@ -54,7 +54,7 @@ std::optional<MapRef> read_map(ByteReader& in, std::string* why, int depth) {
   if (in.failed() || !info) return refuse("no such encoding, or cut short");
   const GroupMap* map = info->read(in, size, depth);
   if (!map) return refuse("malformed body");
-  // From here on the handle owns it.
+  // The handle owns the map, and deletes one that it can hold itself: the checks come first.
   bool sized = map->size() == size;
   bool valid = map->validate(why);
   MapRef handle(map);

@@ -19,7 +19,6 @@
 //
 // Thread rule: post_completion(): any thread, with or without the engine lock; all else: inside
 // (threads.h).
-// (threads.h).
 #pragma once
 
 #include <atomic>

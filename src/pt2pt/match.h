@@ -15,7 +15,6 @@
 // vain, so a long queue whose front always matches needs none. The table is dropped when the queue
 // is empty again. Thread rule: one thread. Invariants: an entry is in at most one queue; list order
 // is arrival order.
-// arrival order.
 #pragma once
 
 #include <mpi.h>

@@ -27,7 +27,6 @@
 // Thread rule: one thread; any process of the host may use the tables at once. Functions that may
 // switch say so. When the check is off, it costs nothing: the shortest ways (win_inl.h) are for
 // predefined types in mpi::g_basic_types, which is empty while accesses are checked.
-// mpi::g_basic_types, which is empty while accesses are checked.
 #pragma once
 
 #include <mpi.h>

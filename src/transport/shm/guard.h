@@ -4,7 +4,6 @@
 // The guard is a small process in a session of its own. It waits for the end of a pipe whose other
 // end only this process has open. It exists from before the creation of the object until release(),
 // which is only as long as MPI_Init takes.
-// MPI_Init takes.
 #pragma once
 
 #include <string>
