@@ -19,8 +19,8 @@ extern char** environ;
 namespace fgmpi::tools {
 namespace {
 
-/// The first line of a file that begins with `start`, from behind the next `separator` on;
-/// "unknown" where there is none.
+/// Returns the first line of a file that begins with `start`, from behind the next `separator` on;
+/// "unknown" where there is no such line.
 std::string line_of(const char* path, const char* start, char separator) {
   FILE* file = std::fopen(path, "re");
   if (!file) return "unknown";

@@ -6,8 +6,8 @@
 namespace fgmpi::tools {
 
 /// Lines of "name  value": system, processor, memory, limits, and the variables of this library and
-/// of launchers that are set. There is nothing private to the user: no other variables, no names of
-/// hosts.
+/// of launchers that are set. The lines hold nothing private to the user: no other variables, no
+/// names of hosts.
 std::string bug_report();
 
 }  // namespace fgmpi::tools

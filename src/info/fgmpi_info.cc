@@ -78,7 +78,7 @@ void print_functions(bool each) {
     std::printf("  %-9s %s\n", kind_name(f->kind), f->name);
 }
 
-/// Printed by one write, so that the lines of several processes do not mix.
+/// Prints the settings by one write, so that the lines of several processes do not mix.
 int print_settings(bool markdown) {
   bool good = true;
   const std::string text =
@@ -87,14 +87,15 @@ int print_settings(bool markdown) {
   return good ? 0 : 1;
 }
 
-/// The program is executed: the library in it prints the list and ends it before it runs.
+/// Executes the program. The library in it prints the list and ends the process before main().
 int list_libraries(const char* name) {
   std::string path, prefix;
   fgmpi::Status status = fgmpi::launcher::find_dynamic_program(name, &path);
   if (status.ok()) status = fgmpi::launcher::find_prefix(&prefix);
   if (status.ok()) {
     fgmpi::environment::put_first(fgmpi::environment::kLibraryPath, prefix + "/lib");
-    // Also where the program is not linked with it. By its name, since the path may hold spaces.
+    // The library is preloaded, in case the program is not linked with it. The variable has its
+    // name, not its path, which may hold spaces.
     fgmpi::environment::put_first(fgmpi::environment::kPreload, "libmpich.so.12");
     fgmpi::environment::set(fgmpi::environment::kListLibraries, "1");
     execl(path.c_str(), name, static_cast<char*>(nullptr));
@@ -120,7 +121,7 @@ int show_job(const char* number) {
   return 0;
 }
 
-/// For fgmpi-info -job on another host.
+/// Prints this host's answer to a fgmpi-info -job on another host.
 int show_part(const char* control_port, const char* proxy_id) {
   std::string text;
   if (!fgmpi::tools::describe_part(control_port, proxy_id, &text).ok()) return 1;
@@ -180,7 +181,7 @@ int main(int argc, char** argv) {
     int rank = 0;
     here = fgmpi::tools::describe_process(&rank);
     if (rank > 0) {
-      // In one piece, so that the lines of processes do not mix.
+      // One write prints all, so that the lines of several processes do not mix.
       std::fwrite(here.data(), 1, here.size(), stdout);
       return 0;
     }

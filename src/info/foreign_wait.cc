@@ -46,7 +46,7 @@ ForeignWaits::ForeignWaits(ReadMemory read, NamePeer name, const pt2pt::SiteTabl
   for (size_t looks = 0; at && looks < kMostNames; ++looks) {
     const Copy<comm::ShownName> shown(read_, at);
     if (!shown) break;
-    // Members name it the same, as a rule: the text of one is read.
+    // Members usually give a communicator the same name: the name of one member is read.
     if (std::string& words = names_[shown->id]; words.empty())
       words = text(address_of(shown->words));
     at = address_of(shown->next);
@@ -83,7 +83,7 @@ bool ForeignWaits::readable() const {
 
 std::string ForeignWaits::text(uint64_t address) const {
   std::string out;
-  // It may end with its page.
+  // Byte by byte: the page behind the text may be unreadable.
   for (char c; out.size() < 48 && read_(address + out.size(), &c, 1) && c != '\0';) out += c;
   return escaped(out);
 }
@@ -98,7 +98,7 @@ std::string ForeignWaits::of_request(uint64_t request, const std::string& waits_
   if (!common) return "";
   const std::string call = text(address_of(common->call));
   const auto says = [&](const char* part) { return call.find(part) != call.npos; };
-  // Which class it is of is known by the call that has made it.
+  // The name of the call that made the request tells its class.
   const bool receives = says("recv") || says("Recv"), sends = says("send") || says("Send");
   std::string what;
   if (receives && !sends) {

@@ -2,9 +2,9 @@
 // words of the deadlock report (pt2pt/sites.h), and the communicator of a collective in which
 // members of one process wait for each other.
 //
-// The process runs meanwhile: a read may return half of one wait and half of the next. So every
-// address that is read is only followed by `read`, and no count above kMostRequests is used. Thread
-// rule: one thread.
+// The process runs meanwhile: a read may return half of one wait and half of the next. So each
+// address that such a read has returned is followed by another `read` only, never dereferenced, and
+// no count above kMostRequests is used. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 
 namespace fgmpi::tools {
 
-/// Reads memory of the process; false where there is none.
+/// Reads memory of the process; returns false where the process has no memory at this address.
 using ReadMemory = std::function<bool(uint64_t address, void* out, size_t bytes)>;
 /// Names a peer, for instance "to rank 5", from the <process, local index> of the process that is
 /// read.
 using NamePeer = std::function<std::string(const pt2pt::Peer&)>;
 
-/// Stand before and after the number of a peer in words(): of a world rank, and of a rank in
-/// another communicator.
+/// The characters that words() puts before and after the number of a peer: kWorldRank around a
+/// world rank, kCommRank around a rank in another communicator.
 constexpr char kWorldRank = '\2', kCommRank = '\3';
 
 class ForeignWaits {

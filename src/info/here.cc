@@ -80,7 +80,7 @@ std::string describe_binding() {
   return text + line("memory of segment", format("from node %d", transport::shm::own_node()));
 }
 
-/// Transports need a sink. No process sends anything, so it is never called.
+/// The sink that transports need. Its functions are never called, since no process sends anything.
 struct IgnoringSink : transport::Sink {
   void deliver(const transport::Header&, const void*, size_t) override {}
   void read_done(uint64_t, Status) override {}

@@ -22,14 +22,14 @@ namespace {
 
 constexpr const char* kProxy = "hydra_pmi_proxy";
 constexpr int64_t kAnswersWithin = 10 * kSecond;
-constexpr size_t kMostBytes = size_t{64} << 20;  ///< of an answer
+constexpr size_t kMostBytes = size_t{64} << 20;  ///< the longest answer that is read
 
 std::string value_of(const std::vector<std::string>& words, const std::string& name) {
   const auto at = std::find(words.begin(), words.end(), name);
   return at == words.end() || at + 1 == words.end() ? "" : at[1];
 }
 
-/// Words of a launcher's command may be several in one, as `sh -c` takes them.
+/// Splits words at spaces: one word of a launcher's command may hold several, for `sh -c`.
 std::vector<std::string> split(const std::vector<std::string>& words) {
   std::vector<std::string> all;
   for (const std::string& word : words) {
@@ -49,7 +49,7 @@ std::string in_quotes(const std::string& text) {
   return out + "'";
 }
 
-/// Reads until its end, or until there is no time left.
+/// Reads `fd` to its end, to kMostBytes, or until the time `until`.
 std::string read_all(int fd, int64_t until) {
   std::string text;
   char buffer[65536];
@@ -107,7 +107,7 @@ std::string ask(const RemoteProxy& proxy, std::string* why) {
   std::error_code failed;
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
   std::vector<std::string> words = proxy.starter;
-  // In one word: ssh and `sh -c` take it as a command.
+  // The command is one word, because ssh and `sh -c` expect it so.
   words.push_back(in_quotes(self) + " -job-part " + in_quotes(proxy.control_port) + " " +
                   in_quotes(proxy.proxy_id));
   std::vector<char*> pointers;

@@ -40,8 +40,8 @@ std::string proc(pid_t pid, const char* name) {
   return "/proc/" + std::to_string(pid) + "/" + name;
 }
 
-/// The process and all that descend from it on this host. *others: proxies on other hosts that
-/// these have started.
+/// Returns the process and its descendants on this host. *others receives the proxies on other
+/// hosts that these have started.
 std::vector<pid_t> family_of(pid_t pid, std::vector<RemoteProxy>* others) {
   std::multimap<pid_t, pid_t> children;
   std::error_code failed;
@@ -91,7 +91,7 @@ class Memory {
   }
   std::string text(uint64_t address) const {
     char buffer[48] = {};
-    // It may end with its page.
+    // Byte by byte: the page behind the text may be unreadable.
     for (size_t i = 0; i < sizeof buffer - 1; ++i)
       if (!read(address + i, buffer + i, 1) || buffer[i] == '\0') break;
     return escaped(buffer);
@@ -101,8 +101,8 @@ class Memory {
   pid_t pid_;
 };
 
-/// Where the process has mapped the library, and its file; 0 where it has not. *denied: it is
-/// another user's.
+/// The address at which the process has mapped the library, and its file in *path; 0 where it has
+/// not mapped it. *denied is set where this user may not read the process's mappings.
 uint64_t find_library(pid_t pid, std::string* path, bool* denied) {
   std::ifstream in(proc(pid, "maps"));
   if (!in) *denied = *denied || errno == EPERM || errno == EACCES;
@@ -115,7 +115,7 @@ uint64_t find_library(pid_t pid, std::string* path, bool* denied) {
   return 0;
 }
 
-/// The library's file. Processes of a job share it: it is read once.
+/// The bytes of the library's file. They are read once, since processes of a job share the file.
 const std::string& contents_of(const std::string& path) {
   static std::map<std::string, std::string> all;
   auto [entry, is_new] = all.try_emplace(path);
@@ -160,12 +160,13 @@ uint64_t find_symbol(const std::string& path, const char* name) {
 /// A process of the job, as the library shows it to debuggers.
 struct Hosted {
   pid_t pid;
-  uint64_t library;  ///< where it is mapped
+  uint64_t library;  ///< address at which the library is mapped
   std::string path;
   sched::DebugTable table;
 };
 
-/// False when the process has no ranks of ours. *denied: its memory may not be read.
+/// Returns false when the process has no ranks of this library. *denied is set where this user may
+/// not read its memory.
 bool find_hosted(pid_t pid, Hosted* out, bool* denied) {
   out->pid = pid;
   out->library = find_library(pid, &out->path, denied);
@@ -193,7 +194,8 @@ class RanksInMemory {
  public:
   struct Rank {
     sched::State state;
-    /// Where it is parked: in which call, and what for where that is known.
+    /// The call in which a parked rank waits, and words for what it waits for; "" where these
+    /// cannot be found, and for ranks in other states.
     std::string call, words;
   };
   explicit RanksInMemory(const Hosted& process)
@@ -262,8 +264,8 @@ std::string words_of_peer(const report::RankRecord& r) {
 }
 
 /// What a rank that is parked in this send, receive, probe or wait waits for, where its memory may
-/// be read: " (source 3, tag 7, MPI_COMM_WORLD)". Not of a collective, whose ranks are together
-/// only where nothing but the call is said.
+/// be read: " (source 3, tag 7, MPI_COMM_WORLD)". Returns "" for a collective: its ranks form one
+/// group only if their lines name the call alone.
 std::string words_of_wait(const report::CallName& call, const RanksInMemory* memory, int32_t i) {
   RanksInMemory::Rank rank;
   const bool waits_for_message =
@@ -274,7 +276,8 @@ std::string words_of_wait(const report::CallName& call, const RanksInMemory* mem
   return " (" + rank.words + ")";
 }
 
-/// What each rank does. `memory`: of the process, or nullptr.
+/// Adds to *groups what each rank of a process does, by its counters. `memory`: the process's, or
+/// nullptr where it cannot be read.
 void add_by_counters(const report::ProcessFile& file, const report::Run& run,
                      const RanksInMemory* memory, Groups* groups) {
   for (int32_t i = 0; i < file.header().ranks; ++i) {
@@ -307,12 +310,12 @@ void add_by_counters(const report::ProcessFile& file, const report::Run& run,
 
 // ---- Groups -------------------------------------------------------------------------------------
 
-/// More groups than this that differ in the rank of a peer alone become one: where each rank waits
-/// for its neighbour.
+/// More groups than this that differ only in the rank of a peer become one group: for instance,
+/// where each rank waits for its neighbour.
 constexpr size_t kMostAlike = 4;
 
-/// The number of a peer in the words of a group, with its marks (foreign_wait.h); false where there
-/// is none.
+/// Finds the number of a peer in the words of a group, with its marks (foreign_wait.h); returns
+/// false where there is none.
 bool find_peer(const std::string& words, size_t* begin, size_t* end) {
   *begin = words.find_first_of(std::string{kWorldRank, kCommRank});
   if (*begin == words.npos) return false;
@@ -320,9 +323,9 @@ bool find_peer(const std::string& words, size_t* begin, size_t* end) {
   return *end != 0;
 }
 
-/// "(own + 1)" where each rank's peer is as far from it as the others' are from them, around
-/// `size`; else how many there are. A rank of another communicator cannot be compared with a rank's
-/// own of the world.
+/// Returns "(own + 1)" where all ranks have the same distance to their peers, modulo `size`; else
+/// the number of different peers. A peer's rank in another communicator is not compared, since the
+/// ranks themselves are world ranks.
 std::string words_of_peers(char mark, int64_t size,
                            const std::vector<std::pair<int32_t, int64_t>>& peers) {
   std::set<int64_t> offsets, different;
@@ -336,9 +339,10 @@ std::string words_of_peers(char mark, int64_t size,
                             : format("(own - %lld)", static_cast<long long>(size - offset));
 }
 
-/// The same groups, or fewer, without marks in their words.
+/// Returns the groups without marks in their words, and with groups joined that differ only in the
+/// rank of a peer (kMostAlike).
 Groups joined(const Groups& groups, int64_t size) {
-  /// Those whose words are the same before and after a number with this mark.
+  /// The key of groups whose words are equal before and after a number with this mark.
   struct Alike {
     std::string before, after;
     char mark;
@@ -387,15 +391,16 @@ std::string to_lines(const Groups& groups) {
 
 // ---- What is known of a job ---------------------------------------------------------------------
 
-/// That of one host, or of several.
+/// The groups and processes of a job that are known so far: those of one host, or of several.
 struct JobPart {
   Groups groups;
   std::map<int64_t, int64_t> processes;  ///< first rank and number of ranks
   std::set<std::string> hosts;
-  bool whole = false;  ///< the processes of all hosts are there
+  bool whole = false;  ///< the processes of all hosts are in it
 };
 
-/// `alone`: the job has no processes on other hosts.
+/// Adds the ranks of this host to *part, by counters where the job has them, else by memory.
+/// `alone`: the job has no processes on other hosts. *denied is set where memory may not be read.
 void look_here(const std::vector<pid_t>& family, bool alone, JobPart* part, bool* denied) {
   char host[sizeof(report::Header::host)] = {};
   gethostname(host, sizeof host - 1);
@@ -431,7 +436,8 @@ void look_here(const std::vector<pid_t>& family, bool alone, JobPart* part, bool
   }
 }
 
-/// Groups with "to rank 5" for each mark, where all processes of the job up to it are known.
+/// Returns the groups with "to rank 5" for each mark of a peer whose world rank can be computed:
+/// all processes up to the peer's are known. Other peers become "to process 2".
 Groups with_peers(const JobPart& part) {
   std::vector<int64_t> first;
   int64_t next = 0;
@@ -458,7 +464,7 @@ Groups with_peers(const JobPart& part) {
   return out;
 }
 
-/// Without control characters but the marks of peers.
+/// Replaces control characters by spaces, except the marks of peers.
 std::string one_line(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < ' ' && c != kPeer && c != kWorldRank && c != kCommRank)
@@ -466,7 +472,8 @@ std::string one_line(std::string text) {
   return text;
 }
 
-/// What a host answers: a line for it, for each process, and for each group its ranks and words.
+/// The answer of a host: a line for the host, one for each process, and one for each group with its
+/// ranks and words.
 std::string to_answer(const JobPart& part) {
   std::string text;
   for (const std::string& host : part.hosts) text += "host " + host + "\n";
@@ -481,7 +488,7 @@ std::string to_answer(const JobPart& part) {
   return text;
 }
 
-/// Adds an answer; false where it has nothing of a job.
+/// Adds the answer of a host to *part; returns false where the answer names no process.
 bool add_answer(const std::string& answer, JobPart* part) {
   std::istringstream in(answer);
   bool any = false;

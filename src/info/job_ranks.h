@@ -1,11 +1,11 @@
-// fgmpi-info -job PID: what the ranks of a running job do now, grouped, without stopping it; on
-// other hosts, too (job_hosts.h).
+// fgmpi-info -job PID: what the ranks of a running job do now, in groups of ranks that do the same.
+// The job is not stopped. The ranks may be on other hosts, too (job_hosts.h).
 //
 // There are two sources. A job under mpiexec -report, -summary or -progress has counters (profile),
-// which hold the call, the peer and the line. Else the scheduler's table in the memory of each
-// process (proclet-sched/debug_table.h) holds the call, and what a wait in point-to-point is for
-// (foreign_wait.h). Reading memory needs the right to trace the process; reading counters needs the
-// right to read its files. Thread rule: one thread.
+// which hold the call, the peer and the line. For any other job, the scheduler's table in the
+// memory of each process (proclet-sched/debug_table.h) leads to the call of each parked rank, and
+// to what the rank waits for (foreign_wait.h). Reading memory needs the right to trace the process;
+// reading counters needs the right to read its files. Thread rule: one thread.
 #pragma once
 
 #include <sys/types.h>

@@ -14,10 +14,10 @@ using settings::Record;
 
 struct Section {
   const char* title;
-  const char* note;  ///< paragraphs behind the table
+  const char* note;  ///< paragraphs that follow the table
 };
 
-/// In the order of settings::Component.
+/// The sections, in the order of settings::Component.
 constexpr Section kSections[settings::kComponents] = {
     {"How many ranks, and on what", ""},
     {"Ranks in a process", ""},

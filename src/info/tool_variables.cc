@@ -36,7 +36,7 @@ const char* class_name(int var_class) {
   return at >= 0 && at < static_cast<int>(std::size(kNames)) ? kNames[at] : "?";
 }
 
-/// A value of a type that the tools interface allows.
+/// Formats a value of one of the types that the tools interface allows.
 std::string words_of(MPI_Datatype type, const char* bytes, int count) {
   auto number = [&]<class T>(T) {
     std::string words;
@@ -69,7 +69,7 @@ std::string words_of(MPI_Datatype type, const char* bytes, int count) {
   return "?";
 }
 
-/// The item of an enumeration that an int stands for.
+/// The name of the item of an enumeration whose value these bytes hold.
 std::string item_of(MPI_T_enum items, const char* bytes) {
   auto* get_info = FGMPI_OF_LIBRARY(MPI_T_enum_get_info);
   auto* get_item = FGMPI_OF_LIBRARY(MPI_T_enum_get_item);
