@@ -2,8 +2,8 @@
 # The assembler that GCC finds under mpicc -check (gcc -B): puts the compare with the View (view.h) in front of each call of an
 # entry point for a load or store, so that most accesses call nothing, and runs the assembler of PATH.
 #
-# GCC takes the call to change rax and the flags, and rdi is the address; what else the call may change is left as it is.
-# Code that is not GCC's of 64 bits in the usual syntax keeps its calls, which do the same.
+# The compare changes only rax and the flags, which GCC assumes that the call changes; rdi is the address. Code other than
+# GCC's 64-bit code in AT&T syntax keeps its calls, which do the same check.
 bits= before= input=
 for argument do
   case $argument in --64) bits=64 ;; --32 | --x32) bits=32 ;; esac
@@ -24,7 +24,8 @@ for argument do
   count=$((count - 1))
   [ $count -eq 0 ] || set -- "$@" "$argument"
 done
-# entry KIND LOW LENGTH: View::low and View::length for reads or writes, by their distance from its beginning.
+# entry KIND LOW LENGTH: prints the sed command for reads or writes; LOW and LENGTH are the offsets of View::low and
+# View::length.
 entry() {
   printf '%s' "s/^\tcall\t(__tsan_(volatile_|unaligned_)?$1(1|2|4|8|16)(@PLT)?)\$/\tmovq\t%rdi, %rax\n" \
     "\tsubq\tfgmpi_access_view+$2(%rip), %rax\n\tcmpq\tfgmpi_access_view+$3(%rip), %rax\n\tjae\t7707f\n\tcall\t\1\n7707:/"

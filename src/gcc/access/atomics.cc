@@ -1,5 +1,5 @@
-// Atomic operations, which -fsanitize=thread makes calls of these functions: done here with the
-// order that the program asks for, after the access was looked at.
+// Atomic operations. Under -fsanitize=thread GCC replaces them by calls of these functions, which
+// check the access and then perform the operation, with the order that the program asks for.
 //
 // A store, exchange or change counts as a write. A compare that fails counts as a read, since it
 // leaves the memory as it is.
@@ -28,8 +28,8 @@ bool compare_exchange(volatile T* at, T* expected, T value) {
                                      __ATOMIC_SEQ_CST);
 }
 
-// 16 bytes by cmpxchg16b, as libatomic does where the processor has it: GCC makes a call to
-// libatomic of __atomic_* of that size, and a program need not be linked with it.
+// Operations of 16 bytes use cmpxchg16b, as libatomic does where the processor has it. For
+// __atomic_* of that size GCC would call libatomic, with which the program may not be linked.
 using Wide = unsigned __int128;
 template <>
 bool compare_exchange(volatile Wide* at, Wide* expected, Wide value) {
@@ -42,8 +42,8 @@ template <>
 Wide load(const volatile Wide* at) {
   return __sync_val_compare_and_swap(const_cast<volatile Wide*>(at), Wide{0}, Wide{0});
 }
-/// `builtin` does it where the processor has an instruction; `combine` says what it makes of the
-/// old value and the given one.
+/// Changes *at and returns its old value. `builtin` does so in one instruction, for up to 8 bytes;
+/// `combine` computes the new value from the old one and `value`.
 template <class T, class Builtin, class Combine>
 T changed(volatile T* at, T value, Builtin builtin, Combine combine) {
   if constexpr (sizeof(T) <= 8) {

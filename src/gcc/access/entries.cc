@@ -1,5 +1,5 @@
 // The entry points that GCC's -fsanitize=thread calls before each load and store of a program. The
-// accesses themselves are the program's.
+// program itself makes the accesses.
 #include "gcc/access/look.h"
 
 using fgmpi::access::look;
@@ -25,11 +25,11 @@ FGMPI_ENTRY void __tsan_write_range(void* at, size_t bytes) {
   look_over(at, bytes, true, FGMPI_PLACE, nullptr);
 }
 
-// The pointer to an object's virtual functions.
+// Accesses to an object's pointer to its virtual functions.
 FGMPI_ENTRY void __tsan_vptr_read(void** at) { look(at, sizeof *at, false, FGMPI_PLACE); }
 FGMPI_ENTRY void __tsan_vptr_update(void** at, void*) { look(at, sizeof *at, true, FGMPI_PLACE); }
 
-// Nothing is kept of where a thread is, nor has anything to be set up.
+// The checker records no call stacks and needs no set-up, so these do nothing.
 FGMPI_ENTRY void __tsan_func_entry(void*) {}
 FGMPI_ENTRY void __tsan_func_exit() {}
 FGMPI_ENTRY void __tsan_init() {}

@@ -1,5 +1,5 @@
-// The look of an entry point at the module's view, and the way to the checker where it is not
-// enough.
+// The check of an access by the module's view, and the call of the checker where the view does not
+// decide.
 
 #include "gcc/access/look.h"
 
@@ -12,10 +12,10 @@ View g_view;
 namespace {
 
 Look g_checker = nullptr;
-Touches g_touches = nullptr;  ///< found with it
-bool g_searching = false;     ///< for the checker: what the search itself accesses is not looked at
+Touches g_touches = nullptr;  ///< found together with g_checker
+bool g_searching = false;     ///< the search for the checker runs: its own accesses are not checked
 
-/// No access of this module is looked at any more.
+/// Ends all checks of accesses of this module.
 void close_view() {
   for (uintptr_t& length : g_view.length) length = 0;
 }
@@ -32,7 +32,7 @@ void close_view() {
   g_checker(&g_view, &access);
 }
 
-/// A library is closed or a rank ends: the checker must not write to the view any more.
+/// Runs when a library is closed or a rank ends: the checker must not write to the view any more.
 [[gnu::destructor]] void module_goes() {
   close_view();
   if (!g_checker) return;
@@ -61,11 +61,12 @@ void look_at_range(uintptr_t address, size_t bytes, bool writes, const void* pla
   tell({address, bytes, writes, !writes, function, place});
 }
 
-/// Something in a loop's range may be owned: the loop needs the calls of its accesses.
+/// True where memory in a loop's range may be owned, so that the loop needs its calls.
 static bool touches(uintptr_t low, size_t bytes, bool writes) {
   const uintptr_t first = g_view.low[writes], length = g_view.length[writes];
   if (length == 0) return false;
-  // The checker is found and told of the view by an access: the loop runs with its calls.
+  // The first access finds the checker, which then registers the view. Until then the loop must run
+  // with its calls.
   if (length == ~uintptr_t{0} || !g_touches) return true;
   if (low - first >= length && first - low >= bytes) return false;
   return g_touches(&g_view, low, bytes, writes);
@@ -75,8 +76,8 @@ static bool touches(uintptr_t low, size_t bytes, bool writes) {
 
 using namespace fgmpi::access;
 
-// What the plugin puts into programs: an access that begins where the view says "perhaps", and the
-// question of a loop.
+// Functions that code of the plugin calls: for an access that begins within the view's bounds, and
+// in front of a loop.
 FGMPI_ENTRY void fgmpi_access_read(void* at, size_t bytes) {
   look_closer(reinterpret_cast<uintptr_t>(at), bytes, false, true, FGMPI_PLACE);
 }

@@ -1,5 +1,5 @@
-// What every entry point does: asks the module's view whether an access may touch memory that an
-// operation owns.
+// The check that every entry point makes: whether, by the module's view, an access may touch memory
+// that an operation owns.
 //
 // Thread rule: any thread. Nothing here waits unless an access touches such memory, and nothing
 // switches.
@@ -15,7 +15,7 @@ namespace fgmpi::access {
 /// The view of the module into which this copy is linked. as.sh writes this name.
 [[gnu::visibility("hidden")]] extern View g_view __asm__("fgmpi_access_view");
 
-/// Checks an access that begins where the view says "perhaps".
+/// Checks an access that begins within the view's bounds, where memory may be owned.
 [[gnu::visibility("hidden")]] void look_closer(uintptr_t address, size_t bytes, bool writes,
                                                bool reads, const void* place);
 /// Checks an access of any length; `function` as in Access.

@@ -1,8 +1,9 @@
-// Functions of the C library that read or write a program's memory for it: mpicc -check links the
-// program's calls of NAME to __wrap_NAME (ld --wrap), and __real_NAME is the C library's. The list
-// is also in src/launcher/wrapper.sh.in.
+// Wrappers of functions of the C library that read or write the program's memory. mpicc -check
+// links the program's calls of NAME to __wrap_NAME (ld --wrap); __real_NAME is the C library's
+// function. The list is also in src/launcher/wrapper.sh.in.
 //
-// Compiled with -fno-builtin, so that no call is made another function's.
+// This file is compiled with -fno-builtin: so GCC does not replace a call here by a call of another
+// function.
 #include <sys/types.h>
 #include <cstdio>
 
@@ -12,13 +13,13 @@ using fgmpi::access::look_over;
 
 namespace {
 
-/// Bytes of a text with its end.
+/// Bytes of a text, with its terminating 0.
 size_t text_bytes(const char* text) {
   size_t n = 0;
   while (text[n]) ++n;
   return n + 1;
 }
-/// The same, of at most `most`.
+/// Bytes of a text of at most `most` bytes, with its terminating 0 if it has one.
 size_t text_bytes(const char* text, size_t most) {
   size_t n = 0;
   while (n < most && text[n]) ++n;
@@ -96,7 +97,7 @@ COPIES_TEXT(stpcpy, (char* to, const char* from), (to, from))
 COPIES_TEXT(__strcpy_chk, (char* to, const char* from, size_t room), (to, from, room))
 COPIES_TEXT(__stpcpy_chk, (char* to, const char* from, size_t room), (to, from, room))
 
-// The rest of what they are given is filled with zeros.
+// These fill the rest of the n bytes with zeros.
 #define COPIES_FIELD(name, parameters, arguments) \
   WRAP(char*, name, parameters) {                 \
     READS(from, text_bytes(from, n));             \
@@ -127,7 +128,7 @@ WRAP(size_t, strlen, (const char* text)) {
   return n;
 }
 
-// ---- Whole arrays: sorted, read and written -----------------------------------------------------
+// ---- Whole arrays: sorting, reading and writing -------------------------------------------------
 WRAP(void, qsort, (void* at, size_t n, size_t bytes, int (*compare)(const void*, const void*))) {
   WRITES(at, n * bytes);
   __real_qsort(at, n, bytes, compare);

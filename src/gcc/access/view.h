@@ -10,12 +10,12 @@
 //                           of up to kMost bytes that reaches into it counts. At first: all
 //                           addresses.
 //   filter                  a byte for each kind of granule (bits 9 to 20 of an address); 0:
-//                           no operation owns memory there. Belongs to the checker; null until the
-//                           checker has registered the view.
+//                           no operation owns memory there. The checker owns the bytes; null until
+//                           the checker has registered the view.
 //
 // Thread rule: the checker writes a view with the lock of its owner held, word by word; entry
-// points read it without a lock in any thread of the rank. A word from before or after a write is
-// right either way: accesses of other threads at the same moment have no order.
+// points read it without a lock in any thread of the rank. Old and new words are both correct for
+// an entry point that reads during a write: accesses of other threads at that moment have no order.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct View {
   uintptr_t low[2] = {0, 0};
   uintptr_t length[2] = {~uintptr_t{0}, ~uintptr_t{0}};
   const uint8_t* filter = nullptr;
-  void* owner = nullptr;  ///< the checker's
+  void* owner = nullptr;  ///< used by the checker only
 };
 // as.sh and the plugin (plugin/) write these offsets into programs.
 static_assert(offsetof(View, low) == 0 && offsetof(View, length) == 16 && sizeof(uintptr_t) == 8);
@@ -49,7 +49,7 @@ struct Access {
   bool reads;
   /// The function of the C library that makes the access for the program; null: the program itself.
   const char* function;
-  const void* place;  ///< where the entry point returns to
+  const void* place;  ///< the address to which the entry point returns, in the program's code
 };
 
 /// The type of the function of libfgmpi-check.so, found by name, that checks an access. It

@@ -1,9 +1,10 @@
-// The values of arguments in front of the loop.
+// How the values of arguments are computed in front of the loop.
 #include "invariance.h"
 
 namespace hoist {
 
-/// Reading it early must not fail where the loop would not have read it at all.
+/// True where the memory `ref` can be read in front of the loop without a fault, even if the loop
+/// would never read it.
 bool Function::may_be_read_early(tree ref, loop_p loop) {
   for (tree r = ref; handled_component_p(r); r = TREE_OPERAND(r, 0))
     if (TREE_CODE(r) == ARRAY_REF && !is_constant(TREE_OPERAND(r, 1))) return false;
@@ -15,7 +16,7 @@ bool Function::may_be_read_early(tree ref, loop_p loop) {
   if (parameter && TREE_CODE(parameter) == PARM_DECL &&
       (TREE_CODE(TREE_TYPE(parameter)) == REFERENCE_TYPE || DECL_ARTIFICIAL(parameter)))
     return true;  // Fortran's arguments that are not optional, references and `this` of C++
-  // It has been read before on every way to the loop.
+  // A statement on every way to the loop has already followed the pointer.
   basic_block front = get_immediate_dominator(CDI_DOMINATORS, loop->header);
   for (basic_block bb = front; bb; bb = get_immediate_dominator(CDI_DOMINATORS, bb))
     for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {

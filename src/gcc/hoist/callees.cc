@@ -5,8 +5,8 @@
 namespace hoist {
 namespace {
 
-/// Functions without the attribute leaf (they may wait, or be cancelled) that touch nothing of the
-/// program's.
+/// Functions that change no variable of the program, although they lack the attribute leaf: they
+/// may wait, or be cancelled.
 const char* const kHarmless[] = {
     "usleep", "nanosleep",   "sleep",           "fopen", "fclose", "fread",  "fwrite", "fflush",
     "fseek",  "getline",     "fgets",           "read",  "write",  "open",   "close",  "poll",
@@ -55,7 +55,7 @@ class Walk {
     tree callee = gimple_call_fndecl(stmt);
     MpiCall mpi;
     if (callee && find_mpi_call(callee, &mpi)) return mpi_call(mpi, stmt);
-    // A function that is given to one that is called may be called by it (OpenMP's regions).
+    // The callee may call the functions among its arguments (OpenMP's regions).
     for (unsigned i = 0; i < gimple_call_num_args(stmt); ++i) {
       tree arg = gimple_call_arg(stmt, i);
       if (TREE_CODE(arg) == ADDR_EXPR && TREE_CODE(TREE_OPERAND(arg, 0)) == FUNCTION_DECL)
@@ -125,10 +125,10 @@ void add_store(tree lhs, Effects* out) {
 }
 
 namespace {
-/// Of one call, or of all calls of a function.
+/// The effects that the walk has found for one call, or for all calls of a function.
 struct Known {
   tree callee;
-  gimple* call;  ///< where it is given functions, which belong to the call and not to its callee
+  gimple* call;  ///< the call, if its arguments or a pointer decide which functions run; else null
   std::unique_ptr<Effects> effects;
 };
 std::vector<Known>& known() {
@@ -166,7 +166,7 @@ bool only_reads(tree callee) {
 }
 
 bool may_write_argument(gimple* stmt, unsigned i) {
-  // Fortran's intent(in).
+  // GCC's fnspec marks Fortran's arguments with intent(in) as read only.
   if (!has_pointer_to_variable(stmt, i) || gimple_call_fnspec(as_a<gcall*>(stmt)).arg_readonly_p(i))
     return false;
   tree callee = gimple_call_fndecl(stmt);

@@ -13,11 +13,11 @@ namespace hoist {
 
 /// What may happen until a call returns, beyond what the function does with its arguments.
 struct Effects {
-  tree unknown = NULL_TREE;   ///< a function that may do anything; null: there is none
-  bool unknown_call = false;  ///< such a function is called, maybe through a pointer
-  bool frees = false;     ///< MPI_Comm_free or another function that frees communicators is called
-  hash_set<tree> stored;  ///< variables, and members of records, to which is stored
-  hash_set<tree> types;   ///< types of objects to which is stored through other pointers
+  tree unknown = NULL_TREE;   ///< the first function found that may do anything, or null
+  bool unknown_call = false;  ///< the call may reach such a function, maybe through a pointer
+  bool frees = false;         ///< MPI_Comm_free or another function may free a communicator
+  hash_set<tree> stored;      ///< variables, and members of records, that stores may change
+  hash_set<tree> types;       ///< types of objects that stores through other pointers may change
 };
 
 /// The effects of a statement that is a call; nullptr when the call is harmless. The result is
@@ -26,7 +26,7 @@ struct Effects {
 const Effects* effects_of_call(gimple* stmt);
 void forget_effects();
 
-/// True for a function whose body this unit has, and that changes nothing.
+/// True for a function whose body this translation unit has, and that changes nothing.
 bool only_reads(tree callee);
 
 /// True where the call of another function may write what argument i points to.

@@ -6,7 +6,8 @@ namespace hoist {
 
 bool is_constant(tree value) { return CONSTANT_CLASS_P(value); }
 
-/// The constant that memory always holds: parameters that Fortran passes by address.
+/// The constant that memory always holds: that of a CONST_DECL, which Fortran passes by address, or
+/// of a constant variable.
 tree constant_at(tree ref) {
   tree base = get_base_address(ref);
   if (base && TREE_CODE(base) == CONST_DECL) return DECL_INITIAL(base);
@@ -27,7 +28,7 @@ std::string line_of(gimple* stmt) {
   return line > 0 ? " (line " + std::to_string(line) + ")" : "";
 }
 
-/// The variable that a reference is a part of, or whose value its address is made of.
+/// The variable to which a reference leads, or the pointer variable by which it does.
 tree variable_of(tree ref) {
   tree base = get_base_address(ref);
   if (base && TREE_CODE(base) == MEM_REF) {
@@ -101,8 +102,8 @@ bool Function::invariant_memory(tree ref, gimple* at, loop_p loop, std::string* 
   return false;
 }
 
-/// A function that only reads, std::vector's size() for one, gives the same as long as what it is
-/// given stays the same.
+/// A function that only reads, for instance std::vector's size(), returns the same value as long as
+/// its arguments and the objects that they point to stay the same.
 bool Function::invariant_result(gimple* call, loop_p loop, std::string* why, int depth) {
   tree callee = gimple_call_fndecl(call);
   if (!callee || !only_reads(callee))
@@ -173,8 +174,8 @@ bool Function::is_invariant(gimple* call, const MpiCall& mpi, unsigned i, loop_p
 
 // ---- Communicators that are freed ---------------------------------------------------------------
 
-/// Only this function and MPI know its value: it comes from MPI calls, and is given to nothing
-/// else.
+/// True where only this function and MPI have the variable's value: MPI calls set it, and nothing
+/// but MPI calls and comparisons uses it.
 bool Function::is_private(tree decl) {
   if (!VAR_P(decl) || !is_local(decl)) return false;
   const Known& k = known(decl);
@@ -202,8 +203,8 @@ bool Function::is_private(tree decl) {
   return true;
 }
 
-/// Is the communicator MPI_COMM_WORLD or MPI_COMM_SELF? Else *decl is the variable that it is in,
-/// if any.
+/// True where the communicator is MPI_COMM_WORLD or MPI_COMM_SELF. Else *decl is the variable that
+/// holds it, or null.
 bool Function::is_predefined(gimple* call, const MpiCall& mpi, tree* decl) {
   unsigned i = static_cast<unsigned>(std::string(mpi.roles).find('m'));
   tree value = gimple_call_arg(call, i), ref = NULL_TREE;
@@ -247,7 +248,7 @@ bool Function::may_be_freed(gimple* call, const MpiCall& mpi, loop_p loop, std::
       MpiCall other;
       if (find_mpi_call(stmt, &other)) {
         if (!frees_communicators(other)) continue;
-        // Another variable that only MPI calls have set names another communicator.
+        // The call frees another variable, which only MPI calls set: so another communicator.
         tree arg = gimple_call_num_args(stmt) ? gimple_call_arg(stmt, 0) : NULL_TREE;
         tree freed = arg && TREE_CODE(arg) == ADDR_EXPR ? TREE_OPERAND(arg, 0) : NULL_TREE;
         may = !(freed && freed != decl && is_private(freed));

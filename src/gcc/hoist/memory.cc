@@ -1,4 +1,4 @@
-// What changes memory, and what the function does with addresses.
+// Which statements may change memory, and what the function does with addresses.
 #include "invariance.h"
 
 namespace hoist {
@@ -33,8 +33,8 @@ bool overlap(tree a, tree b) {
   return ranges_maybe_overlap_p(at_a, max_a, at_b, max_b);
 }
 
-/// Memory that only this function changes, and those that it gives the pointer: an argument of
-/// Fortran.
+/// True for memory that only this function changes, and functions to which it passes the pointer:
+/// an argument of Fortran.
 bool is_restricted(tree base) {
   if (TREE_CODE(base) != MEM_REF || TREE_CODE(TREE_OPERAND(base, 0)) != SSA_NAME) return false;
   tree pointer = TREE_OPERAND(base, 0);
@@ -42,8 +42,8 @@ bool is_restricted(tree base) {
   return parameter && TREE_CODE(parameter) == PARM_DECL && TYPE_RESTRICT(TREE_TYPE(parameter));
 }
 
-/// May a pointer point to a variable that is not local? All that this translation unit does with
-/// its address is looked at; what MPI calls are given is not kept.
+/// True where a pointer may point to this variable, which is not local: a statement of this
+/// translation unit uses its address, other than as an argument of an MPI call, which stores none.
 bool others_point_to(tree variable) {
   symtab_node* node = symtab_node::get(variable);
   if (!node || !TREE_ADDRESSABLE(variable)) return false;
@@ -83,7 +83,7 @@ void Function::look_at(gimple* stmt) {
   if (is_gimple_debug(stmt) || gimple_clobber_p(stmt)) return;
   if (is_gimple_call(stmt)) {
     MpiCall mpi;
-    // A function that is known keeps no address, as MPI does not.
+    // MPI calls, and functions without effects, store no address.
     if (!find_mpi_call(stmt, &mpi) && effects_of_call(stmt))
       for (unsigned i = 0; i < gimple_call_num_args(stmt); ++i)
         note_address(gimple_call_arg(stmt, i), true);
@@ -103,8 +103,8 @@ const Function::Known& Function::known(tree decl) { return decls_.get_or_insert(
 
 // ---- What changes memory ------------------------------------------------------------------------
 
-/// May a store of this type, through a pointer to anything, change the memory? Communicators are
-/// ints, but no program changes one through a pointer to plain ints.
+/// True where a store of this type, through any pointer, may change `ref`. Communicators are ints,
+/// but the analysis assumes that no program changes one through a pointer to plain ints.
 bool Function::may_be(tree stored, tree ref) const {
   return same_type(stored, TREE_TYPE(ref)) && !(of_communicator_ && INTEGRAL_TYPE_P(stored));
 }
@@ -176,7 +176,7 @@ tree Function::stored_before(tree ref, gimple* at, bool* clobbered) {
     if (!gimple_assign_single_p(stmt)) return NULL_TREE;
     tree lhs = gimple_assign_lhs(stmt);
     tree base = get_base_address(lhs);
-    // The whole of it, though it may be named by its only member.
+    // The store must set all of `ref`; it may name the record or its only member.
     if (base != get_base_address(ref) || !base || !DECL_P(base) ||
         !operand_equal_p(TYPE_SIZE(TREE_TYPE(lhs)), TYPE_SIZE(TREE_TYPE(ref)), 0))
       return NULL_TREE;

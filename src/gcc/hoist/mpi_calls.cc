@@ -52,7 +52,7 @@ const Row kRows[] = {
     {"Wtime", "", false},
 };
 
-/// The part of a name behind its beginning, else nullptr.
+/// Returns `name` behind `beginning`; nullptr where it does not begin so.
 const char* behind(const char* name, const char* beginning) {
   const size_t n = std::strlen(beginning);
   return std::strncmp(name, beginning, n) == 0 ? name + n : nullptr;
@@ -63,8 +63,8 @@ bool ends_with(const std::string& text, const char* end) {
   return text.size() > n && text.compare(text.size() - n, n, end) == 0;
 }
 
-/// "mpi_bcast_", "mpi_bcast_f08ts_": "bcast". What is not in one of these forms is no MPI function
-/// of Fortran.
+/// Sets *name to "Bcast" for "mpi_bcast_" or "mpi_bcast_f08ts_". Returns false for symbols in other
+/// forms: they are no MPI functions of Fortran.
 bool fortran_name(const char* symbol, std::string* name) {
   const char* rest = behind(symbol, "mpi_");
   if (!rest) return false;
@@ -98,8 +98,8 @@ bool find_mpi_call(tree function, MpiCall* out) {
     if (out->name == row.name) {
       out->roles = row.roles;
       out->arguments = static_cast<unsigned>(std::strlen(row.roles));
-      // Who calls by the profiling names wants these.
-      // A program's own function of that name is not the library's.
+      // Calls by the profiling names, calls of MPIX_* and calls of a function that the program
+      // itself defines stay as they are.
       out->hoistable =
           row.hoistable && symbol[0] != 'P' && symbol[3] != 'X' && DECL_EXTERNAL(function);
     }

@@ -30,8 +30,8 @@ bool frees_communicators(const MpiCall& call);
 /// True where the call may write what argument i points to.
 bool writes_argument(const MpiCall& call, gimple* stmt, unsigned i);
 
-/// True where argument i is a pointer to something that is not const, and where the parameters are
-/// not declared.
+/// True where argument i is a pointer to something that is not const, or the function is declared
+/// without its parameters.
 bool has_pointer_to_variable(gimple* stmt, unsigned i);
 
 /// The role in words: "its root".

@@ -1,8 +1,8 @@
-// The pass, and what it says.
+// The pass, and its messages.
 //
-// It runs on each function as soon as that is in SSA form, at every level of optimization, before
-// anything is inlined or written for the linker: which calls are hoisted does not depend on
-// options. Functions without such calls cost one look at their calls.
+// The pass runs on each function as soon as that is in SSA form, at every level of optimization,
+// before GCC inlines functions or writes code for link-time optimization: so the same calls are
+// hoisted under all options. In a function without such calls the pass only reads its calls.
 #include <string>
 
 #include "rewrite.h"
@@ -28,14 +28,14 @@ void say_missed(gimple* call, const MpiCall& mpi, const std::string& why) {
     say(call, "missed", "MPI_" + mpi.name + " not hoisted: " + why);
 }
 
-/// OpenMP's regions are functions of their own, which many threads may run at a time.
+/// True for an OpenMP region: a function of its own, which many threads may run at a time.
 bool is_parallel_region(tree function) {
   if (lookup_attribute("omp target entrypoint", DECL_ATTRIBUTES(function))) return true;
   const char* name = IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(function));
   return std::strstr(name, "._omp_fn") || std::strstr(name, "._omp_cpyfn");
 }
 
-/// What keeps the call from being hoisted out of this loop; "" if nothing.
+/// The reason why the call cannot be hoisted out of this loop; "" if it can.
 std::string obstacle(Function* function, gimple* call, const MpiCall& mpi, loop_p loop) {
   std::string why;
   if (!can_enclose(loop, &why)) return why;
@@ -46,13 +46,14 @@ std::string obstacle(Function* function, gimple* call, const MpiCall& mpi, loop_
   return "";
 }
 
-/// Gives back the values of statements that are not going to be inserted.
+/// Releases the names that statements define which will not be inserted.
 void discard(gimple_seq code) {
   for (gimple_stmt_iterator gsi = gsi_start(code); !gsi_end_p(gsi); gsi_next(&gsi))
     release_ssa_name(gimple_get_lhs(gsi_stmt(gsi)));
 }
 
-/// An argument in front of the loop. What opening does not look at need not be known there.
+/// The value of an argument in front of the loop. Opening a group reads only the communicator: an
+/// argument of another kind that would need code there becomes null or 0.
 tree argument_before(Function* function, Site* site, unsigned i) {
   const char role = site->mpi.roles[i];
   gimple_seq code = NULL;
@@ -71,7 +72,8 @@ tree argument_before(Function* function, Site* site, unsigned i) {
   return build_zero_cst(type);
 }
 
-/// Decides about a call. Returns whether it is to be rewritten.
+/// Finds the outermost loop out of which a call can be hoisted, and fills *site. Returns false
+/// where there is none.
 bool decide(Function* function, gcall* call, const MpiCall& mpi, Site* site) {
   *site = Site{call, mpi, nullptr, NULL, {}};
   std::string why;
@@ -112,7 +114,7 @@ void find_calls(function* f, vec<gcall*>* calls) {
       calls->safe_push(as_a<gcall*>(gsi_stmt(gsi)));
 }
 
-/// Why no call of a function is hoisted, or nullptr.
+/// The reason why no call of a function can be hoisted, or nullptr.
 const char* whole_function_obstacle(function* f) {
   if (f->calls_setjmp || f->has_nonlocal_label)
     return "setjmp or a nonlocal label is used in this function";

@@ -1,12 +1,13 @@
-// The change of the code: opening in front of the loop, closing behind each of its ends.
+// The change of the code: a call that opens the group in front of the loop, and one that closes it
+// on each way out.
 
 #include "rewrite.h"
 
 namespace hoist {
 namespace {
 
-/// The type of the C function that is opened, by what it is given where the call is one of
-/// Fortran's wrapper.
+/// The type of the C functions that open and close the group. For a call of Fortran, whose wrapper
+/// has another type, it is built from the arguments.
 tree type_of_calls(const Site& site) {
   if (!site.mpi.fortran) return TREE_TYPE(gimple_call_fndecl(site.call));
   auto_vec<tree, 10> types;
@@ -14,7 +15,7 @@ tree type_of_calls(const Site& site) {
   return build_function_type_array(integer_type_node, types.length(), types.address());
 }
 
-/// A function of the library, which need not be there.
+/// Declares a function of the library as a weak symbol: another MPI library may lack it.
 tree weak_function(const char* symbol, tree type) {
   tree name = get_identifier(symbol);
   if (symtab_node* known = symtab_node::get_for_asmname(name))
@@ -47,7 +48,7 @@ tree pointer_variable(const std::string& symbol, tree function) {
   return variable;
 }
 
-/// The same of one that need not be there.
+/// The variable that holds the address of a function that the library may lack.
 tree weak_pointer(const std::string& symbol, tree type) {
   return pointer_variable(symbol, weak_function(symbol.c_str(), type));
 }
@@ -69,8 +70,8 @@ gcall* build_call(const Site& site, tree pointer, tree type) {
   return call;
 }
 
-/// On this edge: `code`, and the call of what the variable holds, where that is not null. Returns
-/// the block of `code`.
+/// Inserts on this edge `code`, and a call of the function whose address the variable holds, if
+/// that is not null. Returns the block of `code`.
 basic_block call_on_edge(edge e, const Site& site, tree variable, gimple_seq code) {
   basic_block test = split_edge(e);
   basic_block join = split_edge(single_succ_edge(test));
@@ -100,7 +101,7 @@ basic_block call_on_edge(edge e, const Site& site, tree variable, gimple_seq cod
   return test;
 }
 
-/// The one edge into the loop.
+/// The only edge into the loop from outside; a preheader is made where there are several.
 edge entry_of(loop_p loop) {
   edge e, only = nullptr;
   edge_iterator ei;
@@ -112,7 +113,7 @@ edge entry_of(loop_p loop) {
   return only;
 }
 
-/// `first` compared with `second` ? yes : no
+/// Returns a new name for: `first` compared with `second` ? yes : no
 tree choose(tree_code comparison, tree first, tree second, tree yes, tree no, gimple_seq* code) {
   tree chosen = make_ssa_name(TREE_TYPE(yes));
   tree test = build2(comparison, boolean_type_node, first, second);
@@ -120,7 +121,8 @@ tree choose(tree_code comparison, tree first, tree second, tree yes, tree no, gi
   return chosen;
 }
 
-/// The movement in place of the call, by a pointer that is chosen in front of the loop.
+/// Replaces the call by the movement: by a call through a pointer that code in front of the loop
+/// sets.
 void replace_call(const Site& site, basic_block front, tree type) {
   tree function = gimple_call_fndecl(site.call);
   tree plain = build_fold_addr_expr(function);
@@ -173,7 +175,7 @@ void rewrite(Site* site) {
 
 namespace {
 
-/// Closes the groups of these sites, and passes the exception on.
+/// A landing pad that closes the groups of these sites and passes the exception on.
 struct Pad {
   std::vector<const Site*> sites;
   eh_landing_pad landing;
@@ -218,8 +220,8 @@ eh_landing_pad make_pad(const std::vector<const Site*>& sites) {
   return landing;
 }
 
-/// May an exception of this statement leave the function at once? Not one of an MPI call: these are
-/// functions of C.
+/// True where an exception of this statement may leave the function at once. MPI calls are
+/// functions of C, and throw none.
 bool throws_out(gimple* stmt, const std::vector<std::unique_ptr<Site>>& sites) {
   MpiCall mpi;
   if (!stmt_can_throw_external(cfun, stmt) || lookup_stmt_eh_lp(stmt) != 0) return false;
@@ -232,7 +234,8 @@ bool throws_out(gimple* stmt, const std::vector<std::unique_ptr<Site>>& sites) {
 }  // namespace
 
 void close_on_exceptions(const std::vector<std::unique_ptr<Site>>& sites) {
-  // Where loads may throw, too, blocks would have to be split behind those that have been inserted.
+  // Where loads may throw too (-fnon-call-exceptions), the blocks of inserted code would have to be
+  // split: groups then stay open when an exception leaves the function.
   if (!flag_exceptions || flag_non_call_exceptions) return;
   std::vector<gimple*> throwing;
   basic_block bb;

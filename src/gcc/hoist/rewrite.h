@@ -5,10 +5,11 @@
 //   in place of the call     (movement and MPI_... == PMPI_... ? movement : MPI_...) (arguments)
 //
 // `open`, `movement` and `close` are variables of the object file that hold the addresses of weak
-// symbols: null where the program runs with an MPI library that has no opened groups. They are read
-// at run time, since a linker that has seen one library must not decide for another one. MPI_... is
-// not PMPI_... where a tool wraps it. Then the tool's function is called, and the call that it
-// makes is a movement, since the group is open. So is a call in Fortran, which stays as it is.
+// symbols: null where the program runs with an MPI library that has no opened groups. The program
+// reads them when it runs: at link time the linker may see another library than the one that the
+// program runs with. MPI_... differs from PMPI_... where a tool wraps it. Then the program calls
+// the tool's function, and the tool's own call of PMPI_... is the movement, since the group is
+// open. In Fortran the call stays as it is, and is the movement for the same reason.
 #pragma once
 
 #include "invariance.h"
@@ -21,7 +22,7 @@ struct Site {
   MpiCall mpi;
   loop_p loop;      ///< the group is open while this loop runs
   gimple_seq code;  ///< computes `arguments`
-  /// The arguments in front of the loop; null or 0 for those that are not known there, buffers
+  /// The arguments in front of the loop; null or 0 for those without a value there, buffers
   /// included.
   std::vector<tree> arguments;
 };

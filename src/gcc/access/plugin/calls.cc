@@ -1,11 +1,11 @@
-// The calls of the pass "tsan" that the plugin recognises, and what it puts in their place.
+// The calls of the pass "tsan" that the plugin recognises, and the code that replaces them.
 
 #include "calls.h"
 
 namespace access_plugin {
 namespace {
 
-/// What is made once for each file that is compiled.
+/// Types and declarations that the plugin makes once for each file that is compiled.
 enum Made { kWord, kView, kRead, kWrite, kTouches, kMadeCount };
 tree g_made[kMadeCount];
 
@@ -13,7 +13,7 @@ const ggc_root_tab kRoots[] = {
     {g_made, kMadeCount, sizeof g_made[0], &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node},
     LAST_GGC_ROOT_TAB};
 
-/// A variable or function of libfgmpi-access.a, which is linked into the same module.
+/// Declares a variable or function of libfgmpi-access.a, which is linked into the same module.
 tree declare(tree_code code, const char* symbol, tree type) {
   tree decl = build_decl(UNKNOWN_LOCATION, code, get_identifier(symbol), type);
   SET_DECL_ASSEMBLER_NAME(decl, get_identifier(symbol));
@@ -27,8 +27,8 @@ tree declare(tree_code code, const char* symbol, tree type) {
   return decl;
 }
 
-/// A function that never throws and calls nothing of this module. `spec`: an attribute "fn spec" of
-/// GCC (attr-fnspec.h).
+/// Declares a function that never throws and calls nothing of this module. `spec`: an attribute "fn
+/// spec" of GCC (attr-fnspec.h).
 tree declare_function(const char* symbol, tree type, const char* spec) {
   const size_t length = strlen(spec);
   tree attribute = tree_cons(get_identifier("fn spec"),
@@ -39,7 +39,7 @@ tree declare_function(const char* symbol, tree type, const char* spec) {
   return decl;
 }
 
-/// The words that view.h lets be known by their places: low[2], length[2].
+/// Loads word `at` of the View, whose layout view.h asserts: low[2], length[2].
 tree load_view(unsigned at, gimple_seq* code) {
   if (!g_made[kView]) {
     tree type = build_array_type_nelts(word_type(), 4);
@@ -121,8 +121,8 @@ tree load_length(bool writes, gimple_seq* code) { return load_view(2 + writes, c
 
 tree closer_function(bool writes) {
   tree& decl = g_made[writes ? kWrite : kRead];
-  // It neither reads nor writes memory of the program as far as the compiler is concerned, and is
-  // no dead code.
+  // The spec tells the compiler that the function reads and writes no memory of the program, but
+  // has an effect: the compiler does not remove calls of it.
   if (!decl)
     decl = declare_function(
         writes ? "fgmpi_access_write" : "fgmpi_access_read",

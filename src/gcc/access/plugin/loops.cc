@@ -1,14 +1,15 @@
-// A loop is made two (split_loops) when nothing in it can change what is owned, since it calls
-// nothing, and for at least one of its accesses a range of addresses is known in front of it: the
-// addresses go up or down by steps that do not change, for a number of rounds that is known, or the
-// access is to an element of a variable, of which all bytes count then.
+// split_loops() makes two loops of one under two conditions. First, nothing in the loop can change
+// which memory operations own, since the loop calls nothing. Second, for at least one of its
+// accesses code in front of the loop can compute a range of addresses. Either the addresses go up
+// or down by constant steps, for a number of rounds that can be computed; or the access is to an
+// element of a variable, and the range is the whole variable.
 //
-// A range may be larger than what is accessed: then the loop with the calls runs, and finds what is
-// there to be found, neither more nor less. Accesses of unknown range keep their calls in both
-// loops.
+// A range may be larger than the memory that the loop accesses. If an operation owns only other
+// memory in the range, the loop with the calls runs, and its calls check each access exactly.
+// Accesses of unknown range keep their calls in both loops.
 //
-//   test:  does the view say that something in a range may be owned? -- no --------------+
-//   ask:   does the checker, which knows exactly? (fgmpi_access_touches)                 |
+//   test:  may memory in a range be owned, by the bounds of the view? -- no -------------+
+//   ask:   is it owned? the checker answers exactly (fgmpi_access_touches)               |
 //   join:  yes: the loop with the calls; no: the copy without  <-------------------------+
 #include "loops.h"
 
@@ -19,30 +20,31 @@
 namespace access_plugin {
 namespace {
 
-/// Larger ones are looked at access by access: their copies and tests would cost more than they
-/// save.
+/// Limits of a loop that is made two. Larger loops keep all calls: their copies and tests would
+/// cost more than they save.
 constexpr unsigned kMostStatements = 800, kMostRanges = 32, kMostLevels = 3;
 
 /// Bytes that an access may touch while a loop runs, as words computed in front of it.
 struct Range {
   gcall* call;
   bool writes;
-  tree base = NULL_TREE;  ///< where the access of the first round begins
+  tree base = NULL_TREE;  ///< address at which the access of the first round begins
   unsigned HOST_WIDE_INT bytes = 0;
   struct Level {
-    tree step, rounds;  ///< `rounds` times on from the first, by `step` each time
+    tree step, rounds;  ///< after the first, `rounds` further accesses, each `step` bytes on
   };
   auto_vec<Level, kMostLevels> levels;
 };
 
-/// May it be computed in front of the loop, where its statement need not run?
+/// True where the expression can be computed in front of the loop without a trap, even if the loop
+/// would never compute it.
 bool is_harmless(tree expression) {
   return expression && !chrec_contains_undetermined(expression) &&
          tree_does_not_contain_chrecs(expression) && !generic_expr_could_trap_p(expression);
 }
 
-/// How often the loop goes on at most, as an expression in front of `outermost`; NULL_TREE:
-/// unknown.
+/// The most rounds of the loop after its first, as an expression in front of `outermost`; NULL_TREE
+/// where they cannot be computed.
 tree rounds_of(loop_p loop, loop_p outermost) {
   tree least = NULL_TREE;
   for (edge exit : get_loop_exit_edges(loop)) {
@@ -60,8 +62,8 @@ tree rounds_of(loop_p loop, loop_p outermost) {
   return least;
 }
 
-/// All bytes of the variable of which the access is a part; false: it is none, or its size is not
-/// known.
+/// Sets the range to all bytes of the variable that contains the access. Returns false where there
+/// is no such variable, or its size is no constant.
 bool find_variable(Range* range, tree address) {
   if (TREE_CODE(address) == SSA_NAME) {
     gimple* made = SSA_NAME_DEF_STMT(address);
@@ -77,7 +79,7 @@ bool find_variable(Range* range, tree address) {
   return range->bytes > 0;
 }
 
-/// The range of an access in `loop` or one within it.
+/// Finds the range of an access in `loop` or in a loop within it.
 bool find_range(const Access& access, loop_p loop, Range* range) {
   range->call = access.call;
   range->writes = access.writes;
@@ -109,7 +111,8 @@ bool find_range(const Access& access, loop_p loop, Range* range) {
   return find_variable(range, address);
 }
 
-/// Nothing in the loop can change what is owned, and it can be copied. `*accesses` are those in it.
+/// True where nothing in the loop can change which memory is owned, and GCC can copy the loop.
+/// Appends the loop's accesses to *accesses.
 bool can_split(loop_p loop, auto_vec<Access>* accesses) {
   if (loop->header->flags & BB_IRREDUCIBLE_LOOP || !can_duplicate_loop_p(loop)) return false;
   basic_block* blocks = get_loop_body(loop);
@@ -135,9 +138,9 @@ bool can_split(loop_p loop, auto_vec<Access>* accesses) {
   return can && !accesses->is_empty();
 }
 
-// ---- What is computed in front of the loop ------------------------------------------------------
+// ---- Code in front of the loop ------------------------------------------------------------------
 
-/// `expression` as a word.
+/// Computes `expression` as a word.
 tree word_of(tree expression, gimple_seq* code) {
   gimple_seq before = NULL;
   tree value = force_gimple_operand(unshare_expr(expression), &before, true, NULL_TREE);
@@ -150,11 +153,12 @@ struct Words {
   bool writes;
 };
 
-/// The bounds of a range. Ored into *large: not 0 where they cannot be computed in 64 bits.
+/// Computes the bounds of a range. A value that is not 0 where 64 bits do not suffice for them is
+/// ored into *large.
 Words bounds_of(const Range& range, gimple_seq* code, tree* large) {
   tree type = word_type(), low = word_of(range.base, code),
        bytes = build_int_cst(type, range.bytes);
-  // Neither a step nor rounds of 2^31 and more, so that products and sums stay below 2^64.
+  // Steps and rounds must be below 2^31, so that products and sums stay below 2^64.
   auto limit = [&](tree word) {
     if (TREE_CODE(word) == INTEGER_CST && wi::ltu_p(wi::to_wide(word), 1u << 31)) return;
     tree high = combine(RSHIFT_EXPR, word, build_int_cst(integer_type_node, 31), code);
@@ -182,7 +186,7 @@ Words bounds_of(const Range& range, gimple_seq* code, tree* large) {
   return {low, bytes, range.writes};
 }
 
-/// A truth value: something in the range may be owned, as the view says.
+/// Computes a truth value: by the view's bounds, memory in the range may be owned.
 tree may_touch(const Words& range, gimple_seq* code) {
   tree low = load_low(range.writes, code), length = load_length(range.writes, code);
   auto within = [&](tree from, tree to, tree bytes) {
@@ -193,7 +197,7 @@ tree may_touch(const Words& range, gimple_seq* code) {
   return combine(BIT_IOR_EXPR, begins, reaches, code, boolean_type_node);
 }
 
-/// Does the test of `a` make that of `b` needless?
+/// True where the test of `a` makes that of `b` needless.
 bool covers(const Words& a, const Words& b) {
   return operand_equal_p(a.low, b.low) && operand_equal_p(a.bytes, b.bytes) &&
          (a.writes || !b.writes);
@@ -204,7 +208,8 @@ void insert(basic_block block, gimple_seq code) {
   gsi_insert_seq_after(&gsi, code, GSI_CONTINUE_LINKING);
 }
 
-/// In front of the loop: an integer that is not 0 when something in the ranges may be owned.
+/// Inserts the tests in front of the loop. Returns an integer that is not 0 when memory in the
+/// ranges may be owned.
 tree ask_before(loop_p loop, const std::vector<Range*>& ranges) {
   gimple_seq code = NULL, asking = NULL;
   tree large = build_zero_cst(word_type()), any = NULL_TREE, found = NULL_TREE;
@@ -258,7 +263,7 @@ tree ask_before(loop_p loop, const std::vector<Range*>& ranges) {
   return answer;
 }
 
-/// The calls with a uid of 1 go.
+/// Removes from the loop the calls whose uid is 1.
 void remove_calls(loop_p loop) {
   basic_block* blocks = get_loop_body(loop);
   for (unsigned i = 0; i < loop->num_nodes; ++i)
@@ -291,7 +296,8 @@ void split(loop_p loop, const std::vector<Range*>& ranges) {
   scev_reset();
 }
 
-/// Returns whether the loop was made two. `all`: only if that leaves no call in the copy.
+/// Makes two loops of one if the ranges of some accesses can be computed (with `all`: of all, so
+/// that the copy has no call). Returns true where it did.
 bool split_if_known(loop_p loop, bool all) {
   auto_vec<Access> accesses;
   if (!can_split(loop, &accesses)) return false;
@@ -312,8 +318,9 @@ bool split_if_known(loop_p loop, bool all) {
   return does;
 }
 
-/// The loop, or those within it; of one that is made two also the innermost ones of the loop that
-/// keeps its calls, since parts of it may be known to touch nothing.
+/// Makes two loops of the whole nest, or else of the loops within it. Where the whole nest is made
+/// two, the innermost loops of the one that keeps its calls are made two as well: some of them may
+/// touch no owned memory.
 bool split_nest(loop_p loop) {
   auto_vec<loop_p> within;
   for (loop_p child = loop->inner; child; child = child->next) within.safe_push(child);

@@ -1,7 +1,7 @@
-// The pass: behind GCC's pass "tsan", which puts calls in front of loads and stores, and in front
-// of the compiler's work on loops. Loops that touch nothing of a pending operation lose their calls
-// (loops.h); of the other calls, one that the view decides is skipped, by a compare that the
-// compiler sees and a call in a block that it takes to be cold.
+// The pass of the plugin. It runs behind GCC's pass "tsan", which puts calls in front of loads and
+// stores, and before the compiler optimizes loops. Loops that touch no memory of a pending
+// operation lose their calls (loops.h). Each other call moves to a block that the compiler treats
+// as cold; a compare with the view in front of it skips the block for most accesses.
 //
 // Without optimization the calls stay, and as.sh puts the compare in front of them.
 #include "calls.h"
@@ -14,7 +14,7 @@ int plugin_is_GPL_compatible;
 namespace access_plugin {
 namespace {
 
-/// if (address - view.low < view.length) closer(address, bytes);
+/// Replaces the call by: if (address - view.low < view.length) closer(address, bytes);
 void guard(const Access& access) {
   gimple_stmt_iterator gsi = gsi_for_stmt(access.call);
   basic_block test = gimple_bb(access.call);
@@ -33,7 +33,7 @@ void guard(const Access& access) {
 
   unlink_stmt_vdef(access.call);
   tree gone = gimple_vdef(access.call);
-  // The code takes the place of the call: what follows goes to a block of its own.
+  // The code replaces the call; the statements behind the call move to a block of their own.
   edge rest = split_block(test, access.call);
   gsi = gsi_for_stmt(access.call);
   gsi_remove(&gsi, true);
