@@ -1,4 +1,5 @@
-// A call of mpi_f08 with array sections: which of its buffers are composed, and which staged.
+// A call of mpi_f08 with array sections: prepares its buffers, calls libmpichfort's procedure and
+// ends the call.
 
 #include "fortran/call_with_sections.h"
 
@@ -26,8 +27,8 @@ auto run_in_library(const char* call, Body&& body) {
   return body();
 }
 
-/// libmpichfort's, by its handle: RTLD_NEXT would look in the program's scope only, where the
-/// library is not when the program has loaded it with a plugin.
+/// Finds a symbol of libmpichfort by the library's handle. RTLD_NEXT would search the program's
+/// scope only, which lacks the library if the program has loaded it with a plugin.
 void* find_symbol(const char* call, const char* name) {
   using OpenLibrary = void*(const char*, int);
   using FindSymbol = void*(void*, const char*);
@@ -60,8 +61,8 @@ template <size_t... i>
   as_procedure(code, all)(arguments[i]...);
 }
 
-/// All get as many arguments as the longest: further ones are the caller's to clear away, and
-/// nobody reads them.
+/// Calls libmpichfort's procedure with kMostArguments arguments. A procedure with fewer parameters
+/// does not read the others, and the caller removes them from the stack.
 [[gnu::noinline]] FGMPI_FORTRAN_CODE void call_next(ProcedureCode* code,
                                                     const Argument* arguments) {
   call_with(code, arguments, std::make_index_sequence<kMostArguments>());

@@ -5,11 +5,12 @@
 //                       |                                    ^
 //                       +--section--> call_with_sections() --+ composed type, staged buffer
 //
-// libmpichfort converts all other arguments, so only buffers are looked at here. The dynamic linker
-// finds this library's procedures first: it is named, or preloaded, before libmpichfort.
+// libmpichfort converts all other arguments, so the procedures here examine only buffers. The
+// dynamic linker finds this library's procedures first, since programs name or preload it before
+// libmpichfort.
 //
-// Thread rule: any thread; what uses the library takes its turn as any call of MPI does. All may
-// switch.
+// Thread rule: any thread; code that uses the library waits for its turn as any call of MPI does.
+// All may switch.
 #pragma once
 
 #include <mpi.h>
@@ -21,8 +22,8 @@
 #include "fortran/procedure.h"
 #include "host/exported_fortran.h"
 
-/// ProcedureCode between the program and MPI: tools take the program's code behind it for the place
-/// of a call (code_range.h).
+/// Marks code between the program and MPI. Tools skip return addresses in it (code_range.h), so
+/// that the site of a call is in the program.
 #define FGMPI_FORTRAN_CODE __attribute__((section("fgmpi_fortran")))
 /// A procedure that programs call.
 #define FGMPI_FORTRAN_PROCEDURE \
@@ -32,12 +33,13 @@ namespace fgmpi::fortran {
 
 using ProcedureCode = void();
 
-/// By libmpichfort's numbers: an even one is mpi_*, the next one pmpir_* of the same procedure.
-/// Both are generated.
+/// g_next[2 * i] is the code of libmpichfort's mpi_* procedure for kProcedures[i], g_next[2 * i +
+/// 1] that of its pmpir_* procedure; null until find_next() has found it. Both tables are
+/// generated.
 extern const Procedure kProcedures[];
 extern std::atomic<ProcedureCode*> g_next[];
 
-/// libmpichfort's own procedure. Ends the job with one line when there is none.
+/// Finds libmpichfort's own procedure `number`. Ends the job with one line when there is none.
 ProcedureCode* find_next(const Procedure& procedure, unsigned number);
 
 template <size_t... i>
@@ -45,7 +47,7 @@ auto as_procedure(ProcedureCode* code, std::index_sequence<i...>) {
   return reinterpret_cast<void (*)(decltype(static_cast<void>(i), Argument())...)>(code);
 }
 
-/// The same, found once.
+/// Returns libmpichfort's own procedure, which the first call looks up.
 template <size_t arguments>
 inline auto next(unsigned number) {
   ProcedureCode* code = g_next[number].load(std::memory_order_acquire);
@@ -53,20 +55,21 @@ inline auto next(unsigned number) {
   return as_procedure(code, std::make_index_sequence<arguments>());
 }
 
-/// libmpichfort takes contiguous buffers as they are, MPI_BOTTOM and MPI_IN_PLACE among them.
+/// True for a buffer that libmpichfort handles correctly: contiguous memory, MPI_BOTTOM and
+/// MPI_IN_PLACE.
 inline bool passes_as_it_is(const void* buffer) {
   return is_contiguous(*static_cast<const ArrayDescriptor*>(buffer));
 }
 
-/// The address that C's MPI takes.
+/// The address of a buffer for a call of MPI's C functions.
 inline void* buffer_of(const void* buffer) {
   void* base = static_cast<const ArrayDescriptor*>(buffer)->base;
   if (base == &MPIR_F08_MPI_IN_PLACE) return const_cast<void*>(MPI_IN_PLACE);
   return base == &MPIR_F08_MPI_BOTTOM ? MPI_BOTTOM : base;
 }
 
-/// Calls the procedure with a buffer at least that does not pass as it is, or one that is called
-/// directly. `arguments` may be changed.
+/// Makes a call in which a buffer is a section, or a call that bypasses libmpichfort
+/// (Procedure::direct). May change `arguments`.
 void call_with_sections(const Procedure& procedure, unsigned number, Argument* arguments);
 
 }  // namespace fgmpi::fortran

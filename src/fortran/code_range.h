@@ -1,6 +1,6 @@
-// Where the code of this library lies that stands between a Fortran program and MPI. Tools that are
-// preloaded read it: a call from there is one of the Fortran binding, as one from libmpichfort is.
-// Thread rule: constant.
+// The address range of this library's code between a Fortran program and MPI. Preloaded tools read
+// it: a call from this range is a call by the Fortran binding, as one from libmpichfort is. Thread
+// rule: constant.
 #pragma once
 
 namespace fgmpi::fortran {

@@ -15,7 +15,7 @@ namespace {
 
 using host::Api;
 
-/// The types that are made on the way to one; all but the result are freed.
+/// Makes the intermediate types of one composed type. The destructor frees all but the result.
 class TypeMaker {
  public:
   explicit TypeMaker(const Api& api) : api_(api) {}
@@ -43,7 +43,7 @@ class TypeMaker {
                               : api_.Type_contiguous_c(count, type, out);
     });
   }
-  /// Counts are below INT_MAX: a longer row is split before.
+  /// REQUIRES: counts are at most INT_MAX; Rows splits longer rows.
   MPI_Datatype list(const std::vector<int>& counts, const std::vector<MPI_Aint>& places,
                     const std::vector<MPI_Datatype>& types) {
     const bool one_type =
@@ -57,7 +57,7 @@ class TypeMaker {
   MPI_Datatype resize(MPI_Datatype type, int64_t extent) {
     return keep([&](MPI_Datatype* out) { return api_.Type_create_resized(type, 0, extent, out); });
   }
-  /// The result: a type of its own even where `type` is the program's.
+  /// Commits the result. It is a new type even where `type` is the program's.
   MPI_Datatype commit(MPI_Datatype type) {
     if (made_.empty() || made_.back() != type)
       type = keep([&](MPI_Datatype* out) { return api_.Type_contiguous(1, type, out); });
@@ -82,15 +82,15 @@ class TypeMaker {
   std::vector<MPI_Datatype> made_;
 };
 
-/// Elements that fit into an element of the section a whole number of times, none of which sticks
-/// out of its place.
+/// Elements of a datatype that fit into an element of the section a whole number of times, and
+/// whose data lies within their extent.
 struct ElementUnit {
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  int64_t bytes = 0;  ///< of the sequence
+  int64_t bytes = 0;  ///< bytes of the sequence for each element
   int64_t count = 0;
 };
 
-/// False when the elements have to be taken apart.
+/// Finds a unit; returns false when compose_elements() has to split the elements.
 bool find_unit(const ArraySection& section, int64_t count, const host::Type& type,
                const host::TypeTree& tree, ElementUnit* unit) {
   auto fits = [&](int64_t bytes) { return bytes > 0 && section.element() % bytes == 0; };
@@ -106,11 +106,11 @@ bool find_unit(const ArraySection& section, int64_t count, const host::Type& typ
   return true;
 }
 
-/// The first units of the sequence: a part for each dimension in which they fill rows, and a rest
-/// of an element.
+/// Composes the first units of the sequence: one type for each dimension whose rows they fill, and
+/// one for the rest of an element.
 MPI_Datatype compose_units(TypeMaker& maker, const ArraySection& section, const ElementUnit& unit) {
   const int64_t per_element = section.element() / unit.bytes;
-  std::vector<MPI_Datatype> whole{maker.row(unit.type, per_element)};  // of the dimensions below
+  std::vector<MPI_Datatype> whole{maker.row(unit.type, per_element)};  // [d]: dimensions below d
   std::vector<int64_t> units{per_element};
   for (int d = 0; d < section.dimensions(); ++d) {
     whole.push_back(maker.repeat(whole.back(), section.extent(d), section.step(d)));
@@ -137,11 +137,11 @@ MPI_Datatype compose_units(TypeMaker& maker, const ArraySection& section, const 
   return maker.list(std::vector<int>(places.size(), 1), places, types);
 }
 
-/// Predefined elements at places in memory, gathered into rows.
+/// The rows of contiguous predefined elements in memory, as arguments for TypeMaker::list().
 class Rows {
  public:
-  /// The next bytes of the signature lie here: all of elements of one predefined type, which begin
-  /// with the byte number `phase` of an element.
+  /// Adds the next bytes of the signature, which lie at `at` in memory. All belong to elements of
+  /// one predefined type; the first is byte number `phase` of an element.
   void add(int64_t at, int64_t bytes, MPI_Datatype type, int64_t size, int64_t phase) {
     if (open_.bytes > 0 && open_.type == type && open_.at + open_.bytes == at &&
         (open_.phase + open_.bytes) % size == phase) {
@@ -151,7 +151,7 @@ class Rows {
     close();
     open_ = {at, bytes, type, size, phase};
   }
-  /// An element that is in several pieces becomes bytes.
+  /// Ends the open row. A row that does not consist of whole elements becomes bytes.
   void close() {
     if (open_.bytes == 0) return;
     const bool whole = open_.phase == 0 && open_.bytes % open_.size == 0;
@@ -179,7 +179,7 @@ class Rows {
   } open_;
 };
 
-/// Walks over a signature and the places of its bytes at once.
+/// Walks over a signature and the addresses of its bytes at the same time, and adds them to Rows.
 class Taker {
  public:
   Taker(const ArraySection& section, const host::TypeTree& tree, Rows* rows)
@@ -221,7 +221,8 @@ MPI_Datatype compose_elements(TypeMaker& maker, const ArraySection& section, int
   return maker.list(rows.counts, rows.places, rows.types);
 }
 
-/// `distance`: from one element of the result to the next; 0 where that does not matter.
+/// Makes a composed type. `distance`: bytes from one element of the result to the next, or 0 where
+/// only one is used.
 Status make(const ArraySection& section, int64_t count, const host::Type& type, int64_t distance,
             MPI_Datatype* made) {
   host::TypeTreePtr tree;
@@ -270,7 +271,8 @@ Status compose_partition(const ArraySection& section, int64_t partitions, int64_
                          const host::Type& type, const char* argument, MPI_Datatype* made) {
   const int64_t bytes = count * type.extent();
   int64_t elements = bytes % section.element() == 0 ? bytes / section.element() : 0;
-  // A partition is so many rows of the last dimension that it fills the ones below of.
+  // Partitions lie at equal distances where each consists of whole rows of the dimensions below d,
+  // and all are in one row of dimension d.
   for (int d = 0; d < section.dimensions() && elements > 0; ++d) {
     const int64_t distance = elements * section.step(d);
     if (elements * partitions <= section.extent(d))

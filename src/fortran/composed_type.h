@@ -1,6 +1,6 @@
-// Composed types: a datatype of the memory of a section that has the elements of a call's count and
-// datatype, so that one element of it at the section's base is the call's buffer. Nothing is
-// copied, and nonblocking and one-sided calls keep it.
+// Composed types. A composed type describes, in the memory of a section, the elements of a call's
+// count and datatype: one element of it at the section's base is the call's buffer. No data is
+// copied. MPI keeps the type for nonblocking and one-sided calls until they are complete.
 //
 //   MPI_Isend(a(1:20:2), 7, MPI_REAL, ...)
 //   MPI_Isend(a(1), 1, hvector(7 times 1 MPI_REAL, 8 bytes apart), ...)
@@ -16,9 +16,8 @@
 
 namespace fgmpi::fortran {
 
-/// Bytes of the sequence that `count` elements of `type` reach over: from the first to behind the
-/// last. Errors: MPI_ERR_BUFFER when they are not all in the section. `argument` is the buffer's
-/// name.
+/// Checks that the section has all bytes of the sequence that `count` elements of `type` need.
+/// Errors: MPI_ERR_BUFFER where it does not. `argument` is the buffer's name.
 Status check_reach(const ArraySection& section, int64_t count, const host::Type& type,
                    const char* argument);
 
@@ -26,11 +25,11 @@ Status check_reach(const ArraySection& section, int64_t count, const host::Type&
 /// check_reach() is ok. Errors: MPI_ERR_TYPE, MPI_ERR_NO_MEM.
 Status compose(const ArraySection& section, int64_t count, const host::Type& type,
                MPI_Datatype* made);
-/// The same for one of `partitions` partitions, whose extent leads to the next one. Errors: also
-/// MPI_ERR_BUFFER when the partitions do not lie at equal distances.
+/// Makes such a datatype for the first of `partitions` partitions; its extent is the distance to
+/// the next one. Errors: also MPI_ERR_BUFFER when the partitions do not lie at equal distances.
 Status compose_partition(const ArraySection& section, int64_t partitions, int64_t count,
                          const host::Type& type, const char* argument, MPI_Datatype* made);
-/// Frees a composed type; calls that are under way keep it.
+/// Frees a composed type. MPI keeps it until the calls that use it are complete.
 void free_composed(MPI_Datatype type);
 
 }  // namespace fgmpi::fortran

@@ -1,11 +1,11 @@
-// How gfortran passes an assumed-rank argument to a procedure that is not bind(C): the descriptor
-// of the array or scalar.
+// ArrayDescriptor: the descriptor of an array or scalar that gfortran passes for an assumed-rank
+// argument of a procedure that is not bind(C).
 //
 //   a(1:20:2, :) of real a(20, 4):  base = a(1,1), 4 bytes an element,
 //                                   dimensions of 10 elements, 2 apart, and of 4, 20 apart
 //
-// The layout is gfortran's since version 9, whose modules of the host's mpi_f08 are used. Thread
-// rule: any thread.
+// The layout is that of gfortran since version 9, which compiled the host's modules of mpi_f08.
+// Thread rule: any thread.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ struct ArrayDescriptor {
   ptrdiff_t step(int dimension) const {
     return dimensions[dimension].stride * (span ? span : static_cast<ptrdiff_t>(element_bytes));
   }
-  /// Elements of a dimension. That of the last dimension of an assumed-size array is not known:
-  /// upper is -1 there.
+  /// Elements of a dimension. The descriptor does not have that of the last dimension of an
+  /// assumed-size array: its `upper` is -1.
   ptrdiff_t extent(int dimension) const {
     return dimensions[dimension].upper - dimensions[dimension].lower + 1;
   }
@@ -45,8 +45,8 @@ struct ArrayDescriptor {
 static_assert(offsetof(ArrayDescriptor, rank) == 28 && offsetof(ArrayDescriptor, span) == 32 &&
               offsetof(ArrayDescriptor, dimensions) == 40);
 
-/// Do the elements lie one behind the other? Only what every dimension shows to be so: libmpichfort
-/// takes these as they are.
+/// True where every dimension shows that the elements lie one behind the other. libmpichfort
+/// handles such arrays correctly.
 inline bool is_contiguous(const ArrayDescriptor& array) {
   auto expected = static_cast<ptrdiff_t>(array.element_bytes);
   for (int i = 0; i < array.rank; ++i) {

@@ -2,16 +2,16 @@
 // (MPI-4.0 section 3.7.5), which libmpichfort 4.0.2 gets wrong: mpi_f08 counts from 0, and mpif.h
 // adds 1 to MPI_UNDEFINED, too.
 //
-// mpif.h and the module mpi call MPI_*, mpi_f08 calls PMPI_*, as the rest of libmpichfort does, so
-// that tools see each once.
+// The procedures of mpif.h and the module mpi call MPI_*, those of mpi_f08 call PMPI_*, as in
+// libmpichfort: so tools see each call once.
 #include <mpi.h>
 
 #include "fortran/call_with_sections.h"
 #include "host/exported_fortran.h"
 
 extern "C" {
-/// Functions and variables of libmpichfort: where the constants of mpif.h are, once they have been
-/// looked for.
+/// Symbols of libmpichfort: mpirinitf_() finds the addresses of the constants of mpif.h, and has to
+/// be called while MPIR_F_NeedInit is not 0.
 [[gnu::weak]] void mpirinitf_();
 [[gnu::weak]] extern int MPIR_F_NeedInit;
 }
@@ -29,7 +29,7 @@ inline void set_error(int* ierror, int code) {
   if (ierror) *ierror = code;
 }
 
-/// A status of mpif.h or of mpi_f08 has the layout of C's.
+/// Converts a status argument of mpif.h to C: statuses of mpif.h and mpi_f08 have C's layout.
 MPI_Status* status_of_mpif(MPI_Fint* status, MPI_Fint* const* ignored, MPI_Status* ignore) {
   if (&MPIR_F_NeedInit && &mpirinitf_ && MPIR_F_NeedInit) {
     mpirinitf_();
@@ -121,8 +121,8 @@ PROCEDURE pmpi_testsome_(const int* count, MPI_Request* requests, int* outcount,
   take_some<MPI_Testsome>(count, requests, outcount, indices, all_of_mpif(statuses), ierror);
 }
 
-// Compilers write the names of procedures in several ways. A profiling tool may put its own in
-// front of all but these above.
+// Compilers spell the names of procedures in several ways. The aliases are weak, so that a
+// profiling tool may define its own procedures of these names.
 #define FGMPI_ALIAS(target, name) \
   extern "C" __attribute__((weak, visibility("default"), alias(#target))) decltype(target) name;
 #define FGMPI_SPELLINGS(lower, UPPER)                   \

@@ -1,9 +1,9 @@
 // The procedures of mpi_f08 with choice buffers: which of their arguments are buffers, and how much
 // of these a call uses.
 //
-// All arguments are addresses, since Fortran passes by reference; only where buffers are sections
-// are any of them read here. generated/fortran/procedures.cc has the table and the procedures, from
-// src/mpi/calls.table. Thread rule: any thread.
+// All arguments are addresses, since Fortran passes by reference. Where no buffer is a section, no
+// argument is read here. src/fortran/generate/procedures.py writes the table and the procedures
+// from src/mpi/calls.table to generated/fortran/procedures.cc. Thread rule: any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,30 @@
 namespace fgmpi::fortran {
 
 using Argument = void*;
-/// ArgumentIndex of an argument in a call; kAbsent where the call has none of that kind.
+/// The position of an argument in a call; kAbsent where the call has no argument of that kind.
 using ArgumentIndex = uint8_t;
 inline constexpr ArgumentIndex kAbsent = 255;
 
 /// How much of a buffer a call uses.
 enum class BufferAmount : uint8_t {
   kElements,    ///< `count` elements
-  kOneElement,  ///< of a predefined type; the call has no count
+  kOneElement,  ///< one element of a predefined type; the call has no count
   kBytes,       ///< `count` bytes
   kPartitions,  ///< `count` elements, as many times as there are partitions
   kBlocks,      ///< `count` elements for each rank or neighbour
   kList,        ///< counts and displacements in elements for each rank or neighbour
   kTypedList,   ///< counts, displacements in bytes, and types
   kSum,         ///< reduce-scatter: the sum of the counts
-  kOwnPart,     ///< reduce-scatter: the count of the calling rank; in place, everything
-  kAddress,     ///< nothing: MPI_File_*_end
+  kOwnPart,     ///< reduce-scatter: the count of the calling rank; in place, the sum of the counts
+  kAddress,     ///< nothing but its address: MPI_File_*_end
   kMemory,      ///< `count` bytes that MPI uses as they are: windows, attached buffers
 };
 
-/// How many blocks or counts there are.
+/// The number of blocks or counts of a buffer: 1, the ranks of the group (of the remote group of an
+/// intercommunicator), the ranks of the local group, or the neighbours in a topology.
 enum class BlockCount : uint8_t { kOne, kPeers, kMembers, kSources, kDestinations };
 
-/// Who uses the buffer of a rooted collective.
+/// The ranks that use the buffer of a rooted collective.
 enum class Users : uint8_t { kAll, kRoot, kNotRoot };
 
 struct BufferArgument {
@@ -42,23 +43,23 @@ struct BufferArgument {
   ArgumentIndex buffer, count, type, displacements;
   BufferAmount amount;
   BlockCount parts;
-  Users users;  ///< kNotRoot: all on an intracommunicator
+  Users users;  ///< kNotRoot: on an intracommunicator, all ranks
   bool written;
   bool wide_counts, wide_displacements;  ///< 64 bits
 };
 
-/// Whose error handler answers.
+/// The kind of object whose error handler is called.
 enum class Answers : uint8_t { kCommunicator, kWindow, kFile };
 
 struct Procedure {
   const char* call;    ///< "MPI_Send"
   const char* symbol;  ///< "send_f08ts_", with mpi_ or pmpir_ in front
-  uint8_t arguments;   ///< with the error code, and behind it the lengths of strings
+  uint8_t arguments;   ///< their number, with the error code and, behind it, the lengths of strings
   ArgumentIndex error, object, root, partitions, request;
   Answers answers;
   /// Sections are copied (staged_buffer.h); else types are composed (composed_type.h).
   bool staged;
-  bool persistent;                           ///< the copies are made at each start
+  bool persistent;                           ///< each MPI_Start copies, not the call itself
   int (*direct)(const Argument* arguments);  ///< makes the call without libmpichfort; else nullptr
   uint8_t buffers;
   BufferArgument buffer[3];

@@ -22,8 +22,7 @@ ArraySection::ArraySection(const ArrayDescriptor& array)
       step_[dimensions_++] = step;
     }
   }
-  // The host's procedures get what is_contiguous(): so a section without elements is one that the
-  // loop above has seen.
+  // A section without elements has no bytes, however its dimensions lie.
   if (empty) {
     dimensions_ = 0;
     return;

@@ -4,12 +4,12 @@
 //   real a(4,6), a(1:4:2, 2:6:2)   memory    a(1,2) . a(3,2) . | . . . . | a(1,4) . a(3,4) . | ...
 //                                  sequence  a(1,2) a(3,2) a(1,4) a(3,4) a(1,6) a(3,6)
 //
-// Counts, datatypes and displacements of a call refer to the sequence; a place there is an offset
+// Counts, datatypes and displacements of a call refer to the sequence; positions in it are offsets
 // in bytes.
 //
-// Thread rule: any thread. Invariant: dimensions that lie one behind the other are joined, so that
-// a section whose elements are contiguous has none, and an *element* here is the longest row of
-// bytes that all of it consists of.
+// Thread rule: any thread. Invariant: dimensions whose elements lie one behind the other are
+// joined, so a contiguous section has no dimensions. An *element* here is the longest row of
+// contiguous bytes of which the whole section consists.
 #pragma once
 
 #include <algorithm>
@@ -28,13 +28,13 @@ class ArraySection {
   int dimensions() const { return dimensions_; }
   int64_t extent(int dimension) const { return extent_[dimension]; }  ///< elements
   int64_t step(int dimension) const { return step_[dimension]; }      ///< bytes in memory
-  /// Bytes of the sequence. No limit is known of memory that is contiguous: programs pass its first
-  /// element.
+  /// Bytes of the sequence. Of contiguous memory the length is unknown, since programs pass its
+  /// first element: then this is the largest number.
   int64_t bytes() const { return bytes_; }
   bool contiguous() const { return dimensions_ == 0; }
 
-  /// f(offset in memory from base(), bytes) for each row of bytes of a part of the sequence, in its
-  /// order. REQUIRES: 0 <= offset, offset + length <= bytes().
+  /// Calls f(offset in memory from base(), bytes) for each row of the `length` bytes of the
+  /// sequence from `offset` on, in order. REQUIRES: 0 <= offset, offset + length <= bytes().
   template <class F>
   void for_each_row(int64_t offset, int64_t length, F&& f) const {
     if (length <= 0) return;

@@ -1,5 +1,5 @@
-// One call with array sections: what its buffers become, and what is to be done when it has
-// returned.
+// SectionCall: one call with array sections. It replaces the sections by composed types or staged
+// buffers before the call, and frees or copies these back after it.
 //
 // Thread rule: one thread, inside the library. Never switches.
 #pragma once
@@ -33,20 +33,22 @@ class StagedBuffers final : public coll::StandIn {
 
 class SectionCall {
  public:
-  /// `arguments` are changed to what libmpichfort is to get; they refer to this object.
+  /// The object changes `arguments` to those that libmpichfort receives; these may point into the
+  /// object.
   SectionCall(const Procedure& procedure, Argument* arguments)
       : procedure_(procedure), arguments_(arguments) {}
   SectionCall(const SectionCall&) = delete;
   SectionCall& operator=(const SectionCall&) = delete;
 
-  /// Before the call. Arguments that are wrong in another way than by the section are left for the
-  /// call to refuse.
+  /// Changes the arguments before the call. Errors: those of sections. Other wrong arguments stay
+  /// for the call itself to refuse.
   Status prepare();
-  /// Behind the call: `called` unless prepare() failed. Frees the composed types.
+  /// Ends the call, which has returned `code`. `called`: false where prepare() failed. Frees the
+  /// composed types; copies staged buffers back, or hands them to the call's request.
   void finish(bool called, int code);
 
  private:
-  /// As much of an ArrayDescriptor as a scalar has.
+  /// The head of an ArrayDescriptor: all that a scalar has.
   struct ScalarDescriptor {
     alignas(ArrayDescriptor) char head[offsetof(ArrayDescriptor, dimensions)];
   };
@@ -65,7 +67,7 @@ class SectionCall {
   const Procedure& procedure_;
   Argument* arguments_;
   comm::Comm* comm_ = nullptr;
-  int64_t one_ = 1;  ///< as a number of 32 bits, too
+  int64_t one_ = 1;  ///< the count of a composed type; calls with 32-bit counts read its low half
   ScalarDescriptor scalars_[3];
   MPI_Datatype composed_[3] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
   std::unique_ptr<StagedBuffers> staged_;

@@ -26,7 +26,7 @@ Status StagedBuffer::add_block(int64_t at, int64_t count, const host::Type& type
   FGMPI_TRY(host::kept_tree_of(type, &tree));
   low_ = blocks_.empty() ? low : std::min(low_, low);
   high_ = std::max(high_, high);
-  // Blocks that follow each other are one: those of a gather, whatever the number of ranks.
+  // Blocks that follow each other are joined, so a gather has one, whatever the number of ranks.
   if (!blocks_.empty()) {
     StagedBlock& last = blocks_.back();
     if (last.tree == tree && last.at + last.count * tree->extent == at) {
@@ -39,7 +39,7 @@ Status StagedBuffer::add_block(int64_t at, int64_t count, const host::Type& type
 }
 
 Status StagedBuffer::allocate() {
-  constexpr int64_t kAlignment = 16;  // of malloc, and of the largest predefined type
+  constexpr int64_t kAlignment = 16;  // that of malloc, and of the largest predefined type
   low_ -= low_ % kAlignment;
   try {
     memory_ = coll::raw_memory(static_cast<size_t>(std::max<int64_t>(high_ - low_, 1)));
@@ -50,7 +50,7 @@ Status StagedBuffer::allocate() {
   return {};
 }
 
-/// f(bytes of the section, of the memory, how many).
+/// Calls f(address in the section, address in the memory, bytes) for each row of each block.
 template <class F>
 void StagedBuffer::for_each_row(F&& f) const {
   auto copy_run = [&](int64_t offset, int64_t bytes) {
@@ -71,7 +71,7 @@ void StagedBuffer::for_each_row(F&& f) const {
 }
 
 namespace {
-/// Rows are mostly an element long: those of numbers in line.
+/// Most rows are one element long, so rows of 4 and 8 bytes are copied in line.
 inline void copy_row(char* to, const char* from, size_t n) {
   if (n == 4)
     std::memcpy(to, from, 4);
