@@ -94,15 +94,16 @@ namespace {
 
 namespace environment = fgmpi::environment;
 
-/// Keep-alive gives up 16 s after the last answer: later than the processes (FGMPI_PEER_TIMEOUT),
-/// so that their report, which names the lost ranks, comes first.
+/// Keep-alive reports a connection as lost 16 s after the last answer. The processes report the
+/// loss earlier (FGMPI_PEER_TIMEOUT), so that their line, which names the lost ranks, is
+/// printed first.
 constexpr int kIdleSeconds = 10, kBetweenSeconds = 1, kProbes = 6, kUnansweredMs = 16'000;
 
 /// True in mpiexec.hydra itself; false in a proxy, and in a program that inherited the library.
 bool g_active = false;
 /// True in a proxy.
 bool g_proxy = false;
-/// mpiexec -ft; in mpiexec.hydra and its proxies.
+/// True with mpiexec -ft, in mpiexec.hydra and in its proxies.
 bool g_survives = false;
 
 // ---- Standard input for the first process -------------------------------------------------------
@@ -216,7 +217,7 @@ fgmpi::launcher::Ends& ends() {
   return *all;
 }
 
-/// Remembers the descriptor of the input. Runs in the proxy that has received it.
+/// Records the descriptor of the input. Runs in the proxy that has received it.
 void take_input(const char* descriptor) {
   g_input = std::atoi(descriptor);
   environment::unset(environment::kHydraInput);

@@ -3,8 +3,8 @@
 // Hydra waits without limit for the number of a proxy, 4 bytes, from every connection, and ends the
 // job where the number is none of its proxies'. So any stray connection (a port scan; a process
 // that searches for another one whose port was this one before) ends or stops a job. This class
-// shows a connection to hydra when its first 4 bytes have arrived and are the number of a proxy
-// that has not connected yet. All other connections are closed.
+// shows a connection to hydra only once its first 4 bytes have arrived and are the number of a
+// proxy that has not connected yet. All other connections are closed.
 //
 // Thread rule: one thread, hydra's. This code is part of a library that is loaded into hydra, and
 // uses only the C library.

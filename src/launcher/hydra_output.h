@@ -119,7 +119,7 @@ class OutputJoin {
   bool write(int fd, std::string_view text);
   /// The time that poll() may wait, in ms, where hydra asks for `timeout`.
   int limit(int timeout) const;
-  /// Called after time has passed: the speaker may give way.
+  /// Called after time has passed: ends the wait for the speaker's line if that has taken too long.
   void look();
   /// Writes the text that is left.
   void finish();

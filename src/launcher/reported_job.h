@@ -1,9 +1,8 @@
 // mpiexec -report, -summary and -progress: a job whose processes load src/profile, and the output
 // that is made of their counters.
 //
-// The report is written by a separate process (the *writer*), which mpiexec starts first: the
-// writer still exists when mpiexec itself is killed.
-// Thread rule: one thread.
+// A separate process (the *writer*), which mpiexec starts first, writes the report: the writer
+// still exists when mpiexec itself is killed. Thread rule: one thread.
 #pragma once
 
 #include <sys/types.h>

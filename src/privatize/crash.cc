@@ -38,7 +38,7 @@ namespace {
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr size_t kHandlerStack = 256 * 1024;
 constexpr int kMostFrames = 64;
-constexpr unsigned kFrameSeconds = 10;  ///< for each frame
+constexpr unsigned kFrameSeconds = 10;  ///< limit of a step, and of each frame of the call stack
 
 bool is_crash_signal(int signal_number) {
   for (int s : kSignals)
@@ -170,7 +170,7 @@ bool is_stack_overflow(const sched::Proclet* running) {
          ((at == running && in_guard) || beyond_stack(running, g_crash.context));
 }
 
-/// "; rank 3 ran last, its last call was MPI_Recv"
+/// Writes words such as "; rank 3 ran last, its last call was MPI_Recv".
 void describe_last_run(const sched::Identity& identity, const char* who, char* words, size_t size) {
   const char* call = sched::last_call();
   const int length = identity.knows_rank
@@ -294,7 +294,7 @@ void on_crash(int signal_number, siginfo_t* info, void* context) {
   run_steps();
 }
 
-bool g_reports = false;  ///< on_crash() is installed for a signal at least
+bool g_reports = false;  ///< on_crash() is installed for at least one signal
 
 /// True for code of the Fortran runtime, in any image.
 bool of_fortran_runtime(void* code) {

@@ -187,7 +187,7 @@ void ElfModule::for_each_relocation(const std::function<void(const ElfW(Rela) &,
     }
   };
   visit(rela_, rela_count_);
-  // Some linkers let the two tables overlap: then the first one has been visited as a whole.
+  // Some linkers put the table of jump slots inside the first one, where it has been visited.
   bool inside = jump_ >= rela_ && jump_ < rela_ + rela_count_;
   if (!inside) visit(jump_, jump_count_);
 }

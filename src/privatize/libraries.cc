@@ -21,7 +21,7 @@
 namespace fgmpi::privatize {
 namespace {
 
-/// "libm" of "libm.so.6".
+/// The file name up to ".so": "libm" of "libm.so.6".
 std::string_view stem(std::string_view file) { return file.substr(0, file.find(".so")); }
 
 bool is_compiler_runtime(std::string_view file) {
@@ -71,7 +71,7 @@ struct Library {
   const link_map* map;
   std::string_view file;
   ElfModule module;
-  bool candidate = false;  ///< reached by the program without passing through MPI
+  bool candidate = false;  ///< the program reaches it not only through MPI; it is no allocator
   bool uses_mpi = false;
   bool chosen = false;
   std::string reason;
@@ -102,7 +102,7 @@ class Chooser {
         choose(&l, "uses MPI and has variables");
   }
 
-  /// Applies the rules about symbols until nothing is added.
+  /// Applies the rules about symbols until they add no library.
   void choose_by_symbols(bool program_has_images) {
     choose_copied();
     for (bool more = true; more;) {

@@ -43,7 +43,7 @@ bool has_in_buffer(const FILE* s, int character) {
 
 /// True where a read of the stream's descriptor may wait.
 bool may_wait(FILE* s) {
-  if (s->_flags & 0x10) return false;  // its end has been found: nothing is read
+  if (s->_flags & 0x10) return false;  // the stream is at its end: no read follows
   const int fd = s->_fileno;
   return fd >= 0 && kind_of_descriptor(fd) != DescriptorKind::kNeverWaits;
 }

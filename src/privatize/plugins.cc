@@ -421,8 +421,8 @@ void* open_locked(uint32_t k, const char* file, int mode, const void* caller,
   static auto* const real_dlclose = reinterpret_cast<int (*)(void*)>(real::function("dlclose"));
   if (!prepare_hook()) return load(file, mode, caller);
   const bool lazy = !(mode & RTLD_NOW);
-  // Functions that are bound at once are bound once for all images. A library that refers to a
-  // function that does not exist cannot be bound at once: it is bound lazily.
+  // RTLD_NOW binds functions once for all images. A library that refers to a function that does not
+  // exist cannot be loaded so: it is loaded as the caller wanted, and bound lazily.
   void* handle = load(file, (mode & ~RTLD_LAZY) | RTLD_NOW, caller);
   if (!handle && lazy && !(mode & RTLD_NOLOAD)) handle = load(file, mode, caller);
   if (!handle) return nullptr;

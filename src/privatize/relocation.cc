@@ -1,4 +1,4 @@
-// The comparison of a module's words with its relocations, from which images are written.
+// The choice, for each word that a relocation writes, whether it moves with the image or is fixed.
 
 #include "privatize/relocation.h"
 

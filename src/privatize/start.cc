@@ -106,7 +106,7 @@ bool is_first_process_of_job() {
   return !rank || strcmp(rank, "0") == 0;
 }
 
-/// FGMPI_PRIVATIZE, in the order of the table of settings.
+/// The values of FGMPI_PRIVATIZE, in the order of the table of settings.
 enum class Privatize : uint8_t { kAuto, kOn, kOff };
 static_assert(settings::has_choices(settings::kPrivatize, "auto|on|off"));
 
@@ -118,8 +118,9 @@ LibraryWishes library_wishes() {
   return wishes;
 }
 
-/// Warns, once a job, of libraries that use MPI, have variables and are shared by the ranks of a
-/// process because the user wants it: one that keeps state between MPI calls mixes up its ranks.
+/// Warns, once a job, of libraries that use MPI, have variables, and are shared by the ranks of a
+/// process because the user wants it: a library that has state from one MPI call to the next would
+/// mix up its ranks.
 void warn_of_shared_libraries(const std::vector<PrivateLibrary>& libraries) {
   const LibraryWishes wishes = library_wishes();
   if (wishes.automatic && g_mode != Mode::kShared) return;  // all of them are private
@@ -162,8 +163,8 @@ Status read_modules(const std::vector<PrivateLibrary>& libraries) {
   return g_images.read_modules(maps);
 }
 
-/// A program in which FGmpiexec binds functions to ranks: its main runs once a process, and its
-/// ranks share globals by default.
+/// True for a program in which FGmpiexec binds functions to ranks: its main runs once a process,
+/// and its ranks share globals by default.
 bool binds_functions() { return g_images.program().imports("FGmpiexec"); }
 
 /// Chooses between shared globals and images, and the libraries of which each rank gets an image.

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
 /// A rank that computes on after it has been interrupted is interrupted again after this time (ns),
-/// shorter than the first slice: a rank that waits in a loop mostly waits for several events one
+/// instead of FGMPI_TIME_SLICE: a rank that waits in a loop mostly waits for several events one
 /// after the other.
 constexpr int64_t kNextSlice = 5 * kMillisecond;
 
