@@ -1,15 +1,16 @@
-// Handlers of signals that ranks of a process install: each rank has its own, though the kernel
-// knows one for the process. The kernel is given a function of this library, which calls
+// Handlers of signals that ranks of a process install: each rank has its own, though the kernel has
+// one for the process. The kernel's handler is a function of this library, which calls
 //
 //   a signal of the process (kill, alarm, the terminal)  --> the handler of each rank that has one
 //   a fault of a rank, raise(), pthread_kill()           --> that rank's handler; where it has none,
 //                                                            what the process did before ranks began
 //
-// and counts the handlers of each rank (sched::count_interruption): a rank that waits outside of
-// MPI is parked, so the kernel cannot end its wait with EINTR. A handler ends the waits of its own
-// rank only. sigaction() answers with the calling rank's handlers.
+// This function also counts the runs of each rank's handlers (sched::count_interruption): a rank
+// that waits outside of MPI is parked, so the kernel cannot end its wait with EINTR. A handler ends
+// the waits of its own rank only. sigaction() returns the calling rank's handlers.
 //
-// Ranks that share their globals share their handlers: the last one that was installed.
+// Ranks that share their globals share their handlers: the one that was installed last counts
+// for all.
 //
 // Thread rule: any thread.
 #pragma once
@@ -18,20 +19,21 @@
 
 namespace fgmpi::privatize {
 
-/// The running rank is in a handler, which may have interrupted anything, the library too. The
-/// scheduler's thread.
+/// True where the running rank is in a signal handler, which may have interrupted anything, this
+/// library too. Thread rule: the scheduler's thread.
 bool in_handler();
 
-/// The running rank has a function for some signal. The scheduler's thread.
+/// True where the running rank has a function as the handler of some signal. Thread rule: the
+/// scheduler's thread.
 bool rank_has_handlers();
 
-/// How many handlers of the running rank have run. The scheduler's thread.
+/// The counts of the running rank's handlers that have run. Thread rule: the scheduler's thread.
 sched::InterruptionCounts* counts_of_rank();
 
-/// The running rank has ended: its handlers are not called any more.
+/// Called when the running rank has ended: drops its handlers.
 void forget_handlers_of_rank();
 
-/// signal() for code at `caller`.
+/// signal(), called by code at `caller`.
 void (*signal_of_program(int number, void (*handler)(int), const void* caller))(int);
 
 }  // namespace fgmpi::privatize

@@ -1,18 +1,20 @@
-// Calls of the C library that wait for what comes from outside of MPI (descriptors, children, locks
-// of files, signals): while a rank waits in one, the other ranks of its process run.
+// Calls of the C library that wait for events outside of MPI (descriptors, children, locks of
+// files, signals): while a rank waits in one, the other ranks of its process run.
 //
-//   one rank, another thread, a handler of a signal --> the C library's function, and nothing else
-//   it need not wait                                --> the C library's function
-//   else: the rank waits until it need not, as below, and then calls the C library's function
+//   one rank, another thread, a signal handler --> the C library's function, and nothing else
+//   the call need not wait                     --> the C library's function
+//   else: the rank waits, as below, until the call need not wait; then it calls the C library's
+//   function
 //
-//   what is waited for     how
-//   a descriptor           one thread polls for all ranks (sched::wait_for_descriptors)
-//   anything else          a form of the call that does not wait (LOCK_NB, WNOHANG), again after
-//                          0.02 to 1 ms
-//   what has no such form  another thread makes the call (wait_on_other_thread)
+//   the call waits for         how the rank waits
+//   a descriptor               one thread polls for all ranks (sched::wait_for_descriptors)
+//   another event              the rank repeats a form of the call that does not wait (LOCK_NB,
+//                              WNOHANG), after 0.02 to 1 ms
+//   one without such a form    another thread makes the call (wait_on_other_thread)
 //
-// So nearly all calls are made on the scheduler's thread, and have their error numbers, signals and
-// owners as without. A rank that waits so may go on by itself: no deadlock is reported meanwhile.
+// So the scheduler's thread makes nearly all calls, and their error numbers, signals and owners are
+// the same as without this library. An event outside of MPI may end such a wait: no deadlock is
+// reported meanwhile.
 //
 // Thread rule: the scheduler's thread.
 #pragma once
@@ -31,33 +33,36 @@
 
 namespace fgmpi::privatize {
 
-/// The call that code at `caller` makes lets other ranks run while it waits: it is a rank's among
-/// others, not the library's own, and not made by a handler of a signal, which may have interrupted
-/// anything.
+/// True where a call of code at `caller` lets other ranks run while it waits. False for the only
+/// rank of a process, for calls of this library, and within signal handlers, which may have
+/// interrupted anything.
 bool lets_others_run(const void* caller);
 
 constexpr int64_t kNever = INT64_MAX;
-/// now + `duration`, kNever for a nullptr. REQUIRES: a valid duration.
+/// Deadlines are times of now_ns(). This one is `duration` from now; nullptr: kNever.
+/// REQUIRES: is_valid_time(duration).
 int64_t deadline_after(const timespec* duration);
 int64_t deadline_after_ms(int64_t ms);  ///< less than 0: kNever
-/// The time of that clock as a deadline.
+/// The deadline at a time of the given clock.
 int64_t deadline_at(clockid_t clock, const timespec* time);
 bool is_valid_time(const timespec* time);
 
-/// One call that waits. Handlers of signals that run since it was made interrupt it.
+/// The wait of one call. A signal handler of the rank that runs after its construction
+/// interrupts it.
 class OutsideWait {
  public:
-  /// Whether handlers that were installed with SA_RESTART do not interrupt it.
+  /// kRestarted: handlers that were installed with SA_RESTART do not interrupt the wait.
   enum Restart : bool { kNotRestarted, kRestarted };
   OutsideWait(const char* call, Restart restart, int64_t deadline = kNever);
 
-  /// Until a descriptor is ready, perhaps. All three: may switch; keep errno.
+  /// Waits until one of the descriptors may be ready. Like the next two functions, leaves errno
+  /// unchanged and may switch.
   sched::WaitEnd until_ready(const pollfd* fds, size_t count);
   sched::WaitEnd until_ready(int fd, short events);
-  /// A while, then kReady: for a call that is to be tried again.
+  /// Waits for 0.02 ms, longer at each call up to 1 ms. Returns kReady where the caller is to try
+  /// its call again, else how the wait has ended.
   sched::WaitEnd a_while();
-  /// Handlers interrupt it from now on whatever they were installed with: a socket with a time
-  /// limit.
+  /// Makes handlers with SA_RESTART interrupt the wait, too, as for a socket with a time limit.
   void is_not_restarted() { wait_.restarts = false; }
   bool is_interrupted() const { return sched::is_interrupted(wait_); }
   void set_deadline(int64_t deadline) { wait_.deadline = deadline; }
@@ -67,40 +72,45 @@ class OutsideWait {
   int64_t pause_ = kFirstPause;
 };
 
-/// True: the wait is to go on. False: errno says why not, `over` at the end of the time.
+/// True where the caller tries its call again. Otherwise errno is set: to `over` at the deadline,
+/// to EINTR after an interruption.
 inline bool goes_on(sched::WaitEnd end, int over) {
   if (end == sched::WaitEnd::kReady) return true;
   errno = end == sched::WaitEnd::kTimeOver ? over : EINTR;
   return false;
 }
 
-/// The end of a wait for a descriptor by rounds: poll() may say that it is ready where the call
-/// still waits.
+/// Rounds of a wait for a descriptor: poll() may report it as ready although the call would
+/// still wait.
 class ReadyRounds {
  public:
-  /// Waits for the next round. True: it may be ready.
+  /// Waits until the descriptor may be ready; after the first rounds, pauses before. Returns false,
+  /// with errno as of goes_on(), where the wait has ended otherwise. May switch.
   bool wait(OutsideWait* w, int fd, short events, int over);
 
  private:
   int rounds_ = 0;
 };
 
-/// The time limit of a socket (SO_RCVTIMEO, SO_SNDTIMEO), if it has one, becomes the wait's.
+/// Gives the wait the time limit of a socket (SO_RCVTIMEO, SO_SNDTIMEO), if it has one. Leaves
+/// errno unchanged.
 void limit_by_socket(OutsideWait* w, int fd, int option);
 
-/// poll() of this descriptor with no time: 0 where it would wait. Keeps errno.
+/// poll() of this descriptor with no time: returns 0 where it would wait. Leaves errno unchanged.
 int is_ready(int fd, short events);
 
-/// Bytes in all, or -1 where the C library is to say what is wrong.
+/// Returns the sum of the parts' bytes; -1 where it is out of range: the C library's function
+/// reports the error.
 ssize_t total_of_parts(const iovec* parts, size_t count);
-/// A copy of `parts` without the first `done` bytes, in `to`. Returns how many parts are left.
+/// Copies `parts` without the first `done` bytes to `to`. Returns how many parts are left.
 size_t skip_parts(const iovec* parts, size_t count, size_t done, iovec* to);
 
-/// As write() and writev() of a rank that lets others run. May switch.
+/// write() and writev() of a rank; other ranks run while they wait. May switch.
 ssize_t write_of_rank(int fd, const void* bytes, size_t size);
 ssize_t writev_of_rank(int fd, const iovec* parts, int count);
 
-/// The functions of those names, with descriptors or without, for code at `caller`. May switch.
+/// poll(), ppoll(), select() and pselect(), with descriptors or without, for code at `caller`.
+/// May switch.
 int poll_outside(const void* caller, pollfd* fds, nfds_t count, int timeout_ms);
 int ppoll_outside(const void* caller, pollfd* fds, nfds_t count, const timespec* timeout,
                   const sigset_t* mask);

@@ -1,4 +1,5 @@
-// What the files that interpose waiting functions share (waits.cc, thread_waits.cc).
+// Declarations that the files with interposed waiting functions share (waits.cc, thread_waits.cc,
+// outside_*.cc and others).
 //
 // Thread rule: any thread.
 #pragma once
@@ -17,7 +18,7 @@
 
 namespace fgmpi::privatize {
 
-/// A function of the C library, found when it is first called.
+/// A function of the C library, looked up at its first call.
 template <class F>
 class Real;
 template <class R, class... A>
@@ -41,20 +42,22 @@ class Real<R(A...)> {
   std::atomic<R (*)(A...)> function_{nullptr};
 };
 
-/// A rank of several calls, on the scheduler's thread: others can run while it waits.
+/// True where a rank calls on the scheduler's thread, in a process of several ranks: other ranks
+/// can run while it waits.
 inline bool on_proclet_among_others() {
   return (g_mode == Mode::kImages || g_mode == Mode::kShared || g_has_guests) && on_proclet();
 }
 
-/// Other ranks run, for *pause nanoseconds at least, but not beyond `until` where that is given.
-/// *pause doubles, up to a millisecond: for loops that look whether they can go on. Begin with
-/// kFirstPause. Keeps errno. May switch.
+/// Lets other ranks run for at least *pause nanoseconds, but not beyond `until` where that is
+/// given. Doubles *pause, up to kLongestPause: callers are loops that try again after each pause,
+/// and begin with kFirstPause. Leaves errno unchanged. May switch.
 inline constexpr int64_t kFirstPause = 20'000, kLongestPause = 1'000'000;
 void let_others_run(int64_t* pause, clockid_t clock = CLOCK_MONOTONIC,
                     const timespec* until = nullptr);
 
-/// Has another thread call f() while others run; here, where no thread is to be had. Keeps errno.
-/// May switch. REQUIRES: what f() uses does not lie in memory that is a rank's only while it runs.
+/// Has another thread call f() while other ranks run. Where no thread can be started, the caller's
+/// thread calls f(). Returns f()'s result; leaves errno unchanged. May switch. REQUIRES: f() uses
+/// no memory that holds the rank's data only while the rank runs (swap.h).
 template <class F>
 auto wait_on_other_thread(const char* call, F&& f) {
   struct Call {
@@ -78,7 +81,8 @@ auto wait_on_other_thread(const char* call, F&& f) {
   return data.result;
 }
 
-/// The same for a function that says by a negative result that errno has changed.
+/// wait_on_other_thread() for a function that reports an error by a negative result: errno is
+/// then f()'s.
 struct WithErrno {};
 inline constexpr WithErrno kWithErrno;
 template <class F>
@@ -93,18 +97,19 @@ auto wait_on_other_thread(const char* call, F&& f, WithErrno) {
   return result;
 }
 
-/// A variable of the program that is at its address only while its rank runs.
+/// True for a thread-local variable of the program or of a private library: its value is at this
+/// address only while its rank runs.
 bool is_thread_local(const void* address);
 
-/// Mutexes that the kernel knows by the thread that has locked them: robust ones, and those with
-/// priorities (PTHREAD_PRIO_*). As the pthread functions, for a rank among others: where one would
-/// wait, it looks again after a while, and other ranks run meanwhile. `clock` and `until`: when the
-/// wait is over; nullptr: never. May switch.
+/// The pthread functions for mutexes whose owner is a thread in the kernel, called by a rank among
+/// others: robust mutexes, and those with priorities (PTHREAD_PRIO_*). Where the C library would
+/// wait, the rank tries again after a while, and other ranks run meanwhile. `until` on `clock`: the
+/// time limit; nullptr: none. Locking may switch.
 int lock_thread_mutex(pthread_mutex_t* m, clockid_t clock, const timespec* until);
 int try_thread_mutex(pthread_mutex_t* m);
 int unlock_thread_mutex(pthread_mutex_t* m);
-/// A wait for a condition variable with such a mutex: it ends after a while, as POSIX allows,
-/// whether signalled or not.
+/// A wait for a condition variable with such a mutex. The wait ends after a while, whether the
+/// variable was signalled or not: POSIX allows that. May switch.
 int wait_with_thread_mutex(pthread_mutex_t* m, clockid_t clock, const timespec* until);
 
 }  // namespace fgmpi::privatize
