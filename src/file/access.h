@@ -1,5 +1,5 @@
-// What individual and collective operations share: where an operation begins, and the turns of
-// atomic mode. Thread rule: one thread. Functions that may switch say so.
+// Functions that individual and collective operations share: the begin of an operation, and the
+// turns of atomic mode. Thread rule: one thread. Functions that may switch say so.
 #pragma once
 
 #include "file/file.h"

@@ -1,4 +1,5 @@
-// Which processes aggregate in collective operations: `cb_config_list` and `cb_nodes`.
+// The choice of the processes that aggregate in collective operations, by the hints
+// `cb_config_list` and `cb_nodes`.
 // Thread rule: any. Nothing here switches.
 #pragma once
 

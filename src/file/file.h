@@ -41,7 +41,7 @@ struct TurnWait {
   TurnWait* next;
 };
 
-/// What collocated members share.
+/// The state of a file that collocated members share.
 struct SharedFile {
   comm::ContextId id;
   Descriptor descriptor;
@@ -51,7 +51,7 @@ struct SharedFile {
   bool atomic = false;
   bool created = false;
   int64_t shared_pointer = 0;  ///< in etypes; at the leader's process
-  comm::Hints hints;           ///< as the program asked for them, and as they are used
+  comm::Hints hints;           ///< the values that the program gave, and those in use
   /// Indices of the file's processes, in the order in which they become aggregators: one of each
   /// host first.
   std::vector<uint32_t> aggregators;

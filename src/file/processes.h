@@ -1,6 +1,6 @@
-// What the processes of a file exchange in one collective operation on it. The last member of each
-// process to arrive sends and receives, by messages with a tag of the operation's number. Thread
-// rule: one thread. Everything here may switch.
+// The exchange of data between the processes of a file in one collective operation on it. The last
+// member of each process to arrive sends and receives, by messages with a tag of the operation's
+// number. Thread rule: one thread. Everything here may switch.
 #pragma once
 
 #include <cstdint>

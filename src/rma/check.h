@@ -3,8 +3,8 @@
 // access or another operation; and MPI calls of a rank that read or write its exposed memory, or
 // the origin memory of an operation that is not complete.
 //
-// Each process has, behind its control area and so in memory that peers of the host share, a table
-// of the accesses to its members' memory that no synchronisation has ended yet:
+// Each process has a table of the accesses to its members' memory that no synchronisation has ended
+// yet. The table lies behind the process's control area, so in memory that peers of the host share:
 //
 //   | lock 4 | used 4 | overflowed 4 | pad 4 | records: 72 each, kMost of them |
 //
@@ -57,7 +57,7 @@ struct Observed {
   const char* call;
   const char* verb;  ///< "reads", "writes", "accumulates into"
   int32_t world;     ///< the rank in MPI_COMM_WORLD that called
-  int32_t target;    ///< in MPI_COMM_WORLD: whose memory it is
+  int32_t target;    ///< the rank in MPI_COMM_WORLD whose memory it is
   uint64_t place;    ///< what Observer::place() returned when the access was made
 };
 /// The functions of a tool to which conflicts are reported, in place of standard error. `place`
@@ -83,8 +83,8 @@ uint64_t access_table_bytes();
 /// The table at the end of a control area of so many bytes, or nullptr.
 AccessTable* access_table(void* control, uint64_t control_bytes);
 
-/// Checks an operation at a target whose epoch and range are right. `offset`: of the target's
-/// displacement, in bytes. May switch; another target may be in reach afterwards. Errors:
+/// Checks an operation at a target; the caller has checked its epoch and range. `offset`: the
+/// target's displacement in bytes. May switch; another target may be in reach afterwards. Errors:
 /// MPI_ERR_RMA_CONFLICT with FGMPI_RMA_CHECK=error.
 Status check_operation(Win* win, const Reach& reach, const Operation& what, Use use, int64_t offset,
                        const host::Type& target_type);
@@ -109,7 +109,7 @@ Status check_program_now(Win* win, uint64_t address, uint64_t bytes, bool reads,
 /// way; in a shared window, to any member's.
 bool is_under_way(Win* win);
 
-// ---- What synchronisation ends. REQUIRES: checking(). -------------------------------------------
+// ---- The ends of accesses. REQUIRES: checking(). ------------------------------------------------
 /// Called when the barrier of MPI_Win_fence is over.
 void fence_passed(Win* win);
 /// Called when all accesses of an epoch of MPI_Win_start are complete at this origin.

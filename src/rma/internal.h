@@ -1,5 +1,5 @@
-// What the files of this folder share: the table of windows, parts, and the functions that wake
-// waiting members. Thread rule: one thread. Only functions that say so switch.
+// Functions that the files of this folder share: the table of windows, parts, and the functions
+// that wake waiting members. Thread rule: one thread. Only functions that say so switch.
 #pragma once
 
 #include "rma/win.h"

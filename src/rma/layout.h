@@ -1,4 +1,5 @@
-// Layouts: where the bytes of a datatype are, as runs in the order of its type map.
+// Layouts. A layout describes where the bytes of a datatype are, as runs in the order of its type
+// map.
 //
 //   one element:  | run 0 |   gap   | run 1 | gap |      runs: offset from the element's address, bytes
 //                 <------------ extent ----------->

@@ -12,8 +12,8 @@
 
 namespace fgmpi::rma {
 
-/// How a peer finds an object. The peer checks that the file that it opens is the one that these
-/// numbers name.
+/// The name by which a peer finds an object. The peer checks that the file that it opens is the one
+/// that these numbers name.
 struct ObjectName {
   int32_t pid = 0;
   int32_t fd = -1;  ///< in the owner's table; -1: private to the owner

@@ -13,7 +13,8 @@
 // nothing between pieces but layouts, which travel once a process. The origin's memory is read when
 // a piece leaves; until then the operation is `unsent`.
 //
-// Thread rule: one thread. What arrives is checked before it is used. Nothing here switches.
+// Thread rule: one thread. Every field of an arriving message is checked before it is used. Nothing
+// here switches.
 #pragma once
 
 #include <optional>
@@ -53,9 +54,9 @@ enum class AskKind : uint8_t {
 struct Ask {
   uint64_t kind : 8;
   uint64_t unused : 24;
-  uint64_t op : 32;   ///< MPI_Op; locks: LockKind; replies: an error class; kCheck: what is kept
+  uint64_t op : 32;   ///< MPI_Op; locks: LockKind; replies: an error class; kCheck: `keeps`
   uint32_t layout;    ///< number of the target's layout; 0: bytes in a row
-  int32_t rank;       ///< of the origin
+  int32_t rank;       ///< the origin's rank in the window
   uint32_t member;    ///< index of the target in its process
   MPI_Datatype type;  ///< accumulates: the predefined type of the elements
   int64_t offset;     ///< bytes from the target's base

@@ -56,7 +56,8 @@ struct Counters {
 };
 extern Counters g_counters;
 
-/// What this process stores about the members of a window in one process (which may be this one).
+/// The data that this process stores about the members of a window in one process (which may be
+/// this one).
 struct Part {
   uint32_t process = 0;
   /// The members' indices in that process, ascending. The other lists are in this order.
@@ -81,7 +82,7 @@ struct Part {
   AccessTable* table = nullptr;
 };
 
-/// How one rank reaches another rank's memory.
+/// The way by which one rank reaches another rank's memory.
 struct Reach {
   Part* part = nullptr;
   uint32_t member = 0;  ///< index among the members of the part
@@ -121,7 +122,7 @@ struct LateLock {
   LockKind kind;
 };
 
-/// What collocated members share.
+/// The state of a window that collocated members share.
 struct SharedWin {
   comm::ContextId id;
   int flavor = MPI_WIN_FLAVOR_CREATE;
@@ -172,7 +173,7 @@ struct Target {
 struct Access {
   /// The target reached last in this epoch, whose memory is `hot`; -1: none.
   int32_t hot_rank = -1;
-  int32_t hot_of = -1;  ///< whose memory `hot` is; it may be of an earlier epoch
+  int32_t hot_of = -1;  ///< the rank whose memory `hot` is, maybe since an earlier epoch
   Epoch epoch = Epoch::kNone;
   bool exposed = false;                  ///< between MPI_Win_post and MPI_Win_wait
   bool no_check = false;                 ///< MPI_Win_lock_all with MPI_MODE_NOCHECK
@@ -240,7 +241,7 @@ Status detach(Win* win, const void* base);
 /// True where [address, address + bytes) is attached by that member of this process.
 bool is_attached(const SharedWin& shared, uint32_t member, uint64_t address, uint64_t bytes);
 
-/// How the running process reaches a rank's memory. Never switches.
+/// Returns the way by which the running process reaches a rank's memory. Never switches.
 Reach reach_of(Win* win, int32_t rank);
 /// Implements MPI_Win_shared_query. Errors: MPI_ERR_RMA_FLAVOR.
 Status shared_query(Win* win, int32_t rank, int64_t* bytes, int64_t* unit, void** base);
