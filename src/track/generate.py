@@ -3,10 +3,12 @@
 
   generate.py --include DIR --cc CC --out FOLDER
 
-track_calls.h: the list of wrapped functions (numbers, names, what they are) and struct Next, a pointer to each PMPI
-function that is needed. track_wrappers.cc: MPI_* and PMPI_* of each. What a wrapper does follows from the function's
-name and the names of its parameters; a function whose parameters are not as expected stops the build. Those with
-`own` in their kind are written by hand (wrappers_by_hand.cc).
+Two files are written:
+  track_calls.h      the list of wrapped functions (numbers, names, kinds) and struct Next, a pointer to each PMPI
+                     function that the tracker needs
+  track_wrappers.cc  MPI_* and PMPI_* of each wrapped function. The name of the function and the names of its parameters
+                     decide what a wrapper does; a function with unexpected parameters stops the build.
+The wrappers of functions of kind `own` are in wrappers_by_hand.cc.
 """
 
 import argparse
@@ -53,7 +55,7 @@ COLLECTIVES = {  # name: (OTF2's number, root, sent, received)
     "Scan": (14, "", "B(count, datatype)", "B(count, datatype)"),
     "Exscan": (15, "", "B(count, datatype)", "B(count, datatype)"),
     "Reduce_scatter_block": (16, "", "s.size * B(recvcount, datatype)", "B(recvcount, datatype)"),
-    # Of a neighbour; how many there are is not asked for.
+    # Bytes for one neighbour: the tracker does not count the neighbours.
     "Neighbor_allgather": (6, "", "B(sendcount, sendtype)", "B(recvcount, recvtype)"),
     "Neighbor_allgatherv": (7, "", "B(sendcount, sendtype)", "0"),
     "Neighbor_alltoall": (8, "", "B(sendcount, sendtype)", "B(recvcount, recvtype)"),

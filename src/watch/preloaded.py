@@ -1,16 +1,16 @@
-"""Text that the generated files of all preloaded libraries (check, report, track) have in common."""
+"""Writes text that the generated files of all preloaded libraries (check, report, track) have in common."""
 
 
 def next_functions(symbols):
-    """The text of struct Next, which has a pointer to the PMPI_* of each symbol, and of fill_next()."""
+    """Returns the text of struct Next, which has a pointer to the PMPI_* of each symbol, and of fill_next()."""
     return ["/// MPI's own functions.", "struct Next {", *[f"  decltype(&P{s}) {s};" for s in symbols], "};", '[[gnu::visibility("hidden")]] extern Next g_next;',
             '/// Fills it by find("PMPI_...").', "template <class Find>", "void fill_next(Next* next, Find find) {",
             *[f'  next->{s} = reinterpret_cast<decltype(&P{s})>(find("P{s}"));' for s in symbols], "}\n"]
 
 
 def exports(prefix, function, symbol, names, fast=False):
-    """The text of MPI_* and PMPI_*, which call PREFIX_MPI_*(place, names...). PMPI_* does so only if Fortran's binding calls.
-    `fast`: MPI_* calls PREFIX_MPI_*(names...) and PMPI_* calls any_MPI_*(names..., place)."""
+    """Returns the text of MPI_* and PMPI_*, which call PREFIX_MPI_*(place, names...). PMPI_* does so only where its caller is
+    Fortran's binding. `fast`: MPI_* calls PREFIX_MPI_*(names...) and PMPI_* calls any_MPI_*(names..., place)."""
     passed = ", ".join(["FROM", *([names] if names else [])])
     by_program, by_binding = f"{prefix}_{symbol}({passed})", f"{prefix}_{symbol}({passed})"
     if fast:

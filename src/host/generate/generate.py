@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what is derived from the host's mpi.h.
+"""Writes the files that are derived from the host's mpi.h.
 
   generate.py api   --include DIR --cc CC --out host_api.h
   generate.py stubs --include DIR --cc CC --rules forward.txt --calls calls.table --host LIBRARY --out FOLDER
@@ -7,10 +7,10 @@
 api: struct Api, a pointer to each of the host's functions.
 stubs: stubs_forwarded.cc, stubs_pending.cc, function_table.cc and versions.cc for the shared library. Every function
 that mpi.h declares is exactly one of
-  owned      ours, as src/mpi/calls.table says, which also says who answers all others,
-  forwarded  matched by a rule of forward.txt: the call goes to the host unchanged,
-  pending    neither: the call fails with MPI_ERR_UNSUPPORTED_OPERATION and names itself.
-Anything else (owned and forwarded, a rule that matches nothing, a table that says something else) stops the build.
+  owned      src/mpi/calls.table marks the function as answered by this library,
+  forwarded  a rule of forward.txt matches the function: the call goes to the host unchanged,
+  pending    neither: the call fails with MPI_ERR_UNSUPPORTED_OPERATION and an error that names it.
+A function that is owned and forwarded, a rule that matches no function, and a table with another answer stop the build.
 Files are rewritten only when their text changes.
 """
 
@@ -85,7 +85,7 @@ def read_rules(path):
 
 
 def classify(functions, rules, owned):
-    """symbol -> Rule of each forwarded function."""
+    """Returns the Rule of each forwarded function, by symbol."""
     forwarded = {}
     for symbol, function in functions.items():
         # An exact name beats a pattern, so that one function of a family can differ.
@@ -107,20 +107,21 @@ def classify(functions, rules, owned):
 
 
 def host_argument(parameter):
-    """What the host gets: our communicators and sentinels mean nothing to it."""
+    """Returns the argument for the host's function. The host has none of our communicators: MPI_COMM_SELF
+    replaces them."""
     if parameter.type == "MPI_Comm":
         return f"stub::comm({parameter.name})"
     return parameter.name
 
 
 def take_turn(function, symbol):
-    """What a stub begins with, for calls from several threads (src/mpi/entry.h)."""
+    """Returns the first statement of a stub, which lets calls from several threads wait for their turn (src/mpi/entry.h)."""
     arguments = ", ".join(p.name for p in function.parameters)
     return f'  FGMPI_TAKE_TURN("{function.symbol}", {symbol}({arguments}));\n'
 
 
 def export(function, body):
-    """The definition under the profiling name, and the weak alias under the plain one."""
+    """Returns the definition under the profiling name, and the weak alias under the plain one."""
     symbol = "P" + function.symbol if function.profiled else function.symbol
     if not function.variadic:
         body = body.replace("{\n", "{\n" + take_turn(function, symbol), 1)
@@ -159,8 +160,8 @@ def pending_stub(function):
 
 
 def generate_versions(arguments):
-    """The host's MPII_Version_* texts, in the sizes that programs linked against the host expect. Only the ABI's
-    version is told; how this library was built, fgmpi-info says."""
+    """Writes the texts MPII_Version_*, in the sizes that programs expect which were linked with the host's library. Only the
+    version of the ABI is filled in; fgmpi-info prints how this library was built."""
     run = subprocess.run(
         ["nm", "-D", "-S", "--defined-only", arguments.host], capture_output=True, text=True
     )

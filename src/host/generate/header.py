@@ -6,8 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-# The functions that the host exports without declaring them in mpi.h; libmpichfort and libmpichcxx call
-# them. Their prototypes are in host/internal.h.
+# The header with the functions that the host exports without declaring them in mpi.h. libmpichfort and libmpichcxx call them.
 INTERNAL_HEADER = "host/internal.h"
 
 
@@ -17,8 +16,8 @@ def fail(text):
 
 @dataclass
 class Parameter:
-    declaration: str  # with its name: "const int counts[]"
-    type: str  # without it: "const int []"
+    declaration: str  # with the parameter's name: "const int counts[]"
+    type: str  # without the name: "const int []"
     name: str
 
 
@@ -31,7 +30,7 @@ class Function:
 
     @property
     def member(self):
-        """Its name in struct Api: MPI_Send -> Send, MPIX_Yield -> X_Yield, MPII_Type_get_attr -> I_Type_get_attr."""
+        """The function's name in struct Api: MPI_Send -> Send, MPIX_Yield -> X_Yield, MPII_Type_get_attr -> I_Type_get_attr."""
         prefix, rest = self.symbol.split("_", 1)
         return {"MPI": "", "MPIX": "X_", "MPII": "I_"}[prefix] + rest
 
@@ -80,7 +79,7 @@ def preprocessed(arguments):
 
 
 def parse_functions(text):
-    """All functions by symbol. A prototype is one declaration up to ';', at file scope."""
+    """Returns all functions by symbol. A prototype is one declaration up to ';', at file scope."""
     functions = {}
     pattern = re.compile(
         r"^([A-Za-z_][\w ]*[ *]+)((?:MPIX?|MPII)_\w+)\s*\(([^;{}]*)\)[^;(){}]*;", re.M
@@ -90,7 +89,7 @@ def parse_functions(text):
         if result.startswith("typedef"):
             continue
         if re.match(r"MPI_Status_(c2f08|f082c|f082f|f2f08)$", symbol):
-            continue  # declared by the host's header, defined in no library of it
+            continue  # the host's header declares the function, but no library of the host defines it
         parts = split_parameters(inside)
         variadic = bool(parts) and parts[-1] == "..."
         if variadic:

@@ -1,7 +1,7 @@
-"""Reads calls.table and checks it: the calls of MPI, their parameters, and who answers them.
+"""Reads calls.table and checks it: the calls of MPI, their parameters, and which code answers them.
 
-calls.table describes the format. check() proves that it says what the host's mpi.h declares: every function once, with
-parameters of these names and C types. Whoever reads the table gets the functions with their large-count twins.
+calls.table describes its format. check() compares it with the host's mpi.h: the table must have every function once, with
+parameters of the same names and C types. read() returns the functions and their large-count twins.
 """
 
 import os
@@ -35,13 +35,13 @@ class Kind:
 
     @property
     def object(self):
-        """What a handle is that of: "comm"; "" when it is no handle."""
+        """The kind of object behind a handle, for instance "comm"; "" for a parameter that is no handle."""
         words = self.what.split()
         return words[0] if words[1:2] == ["handle"] else ""
 
     @property
     def life(self):
-        """What the call does to the object of a handle: "created", "freed", "borrowed", ..."""
+        """The call's effect on the object behind a handle: "created", "freed", "borrowed", ..."""
         return self.what.split()[2] if self.object else ""
 
 
@@ -97,7 +97,7 @@ def read_kind(line, where):
 
 
 def split_outside(text, separator):
-    """Parts of a list whose items may have brackets."""
+    """Returns the items of a list, which may contain brackets."""
     parts, depth, begin = [], 0, 0
     for i, c in enumerate(text):
         depth += (c == "(") - (c == ")")
@@ -156,7 +156,7 @@ def read_call(line, kinds, topic, where):
 
 
 def read(path):
-    """(kinds by name, calls by symbol) of the table."""
+    """Reads the table. Returns the kinds by name and the calls by symbol."""
     kinds, calls, topic, line, first = {}, {}, None, "", 0
     with open(path) as file:
         lines = file.read().split("\n") + [""]
@@ -182,7 +182,7 @@ def read(path):
 
 
 def plain_type(text):
-    """A C type without const, an array as a pointer: const int [] -> int*"""
+    """Returns a C type without const, and with pointers for arrays: const int [] -> int*"""
     text = re.sub(r"\bconst\b", "", text)
     text = re.sub(r"\[\]\[3\]", "(*)[3]", text.replace(" [", "["))
     text = text.replace("[]", "*")
@@ -190,7 +190,7 @@ def plain_type(text):
 
 
 def check(kinds, calls, functions):
-    """`functions`: those of mpi.h by symbol (src/host/generate/generate.py)."""
+    """Compares the table with mpi.h. `functions`: those of mpi.h by symbol (src/host/generate/header.py)."""
     for symbol in functions:
         if symbol not in calls:
             fail(f"{symbol} of mpi.h is not in the table")
@@ -210,7 +210,7 @@ def check(kinds, calls, functions):
 
 
 def check_rules(calls, forwarded):
-    """`forwarded`: symbol -> kind of its rule in forward.txt."""
+    """Compares the table with forward.txt. `forwarded`: symbol -> kind of its rule there."""
     for symbol, call in calls.items():
         says = {"host": "forward"}.get(call.answer, call.answer)
         rule = forwarded.get(symbol)
@@ -221,7 +221,7 @@ def check_rules(calls, forwarded):
 
 
 def check_files(calls, folder):
-    """Calls by hand are exported in the file that the table names, and nothing else is."""
+    """Checks that the sources export exactly the calls that the table marks `hand`, each in the file that the table names."""
     found = {}
     for name in sorted(os.listdir(folder)):
         if not name.endswith(".cc"):
