@@ -1,5 +1,5 @@
-# Names outside of the private folder, in Debian packages only (FGMPI_DEBIAN is set by scripts/package): programs with the
-# suffix .fgmpi, manual pages, what Debian wants in /usr/share/doc.
+# Makes the files of Debian packages outside of the private folder (scripts/package sets FGMPI_DEBIAN): programs with the suffix
+# .fgmpi, manual pages, and the files that Debian demands in /usr/share/doc.
 if("$ENV{FGMPI_DEBIAN}" STREQUAL "")
   return()
 endif()
@@ -44,7 +44,7 @@ if(FGMPI_COMPONENT STREQUAL runtime)
     file(CREATE_LINK ${of}.fgmpi.1.gz ${root}/usr/share/man/man1/${alias}.fgmpi.1.gz SYMBOLIC)
   endforeach()
 elseif(FGMPI_COMPONENT STREQUAL doc)
-  file(REMOVE_RECURSE ${root}/usr/lib)  # the private folder, of which it has nothing
+  file(REMOVE_RECURSE ${root}/usr/lib)  # this package has no files in the private folder
   file(GLOB pages RELATIVE ${FGMPI_MAN} ${FGMPI_MAN}/man3/* ${FGMPI_MAN}/man7/*)
   foreach(page ${pages})
     manual(${page} ${page})

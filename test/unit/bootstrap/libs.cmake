@@ -1,4 +1,4 @@
-# The tests start this one under the real launcher.
+# The tests start this program under the real launcher.
 add_executable(bootstrap_peer ${CMAKE_CURRENT_LIST_DIR}/peer.cc)
 target_link_libraries(bootstrap_peer PRIVATE fgmpi_bootstrap)
 add_library(bootstrap_test_settings INTERFACE)

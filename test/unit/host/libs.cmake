@@ -1,4 +1,4 @@
-# What the built library exports, compared with the host's; the table of calls, and tables that are wrong.
+# Tests of the built library's exports, which are compared with the host's, and of the table of calls, with wrong tables.
 if(TARGET fgmpi AND TARGET fgmpi-info)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   add_test(NAME host.symbols COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/symbols.py

@@ -1,4 +1,4 @@
-# Images are made of this program itself, which is made as the wrappers make programs.
+# The tests make images of this program itself, so it is linked as the wrappers link programs.
 add_library(unit_privatize_flags INTERFACE)
 target_compile_options(unit_privatize_flags INTERFACE -fPIC)
 target_link_options(unit_privatize_flags INTERFACE -pie -Wl,-z,now)

@@ -1,5 +1,5 @@
 # A transport of the tests' own (datagram/), for the unit tests and, in a second library, for whole MPI programs
-# (test/mpi/transport/third.sh). That library is the real one's objects and this one more.
+# (test/mpi/transport/third.sh). That library has the objects of the real one and of this transport.
 add_library(third_transport OBJECT ${CMAKE_CURRENT_LIST_DIR}/datagram/datagram.cc)
 target_link_libraries(third_transport PRIVATE fgmpi_transport)
 set(UNIT_LIBS third_transport)
