@@ -1,28 +1,56 @@
-// The count of lost time slices, and how long polling then stops.
+// What the kernel says about a thread's waits for a core, and how long polling then stops.
 
 #include "transport/core_demand.h"
 
-#include <sys/resource.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+
+#include "base/raw_call.h"
 
 namespace fgmpi::transport {
 
-void CoreDemand::look(int64_t now) {
-  next_look_ = now + kBetweenLooks;
-  rusage usage{};
-  if (getrusage(RUSAGE_SELF, &usage)) return;
-  const auto ns = [](const timeval& t) { return t.tv_sec * 1'000'000'000 + t.tv_usec * 1'000; };
-  judge(now, usage.ru_nivcsw, ns(usage.ru_utime) + ns(usage.ru_stime));
+namespace {
+
+/// Reads the numbers of the calling thread: ns that it ran, ns that it waited for a core. False
+/// where the kernel does not count them.
+bool read_schedstat(int64_t* ran, int64_t* delayed) {
+  const long fd =
+      raw_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/thread-self/schedstat"),
+               O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char text[96];
+  const long bytes = raw_call(SYS_read, fd, reinterpret_cast<long>(text), sizeof text);
+  raw_call(SYS_close, fd);
+  if (bytes <= 0) return false;
+  const char* const end = text + bytes;
+  const auto first = std::from_chars(text, end, *ran);
+  if (first.ec != std::errc() || first.ptr == end) return false;
+  return std::from_chars(first.ptr + 1, end, *delayed).ec == std::errc();
 }
 
-void CoreDemand::judge(int64_t now, int64_t taken, int64_t used) {
-  // A single loss of the core may be due to any thread, also one of the kernel.
-  const bool often = taken_ >= 0 && taken - taken_ > 1;
-  if (!often && taken_ >= 0 && used - used_ < kWithin) return;
-  const bool wanted = often && used - used_ < (taken - taken_) * kWithin;
-  taken_ = taken;
-  used_ = used;
+}  // namespace
+
+void CoreDemand::look(int64_t now) {
+  int64_t ran = 0, delayed = 0;
+  if (!read_schedstat(&ran, &delayed)) {
+    next_look_ = INT64_MAX;
+    return;
+  }
+  next_look_ = now + kBetweenLooks;
+  judge(now, raw_call(SYS_gettid), delayed, ran);
+}
+
+void CoreDemand::judge(int64_t now, int64_t thread, int64_t delayed, int64_t ran) {
+  const bool same = thread == thread_;
+  const bool wanted =
+      same && delayed - delayed_ >= kLeastDelay && delayed - delayed_ > (ran - ran_) / 2;
+  if (same && !wanted && ran - ran_ < kWithin) return;
+  thread_ = thread;
+  delayed_ = delayed;
+  ran_ = ran;
   if (!wanted) return;
   if (now >= until_) {
     // Polling was tried for a shorter time than it had been stopped: in vain.

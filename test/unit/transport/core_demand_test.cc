@@ -7,18 +7,22 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-/// What the kernel would count of a process, at moments that a test chooses.
+/// What the kernel would count of a thread, at moments that a test chooses.
 struct Process {
   CoreDemand demand;
-  int64_t now = 1'000 * kMs, taken = 0, used = 0;
+  int64_t now = 1'000 * kMs, thread = 7, delayed = 0, ran = 0;
 
-  Process() { demand.judge(now, taken, used); }
-  /// `wall` ms pass, of which it runs `cpu`; the kernel takes the core so often.
-  void pass(int64_t wall, int64_t cpu, int64_t times) {
-    now += wall * kMs;
-    used += cpu * kMs;
-    taken += times;
-    demand.judge(now, taken, used);
+  Process() { demand.judge(now, thread, delayed, ran); }
+  /// `run` ms pass in which it runs, and `delay` ms in which others have its core.
+  void pass(double run, double delay) {
+    now += static_cast<int64_t>((run + delay) * kMs);
+    ran += static_cast<int64_t>(run * kMs);
+    delayed += static_cast<int64_t>(delay * kMs);
+    demand.judge(now, thread, delayed, ran);
+  }
+  void sleep(int64_t ms) {
+    now += ms * kMs;
+    demand.judge(now, thread, delayed, ran);
   }
   bool sleeps() { return demand.holds(now); }
 };
@@ -26,16 +30,20 @@ struct Process {
 TEST(CoreDemand, AloneAProcessPolls) {
   Process p;
   for (int i = 0; i < 1000; ++i) {
-    p.pass(5, 5, i % 10 == 0);  // a thread of the kernel's now and then
+    p.pass(2, 0.2);  // the kernel's own threads, often but not for long
+    EXPECT_FALSE(p.sleeps()) << i;
+  }
+  for (int i = 0; i < 1000; ++i) {
+    p.pass(10, i % 4 == 0 ? 4 : 0);  // one slice of another process now and then
     EXPECT_FALSE(p.sleeps()) << i;
   }
 }
 
 TEST(CoreDemand, AmongBusyOthersItSleeps) {
   Process p;
-  p.pass(30, 4, 1);
-  EXPECT_FALSE(p.sleeps()) << "once may be anybody";
-  p.pass(30, 4, 1);
+  p.pass(3, 3);
+  EXPECT_FALSE(p.sleeps()) << "less than a slice of another process";
+  p.pass(3, 3);
   EXPECT_TRUE(p.sleeps());
   p.now += CoreDemand::kShortestHold - 1;
   EXPECT_TRUE(p.sleeps());
@@ -50,21 +58,33 @@ TEST(CoreDemand, TriesAgainMoreAndMoreSeldom) {
   for (int i = 0; i < 1000; ++i) {
     if (p.sleeps()) {
       asleep += 5;
-      p.pass(5, 1, 0);
+      p.sleep(5);
     } else {
-      awake += 5;
-      p.pass(5, 3, 1);
+      awake += 6;
+      p.pass(2, 4);
     }
   }
   EXPECT_GT(asleep, 20 * awake);
   EXPECT_GT(awake, 0);
   // The others end: soon it polls for good.
-  for (int i = 0; i < 200; ++i) p.pass(5, 5, 0);
+  for (int i = 0; i < 200; ++i) p.pass(5, 0);
   EXPECT_FALSE(p.sleeps());
-  p.pass(5, 4, 2);
+  p.pass(1, 5);
   EXPECT_TRUE(p.sleeps());
-  p.pass(CoreDemand::kShortestHold / kMs, 1, 0);
+  p.sleep(CoreDemand::kShortestHold / kMs);
   EXPECT_FALSE(p.sleeps()) << "what was long ago does not count";
+}
+
+/// Numbers of different threads are not compared.
+TEST(CoreDemand, AnotherThreadBeginsAnew) {
+  Process p;
+  p.pass(2, 3);
+  p.thread = 8;
+  p.delayed += 100 * kMs;
+  p.pass(2, 3);
+  EXPECT_FALSE(p.sleeps());
+  p.pass(2, 4);
+  EXPECT_TRUE(p.sleeps());
 }
 
 TEST(CoreDemand, LooksAtTheKernelNowAndThen) {
