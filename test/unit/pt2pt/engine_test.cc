@@ -159,8 +159,8 @@ TEST_P(Protocols, SynchronousSendWaitsForItsMatch) {
   });
 }
 
-/// All ranks send to all, in random order and modes, and receive with random wildcards.
-/// Streams of one source must come in order.
+/// All ranks send to all, in random order and modes, and receive with random wildcards. Messages of
+/// one source must arrive in order.
 TEST_P(Protocols, RandomTrafficKeepsOrder) {
   constexpr uint32_t kRanks = 5;
   constexpr int kEach = 60;
@@ -288,7 +288,7 @@ TEST_P(Protocols, CancelledReceivesAndSendsAreGone) {
                         "issend", nullptr, &r)
                       .ok());
       r->cancel();
-      wait(r, "wait");  // must come back although nobody receives it
+      wait(r, "wait");  // must return although no rank receives the message
       EXPECT_TRUE(r->outcome.cancelled);
       free_request(r);
       EXPECT_TRUE(send(bytes(data.data(), 8), peer(1), 0, 2, kCtx, Mode::kStandard, "send").ok());
@@ -400,7 +400,7 @@ TEST_P(Protocols, ExchangesInARing) {
   });
 }
 
-/// A producer far ahead of a slow consumer: what is unexpected stays within the limit.
+/// A producer runs far ahead of a slow consumer: unexpected bytes stay within the limit.
 TEST_P(Protocols, UnexpectedBytesAreBounded) {
   std::string limit = GetParam().limit;
   const uint64_t allowed = limit == "64m"   ? 64 << 20
@@ -426,8 +426,8 @@ TEST_P(Protocols, UnexpectedBytesAreBounded) {
   EXPECT_LE(counters().unexpected_bytes_peak, allowed);
 }
 
-/// Few bytes past the window wait at the receiver like their request would: no round trip when they
-/// are received, in whatever order.
+/// Short messages past the window wait at the receiver, as a request to send would. So receiving
+/// them costs no round trip, in any order.
 TEST_P(Protocols, FewBytesPastTheWindowNeedNoRoundTrip) {
   if (!GetParam().between) return;
   constexpr int kCount = 300;  // more than the small window holds
@@ -447,7 +447,7 @@ TEST_P(Protocols, FewBytesPastTheWindowNeedNoRoundTrip) {
         EXPECT_TRUE(recv(bytes(got.data(), got.size()), endpoint(1), 0, i, kCtx, "recv", &o).ok());
         EXPECT_EQ(got, data);
       }
-      while (!quiet()) progress();  // the last credits
+      while (!quiet()) progress();  // the last credits have to leave
     }
   });
   EXPECT_EQ(loop_.sent[kRequest], 0u);
@@ -550,8 +550,8 @@ TEST(Requests, FreedWhileActiveGoesWhenComplete) {
   finalize();
 }
 
-/// Polls that are system calls keep a core from others: a wait in place makes a few, and none where
-/// the core is wanted.
+/// Slow polls (system calls) keep the core from other processes. So a wait that does not park makes
+/// only a few of them, and none where other processes need the core.
 TEST(Waiting, InPlaceIsShort) {
   Loop loop;
   const int status = run_ranks(1, &loop, [&](uint32_t) {
@@ -601,7 +601,7 @@ TEST(Handles, TheLastOneIsAnErrorAndTheRestGoesOn) {
     ASSERT_TRUE(irecv(bytes(data, 8), endpoint(me), 0, 1, kCtx, "MPI_Irecv", nullptr, &one).ok());
     ASSERT_TRUE(need_handle().ok());
     const MPI_Request handle = handle_of(one);
-    // All others stand for the same request.
+    // All other handles are created for the same request.
     const uint32_t before = g_requests.live();
     while (need_handle().ok()) ASSERT_GE(g_requests.create(one), 0);
     EXPECT_EQ(g_requests.live(), kIndexMask);

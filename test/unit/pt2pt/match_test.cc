@@ -1,5 +1,5 @@
-// The queues against a naive reference: same match for every step, wildcards included, at any
-// length.
+// Compares the queues with a naive model: both find the same match in every step, with wildcards
+// and at any length.
 
 #include "pt2pt/match.h"
 
@@ -22,7 +22,7 @@ struct Message : Arrived {
   int id;
 };
 
-/// A list that is searched from the front: what MPI asks for, in its plainest form.
+/// The naive model of MPI's rule: a list that is searched from the front.
 template <class Match>
 int take_first(std::list<std::pair<Envelope, int>>* list, Match&& match) {
   for (auto i = list->begin(); i != list->end(); ++i) {
@@ -151,14 +151,14 @@ TEST(Match, AsTheReferenceForLongQueues) {
   }
 }
 
-/// Processor time of this thread, in seconds: what else runs on the machine does not count.
+/// Processor time of this thread, in seconds. Other work of the machine does not count.
 double processor_time() {
   timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// Processor time for n unexpected messages taken in reverse order, in seconds.
+/// Processor time for n unexpected messages that are received in reverse order, in seconds.
 double reverse_unexpected(int n, bool wildcards) {
   std::vector<Message> messages(static_cast<size_t>(n));
   UnexpectedQueue queue;

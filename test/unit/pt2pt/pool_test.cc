@@ -28,7 +28,8 @@ TEST(Blocks, EveryClassHoldsWhatItIsFor) {
 TEST(Blocks, TellTheTrimmerOfMuchThatWasFreed) {
   static Blocks blocks;
   const uint8_t c = Blocks::class_of(1000);
-  for (size_t count : {100u, 5000u}) {  // all are kept, most are freed
+  for (size_t count :
+       {100u, 5000u}) {  // the cache keeps all of 100 blocks, and frees most of 5,000
     std::vector<void*> live;
     for (size_t i = 0; i < count; ++i) live.push_back(blocks.take(1000, c));
     EXPECT_FALSE(blocks.trim());
@@ -42,7 +43,7 @@ TEST(Blocks, TellTheTrimmerOfMuchThatWasFreed) {
 
 TEST(Blocks, KeepTheirContents) {
   std::mt19937_64 random(3);
-  static Blocks blocks;  // keeps what it is given, as the engine's does to the end
+  static Blocks blocks;  // keeps its blocks until the process ends, as the engine's object does
   struct Block {
     unsigned char* p;
     size_t n;
@@ -101,7 +102,7 @@ TEST(Pool, ShrinksAfterABurstAndNotBefore) {
   int calls = 0;
   while (pool.trim()) ASSERT_LT(++calls, 200);
   EXPECT_LT(pool.chunks(), 10u);
-  // What is left is good.
+  // The remaining chunks still work.
   std::set<void*> distinct;
   for (int i = 0; i < 1000; ++i) {
     void* p = pool.take();

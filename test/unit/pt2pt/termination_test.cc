@@ -1,5 +1,5 @@
-// The detection of deadlocks over several simulated processes, in random interleavings: links of
-// any speed between them, frames that are deferred for lack of room, processes that wake up late.
+// Tests the detection of deadlocks with several simulated processes, in random interleavings. Links
+// have any speed, frames wait for lack of room, and processes wake up late.
 #include "pt2pt/termination.h"
 
 #include <gtest/gtest.h>
@@ -23,13 +23,13 @@ struct SimulatedFrame {
 struct Link {
   std::deque<SimulatedFrame> under_way, deferred;
   size_t room = 1;
-  int slowness = 1;  ///< a frame is taken in by one poll in so many
+  int slowness = 1;  ///< on average, one of this many polls receives a frame
 };
 
 class World;
 
-/// One process: its counts, its detection, and a program that only reacts to messages once it has
-/// begun.
+/// A process: its counts, its detection, and a program that, after its start, only reacts to
+/// messages.
 class SimulatedProcess final : public DetectionSite {
  public:
   SimulatedProcess(World* world, uint32_t me, uint32_t processes)
@@ -63,7 +63,7 @@ class SimulatedProcess final : public DetectionSite {
   int refusals = 0;
   int ways_given = 0;
   bool alive = true;
-  std::vector<uint32_t> known;  ///< losses
+  std::vector<uint32_t> known;  ///< lost processes of which this one has learned
 
  private:
   World* world_;
@@ -87,7 +87,7 @@ class World {
   uint32_t draw(uint32_t below) { return static_cast<uint32_t>(random() % below); }
   uint32_t size() const { return static_cast<uint32_t>(all.size()); }
 
-  /// Nothing can move any more: all are passive and no frame of the program is on its way.
+  /// True in a deadlock: all processes are passive and no frame of the program is on its way.
   bool dead() const {
     for (const auto& process : all)
       if (process->alive && process->to_do > 0) return false;
@@ -106,12 +106,12 @@ class World {
     SimulatedProcess& one = *all[draw(size())];
     if (one.alive) one.step();
   }
-  /// The process ends; what it has given to links still comes.
+  /// Ends the process. Frames that it has given to links still arrive.
   void kill(uint32_t process) {
     all[process]->alive = false;
     for (Link& link : links[process]) link.deferred.clear();
   }
-  /// Somebody may learn of a loss: of a process from which nothing is under way any more.
+  /// Lets a process learn of a loss, if no frame of the lost process is on its way to it any more.
   void spread_the_news() {
     SimulatedProcess& one = *all[draw(size())];
     const uint32_t lost = draw(size());
@@ -119,7 +119,7 @@ class World {
     if (std::find(one.known.begin(), one.known.end(), lost) != one.known.end()) return;
     one.known.push_back(lost);
     links[me_of(one)][lost] = Link();
-    // What waited for it ends with an error, and the program goes on or not.
+    // Waits for the lost process end with an error, and the program goes on or does not.
     if (draw(2) == 0) ++one.to_do, ++one.switches;
     one.detection.on_loss();
   }
@@ -132,7 +132,7 @@ class World {
   int messages_left;
   int64_t now = 0;
   int reports = 0;
-  int ways = 0;                          ///< times that something gives way before nothing does
+  int ways = 0;                          ///< times that a limit gives way before none can
   std::vector<std::vector<Link>> links;  ///< [from][to]
   std::vector<std::unique_ptr<SimulatedProcess>> all;
   std::mt19937 random;
@@ -148,7 +148,7 @@ void SimulatedProcess::hand_over(uint32_t to, SimulatedFrame frame) {
   if (is_known_lost(to)) return;
   Link& link = world_->links[me_][to];
   link.deferred.push_back(std::move(frame));
-  // As with a transport, room is found or not; then the frame waits for the next poll.
+  // As in a transport, there may be no room: then the frame waits for the next poll.
   if (link.deferred.size() > 1 || link.under_way.size() >= link.room || world_->draw(3) == 0)
     return;
   link.under_way.push_back(std::move(link.deferred.front()));
@@ -227,10 +227,11 @@ Verdict SimulatedProcess::judge(const std::vector<std::string>& texts, bool othe
 void SimulatedProcess::give_way() {
   ++ways_given;
   to_do += static_cast<int>(world_->draw(3));
-  ++switches;  // what was taken in lets somebody run
+  ++switches;  // the frames that are received now let a rank run
 }
 
-/// Runs until all know of the deadlock; messages keep the program going for a while before it.
+/// Runs until all processes have learned of the deadlock. At first, messages keep the program
+/// running.
 void run(uint32_t seed, uint32_t processes, int messages) {
   World world(seed, processes, messages);
   const int ways = world.ways = static_cast<int>(seed % 3);
@@ -255,9 +256,9 @@ TEST(Detection, FindsEveryDeadlockAndNoOther) {
   }
 }
 
-/// Processes are killed at any moment, the one that asks among them, and the others learn of it
-/// sooner or later, one by one: the deadlock of those that are left is found, and nothing else is
-/// taken for one.
+/// Processes are killed at any moment, the one that asks the questions included. The others learn
+/// of it one by one. The detection must find the deadlock of the remaining processes, and report no
+/// other state as a deadlock.
 TEST(Detection, GoesOnWhenProcessesAreLost) {
   for (uint32_t seed = 0; seed < 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -286,8 +287,8 @@ TEST(Detection, GoesOnWhenProcessesAreLost) {
   }
 }
 
-/// A message from process 1 to process 2 that is under way during both waves, while the question to
-/// process 3 waits for room at process 0 in both.
+/// A message from process 1 to process 2 is on its way during both waves of questions, while the
+/// question to process 3 waits for room at process 0 in both.
 TEST(Detection, CountsNoFrameThatIsDeferred) {
   World world(1, 4, 0);
   for (auto& row : world.links)
@@ -299,7 +300,7 @@ TEST(Detection, CountsNoFrameThatIsDeferred) {
   world.all[1]->sent = 1;
   Link& full = world.links[0][3];
   for (int i = 0; i < 20'000; ++i) {
-    // There is room again only once process 0 has looked at the others' answers.
+    // There is room again only after process 0 has received the answers of the others.
     full.room = i % 500 < 400 ? 0 : 100;
     world.step();
     ASSERT_EQ(world.reports, 0) << "in step " << i;
@@ -309,8 +310,8 @@ TEST(Detection, CountsNoFrameThatIsDeferred) {
   EXPECT_EQ(world.reports, 1);
 }
 
-/// A message that is under way for longer than both waves, after a loss that leaves no sums to
-/// compare.
+/// A message is on its way for longer than both waves, after a loss, which makes sums of counts
+/// useless.
 TEST(Detection, WaitsForWhatIsUnderWayAfterALoss) {
   for (uint32_t lost : {0u, 3u}) {
     World world(1, 4, 0);
@@ -332,8 +333,8 @@ TEST(Detection, WaitsForWhatIsUnderWayAfterALoss) {
   }
 }
 
-/// Processes are connected with other jobs now and then, and wake up by what these send: nothing is
-/// reported meanwhile.
+/// Processes are connected with other jobs at times, and messages of these wake them: no deadlock
+/// is reported meanwhile.
 TEST(Detection, WaitsForOtherJobs) {
   for (uint32_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -355,8 +356,8 @@ TEST(Detection, WaitsForOtherJobs) {
   }
 }
 
-/// Notices that no process of this build sends, at any time, to anybody: dropped, and the deadlock
-/// is found all the same, with a report that has nothing of them.
+/// Notices that no process of this build sends arrive at any time, at any process. The detection
+/// drops them and still finds the deadlock; the report has nothing of them.
 TEST(Detection, NoticesThatCannotBeAreDropped) {
   for (uint32_t seed = 0; seed < 100; ++seed) {
     World world(seed, 4, 60);
@@ -364,8 +365,9 @@ TEST(Detection, NoticesThatCannotBeAreDropped) {
     for (int i = 0; i < 400'000 && world.reports == 0; ++i) {
       world.step();
       if (world.draw(50) != 0) continue;
-      // Answers and questions of another length, unknown words, parts that nobody asked for or that
-      // process 0 sends itself; never a whole part of another process, which would be believed.
+      // The notices are answers and questions of a wrong length, unknown words, and parts of a
+      // report that process 0 has not asked for or sends itself. No notice is a valid part of
+      // another process's report: the detection would use it.
       const uint64_t word = world.draw(10);
       std::string data(world.draw(40), 'x');
       if (word == 6) continue;                                      // the end of the job
@@ -376,7 +378,7 @@ TEST(Detection, NoticesThatCannotBeAreDropped) {
       const bool part = word == 4 || word == 5;
       auto& target = *world.all[world.draw(4)];
       target.detection.on_notice(part ? 0 : world.draw(4), word, data.data(), data.size());
-      // It was received by the detection, which leaves its own frames out of the counts.
+      // The detection has received the notice, and subtracts its own frames from the counts.
       ++target.received;
       ++forged;
       EXPECT_GT(target.refusals, 0);

@@ -43,8 +43,8 @@ class Loop : public transport::Transport {
     push({header, std::move(copy), nullptr, nullptr});
     return true;
   }
-  /// Some it copies all the same; of the others it reads the bytes when they are delivered, and
-  /// returns them some time after that.
+  /// Copies some payloads at once. It reads the others when it delivers them, and returns them some
+  /// time later.
   transport::LendResult try_lend(uint32_t process, uint64_t peer, const transport::Header& header,
                                  const void* data, size_t length, void* lender) override {
     EXPECT_GE(length, lend_from);
@@ -102,13 +102,13 @@ class Loop : public transport::Transport {
   size_t room = 64;
   int refuse = 0, delay = 0;  ///< percent
   Read reading = kAtOnce;
-  size_t lend_from = SIZE_MAX;  ///< least_lent()
-  size_t unasked = 0;           ///< most_unasked(), if more than a frame
+  size_t lend_from = SIZE_MAX;  ///< the result of least_lent()
+  size_t unasked = 0;           ///< the result of most_unasked(), if more than a frame
   size_t most = 0;
   uint64_t lent = 0;
   uint64_t sent[256] = {};  ///< frames, by kind
   uint64_t polls = 0;
-  int64_t poll_ns = 0;  ///< what one takes
+  int64_t poll_ns = 0;  ///< duration of a poll
 
  private:
   struct Frame {
@@ -130,7 +130,7 @@ class Loop : public transport::Transport {
   std::deque<void*> lenders;  ///< whose payloads are to be returned
 };
 
-/// Runs body(rank) on `ranks` proclets to the end; the exit status of the run.
+/// Runs body(rank) on `ranks` proclets until all have ended; returns the exit status of the run.
 inline int run_ranks(uint32_t ranks, Loop* loop, std::function<void(uint32_t)> body) {
   if (loop)
     g_av.init({0, ranks, 2 * ranks}, 0);
@@ -151,8 +151,8 @@ inline int run_ranks(uint32_t ranks, Loop* loop, std::function<void(uint32_t)> b
       ranks, [](void*) { current(sched::current()->index); }, nullptr);
   EXPECT_TRUE(made.ok()) << made.what();
 #ifdef FGMPI_SANITIZE
-  // A deadlocked run left its proclets in the middle of their functions; their stacks' addresses
-  // come again.
+  // After a deadlock, proclets are still in the middle of their functions, and their stacks'
+  // addresses are used again.
   for (uint32_t i = 0; i < ranks; ++i)
     __asan_unpoison_memory_region(sched::rank_proclet(i)->stack_low,
                                   sched::rank_proclet(i)->stack_size);

@@ -7,13 +7,13 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-/// What the kernel would count of a thread, at moments that a test chooses.
+/// A thread as the kernel counts its times, at moments that a test chooses.
 struct Process {
   CoreDemand demand;
   int64_t now = 1'000 * kMs, thread = 7, delayed = 0, ran = 0;
 
   Process() { demand.judge(now, thread, delayed, ran); }
-  /// `run` ms pass in which it runs, and `delay` ms in which others have its core.
+  /// Lets the thread run for `run` ms, and wait for `delay` ms while others use its core.
   void pass(double run, double delay) {
     now += static_cast<int64_t>((run + delay) * kMs);
     ran += static_cast<int64_t>(run * kMs);
@@ -30,11 +30,11 @@ struct Process {
 TEST(CoreDemand, AloneAProcessPolls) {
   Process p;
   for (int i = 0; i < 1000; ++i) {
-    p.pass(2, 0.2);  // the kernel's own threads, often but not for long
+    p.pass(2, 0.2);  // the kernel's own threads use the core often, but briefly
     EXPECT_FALSE(p.sleeps()) << i;
   }
   for (int i = 0; i < 1000; ++i) {
-    p.pass(10, i % 4 == 0 ? 4 : 0);  // one slice of another process now and then
+    p.pass(10, i % 4 == 0 ? 4 : 0);  // another process has the core for one slice at times
     EXPECT_FALSE(p.sleeps()) << i;
   }
 }
@@ -51,7 +51,7 @@ TEST(CoreDemand, AmongBusyOthersItSleeps) {
   EXPECT_FALSE(p.sleeps());
 }
 
-/// It polls again from time to time: the more seldom, the more often that was in vain.
+/// The process polls again from time to time, and more seldom each time that it loses the core.
 TEST(CoreDemand, TriesAgainMoreAndMoreSeldom) {
   Process p;
   int64_t asleep = 0, awake = 0;
@@ -66,7 +66,7 @@ TEST(CoreDemand, TriesAgainMoreAndMoreSeldom) {
   }
   EXPECT_GT(asleep, 20 * awake);
   EXPECT_GT(awake, 0);
-  // The others end: soon it polls for good.
+  // The other processes end: soon this one polls all the time.
   for (int i = 0; i < 200; ++i) p.pass(5, 0);
   EXPECT_FALSE(p.sleeps());
   p.pass(1, 5);

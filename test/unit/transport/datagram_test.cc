@@ -1,5 +1,5 @@
-// The tests of src/transport's transports, for the one in datagram/, which uses the interface
-// alone.
+// Runs the tests of src/transport's transports with the one in datagram/, which uses only the
+// interface.
 #include "datagram/datagram.h"
 
 #include <gtest/gtest.h>
@@ -75,8 +75,8 @@ TEST(Datagram, KilledPeerIsReportedAfterItsLastFrames) {
     m.wait_for_a_failure();
     REQUIRE(m.sink.failures.size() == 1 && m.sink.failures[0].first == 2);
     if (m.rank == 0) {
-      // With the frame of rank 1: a peer that this process never heard of is told nothing of its
-      // end.
+      // The frame of rank 1 must have arrived before this process ends: a process sends no bye to a
+      // peer from which it has received nothing.
       while (m.sink.frames.size() < 6) m.t->poll();
       int last_words = 0;
       for (const Got& got : m.sink.frames) last_words += got.payload == "last words";

@@ -12,7 +12,7 @@
 
 namespace fgmpi::transport::testing {
 
-/// A payload that is determined by source, destination and number, so that the receiver can check
+/// A payload that depends only on source, destination and number, so that the receiver can check
 /// it.
 inline std::string make_payload(int from, int to, uint64_t number, size_t most) {
   std::minstd_rand random(from * 1000003 + to * 10007 + number);
@@ -26,8 +26,8 @@ inline std::string make_payload(int from, int to, uint64_t number, size_t most) 
   return payload;
 }
 
-/// Each process sends `count` frames to each (itself too), in random order, and checks what it
-/// gets.
+/// Each process sends `count` frames to every process (itself too), in random order, and checks the
+/// frames that it receives.
 inline void all_pairs(Member& m, uint64_t count, uint64_t seed) {
   std::vector<uint64_t> sent(m.size), received(m.size);
   uint64_t left = count * m.size;
@@ -69,8 +69,8 @@ inline void sleeping_ping_pong(Member& m, uint64_t rounds) {
   m.sink.on_frame = nullptr;
 }
 
-/// 0 sends more than there is room for and sleeps whenever it is refused; 1 takes it in now and
-/// then.
+/// Process 0 sends more than there is room for, and sleeps whenever it is refused. Process 1
+/// receives at times.
 inline void sender_sleeps_for_room(Member& m) {
   Idle idle(m.list);
   constexpr uint64_t kFrames = 3000;
@@ -99,9 +99,9 @@ inline int64_t ns_of(clockid_t clock) {
   return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-/// Two seconds of waiting for nothing, after some traffic. What counts is how often the process
-/// wakes up, which a loaded machine does not change: four sleeps and two looks after the peers. So
-/// its processor time, which is its own.
+/// A process waits for two seconds after some traffic, and nothing arrives. The test counts how
+/// often the process wakes up (four sleeps and two checks of the peers) and its own processor time:
+/// neither depends on the load of the machine.
 inline void idle_costs_nothing(Member& m) {
   all_pairs(m, 20, 1);
   Idle idle(m.list);

@@ -12,7 +12,8 @@ namespace {
 
 using testing::ns_of;
 
-/// Its descriptor is readable for good, or arm() always refuses; poll() finds what `arrives` says.
+/// A transport whose descriptor is always readable, or whose arm() always refuses. poll() returns
+/// `arrives`.
 struct FakeTransport final : Transport {
   explicit FakeTransport(bool may_sleep) : arms(may_sleep) {}
   ~FakeTransport() override { ::close(fd); }
@@ -38,11 +39,11 @@ struct FakeTransport final : Transport {
 
   bool arms, arrives = false, finds = false;
   uint64_t polls = 0;
-  int64_t poll_ns = 0;  ///< what one takes
+  int64_t poll_ns = 0;  ///< duration of a poll
   int fd = eventfd(1, EFD_CLOEXEC);
 };
 
-/// One whose descriptor is not readable: it can be slept on.
+/// Makes a transport whose descriptor is not readable, so that a process can sleep.
 FakeTransport* make_quiet(std::vector<std::unique_ptr<Transport>>* list) {
   auto quiet = std::make_unique<FakeTransport>(true);
   uint64_t one;
@@ -51,7 +52,7 @@ FakeTransport* make_quiet(std::vector<std::unique_ptr<Transport>>* list) {
   return static_cast<FakeTransport*>(list->back().get());
 }
 
-/// Wake-ups of a wait for `ns`.
+/// The number of wake-ups in a wait for `ns`.
 uint64_t wakeups(Idle* idle, int64_t ns) {
   const uint64_t before = idle->kernel_sleeps();
   for (const int64_t end = ns_of(CLOCK_MONOTONIC) + ns; ns_of(CLOCK_MONOTONIC) < end;)
@@ -68,7 +69,7 @@ TEST_P(IdleOverABusyTransport, SleepsAllTheSame) {
   Idle idle(list);
   wakeups(&idle, 100'000'000);
   const int64_t cpu = ns_of(CLOCK_PROCESS_CPUTIME_ID);
-  // One every 32 ms; twice as many are allowed, since each second begins anew.
+  // A wake-up every 32 ms is expected. Twice as many are allowed, since each second begins anew.
   EXPECT_LE(wakeups(&idle, 1'000'000'000), 64u);
   EXPECT_LT(ns_of(CLOCK_PROCESS_CPUTIME_ID) - cpu, 50'000'000);
   // After an event the transport may keep the process awake again, for a while.
@@ -83,8 +84,8 @@ TEST_P(IdleOverABusyTransport, SleepsAllTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(ByDescriptorAndByRefusal, IdleOverABusyTransport, ::testing::Bool());
 
-/// arm() may have seen room for what was refused before: the caller tries again, although a poll
-/// finds nothing.
+/// A refusal of arm() may mean that there is room for a refused frame: so the sleep ends, and the
+/// caller tries again, although a poll finds nothing.
 TEST(Idle, RefusalToSleepGoesBackToTheCaller) {
   std::vector<std::unique_ptr<Transport>> list;
   list.push_back(std::make_unique<FakeTransport>(false));
@@ -118,8 +119,8 @@ TEST(Idle, ASleepForEverIsNoBusyLoop) {
   }
 }
 
-/// Wake-ups for nothing that come now and then (a signal, a piece of a message) are no reason to
-/// stop listening.
+/// Rare wake-ups without a frame (by a signal, or a piece of a message) must not end sleeping on
+/// the descriptor.
 TEST(Idle, RareWakeupsForNothingAreForgiven) {
   std::vector<std::unique_ptr<Transport>> list;
   FakeTransport* fake = make_quiet(&list);
@@ -133,8 +134,8 @@ TEST(Idle, RareWakeupsForNothingAreForgiven) {
   EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 1'000'000'000);
 }
 
-/// A wait polls at least once more before it sleeps; where polls take long, as those of sockets do,
-/// a few are enough: the others on the core wait for each of them.
+/// A wait polls at least once more before it sleeps. Where polls take long, as those of sockets do,
+/// it makes only a few: other processes of the core wait for each of them.
 TEST(Idle, FewSlowPollsBeforeASleep) {
   setenv("FGMPI_SPIN", "1", 1);
   ASSERT_TRUE(settings::load().ok());

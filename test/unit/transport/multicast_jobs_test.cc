@@ -1,4 +1,4 @@
-// Two jobs that have drawn the same address and port for a group: what each of them sends comes to
+// Tests two jobs that have drawn the same address and port for a group: datagrams of each reach
 // both.
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace fgmpi::transport::multicast {
 namespace {
 
-/// Memberships whose address strangers have been seen at.
+/// Memberships that have received datagrams of strangers.
 std::vector<Membership*>& collided() {
   static std::vector<Membership*> all;
   return all;
@@ -90,7 +90,7 @@ TEST(MulticastJobs, WithOneAddressMoveApart) {
   b.join(address);
   collided().clear();
   for (int round = 0; round < 40; ++round) transfer_in_both(&a, &b, round);
-  // Each has seen the other's datagrams, and taken none of them in.
+  // Each job has received the other's datagrams, and dropped all of them.
   EXPECT_GT(a.dropped(), 0u);
   EXPECT_GT(b.dropped(), 0u);
   auto has = [&](Membership* m) {
@@ -98,7 +98,8 @@ TEST(MulticastJobs, WithOneAddressMoveApart) {
   };
   ASSERT_TRUE(has(a.members[0]) || has(a.members[1]));
   ASSERT_TRUE(has(b.members[0]) || has(b.members[1]));
-  // One of the jobs moves, while transfers are under way. From then on they are apart.
+  // One of the jobs moves while transfers are under way. From then on the jobs have different
+  // addresses.
   const Place other = draw_address(address.family);
   transfer_in_both(&a, &b, 100, &other);
   for (int i = 0; i < 100; ++i)

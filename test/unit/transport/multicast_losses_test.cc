@@ -1,4 +1,4 @@
-// How long the reliable multicast takes over a simulated network that loses packets of many
+// Tests how long the reliable multicast takes over a simulated network that loses packets of many
 // members.
 #include <gtest/gtest.h>
 
@@ -16,10 +16,10 @@ using testing::Network;
 using Outcome = Completion::Outcome;
 
 TEST(Multicast, ManyMembersThatMissPacketsHaveThemSoon) {
-  // Hardly any packet comes to all of them at once: no round trip is ever measured to the end.
+  // Hardly any packet reaches all members at once: so no measurement of a round trip is complete.
   struct Case {
     size_t bytes;
-    int64_t most;  // of simulated time, in the mean
+    int64_t most;  // the most that a transfer takes on average, in simulated time
   };
   for (const Case& c : {Case{1'000, 12 * kMs}, Case{10'000, 25 * kMs}, Case{60'000, 55 * kMs}}) {
     constexpr int kSeeds = 20, kTransfers = 5;
@@ -42,7 +42,8 @@ TEST(Multicast, ManyMembersThatMissPacketsHaveThemSoon) {
   }
 }
 
-/// Nearly every packet misses somewhere, for some round trips: others are sent meanwhile.
+/// Nearly every packet is lost at some member, for some round trips: the root sends others
+/// meanwhile.
 TEST(Multicast, LongTransfersGoOnWhilePacketsMiss) {
   constexpr int kSeeds = 10;
   for (uint32_t degree : {16u, 3u}) {
@@ -64,8 +65,9 @@ TEST(Multicast, LongTransfersGoOnWhilePacketsMiss) {
   }
 }
 
-/// Every member sends to all and takes what the others send in their order, as an all-to-all does.
-/// Long transfers wait for all receives; acknowledgements that say that there is one get lost.
+/// Every member sends to all, and receives from the others in their order, as an all-to-all does.
+/// Long transfers wait until all receives are posted. Acknowledgements that announce a receive get
+/// lost.
 TEST(Multicast, ReceivesInOrderAreHeardOfSoon) {
   constexpr uint32_t kMembers = 16;
   constexpr int kSeeds = 10;
@@ -78,7 +80,7 @@ TEST(Multicast, ReceivesInOrderAreHeardOfSoon) {
           std::make_unique<Broadcast>(&network, root, Match{1, 1, 0, 0, 0}, 70'000, seed + root));
       all.back()->enter(root);
     }
-    std::vector<uint32_t> taken(kMembers, 0);  // so many transfers have been received
+    std::vector<uint32_t> taken(kMembers, 0);  // the number of transfers that each has received
     std::vector<bool> waits(kMembers, false);
     auto done = [&] {
       bool all_done = true;
@@ -102,8 +104,8 @@ TEST(Multicast, ReceivesInOrderAreHeardOfSoon) {
   EXPECT_LT(sum / kSeeds, kSecond);
 }
 
-/// A receive that is posted late acknowledges its transfer again. Where the first acknowledgement
-/// got lost, that says nothing about the network.
+/// A receive that is posted late acknowledges its transfer again. If the first acknowledgement was
+/// lost, the time until the second one is no round-trip time.
 TEST(Multicast, LateReceivesAreNoRoundTrips) {
   for (uint32_t degree : {16u, 2u}) {
     Options options;
@@ -124,7 +126,8 @@ TEST(Multicast, LateReceivesAreNoRoundTrips) {
   }
 }
 
-/// What all have, but have yet to post receives for, holds up nobody: its root hardly asks.
+/// A transfer that all members have stored, but not yet received, delays no other transfer. So its
+/// root seldom asks for acknowledgements.
 TEST(Multicast, ReceivesThatAreMissingAreAskedForSeldom) {
   Network network(16, {}, {}, 46);
   Broadcast b(&network, 0, {1, 1, 1, 0}, 1'000, 3);

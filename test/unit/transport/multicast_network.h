@@ -1,8 +1,8 @@
-// A simulated network for groups of the reliable multicast: datagrams get lost, doubled, late and
-// out of order, as a seed says; members may be deaf for a while. The switch's ports may have a rate
-// and a queue, which drops what it cannot keep. Each member may be in several groups, all of them
-// of all members; they share its window as those of a process do. Time is simulated: what takes a
-// minute takes milliseconds.
+// A simulated network for groups of the reliable multicast. A seed decides which datagrams are
+// lost, doubled, late and out of order; members may be deaf for a while. The switch's ports may
+// have a rate and a queue, which drops datagrams when it is full. Each member may be in several
+// groups, each of which has all members; the groups share the member's window as those of a process
+// do. Time is simulated: a minute of it takes milliseconds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ constexpr int64_t kMs = 1'000'000;
 struct Faults {
   double loss = 0, doubled = 0;
   int64_t least_delay = 50'000, most_delay = 60'000;  ///< ns
-  int64_t port_rate = 0;   ///< bytes a millisecond that go out to each member; 0: any number
-  int64_t port_queue = 0;  ///< bytes that wait for that at most
+  int64_t port_rate = 0;   ///< bytes that a port sends in a millisecond; 0: any number
+  int64_t port_queue = 0;  ///< the most bytes that wait in a port
 };
 
 class Network {
@@ -57,15 +57,16 @@ class Network {
   uint32_t members() const { return static_cast<uint32_t>(flows_.size()); }
   uint32_t groups() const { return static_cast<uint32_t>(groups_.size()); }
   int64_t now() const { return now_; }
-  /// Nothing reaches this member, and it does nothing, until then.
+  /// Until that time no datagram reaches this member, and the member does nothing.
   void set_deaf(uint32_t m, int64_t until) { deaf_until_[m] = until; }
-  /// Datagrams to all do not reach this member.
+  /// Sets whether datagrams to all reach this member.
   void set_hears_all(uint32_t m, bool hears) { hears_all_[m] = hears; }
   void set_faults(const Faults& faults) { faults_ = faults; }
   /// Calls f at that time.
   void at_time(int64_t time, std::function<void()> f) { events_.emplace(time, std::move(f)); }
 
-  /// Runs until nothing can happen before `limit` any more, or done() is true. True: it is.
+  /// Runs until done() is true, or nothing more can happen before `limit`. Returns whether done()
+  /// is true.
   bool run(int64_t limit, const std::function<bool()>& done) {
     while (!done()) {
       int64_t next = events_.empty() ? kNever : events_.begin()->first;
@@ -87,8 +88,8 @@ class Network {
   }
 
   uint64_t sent = 0, lost = 0;
-  uint64_t dropped = 0;  ///< of `lost`: by ports
-  uint64_t later = 0;    ///< acknowledgements that nothing waits for
+  uint64_t dropped = 0;  ///< those of `lost` that ports have dropped
+  uint64_t later = 0;    ///< acknowledgements that no member waits for
 
  private:
   template <class F>
@@ -96,7 +97,7 @@ class Network {
     for (auto& groups : groups_)
       for (uint32_t m = 0; m < members(); ++m) f(m, *groups[m]);
   }
-  /// When the last byte of a datagram has left the port; kNever: it was dropped.
+  /// The time at which the last byte of a datagram leaves the port; kNever where the port drops it.
   int64_t through_port(uint32_t to, size_t bytes) {
     if (faults_.port_rate == 0) return now_;
     int64_t& free = port_free_[to];
@@ -114,7 +115,7 @@ class Network {
     void to_member(uint32_t m, const Header& h, const void* payload, size_t length) override {
       network->carry(m, h, payload, length);
     }
-    /// A newer one of the same transfer takes its place, or it leaves after a while.
+    /// Sends a header after a while, unless a newer one of the same transfer replaces it.
     void to_member_later(uint32_t m, const Header& h) override {
       ++network->later;
       const Key key(h.root, h.serial);
@@ -146,7 +147,7 @@ class Network {
         ++lost;
         continue;
       }
-      // Through the decoder, as from a socket.
+      // The bytes pass through the decoder, as those from a socket do.
       std::string bytes(reinterpret_cast<const char*>(&h), sizeof h);
       if (length) bytes.append(static_cast<const char*>(payload), length);
       const uint64_t spread = static_cast<uint64_t>(faults_.most_delay - faults_.least_delay) + 1;
@@ -183,7 +184,7 @@ inline std::string content(uint64_t seed, size_t bytes) {
   return text;
 }
 
-/// A broadcast of `bytes` from `root`; what each member receives is checked at the end.
+/// A broadcast of `bytes` from `root`. The data that each member receives is checked at the end.
 struct Broadcast {
   Broadcast(Network* n, uint32_t r, const Match& m, size_t bytes, uint64_t seed, uint32_t g = 0)
       : network(n),

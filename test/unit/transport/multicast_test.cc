@@ -1,5 +1,5 @@
-// The reliable multicast over a simulated network: what every receive gets is compared with what
-// its root has sent.
+// Tests the reliable multicast over a simulated network: the data of every receive is compared with
+// the data that its root has sent.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -67,7 +67,7 @@ TEST(Multicast, AcknowledgementsThatNothingWaitsForMayLeaveLater) {
     size_t bytes;
     bool all_later, none_later;
   };
-  // The window is 32 packets at first, and half of it may be in flight without anybody waiting.
+  // The window is 32 packets at first. Up to half of it may be in flight before a sender waits.
   for (const Case& c : {Case{5, 3 * 1400, true, false}, Case{11, 3 * 1400, false, false},
                         Case{1, 16 * 1400, true, false}, Case{1, 17 * 1400, false, true},
                         Case{1, 100'000, false, true}}) {
@@ -113,7 +113,7 @@ TEST(Multicast, LateAcknowledgementsDoNotShrinkTheWindow) {
   Broadcast first(&network, 0, {1, 0, 1, 0}, 3 * 1400, 3);
   for (uint32_t m = 0; m < 3; ++m) first.enter(m);
   ASSERT_TRUE(network.run(network.now() + 90'000, [&] { return first.done(); }));
-  // Both have it, and compute for a second before they acknowledge.
+  // Both members have the data, and compute for a second before they acknowledge it.
   network.set_deaf(1, network.now() + kSecond);
   network.set_deaf(2, network.now() + kSecond);
   const size_t window = network.flow(0).window(1 << 30);
@@ -156,7 +156,7 @@ TEST(MulticastOutbox, HoldsTheLatestAcknowledgementOfATransfer) {
   take();
   EXPECT_EQ(got, (std::vector<std::pair<uint64_t, uint32_t>>{{7, 2}, {8, 1}}));
   EXPECT_FALSE(outbox.holds());
-  // Of very many transfers not all are kept.
+  // The outbox does not hold back the acknowledgements of very many transfers.
   got.clear();
   for (uint64_t serial = 1; serial <= 100; ++serial) hold(serial, 1);
   outbox.flush();
@@ -176,12 +176,13 @@ TEST(Multicast, TheTreeKeepsAcknowledgementsFromTheRoot) {
     b.check();
     got[degree ? 1 : 0] = network.at(0).counts().acks_got;
   }
-  // 63 members against 4 children, whose acknowledgements change with each of those below them.
+  // Without the tree 63 members acknowledge to the root. With it 4 children do, again whenever an
+  // acknowledgement arrives from below them.
   EXPECT_GT(got[0], 2 * got[1]);
 }
 
-/// Every member is the root of some broadcasts, all are entered in an order of each member's own,
-/// over a bad network.
+/// Every member is the root of some broadcasts, and enters all of them in an order of its own, over
+/// a bad network.
 void random_traffic(uint32_t members, const Options& options, const Faults& faults, uint64_t seed,
                     size_t most_bytes, int broadcasts) {
   std::mt19937_64 random(seed);
@@ -209,7 +210,7 @@ void random_traffic(uint32_t members, const Options& options, const Faults& faul
   };
   ASSERT_TRUE(network.run(3000 * kSecond, done)) << "members " << members << ", seed " << seed;
   for (const auto& b : all) b->check();
-  // Afterwards all come to rest, and nothing is kept.
+  // Afterwards all groups become quiet and have no timers.
   auto quiet = [&] {
     for (uint32_t m = 0; m < members; ++m)
       if (!network.at(m).quiet() || network.at(m).next_time() != kNever) return false;
@@ -218,7 +219,7 @@ void random_traffic(uint32_t members, const Options& options, const Faults& faul
   ASSERT_TRUE(network.run(network.now() + 300 * kSecond, quiet)) << "seed " << seed;
 }
 
-/// Longer with FGMPI_TEST_SEEDS=1000.
+/// FGMPI_TEST_SEEDS=1000 runs more seeds.
 TEST(Multicast, RandomTrafficOverBadNetworks) {
   const char* more = std::getenv("FGMPI_TEST_SEEDS");
   for (uint64_t seed = 1; seed <= (more ? std::strtoull(more, nullptr, 10) : 12); ++seed) {
@@ -261,7 +262,7 @@ TEST(Multicast, PacketsGoOutInBundlesWhereFewGetLost) {
   EXPECT_EQ(bundles_of_next(1, 1'401), 1u);
   EXPECT_EQ(bundles_of_next(2, 140'000), 10u);
   network.set_faults({0.4, 0, 20'000, 100'000});
-  EXPECT_LT(bundles_of_next(3, 1'000'000), 10u);  // the rest of it one by one
+  EXPECT_LT(bundles_of_next(3, 1'000'000), 10u);  // other packets are sent one by one
   network.set_faults({});
   EXPECT_EQ(bundles_of_next(4, 140'000), 0u);
   for (int i = 5; i < 15; ++i) bundles_of_next(i, 140'000);
@@ -274,7 +275,8 @@ TEST(Multicast, ALongTransferWaitsForReceives) {
   for (uint32_t m = 0; m < 3; ++m) b.enter(m);
   EXPECT_FALSE(network.run(20 * kSecond, [&] { return b.done(); }));
   EXPECT_EQ(network.at(0).counts().data, 0u);
-  // Nothing is on its way: who asks whether all wait for member 3 gets the answer.
+  // No data is on its way, so all groups are quiet: the detection of deadlocks could see that all
+  // wait for member 3.
   EXPECT_TRUE(network.at(0).quiet());
   for (uint32_t m = 1; m < 3; ++m) EXPECT_TRUE(network.at(m).quiet()) << m;
   b.enter(3);
@@ -306,7 +308,7 @@ TEST(Multicast, AReceiverThatIsAwayForSeconds) {
   ASSERT_TRUE(network.run(100 * kSecond, [&] { return b.done(); }));
   b.check();
   EXPECT_GT(network.now(), 7 * kSecond);
-  // The root has been polling meanwhile, not sending data.
+  // Meanwhile the root has asked for acknowledgements instead of sending data.
   EXPECT_LT(network.at(2).counts().repairs, 600u);
 }
 
@@ -324,7 +326,7 @@ TEST(Multicast, AMemberThatMulticastDoesNotReach) {
 
 TEST(Multicast, MulticastThatReachesNobody) {
   Network network(5, {}, {0.05, 0, 20'000, 100'000}, 8);
-  for (uint32_t m = 0; m < 5; ++m) network.set_hears_all(m, false);  // and nobody knows
+  for (uint32_t m = 0; m < 5; ++m) network.set_hears_all(m, false);  // no member notices that
   Broadcast b(&network, 1, {1, 1, 1, 1}, 200'000, 2);
   for (uint32_t m = 0; m < 5; ++m) b.enter(m);
   ASSERT_TRUE(network.run(100 * kSecond, [&] { return b.done(); }));
@@ -333,7 +335,7 @@ TEST(Multicast, MulticastThatReachesNobody) {
 
 TEST(Multicast, OneMissingIsSentToOneSeveralToAll) {
   Network network(4, {}, {}, 8);
-  network.set_hears_all(3, false);  // and says nothing about it
+  network.set_hears_all(3, false);  // member 3 does not report that
   Broadcast b(&network, 0, {1, 1, 1, 1}, 14'000, 2);
   for (uint32_t m = 0; m < 4; ++m) b.enter(m);
   ASSERT_TRUE(network.run(100 * kSecond, [&] { return b.done(); }));
@@ -442,7 +444,7 @@ TEST(Multicast, NothingIsSentBeforeAllHaveJoined) {
     Broadcast b(&network, 0, {1, i, 0, 0}, 5'000, 6);
     for (uint32_t m = 0; m < 3; ++m) b.enter(m);
     network.run(network.now() + kSecond, [] { return false; });
-    if (i == 0) {  // announced: whoever has yet to receive does not look as if data were on its way
+    if (i == 0) {  // the transfer is announced: a member that has yet to receive is quiet
       EXPECT_EQ(b.ends[0].outcome, Outcome::kPending);
       EXPECT_EQ(network.at(0).counts().data, 0u);
       for (uint32_t m = 0; m < 4; ++m) EXPECT_TRUE(network.at(m).quiet()) << m;
@@ -470,10 +472,10 @@ TEST(Multicast, MembersFarDownTheTreeAreNotInDoubtForEver) {
     b.check();
     sent[i] = network.sent - before;
   }
-  // The second time each packet goes to each member once.
+  // In the second broadcast each packet reaches each member once.
   EXPECT_LT(sent[1], kPackets * (kMembers - 1) * 3 / 2) << sent[0];
-  // One that has left the address, far below the root, is sent to by itself once its root has heard
-  // of it.
+  // A member far below the root has left the address. Once the root has learned of that, it sends
+  // to this member by unicast.
   network.set_hears_all(10, false);
   network.at(10).set_joined(false);
   for (int i = 2; i < 4; ++i) {
@@ -495,7 +497,7 @@ TEST(Multicast, WhoHasPassedOnAllAcknowledgementsIsDone) {
   Broadcast b(&network, 0, {1, 1, 0, 0}, 20'000, 6);
   for (uint32_t m : {0u, 1u, 2u}) b.enter(m);
   network.run(network.now() + kSecond, [] { return false; });
-  // Member 3 has yet to receive: those above it have their data, but not its acknowledgement.
+  // Member 3 has yet to receive: the members above it have their data, but not its acknowledgement.
   for (uint32_t m : {1u, 2u}) {
     EXPECT_EQ(b.ends[m].outcome, Outcome::kDone);
     EXPECT_TRUE(network.at(m).quiet());
@@ -575,13 +577,13 @@ TEST(Multicast, ManyTransfersAtOnceShareTheWindow) {
 TEST(Multicast, AMemberThatIsAwayHoldsUpItsOwnGroupOnly) {
   Network network(4, {}, {}, 42, 2);
   network.set_deaf(3, 60 * kSecond);
-  // Group 0 has its window full with what member 3 does not take in.
+  // Data that member 3 does not receive fills the window of group 0.
   Broadcast held(&network, 0, {1, 1, 0, 0}, 60'000, 1);
   Broadcast longer(&network, 0, {1, 2, 0, 0}, 60'000, 2);
   for (uint32_t m = 0; m < 4; ++m) held.enter(m), longer.enter(m);
   network.run(network.now() + kMs, [] { return false; });
   EXPECT_GT(network.flow(0).open(), 30'000u);
-  // What goes to group 1 comes to the others of it.
+  // Data of group 1 still reaches the other members.
   Broadcast others(&network, 0, {1, 3, 0, 0}, 20'000, 3, 1);
   for (uint32_t m = 0; m < 3; ++m) others.enter(m);
   auto there = [&] {
@@ -596,7 +598,8 @@ TEST(Multicast, AMemberThatIsAwayHoldsUpItsOwnGroupOnly) {
   held.check(), longer.check(), others.check();
 }
 
-/// A naive model of the window, in packets: what Macroflow does is what the algorithm's papers say.
+/// Compares Macroflow with a naive model of the window, in packets, written from the papers of the
+/// algorithm.
 TEST(MulticastMacroflow, AddsAndHalvesAsTheModel) {
   constexpr size_t kPacket = 1000, kLimit = 1 << 20;
   struct Transfer final : Macroflow::Sender {
@@ -660,7 +663,7 @@ TEST(MulticastMacroflow, AddsAndHalvesAsTheModel) {
     ASSERT_NEAR(static_cast<double>(flow.window(kLimit)), most * kPacket, 2) << step;
   }
   EXPECT_GT(flow.reductions(), 100u);
-  // What is known is forgotten after a second without anything in flight.
+  // After a second without packets in flight the measurements are dropped.
   for (auto& t : transfers) flow.stop_waiting(t.get()), flow.set_charge(t.get(), 0, 0);
   flow.begin(kPacket, now + 2 * kSecond);
   EXPECT_EQ(flow.window(kLimit), 32 * kPacket);
@@ -676,7 +679,7 @@ TEST(MulticastMacroflow, LossesOfManyMembersReduceAsOftenAsThoseOfOne) {
     return count;
   };
   EXPECT_NEAR(reductions(16, 1000), 1000, 100);
-  reductions(1, 300);  // the others have had no trouble for long
+  reductions(1, 300);  // the other transfers have lost no packet for long
   EXPECT_EQ(reductions(1, 100), 100);
 }
 
@@ -689,7 +692,7 @@ TEST(Multicast, ImpossibleDatagramsAreRefused) {
   for (int i = 0; i < 200'000; ++i) {
     Header h;
     h.group = random() % 8 ? Network::kId : random();
-    // Not of the transfer that is under way: a member with the key is believed.
+    // The serial is not that of the transfer under way: members trust datagrams with the key.
     h.serial = random() % 4 ? 1000 + random() % 50 : random() % 2 * random();
     h.floor = random() % 2;
     h.total = random() % 4 ? random() % 100'000 : random();
@@ -713,8 +716,8 @@ TEST(Multicast, ImpossibleDatagramsAreRefused) {
 TEST(MulticastTags, DependOnKeyAndBytes) {
   const char* why = "";
   ASSERT_TRUE(load_tags(&why)) << why;
-  // The vector of the paper that defines SipHash (Aumasson and Bernstein, appendix A): key 00 01 ..
-  // 0f, message 00 .. 0e.
+  // The test vector of the paper that defines SipHash (Aumasson and Bernstein, appendix A): key 00
+  // 01 .. 0f, message 00 .. 0e.
   Key key;
   unsigned char message[15];
   for (int i = 0; i < 16; ++i) key.bytes[i] = static_cast<unsigned char>(i);

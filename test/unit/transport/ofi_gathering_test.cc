@@ -22,11 +22,11 @@ uint64_t segments_sent() {
   return sum;
 }
 
-/// What a process sends while a poll delivers goes out together when that poll ends.
+/// Frames that a process sends while a poll delivers leave together when that poll ends.
 TEST(Ofi, AnswersToManyFramesAreOneMessage) {
   Setting provider("FI_PROVIDER", "net");
   expect_all_good(run_job(2, [](Member& m) {
-    constexpr uint64_t kCount = 4;  // so few are never gathered otherwise
+    constexpr uint64_t kCount = 4;  // outside of a poll so few frames are never gathered
     m.connect(make("ofi"));
     m.send(1 - m.rank, 0, "first");
     while (m.sink.frames.empty()) m.t->poll();
@@ -37,7 +37,7 @@ TEST(Ofi, AnswersToManyFramesAreOneMessage) {
       if (m.rank == 1) REQUIRE(m.try_send(0, h.cookie, "answer"));
     };
     for (uint64_t i = 0; m.rank == 0 && i < kCount; ++i) REQUIRE(m.try_send(1, i, "question"));
-    // All questions wait in the socket of process 1 before it looks.
+    // All questions wait in the socket of process 1 before it polls.
     if (m.rank == 0) m.t->poll();
     m.meet();
     const uint64_t before = segments_sent();

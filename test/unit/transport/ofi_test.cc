@@ -185,8 +185,8 @@ TEST(Ofi, AllPairsRandomSizes) {
   return static_cast<size_t>(here - at);
 }
 
-/// Providers may go as deep as they like: proclets' stacks may be 16 KiB. Sends, polls and what
-/// they deliver use hardly any of it.
+/// Providers may use much stack, but a proclet's stack may be 16 KiB. So sends, polls and
+/// deliveries use hardly any of the proclet's stack.
 TEST(Ofi, RunsWhereThereIsRoom) {
   expect_all_good(run_job(2, [](Member& m) {
     static Member* member;
@@ -244,8 +244,8 @@ TEST(Ofi, AllPairsThroughFewBuffers) {
   }));
 }
 
-/// Large frames of several peers arrive piece by piece in one receive buffer: it is not used again
-/// before all of them are whole.
+/// Large frames of several peers arrive piece by piece in one receive buffer. The buffer is not
+/// used again before all of them are whole.
 TEST(Ofi, FramesSideBySideInOneBuffer) {
   Setting receive("FGMPI_OFI_RECV", "128k");
   expect_all_good(run_job(5, [](Member& m) {
@@ -271,9 +271,9 @@ TEST(Ofi, FramesSideBySideInOneBuffer) {
   }));
 }
 
-/// Each process lends frames to the next, of all lengths, and writes over a payload as soon as it
-/// is returned. Nobody looks for a while, so that the sockets are full and the provider holds what
-/// was lent.
+/// Each process lends frames of all lengths to the next, and overwrites a payload as soon as it is
+/// returned. No process polls for a while, so that the sockets are full and the provider holds the
+/// lent payloads.
 void lend_in_a_ring(Member& m) {
   constexpr uint64_t kCount = 600;
   constexpr size_t kAtATime = 48;
@@ -362,19 +362,19 @@ TEST(Ofi, ConnectionsAreMadeOnDemand) {
     while (m.sink.frames.empty()) m.t->poll();
     m.meet_polling();
     m.t->tick();
-    // To the next and from the one before: the provider's connection and a lifeline each.
+    // Connections to the next process and from the one before: the provider's and a lifeline each.
     int made = open_sockets() - before;
     REQUIRE(made >= 2 && made <= 4);
     m.meet_polling();
     for (int p = 0; p < m.size; ++p) m.send(p, 1, "all");
     while (m.sink.frames.size() < 9) m.t->poll();
     m.meet_polling();
-    REQUIRE(open_sockets() - before >= m.size - 1);  // the count does see connections
+    REQUIRE(open_sockets() - before >= m.size - 1);  // the count includes connections
     m.t->close();
   }));
 }
 
-/// Stops this process now and then for some milliseconds, while this object lives.
+/// While an object of this class exists, it stops this process at times for some milliseconds.
 class Stopper {
  public:
   explicit Stopper(unsigned seed) {
@@ -401,10 +401,10 @@ class Stopper {
 
  private:
   pid_t child_ = -1;
-  int enough_[2];  ///< the end of this pipe is the end of the child
+  int enough_[2];  ///< the child ends when this pipe is closed
 };
 
-/// The other one opens its lifeline only, which the first one answers.
+/// The process with the smaller address opens only its lifeline, which the other one answers.
 TEST(Ofi, OnlyTheGreaterAddressOfAPairConnects) {
   expect_all_good(run_job(2, [](Member& m) {
     m.connect(make("ofi"));
@@ -429,8 +429,8 @@ TEST(Ofi, OnlyTheGreaterAddressOfAPairConnects) {
   }));
 }
 
-/// net (1.17) can close a good connection when both processes of a pair ask for one at the same
-/// time.
+/// The provider net (libfabric 1.17) can close a good connection when both processes of a pair ask
+/// for one at the same time.
 TEST(Ofi, AllBeginAtOnceWhileSomeAreStopped) {
   for (int round = 0; round < 10; ++round) {
     SCOPED_TRACE(round);
@@ -457,7 +457,7 @@ uint64_t own_memory() {
   return 0;
 }
 
-/// KiB that a process holds more after frames of the largest size went between all pairs.
+/// The KiB by which a process grows when frames of the largest size travel between all pairs.
 uint64_t memory_of_a_job(int size) {
   uint64_t* most = static_cast<uint64_t*>(
       mmap(nullptr, sizeof *most, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -465,7 +465,7 @@ uint64_t memory_of_a_job(int size) {
     uint64_t got = 0;
     m.sink.on_frame = [&](const Header&, const void*, size_t) { ++got; };
     m.t = nullptr;
-    malloc_trim(0);  // what earlier tests freed would hide what is allocated from here on
+    malloc_trim(0);  // memory that earlier tests have freed would hide new allocations
     const uint64_t before = own_memory();
     m.connect(make("ofi"));
     const std::string payload(m.t->max_payload(), 'x');
@@ -486,9 +486,9 @@ uint64_t memory_of_a_job(int size) {
   return result;
 }
 
-/// The buffers are FGMPI_OFI_RECV and FGMPI_OFI_SEND bytes at most: eight peers need all of them,
-/// one an eighth of those to receive into. What the provider keeps for a connection (some 10 KiB in
-/// each direction) is all that a further peer adds.
+/// The buffers have at most FGMPI_OFI_RECV and FGMPI_OFI_SEND bytes. Eight peers need all receive
+/// buffers, one peer an eighth of them. A further peer adds only the provider's memory for a
+/// connection (some 10 KiB in each direction).
 TEST(Ofi, BuffersDoNotGrowWithTheNumberOfPeers) {
 #if defined(FGMPI_SANITIZE)
   GTEST_SKIP() << "the sanitizer's memory is not the transport's";
@@ -496,7 +496,7 @@ TEST(Ofi, BuffersDoNotGrowWithTheNumberOfPeers) {
   Setting receive("FGMPI_OFI_RECV", "4m"), send("FGMPI_OFI_SEND", "2m");
   const uint64_t two = memory_of_a_job(2), few = memory_of_a_job(9), many = memory_of_a_job(16);
   std::printf("  2 processes: %lu KiB each, 9: %lu KiB, 16: %lu KiB\n", two, few, many);
-  EXPECT_GT(few, 3000u);  // the buffers are seen at all
+  EXPECT_GT(few, 3000u);  // the measurement includes the buffers
   EXPECT_LT(two + 2000, few);
   EXPECT_LT(many, few + 7 * 100);
   Setting less("FGMPI_OFI_RECV", "1m");
@@ -536,9 +536,9 @@ TEST(Ofi, SenderThatSleepsIsWokenForRoom) {
   }));
 }
 
-/// Not over udp;ofi_rxd: its queue has nothing to wait on, and what datagrams were lost it notices
-/// when it is polled. So a process that waits looks 500 times a second (Ofi::sleep), for about 1%
-/// of a processor.
+/// The test leaves out udp;ofi_rxd: its queue has no descriptor to wait on, and it notices lost
+/// datagrams only when it is polled. So a process that waits polls 500 times a second (Ofi::sleep),
+/// which takes about 1% of a processor.
 TEST(Ofi, IdleCostsNothing) {
   for (const char* provider : {"net", "tcp;ofi_rxm", "sockets"}) {
     Setting setting("FI_PROVIDER", provider);
@@ -556,8 +556,7 @@ TEST(Ofi, PlainSocketsAreTakenBeforeLayers) {
     auto t = make("ofi");
     std::string address;
     REQUIRE(t->open(&m.sink, &address).ok());
-    // tcp;ofi_rxm only where libfabric has neither net nor a tcp that does reliable datagrams
-    // itself.
+    // tcp;ofi_rxm is chosen only where libfabric has neither net nor a tcp with reliable datagrams.
     REQUIRE(address.find("tcp+ofi_rxm") == std::string::npos);
     if (address.find("_rxm") == std::string::npos) REQUIRE(t->max_payload() == 65536);
     t->close();
@@ -595,8 +594,8 @@ TEST(Ofi, ReadsAPeersMemory) {
   }
 }
 
-/// Each has guessed the key of the other, wrongly. The one with the greater address connects, the
-/// other one only opens a lifeline; both lines are refused and counted.
+/// Each process has a wrong key of the other. The one with the greater address connects, the other
+/// one only opens a lifeline; both connections are refused and counted.
 TEST(Ofi, StrangersAreRefusedAndCounted) {
   expect_all_good(run_job(2, [](Member& m) {
     m.t = (m.list.push_back(make("ofi")), m.list[0].get());
@@ -618,7 +617,7 @@ TEST(Ofi, StrangersAreRefusedAndCounted) {
       while (m.t->refused() < 1) m.t->poll();
       for (int i = 0; i < 3; ++i) m.send(other, i, "let me in");
     } else {
-      while (m.t->refused() < 5) {  // also the hello and three frames, each in a message of its own
+      while (m.t->refused() < 5) {  // the hello and three frames count too, each a message
         REQUIRE(!m.try_send(other, 0, "let me in"));
         m.t->poll();
       }
@@ -629,7 +628,8 @@ TEST(Ofi, StrangersAreRefusedAndCounted) {
   }));
 }
 
-/// By the failing send, or by the broken lifeline where the provider keeps trying to connect.
+/// A killed peer is noticed by the failing send, or by the broken lifeline where the provider goes
+/// on trying to connect.
 void killed_peer_is_reported(Member& m) {
   m.connect(make("ofi"));
   if (m.rank == 1) {
@@ -684,7 +684,7 @@ void access_in_a_ring(Member& m, bool with_atomics) {
   Access read = write;
   read.kind = Access::Kind::kRead;
   read.result = seen.data();
-  for (size_t i = 0; i < 16; ++i) {  // small ones at the same time
+  for (size_t i = 0; i < 16; ++i) {  // small accesses at the same time
     read.remote = write.remote + i * 1000;
     read.result = seen.data() + i * 1000;
     read.length = 1000;
@@ -755,7 +755,8 @@ TEST(Ofi, KilledPeerIsReportedToOneWhoOnlyWaits) {
   auto status = run_job(3, [](Member& m) {
     m.connect(make("ofi"));
     Idle idle(m.list);
-    // 0 has sent to 1, 1 has sent to 2: so 0 and 2 hold a line to 1, from either end.
+    // Process 0 has sent to 1, and 1 has sent to 2: so 0 and 2 have a lifeline with 1, which 0 or 1
+    // has opened.
     if (m.rank < 2) m.send(m.rank + 1, 0, "hello");
     if (m.rank > 0)
       while (m.sink.frames.empty()) idle.sleep(-1);

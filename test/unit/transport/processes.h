@@ -1,4 +1,4 @@
-// Forked processes that meet on a board in shared memory: what the tests of transports run on.
+// The processes of tests of transports: forked, with a board in shared memory for their barriers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,14 +24,15 @@ namespace fgmpi::transport::testing {
 
 inline constexpr int kMost = 16;
 
-/// Shared by all processes of a job.
+/// The memory that all processes of a job share.
 struct Board {
   std::atomic<int> arrived;
   char addresses[kMost][256];
   std::atomic<uint64_t> numbers[16];
 };
 
-/// In a child, where a failed EXPECT would be lost: one line and a non-zero exit.
+/// The replacement of EXPECT in a child, where a failed EXPECT would be lost: prints one line and
+/// exits with a non-zero status.
 #define REQUIRE(cond)                                                              \
   do {                                                                             \
     if (!(cond)) {                                                                 \
@@ -88,7 +89,7 @@ struct Member {
     board->arrived.fetch_add(1);
     while (board->arrived.load() < goal) usleep(100);
   }
-  /// The same while frames are taken in: a peer may still wait for room.
+  /// A barrier that receives frames meanwhile: a peer may still wait for room.
   void meet_polling() {
     int goal = (++meetings) * size;
     board->arrived.fetch_add(1);
@@ -123,7 +124,8 @@ struct Member {
   bool try_send(int to, uint64_t cookie, const std::string& payload) {
     return t->try_send(to, peers[to], header(cookie), payload.data(), payload.size());
   }
-  /// Until the transport reports that a peer has failed; the alarm of run_job() ends it otherwise.
+  /// Waits until the transport reports that a peer has failed. Otherwise the alarm of run_job()
+  /// ends the process.
   void wait_for_a_failure() {
     for (; sink.failures.empty(); usleep(1000)) {
       t->tick();
@@ -138,8 +140,8 @@ struct Member {
   int meetings = 0;
 };
 
-/// Runs body(member) in `size` processes; returns the wait status of each. `seconds`: then all are
-/// killed.
+/// Runs body(member) in `size` processes; returns the wait status of each. After `seconds` seconds
+/// all processes are killed.
 inline std::vector<int> run_job(int size, const std::function<void(Member&)>& body,
                                 unsigned seconds = 60) {
   void* memory =

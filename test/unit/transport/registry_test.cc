@@ -47,7 +47,8 @@ struct Ids {
   char host[40], files[40];
 };
 
-/// The ids of a process that has done `first`; false when that is not permitted here.
+/// Finds the ids of a process that has run `first`; returns false where the system does not permit
+/// that.
 bool ids_after(const std::function<bool()>& first, Ids* out) {
   int ends[2];
   if (pipe(ends)) return false;
@@ -126,8 +127,8 @@ TEST(HostId, TellsHostsApartAndTakesOneForOne) {
     }
     EXPECT_EQ(ids.host == here, c.expected != kTwo) << c.name;
     EXPECT_EQ(ids.files == files, c.expected == kOne) << c.name;
-    // Without /proc a process cannot tell its host, so two such processes never count as being on
-    // the same one.
+    // Without /proc a process cannot identify its host, so two such processes never count as being
+    // on the same host.
     if (c.name != std::string("no /proc")) continue;
     ASSERT_TRUE(ids_after(c.first, &again));
     EXPECT_STRNE(ids.host, again.host);

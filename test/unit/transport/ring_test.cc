@@ -1,4 +1,4 @@
-// The ring against a naive queue, and against a producer that writes invalid data.
+// Compares the ring with a naive queue, and tests it with a producer that writes invalid data.
 #include "transport/shm/ring.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(Ring, AgreesWithAQueueUnderRandomUse) {
     uint64_t sent = 0, taken = 0;
     size_t refusals = 0, timed = 0;
     for (int step = 0; step < 200000; ++step) {
-      if (random() % 8 < ((step >> 12) & 1 ? 5 : 3)) {  // now the writer is faster, now the reader
+      if (random() % 8 < ((step >> 12) & 1 ? 5 : 3)) {  // writer and reader are faster in turns
         size_t length = random() % 4 ? random() % 20 : random() % (geometry.max_payload() + 1);
         std::string payload(length, static_cast<char>(random()));
         Header h{};

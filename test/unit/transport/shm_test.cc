@@ -23,7 +23,7 @@ namespace {
 
 using namespace testing;
 
-/// Files of ours in /dev/shm that belong to this test's processes.
+/// The number of this library's files in /dev/shm that belong to this test's processes.
 int files_in_dev_shm(const std::string& name) {
   int count = 0;
   if (DIR* dir = opendir("/dev/shm")) {
@@ -59,7 +59,7 @@ TEST(Shm, AllPairsThroughAFileInsteadOfAMemfd) {
   }));
 }
 
-/// The policy and the nodes of a page, as the kernel tells them; false where it has no such
+/// Asks the kernel for the policy and the node of a page; returns false where it has no memory
 /// policies.
 bool policy_of(void* page, int* mode, unsigned long* node) {
   unsigned long mask[1024 / (8 * sizeof(unsigned long))] = {};
@@ -89,8 +89,8 @@ TEST(Shm, RingsLieOnTheReceiversNode) {
     if (!policy_of(ring, &mode, &preferred) || !shm::prefer_node(own.ring(9), kPage, node)) {
       GTEST_SKIP() << "the kernel has or permits no memory policies here";
     }
-    // The sender's mapping has the policy that the owner gave to the segment, and no page of it is
-    // there yet.
+    // The sender's mapping has the policy that the owner gave to the segment. None of its pages has
+    // been touched yet.
     EXPECT_EQ(mode, MPOL_PREFERRED);
     if (node == shm::own_node()) {
       EXPECT_EQ(static_cast<int>(preferred), node);
@@ -214,7 +214,7 @@ TEST(Shm, RingingASleeperThatHasEndedRaisesNoSignal) {
     pause();
     _exit(0);
   }
-  close(ends[0]);  // the sleeper holds the only one to read from
+  close(ends[0]);  // only the sleeper has the reading end now
   close(ends[1]);
   shm::SegmentHeader header{};
   header.armed = shm::kOnPipe;
@@ -302,7 +302,8 @@ TEST(Shm, ReadsMoreThanTheKernelMovesAtOnce) {
     }
     m.meet();
   };
-  // Longer than the others: new memory comes at 6 s a GiB on some virtual machines.
+  // The limit is longer than in other tests: some virtual machines need 6 s for a GiB of new
+  // memory.
   expect_all_good(run_job(2, body, 300));
 }
 
@@ -318,7 +319,7 @@ TEST(Shm, KilledPeerIsReportedAfterItsLastFrames) {
     m.wait_for_a_failure();
     REQUIRE(m.sink.failures.size() == 1 && m.sink.failures[0].first == 2);
     REQUIRE(m.sink.failures[0].second.find("of this host has ended") != std::string::npos);
-    // Process 1 may send its one later.
+    // The frame of process 1 may arrive later.
     const auto words = std::count_if(m.sink.frames.begin(), m.sink.frames.end(),
                                      [](const auto& f) { return f.header.src_process == 2; });
     REQUIRE(words == (m.rank == 0 ? 50 : 1));
@@ -374,7 +375,7 @@ TEST(Shm, AddressesAreStrict) {
         "shm3::5:3:00000000000000010000000000000002",
         "shm3:ab:4294967301:3:00000000000000010000000000000002",
         "shm3:ab:5:3:00000000000000010000000000000002:",
-        // Processes of earlier versions.
+        // Addresses of earlier versions.
         "shm2:ab:5:3:00000000000000010000000000000002"})
     EXPECT_FALSE(name.parse(bad)) << bad;
   ASSERT_TRUE(name.parse("shm3:ab:5:3:00000000000000010000000000000002"));
@@ -445,7 +446,7 @@ TEST(Shm, GeometryThatAPeerChangesLaterIsNotUsed) {
       header->geometry = lie;
       EXPECT_TRUE(mine.try_send(1, peer, Header{}, "12345678", 8));
     }
-    // Exactly what it had mapped is unmapped: neither less nor what others have mapped beside it.
+    // The transport has unmapped its own mappings exactly: neither less, nor neighbouring mappings.
     EXPECT_EQ(mapped_of_memfds(), before) << lie.cells << ' ' << lie.bulk;
     int again;
     shm::SegmentHeader* refused;
@@ -465,7 +466,7 @@ TEST(Shm, MalformedFramesAreRefusedAndCounted) {
   ASSERT_TRUE(name.parse(address));
   uint64_t peer;
   ASSERT_TRUE(mine.add_peer(0, address, &peer).ok());
-  // A peer that claims slot 0 and writes what it likes.
+  // The test plays a peer that claims slot 0 and writes arbitrary data.
   int fd;
   shm::SegmentHeader* header;
   shm::Geometry geometry;
@@ -475,7 +476,7 @@ TEST(Shm, MalformedFramesAreRefusedAndCounted) {
   close(fd);
   header->claimed = 1;
   shm::SlotControl* slot = &shm::slot_controls(header)[0];
-  slot->sender.process = 77;  // nobody
+  slot->sender.process = 77;  // no process has this number
   slot->sender.pid = getpid();
   slot->sender.ready = shm::kReady;
   shm::RingWriter writer(ring, &slot->credits, geometry);
@@ -486,7 +487,7 @@ TEST(Shm, MalformedFramesAreRefusedAndCounted) {
   slot->sender.process = 0;
   for (int i = 0; i < 3; ++i) mine.poll();
   EXPECT_EQ(sink.frames.size(), 1u);
-  h.src_process = 5;  // not the one whose ring it is
+  h.src_process = 5;  // another process than the ring's
   writer.push(h, "12345678", 8);
   mine.poll();
   EXPECT_EQ(mine.refused(), 1u);

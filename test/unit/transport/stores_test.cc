@@ -1,6 +1,6 @@
-// The choice of stores against a model that keeps a log of all frames and adds up from the start,
-// with injected times; and its purpose: it settles on the cheaper way soon, and trials cost little,
-// whatever times the reader reports.
+// Compares the choice of stores with a model that logs all frames and adds up from the start, with
+// injected times. Also tests its purpose: it settles on the cheaper way soon, and trials cost
+// little, whatever times the reader reports.
 #include "transport/shm/stores.h"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ class Model {
   uint64_t lap_, seen_ = 0, not_before_ = 0;
   size_t wait_ = 4;  ///< laps of the settled way before a trial
   std::vector<Timed> log_;
-  std::vector<uint64_t> costs_;  ///< of the laps since the last decision
+  std::vector<uint64_t> costs_;  ///< costs of the laps since the last decision
   std::optional<Point> start_;
   std::optional<uint64_t> settled_;
 };
@@ -92,8 +92,7 @@ constexpr Costs kNear = {{100, 110}, {80, 190}};
 constexpr Costs kFar = {{580, 140}, {210, 180}};
 constexpr Costs kAlike = {{100, 100}, {100, 95}};
 
-/// A ring whose two sides take as long as they are told; Stores and, if wanted, the model beside
-/// it.
+/// A ring whose two sides take the given times, with Stores and, if wanted, the model.
 struct Pair {
   explicit Pair(uint32_t bulk, bool with_model) : bulk(bulk), stores(bulk) {
     if (with_model) model.emplace(std::max<uint32_t>(bulk, 64 << 10) / 4);
@@ -124,7 +123,7 @@ struct Pair {
     in_ring -= ring.front().bytes;
     ring.pop_front();
   }
-  /// Share of the bytes that went past the caches meanwhile.
+  /// Moves `bytes` bytes; returns the share of them that was stored past the caches.
   double past_share(uint64_t bytes, const Costs& costs) {
     const uint64_t before[2] = {moved[0], moved[1]};
     while (moved[0] + moved[1] < before[0] + before[1] + bytes) frame(16 << 10, costs);

@@ -29,7 +29,7 @@ int64_t now_ns() {
   return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-/// An abstract name: nothing in the file system.
+/// The socket's address has an abstract name, which is not in the file system.
 socklen_t address_of(const Words& name, sockaddr_un* out) {
   *out = {};
   out->sun_family = AF_UNIX;
@@ -123,7 +123,7 @@ bool Datagram::try_send(uint32_t, uint64_t handle, const Header& header, const v
   return sent != Sent::kNoRoom;
 }
 
-/// Takes in one datagram; false when there is none.
+/// Receives one datagram; returns false when there is none.
 bool Datagram::take_one() {
   const ssize_t n = recv(socket_, received_.data(), received_.size(), MSG_DONTWAIT | MSG_TRUNC);
   if (n < 0) return false;

@@ -5,11 +5,12 @@
 // event tells when there is room again, so a refused sender tries again soon (as over libfabric).
 // Datagrams begin with the receiver's 128-bit key, which travels through the launcher alone:
 //
-//   | receiver's key 16 | sender's name 16 | kind 8 | Header 48 | payload |      kind: 1 frame; 2 bye, which ends here
+//   | receiver's key 16 | sender's name 16 | kind 8 | Header 48 | payload |      kind 1: a frame
+//   | receiver's key 16 | sender's name 16 | kind 8 |                            kind 2: a bye
 //
-// Slower than src/transport/shm by far, and never part of the library that users get: it shares
-// nothing with the others but the interface, and a library with it passes tests of test/mpi
-// (test/mpi/transport/third.sh). Thread rule: one thread. Never blocks but in close(), for a few
+// This transport is slower than src/transport/shm by far, and is not in the library that users get.
+// It shares only the interface with the other transports, and a library with it passes tests of
+// test/mpi (test/mpi/transport/third.sh). Thread rule: one thread. Only close() blocks, for a few
 // seconds at most.
 #pragma once
 
@@ -72,8 +73,8 @@ class Datagram final : public Transport {
     Words key;
     uint32_t process;
     bool used = false;  ///< frames went to it or came from it
-    bool lost = false;  ///< nobody has its socket any more: gone once all that it sent is taken in
-    bool gone = false;  ///< said bye, or failed
+    bool lost = false;  ///< its socket is closed: gone once all that it sent was received
+    bool gone = false;  ///< it has sent a bye, or has failed
   };
   Sent send(const Peer& peer, uint64_t kind, const Header* header, const void* payload,
             size_t length);
@@ -84,7 +85,7 @@ class Datagram final : public Transport {
   Published mine_;
   int socket_ = -1;
   std::vector<Peer> peers_;
-  std::unordered_map<uint64_t, size_t> by_name_;  ///< by the first word of it
+  std::unordered_map<uint64_t, size_t> by_name_;  ///< by the first word of the name
   bool losses_ = false;                           ///< some peer is lost and not yet gone
   std::string received_;                          ///< room for one datagram
   uint64_t refused_ = 0;
