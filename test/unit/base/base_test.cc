@@ -254,7 +254,7 @@ TEST(Slab, TrimFreesWhatIsEmptyAtTheEnd) {
   EXPECT_EQ(*slab.get(700), 700);
   EXPECT_EQ(*slab.get(3), 3);
   for (uint32_t i : {0u, 4u, 701u, 767u, 768u, 9'999u}) EXPECT_EQ(slab.get(i), nullptr) << i;
-  // Each free slot comes once, the low ones first of all.
+  // Each free slot is used once, the low ones first.
   std::set<int64_t> again;
   for (int i = 0; i < 2'000; ++i) {
     const int64_t index = slab.create(-i);

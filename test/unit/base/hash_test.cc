@@ -68,7 +68,7 @@ TEST(Hash, OfBytesSeesEachBitAndTheLength) {
 }
 
 TEST(Hash, OfBytesIsThatOfTheWire) {
-  // Values that processes of other builds compute, too.
+  // Processes of other builds must compute the same values.
   EXPECT_EQ(hash_bytes("", 0), 0u);
   EXPECT_EQ(static_cast<uint32_t>(hash_bytes("FM", 2)), 0x836f739au);
 }

@@ -1,4 +1,4 @@
-// What a process has: pages, descriptors, a host with a name.
+// Tests of functions about the process: its pages, its descriptors, the name of its host.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>

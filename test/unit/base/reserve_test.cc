@@ -8,8 +8,8 @@
 namespace fgmpi {
 namespace {
 
-/// A pool of objects, last in first out, that knows of each whether it has been used since the last
-/// trim.
+/// A naive model: a pool of objects, last in first out, which records for each whether it has been
+/// used since the last trim.
 struct NaivePool {
   std::vector<bool> used;  ///< the top is at the back
   void put() { used.push_back(true); }
@@ -52,7 +52,7 @@ TEST(Reserve, FreesWhatWasIdleSinceTheLastTrim) {
 TEST(Reserve, KeepsSomeForEver) {
   ReserveCount reserve;
   for (int i = 0; i < 100; ++i) reserve.put();
-  EXPECT_EQ(reserve.take_excess(16, 32), 0u);   // they came since the last trim
+  EXPECT_EQ(reserve.take_excess(16, 32), 0u);   // all were added since the last trim
   EXPECT_EQ(reserve.take_excess(16, 32), 84u);  // none was needed
   EXPECT_EQ(reserve.take_excess(16, 32), 0u);
   EXPECT_EQ(reserve.count(), 16u);

@@ -87,8 +87,8 @@ TEST(Settings, NonsenseNamesTheVariableTheValueAndWhatIsAllowed) {
             "FGMPI_SCHED=random: allowed is fifo, lifo or random:NUMBER");
 }
 
-/// Of every setting whose values are not free text, beside its range, empty of digits, and almost
-/// right.
+/// Tries bad values for every setting whose values are not free text: outside of its range, without
+/// digits, and almost right.
 TEST(Settings, EveryCheckedOneRefusesNonsense) {
   for (const Record& r : kRecords) {
     if (r.type == Type::kText) continue;

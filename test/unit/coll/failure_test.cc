@@ -1,6 +1,6 @@
-// Collectives that fail, in a job of two processes: this one, and one that a transport plays. A
-// frame for process 1 comes back as if process 1 had sent it, so this process gets its own notices
-// as those of process 1.
+// Tests of collectives that fail, in a job of two processes: this one, and one that a transport
+// plays. A frame for process 1 returns as if process 1 had sent it, so this process receives its
+// own notices as those of process 1.
 #include "coll/failure.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,8 @@ using pt2pt::testing::run_ranks;
 constexpr uint8_t kOperation = 4;
 constexpr uint64_t kAgreed = 100, kOther = 200;
 
-/// A new communicator of rank 0, here, and rank 1, in process 1. It stays until the program ends.
+/// Makes a communicator of rank 0, here, and rank 1, in process 1. It exists until the program
+/// ends.
 SharedComm* make_comm() {
   static uint32_t lbi = 0;
   static auto& kept = *new std::vector<SharedComm*>;  // reachable for leak checkers
@@ -45,13 +46,13 @@ SharedComm* make_comm() {
 uint64_t context(const SharedComm* shared) { return shared->id.plane(comm::kPlaneColl); }
 int32_t tag_of(uint32_t number) { return team_tag(number, kOperation, false, false); }
 
-/// What all messages carry of a value that the processes must agree on.
+/// The signature that all messages carry of a value on which the processes must agree.
 pt2pt::Signature signature_of(uint64_t agreed) {
   static SharedComm* shared = make_comm();
   return OpenTeam(shared, context(shared), tag_of(1), agreed, "test").signature;
 }
 
-/// Process 1 sends a message of a collective.
+/// Lets process 1 send a message of a collective.
 void receive_message(const SharedComm* shared, uint32_t number, uint64_t agreed) {
   const char data[8] = {};
   Status status = pt2pt::process_send(1, context(shared), tag_of(number), data, sizeof data, "test",
@@ -59,8 +60,8 @@ void receive_message(const SharedComm* shared, uint32_t number, uint64_t agreed)
   EXPECT_TRUE(status.ok()) << status.what();
 }
 
-/// A notice as docs/wire-format.md has it: kind, tag, signature, error class; then the error's
-/// text.
+/// Lets process 1 send a notice (docs/wire-format.md): kind, tag, signature, error class; then the
+/// error's text.
 void receive_notice(uint64_t ctx, uint32_t kind, int32_t tag, pt2pt::Signature signature,
                     int32_t error_class, const std::string& text) {
   const uint32_t fields[] = {kind, static_cast<uint32_t>(tag), signature,
@@ -110,7 +111,7 @@ TEST(Failure, MessagesOfTheSameOpinionAreReceived) {
     EXPECT_FALSE(team.failed());
     EXPECT_TRUE(team.failure().ok());
     EXPECT_EQ(pt2pt::count_unmatched(), 1u);
-    char data[8];  // its envelope says who sent it in truth: process 0
+    char data[8];  // the envelope names the true sender, process 0
     EXPECT_TRUE(
         pt2pt::process_recv(0, team.ctx, team.tag, data, sizeof data, "test", team.signature).ok());
   });
@@ -128,10 +129,10 @@ TEST(Failure, AMessageOfAnotherOpinionEndsAnOpenCollective) {
       EXPECT_EQ(team.failure().error_class(), MPI_ERR_TRUNCATE);
       EXPECT_NE(team.failure().what().find("processes 0 and 1"), std::string::npos);
       EXPECT_NE(team.failure().what().find("MPI_Bcast"), std::string::npos);
-      EXPECT_EQ(pt2pt::count_unmatched(), 0u);  // what it has on its way is dropped
+      EXPECT_EQ(pt2pt::count_unmatched(), 0u);  // messages of the collective are dropped
       conclude_number(shared, 1, team.failure());
     }
-    // Both processes know it and are done with it: it is forgotten.
+    // Both processes have learned of the failure and ended the collective: its entry is removed.
     EXPECT_FALSE(Opened(shared, 1).failed());
   });
 }
@@ -159,7 +160,7 @@ TEST(Failure, ACompletedCollectiveIsComparedToo) {
     receive_message(shared, 1, kOther);
     settle();
     EXPECT_EQ(pt2pt::count_unmatched(), 0u);
-    EXPECT_FALSE(Opened(shared, 2).failed());  // the message was of collective 1 alone
+    EXPECT_FALSE(Opened(shared, 2).failed());  // the message was one of collective 1
     receive_message(shared, 2, kAgreed);
     settle();
     EXPECT_EQ(pt2pt::count_unmatched(), 1u);
@@ -183,7 +184,7 @@ TEST(Failure, AnErrorHereIsNotifiedAndEndsPostedReceives) {
     EXPECT_EQ(pt2pt::process_outcome(request).error_class(), MPI_ERR_OP);
     pt2pt::free_request(request);
     EXPECT_TRUE(team.failed());
-    settle();  // the notice of the other process comes: it was the last, so the entry is removed
+    settle();  // the notice of the other process arrives, so the entry is removed
     EXPECT_FALSE(Opened(shared, 1).failed());
   });
 }
@@ -229,8 +230,9 @@ TEST(Failure, SignaturesAreComparedWhileIdle) {
     Opened team(shared, 1);
     const int64_t wait = compare_signatures_when_idle();
     EXPECT_GT(wait, 0);
-    // One notice with the signature goes to process 1 when this process has been idle for that
-    // long. The same one comes back, with a signature that agrees.
+    // When this process has been idle for that long, it sends a notice with the signature to
+    // process
+    // 1. The notice returns, and its signature agrees.
     const uint64_t before = loop.sent[10];
     timespec pause{0, wait + 1'000'000};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
@@ -245,8 +247,8 @@ TEST(Failure, SignaturesAreComparedWhileIdle) {
   });
 }
 
-// Many collectives, some of them open at the same time. Those fail for which process 1 has another
-// signature or in which a process had an error, and no others.
+// Many collectives run, some of them at the same time. A collective fails if process 1 has another
+// signature for it, or if a process has an error in it; no other collective fails.
 TEST(Failure, RandomCollectivesFailAloneAndAreForgotten) {
   Loop loop;
   loop.delay = 50;

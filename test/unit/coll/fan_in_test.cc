@@ -16,7 +16,7 @@ namespace {
 
 using host::Type;
 
-/// The tree that fan_in.h draws, on single numbers in memory of any alignment.
+/// Computes the tree that fan_in.h draws, for single numbers in memory of any alignment.
 template <class T, class F>
 T tree(const char* const* at, size_t n, F op) {
   if (n == 1) {
@@ -38,7 +38,7 @@ T naive(const char* const* at, size_t n, MPI_Op op) {
   return tree<T>(at, n, [](T x, T y) { return x < y ? x : y; });
 }
 
-/// Random bytes are all kinds of numbers, the infinite and the undefined ones included.
+/// Makes operands of random bytes: all kinds of numbers, infinities and NaNs included.
 std::vector<std::vector<char>> operands(std::mt19937_64& random, size_t n, size_t bytes) {
   std::vector<std::vector<char>> all(n, std::vector<char>(bytes));
   for (auto& v : all)
@@ -46,7 +46,7 @@ std::vector<std::vector<char>> operands(std::mt19937_64& random, size_t n, size_
   return all;
 }
 
-/// One kernel on `count` elements that begin `skew` bytes behind aligned memory.
+/// Tests one kernel on `count` elements that begin `skew` bytes behind aligned memory.
 template <class T>
 void expect_fold(const FanIn& kernels, size_t n, MPI_Op op, size_t count, size_t skew,
                  std::mt19937_64& random) {
@@ -63,7 +63,7 @@ void expect_fold(const FanIn& kernels, size_t n, MPI_Op op, size_t count, size_t
     for (const char* s : sources) at.push_back(s + kOffset + i * sizeof(T));
     T expected = naive<T>(at.data(), n, op), got;
     std::memcpy(&got, out.data() + skew + i * sizeof(T), sizeof got);
-    // A NaN's sign and payload are whichever operand the instruction names first.
+    // A NaN has the sign and payload of the operand that the instruction names first.
     if (expected != expected && got != got) continue;
     ASSERT_EQ(std::memcmp(&got, &expected, sizeof got), 0)
         << "element " << i << " of " << count << ", " << n << " operands, skew " << skew;
@@ -72,7 +72,7 @@ void expect_fold(const FanIn& kernels, size_t n, MPI_Op op, size_t count, size_t
   for (size_t i = 0; i < skew; ++i) EXPECT_EQ(out[i], 42);
 }
 
-/// All kernels of a type by an operation in these registers; a type has kernels or has none.
+/// Tests all kernels of a type for an operation in these registers; a type has all kernels or none.
 template <host::Kind kind, class T>
 void expect_kernels(MPI_Datatype handle, MPI_Op op, Registers registers, std::mt19937_64& random) {
   Type type;
@@ -108,7 +108,7 @@ TEST(FanIn, EveryKindOfRegistersFoldsAsTheNaiveTree) {
     }
 }
 
-/// What fold.h does where there are no kernels is the same tree by pairs of host::reduce_local.
+/// Without kernels fold.h computes the same tree, by pairs, with host::reduce_local.
 TEST(FanIn, IsTheTreeByPairs) {
   std::mt19937_64 random(12);
   Type type;

@@ -14,7 +14,7 @@ Type type_of(MPI_Datatype handle) {
   return type;
 }
 
-/// The tree that fold.h draws, on one element.
+/// Computes the tree that fold.h draws, for one element.
 double tree(const std::vector<double>& v, size_t first, size_t n) {
   if (n == 1) return v[first];
   size_t left = std::bit_floor(n - 1);

@@ -20,7 +20,7 @@ Counts wide(const std::vector<int64_t>& values) {
   return Counts(reinterpret_cast<const MPI_Count*>(values.data()));
 }
 
-/// Keeps the values, overwrites the user's array, and compares.
+/// Makes a KeptArray of the values, overwrites the user's array, and compares.
 std::shared_ptr<const KeptArray> kept(std::vector<int64_t> values,
                                       const KeptArray* counts = nullptr) {
   const std::vector<int64_t> original = values;

@@ -16,7 +16,7 @@ TEST(Memory, LongBlocksAreUsedAgain) {
   EXPECT_GE(kept_bytes(), 300'000u);
   Memory again = raw_memory(200'000);
   EXPECT_EQ(again.get(), address);
-  // A short one does not hold a long block, nor does one that is kept satisfy a longer.
+  // Neither a short block nor one that is longer than the stored block gets its memory.
   again.reset();
   EXPECT_NE(raw_memory(100).get(), address);
   EXPECT_NE(raw_memory(300'001).get(), address);

@@ -10,14 +10,14 @@ namespace {
 using pt2pt::testing::Loop;
 using pt2pt::testing::run_ranks;
 
-/// What a participant of an agreement gives, and what comes out.
+/// The arguments and result of a participant in an agreement.
 struct Participant {
-  bool decides = true;  ///< as the process of rank 0; else as another one, which the loop plays
-  uint32_t number = 1;  ///< of the creation
+  bool decides = true;  ///< it plays the process of rank 0, which decides; else the other process
+  uint32_t number = 1;  ///< number of the creation
   Candidate candidate;  ///< invalid: the rank reserves one, if it decides
   bool reserves = true;
   uint64_t fingerprint = 7;
-  RankMap group;  ///< empty: the key alone tells the creation
+  RankMap group;  ///< empty: the key alone identifies the creation
   uint32_t yields = 0;
   ContextId id;
   int error_class = MPI_SUCCESS;
@@ -63,7 +63,7 @@ Participant claimant(uint32_t world, uint32_t lbi, uint32_t yields) {
 }
 
 TEST(Agreement, TheLeastLedCandidateLeads) {
-  for (uint32_t early : {0u, 1u}) {  // the claim comes before the decision, or after
+  for (uint32_t early : {0u, 1u}) {  // the claim arrives before the decision, or after it
     std::vector<std::vector<Participant>> job(2);
     job[0].resize(1);
     job[0][0].yields = 3 * early;
@@ -110,8 +110,8 @@ TEST(Agreement, GroupsThatDifferAreAnErrorEverywhere) {
 }
 
 TEST(Agreement, ClaimsOfAnotherGroupWaitForTheirOwnCreation) {
-  // Rank 0 is first in the creation of {0, 3}, then in that of {0, 4}; the claim of the second is
-  // there first. The keys are the same.
+  // Rank 0 is first in the creation of {0, 3}, then in that of {0, 4}; the claim of the second one
+  // arrives first. Both have the same key.
   std::vector<std::vector<Participant>> job(3);
   job[0].resize(2);
   for (Participant& p : job[0]) p.yields = 3;

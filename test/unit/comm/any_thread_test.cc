@@ -1,5 +1,6 @@
-// What any thread may use at any level: info objects against a model, info objects and error
-// handlers by several threads at once (also under the thread sanitizer).
+// Tests of objects that any thread may use at any thread level: info objects, compared with a
+// model, and info objects and error handlers used by several threads at once (also under the thread
+// sanitizer).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Notices about context ids with invalid contents: they are refused and counted, and change
-// nothing.
+// Tests of notices about context ids with invalid contents: they are refused and counted, and
+// change nothing.
 #include "comm/context.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace fgmpi::comm {
 namespace {
 
-/// As they travel (context.cc).
+/// The layout of the notices (context.cc).
 struct Freed {
   uint64_t id;
   uint32_t processes;
@@ -23,7 +23,7 @@ struct Agreement {
   uint32_t unused = 0;
 };
 
-/// Delivers a notice of process 1; true when it was taken, false when it was refused.
+/// Delivers a notice of process 1; returns false when it was refused.
 bool taken(int kind, const void* data, size_t bytes) {
   transport::Header h{};
   h.kind = pt2pt::kNotice;
@@ -44,7 +44,7 @@ Agreement claim() {
 }
 bool taken(const Agreement& a) { return taken(pt2pt::kNoticeAgree, &a, sizeof a); }
 
-/// Two processes of two ranks; this is process 0.
+/// Runs `body` in a job of two processes with two ranks each; this is process 0.
 void in_a_job(void (*body)()) {
   g_av.init({0, 2, 4}, 0);
   pt2pt::Setup setup;
@@ -69,14 +69,14 @@ TEST(Context, ImpossibleClaimsAndAnswersAreRefused) {
     Agreement a = claim();
     EXPECT_FALSE(taken(pt2pt::kNoticeAgree, &a, sizeof a - 1));
     EXPECT_FALSE(taken(pt2pt::kNoticeAgree, &a, 0));
-    a.answer = 0x200;  // to a claim that nobody made
+    a.answer = 0x200;  // an answer to a claim that no rank made
     EXPECT_FALSE(taken(a));
     for (uint16_t side : {2, 3, 0xffff}) {
       a = claim();
       a.key.side = side;
       EXPECT_FALSE(taken(a)) << side;
     }
-    for (uint32_t claimant : {0u, 1u, 4u, 1000u, ~0u}) {  // of another process, or of none
+    for (uint32_t claimant : {0u, 1u, 4u, 1000u, ~0u}) {  // not ranks of process 1
       a = claim();
       a.key.claimant = a.candidate.world = claimant;
       EXPECT_FALSE(taken(a)) << claimant;
@@ -91,7 +91,7 @@ TEST(Context, ImpossibleClaimsAndAnswersAreRefused) {
     }
     EXPECT_TRUE(taken(claim()));
     a = claim();
-    a.candidate.lbi = 0;  // none left there: allowed
+    a.candidate.lbi = 0;  // the claimant has no free index: allowed
     EXPECT_TRUE(taken(a));
   });
 }
@@ -100,11 +100,12 @@ TEST(Context, ImpossibleNoticesOfFreedIdsAreRefused) {
   in_a_job([] {
     Freed freed{ContextId::make(1, kFirstLbi + 1).bits, 1};
     EXPECT_FALSE(taken(pt2pt::kNoticeCommFreed, &freed, sizeof freed - 1));
-    for (uint32_t lid : {2u, 3u, 4u, ~0u}) {  // not led here
+    for (uint32_t lid : {2u, 3u, 4u, ~0u}) {  // leaders that are not in this process
       Freed other{ContextId::make(lid, kFirstLbi).bits, 1};
       EXPECT_FALSE(taken(pt2pt::kNoticeCommFreed, &other, sizeof other)) << lid;
     }
-    for (uint32_t lbi : {0u, kSelfLbi, kFirstLbi + 3, kMaxLbi}) {  // never handed out
+    for (uint32_t lbi :
+         {0u, kSelfLbi, kFirstLbi + 3, kMaxLbi}) {  // indices that were never reserved
       Freed other{ContextId::make(1, lbi).bits, 1};
       EXPECT_FALSE(taken(pt2pt::kNoticeCommFreed, &other, sizeof other)) << lbi;
     }

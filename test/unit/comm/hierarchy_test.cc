@@ -9,7 +9,7 @@
 namespace fgmpi::comm {
 namespace {
 
-/// Members and runs of a list of world ranks, slowly.
+/// Compares the hierarchy of a list of world ranks with members and runs that a slow way finds.
 void check(const std::vector<int32_t>& worlds) {
   RankMap map = RankMap::from_ranks(worlds);
   Hierarchy h = build_hierarchy(map);

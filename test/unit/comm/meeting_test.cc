@@ -9,7 +9,7 @@
 namespace fgmpi::comm {
 namespace {
 
-/// A communicator of all ranks of one process, and what each rank does in it.
+/// A communicator of all ranks of one process, and the function that each rank runs.
 struct World {
   explicit World(uint32_t n) {
     shared.size = static_cast<int32_t>(n);
@@ -109,7 +109,7 @@ TEST(Meeting, AMismatchNamesBoth) {
     EXPECT_EQ(status.error_class(), MPI_ERR_OTHER);
     EXPECT_NE(status.what().find("rank 2 is in MPI_Allreduce, rank 0 in MPI_Barrier"),
               std::string::npos);
-    // The communicator works on.
+    // The communicator still works.
     barrier(c, &status);
     EXPECT_TRUE(status.ok());
   });
@@ -126,7 +126,7 @@ TEST(Meeting, NonblockingOnesOverlapAndMayBeMetOutOfOrder) {
     c->nonblocking_sequence = 8 * kNextOfKind + 1;
     std::vector<std::unique_ptr<NumberRequest>> requests;
     for (uint32_t i = 0; i < 8; ++i) {
-      // Each rank starts them in another order, as persistent collectives may be.
+      // Each rank starts the collectives in another order, as it may start persistent collectives.
       uint32_t which = (i + static_cast<uint32_t>(c->rank)) % 8;
       requests.push_back(std::make_unique<NumberRequest>());
       requests.back()->number.value = static_cast<int>(which);
@@ -151,7 +151,7 @@ TEST(Meeting, BlockingAndNonblockingOnesAreInOrdersOfTheirOwn) {
       NumberRequest requests[3];
       Number mine;
       Status status;
-      // Each rank has its blocking ones behind another number of nonblocking ones.
+      // Each rank starts another number of nonblocking collectives before the blocking one.
       const int before = (c->rank + round) % 4;
       for (int i = 0; i < 3; ++i) {
         if (i == before) barrier(c, &status);

@@ -1,5 +1,5 @@
-// Tables with an entry for each rank: ranks, their helpers, ends of ranks, and callers that belong
-// to none.
+// Tests of tables with an entry for each rank: with ranks, helpers, ends of ranks, and callers that
+// belong to no rank.
 #include "comm/of_rank.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace fgmpi::comm {
 namespace {
 
-/// An entry that says when it goes.
+/// An entry whose destructor counts.
 struct Entry {
   std::string text;
   int* gone = nullptr;
@@ -79,7 +79,7 @@ TEST(OfRank, EachRankHasItsOwnUntilItEnds) {
   sched::set_options({});
   ASSERT_TRUE(sched::create_ranks(6, rank_main, nullptr).ok());
   EXPECT_EQ(sched::run(), 0);
-  EXPECT_EQ(g_gone, 4);  // three that were forgotten, and one that was dropped
+  EXPECT_EQ(g_gone, 4);  // forget_rank() has removed three, drop_mine() one
   std::string left;
   int count = 0;
   plain().for_each([&](const Entry& e) {

@@ -1,4 +1,5 @@
-// Packed colors and keys: what goes in comes out, whatever a peer sends is refused or harmless.
+// Tests of packed colors and keys: unpacking returns the packed values, and any bytes of a peer are
+// refused or harmless.
 #include "comm/split_wire.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ std::vector<int32_t> ranks_of(const std::vector<SplitMember>& members) {
 void expect_round_trip(const std::vector<SplitMember>& members) {
   std::vector<uint8_t> bytes;
   pack_split(members, &bytes);
-  append(&bytes, uint32_t{0xabcdu});  // what follows is left alone
+  append(&bytes, uint32_t{0xabcdu});  // unpacking must not read these bytes
   FieldReader in(bytes.data(), bytes.size());
   std::vector<SplitEntry> entries;
   ASSERT_TRUE(unpack_split(&in, ranks_of(members), 3, &entries));
@@ -66,7 +67,7 @@ TEST(SplitWire, KeysThatAreTheRankTakeNoRoom) {
   EXPECT_EQ(bytes.size(), 4u + 8 + 1 + 8 + 1 + 1);
 }
 
-/// A message of two members by its fields.
+/// Makes a message of two members from its fields.
 std::vector<uint8_t> message(uint32_t members, int64_t color_base, uint8_t color_width,
                              int64_t key_base, uint8_t key_width, size_t tail) {
   std::vector<uint8_t> bytes;
@@ -88,7 +89,7 @@ TEST(SplitWire, MalformedMessagesAreRefused) {
   };
   EXPECT_TRUE(good(message(2, 1, 1, 0, 1, 4)));
   EXPECT_TRUE(good(message(2, 1, 8, 0, 8, 0)) == false);  // too short
-  EXPECT_FALSE(good(message(3, 1, 1, 0, 1, 6)));          // not as many as there are
+  EXPECT_FALSE(good(message(3, 1, 1, 0, 1, 6)));          // another number of members
   EXPECT_FALSE(good(message(2, 1, 1, 0, 1, 3)));
   EXPECT_FALSE(good(message(2, -3, 1, 0, 1, 4)));  // a color below 0
   EXPECT_FALSE(good(message(2, int64_t{1} << 32, 1, 0, 1, 4)));

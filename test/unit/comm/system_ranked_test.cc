@@ -1,5 +1,5 @@
-// The three algorithms of system-ranked groups: trees, ranks, message counts and transient memory,
-// from vertices that a simulator drives.
+// Tests of the three algorithms of system-ranked groups, whose vertices a simulator drives: trees,
+// ranks, numbers of messages, and transient memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Options options_of(const Scheme& scheme, uint32_t k) {
   return options;
 }
 
-/// Vertices of the parent's tree, and what each enrols.
+/// The vertices of the parent's tree, and the members that each enrols.
 struct Case {
   uint32_t n = 0, k = 3;
   std::vector<std::vector<Enrolment>> mine;
@@ -59,7 +59,7 @@ uint32_t members_of(const Case& c) {
   return m;
 }
 
-/// Non-root vertices of the parent's tree with a member at or below them.
+/// The number of vertices of the parent's tree, except the root, with a member at or below them.
 uint32_t occupied_below(const Case& c) {
   std::vector<bool> occupied(c.n);
   uint32_t d = 0;
@@ -82,8 +82,8 @@ struct Member {
   Place place;
 };
 
-/// Every member is in its color's tree once, the tree is as shallow as can be, and ranks are
-/// assigned as they say.
+/// Checks that every member is in its color's tree once, that the tree has the least height, and
+/// that the ranks are those that the vertices have.
 void check_color(const std::vector<Member>& members, uint32_t k, const std::string& what) {
   SCOPED_TRACE(what);
   std::map<Address, const Member*> by_address;
@@ -195,7 +195,8 @@ TEST(SystemRanked, TreesAreBalancedAndRanksComplete) {
           }
 }
 
-/// Everybody below one vertex only, only leaves, only the left half, alternating levels, ...
+/// Groups of which all members are below one vertex, are leaves, are in the left half, are on
+/// alternating levels, ...
 TEST(SystemRanked, UnevenGroups) {
   constexpr uint32_t n = 1093;
   using Rule = bool (*)(Address, uint32_t k);
@@ -262,8 +263,8 @@ TEST(SystemRanked, ColorsAtOnce) {
         }
 }
 
-/// A group of a group of a group, over the trees built, each with another branching factor;
-/// intermediaries may be anywhere.
+/// A group of a group of a group: each is made over the tree of the one before, with another
+/// branching factor. Intermediaries may be anywhere.
 TEST(SystemRanked, Nested) {
   for (const Scheme& scheme : kSchemes) {
     constexpr uint32_t n = 700;
@@ -357,7 +358,7 @@ TEST(SystemRanked, SuppliersAtAVertex) {
   }
 }
 
-/// Most transient bytes and the longest message of a vertex, over some fractions.
+/// The most transient bytes and the longest message of a vertex, for some fractions of members.
 struct Extent {
   size_t bytes = 0, longest = 0;
 };
@@ -374,7 +375,7 @@ Extent extent_of(const Scheme& scheme, uint32_t n, uint32_t k) {
   return extent;
 }
 
-/// O(1) and O(log n), with the constants of this implementation: none of the bounds has n.
+/// The bounds are O(1) and O(log n), with the constants of this implementation: none grows with n.
 TEST(SystemRanked, MemoryOfAVertex) {
   for (uint32_t k : {2u, 3u, 8u})
     for (uint32_t n : {1000u, 40000u}) {

@@ -1,4 +1,4 @@
-// Topologies: grids against brute force, Dims_create against all factorizations, tiles against all
+// Compares topologies with brute force: grids, Dims_create with all factorizations, tiles with all
 // tiles.
 #include "comm/topology.h"
 
@@ -39,15 +39,15 @@ TEST(Cart, SizeOverflowIsSeen) {
   EXPECT_EQ(cart_size(std::vector<int32_t>{65536, 65536}), -1);
 }
 
-/// What a grid is judged by: the difference of its first and last factor, then its faces, the sum
-/// of n / factor.
+/// The measure of a grid: the difference of its first and last factor, then its faces, the sum of n
+/// / factor.
 std::pair<int64_t, int64_t> badness(int32_t n, const std::vector<int32_t>& factors) {
   int64_t faces = 0;
   for (int32_t f : factors) faces += n / f;
   return {factors.front() - factors.back(), faces};
 }
 
-/// Every way to write n as k factors that do not increase: the best of them.
+/// Finds the best of all ways to write n as k factors that do not increase.
 class AllFactorizations {
  public:
   explicit AllFactorizations(int32_t most) : divisors_(static_cast<size_t>(most) + 1) {
@@ -113,7 +113,7 @@ TEST(Cart, TilesHaveFewerFacesThanSlabs) {
       if (tile[i] < dims[i]) sum += volume / tile[i];
     return sum;
   };
-  EXPECT_TRUE(cart_tile(std::vector<int32_t>{64}, 16).empty());  // a line has nothing better
+  EXPECT_TRUE(cart_tile(std::vector<int32_t>{64}, 16).empty());  // no tile of a line is better
   EXPECT_TRUE(cart_tile(std::vector<int32_t>{8, 2}, 2).empty());
   std::vector<int32_t> dims{64, 64};
   std::vector<int32_t> tile = cart_tile(dims, 64);

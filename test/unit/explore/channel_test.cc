@@ -37,7 +37,7 @@ TEST_F(Channel, outputs_come_with_the_first_word) {
   close_outputs(&sent);
   EXPECT_EQ(sent, (Outputs{-1, -1}));
   uint8_t bytes[64];
-  // Two frames of five bytes, and perhaps not in one piece.
+  // Two frames of five bytes may arrive in several pieces.
   ssize_t all = 0;
   while (all < 10) {
     const ssize_t n = receive_some(ends[1], bytes + all, sizeof bytes - all, &got);
@@ -52,7 +52,7 @@ TEST_F(Channel, outputs_come_with_the_first_word) {
   EXPECT_NE(fcntl(got[0], F_GETFD) & FD_CLOEXEC, 0);
   EXPECT_EQ(text_in(got[0]), "out");
   EXPECT_EQ(text_in(got[1]), "err");
-  // Nothing is there: it does not wait, and the descriptors stay.
+  // No bytes are there: the call does not wait, and the descriptors stay open.
   EXPECT_EQ(receive_some(ends[1], bytes, sizeof bytes, &got), -1);
   EXPECT_EQ(text_in(got[1]), "err");
   close_outputs(&got);

@@ -1,4 +1,4 @@
-// The tree of choices, against an explorer that tries everything: on random programs of sends,
+// Compares the tree of choices with an explorer that tries everything, on random programs of sends,
 // receives, probes that do not wait, and accesses to windows with and without locks.
 #include "readers/exploration/tree.h"
 
@@ -23,17 +23,17 @@ namespace {
 
 constexpr int32_t kAny = -2, kAnyTag = -1, kNever = -3;
 
-/// What a rank does with a window; kNone: nothing.
+/// An access of a rank to a window; kNone: the operation is no access.
 enum class Access { kNone, kGet, kPut, kAdd, kMax, kFetchAndAdd, kCompareAndSwap, kLock, kUnlock };
 
-/// One operation of a rank: receives block; a look is a probe that does not wait.
+/// One operation of a rank. Receives block; `looks` marks a probe that does not wait.
 struct Operation {
   bool sends = false, looks = false;
-  uint32_t peer = 0;               ///< a send's destination
-  int32_t source = kAny, tag = 0;  ///< a receive's (tag of a send)
-  Access access = Access::kNone;   ///< to the memory of `peer`
-  uint32_t detail = 0;             ///< which place there; kLock, kUnlock: 1 if it is exclusive
-  int32_t aborts = kNever;         ///< of a receive: a message of this source ends the execution
+  uint32_t peer = 0;               ///< destination of a send, target of an access
+  int32_t source = kAny, tag = 0;  ///< source of a receive; tag of a send or receive
+  Access access = Access::kNone;   ///< the access to the memory of `peer`
+  uint32_t detail = 0;             ///< index in that memory; kLock, kUnlock: 1 if exclusive
+  int32_t aborts = kNever;         ///< receive: a message of this source ends the execution
 };
 using Program = std::vector<std::vector<Operation>>;
 
@@ -56,7 +56,7 @@ struct Memory {
     shared -= !exclusively;
     exclusive = false;
   }
-  /// Returns what the rank sees of it.
+  /// Performs an access; returns the value that the rank receives.
   int access(const Operation& op, int value) {
     int& place = places.at(op.detail);
     const int found = place;
@@ -84,7 +84,7 @@ struct Memory {
   }
 };
 
-/// An execution: as Matcher does it, with one blocking receive a rank.
+/// An execution, simulated as Matcher does it, with at most one blocking receive a rank.
 class Run {
  public:
   explicit Run(const Program& program)
@@ -104,7 +104,7 @@ class Run {
       if (!done(r) && wanted(r).looks) all.push_back(miss_of(r));
     return all;
   }
-  /// Returns what had to happen before; races are added to the list.
+  /// Makes a choice. Returns the events that had to happen before it, and adds its races to *races.
   EventSet take(const Choice& c, std::vector<Race>* races) {
     Rank& rank = ranks_[c.rank];
     EventSet past = rank.past;
@@ -128,8 +128,8 @@ class Run {
     return past;
   }
   bool aborted() const { return aborter_ != kNobody; }
-  /// Of an execution that was aborted: by whom, and what had to happen before. What else has
-  /// happened by then is chance.
+  /// The result of the execution as text. That of an aborted execution has the rank that aborted,
+  /// and the events that had to happen before; other events are chance.
   std::string result() const {
     std::string text;
     if (aborted())
@@ -193,8 +193,8 @@ class Run {
       c.at = op.detail;
     return c;
   }
-  /// The last access of each other rank that is in conflict with this one, if it need not come
-  /// before.
+  /// Adds a race with the last conflicting access of each other rank, unless that access had to
+  /// happen before.
   void tell_conflicts(const Choice& c, uint32_t by, std::vector<Race>* races) const {
     const EventSet& own = ranks_[c.rank].past;
     for (uint32_t r = 0; r < ranks_.size(); ++r) {
@@ -296,7 +296,7 @@ class Run {
         races_->push_back({event, ranks_[r].past});
     to.box.push_back({source, op.tag, to.sent[source]++, ranks_[r].past});
   }
-  /// Everything that is no choice.
+  /// Runs all operations that need no choice.
   void go_on() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -325,7 +325,7 @@ class Run {
   const Program& program_;
   std::vector<Rank> ranks_;
   std::vector<Memory> memories_;
-  std::set<std::string> seen_;  ///< of each access: what it came behind, and what it found
+  std::set<std::string> seen_;  ///< for each access, the events before it and the value it found
   uint32_t events_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, Taken> result_;
   uint32_t aborter_ = kNobody;  ///< the rank that has ended the execution
@@ -346,7 +346,7 @@ void try_everything(const Program& program, const std::vector<Choice>& so_far,
   }
 }
 
-/// The tree as it is in a file, after a point was handed out whose execution has not ended.
+/// Saves and loads the tree, while one execution that it wants has not ended.
 std::unique_ptr<Tree> reloaded(Tree* tree) {
   Bytes bytes;
   tree->save({tree->next()}, &bytes);
@@ -360,8 +360,8 @@ std::unique_ptr<Tree> reloaded(Tree* tree) {
   return other;
 }
 
-/// Runs all executions that the tree wants, `at_once` at a time; the results of those that came to
-/// their end. `reloads`: in between the tree goes through a file, with what was handed out first.
+/// Runs all executions that the tree wants, `at_once` at a time; returns the results of those that
+/// have ended. `reloads`: the tree is saved and loaded in between.
 std::multiset<std::string> explore_by_tree(const Program& program, size_t at_once,
                                            bool reloads = false) {
   std::multiset<std::string> results;
@@ -420,7 +420,7 @@ Program random_program(RandomSequence& random, bool looks) {
   return program;
 }
 
-/// An operation on one of two places of two ranks.
+/// An access to one of two numbers in the memory of one of two ranks.
 Operation random_access(RandomSequence& random) {
   constexpr Access kKinds[] = {Access::kGet, Access::kPut,         Access::kAdd,
                                Access::kMax, Access::kFetchAndAdd, Access::kCompareAndSwap};
@@ -431,7 +431,7 @@ Operation random_access(RandomSequence& random) {
   return op;
 }
 
-/// Adds accesses; `locks`: some of them within locks, which a rank may never give back.
+/// Adds accesses. `locks`: some of them are within locks, which a rank may never release.
 void add_accesses(RandomSequence& random, bool locks, std::vector<Operation>* rank) {
   for (size_t n = random.next() % 3; n > 0; --n) {
     auto place = [&] {
@@ -450,7 +450,7 @@ void add_accesses(RandomSequence& random, bool locks, std::vector<Operation>* ra
   }
 }
 
-/// MPI lets a rank have one lock of a memory at a time.
+/// True where the rank has at most one lock of a memory at a time, as MPI demands.
 bool locks_once(const std::vector<Operation>& rank) {
   std::set<uint32_t> held;
   for (const Operation& op : rank) {
@@ -460,8 +460,8 @@ bool locks_once(const std::vector<Operation>& rank) {
   return true;
 }
 
-/// By the tree and by trying everything; every fourth tree is saved and loaded. Counts those with
-/// several classes.
+/// Explores a program by the tree and by trying everything, and compares the results. Every fourth
+/// tree is saved and loaded. *several counts the programs with several results.
 void compare(const Program& program, int number, int* several) {
   std::set<std::string> all;
   try_everything(program, {}, &all);
@@ -526,7 +526,8 @@ class RandomAborts : public testing::TestWithParam<bool> {};
 
 bool is_aborted(const std::string& result) { return result.find('!') != result.npos; }
 
-/// Every second receive ends the execution when its message is of a certain rank that sends to it.
+/// Lets every second receive, on average, end the execution when its message is from a certain
+/// rank.
 void add_aborts(RandomSequence& random, Program* program) {
   for (uint32_t r = 0; r < program->size(); ++r) {
     std::vector<int32_t> senders;
@@ -539,9 +540,9 @@ void add_aborts(RandomSequence& random, Program* program) {
   }
 }
 
-/// An execution that is aborted may come several times, with more or less beside what had to happen
-/// before; one that is not comes once. Of two ranks that abort behind the same choice only the
-/// first is seen: there are few such programs, and none of this seed.
+/// The tree may explore an aborted execution several times, with more or fewer events that need not
+/// have happened; it explores any other execution once. If two ranks abort after the same choice,
+/// it finds only the first: few programs are like that, and none of this seed.
 TEST_P(RandomAborts, FindWhatTryingEverythingFinds) {
   RandomSequence random(1);
   int several = 0;
@@ -579,7 +580,7 @@ TEST(Tree, SendersToOneReceiver) {
   EXPECT_EQ(explore_by_tree(program, 5).size(), 720u);
 }
 
-/// One message of each of n senders, received in the scheduler's order.
+/// Returns the order in which the scheduler receives one message of each of n senders.
 std::vector<int32_t> order_of(uint64_t seed, int32_t n) {
   PriorityScheduler scheduler(seed, static_cast<uint64_t>(n));
   std::vector<Choice> left;

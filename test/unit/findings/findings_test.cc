@@ -16,7 +16,7 @@
 namespace fgmpi::findings {
 namespace {
 
-/// A folder that goes with the test.
+/// A folder that is removed at the end of the test.
 struct Folder {
   Folder() {
     char name[] = "/tmp/findings-test-XXXXXX";
@@ -106,7 +106,8 @@ TEST(Report, WhatIsWithdrawnIsForgottenOfThatProcessOnly) {
   EXPECT_TRUE(has(left.to_json(), "\"ranks\": [5]")) << left.to_json();
 }
 
-/// Whichever process has written the cause, and in whatever order they are read.
+/// Consequences are left out whichever process has written the cause, and in whatever order the
+/// files are read.
 TEST(Report, ConsequencesAreLeftOutWhereTheirCauseIsKnown) {
   Folder folder;
   Spool a, b;
@@ -145,7 +146,8 @@ TEST(Report, TextsComeBackAsTheyWere) {
   EXPECT_FALSE(has(report.to_json(), "\t"));
 }
 
-/// Callers come back with the call; without lines nothing takes the place of its own.
+/// Callers are read back with their call. Without source lines no caller's site replaces the call's
+/// own.
 TEST(Report, CallersComeBack) {
   Folder folder;
   Spool spool;
@@ -194,7 +196,7 @@ TEST(Report, ReadsFilesThatAreCutAnywhere) {
   }
 }
 
-/// Bytes of nobody's: nothing but refusal.
+/// Arbitrary bytes are refused.
 TEST(Report, ReadsAnything) {
   RandomSequence random(7);
   const std::string_view alphabet = "CDFNRSX 0123456789abcdef\t\x1f\n";
@@ -210,7 +212,7 @@ TEST(Report, ReadsAnything) {
   }
 }
 
-/// Random findings of several processes beside a map of sets.
+/// Compares random findings of several processes with a naive model, a map of sets.
 TEST(Report, AgreesWithANaiveModel) {
   RandomSequence random(11);
   for (int round = 0; round < 20; ++round) {
@@ -227,7 +229,7 @@ TEST(Report, AgreesWithANaiveModel) {
           const auto rank = static_cast<int64_t>(random.next() % 10);
           const uint64_t key = spool.add(finding(Kind::kLeaks, sentence, rank));
           of_process[sentence].insert(rank);
-          // What was withdrawn does not come back in this process: its records carry one key.
+          // A process does not add a finding again that it has withdrawn: both have one key.
           if (i == 29 && random.next() % 2) {
             spool.withdraw(key);
             of_process.erase(sentence);
@@ -251,7 +253,7 @@ TEST(Report, AgreesWithANaiveModel) {
   }
 }
 
-/// What follows from steps of ranks: the calls of each finding.
+/// Returns the calls of each finding that follows from the steps of ranks.
 std::vector<std::string> buffering(std::initializer_list<const char*> ranks) {
   UnbufferedRun run;
   NamedCalls calls;
@@ -270,11 +272,11 @@ std::vector<std::string> buffering(std::initializer_list<const char*> ranks) {
 
 TEST(Unbuffered, HeadToHead) {
   using Found = std::vector<std::string>;
-  // Both send first; one receives first; both receives are there before.
+  // Both ranks send first; one receives first; both receives are posted before.
   EXPECT_EQ(buffering({"b.1 n.1.a t.2", "b.2 n.2.b t.1"}), (Found{"a0 b1 ", "b1 a0 "}));
   EXPECT_EQ(buffering({"b.1 n.1.a t.2", "t.1 g.1.c b.2 n.2.b"}), Found{});
   EXPECT_EQ(buffering({"p.1 m.1.2 b.1 n.1.a g.2.b", "p.1 m.1.1 b.2 n.2.b g.1.a"}), Found{});
-  // What took a message is not there: it has been made.
+  // The step that received a message is missing: it has been made.
   EXPECT_EQ(buffering({"b.1 n.1.a t.2", "b.2 n.2.b"}), Found{});
   EXPECT_EQ(buffering({"b.1 n.1.a t.1"}), Found{"a0 "});
 }
@@ -283,11 +285,11 @@ TEST(Unbuffered, ThroughOthers) {
   using Found = std::vector<std::string>;
   EXPECT_EQ(buffering({"b.1 n.1.a e.9.0 a.9.0.b", "e.9.0 a.9.0.b t.1"}), Found{"a0 b1 "});
   EXPECT_EQ(buffering({"b.1 n.1.a e.9.0 a.9.0.b", "t.1 e.9.0 a.9.0.b"}), Found{});
-  // The root of a broadcast waits for nobody.
+  // The root of a broadcast waits for no rank.
   EXPECT_EQ(buffering({"b.1 n.1.a e.9.0", "e.9.0 r.9.0.0.b t.1"}), Found{"a0 b1 "});
   EXPECT_EQ(buffering({"b.1 n.1.a e.9.0 r.9.0.1.b", "e.9.0 t.1"}), Found{});
   EXPECT_EQ(buffering({"b.1 n.1.a b.2 n.2.a", "g.3.b t.1", "t.2 g.2.c b.3"}), Found{"a0 b1 "});
-  // Each turn of a loop depends on it, and none of the turns hides what follows.
+  // Each turn of a loop depends on buffering, and no turn hides the findings of later steps.
   EXPECT_EQ(buffering({"b.1 n.1.a t.2 b.3 n.3.a t.4 b.5 n.5.c t.5", "b.2 n.2.b t.1 b.4 n.4.b t.3"})
                 .size(),
             5u);
@@ -301,7 +303,7 @@ TEST(Unbuffered, NothingButStepsIsTaken) {
   EXPECT_TRUE(run.find({}).empty());
 }
 
-/// The calls of what follows from accesses to files.
+/// Returns the calls of each finding that follows from accesses to files.
 std::vector<std::string> of_files(std::initializer_list<const char*> accesses) {
   FileAccesses all;
   NamedCalls calls;
@@ -322,16 +324,16 @@ TEST(Files, AccessesThatMeet) {
   EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "1 1 w 0 0 0 b 7.8"}), (Found{"a0 b1 "}));
   EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "1 1 w 0 0 0 b 8.8"}), Found{});
   EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.4 20.4", "1 1 r 0 0 0 b 8.4 23.1"}), (Found{"a0 b1 "}));
-  // Another file; one rank; reads; atomic mode.
+  // No conflict: another file; one rank; reads; atomic mode.
   EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "2 1 w 0 0 0 b 0.8"}), Found{});
   EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "1 0 w 0 0 0 b 0.8"}), Found{});
   EXPECT_EQ(of_files({"1 0 r 0 0 0 a 0.8", "1 1 r 0 0 0 b 0.8"}), Found{});
   EXPECT_EQ(of_files({"1 0 w 1 0 0 a 0.8", "1 1 w 1 0 0 b 0.8"}), Found{});
-  // One MPI_File_sync between; two, without and with communication between them.
+  // One MPI_File_sync is between the accesses; or two, without and with communication between them.
   EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "1 1 r 0 1 0 b 0.8"}), (Found{"a0 b1 "}));
   EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "1 1 r 0 2 0 b 0.8"}), (Found{"a0 b1 "}));
   EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "1 1 r 0 2 1 b 0.8"}), Found{});
-  // Two calls are told once, however often they meet.
+  // Two calls give one finding, however often their accesses conflict.
   EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8 10.8", "1 1 w 0 0 0 b 0.8 10.8", "1 2 r 0 0 0 c 0.1"}),
             (Found{"a0 b1 ", "a0 c2 ", "b1 c2 "}));
 }
@@ -342,7 +344,7 @@ TEST(Files, NothingButAccessesIsTaken) {
     EXPECT_TRUE(of_files({"1 1 w 0 0 0 a 0.8", line}).empty()) << line;
 }
 
-/// Each note: the ranks that give -1 and its own rank plus a number.
+/// Returns each note about ranks that pass -1, and their own rank plus a number.
 std::vector<std::string> computed(const std::vector<std::string>& given) {
   NullRanks all;
   NamedCalls calls;

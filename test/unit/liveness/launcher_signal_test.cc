@@ -15,7 +15,7 @@ namespace {
 
 enum Sender { kLauncher, kStranger };
 
-/// The status of a process of a job that gets SIGUSR1, from its launcher or another process.
+/// Returns the status of a process that receives SIGUSR1 from its launcher or another process.
 int status_after_signal(bool in_job, Sender sender) {
   int connection[2], ready[2];
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, connection), 0);

@@ -43,7 +43,7 @@ struct Two {
     lines->look(&opened);
     return lines->take_broken();
   }
-  /// Until one of them has found a broken line.
+  /// Waits until a broken line is found.
   static Broken wait(Lifelines* lines) {
     Broken broken;
     for (int i = 0; i < 5000 && broken.empty(); ++i, usleep(1000)) broken = look(lines);
@@ -120,8 +120,8 @@ TEST(Lifelines, ToAPortWithoutListenerAreBroken) {
   EXPECT_EQ(broken[0], std::make_pair(7u, std::string("its process has ended")));
 }
 
-/// A listener that drops the first packets of connections while it is full, as a link that loses
-/// them does.
+/// A listener that is full and drops the first packets of connections, as a link does that loses
+/// packets.
 struct FullListener {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0),
       filler = socket(AF_INET, SOCK_STREAM, 0);
@@ -157,8 +157,9 @@ TEST(Lifelines, AreTriedAgainWherePacketsAreLost) {
     return true;
   });
   ASSERT_TRUE(lines.connect(7, loopback(), listener.port, key, 3));
-  // The first line sends its first packet at once and after 1 s; another would come after the
-  // timeout. By the clock: on a busy machine each pause takes several times as long.
+  // The first line sends its first packet at once and after 1 s; it would send another after the
+  // timeout. The loops end by the clock, since each pause takes several times as long on a busy
+  // machine.
   const auto start = std::chrono::steady_clock::now();
   const auto full_until = start + std::chrono::milliseconds(1200);
   for (; std::chrono::steady_clock::now() < full_until; usleep(1000))
@@ -186,8 +187,7 @@ TEST(Lifelines, ThatNeverOpenAreBrokenByTheTimeout) {
   EXPECT_EQ(Two::wait(&lines), (Broken{{7, "unreachable: Connection timed out"}}));
 }
 
-/// A process that is no more than sockets, so that a test can have its kernel do what a network
-/// does.
+/// A process that consists of sockets only, so that a test can make the kernel behave as a network.
 struct BareProcess {
   static constexpr uint32_t kNumber = 7;
   const Key key{{5, 6}};
@@ -214,7 +214,7 @@ struct BareProcess {
       return process == kNumber;
     };
   }
-  /// Takes in a line of process 3, which must say so with this process's key.
+  /// Accepts a line of process 3, which must send its number and this process's key.
   int take_line(Lifelines* lines, int ms = 5000) const {
     int fd = -1;
     for (int i = 0; i < ms && fd < 0; ++i, usleep(1000)) {
@@ -241,13 +241,13 @@ struct BareProcess {
     EXPECT_EQ(write(fd, opening, sizeof opening), ssize_t{sizeof opening});
     return fd;
   }
-  /// As a kernel does that has had no answer for the timeout.
+  /// Resets a line, as a kernel does that has received no answer within the timeout.
   static void reset(int fd) {
     linger now{1, 0};
     EXPECT_EQ(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now), 0);
     close(fd);
   }
-  /// From now on all packets of the line are lost on their way to this process.
+  /// Makes the kernel drop all packets of the line on their way to this process.
   static void lose_packets(int fd) {
     sock_filter none{BPF_RET | BPF_K, 0, 0, 0};
     sock_fprog program{1, &none};
@@ -282,7 +282,7 @@ TEST(Lifelines, ThatAreResetShowNoEndOfAProcessThatTakesInOthers) {
   }
 }
 
-/// A line to the process, of which all packets are lost from now on.
+/// Opens a line to the process, and loses all packets of the line from then on.
 void open_silent_line(BareProcess* other, Lifelines* lines, int timeout, int* line) {
   ASSERT_NE(lines->open(loopback(), Key{}, timeout), 0);
   lines->set_find(3, other->find());
@@ -327,7 +327,7 @@ TEST(Lifelines, AreNoLossOfAProcessThatIsHeardByOtherWays) {
     heard().note(other.kNumber, now_ns());
     ASSERT_EQ(Two::look(&lines), Broken());
   }
-  // Not heard any more.
+  // The process is not heard any more.
   Broken broken = Two::wait(&lines);
   if (broken.empty()) broken = Two::wait(&lines);
   EXPECT_EQ(broken, (Broken{{other.kNumber, "unreachable: Connection timed out"}}));

@@ -5,7 +5,7 @@
 namespace fgmpi::liveness {
 namespace {
 
-// In processes of their own: this one's state moves only once.
+// The tests run in processes of their own, since the state of a process moves only once.
 TEST(OwnStateDeathTest, GoesOneWay) {
   auto go_through = [] {
     const bool right = own_state() == State::kRunning && ends_are_losses();

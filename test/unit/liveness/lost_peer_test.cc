@@ -36,7 +36,7 @@ TEST(WatchRing, EachIsWatchedByTheOneThatWatchesIt) {
         std::shuffle(order.begin(), order.end(), random);
         for (uint32_t p : order) ring.add(p, cards[p]);
       }
-      // The model: round the ring of all processes until one is of this host.
+      // The model searches the ring of all processes until it finds one of this host.
       uint32_t next = me, before = me;
       do next = (next + 1) % processes;
       while (cards[next].host_id != cards[me].host_id);

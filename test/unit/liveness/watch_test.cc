@@ -1,5 +1,5 @@
-// The watcher, its card and the mark, with real processes: this one is the launcher of two others,
-// of which the first watches over the second.
+// Tests of the watcher, its card and the end mark with real processes: this process is the launcher
+// of two others, of which the first watches the second.
 #include "liveness/watch.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ struct Child {
   }
 };
 
-/// Until the other end of a connection is closed by all who hold it, 20 s at most.
+/// Waits, for 20 s at most, until all processes have closed the other end of a connection.
 bool wait_for_close(int connection) {
   pollfd end{connection, POLLRDHUP, 0};
   return poll(&end, 1, 20'000) == 1;
@@ -97,7 +97,7 @@ class Watch : public testing::Test {
       if (end >= 0) close(end);
   }
 
-  /// Publishes its card, then ends as it is told.
+  /// Publishes the card, then ends in the way that the launcher's byte says.
   [[noreturn]] static void be_watched(int connection) {
     attach_permission().set_launcher(getppid());
     attach_permission().allow(getppid());
@@ -110,13 +110,14 @@ class Watch : public testing::Test {
     _exit(how == 'm' ? 0 : 3);
   }
   void watch(int connection) {
-    close(next_.connection);  // the launcher's end, which would stay open here
+    close(next_.connection);  // the launcher's end, which the fork has copied
     dup2(output_[1], STDERR_FILENO);
     start_watch(connection, &card_, "process 1 of the job", true);
     if (write(connection, "r", 1) != 1) _exit(98);
     for (;;) pause();
   }
-  /// What the watcher has written, once it has nothing more to do about the other process.
+  /// Returns the text that the watcher has written, once it has closed its connection to the other
+  /// process.
   std::string report() {
     EXPECT_TRUE(wait_for_close(next_.connection)) << "the watcher holds on to what it has";
     std::string text;

@@ -19,7 +19,7 @@ void run_ranks(uint32_t count, std::function<void()> body) {
   EXPECT_EQ(run(), 0);
 }
 
-/// Has another thread wait for `ns` and returns what it was given, plus one.
+/// Lets another thread wait for `ns`; returns `number` plus one.
 int wait_elsewhere(int number, int64_t ns) {
   struct Call {
     int number;
@@ -68,7 +68,7 @@ TEST(Blocking, ManyWaitAtOnceAndThreadsAreUsedAgain) {
 TEST(Blocking, ThreadsThatAreNotNeededEnd) {
   run_ranks(1, [] {
     wait_elsewhere(0, 0);
-    // Trims come some times a second in a process that sleeps.
+    // A process that sleeps trims some times a second.
     for (int i = 0; i < 100 && blocking_threads() > 0; ++i) sleep_for(100'000'000);
     EXPECT_EQ(blocking_threads(), 0u);
   });

@@ -19,7 +19,7 @@ namespace {
 struct Numbered : Completion {
   int poster = 0, number = 0;
 };
-std::vector<std::vector<int>>* g_seen;  ///< by poster: the numbers in the order of done()
+std::vector<std::vector<int>>* g_seen;  ///< for each poster, the numbers in the order of done()
 
 /// Posts `each` completions from each of `posters` threads while the caller drains (and sleeps when
 /// it finds nothing).
@@ -47,7 +47,7 @@ void post_together(int posters, int each, bool sleep) {
     if (!drain_completions() && sleep) {
       std::atomic<uint32_t> woken{0};
       SleepUntilPosted posts(&woken, nullptr);
-      // Without a limit: a lost wake-up hangs the test.
+      // The sleep has no limit, so a lost wake-up hangs the test.
       while (posts.may_sleep() && woken.load() == 0)
         futex_wait(&woken, 0, -1, FutexScope::kProcess);
     }

@@ -105,7 +105,7 @@ TEST(DescriptorWaits, OneThreadPollsForManyAndEnds) {
         EXPECT_EQ(read(fd.fd, &c, 1), 1);
       }
       ++woken;
-      if (me + 1 < kRanks) pipes[me + 1].fill();  // the last of all is woken by way of all others
+      if (me + 1 < kRanks) pipes[me + 1].fill();  // each rank wakes the next one
     }
   });
   EXPECT_EQ(woken, 5 * kRanks);

@@ -11,8 +11,8 @@
 namespace fgmpi::sched {
 namespace {
 
-/// The test's thread, which the lock is lent to if `lends`, and `others` add to a plain number
-/// under the lock.
+/// The test's thread and `others` further threads add to a plain number under the lock. If `lends`,
+/// the lock is lent to the test's thread.
 void count_together(EngineLock* lock, bool lends, int others, int each, bool pause) {
   long count = 0;  // protected by the lock
   std::atomic<int> running{others};
@@ -70,8 +70,7 @@ TEST(EngineLock, IsLentToWhoeverUsesItAlone) {
 }
 
 TEST(EngineLock, ALoanIsTakenAwayFromAThreadThatEnds) {
-  // The thread that takes the loan away reads what belongs to the one that has it, which ends
-  // meanwhile.
+  // The thread that ends the loan reads the LockUser of the borrowing thread, which ends meanwhile.
   auto lock = std::make_unique<EngineLock>();
   LockUser me;
   lock->prepare(&me);

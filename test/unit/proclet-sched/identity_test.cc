@@ -1,4 +1,4 @@
-// Who runs, whatever memory says.
+// Tests that the caller is identified from its stack: as a rank, a helper or another thread.
 #include "proclet-sched/identity.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(Identity, RanksAndTheirLastCalls) {
   run_ranks(20, [&] {
     const uint32_t me = current()->index;
     const char* call = me % 2 ? "MPI_Send" : "MPI_Recv";
-    EXPECT_EQ(last_call(), nullptr);  // that of the rank before is not this one's
+    EXPECT_EQ(last_call(), nullptr);  // the call of the previous rank must not remain
     record_call(call);
     for (int i = 0; i < 3; ++i) {
       const Identity identity = identify_me();

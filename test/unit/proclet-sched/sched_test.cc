@@ -74,8 +74,8 @@ TEST(Sched, FifoYieldIsRoundRobin) {
   for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i % 5);
 }
 
-// Ranks that join while others run: numbers come again once they are given back, gaps are filled,
-// and the statuses of those that joined are not the job's.
+// Ranks join while others run. Released numbers are used again, gaps are filled, and the statuses
+// of ranks that have joined are not the job's.
 TEST_P(Policies, RanksJoinAndLeave) {
   auto [policy, seed] = GetParam();
   static uint32_t ran, most;
@@ -197,7 +197,7 @@ TEST_P(Policies, YieldLetsOthersProgress) {
   run_ranks(
       50,
       [&] {
-        // Spins as a program on MPI_Test would
+        // The rank spins, as a program does that calls MPI_Test.
         if (current()->index == 0)
           while (flags < 49) yield();
         else
@@ -381,7 +381,7 @@ TEST(Sched, CallsOnTheHostStack) {
         address = &there;
         EXPECT_EQ(current(), self);
         EXPECT_TRUE(on_host_stack());
-        yield();  // nothing may switch here
+        yield();  // must not switch here
         int nested = 0;
         call_on_host([&] { nested = 1; });
         EXPECT_EQ(nested, 1);
@@ -451,7 +451,7 @@ TEST_P(Policies, HelpersRunAndAreReused) {
         EXPECT_EQ(mark, 50);
       },
       policy, static_cast<uint64_t>(seed));
-  EXPECT_LE(helper_count(), before + 40);  // fewer, if a trim came in between
+  EXPECT_LE(helper_count(), before + 40);  // fewer if a trim has run meanwhile
 }
 
 TEST(Sched, ThousandsOfHelpersAtOnce) {
@@ -491,7 +491,7 @@ TEST(Sched, HelpersThatAreNotNeededGiveTheirStacksBack) {
   run_ranks(1, [] {
     parent = current();
     before = resident_kib();
-    for (int round = 0; round < 2; ++round) {  // what was given back works again
+    for (int round = 0; round < 2; ++round) {  // released stacks are used again in round 1
       running = 0;
       for (int i = 0; i < 10'000; ++i)
         spawn_helper(
@@ -505,7 +505,7 @@ TEST(Sched, HelpersThatAreNotNeededGiveTheirStacksBack) {
             nullptr);
       park(&kSite);
       most = resident_kib();
-      // Soon, but on a busy machine later.
+      // The stacks are released soon, but later on a busy machine.
       for (int i = 0; i < 100 && (helper_count() > 512 || warm_helpers() > 64); ++i)
         sleep_for(100'000'000);
       after = resident_kib();
@@ -646,7 +646,7 @@ TEST(Stacks, ARegionOfEachGuardKind) {
   EXPECT_EQ(colours.size(), StackRegion::kColours);
 }
 
-/// The main thread's stack as `ulimit -s` gives it to a process of several ranks.
+/// The stack size of the ranks of a process with several, which follows from `ulimit -s`.
 size_t from_ulimit() {
   rlimit limit{};
   EXPECT_EQ(getrlimit(RLIMIT_STACK, &limit), 0);
@@ -671,12 +671,12 @@ TEST(Stacks, SizeFollowsRanksAddressSpaceAndMemory) {
   EXPECT_EQ(default_stack_size(65536, kAll, -1), kMib);
   EXPECT_EQ(default_stack_size(65537, kAll, -1), kMib / 4);
   EXPECT_EQ(default_stack_size(1000000, kAll, -1), kMib / 4);
-  // 5,000 ranks of 1 MiB and a guard each need 5,020 MiB, which must be half of what there is.
+  // 5,000 ranks of 1 MiB and a guard each need 5,020 MiB, which may be half of the address space.
   EXPECT_EQ(default_stack_size(5000, 10040 * kMib, -1), kMib);
   EXPECT_EQ(default_stack_size(5000, 10039 * kMib, -1), kMib / 2);
   EXPECT_EQ(default_stack_size(5000, 100 * kMib, -1), kLeastStack);
-  // Two stacks of 1 MiB share a page of page tables: 10,000 KiB for 5,000, which must be a
-  // twentieth.
+  // Two stacks of 1 MiB share a page of page tables: 5,000 need 10,000 KiB, which may be a
+  // twentieth of the memory.
   EXPECT_EQ(default_stack_size(5000, kAll, 200000 * 1024), kMib);
   EXPECT_EQ(default_stack_size(5000, kAll, 199999 * 1024), kMib / 2);
   EXPECT_EQ(default_stack_size(5000, kAll, 0), kLeastStack);
