@@ -1,9 +1,9 @@
-// The checker that loops.py links with its loops: owns bytes at places that change from round to
-// round, and writes down what it is told of accesses to them: a line a run of a loop with the
-// accesses' number and a hash of them in their order.
+// The checker that loops.py links with its loops. It owns bytes at addresses that change from round
+// to round. For each run of a loop it prints a line with the number of reported accesses to these
+// bytes, and a hash of the accesses in their order.
 //
-// The view's bounds reach from the first owned byte to the last, in most rounds over all that the
-// loops use.
+// The view's bounds reach from the first owned byte to the last: in most rounds they contain all
+// memory that the loops use.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,7 +42,7 @@ bool touches(uintptr_t address, size_t bytes, bool writes) {
   return false;
 }
 
-/// Addresses differ between programs; which area it is and how far into it does not.
+/// Returns the number of an address's area and the offset in it, which are equal in both programs.
 unsigned long place_of(uintptr_t address) {
   for (int i = 0; i < area_count; ++i) {
     const uintptr_t offset = address - reinterpret_cast<uintptr_t>(areas[i].at);
@@ -102,12 +102,12 @@ int main(int, char** argv) {
   const int rounds = std::atoi(argv[1]);
   for (int i = 0; i < 64; ++i) places[i] = i * 29 % 64;
   for (int i = 0; i < 6; ++i) at[i] = arena[i] + 2400;
-  loops[0](at, 1, 1, 1);  // the checker hears of the view
+  loops[0](at, 1, 1, 1);  // the first access registers the view
   if (!g_view) return 1;
   for (int round = 0; round < rounds; ++round)
     for (int k = 0; k < loop_count; ++k) {
-      // What loops compute of garbage may differ with the compiler's options. Nothing is owned
-      // while it is cleared.
+      // The areas are cleared, since results computed from garbage may differ with the compiler's
+      // options. No byte is owned meanwhile.
       g_owned.clear();
       show();
       for (int i = 0; i < area_count; ++i) std::memset(areas[i].at, 0, areas[i].bytes);

@@ -1,4 +1,4 @@
-// Sets an environment variable for a scope, and has the settings parsed anew.
+// Setting: sets an environment variable for a scope, and parses the settings anew.
 #pragma once
 
 #include <cstdlib>

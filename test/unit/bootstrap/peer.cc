@@ -1,5 +1,5 @@
-// A process of a job, for bootstrap_test: exchanges one value with all others and prints what it
-// saw.
+// A process of a job, for bootstrap_test: exchanges one value with all others and prints their
+// values.
 //   peer exchange | abort CODE | vanish
 
 #include <cstdio>
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "peer: ending the job\n");
       boot->abort(std::atoi(argv[2]), "ending the job");
     }
-    sleep(60);  // to be ended by the launcher
+    sleep(60);  // the launcher has to end this process
   }
   return exchange(*boot);
 }

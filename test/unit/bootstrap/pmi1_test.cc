@@ -1,5 +1,5 @@
-// The PMI-1 client against a launcher that has written its answers beforehand, right and wrong
-// ones.
+// Tests the PMI-1 client with a launcher that has written its answers, right and wrong ones, before
+// the client asks.
 #include "bootstrap/pmi1.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace fgmpi::bootstrap {
 namespace {
 
-/// A session whose launcher has said `answers`; what the client asked is in requests().
+/// A session whose launcher has written `answers`; requests() returns the client's requests.
 class Session {
  public:
   explicit Session(const std::string& answers) {
@@ -90,7 +90,7 @@ TEST(Pmi1Session, RefusesWhatTheProtocolCannotCarry) {
   EXPECT_FALSE(session.client->put("key", "two lines\n").ok());
 }
 
-// One answer after the other is replaced by one that makes no sense: the error shows it.
+// Each answer in turn is replaced by one that makes no sense: the error quotes it.
 TEST(Pmi1Session, WrongAnswersAreShown) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"cmd=initack rc=0", "cmd=mcmd"},
@@ -130,7 +130,7 @@ TEST(PmiLine, FindsFirstValues) {
   EXPECT_EQ(PmiLine().find("cmd"), std::nullopt);
 }
 
-/// All values of a line, the first of each key, by a scan letter by letter.
+/// Returns the values of a line, the first for each key, by a naive scan of its letters.
 std::map<std::string, std::string> naive_values(const std::string& line) {
   std::map<std::string, std::string> values;
   std::string key, value;

@@ -1,4 +1,4 @@
-// The PMI-2 client against a small server of ours, and against one that answers wrongly.
+// Tests the PMI-2 client with a small server, and with one that answers wrongly.
 #include "bootstrap/pmi2.h"
 
 #include <gtest/gtest.h>
@@ -116,7 +116,7 @@ class Server {
     }
   }
 
-  /// The last one to enter publishes and answers all.
+  /// A process enters the fence. The last one publishes the values, and all get their answers.
   void fence() {
     std::lock_guard<std::mutex> lock(mutex_);
     if (++entered_ < size_) return;

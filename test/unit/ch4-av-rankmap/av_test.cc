@@ -1,4 +1,4 @@
-// The address vector against a list of starts.
+// Compares the address vector with a list of starts.
 #include "ch4-av-rankmap/av.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which processes share a host: compared with a list of identities.
+// Compares Hosts with a list of identities.
 #include "ch4-av-rankmap/hosts.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Maps of merged process groups against plain lists of <pgid, lpid>.
+// Compares maps of merged process groups with plain lists of <pgid, lpid>.
 #include "ch4-av-rankmap/mlut.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace fgmpi {
 namespace {
 
 struct Mlut : testing::Test {
-  // Other tests know no groups.
+  // Other tests must find no process groups.
   void TearDown() override { g_process_groups = ProcessGroups(); }
 };
 
@@ -37,7 +37,7 @@ Pairs everyone() {
   return all;
 }
 
-/// `travelled`: members of one other group make an ordinary map too.
+/// Compares a map with its list. `travelled`: a map of members of one other group is ordinary too.
 void compare(const RankMap& map, const Pairs& pairs, bool travelled = false) {
   ASSERT_EQ(map.size(), static_cast<int32_t>(pairs.size()));
   std::string why;
@@ -136,7 +136,7 @@ TEST_F(Mlut, ChildrenOfEveryModelAndTheirChildren) {
   int still_merged = 0, ordinary = 0;
   for (int k = 0; k < 300; ++k) {
     Pairs pairs = everyone();
-    // Half of them stay sorted, so that a child can have members of the own group only.
+    // Half of the lists stay sorted, so that a child can have members of the own group only.
     if (k % 2) std::shuffle(pairs.begin(), pairs.end(), random);
     RankMap map;
     ASSERT_TRUE(merged_map(pairs, &map).ok());
@@ -149,7 +149,8 @@ TEST_F(Mlut, ChildrenOfEveryModelAndTheirChildren) {
       RankMap made = RankMap::compose(map, child);
       compare(made, expected);
       bool merged = made.model() == RankMap::Model::kMlut;
-      // Direct in the table is the whole parent; a part of it from rank 0 is an offset like others.
+      // In the table a direct child is the whole parent; one that is only its first ranks counts as
+      // an offset.
       bool part = child.model() == RankMap::Model::kDirect && child.size() < map.size();
       EXPECT_LE(made.model(), RankMap::compose_model(
                                   map.model(), part ? RankMap::Model::kOffset : child.model()));

@@ -1,4 +1,5 @@
-// Process groups that come and go, against a plain list of them; and maps that travel between jobs.
+// Compares process groups that are added and removed with a plain list of them, and tests maps that
+// travel between jobs.
 #include "ch4-av-rankmap/process_groups.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ namespace fgmpi {
 namespace {
 
 struct ProcessGroupsTest : testing::Test {
-  // Other tests know no groups.
+  // Other tests must find no process groups.
   void TearDown() override { g_process_groups = ProcessGroups(); }
 };
 
@@ -29,7 +30,8 @@ std::vector<uint32_t> random_counts(std::mt19937& random) {
   return counts;
 }
 
-/// Each rank of each group is where it should be, and no two have the same number.
+/// Checks that each rank of each group is located where the model has it, and that no two ranks
+/// have the same number.
 void compare(const std::vector<Model>& models) {
   std::vector<bool> used(g_av.all_ranks());
   for (const Model& m : models) {
@@ -91,7 +93,7 @@ TEST_F(ProcessGroupsTest, ComeAndGo) {
   }
 }
 
-/// A job that was spawned as proclets, and where each of its ranks should be.
+/// A job that was spawned as proclets, and the expected location of each of its ranks.
 struct Spawned {
   GroupUid uid;
   uint32_t pgid = 0;
@@ -120,7 +122,7 @@ void compare_spawned(const Spawned& s) {
     }
 }
 
-// Jobs with processes and jobs without any of their own come and go among each other.
+// Jobs with processes of their own and jobs without are added and removed in random order.
 TEST_F(ProcessGroupsTest, SpawnedRanksLiveInOwnProcesses) {
   std::mt19937 random(9);
   for (bool uniform : {true, false}) {
@@ -180,8 +182,8 @@ TEST_F(ProcessGroupsTest, SpawnedRanksLiveInOwnProcesses) {
   }
 }
 
-// A process of the job that has no rank of a spawned group learns of it, and so does one of another
-// job, with the job that hosts the group.
+// A process of the job that hosts no rank of a spawned group learns of the group from a map. So
+// does a process of another job, which also learns of the job that hosts the group.
 TEST_F(ProcessGroupsTest, SpawnedRanksTravel) {
   own_job({0, 4, 8, 12});
   uint32_t pgid;
@@ -220,11 +222,11 @@ TEST_F(ProcessGroupsTest, SpawnedRanksTravel) {
   uint32_t local;
   EXPECT_FALSE(g_av.is_here(static_cast<uint32_t>(map.world_of(0)), &local));
   EXPECT_EQ(g_process_groups.find_rank(map.world_of(3)), (GroupRank{of, 5}));
-  // On to a third one, and back.
+  // The map can travel on, with the same bytes.
   std::vector<uint8_t> again;
   write_travelling(map, &again);
   EXPECT_EQ(again, bytes);
-  // The hosts stay as long as what they host.
+  // The group of the hosts exists as long as the group that it hosts.
   g_process_groups.retain(spawned);
   g_process_groups.remove_unused();
   EXPECT_EQ(g_process_groups.others(), 2u);
@@ -262,7 +264,7 @@ TEST_F(ProcessGroupsTest, WhatCannotBeIsRefused) {
   EXPECT_EQ(g_process_groups.others(), 0u);
 }
 
-/// The same processes number groups differently: a map that travels names the same ranks at both.
+/// Jobs number groups differently: a map that travels names the same ranks at both.
 TEST_F(ProcessGroupsTest, MapsTravelBetweenJobs) {
   std::mt19937 random(23);
   const std::vector<Model> jobs{{{10, 0}, 0, {2, 5}}, {{4, 0}, 0, {3}}, {{7, 9}, 0, {1, 1, 6}}};

@@ -1,4 +1,4 @@
-// Rank maps against a plain vector of world ranks.
+// Compares rank maps with plain vectors of world ranks.
 #include "ch4-av-rankmap/rankmap.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ Ranks expand(const RankMap& map) {
   return out;
 }
 
-/// Everything a map answers, compared with the list.
+/// Compares the results of all functions of a map with the list.
 void compare(const RankMap& map, const Ranks& ranks) {
   ASSERT_EQ(map.size(), static_cast<int32_t>(ranks.size()));
   std::string why;
@@ -226,7 +226,7 @@ TEST(RankMap, PermutationsShareTheStoredSet) {
       ASSERT_NE(base, nullptr);
       const groupmap::MapRef* set = parent.encoded().stored()->base();
       EXPECT_TRUE(base->same(set ? *set : parent.encoded())) << name;
-      // Of a permutation: the set again, no chain
+      // A permutation of a permutation has the same set: permutations form no chain.
       std::shuffle(ranks.begin(), ranks.end(), random);
       RankMap next = RankMap::permuted(map, RankMap::from_ranks(ranks));
       compare(next, ranks);

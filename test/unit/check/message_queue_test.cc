@@ -8,7 +8,7 @@
 
 namespace fgmpi::check {
 
-// Of messages.cc, which needs MPI.
+// Replaces the function of messages.cc, which needs MPI.
 void give_back_told_as(KeptCall*) {}
 
 namespace {
@@ -19,15 +19,15 @@ Record call_with(uint64_t contents) {
   return call;
 }
 
-/// A message as the queue is to have it.
+/// A message that the queue must have.
 struct Expected {
   uint64_t id;
   const KeptCall* call;
   bool matched, begun;
-  bool asked = false;  ///< its sender has asked, and is to be told
+  bool asked = false;  ///< its sender has asked for an answer
 };
 
-/// A queue, and a list of what must be in it.
+/// A queue, and a list of the messages that must be in it.
 class QueueAndModel {
  public:
   explicit QueueAndModel(bool stays) { queue_.stays = stays; }
@@ -133,7 +133,7 @@ TEST(MessageQueue, AsAList) {
       const Record calls[] = {call_with(11), call_with(22), call_with(0)};
       Knowledge knows[2];
       knows[1].learn_comm({of_comm(5), 3});
-      const uint64_t most = 1 + seed % 5;  // how many are there at a time, about
+      const uint64_t most = 1 + seed % 5;  // about the most messages at a time
       for (int turn = 0; turn < 3000; ++turn) {
         const uint64_t drawn = random.next();
         const bool seldom = drawn >> 8 & 15 ? false : true;

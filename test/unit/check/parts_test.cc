@@ -14,8 +14,8 @@ struct Caller {
 };
 using Table = Parts<Caller>;
 
-/// A call of `senders` members, of whom the first `receivers` are in this process: member i sends
-/// member j the hash sent[i][j].
+/// A call with `senders` members, of which the first `receivers` are in this process: member i
+/// sends data with the hash sent[i][j] to member j.
 struct Model {
   Model(uint32_t senders, uint32_t receivers, uint64_t seed) : random(seed) {
     for (uint32_t i = 0; i < senders; ++i)
@@ -24,7 +24,8 @@ struct Model {
     for (uint32_t j = 0; j < receivers; ++j)
       for (uint32_t i = 0; i < senders; ++i) taken[j].push_back(sent[i][j]);
   }
-  /// All members speak in a random order, senders in pieces. Returns the pairs that were named.
+  /// Gives the table the hashes of all members in a random order, those of a sender in pieces.
+  /// Returns the pairs that the table finds.
   std::set<std::pair<int, int>> run(Table* table, const std::set<uint32_t>& unknown = {}) {
     std::set<std::pair<int, int>> named;
     auto note = [&](const Table::Found& found) {
@@ -66,7 +67,7 @@ TEST(Parts, EveryPairThatDiffersIsNamed) {
     model.taken[to][from] += 1 + static_cast<uint32_t>(model.random.next() % 1000);
     const std::set<std::pair<int, int>> wrong = {{static_cast<int>(from), static_cast<int>(to)}};
     EXPECT_EQ(model.run(&table), wrong) << seed;
-    // What one of the two says means nothing.
+    // If the hashes of the sender or receiver are unknown, the table finds nothing.
     table.reset();
     EXPECT_TRUE(model.run(&table, {from}).empty());
     table.reset();
@@ -98,7 +99,7 @@ TEST(Parts, OfTooManyPairsSendersAreNamed) {
     Table table({Collective::kAlltoallv, 0, 7, 4}, 20);
     EXPECT_TRUE(model.run(&table).empty());
     table.reset();
-    // Two parts in each other's place are not what is taken.
+    // Two exchanged parts are found as a difference.
     model.sent[3][0] = 17, model.sent[3][1] = 18;
     model.taken[0][3] = 18, model.taken[1][3] = 17;
     EXPECT_EQ(model.run(&table), (std::set<std::pair<int, int>>{{3, -1}}));
@@ -115,7 +116,7 @@ TEST(Parts, WhatDoesNotFitIsDropped) {
   EXPECT_FALSE(table.take(2, one, true, caller));
   EXPECT_FALSE(table.take(0, two, true, caller));
   EXPECT_FALSE(table.give(0, 0, two, true, caller));
-  EXPECT_FALSE(table.give(0, 0, one, true, caller));  // said before
+  EXPECT_FALSE(table.give(0, 0, one, true, caller));  // given before
   EXPECT_FALSE(table.over());
   EXPECT_FALSE(table.take(0, one, true, [] { return Caller{0}; }));
   const auto found = table.take(1, one, true, [] { return Caller{1}; });

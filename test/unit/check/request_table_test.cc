@@ -36,7 +36,7 @@ TEST(RequestTable, AsAMap) {
     std::map<int, Table::Entry*> model;
     EXPECT_EQ(table.find(1), nullptr);
     for (int turn = 0; turn < 20'000; ++turn) {
-      // Handles of requests follow each other, in two ranges.
+      // Requests have consecutive handles, in two ranges.
       const uint64_t drawn = random.next();
       const int handle = static_cast<int>((drawn & 1 ? 0xac000000u : 0xad000000u) +
                                           (drawn >> 8) % static_cast<uint64_t>(handles));

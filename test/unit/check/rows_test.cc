@@ -9,7 +9,7 @@
 namespace fgmpi::check {
 namespace {
 
-/// What a member said, in a form of its own.
+/// The declaration of one member, not encoded.
 struct Member {
   uint32_t sender = 0, first = 0;
   bool known = true;
@@ -19,7 +19,7 @@ struct Member {
   bool operator==(const Member&) const = default;
 };
 
-/// Rows one after the other, as a piece has them.
+/// Encoded rows one after the other, as in a piece.
 struct Rows {
   std::vector<char> bytes;
   size_t last = 0, count = 0;
@@ -59,7 +59,7 @@ TEST(Rows, AreReadAsTheyWereSaid) {
     std::vector<Member> said;
     Member m;
     for (int i = 0; i < 40; ++i) {
-      // Mostly the one who follows, with what the last one said.
+      // The next member is mostly the following one, with the same declaration.
       m.sender += random.next() % 4 ? 1 : static_cast<uint32_t>(random.next() % 5);
       if (i == 0 || random.next() % 4 == 0) {
         m.first = static_cast<uint32_t>(random.next() % 3);
@@ -89,7 +89,7 @@ TEST(Rows, MembersThatSayTheSameHaveOne) {
   EXPECT_EQ(rows.count, 1u);
   EXPECT_EQ(rows.bytes.size(), 20u);
   EXPECT_EQ(rows.read().size(), 500u);
-  m.sender = 501;  // another is between
+  m.sender = 501;  // member 500 is missing
   rows.add(m);
   m.sender = 502;
   m.hashes[499] = 4;

@@ -1,4 +1,4 @@
-// Cards and names of ports: what is written is read, and nothing else is.
+// Tests of cards and names of ports: written texts are read back, all other texts are refused.
 #include "dynamic/contact.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(Contact, NothingElseIsRead) {
     std::string bad = good;
     bad[random() % bad.size()] = static_cast<char>(1 + random() % 255);
     if (!back.parse(bad)) continue;
-    EXPECT_EQ(back.to_string(), bad);  // another digit, no other form
+    EXPECT_EQ(back.to_string(), bad);  // the text has another digit, but a valid form
   }
 }
 

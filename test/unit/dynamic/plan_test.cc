@@ -1,4 +1,4 @@
-// What the commands of a spawn ask for.
+// Tests of the plan that a spawn makes of its commands.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -64,7 +64,7 @@ TEST(Plan, WhatCannotBe) {
   EXPECT_EQ(class_of({"/bin/true", {}, 1, {{"wdir", "/bin/true"}}}), MPI_ERR_INFO_VALUE);
   EXPECT_EQ(class_of({"/bin/true", {}, 1, {{"mpi_initial_errhandler", "none"}}}),
             MPI_ERR_INFO_VALUE);
-  EXPECT_EQ(class_of({"/no/such", {}, 1, {{"host", "elsewhere"}}}), 0);  // the starter looks there
+  EXPECT_EQ(class_of({"/no/such", {}, 1, {{"host", "elsewhere"}}}), 0);  // checked on that host
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The ring of a link: frames arrive as they were sent, sleepers are woken, and only a ring is
-// mapped.
+// Tests of the ring of a link: frames arrive as they were sent, sleepers are woken, and only memory
+// with a valid ring is mapped.
 #include "dynamic/shared_ring.h"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ struct Message {
   std::vector<char> bytes;
 };
 
-/// The next frame; false: there is none.
+/// Receives the next frame; returns false when there is none.
 bool take(RingIn* in, Message* message, bool* wake) {
   Frame frame;
   if (in->peek(&frame) != RingReader::Next::kFrame) return false;
@@ -80,7 +80,7 @@ TEST(SharedRing, FramesEqualThoseOfAQueue) {
       EXPECT_EQ(got.tag, queue.front().tag);
       EXPECT_EQ(got.bytes, queue.front().bytes);
       queue.pop_front();
-      // A byte is asked for only by who was refused; then there is room.
+      // Only a writer that was refused asks to be woken; then there is room.
       if (wake) {
         EXPECT_TRUE(refused);
         EXPECT_TRUE(ends.out->has_room());
@@ -124,8 +124,7 @@ TEST(SharedRing, OneByteWakesASleeper) {
   EXPECT_FALSE(ends.out->take_sleep());
 }
 
-// Whoever sleeps is woken: a reader that sleeps whenever there is nothing, and a writer that does
-// when there is no room.
+// A reader sleeps whenever there is no frame, and a writer when there is no room: both are woken.
 TEST(SharedRing, NoWakeUpIsLost) {
   Ends ends = make();
   int pair[2];
@@ -193,8 +192,8 @@ TEST(SharedRing, AnImpossibleLengthIsSeen) {
   auto out = RingOut::make(&fd);
   auto in = RingIn::map(fd);
   ASSERT_TRUE(out && in);
-  // The first cell of a ring, as a process that means harm may write it: position 1, a length that
-  // no frame has.
+  // A malicious process may write this first cell of a ring: position 1, a length that no frame
+  // has.
   const uint64_t word = uint64_t{1} << 32 | (RingOut::kMostPayload + 1);
   ASSERT_EQ(pwrite(fd, &word, sizeof word, 4096), static_cast<ssize_t>(sizeof word));
   Frame frame;

@@ -1,4 +1,4 @@
-// cb_config_list and cb_nodes.
+// Tests of the hints cb_config_list and cb_nodes.
 #include "file/aggregators.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// external32: sizes of the standard's table, and random values there and back.
+// Tests of external32: the sizes of the standard's table, and random values encoded and decoded.
 #include "file/external32.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Ranges of files against arrays of bytes.
+// Compares ranges of files with arrays of bytes.
 #include "file/ranges.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(Ranges, TravelAsRules) {
     for (const Piece& p : pieces) wanted += p.bytes;
     EXPECT_EQ(sum, wanted);
     EXPECT_EQ(covered(back), covered(pieces));
-    // Cut off anywhere they are refused.
+    // Encoded ranges that are cut off anywhere are refused.
     const size_t whole = bytes.size();
     bytes.resize(random.next() % (whole + 1));
     back.clear();

@@ -1,4 +1,4 @@
-// Set algebra, ranges, translation and comparison against plain vectors and sets.
+// Compares set algebra, ranges, translation and comparison with plain vectors and sets.
 #include "groupmap/algebra.h"
 
 #include <gtest/gtest.h>
@@ -95,7 +95,7 @@ TEST(Algebra, TheSameEncodingOnBothSides) {
 }
 
 TEST(Algebra, StridesAreNotExpanded) {
-  // Sixth parts of a world of 2^30: expanded they would take gigabytes.
+  // The results have a sixth of the ranks of a world of 2^30: expanded they would take gigabytes.
   MapRef a(Regular::stride(1 << 29, 0, 2)), b(Regular::stride(357913941, 0, 3)), out;
   ASSERT_TRUE(combine(a, b, SetOperation::kIntersection, Strategy::hybrid(), &out).ok());
   EXPECT_EQ(out.describe(), "stride");

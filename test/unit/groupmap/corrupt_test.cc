@@ -1,5 +1,5 @@
-// Damaged wire forms: refused or, where the damage makes another sound map, that map; never a
-// crash.
+// Tests of damaged wire forms: each is refused or, where the damage makes another valid map, read
+// as that map; none crashes.
 #include <gtest/gtest.h>
 
 #include "groupmap/codec.h"
@@ -12,7 +12,7 @@ using testing::Group;
 using testing::Random;
 using testing::Ranks;
 
-/// What every accepted map must bear: select and rank agree and stay in range.
+/// Checks an accepted map: select and rank agree and stay in range.
 void expect_usable(const MapRef& map, Random& random) {
   std::string reason;
   ASSERT_TRUE(map.validate(&reason)) << reason;

@@ -1,4 +1,4 @@
-// Every encoding and strategy, on every kind of group, against the plain vector of its ranks.
+// Compares every encoding and strategy, on every kind of group, with the plain vector of its ranks.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -33,7 +33,7 @@ void expect_same(const MapRef& map, const Ranks& ranks, Random& random) {
   ASSERT_EQ(map.ordered(), sorted == ranks);
   ASSERT_EQ(map.expand(), ranks);
   for (int32_t i = 0; i < map.size(); ++i) ASSERT_EQ(map.select(i), ranks[i]) << i;
-  // BWT decodes all blocks for a rank.
+  // rank() of BWT decodes all blocks, so only some ranks are tested.
   int32_t step = map.encoding() == Encoding::bwt ? 97 : 1;
   for (int32_t i = 0; i < map.size(); i += step) ASSERT_EQ(map.rank(ranks[i]), i);
   for (int32_t w : {-1, INT32_MIN, INT32_MAX, 0})
@@ -104,7 +104,7 @@ TEST(Encodings, EstimatesAreNearTheTruth) {
       SCOPED_TRACE(group.name + " as " + encoding_name(estimate.encoding));
       MapRef map;
       Status status = build_as(estimate.encoding, group.ranks, &map);
-      if (!status.ok()) continue;  // limits that show only while building
+      if (!status.ok()) continue;  // the encoding finds only while building that it exceeds a limit
       double bytes = static_cast<double>(map.bytes());
       EXPECT_LT(bytes, 1.3 * estimate.cost.bytes + 128);
       EXPECT_GT(estimate.cost.select_ns, 0);

@@ -45,7 +45,7 @@ inline Ranks random_ranges(Random& random, int32_t count, int32_t longest, int32
   return ranks;
 }
 
-/// Pieces of any stride, each in a stretch of the world of its own, the stretches in random order.
+/// Pieces of any stride in random order. Each piece has a range of world ranks of its own.
 inline Ranks random_pieces(Random& random, int32_t count, int32_t longest) {
   std::vector<Ranks> pieces;
   int32_t at = 0;
@@ -79,7 +79,7 @@ inline Ranks shuffled(Ranks ranks, Random& random) {
   return ranks;
 }
 
-/// A random grid of 1..6 levels, some of them turned round: always a regular map.
+/// A random grid of 1..6 levels, some of them with a negative stride: always a regular map.
 inline Ranks random_grid(Random& random) {
   int32_t levels = 1 + below(random, 6);
   std::vector<std::pair<int32_t, int32_t>> level;  // count, stride

@@ -51,7 +51,7 @@ TEST(BasicTypes, UnknownHandlesAreErrors) {
   Type type;
   for (MPI_Datatype handle :
        {MPI_DATATYPE_NULL, 0x4c0004ff, 0x4c000105, 0x4c00ff05, 0x4c010405, 0}) {
-    if (handle == 0 && !kHostLoads) break;  // not of a basic type's form: the host is asked
+    if (handle == 0 && !kHostLoads) break;  // only the host can decide about this handle
     EXPECT_EQ(Type::of(handle, &type).error_class(), MPI_ERR_TYPE) << std::hex << handle;
   }
   EXPECT_EQ(type.handle(), MPI_BYTE);
@@ -223,7 +223,7 @@ TEST_F(WithHost, RandomDerivedTypesPackUnpackAndCopyLikeTheModel) {
     ASSERT_TRUE(pack(data.data(), count, type, packed.data()).ok());
     ASSERT_EQ(packed, expected);
 
-    // A whole message, or a part of one.
+    // The message is whole or cut off.
     std::vector<char> message(
         packed.begin(), packed.begin() + (packed.empty() ? 0 : random() % (packed.size() + 1)));
     std::vector<char> to = random_bytes(random, 4096), want = to;

@@ -72,9 +72,9 @@ bool same_element(const char* a, const char* b, PairOf<V, I>*) {
   return same<V>(a, b) && same<I>(a + at, b + at);
 }
 
-/// Logical operations on floating types: the host's collectives accept them, but its loops assert
-/// on C's types and take Fortran's for integers. test/mpi/coll/predefined.cc holds what they are
-/// here.
+/// True for logical operations on floating types. The host's collectives accept them, but its loops
+/// assert on C's types and treat Fortran's as integers. test/mpi/coll/predefined.cc tests this
+/// library's results.
 template <class T>
 bool host_differs(MPI_Op op) {
   return (op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR) && std::is_floating_point_v<T>;
@@ -85,7 +85,7 @@ void compare_with_host(MPI_Datatype handle, const char* name) {
   std::mt19937 random(7);
   Type type = type_of(handle);
   constexpr int kCount = 37;
-  // Room to start off by one byte: elements at odd addresses.
+  // One more byte lets the elements begin at odd addresses.
   std::vector<char> in(kCount * sizeof(T) + 1), ours(in.size()), host(in.size());
   int defined = 0;
   for (MPI_Op op : kOps) {
@@ -227,11 +227,11 @@ TEST_F(WithHost, UserOperationsRunInTheHost) {
   type_freed(matrix);
   api().Type_free(&matrix);
 
-  // Freed by the user while a reduction still needs it.
+  // The user frees the operation while a reduction still needs it.
   retain(op);
   EXPECT_TRUE(defer_free(op));
   EXPECT_TRUE(check_op(op, 1, type_of(MPI_DOUBLE)).ok());
-  release(op);  // here the host frees it
+  release(op);  // now the host frees it
   EXPECT_FALSE(defer_free(op));
 }
 

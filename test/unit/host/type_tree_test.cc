@@ -1,4 +1,5 @@
-// Type trees of random datatypes against lists of all their bytes in the order of the type map.
+// Compares type trees of random datatypes with lists of all their bytes in the order of the type
+// map.
 #include "host/type_tree.h"
 
 #include "base/hash.h"
@@ -14,7 +15,7 @@ int64_t pick(RandomSequence* random, int64_t least, int64_t most) {
   return least + static_cast<int64_t>(random->next() % static_cast<uint64_t>(most - least + 1));
 }
 
-/// A datatype and where its bytes are.
+/// A datatype and the offsets of its bytes.
 struct Model {
   MPI_Datatype handle = MPI_DATATYPE_NULL;
   std::vector<int64_t> bytes;
@@ -35,7 +36,8 @@ Model leaf(RandomSequence* random) {
   return m;
 }
 
-/// A part of a grid of `inner`: in each dimension (slowest first) the indices listed.
+/// Adds those elements of a grid of `inner` that have the listed indices in each dimension (slowest
+/// first).
 void add_grid(Model* to, const Model& inner, const std::vector<std::vector<int64_t>>& kept,
               const int* sizes, bool reversed, size_t level, int64_t at) {
   const size_t dims = kept.size();
@@ -62,7 +64,8 @@ Model subarray(const Api& h, RandomSequence* random, const Model& inner) {
   return m;
 }
 
-/// Rank `me` of a 2 x 2 grid: blocks dealt out cyclically, and one block each.
+/// The datatype of rank `me` in a 2 x 2 grid: one dimension is distributed cyclically, the other in
+/// one block for each rank.
 Model darray(const Api& h, RandomSequence* random, const Model& inner) {
   Model m;
   int sizes[] = {9, 7}, grid[] = {2, 2};
@@ -82,7 +85,7 @@ Model darray(const Api& h, RandomSequence* random, const Model& inner) {
   return m;
 }
 
-/// Blocks of `inner` at the places of a list: indexed, hindexed, or a structure.
+/// Blocks of `inner` at listed offsets: indexed, hindexed, or a structure.
 Model blocks(const Api& h, RandomSequence* random, const Model& inner) {
   Model m;
   int lengths[3], displs[3], at = 0;

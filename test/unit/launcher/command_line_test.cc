@@ -214,7 +214,7 @@ TEST(CommandLine, AllFormsOfAnOptionAreAlike) {
     for (const std::string& form :
          {"-" + option + " " + value, option + "=" + value, "-" + option + "=" + value}) {
       EXPECT_EQ(all_of(form + behind), expected) << form;
-      // A program's own arguments are none of ours.
+      // Arguments of the program are not arguments of mpiexec.
       EXPECT_EQ(plan_of("-n 2 prog " + form), "-n 2 prog " + form);
     }
     EXPECT_EQ(plan_of(option), "error: " + option + ": a value is missing behind it");

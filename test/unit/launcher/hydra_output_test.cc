@@ -9,7 +9,7 @@
 namespace fgmpi::launcher {
 namespace {
 
-/// Two processes, of which a proxy reads through OutputLines.
+/// A proxy that reads the output of two processes through OutputLines.
 struct Proxy {
   static constexpr int kProcesses = 2;
   OutputLines lines;
@@ -33,7 +33,7 @@ struct Proxy {
     EXPECT_EQ(::write(ends[stream][1], text.data(), text.size()),
               static_cast<ssize_t>(text.size()));
   }
-  /// As hydra does: polls once, reads what is readable. False: nothing was.
+  /// Polls once and reads all readable pipes, as hydra does. Returns false where none was readable.
   bool step(int timeout = 0) {
     if (lines.poll(::poll, fds, 2 * kProcesses, timeout) == 0) return false;
     char bytes[64 * 1024];
@@ -81,7 +81,7 @@ TEST(OutputLines, WhatHasNoEndShowsAfterAWhileAndWhenTheProcessEnds) {
   proxy.print(0, "a number? ");
   proxy.run();
   EXPECT_EQ(proxy.seen, "");
-  EXPECT_TRUE(proxy.step(-1));  // returns after the patience
+  EXPECT_TRUE(proxy.step(-1));  // returns when the wait for the line's end is over
   EXPECT_EQ(proxy.seen, "a number? ");
   const std::string block(8192, 'b');
   proxy.print(2, block);
@@ -141,7 +141,7 @@ TEST(OutputJoin, ASilentHostGivesWay) {
   for (int ms; (ms = join.limit(-1)) >= 0; join.look()) usleep(static_cast<useconds_t>(ms) * 1000);
   EXPECT_EQ(g_written, "a number? line\n");
   join.read_from(5);
-  join.write(1, "17");  // still the line that is not waited for
+  join.write(1, "17");  // belongs to the line whose end was not waited for
   join.read_from(6);
   join.write(1, "line\n");
   EXPECT_EQ(g_written, "a number? line\n17line\n");

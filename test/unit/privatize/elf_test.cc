@@ -1,4 +1,4 @@
-// Modules and symbol tables, against what the dynamic linker says of this very program.
+// Compares modules and symbol tables with the dynamic linker's data about this program.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "privatize/elf_module.h"
 #include "privatize/images.h"
 
-int unit_test_global = 12;  // found in the symbol table below
+int unit_test_global = 12;  // a test finds it in the symbol table
 thread_local int unit_test_thread_local = 3;
 extern "C" [[gnu::noinline]] int unit_test_function(int x) {
   asm volatile("");

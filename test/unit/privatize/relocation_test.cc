@@ -1,5 +1,5 @@
-// Planned relocation against a naive dynamic linker, which relocates modules as if each image had
-// been loaded where it lies: random modules, symbols and relocations of every type.
+// Compares planned relocation with a naive dynamic linker, which relocates modules as if each image
+// had been loaded at its address. Modules, symbols and relocations of every type are random.
 #include "privatize/relocation.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ namespace {
 
 constexpr uintptr_t kPage = 4096;
 
-/// A symbol: in a module, at an offset; or somewhere else, at an address that all images share.
+/// A symbol at an offset in a module, or outside of all modules, at an address that all images
+/// share.
 struct Symbol {
   int module;  ///< -1: outside of the private modules
   uintptr_t at;
@@ -21,15 +22,15 @@ struct Symbol {
 
 struct Entry {
   uint32_t type;
-  size_t self;  ///< the module that the word lies in
+  size_t self;  ///< the module that contains the word
   uintptr_t offset;
   uintptr_t addend;
   size_t symbol;
-  bool bound;  ///< of a jump slot: the dynamic linker has bound it in image 0
+  bool bound;  ///< jump slots: the dynamic linker has bound it in image 0
   uintptr_t value, second_value;
 };
 
-/// What the tests' resolver knows; a plain function has no other way to see it.
+/// The functions that resolve_by_name() finds, global because it is a plain function.
 std::map<std::string, uintptr_t> g_functions;
 uintptr_t resolve_by_name(const char* name, const char*) {
   auto found = g_functions.find(name);
@@ -44,7 +45,7 @@ class Model {
       const size_t span = (1 + random_() % 20) * kPage;
       modules.push_back({low, span, kRegion + in_image});
       in_image += span;
-      // Sometimes the next module begins where this one ends
+      // The next module sometimes begins where this one ends.
       low += span + (random_() % 3) * kPage;
     }
     stride = in_image + (random_() % 2) * kPage;
@@ -53,13 +54,13 @@ class Model {
       symbols.push_back(
           {module, module < 0 ? 0x7f0000000000 + random_() % 100000 : place_in(module)});
     }
-    symbols.push_back({-1, 0});  // a weak symbol that nobody defines
+    symbols.push_back({-1, 0});  // an undefined weak symbol
     for (size_t m = 0; m < modules.size(); ++m)
       for (uintptr_t offset = 0; offset + 16 <= modules[m].span; offset += 16 + random_() % 400)
         entries.push_back(make_entry(m, offset));
   }
 
-  /// Where module m begins in image k.
+  /// The address of module m in image k.
   uintptr_t base(size_t m, uint32_t k) const {
     return k == 0 ? modules[m].base : modules[m].base_in_image_1 + (k - 1) * stride;
   }
@@ -71,7 +72,7 @@ class Model {
     return symbols[symbol].module == static_cast<int>(module);
   }
 
-  /// What a dynamic linker that had loaded image k writes there.
+  /// The word that a dynamic linker would write if it had loaded image k.
   uintptr_t relocated(const Entry& e, uint32_t k) const {
     switch (e.type) {
       case R_X86_64_RELATIVE:
@@ -109,7 +110,7 @@ class Model {
             random_() % 2 == 0,
             random_() % 1000,
             random_() % 1000};
-    // A little before and behind what it is relative to, and far behind the module's end.
+    // The addends lead a little before and behind the symbol, and far behind the module's end.
     if (e.type == R_X86_64_64) e.addend = random_() % 64 - 32;
     if (e.type == R_X86_64_RELATIVE) e.addend = random_() % (2 * modules[self].span);
     if (e.type == R_X86_64_IRELATIVE) e.addend = place_in(static_cast<int>(self));
@@ -119,7 +120,8 @@ class Model {
   std::mt19937_64 random_;
 };
 
-/// What image 0 holds: all is bound but some jump slots, which lead to the module's own code.
+/// The word in image 0: the dynamic linker has bound all but some jump slots, which lead to the
+/// module's own code.
 uintptr_t word_in_image_0(const Model& model, const Entry& e) {
   if (e.type == R_X86_64_JUMP_SLOT && !e.bound) return model.base(e.self, 0) + e.offset / 2;
   return model.relocated(e, 0);
@@ -133,8 +135,8 @@ TEST(Relocation, EveryImageIsAsTheDynamicLinkerWouldHaveMadeIt) {
     for (const Entry& e : model.entries) {
       const std::string name = "symbol" + std::to_string(e.symbol);
       const bool defined = model.defined_in(e.symbol, e.self);
-      // A function that only its own module defines need not be known to the dynamic linker (it may
-      // be hidden).
+      // The dynamic linker may be unable to find a function that its own module defines, since it
+      // may be hidden.
       if (!defined || e.symbol % 2) g_functions[name] = model.address(e.symbol, 0);
       Relocation r{{e.offset, ELF64_R_INFO(e.symbol, e.type), static_cast<int64_t>(e.addend)},
                    defined,

@@ -1,5 +1,5 @@
-// Swapped areas against a naive model: random images run and write what is theirs; each finds what
-// it wrote last.
+// Compares swapped areas with a naive model. Random images run and write their values; each finds
+// the values that it wrote last.
 #include "privatize/swap.h"
 
 #include <gtest/gtest.h>
@@ -16,17 +16,17 @@
 thread_local int swap_test_initialised = 41;
 thread_local uint64_t swap_test_zero;
 thread_local std::array<unsigned char, 5000> swap_test_bytes;
-// Its address is in each image its own.
+// Each image has this variable at another address.
 int swap_test_target = 7;
 thread_local int* swap_test_pointer = &swap_test_target;
 
 namespace fgmpi::privatize {
 namespace {
 
-uint64_t g_cell = 1234;              ///< as a runtime keeps one per process
-int* g_pointer = &swap_test_target;  ///< as a runtime keeps a pointer into the program
+uint64_t g_cell = 1234;              ///< a runtime library has such a word once a process
+int* g_pointer = &swap_test_target;  ///< a runtime library has such a pointer into the program
 
-/// All that is swapped here, read and written in place.
+/// The values of all swapped areas.
 struct Values {
   int initialised;
   uint64_t zero;
@@ -66,8 +66,8 @@ TEST(Swap, EachImageFindsWhatItWrote) {
   add_swapped_pointer(&g_pointer);
   EXPECT_GE(swapped_bytes(), sizeof(Values) - 2 * sizeof(int));
 
-  // The first image has what is there; it is changed here, and later images begin as the program's
-  // file has it.
+  // The first image has the present values, which are changed here. Later images begin with the
+  // values of the program's file.
   std::vector<Image> images(kCount);
   std::vector<Values> model;
   for (uint32_t k = 0; k < kCount; ++k) {

@@ -1,4 +1,4 @@
-// The table of accesses against a list of all of them.
+// Compares the table of accesses with a list of all accesses.
 #include "rma/access_table.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ struct Freed {
   void operator()(AccessTable* table) const { std::free(table); }
 };
 using Table = std::unique_ptr<AccessTable, Freed>;
-/// As in fresh shared memory.
+/// A table in zeroed memory, as fresh shared memory is.
 Table new_table() { return Table(static_cast<AccessTable*>(std::calloc(1, sizeof(AccessTable)))); }
 
 Record access(Use use, int origin, uint64_t low, uint64_t high) {
@@ -41,7 +41,7 @@ size_t enter(AccessTable* table, const Record& r) {
 bool by_the_standard(const Record& a, const Record& b) {
   if (a.low >= b.high || b.low >= a.high || a.member != b.member) return false;
   if (a.use == Use::kRead && b.use == Use::kRead) return false;
-  return a.use != Use::kAccumulate || b.use != Use::kAccumulate;  // all of one operation and type
+  return a.use != Use::kAccumulate || b.use != Use::kAccumulate;  // all have one operation and type
 }
 
 using Who = std::set<std::tuple<int, Use, uint32_t>>;
@@ -111,7 +111,7 @@ TEST(AccessTable, LoadsAndStoresMeetTheirEpoch) {
       enter(table.get(), turn ? b : a);
       found += enter(table.get(), turn ? a : b);
     }
-    EXPECT_NE(found, 1u);  // whichever comes first
+    EXPECT_NE(found, 1u);  // both orders must give the same result
     return found == 2;
   };
   put.kind = EpochKind::kFence;
@@ -151,9 +151,9 @@ TEST(AccessTable, StoresMeetUpdatesOfLocksUntilTheyAreSeen) {
   EXPECT_EQ(made(store), 1u);
   EXPECT_EQ(made(load), 0u);
   EXPECT_EQ(made(store), 0u);
-  enter(table.get(), put);  // a new one, which nobody has read
+  enter(table.get(), put);  // a new put, whose data no rank has read
   EXPECT_EQ(made(store), 1u);
-  // Another origin's fetch may have told.
+  // A fetch by another origin may have read the put's data and notified the target.
   Record fetch = access(Use::kAccumulate, 2, 8, 12);
   fetch.kind = EpochKind::kPassive;
   made(fetch);

@@ -1,4 +1,4 @@
-// Locks against a queue of requests in the order in which they were made.
+// Compares locks with a queue of requests in the order in which they were made.
 #include "rma/control.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(Control, LocksAreFirstComeFirstServed) {
     const auto member = static_cast<uint32_t>(random.next() % kMembers);
     const auto rank = static_cast<int32_t>(random.next() % kRanks);
     Model& m = models[member];
-    if (waits_for.count(rank)) continue;  // it cannot do anything else
+    if (waits_for.count(rank)) continue;  // a rank that waits makes no other request
     if (auto held = m.holders.find(rank); held != m.holders.end()) {
       std::vector<int32_t> granted, expected;
       control.release(member, held->second, &granted);

@@ -1,5 +1,5 @@
-// Folding against one element after the other, and from several threads at once with sums that must
-// be exact.
+// Compares folding with operations on one element after the other, and folds from several threads
+// at once: the sums must be exact.
 #include "rma/fold.h"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST(Fold, IsOneElementAfterTheOther) {
     const auto count =
         static_cast<int64_t>(random.next() % 2 ? random.next() % 40 : random.next()) % (most + 1);
     const int64_t bytes = (count < 0 ? -count : count) * element;
-    // The source may be anywhere.
+    // The source may have any alignment.
     char* from = source + random.next() % 64;
     alignas(16) char numbers[kBytes];
     fill(c.type, target, kBytes, &random);
@@ -111,7 +111,7 @@ struct Pair {
   int index;
 };
 
-/// Pairs with a gap, folded in place: what lies in the gaps stays, and operands and results are
+/// Folds pairs with a gap in place: bytes in the gaps do not change, and operands and results are
 /// packed.
 template <class V>
 void fold_pairs_and_compare(MPI_Datatype type) {
@@ -139,7 +139,7 @@ void fold_pairs_and_compare(MPI_Datatype type) {
       std::memset(before, 0, sizeof before);
       for (size_t i = 0; i < kPairs; ++i) {
         unsigned char* at = target + i * sizeof(Pair<V>);
-        unsigned char* packed = source + 1 + i * kPacked;  // operands may lie anywhere
+        unsigned char* packed = source + 1 + i * kPacked;  // operands may have any alignment
         std::memset(at, 0, sizeof(V));
         store(at, at + kIndexAt, 3, static_cast<int>(i));
         store(packed, packed + sizeof(V), i % 2 ? 2 : 4, 9);
@@ -169,7 +169,7 @@ TEST(Fold, PairsKeepTheirGaps) {
 TEST(Fold, RowsOfElementsEndWhereTheyDoNotFollow) {
   Folding folding;
   ASSERT_TRUE(make_folding(MPI_REPLACE, MPI_SHORT_INT, false, &folding).ok());
-  Layout pairs;  // two pairs in a row, as runs that touch are one, then one by itself
+  Layout pairs;  // two adjacent pairs (runs that touch are joined), then a single one
   pairs.runs = {{0, 2}, {4, 6}, {12, 4}, {24, 2}, {28, 4}};
   pairs.extent = 40;
   pairs.high = 32;
@@ -182,7 +182,7 @@ TEST(Fold, RowsOfElementsEndWhereTheyDoNotFollow) {
   ASSERT_TRUE(next_elements(folding, &at, 6, &run));
   EXPECT_EQ(run.offset, 24);
   EXPECT_EQ(run.bytes, 6);
-  Layout others;  // as many bytes that are no pairs: what a wrong message may say
+  Layout others;  // as many bytes that are no pairs, as a malformed message may describe
   others.runs = {{0, 6}};
   others.extent = others.high = 6;
   others.sum_up();
@@ -210,7 +210,7 @@ TEST(Fold, BytesAddAsUnsignedIntegers) {
   EXPECT_EQ(make_folding(MPI_NO_OP, MPI_INT, false, &folding).error_class(), MPI_ERR_OP);
 }
 
-/// Threads add to the same elements, some to many at once and some to single ones.
+/// Threads add to the same elements, some of them to many at once and some to single elements.
 template <class T>
 void hammer(MPI_Datatype type) {
   constexpr int kThreads = 4, kTimes = 3000, kElements = 64;

@@ -1,4 +1,4 @@
-// Walks over layouts against a list of all bytes in the order of the type map.
+// Compares walks over layouts with a list of all bytes in the order of the type map.
 #include "rma/layout.h"
 
 #include <gtest/gtest.h>

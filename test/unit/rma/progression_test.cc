@@ -1,4 +1,4 @@
-// Progressions against the list that they stand for.
+// Compares progressions with the lists that they encode.
 #include "rma/progression.h"
 
 #include <gtest/gtest.h>

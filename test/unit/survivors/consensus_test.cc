@@ -1,6 +1,6 @@
-// Consensus over simulated processes in random interleavings, where processes end at every step: at
-// each message that they would send, several one after the other, and whoever is left learns of it
-// at any time, before or after what they had sent.
+// Tests the consensus with simulated processes in random interleavings. Processes end at every
+// step: at each message that they would send, several processes one after the other. The others
+// learn of an end at any time, before or after they receive the process's messages.
 #include "survivors/consensus.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class Process final : public ConsensusSite {
 
   Consensus consensus;
   std::set<uint32_t> known_lost;
-  int sends_left = -1;  ///< it ends instead of sending another message; -1: it lives
+  int sends_left = -1;  ///< messages after which the process ends; -1: it does not end
   bool ended = false, begun = false;
   int decisions = 0;
 
@@ -95,7 +95,7 @@ class World {
       }
     }
   }
-  /// All that are left have decided, and all that ever have decided the same.
+  /// Checks that all remaining processes have decided, and that all decisions ever made are equal.
   void check() {
     std::optional<int32_t> flag;
     for (auto& p : processes) {
@@ -132,7 +132,7 @@ TEST(Consensus, JoinsAllContributions) {
     world.check();
     const Value& decision = world.processes[0]->consensus.decision();
     EXPECT_EQ(decision.flag, ~((1 << n) - 1));
-    EXPECT_EQ(decision.candidate.world, n - 1);  // who leads least
+    EXPECT_EQ(decision.candidate.world, n - 1);  // the candidate that leads least
     EXPECT_EQ(decision.lost.count(), 0u);
   }
 }

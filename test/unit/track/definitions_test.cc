@@ -1,4 +1,4 @@
-// Unification from records, against a naive model of the communicators that made them.
+// Compares the unification of records with a naive model of the communicators that made them.
 #include "track/definitions.h"
 
 #include <gtest/gtest.h>
@@ -130,7 +130,7 @@ TEST(Unify, ContextKeys) { random_job(true); }
 TEST(Unify, AnAbortedJobLeavesHoles) {
   Model model(4, 1, false);
   model.make({1, 3, 2}, 0);
-  model.records[3].clear();  // its file is lost
+  model.records[3].clear();  // the file of rank 3 is lost
   std::vector<std::vector<uint32_t>> mapping;
   const auto views = model.views();
   const Definitions d = unify_records(views, false, &mapping);
@@ -141,16 +141,18 @@ TEST(Unify, AnAbortedJobLeavesHoles) {
   EXPECT_EQ(mapping[2].back(), 1u);
 }
 
-// Two groups of one intercommunicator; both ranks 0 reserved a number, the lower one's counts.
+// Two groups of one intercommunicator: both ranks 0 have reserved a number, and the number of the
+// one with the lower world rank is used.
 TEST(Unify, Intercommunicators) {
   for (const bool context : {false, true}) {
     Model model(5, 1, context);
-    // Rank 0 of the second is lower: it defines
+    // Rank 0 of the second group has the lower world rank, so its number is used.
     const std::vector<int32_t> sides[2] = {{4, 2, 0}, {1, 3}};
     for (int side = 0; side < 2; ++side)
       for (size_t i = 0; i < sides[side].size(); ++i) {
         CommRecord c{};
-        // By broadcast, each group has the other's candidate; both are the first of their ranks 0.
+        // By a broadcast, each group has the other's candidate; each is the first number of its
+        // rank 0.
         c.definer = context ? 77 : static_cast<uint32_t>(sides[1 - side][0]);
         c.counter = context ? 5 : 0;
         c.rank = static_cast<int32_t>(i);
@@ -165,7 +167,7 @@ TEST(Unify, Intercommunicators) {
     const Definitions d = unify_records(views, context, &mapping);
     ASSERT_EQ(d.several, 1u);
     ASSERT_EQ(d.inter, 1u);
-    EXPECT_EQ(d.comms.size(), 3u);  // with one for all self-like ones
+    EXPECT_EQ(d.comms.size(), 3u);  // one of them stands for all communicators of one rank
     const GlobalComm& c = d.comms[1];
     EXPECT_TRUE(c.inter);
     for (int32_t i = 0; i < 2; ++i)
@@ -178,7 +180,7 @@ TEST(Unify, Intercommunicators) {
   }
 }
 
-// An intercommunicator between two jobs whose world ranks overlap: keys hold the job.
+// An intercommunicator between two jobs with the same world ranks: keys contain the job.
 TEST(Unify, TwoJobs) {
   std::vector<std::vector<CommRecord>> records(5);
   const auto add = [&](size_t place, uint32_t job, int32_t rank, int32_t size, uint16_t flags,
@@ -192,7 +194,7 @@ TEST(Unify, TwoJobs) {
     c.parent = kNoComm;
     records[place].push_back(c);
   };
-  // The first job's world
+  // The first three ranks are the first job's world.
   for (int32_t r = 0; r < 3; ++r) add(static_cast<size_t>(r), 100, r, 3, 0, 0);
   for (int32_t r = 0; r < 2; ++r) add(static_cast<size_t>(3 + r), 200, r, 2, 0, 0);
   for (int32_t r = 0; r < 3; ++r) add(static_cast<size_t>(r), 200, r, 3, kInter, 0);

@@ -24,7 +24,7 @@ TEST(HandleTable, IsAMap) {
       table.put(handle, random() & 0xffffff);
       model[handle] = table.find(handle);
     } else {
-      // Half of the time as a thread that comes too late: the handle has a new value already.
+      // Half of the removals are by a thread that is late: the handle has a new value already.
       const auto it = model.find(handle);
       const bool late = random() % 2;
       table.remove(handle, it == model.end() ? 1 : it->second + late);
@@ -37,13 +37,13 @@ TEST(HandleTable, IsAMap) {
   }
 }
 
-// The budget of a communicator and rank is 64 bytes: its record, and its share of the table at its
-// worst, right after the table has grown.
+// The budget is 64 bytes for each communicator and rank: its record, and its share of the table,
+// which is largest right after the table has grown.
 TEST(HandleTable, CommunicatorsStayInTheBudget) {
   HandleTable table;
   for (int n = 0; n < 100000; ++n) {
     table.put(n * 7, 1);
-    if (n >= 24) {  // as many as the program of the paper makes
+    if (n >= 24) {  // the paper's program makes that many communicators
       ASSERT_LE(static_cast<double>(table.bytes()) / table.size() + sizeof(CommRecord), 64.0) << n;
     }
   }

@@ -1,4 +1,5 @@
-// A process's file: what is written is read, also when the file was cut or damaged.
+// Tests of a process's file: written data is read back; files that are cut or damaged are read
+// without a fault.
 #include "readers/traces/trace.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +62,7 @@ class TraceFiles : public testing::Test {
       }
     spool.finish();
   }
-  /// Everything that a reader of the folder does, short of OTF2.
+  /// Does all that a reader of the folder does, except writing OTF2.
   static void use(const View& view) {
     for (const RankTrace& r : view.trace().ranks)
       if (r.file)
@@ -125,9 +126,9 @@ TEST_F(TraceFiles, DamagedFilesDoNoHarm) {
   for (int round = 0; round < 300; ++round) {
     std::string bad = good;
     for (int i = 0; i < 200; ++i) {
-      // Half of them where headers are.
+      // Half of the changes are among the headers.
       const size_t at = random() % (i % 2 ? bad.size() : 6000);
-      // Not who wrote it and of how many ranks
+      // The first 64 bytes, with the process and the number of ranks, do not change.
       if (at >= 64) bad[at] = static_cast<char>(random());
     }
     std::ofstream(path(), std::ios::binary | std::ios::trunc)

@@ -201,7 +201,7 @@ void Datagram::close() {
   const int64_t deadline = now_ns() + kFlush;
   for (const Peer& peer : peers_) {
     if (!peer.used) continue;
-    // Also to peers that have sent a bye: they send no more, but still receive.
+    // Peers that have sent a bye get one too: they send no more, but still receive.
     while (send(peer, kBye, nullptr, nullptr, 0) == Sent::kNoRoom && now_ns() < deadline)
       if (!poll()) usleep(100);
   }
