@@ -1,7 +1,8 @@
-# What mpicc -check compiles: in C, C++ and Fortran, in libraries and plugins, with threads and callbacks; the same without
-# mpiexec -check; what the wrappers say. Single accesses are in corpus_accesses.py.
+# Tests mpicc -check with programs in C, C++ and Fortran, in libraries and plugins, with threads and callbacks, also without
+# mpiexec -check; and the messages of the wrappers. Single accesses are in corpus_accesses.py.
 . "$(dirname "$0")/common.sh" "$1"
-# named FILE COUNT: in out are the lines of FILE with the comment OWNER, and those with HERE for a rank and COUNT others.
+# named FILE COUNT: checks that `out` names the lines of FILE with the comment OWNER, and those with HERE for a rank and COUNT
+# others.
 named() {
   for line in $(grep -n OWNER "$1" | cut -d: -f1); do grep -q "at .*$1:$line " out || fail "$1:$line is not named"; done
   for line in $(grep -n HERE "$1" | cut -d: -f1); do
@@ -9,7 +10,7 @@ named() {
   done
 }
 shapes="1:4 4:1 2:3 2:64"
-# each WANTED PROGRAM ARGUMENT...: with -check at every shape; named for each line of the source where it is wrong.
+# each WANTED PROGRAM ARGUMENT...: runs the program with -check at every shape; the findings must name each wrong source line.
 each() {
   local wanted=$1 source=$2 program=$3
   shift 3
@@ -158,8 +159,8 @@ each 0 arrays.f90 arrays
 status 86 -check -n 2 -nfg 3 ./arrays wrong
 named arrays.f90 5
 
-# ---- What MPI calls, and libraries -----------------------------------------------------------------------------------
-# The operation of a reduction is the program's code, but works for MPI; a library and a plugin have views of their own.
+# ---- Functions that MPI calls, and libraries -------------------------------------------------------------------------
+# A reduction's user operation is code of the program that MPI calls. A library and a plugin have views of their own.
 cat >library.c <<'END'
 int kept;
 void set_in_library(int* at) {
@@ -310,7 +311,7 @@ for level in 1 3; do # MPI_THREAD_FUNNELED, MPI_THREAD_MULTIPLE
   done
 done
 
-# The only access is that of a thread, while the rank itself sleeps.
+# A thread makes the only access, while the rank itself sleeps.
 cat >sleeper.c <<'END'
 #include <mpi.h>
 #include <pthread.h>
@@ -342,7 +343,7 @@ for shape in 1:1 1:3 2:2; do
 done
 
 # ---- Processes -------------------------------------------------------------------------------------------------------
-# A child by fork has memory of its own; executions of an exploration are children, too, but ranks.
+# A child that the program has forked has memory of its own. Executions of an exploration are children, too, but are ranks.
 cat >children.c <<'END'
 #include <mpi.h>
 #include <sys/wait.h>
@@ -380,22 +381,22 @@ grep -q buffers: out && fail "a child by fork"
 status 86 -explore=20s -n 3 ./children wrong
 for line in $(grep -nE 'HERE|OWNER' children.c | cut -d: -f1); do grep -q "children.c:$line " out || fail "exploration, line $line"; done
 
-# ---- The compare in front of the calls: in line where as.sh or the plugin knows the code, else only in the entry points --
+# ---- The compare in front of the calls: in line where as.sh or the plugin can insert it, else only in the entry points ---
 cat >inline.c <<'END'
 int read_it(const int* at) { return *at; }
 void write_it(char* at) { *at = 1; }
 END
-# compares COUNT OPTION...: of inline.c's functions compiled so, so many compare in line; all call their entry points.
+# compares COUNT OPTION...: compiles inline.c with the options. COUNT functions must compare in line; all call entry points.
 compares() {
   local wanted=$1
   shift
   "$bin/mpicc" -check "$@" -g -c inline.c -o inline.o || fail "inline.c $*"
   objdump -dr inline.o >out
   [ "$(grep -cE '__tsan_(read|write)' out)" = 2 ] || fail "inline.c $*: calls"
-  # Two words of the view for a function.
+  # Each such function reads two words of the view.
   [ "$(grep -c fgmpi_access_view out)" = $((2 * wanted)) ] || fail "inline.c $*: not $wanted in line"
 }
-# Without optimization the plugin leaves all to as.sh.
+# Without optimization as.sh inserts all compares.
 compares 2
 compares 2 -pipe
 compares 2 -save-temps
@@ -409,7 +410,7 @@ if [ -f "$bin/../lib/fgmpi/fgmpi_check.so" ]; then
     [ "$(grep -cE 'fgmpi_access_(read|write)' out)" = 2 ] && [ "$(grep -c fgmpi_access_view out)" = 4 ] || fail "inline.c $option"
   done
   "$bin/mpicc" -check -show -c memory.c >out && grep -q 'fplugin=.*fgmpi_check.so' out || fail "-show: no plugin"
-  # A compiler that the plugin is not for: calls it is.
+  # For another compiler than the plugin's, the calls stay.
   printf '#!/bin/sh\ncase $* in -dumpversion) echo 99 ;; *) exec gcc "$@" ;; esac\n' >other-gcc && chmod +x other-gcc
   FGMPI_CC=./other-gcc "$bin/mpicc" -check -show -c memory.c >out && ! grep -q 'fplugin' out || fail "-show: plugin of another compiler"
   FGMPI_CC=./other-gcc "$bin/mpicc" -check -g -O2 -w memory.c -o memory || fail "memory.c without the plugin"
@@ -432,7 +433,7 @@ grep -q 'wrong.c:3: Error: .*no_such' out || fail "the assembler's message"
 "$bin/mpicc" -check -show memory.o >out && grep -q -- '--wrap=memcpy' out && ! grep -q 'fsanitize' out || fail "-show of a link"
 FGMPI_CC=clang "$bin/mpicc" -check memory.c >out 2>&1 && fail "clang"
 grep -q 'clang is no GCC' out || fail "clang's message"
-# Its list of functions is that of the library.
+# The wrappers' list of functions must be that of the archive.
 cat >all.c <<'END'
 #include <mpi.h>
 int main(int argc, char** argv) { return MPI_Init(&argc, &argv) || MPI_Finalize(); }

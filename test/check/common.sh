@@ -1,4 +1,4 @@
-# What the tests of mpiexec -check share: a folder of their own, runs and what they must end with. To be sourced with BIN.
+# Functions of the tests of mpiexec -check: a folder for the test, runs, and checks of their results. Source it with BIN.
 set -u
 bin=$1
 scratch=$(mktemp -d)
@@ -9,7 +9,7 @@ fail() {
   cat out 2>/dev/null
   exit 1
 }
-# status WANTED ARGUMENT...: mpiexec ends with this status; its output is in out.
+# status WANTED ARGUMENT...: runs mpiexec, which must end with this status; `out` receives its output.
 status() {
   local wanted=$1
   shift

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Makes the corpus of the checker: programs that are wrong in one way each, and a correct twin of each.
+"""Makes the corpus of the checker: programs that are wrong in one way each, with a correct twin for each.
 
   corpus.py FOLDER      writes FOLDER/corpus_KIND.c and FOLDER/corpus.txt
 
-A case is a body of C in which `wrong ? a : b`, BAD and GOOD tell the twins apart. The correct twin counts on no buffering of
-messages (MPI-4.0 section 3.5), so that exploring it shows no deadlock either. Lines of the wrong twin that a
-finding has to name end with a comment HERE, or ALL HERE where it has to name all of them. All cases of a kind are functions
-of one program, picked by their number; those of corpus_accesses.py, of one that mpicc -check compiles:
+A case is a body of C in which `wrong ? a : b`, BAD and GOOD make the difference between the twins. The correct twin relies on
+no buffering of messages (MPI-4.0 section 3.5), so that exploring it shows no deadlock either. Lines of the wrong twin end with
+a comment HERE if a finding must name one of them, or ALL HERE if it must name all of them. All cases of a kind are functions of
+one program, selected by their number; mpicc -check compiles the program with those of corpus_accesses.py:
 
   mpiexec -check ./corpus_leaks 17 wrong
 
-A number behind that: how often the correct twin is run before, so that the checker has seen nearly all calls of the case.
+A number may follow: the program then runs the correct twin that many times before, so that the checker has already seen nearly
+all calls of the case.
 
-corpus.txt has a line a case: number, program, kind, name, lines: those of which a finding names one (with commas between), or
-all (with +).
+corpus.txt has a line for each case: number, program, kind, name, and the lines of which a finding must name one (separated by
+commas) or all (by +).
 """
 
 import os
@@ -62,10 +63,10 @@ int main(int argc, char** argv) {
 }
 """
 
-# What stands before the cases of these programs, of whose lines all are to be named.
+# The text in front of the cases of these programs: a finding must name every marked line.
 TOPS = {"accesses": corpus_accesses.TOP, "windows": corpus_windows.TOP,
         "files": corpus_files.TOP}
-# And before those of which one line is enough.
+# The text in front of cases for which a finding must name one of the marked lines.
 SINGLE_TOPS = {"groups": corpus_groups.TOP, "lifecycles": corpus_lifecycles.TOP, "parts": corpus_parts.TOP}
 cases = []  # (program, kind, name, body)
 
@@ -99,7 +100,7 @@ ARRAYS = "  int counts[64], displs[64];\n  for (int i = 0; i < size; ++i) counts
 
 
 def collective(name, form, note="", **given):
-    """The statements of a collective in one of its forms."""
+    """Returns the statements of a collective in one of its forms."""
     values = {"n": "2", "t": "MPI_INT", "root": "0", "op": "MPI_SUM", **given}
     inside = SHAPES[name].format(**values)
     if form == "blocking":
@@ -169,7 +170,7 @@ SENDS = ["Send", "Ssend", "Bsend", "Rsend", "Isend", "Issend", "Ibsend", "Irsend
 
 def exchange(send, dest="next", source="before", n="4", t="MPI_INT", rn="4", rt="MPI_INT", tag="5", rtag="5", note=HERE,
              rnote=HERE, between=""):
-    """A ring: the receive is posted first, so that every mode is correct and nothing hangs."""
+    """Messages in a ring. The receive is posted first, so that every mode is correct and no rank hangs."""
     lines = ["  MPI_Request r, q = MPI_REQUEST_NULL;"]
     if "b" in send.lower()[:2]:
         lines += ["  static char room[4096];", "  MPI_Buffer_attach(room, sizeof room);"]
@@ -257,7 +258,7 @@ def point_to_point():
 
 
 # ---- Races -----------------------------------------------------------------------------------------------------------
-# How a message is received: {s} and {t} are source and tag, the line of what could take another one is marked.
+# The ways to receive a message: {s} and {t} are source and tag. The line that could match another message is marked.
 TAKES = {
     "Recv": "MPI_Recv(b, 4, MPI_INT, {s}, {t}, w, IGNORE); /* HERE */",
     "Recv with a status": "MPI_Recv(b, 4, MPI_INT, {s}, {t}, w, &status); /* HERE */",
@@ -269,8 +270,8 @@ TAKES = {
              "  MPI_Recv(b, 4, MPI_INT, status.MPI_SOURCE, status.MPI_TAG, w, IGNORE);",
     "Sendrecv": "MPI_Sendrecv(a, 1, MPI_INT, MPI_PROC_NULL, 0, b, 4, MPI_INT, {s}, {t}, w, &status); /* HERE */",
 }
-# What makes the correct twin correct: source and tag of the k-th receive, tag of the k-th sender, what rank 0 does after its
-# first receive and the second sender before it sends, and what the other ranks do.
+# The difference that makes the twin correct: source and tag of the k-th receive, tag of the k-th sender, the statements of rank
+# 0 after its first receive, of the second sender before it sends, and of the other ranks.
 ORDERS = {
     "source": ("{k} ? LAST : 1", "5", "", "", ""),
     "tag": ("MPI_ANY_SOURCE", "5 + {k}", "", "", ""),
@@ -281,7 +282,7 @@ ORDERS = {
     "message through another": ("MPI_ANY_SOURCE", "5", "MPI_Send(a, 1, MPI_INT, 2 % size, 9, w);",
                                 "MPI_Recv(c, 1, MPI_INT, 2 % size == LAST ? 0 : 2, 9, w, IGNORE);", ""),
 }
-# What stands around the whole and orders nothing.
+# Statements around the case that order nothing.
 AROUND = {"alone": ("", ""), "between barriers": ("  MPI_Barrier(w);\n", "  MPI_Barrier(w);\n"),
           "in a loop": ("  for (int i = 0; i < 3; ++i) {\n", "  MPI_Barrier(w);\n  }\n")}
 
@@ -290,7 +291,8 @@ BOTH = " /* ALL HERE */"
 
 
 def too_long():
-    """The error ends the job: the finding names the send, too. S is the source that the receive gives, T its tag."""
+    """Messages that are too long. The error ends the job: the finding names the send, too. S and T are the receive's source and
+    tag."""
     receives = {
         "Recv": f"  MPI_Recv(b, 4, MPI_INT, S, T, w, IGNORE);{BOTH}",
         "Irecv and Wait": f"  MPI_Irecv(b, 4, MPI_INT, S, T, w, &q[0]);{BOTH}\n  MPI_Wait(&q[0], IGNORE);",
@@ -319,7 +321,7 @@ def too_long():
 
 
 def many_pending():
-    """Buffers of so many requests that the checker keeps them in order, and of fewer after some are complete."""
+    """Buffers of so many requests that the checker sorts them, and of fewer requests after some are complete."""
     for done in (0, 5, 12):
         case("buffers", f"one of 40 pending, {done} complete",
              "  MPI_Request q[40], r;\n  for (int i = 0; i < 40; ++i)\n    MPI_Irecv(b + 2 * (i * 7 % 40), 1, MPI_INT, before, i, w, &q[i]); /* ALL HERE */\n"
@@ -354,7 +356,7 @@ def races():
              "  MPI_Request q[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};\n  if (rank == 0) {\n  MPI_Irecv(a, 1, MPI_INT, 1, 5, w, &q[0]);\n"
              f"  BAD MPI_Irecv(b, 1, MPI_INT, LAST, 5, w, &q[1]);\n  {call} /* HERE */\n  GOOD MPI_Recv(b, 1, MPI_INT, LAST, 5, w, IGNORE);\n"
              "  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);\n  }\n  if (rank == 1 || rank == LAST) MPI_Send(a, 1, MPI_INT, 0, 5, w);")
-    # The message of rank 1 is there before the other one is sent, so that the run itself goes well.
+    # The message of rank 1 has arrived before the other one is sent, so that the run itself succeeds.
     for what, sent in (("of other types", "d, 1, MPI_DOUBLE"), ("of more elements", "c, 9, MPI_INT"), ("for a later receive", "c, 4, MPI_INT")):
         case("races", f"a message {what} could be taken",
              "  MPI_Request q = MPI_REQUEST_NULL;\n  if (rank == 0) MPI_Probe(1, 5, w, IGNORE);\n"
@@ -364,7 +366,7 @@ def races():
 
 
 # ---- Buffering -------------------------------------------------------------------------------------------------------
-# A standard send, whole: {to} and {t} are its destination and tag; the line that waits for the receive is marked.
+# The forms of a standard send: {to} and {t} are its destination and tag. The line that may wait for the receive is marked.
 WAITING_SENDS = {
     "Send": "MPI_Send(a, 4, MPI_INT, {to}, {t}, w); /* HERE */",
     "Isend": "MPI_Isend(a, 4, MPI_INT, {to}, {t}, w, &q);\n  MPI_Wait(&q, IGNORE); /* HERE */",
@@ -418,7 +420,7 @@ def buffering():
 
 
 # ---- Objects ---------------------------------------------------------------------------------------------------------
-OBJECTS = {  # how it is made: declaration, statement, how it is freed
+OBJECTS = {  # declaration, statement that makes the object, statement that frees it
     "Comm_dup": ("MPI_Comm x;", "MPI_Comm_dup(w, &x);", "MPI_Comm_free(&x);"),
     "Comm_split": ("MPI_Comm x;", "MPI_Comm_split(w, 0, rank, &x);", "MPI_Comm_free(&x);"),
     "Comm_create": ("MPI_Comm x; MPI_Group g;", "MPI_Comm_group(w, &g);\n  MPI_Comm_create(w, g, &x); /* HERE */\n  MPI_Group_free(&g);", "MPI_Comm_free(&x);"),
@@ -450,7 +452,7 @@ def objects():
         for k in (2, 3, 5):
             case("leaks", f"{name}: one of {k} not freed", f"  {declaration}\n  for (int i = 0; i < {k}; ++i) {{\n  {marked}\n"
                  f"  if (!wrong || i != {k - 1}) {free}\n  }}")
-    # The array is longer than what is in it, and what it holds behind that is a handle of a type.
+    # The array is longer than its contents, and the next element is the handle of a type.
     case("leaks", "Type_get_contents: never freed", "  MPI_Datatype t, x, d[4];\n  MPI_Aint e[4];\n  int n[8];\n"
          "  MPI_Type_contiguous(2, MPI_INT, &t);\n  MPI_Type_vector(2, 1, 3, t, &x);\n  for (int i = 0; i < 4; ++i) d[i] = x;\n"
          "  MPI_Type_get_contents(x, 8, 4, 4, n, e, d); /* HERE */\n  GOOD MPI_Type_free(&d[0]);\n  MPI_Type_free(&t);\n  MPI_Type_free(&x);")
@@ -496,7 +498,7 @@ thread_levels = []
 
 def threads():
     def wrong(level, what, functions, body):
-        """Functions are named f and g in `functions` and get the number of the case."""
+        """Adds a case. Its functions have the names f and g in `functions`, to which the number of the case is appended."""
         thread_levels.append(level)
         number = len(thread_levels)
         helpers = functions.replace("f(", f"f{number}(").replace("g(", f"g{number}(")
@@ -510,7 +512,7 @@ def threads():
     wrong("MPI_THREAD_FUNNELED", "in another thread, in the twin infos", "static void f(void) {\n  MPI_Info info;\n  MPI_Info_create(&info);\n"
           "  MPI_Info_set(info, \"key\", \"value\");\n  BAD MPI_Comm_size(w, &c[0]); /* HERE */\n  MPI_Info_free(&info);\n}", "  both(@f, nothing, 0);")
     for name, call in SIMPLE_CALLS.items():
-        # The receive waits for what the thread sends last.
+        # The receive waits for the last message of the thread.
         wrong("MPI_THREAD_SERIALIZED", f"{name} beside a receive",
               f"static void f(void) {{\n  for (int i = 0; i < 300; ++i) {{\n  {call} /* HERE */\n  usleep(wrong ? 1000 : 0);\n  }}\n"
               "  BAD MPI_Send(a, 1, MPI_INT, rank, 6, w);\n  else MPI_Isend(a, 1, MPI_INT, rank, 6, w, &request);\n}\n"
@@ -518,7 +520,7 @@ def threads():
               "  both(@f, @g, wrong);")
     for name, call in {"Barrier": "MPI_Barrier({c});", "Bcast": "MPI_Bcast(c, 1, MPI_INT, 0, {c});",
                        "Allreduce": "MPI_Allreduce(c, d, 1, MPI_INT, MPI_SUM, {c});"}.items():
-        # Rank 0 comes late, so that the others' threads are both inside.
+        # Rank 0 arrives late, so that both threads of the other ranks are inside.
         if name == "Bcast":
             call = call.replace("c, 1", "c + {k}, 1")
         if name == "Allreduce":
@@ -537,14 +539,14 @@ def threads():
               "  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);\n  raise_level(\"MPI_THREAD_MULTIPLE\", &session);\n  }\n  MPI_Comm_dup(w, &x);\n  MPI_Comm_free(&x);\n"
               "  if (wrong) own = w;\n  else MPI_Comm_dup(w, &own);\n  both(@f, @g, 1);\n  GOOD MPI_Comm_free(&own);\n  MPI_Session_finalize(&session);")
     for name, call in SIMPLE_CALLS.items():
-        # Where a session is granted MPI_THREAD_SERIALIZED, other threads may call.
+        # If a session was granted MPI_THREAD_SERIALIZED, other threads may call MPI.
         wrong("MPI_THREAD_SINGLE", f"{name} in another thread, in the twin after a session",
               f"static void f(void) {{\n  {call} /* HERE */\n}}", "  MPI_Session session;\n  GOOD raise_level(\"MPI_THREAD_SERIALIZED\", &session);\n"
               "  both(@f, nothing, 0);\n  GOOD MPI_Session_finalize(&session);")
 
 
 def on_other_communicators():
-    """Collectives and messages once more on a duplicate of the world and on one of its members in reverse order."""
+    """Collectives and messages on a duplicate of the world, and on a communicator of its members in reverse order."""
     for program, kind, name, body in list(cases):
         if kind in ("races", "threads") or not ("w)" in body or "w, " in body) or "Comm" in body or "Win_" in body or "File_" in body:
             continue

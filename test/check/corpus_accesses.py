@@ -1,22 +1,22 @@
-"""Cases of the corpus for mpicc -check: loads and stores of the program in buffers that operations under way use.
+"""The cases of the corpus for mpicc -check: loads and stores of the program in buffers that pending operations use.
 
-Both lines of a wrong twin must be in one finding: of the access and of the operation. The correct twin makes the same access
-when the operation is complete; both make accesses meanwhile that are right: reads of what is sent, the elements beside a
-buffer, gaps of derived types.
+A finding must name both lines of a wrong twin: that of the access and that of the operation. The correct twin makes the same
+access when the operation is complete. Both twins also make correct accesses while it is pending: reads of data that is sent,
+and accesses to elements beside a buffer and to gaps of derived types.
 """
 
 import itertools
 
 HERE = " /* HERE */"
 
-# Where a buffer of 64 elements lies: its declaration as p, and what ends it.
+# The kinds of memory for a buffer of 64 elements: its declaration as p, and the statement that ends its life.
 PLACES = {
     "a static variable": ("  int* p = a;", ""),
     "a local variable": ("  int local[64] = {0};\n  int* p = local;", ""),
     "the heap": ("  int* p = calloc(64, sizeof(int));", "  free(p);"),
     "a variable of a function": ("  static int own[64];\n  int* p = own;", ""),
 }
-# Of p[8] to p[15]; what is around is not used by the operation.
+# Operations on p[8] to p[15]; they do not use the other elements.
 STORES = {
     "store": "p[9] = 7;",
     "store of a byte": "((char*)p)[63] = 1;",
@@ -68,13 +68,14 @@ static int compare(const void* x, const void* y) {
   return (*(const int*)x > *(const int*)y) - (*(const int*)x < *(const int*)y);
 }
 """
-# Right while p[8] to p[15] are sent, or received.
+# Accesses that are right while p[8] to p[15] are sent, or received.
 FINE = "  p[7] = p[16] = 5;\n  memset(p + 16, 0, 8);\n"
 FINE_SENT = FINE + "  c[0] = p[8] + sum(p, 64);\n  memcpy(c, p, 64);\n"
 
 
 def on(marked, access):
-    """The access in a line that the finding has to name. A called function or one by a macro names its own line instead."""
+    """Returns the access in a line that the finding must name. An access in a called function or macro has the marked line
+    there instead."""
     return f"  {marked} {access}"
 
 
@@ -86,7 +87,7 @@ def accesses(case):
     many_places(case)
     def both(kind, name, place, begin, access, end, fine, around=("", "")):
         declaration, freed = PLACES[place]
-        # What the program calls has the line: it is not marked.
+        # The called function has the marked line.
         inside = "in a function" in name
         first = on("BAD", access) + ("" if inside else HERE)
         body = (f"{declaration}\n  MPI_Request q = MPI_REQUEST_NULL, r = MPI_REQUEST_NULL;\n{around[0]}{begin}\n{fine}{first}\n"
@@ -152,7 +153,7 @@ def gaps(case):
         count = 2 if what == "resized" else 1
         head = f"  MPI_Datatype t;\n  MPI_Request q, r;\n  {make}\n  MPI_Type_commit(&t);\n"
         tail = "  MPI_Type_free(&t);"
-        # 0 and 8 are the type's in all but the resized one, which has 0, 1, 16, 17, ...; 2 to 7 are no one's.
+        # All types but the resized one have elements 0 and 8; that one has 0, 1, 16, 17, ... No type has 2 to 7.
         used = 17 if what == "resized" else 8
         free = "  for (int i = 2; i < 8; ++i) a[i] = i, c[i] = a[i + 8 * (i % 2)];\n  memset(a + 2, 0, 24);\n" if used == 17 else \
                "  for (int i = 2; i < 8; ++i) a[i] = i, c[i] = a[i];\n  memset(a + 2, 0, 24);\n"
@@ -166,7 +167,8 @@ def gaps(case):
 
 
 def collectives(both, places):
-    """Nonblocking and persistent ones: what all ranks give, and what the root or all take. p[8] is the first element."""
+    """Nonblocking and persistent collectives: the send buffers of all ranks, and the receive buffers of the root or of all. p[8]
+    is the first element."""
     calls = {
         "bcast": "p + 8, 8, MPI_INT, 0", "gather": "p + 8, 1, MPI_INT, b, 1, MPI_INT, 0", "scatter": "b, 1, MPI_INT, p + 8, 2, MPI_INT, 0",
         "allgather": "p + 8, 2, MPI_INT, b, 2, MPI_INT", "alltoall": "b, 1, MPI_INT, p + 8, 1, MPI_INT",
@@ -188,7 +190,8 @@ def collectives(both, places):
 
 
 def crowds(case):
-    """Many operations at once: each part of a matrix has an owner; the access is to one that is not complete."""
+    """Many operations at once: each operates on some elements of a matrix. The access is to elements of one that is not
+    complete."""
     for n in (3, 40):
         for what, access in (("load", "c[0] = x[2 * k];"), ("store", "x[2 * k + 1] = 9;")):
             case("buffers", f"one of {n} receives: {what}", f"  MPI_Request q[{n}];\n  static int x[200];\n  const int k = {n} / 2;\n"
@@ -212,7 +215,7 @@ def crowds(case):
 
 
 def parts(case):
-    """Buffers with a part for each rank: what lies between the parts is the program's."""
+    """Buffers with elements for each rank: the program may access the elements in between."""
     declared = ("  static int p[256];\n  int n[64], s[64], t[64], far[64];\n  MPI_Datatype types[64];\n  MPI_Request q, r = MPI_REQUEST_NULL;\n"
                 "  for (int i = 0; i < 64; ++i) n[i] = 2, s[i] = 4 * i, t[i] = 16 * i, far[i] = 4 * i + 2, types[i] = MPI_INT;\n  (void)far;\n")
     calls = {"alltoallv": ("n, s, MPI_INT", "n, s, MPI_INT"), "alltoallw": ("n, t, types", "n, t, types")}
@@ -226,14 +229,15 @@ def parts(case):
                      f"{begin}  p[2] = p[7];\n  BAD {access}{HERE}\n  MPI_Wait(&q, IGNORE);\n  GOOD {access}\n" + end, program="accesses")
             case("buffers", f"{name} {form}, store into a sent part", declared + f"  {start.replace('FROM', 'p').replace('TO', 'b')}{HERE}\n"
                  f"{begin}  p[2] = p[7] + p[4];\n  BAD p[5] = 7;{HERE}\n  MPI_Wait(&q, IGNORE);\n  GOOD p[5] = 7;\n" + end, program="accesses")
-    # Two operations have the base in common, and what one leaves out is the other's.
+    # Two operations have the same buffer address, and each uses the elements that the other leaves out.
     case("buffers", "alltoallv, store into a part of the first of two", declared
          + f"  MPI_Ialltoallv(p, n, s, MPI_INT, b, n, s, MPI_INT, w, &q);{HERE}\n  MPI_Ialltoallv(p, n, far, MPI_INT, c, n, s, MPI_INT, w, &r);\n"
          f"  d[0] = p[4];\n  BAD p[5] = 7;{HERE}\n  MPI_Wait(&q, IGNORE);\n  GOOD p[5] = 7;\n  MPI_Wait(&r, IGNORE);", program="accesses")
 
 
 def partitions(case):
-    """Of a partitioned send those that are ready, of a receive those that MPI_Parrived has not told of. p[8] is the first of 4 x 2."""
+    """Accesses to partitions of a send that are ready, and to those of a receive that MPI_Parrived has not reported. p[8] is the
+    first of 4 x 2 elements."""
     def head(a, b, sent, taken):
         return (f"  MPI_Request s, r;\n  MPI_Psend_init({a}, 4, 2, MPI_INT, next, 5, w, MPI_INFO_NULL, &s);{sent}\n"
                 f"  MPI_Precv_init({b}, 4, 2, MPI_INT, before, 5, w, MPI_INFO_NULL, &r);{taken}\n  ({a})[0] = ({b})[7] = 1;\n")
@@ -253,7 +257,7 @@ def partitions(case):
                      f"  BAD {access}{HERE}\n  for (int flag = 0; !flag;) MPI_Parrived(r, 1, &flag);\n  GOOD {access}\n{end}" + tail, program="accesses")
 
 
-# p[8] to p[15] of rank 0, by rank 1.
+# Operations of rank 1 on p[8] to p[15] of rank 0.
 REMOTE = {
     "Put": "MPI_Put(b, 8, MPI_INT, 0, 8, 8, MPI_INT, x);",
     "Get": "MPI_Get(b, 8, MPI_INT, 0, 8, 8, MPI_INT, x);",
@@ -265,7 +269,7 @@ WINDOWS = {
     "allocated": "  MPI_Win_allocate(64 * sizeof(int), sizeof(int), MPI_INFO_NULL, w, &p, &x);\n",
     "shared": "  MPI_Win_allocate_shared(64 * sizeof(int), sizeof(int), MPI_INFO_NULL, w, &p, &x);\n",
 }
-# What begins and ends an epoch in which rank 1 accesses the memory of rank 0.
+# Statements that begin and end an epoch in which rank 1 accesses the memory of rank 0.
 BOUNDS = {
     "fence": ("  MPI_Win_fence(0, x);\n", "  MPI_Win_fence(0, x);\n"),
     "post": ("  if (!rank) MPI_Win_post(g, 0, x);\n  if (rank == 1) MPI_Win_start(g, 0, x);\n",
@@ -273,7 +277,7 @@ BOUNDS = {
 }
 
 
-# An epoch of locks of rank 1: what begins it, completes its operations, and ends it.
+# An epoch of locks of rank 1: the statements that begin it, complete its operations, and end it.
 LOCKS = {
     "lock_all": ("MPI_Win_lock_all(0, x);", "MPI_Win_flush_all(x);", "MPI_Win_unlock_all(x);"),
     "a shared lock": ("MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, x);", "MPI_Win_flush(0, x);", "MPI_Win_unlock(0, x);"),
@@ -282,10 +286,10 @@ LOCKS = {
 
 
 def locked(wrong):
-    """Stores while an operation of an epoch of locks is under way, and right accesses meanwhile."""
+    """Stores while an operation of an epoch of locks is pending, and correct accesses meanwhile."""
     remotes = {k: v for k, v in REMOTE.items() if k != "Get"}
     remotes["Rput"] = "MPI_Rput(b, 8, MPI_INT, 0, 8, 8, MPI_INT, x, &r);"
-    # What reads the bytes may have found that the operation is done.
+    # A statement that reads the bytes may have found that the operation is complete.
     stores = {k: v for k, v in STORES.items() if k not in ("in a function", "by a sort", "increment") and "atomic" not in k and "exchange" not in k}
     windows, places = list(WINDOWS), list(PLACES)
     number = 0
@@ -300,7 +304,7 @@ def locked(wrong):
                       f"  if (rank == 1) {{\n  {begin}\n    {call}{HERE}\n{local}  GOOD {flush}\n  }}\n  MPI_Barrier(w);\n"
                       f"  if (!rank) {{\n  p[7] = p[16] = 5;\n  memset(p + 16, 0, 8);\n    {access}{HERE}\n  }}\n  MPI_Barrier(w);\n  if (rank == 1) {end}\n", places[number % 4])
         put, get = REMOTE["Put"], REMOTE["Get"]
-        # Of the right twin another access is under way, or the program sees that it is done.
+        # In the correct twin the pending operation is on other elements, or the program sees that it is complete.
         for window in WINDOWS:
             wrong(f"Put, in the twin Get, under way, {lock}, store, {window}", window, f"  if (rank == 1) {{\n  {begin}\n  BAD {put}{HERE}\n  GOOD {get}\n  }}\n"
                   f"  MPI_Barrier(w);\n  if (!rank)\n    p[9] = 7;{HERE}\n  MPI_Barrier(w);\n  if (rank == 1) {end}\n")
@@ -311,7 +315,7 @@ def locked(wrong):
                       f"  MPI_Barrier(w);\n  if (rank == 1) {end}\n")
 
 
-# One-sided operations of p[8] to p[15], which they read or write; windows are of b.
+# One-sided operations that read or write p[8] to p[15] at the origin. The windows have the memory b.
 ORIGINS = {
     "Put": ("MPI_Put(p + 8, 8, MPI_INT, next, 0, 8, MPI_INT, x);", False),
     "Put of vectors": ("MPI_Put(p + 8, 1, v, next, 0, 4, MPI_INT, x);", False),
@@ -323,7 +327,7 @@ ORIGINS = {
     "Fetch_and_op": ("MPI_Fetch_and_op(c + 100, p + 9, MPI_INT, next, 0, MPI_SUM, x);", True),
     "Compare_and_swap": ("MPI_Compare_and_swap(c + 100, c + 101, p + 9, MPI_INT, next, 0, x);", True),
 }
-# What begins an epoch, completes the operation, and ends the epoch.
+# Statements that begin an epoch, complete the operation, and end the epoch.
 COMPLETIONS = {
     "fence": ("MPI_Win_fence(0, x);", "MPI_Win_fence(0, x);", "MPI_Win_fence(0, x);"),
     "complete": ("MPI_Win_post(to, 0, x);\n  MPI_Win_start(of, 0, x);", "MPI_Win_complete(x);", "MPI_Win_wait(x);"),
@@ -337,7 +341,7 @@ COMPLETIONS = {
 
 
 def one_sided(case):
-    """Loads and stores of memory that one-sided operations of the rank read or write, before they are complete."""
+    """Loads and stores of memory that pending one-sided operations of the rank read or write."""
     number = 0
     for completion, (begin, done, end) in COMPLETIONS.items():
         for operation, (call, writes) in ORIGINS.items():
@@ -350,9 +354,9 @@ def one_sided(case):
                     continue
                 number += 1
                 declaration, freed = list(PLACES.values())[number % 4]
-                # Of vectors p[8], p[9], p[11] and p[12] are read.
+                # Operations with vectors read p[8], p[9], p[11] and p[12].
                 fine = FINE if writes else FINE_SENT + ("  p[10] = 3;\n" if "vectors" in operation else "")
-                # What completes it is followed by the access in the correct twin, and by the end of the epoch in both.
+                # The completion is followed by the access in the correct twin, and by the end of the epoch in both.
                 case("buffers", f"{operation} until {completion}: {what}", f"{declaration}\n  MPI_Win x;\n  MPI_Group all, of, to;\n  MPI_Datatype v;\n  MPI_Comm_group(w, &all);\n"
                      "  MPI_Group_incl(all, 1, &next, &of);\n  MPI_Group_incl(all, 1, &before, &to);\n  MPI_Type_vector(2, 2, 3, MPI_INT, &v);\n  MPI_Type_commit(&v);\n"
                      "  MPI_Win_create(b, sizeof b, sizeof(int), MPI_INFO_NULL, w, &x);\n"
@@ -381,11 +385,11 @@ def exposed(case):
                 number += 1
                 fine = "  if (!rank) {\n  p[7] = p[16] = 5;\n  memset(p + 16, 0, 8);\n  c[0] = p[40]" + (" + p[9]" if remote == "Get" else "") + ";\n  }\n"
                 first, second = f"  if (rank == 1)\n    {call}{HERE}\n", f"{fine}  if (wrong && !rank)\n    {access}{HERE}\n"
-                # The access comes first, or the operation.
+                # Either the access or the operation is first.
                 ops = second + f"  if (rank == 1) usleep(20000);\n{first}" if number % 2 else first + "  MPI_Barrier(w);\n" + second
                 wrong(f"{remote} and {what}, {epoch}, {'access' if number % 2 else 'operation'} first", windows[number % 3],
                       f"{begin}{ops}{end}  if (!wrong && !rank)\n    {access}\n" + (end if epoch == "fence" else "  MPI_Barrier(w);\n"), places[number % 4])
-    # Calls of the rank between its access and the end of the epoch that let nobody else begin; the operation comes last.
+    # Between its access and the end of the epoch the rank makes calls that let no other rank begin; the operation is last.
     between = {"a local call": "MPI_Type_size(MPI_INT, &c[80]);", "a put of its own": "MPI_Put(b, 4, MPI_INT, 1, 40, 4, MPI_INT, x);",
                "both": "MPI_Accumulate(b, 1, MPI_INT, 1, 40, 1, MPI_INT, MPI_SUM, x);\n    MPI_Comm_size(w, &c[80]);"}
     for i, (what, calls) in enumerate(between.items()):
@@ -393,13 +397,13 @@ def exposed(case):
             own = f"  if (!rank) {{\n  BAD p[9] = 7;{HERE}\n    {calls}\n  }}\n"
             later = f"  if (rank == 1) {{\n    usleep(20000);\n    {list(REMOTE.values())[i]}{HERE}\n  }}\n"
             wrong(f"a store, {what}, {list(REMOTE)[i]}, {window}", window, BOUNDS["fence"][0] + own + later + BOUNDS["fence"][1])
-    # What the unified model leaves open is a note where the program has asked for the model.
+    # Accesses whose result the unified model leaves open give a note, if the program has asked for the model.
     asked = "  int* model;\n  MPI_Win_get_attr(x, MPI_WIN_MODEL, &model, &c[81]);\n"
     for window in WINDOWS:
         for remote, access in (("Put", "c[1] = p[9];"), ("Get", "p[9] = 7;")):
             wrong(f"the model is asked for: {remote} and {access}, {window}", window, asked + BOUNDS["fence"][0]
                   + f"  if (rank == 1)\n    {REMOTE[remote]}{HERE}\n  if (wrong && !rank)\n    {access}{HERE}\n{BOUNDS['fence'][1]}  if (!wrong && !rank)\n    {access}\n")
-    # Right are accesses that MPI_Win_sync and what the program sees in the memory, or locks, put in order.
+    # Accesses are correct if locks order them, or MPI_Win_sync and values that the program reads from the memory.
     for window in WINDOWS:
         start = f"  if (wrong) MPI_Win_fence(0, x);\n  if (wrong && rank == 1)\n    {REMOTE['Put']}{HERE}\n  if (wrong) MPI_Barrier(w);\n"
         stop = "  if (wrong) MPI_Win_fence(0, x);\n"
@@ -414,7 +418,8 @@ def exposed(case):
               "  MPI_Put(b, 8, MPI_INT, 0, 8, 8, MPI_INT, x);\n  MPI_Win_flush(0, x);\n  }\n  MPI_Barrier(w);\n  MPI_Win_sync(x);\n  if (!rank) c[9] = p[9]++;\n  MPI_Win_unlock_all(x);\n  }\n")
 
 
-# Another rank's memory: by its address there, or by going on behind the rank's own. What rank 1 has in a shared window is at p[64] of rank 0.
+# Ways to another rank's memory: by its address, or by an index behind the rank's own memory. The memory of rank 1 in a shared
+# window is at p[64] of rank 0.
 SEGMENTS = {
     "asked for": ("", "MPI_Win_shared_query(x, 1, &bytes, &unit, &other);"),
     "behind the own": ("", "other = p + 64;"),
@@ -424,7 +429,8 @@ SEGMENTS = {
 
 
 def some_accesses(remote, numbers, every):
-    """The accesses that conflict with an operation, each with its number: a plain store and load, and of the others one in `every`."""
+    """Returns the accesses that conflict with an operation, each with its number: a plain store and load, and one in `every` of
+    the others."""
     for what, access in {**STORES, **(LOADS if remote != "Get" else {})}.items():
         if what in ("in a function", "by a sort"):
             continue
@@ -453,7 +459,7 @@ def segments(case):
                 fence = "  MPI_Win_fence(0, x);\n"
                 wrong(f"another's memory, {where}: {remote} and {what}, {'access' if number % 2 else 'operation'} first", before, query,
                       fence + ops + fence + f"  if (!wrong && !rank)\n    {access.replace(HERE, '')}\n" + fence)
-        # In the right twin the operation has come, and the store follows.
+        # In the correct twin the operation is complete before the store.
         for lock, (begin, flush, end) in LOCKS.items():
             one = lambda text: text.replace("(0, x)", "(1, x)").replace(", 0, 0, x", ", 1, 0, x") if "all" not in lock else text
             for remote in ("Put", "Accumulate"):
@@ -463,20 +469,20 @@ def segments(case):
 
 
 def attached(case):
-    """Loads and stores of rank 0 in what it has attached to a dynamic window, which rank 1 accesses."""
+    """Loads and stores of rank 0 in memory that it has attached to a dynamic window, which rank 1 accesses."""
     numbers = itertools.count(1)
     for remote, call in REMOTE.items():
         call = call.replace("MPI_INT, 0, 8,", "MPI_INT, 0, at + 8 * sizeof(int),")
         for number, what, access in some_accesses(remote, numbers, 3):
             declaration, freed = list(PLACES.values())[number % 4]
-            early = number % 2  # attached before the epoch, or in it
+            early = number % 2  # memory is attached before the epoch, or in it
             head = (f"{declaration}\n  MPI_Win x;\n  MPI_Aint at;\n  MPI_Get_address(p, &at);\n  MPI_Win_create_dynamic(MPI_INFO_NULL, w, &x);\n"
                     + ("" if early else "  MPI_Win_fence(0, x);\n") + "  if (!rank) MPI_Win_attach(x, p, 64 * sizeof(int));\n  MPI_Bcast(&at, 1, MPI_AINT, 0, w);\n")
             fine = "  if (!rank) {\n  p[7] = p[16] = 5;\n  memset(p + 16, 0, 8);\n  }\n"
             first, second = f"  if (rank == 1)\n    {call}{HERE}\n", f"{fine}  if (wrong && !rank)\n    {access}{HERE}\n"
             ops = second + f"  if (rank == 1) usleep(20000);\n{first}" if number % 2 else first + "  MPI_Barrier(w);\n" + second
             fence = "  MPI_Win_fence(0, x);\n"
-            # What is detached is the program's again.
+            # The program may access detached memory again.
             tail = "  if (!rank) MPI_Win_detach(x, p);\n" + f"  if (!rank)\n    {access}\n" + "  MPI_Win_free(&x);\n" + freed
             case("windows", f"dynamic, attached {'before' if early else 'in'} the epoch: {remote} and {what}", head + (fence if early else "") + ops + fence + tail, program="accesses")
     for lock, (begin, flush, end) in LOCKS.items():
@@ -489,7 +495,8 @@ def attached(case):
 
 
 def many_places(case):
-    """So many places of a window that they are told while the program goes on; the operation meets the last one, or the first."""
+    """Accesses to so many addresses of a window that they are reported while the program goes on. The operation conflicts with
+    the last one, or the first."""
     for n in (255, 256, 257, 300, 2000):
         for which in (0, n - 1):
             for first in (True, False):

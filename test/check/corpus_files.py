@@ -23,7 +23,7 @@ static void close_file(void) {
 }
 """
 
-# {at}: the offset in integers; the pointer is there, too. Collective ones are made by all ranks, which then give {n} elements.
+# {at}: the offset in integers, to which the pointer is set, too. All ranks make collective accesses, then with {n} elements.
 CALLS = {
     "write_at": "MPI_File_write_at(x, {at}, a, {n}, MPI_INT, IGNORE);",
     "read_at": "MPI_File_read_at(x, {at}, a, {n}, MPI_INT, IGNORE);",
@@ -49,7 +49,7 @@ DECLARED = "  MPI_Request q = MPI_REQUEST_NULL;\n  MPI_Status status;\n  view = 
 
 
 def access(name, at, n="4"):
-    """A call, what positions its pointer, and what ends it."""
+    """Returns a call, the statement that sets its pointer, and the one that completes it."""
     text = {**CALLS, **COLLECTIVE}[name].format(at=at, n=n)
     lines = [] if "_at" in name else [f"  MPI_File_seek(x, {at}, MPI_SEEK_SET);"]
     lines.append("  " + text + HERE)
@@ -63,14 +63,14 @@ def access(name, at, n="4"):
 PAIRS = [("write_at", "write_at"), ("write_at", "read_at"), ("read_at", "write_at"), ("write", "write"), ("write", "read"),
          ("read", "write"), ("iwrite_at", "iwrite_at"), ("iwrite_at", "iread_at"), ("iread_at", "write_at"), ("iwrite", "iwrite"),
          ("iwrite", "iread"), ("write_at", "write"), ("read", "write_at"), ("iwrite", "read_at")]
-# What makes the correct twin correct: the place of the second access, or what all do between the accesses.
+# The difference that makes the twin correct: the offset of the second access, or statements of all ranks between the accesses.
 SYNC = "  MPI_File_sync(x);\n"
 ORDERS = {
     "other bytes": ("wrong ? 6 : 8", ""),
     "sync, barrier, sync": ("6", f"  GOOD MPI_File_sync(x);\n  MPI_Barrier(w);\n  GOOD MPI_File_sync(x);\n"),
     "atomic mode": ("6", None),
 }
-# Views: ranks see the file through a type whose parts meet if wrong.
+# Views: ranks see the file through types, which overlap in the wrong program.
 VIEWS = {
     "vector": "MPI_Type_vector(2, 2, wrong ? 3 : 2 * size, MPI_INT, &t);\n  MPI_Type_create_resized(t, 0, (wrong ? 6 : 4 * size) * 4, &r);\n  MPI_Type_free(&t);|rank * 8",
     "contiguous": "MPI_Type_contiguous(4, MPI_INT, &r);|rank * (wrong ? 8 : 64)",
@@ -111,7 +111,7 @@ def files(case):
 
 
 def shared_pointers(wrong):
-    """Accesses by the shared pointer begin where it stands, which no argument says."""
+    """Accesses by the shared pointer, whose offset is in no argument."""
     seek = "  MPI_File_seek_shared(x, 4, MPI_SEEK_SET);\n"
     waits = "  MPI_Wait(&q, IGNORE);\n"
     for name, other in (("write", "write_at"), ("iwrite", "read_at"), ("read", "iwrite_at"), ("iread", "write"), ("write", "read")):
@@ -121,7 +121,7 @@ def shared_pointers(wrong):
             begin = "  GOOD MPI_File_set_atomicity(x, 1);\n" if between is None else ""
             wrong(f"{name}_shared and {other}, {order}", f"{begin}{seek}  if (rank == 1) {{\n{call}  }}\n{between or ''}"
                   f"  if (rank == LAST) {{\n{access(other, at)}\n  }}")
-        # Another access by the same pointer is elsewhere, and so is what the same rank accessed next.
+        # Another access by the same pointer has another offset, and so has the next access of the same rank.
         wrong(f"two {name}_shared and {other}", f"{seek}  if (rank == 1) {{\n  MPI_File_read_shared(x, b, 3, MPI_INT, IGNORE);\n{call}  }}\n"
               f"  if (rank == LAST) {{\n{access(other, '(wrong ? 10 : 11)')}\n  }}")
     ordered = {"_ordered": "  MPI_File_{}_ordered(x, a, 4, MPI_INT, IGNORE);" + HERE,

@@ -1,4 +1,5 @@
-"""The part of the corpus about collectives of intercommunicators: what the members of each group, and the two groups, agree on."""
+"""The cases of the corpus about collectives of intercommunicators: on what the members of each group, and the two groups, must
+agree."""
 
 from corpus_parts import BOTH, FORMS, HERE
 
@@ -23,7 +24,7 @@ static void make_groups(int how) {
   for (int i = 0; i < 64; ++i) counts[i] = 2, displs[i] = 4 * i, shares[i] = others;
 }
 """
-# N: the number of elements, T: their type, of what a member gives; M and U of what it takes.
+# N and T: number and type of the elements that a member sends; M and U: of those that it receives.
 SHAPES = {
     "Barrier": "both",
     "Bcast": "a, N, T, root, both",
@@ -65,7 +66,7 @@ def groups(case):
              "groups")
 
     def of_each_group(name, form, one, other):
-        """All members of one group give something else; both callers are to be named."""
+        """All members of one group pass another value; the finding must name both callers."""
         return ("  if (group) {\n" + call(name, form, BOTH, **one) + "\n  } else {\n" + call(name, form, BOTH, **other) + "\n  }")
 
     for name, shape in SHAPES.items():
@@ -85,7 +86,7 @@ def groups(case):
                 whole = {"T": "wrong ? MPI_FLOAT : MPI_INT", "U": "wrong ? MPI_FLOAT : MPI_INT"}
                 wrong("collectives", of + "a type of a group", of_each_group(name, form, whole, {}))
             for word, change in (("N", f"wrong && rank == LAST ? {n} + 1 : {n}"), ("M", f"wrong && rank == LAST ? {n} - 1 : {n}")):
-                # Of those with a root, only one of the two counts means something to the last rank.
+                # In collectives with a root, the last rank uses only one of the two counts.
                 if word in words and name not in ("Gather", "Scatter", "Gatherv", "Scatterv"):
                     wrong("collectives", of + f"a count of one, {word}", call(name, form, **{word: change}))
             if name in ("Gatherv", "Scatterv"):
@@ -105,7 +106,7 @@ def groups(case):
                 spoiler = "rank == LAST" if name.startswith("All") else "root == MPI_ROOT"
                 wrong("collectives", of + "an element of the counts", f"  if (wrong && {spoiler}) counts[others - 1] = 3;\n" + call(name, form))
             if name in ("Allgather", "Alltoall", "Allgatherv"):
-                # What one group gives need not be as much as what the other gives.
+                # The two groups may send different amounts.
                 uneven = {"N": "group ? 3 : 2", "M": "group ? 2 : wrong ? 2 : 3"}
                 wrong("collectives", of + "the groups give different amounts", "  if (!group && !wrong)\n  for (int i = 0; i < others; ++i) counts[i] = 3;\n"
                       + call(name, form, **uneven))
@@ -138,7 +139,7 @@ def groups(case):
         wrong("collectives", f"{name} of two groups: another call", f"  MPI_Comm x;\n  if (wrong && group) {{\n  MPI_Barrier(both);{BOTH}\n  }} else if (group) {{\n"
               f"  {made_by}\n  }} else {{\n  {made_by}{BOTH}\n  }}\n  MPI_Comm_free(&x);")
 
-    # Creation: what the members of a group, and the two leaders, agree on.
+    # Creation: on what the members of a group, and the two leaders, must agree.
     for how in range(3):
         create = f"  MPI_Comm local, x;\n  MPI_Comm_split(w, group, rank, &local);\n  const int far = group ? 0 : {('size / 2', '1', '1')[how]};\n"
         free = "  MPI_Comm_free(&x);\n  MPI_Comm_free(&local);"
@@ -153,7 +154,7 @@ def groups(case):
                   "  MPI_Comm x;\n  if (mine == members - 1)\n" + f"  MPI_Intercomm_merge(both, wrong ? !group : group, &x);{BOTH}\n"
                   + f"  else\n  MPI_Intercomm_merge(both, group ? 7 : 0, &x);{BOTH}\n  MPI_Comm_free(&x);", how)
 
-    # A send that only buffering lets return: who is to receive it waits in a collective for its sender, a member of the other group.
+    # A send that returns only if it is buffered: its receiver waits in a collective for the sender, a member of the other group.
     for name in SHAPES:
         for form in FORMS[:2]:
             if name in ("Gather", "Gatherv", "Reduce"):

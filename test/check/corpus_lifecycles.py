@@ -1,5 +1,5 @@
-"""The part of the corpus in the style of the public suites of faulty programs: lifecycles of requests, partitioned
-communication, arguments that MPI refuses, neighbourhoods, and errors that are returned to the program."""
+"""The cases of the corpus in the style of the public suites of faulty programs: lifecycles of requests, partitioned
+communication, arguments that MPI refuses, neighbourhoods, and errors that MPI returns to the program."""
 
 TOP = r"""static MPI_Comm ring;
 static void fold(void* in, void* out, int* n, MPI_Datatype* t) {
@@ -63,7 +63,7 @@ def partitioned(case):
 
 
 def sides(wrong):
-    """Sends and receives that do not meet, or are not alike."""
+    """Partitioned sends and receives that do not match, or differ."""
     sent = "  MPI_Psend_init(a, {p}, {n}, {t}, next, 5, w, MPI_INFO_NULL, &s);"
     taken = "  MPI_Precv_init(b, {p}, {n}, {t}, before, 5, w, MPI_INFO_NULL, &r);"
     plain = {"p": "4", "n": "2", "t": "MPI_INT"}
@@ -82,7 +82,7 @@ def sides(wrong):
         both("types", "fewer and larger partitions", into={"p": "2", "n": "4", "t": "wrong ? MPI_UNSIGNED : MPI_INT"})
         both("types", "a derived type", into={"p": "4", "n": "1", "t": "t"}, first=PARTITIONED["first"] + "  MPI_Datatype t;\n"
              "  MPI_Type_vector(2, 1, 3, wrong ? MPI_FLOAT : MPI_INT, &t);\n  MPI_Type_commit(&t);\n", free=PARTITIONED["free"] + "\n  MPI_Type_free(&t);")
-        # The second send meets the second receive.
+        # The second send matches the second receive.
         two = ("  MPI_Request u, v;\n  MPI_Psend_init(d, 1, 4, MPI_DOUBLE, next, 5, w, MPI_INFO_NULL, &u);\n"
                "  MPI_Precv_init(d + 8, 1, 4, MPI_DOUBLE, before, 5, w, MPI_INFO_NULL, &v);\n")
         both("types", "the second of two", out={**plain, "t": "wrong ? MPI_FLOAT : MPI_INT"}, first=PARTITIONED["first"] + two,
@@ -105,7 +105,8 @@ def sides(wrong):
 
 
 def memory_of_partitions(wrong):
-    """A partition is an operation's from MPI_Pready on, and the program's again with MPI_Parrived. Here calls of MPI use it."""
+    """An operation owns a partition of a send from MPI_Pready on, and one of a receive until MPI_Parrived. Here MPI calls use
+    such partitions."""
     def sent(what, between, before="", after=""):
         wrong("buffers", what, send=PARTITIONED["send"] + HERE, ready=f"  MPI_Request q = MPI_REQUEST_NULL;\n{before}  MPI_Pready(0, s);\n  MPI_Pready_range(2, 3, s);\n{between}\n"
               f"  MPI_Pready(1, s);{after}")
@@ -128,7 +129,7 @@ def memory_of_partitions(wrong):
               "  MPI_Send(c + 9, 1, MPI_INT, next, 6, w);\n  MPI_Wait(&q, IGNORE);", wait=PARTITIONED["wait"] + "\n  }")
 
 
-# What MPI refuses: (what, statement that is right or wrong by `wrong`).
+# Arguments that MPI refuses: (name, statement that is right or wrong by `wrong`).
 REFUSED = {
     "rank of a send": "MPI_Send(a, 1, MPI_INT, wrong ? size : MPI_PROC_NULL, 5, w);",
     "negative rank of a receive": "MPI_Recv(b, 1, MPI_INT, wrong ? -77 : MPI_PROC_NULL, 5, w, IGNORE);",
@@ -193,7 +194,7 @@ def neighbourhoods(case):
         gap = "b + 2" if name.endswith("v") else "c"
         wrong("buffers", f"Ineighbor_{name}: another receive into its buffer", f"  MPI_Request q, r;\n  int* to = wrong ? b + 1 : {gap};\n"
               f"  make_ring();\n  MPI_Ineighbor_{name}({call}, &q); /* HERE */\n" + receive)
-        # The part for the neighbour that rank 0 does not have is free.
+        # The program may use the elements for the neighbour that rank 0 does not have.
         real, free = ("b + 3", "b + 1") if name.endswith("v") else ("b + 2", "b")
         wrong("buffers", f"Ineighbor_{name}: another receive at the border", f"  MPI_Request q, r;\n"
               f"  int* to = rank > 0 ? c : wrong ? {real} : {free};\n  make_grid(0);\n  MPI_Ineighbor_{name}({call}, &q); /* HERE */\n" + receive)
@@ -232,7 +233,7 @@ def requests(case):
           "  MPI_Ibcast(a, 1, MPI_INT, 0, w, &q); /* HERE */\n  } else {\n  MPI_Ibcast(a, 1, MPI_INT, 0, w, &q); /* HERE */\n  MPI_Ibarrier(w, &r); /* HERE */\n  }\n"
           "  MPI_Wait(&q, IGNORE);\n  MPI_Wait(&r, IGNORE);")
     wrong("deadlock", "a call that one rank leaves out", "  if (!wrong || rank != LAST) MPI_Allreduce(a, b, 1, MPI_INT, MPI_SUM, w); /* HERE */")
-    # The program has asked for its errors; it is told of them all the same (notes).
+    # The program has asked MPI to return errors; the checker reports them all the same, as notes.
     for what, statement in {"tag": "MPI_Send(a, 1, MPI_INT, MPI_PROC_NULL, wrong ? -77 : 5, w);",
                             "rank": "MPI_Send(a, 1, MPI_INT, wrong ? size : MPI_PROC_NULL, 5, w);",
                             "count": "MPI_Bcast(a, wrong ? -1 : 1, MPI_INT, 0, w);",
@@ -241,7 +242,7 @@ def requests(case):
 
 
 def null_ranks(case):
-    """Ranks of -1 by `rank - 1`: the twin says MPI_PROC_NULL where it means that."""
+    """Ranks of -1 computed as `rank - 1`: the twin passes MPI_PROC_NULL instead."""
     def wrong(what, body):
         case("arguments", f"{what} that is computed", body, "lifecycles")
 

@@ -1,5 +1,5 @@
-"""The part of the corpus about collectives whose buffers have a part for each rank: parts with types of their own
-(MPI_Alltoallw and its like), and what neighbours, and ranks that say how much, give and take."""
+"""The cases of the corpus about collectives whose buffers have a part for each rank. The parts may have types of their own
+(MPI_Alltoallw and others), belong to neighbours, or have counts that differ by rank."""
 
 TOP = r"""static MPI_Comm ring;
 static int counts[64], displs[64];
@@ -98,7 +98,7 @@ def filled(name, **given):
 
 
 def collective(name, form, between="", **given):
-    """The statements of a call in one of its forms; what stands between start and end of it."""
+    """Returns the statements of a call in one of its forms, with the given statements between its start and its completion."""
     inside = filled(name, **given)
     if form == "blocking":
         return f"  MPI_{name}({inside});{HERE}"
@@ -112,7 +112,7 @@ def with_types(case):
         at = "displs" if name == "Alltoallw" else "places"
         of_ring = name != "Alltoallw"
         array = "MPI_Aint" if of_ring else "int"
-        # The last part that a rank has, and one before it.
+        # The last part of a rank, and one before it.
         last = "1" if of_ring else "LAST"
         for form in FORMS:
             def wrong(kind, what, before="", between="", after="", **given):
@@ -123,7 +123,7 @@ def with_types(case):
 
             moved = f"  {array} moved[64];\n  memcpy(moved, {at}, sizeof moved);\n"
             wrong("arguments", "overlap", "  int* to = wrong ? a + 1 : b;\n", TO="to")
-            # What one has in its gaps is the other's.
+            # Each uses the gaps of the other.
             wrong("arguments", "overlap beside a gap", "  for (int i = 0; i < 64; ++i) types[i] = pairs, counts[i] = 1;\n"
                   "  int* to = wrong ? a + 2 : a + 1;\n", TO="to")
             wrong("arguments", "two parts overlap", moved + f"  moved[{last}] = wrong ? moved[0] + 4 : moved[{last}];\n", IN="moved")
@@ -147,7 +147,7 @@ def with_types(case):
             wrong("buffers", "a send from what it receives", between=send, after="\n  MPI_Wait(&r, IGNORE);")
 
 
-# What one gives its neighbours, and takes from them; make_counts() and spoil() fill what stands here.
+# Calls between neighbours; make_counts() and spoil() fill their arguments.
 NEIGHBOURS = {
     "allgather": "a, n_out, t_out, b, n_in, t_in",
     "allgatherv": "a, n_out, t_out, b, gathered, displs, t_in",
@@ -159,7 +159,7 @@ TOPOLOGIES = ("ring", "line", "graph", "directed")
 SPOILED = ("more is taken", "less is taken", "less is sent", "sent as another type", "taken as another type")
 
 
-# The same where all ranks are neighbours, or rank 0 is each one's; make_amounts() and spoil_amount() fill what stands here.
+# Calls in which all ranks are neighbours, or rank 0 is the only one; make_amounts() and spoil_amount() fill their arguments.
 AMOUNTS = {
     "Gatherv": "a, n_out, t_out, b, taken_of, displs, t_in, 0, w",
     "Scatterv": "a, sent_to, displs, t_out, b, n_in, t_in, 0, w",
@@ -175,7 +175,7 @@ IN_PLACE = {
 
 
 def in_form(form, name, inside):
-    """A call in one of its forms, and the statements after it."""
+    """Returns a call in one of its forms, and the statements after it."""
     if form == "blocking":
         return f"MPI_{name}({inside})", ""
     if form == "nonblocking":
@@ -184,7 +184,7 @@ def in_form(form, name, inside):
 
 
 def spoiled_amounts(forms):
-    """Name, call, what follows it, the rank that makes the mistake, and the statement that does: of each."""
+    """Returns for each case: name, call, statements after it, the rank that makes the mistake, and the wrong statement."""
     for name in AMOUNTS:
         for form in (*forms, "in place"):
             one, after = in_form("blocking" if form == "in place" else form, name, (IN_PLACE if form == "in place" else AMOUNTS)[name])
@@ -192,21 +192,21 @@ def spoiled_amounts(forms):
                 takes = "taken" in what
                 if form == "in place" and name.startswith("All") and not takes:
                     continue
-                # In the rooted ones the root is at one side of all.
+                # In rooted collectives the root is one end of all edges.
                 at_root = takes if name == "Gatherv" else not takes if name == "Scatterv" else False
                 who, other = ("0", "LAST") if at_root else ("LAST", "0")
                 yield f"{name} {form}: {what}", one, after, who, f"spoil_amount({how}, {other})"
 
 
 def amounts(case):
-    """What a rank gives is not what the other takes; both are named."""
+    """One rank sends other data than the other expects; the finding must name both."""
     for name, one, after, who, spoil in spoiled_amounts(FORMS):
         case("collectives", name, f"  MPI_Request q;\n  (void)q;\n  make_amounts();\n  if (wrong && rank == {who}) {spoil};\n"
              f"  if (wrong && rank == {who})\n    {one};{BOTH}\n  else\n    {one};{BOTH}\n{after}", "parts")
 
 
 def single_ends(case):
-    """An edge that only one of its ends has; both are named."""
+    """An edge that only one of its ends has; the finding must name both."""
     for k, (name, inside) in enumerate(NEIGHBOURS.items()):
         for i, (what, who, edge) in enumerate((("the sender", "LAST", "1, !wrong"), ("the one who takes", "1", "!wrong, 1"))):
             for form in (FORMS if k == 0 else (FORMS[(k + i) % 3],)):
@@ -217,11 +217,11 @@ def single_ends(case):
 
 
 def neighbours(case):
-    """What one end of an edge gives is not what the other takes."""
+    """One end of an edge sends other data than the other end expects."""
     for k, (name, inside) in enumerate(NEIGHBOURS.items()):
         for i, form in enumerate(FORMS):
             one, after = in_form(form, "Neighbor_" + name, inside + ", ring")
-            # The rank that is wrong calls at a line of its own: both are named.
+            # The wrong rank calls at another line: the finding must name both.
             call = f"  if (wrong && rank == LAST)\n    {one};{BOTH}\n  else\n    {one};{BOTH}\n{after}"
             for topology in TOPOLOGIES if form == "blocking" else (TOPOLOGIES[(k + i) % 4],):
                 def wrong(what, before, after=""):
@@ -230,13 +230,13 @@ def neighbours(case):
 
                 for how, what in enumerate(SPOILED):
                     wrong(what, f"  if (wrong && rank == LAST) spoil({how});\n")
-                if name != "alltoallv" and name != "allgatherv":  # one element of a type that is several of the sender's
+                if name != "alltoallv" and name != "allgatherv":  # one element of a type with several of the sender's elements
                     n = "taken[0]" if name == "alltoallw" else "n_in"
                     wrong("a derived type is longer", f"  MPI_Type_contiguous({n} + (wrong && rank == LAST), MPI_INT, &pairs);\n  MPI_Type_commit(&pairs);\n"
                           f"  t_in = got[0] = pairs, n_in = taken[0] = 1;\n", "  MPI_Type_free(&pairs);\n")
 
 
-# A member that gives another count, `n`, than the others.
+# Calls in which a member passes another count, `n`, than the others.
 COUNTED = {
     "Bcast": "a, n, MPI_INT, 0, w",
     "Reduce": "a, b, n, MPI_INT, MPI_SUM, 0, w",
@@ -261,24 +261,24 @@ def counted(case, name, what, before, after, form="blocking", kind="collectives"
 
 
 def while_others_do_not_call(case):
-    """What is wrong is told though a rank of the same process never calls."""
+    """Mistakes that are reported although a rank of the same process never makes the call."""
     never = "  if (wrong && rank == LAST - 1) MPI_Recv(c, 1, MPI_INT, LAST, 99, w, IGNORE);\n"
     for name in COUNTED:
         counted(case, name, "another count, and a rank that never comes", f"  if (wrong && rank == LAST) n = 2, ns[0] = 2;\n{never}", "")
 
 
 def in_loops(case):
-    """Calls that were right some times before."""
+    """Calls that were correct some times before."""
     loop, bad = "  for (int i = 0; i < 9; ++i) {\n", "wrong && rank == LAST && i == 6"
     for name in COUNTED:
         for form in ("blocking", "nonblocking"):
             counted(case, name, "another count in the seventh turn of a loop", f"{loop}    if ({bad}) n = 2, ns[0] = 2;\n", "  }\n", form)
         counted(case, name, "no wait in the seventh turn of a loop", loop, "  }\n", "nonblocking", "leaks", wait=f"  if (!({bad})) MPI_Wait(&q, IGNORE);\n")
-        # Each rank gives at least the first element, but for roots.
+        # Each rank but a root sends at least the first element.
         if name != "Scatterv":
             counted(case, name, "changed in the seventh turn of a loop", loop, "  }\n", "nonblocking", "buffers", f"  a[wrong && i == 6 ? 0 : 255] = i;\n"
                     if name != "Bcast" else f"  if (rank == 0) a[wrong && i == 6 ? 0 : 255] = i;\n")
-        if name not in ("Bcast", "Reduce", "Gather", "Gatherv"):  # b is each rank's
+        if name not in ("Bcast", "Reduce", "Gather", "Gatherv"):  # each rank receives into b
             counted(case, name, "a receive into its buffer in the seventh turn of a loop", loop, "  MPI_Wait(&r, IGNORE);\n  }\n", "nonblocking", "buffers",
                     f"  if (i == 6) MPI_Irecv(wrong ? b : b + 255, 1, MPI_INT, before, 5, w, &r);{HERE}\n  if (i == 6) MPI_Send(c, 1, MPI_INT, next, 5, w);\n")
     for name, one, after, who, spoil in spoiled_amounts(("blocking", "nonblocking")):

@@ -1,6 +1,6 @@
-"""The corpus of windows (corpus.py): accesses that conflict, and epochs that are not as MPI wants them.
+"""The cases of the corpus about windows: accesses that conflict, and epochs that break MPI's rules.
 
-Origins of a conflict are ranks 1 and LAST, its target is rank 0; what they do overlaps in every order of the ranks.
+The origins of a conflict are ranks 1 and LAST, its target is rank 0. Their accesses overlap in every order of the ranks.
 """
 
 TOP = r"""
@@ -59,7 +59,7 @@ PAIRS = [("Put", "Put"), ("Put", "Get"), ("Get", "Put"), ("Accumulate", "Accumul
 REQUEST_PAIRS = [("Put", "Rput"), ("Rput", "Get"), ("Put", "Rget"), ("Rput", "Rput"), ("Put", "Raccumulate"), ("Raccumulate", "Accumulate"),
                  ("Accumulate", "Rget_accumulate"), ("Rget_accumulate", "Rget"), ("Raccumulate", "Rget")]
 
-# How an epoch begins and ends around {ops}; origins alone are in an epoch where that can be.
+# Statements that begin and end an epoch around {ops}. Where MPI allows it, only origins are in an epoch.
 FENCE = "  MPI_Win_fence(0, x);\n{ops}  MPI_Win_fence(0, x);\n"
 EPOCHS = {
     "fence": FENCE,
@@ -92,7 +92,7 @@ def conflicts(case):
         pairs = PAIRS + (REQUEST_PAIRS if epoch in PASSIVE else [])
         for k, (first, second) in enumerate(pairs):
             flavor = FLAVORS[(number + k) % 4]
-            # A get with a request is looked at when it begins: it comes second.
+            # The checker compares a get with a request when it begins: so it must be the second access.
             between = "  MPI_Barrier(w);\n" if second in REQUESTS or first in REQUESTS else ""
             ops = f"  if (rank == 1) {operation(first, 0)}\n{between}  if (rank == LAST) {operation(second, 'wrong ? 2 : 16')}\n"
             if second in ("Fetch_and_op", "Compare_and_swap") or first == "Fetch_and_op":
@@ -107,7 +107,7 @@ def conflicts(case):
             case("windows", f"{first} and {second}, a flush between, {flavor}", body_of(flavor, "lock_all", ops))
         ops = f"  if (rank == 1) {operation('Put', 0)}\n  if (rank == 1) {operation('Get', 'wrong ? 2 : 16')}\n"
         case("windows", f"Put and Get by one rank, {flavor}", body_of(flavor, "fence", ops))
-        # The target's own calls on its exposed memory.
+        # Calls of the target itself use its exposed memory.
         for what, call in (("sends", "MPI_Send(base, 4, MPI_INT, 0, 5, w);"), ("reduces", "MPI_Allreduce(base, d, 4, MPI_INT, MPI_SUM, MPI_COMM_SELF);"),
                            ("receives", "MPI_Recv(base, 4, MPI_INT, 0, 5, w, IGNORE);")):
             around = "  if (!rank) MPI_Irecv(d, 4, MPI_INT, 0, 5, w, &q);\n" if what == "sends" else \
@@ -152,7 +152,7 @@ def epochs(case):
     put = OPERATIONS["Put"]
     wrong("Put after MPI_MODE_NOSUCCEED", "  MPI_Win_fence(0, x);\n  MPI_Win_fence(wrong ? MPI_MODE_NOSUCCEED : 0, x);\n  if (!rank) {\n  "
           + put.format(i=8, t="0") + HERE + "\n  }\n  MPI_Win_fence(0, x);")
-    # What begins, what ends, and what is wrong inside or without.
+    # The statements that begin and end an epoch, and a call that is wrong inside or outside of it.
     kinds = {"lock": ("MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, x);", "MPI_Win_unlock(0, x);"),
              "lock_all": ("MPI_Win_lock_all(0, x);", "MPI_Win_unlock_all(x);"),
              "start": ("MPI_Win_post(g, 0, x);\n  MPI_Win_start(g, 0, x);", "MPI_Win_complete(x);\n  MPI_Win_wait(x);")}

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Loops made at random, compiled by mpicc -check with and without its plugin: both must tell a checker of the same accesses.
+"""Makes random loops and compiles them by mpicc -check with and without its plugin: a checker must receive the same accesses.
 
   loops.py BIN SOURCES [--seed N] [--loops N] [--rounds N] [--option -O2 ...]
 
-SOURCES: the folder that gcc/access/view.h is found from. The programs are linked with a checker of their own
-(loops_checker.cc), which owns some bytes, at other places in each round, and writes down each access to them. Without the
-plugin every access asks it, so that is what must come out. A loop's plugin build is also to ask less, or nothing is shown.
+SOURCES: the folder that contains gcc/access/view.h. The programs are linked with a checker of their own (loops_checker.cc),
+which owns some bytes, at other addresses in each round, and records each access to them. Without the plugin every access calls
+the checker, so that build has the expected accesses. The build with the plugin must also call the checker less often: otherwise
+the test would show nothing.
 """
 
 import argparse
@@ -35,7 +36,7 @@ class Maker:
         return self.random.choice(those)
 
     def array(self, k, j, name):
-        """Declaration of an array of the function, its name and type, and what is before its indices, which are -150 to 299."""
+        """Returns the declaration of a local array, its name and type, and the text before its indices, which are -150 to 299."""
         kind = self.pick("static", "pointer", "pointer", "argument")
         type_ = self.pick(*TYPES)
         if kind == "static":

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Seeds one mistake at a time into programs and says how many mpiexec -check finds.
+"""Seeds one mistake at a time into programs and prints how many of them mpiexec -check finds.
 
   mutations.py BIN FOLDER... [--ranks N] [--processes P] [--jobs N] [--mistake REGEX] [--match REGEX]
                [--arguments NAME=WORDS]... [--access]
 
-FOLDER: with sources in C, such as examples and test/mpi/apps. A mistake: a wait or a free is dropped, a call takes what it
-sends for what it receives, or, for the odd ranks, a communication is dropped, or a type, a tag, a source or destination, a
-root, an operation, a communicator or a count of one call is changed; where nothing is seen of that, for the even ranks: the
-call may be theirs alone. --match picks among the files; --arguments gives those of a program; --access compiles with mpicc -check.
-Printed are, by mistake, how many were seeded, found (a finding that is no note),
-and, of those not found, how many changed the exit status or made the job hang, and how many calls were not made at all. One that changes nothing that MPI sees, such
-as a count in both calls of a pair, is not found and is right. A program that has findings or fails as it is is left out.
+FOLDER: a folder with sources in C, such as examples and test/mpi/apps. The mistakes: a wait or a free is dropped, or a call has
+the same buffer for sending and receiving; or, on odd ranks, a communication is dropped, or a type, a tag, a source or
+destination, a root, an operation, a communicator or a count of one call is changed. If nothing is found then, even ranks make
+the mistake instead, since only they may make the call. --match selects files; --arguments gives the arguments of a program;
+--access compiles with mpicc -check. The script prints for each mistake how many were seeded and found (a note is no finding),
+how many of the others changed the exit status or made the job hang, and how many are in calls that are never made. A mistake
+that MPI does not notice, such as a count that both calls of a pair have, is rightly not found. A program that has findings or
+fails without mutations is left out.
 """
 
 import argparse
@@ -39,7 +40,7 @@ def arguments_of(call):
 
 
 def mutants(text):
-    """(mistake, line, text of the program) for each place."""
+    """Yields (mistake, line, text of the program) for each possible mutation."""
     for match in CALL.finditer(text):
         call, name = match.group(), match.group().split("(")[0].strip()
         line = text.count("\n", 0, match.start()) + 1
@@ -86,13 +87,13 @@ def mutants(text):
 
 
 def run(arguments, source, mistake, line, text):
-    """What is seen where odd ranks are wrong, or else where even ones are."""
+    """Returns the result of the program if odd ranks make the mistake; if nothing is found then, that for even ranks."""
     how = run_once(arguments, source, text)
     return run_once(arguments, source, text.replace(ODD, EVEN)) if how in ("nothing", "not run") and ODD in text else how
 
 
 def run_once(arguments, source, text):
-    """"found", "fails", "hangs", "nothing", "not run" or "" (does not compile)."""
+    """Runs a mutated program. Returns "found", "fails", "hangs", "nothing", "not run" or "" (it does not compile)."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "program.c")
         with open(path, "w") as file:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the programs of test/mpi and examples/ under mpiexec -check and prints what is found in them.
+"""Runs the programs of test/mpi and examples/ under mpiexec -check and prints the findings.
 
   programs.py BIN BUILD [--match REGEX] [--shapes CxP,...] [--as CxP] [--jobs N] [--kinds KIND,...] [--access]
 
-BUILD: the build tree, whose tests (ctest) say at which shapes, with which arguments and settings a program is run; --shapes
-picks among them, and --as runs all of those at another one. --access compiles those in C and C++ again, by mpicc -check, so that their loads and stores are looked at; the
-others are left out. A correct program has no finding; programs that are wrong on purpose stand in WRONG with what they are to
-show. One that depends on buffering, as it is said, is to hang without (FGMPI_SEND_BUFFERING=zero). Notes do not count. The status is 0 when all is as it should be.
+BUILD: the build tree. Its tests (ctest) have the shapes, arguments and settings of the programs; --shapes selects shapes, and
+--as runs all selected tests at another shape. --access compiles the programs in C and C++ again, by mpicc -check, so that their
+loads and stores are checked; other programs are left out. A correct program must have no finding; WRONG lists programs that are
+wrong on purpose, with their findings. A program that has a finding about buffering must hang without buffering
+(FGMPI_SEND_BUFFERING=zero). Notes do not count. The status is 0 when all results are as expected.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-# Test, kinds of its findings, why.
+# Tests whose programs are wrong: the kinds of their findings, and the reason.
 WRONG = [
     (r"apps\.caching_library", "leaks", "a library that keeps its key of attributes"),
     (r"attr\.attributes", "arguments", "a communicator is used after it was freed: what the error says"),
@@ -39,7 +40,7 @@ WRONG = [
     (r"pt2pt\.partitioned_orders", "arguments",
      "partitioned requests are freed and cancelled while they are active: what the errors say"),
     (r"rma\.errors", "arguments", "what errors say"),
-    # Not found fault with, but they measure memory, which -check needs for itself.
+    # These have no findings, but they measure memory, and -check needs some.
     (r"coll\.burst|dynamic\..*cycles|memory", "status", "they measure their own memory"),
     (r"tools\.stencil", "status", "it counts bytes between processes, some of which are the checker's"),
 ]
@@ -56,14 +57,14 @@ def tests(build):
 
 
 def at_shape(command, shape):
-    """The command with other numbers of ranks and processes."""
+    """Returns the command with other numbers of ranks and processes."""
     ranks, processes = shape.split("x")
     other = {"-nfg": ranks, "-n": processes}
     return [other.get(before, word) for before, word in zip(["", *command], command)]
 
 
 def with_accesses(arguments, chosen, folder):
-    """The tests, of programs that were compiled with mpicc -check."""
+    """Returns the tests with programs compiled by mpicc -check."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     made = {}
     for name, command, environment in chosen:
@@ -90,7 +91,7 @@ def expected(name):
 
 
 def checked(arguments, kinds, command, settings):
-    """Findings of a run, its status and output; or why there are none."""
+    """Runs a test. Returns its findings, status and output, or the reason why it did not run."""
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
         option = "-check" + ("=" + kinds if kinds else "")
@@ -109,7 +110,7 @@ def checked(arguments, kinds, command, settings):
 
 
 def run(arguments, name, command, environment):
-    """Why it is not as it should be, or None."""
+    """Returns the reason why a result is not the expected one, or None."""
     settings = dict(os.environ, **dict(s.split("=", 1) for s in environment if "=" in s))
     findings, status = checked(arguments, arguments.kinds, command, settings)
     if findings is None:

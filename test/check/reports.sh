@@ -1,4 +1,4 @@
-# What a user sees of mpiexec -check: the report, its forms for machines, kinds that are picked, refusals, and the exit status.
+# Tests what users see of mpiexec -check: the report, its forms for machines, the choice of kinds, refusals, and the exit status.
 . "$(dirname "$0")/common.sh" "$1"
 corpus=$2
 cat >leak.c <<'END'
@@ -40,7 +40,7 @@ status 86 -check -n 1 -nfg 2 ./leak yes fails
 "$bin/mpiexec" -check -n 1 -nfg 2 ./leak 2>out || fail "status of a correct program"
 status 1 -check=nonsense -n 1 ./leak
 grep -q '"nonsense" is no kind of finding' out || fail "a wrong kind"
-# The help names every kind of the reports for machines, and each word of it is taken.
+# The help names every kind of the reports for machines, and mpiexec accepts each of these words.
 kinds=$("$bin/mpiexec" -help | sed -n '/^  -check=KIND/,/^  -check-report/p' | sed '$d; s/.*only these: //' | tr -d ' \n')
 rules=$(python3 -c 'import json; print(",".join(r["id"] for r in json.load(open("r.sarif"))["runs"][0]["tool"]["driver"]["rules"]))')
 [ -n "$kinds" ] && [ "$kinds" = "$rules" ] || fail "the help has the kinds $kinds, reports have $rules"
@@ -48,14 +48,14 @@ status 86 "-check=$kinds" -n 1 -nfg 2 ./leak yes
 status 1 -check-report r.txt -n 1 ./leak
 grep -q 'ends in .json, .sarif or .html' out || fail "a wrong report"
 status 1 -check -track t -n 1 ./leak
-# Nothing stays behind.
+# No files are left behind.
 TMPDIR=$scratch status 86 -check -n 2 ./leak yes
 ls -d "$scratch"/fgmpi-check-* >out 2>/dev/null && fail "folders are left"
 # A job that ends in a deadlock still has its report.
 number=$(awk -F'\t' '$3 == "deadlock" && $4 == "two receives first" { print $1 }' "$corpus/corpus.txt")
 status 86 -check -n 2 -nfg 2 "$corpus/corpus_deadlock" "$number" wrong
 grep -q 'cycle: rank 0 waits for' out && grep -q 'check: deadlock: ' out || fail "deadlock"
-# A ring of sends that only buffers let return.
+# The sends in this ring return only if they are buffered.
 cat >ring.c <<'END'
 #include <mpi.h>
 int main(int argc, char** argv) {
@@ -78,7 +78,7 @@ for shape in "1 4" "2 2" "4 1"; do
   status 86 -check -n "$1" -nfg "$2" -genv FGMPI_SEND_BUFFERING zero ./ring
   grep -q 'check: buffering: ranks wait for ever' out && grep -q 'ring.c:7' out || fail "buffering at $shape"
 done
-# Neighbours in other processes, until ranks' steps are written down again and again.
+# Ranks exchange with neighbours in other processes until the checker has written their steps down several times.
 cat >halo.c <<'END'
 #include <mpi.h>
 int main(int argc, char** argv) {
@@ -104,7 +104,7 @@ for shape in "1 6" "2 5" "6 1"; do
   status 0 -check -n "$1" -nfg "$2" ./halo
   [ -s out ] && fail "neighbours at $shape"
 done
-# A line of which the compiler makes several calls, by unrolling a loop and by inlining, is one finding with all its ranks.
+# The compiler makes several calls of one line, by unrolling a loop and by inlining: they give one finding with all ranks.
 cat >unrolled.c <<'END'
 #include <mpi.h>
 static inline __attribute__((always_inline)) void make(MPI_Comm* to) {
@@ -132,7 +132,8 @@ for shape in "1 4" "2 2"; do
   grep -q 'of rank [0-3] and 3 others' out && grep -q '^fgmpi: check: 1 finding$' out || fail "calls of one line at $shape"
   grep -q '"ranks": \[0, 1, 2, 3\]' r.json || fail "ranks of calls of one line at $shape"
 done
-# An error handler that leaves a call by an exception: the call is over all the same, its request complete and its message taken.
+# An error handler leaves a call by an exception: the call has ended all the same, its request is complete and its message was
+# received.
 cat >thrown.cc <<'END'
 #include <mpi.h>
 struct Failed {};
@@ -198,7 +199,7 @@ for shape in "1 4" "2 2" "4 1"; do
   status 0 -check=leaks,messages,buffering -n "$1" -nfg "$2" ./thrown
   [ -s out ] && fail "exceptions of messages that are too long at $shape"
 done
-# What members of a communicator do not agree on is told once, also where it ends the job.
+# A disagreement between members of a communicator is reported once, also where it ends the job.
 cat >differ.c <<'END'
 #include <mpi.h>
 #include <stdlib.h>
@@ -228,7 +229,7 @@ for shape in "1 4" "2 2" "4 1"; do
     grep -q '^fgmpi: check: 1 finding$' out || fail "members that differ, $how, at $shape"
   done
 done
-# So is what is wrong with the arguments of a call that MPI refuses.
+# A wrong argument of a call that MPI refuses is reported once, too.
 cat >refused.c <<'END'
 #include <mpi.h>
 #include <stdlib.h>

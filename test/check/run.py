@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Runs the corpus of the checker and says how much of it is found.
+"""Runs the corpus of the checker and prints how many of its mistakes are found.
 
   run.py BIN FOLDER [--every N] [--shapes CxP,...] [--kind KIND] [--program PROGRAM] [--match REGEX]
          [--after N] [--jobs N]
 
-FOLDER holds what corpus.py has made, compiled. A wrong program counts as found when a finding of its kind has a call at one
-of its lines, or calls at all of them where the case says so; a correct twin counts as right when it has no finding and ends with 0. --every N takes each N-th case, a
-different one at each shape; --after N runs the correct twin N times before, in the same job. Prints recall, specificity and accuracy by kind; the status is 0 when all is found and right.
+FOLDER has the compiled programs of corpus.py. A wrong program counts as found when a finding of its kind has a call at one of
+its marked lines, or calls at all of them if the case demands that; a correct twin counts as right when it has no finding and
+ends with status 0. --every N runs each N-th case, different ones at each shape; --after N runs the correct twin N times before,
+in the same job. The script prints recall, specificity and accuracy by kind; the status is 0 when all mistakes are found and all
+twins are right.
 """
 
 import argparse
@@ -20,7 +22,7 @@ import tempfile
 
 
 def run(arguments, shape, case, twin):
-    """None when it is as it should be, else why not."""
+    """Returns None when a result is the expected one, else the reason."""
     number, program, kind, name, lines = case
     ranks, processes = shape.split("x")
     with tempfile.TemporaryDirectory() as folder:

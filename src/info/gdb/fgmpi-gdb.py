@@ -5,11 +5,11 @@
     proclet RANK symbols  loads the symbols of the rank's images (the program's, private libraries' and those of what the
                           rank has loaded), for breakpoints and variables
     proclet RANK print NAME  the rank's variable of this name (global or static of a file)
-    gcore [FILE]          gdb's own, which leaves out mappings that have unreadable pages; their other pages are added
+    gcore [FILE]          gdb's own command, which omits mappings with unreadable pages; this script adds their other pages
 
-gdb loads it with the library (as lib/libmpich.so.12-gdb.py) where its auto-load safe path allows; else use
-`source .../share/gdb/fgmpi-gdb.py`. Works without debug information of the library, on running processes and on core files: a
-backtrace unwinds from the rank's saved registers and changes nothing in the process.
+gdb loads this script with the library (as lib/libmpich.so.12-gdb.py) where its auto-load safe path allows that; otherwise use
+`source .../share/gdb/fgmpi-gdb.py`. The commands work without debug information of the library, on running processes and on core
+files: a backtrace unwinds from the rank's saved registers and changes nothing in the process.
 """
 
 import os
@@ -49,7 +49,7 @@ def table():
 
 
 def proclet(t, index):
-    """The descriptor of rank number `index` of this process."""
+    """Returns the data of rank number `index` of this process."""
     at = t["ranks"] + index * t["proclet_bytes"]
     state = read(at + t["state"], 1)[0]
     return {
@@ -70,7 +70,7 @@ def waits_in(p):
 
 
 class ProcletUnwinder(gdb.unwinder.Unwinder):
-    """While a context is set: continues from the stopped frame into that context."""
+    """While `context` is set, the unwinder continues from the stopped frame into that context."""
 
     def __init__(self):
         super().__init__("fgmpi proclets")
@@ -84,7 +84,7 @@ class ProcletUnwinder(gdb.unwinder.Unwinder):
         if int(stack) != self.stack:
             return None
         pointer = gdb.lookup_type("long")
-        # As if this frame were the innermost on the rank's stack: gdb refuses callers that lie below.
+        # The frame gets an address on the rank's stack, below all its frames: gdb refuses callers that lie below a frame.
         inner = gdb.Value(self.context).cast(stack.type)
         caller = frame.create_unwind_info(FrameId(inner, frame.read_register("rip")))
         for place, name in enumerate(SAVED):
@@ -105,7 +105,7 @@ LOADED = set()
 
 
 def images_of(t, index):
-    """(path, load address) of each module of which the rank has an image beside what gdb knows."""
+    """Yields (path, load address) of each module of which the rank has an image that gdb has not loaded itself."""
     at = t["images"]
     while at:
         at, path, region, stride, first, count = struct.unpack("<6Q", read(at, 6 * 8))
@@ -114,7 +114,8 @@ def images_of(t, index):
 
 
 def load_symbols(t, index):
-    """Image 0 of the program and of its libraries is what gdb knows; the others are the same at other addresses."""
+    """Loads the symbols of a rank's images. gdb itself loads image 0 of the program and of its libraries; the other images have
+    the same symbols at other addresses."""
     for path, base in images_of(t, index):
         if base not in LOADED:
             LOADED.add(base)
@@ -122,7 +123,8 @@ def load_symbols(t, index):
 
 
 def print_variable(t, index, name):
-    """Where image 0 has it, moved: gdb takes every global of that name for the program's own."""
+    """Prints a rank's variable, at its address in image 0 plus the distance of the images. gdb's own lookup would find a global
+    of that name in image 0 only."""
     program = gdb.lookup_objfile(gdb.current_progspace().filename)
     symbol = program.lookup_global_symbol(name) or program.lookup_static_symbol(name)
     if symbol is None or not symbol.is_variable:
@@ -153,7 +155,7 @@ def backtrace(t, p):
     finally:
         UNWINDER.context = 0
         gdb.invalidate_cached_frames()
-    # Frame 0 is where the process stopped, which is not the rank's.
+    # Frame 0 is the one in which the process has stopped; it is not the rank's.
     lines = text.splitlines()
     own = next((i for i, line in enumerate(lines) if line.startswith("#1 ")), len(lines))
     print("\n".join(lines[own:]))
@@ -199,7 +201,7 @@ class Proclet(gdb.Command):
 
 
 def writable_segments(core):
-    """The memory that an open core file of ELF64 holds: (address, offset in the file, bytes) of each writable segment."""
+    """Yields (address, offset in the file, bytes) of each writable segment with memory in an open core file of ELF64."""
     header = core.read(64)
     table_at, entry_bytes, entries = struct.unpack_from("<Q", header, 32)[0], *struct.unpack_from("<HH", header, 54)
     if entries == 0xFFFF:  # too many for the field: the first section header has the number
@@ -213,7 +215,7 @@ def writable_segments(core):
 
 
 def read_pages(memory, address, size):
-    """The readable pages of a piece of memory: (address, bytes) of each run of them."""
+    """Yields (address, bytes) of each run of readable pages in a range of memory."""
     end = address + size
     while address < end:
         try:
@@ -226,8 +228,8 @@ def read_pages(memory, address, size):
 
 
 def add_missing_memory(core, pid):
-    """gdb reads pieces of 1 MiB of a mapping and leaves out all from the first that has an unreadable page on. Between
-    the stacks of ranks there are such pages."""
+    """Adds memory to a core file that gdb has omitted. gdb reads a mapping in pieces of 1 MiB, and omits all pieces from the
+    first one with an unreadable page on. Such pages are between the stacks of ranks."""
     memory = os.open("/proc/%d/mem" % pid, os.O_RDONLY)
     for start, offset, size in list(writable_segments(core)):
         missing = False

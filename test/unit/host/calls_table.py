@@ -1,8 +1,8 @@
-"""src/mpi/calls.table agrees with mpi.h, and a table that does not is refused.
+"""Tests that src/mpi/calls.table agrees with mpi.h, and that a table that does not is refused.
 
   calls_table.py SOURCE_FOLDER HOST_INCLUDE CC
 
-Changes the table in one place at a time; each change must stop the build with words about it.
+Changes the table in one position at a time; each change must stop the build with an error that names it.
 """
 
 import os
@@ -25,7 +25,7 @@ failures = []
 
 
 def verdict(text):
-    """None when the table is accepted, else the words of the error."""
+    """Returns None when the table is accepted, else the text of the error."""
     with tempfile.NamedTemporaryFile("w", suffix=".table") as file:
         file.write(text)
         file.flush()

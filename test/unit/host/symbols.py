@@ -1,10 +1,10 @@
-"""Compares what our library exports with what the host exports.
+"""Compares the exported symbols of this library with those of the host's.
 
   symbols.py HOST_LIBRARY OUR_LIBRARY FGMPI_INFO HOST_FORTRAN_LIBRARY
 
-Every function and data symbol of the host must be there, data in the same size, MPI_X as a weak alias of
-PMPI_X; and every function is exactly one of owned and forwarded; none is pending. Of the host's Fortran library, the procedures
-that src/fortran puts its own in front of must all be there: those with choice buffers, and those that return indices.
+This library must export every function and data symbol of the host: data with the same size, MPI_X as a weak alias of PMPI_X.
+Every function must be either owned or forwarded; none is pending. It must also export the procedures of the host's Fortran
+library that src/fortran replaces: those with choice buffers, and those that return indices.
 """
 
 import re
@@ -20,7 +20,7 @@ def check(true, text):
 
 
 def symbols(library):
-    """name -> (address, type letter, size) of the dynamic symbols that the library defines."""
+    """Returns (address, type letter, size) of each dynamic symbol that the library defines, by name."""
     text = subprocess.run(
         ["nm", "-D", "-S", "--defined-only", library], capture_output=True, text=True, check=True
     ).stdout
@@ -32,7 +32,7 @@ def symbols(library):
     return found
 
 
-# Procedures with a choice buffer of which only the address counts.
+# Procedures with a choice buffer that use only its address.
 ADDRESSES = {"f_sync_reg", "free_mem", "get_address", "win_detach"}
 INDICES = r"p?mpi_(wait|test)(any|some)_{0,2}|p?mpir?_(wait|test)(any|some)_f08_|P?MPI_(WAIT|TEST)(ANY|SOME)"
 
