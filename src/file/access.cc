@@ -198,7 +198,7 @@ Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt:
     transfer.sieve =
         shared->atomic ? 0 : turn.take_to_sieve(shared, pin.fd(), walk.low(), walk.high(), call);
   Status status;
-  int64_t moved = 0;  // of the file
+  int64_t moved = 0;  // bytes of the file
   while (!walk.at_end()) {
     transfer.pieces.clear();
     walk.take(INT64_MAX, kMostPieces, kMostBytes, &transfer.pieces);

@@ -373,7 +373,7 @@ class Collective {
   struct Window {
     Collective* self;
     std::vector<Share> in;
-    std::vector<Piece> pieces;  ///< of all, with its own, ascending
+    std::vector<Piece> pieces;  ///< pieces of all processes, its own included, ascending
     std::vector<pt2pt::Request*> requests;
     Status status;
     int64_t end = kNever;

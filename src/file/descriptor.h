@@ -53,7 +53,7 @@ class Descriptor {
   void unlink();
   void link();
 
-  std::string path_;      ///< as the program gave it
+  std::string path_;      ///< the program's path
   std::string absolute_;  ///< empty: the file cannot be opened again
   int fd_ = -1, flags_ = 0, advice_ = 0;
   int64_t announced_ = -1;  ///< the handle of announce(), or -1

@@ -97,7 +97,7 @@ File* find_by_comm(const comm::Comm* comm);
 struct Opening {
   const char* name = "";
   int amode = 0;
-  comm::Hints hints;  ///< as the program gave them; those of rank 0 are used
+  comm::Hints hints;  ///< the program's hints; those of rank 0 are used
 };
 /// Errors: those of the standard; of several processes' errors, the first.
 Status open(comm::Comm* comm, const Opening& what, File** out);

@@ -330,7 +330,7 @@ class Open {
   Processes processes_;
   std::vector<Opener*> members_;
   const Opening* first_;
-  uint32_t token_ = 0;  ///< of the handle, as good as unique
+  uint32_t token_ = 0;  ///< a random number of the handle
 };
 
 void act_open(comm::SharedComm* shared, comm::Meeting* meeting) {

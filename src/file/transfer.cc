@@ -188,7 +188,7 @@ class Performer {
   const MakeCalls make_;
   bool ended_ = false;  ///< an error, or the end of the file
   std::vector<SystemCall> calls_;
-  std::vector<iovec> vectors_;  ///< of these, one call's behind the other's
+  std::vector<iovec> vectors_;  ///< the vectors of all calls, in their order
   std::unique_ptr<char[]> buffer_;
   size_t room_ = 0;
 };

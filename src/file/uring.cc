@@ -51,8 +51,8 @@ struct Link {
 
 struct Ring {
   io_uring ring{};
-  PlainMutex mutex;                      ///< of the completion queue and `left`
-  std::atomic<uint32_t> under_way{0};    ///< calls
+  PlainMutex mutex;                      ///< protects the completion queue and `left`
+  std::atomic<uint32_t> under_way{0};    ///< calls that are not complete
   std::atomic<uint32_t> reaper_word{0};  ///< 1: the reaper has something to wait for
 };
 constinit Immortal<Ring> g_immortal_ring;

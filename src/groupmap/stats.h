@@ -23,7 +23,7 @@ struct Stats {
   int32_t max = 0;
   bool ordered = true;         // strictly ascending
   bool negative = false;       // a rank below 0: not a group
-  uint32_t gcd = 0;            // of all differences; 0 for less than two members
+  uint32_t gcd = 0;            // divides all differences; 0 for less than two members
   int32_t ascending_runs = 0;  // maximal ascending stretches: the rho of wavelet trees
   double run_entropy = 0;      // bits a member that say in which ascending run it is
   int32_t unit_runs = 0;       // maximal stretches of +1

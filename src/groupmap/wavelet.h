@@ -57,7 +57,7 @@ class WaveletTree {
   };
   struct Leaf {
     uint32_t first;   // position at which the run begins
-    uint32_t parent;  // as in Node
+    uint32_t parent;  // encoded as in Node
   };
   /// Makes the tree for runs that begin at `firsts`: its nodes and the ranges of their bits, not
   /// the bits themselves. Returns the number of bits.

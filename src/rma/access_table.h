@@ -27,7 +27,7 @@ enum class EpochKind : uint8_t { kFence, kStart, kPassive, kProgram, kAtOnce };
 
 /// One run of bytes of one access, or of several accesses that are alike and touch.
 struct Record {
-  uint64_t low, high;  ///< as the owner numbers addresses
+  uint64_t low, high;  ///< addresses, as the owner numbers them
   uint32_t phase;      ///< number of fences of the window before the access
   int32_t origin;      ///< rank in the window
   uint32_t member;     ///< index of the target in its process

@@ -48,8 +48,8 @@ struct Folding {
   host::Reducer reduce = nullptr;  ///< nullptr: MPI_REPLACE or MPI_NO_OP
   int64_t size = 1;                ///< bytes of data of an element
   int64_t stride = 1;              ///< bytes from an element to the next in a row at the target
-  int64_t head = 1;      ///< of a pair with a gap: bytes of its value; else those of the element
-  int64_t index_at = 0;  ///< of a pair with a gap: offset of its index
+  int64_t head = 1;      ///< bytes of a pair's value, where the pair has a gap; else of the element
+  int64_t index_at = 0;  ///< offset of a pair's index, where the pair has a gap
   bool has_gap() const { return size != stride; }
   int64_t index_bytes() const { return size - head; }
   /// Bytes from the first to the last byte of elements in a row at the target, which hold `bytes`

@@ -209,7 +209,7 @@ struct Piece {
   char* base;  ///< the member's displacement 0
   const Layout* layout;
   int64_t count;
-  uint64_t owner_base;  ///< as Folding's address
+  uint64_t owner_base;  ///< the address of `base`, as the owner numbers addresses
 };
 
 bool find_layout(uint32_t from, uint32_t id, const Layout** out) {

@@ -34,7 +34,7 @@ enum class AskKind : uint8_t {
   kLock,
   kTryLock,  ///< a lock for a rank that does not wait
   kUnlock,
-  kGiveBack,  ///< as kUnlock, for a lock that was granted too late; has no answer
+  kGiveBack,  ///< a kUnlock for a lock that was granted too late; has no answer
   kReply,
   kGranted,    ///< to ranks: they hold the lock of `rank` now, for which they wait
   kRefused,    ///< to ranks: the lock of `rank` is not free

@@ -362,10 +362,10 @@ struct Accumulation {
   const Operation* what;
   Reach* reach;
   Side origin, result, theirs;
-  LayoutPtr from, to, back;  ///< of origin, target, result
+  LayoutPtr from, to, back;  ///< layouts of origin, target, result
   Folding folding;
   int64_t offset = 0;
-  int64_t bytes = 0;  ///< of data
+  int64_t bytes = 0;  ///< bytes of data
   bool fetch = false, sends = true;
 
   Status prepare() {

@@ -132,7 +132,7 @@ struct SharedWin {
   bool no_locks = false;    ///< info key: no member will lock
   bool granted = false;     ///< withdraw_access() has to be called in the end
   std::vector<Part> parts;  ///< ascending processes
-  MemoryObject common;      ///< of MPI_Win_allocate_shared
+  MemoryObject common;      ///< the memory of MPI_Win_allocate_shared
   std::unordered_map<int32_t, Handshake> handshakes;  ///< by rank
   std::unordered_map<int32_t, LockWait*> lock_waits;  ///< by rank
   std::unordered_map<int32_t, LateLock> late_locks;   ///< by rank
