@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -37,6 +38,12 @@ uintptr_t own_base() {
       },
       &base);
   return base;
+}
+
+/// False for a pipe, a device and the like, from which reading may never end.
+bool is_regular(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::is_regular_file(path, failed);
 }
 
 /// Is the file position-independent, as shared libraries and most programs are?
@@ -76,7 +83,8 @@ Line find_line(const Site& site) {
   // file, stored with its name.
   static std::map<std::string, backtrace_state*> states;
   auto [at, fresh] = states.try_emplace(site.path, nullptr);
-  if (fresh) at->second = backtrace_create_state(at->first.c_str(), 0, ignore_error, nullptr);
+  if (fresh && is_regular(site.path))
+    at->second = backtrace_create_state(at->first.c_str(), 0, ignore_error, nullptr);
   if (!at->second) return {};
   const uintptr_t pc = site.offset + (is_relocated(site.path) ? own_base() : 0);
   Found found;

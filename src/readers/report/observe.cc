@@ -383,7 +383,7 @@ std::string words_of_end(const Run& run) {
   for (const ProcessFile& p : run.processes) {
     deadlock |= p.header().flags & kDeadlock;
     if (p.header().flags & kError && error.empty())
-      error = std::string(p.header().error, strnlen(p.header().error, sizeof p.header().error));
+      error = escaped({p.header().error, strnlen(p.header().error, sizeof p.header().error)});
   }
   const int status = run.end.status;
   std::string text =
@@ -402,6 +402,14 @@ std::string words_of_end(const Run& run) {
     text += format("; %s of %s ranks had not come to MPI_Finalize", number_words(left).c_str(),
                    number_words(started).c_str());
   return text;
+}
+
+std::string words_of_refused(const Run& run) {
+  if (run.refused.empty()) return "";
+  const size_t others = run.refused.size() - 1;
+  const std::string more = others ? format("; and %zu more", others) : "";
+  return format("%zu file%s could not be read: ", others + 1, others ? "s" : "") +
+         escaped(run.refused[0]) + more + ".";
 }
 
 std::string words_of_looks(const Run& run) {

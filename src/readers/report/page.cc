@@ -98,7 +98,7 @@ class Page {
                           json(h.second.second) + "]";
                  }) +
            ",\"looks\":" + json(run_.samples) + ",\"each\":" + json(run_.looks) +
-           ",\"care\":" + quoted(words_of_looks(run_)) +
+           ",\"care\":" + quoted(words_of_care()) +
            ",\"settings\":" + array(run_.end.settings, [](const auto& s) { return quoted(s); }) +
            ",\"version\":" + quoted(run_.end.version) + ",\"left\":" +
            array(groups,
@@ -107,6 +107,11 @@ class Page {
                           quoted(ranks_words(g.ranks, 12)) + "]";
                  }) +
            "}";
+  }
+
+  std::string words_of_care() const {
+    const std::string looks = words_of_looks(run_), refused = words_of_refused(run_);
+    return looks + (looks.empty() || refused.empty() ? "" : " ") + refused;
   }
 
   std::string findings() const {
@@ -350,7 +355,8 @@ class Page {
             h.column_ns ? run_.seconds * 1e9 / static_cast<double>(h.column_ns) : 0;
         for (size_t i = 0; i < kSlices; ++i) {
           const auto at = [&](size_t slice) {
-            return static_cast<uint32_t>(static_cast<double>(slice) / kSlices * columns);
+            const double column = static_cast<double>(slice) / kSlices * columns;
+            return static_cast<uint32_t>(std::min(column, double{kColumns}));
           };
           const uint32_t past = i + 1 == kSlices ? h.columns : std::min(h.columns, at(i + 1));
           uint64_t most = 0;
@@ -405,6 +411,11 @@ class Page {
     return {text, fit_words(first, more, most / ranks)};
   }
 
+  /// The whole part of a number that may be too large for an integer.
+  static std::string whole_words(double number) {
+    return number < 1e18 ? number_words(static_cast<uint64_t>(number)) : format("%.3g", number);
+  }
+
   /// How many ranks would fit, in words: `first` bytes of a process without its ranks, `more` of a
   /// rank, `each` of both divided evenly.
   static std::string fit_words(double first, double more, double each) {
@@ -417,12 +428,11 @@ class Page {
     const double there = kib * 1024, start = first * static_cast<double>(processors);
     if (there <= 0 || each <= 0 || processors <= 0) return "";
     std::string text = "What would fit: this machine has " + bytes_words(there) +
-                       " available; about " + number_words(static_cast<uint64_t>(there / each)) +
+                       " available; about " + whole_words(there / each) +
                        " ranks like these, with as many a process as here";
     if (more > 0 && there > start)
-      text +=
-          format("; about %s with all of them in %ld processes, one for each processor",
-                 number_words(static_cast<uint64_t>((there - start) / more)).c_str(), processors);
+      text += format("; about %s with all of them in %ld processes, one for each processor",
+                     whole_words((there - start) / more).c_str(), processors);
     return text + ".";
   }
 
@@ -435,7 +445,8 @@ class Page {
       for (const ProcessFile& p : run_.processes)
         if (const auto at = column_at(p, i)) {
           const Column c = p.column(*at);
-          sums[0] += c.program, sums[1] += c.mpi, sums[2] += 255.0 - c.program - c.mpi;
+          const double mpi = std::min<double>(c.mpi, 255.0 - c.program);
+          sums[0] += c.program, sums[1] += mpi, sums[2] += 255.0 - c.program - mpi;
           all += 255;
         }
       for (int k = 0; k < 3 && all > 0; ++k) shares[k][i] = 100 * sums[k] / all;
@@ -472,6 +483,8 @@ class Page {
 
 }  // namespace
 
+std::string page_data(const Run& run) { return Page(run).data(); }
+
 std::string to_html(const Run& run) {
   using namespace page_parts;
   return std::string(
@@ -479,7 +492,7 @@ std::string to_html(const Run& run) {
              "<meta name=\"viewport\" content=\"width=device-width\">"
              "<title>mpiexec -report</title><style>\n") +
          k_report_css + "</style></head><body>\n" + k_report_html +
-         "<script type=\"application/json\" id=\"data\">" + Page(run).data() +
+         "<script type=\"application/json\" id=\"data\">" + page_data(run) +
          "</script>\n<script>\n" + k_library + "</script>\n<script>\n" + k_report_js +
          "</script></body></html>\n";
 }

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -38,32 +40,101 @@ ProcessFile::~ProcessFile() {
   if (header_) munmap(const_cast<Header*>(header_), bytes_);
 }
 
-bool ProcessFile::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  struct stat s {};
-  void* map = MAP_FAILED;
-  if (fstat(fd, &s) == 0 && static_cast<size_t>(s.st_size) >= kHeaderBytes)
-    map = mmap(nullptr, bytes_ = static_cast<size_t>(s.st_size), PROT_READ, MAP_SHARED, fd, 0);
-  close(fd);
-  if (map == MAP_FAILED) return false;
-  header_ = static_cast<const Header*>(map);
-  const Header& h = *header_;
+namespace {
+
+/// Returns "" for a header that a process of this version may have written, else the reason.
+std::string check_header(const Header& h, size_t bytes) {
+  if (h.magic != kMagic || h.calls != kCallCount || h.algorithms != counters::kAlgorithms)
+    return "it was not written by this version of the library";
+  if (h.ranks < 1 || h.ranks > kMostRanks || h.first_rank < 0 || h.world_size < h.ranks ||
+      h.first_rank > h.world_size - h.ranks)
+    return format(
+        "it claims %d ranks from rank %d on of a world of %d; allowed are 1 to %d within the world",
+        h.ranks, h.first_rank, h.world_size, kMostRanks);
+  if (h.rows > kRowsInAll || h.memory_rows > kMemoryRowsInAll || h.columns > kColumns)
+    return format("it claims %u rows, %u rows of memory and %u columns; allowed are %d, %d and %d",
+                  h.rows, h.memory_rows, h.columns, kRowsInAll, kMemoryRowsInAll, kColumns);
+  if (h.remote_shift >= 31)
+    return format("it joins 2^%u ranks; allowed are 2^0 to 2^30", h.remote_shift);
   Header plan{};
   plan.ranks = h.ranks;
-  const bool fits = h.magic == kMagic && h.calls == kCallCount &&
-                    h.algorithms == counters::kAlgorithms && h.ranks > 0 && h.first_rank >= 0 &&
-                    h.world_size >= h.ranks && h.first_rank <= h.world_size - h.ranks &&
-                    h.rows <= kRowsInAll && h.memory_rows <= kMemoryRowsInAll &&
-                    h.columns <= kColumns && h.remote_shift < 31;
-  if (fits) lay_out(&plan);
+  lay_out(&plan);
+  if (h.parts_at != plan.parts_at)
+    return format("its parts begin at byte %llu; they must begin at byte %llu",
+                  static_cast<unsigned long long>(h.parts_at),
+                  static_cast<unsigned long long>(plan.parts_at));
+  if (bytes < plan.size)
+    return format("it ends after %zu bytes; its %d ranks need %llu", bytes, h.ranks,
+                  static_cast<unsigned long long>(plan.size));
+  return "";
+}
+
+/// Reads up to `bytes` bytes; returns how many there were.
+size_t read_at(int fd, void* to, size_t bytes, off_t at) {
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got =
+        pread(fd, static_cast<char*>(to) + done, bytes - done, at + static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+}  // namespace
+
+std::string ProcessFile::open(const std::string& path) {
+  // A pipe would block without O_NONBLOCK until somebody writes to it.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return format("it cannot be opened: %s", std::strerror(errno));
+  struct stat s {};
+  std::string reason;
+  Header h;
+  if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode))
+    reason = "it is not a regular file";
+  else if (s.st_size < static_cast<off_t>(kHeaderBytes) || read_at(fd, &h, sizeof h, 0) < sizeof h)
+    reason = format("it ends after %lld bytes; its header needs %zu",
+                    static_cast<long long>(s.st_size), kHeaderBytes);
+  else
+    reason = check_header(h, static_cast<size_t>(s.st_size));
+  if (reason.empty()) {
+    Header plan = h;
+    lay_out(&plan);
+    void* map = mmap(nullptr, plan.size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) {
+      reason = format("no memory for its %d ranks: %s", h.ranks, std::strerror(errno));
+    } else {
+      bytes_ = plan.size;
+      header_ = static_cast<const Header*>(std::memcpy(map, &h, sizeof h));
+      reason = copy_data(fd);
+    }
+  }
+  close(fd);
   // Without a timeline there are no columns.
-  if (fits && plan.size <= bytes_ && plan.parts_at == h.parts_at &&
-      (in_part<char>(h.timeline, timeline_bytes(h.rows, h.memory_rows)) || h.columns == 0))
-    return true;
-  munmap(map, bytes_);
-  header_ = nullptr;
-  return false;
+  if (reason.empty() && h.columns != 0 &&
+      !in_part<char>(h.timeline, timeline_bytes(h.rows, h.memory_rows)))
+    reason = format("its timeline of %u columns is outside of the file", h.columns);
+  if (!reason.empty() && header_)
+    munmap(const_cast<Header*>(std::exchange(header_, nullptr)), bytes_);
+  return reason;
+}
+
+std::string ProcessFile::copy_data(int fd) {
+  char* const to = const_cast<char*>(reinterpret_cast<const char*>(header_));
+  const auto end = static_cast<off_t>(bytes_);
+  for (off_t at = kHeaderBytes; at < end;) {
+    off_t low = lseek(fd, at, SEEK_DATA), high = low < 0 ? -1 : lseek(fd, low, SEEK_HOLE);
+    if (low < 0 && errno == ENXIO) break;              // only a hole follows
+    if (low < 0 || high <= low) low = at, high = end;  // a file system that does not know holes
+    high = std::min(high, end);
+    if (low >= high) break;
+    const auto bytes = static_cast<size_t>(high - low);
+    if (read_at(fd, to + low, bytes, low) != bytes) return "it became shorter while it was read";
+    at = high;
+  }
+  return "";
 }
 
 findings::Site ProcessFile::place(uint64_t address) const {
@@ -72,7 +143,8 @@ findings::Site ProcessFile::place(uint64_t address) const {
     const auto* m = in_part<ModuleRecord>(part);
     if (!m) break;
     if (address >= m->low && address < m->high) {
-      const bool whole = in_part<char>(part, sizeof *m + size_t{m->path_bytes});
+      const bool whole = m->path_bytes < PATH_MAX &&
+                         in_part<char>(part, sizeof *m + size_t{m->path_bytes}) != nullptr;
       return {std::string(reinterpret_cast<const char*>(m + 1), whole ? m->path_bytes : 0),
               address - m->base};
     }
@@ -144,20 +216,48 @@ void ways_of(const RankRecord& rank, WayCell (*ways)[kWays]) {
 
 void Run::read(const std::string& folder) {
   std::error_code failed;
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(kFilePrefix)) files.push_back(entry.path());
+  std::vector<std::string> files;
+  for (std::filesystem::directory_iterator at(folder, failed), end_of_all;
+       !failed && at != end_of_all; at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(kFilePrefix)) files.push_back(at->path().string());
     if (name.starts_with(kSignalPrefix))
       end.signals.insert(std::atoi(name.c_str() + std::strlen(kSignalPrefix)));
   }
-  for (const auto& path : files) {
-    ProcessFile file;
-    if (file.open(path.string())) processes.push_back(std::move(file));
+  std::sort(files.begin(), files.end());
+  for (const std::string& path : files) add_file(path);
+}
+
+void Run::add_file(const std::string& path) {
+  ProcessFile file;
+  const std::string reason = file.open(path);
+  if (reason.empty())
+    processes.push_back(std::move(file));
+  else
+    refused.push_back(std::filesystem::path(path).filename().string() + ": " + reason);
+}
+
+void Run::refuse_large_worlds() {
+  int64_t seen = 0;
+  for (const ProcessFile& p : processes) seen += p.header().ranks;
+  const int64_t most = std::min(kMostUnseen + (1 + kMostUnseenShare) * seen, int64_t{INT32_MAX});
+  std::vector<ProcessFile> kept;
+  for (ProcessFile& p : processes) {
+    const Header& h = p.header();
+    if (h.world_size <= most) {
+      kept.push_back(std::move(p));
+      continue;
+    }
+    refused.push_back(format(
+        "the file of rank %d: it claims a world of %d ranks; files of %lld ranks allow at most "
+        "%lld",
+        h.first_rank, h.world_size, static_cast<long long>(seen), static_cast<long long>(most)));
   }
+  processes.swap(kept);
 }
 
 void Run::sum_up() {
+  refuse_large_worlds();
   std::vector<size_t> order(processes.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -171,14 +271,13 @@ void Run::sum_up() {
   while ((world_size >> matrix_shift) > 1024) ++matrix_shift;
   for (const ProcessFile& p : processes)
     matrix_shift = std::max(matrix_shift, static_cast<int>(p.header().remote_shift));
-  for (size_t i = 0; i < processes.size(); ++i) sum_up_process(static_cast<uint16_t>(i));
-  coarsen_matrix();
+  for (size_t i = 0; i < processes.size(); ++i) sum_up_process(static_cast<uint32_t>(i));
   sum_up_calls();
   for (Family& f : families)
     if (f.least == INT32_MAX) f.least = 0;
 }
 
-void Run::sum_up_process(uint16_t number) {
+void Run::sum_up_process(uint32_t number) {
   const ProcessFile& file = processes[number];
   const Header& h = file.header();
   seconds = std::max(seconds, to_seconds(h.last_ns - std::min(h.init_ns, h.last_ns)));
@@ -201,9 +300,10 @@ void Run::sum_up_process(uint16_t number) {
   }
   add_families(file);
   add_remotes(file);
+  coarsen_matrix();
 }
 
-void Run::sum_up_rank(uint16_t number, int32_t local) {
+void Run::sum_up_rank(uint32_t number, int32_t local) {
   const ProcessFile& file = processes[number];
   const Header& h = file.header();
   const RankRecord& r = file.rank(local);
@@ -282,6 +382,7 @@ void Run::add_flows(const ProcessFile& file, int32_t local) {
       flow.bytes += cell.bytes / blocks + (i < cell.bytes % blocks);
     }
   }
+  if (matrix.size() > 4 * kMostFlows) coarsen_matrix();
 }
 
 int Run::way_between(const ProcessFile& from, const RankRecord& sender, uint64_t to) const {
@@ -336,16 +437,19 @@ void Run::coarsen_matrix() {
   }
 }
 
-double Run::since_start(const ProcessFile& file, uint64_t ns) const {
-  if (ns == 0) return -1;
+uint64_t Run::start_on_host(const ProcessFile& file) const {
   uint64_t start = file.header().init_ns;
   for (const ProcessFile& p : processes)
     if (std::strncmp(p.header().host, file.header().host, sizeof p.header().host) == 0)
       start = std::min(start, p.header().init_ns);
-  return to_seconds(ns - std::min(ns, start));
+  return start;
 }
 
 void Run::add_families(const ProcessFile& file) {
+  const uint64_t start = start_on_host(file);
+  auto since_start = [&](uint64_t ns) {
+    return ns == 0 ? -1 : to_seconds(ns - std::min(ns, start));
+  };
   std::vector<int> number(kFamilies, 0);
   for (int i = 0; i < kFamilies; ++i) {
     const FamilyRecord* record = file.family(i);
@@ -380,12 +484,13 @@ void Run::add_families(const ProcessFile& file) {
     auto take = [](double* sum, double seconds, bool least) {
       if (seconds >= 0 && (*sum < 0 || (seconds < *sum) == least)) *sum = seconds;
     };
-    take(&at->first_made, since_start(file, f.first_made_ns), true);
-    take(&at->last_made, since_start(file, f.last_made_ns), false);
-    take(&at->first_freed, since_start(file, f.first_freed_ns), true);
-    take(&at->last_freed, since_start(file, f.last_freed_ns), false);
+    take(&at->first_made, since_start(f.first_made_ns), true);
+    take(&at->last_made, since_start(f.last_made_ns), false);
+    take(&at->first_freed, since_start(f.first_freed_ns), true);
+    take(&at->last_freed, since_start(f.last_freed_ns), false);
     at->lived += to_seconds(f.lived_ns);
-    at->map_bytes += f.map_bytes;
+    at->map_bytes = static_cast<int64_t>(static_cast<uint64_t>(at->map_bytes) +
+                                         static_cast<uint64_t>(f.map_bytes));
     if (f.least > 0) at->least = std::min(at->least, f.least);
     at->most = std::max(at->most, f.most);
     for (int a = 0; a < counters::kAlgorithms; ++a) at->runs[a] += f.runs[a];
@@ -406,13 +511,12 @@ std::string words_of_place(const Place& place) {
   if (place.path.empty()) return "";
   // The return address may belong to the line behind the call.
   const findings::Line line = findings::find_line({place.path, place.offset - 1});
-  const std::string file = std::filesystem::path(place.path).filename().string();
+  const std::string file = escaped(std::filesystem::path(place.path).filename().string());
+  const std::string function = line.function.empty() ? "" : " (" + escaped(line.function) + ")";
   if (line.file.empty())
-    return file + format("+0x%llx", static_cast<unsigned long long>(place.offset)) +
-           (line.function.empty() ? "" : " (" + line.function + ")");
-  const std::string source = std::filesystem::path(line.file).filename().string();
-  return format("%s:%d", source.c_str(), line.line) +
-         (line.function.empty() ? "" : " (" + line.function + ")");
+    return file + format("+0x%llx", static_cast<unsigned long long>(place.offset)) + function;
+  const std::string source = escaped(std::filesystem::path(line.file).filename().string());
+  return format("%s:%d", source.c_str(), line.line) + function;
 }
 
 std::string Run::words_of(const Place& place) const {

@@ -1,7 +1,8 @@
 // A run, read from the files of its processes (format.h): for mpiexec -report and -summary, and for
 // fgmpi-info of a job that is still running.
 //
-// Thread rule: one thread. The reader trusts nothing in a file: invalid parts are ignored.
+// Thread rule: one thread. The reader trusts nothing in a file: a file whose header is wrong is
+// refused with a reason, an invalid part of another file is ignored.
 #pragma once
 
 #include <compare>
@@ -17,15 +18,21 @@
 
 namespace fgmpi::report {
 
-/// The mapped file of a process.
+/// The most ranks of a process: each needs some KiB of memory to run.
+inline constexpr int32_t kMostRanks = 1 << 22;
+/// A world may have this many ranks without a file, and kMostUnseenShare times the ranks that have
+/// one. The sums need memory for each rank of the world, so a damaged number must not decide alone.
+inline constexpr int64_t kMostUnseen = 1 << 20, kMostUnseenShare = 16;
+
+/// A copy of the file of a process, so that what was checked stays as it was.
 class ProcessFile {
  public:
   ProcessFile() = default;
   ProcessFile(ProcessFile&& other) noexcept;
   ProcessFile& operator=(ProcessFile&&) = delete;
   ~ProcessFile();
-  /// Returns false for a file of another kind or version.
-  bool open(const std::string& path);
+  /// Returns "", or the reason why it is not the file of a process: "it ends after 12 bytes, ...".
+  std::string open(const std::string& path);
 
   const Header& header() const { return *header_; }
   const RankRecord& rank(int32_t local) const {
@@ -37,7 +44,8 @@ class ProcessFile {
   std::vector<CollectiveRecord> collectives_of(const FamilyRecord& family) const;
   std::vector<RemoteRecord> remotes() const;
   std::vector<SiteRecord> sites() const;
-  /// REQUIRES: the index is below header().columns, rows or memory_rows.
+  /// REQUIRES: the index is below header().columns, rows or memory_rows. A file without columns has
+  /// no timeline.
   Column column(uint32_t i) const { return timeline<Column>(0)[i]; }
   uint8_t doing(uint32_t row, uint32_t column) const {
     return doing_in(timeline<uint8_t>(rows_in_timeline()) + row * kRowBytes, column);
@@ -68,6 +76,8 @@ class ProcessFile {
   template <class Record>
   std::vector<Record> records(const Part* parts, uint32_t in_part_each, uint32_t used,
                               uint32_t most) const;
+  /// Copies the data of the file behind the header; holes cost nothing. Returns "" or the reason.
+  std::string copy_data(int fd);
   template <class T>
   const T* timeline(size_t at) const {
     return reinterpret_cast<const T*>(reinterpret_cast<const char*>(header_) + header_->parts_at +
@@ -125,7 +135,7 @@ struct RankSum {
   uint64_t stack = 0;  ///< bytes
   uint32_t now = 0;    ///< RankRecord::now, unless the rank has ended
   bool started = false, ended = false;
-  uint16_t process = 0;  ///< index of its file
+  uint32_t process = 0;  ///< index of its file
 };
 
 /// Messages from one block of ranks to another, by their way.
@@ -157,14 +167,18 @@ struct Family {
 
 class Run {
  public:
-  /// Adds all files in the folder. Unreadable parts are ignored.
+  /// Adds all files in the folder.
   void read(const std::string& folder);
+  /// Adds a file to `processes`, or its name and the reason to `refused`.
+  void add_file(const std::string& path);
+  /// Sums up the files of `processes`. Those of a world that is too large for them become `refused`.
   void sum_up();
   /// "stencil.c:42 (main)", or the object file and the offset.
   std::string words_of(const Place& place) const;
 
   JobEnd end;
   std::vector<ProcessFile> processes;  ///< by first rank
+  std::vector<std::string> refused;    ///< "report-host-12: it ends after 12 bytes, ..."
 
   // Filled by sum_up():
   int32_t world_size = 0;
@@ -187,12 +201,13 @@ class Run {
   std::map<int32_t, double> waited_for, waited_for_target;
 
  private:
-  void sum_up_process(uint16_t number);
-  void sum_up_rank(uint16_t number, int32_t local);
+  void refuse_large_worlds();
+  void sum_up_process(uint32_t number);
+  void sum_up_rank(uint32_t number, int32_t local);
   void add_flows(const ProcessFile& file, int32_t local);
   void add_families(const ProcessFile& file);
-  /// The seconds from the first MPI_Init on its host to a time of this process; negative for 0.
-  double since_start(const ProcessFile& file, uint64_t ns) const;
+  /// The time of the first MPI_Init on the file's host.
+  uint64_t start_on_host(const ProcessFile& file) const;
   void add_remotes(const ProcessFile& file);
   void sum_up_calls();
   void coarsen_matrix();
@@ -220,6 +235,9 @@ std::string costliest_place(const Run& run, int32_t rank);
 /// Empty, or the reason why times are unreliable.
 std::string words_of_looks(const Run& run);
 
+/// Empty, or how many files were refused, and why the first one was.
+std::string words_of_refused(const Run& run);
+
 /// The common words of text and page: how the run ended, and where ranks that have not ended
 /// were, in groups.
 std::string words_of_end(const Run& run);
@@ -239,8 +257,9 @@ std::string algorithms_of(const Family& family, const std::string& collective,
 
 /// -summary: the first page as text.
 std::string to_text(const Run& run);
-/// -report: the page.
+/// -report: the page, and the data in it, which is JSON.
 std::string to_html(const Run& run);
+std::string page_data(const Run& run);
 
 /// "1.5 s", "3.2 GiB", "1,234".
 std::string seconds_words(double seconds);

@@ -69,6 +69,7 @@ std::string to_text(const Run& run) {
                             number_words(static_cast<uint64_t>(run.world_size)).c_str(),
                             run.processes.size(), seconds_words(run.seconds).c_str());
   text += end_lines(run);
+  if (!run.refused.empty()) text += "fgmpi:   " + words_of_refused(run) + "\n";
   if (run.processes.empty()) return text;
   static constexpr const char* kWayNames[kWays] = {"in a process", "by shared memory",
                                                    "by the network"};
