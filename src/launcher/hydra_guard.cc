@@ -82,17 +82,22 @@
 
 #include "base/clock.h"
 #include "base/environment.h"
+#include "launcher/hydra_commands.h"
 #include "launcher/hydra_ends.h"
 #include "launcher/hydra_guard.h"
 #include "launcher/hydra_newcomers.h"
 #include "launcher/hydra_notices.h"
 #include "launcher/hydra_output.h"
+#include "launcher/hydra_statuses.h"
 #include "liveness/report_line.h"
 #include "profile/format.h"
 
 namespace {
 
 namespace environment = fgmpi::environment;
+using fgmpi::launcher::goes_through_shell;
+using fgmpi::launcher::has_pair;
+using fgmpi::launcher::is_proxy;
 
 /// Keep-alive reports a connection as lost 16 s after the last answer. The processes report the
 /// loss earlier (FGMPI_PEER_TIMEOUT), so that their line, which names the lost ranks, is
@@ -109,24 +114,12 @@ bool g_survives = false;
 // ---- Standard input for the first process -------------------------------------------------------
 
 constexpr int kLeastInput = 100;  ///< hydra does not use descriptors from this number on
-constexpr const char* kProxy = "hydra_pmi_proxy";
 
 /// A duplicate of standard input, in mpiexec.hydra and the proxy; -1: none. Closed by exec.
 int g_input = -1;
 /// True once a proxy has received the input. Lies in memory that mpiexec.hydra shares with
 /// its children.
 bool* g_passed_to_proxy = nullptr;
-
-bool is_proxy(const char* file) {
-  const char* slash = std::strrchr(file, '/');
-  return !std::strcmp(slash ? slash + 1 : file, kProxy);
-}
-
-bool has_pair(char* const* argv, std::string_view name, std::string_view value) {
-  for (; argv[0] && argv[1]; ++argv)
-    if (argv[0] == name && argv[1] == value) return true;
-  return false;
-}
 
 /// Duplicates standard input. Runs in mpiexec.hydra, before hydra reads its input.
 void keep_input() {
@@ -240,39 +233,6 @@ void pass_input_to_process() {
   const bool first = !std::strcmp(rank, "0");
   const int input = first ? g_input : open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (input >= 0) dup2(input, STDIN_FILENO);
-}
-
-/// Quotes a text as one word of a shell's command.
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
-/// The arguments of a program that starts a proxy (ssh), with a command in front of the proxy's
-/// that loads this library into the proxy.
-std::vector<std::string> words_with_guard(char* const* argv) {
-  std::vector<std::string> words;
-  bool found = false;
-  for (; *argv; ++argv) {
-    if (!found && std::strstr(*argv, kProxy)) {
-      found = true;
-      const char* path = environment::text(environment::kLibraryPath);
-      words.insert(words.end(), {"env", "LD_LIBRARY_PATH=" + quoted(path ? path : ""),
-                                 std::string("LD_PRELOAD=") + fgmpi::launcher::kHydraGuard});
-      if (g_survives) words.push_back(std::string(environment::name(environment::kFt)) + "=1");
-    }
-    words.push_back(*argv);
-  }
-  return words;
-}
-
-/// True where a shell starts the proxy, as behind ssh: then hydra writes the proxy's path
-/// in quotes.
-bool goes_through_shell(char* const* argv) {
-  for (; *argv; ++argv)
-    if (**argv == '"' && std::strstr(*argv, kProxy)) return true;
-  return false;
 }
 
 void before_exec(const char* file, char* const* argv) {
@@ -411,7 +371,7 @@ void check_status(int status, void*) {
 }
 
 __attribute__((constructor)) void leave_environment() {
-  g_proxy = !std::strcmp(program_invocation_short_name, kProxy);
+  g_proxy = !std::strcmp(program_invocation_short_name, fgmpi::launcher::kProxy);
   g_active = !g_proxy && (std::strstr(program_invocation_short_name, "hydra") ||
                           std::strstr(program_invocation_short_name, "mpiexec"));
   const char* input = environment::text(environment::kHydraInput);
@@ -423,10 +383,8 @@ __attribute__((constructor)) void leave_environment() {
   }
   const char* present = environment::text(environment::kPreload);
   if (!present) return;
-  std::string rest = present;
-  size_t at = rest.find(fgmpi::launcher::kHydraGuard);
-  if (at == rest.npos) return;
-  rest.erase(at, std::strlen(fgmpi::launcher::kHydraGuard) + 1);  // with the colon that follows
+  const std::string rest = fgmpi::launcher::without_guard(present);
+  if (rest == present) return;
   if (rest.empty())
     environment::unset(environment::kPreload);
   else
@@ -479,49 +437,20 @@ int poll_and_notify(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count
 
 // ---- Statuses that a proxy forgets --------------------------------------------------------------
 
-/// The statuses other than 0 that waitpid() has returned to the proxy; and for how many processes
-/// it has returned one.
-std::vector<int>* g_statuses = nullptr;
-size_t g_ended = 0;
+/// In a proxy that waitpid() has told a status; else nullptr.
+fgmpi::launcher::ProxyStatuses* g_statuses = nullptr;
 
 void note_status(int status) {
-  ++g_ended;
-  if (!g_statuses) g_statuses = new std::vector<int>;
-  if (status != 0) g_statuses->push_back(status);
+  if (!g_statuses) g_statuses = new fgmpi::launcher::ProxyStatuses;
+  g_statuses->add(status);
 }
 
-/// Corrects the statuses that a proxy sends to mpiexec.hydra at its end, a number for each process.
-/// A proxy that reads the end of a process's connection after waitpid() has returned the status
-/// stores 1 instead, and after the loss of another process sometimes 0. Returns the true statuses;
-/// empty where the bytes are another message. REQUIRES: g_statuses.
+/// The corrected message of a proxy to mpiexec.hydra; empty where it is correct, or while a process
+/// has not been waited for.
 std::vector<int> mended_statuses(const void* bytes, size_t count) {
-  constexpr int kForgotten = 1;
   siginfo_t info{};
-  if (count != g_ended * sizeof(int) || waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
-    return {};
-  std::vector<int> kept(g_ended), missing = *g_statuses;
-  std::memcpy(kept.data(), bytes, count);
-  size_t forgotten = 0, zeros = 0;
-  for (int status : kept) {
-    const auto told = std::find(missing.begin(), missing.end(), status);
-    if (told != missing.end())
-      missing.erase(told);
-    else if (status == kForgotten)
-      ++forgotten;
-    else if (status == 0)
-      ++zeros;
-    // A status that waitpid() has not returned: the bytes are another message.
-    else
-      return {};
-  }
-  if (forgotten + zeros < missing.size()) return {};
-  for (const int wrong : {kForgotten, 0})
-    for (int& status : kept) {
-      if (status != wrong) continue;
-      status = missing.empty() ? 0 : missing.back();
-      if (!missing.empty()) missing.pop_back();
-    }
-  return kept;
+  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) return {};
+  return g_statuses->mended(bytes, count);
 }
 
 }  // namespace
@@ -538,7 +467,8 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
     return real(file, argv);
   }
   if (!g_active || !(g_survives || goes_through_shell(argv))) return real(file, argv);
-  std::vector<std::string> words = words_with_guard(argv);
+  const char* path = environment::text(environment::kLibraryPath);
+  std::vector<std::string> words = fgmpi::launcher::words_with_guard(argv, path, g_survives);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);

@@ -1,7 +1,9 @@
 /* argv[1]: how the rank argv[2] ends (-1: each of them); the others end normally. Used by
  * life.sh. */
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mpitest.h"
 
@@ -34,6 +36,10 @@ int main(int argc, char** argv) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank == special || special == -1) {
     int out = 0;
+    if (!strcmp(argv[1], "hangup")) { /* the status of a proxy that has forgotten one is 1, too */
+      signal(SIGHUP, SIG_DFL);
+      kill(getpid(), SIGHUP);
+    }
     if (!strcmp(argv[1], "return") || !strcmp(argv[1], "exit")) {
       OK(MPI_Finalize());
       if (!strcmp(argv[1], "return")) return 7;

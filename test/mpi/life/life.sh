@@ -36,6 +36,7 @@ for shape in "1 1" "1 5" "3 1" "2 50"; do
   expect "return 7 ($shape)" 7 "" "${run[@]}" return 0
   expect "exit(8) ($shape)" 8 "" "${run[@]}" exit 0
   expect "exit(9) without finalize ($shape)" 9 "rank 0 exited with status 9 without" "${run[@]}" forget 0
+  expect "SIGHUP ($shape)" 1 "" "${run[@]}" hangup 0
   expect "MPI_Abort ($shape)" 10 "rank 0 called MPI_Abort with error code 10" "${run[@]}" abort 0
   expect "MPI_Abort before MPI_Init ($shape)" 10 "fgmpi: a process before MPI_Init called MPI_Abort with error code 10" "${run[@]}" abort-first 0
   expect "bad rank ($shape)" bad "Fatal error on rank 0: Invalid rank in MPI_Send: dest is [0-9]+; allowed is 0 to" "${run[@]}" badrank 0
