@@ -54,7 +54,8 @@ void look_at_range(uintptr_t address, size_t bytes, bool writes, const void* pla
                    const char* function) {
   const uintptr_t low = g_view.low[writes], high = low + g_view.length[writes];
   const bool all = g_view.length[writes] == ~uintptr_t{0};
-  if (!all && (address >= high || address + bytes <= low + kMost - 1)) return;
+  const uintptr_t first = low + kMost - 1;  // of the owned memory
+  if (!all && (address >= high || (address < first && first - address >= bytes))) return;
   if (g_view.filter && bytes <= uintptr_t{1} << kGranuleBits && !g_view.filter[granule(address)] &&
       !g_view.filter[granule(address + bytes - 1)])
     return;

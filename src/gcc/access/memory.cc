@@ -5,6 +5,8 @@
 // This file is compiled with -fno-builtin: so GCC does not replace a call here by a call of another
 // function.
 #include <sys/types.h>
+
+#include <cstdint>
 #include <cstdio>
 
 #include "gcc/access/look.h"
@@ -108,19 +110,20 @@ COPIES_FIELD(strncpy, (char* to, const char* from, size_t n), (to, from, n))
 COPIES_FIELD(__strncpy_chk, (char* to, const char* from, size_t n, size_t room),
              (to, from, n, room))
 
-#define APPENDS(name, parameters, arguments, length)     \
-  WRAP(char*, name, parameters) {                        \
-    const size_t old = text_bytes(to), added = (length); \
-    READS(from, added);                                  \
-    READS(to, old);                                      \
-    WRITES(to + old - 1, added);                         \
-    return __real_##name arguments;                      \
+/// `most`: the largest number of bytes that are taken, behind which a terminating 0 is written.
+#define APPENDS(name, parameters, arguments, most)                     \
+  WRAP(char*, name, parameters) {                                      \
+    const size_t old = text_bytes(to), taken = text_bytes(from, most); \
+    const bool has_end = taken > 0 && from[taken - 1] == 0;            \
+    READS(from, taken);                                                \
+    READS(to, old);                                                    \
+    WRITES(to + old - 1, has_end ? taken : taken + 1);                 \
+    return __real_##name arguments;                                    \
   }
-APPENDS(strcat, (char* to, const char* from), (to, from), text_bytes(from))
-APPENDS(strncat, (char* to, const char* from, size_t n), (to, from, n), text_bytes(from, n))
-APPENDS(__strcat_chk, (char* to, const char* from, size_t room), (to, from, room), text_bytes(from))
-APPENDS(__strncat_chk, (char* to, const char* from, size_t n, size_t room), (to, from, n, room),
-        text_bytes(from, n))
+APPENDS(strcat, (char* to, const char* from), (to, from), SIZE_MAX)
+APPENDS(strncat, (char* to, const char* from, size_t n), (to, from, n), n)
+APPENDS(__strcat_chk, (char* to, const char* from, size_t room), (to, from, room), SIZE_MAX)
+APPENDS(__strncat_chk, (char* to, const char* from, size_t n, size_t room), (to, from, n, room), n)
 
 WRAP(size_t, strlen, (const char* text)) {
   const size_t n = __real_strlen(text);
