@@ -399,4 +399,5 @@ def main():
         write_topic(topic, found, functions, arguments.out)
 
 
-main()
+if __name__ == "__main__":
+    main()

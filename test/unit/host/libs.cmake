@@ -1,4 +1,5 @@
-# Tests of the built library's exports, which are compared with the host's, and of the table of calls, with wrong tables.
+# Tests of the built library's exports, which are compared with the host's, and of the table of calls and its bindings, with
+# wrong and small tables.
 if(TARGET fgmpi AND TARGET fgmpi-info)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   add_test(NAME host.symbols COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/symbols.py
@@ -7,5 +8,7 @@ if(TARGET fgmpi AND TARGET fgmpi-info)
   set_tests_properties(host.symbols PROPERTIES LABELS library TIMEOUT 60)
   add_test(NAME host.calls_table COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/calls_table.py
            ${CMAKE_SOURCE_DIR} ${FGMPI_HOST_INCLUDE} ${CMAKE_C_COMPILER})
-  set_tests_properties(host.calls_table PROPERTIES LABELS library TIMEOUT 60)
+  add_test(NAME host.bindings COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/small_tables.py
+           ${CMAKE_SOURCE_DIR} ${FGMPI_HOST_INCLUDE} ${CMAKE_C_COMPILER})
+  set_tests_properties(host.calls_table host.bindings PROPERTIES LABELS library TIMEOUT 60)
 endif()
