@@ -13,6 +13,7 @@
 
 #include "../pt2pt/world.h"
 #include "coll/team.h"
+#include "comm/broken.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -231,8 +232,7 @@ TEST(Failure, SignaturesAreComparedWhileIdle) {
     const int64_t wait = compare_signatures_when_idle();
     EXPECT_GT(wait, 0);
     // When this process has been idle for that long, it sends a notice with the signature to
-    // process
-    // 1. The notice returns, and its signature agrees.
+    // process 1. The notice returns, and its signature agrees.
     const uint64_t before = loop.sent[10];
     timespec pause{0, wait + 1'000'000};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
@@ -244,6 +244,133 @@ TEST(Failure, SignaturesAreComparedWhileIdle) {
     settle();
     EXPECT_TRUE(team.failed());
     EXPECT_EQ(team.failure().error_class(), MPI_ERR_TRUNCATE);
+  });
+}
+
+// A multicast has no receive: its signature alone is compared.
+TEST(Failure, AMulticastOfAnotherOpinionFailsTheCollectiveOrTheNextOne) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm *shared = make_comm(), *other = make_comm();
+    {
+      Opened team(shared, 1);
+      compare_signature(team.ctx, team.tag, team.signature, 1);
+      EXPECT_FALSE(team.failed());
+      compare_signature(team.ctx, team.tag, signature_of(kOther), 1);
+      EXPECT_TRUE(team.failed());
+      EXPECT_EQ(team.failure().error_class(), MPI_ERR_TRUNCATE);
+      settle();
+      conclude_number(shared, 1, team.failure());
+    }
+    // This process has ended number 3 and perhaps has nobody left in it: number 5 fails instead,
+    // once, and only on this communicator.
+    { Opened completed(shared, 3); }
+    compare_signature(context(shared), tag_of(3), signature_of(kAgreed), 1);
+    EXPECT_FALSE(Opened(shared, 5).failed()) << "they agree";
+    compare_signature(context(shared), tag_of(5), signature_of(kOther), 1);
+    compare_signature(context(shared), tag_of(5), signature_of(kOther), 1);
+    EXPECT_FALSE(Opened(other, 7).failed());
+    {
+      Opened next(shared, 7);
+      EXPECT_TRUE(next.failed());
+      EXPECT_NE(next.failure().what().find("processes 0 and 1"), std::string::npos);
+      settle();
+      conclude_number(shared, 7, next.failure());
+    }
+    settle();
+    EXPECT_FALSE(Opened(shared, 9).failed());
+    // Messages of other planes, and of collectives that nobody knows here, change nothing.
+    compare_signature(shared->id.plane(comm::kPlanePt2pt), tag_of(9), signature_of(kOther), 1);
+    compare_signature(context(shared), tag_of(1001), signature_of(kOther), 1);
+    EXPECT_FALSE(Opened(shared, 11).failed());
+  });
+}
+
+TEST(Failure, LateNoticesOfAForgottenCollectiveAreIgnored) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm* shared = make_comm();
+    {
+      Opened team(shared, 1);
+      conclude_number(shared, 1, error(MPI_ERR_OP, "x"));
+    }
+    settle();
+    EXPECT_FALSE(Opened(shared, 1).failed()) << "its entry is removed";
+    const uint64_t before = loop.sent[10];
+    receive_notice(context(shared), kFailedNotice, tag_of(1), 0, MPI_ERR_OP, "late");
+    settle();
+    EXPECT_EQ(loop.sent[10], before + 1) << "the notice itself, and no answer";
+    EXPECT_FALSE(Opened(shared, 1).failed());
+  });
+}
+
+// The communicator of these notices does not exist here, so that no process answers for them.
+TEST(Failure, OfManyNoticesTheEldestAreDropped) {
+  Loop loop;
+  loop.room = 4096;
+  run(&loop, [&] {
+    SharedComm* shared = make_comm();
+    const uint64_t unknown = comm::ContextId::make(0, 999'999).plane(comm::kPlaneColl);
+    receive_notice(context(shared), kFailedNotice, tag_of(1), 0, MPI_ERR_ROOT, "first");
+    for (int round = 0; round < 11; ++round) {
+      for (uint32_t i = 0; i < 100; ++i)
+        receive_notice(unknown, kFailedNotice, tag_of(1 + static_cast<uint32_t>(round) * 100 + i),
+                       0, MPI_ERR_ROOT, "x");
+      settle();
+    }
+    receive_notice(context(shared), kFailedNotice, tag_of(5), 0, MPI_ERR_ROOT, "last");
+    settle();
+    EXPECT_FALSE(Opened(shared, 1).failed()) << "more than 1024 came behind it";
+    Opened last(shared, 5);
+    EXPECT_TRUE(last.failed());
+    EXPECT_EQ(last.failure().what(), "last");
+    settle();
+    conclude_number(shared, 5, last.failure());
+  });
+}
+
+TEST(Failure, TheTextOfANoticeIsCut) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm* shared = make_comm();
+    for (const size_t length : {size_t{0}, size_t{900}, size_t{901}, size_t{50'000}}) {
+      SharedComm* of = make_comm();
+      const std::string text(length, 'e');
+      Opened team(of, 1);
+      conclude_number(of, 1, error(MPI_ERR_OP, "%s", text.c_str()));
+      EXPECT_EQ(team.failure().what(), text) << "here it is whole";
+      settle();
+    }
+    // What comes is taken as it is, whatever its length.
+    receive_notice(context(shared), kFailedNotice, tag_of(1), 0, MPI_ERR_OP,
+                   std::string(3000, 'f'));
+    settle();
+    Opened team(shared, 1);
+    EXPECT_EQ(team.failure().what(), std::string(3000, 'f'));
+    conclude_number(shared, 1, team.failure());
+  });
+}
+
+TEST(Failure, ARevokedCommunicatorEndsItsOpenCollectives) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm *shared = make_comm(), *other = make_comm();
+    Opened team(shared, 1), of_other(other, 1);
+    receive_message(shared, 3, kAgreed);
+    settle();
+    EXPECT_EQ(pt2pt::count_unmatched(), 1u);
+    const uint64_t before = loop.sent[10];
+    EXPECT_TRUE(comm::revoke(shared->id));
+    EXPECT_TRUE(team.failed());
+    EXPECT_NE(team.failure().error_class(), MPI_SUCCESS);
+    EXPECT_FALSE(of_other.failed());
+    EXPECT_EQ(pt2pt::count_unmatched(), 0u);
+    EXPECT_EQ(loop.sent[10], before) << "each process learns of it by itself";
+    receive_message(shared, 5, kAgreed);
+    settle();
+    EXPECT_EQ(pt2pt::count_unmatched(), 0u) << "messages that come later are dropped";
+    conclude_number(shared, 1, team.failure());
+    EXPECT_FALSE(comm::revoke(shared->id));
   });
 }
 
