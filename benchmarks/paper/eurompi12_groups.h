@@ -54,7 +54,7 @@ struct Run {
 };
 inline Run run(const Scheme& scheme, const Group& g, const LogGP& loggp, bool measure,
                bool ranks = true) {
-  Options options;
+  SplitOptions options;
   options.algorithm = scheme.algorithm;
   options.filler = scheme.filler;
   options.k = g.k;

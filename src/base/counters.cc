@@ -10,14 +10,16 @@ constinit Reader g_readers[kCount] = {};
 constinit Switch g_switches[kCount] = {};
 }  // namespace
 
-void provide(Id id, Reader reader, Switch on_demand) {
+void provide(CounterId id, Reader reader, Switch on_demand) {
   FGMPI_CHECK(!g_readers[id]);
   g_readers[id] = reader;
   g_switches[id] = on_demand;
 }
 
-Switch switch_of(Id id) { return g_switches[id]; }
+Switch switch_of(CounterId id) { return g_switches[id]; }
 
-uint64_t read(Id id, const void* object) { return g_readers[id] ? g_readers[id](object) : 0; }
+uint64_t read(CounterId id, const void* object) {
+  return g_readers[id] ? g_readers[id](object) : 0;
+}
 
 }  // namespace fgmpi::counters

@@ -13,21 +13,21 @@ namespace fgmpi::counters {
 
 enum class Scope : uint8_t { kProcess, kCommunicator };
 
-enum class Kind : uint8_t {
+enum class CounterKind : uint8_t {
   kCounter,        ///< only grows
   kLevel,          ///< grows and shrinks
   kHighWaterMark,  ///< the most that a level has been
 };
 
-struct Record {
+struct CounterRecord {
   const char* name;
   const char* unit;
   Scope scope;
-  Kind kind;
+  CounterKind kind;
   const char* text;  ///< what it counts, in one line of Markdown
 };
 
-enum Id : uint8_t {
+enum CounterId : uint8_t {
 #define FGMPI_COUNTER(id, name, unit, scope, kind, text) id,
 #include "base/counters.def"
 #undef FGMPI_COUNTER
@@ -44,9 +44,9 @@ inline constexpr int kAlgorithms =
 inline constexpr int kFirstCommRuns = kCount - kAlgorithms;
 inline constexpr int kFirstRuns = kFirstCommRuns - kAlgorithms;
 
-inline constexpr Record kRecords[kCount] = {
+inline constexpr CounterRecord kRecords[kCount] = {
 #define FGMPI_COUNTER(id, name, unit, scope, kind, text) \
-  {name, unit, Scope::scope, Kind::kind, text},
+  {name, unit, Scope::scope, CounterKind::kind, text},
 #include "base/counters.def"
 #undef FGMPI_COUNTER
 };
@@ -63,12 +63,12 @@ struct Switch {
 };
 
 /// Called once for each counter, by initialisers of static objects of the module that counts.
-void provide(Id id, Reader reader, Switch on_demand = {});
+void provide(CounterId id, Reader reader, Switch on_demand = {});
 
 /// Its pointers are null where the counter always counts.
-Switch switch_of(Id id);
+Switch switch_of(CounterId id);
 
 /// The counter's value since the process started; 0 where its module is not part of the program.
-uint64_t read(Id id, const void* object = nullptr);
+uint64_t read(CounterId id, const void* object = nullptr);
 
 }  // namespace fgmpi::counters

@@ -11,7 +11,7 @@
 
 namespace fgmpi::environment {
 
-struct Record {
+struct VariableRecord {
   const char* name;
   const char* owner;  ///< the software that sets it
   const char* text;   ///< what the library reads (or sets) it for
@@ -24,7 +24,7 @@ enum Variable : uint8_t {
   kCount
 };
 
-inline constexpr Record kRecords[kCount] = {
+inline constexpr VariableRecord kRecords[kCount] = {
 #define FGMPI_VARIABLE(id, name, owner, text) {name, owner, text},
 #include "base/environment.def"
 #undef FGMPI_VARIABLE

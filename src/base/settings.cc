@@ -42,8 +42,8 @@ std::string range(const char* what, const std::string& min, const std::string& m
 }
 
 /// Sets value->number when `text` is a number in the record's range.
-bool parse_number(const Record& record, std::string_view text, Value* value) {
-  auto number = record.type == Type::kSize ? parse_size(text) : parse_int(text);
+bool parse_number(const SettingRecord& record, std::string_view text, Value* value) {
+  auto number = record.type == SettingType::kSize ? parse_size(text) : parse_int(text);
   if (!number || *number < record.min || *number > record.max) return false;
   value->number = *number;
   return true;
@@ -54,7 +54,7 @@ bool parse_switch(std::string_view text, Value* value) {
   return value->number || text == "off" || text == "0" || text == "no";
 }
 
-bool parse_choice(const Record& record, std::string_view text, Value* value) {
+bool parse_choice(const SettingRecord& record, std::string_view text, Value* value) {
   for (std::string_view choice : choices(record)) {
     ++value->choice;
     if (text == choice) return true;
@@ -66,29 +66,30 @@ bool parse_choice(const Record& record, std::string_view text, Value* value) {
   return false;
 }
 
-bool parse(const Record& record, const std::string& text, Value* value) {
+bool parse(const SettingRecord& record, const std::string& text, Value* value) {
   value->text = text;
   switch (record.type) {
-    case Type::kNumber:
-    case Type::kSize:
+    case SettingType::kNumber:
+    case SettingType::kSize:
       return parse_number(record, text, value);
-    case Type::kSwitch:
+    case SettingType::kSwitch:
       return parse_switch(text, value);
-    case Type::kChoice:
+    case SettingType::kChoice:
       return parse_choice(record, text, value);
-    case Type::kText:
+    case SettingType::kText:
       return true;
   }
   return false;
 }
 
-Status refused(const Record& record, const std::string& text, const std::string& what_is_allowed) {
+Status refused(const SettingRecord& record, const std::string& text,
+               const std::string& what_is_allowed) {
   return error(MPI_ERR_OTHER, "%s=%s: allowed is %s", record.name, text.c_str(),
                what_is_allowed.c_str());
 }
 
-Status parse_given(Id id, const std::string& text, Value* value) {
-  const Record& record = kRecords[id];
+Status parse_given(SettingId id, const std::string& text, Value* value) {
+  const SettingRecord& record = kRecords[id];
   value->source = Source::kEnvironment;
   if (!parse(record, text, value)) return refused(record, text, allowed(record));
   const std::string otherwise = g_checks[id] ? g_checks[id](text) : "";
@@ -100,8 +101,8 @@ Status parse_given(Id id, const std::string& text, Value* value) {
 Status load() {
   auto* values = new Value[kCount];  // never freed: the program's last acts may read a setting
   for (int i = 0; i < kCount; ++i) {
-    const Id id = static_cast<Id>(i);
-    const Record& record = kRecords[id];
+    const SettingId id = static_cast<SettingId>(i);
+    const SettingRecord& record = kRecords[id];
     const char* given = environment::text(record.name);
     Status status;
     if (given)
@@ -123,7 +124,7 @@ void load_or_end() {
   end_process(1);
 }
 
-Status set(Id id, const std::string& text) {
+Status set(SettingId id, const std::string& text) {
   Value value;
   FGMPI_TRY(parse_given(id, text, &value));
   value.source = Source::kTool;
@@ -131,27 +132,27 @@ Status set(Id id, const std::string& text) {
   return {};
 }
 
-void set_check(Id id, Check check) { g_checks[id] = check; }
+void set_check(SettingId id, Check check) { g_checks[id] = check; }
 
 Status check(std::string_view name, const std::string& text) {
   Value ignored;
   for (int i = 0; i < kCount && !text.empty(); ++i)
-    if (name == kRecords[i].name) return parse_given(static_cast<Id>(i), text, &ignored);
+    if (name == kRecords[i].name) return parse_given(static_cast<SettingId>(i), text, &ignored);
   return {};
 }
 
-std::string allowed(const Record& record) {
+std::string allowed(const SettingRecord& record) {
   switch (record.type) {
-    case Type::kNumber:
+    case SettingType::kNumber:
       return range("a number", std::to_string(record.min), std::to_string(record.max),
                    record.max != INT64_MAX);
-    case Type::kSize:
+    case SettingType::kSize:
       return range("a size", size_text(record.min), size_text(record.max), record.max != INT64_MAX);
-    case Type::kSwitch:
+    case SettingType::kSwitch:
       return "on or off";
-    case Type::kChoice:
+    case SettingType::kChoice:
       break;
-    case Type::kText:
+    case SettingType::kText:
       return "any text";
   }
   std::string words;
@@ -164,7 +165,7 @@ std::string allowed(const Record& record) {
   return words;
 }
 
-std::vector<std::string_view> choices(const Record& record) {
+std::vector<std::string_view> choices(const SettingRecord& record) {
   if (!*record.choices) return {};
   return split(record.choices, '|');
 }

@@ -23,7 +23,7 @@
 
 namespace fgmpi::settings {
 
-enum class Type : uint8_t {
+enum class SettingType : uint8_t {
   kNumber,  ///< a decimal integer from min to max
   kSize,    ///< bytes from min to max; suffixes k, m, g (powers of 1024)
   kSwitch,  ///< on or 1, off or 0
@@ -53,10 +53,10 @@ enum class Scope : uint8_t {
 /// The users whom a setting is for (verbosity in the tool interface).
 enum class Level : uint8_t { kUser, kTuner, kDeveloper };
 
-struct Record {
+struct SettingRecord {
   const char* name;
   Component component;
-  Type type;
+  SettingType type;
   const char* fallback = "";    ///< the default, as a user would write it; "": none, or computed
   const char* worked_out = "";  ///< without `fallback`: words for how the default is computed
   int64_t min = 0, max = 0;     ///< kNumber, kSize
@@ -67,14 +67,14 @@ struct Record {
   const char* text;  ///< what the setting does, in one line of Markdown
 };
 
-enum Id : uint8_t {
+enum SettingId : uint8_t {
 #define FGMPI_SETTING(id, ...) id,
 #include "base/settings.def"
 #undef FGMPI_SETTING
   kCount
 };
 
-inline constexpr Record kRecords[kCount] = {
+inline constexpr SettingRecord kRecords[kCount] = {
 #define FGMPI_SETTING(id, ...) {__VA_ARGS__},
 #include "base/settings.def"
 #undef FGMPI_SETTING
@@ -97,29 +97,29 @@ Status load();
 void load_or_end();
 /// Sets one variable of this process after load(). Error: MPI_ERR_OTHER for a bad value; then
 /// nothing has changed. REQUIRES: no code has used the setting's value yet.
-Status set(Id id, const std::string& text);
+Status set(SettingId id, const std::string& text);
 
 namespace detail {
 extern Value* g_values;  ///< of all settings, after load()
 }
 
-inline const Value& value(Id id) {
+inline const Value& value(SettingId id) {
   if (__builtin_expect(!detail::g_values, 0)) load_or_end();
   return detail::g_values[id];
 }
 /// True when the user has set it; otherwise it has its default.
-inline bool is_set(Id id) { return value(id).source != Source::kDefault; }
-inline const std::string& text(Id id) { return value(id).text; }
-inline int64_t number(Id id) { return value(id).number; }
-inline size_t size(Id id) { return static_cast<size_t>(value(id).number); }
-inline bool on(Id id) { return value(id).number != 0; }
+inline bool is_set(SettingId id) { return value(id).source != Source::kDefault; }
+inline const std::string& text(SettingId id) { return value(id).text; }
+inline int64_t number(SettingId id) { return value(id).number; }
+inline size_t size(SettingId id) { return static_cast<size_t>(value(id).number); }
+inline bool on(SettingId id) { return value(id).number != 0; }
 /// For REQUIRES of choice(): is `choices` the same as in the table?
-constexpr bool has_choices(Id id, std::string_view choices) {
+constexpr bool has_choices(SettingId id, std::string_view choices) {
   return choices == kRecords[id].choices;
 }
 /// The choice as an enumeration, whose enumerators are in the order of the table's `choices`.
 template <class Enum>
-Enum choice(Id id) {
+Enum choice(SettingId id) {
   return static_cast<Enum>(value(id).choice);
 }
 
@@ -127,16 +127,16 @@ Enum choice(Id id) {
 /// is allowed when `text` is not allowed, else "". Set by initialisers of static objects, so that
 /// it exists before load().
 using Check = std::string (*)(std::string_view text);
-void set_check(Id id, Check check);
+void set_check(SettingId id, Check check);
 
 /// Checks one value without setting it. Returns the error that load() would return; ok also for an
 /// unknown name (mpiexec's -genv).
 Status check(std::string_view name, const std::string& text);
 
 /// Words for what is allowed: "a number from 0 to 1000000".
-std::string allowed(const Record& record);
+std::string allowed(const SettingRecord& record);
 /// The choices of a setting: "fifo", "lifo", "random:#".
-std::vector<std::string_view> choices(const Record& record);
+std::vector<std::string_view> choices(const SettingRecord& record);
 /// Names of variables of the environment that begin with FGMPI_ and are no settings.
 std::vector<std::string> unknown_variables();
 

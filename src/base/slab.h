@@ -40,7 +40,7 @@ class Slab {
       reach(index);
       ++used_;
     }
-    Slot* s = slot(index);
+    SlabSlot* s = slot(index);
     s->live = true;
     new (s->object()) T(std::forward<Args>(args)...);
     ++live_;
@@ -55,13 +55,13 @@ class Slab {
   /// The object, or nullptr when the index is not in use.
   T* get(uint32_t index) {
     if (__builtin_expect(index >= used_, 0)) return nullptr;
-    Slot* s = slot(index);
+    SlabSlot* s = slot(index);
     return __builtin_expect(s->live, 1) ? s->object() : nullptr;
   }
 
   /// REQUIRES: get(index) != nullptr.
   void destroy(uint32_t index) {
-    Slot* s = slot(index);
+    SlabSlot* s = slot(index);
     FGMPI_CHECK(index < used_ && s->live);
     s->object()->~T();
     s->live = false;
@@ -103,14 +103,14 @@ class Slab {
 
  private:
   static constexpr uint32_t kNone = ~0u;
-  struct Slot {
+  struct SlabSlot {
     alignas(T) unsigned char bytes[sizeof(T)];
     uint32_t next_free = kNone;
     bool live = false;
     T* object() { return std::launder(reinterpret_cast<T*>(bytes)); }
   };
   struct Chunk {
-    Slot slots[1u << kChunkBits];
+    SlabSlot slots[1u << kChunkBits];
   };
   void reach(uint32_t index) {
     if ((index >> kChunkBits) == chunks_.size())
@@ -122,7 +122,7 @@ class Slab {
       if (chunks_[chunk]->slots[i].live) return false;
     return true;
   }
-  Slot* slot(uint32_t index) {
+  SlabSlot* slot(uint32_t index) {
     return &chunks_[index >> kChunkBits]->slots[index & ((1u << kChunkBits) - 1)];
   }
 

@@ -22,11 +22,11 @@ bool take_number(std::string_view* text, int* value) {
   return true;
 }
 
-struct Block {
+struct NodeBlock {
   int first_node, nodes, processes;
 };
 
-bool take_block(std::string_view* text, Block* b) {
+bool take_block(std::string_view* text, NodeBlock* b) {
   return take(text, "(") && take_number(text, &b->first_node) && take(text, ",") &&
          take_number(text, &b->nodes) && take(text, ",") && take_number(text, &b->processes) &&
          take(text, ")");
@@ -35,10 +35,10 @@ bool take_block(std::string_view* text, Block* b) {
 }  // namespace
 
 std::vector<int> parse_process_mapping(std::string_view text, int size) {
-  std::vector<Block> blocks;
+  std::vector<NodeBlock> blocks;
   if (!take(&text, "(vector")) return {};
   while (take(&text, ",")) {
-    Block block;
+    NodeBlock block;
     if (!take_block(&text, &block) || block.nodes == 0 || block.processes == 0) return {};
     // The block's last node would have no number.
     if (block.first_node > INT32_MAX - block.nodes) return {};

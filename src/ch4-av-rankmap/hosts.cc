@@ -22,7 +22,7 @@ void Hosts::add(const std::string& identity) {
 
 uint32_t Hosts::host_of(uint32_t process) const {
   auto after = std::upper_bound(runs_.begin(), runs_.end(), process,
-                                [](uint32_t p, const Run& run) { return p < run.first; });
+                                [](uint32_t p, const HostRun& run) { return p < run.first; });
   return std::prev(after)->host;
 }
 

@@ -37,11 +37,11 @@ class Hosts {
   bool is_shared(uint32_t process) const;
 
  private:
-  struct Run {
+  struct HostRun {
     uint32_t first, host;
   };
   uint32_t processes_ = 0;
-  std::vector<Run> runs_;
+  std::vector<HostRun> runs_;
   std::vector<uint64_t> hashes_;  ///< hashes of the identities, by host
 };
 

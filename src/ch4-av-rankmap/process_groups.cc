@@ -68,8 +68,8 @@ Status ProcessGroups::add_range(const GroupUid& uid, std::span<const uint32_t> c
     groups_.emplace_back();
     firsts_.emplace_back();
   }
-  Group& group = groups_[id];
-  group = Group{};
+  SpawnedGroup& group = groups_[id];
+  group = SpawnedGroup{};
   group.uid = uid;
   group.processes = static_cast<uint32_t>(counts.size());
   group.ranks = static_cast<uint32_t>(ranks);
@@ -151,7 +151,7 @@ void ProcessGroups::remove(uint32_t pgid) {
   by_rank_.erase(firsts_[pgid].rank);
   by_process_.erase(firsts_[pgid].process);
   by_uid_.erase(groups_[pgid].uid);
-  groups_[pgid] = Group{};
+  groups_[pgid] = SpawnedGroup{};
   while (count() > 1 && !groups_.back().known) {
     groups_.pop_back();
     firsts_.pop_back();

@@ -120,7 +120,7 @@ class ProcessGroups {
   void set_watcher(const Watcher& watcher) { watcher_ = watcher; }
 
  private:
-  struct Group {
+  struct SpawnedGroup {
     GroupUid uid;
     uint32_t processes = 0, ranks = 0, references = 0;
     uint32_t host = kNone;  ///< the group of the hosts, where the group was spawned as proclets
@@ -137,7 +137,7 @@ class ProcessGroups {
   std::vector<First> firsts_{{0, 0}};
   /// The address of each group's first element: one load less on the send path.
   std::vector<const AvElement*> elements_{nullptr};
-  std::vector<Group> groups_{1};
+  std::vector<SpawnedGroup> groups_{1};
   std::map<uint32_t, uint32_t> by_rank_;     ///< first rank -> pgid, without the own group
   std::map<uint32_t, uint32_t> by_process_;  ///< first process -> pgid, without the own group
   std::map<GroupUid, uint32_t> by_uid_;

@@ -45,9 +45,9 @@ void stop(const void* shared) {
 /// that are counted. The two kinds of counters are in the same order.
 template <int i>
 void provide_both() {
-  counters::provide(static_cast<counters::Id>(counters::kFirstRuns + i),
+  counters::provide(static_cast<counters::CounterId>(counters::kFirstRuns + i),
                     [](const void*) { return g_runs[i]; });
-  counters::provide(static_cast<counters::Id>(counters::kFirstCommRuns + i),
+  counters::provide(static_cast<counters::CounterId>(counters::kFirstCommRuns + i),
                     [](const void* comm) -> uint64_t {
                       auto it = g_counted.find(shared_of(comm));
                       return it == g_counted.end() ? 0 : it->second.runs[i];
@@ -63,7 +63,7 @@ void provide_both() {
 
 }  // namespace
 
-void count_run(const OpenTeam& team, counters::Id algorithm) {
+void count_run(const OpenTeam& team, counters::CounterId algorithm) {
   const size_t index = static_cast<size_t>(algorithm - counters::kFirstRuns);
   ++g_runs[index];
   if (__builtin_expect(!g_watched, 1)) return;

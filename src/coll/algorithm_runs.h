@@ -10,7 +10,7 @@
 namespace fgmpi::coll {
 
 /// Counts one more run for a team. REQUIRES: kFirstRuns <= algorithm < kFirstCommRuns (counters.h).
-void count_run(const OpenTeam& team, counters::Id algorithm);
+void count_run(const OpenTeam& team, counters::CounterId algorithm);
 
 /// Sets a tool's function that is called at each run: the communicator's key (MPIX_Comm_key) and
 /// the algorithm's index in algorithms.def.

@@ -22,7 +22,7 @@ namespace fgmpi::coll {
 
 class Multicast;
 
-struct Blocks {
+struct ProcessBlocks {
   PerProcess<size_t> offset;  ///< count()+1 values, ascending
   size_t size(uint32_t p) const { return offset[p + 1] - offset[p]; }
   size_t total() const { return offset.back(); }
@@ -73,44 +73,45 @@ Status allreduce_multicast(const Team& team, const Multicast& multicast, const R
 
 /// REQUIRES: dense.
 Status reduce_scatter_pairwise(const Team& team, const Reduction& r, char* data,
-                               const Blocks& blocks);
+                               const ProcessBlocks& blocks);
 /// REQUIRES: commutative, dense.
-Status reduce_scatter_ring(const Team& team, const Reduction& r, char* data, const Blocks& blocks);
+Status reduce_scatter_ring(const Team& team, const Reduction& r, char* data,
+                           const ProcessBlocks& blocks);
 /// REQUIRES: commutative, dense.
 Status reduce_scatter_halving(const Team& team, const Reduction& r, char* data,
-                              const Blocks& blocks);
+                              const ProcessBlocks& blocks);
 /// REQUIRES: dense.
 Status reduce_scatter_multicast(const Team& team, const Multicast& multicast, const Reduction& r,
-                                char* data, const Blocks& blocks);
+                                char* data, const ProcessBlocks& blocks);
 /// Sets `before` to the fold of the operands of the processes before this one (unchanged at process
 /// 0). `data` is overwritten with intermediate values.
 Status exscan_recursive_doubling(const Team& team, const Reduction& r, char* data, char* before);
 Status exscan_chain(const Team& team, const Reduction& r, char* data, char* before);
 
 // ---- Gather, scatter: the root's buffer has all blocks, another process's has its own block alone
-Status gather_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
-Status gather_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
-Status scatter_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
-Status scatter_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
+Status gather_linear(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks);
+Status gather_binomial(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks);
+Status scatter_linear(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks);
+Status scatter_binomial(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks);
 /// `regular`: all processes know the sizes of all blocks. `opened` (at the root): a scatter to the
 /// same processes will follow, so a multicast group for them is worth keeping.
 Status scatter_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* buffer,
-                         const Blocks& blocks, bool regular, bool opened);
+                         const ProcessBlocks& blocks, bool regular, bool opened);
 
 // ---- Allgather: every process's buffer has all blocks, its own filled ---------------------------
-Status allgather_ring(const Team& team, char* buffer, const Blocks& blocks);
-Status allgather_bruck(const Team& team, char* buffer, const Blocks& blocks);
-Status allgather_recursive_doubling(const Team& team, char* buffer, const Blocks& blocks);
-Status allgather_gather_bcast(const Team& team, char* buffer, const Blocks& blocks);
+Status allgather_ring(const Team& team, char* buffer, const ProcessBlocks& blocks);
+Status allgather_bruck(const Team& team, char* buffer, const ProcessBlocks& blocks);
+Status allgather_recursive_doubling(const Team& team, char* buffer, const ProcessBlocks& blocks);
+Status allgather_gather_bcast(const Team& team, char* buffer, const ProcessBlocks& blocks);
 Status allgather_multicast(const Team& team, const Multicast& multicast, char* buffer,
-                           const Blocks& blocks);
+                           const ProcessBlocks& blocks);
 
 // ---- All-to-all: block p of out goes to process p, block p of in comes from it (own block copied)
 /// The sizes of an all-to-all's blocks. All processes know the sizes of all blocks in the regular
 /// forms only (Bruck needs them).
 struct AlltoallSizes {
-  const Blocks* out;
-  const Blocks* in;
+  const ProcessBlocks* out;
+  const ProcessBlocks* in;
   /// Regular: members at each process; block from->to is unit[from]*unit[to]*bytes.
   std::vector<size_t> unit;
   size_t bytes = 0;
@@ -127,9 +128,9 @@ Status alltoall_multicast(const Team& team, const Multicast& multicast, const ch
 
 /// An operand of this process as a message: a dense one is sent as it is, another one is packed
 /// into `buffer_`.
-class Wire {
+class OperandWire {
  public:
-  explicit Wire(const Reduction& r) : r_(r) {
+  explicit OperandWire(const Reduction& r) : r_(r) {
     if (!r.dense()) buffer_ = raw_memory(r.bytes());
   }
   Status send(const Team& team, uint32_t to, const char* data);

@@ -23,7 +23,7 @@ Status copy_in_place(Args* args, int64_t segments) {
   copy->data = raw_memory(static_cast<size_t>(total));
   for (int64_t i = 0; i < segments; ++i)
     FGMPI_TRY(pack(args->recv.segment(i), copy->data.get() + copy->displs[i]));
-  args->send = Side();
+  args->send = CollectiveBuffer();
   args->send.address = copy->data.get();
   args->send.counts = copy->counts.data();
   args->send.displs = copy->displs.data();
@@ -54,7 +54,7 @@ size_t length_of(const Counts& values, int32_t n) {
 size_t room_of(const Counts& values, int32_t n) {
   return values ? (length_of(values, n) + 7) / 8 * 8 : 0;
 }
-size_t room_of(const Side& side) {
+size_t room_of(const CollectiveBuffer& side) {
   return room_of(side.counts, side.segments) + room_of(side.displs, side.segments);
 }
 
@@ -65,12 +65,12 @@ char* copy_array(Counts* values, int32_t n, char* to) {
   values->data = to;
   return to + room_of(*values, n);
 }
-char* copy_side(Side* side, char* to) {
+char* copy_side(CollectiveBuffer* side, char* to) {
   to = copy_array(&side->counts, side->segments, to);
   return copy_array(&side->displs, side->segments, to);
 }
 
-void keep_side(Side* side, std::shared_ptr<const KeptArray>* counts,
+void keep_side(CollectiveBuffer* side, std::shared_ptr<const KeptArray>* counts,
                std::shared_ptr<const KeptArray>* displs) {
   if (!side->counts) return;
   *counts = KeptArray::keep(side->counts, side->segments);

@@ -1,7 +1,7 @@
 // Args: the arguments of one member of a collective, in one form for all collectives, and their
 // segments.
 //
-//   Side     one buffer argument: address, type, and the position of each rank's part
+//   CollectiveBuffer  one buffer argument: address, type, and the position of each rank's part
 //   Segment  one such part: `count` elements of a type at an address
 //
 // Thread rule: one thread; nothing here switches. An Args lives on its member's stack
@@ -108,7 +108,7 @@ struct DeleteTypes {  // out of line, so that sides without types are destroyed 
   void operator()(Types* types) const;
 };
 
-struct Side {
+struct CollectiveBuffer {
   char* address = nullptr;
   int64_t count = 0;  ///< elements of a segment where there are no counts
   Type type;
@@ -148,7 +148,7 @@ struct Args : comm::Arrival {
   bool in_place = false;  ///< MPI_IN_PLACE was given where this member may give it
   int root = 0;           ///< a rank, or MPI_ROOT, MPI_PROC_NULL on an intercommunicator
   MPI_Op op = MPI_OP_NULL;
-  Side send, recv;
+  CollectiveBuffer send, recv;
   std::unique_ptr<InPlaceCopy> copy;
 
   Args() = default;

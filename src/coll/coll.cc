@@ -52,7 +52,9 @@ void step_of_round(comm::SharedComm* shared, comm::Meeting* m) {
 Status run_rooted(Comm* comm, const Args& args, const char* call) {
   bool gathers = is_gather(args.kind);
   const Segment own = gathers ? args.send.whole() : args.recv.whole();
-  const Side* all = comm->rank != args.root ? nullptr : gathers ? &args.recv : &args.send;
+  const CollectiveBuffer* all = comm->rank != args.root ? nullptr
+                                : gathers               ? &args.recv
+                                                        : &args.send;
   Rooted rooted{args.kind, args.root, call};
   return gathers ? rooted_gather(comm, rooted, args.in_place ? nullptr : &own, all)
                  : rooted_scatter(comm, rooted, args.in_place ? nullptr : &own, all);

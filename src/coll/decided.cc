@@ -25,9 +25,9 @@ Segment part_of(const Args& root, int32_t rank) {
   return root.kind == CollectiveKind::kBcast ? root.recv.whole() : root.send.segment(rank);
 }
 
-class Member final : public pt2pt::Stay {
+class CollectiveExit final : public pt2pt::Stay {
  public:
-  explicit Member(CollRequest* r) : Stay(r), request_(r), args_(r->args) {}
+  explicit CollectiveExit(CollRequest* r) : Stay(r), request_(r), args_(r->args) {}
 
   bool may_leave() const override {
     if (!args_.meeting->status.ok()) return false;
@@ -69,12 +69,12 @@ class Member final : public pt2pt::Stay {
   }
 
   /// Replaces a side by a packed copy of its one segment.
-  Status keep_whole(Side* side) {
+  Status keep_whole(CollectiveBuffer* side) {
     const Segment whole = side->whole();
     const int64_t bytes = whole.bytes();
     char* data = memory(bytes);
     FGMPI_TRY(pack(whole, data));
-    *side = Side();
+    *side = CollectiveBuffer();
     side->address = data;
     side->count = bytes;
     return {};
@@ -93,7 +93,7 @@ class Member final : public pt2pt::Stay {
     char* data = memory(total);
     for (int32_t i = 0; i < n; ++i) FGMPI_TRY(pack(args_.send.segment(i), data + displs[i]));
     const int64_t each = args_.kind == CollectiveKind::kScatter ? counts[0] : 0;
-    args_.send = Side();
+    args_.send = CollectiveBuffer();
     args_.send.address = data;
     args_.send.count = each;
     if (args_.kind == CollectiveKind::kScatter) return {};
@@ -125,7 +125,7 @@ class Member final : public pt2pt::Stay {
   Status replace_received() {
     const int64_t bytes = args_.recv.whole().bytes();
     request_->received = raw_memory(static_cast<size_t>(bytes));
-    args_.recv = Side();
+    args_.recv = CollectiveBuffer();
     args_.recv.address = request_->received.get();
     args_.recv.count = bytes;
     return {};
@@ -142,7 +142,7 @@ Status run_decided(Comm* comm, Args* args, const char* call) {
   request->take(args);
   FGMPI_TRY(request->hold());
   FGMPI_TRY(request->start_blocking());
-  Member member(request.get());
+  CollectiveExit member(request.get());
   pt2pt::Request* awaited = request.get();
   pt2pt::g_decider->begin_stay(&member);
   pt2pt::wait_all(&awaited, 1, call);

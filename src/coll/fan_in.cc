@@ -18,11 +18,11 @@ constexpr size_t kAhead = 2048;
 
 /// A cache line of elements; compiled for the registers that the target has.
 template <class T>
-struct Line {
+struct VectorLine {
   typedef T type __attribute__((vector_size(kLine), aligned(1), may_alias));
 };
 template <class T>
-struct Unaligned {
+struct UnalignedElement {
   typedef T type __attribute__((aligned(1), may_alias));
 };
 
@@ -66,8 +66,8 @@ template <class F, class V, class Memory, size_t n>
 template <class T, class F, size_t n>
 [[gnu::always_inline]] inline void fold(const char* const* from, size_t offset, char* out,
                                         int64_t count) {
-  using L = typename Line<T>::type;
-  using E = typename Unaligned<T>::type;
+  using L = typename VectorLine<T>::type;
+  using E = typename UnalignedElement<T>::type;
   const char* sources[n];
   for (size_t k = 0; k < n; ++k) sources[k] = from[k] + offset;
   size_t bytes = static_cast<size_t>(count) * sizeof(T), lines = bytes & ~(kLine - 1), at = 0;
@@ -125,11 +125,11 @@ const FanIn* of_type(MPI_Op op, Registers r) {
 }
 
 /// The kernels for an element type, which is treated as one of the six types that have kernels.
-template <host::Kind kind, class T>
+template <host::BasicKind kind, class T>
 const FanIn* of(MPI_Op op, Registers r) {
-  if constexpr (kind == host::Kind::kFloat && (sizeof(T) == 4 || sizeof(T) == 8)) {
+  if constexpr (kind == host::BasicKind::kFloat && (sizeof(T) == 4 || sizeof(T) == 8)) {
     return of_type<std::conditional_t<sizeof(T) == 4, float, double>>(op, r);
-  } else if constexpr (kind == host::Kind::kInteger && (sizeof(T) == 4 || sizeof(T) == 8)) {
+  } else if constexpr (kind == host::BasicKind::kInteger && (sizeof(T) == 4 || sizeof(T) == 8)) {
     using Signed = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
     return of_type<std::conditional_t<std::is_signed_v<T>, Signed, std::make_unsigned_t<Signed>>>(
         op, r);
@@ -145,7 +145,7 @@ const FanIn* fan_in(MPI_Op op, const host::Type& type, Registers registers) {
   switch (host::values_of(type)) {
 #define FGMPI_BASIC_TYPE(name, kind, ctype) \
   case name:                                \
-    return of<host::Kind::kind, ctype>(op, registers);
+    return of<host::BasicKind::kind, ctype>(op, registers);
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE
     default:

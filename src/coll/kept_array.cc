@@ -84,7 +84,8 @@ void KeptArray::choose(const Counts& values, const KeptArray* counts) {
   }
   const int width = width_of(static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
   const size_t narrow_bytes = static_cast<size_t>(size_) * static_cast<size_t>(width);
-  if (runs * sizeof(Run) < narrow_bytes && runs * sizeof(Run) < static_cast<size_t>(size_)) {
+  if (runs * sizeof(ValueRun) < narrow_bytes &&
+      runs * sizeof(ValueRun) < static_cast<size_t>(size_)) {
     form_ = Form::kRuns;
     runs_.reserve(runs);
     for (int64_t i = 0; i < size_; ++i) {
@@ -123,7 +124,7 @@ int64_t KeptArray::at_slow(int64_t i) const {
   switch (form_) {
     case Form::kRuns: {
       auto run = std::upper_bound(runs_.begin(), runs_.end(), i,
-                                  [](int64_t index, const Run& r) { return index < r.first; });
+                                  [](int64_t index, const ValueRun& r) { return index < r.first; });
       --run;
       return run->base + (i - run->first) * run->step;
     }
@@ -143,7 +144,7 @@ int64_t KeptArray::at_slow(int64_t i) const {
 }
 
 size_t KeptArray::bytes() const {
-  return sizeof *this + runs_.capacity() * sizeof(Run) + sums_.capacity() * sizeof(int64_t) +
+  return sizeof *this + runs_.capacity() * sizeof(ValueRun) + sums_.capacity() * sizeof(int64_t) +
          numbers_.capacity();
 }
 

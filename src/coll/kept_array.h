@@ -69,7 +69,7 @@ class KeptArray {
   bool validate(std::string* reason) const;
 
  private:
-  struct Run {
+  struct ValueRun {
     int64_t first;  ///< index
     int64_t base, step;
   };
@@ -85,7 +85,7 @@ class KeptArray {
   uint8_t width_ = 0;  ///< of kNarrow: bytes of a number
   int64_t size_ = 0, base_ = 0, step_ = 0;
   const KeptArray* counts_ = nullptr;
-  std::vector<Run> runs_;
+  std::vector<ValueRun> runs_;
   std::vector<int64_t> sums_;
   std::vector<uint8_t> numbers_;
 };

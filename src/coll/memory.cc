@@ -7,24 +7,24 @@
 namespace fgmpi::coll {
 namespace {
 
-struct Block {
+struct CachedBlock {
   char* memory = nullptr;
   size_t bytes = 0;
 };
 constexpr size_t kBlocks = 16;
 /// The cached blocks, in the order in which they were released; not freed at exit.
-Block g_kept[kBlocks];
+CachedBlock g_kept[kBlocks];
 size_t g_count = 0, g_byte_type = 0;
 
-Block take_at(size_t i) {
-  Block block = g_kept[i];
+CachedBlock take_at(size_t i) {
+  CachedBlock block = g_kept[i];
   for (--g_count; i < g_count; ++i) g_kept[i] = g_kept[i + 1];
   g_byte_type -= block.bytes;
   return block;
 }
 
 /// Finds the shortest block that is long enough, but not one more than four times too long.
-bool take(size_t bytes, Block* out) {
+bool take(size_t bytes, CachedBlock* out) {
   size_t best = kBlocks;
   for (size_t i = 0; i < g_count; ++i)
     if (g_kept[i].bytes >= bytes && g_kept[i].bytes / 4 <= bytes &&
@@ -49,7 +49,7 @@ void GiveBack::operator()(char* block) const {
 }
 
 Memory raw_memory(size_t bytes) {
-  Block block{nullptr, bytes};
+  CachedBlock block{nullptr, bytes};
   if (bytes < kLongBlock || !take(bytes, &block))
     block.memory = static_cast<char*>(::operator new(bytes));
   return Memory(block.memory, GiveBack{block.bytes});

@@ -13,12 +13,12 @@
 
 namespace fgmpi::coll {
 
-using transport::multicast::Completion;
 using transport::multicast::Match;
 using transport::multicast::Membership;
 using transport::multicast::service;
+using transport::multicast::TransferCompletion;
 
-bool wants_multicast(const Team& team, settings::Id setting, const Shape& shape) {
+bool wants_multicast(const Team& team, settings::SettingId setting, const Shape& shape) {
   const uint32_t least_hosts = least_hosts_of_multicast();
   const comm::SharedComm* shared = team.open().shared;
   if (least_hosts == 0 || !shared || shared->inter || shared->tree || shared->id.is_drawn() ||
@@ -58,7 +58,7 @@ void MulticastTransfer::prepare(const Team& team, size_t n, bool is_send) {
   bytes = n;
   sends = is_send;
   completion.owner = this;
-  completion.finish = [](Completion* c) {
+  completion.finish = [](TransferCompletion* c) {
     static_cast<MulticastTransfer*>(c->owner)->set_complete();
   };
 }
@@ -72,14 +72,16 @@ void MulticastTransfer::describe(std::string* out) const {
 void Multicast::start_send(const void* data, size_t bytes, uint16_t step,
                            MulticastTransfer* transfer) const {
   transfer->prepare(team_, bytes, true);
-  if (team_.open().failed()) return transfer->completion.end(Completion::Outcome::kGivenUp);
+  if (team_.open().failed())
+    return transfer->completion.end(TransferCompletion::TransferOutcome::kGivenUp);
   service().send(group_, match(step), static_cast<const char*>(data), bytes, &transfer->completion);
 }
 
 void Multicast::start_recv(uint32_t from, void* data, size_t bytes, uint16_t step,
                            MulticastTransfer* transfer) const {
   transfer->prepare(team_, bytes, false);
-  if (team_.open().failed()) return transfer->completion.end(Completion::Outcome::kGivenUp);
+  if (team_.open().failed())
+    return transfer->completion.end(TransferCompletion::TransferOutcome::kGivenUp);
   service().receive(group_, index_[from], match(step), static_cast<char*>(data), bytes,
                     &transfer->completion);
 }
@@ -90,15 +92,15 @@ Status Multicast::finish(MulticastTransfer* transfers, size_t count) const {
     MulticastTransfer& t = transfers[i];
     pt2pt::wait(&t, team_.call());
     if (!first.ok()) continue;
-    if (t.completion.outcome == Completion::Outcome::kOtherLength)
+    if (t.completion.outcome == TransferCompletion::TransferOutcome::kOtherLength)
       first = truncated(static_cast<int64_t>(t.completion.bytes), static_cast<int64_t>(t.bytes));
-    else if (t.completion.outcome == Completion::Outcome::kOtherArguments)
+    else if (t.completion.outcome == TransferCompletion::TransferOutcome::kOtherArguments)
       first = error(
           MPI_ERR_TYPE,
           "%s: the root's process and process %u do not give the same types: all members must "
           "agree on root, counts and types",
           team_.call(), g_av.me());
-    else if (t.completion.outcome == Completion::Outcome::kGivenUp)
+    else if (t.completion.outcome == TransferCompletion::TransferOutcome::kGivenUp)
       first = team_.open().failure();
   }
   return first;

@@ -23,7 +23,7 @@ struct Shape;
 /// True if this collective must go by multicast, as far as settings, hosts and shape
 /// (picks_multicast()) decide. The result is the same at all its processes. No message is sent to
 /// find out.
-bool wants_multicast(const Team& team, settings::Id setting, const Shape& shape);
+bool wants_multicast(const Team& team, settings::SettingId setting, const Shape& shape);
 
 class MulticastTransfer;
 
@@ -72,7 +72,7 @@ class MulticastTransfer final : public pt2pt::Request {
   MulticastTransfer() = default;
   void describe(std::string* out) const override;
   void cancel() override {}
-  transport::multicast::Completion completion;
+  transport::multicast::TransferCompletion completion;
   size_t bytes = 0;  ///< length that both ends expect
   bool sends = false;
 

@@ -22,10 +22,10 @@
 namespace fgmpi::coll {
 namespace {
 
+using transport::multicast::GroupKey;
 using transport::multicast::GroupSpec;
-using transport::multicast::Key;
 using transport::multicast::Membership;
-using transport::multicast::Place;
+using transport::multicast::MulticastAddress;
 using transport::multicast::service;
 
 // ---- Notices ------------------------------------------------------------------------------------
@@ -35,31 +35,31 @@ enum NoticeKind : uint32_t { kOffer = 1, kForm, kJoined, kVerdict, kClose, kColl
 struct OfferNotice {
   uint32_t kind = kOffer;
   uint32_t payload = 0;  ///< 0: this process cannot multicast
-  Place own;
+  MulticastAddress own;
   uint32_t zero = 0;
 };
-struct Member {
+struct MulticastMember {
   uint32_t process;
-  Place own;
+  MulticastAddress own;
 };
 /// The head of a notice; `here` members follow, the first of which is member `first`.
 struct FormNotice {
   uint32_t kind = kForm;
   uint32_t payload = 0;
   uint64_t id = 0;
-  Key key{};
-  Place address;
+  GroupKey key{};
+  MulticastAddress address;
   uint32_t count = 0, first = 0, here = 0;
 };
 /// A notice of another kind.
 struct GroupNotice {
   uint32_t kind = 0;
-  uint32_t outside = 0;  ///< kJoined: the member is not joined to the address
-  uint64_t id = 0;       ///< kVerdict: 0: no multicast
-  Place address;         ///< kMove
-  uint32_t moves = 0;    ///< kCollision: moves of the group so far
+  uint32_t outside = 0;      ///< kJoined: the member is not joined to the address
+  uint64_t id = 0;           ///< kVerdict: 0: no multicast
+  MulticastAddress address;  ///< kMove
+  uint32_t moves = 0;        ///< kCollision: moves of the group so far
 };
-constexpr size_t kMostMembersHere = (1024 - sizeof(FormNotice)) / sizeof(Member);
+constexpr size_t kMostMembersHere = (1024 - sizeof(FormNotice)) / sizeof(MulticastMember);
 
 void notify(uint32_t process, uint64_t ctx, const void* notice, size_t bytes) {
   pt2pt::notify(process, pt2pt::kNoticeMulticast, ctx, notice, bytes);
@@ -70,8 +70,8 @@ void notify(uint32_t process, uint64_t ctx, const void* notice, size_t bytes) {
 /// A set of processes that has a group, or has tried to form one.
 struct ProcessGroup {
   uint64_t id = 0;
-  std::vector<Member> members;  ///< ascending by process
-  uint32_t known = 0;           ///< number of members that notices have brought so far
+  std::vector<MulticastMember> members;  ///< ascending by process
+  uint32_t known = 0;                    ///< number of members that notices have brought so far
   FormNotice form;
   Membership* membership = nullptr;
   uint32_t comms = 0;   ///< communicators of this process that use it
@@ -84,10 +84,10 @@ struct ProcessGroup {
 };
 
 /// A collective that waits for the verdict.
-struct Waiting final : pt2pt::Request {
+struct VerdictRequest final : pt2pt::Request {
   uint64_t ctx = 0;
   int32_t tag = 0;
-  Waiting *next = nullptr, *prev = nullptr;
+  VerdictRequest *next = nullptr, *prev = nullptr;
   void describe(std::string* out) const override {
     *out += call;
     *out += " (agreeing on a multicast group)";
@@ -106,16 +106,16 @@ struct CommGroup {
   std::vector<Offer> offers;        ///< at member 0: the offers of all members so far
   bool offered = false, decided = false;
   ProcessGroup* group = nullptr;  ///< valid if `decided`; nullptr: no group
-  List<Waiting> waiting;
+  List<VerdictRequest> waiting;
 };
 
-struct State {
+struct MulticastState {
   std::unordered_map<uint64_t, CommGroup> comms;
   std::unordered_map<uint64_t, std::unique_ptr<ProcessGroup>> groups;
   bool told = false;  ///< the user knows why multicast is not used
 };
 /// Never destroyed, as programs use MPI until they end.
-State& g_state = *new State;
+MulticastState& g_state = *new MulticastState;
 
 ProcessGroup* find_group(uint64_t id) {
   auto it = g_state.groups.find(id);
@@ -123,8 +123,9 @@ ProcessGroup* find_group(uint64_t id) {
 }
 
 bool has_processes(const ProcessGroup& group, const std::vector<uint32_t>& processes) {
-  return std::equal(group.members.begin(), group.members.end(), processes.begin(), processes.end(),
-                    [](const Member& m, uint32_t process) { return m.process == process; });
+  return std::equal(
+      group.members.begin(), group.members.end(), processes.begin(), processes.end(),
+      [](const MulticastMember& m, uint32_t process) { return m.process == process; });
 }
 
 void tell_why_not(const std::string& why) {
@@ -188,15 +189,15 @@ void form(uint64_t ctx, CommGroup* comm) {
   group->waiting.push_back(ctx);
   group->form = head;
   g_state.groups.emplace(group->id, std::move(owned));
-  const std::vector<Member> members = group->members;
+  const std::vector<MulticastMember> members = group->members;
   for (uint32_t first = 0; first < head.count; first += kMostMembersHere) {
     head.first = first;
     head.here = std::min<uint32_t>(kMostMembersHere, head.count - first);
     char notice[1024];
     std::memcpy(notice, &head, sizeof head);
-    std::memcpy(notice + sizeof head, &members[first], head.here * sizeof(Member));
-    for (const Member& m : members)
-      notify(m.process, ctx, notice, sizeof head + head.here * sizeof(Member));
+    std::memcpy(notice + sizeof head, &members[first], head.here * sizeof(MulticastMember));
+    for (const MulticastMember& m : members)
+      notify(m.process, ctx, notice, sizeof head + head.here * sizeof(MulticastMember));
   }
 }
 
@@ -243,7 +244,7 @@ void on_offer(uint32_t from, uint64_t ctx, const OfferNotice& notice) {
 
 void on_joined(const GroupNotice& notice, uint32_t from) {
   ProcessGroup* group = find_group(notice.id);
-  auto is_from = [&](const Member& m) { return m.process == from; };
+  auto is_from = [&](const MulticastMember& m) { return m.process == from; };
   if (!group || group->stage != ProcessGroup::kJoining || !group->membership)
     return pt2pt::refuse_notice();
   auto member = std::find_if(group->members.begin(), group->members.end(), is_from);
@@ -269,8 +270,8 @@ void on_collision_at(uint64_t id, uint32_t moves, uint64_t ctx) {
   move.kind = kMove;
   move.id = id;
   move.address = transport::multicast::draw_address(group->form.address.family);
-  const std::vector<Member> members = group->members;
-  for (const Member& m : members) notify(m.process, ctx, &move, sizeof move);
+  const std::vector<MulticastMember> members = group->members;
+  for (const MulticastMember& m : members) notify(m.process, ctx, &move, sizeof move);
 }
 
 // ---- Every member -------------------------------------------------------------------------------
@@ -284,7 +285,7 @@ void drop_if_unused(ProcessGroup* group) {
     close.kind = kClose;
     close.id = group->id;
     group->closed = true;
-    for (const Member& m : group->members)
+    for (const MulticastMember& m : group->members)
       if (m.process != g_av.me()) notify(m.process, 0, &close, sizeof close);
   }
   if (!group->closed) return;
@@ -292,7 +293,7 @@ void drop_if_unused(ProcessGroup* group) {
   g_state.groups.erase(group->id);
 }
 
-void on_form(uint32_t from, const FormNotice& head, const Member* members) {
+void on_form(uint32_t from, const FormNotice& head, const MulticastMember* members) {
   if (head.count < 2 || head.count > 65'535 || head.first > head.count ||
       head.here > head.count - head.first || head.id == 0 || head.payload == 0 ||
       head.payload > service().most_payload())
@@ -351,7 +352,7 @@ void on_verdict(uint64_t ctx, const GroupNotice& notice) {
   comm.offers = {};
   comm.group = notice.id ? find_group(notice.id) : nullptr;
   if (comm.group) ++comm.group->comms;
-  while (Waiting* waiting = comm.waiting.front()) {
+  while (VerdictRequest* waiting = comm.waiting.front()) {
     comm.waiting.remove(waiting);
     waiting->end();
   }
@@ -382,12 +383,12 @@ void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
   if (kind == kForm && bytes > sizeof(FormNotice)) {
     FormNotice head;
     std::memcpy(&head, data, sizeof head);
-    std::vector<Member> members(kMostMembersHere);
+    std::vector<MulticastMember> members(kMostMembersHere);
     if (head.here == 0 || head.here > kMostMembersHere ||
-        bytes != sizeof head + head.here * sizeof(Member))
+        bytes != sizeof head + head.here * sizeof(MulticastMember))
       return pt2pt::refuse_notice();
     std::memcpy(members.data(), static_cast<const char*>(data) + sizeof head,
-                head.here * sizeof(Member));
+                head.here * sizeof(MulticastMember));
     return on_form(from, head, members.data());
   }
   if (kind >= SubgroupNotice::kGivenBack && kind <= SubgroupNotice::kMove &&
@@ -465,7 +466,7 @@ Status group_of(const Team& team, Membership** out) {
   CommGroup* comm = &g_state.comms[ctx];
   if (__builtin_expect(!comm->decided, 0)) {
     if (team.open().failed()) return team.open().failure();
-    Waiting waiting;
+    VerdictRequest waiting;
     waiting.call = team.call();
     waiting.ctx = team.open().ctx;
     waiting.tag = team.open().tag;
@@ -494,8 +495,9 @@ bool spec_of_subgroup(const Team& team, const std::vector<uint32_t>& members, Gr
   out->members.clear();
   out->processes = processes;
   for (uint32_t process : processes) {
-    auto member = std::lower_bound(group.members.begin(), group.members.end(), process,
-                                   [](const Member& m, uint32_t p) { return m.process < p; });
+    auto member =
+        std::lower_bound(group.members.begin(), group.members.end(), process,
+                         [](const MulticastMember& m, uint32_t p) { return m.process < p; });
     if (member == group.members.end() || member->process != process) return false;
     if (process == g_av.me()) out->me = static_cast<uint32_t>(out->members.size());
     out->members.push_back(member->own);
@@ -519,8 +521,8 @@ void give_up_multicast(uint64_t ctx, int32_t tag, int32_t mask) {
   auto it = g_state.comms.find(comm::ContextId::of_plane(ctx).bits);
   if (it == g_state.comms.end()) return;
   CommGroup& comm = it->second;
-  for (Waiting* w = comm.waiting.front(); w;) {
-    Waiting* next = w->next;
+  for (VerdictRequest* w = comm.waiting.front(); w;) {
+    VerdictRequest* next = w->next;
     if (w->ctx == ctx && ((w->tag ^ tag) & ~mask) == 0) {
       comm.waiting.remove(w);
       w->end();

@@ -18,7 +18,7 @@ using transport::multicast::Membership;
 using transport::multicast::service;
 
 /// A subgroup that is kept with a communicator. Its members are those of the team with these ranks.
-struct Kept {
+struct CachedSubgroup {
   SubgroupTicket ticket;
   uint32_t root = 0;  ///< process of its root
   std::vector<uint32_t> members;
@@ -34,33 +34,34 @@ struct Kept {
 };
 
 /// By the communicator's context id; the subgroup that was used last comes first.
-std::unordered_map<uint64_t, std::vector<Kept>>& kept() {
-  static auto& all = *new std::unordered_map<uint64_t, std::vector<Kept>>;
+std::unordered_map<uint64_t, std::vector<CachedSubgroup>>& kept() {
+  static auto& all = *new std::unordered_map<uint64_t, std::vector<CachedSubgroup>>;
   return all;
 }
-std::vector<Kept>* kept_of(const Team& team) {
+std::vector<CachedSubgroup>* kept_of(const Team& team) {
   auto it = kept().find(comm::ContextId::of_plane(team.open().ctx).bits);
   return it == kept().end() ? nullptr : &it->second;
 }
 
-std::vector<Kept>::iterator find(std::vector<Kept>* list, uint64_t id) {
-  return std::find_if(list->begin(), list->end(), [&](const Kept& k) { return k.ticket.id == id; });
+std::vector<CachedSubgroup>::iterator find(std::vector<CachedSubgroup>* list, uint64_t id) {
+  return std::find_if(list->begin(), list->end(),
+                      [&](const CachedSubgroup& k) { return k.ticket.id == id; });
 }
 
-void give_back(std::vector<Kept>* list, std::vector<Kept>::iterator which) {
+void give_back(std::vector<CachedSubgroup>* list, std::vector<CachedSubgroup>::iterator which) {
   if (which->membership) service().leave(which->membership);
   list->erase(which);
 }
 
 /// Makes room for one more subgroup of this process. Returns false if all that it may keep are
 /// in use.
-bool make_room(std::vector<Kept>* list, uint32_t me, uint64_t* dropped) {
-  const auto of_mine = [&](const Kept& k) { return k.root == me; };
+bool make_room(std::vector<CachedSubgroup>* list, uint32_t me, uint64_t* dropped) {
+  const auto of_mine = [&](const CachedSubgroup& k) { return k.root == me; };
   if (std::count_if(list->begin(), list->end(), of_mine) <
       static_cast<ptrdiff_t>(kMostKeptSubgroups))
     return true;
   auto eldest = std::find_if(list->rbegin(), list->rend(),
-                             [&](const Kept& k) { return of_mine(k) && k.uses == 0; });
+                             [&](const CachedSubgroup& k) { return of_mine(k) && k.uses == 0; });
   if (eldest == list->rend()) return false;
   *dropped = eldest->ticket.id;
   give_back(list, std::next(eldest).base());
@@ -69,7 +70,8 @@ bool make_room(std::vector<Kept>* list, uint32_t me, uint64_t* dropped) {
 
 /// Moves this member to the group's address after `moves` moves, unless it has moved before. A
 /// member that has yet to enter the group stores the address until it enters.
-void follow(Kept* which, const transport::multicast::Place& address, uint32_t moves) {
+void follow(CachedSubgroup* which, const transport::multicast::MulticastAddress& address,
+            uint32_t moves) {
   if (moves <= which->ticket.moves) return;
   if (which->membership) {
     if (address.family != which->ticket.address.family) return;
@@ -106,9 +108,10 @@ SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& 
   const uint32_t me = team.process(team.me());
   if (scheme() != Scheme::kOpened) keep = false;
   if (keep) {
-    std::vector<Kept>& list = kept()[comm::ContextId::of_plane(team.open().ctx).bits];
-    auto known = std::find_if(list.begin(), list.end(),
-                              [&](const Kept& k) { return k.root == me && k.members == members; });
+    std::vector<CachedSubgroup>& list = kept()[comm::ContextId::of_plane(team.open().ctx).bits];
+    auto known = std::find_if(list.begin(), list.end(), [&](const CachedSubgroup& k) {
+      return k.root == me && k.members == members;
+    });
     if (known != list.end()) {
       std::rotate(list.begin(), known, known + 1);
       return list.front().ticket;
@@ -128,13 +131,14 @@ Membership* enter_subgroup(const Team& team, uint32_t root, const std::vector<ui
   const bool is_root = team.me() == root;
   if (ticket.how == SubgroupTicket::kOnce) return join(team, members, ticket, is_root);
   if (ticket.how != SubgroupTicket::kKept) return nullptr;
-  std::vector<Kept>& list = kept()[comm::ContextId::of_plane(team.open().ctx).bits];
+  std::vector<CachedSubgroup>& list = kept()[comm::ContextId::of_plane(team.open().ctx).bits];
   auto known = find(&list, ticket.id);
   if (known == list.end() || (!known->membership && known->root == team.process(root))) {
     Membership* membership = join(team, members, ticket, is_root);
     if (!membership) return nullptr;
     if (known == list.end())
-      known = list.insert(list.begin(), Kept{ticket, team.process(root), {}, nullptr, {}});
+      known =
+          list.insert(list.begin(), CachedSubgroup{ticket, team.process(root), {}, nullptr, {}});
     known->members = members;
     known->membership = membership;
     const SubgroupTicket heard = std::exchange(known->ticket, ticket);
@@ -153,7 +157,7 @@ Membership* enter_subgroup(const Team& team, uint32_t root, const std::vector<ui
 }
 
 void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket) {
-  std::vector<Kept>* list = kept_of(team);
+  std::vector<CachedSubgroup>* list = kept_of(team);
   if (!list || ticket.dropped == 0) return;
   auto which = find(list, ticket.dropped);
   if (which == list->end() || which->root != team.process(root)) return;
@@ -164,7 +168,7 @@ void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket
 void give_back_subgroups(comm::ContextId id) {
   auto it = kept().find(id.bits);
   if (it == kept().end()) return;
-  std::vector<Kept>& list = it->second;
+  std::vector<CachedSubgroup>& list = it->second;
   for (size_t i = list.size(); i-- > 0;) {
     if (list[i].root != g_av.me() || list[i].uses > 0) continue;
     SubgroupNotice notice;
@@ -181,17 +185,18 @@ namespace {
 
 /// Finds a subgroup that a root's notice names. It is added where this process is late, and its
 /// calls are still to come.
-std::vector<Kept>::iterator find_or_add(std::vector<Kept>* list, uint32_t root, uint64_t id) {
+std::vector<CachedSubgroup>::iterator find_or_add(std::vector<CachedSubgroup>* list, uint32_t root,
+                                                  uint64_t id) {
   auto which = find(list, id);
   if (which != list->end()) return which;
   SubgroupTicket ticket;
   ticket.id = id;
-  return list->insert(list->end(), Kept{ticket, root, {}, nullptr, {}});
+  return list->insert(list->end(), CachedSubgroup{ticket, root, {}, nullptr, {}});
 }
 
 void on_given_back(uint32_t from, comm::ContextId id, const SubgroupNotice& notice) {
   if (from == g_av.me()) return pt2pt::refuse_notice();
-  std::vector<Kept>& list = kept()[id.bits];
+  std::vector<CachedSubgroup>& list = kept()[id.bits];
   auto which = find_or_add(&list, from, notice.id);
   if (which->root != from) return pt2pt::refuse_notice();
   which->last_call = notice.calls;
@@ -209,7 +214,7 @@ void on_move(uint32_t from, comm::ContextId id, const SubgroupNotice& notice) {
 /// the number of moves that the member knew of: others may have reported the same strangers, and
 /// one move is enough.
 void on_collision_at(comm::ContextId id, const SubgroupNotice& seen) {
-  std::vector<Kept>& list = kept()[id.bits];
+  std::vector<CachedSubgroup>& list = kept()[id.bits];
   auto which = find(&list, seen.id);
   if (which == list.end()) return;  // it has been ended
   if (which->root != g_av.me()) return pt2pt::refuse_notice();
@@ -276,7 +281,7 @@ Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& 
 
 void leave_subgroup(const Team& team, const SubgroupTicket& ticket, Membership* membership) {
   if (ticket.how == SubgroupTicket::kOnce) return service().leave(membership);
-  std::vector<Kept>* list = kept_of(team);
+  std::vector<CachedSubgroup>* list = kept_of(team);
   if (!list) return;
   auto which = find(list, ticket.id);
   if (which == list->end()) return;
@@ -288,7 +293,7 @@ void forget_subgroups(comm::ContextId id) {
   if (kept().empty()) return;
   auto it = kept().find(id.bits);
   if (it == kept().end()) return;
-  for (Kept& k : it->second)
+  for (CachedSubgroup& k : it->second)
     if (k.membership) service().leave(k.membership);
   kept().erase(it);
 }

@@ -49,8 +49,8 @@ struct SubgroupTicket {
   enum How : uint64_t { kNone = 0, kOnce, kKept };
   uint64_t how = kNone;
   uint64_t id = 0;
-  transport::multicast::Key key{};
-  transport::multicast::Place address;
+  transport::multicast::GroupKey key{};
+  transport::multicast::MulticastAddress address;
   uint32_t moves = 0;    ///< of a kept subgroup: number of moves so far
   uint64_t dropped = 0;  ///< id of a kept subgroup that the root ends; 0: none
 };
@@ -94,8 +94,8 @@ struct SubgroupNotice {
   uint32_t kind = kGivenBack;
   uint32_t moves = 0;  ///< kCollision, kMove: number of moves so far
   uint64_t id = 0;
-  uint64_t calls = 0;                   ///< kGivenBack: number of calls that have used it
-  transport::multicast::Place address;  ///< kMove
+  uint64_t calls = 0;  ///< kGivenBack: number of calls that have used it
+  transport::multicast::MulticastAddress address;  ///< kMove
   uint32_t zero = 0;
 };
 static_assert(sizeof(SubgroupNotice) == 48);

@@ -25,26 +25,28 @@ constexpr uint32_t kAhead = 4;
 
 /// Header of a member's part in the meeting's scratch. `bytes` bytes follow, padded; for
 /// kElsewhere, a MemberPart* follows.
-struct Record {
+struct MemberHeader {
   int32_t rank;
   int32_t bytes;  ///< kElsewhere: the part is still in the member's own memory
 };
 constexpr int32_t kElsewhere = -1;
-static_assert(sizeof(Record) == sizeof(void*));
+static_assert(sizeof(MemberHeader) == sizeof(void*));
 
-constexpr size_t padded(size_t bytes) { return (bytes + sizeof(Record) - 1) & -sizeof(Record); }
+constexpr size_t padded(size_t bytes) {
+  return (bytes + sizeof(MemberHeader) - 1) & -sizeof(MemberHeader);
+}
 
-Record* new_record(Meeting* m, int32_t rank, int32_t bytes, size_t room) {
-  size_t end = m->used + sizeof(Record) + padded(room);
+MemberHeader* new_record(Meeting* m, int32_t rank, int32_t bytes, size_t room) {
+  size_t end = m->used + sizeof(MemberHeader) + padded(room);
   if (__builtin_expect(m->scratch.size() < end, 0)) m->scratch.resize(end);
-  auto* record = reinterpret_cast<Record*>(m->scratch.data() + m->used);
+  auto* record = reinterpret_cast<MemberHeader*>(m->scratch.data() + m->used);
   m->used = end;
   *record = {rank, bytes};
   return record;
 }
 
 void leave_address(Meeting* m, const MemberPart* own) {
-  Record* record = new_record(m, own->rank, kElsewhere, sizeof own);
+  MemberHeader* record = new_record(m, own->rank, kElsewhere, sizeof own);
   std::memcpy(record + 1, &own, sizeof own);
 }
 
@@ -52,7 +54,7 @@ void leave_address(Meeting* m, const MemberPart* own) {
 template <class F>
 Status for_each_record(const Meeting* m, F&& f) {
   for (size_t at = 0; at < m->used;) {
-    const auto* record = reinterpret_cast<const Record*>(m->scratch.data() + at);
+    const auto* record = reinterpret_cast<const MemberHeader*>(m->scratch.data() + at);
     if (record->bytes == kElsewhere) {
       const MemberPart* own;
       std::memcpy(&own, record + 1, sizeof own);
@@ -137,7 +139,7 @@ bool is_far_ahead(const Comm* comm) { return comm->shared->meetings->blocking.co
 bool leave_part(Comm* comm, Meeting* m, const MemberPart* own) {
   int64_t bytes = own->part.bytes();
   if (m->side) {
-    const Side& recv = *static_cast<const Side*>(m->side);
+    const CollectiveBuffer& recv = *static_cast<const CollectiveBuffer*>(m->side);
     keep_first_error(m, copy(own->part, recv.segment(own->rank)));
     return false;
   }
@@ -145,14 +147,14 @@ bool leave_part(Comm* comm, Meeting* m, const MemberPart* own) {
     leave_address(m, own);
     return true;
   }
-  Record* record =
+  MemberHeader* record =
       new_record(m, own->rank, static_cast<int32_t>(bytes), static_cast<size_t>(bytes));
   keep_first_error(m, pack(own->part, reinterpret_cast<char*>(record + 1)));
   return false;
 }
 
 Status gather_at_root(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
-                      const Side& recv) {
+                      const CollectiveBuffer& recv) {
   m->root_here = true;
   keep_first_error(m, for_each_record(m, [&](int32_t rank, const Segment& part) {
                      return copy(part, recv.segment(rank));
@@ -204,7 +206,7 @@ struct Layout {
 };
 
 /// Copies the parts of this process's members, at most `bytes` bytes, into the meeting's scratch.
-Status lay_out(SharedComm* shared, Meeting* m, const Side& send, size_t bytes) {
+Status lay_out(SharedComm* shared, Meeting* m, const CollectiveBuffer& send, size_t bytes) {
   if (m->scratch.size() < Layout::room(m, bytes)) m->scratch.resize(Layout::room(m, bytes));
   Layout layout(m);
   Share* share = layout.shares;
@@ -222,7 +224,7 @@ Status lay_out(SharedComm* shared, Meeting* m, const Side& send, size_t bytes) {
 
 /// Scatters few bytes, at the root, which does not wait.
 Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
-                         const Side& send, size_t bytes) {
+                         const CollectiveBuffer& send, size_t bytes) {
   ++g_counters.collectives;
   // Messages go first, since they take longest.
   keep_first_error(m, scatter_to_others(comm->shared, m, r.root, send));
@@ -240,7 +242,7 @@ Status scatter_to_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
   if (!m->side)
     return scatter_from_root(shared, m, r.root, r.kind == CollectiveKind::kScatter,
                              sorted_records(m), r.type);
-  const Side& send = *static_cast<const Side*>(m->side);
+  const CollectiveBuffer& send = *static_cast<const CollectiveBuffer*>(m->side);
   FGMPI_TRY(scatter_to_others(shared, m, r.root, send));
   return for_each_record(
       m, [&](int32_t rank, const Segment& part) { return copy(send.segment(rank), part); });
@@ -256,7 +258,8 @@ Status scatter_to_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
 
 const Type g_byte_type;
 
-Status rooted_gather(Comm* comm, const Rooted& r, const Segment* own, const Side* recv) {
+Status rooted_gather(Comm* comm, const Rooted& r, const Segment* own,
+                     const CollectiveBuffer* recv) {
   Meeting* m = arrive(comm, r);
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   if (recv) return gather_at_root(comm, m, r, own, *recv);
@@ -271,7 +274,8 @@ Status rooted_gather(Comm* comm, const Rooted& r, const Segment* own, const Side
   return comm::leave(m);
 }
 
-Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own, const Side* send) {
+Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own,
+                      const CollectiveBuffer* send) {
   Meeting* m = arrive(comm, r);
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   if (send) {

@@ -40,8 +40,9 @@ struct Rooted {
 };
 
 /// `own`: nullptr when the root has MPI_IN_PLACE; `recv`: nullptr but at the root.
-Status rooted_gather(Comm* comm, const Rooted& r, const Segment* own, const Side* recv);
-Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own, const Side* send);
+Status rooted_gather(Comm* comm, const Rooted& r, const Segment* own, const CollectiveBuffer* recv);
+Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own,
+                      const CollectiveBuffer* send);
 
 /// The type of a run of bytes.
 [[gnu::visibility("hidden")]] extern const Type g_byte_type;

@@ -20,9 +20,9 @@ constexpr size_t KiB = 1024;
 enum Needs : uint8_t { kNothing = 0, kCommutative = 1, kDense = 2, kRegular = 4, kMulticast = 8 };
 
 template <class F>
-struct Row {
+struct AlgorithmRow {
   const char* name;
-  counters::Id runs;
+  counters::CounterId runs;
   F run;
   uint8_t needs;
   uint32_t max_processes;  ///< the row holds up to this number
@@ -36,11 +36,11 @@ struct Row {
 // uses it before these tables are read, as the tables behind them decide.
 // The numbers are for shared memory on one machine: a message between processes costs about a
 // microsecond, a byte a tenth of a nanosecond, and processes may outnumber cores.
-constexpr Row<BarrierFn> kBarrier[] = {
+constexpr AlgorithmRow<BarrierFn> kBarrier[] = {
     {NAMED(barrier, dissemination), barrier_dissemination, kNothing, 8, kAny},
     {NAMED(barrier, tree), barrier_tree, kNothing, kMany, kAny},
 };
-constexpr Row<BcastFn> kBcast[] = {
+constexpr AlgorithmRow<BcastFn> kBcast[] = {
     {NAMED(bcast, binomial), bcast_binomial, kNothing, 2, kAny},
     {NAMED(bcast, chain), bcast_chain, kNothing, 4, kAny},
     {NAMED(bcast, knomial), bcast_knomial, kNothing, kMany, 4 * KiB},
@@ -48,13 +48,13 @@ constexpr Row<BcastFn> kBcast[] = {
     {NAMED(bcast, scatter_allgather), bcast_scatter_allgather, kNothing, kMany, kAny},
     {NAMED(bcast, multicast), nullptr, kMulticast, 0, 0},
 };
-constexpr Row<ReduceFn> kReduce[] = {
+constexpr AlgorithmRow<ReduceFn> kReduce[] = {
     {NAMED(reduce, knomial), reduce_knomial, kCommutative, kMany, 2 * KiB},
     {NAMED(reduce, binomial), reduce_binomial, kNothing, kMany, 128 * KiB},
     {NAMED(reduce, rabenseifner), reduce_rabenseifner, kCommutative | kDense, kMany, kAny},
     {NAMED(reduce, binomial), reduce_binomial, kNothing, kMany, kAny},
 };
-constexpr Row<AllreduceFn> kAllreduce[] = {
+constexpr AlgorithmRow<AllreduceFn> kAllreduce[] = {
     {NAMED(allreduce, recursive_doubling), allreduce_recursive_doubling, kNothing, 8, 64 * KiB},
     {NAMED(allreduce, reduce_bcast), allreduce_reduce_bcast, kNothing, kMany, 16 * KiB},
     {NAMED(allreduce, rabenseifner), allreduce_rabenseifner, kCommutative | kDense, kMany,
@@ -65,29 +65,29 @@ constexpr Row<AllreduceFn> kAllreduce[] = {
     {NAMED(allreduce, reduce_bcast), allreduce_reduce_bcast, kNothing, kMany, kAny},
     {NAMED(allreduce, multicast), nullptr, kMulticast, 0, 0},
 };
-constexpr Row<ReduceScatterFn> kReduceScatter[] = {
+constexpr AlgorithmRow<ReduceScatterFn> kReduceScatter[] = {
     {NAMED(reduce_scatter, halving), reduce_scatter_halving, kCommutative | kDense, kMany,
      512 * KiB},
     {NAMED(reduce_scatter, ring), reduce_scatter_ring, kCommutative | kDense, kMany, kAny},
     {NAMED(reduce_scatter, pairwise), reduce_scatter_pairwise, kDense, kMany, kAny},
     {NAMED(reduce_scatter, multicast), nullptr, kMulticast, 0, 0},
 };
-constexpr Row<ExscanFn> kExscan[] = {
+constexpr AlgorithmRow<ExscanFn> kExscan[] = {
     {NAMED(scan, chain), exscan_chain, kNothing, 4, kAny},
     {NAMED(scan, recursive_doubling), exscan_recursive_doubling, kNothing, kMany, kAny},
 };
-constexpr Row<RootedFn> kGather[] = {
+constexpr AlgorithmRow<RootedFn> kGather[] = {
     {NAMED(gather, linear), gather_linear, kNothing, 4, kAny},
     {NAMED(gather, binomial), gather_binomial, kRegular, kMany, 256 * KiB},
     {NAMED(gather, linear), gather_linear, kNothing, kMany, kAny},
 };
-constexpr Row<RootedFn> kScatter[] = {
+constexpr AlgorithmRow<RootedFn> kScatter[] = {
     {NAMED(scatter, linear), scatter_linear, kNothing, 4, kAny},
     {NAMED(scatter, binomial), scatter_binomial, kRegular, kMany, 256 * KiB},
     {NAMED(scatter, linear), scatter_linear, kNothing, kMany, kAny},
     {NAMED(scatter, multicast), nullptr, kMulticast, 0, 0},
 };
-constexpr Row<AllgatherFn> kAllgather[] = {
+constexpr AlgorithmRow<AllgatherFn> kAllgather[] = {
     {NAMED(allgather, ring), allgather_ring, kNothing, 2, kAny},
     {NAMED(allgather, recursive_doubling), allgather_recursive_doubling, kNothing, 8, 128 * KiB},
     {NAMED(allgather, bruck), allgather_bruck, kNothing, 8, 64 * KiB},
@@ -96,7 +96,7 @@ constexpr Row<AllgatherFn> kAllgather[] = {
     {NAMED(allgather, bruck), allgather_bruck, kNothing, kMany, kAny},
     {NAMED(allgather, multicast), nullptr, kMulticast, 0, 0},
 };
-constexpr Row<AlltoallFn> kAlltoall[] = {
+constexpr AlgorithmRow<AlltoallFn> kAlltoall[] = {
     {NAMED(alltoall, linear), alltoall_linear, kNothing, 4, kAny},
     {NAMED(alltoall, bruck), alltoall_bruck, kRegular, kMany, 16 * KiB},
     {NAMED(alltoall, pairwise), alltoall_pairwise, kNothing, kMany, kAny},
@@ -122,9 +122,9 @@ constexpr MulticastRow kMulticastAllreduce[] = {{16 * KiB, 1024 * KiB, 8},
 constexpr MulticastRow kMulticastAllgather[] = {{32 * KiB, 1024 * KiB, 16}};
 
 template <class F>
-std::vector<std::string> names(std::span<const Row<F>> table) {
+std::vector<std::string> names(std::span<const AlgorithmRow<F>> table) {
   std::vector<std::string> out;
-  for (const Row<F>& row : table) {
+  for (const AlgorithmRow<F>& row : table) {
     bool known = false;
     for (const std::string& name : out) known |= name == row.name;
     if (!known) out.push_back(row.name);
@@ -141,21 +141,21 @@ bool is_able(uint8_t needs, const Shape& shape) {
 }
 
 template <class F, size_t n>
-Status pick(const Row<F> (&rows)[n], settings::Id setting, const Shape& shape, F* out,
-            const Team* team) {
-  std::span<const Row<F>> table(rows);
-  auto take = [&](const Row<F>& row) -> Status {
+Status pick(const AlgorithmRow<F> (&rows)[n], settings::SettingId setting, const Shape& shape,
+            F* out, const Team* team) {
+  std::span<const AlgorithmRow<F>> table(rows);
+  auto take = [&](const AlgorithmRow<F>& row) -> Status {
     *out = row.run;
     if (team) count_run(team->open(), row.runs);
     return {};
   };
   if (__builtin_expect(settings::is_set(setting), 0)) {
-    for (const Row<F>& row : table) {
+    for (const AlgorithmRow<F>& row : table) {
       if (settings::text(setting) != row.name || !is_able(row.needs, shape)) continue;
       return take(row);
     }
   }
-  for (const Row<F>& row : table) {
+  for (const AlgorithmRow<F>& row : table) {
     if (!is_able(row.needs, shape) || shape.processes > row.max_processes ||
         shape.bytes > row.max_bytes)
       continue;
@@ -168,7 +168,7 @@ Status pick(const Row<F> (&rows)[n], settings::Id setting, const Shape& shape, F
 
 }  // namespace
 
-bool picks_multicast(settings::Id setting, const Shape& shape) {
+bool picks_multicast(settings::SettingId setting, const Shape& shape) {
   const auto any_of = [&](std::span<const MulticastRow> rows) {
     for (const MulticastRow& row : rows)
       if (shape.bytes >= row.least_bytes && shape.bytes <= row.max_bytes &&
@@ -234,8 +234,8 @@ Status team_barrier(const Team& team) {
 /// Runs f(multicast), if the collective must go by multicast and its processes have a group. Else
 /// *done is false.
 template <class F>
-Status by_multicast(const Team& team, settings::Id setting, counters::Id runs, const Shape& shape,
-                    bool* done, F&& f) {
+Status by_multicast(const Team& team, settings::SettingId setting, counters::CounterId runs,
+                    const Shape& shape, bool* done, F&& f) {
   *done = false;
   if (__builtin_expect(!wants_multicast(team, setting, shape), 1)) return {};
   transport::multicast::Membership* group;
@@ -298,7 +298,7 @@ Status team_exscan(const Team& team, const Reduction& r, char* data, char* befor
   return run(team, r, data, before);
 }
 
-Status team_scatter(const Team& team, uint32_t root, char* buffer, const Blocks& blocks,
+Status team_scatter(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks,
                     size_t bytes, bool regular, bool opened) {
   const Shape shape{team.count(), bytes, true, true, regular};
   bool done;
@@ -325,7 +325,8 @@ Status team_alltoall(const Team& team, const char* out, char* in, const Alltoall
   return run(team, out, in, sizes);
 }
 
-Status team_reduce_scatter(const Team& team, const Reduction& r, char* data, const Blocks& blocks) {
+Status team_reduce_scatter(const Team& team, const Reduction& r, char* data,
+                           const ProcessBlocks& blocks) {
   const Shape shape{team.count(), r.bytes(), r.commutative, true};
   bool done;
   FGMPI_TRY(by_multicast(
@@ -337,7 +338,7 @@ Status team_reduce_scatter(const Team& team, const Reduction& r, char* data, con
   return run(team, r, data, blocks);
 }
 
-Status team_allgather(const Team& team, char* buffer, const Blocks& blocks) {
+Status team_allgather(const Team& team, char* buffer, const ProcessBlocks& blocks) {
   if (team.count() < 2) return {};
   const Shape shape{team.count(), blocks.total()};
   bool done;
@@ -351,8 +352,8 @@ Status team_allgather(const Team& team, char* buffer, const Blocks& blocks) {
 }
 
 std::vector<std::string> algorithm_names(const std::string& collective) {
-  auto of = []<class F, size_t n>(const Row<F>(&table)[n]) {
-    return names(std::span<const Row<F>>(table));
+  auto of = []<class F, size_t n>(const AlgorithmRow<F>(&table)[n]) {
+    return names(std::span<const AlgorithmRow<F>>(table));
   };
   if (collective == "BARRIER") return of(kBarrier);
   if (collective == "BCAST") return of(kBcast);

@@ -29,10 +29,10 @@ using BarrierFn = Status (*)(const Team&);
 using BcastFn = Status (*)(const Team&, uint32_t, char*, size_t);
 using ReduceFn = Status (*)(const Team&, uint32_t, const Reduction&, char*);
 using AllreduceFn = Status (*)(const Team&, const Reduction&, char*);
-using ReduceScatterFn = Status (*)(const Team&, const Reduction&, char*, const Blocks&);
+using ReduceScatterFn = Status (*)(const Team&, const Reduction&, char*, const ProcessBlocks&);
 using ExscanFn = Status (*)(const Team&, const Reduction&, char*, char*);
-using RootedFn = Status (*)(const Team&, uint32_t, char*, const Blocks&);
-using AllgatherFn = Status (*)(const Team&, char*, const Blocks&);
+using RootedFn = Status (*)(const Team&, uint32_t, char*, const ProcessBlocks&);
+using AllgatherFn = Status (*)(const Team&, char*, const ProcessBlocks&);
 using AlltoallFn = Status (*)(const Team&, const char*, char*, const AlltoallSizes&);
 
 // Each function finds the algorithm that a team of this shape runs. With `team` it will be run now,
@@ -50,7 +50,7 @@ Status pick_alltoall(const Shape& shape, AlltoallFn* out, const Team* team = nul
 
 /// True if the collective of this setting goes by multicast by default at this shape, among as many
 /// hosts as FGMPI_MULTICAST demands.
-bool picks_multicast(settings::Id setting, const Shape& shape);
+bool picks_multicast(settings::SettingId setting, const Shape& shape);
 
 /// True if the user names an allreduce algorithm. Then step_reduce.cc does not use its own
 /// algorithm for long vectors of two processes.
@@ -63,14 +63,15 @@ Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes);
 Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data);
 Status team_allreduce(const Team& team, const Reduction& r, char* data);
 Status team_exscan(const Team& team, const Reduction& r, char* data, char* before);
-Status team_allgather(const Team& team, char* buffer, const Blocks& blocks);
+Status team_allgather(const Team& team, char* buffer, const ProcessBlocks& blocks);
 /// `bytes`: of all blocks, where all processes know them (`regular`).
-Status team_scatter(const Team& team, uint32_t root, char* buffer, const Blocks& blocks,
+Status team_scatter(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks,
                     size_t bytes, bool regular, bool opened = false);
 Status team_alltoall(const Team& team, const char* out, char* in, const AlltoallSizes& sizes,
                      size_t bytes, bool regular);
 /// REQUIRES: r is dense.
-Status team_reduce_scatter(const Team& team, const Reduction& r, char* data, const Blocks& blocks);
+Status team_reduce_scatter(const Team& team, const Reduction& r, char* data,
+                           const ProcessBlocks& blocks);
 
 /// Names of the algorithms of a collective ("ALLREDUCE"), for reports and tests; empty when there
 /// is no such collective.

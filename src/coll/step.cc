@@ -80,7 +80,7 @@ comm::MeetingAction step_function(CollectiveKind kind, bool inter) {
 
 Status step_barrier(CollectiveStep& step) { return team_barrier(step.team(0, Team::kTree)); }
 
-Parts::Parts(const Side& side, int32_t ranks) : ranks_(ranks) {
+Parts::Parts(const CollectiveBuffer& side, int32_t ranks) : ranks_(ranks) {
   if (!side.counts) {
     each_ = static_cast<size_t>(side.whole().bytes());
     return;
@@ -112,7 +112,7 @@ RunFolds::RunFolds(const CollectiveStep& step, const Team& team, const Reduction
 
 Status RunFolds::exchange(int64_t first, int64_t n) {
   size_t each = static_cast<size_t>(n * r_.type->size());
-  Blocks blocks;
+  ProcessBlocks blocks;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team_.count(); ++p)
     blocks.offset.push_back(blocks.offset.back() +
@@ -123,8 +123,8 @@ Status RunFolds::exchange(int64_t first, int64_t n) {
   char* at = packed.get() + blocks.offset[team_.me()];
   std::vector<const char*> sources;
   size_t member = 0;
-  for (const comm::Run* run = placement_.begin(team_.me()); run != placement_.end(team_.me());
-       ++run, at += each) {
+  for (const comm::ProcessRun* run = placement_.begin(team_.me());
+       run != placement_.end(team_.me()); ++run, at += each) {
     sources.clear();
     for (int32_t i = 0; i < run->count; ++i)
       sources.push_back(step_.members[member++]->send.address + first * r_.type->extent());
@@ -135,10 +135,11 @@ Status RunFolds::exchange(int64_t first, int64_t n) {
   // Unpacks the runs, which are ordered by process, back into rank order.
   for (uint32_t p = 0; p < team_.count(); ++p) {
     char* from = packed.get() + blocks.offset[p];
-    for (const comm::Run* run = placement_.begin(p); run != placement_.end(p);
+    for (const comm::ProcessRun* run = placement_.begin(p); run != placement_.end(p);
          ++run, from += each) {
-      auto it = std::lower_bound(runs_.begin(), runs_.end(), run->first,
-                                 [](const comm::Run& a, int32_t rank) { return a.first < rank; });
+      auto it =
+          std::lower_bound(runs_.begin(), runs_.end(), run->first,
+                           [](const comm::ProcessRun& a, int32_t rank) { return a.first < rank; });
       FGMPI_TRY(unpack(from, static_cast<int64_t>(each),
                        {operands_[static_cast<size_t>(it - runs_.begin())].at(), n, r_.type}));
     }

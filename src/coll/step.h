@@ -69,7 +69,7 @@ comm::MeetingAction step_function(CollectiveKind kind, bool inter);
 /// member's side.
 class Parts {
  public:
-  Parts(const Side& side, int32_t ranks);
+  Parts(const CollectiveBuffer& side, int32_t ranks);
   size_t offset(int32_t rank) const {
     return prefix_.empty() ? static_cast<size_t>(rank) * each_ : prefix_[static_cast<size_t>(rank)];
   }
@@ -99,14 +99,14 @@ class RunFolds {
     } while (first < r_.count);
     return {};
   }
-  const std::vector<comm::Run>& runs() const { return runs_; }
+  const std::vector<comm::ProcessRun>& runs() const { return runs_; }
 
  private:
   Status exchange(int64_t first, int64_t n);
   const CollectiveStep& step_;
   const Team& team_;
   const Reduction& r_;
-  std::vector<comm::Run> runs_;
+  std::vector<comm::ProcessRun> runs_;
   Placement placement_;
   int64_t range_;
   std::vector<Operand> operands_;

@@ -25,7 +25,7 @@ Status pack_members(const CollectiveStep& step, const Parts& parts, At&& at) {
 /// Exchanges through a buffer in the order of processes, where ranks are not in that order.
 Status exchange_by_processes(const CollectiveStep& step, const Team& team,
                              const Placement& placement, const Parts& parts, char* all) {
-  Blocks blocks;
+  ProcessBlocks blocks;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team.count(); ++p) {
     size_t size = 0;
@@ -56,7 +56,7 @@ Status exchange(const CollectiveStep& step, const Team& team, const Parts& parts
   Placement placement(step.shared, team);
   if (!placement.in_rank_order()) return exchange_by_processes(step, team, placement, parts, all);
   FGMPI_TRY(pack_members(step, parts, in_order));
-  Blocks blocks;
+  ProcessBlocks blocks;
   for (uint32_t p = 0; p < team.count(); ++p)
     blocks.offset.push_back(parts.offset(placement.begin(p)->first));
   blocks.offset.push_back(parts.total());
@@ -71,7 +71,9 @@ Status step_allgather(CollectiveStep& step) {
   Parts parts(first->recv, ranks);
   Team team = step.team(parts.total());
   team.set_type(&first->recv.type, first->recv.counts ? -1 : first->recv.count);
-  auto packed_layout = [](const Side& side) { return !side.counts && side.type.basic(); };
+  auto packed_layout = [](const CollectiveBuffer& side) {
+    return !side.counts && side.type.basic();
+  };
   bool direct = packed_layout(first->recv);
   auto memory = direct ? nullptr : raw_memory(parts.total());
   char* all = direct ? first->recv.address : memory.get();

@@ -185,8 +185,8 @@ class Round {
     size_t bytes = static_cast<size_t>(step_.first()->recv.whole().bytes());
     if (bytes == 0) return;
     for (uint32_t d = first_; d < std::min<size_t>(last_, step_.members.size()); ++d)
-      for (const comm::Run* run = placement_.begin(team_rank); run != placement_.end(team_rank);
-           ++run) {
+      for (const comm::ProcessRun* run = placement_.begin(team_rank);
+           run != placement_.end(team_rank); ++run) {
         size_t length = static_cast<size_t>(run->count) * bytes;
         std::memcpy(step_.members[d]->recv.address + static_cast<size_t>(run->first) * bytes, in,
                     length);
@@ -218,7 +218,7 @@ class Round {
   const Placement& placement_;
   bool plain_;
   uint32_t first_ = 0, last_ = 0;
-  Blocks out_, in_;
+  ProcessBlocks out_, in_;
   Memory out_memory_, in_memory_;
 };
 

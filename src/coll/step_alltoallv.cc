@@ -45,7 +45,7 @@ Status alltoallv_between_processes(const CollectiveStep& step, const Team& team,
   bool opened = false;
   for (const Args* m : step.members) opened |= m->send.opened || m->recv.opened;
   return StreamExchange(team, std::move(out), std::move(in))
-      .run([&](const Blocks& sizes_out, const char* outgoing, const Blocks& sizes_in,
+      .run([&](const ProcessBlocks& sizes_out, const char* outgoing, const ProcessBlocks& sizes_in,
                char* incoming) {
         return team_alltoall(team, outgoing, incoming, {&sizes_out, &sizes_in, {}, 0, opened},
                              SIZE_MAX, false);

@@ -11,12 +11,13 @@ namespace fgmpi::coll {
 namespace {
 
 /// The blocks of the root's buffer: the bytes that belong to each process.
-Blocks blocks_of_processes(const Team& team, const Placement& placement, const Side& side) {
-  Blocks blocks;
+ProcessBlocks blocks_of_processes(const Team& team, const Placement& placement,
+                                  const CollectiveBuffer& side) {
+  ProcessBlocks blocks;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team.count(); ++p) {
     size_t at = blocks.offset.back();
-    for (const comm::Run* run = placement.begin(p); run != placement.end(p); ++run)
+    for (const comm::ProcessRun* run = placement.begin(p); run != placement.end(p); ++run)
       at += static_cast<size_t>(side.bytes(run->first, run->count));
     blocks.offset.push_back(at);
   }
@@ -25,11 +26,11 @@ Blocks blocks_of_processes(const Team& team, const Placement& placement, const S
 
 /// The block sizes that a process without counts knows: those of all processes (regular), or only
 /// its own.
-Blocks blocks_without_counts(const Team& team, bool regular, const MemberParts& members) {
+ProcessBlocks blocks_without_counts(const Team& team, bool regular, const MemberParts& members) {
   size_t mine = 0;
   for (const MemberPart& own : members) mine += static_cast<size_t>(own.part.bytes());
   size_t each = static_cast<size_t>(members.front().part.bytes());
-  Blocks blocks;
+  ProcessBlocks blocks;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team.count(); ++p)
     blocks.offset.push_back(blocks.offset.back() + (p == team.me() ? mine
@@ -40,17 +41,17 @@ Blocks blocks_without_counts(const Team& team, bool regular, const MemberParts& 
 
 /// True if the root's segments lie in memory as the packed blocks would: in the order of processes,
 /// without gaps.
-bool lies_packed(const Side& side, const Placement& placement) {
+bool lies_packed(const CollectiveBuffer& side, const Placement& placement) {
   return !side.counts && side.type.basic() && placement.in_rank_order();
 }
 
-Shape shape_of(const Team& team, bool regular, const Blocks& blocks) {
+Shape shape_of(const Team& team, bool regular, const ProcessBlocks& blocks) {
   return {team.count(), regular ? blocks.total() : 0, true, true, regular};
 }
 
 /// The number on which all processes of a gather or scatter must agree (team.h): the bytes of
 /// one part.
-uint64_t agreed(const Side& side) {
+uint64_t agreed(const CollectiveBuffer& side) {
   return side.counts ? 0 : static_cast<uint64_t>(side.whole().bytes());
 }
 uint64_t agreed(bool regular, const MemberParts& members) {
@@ -60,7 +61,8 @@ uint64_t agreed(bool regular, const MemberParts& members) {
 /// The root's buffer as blocks of processes: the buffer itself if it has that layout, else scratch
 /// of its size.
 struct RootBlocks {
-  RootBlocks(SharedComm* shared, const comm::Meeting* m, const Side& all, uint64_t agreed)
+  RootBlocks(SharedComm* shared, const comm::Meeting* m, const CollectiveBuffer& all,
+             uint64_t agreed)
       : side(all),
         team(shared, m, agreed),
         placement(shared, team),
@@ -86,17 +88,17 @@ struct RootBlocks {
     return status;
   }
 
-  const Side& side;
+  const CollectiveBuffer& side;
   Team team;
   Placement placement;
-  Blocks blocks;
+  ProcessBlocks blocks;
   bool direct;
   Memory packed;
   char* buffer;
 };
 
 /// The members' own parts; the root's is skipped when it is in place.
-MemberParts parts_of_members(const CollectiveStep& step, Side Args::*side) {
+MemberParts parts_of_members(const CollectiveStep& step, CollectiveBuffer Args::*side) {
   MemberParts parts;
   parts.reserve(step.members.size());
   for (const Args* m : step.members)
@@ -106,7 +108,8 @@ MemberParts parts_of_members(const CollectiveStep& step, Side Args::*side) {
 
 }  // namespace
 
-Status gather_from_others(SharedComm* shared, const comm::Meeting* m, const Side& recv) {
+Status gather_from_others(SharedComm* shared, const comm::Meeting* m,
+                          const CollectiveBuffer& recv) {
   if (shared->processes == 1) return {};
   RootBlocks root(shared, m, recv, agreed(recv));
   RootedFn run;
@@ -120,7 +123,7 @@ Status gather_from_others(SharedComm* shared, const comm::Meeting* m, const Side
 Status gather_to_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
                       const MemberParts& members) {
   Team team(shared, m, agreed(regular, members));
-  Blocks blocks = blocks_without_counts(team, regular, members);
+  ProcessBlocks blocks = blocks_without_counts(team, regular, members);
   auto packed = raw_memory(blocks.size(team.me()));
   char* at = packed.get();
   for (const MemberPart& own : members) {
@@ -132,7 +135,8 @@ Status gather_to_root(SharedComm* shared, const comm::Meeting* m, int root, bool
   return run(team, team.team_rank_of(root), packed.get(), blocks);
 }
 
-Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, int root, const Side& send) {
+Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, int root,
+                         const CollectiveBuffer& send) {
   if (shared->processes == 1) return {};
   RootBlocks all(shared, m, send, agreed_with_root(agreed(send), root));
   all.team.set_type(&send.type, send.counts ? -1 : send.count);
@@ -154,7 +158,7 @@ Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, b
     const Segment& part = with_data->part;
     team.set_type(type == MPI_BYTE ? part.type : &basic, regular ? part.count : -1);
   }
-  Blocks blocks = blocks_without_counts(team, regular, members);
+  ProcessBlocks blocks = blocks_without_counts(team, regular, members);
   auto packed = raw_memory(blocks.size(team.me()));
   const size_t bytes = regular ? blocks.total() : 0;
   FGMPI_TRY(team_scatter(team, team.team_rank_of(root), packed.get(), blocks, bytes, regular));

@@ -107,7 +107,7 @@ Status pack_members(const CollectiveStep& step, Memory* out, size_t* bytes) {
 
 /// Bytes of the parts of `side` for the ranks of remote process p: those that it sends or
 /// receives, packed.
-size_t bytes_of_process(const Side& side, const Placement& placement, uint32_t p) {
+size_t bytes_of_process(const CollectiveBuffer& side, const Placement& placement, uint32_t p) {
   size_t bytes = 0;
   placement.for_each(
       p, [&](int32_t rank) { bytes += static_cast<size_t>(side.segment(rank).bytes()); });

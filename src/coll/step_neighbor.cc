@@ -135,8 +135,8 @@ Status between(const CollectiveStep& step, const Team& team, const Edges& edges)
     in.emplace_back(PartsOfEdges{&step, other ? &edges.in[p] : nullptr, received});
   }
   // Messages go only to processes that have a common edge with this one.
-  auto together = [&](const Blocks& sizes_out, const char* outgoing, const Blocks& sizes_in,
-                      char* incoming) -> Status {
+  auto together = [&](const ProcessBlocks& sizes_out, const char* outgoing,
+                      const ProcessBlocks& sizes_in, char* incoming) -> Status {
     std::vector<pt2pt::Request*> requests;
     Status first;
     for (uint32_t p = 0; p < team.count(); ++p) {

@@ -68,7 +68,7 @@ class Pipeline {
   Pipeline(const CollectiveStep& step, const Team& team, const Reduction& r)
       : team_(team), r_(r), fold_(r), sources_(contributions(step)), to_(receivers(step)) {
     segment_ = static_cast<int64_t>(kSegmentBytes) / r.type->size();
-    for (Slot& slot : slots_) {
+    for (SegmentSlot& slot : slots_) {
       slot.mine = raw_memory(static_cast<size_t>(segment_ * r.type->size()));
       slot.theirs = raw_memory(static_cast<size_t>(segment_ * r.type->size()));
     }
@@ -82,7 +82,7 @@ class Pipeline {
       if (s + 1 < segments) status = begin(s + 1);
       if (status.ok()) status = end(s);
     }
-    for (Slot& slot : slots_) {
+    for (SegmentSlot& slot : slots_) {
       Status left = finish(slot);
       if (status.ok()) status = std::move(left);
     }
@@ -92,23 +92,23 @@ class Pipeline {
  private:
   static constexpr size_t kSegmentBytes = 64 * 1024;
   static constexpr size_t kLong = 256 * 1024;
-  struct Slot {
+  struct SegmentSlot {
     Memory mine, theirs;
     std::vector<pt2pt::Request*> sent, received;
   };
 
-  Slot& slot(int64_t segment) { return slots_[segment % 2]; }
+  SegmentSlot& slot(int64_t segment) { return slots_[segment % 2]; }
   int64_t first(int64_t segment) const { return segment * segment_; }
   int64_t length(int64_t segment) const { return std::min(segment_, r_.count - first(segment)); }
 
-  Status finish(Slot& s) {
+  Status finish(SegmentSlot& s) {
     Status status = team_.finish(&s.received, {});
     return team_.finish(&s.sent, std::move(status));
   }
 
   /// Folds a segment and sends it.
   Status begin(int64_t segment) {
-    Slot& s = slot(segment);
+    SegmentSlot& s = slot(segment);
     FGMPI_TRY(finish(s));
     int64_t size = r_.type->size(), n = length(segment);
     for (int64_t at = 0; at < n; at += fold_.piece())
@@ -122,7 +122,7 @@ class Pipeline {
 
   /// Combines a segment with the other process's, and copies it to the receivers.
   Status end(int64_t segment) {
-    Slot& s = slot(segment);
+    SegmentSlot& s = slot(segment);
     FGMPI_TRY(team_.finish(&s.received, {}));
     int64_t n = length(segment);
     const char* left = (team_.me() == 0 ? s.mine : s.theirs).get();
@@ -141,7 +141,7 @@ class Pipeline {
   std::vector<const char*> sources_;
   std::vector<const Args*> to_;
   int64_t segment_;
-  Slot slots_[2];
+  SegmentSlot slots_[2];
   bool streamed_;
 };
 

@@ -7,7 +7,7 @@ namespace fgmpi::coll {
 namespace {
 
 /// The number of elements before each rank's block.
-std::vector<int64_t> block_starts(const Side& recv, int32_t ranks) {
+std::vector<int64_t> block_starts(const CollectiveBuffer& recv, int32_t ranks) {
   std::vector<int64_t> start(static_cast<size_t>(ranks) + 1);
   for (int32_t i = 0; i < ranks; ++i)
     start[static_cast<size_t>(i) + 1] = start[static_cast<size_t>(i)] + recv.segment(i).count;
@@ -40,7 +40,7 @@ Status scatter_dense(const CollectiveStep& step, const Team& team, const Reducti
     memory = raw_memory(r.bytes());
     data = memory.get();
   }
-  Blocks blocks;
+  ProcessBlocks blocks;
   blocks.offset.push_back(0);
   int64_t next = 0;
   for (uint32_t p = 0; p < team.count(); ++p) {

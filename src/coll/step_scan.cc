@@ -92,7 +92,7 @@ Status scan_of_runs(const CollectiveStep& step, const Team& team, const Reductio
     char *sum = one.at(), *next = two.at();
     size_t member = 0;
     for (size_t i = 0; i < values.size(); ++i) {
-      const comm::Run& run = folds.runs()[i];
+      const comm::ProcessRun& run = folds.runs()[i];
       if (member < members.size() && members[member]->rank == run.first) {
         size_t count = static_cast<size_t>(run.count);
         FGMPI_TRY(prefixes.run(members.subspan(member, count), first, n, i > 0 ? sum : nullptr));

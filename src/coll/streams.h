@@ -108,7 +108,7 @@ class StreamExchange {
       : team_(team), out_(std::move(out)), in_(std::move(in)) {}
 
   /// Runs the exchange. together(out, outgoing, in, incoming) exchanges the first chunks, laid out
-  /// as Blocks, with all processes at once.
+  /// as ProcessBlocks, with all processes at once.
   template <class F>
   Status run(F&& together) {
     FGMPI_TRY(first_chunks(together));
@@ -137,7 +137,7 @@ class StreamExchange {
   template <class F>
   Status first_chunks(F&& together) {
     size_t each = chunk_bytes() / team_.count();
-    Blocks out, in;
+    ProcessBlocks out, in;
     out.offset.assign(1, 0);
     in.offset.assign(1, 0);
     for (uint32_t p = 0; p < team_.count(); ++p) {

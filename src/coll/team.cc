@@ -28,7 +28,7 @@ Status in_pieces(size_t bytes, std::vector<pt2pt::Request*>* requests, F&& one) 
 
 }  // namespace
 
-Counters g_counters;
+LevelTwoCounters g_counters;
 
 namespace {
 [[maybe_unused]] const bool g_counters_provided = [] {
@@ -72,7 +72,7 @@ void Team::add_all(const comm::Hierarchy& h) {
     team_rank_of_index_[index] = team_rank++;
   };
   if (h.one_run_each) {
-    h.for_each_run(*map_, [&](const comm::Run& run) { add(run.index); });
+    h.for_each_run(*map_, [&](const comm::ProcessRun& run) { add(run.index); });
   } else {
     for (uint32_t i = 0; i < h.count(); ++i) add(i);
   }
@@ -90,7 +90,7 @@ Team::Team(const std::vector<uint32_t>& processes, uint32_t my_team_rank, uint64
       me_(my_team_rank),
       open_(nullptr, ctx, tag, 0, call) {}
 
-void Team::add_neighbours(const comm::system_ranked::Place& place) {
+void Team::add_neighbours(const comm::system_ranked::TreePosition& place) {
   processes_.push_back(g_av.me());
   has_parent_ = place.parent != comm::system_ranked::kNobody;
   if (has_parent_) processes_.push_back(place.parent);
@@ -203,15 +203,15 @@ Placement::Placement(const comm::Hierarchy& h, const RankMap& map, const Team& t
   PerProcess<uint32_t> team_rank(h.count());
   for (uint32_t p = 0; p < team.count(); ++p) team_rank[h.index_of_process(team.process(p))] = p;
   start_.assign(team.count() + 1, 0);
-  PerProcess<comm::Run> in_rank_order;
-  h.for_each_run(map, [&](const comm::Run& run) {
+  PerProcess<comm::ProcessRun> in_rank_order;
+  h.for_each_run(map, [&](const comm::ProcessRun& run) {
     ++start_[team_rank[run.index] + 1];
     in_rank_order.push_back(run);
   });
   for (uint32_t p = 0; p < team.count(); ++p) start_[p + 1] += start_[p];
   PerProcess<uint32_t> next(start_.begin(), start_.end() - 1);
   own_runs_.resize(in_rank_order.size());
-  for (const comm::Run& run : in_rank_order) own_runs_[next[team_rank[run.index]]++] = run;
+  for (const comm::ProcessRun& run : in_rank_order) own_runs_[next[team_rank[run.index]]++] = run;
   for (size_t i = 1; i < own_runs_.size(); ++i)
     if (own_runs_[i].first < own_runs_[i - 1].first) in_rank_order_ = false;
   runs_ = own_runs_.data();

@@ -34,12 +34,12 @@ constexpr uint64_t agreed_with_root(uint64_t bytes, int32_t root) {
 }
 
 /// Counters of level two in this process, for MPIX_Stats and tests.
-struct Counters {
+struct LevelTwoCounters {
   uint64_t collectives = 0;
   uint64_t messages = 0;  ///< sent to other processes
   uint64_t bytes = 0;     ///< of those messages
 };
-extern Counters g_counters;
+extern LevelTwoCounters g_counters;
 
 class Team {
  public:
@@ -118,7 +118,7 @@ class Team {
 
  private:
   void add_all(const comm::Hierarchy& h);
-  void add_neighbours(const comm::system_ranked::Place& place);
+  void add_neighbours(const comm::system_ranked::TreePosition& place);
   const comm::Hierarchy* hierarchy_ = nullptr;
   const RankMap* map_ = nullptr;
   mutable PerProcess<uint32_t> processes_;   ///< add_process_of() may add to it
@@ -158,7 +158,7 @@ class Placement {
   /// Calls f(rank) for each rank at a process, ascending.
   template <class F>
   void for_each(uint32_t team_rank, F&& f) const {
-    for (const comm::Run* run = begin(team_rank); run != end(team_rank); ++run)
+    for (const comm::ProcessRun* run = begin(team_rank); run != end(team_rank); ++run)
       for (int32_t i = 0; i < run->count; ++i) f(run->first + i);
   }
   /// True if the ranks at this process are consecutive; *first is the first of them.
@@ -169,14 +169,14 @@ class Placement {
   /// True if the ranks in the order of processes are 0, 1, 2, ...
   bool in_rank_order() const { return in_rank_order_; }
   /// The runs of a process are [begin, end).
-  const comm::Run* begin(uint32_t team_rank) const {
+  const comm::ProcessRun* begin(uint32_t team_rank) const {
     return runs_ + (start_.empty() ? team_rank : start_[team_rank]);
   }
-  const comm::Run* end(uint32_t team_rank) const { return begin(team_rank + 1); }
+  const comm::ProcessRun* end(uint32_t team_rank) const { return begin(team_rank + 1); }
 
  private:
-  const comm::Run* runs_;  ///< by process, then by rank
-  PerProcess<comm::Run> own_runs_;
+  const comm::ProcessRun* runs_;  ///< by process, then by rank
+  PerProcess<comm::ProcessRun> own_runs_;
   PerProcess<uint32_t> start_;  ///< index of each process's first run; empty: each has one
   bool in_rank_order_ = true;
 };

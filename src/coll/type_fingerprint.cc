@@ -73,7 +73,7 @@ Sequence repeated(Sequence one, uint64_t times) {
   return all;
 }
 
-class Reader {
+class SequenceReader {
  public:
   Sequence read(const Signature& signature) {
     Sequence one;
@@ -102,7 +102,7 @@ uint32_t type_fingerprint(const host::Type& type, int64_t count) {
     return count == 0 ? 0 : type_fingerprint(type);
   Signature signature;
   if (!host::signature_of(type, &signature).ok()) return 0;
-  Reader reader;
+  SequenceReader reader;
   const Sequence one = reader.read(signature);
   if (reader.any || reader.element == 0) return 0;
   if (!reader.several) return short_of(reader.element);  // the bytes are compared as well
@@ -117,7 +117,7 @@ uint32_t type_fingerprint(const host::Type& type) {
   }
   Signature signature;
   if (!host::signature_of(type, &signature).ok()) return 0;
-  Reader reader;
+  SequenceReader reader;
   reader.read(signature);
   if (reader.any || reader.element == 0) return 0;
   return reader.several ? 1 : short_of(reader.element);

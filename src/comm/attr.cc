@@ -14,15 +14,15 @@ namespace {
 
 // MPICH: direct, keyval (9), the kind of object in bits 25..22, a 22-bit index.
 constexpr uint32_t kIndexMask = 0x3fffffu;
-struct Kind {
+struct KeyvalKind {
   uint32_t base;  ///< first of the kind's keyvals
   const char* create;
   const char* object;
 };
-constexpr Kind kKinds[] = {{0xa4400000u, "MPI_Comm_create_keyval", "communicator"},
-                           {0xa4c00000u, "MPI_Type_create_keyval", "datatype"},
-                           {0xa6000000u, "MPI_Win_create_keyval", "window"}};
-const Kind& kind_of(KeyvalOf of) { return kKinds[static_cast<int>(of)]; }
+constexpr KeyvalKind kKinds[] = {{0xa4400000u, "MPI_Comm_create_keyval", "communicator"},
+                                 {0xa4c00000u, "MPI_Type_create_keyval", "datatype"},
+                                 {0xa6000000u, "MPI_Win_create_keyval", "window"}};
+const KeyvalKind& kind_of(KeyvalOf of) { return kKinds[static_cast<int>(of)]; }
 
 struct Keyval {
   void* copy = nullptr;

@@ -28,9 +28,9 @@ struct FreedNotice {
 
 struct AgreeNotice {
   AgreeKey key;
-  uint64_t answer;       ///< context id; 0: this is a claim
-  uint64_t fingerprint;  ///< of the groups' members
-  Candidate candidate;   ///< the best of the claiming process
+  uint64_t answer;            ///< context id; 0: this is a claim
+  uint64_t fingerprint;       ///< of the groups' members
+  LeaderCandidate candidate;  ///< the best of the claiming process
   /// 0: the claimant is a rank of the job of the claiming process. Else:
   /// ProcessGroups::short_name() of a group of ranks that were spawned as proclets; the claimant
   /// belongs to it.
@@ -56,7 +56,7 @@ struct Claims {
 };
 
 /// A participant that waits for the root's answer.
-struct Waiting {
+struct AnswerWaiter {
   ContextId answer;
   sched::Proclet* waiter = nullptr;
 };
@@ -64,7 +64,7 @@ struct Waiting {
 std::unordered_map<uint32_t, std::vector<uint32_t>> g_free_lbis;  // by local index of the leader
 std::unordered_map<uint64_t, uint32_t> g_dropped;                 // context id -> notices received
 std::unordered_map<AgreeKey, Claims, AgreeKeyHash> g_claims;
-std::unordered_map<AgreeKey, Waiting*, AgreeKeyHash> g_waiting;
+std::unordered_map<AgreeKey, AnswerWaiter*, AgreeKeyHash> g_waiting;
 
 bool g_ids_unique = false;
 std::unordered_set<uint64_t> g_retired;
@@ -119,7 +119,7 @@ bool is_possible(const AgreeNotice& notice, uint32_t from) {
   const AgreeKey& key = notice.key;
   if (key.side > 1 || key.claimant >= g_av.all_ranks()) return false;
   if (notice.answer) return g_waiting.count(key) > 0;
-  const Candidate& c = notice.candidate;
+  const LeaderCandidate& c = notice.candidate;
   const bool named = c.valid() && c.is_drawn() ? true : c.world == key.claimant;
   return g_av.process_of(key.claimant) == from && named &&
          (!c.valid() || (c.lbi >= kFirstLbi && c.lbi <= kMaxLbi));
@@ -147,7 +147,7 @@ bool translate_arrived(AgreeNotice* notice, uint32_t from) {
 /// Processes a notice. REQUIRES: is_possible().
 void take(const AgreeNotice& notice) {
   if (notice.answer) {
-    Waiting& waiting = *g_waiting.find(notice.key)->second;
+    AnswerWaiter& waiting = *g_waiting.find(notice.key)->second;
     waiting.answer = {notice.answer};
     return wake(&waiting.waiter);
   }
@@ -211,7 +211,7 @@ Status broken_creation(const AgreeKey& key, const Participants& participants) {
 }
 
 /// The root's side of an agreement: accepts the claims of its creation, decides, answers everybody.
-uint64_t decide(const AgreeKey& key, const Participants& participants, const Candidate& mine,
+uint64_t decide(const AgreeKey& key, const Participants& participants, const LeaderCandidate& mine,
                 const char* call) {
   Deciding deciding{participants};
   Claims& claims = g_claims[key];
@@ -227,7 +227,7 @@ uint64_t decide(const AgreeKey& key, const Participants& participants, const Can
   claims.deciding = nullptr;
   if (claims.early.empty()) g_claims.erase(key);
   if (!deciding.done()) return kBroken;
-  Candidate best = mine;
+  LeaderCandidate best = mine;
   bool differ = false;
   for (const AgreeNotice& claim : deciding.taken) {
     if (claim.candidate.before(best)) best = claim.candidate;
@@ -242,10 +242,10 @@ uint64_t decide(const AgreeKey& key, const Participants& participants, const Can
 }
 
 /// The side of every other participant: sends its claim and waits for the answer.
-uint64_t claim(AgreeKey key, const Participants& participants, const Candidate& mine,
+uint64_t claim(AgreeKey key, const Participants& participants, const LeaderCandidate& mine,
                const char* call) {
   key.claimant = mine.is_drawn() ? static_cast<uint32_t>(participants.claimant) : mine.world;
-  Waiting waiting;
+  AnswerWaiter waiting;
   bool fresh = g_waiting.emplace(key, &waiting).second;
   FGMPI_CHECK(fresh);
   post(participants.root, {key, 0, participants.fingerprint, mine});
@@ -272,8 +272,8 @@ uint64_t random_bits() {
   return bits;
 }
 
-Candidate draw_candidate() {
-  Candidate c{0, 0, 0};
+LeaderCandidate draw_candidate() {
+  LeaderCandidate c{0, 0, 0};
   while (c.lbi < kFirstLbi || c.world == kNoLid) {
     const uint64_t bits = random_bits();
     c.world = 0x80000000u | static_cast<uint32_t>(bits >> 32);
@@ -286,8 +286,8 @@ uint32_t leader_name(int32_t world, bool several_jobs) {
   return several_jobs ? g_process_groups.name_of(world) : static_cast<uint32_t>(world);
 }
 
-Candidate reserve(RankState* rank) {
-  Candidate c{rank->led, rank->world_rank, 0};
+LeaderCandidate reserve(RankState* rank) {
+  LeaderCandidate c{rank->led, rank->world_rank, 0};
   if (rank->lbi_next < kFirstLbi) rank->lbi_next = kFirstLbi;
   auto it = g_free_lbis.empty() ? g_free_lbis.end() : g_free_lbis.find(rank->local);
   if (it != g_free_lbis.end()) {
@@ -303,7 +303,7 @@ Candidate reserve(RankState* rank) {
   return c;
 }
 
-void unreserve(const Candidate& candidate) {
+void unreserve(const LeaderCandidate& candidate) {
   if (candidate.valid() && !candidate.is_drawn())
     release_lbi(candidate.world, candidate.lbi, false);
 }
@@ -339,7 +339,7 @@ Participants participants_of(SharedComm* shared) {
   return participants;
 }
 
-Status agree(const AgreeKey& key, const Participants& participants, const Candidate& mine,
+Status agree(const AgreeKey& key, const Participants& participants, const LeaderCandidate& mine,
              const char* call, ContextId* out) {
   if (participants.count <= 1) {
     if (!mine.valid()) return none_left(call);

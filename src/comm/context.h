@@ -54,20 +54,20 @@ inline constexpr uint32_t kWorldLbi = 0, kSelfLbi = 1, kFirstLbi = 2;
 /// LIDs that no rank has, for contexts that are not communicators.
 inline constexpr uint32_t kNoLid = 0xffffffffu;
 
-struct Candidate {
+struct LeaderCandidate {
   uint32_t led = ~0u;  ///< communicators that this rank leads now
   uint32_t world = ~0u;
   uint32_t lbi = 0;  ///< the reserved LBI; 0: none was left
   bool valid() const { return lbi != 0; }
   /// Better than `other` as a leader.
-  bool before(const Candidate& other) const {
+  bool before(const LeaderCandidate& other) const {
     if (valid() != other.valid()) return valid();
     return led != other.led ? led < other.led : world < other.world;
   }
   ContextId id() const { return ContextId::make(world, lbi); }
   bool is_drawn() const { return id().is_drawn(); }
 };
-static_assert(sizeof(Candidate) == 12, "travels as it is");
+static_assert(sizeof(LeaderCandidate) == 12, "travels as it is");
 
 /// The state of a rank of this process. REQUIRES: it has called MPI_Init.
 RankState* state_of(uint32_t local);
@@ -75,9 +75,9 @@ inline RankState* state_of_world(uint32_t world) { return state_of(g_av.local_of
 
 /// Reserves an LBI of this rank and counts one communicator more as led by it. The result is
 /// invalid when all 2^24 are in use.
-Candidate reserve(RankState* rank);
+LeaderCandidate reserve(RankState* rank);
 /// Makes a candidate whose id is drawn, for communicators without a leader.
-Candidate draw_candidate();
+LeaderCandidate draw_candidate();
 /// Returns 64 random bits; in an explored process they are the same in every
 /// execution (pt2pt/decider.h).
 uint64_t random_bits();
@@ -91,9 +91,9 @@ void retire_id(ContextId id);
 /// ids are names for the whole run. The setting in the leader's process counts.
 void keep_ids_unique(bool on);
 /// Returns the LBI of a candidate to its rank of this process.
-void unreserve(const Candidate& candidate);
+void unreserve(const LeaderCandidate& candidate);
 /// Called after a decision: returns the LBI of `mine` unless its id was chosen.
-inline void settle(const Candidate& mine, ContextId chosen) {
+inline void settle(const LeaderCandidate& mine, ContextId chosen) {
   if (mine.valid() && mine.id() != chosen) unreserve(mine);
 }
 /// The error for a group in which nobody has an LBI left.
@@ -150,7 +150,7 @@ Participants participants_of(SharedComm* shared);
 /// it is the participant's claimant. May switch. Errors: MPI_ERR_OTHER when no index is left;
 /// MPI_ERR_GROUP when participants gave different groups; that of broken.h. REQUIRES: called once
 /// by each participant (key.side is the caller's side) with the same other arguments.
-Status agree(const AgreeKey& key, const Participants& participants, const Candidate& mine,
+Status agree(const AgreeKey& key, const Participants& participants, const LeaderCandidate& mine,
              const char* call, ContextId* out);
 
 /// Wakes all who wait in agree(), so that they check whether their group has lost a member

@@ -27,7 +27,7 @@ uint8_t side_of(const RankMap& local, const RankMap& remote) {
   return first ? 0 : 1;
 }
 
-Candidate reserve_least(const SharedComm& shared, const Arrival* first, bool drawn) {
+LeaderCandidate reserve_least(const SharedComm& shared, const Arrival* first, bool drawn) {
   if (drawn || shared.id.is_drawn()) return draw_candidate();
   RankState* least = nullptr;
   for (const Arrival* a = first; a; a = a->next) {
@@ -52,7 +52,7 @@ namespace {
 
 /// Duplicates a system-ranked communicator with the same tree. No process needs the whole group,
 /// unless the group is to be stored with a strategy of its own. May switch.
-Status duplicate_tree(SharedComm* shared, const Meeting* meeting, const Candidate& mine,
+Status duplicate_tree(SharedComm* shared, const Meeting* meeting, const LeaderCandidate& mine,
                       const std::optional<groupmap::Strategy>& strategy, SharedComm** made) {
   system_ranked::GroupId id;
   FGMPI_TRY(agree_over_tree(*shared, meeting->sequence, mine, meeting->call, &id));
@@ -69,7 +69,7 @@ Status duplicate_tree(SharedComm* shared, const Meeting* meeting, const Candidat
 
 /// Makes the duplicate's shared part, with one member of this process as a candidate for its
 /// leader. May switch.
-Status duplicate(SharedComm* shared, const Meeting* meeting, const Candidate& mine,
+Status duplicate(SharedComm* shared, const Meeting* meeting, const LeaderCandidate& mine,
                  int32_t claimant, const std::optional<groupmap::Strategy>& strategy,
                  SharedComm** made) {
   if (shared->tree) return duplicate_tree(shared, meeting, mine, strategy, made);
@@ -142,7 +142,7 @@ void create_action(SharedComm* shared, Meeting* meeting) {
   std::unique_ptr<Provisional> stage(static_cast<Provisional*>(shared));
   forget(stage.get());
   ContextId id;
-  Candidate mine = reserve_least(*shared, meeting->arrivals, stage->drawn);
+  LeaderCandidate mine = reserve_least(*shared, meeting->arrivals, stage->drawn);
   Participants participants;
   if (stage->inter || static_cast<int32_t>(stage->members) < stage->size)
     participants = participants_of(shared);

@@ -38,7 +38,7 @@ inline RankState* state_of(const SharedComm& shared, const Arrival& arrival) {
 }
 /// Reserves an LBI of the arrival that leads least (ties: lowest world rank). Draws an id instead
 /// where the new communicator has members of several jobs, or its parent's id is drawn.
-Candidate reserve_least(const SharedComm& shared, const Arrival* first, bool drawn = false);
+LeaderCandidate reserve_least(const SharedComm& shared, const Arrival* first, bool drawn = false);
 /// World rank of the first arrival, the claimant of a process that has drawn its candidate.
 inline int32_t claimant_of(const SharedComm& shared, const Arrival* first) {
   return shared.map.world_of(first->rank);

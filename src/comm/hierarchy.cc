@@ -62,7 +62,7 @@ void count_members(const RankMap& map, Hierarchy* h) {
 }
 
 /// Lists runs until there are more than `limit` of them; returns false then.
-bool list_runs(const Hierarchy& h, const RankMap& map, size_t limit, std::vector<Run>* out) {
+bool list_runs(const Hierarchy& h, const RankMap& map, size_t limit, std::vector<ProcessRun>* out) {
   out->clear();
   if (map.model() <= RankMap::Model::kStride && !spans_groups(map)) {
     // Ranks ascend or descend with world ranks, so each process hosts one run.
@@ -161,7 +161,7 @@ void Hierarchy::ranks_of(const RankMap& map, uint32_t process, std::vector<int32
   std::sort(ranks->begin() + old, ranks->end());
 }
 
-void Hierarchy::runs_of(const RankMap& map, std::vector<Run>* out) const {
+void Hierarchy::runs_of(const RankMap& map, std::vector<ProcessRun>* out) const {
   if (!runs.empty() || map.size() == 0)
     *out = runs;
   else
@@ -175,9 +175,9 @@ Hierarchy build_hierarchy(const RankMap& map) {
   if (list_runs(h, map, 2 * size_t{h.processes.size()}, &h.runs)) {
     h.one_run_each = h.runs.size() == h.processes.size();
     h.runs.shrink_to_fit();
-    if (map.regular() && h.runs.size() > kKeptRuns) std::vector<Run>().swap(h.runs);
+    if (map.regular() && h.runs.size() > kKeptRuns) std::vector<ProcessRun>().swap(h.runs);
   } else {
-    std::vector<Run>().swap(h.runs);
+    std::vector<ProcessRun>().swap(h.runs);
   }
   return h;
 }

@@ -24,7 +24,7 @@
 namespace fgmpi::comm {
 
 /// Ranks first .. first+count-1 all live in processes[index].
-struct Run {
+struct ProcessRun {
   int32_t first;
   int32_t count;
   uint32_t index;
@@ -57,9 +57,9 @@ struct Hierarchy {
   /// same in all jobs: by the job's uid, then by process.
   Series processes;
   std::vector<uint32_t> member_counts;  ///< irregular maps: how many members each of them hosts
-  uint32_t my_index = 0;      ///< index of this process in `processes`, or ~0u when it hosts none
-  std::vector<Run> runs;      ///< in rank order; empty when they are not stored
-  bool one_run_each = false;  ///< every process hosts one run: its members are consecutive ranks
+  uint32_t my_index = 0;  ///< index of this process in `processes`, or ~0u when it hosts none
+  std::vector<ProcessRun> runs;  ///< in rank order; empty when they are not stored
+  bool one_run_each = false;     ///< every process hosts one run: its members are consecutive ranks
 
   uint32_t count() const { return processes.size(); }
   /// The number of members that the process at `index` hosts.
@@ -67,7 +67,7 @@ struct Hierarchy {
   /// Bytes used beyond the object itself.
   size_t bytes() const {
     return processes.bytes() + member_counts.capacity() * sizeof(uint32_t) +
-           runs.capacity() * sizeof(Run);
+           runs.capacity() * sizeof(ProcessRun);
   }
   /// Index into processes of the process with this number, or ~0u.
   uint32_t index_of_process(uint32_t process) const { return processes.find(process); }
@@ -76,13 +76,13 @@ struct Hierarchy {
   /// Ranks hosted by process number `process`, ascending.
   static void ranks_of(const RankMap& map, uint32_t process, std::vector<int32_t>* ranks);
   /// All runs in rank order, stored or listed anew.
-  void runs_of(const RankMap& map, std::vector<Run>* out) const;
+  void runs_of(const RankMap& map, std::vector<ProcessRun>* out) const;
   /// Calls f(run) for all runs, without a copy of those that are stored.
   template <class F>
   void for_each_run(const RankMap& map, F&& f) const {
-    std::vector<Run> listed;
+    std::vector<ProcessRun> listed;
     if (runs.empty()) runs_of(map, &listed);
-    for (const Run& run : runs.empty() ? listed : runs) f(run);
+    for (const ProcessRun& run : runs.empty() ? listed : runs) f(run);
   }
 };
 
@@ -106,7 +106,7 @@ void for_each_member_here(SharedComm* shared, F&& f) {
     return;
   }
   const Hierarchy& h = hierarchy(shared);
-  h.for_each_run(shared->map, [&](const Run& run) {
+  h.for_each_run(shared->map, [&](const ProcessRun& run) {
     for (int32_t i = 0; run.index == h.my_index && i < run.count; ++i) f(run.first + i);
   });
 }

@@ -61,7 +61,7 @@ struct Made {
 /// A color, at the root.
 struct Color {
   uint32_t color = 0;
-  Candidate leader;
+  LeaderCandidate leader;
   std::vector<uint32_t> process_indices;  ///< indices in the parent's hierarchy
   Made made;
 };
@@ -71,7 +71,7 @@ struct Color {
 struct Root {
   explicit Root(size_t process_indices) : candidates(process_indices), answers(process_indices) {}
   std::vector<SplitEntry> entries;
-  std::vector<std::vector<Candidate>> candidates;
+  std::vector<std::vector<LeaderCandidate>> candidates;
   std::vector<Color> colors;
   std::vector<std::vector<uint8_t>> answers;
 };
@@ -100,11 +100,11 @@ class Split {
 
   SharedComm* shared_;
   Meeting* meeting_;
-  std::vector<SplitArrival*> members_;   ///< members in this process, by rank in the parent
-  std::vector<SplitArrival*> by_local_;  ///< the same members by index of their proclet
-  std::vector<SplitEntry> mine_;         ///< those members that have a color, by color
-  std::vector<Candidate> candidates_;    ///< candidates of this process, one a color, ascending
-  std::vector<Made> made_;               ///< new communicators, one a color, ascending
+  std::vector<SplitArrival*> members_;       ///< members in this process, by rank in the parent
+  std::vector<SplitArrival*> by_local_;      ///< the same members by index of their proclet
+  std::vector<SplitEntry> mine_;             ///< those members that have a color, by color
+  std::vector<LeaderCandidate> candidates_;  ///< candidates of this process, one a color, ascending
+  std::vector<Made> made_;                   ///< new communicators, one a color, ascending
 };
 
 void Split::order_members() {
@@ -184,7 +184,7 @@ Status Split::alone() {
   size_t color = 0;
   Status status;
   for_colors(entries, [&](size_t first, size_t last) {
-    const Candidate& leader = candidates_[color++];
+    const LeaderCandidate& leader = candidates_[color++];
     if (!leader.valid()) {
       if (status.ok()) status = none_left(meeting_->call);
       return;
@@ -222,7 +222,7 @@ Status Split::run_as_root(const Hierarchy& h) {
     FieldReader in(message.data(), message.size());
     FGMPI_CHECK(unpack_split(&in, ranks, process_index, &root.entries));
     if (here) root.candidates[process_index] = candidates_;
-    while (in.left()) root.candidates[process_index].push_back(in.get<Candidate>());
+    while (in.left()) root.candidates[process_index].push_back(in.get<LeaderCandidate>());
     check_read(in);
   }
   sched::call_on_host([&] { decide(&root); });
@@ -262,7 +262,7 @@ void Split::decide(Root* root) {
     }
     for (uint32_t process_index : c.process_indices) {
       FGMPI_CHECK(cursor[process_index] < root->candidates[process_index].size());
-      const Candidate& candidate = root->candidates[process_index][cursor[process_index]++];
+      const LeaderCandidate& candidate = root->candidates[process_index][cursor[process_index]++];
       if (candidate.before(c.leader)) c.leader = candidate;
     }
     c.made.processes = static_cast<uint32_t>(c.process_indices.size());
@@ -286,7 +286,7 @@ Status Split::exchange_with_other_root(Root* root) {
   auto drop_map = [](Color& c) { c.made.map = {}; };
   while (in.left()) {
     auto color = in.get<uint32_t>();
-    auto leader = in.get<Candidate>();
+    auto leader = in.get<LeaderCandidate>();
     auto processes = in.get<uint32_t>();
     RankMap map;
     size_t used;
@@ -332,7 +332,7 @@ Status Split::run_as_other_process(uint32_t root) {
   uint64_t ctx = shared_->id.plane(kPlaneInternal);
   std::vector<uint8_t> message;
   pack_members(&message);
-  for (const Candidate& c : candidates_) append(&message, c);
+  for (const LeaderCandidate& c : candidates_) append(&message, c);
   int32_t tag = tag_of(*shared_, meeting_->sequence, kStepGather);
   FGMPI_TRY(pt2pt::process_send(root, ctx, tag, message.data(), message.size(), meeting_->call));
   message.clear();

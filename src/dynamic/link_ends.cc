@@ -115,7 +115,7 @@ bool InLink::ring_has_news() { return ring_ && ring_->ready() && !early(); }
 bool InLink::drain(int most) {
   using Next = transport::shm::RingReader::Next;
   if (!ring_has_news()) return false;
-  transport::shm::Frame frame;
+  transport::shm::RingFrame frame;
   for (int i = 0; i < most && !early(); ++i) {
     const Next next = ring_->peek(&frame);
     if (next == Next::kNone) break;

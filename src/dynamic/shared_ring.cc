@@ -15,8 +15,8 @@
 
 namespace fgmpi::dynamic {
 
-using transport::shm::Frame;
 using transport::shm::Geometry;
+using transport::shm::RingFrame;
 
 namespace {
 
@@ -96,7 +96,7 @@ std::unique_ptr<RingIn> RingIn::map(int fd) {
   return memory ? std::unique_ptr<RingIn>(new RingIn(memory)) : nullptr;
 }
 
-bool RingIn::consume(const Frame& frame) {
+bool RingIn::consume(const RingFrame& frame) {
   if (!reader_.consume(frame)) return false;
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one of RingOut::push
   std::atomic<uint32_t>& wants = memory_.control()->wants_room;

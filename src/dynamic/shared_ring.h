@@ -74,13 +74,13 @@ class RingIn {
   /// Maps the ring behind a descriptor, which stays the caller's. nullptr: it is no ring.
   static std::unique_ptr<RingIn> map(int fd);
   bool ready() const { return reader_.ready(); }
-  transport::shm::RingReader::Next peek(transport::shm::Frame* frame) {
+  transport::shm::RingReader::Next peek(transport::shm::RingFrame* frame) {
     return reader_.peek(frame);
   }
   /// Records how many ticks a timed frame took.
-  void took(const transport::shm::Frame& frame, uint64_t ticks) { reader_.took(frame, ticks); }
+  void took(const transport::shm::RingFrame& frame, uint64_t ticks) { reader_.took(frame, ticks); }
   /// Releases a frame's room. Returns true if the writer waits for room and needs a byte.
-  bool consume(const transport::shm::Frame& frame);
+  bool consume(const transport::shm::RingFrame& frame);
   /// Makes the writer send a byte with its next frame. The caller must call ready() once more,
   /// after fence_for_sleep().
   void sleep() { memory_.control()->asleep.store(1, std::memory_order_seq_cst); }

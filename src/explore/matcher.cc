@@ -14,9 +14,9 @@
 namespace fgmpi::explore {
 
 using pt2pt::Envelope;
-using pt2pt::Posted;
+using pt2pt::PostedReceive;
 using pt2pt::RecvOp;
-using pt2pt::Unexpected;
+using pt2pt::UnexpectedMessage;
 
 namespace {
 
@@ -44,22 +44,25 @@ int64_t waiting_sender(const pt2pt::SendOp* op) {
 }
 
 /// The request that a message completes when it is matched; nullptr: none.
-const pt2pt::Request* request_of(const Unexpected* message) {
-  if (message->kind != Unexpected::kLocal) return nullptr;
+const pt2pt::Request* request_of(const UnexpectedMessage* message) {
+  if (message->kind != UnexpectedMessage::kLocal) return nullptr;
   const auto* op = static_cast<const pt2pt::SendOp*>(message);
   return op->finish ? static_cast<const pt2pt::Request*>(op->owner) : nullptr;
 }
 
 /// Can this send be complete before its match?
-bool is_bufferable(const Unexpected* message) {
-  return message->kind == Unexpected::kLocal && message->answer == pt2pt::Answer::kPastLimit;
+bool is_bufferable(const UnexpectedMessage* message) {
+  return message->kind == UnexpectedMessage::kLocal &&
+         message->answer == pt2pt::AnswerTime::kPastLimit;
 }
 
 const pt2pt::Request* request_of(const RecvOp* op) {
   return op->finish ? static_cast<const pt2pt::Request*>(op->owner) : nullptr;
 }
 
-const Posted* first_posted(uint32_t local) { return pt2pt::g_engine.at(local)->posted.front(); }
+const PostedReceive* first_posted(uint32_t local) {
+  return pt2pt::g_engine.at(local)->posted.front();
+}
 
 }  // namespace
 
@@ -67,7 +70,7 @@ bool Matcher::decides(uint64_t ctx) const { return (ctx & comm::kPlaneMask) == c
 
 // ---- What ranks do ------------------------------------------------------------------------------
 
-void Matcher::hold(uint32_t local, Unexpected* message) {
+void Matcher::hold(uint32_t local, UnexpectedMessage* message) {
   Box& box = box_of(local);
   const int64_t sender = running_rank();
   EventSet past, soft;
@@ -148,9 +151,9 @@ uint64_t Matcher::draw() {
 /// Numbers the receives that were posted since the last call.
 void Matcher::know_receives(uint32_t local) {
   Box& box = boxes_[local];
-  for (const Posted* p = first_posted(local); p; p = p->next) {
+  for (const PostedReceive* p = first_posted(local); p; p = p->next) {
     if (!decides(p->envelope.ctx)) continue;
-    auto* op = static_cast<RecvOp*>(const_cast<Posted*>(p));
+    auto* op = static_cast<RecvOp*>(const_cast<PostedReceive*>(p));
     if (box.known.contains(op)) continue;
     box.known.emplace(op, Known{box.receives, box.past});
     if (const pt2pt::Request* request = request_of(op)) forget_request(local, request);
@@ -162,8 +165,8 @@ void Matcher::know_receives(uint32_t local) {
 /// Calls f(index in held) for each message that an operation with this pattern can match now.
 /// Posted receives in front of `before` have precedence (nullptr: all posted receives).
 template <class F>
-void Matcher::for_each_candidate(uint32_t local, const Envelope& pattern, const Posted* before,
-                                 F&& f) const {
+void Matcher::for_each_candidate(uint32_t local, const Envelope& pattern,
+                                 const PostedReceive* before, F&& f) const {
   const std::vector<Held>& held = boxes_[local].held;
   std::vector<int32_t> seen;  // sources whose first covered message was handled
   for (size_t i = 0; i < held.size(); ++i) {
@@ -172,7 +175,7 @@ void Matcher::for_each_candidate(uint32_t local, const Envelope& pattern, const 
     if (std::find(seen.begin(), seen.end(), message.source) != seen.end()) continue;
     seen.push_back(message.source);
     bool free = true;
-    for (const Posted* p = first_posted(local); p != before && free; p = p->next)
+    for (const PostedReceive* p = first_posted(local); p != before && free; p = p->next)
       free = !pt2pt::covers(p->envelope, message);
     if (free) f(i);
   }
@@ -197,9 +200,9 @@ void Matcher::match_determined(uint32_t local) {
     again = false;
     Box& box = boxes_[local];
     if (box.held.empty()) break;
-    for (const Posted* p = first_posted(local); p && !again; p = p->next) {
+    for (const PostedReceive* p = first_posted(local); p && !again; p = p->next) {
       if (!decides(p->envelope.ctx) || p->envelope.source == MPI_ANY_SOURCE) continue;
-      auto* op = static_cast<RecvOp*>(const_cast<Posted*>(p));
+      auto* op = static_cast<RecvOp*>(const_cast<PostedReceive*>(p));
       for_each_candidate(local, p->envelope, p, [&](size_t i) {
         if (again) return;
         again = true;
@@ -228,9 +231,9 @@ Choice Matcher::choice_of(uint32_t local, const Envelope& pattern, uint64_t oper
 void Matcher::add_choices(uint32_t local, std::vector<Choice>* out) const {
   const Box& box = boxes_[local];
   if (box.held.empty()) return;
-  for (const Posted* p = first_posted(local); p; p = p->next) {
+  for (const PostedReceive* p = first_posted(local); p; p = p->next) {
     if (!decides(p->envelope.ctx) || p->envelope.source != MPI_ANY_SOURCE) continue;
-    const Known& known = box.known.at(static_cast<RecvOp*>(const_cast<Posted*>(p)));
+    const Known& known = box.known.at(static_cast<RecvOp*>(const_cast<PostedReceive*>(p)));
     for_each_candidate(local, p->envelope, p, [&](size_t i) {
       out->push_back(choice_of(local, p->envelope, known.number, Choice::kMatch, box.held[i]));
     });
@@ -253,11 +256,11 @@ void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& pa
   chooser_->tell_match(
       held.sender, choice_of(local, op->envelope, box.known.at(op).number, Choice::kMatch, held));
   if (is_awaited(op)) box.past.add(past);
-  Unexpected* message = box.held[index].message;
+  UnexpectedMessage* message = box.held[index].message;
   const int32_t by = box.held[index].sender;
   const EventSet soft = box.held[index].soft;
   box.soft.add(soft);
-  if (message->kind == Unexpected::kLocal) {
+  if (message->kind == UnexpectedMessage::kLocal) {
     const int64_t sender = waiting_sender(static_cast<pt2pt::SendOp*>(message));
     if (sender >= 0) {
       Box& from = box_of(static_cast<size_t>(sender));
@@ -378,7 +381,7 @@ void Matcher::take_buffer(const Choice& choice) {
 /// Completes the send and replaces its message by a copy.
 void Matcher::buffer_send(Held* held) {
   auto* op = static_cast<pt2pt::SendOp*>(held->message);
-  Unexpected* copy = pt2pt::copy_of(*op);
+  UnexpectedMessage* copy = pt2pt::copy_of(*op);
   // No memory, or an error that its receive will meet: the send continues to wait.
   if (!copy) return;
   held->message = copy;

@@ -90,13 +90,13 @@ class Matcher final : public pt2pt::Decider {
   Matcher(uint32_t ranks, Chooser* chooser) : boxes_(ranks), chooser_(chooser) {}
 
   bool decides(uint64_t ctx) const override;
-  void hold(uint32_t local, pt2pt::Unexpected* message) override;
+  void hold(uint32_t local, pt2pt::UnexpectedMessage* message) override;
   bool withdraw(uint32_t local, pt2pt::SendOp* message) override;
   void forget(pt2pt::RecvOp* op) override;
   bool all_parked() override;
   void give_way(const char* call) override;
-  pt2pt::Unexpected* probe(uint32_t local, const pt2pt::Envelope& pattern, bool take, bool waits,
-                           const char* call) override;
+  pt2pt::UnexpectedMessage* probe(uint32_t local, const pt2pt::Envelope& pattern, bool take,
+                                  bool waits, const char* call) override;
   bool complete(pt2pt::Request* const* list, size_t count, pt2pt::Wanted wanted, bool waits,
                 const char* call, std::vector<uint32_t>* chosen) override;
   void arrive(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
@@ -114,7 +114,7 @@ class Matcher final : public pt2pt::Decider {
 
  private:
   struct Held {
-    pt2pt::Unexpected* message;
+    pt2pt::UnexpectedMessage* message;
     uint32_t number;  ///< in its stream
     int32_t sender;   ///< index of the sending rank; -1: unknown
     uint32_t send;    ///< number among the sender's messages
@@ -150,7 +150,7 @@ class Matcher final : public pt2pt::Decider {
     bool sure = false;      ///< it cannot fail
     uint64_t released = 0;  ///< Matcher::releases_ when its rank was last released without an event
     bool hit = false;
-    pt2pt::Unexpected* found = nullptr;
+    pt2pt::UnexpectedMessage* found = nullptr;
     std::vector<uint32_t> chosen;
   };
   struct Event {
@@ -261,7 +261,7 @@ class Matcher final : public pt2pt::Decider {
   void add_choices(uint32_t local, std::vector<Choice>* out) const;
   template <class F>
   void for_each_candidate(uint32_t local, const pt2pt::Envelope& pattern,
-                          const pt2pt::Posted* before, F&& f) const;
+                          const pt2pt::PostedReceive* before, F&& f) const;
   bool comes_behind(const Box& box, const pt2pt::Envelope& message, const Choice& event) const;
   bool has_candidate(uint32_t local, const pt2pt::Envelope& pattern) const;
   bool has_seen(uint32_t local, const pt2pt::Envelope& pattern) const;

@@ -36,7 +36,7 @@ namespace fgmpi::explore {
 
 using pt2pt::Envelope;
 using pt2pt::Request;
-using pt2pt::Unexpected;
+using pt2pt::UnexpectedMessage;
 using pt2pt::Wanted;
 
 namespace {
@@ -59,7 +59,7 @@ bool is_sure(const Request* r) {
   if (r->immortal || r->outcome.source == MPI_PROC_NULL || r->told_complete) return true;
   if (r->external || r->polled) return true;  // the program has completed it
   const auto* send = dynamic_cast<const pt2pt::SendRequest*>(r);
-  return send && send->persistent && send->op.kind != Unexpected::kLocal;
+  return send && send->persistent && send->op.kind != UnexpectedMessage::kLocal;
 }
 
 bool is_enough(Request* const* list, size_t count, Wanted wanted, bool (*is)(const Request*)) {
@@ -74,8 +74,8 @@ bool is_enough(Request* const* list, size_t count, Wanted wanted, bool (*is)(con
 const pt2pt::SendOp* bufferable(const Request* r) {
   const auto* send = dynamic_cast<const pt2pt::SendRequest*>(r);
   if (!send || send->complete() || !send->op.queued) return nullptr;
-  const bool may_be =
-      send->op.kind == Unexpected::kLocal && send->op.answer == pt2pt::Answer::kPastLimit;
+  const bool may_be = send->op.kind == UnexpectedMessage::kLocal &&
+                      send->op.answer == pt2pt::AnswerTime::kPastLimit;
   return may_be ? &send->op : nullptr;
 }
 
@@ -103,8 +103,8 @@ Choice about(Choice::Kind kind, uint32_t rank, uint64_t operation, const Envelop
 
 // ---- What ranks call ----------------------------------------------------------------------------
 
-Unexpected* Matcher::probe(uint32_t local, const Envelope& pattern, bool take, bool waits,
-                           const char* call) {
+UnexpectedMessage* Matcher::probe(uint32_t local, const Envelope& pattern, bool take, bool waits,
+                                  const char* call) {
   Box& box = box_of(local);
   Poll poll(call, waits);
   poll.pattern = pattern;

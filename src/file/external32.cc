@@ -64,7 +64,7 @@ Layout layout_of(MPI_Datatype type) {
   const auto bytes = static_cast<size_t>(host::basic_size(type));
   const host::BasicType* known = host::basic_type(type);
   const bool two =
-      known && (known->kind == host::Kind::kComplex || known->kind == host::Kind::kPair);
+      known && (known->kind == host::BasicKind::kComplex || known->kind == host::BasicKind::kPair);
   if (two) return {{swapped(bytes / 2), swapped(bytes / 2)}, 2};
   return {{swapped(bytes)}, 1};
 }

@@ -18,9 +18,9 @@ namespace {
 using Progressions = std::vector<Progression>;
 
 /// A table that answers whether a world rank is in a group, in constant or logarithmic time.
-class Membership {
+class RankTable {
  public:
-  explicit Membership(const MapRef& group) {
+  explicit RankTable(const MapRef& group) {
     if (group.size() == 0) return;
     sorted_.resize(static_cast<size_t>(group.size()));
     group.ordered_range(0, group.size(), sorted_.data());
@@ -49,11 +49,11 @@ Status combine_expanded(const MapRef& a, const MapRef& b, SetOperation operation
                         const Strategy& strategy, MapRef* out) {
   std::vector<int32_t> ranks = a.expand();
   if (operation == SetOperation::kUnion) {
-    Membership in_a(a);
+    RankTable in_a(a);
     for (int32_t rank : b.expand())
       if (!in_a.contains(rank)) ranks.push_back(rank);
   } else {
-    Membership in_b(b);
+    RankTable in_b(b);
     bool keep = operation == SetOperation::kIntersection;
     std::erase_if(ranks, [&](int32_t rank) { return in_b.contains(rank) != keep; });
   }

@@ -122,11 +122,11 @@ uint32_t BddMap::split(uint32_t low, uint32_t high, int bit) const {
 }
 
 int32_t BddMap::select(int32_t i) const {
-  Leaf leaf;
+  PathLeaf leaf;
   return select(i, &leaf);
 }
 
-int32_t BddMap::select(int32_t i, Leaf* leaf) const {
+int32_t BddMap::select(int32_t i, PathLeaf* leaf) const {
   uint32_t low = 0, high = fixed_.size(), low_before = 0,
            high_before = static_cast<uint32_t>(size());
   uint32_t rest = static_cast<uint32_t>(i), result = 0;
@@ -200,7 +200,7 @@ int32_t BddMap::rank(int32_t w) const {
 void BddMap::select_range(int32_t first, int32_t count, int32_t* out) const {
   while (count > 0) {
     // Once all bits above `left` are decided, the members on the path are consecutive in the group.
-    Leaf leaf;
+    PathLeaf leaf;
     uint32_t rank = static_cast<uint32_t>(select(first, &leaf));
     uint32_t free = static_cast<uint32_t>(cube(leaf.path).free & low_mask(leaf.left));
     uint32_t choice = rank & free, base = rank & ~free;

@@ -34,11 +34,11 @@ class BddMap final : public GroupMap {
   Cube cube(uint32_t k) const {
     return {static_cast<uint32_t>(fixed_[k]), static_cast<uint32_t>(free_[k])};
   }
-  struct Leaf {
+  struct PathLeaf {
     uint32_t path;  // the path on which a rank lies
     int left;       // bits that only this path decides
   };
-  int32_t select(int32_t i, Leaf* leaf) const;
+  int32_t select(int32_t i, PathLeaf* leaf) const;
   uint32_t members_before(uint32_t k) const;
   uint32_t split(uint32_t low, uint32_t high, int bit) const;
 

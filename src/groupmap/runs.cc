@@ -17,7 +17,7 @@
 namespace fgmpi::groupmap {
 namespace {
 
-struct Run {
+struct ShiftRun {
   uint32_t first;
   uint32_t shift;
 };
@@ -88,8 +88,8 @@ class RunsMap final : public GroupMap {
 };
 
 /// The runs of an ordered group, from its pieces if there are any.
-std::vector<Run> find_runs(std::span<const int32_t> ranks, const Stats& stats) {
-  std::vector<Run> runs;
+std::vector<ShiftRun> find_runs(std::span<const int32_t> ranks, const Stats& stats) {
+  std::vector<ShiftRun> runs;
   runs.reserve(static_cast<size_t>(stats.unit_runs));
   auto add = [&](uint32_t first, int32_t value) {
     uint32_t shift = static_cast<uint32_t>(value) - first;
@@ -126,9 +126,9 @@ const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::s
     invalid(why, "its ranks do not rise");
     return nullptr;
   }
-  std::vector<Run> runs = find_runs(ranks, stats);
+  std::vector<ShiftRun> runs = find_runs(ranks, stats);
   std::vector<uint32_t> firsts, shifts;
-  for (const Run& run : runs) {
+  for (const ShiftRun& run : runs) {
     firsts.push_back(run.first);
     shifts.push_back(run.shift);
   }

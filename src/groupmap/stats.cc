@@ -31,9 +31,9 @@ double weighted_log(int32_t length) {
 }
 
 /// The running totals that change at the ends of pieces.
-class Totals {
+class PieceTotals {
  public:
-  explicit Totals(Stats& stats) : stats_(stats) {}
+  explicit PieceTotals(Stats& stats) : stats_(stats) {}
 
   /// Adds the next stretch of the group: `length` elements from `value` on by `stride`.
   void add(int32_t value, int32_t stride, int32_t length) {
@@ -192,7 +192,7 @@ std::vector<int32_t> expand(std::span<const Piece> pieces, int32_t size) {
 Stats gather(std::span<const Piece> pieces, int32_t size) {
   Stats stats = start(size);
   if (size == 0) return stats;
-  Totals totals(stats);
+  PieceTotals totals(stats);
   // Pieces that happen to continue each other become one.
   int64_t follows = 0;
   for (const Piece& piece : pieces) {
@@ -215,7 +215,7 @@ Stats gather(std::span<const Piece> pieces, int32_t size) {
 Stats gather(std::span<const int32_t> ranks) {
   Stats stats = start(static_cast<int64_t>(ranks.size()));
   if (ranks.empty()) return stats;
-  Totals totals(stats);
+  PieceTotals totals(stats);
   const int32_t* r = ranks.data();
   int32_t n = stats.size;
   size_t trial = kTrialPieces;

@@ -32,27 +32,29 @@ constexpr double kHybridSlowdown = 3;
 /// compared.
 constexpr double kSpaceSlack = 1.25;
 
-struct Candidate {
+struct EncodingCandidate {
   const EncodingInfo* info;
   Cost cost;
 };
 
-std::vector<Candidate> candidates(const Stats& stats) {
-  std::vector<Candidate> all;
+std::vector<EncodingCandidate> candidates(const Stats& stats) {
+  std::vector<EncodingCandidate> all;
   for (const EncodingInfo* info : kInfos)
     if (std::optional<Cost> cost = info->estimate(stats)) all.push_back({info, *cost});
   return all;
 }
 
 template <class Key>
-const Candidate& least(const std::vector<Candidate>& all, Key key) {
-  return *std::min_element(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
-    return key(a.cost) < key(b.cost);
-  });
+const EncodingCandidate& least(const std::vector<EncodingCandidate>& all, Key key) {
+  return *std::min_element(all.begin(), all.end(),
+                           [&](const EncodingCandidate& a, const EncodingCandidate& b) {
+                             return key(a.cost) < key(b.cost);
+                           });
 }
 
 /// The smallest of the candidates that are fast enough.
-const Candidate& hybrid_choice(const std::vector<Candidate>& all, const Stats& stats) {
+const EncodingCandidate& hybrid_choice(const std::vector<EncodingCandidate>& all,
+                                       const Stats& stats) {
   double allowed = kHybridSlowdown * encoding_info(Encoding::array)->estimate(stats)->select_ns;
   return least(all,
                [&](const Cost& cost) { return cost.select_ns <= allowed ? cost.bytes : HUGE_VAL; });
@@ -85,12 +87,13 @@ class Input {
 };
 
 /// Builds all candidates that may be the smallest and returns the smallest of them.
-MapRef smallest(std::vector<Candidate> all, Input& input) {
-  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-    return a.cost.bytes < b.cost.bytes;
-  });
+MapRef smallest(std::vector<EncodingCandidate> all, Input& input) {
+  std::stable_sort(all.begin(), all.end(),
+                   [](const EncodingCandidate& a, const EncodingCandidate& b) {
+                     return a.cost.bytes < b.cost.bytes;
+                   });
   MapRef best;
-  for (const Candidate& candidate : all) {
+  for (const EncodingCandidate& candidate : all) {
     bool have = input.complete(best);
     if (have && candidate.cost.bytes > kSpaceSlack * static_cast<double>(best.bytes())) break;
     MapRef map = input.build(candidate.info);
@@ -101,11 +104,11 @@ MapRef smallest(std::vector<Candidate> all, Input& input) {
 
 MapRef choose(Input& input, Strategy::Goal goal) {
   if (input.stats.regular) return MapRef(input.stats.shape);
-  std::vector<Candidate> all = candidates(input.stats);
+  std::vector<EncodingCandidate> all = candidates(input.stats);
   if (goal == Strategy::Goal::kSpace) return smallest(std::move(all), input);
-  const Candidate& choice = goal == Strategy::Goal::kTime
-                                ? least(all, [](const Cost& cost) { return cost.select_ns; })
-                                : hybrid_choice(all, input.stats);
+  const EncodingCandidate& choice =
+      goal == Strategy::Goal::kTime ? least(all, [](const Cost& cost) { return cost.select_ns; })
+                                    : hybrid_choice(all, input.stats);
   MapRef map = input.build(choice.info);
   // An encoding may find only while building that a group exceeds its limits; the array has none.
   return input.complete(map) ? map : input.build(encoding_info(Encoding::array));
@@ -194,7 +197,7 @@ Status build_as(Encoding encoding, std::span<const int32_t> ranks, MapRef* out) 
 
 std::vector<Estimate> estimates(std::span<const int32_t> ranks) {
   std::vector<Estimate> all;
-  for (const Candidate& candidate : candidates(gather(ranks)))
+  for (const EncodingCandidate& candidate : candidates(gather(ranks)))
     all.push_back({candidate.info->encoding, candidate.cost});
   return all;
 }

@@ -33,7 +33,7 @@ class GarsiaWachs {
   }
 
  private:
-  struct Tree {
+  struct WeightedTree {
     uint64_t weight;
     uint32_t id;
   };
@@ -41,8 +41,8 @@ class GarsiaWachs {
   /// Combines list_[k-1] and list_[k], moves the new tree left to behind the first one that is not
   /// lighter, and returns its index.
   size_t combine(size_t k) {
-    Tree tree = {list_[k - 1].weight + list_[k].weight,
-                 static_cast<uint32_t>(leaves_ + children_.size())};
+    WeightedTree tree = {list_[k - 1].weight + list_[k].weight,
+                         static_cast<uint32_t>(leaves_ + children_.size())};
     children_.push_back({list_[k - 1].id, list_[k].id});
     list_.erase(list_.begin() + static_cast<std::ptrdiff_t>(k));
     size_t at = k - 1;
@@ -69,7 +69,7 @@ class GarsiaWachs {
   }
 
   size_t leaves_;
-  std::vector<Tree> list_;
+  std::vector<WeightedTree> list_;
   std::vector<std::pair<uint32_t, uint32_t>> children_;
 };
 
@@ -108,7 +108,7 @@ uint64_t WaveletTree::shape(std::span<const uint32_t> firsts) {
     while (!chain.empty() && (chain.back() & 1)) chain.pop_back();
     if (!chain.empty()) chain.back() |= 1;
   }
-  for (Node& node : nodes_) {
+  for (WaveletNode& node : nodes_) {
     node.begin = static_cast<uint32_t>(bits);
     bits += node.ones;
   }
@@ -139,16 +139,17 @@ WaveletTree::WaveletTree(std::span<const uint32_t> pi) : size_(static_cast<uint3
 }
 
 void WaveletTree::count_ones() {
-  for (Node& node : nodes_) node.ones = bits_.rank1(node.begin);
+  for (WaveletNode& node : nodes_) node.ones = bits_.rank1(node.begin);
 }
 
 uint32_t WaveletTree::forward(uint32_t i) const {
-  auto after = std::upper_bound(leaves_.begin(), leaves_.end(), i,
-                                [](uint32_t at, const Leaf& leaf) { return at < leaf.first; });
-  const Leaf& leaf = *(after - 1);
+  auto after =
+      std::upper_bound(leaves_.begin(), leaves_.end(), i,
+                       [](uint32_t at, const WaveletLeaf& leaf) { return at < leaf.first; });
+  const WaveletLeaf& leaf = *(after - 1);
   uint32_t k = i - leaf.first;
   for (uint32_t link = leaf.parent; link != ~0u;) {
-    const Node& node = nodes_[link >> 1];
+    const WaveletNode& node = nodes_[link >> 1];
     uint64_t at =
         link & 1 ? bits_.select1(node.ones + k) : bits_.select0(node.begin - node.ones + k);
     k = static_cast<uint32_t>(at) - node.begin;
@@ -161,7 +162,7 @@ uint32_t WaveletTree::inverse(uint32_t value) const {
   if (nodes_.empty()) return value;
   uint32_t k = value, at = 0;
   do {
-    const Node& node = nodes_[at];
+    const WaveletNode& node = nodes_[at];
     uint32_t ones = bits_.rank1(node.begin + k) - node.ones;
     bool right = bits_[node.begin + k];
     k = right ? ones : k - ones;
@@ -171,13 +172,14 @@ uint32_t WaveletTree::inverse(uint32_t value) const {
 }
 
 size_t WaveletTree::heap_bytes() const {
-  return bits_.heap_bytes() + nodes_.capacity() * sizeof(Node) + leaves_.capacity() * sizeof(Leaf);
+  return bits_.heap_bytes() + nodes_.capacity() * sizeof(WaveletNode) +
+         leaves_.capacity() * sizeof(WaveletLeaf);
 }
 
 double WaveletTree::expected_bytes(double n, double entropy, double runs) {
   // A value takes at most one bit more than the entropy, and much less for few or equal runs.
   return RankBits::expected_bytes(n * (entropy + 0.05), true) +
-         runs * (sizeof(Node) + sizeof(Leaf));
+         runs * (sizeof(WaveletNode) + sizeof(WaveletLeaf));
 }
 
 void WaveletTree::write(ByteWriter& out) const {

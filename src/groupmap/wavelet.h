@@ -49,15 +49,15 @@ class WaveletTree {
 
  private:
   static constexpr uint32_t kLeaf = 1u << 31;
-  struct Node {
+  struct WaveletNode {
     uint32_t begin;     // the node's first bit
     uint32_t ones;      // ones before `begin`
     uint32_t child[2];  // node, or kLeaf | run
     uint32_t parent;    // node << 1 | which child it is; the root's is ~0
   };
-  struct Leaf {
+  struct WaveletLeaf {
     uint32_t first;   // position at which the run begins
-    uint32_t parent;  // encoded as in Node
+    uint32_t parent;  // encoded as in WaveletNode
   };
   /// Makes the tree for runs that begin at `firsts`: its nodes and the ranges of their bits, not
   /// the bits themselves. Returns the number of bits.
@@ -68,8 +68,8 @@ class WaveletTree {
   void count_ones();
 
   RankBits bits_;
-  std::vector<Node> nodes_;  // a node before its children; empty for a single run
-  std::vector<Leaf> leaves_;
+  std::vector<WaveletNode> nodes_;  // a node before its children; empty for a single run
+  std::vector<WaveletLeaf> leaves_;
   uint32_t size_ = 0;
 };
 

@@ -10,11 +10,11 @@ namespace {
 /// Basic types, indexed by the low byte of their handle, which is different for each.
 constexpr std::array<BasicType, 256> table() {
   std::array<BasicType, 256> types{};
-#define FGMPI_BASIC_TYPE(name, kind, ctype) types[name & 0xff] = {#name, name, Kind::kind};
+#define FGMPI_BASIC_TYPE(name, kind, ctype) types[name & 0xff] = {#name, name, BasicKind::kind};
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE
-  types[MPI_LB & 0xff] = {"MPI_LB", MPI_LB, Kind::kOpaque};
-  types[MPI_UB & 0xff] = {"MPI_UB", MPI_UB, Kind::kOpaque};
+  types[MPI_LB & 0xff] = {"MPI_LB", MPI_LB, BasicKind::kOpaque};
+  types[MPI_UB & 0xff] = {"MPI_UB", MPI_UB, BasicKind::kOpaque};
   return types;
 }
 constexpr auto kTypes = table();
@@ -27,11 +27,11 @@ constexpr auto kTypes = table();
 #undef FGMPI_BASIC_TYPE
 
 constexpr BasicType kPairs[kPairTypes] = {
-    {"MPI_FLOAT_INT", MPI_FLOAT_INT, Kind::kPair},
-    {"MPI_DOUBLE_INT", MPI_DOUBLE_INT, Kind::kPair},
-    {"MPI_LONG_INT", MPI_LONG_INT, Kind::kPair},
-    {"MPI_SHORT_INT", MPI_SHORT_INT, Kind::kPair},
-    {"MPI_LONG_DOUBLE_INT", MPI_LONG_DOUBLE_INT, Kind::kPair}};
+    {"MPI_FLOAT_INT", MPI_FLOAT_INT, BasicKind::kPair},
+    {"MPI_DOUBLE_INT", MPI_DOUBLE_INT, BasicKind::kPair},
+    {"MPI_LONG_INT", MPI_LONG_INT, BasicKind::kPair},
+    {"MPI_SHORT_INT", MPI_SHORT_INT, BasicKind::kPair},
+    {"MPI_LONG_DOUBLE_INT", MPI_LONG_DOUBLE_INT, BasicKind::kPair}};
 static_assert(MPI_LONG_DOUBLE_INT - MPI_FLOAT_INT == kPairTypes - 1);
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace fgmpi::host {
 
 /// The kind of a type's values decides which operations are defined on it (MPI-4.0 section 6.9.2).
-enum class Kind : uint8_t {
+enum class BasicKind : uint8_t {
   kOpaque,   ///< none: MPI_WCHAR, MPI_PACKED
   kInteger,  ///< all but MINLOC, MAXLOC
   kFloat,    ///< MAX, MIN, SUM, PROD, and, as in MPICH, LAND, LOR, LXOR
@@ -30,7 +30,7 @@ struct PairOf {
 struct BasicType {
   const char* name = nullptr;
   MPI_Datatype handle = MPI_DATATYPE_NULL;
-  Kind kind = Kind::kOpaque;
+  BasicKind kind = BasicKind::kOpaque;
 };
 
 /// The predefined type with this handle, MPI_FLOAT_INT and its like included; nullptr for any

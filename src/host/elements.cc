@@ -20,7 +20,7 @@ struct ElementContent {
 int64_t value_bytes(MPI_Datatype type) {
   const BasicType* basic = basic_type(type);
   Type pair;
-  if (!basic || basic->kind != Kind::kPair || !Type::of(type, &pair).ok()) return 0;
+  if (!basic || basic->kind != BasicKind::kPair || !Type::of(type, &pair).ok()) return 0;
   const bool mixed = pair_index(type) < kPairTypes;
   return mixed ? pair.size() - int64_t{sizeof(int)} : pair.size() / 2;
 }

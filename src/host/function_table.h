@@ -4,7 +4,7 @@
 
 struct fgmpi_function {
   const char* name;  ///< "MPI_Send"
-  enum Kind {
+  enum FunctionKind {
     kOwned,      ///< our own code
     kForwarded,  ///< the hosted MPICH
     /// There is no code yet: the stub fails with MPI_ERR_UNSUPPORTED_OPERATION.

@@ -32,9 +32,10 @@ int predefined(MPI_Op op) {
 enum class OperationUse : uint8_t { kReduction, kAccumulate };
 
 /// The kind that decides which operations are defined on a type in these calls.
-constexpr Kind kind_in(OperationUse use, MPI_Datatype type, Kind kind) {
-  const bool as_integer = kind == Kind::kBytes || kind == Kind::kLogical || type == MPI_PACKED;
-  return use == OperationUse::kAccumulate && as_integer ? Kind::kInteger : kind;
+constexpr BasicKind kind_in(OperationUse use, MPI_Datatype type, BasicKind kind) {
+  const bool as_integer =
+      kind == BasicKind::kBytes || kind == BasicKind::kLogical || type == MPI_PACKED;
+  return use == OperationUse::kAccumulate && as_integer ? BasicKind::kInteger : kind;
 }
 
 /// Rows of reducers by the low byte of a basic type's handle.
@@ -42,7 +43,7 @@ template <OperationUse use>
 constexpr std::array<const Reducer*, 256> rows() {
   std::array<const Reducer*, 256> table{};
 #define FGMPI_BASIC_TYPE(name, kind, ctype) \
-  table[name & 0xff] = kernels::Row<kind_in(use, name, Kind::kind), ctype>::reducers;
+  table[name & 0xff] = kernels::Row<kind_in(use, name, BasicKind::kind), ctype>::reducers;
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE
   return table;
@@ -52,7 +53,7 @@ constexpr std::array<const Reducer*, 256> kRows[] = {rows<OperationUse::kReducti
 
 template <class V>
 constexpr const Reducer* pair_row() {
-  return kernels::Row<Kind::kPair, PairOf<V, int>>::reducers;
+  return kernels::Row<BasicKind::kPair, PairOf<V, int>>::reducers;
 }
 constexpr const Reducer* kPairRows[kPairTypes] = {pair_row<float>(), pair_row<double>(),
                                                   pair_row<long>(), pair_row<short>(),

@@ -114,41 +114,41 @@ void locate(const void* in, void* inout, int64_t count) {
 
 /// The reducers of one kind and element type; nullptr where the operation is not defined. Order:
 /// (unused), MAX, MIN, SUM, PROD, LAND, BAND, LOR, BOR, LXOR, BXOR, MINLOC, MAXLOC, REPLACE, NO_OP.
-template <Kind kind, class T>
-struct Row {
+template <BasicKind kind, class T>
+struct ReducerRow {
   static constexpr Reducer reducers[kOperations] = {};
 };
 template <class T>
-struct Row<Kind::kInteger, T> {
+struct ReducerRow<BasicKind::kInteger, T> {
   static constexpr Reducer reducers[kOperations] = {
       nullptr,    maximum<T>,    minimum<T>, sum<T>,         product<T>, logical_and<T>,
       bit_and<T>, logical_or<T>, bit_or<T>,  logical_xor<T>, bit_xor<T>};
 };
 template <class T>
-struct Row<Kind::kFloat, T> {
+struct ReducerRow<BasicKind::kFloat, T> {
   // MPICH defines logical operations here, the standard does not.
   static constexpr Reducer reducers[kOperations] = {
       nullptr,        maximum<T>, minimum<T>,    sum<T>,  product<T>,
       logical_and<T>, nullptr,    logical_or<T>, nullptr, logical_xor<T>};
 };
 template <class T>
-struct Row<Kind::kComplex, T> {
+struct ReducerRow<BasicKind::kComplex, T> {
   static constexpr Reducer reducers[kOperations] = {nullptr, nullptr, nullptr, sum<T>, product<T>};
 };
 template <class T>
-struct Row<Kind::kLogical, T> {
+struct ReducerRow<BasicKind::kLogical, T> {
   static constexpr Reducer reducers[kOperations] = {nullptr, nullptr,        nullptr, nullptr,
                                                     nullptr, logical_and<T>, nullptr, logical_or<T>,
                                                     nullptr, logical_xor<T>};
 };
 template <class T>
-struct Row<Kind::kBytes, T> {
+struct ReducerRow<BasicKind::kBytes, T> {
   static constexpr Reducer reducers[kOperations] = {nullptr,   nullptr, nullptr,    nullptr,
                                                     nullptr,   nullptr, bit_and<T>, nullptr,
                                                     bit_or<T>, nullptr, bit_xor<T>};
 };
 template <class P>
-struct Row<Kind::kPair, P> {
+struct ReducerRow<BasicKind::kPair, P> {
   static constexpr Reducer reducers[kOperations] = {
       nullptr, nullptr, nullptr, nullptr, nullptr,          nullptr,        nullptr,
       nullptr, nullptr, nullptr, nullptr, locate<P, false>, locate<P, true>};

@@ -192,7 +192,7 @@ void TypeCursor::seek(int64_t position) {
 
 void TypeCursor::advance() {
   while (!frames_.empty()) {
-    Frame& f = frames_.back();
+    WalkFrame& f = frames_.back();
     ++f.index;
     const auto i = static_cast<size_t>(f.index);
     switch (f.node->kind) {
@@ -238,7 +238,7 @@ namespace {
 
 /// A cached tree. The entry holds the type, so that its handle cannot become another type's while
 /// the entry exists.
-struct Kept {
+struct CachedTree {
   Type type;
   TypeTreePtr tree;
 };
@@ -247,7 +247,7 @@ constexpr size_t kMostKept = 256;
 }  // namespace
 
 Status kept_tree_of(const Type& type, TypeTreePtr* out) {
-  static auto* cache = new std::unordered_map<MPI_Datatype, Kept>;
+  static auto* cache = new std::unordered_map<MPI_Datatype, CachedTree>;
   const MPI_Datatype handle = type.handle();
   // An entry whose type the user has freed has another host handle now; then the user's handle
   // belongs to a new type.
@@ -261,7 +261,7 @@ Status kept_tree_of(const Type& type, TypeTreePtr* out) {
   auto tree = std::make_shared<TypeTree>();
   FGMPI_TRY(tree_of(type, tree.get()));
   if (cache->size() >= kMostKept) cache->clear();
-  cache->emplace(handle, Kept{type, tree});
+  cache->emplace(handle, CachedTree{type, tree});
   *out = tree;
   return {};
 }

@@ -144,7 +144,7 @@ class TypeCursor {
   int64_t position() const { return position_; }
 
  private:
-  struct Frame {
+  struct WalkFrame {
     const TypeNode* node;
     int64_t at;     ///< offset of the node
     int64_t index;  ///< the round or part that the walk is in
@@ -154,7 +154,7 @@ class TypeCursor {
   void advance();
 
   const TypeTree* tree_;
-  std::vector<Frame> frames_;
+  std::vector<WalkFrame> frames_;
   int64_t position_ = 0, element_ = 0;
   TypeRun row_{0, 0};  ///< the rest of the run that the walk is in
 };

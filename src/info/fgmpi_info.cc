@@ -49,7 +49,7 @@ constexpr const char* kHelp =
     "       mpiexec or of a process of the job, on this host. The job is not stopped\n"
     "  -bug   also what a bug report needs: system, limits, memory, variables that are set\n";
 
-const char* kind_name(fgmpi_function::Kind kind) {
+const char* kind_name(fgmpi_function::FunctionKind kind) {
   switch (kind) {
     case fgmpi_function::kOwned:
       return "owned";

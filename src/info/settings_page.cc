@@ -10,7 +10,7 @@
 namespace fgmpi::tools {
 namespace {
 
-using settings::Record;
+using settings::SettingRecord;
 
 struct Section {
   const char* title;
@@ -40,16 +40,16 @@ constexpr Section kSections[settings::kComponents] = {
     {"Files", ""},
 };
 
-std::string allowed_cell(const Record& r) {
-  return r.type == settings::Type::kText ? "text" : settings::allowed(r);
+std::string allowed_cell(const SettingRecord& r) {
+  return r.type == settings::SettingType::kText ? "text" : settings::allowed(r);
 }
 
-std::string unit_behind(const Record& r) {
-  const bool worth_it = *r.unit && r.type == settings::Type::kNumber;
+std::string unit_behind(const SettingRecord& r) {
+  const bool worth_it = *r.unit && r.type == settings::SettingType::kNumber;
   return worth_it ? std::string(" ") + r.unit : "";
 }
 
-std::string row(const Record& r) {
+std::string row(const SettingRecord& r) {
   std::string meaning = r.text;
   if (r.scope == settings::Scope::kJob) meaning += "; the same at every process";
   return format("| `%s` | %s%s | %s | %s |\n", r.name, allowed_cell(r).c_str(),
@@ -61,18 +61,18 @@ std::string section(settings::Component component) {
   std::string text =
       format("\n## %s\n| variable | allowed | default | meaning |\n| --- | --- | --- | --- |\n",
              section.title);
-  for (const Record& r : settings::kRecords)
+  for (const SettingRecord& r : settings::kRecords)
     if (r.component == component) text += row(r);
   return text + section.note;
 }
 
-const char* words(counters::Kind kind) {
+const char* words(counters::CounterKind kind) {
   switch (kind) {
-    case counters::Kind::kCounter:
+    case counters::CounterKind::kCounter:
       return "only grows";
-    case counters::Kind::kLevel:
+    case counters::CounterKind::kLevel:
       return "present value";
-    case counters::Kind::kHighWaterMark:
+    case counters::CounterKind::kHighWaterMark:
       return "most so far";
   }
   return "";
@@ -85,7 +85,7 @@ std::string list_settings(bool* good) {
   *good = true;
   for (size_t c = 0; c < settings::kComponents; ++c) {
     text += format("%s\n", kSections[c].title);
-    for (const Record& r : settings::kRecords) {
+    for (const SettingRecord& r : settings::kRecords) {
       if (r.component != static_cast<settings::Component>(c)) continue;
       const char* given = environment::text(r.name);
       std::string value = given ? given : *r.fallback ? r.fallback : r.worked_out;
@@ -99,7 +99,7 @@ std::string list_settings(bool* good) {
     }
   }
   std::string others;
-  for (const environment::Record& r : environment::kRecords)
+  for (const environment::VariableRecord& r : environment::kRecords)
     if (const char* given = environment::raw(r.name))
       others += format("  %-27s %-11s %s\n", r.name, "environment", given);
   if (!others.empty()) text += "Variables of others that are heeded and set\n" + others;
@@ -130,12 +130,12 @@ std::string settings_page() {
   text +=
       "\n## Variables of others\nThey are heeded as far as said here.\n\n"
       "| variable | set by | what for |\n| --- | --- | --- |\n";
-  for (const environment::Record& r : environment::kRecords)
+  for (const environment::VariableRecord& r : environment::kRecords)
     text += format("| `%s` | %s | %s |\n", r.name, r.owner, r.text);
   text +=
       "\n## Counters\nWhat the library counts about itself; `MPIX_Stats` reads some of them.\n\n"
       "| counter | of a | unit | | what it counts |\n| --- | --- | --- | --- | --- |\n";
-  for (const counters::Record& r : counters::kRecords)
+  for (const counters::CounterRecord& r : counters::kRecords)
     text += format("| `%s` | %s | %s | %s | %s |\n", r.name,
                    r.scope == counters::Scope::kProcess ? "process" : "communicator", r.unit,
                    words(r.kind), r.text);

@@ -238,7 +238,7 @@ std::string command_of(const Words& arguments) {
 Words settings_given(const Plan& plan) {
   Words given;
   for (int i = 0; i < settings::kCount; ++i) {
-    const auto id = static_cast<settings::Id>(i);
+    const auto id = static_cast<settings::SettingId>(i);
     if (settings::is_set(id))
       given.push_back(std::string(settings::kRecords[i].name) + "=" + settings::text(id));
   }

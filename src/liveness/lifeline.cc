@@ -59,7 +59,7 @@ bool look_into(int fd, tcp_info* info) {
 
 }  // namespace
 
-uint16_t Lifelines::open(const sockaddr_storage& endpoint, Key key, int timeout_s) {
+uint16_t Lifelines::open(const sockaddr_storage& endpoint, LifelineKey key, int timeout_s) {
   if (endpoint.ss_family != AF_INET && endpoint.ss_family != AF_INET6) return 0;
   key_ = key;
   timeout_s_ = timeout_s;
@@ -99,8 +99,8 @@ Lifelines::Attempt Lifelines::attempt_for(const Contact& contact, uint32_t me, i
   return attempt;
 }
 
-bool Lifelines::connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key,
-                        uint32_t me) {
+bool Lifelines::connect(uint32_t process, const sockaddr_storage& address, uint16_t port,
+                        LifelineKey key, uint32_t me) {
   if (epoll_ < 0 || !port) return false;
   if (has_line(process)) return true;
   const int64_t now = now_ns();
@@ -128,7 +128,7 @@ bool Lifelines::add_line(uint32_t process, const Attempt& attempt, int timeout_s
     ::close(fd);
     return false;
   }
-  Line& line = lines_[fd];
+  OpenLine& line = lines_[fd];
   line.opening = attempt.opening;
   line.ours = true;
   line.process = process;
@@ -229,13 +229,13 @@ void Lifelines::accept_all() {
       continue;
     }
     set_options(fd, timeout_s_);
-    lines_[fd] = Line{};
+    lines_[fd] = OpenLine{};
     watch(fd, EPOLL_CTL_ADD, false);
   }
 }
 
 /// Advances the opening. False: the line is broken; *failure is a number of errno.
-bool Lifelines::advance(int fd, Line* line, int* failure) {
+bool Lifelines::advance(int fd, OpenLine* line, int* failure) {
   socklen_t size = sizeof *failure;
   getsockopt(fd, SOL_SOCKET, SO_ERROR, failure, &size);
   if (*failure) return false;
@@ -251,7 +251,7 @@ bool Lifelines::advance(int fd, Line* line, int* failure) {
 
 /// Receives the opening of a line that another process made, and then its end; nothing else
 /// is ever sent.
-bool Lifelines::receive(int fd, Line* line, int* failure) {
+bool Lifelines::receive(int fd, OpenLine* line, int* failure) {
   bool opening = !line->ours && line->moved < sizeof(Opening);
   char more;
   char* to = opening ? reinterpret_cast<char*>(&line->opening) + line->moved : &more;
@@ -279,7 +279,7 @@ void Lifelines::drop(int fd) {
 void Lifelines::go_on(int fd, std::vector<uint32_t>* opened) {
   auto it = lines_.find(fd);
   if (it == lines_.end()) return;
-  Line& line = it->second;
+  OpenLine& line = it->second;
   const bool known = line.process >= 0;
   int failure = 0;
   if (advance(fd, &line, &failure)) {

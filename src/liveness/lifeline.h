@@ -44,16 +44,16 @@
 namespace fgmpi::liveness {
 
 /// 128 random bits that only processes of the job know.
-struct Key {
+struct LifelineKey {
   uint64_t words[2];
-  bool operator==(const Key&) const = default;
+  bool operator==(const LifelineKey&) const = default;
 };
 
 /// Where a process accepts lines, and the key that it demands.
 struct Contact {
   sockaddr_storage address;
   uint16_t port;
-  Key key;
+  LifelineKey key;
 };
 
 class Lifelines {
@@ -65,10 +65,10 @@ class Lifelines {
 
   /// Listens on the address of the endpoint, at any port, and returns the port; 0 when there are no
   /// lifelines. `timeout_s`: after how long an unreachable peer is lost.
-  uint16_t open(const sockaddr_storage& endpoint, Key key, int timeout_s);
+  uint16_t open(const sockaddr_storage& endpoint, LifelineKey key, int timeout_s);
   /// Opens a line to `process`, at the host of `address` and at `port`, with its key, unless there
   /// is one. False: no line can be made.
-  bool connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key,
+  bool connect(uint32_t process, const sockaddr_storage& address, uint16_t port, LifelineKey key,
                uint32_t me);
   /// Sets how further lines are made to processes that do not answer on theirs. Without it, a line
   /// without an answer is a loss.
@@ -88,11 +88,11 @@ class Lifelines {
  private:
   /// The first bytes on a line.
   struct Opening {
-    Key key;
+    LifelineKey key;
     uint32_t process;
     uint32_t zero;
   };
-  struct Line {
+  struct OpenLine {
     Opening opening{};     ///< to be sent, or as far as received
     size_t moved = 0;      ///< bytes of `opening` sent or received
     bool ours = false;     ///< this process opened the line
@@ -119,12 +119,12 @@ class Lifelines {
   void look_for_silence();
   void lose(uint32_t process, int failure);
   void watch(int fd, int operation, bool writable) const;
-  bool receive(int fd, Line* line, int* failure);
+  bool receive(int fd, OpenLine* line, int* failure);
   void go_on(int fd, std::vector<uint32_t>* opened);
-  bool advance(int fd, Line* line, int* failure);
+  bool advance(int fd, OpenLine* line, int* failure);
   void drop(int fd);
 
-  Key key_{};
+  LifelineKey key_{};
   int listener_ = -1;
   int epoll_ = -1;
   int timeout_s_ = 10;
@@ -132,7 +132,7 @@ class Lifelines {
   uint32_t me_ = 0;
   Find find_;
   int64_t next_look_ = 0;                           ///< ns: next check for lines without answers
-  std::unordered_map<int, Line> lines_;             ///< by descriptor
+  std::unordered_map<int, OpenLine> lines_;         ///< by descriptor
   std::unordered_map<uint32_t, Attempt> attempts_;  ///< by process
   std::vector<std::pair<uint32_t, std::string>> broken_;  ///< since the last take_broken()
 };

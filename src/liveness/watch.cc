@@ -67,7 +67,7 @@ bool is_set(int fd) {
 }
 
 /// A line of text, made without the C library.
-struct Line {
+struct FinalLine {
   char bytes[640];
   size_t length = 0;
   void add(const char* text, size_t count) {
@@ -102,7 +102,7 @@ int leading_number(const char* text, long begin, long end) {
 /// Reads "PID (NAME) STATE PARENT ... STATUS"; NAME may contain anything.
 ProcessStatus status_of(int pid) {
   ProcessStatus result;
-  Line path;
+  FinalLine path;
   path.add("/proc/");
   path.add_number(static_cast<unsigned>(pid));
   path.add("/stat\0", 6);
@@ -144,7 +144,7 @@ void report_loss(const Task& task) {
   const int status = status_of(task.pid).status;
   for (int waited = 0; waited < kLauncherActsWithin && launcher_is_busy(); waited += kBetweenLooks)
     pause_for(kBetweenLooks);
-  Line line;
+  FinalLine line;
   line.add(task.begin, task.begin_length);
   if (status < 0) {
     line.add("it has ended");

@@ -31,7 +31,7 @@ constinit Answering g;
 
 void* answer(void*) {
   {
-    sched::Entry inside;
+    sched::EngineEntry inside;
     const sched::WaitSite site{"the thread of FGMPI_RMA_PROGRESS", nullptr, true};
     while (inside && !g.stopping) {
       g.proclet = sched::current();

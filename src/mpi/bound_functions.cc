@@ -36,7 +36,7 @@ BoundFunctions g_bound;
 
 /// Parks the running proclet, which has stored itself where the proclet that wakes it will find it.
 void wait(const char* what) {
-  std::optional<sched::Entry> inside;
+  std::optional<sched::EngineEntry> inside;
   if (sched::outside()) inside.emplace();
   sched::WaitSite site;
   site.call = what;

@@ -31,7 +31,7 @@ Status null_buffer(const char* which, int64_t count) {
 
 /// Checks one count and one type; `parts` such buffers lie one behind the other.
 Status fill_plain(const char* which, const void* buffer, int64_t count, MPI_Datatype type,
-                  coll::Side* side, int64_t parts = 1) {
+                  coll::CollectiveBuffer* side, int64_t parts = 1) {
   if (__builtin_expect(count < 0, 0))
     return error(MPI_ERR_COUNT, "%s is %lld; allowed is 0 or more", named(which, "count").c_str(),
                  static_cast<long long>(count));
@@ -77,7 +77,8 @@ Status check_counts(const Counts& counts, const char* which, int64_t n, int64_t*
 
 /// Checks the bytes of a w form whose types are valid: no segment, and no sum of their bytes, needs
 /// more than 63 bits.
-Status check_volumes(const Counts& counts, int64_t n, const char* which, const coll::Side& side) {
+Status check_volumes(const Counts& counts, int64_t n, const char* which,
+                     const coll::CollectiveBuffer& side) {
   int64_t total = 0;
   for (int64_t i = 0; i < n; ++i) {
     const host::Type& type = (*side.types)[i];
@@ -94,7 +95,7 @@ Status check_volumes(const Counts& counts, int64_t n, const char* which, const c
 }
 
 /// Finds the types of a w form; a type may be null where no data has it.
-Status fill_types(const Part& part, int64_t n, const char* which, coll::Side* side) {
+Status fill_types(const Part& part, int64_t n, const char* which, coll::CollectiveBuffer* side) {
   if (!part.types && n > 0)
     return error(MPI_ERR_ARG, "%stypes is a null pointer; allowed is an array of datatypes", which);
   side->types.reset(new coll::Types);
@@ -118,7 +119,7 @@ Status fill_types(const Part& part, int64_t n, const char* which, coll::Side* si
 const int kNone[1] = {0};
 
 /// Checks a side of `n` segments.
-Status fill_part(const Part& part, int64_t n, const char* which, coll::Side* side) {
+Status fill_part(const Part& part, int64_t n, const char* which, coll::CollectiveBuffer* side) {
   if (!part.array) return fill_plain(which, part.buffer, part.count, part.type, side, n);
   int64_t total;
   FGMPI_TRY(check_counts(part.counts, which, n, &total));
@@ -139,7 +140,7 @@ Status fill_part(const Part& part, int64_t n, const char* which, coll::Side* sid
 }
 
 /// Checks a side that is one buffer for all members.
-Status fill_whole(const Part& part, const char* which, coll::Side* side) {
+Status fill_whole(const Part& part, const char* which, coll::CollectiveBuffer* side) {
   FGMPI_TRY(fill_plain(which, part.buffer, part.count, part.type, side));
   side->strided = false;
   return {};
@@ -161,8 +162,8 @@ Status same_memory() {
 
 /// Checks that the bytes that a member sends itself do not lie where it receives them. An equal
 /// address with another type may be other memory.
-Status check_own_part(const Part& one, const Part& many, const coll::Side& one_side,
-                      const coll::Side& many_side, int rank) {
+Status check_own_part(const Part& one, const Part& many, const coll::CollectiveBuffer& one_side,
+                      const coll::CollectiveBuffer& many_side, int rank) {
   coll::Segment from = one_side.whole(), to = many_side.segment(rank);
   if (from.address == to.address && one.type == many.type && from.bytes() && to.bytes())
     return same_memory();
@@ -170,7 +171,8 @@ Status check_own_part(const Part& one, const Part& many, const coll::Side& one_s
 }
 
 /// As check_own_part(), for the all-to-all forms, whose arrays may be equal as well.
-Status check_all_parts(const Part& send, const Part& recv, const coll::Side& side, int64_t n) {
+Status check_all_parts(const Part& send, const Part& recv, const coll::CollectiveBuffer& side,
+                       int64_t n) {
   if (send.buffer != recv.buffer || send.type != recv.type || send.types != recv.types ||
       send.count != recv.count || send.counts.data != recv.counts.data ||
       send.displs.data != recv.displs.data)
@@ -188,7 +190,8 @@ bool is_gather(CollectiveKind kind) {
 
 namespace {
 /// `parts`: segments of a side without counts.
-Status check_side(const char* call, const coll::Side& side, int64_t parts, bool writes) {
+Status check_side(const char* call, const coll::CollectiveBuffer& side, int64_t parts,
+                  bool writes) {
   if (side.counts && (side.displs || side.types)) {
     for (int64_t i = 0; i < side.segments; ++i) {
       const coll::Segment s = side.segment(i);
@@ -234,8 +237,8 @@ Status RootedArguments::operator()(comm::Comm* c, Args* args) const {
   const Part& one = gathers ? send : recv;
   const char* many_name = gathers ? "recv" : "send";
   const char* one_name = gathers ? "send" : "recv";
-  coll::Side* many_side = gathers ? &args->recv : &args->send;
-  coll::Side* one_side = gathers ? &args->send : &args->recv;
+  coll::CollectiveBuffer* many_side = gathers ? &args->recv : &args->send;
+  coll::CollectiveBuffer* one_side = gathers ? &args->send : &args->recv;
   if (is_root) {
     if (many.buffer == MPI_IN_PLACE)
       FGMPI_TRY(check_in_place(c, named(many_name, "buf").c_str(), false));

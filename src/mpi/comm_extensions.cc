@@ -13,7 +13,7 @@ using namespace fgmpi;
 namespace {
 
 /// Hints of the argument come before those of the communicator, and these before the environment.
-Status system_ranked_options(comm::Comm* c, MPI_Info info, comm::system_ranked::Options* out) {
+Status system_ranked_options(comm::Comm* c, MPI_Info info, comm::system_ranked::SplitOptions* out) {
   comm::Hints hints;
   if (c->extras) hints = c->extras->info;
   if (info != MPI_INFO_NULL) FGMPI_TRY(comm::read_hints(info, &hints));
@@ -34,7 +34,7 @@ int split_system_ranked(const char* call, comm::Comm* c, int color, MPI_Info inf
         c, color, comm::system_ranked::options_of_environment(), call, &made);
     return mpi::give(call, c, status, made, newcomm);
   }
-  comm::system_ranked::Options options;
+  comm::system_ranked::SplitOptions options;
   Status status = system_ranked_options(c, info, &options);
   if (status.ok()) status = comm::system_ranked::split(c, color, options, call, &made);
   return mpi::give(call, c, status, made, newcomm);
@@ -109,7 +109,7 @@ FGMPI_EXTENSION int MPIX_Comm_isplit_system_ranked(MPI_Comm comm, int color, MPI
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(request, "request"));
   FGMPI_RETURN_IF(kCall, c, check_color(color));
   *newcomm = MPI_COMM_NULL;
-  comm::system_ranked::Options options;
+  comm::system_ranked::SplitOptions options;
   FGMPI_RETURN_IF(kCall, c, system_ranked_options(c, info, &options));
   pt2pt::Request* r = nullptr;
   FGMPI_RETURN_IF(kCall, c, comm::system_ranked::isplit(c, color, options, kCall, newcomm, &r));

@@ -162,12 +162,12 @@ void rank_exits(int status) {
 
 void thread_ends_process(sched::Proclet* rank, int status) {
   if (!sched::threads_enabled()) return;
-  if (sched::outside() && !sched::Entry::enter()) return;
+  if (sched::outside() && !sched::EngineEntry::enter()) return;
   if (rank->mpi_phase == kEnded) {
-    sched::Entry::leave();
+    sched::EngineEntry::leave();
     for (;;) pause();
   }
-  if (rank->mpi_phase != kFinalised) return sched::Entry::leave();
+  if (rank->mpi_phase != kFinalised) return sched::EngineEntry::leave();
   rank->exit_status = status;
   rank->mpi_phase = kEnded;
   Process& me = process();

@@ -17,7 +17,7 @@ namespace fgmpi::mpi {
 /// Runs `body` inside the library. REQUIRES: sched::outside().
 template <class Body>
 [[gnu::always_inline]] inline auto run_inside_here(const char* call, Body&& body) {
-  sched::Entry entry;
+  sched::EngineEntry entry;
   if (__builtin_expect(!entry, 0)) refuse_thread(call);
   return body();
 }

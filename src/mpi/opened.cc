@@ -97,7 +97,7 @@ Status OpenedGroup::open(comm::Comm* c, const GivenArguments& given) {
   else
     FGMPI_TRY(keep_side(given.both.recv, n, &recv_));
   // The resolved arguments refer to the stored arrays, not to the caller's.
-  auto refer = [](const KeptSide& kept, coll::Side* side) {
+  auto refer = [](const KeptSide& kept, coll::CollectiveBuffer* side) {
     if (!kept.counts || !side->counts) return;
     side->counts = Counts(kept.counts->data());
     side->displs = Counts(kept.displs->data());
@@ -108,8 +108,8 @@ Status OpenedGroup::open(comm::Comm* c, const GivenArguments& given) {
   return {};
 }
 
-bool OpenedGroup::same_side(const KeptSide& kept, const Part& part, const coll::Side& side,
-                            size_t n) {
+bool OpenedGroup::same_side(const KeptSide& kept, const Part& part,
+                            const coll::CollectiveBuffer& side, size_t n) {
   if (!kept.matters) return true;
   if (kept.buffer_kind != kind_of(part.buffer)) return false;
   if (kept.buffer_kind == kInPlace) return true;

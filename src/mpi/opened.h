@@ -61,7 +61,8 @@ class OpenedGroup {
     int buffer_kind = 0;
   };
   static Status keep_side(const Part& part, size_t n, KeptSide* out);
-  static bool same_side(const KeptSide& kept, const Part& part, const coll::Side& side, size_t n);
+  static bool same_side(const KeptSide& kept, const Part& part, const coll::CollectiveBuffer& side,
+                        size_t n);
   CollectiveKind kind_ = CollectiveKind::kLast;
   int root_ = 0;
   KeptSide send_, recv_;

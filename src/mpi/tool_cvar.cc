@@ -20,8 +20,8 @@ namespace {
 
 using host::Api;
 using settings::kRecords;
-using settings::Record;
-using settings::Type;
+using settings::SettingRecord;
+using settings::SettingType;
 
 /// A handle of a control variable. One of the host's variables is used through its handle.
 struct Handle {
@@ -61,16 +61,16 @@ Handle* find_handle(MPI_T_cvar_handle handle) {
 /// How a setting is presented. A choice that also allows a number is a text.
 enum class Shown : uint8_t { kNumber, kItem, kText };
 
-Shown shown(const Record& record) {
+Shown shown(const SettingRecord& record) {
   switch (record.type) {
-    case Type::kNumber:
-    case Type::kSize:
+    case SettingType::kNumber:
+    case SettingType::kSize:
       return Shown::kNumber;
-    case Type::kSwitch:
+    case SettingType::kSwitch:
       return Shown::kItem;
-    case Type::kChoice:
+    case SettingType::kChoice:
       return std::strchr(record.choices, '#') ? Shown::kText : Shown::kItem;
-    case Type::kText:
+    case SettingType::kText:
       break;
   }
   return Shown::kText;
@@ -81,8 +81,8 @@ struct Item {
   std::string_view name;
 };
 
-std::vector<Item> items_of(const Record& record) {
-  if (record.type == Type::kSwitch) return {{0, "off"}, {1, "on"}};
+std::vector<Item> items_of(const SettingRecord& record) {
+  if (record.type == SettingType::kSwitch) return {{0, "off"}, {1, "on"}};
   std::vector<Item> items;
   for (std::string_view choice : settings::choices(record))
     items.push_back({static_cast<int>(items.size()), choice});
@@ -100,7 +100,7 @@ int place_in_enums(const void* address) {
   return at >= first && at < first + settings::kCount ? static_cast<int>(at - first) : -1;
 }
 
-std::string description(const Record& record) {
+std::string description(const SettingRecord& record) {
   std::string text = record.text;
   if (*record.unit) text += format(" (%s)", record.unit);
   if (*record.fallback)
@@ -113,19 +113,19 @@ std::string description(const Record& record) {
 
 /// True where the variable may be changed before the process's first MPI_Init, which the component
 /// decides. The number of ranks of a process, and what they share, are fixed before that.
-bool can_be_set(const Record& record) {
+bool can_be_set(const SettingRecord& record) {
   return record.component >= settings::Component::kMessages &&
          record.scope != settings::Scope::kLauncher;
 }
 
-int scope_of(const Record& record) {
+int scope_of(const SettingRecord& record) {
   if (!can_be_set(record)) return MPI_T_SCOPE_READONLY;
   return record.scope == settings::Scope::kJob ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL;
 }
 
 /// Converts a value to the text that the environment would have; false: the value is no item of the
 /// enumeration.
-bool text_of(const Record& record, const void* buffer, std::string* out) {
+bool text_of(const SettingRecord& record, const void* buffer, std::string* out) {
   if (shown(record) == Shown::kText) {
     *out = static_cast<const char*>(buffer);
     return true;
@@ -286,7 +286,7 @@ int cvar_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Data
   if (index >= kOwnCvars)
     return ask_host(&Api::T_cvar_get_info, index - kOwnCvars, name, name_len, verbosity, datatype,
                     enumtype, desc, desc_len, bind, scope);
-  const Record& record = kRecords[index];
+  const SettingRecord& record = kRecords[index];
   const Shown as = shown(record);
   give_text(record.name, name, name_len);
   give_text(description(record), desc, desc_len);
@@ -311,7 +311,9 @@ int cvar_handle_alloc(int index, void* object, MPI_T_cvar_handle* handle, int* c
   } else {
     const bool is_text = shown(kRecords[index]) == Shown::kText;
     *count =
-        is_text ? static_cast<int>(settings::text(static_cast<settings::Id>(index)).size()) + 1 : 1;
+        is_text
+            ? static_cast<int>(settings::text(static_cast<settings::SettingId>(index)).size()) + 1
+            : 1;
   }
   *handle = reinterpret_cast<MPI_T_cvar_handle>(made.get());
   g_interfaces.mine().handles.emplace(made.get(), std::move(made));
@@ -333,7 +335,7 @@ int cvar_read(MPI_T_cvar_handle handle, void* buffer) {
   if (!buffer) return MPI_T_ERR_INVALID;
   if (own->of_host) return read_of_host(*own, buffer);
   const int place = own->index;
-  const settings::Value& value = settings::value(static_cast<settings::Id>(place));
+  const settings::Value& value = settings::value(static_cast<settings::SettingId>(place));
   switch (shown(kRecords[place])) {
     case Shown::kNumber: {
       const MPI_Count number = value.number;
@@ -341,8 +343,8 @@ int cvar_read(MPI_T_cvar_handle handle, void* buffer) {
       break;
     }
     case Shown::kItem: {
-      const int item =
-          kRecords[place].type == Type::kSwitch ? static_cast<int>(value.number) : value.choice;
+      const int item = kRecords[place].type == SettingType::kSwitch ? static_cast<int>(value.number)
+                                                                    : value.choice;
       std::memcpy(buffer, &item, sizeof item);
       break;
     }
@@ -360,9 +362,9 @@ int cvar_write(MPI_T_cvar_handle handle, const void* buffer) {
   if (!buffer) return MPI_T_ERR_INVALID;
   if (own->of_host) return write_of_host(*own, buffer);
   const int place = own->index;
-  const Record& record = kRecords[place];
+  const SettingRecord& record = kRecords[place];
   if (!can_be_set(record)) return MPI_T_ERR_CVAR_SET_NEVER;
-  const auto id = static_cast<settings::Id>(place);
+  const auto id = static_cast<settings::SettingId>(place);
   std::string text;
   if (!text_of(record, buffer, &text) || !settings::check(record.name, text).ok())
     return MPI_T_ERR_INVALID;

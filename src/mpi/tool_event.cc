@@ -181,7 +181,7 @@ class Inside {
   explicit operator bool() const { return !entry_ || *entry_; }
 
  private:
-  std::optional<sched::Entry> entry_;
+  std::optional<sched::EngineEntry> entry_;
 };
 
 void raise(Kind kind, const Occurrence& what) {

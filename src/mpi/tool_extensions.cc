@@ -55,14 +55,16 @@ FGMPI_EXTENSION MPI_Count MPIX_Tool_counter(const char* name) {
   for (int i = 0; i < counters::kCount; ++i)
     if (counters::kRecords[i].scope == counters::Scope::kProcess &&
         std::strcmp(counters::kRecords[i].name, name) == 0)
-      return static_cast<MPI_Count>(counters::read(static_cast<counters::Id>(i)));
+      return static_cast<MPI_Count>(counters::read(static_cast<counters::CounterId>(i)));
   return -1;
 }
 
-FGMPI_EXTENSION int MPIX_Tool_enter(void) { return sched::outside() && sched::Entry::enter(); }
+FGMPI_EXTENSION int MPIX_Tool_enter(void) {
+  return sched::outside() && sched::EngineEntry::enter();
+}
 
 FGMPI_EXTENSION void MPIX_Tool_leave(int entered) {
-  if (entered) sched::Entry::leave();
+  if (entered) sched::EngineEntry::leave();
 }
 
 namespace {

@@ -14,16 +14,16 @@
 namespace fgmpi::mpi::tool {
 namespace {
 
-using counters::Kind;
+using counters::CounterKind;
+using counters::CounterRecord;
 using counters::kRecords;
-using counters::Record;
 using host::Api;
 
 constexpr int kOwnPvars = counters::kCount;
 
 /// A handle of ours: the counter that it reads, and from where it counts.
 struct Handle {
-  counters::Id id;
+  counters::CounterId id;
   MPI_Comm comm = MPI_COMM_NULL;  ///< counters of a communicator
   uint64_t base = 0;  ///< what a counter had when it was last reset, or when it was started
   // The following are for counters that only count while a handle is started:
@@ -62,15 +62,15 @@ Session* find_session(MPI_T_pvar_session session) {
 
 /// Also says whether the variable can be read and reset at once: one read of the counter gives the
 /// value and the new base.
-bool can_be_reset(counters::Id id) { return kRecords[id].kind == Kind::kCounter; }
+bool can_be_reset(counters::CounterId id) { return kRecords[id].kind == CounterKind::kCounter; }
 
-int class_of(Kind kind) {
+int class_of(CounterKind kind) {
   switch (kind) {
-    case Kind::kCounter:
+    case CounterKind::kCounter:
       return MPI_T_PVAR_CLASS_COUNTER;
-    case Kind::kLevel:
+    case CounterKind::kLevel:
       return MPI_T_PVAR_CLASS_LEVEL;
-    case Kind::kHighWaterMark:
+    case CounterKind::kHighWaterMark:
       break;
   }
   return MPI_T_PVAR_CLASS_HIGHWATERMARK;
@@ -84,7 +84,7 @@ bool object_of(const Handle& handle, const void** out) {
   return *out != nullptr;
 }
 
-bool is_on_demand(counters::Id id) { return counters::switch_of(id).start != nullptr; }
+bool is_on_demand(counters::CounterId id) { return counters::switch_of(id).start != nullptr; }
 
 /// The counter's own value, of which `base` is not counted; false where its communicator has been
 /// freed.
@@ -208,7 +208,7 @@ int pvar_get_info(int index, char* name, int* name_len, int* verbosity, int* var
   if (index >= kOwnPvars)
     return ask_host(&Api::T_pvar_get_info, index - kOwnPvars, name, name_len, verbosity, var_class,
                     datatype, enumtype, desc, desc_len, bind, readonly, continuous, atomic);
-  const Record& record = kRecords[index];
+  const CounterRecord& record = kRecords[index];
   const bool of_comm = record.scope == counters::Scope::kCommunicator;
   give_text(record.name, name, name_len);
   give_text(record.text, desc, desc_len);
@@ -217,9 +217,9 @@ int pvar_get_info(int index, char* name, int* name_len, int* verbosity, int* var
   give(datatype, MPI_UNSIGNED_LONG_LONG);
   if (enumtype) *enumtype = MPI_T_ENUM_NULL;
   give(bind, of_comm ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT);
-  give(readonly, !can_be_reset(static_cast<counters::Id>(index)));
-  give(continuous, !is_on_demand(static_cast<counters::Id>(index)));
-  give(atomic, can_be_reset(static_cast<counters::Id>(index)));
+  give(readonly, !can_be_reset(static_cast<counters::CounterId>(index)));
+  give(continuous, !is_on_demand(static_cast<counters::CounterId>(index)));
+  give(atomic, can_be_reset(static_cast<counters::CounterId>(index)));
   return MPI_SUCCESS;
 }
 
@@ -264,7 +264,7 @@ int pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
     if (code == MPI_SUCCESS) in->handles_of_host.insert(*handle);
     return code;
   }
-  Handle made{static_cast<counters::Id>(index)};
+  Handle made{static_cast<counters::CounterId>(index)};
   if (kRecords[index].scope == counters::Scope::kCommunicator) {
     if (!object) return MPI_T_ERR_INVALID;
     made.comm = *static_cast<const MPI_Comm*>(object);

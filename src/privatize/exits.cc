@@ -120,7 +120,7 @@ bool run_handlers_of(const void* dso) {
   delete static_cast<ExitList*>(std::exchange(p->pending, nullptr));
   close_own_files();
   forget_handlers_of_rank();
-  if (sched::outside()) sched::Entry::enter();
+  if (sched::outside()) sched::EngineEntry::enter();
   if (g_rank_exits) g_rank_exits(status & 0xff);
   sched::finish(status & 0xff);
 }
@@ -152,7 +152,7 @@ struct EndOfRank {
 [[noreturn]] void end_rank_now(void* data) {
   auto& end = *static_cast<EndOfRank*>(data);
   end.taken.store(true, std::memory_order_relaxed);
-  if (sched::threads_enabled() && !sched::outside()) sched::Entry::leave();
+  if (sched::threads_enabled() && !sched::outside()) sched::EngineEntry::leave();
   if (end.how == How::kExit) end_rank(end.status);
   if (end.how == How::kQuickExit)
     run_handlers(sched::running(), end.status,
@@ -178,7 +178,7 @@ void exit_from_thread(How how, int status) {
   }
   EndOfRank end{how, status};  // stays valid: this function never returns
   sched::leave_for(rank, end_rank_now, &end);
-  if (sched::threads_enabled() && !sched::outside()) sched::Entry::leave();
+  if (sched::threads_enabled() && !sched::outside()) sched::EngineEntry::leave();
   constexpr int64_t kFirstLook = 1'000'000, kLongestLook = 1'000'000'000;
   for (int64_t look = kFirstLook; !end.taken.load(std::memory_order_relaxed);
        look = std::min(2 * look, kLongestLook)) {

@@ -338,7 +338,7 @@ void run_guest() {
     plugins::load_thread_locals(image->index);
     reset_getopt(true);
   });
-  if (sched::threads_enabled()) sched::Entry::leave();
+  if (sched::threads_enabled()) sched::EngineEntry::leave();
   jump_to(plugins::base_of(image->guest->plugin, image->index) + image->guest->entry);
 }
 

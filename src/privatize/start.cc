@@ -306,7 +306,7 @@ int run_rank(uint32_t local_index) {
   if (local_index > 0 && !wait_to_begin()) _exit(0);
   if (g_mode != Mode::kImages) {
     if (local_index == 0) adopt_early_handlers(sched::current());
-    if (sched::threads_enabled()) sched::Entry::leave();
+    if (sched::threads_enabled()) sched::EngineEntry::leave();
     if (g_mode == Mode::kSingle) construct_program();
     if (local_index > 0 && binds_functions() && g_runtime.run_bound_function) {
       g_runtime.run_bound_function();
@@ -317,7 +317,7 @@ int run_rank(uint32_t local_index) {
   }
   sched::call_on_host([&] { enter_image(local_index); });
   const Image& image = g_rank_images[local_index];
-  if (sched::threads_enabled()) sched::Entry::leave();
+  if (sched::threads_enabled()) sched::EngineEntry::leave();
   construct(image);
   auto* main =
       reinterpret_cast<Main*>(g_images.move_to(reinterpret_cast<uintptr_t>(g_main), local_index));

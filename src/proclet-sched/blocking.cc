@@ -30,14 +30,14 @@ struct BlockingThread : Completion {
   Proclet* proclet = nullptr;  ///< waits for the call
 };
 
-struct Pool {
+struct ThreadPool {
   BlockingThread* idle = nullptr;
   uint32_t idle_count = 0;
   uint32_t least_idle = 0;  ///< the lowest idle_count since the last trim
   uint32_t count = 0;
 };
-constinit Immortal<Pool> g_immortal_pool;
-constexpr Pool& g_pool = g_immortal_pool.value;
+constinit Immortal<ThreadPool> g_immortal_pool;
+constexpr ThreadPool& g_pool = g_immortal_pool.value;
 
 void wake(BlockingThread* t) {
   t->word.store(1, std::memory_order_release);

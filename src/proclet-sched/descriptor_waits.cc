@@ -28,11 +28,11 @@ namespace {
 /// checks by itself.
 constexpr int64_t kBlindWait = 1'000'000;
 
-struct Waiting : Completion {
+struct DescriptorWaiter : Completion {
   const DescriptorWait* wait = nullptr;
   Proclet* proclet = nullptr;
   WaitEnd end = WaitEnd::kReady;
-  Waiting* next_waiting = nullptr;
+  DescriptorWaiter* next_waiting = nullptr;
 };
 
 struct Poller {
@@ -40,7 +40,7 @@ struct Poller {
   PlainMutex mutex;   ///< protects the members that follow
   bool runs = false;
   bool to_end = false;  ///< no proclet has waited for a while
-  Waiting* added = nullptr;
+  DescriptorWaiter* added = nullptr;
 };
 constinit Immortal<Poller> g_immortal_poller;
 constexpr Poller& g = g_immortal_poller.value;
@@ -58,7 +58,7 @@ void ring() {
 
 /// Used by the thread only: the waits that it polls for, and their descriptors.
 struct Polled {
-  Waiting* first = nullptr;
+  DescriptorWaiter* first = nullptr;
   pollfd* fds = nullptr;
   size_t room = 0;
 
@@ -77,7 +77,7 @@ struct Polled {
 /// Moves the added waits into the thread's list. False: the thread is to end.
 bool take_added(Polled* polled) {
   std::lock_guard<PlainMutex> guard(g.mutex);
-  while (Waiting* w = g.added) {
+  while (DescriptorWaiter* w = g.added) {
     g.added = w->next_waiting;
     w->next_waiting = polled->first;
     polled->first = w;
@@ -94,14 +94,14 @@ bool take_added(Polled* polled) {
 size_t gather_descriptors(Polled* polled, int64_t* deadline) {
   size_t count = 1;
   *deadline = INT64_MAX;
-  for (Waiting* w = polled->first; w; w = w->next_waiting) {
+  for (DescriptorWaiter* w = polled->first; w; w = w->next_waiting) {
     count += w->wait->count;
     *deadline = std::min(*deadline, w->wait->deadline);
   }
   if (!polled->make_room(count)) return 0;
   polled->fds[0] = {g.doorbell, POLLIN, 0};
   pollfd* at = polled->fds + 1;
-  for (Waiting* w = polled->first; w; w = w->next_waiting)
+  for (DescriptorWaiter* w = polled->first; w; w = w->next_waiting)
     at = std::copy_n(w->wait->fds, w->wait->count, at);
   return count;
 }
@@ -110,8 +110,8 @@ size_t gather_descriptors(Polled* polled, int64_t* deadline) {
 void post_ended(Polled* polled, bool valid) {
   const int64_t now = now_ns();
   const pollfd* at = polled->fds + 1;
-  for (Waiting** link = &polled->first; *link;) {
-    Waiting* w = *link;
+  for (DescriptorWaiter** link = &polled->first; *link;) {
+    DescriptorWaiter* w = *link;
     const DescriptorWait& wait = *w->wait;
     const bool ready = !valid || std::any_of(at, at + wait.count,
                                              [](const pollfd& fd) { return fd.revents != 0; });
@@ -137,7 +137,7 @@ void* poll_for_all(void*) {
     const size_t count = gather_descriptors(&polled, &deadline);
     int64_t left = deadline == INT64_MAX ? -1 : std::max<int64_t>(deadline - now_ns(), 0);
     // Handlers that ran before g_has_waits was set have not rung the doorbell.
-    for (Waiting* w = polled.first; w; w = w->next_waiting)
+    for (DescriptorWaiter* w = polled.first; w; w = w->next_waiting)
       if (is_interrupted(*w->wait)) left = 0;
     const timespec timeout = to_timespec(std::max<int64_t>(left, 0));
     const long n = count == 0 ? -ENOMEM
@@ -179,7 +179,7 @@ bool start_poller() {
 }
 
 /// False: no thread will end the wait.
-bool add_waiting(Waiting* w) {
+bool add_waiting(DescriptorWaiter* w) {
   std::lock_guard<PlainMutex> guard(g.mutex);
   if (!g.runs) {
     call_on_host([] { g.runs = start_poller(); });
@@ -204,10 +204,10 @@ void count_interruption(InterruptionCounts* counts, bool restarting) {
 }
 
 WaitEnd wait_for_descriptors(const DescriptorWait& wait) {
-  Waiting w;
+  DescriptorWaiter w;
   w.wait = &wait;
   w.proclet = current();
-  w.done = [](Completion* c) { ready(static_cast<Waiting*>(c)->proclet); };
+  w.done = [](Completion* c) { ready(static_cast<DescriptorWaiter*>(c)->proclet); };
   g_used = true;
   if (!add_waiting(&w)) {
     const int64_t now = now_ns();

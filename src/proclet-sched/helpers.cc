@@ -29,7 +29,7 @@ constexpr uint32_t kBlock = 256;
 /// This many idle helpers keep their stacks, which cost a page or two each.
 constexpr uint32_t kKept = 64;
 
-struct Block {
+struct HelperBlock {
   StackRegion stacks;
   Proclet proclets[kBlock];
   uint32_t made = 0;  ///< how many proclets are made; only the last block has fewer than kBlock
@@ -37,18 +37,18 @@ struct Block {
   Proclet* idle = nullptr;  ///< the list of idle helpers, latest first
 };
 
-struct Pool {
-  std::vector<std::unique_ptr<Block>> blocks;
+struct HelperPool {
+  std::vector<std::unique_ptr<HelperBlock>> blocks;
   size_t first_idle = 0;  ///< no block before this one has an idle helper
   uint32_t idle = 0;      ///< in all blocks
   ReserveCount warm;      ///< idle helpers whose stacks hold memory
 };
-constinit Immortal<Pool> g_immortal_pool;
-constexpr Pool& g_pool = g_immortal_pool.value;
+constinit Immortal<HelperPool> g_immortal_pool;
+constexpr HelperPool& g_pool = g_immortal_pool.value;
 
-Block* block_of(const Proclet* p) { return g_pool.blocks[p->index / kBlock].get(); }
+HelperBlock* block_of(const Proclet* p) { return g_pool.blocks[p->index / kBlock].get(); }
 
-void add_idle(Block* block, Proclet* p) {
+void add_idle(HelperBlock* block, Proclet* p) {
   p->state = State::kFinished;
   p->next = block->idle;
   block->idle = p;
@@ -56,7 +56,7 @@ void add_idle(Block* block, Proclet* p) {
   ++g_pool.idle;
 }
 
-Proclet* take_idle(Block* block) {
+Proclet* take_idle(HelperBlock* block) {
   Proclet* p = block->idle;
   block->idle = p->next;
   --block->idle_count;
@@ -66,7 +66,7 @@ Proclet* take_idle(Block* block) {
 
 Status add_block() {
   const size_t stack_size = options().stack_size ? options().stack_size : kLeastStack;
-  std::unique_ptr<Block> block(new (std::nothrow) Block);
+  std::unique_ptr<HelperBlock> block(new (std::nothrow) HelperBlock);
   if (!block)
     return error(MPI_ERR_NO_MEM, "no memory for %u more helper coroutines; %u are in use", kBlock,
                  helper_count());
@@ -78,7 +78,7 @@ Status add_block() {
 /// Makes one more helper, in the idle state.
 Status make_helper() {
   if (g_pool.blocks.empty() || g_pool.blocks.back()->made == kBlock) FGMPI_TRY(add_block());
-  Block* block = g_pool.blocks.back().get();
+  HelperBlock* block = g_pool.blocks.back().get();
   const uint32_t slot = block->made++;
   Proclet* p = &block->proclets[slot];
   p->index = static_cast<uint32_t>(g_pool.blocks.size() - 1) * kBlock + slot;
@@ -94,7 +94,7 @@ Status make_helper() {
 }
 
 /// Frees the pages of an idle helper's stack. The helper gets a new context when it is used next.
-void cool(Block* block, Proclet* p) {
+void cool(HelperBlock* block, Proclet* p) {
   annotate::stack_emptied(p);
   block->stacks.discard(p->index % kBlock);
   p->context = nullptr;
@@ -151,7 +151,7 @@ bool trim_helpers() {
   FGMPI_ASSERT(on_host_stack());  // nothing runs on what is freed
   uint32_t excess = g_pool.warm.take_excess(kKept, kKept);
   for (size_t i = g_pool.blocks.size(); i-- > 0 && excess > 0;) {
-    Block* block = g_pool.blocks[i].get();
+    HelperBlock* block = g_pool.blocks[i].get();
     for (Proclet* p = block->idle; p && excess > 0; p = p->next) {
       if (!p->context) continue;
       cool(block, p);
@@ -160,7 +160,7 @@ bool trim_helpers() {
   }
   // Frees blocks at the end in which no helper is in use or warm; the first block stays.
   while (g_pool.blocks.size() > 1) {
-    Block* last = g_pool.blocks.back().get();
+    HelperBlock* last = g_pool.blocks.back().get();
     bool cold = last->idle_count == last->made;
     for (Proclet* p = last->idle; p && cold; p = p->next) cold = !p->context;
     if (!cold) break;
@@ -195,7 +195,7 @@ uint64_t written_by_helpers() {
 
 int64_t helper_at(const Proclet* p) {
   for (size_t i = 0; i < g_pool.blocks.size(); ++i) {
-    const Block& block = *g_pool.blocks[i];
+    const HelperBlock& block = *g_pool.blocks[i];
     const auto offset =
         reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(block.proclets);
     if (offset >= block.made * sizeof *p || offset % sizeof *p != 0) continue;

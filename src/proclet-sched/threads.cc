@@ -48,7 +48,7 @@ namespace {
 
 /// The data of Hot and Scheduler that belong to the thread that is inside. While a foreign thread
 /// is inside, those of the scheduler's thread are saved here, with its run queue.
-struct Side {
+struct InsideState {
   Proclet* current = nullptr;
   Proclet* head = nullptr;
   Proclet* tail = nullptr;
@@ -79,11 +79,11 @@ struct Side {
 
 }  // namespace
 
-class ThreadOfRank : public Waiter {
+class ThreadOfRank : public WaitingThread {
  public:
   Proclet proclet;
   Proclet* rank = nullptr;
-  Side side;  ///< while the thread is outside, or waits without the lock
+  InsideState side;  ///< while the thread is outside, or waits without the lock
   LockUser user;
   bool counted = false;  ///< in Turns::users
   uint64_t number = 0;
@@ -107,9 +107,9 @@ struct Threads {
   /// True while g_hot holds a foreign thread's side, and `scheduler` that of the
   /// scheduler's thread.
   bool scheduler_is_aside = false;
-  Side scheduler;
+  InsideState scheduler;
   LockUser scheduler_user;
-  Waiter scheduler_waiter;
+  WaitingThread scheduler_waiter;
   uint32_t queued_helpers = 0;  ///< in the run queue, once it is shared
   uint32_t began_before = 0;    ///< proclets in calls that began before threads were enabled
   /// The proclets counted in began_before that are in a call made by a callback.
@@ -184,7 +184,7 @@ void lock_here() {
 }
 
 void unlock_here() {
-  Waiter* woken = std::exchange(g_turns.woken, nullptr);
+  WaitingThread* woken = std::exchange(g_turns.woken, nullptr);
   detail::g_leaving_has_work = g.queued_helpers > 0;
   t_inside = detail::kOutside;
   if (t_scheduler) {
@@ -213,7 +213,7 @@ bool is_helper_of(const Proclet* p, const ThreadOfRank* t) {
 
 /// A helper of a rank has become ready: wakes a waiting thread of the rank, which may run it.
 void wake_for_helper(const Proclet* helper) {
-  for (Waiter* w : g_turns.waiting) {
+  for (WaitingThread* w : g_turns.waiting) {
     if (w == &g.scheduler_waiter) return wake(w);
     if (is_helper_of(helper, static_cast<ThreadOfRank*>(w))) return wake(w);
   }
@@ -433,7 +433,7 @@ thread_local EndOfAdopted t_end_of_adopted;
 
 // ---- Interface ----------------------------------------------------------------------------------
 
-bool Entry::enter() {
+bool EngineEntry::enter() {
   if (t_scheduler) {
     if (t_inside == detail::kBefore) {
       Proclet* p = g_hot.current;
@@ -474,7 +474,7 @@ bool Entry::enter() {
   return true;
 }
 
-void Entry::leave() {
+void EngineEntry::leave() {
   if (t_scheduler) {
     if (g_hot.current) {
       if (__builtin_expect(!g.suspended.empty(), 0) && std::erase(g.suspended, g_hot.current)) {
@@ -698,7 +698,7 @@ bool threads_wait_for_mpi() {
 }
 
 void for_each_waiting_thread(void (*visit)(Proclet*, Proclet*, void*), void* argument) {
-  for (Waiter* w : g_turns.waiting) {
+  for (WaitingThread* w : g_turns.waiting) {
     if (w == &g.scheduler_waiter) continue;
     auto* t = static_cast<ThreadOfRank*>(w);
     if (t->proclet.state == State::kParked && t->proclet.wait)
@@ -709,7 +709,7 @@ void for_each_waiting_thread(void (*visit)(Proclet*, Proclet*, void*), void* arg
 uint64_t thread_entries() { return g.entries; }
 
 namespace {
-Waiter* waiter_here() { return t_scheduler ? &g.scheduler_waiter : t_thread; }
+WaitingThread* waiter_here() { return t_scheduler ? &g.scheduler_waiter : t_thread; }
 }  // namespace
 
 void release_engine() {

@@ -8,9 +8,9 @@
 // that holds the lock is *inside* the library; all others are *outside*: in the program's code, or
 // waiting.
 //
-//   MPI call --outside()?--> Entry: takes the lock, makes the caller's proclet the current one
+//   MPI call --outside()?--> EngineEntry: locks, makes the caller's proclet the current one
 //                            the call, on the caller's own stack
-//                            ~Entry: releases the lock
+//                            ~EngineEntry: releases the lock
 //
 // A foreign thread has a Proclet of kind kForeign, with its rank's state and image, so that
 // current() and rank_state() return what they return on the scheduler's thread. It parks by waiting
@@ -56,7 +56,8 @@ enum Inside : uint8_t {
 /// True once some rank has been granted MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE.
 inline bool threads_enabled() { return __builtin_expect(detail::g_threads_enabled, 0); }
 
-/// True: the calling thread must construct an Entry before it touches anything of the library.
+/// True: the calling thread must construct an EngineEntry before it touches anything of the
+/// library.
 inline bool outside() { return threads_enabled() && detail::t_inside < detail::kInside; }
 
 /// For assertions: true when the caller may touch the library's state.
@@ -65,18 +66,18 @@ inline bool engine_is_held() {
 }
 
 /// Holds the engine lock during an MPI call. REQUIRES: outside().
-class Entry {
+class EngineEntry {
  public:
-  Entry() : entered_(enter_by_loan() || enter()) {}
-  ~Entry() {
+  EngineEntry() : entered_(enter_by_loan() || enter()) {}
+  ~EngineEntry() {
     if (entered_ && !leave_by_loan()) leave();
   }
-  Entry(const Entry&) = delete;
-  Entry& operator=(const Entry&) = delete;
+  EngineEntry(const EngineEntry&) = delete;
+  EngineEntry& operator=(const EngineEntry&) = delete;
   /// False: the thread belongs to no rank, and the lock was not taken.
   explicit operator bool() const { return entered_; }
 
-  /// Entry in two steps, for ends of ranks and for code that leaves in another function
+  /// EngineEntry in two steps, for ends of ranks and for code that leaves in another function
   /// than it enters.
   static bool enter();
   static void leave();
@@ -107,10 +108,10 @@ class Entry {
 class SwitchingCall {
  public:
   SwitchingCall() : gives_back_(!threads_enabled() || outside()) {
-    if (outside()) Entry::enter();
+    if (outside()) EngineEntry::enter();
   }
   ~SwitchingCall() {
-    if (gives_back_ && threads_enabled()) Entry::leave();
+    if (gives_back_ && threads_enabled()) EngineEntry::leave();
   }
   SwitchingCall(const SwitchingCall&) = delete;
   SwitchingCall& operator=(const SwitchingCall&) = delete;

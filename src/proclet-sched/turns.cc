@@ -39,14 +39,14 @@ constexpr int64_t kBreath = 4'000;  ///< ns: a thread that is woken runs by then
 
 }  // namespace
 
-void wake_after_unlock(Waiter* w) {
+void wake_after_unlock(WaitingThread* w) {
   if (w) futex_wake(&w->word, FutexScope::kProcess);
 }
 
 namespace {
 
 /// Makes the system call that ends w's sleep.
-void wake_in_kernel(Waiter* w) {
+void wake_in_kernel(WaitingThread* w) {
   if (w->on_network) {
     if (w->has_let_go) g_scheduler.hooks.interrupt();  // otherwise it polls, and finds this itself
     return;
@@ -57,14 +57,14 @@ void wake_in_kernel(Waiter* w) {
 }
 
 /// Wakes a waiter that has a reason to check its state.
-void wake_now(Waiter* w) {
+void wake_now(WaitingThread* w) {
   w->word.store(1, std::memory_order_seq_cst);
   if (w->asleep.exchange(0, std::memory_order_seq_cst)) wake_in_kernel(w);
 }
 
 }  // namespace
 
-void wake(Waiter* w) {
+void wake(WaitingThread* w) {
   if (!w->waiting) return;
   if (!crowded() || w->on_network || w == g.turn || !g.watcher || g.watcher_rests)
     return wake_now(w);
@@ -77,7 +77,7 @@ void wake(Waiter* w) {
 
 namespace {
 
-bool remove_pending(Waiter* w) {
+bool remove_pending(WaitingThread* w) {
   auto at = std::find(g.pending.begin(), g.pending.end(), w);
   if (at == g.pending.end()) return false;
   g.pending.erase(at);
@@ -86,7 +86,7 @@ bool remove_pending(Waiter* w) {
 }
 
 /// Gives the turn to `next`. REQUIRES: `next` is pending.
-Waiter* give_turn_to(Waiter* next) {
+WaitingThread* give_turn_to(WaitingThread* next) {
   remove_pending(next);
   g.turn = next;
   return next;
@@ -113,12 +113,12 @@ void draw_patience() {
 
 }  // namespace
 
-bool hands_over(Waiter* w, int64_t since) {
+bool hands_over(WaitingThread* w, int64_t since) {
   if (!crowded()) {
     wake_pending();
     return false;
   }
-  const Waiter* sleeper = g.sleeper.load(std::memory_order_relaxed);
+  const WaitingThread* sleeper = g.sleeper.load(std::memory_order_relaxed);
   const bool in_use = g.turn != sleeper || !sleeper || !sleeper->on_network;
   if (g.turn && g.turn != w && in_use) return true;
   g.turn = w;
@@ -126,7 +126,7 @@ bool hands_over(Waiter* w, int64_t since) {
   if (g.credit > 0 && g.patience >= kLeastPatience) --g.credit;
   draw_patience();
   // The thread that became ready last: the one that wrote to it has its turn in the other process.
-  Waiter* next = give_turn_to(g.pending.back());
+  WaitingThread* next = give_turn_to(g.pending.back());
   if (g.watcher == next) g.watcher = nullptr;
   wake_now(next);
   return true;
@@ -134,7 +134,7 @@ bool hands_over(Waiter* w, int64_t since) {
 
 namespace {
 
-void end_watching(Waiter* w) {
+void end_watching(WaitingThread* w) {
   if (g.watcher != w) return;
   g.watcher = nullptr;
   g.watcher_rests = false;
@@ -149,18 +149,18 @@ void find_successor() {
     wake_pending();
     if (g.sleeper.load(std::memory_order_relaxed)) return;
   }
-  Waiter* next = !g.pending.empty() ? give_turn_to(g.pending.front())
-                 : g.watcher        ? g.watcher
-                                    : g.waiting.front();
+  WaitingThread* next = !g.pending.empty() ? give_turn_to(g.pending.front())
+                        : g.watcher        ? g.watcher
+                                           : g.waiting.front();
   end_watching(next);
   wake_now(next);
 }
 
 /// Called by the watcher: ends a turn that has lasted long enough, or whose thread has not polled
 /// since. True: the watcher goes on, since it is ready or is to poll now.
-bool end_turn(Waiter* w, bool polled) {
+bool end_turn(WaitingThread* w, bool polled) {
   if (!g.pending.empty()) {
-    Waiter* next = give_turn_to(g.pending.front());
+    WaitingThread* next = give_turn_to(g.pending.front());
     if (next == w) return true;
     wake_now(next);
     return false;
@@ -177,13 +177,13 @@ bool end_turn(Waiter* w, bool polled) {
 
 }  // namespace
 
-void begin_waiting(Waiter* w) {
+void begin_waiting(WaitingThread* w) {
   w->word.store(0, std::memory_order_relaxed);
   w->waiting = true;
   g.waiting.push_back(w);
 }
 
-void end_waiting(Waiter* w) {
+void end_waiting(WaitingThread* w) {
   w->waiting = false;
   w->asleep.store(0, std::memory_order_relaxed);
   g.waiting.erase(std::find(g.waiting.begin(), g.waiting.end(), w));
@@ -197,7 +197,7 @@ namespace {
 
 /// Polls until the word is set, until no thread polls for this one any more, or for some time.
 /// Called without the lock.
-void spin_on_word(Waiter* w) {
+void spin_on_word(WaitingThread* w) {
   const int64_t end = now_ns() + g_scheduler.hooks.spin_ns;
   do {
     for (int i = 0; i < kPollsPerClock; ++i) {
@@ -210,7 +210,7 @@ void spin_on_word(Waiter* w) {
 
 /// Sleeps in the kernel until the word is set, or for `timeout_ns` (-1: no limit). False: the time
 /// is over. Called without the lock.
-bool sleep_in_kernel_on(Waiter* w, int64_t timeout_ns) {
+bool sleep_in_kernel_on(WaitingThread* w, int64_t timeout_ns) {
   const int64_t end = timeout_ns < 0 ? 0 : add_time(now_ns(), timeout_ns);
   w->asleep.store(1, std::memory_order_seq_cst);
   while (!w->word.load(std::memory_order_seq_cst)) {
@@ -222,7 +222,7 @@ bool sleep_in_kernel_on(Waiter* w, int64_t timeout_ns) {
 }
 
 /// Sleeps until woken, for at most `timeout_ns` (-1: no limit). Releases the lock meanwhile.
-void sleep_on_word(Waiter* w, int64_t timeout_ns) {
+void sleep_on_word(WaitingThread* w, int64_t timeout_ns) {
   const bool spins = !crowded();
   bool watches = !spins && (!g.watcher || g.watcher == w);
   if (watches) g.watcher = w, g.watcher_rests = false;
@@ -258,7 +258,7 @@ void sleep_on_word(Waiter* w, int64_t timeout_ns) {
 
 /// Sleeps on behalf of all waiting threads: until woken, until the network has something, or until
 /// `timeout_ns` has passed.
-void sleep_for_all(Waiter* w, int64_t timeout_ns) {
+void sleep_for_all(WaitingThread* w, int64_t timeout_ns) {
   if (!g_scheduler.hooks.interrupt) {
     SleepUntilPosted posts(&w->word, nullptr);
     if (!posts.may_sleep()) return;
@@ -278,8 +278,8 @@ void sleep_for_all(Waiter* w, int64_t timeout_ns) {
 
 }  // namespace
 
-bool polls_for_all(Waiter* w) {
-  Waiter* sleeper = g.sleeper.load(std::memory_order_relaxed);
+bool polls_for_all(WaitingThread* w) {
+  WaitingThread* sleeper = g.sleeper.load(std::memory_order_relaxed);
   const bool crowd = crowded(), may = !crowd || !g.turn || g.turn == w;
   if (crowd && may) g.turn = w;
   if (!sleeper && may) {
@@ -293,7 +293,7 @@ bool polls_for_all(Waiter* w) {
   return sleeper == w && may;
 }
 
-void sleep_here(Waiter* w, int64_t timeout_ns) {
+void sleep_here(WaitingThread* w, int64_t timeout_ns) {
   const bool for_all = polls_for_all(w);
   if (for_all) end_watching(w);
   if (w->word.exchange(0, std::memory_order_relaxed)) return;

@@ -34,7 +34,7 @@
 namespace fgmpi::sched {
 
 /// A thread that may wait in MPI.
-struct Waiter {
+struct WaitingThread {
   std::atomic<uint32_t> word{0};    ///< 1: woken since it last checked
   std::atomic<uint32_t> asleep{0};  ///< 1: in the kernel, or about to be
   bool waiting = false;
@@ -43,14 +43,15 @@ struct Waiter {
 };
 
 struct Turns {
-  std::vector<Waiter*> waiting;
-  Waiter* woken = nullptr;                ///< to be woken when the lock has been released
-  std::atomic<Waiter*> sleeper{nullptr};  ///< polls and sleeps on the network for all that wait
-  Waiter* turn = nullptr;
+  std::vector<WaitingThread*> waiting;
+  WaitingThread* woken = nullptr;  ///< to be woken when the lock has been released
+  std::atomic<WaitingThread*> sleeper{
+      nullptr};  ///< polls and sleeps on the network for all that wait
+  WaitingThread* turn = nullptr;
   /// Woken, but the system call that wakes them is deferred until they have their turn.
-  std::vector<Waiter*> pending;
+  std::vector<WaitingThread*> pending;
   std::atomic<uint32_t> pending_count{0};
-  Waiter* watcher = nullptr;  ///< sleeps with a time limit, to make sure that turns end
+  WaitingThread* watcher = nullptr;  ///< sleeps with a time limit, to make sure that turns end
   /// The watcher has found a thread asleep on the network, and sleeps without a limit.
   bool watcher_rests = false;
   std::atomic<uint32_t> polls{0};  ///< polls by threads that wait
@@ -74,22 +75,22 @@ inline void count_poll() {
   g_turns.polls.store(g_turns.polls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 /// Wakes w, since what it waits for may have happened. Does nothing if w does not wait.
-void wake(Waiter* w);
+void wake(WaitingThread* w);
 /// Makes the system call for a wake-up that was deferred until the lock was free; nullptr: there is
 /// none. Called without the lock.
-void wake_after_unlock(Waiter* w);
+void wake_after_unlock(WaitingThread* w);
 
-void begin_waiting(Waiter* w);
-void end_waiting(Waiter* w);
+void begin_waiting(WaitingThread* w);
+void end_waiting(WaitingThread* w);
 /// True when `w` is the thread that polls for all that wait.
-bool polls_for_all(Waiter* w);
+bool polls_for_all(WaitingThread* w);
 /// True when `w`, which has waited since `since`, is to sleep so that another thread has its turn.
-bool hands_over(Waiter* w, int64_t since);
+bool hands_over(WaitingThread* w, int64_t since);
 /// Called when a thread that hands_over() was asked for has become ready.
 void note_patience();
 /// Sleeps until woken; the thread that polls for all also until the network has something. At most
 /// `timeout_ns` (-1: no limit). Releases the lock meanwhile.
-void sleep_here(Waiter* w, int64_t timeout_ns);
+void sleep_here(WaitingThread* w, int64_t timeout_ns);
 /// Lets threads that wait for the lock have it.
 void breathe_here();
 

@@ -16,33 +16,33 @@ namespace fgmpi::pt2pt {
 
 namespace {
 
-struct alignas(16) Segment {
-  Segment* next;
+struct alignas(16) BsendSegment {
+  BsendSegment* next;
   uint64_t bytes;  ///< of the data behind the head
   uint64_t used;
   uint64_t unused;
   char* data() { return reinterpret_cast<char*>(this + 1); }
 };
-static_assert(sizeof(Segment) == 32 &&
-              sizeof(Segment) + 2 * alignof(Segment) <= MPI_BSEND_OVERHEAD);
+static_assert(sizeof(BsendSegment) == 32 &&
+              sizeof(BsendSegment) + 2 * alignof(BsendSegment) <= MPI_BSEND_OVERHEAD);
 
 struct AttachedBuffer {
   void* address;
   int64_t bytes;
-  Segment* first = nullptr;
-  Segment* rover = nullptr;  ///< where the next search begins
+  BsendSegment* first = nullptr;
+  BsendSegment* rover = nullptr;  ///< where the next search begins
   uint32_t pending = 0;
   sched::Proclet* detacher = nullptr;
 
-  Segment* allocate(uint64_t n);
+  BsendSegment* allocate(uint64_t n);
 };
 
 /// Uses `n` bytes of a free segment and splits off the rest.
-void carve(Segment* s, uint64_t n) {
+void carve(BsendSegment* s, uint64_t n) {
   uint64_t rounded = (n + 15) & ~uint64_t{15};
-  if (s->bytes >= rounded + sizeof(Segment) + 16) {
-    auto* rest = reinterpret_cast<Segment*>(s->data() + rounded);
-    *rest = {s->next, s->bytes - rounded - sizeof(Segment), 0, 0};
+  if (s->bytes >= rounded + sizeof(BsendSegment) + 16) {
+    auto* rest = reinterpret_cast<BsendSegment*>(s->data() + rounded);
+    *rest = {s->next, s->bytes - rounded - sizeof(BsendSegment), 0, 0};
     s->next = rest;
     s->bytes = rounded;
   }
@@ -50,15 +50,15 @@ void carve(Segment* s, uint64_t n) {
 }
 
 /// Searches the segments once, from the rover on and around the end.
-Segment* AttachedBuffer::allocate(uint64_t n) {
+BsendSegment* AttachedBuffer::allocate(uint64_t n) {
   if (!first) return nullptr;
-  Segment* start = rover ? rover : first;
+  BsendSegment* start = rover ? rover : first;
   bool wrapped = false;
-  for (Segment* s = start;;) {
+  for (BsendSegment* s = start;;) {
     while (!s->used && s->next && !s->next->used) {
       if (s->next == start) start = s;
       if (s->next == rover) rover = s;
-      s->bytes += sizeof(Segment) + s->next->bytes;
+      s->bytes += sizeof(BsendSegment) + s->next->bytes;
       s->next = s->next->next;
     }
     if (!s->used && s->bytes >= n) {
@@ -81,7 +81,7 @@ struct BufferedSend {
   SendOp op;
   Buffer buffer;
   AttachedBuffer* attached;
-  Segment* segment;
+  BsendSegment* segment;
 };
 Pool<BufferedSend> g_pool;
 
@@ -147,9 +147,9 @@ Status attach_buffer(void** slot, void* address, int64_t bytes) {
   uintptr_t begin = (reinterpret_cast<uintptr_t>(address) + 15) & ~uintptr_t{15};
   uintptr_t end =
       (reinterpret_cast<uintptr_t>(address) + static_cast<uint64_t>(bytes)) & ~uintptr_t{15};
-  if (end >= begin + sizeof(Segment)) {
-    attached->first = reinterpret_cast<Segment*>(begin);
-    *attached->first = {nullptr, end - begin - sizeof(Segment), 0, 0};
+  if (end >= begin + sizeof(BsendSegment)) {
+    attached->first = reinterpret_cast<BsendSegment*>(begin);
+    *attached->first = {nullptr, end - begin - sizeof(BsendSegment), 0, 0};
   }
   *slot = attached;
   return {};
@@ -181,10 +181,10 @@ Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int
   auto* attached = static_cast<AttachedBuffer*>(slot);
   const uint64_t n = static_cast<uint64_t>(buffer.bytes());
   Envelope envelope{ctx, source_rank, tag};
-  if (!attached || n + sizeof(Segment) > static_cast<uint64_t>(attached->bytes))
+  if (!attached || n + sizeof(BsendSegment) > static_cast<uint64_t>(attached->bytes))
     return no_room(attached, n);
   if (send_at_once(buffer, to, envelope, Mode::kBuffered)) return {};
-  Segment* segment = attached->allocate(n);
+  BsendSegment* segment = attached->allocate(n);
   if (!segment && progress()) segment = attached->allocate(n);
   if (!segment) return no_room(attached, n);
   if (buffer.type.contiguous()) {

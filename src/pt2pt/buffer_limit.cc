@@ -19,14 +19,14 @@ namespace {
 struct TakingIn {
   RecvOp op;  ///< the receive that pulls it, into the memory behind `kept`
   Outcome outcome;
-  Unexpected* kept;
+  UnexpectedMessage* kept;
   RecvOp* taker = nullptr;  ///< the receive that has matched it meanwhile
 };
 
-bool is_past_limit(const Unexpected* u) {
-  return u->answer == Answer::kPastLimit &&
-         (u->kind == Unexpected::kLocal || u->kind == Unexpected::kEager ||
-          u->kind == Unexpected::kRendezvous);
+bool is_past_limit(const UnexpectedMessage* u) {
+  return u->answer == AnswerTime::kPastLimit &&
+         (u->kind == UnexpectedMessage::kLocal || u->kind == UnexpectedMessage::kEager ||
+          u->kind == UnexpectedMessage::kRendezvous);
 }
 
 /// Calls f for each message that waits in this process.
@@ -35,7 +35,7 @@ void for_each_waiting(F f) {
   Engine& e = g_engine;
   for (uint32_t i = 0; i < e.local_count + 1; ++i)
     for (Arrived* a = e.endpoints[i].unexpected.front(); a; a = a->next)
-      f(static_cast<Unexpected*>(a));
+      f(static_cast<UnexpectedMessage*>(a));
 }
 
 /// Drops a message whose sender is lost (lost.h).
@@ -62,16 +62,16 @@ void taken_in(RecvOp* op) {
                  static_cast<unsigned long long>(in->kept->size), in->outcome.error.what().c_str());
     end_process(1);
   }
-  in->kept->kind = Unexpected::kTakenIn;
+  in->kept->kind = UnexpectedMessage::kTakenIn;
   if (in->taker) consume(in->kept, in->taker);
 }
 
 /// Makes the entry that stands for a rendezvous while it is pulled; nullptr: no memory.
-Unexpected* entry_for(const Unexpected& request) {
+UnexpectedMessage* entry_for(const UnexpectedMessage& request) {
   auto in = std::unique_ptr<TakingIn>(new (std::nothrow) TakingIn);
-  Unexpected* u = in ? new_unexpected(request.envelope, request.size, true) : nullptr;
+  UnexpectedMessage* u = in ? new_unexpected(request.envelope, request.size, true) : nullptr;
   if (!u) return nullptr;
-  u->kind = Unexpected::kTakingIn;
+  u->kind = UnexpectedMessage::kTakingIn;
   u->process = request.process;
   u->cookie = request.cookie;
   in->kept = u;
@@ -88,24 +88,24 @@ Unexpected* entry_for(const Unexpected& request) {
 
 /// A rendezvous, and the entry that has replaced it.
 struct Replaced {
-  Unexpected *request, *entry;
+  UnexpectedMessage *request, *entry;
 };
 
 /// What replaces the message in its queue; the message itself where it is not past the limit.
-Unexpected* replacement(Unexpected* u, std::vector<SendOp*>* copied,
-                        std::vector<Replaced>* requests) {
+UnexpectedMessage* replacement(UnexpectedMessage* u, std::vector<SendOp*>* copied,
+                               std::vector<Replaced>* requests) {
   if (!is_past_limit(u)) return u;
-  if (u->kind == Unexpected::kEager) {
+  if (u->kind == UnexpectedMessage::kEager) {
     g_engine.ack(u->process, u->cookie);
-    u->answer = Answer::kNone;
+    u->answer = AnswerTime::kNone;
     return u;
   }
-  if (u->kind == Unexpected::kLocal) {
-    Unexpected* copy = copy_of(*static_cast<SendOp*>(u));
+  if (u->kind == UnexpectedMessage::kLocal) {
+    UnexpectedMessage* copy = copy_of(*static_cast<SendOp*>(u));
     if (copy) copied->push_back(static_cast<SendOp*>(u));
     return copy ? copy : u;
   }
-  Unexpected* entry = entry_for(*u);
+  UnexpectedMessage* entry = entry_for(*u);
   if (entry) requests->push_back({u, entry});
   return entry ? entry : u;
 }
@@ -113,15 +113,15 @@ Unexpected* replacement(Unexpected* u, std::vector<SendOp*>* copied,
 /// Takes in the messages that wait at an endpoint. Their order is preserved: the queue is emptied
 /// and filled again.
 void take_in(Endpoint* at) {
-  std::vector<Unexpected*> all;
+  std::vector<UnexpectedMessage*> all;
   while (Arrived* a = at->unexpected.front()) {
-    remove_unexpected(at, static_cast<Unexpected*>(a));
-    all.push_back(static_cast<Unexpected*>(a));
+    remove_unexpected(at, static_cast<UnexpectedMessage*>(a));
+    all.push_back(static_cast<UnexpectedMessage*>(a));
   }
   std::vector<SendOp*> copied;
   std::vector<Replaced> requests;
-  for (Unexpected* u : all) {
-    Unexpected* now = replacement(u, &copied, &requests);
+  for (UnexpectedMessage* u : all) {
+    UnexpectedMessage* now = replacement(u, &copied, &requests);
     now->queued = true;
     at->unexpected.push(now);
   }
@@ -137,8 +137,8 @@ void take_in(Endpoint* at) {
 
 }  // namespace
 
-Unexpected* copy_of(const SendOp& sender) {
-  Unexpected* u = new_unexpected(sender.envelope, sender.size, true);
+UnexpectedMessage* copy_of(const SendOp& sender) {
+  UnexpectedMessage* u = new_unexpected(sender.envelope, sender.size, true);
   if (!u) return nullptr;
   const Buffer& b = *sender.buffer;
   if (b.type.contiguous()) {
@@ -147,7 +147,7 @@ Unexpected* copy_of(const SendOp& sender) {
     drop_unexpected(u);  // the receive will meet the same error and report it
     return nullptr;
   }
-  u->kind = Unexpected::kEager;
+  u->kind = UnexpectedMessage::kEager;
   u->process = g_engine.me;
   g_engine.local_unexpected += Engine::charge(u->size);
   g_engine.count_unexpected(u->size);
@@ -157,7 +157,7 @@ Unexpected* copy_of(const SendOp& sender) {
 uint64_t count_past_limit() {
   if (settings::size(settings::kUnexpectedLimit) == 0) return 0;
   uint64_t messages = 0, bytes = 0;
-  for_each_waiting([&](const Unexpected* u) {
+  for_each_waiting([&](const UnexpectedMessage* u) {
     if (!is_past_limit(u)) return;
     ++messages;
     bytes += Engine::charge(u->size);
@@ -188,7 +188,7 @@ void say_once_that_limit_gives_way() {
                static_cast<long long>(settings::size(settings::kUnexpectedLimit)));
 }
 
-void match_while_taken_in(Unexpected* u, RecvOp* op) {
+void match_while_taken_in(UnexpectedMessage* u, RecvOp* op) {
   reinterpret_cast<TakingIn*>(u->addr)->taker = op;
 }
 

@@ -78,22 +78,22 @@ void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
   }
 }
 
-Unexpected* new_unexpected(const Envelope& envelope, uint64_t size, bool with_payload) {
-  size_t bytes = sizeof(Unexpected) + (with_payload ? size : 0);
-  uint8_t size_class = Blocks::class_of(bytes);
-  Unexpected* u = static_cast<Unexpected*>(g_engine.blocks.take(bytes, size_class));
+UnexpectedMessage* new_unexpected(const Envelope& envelope, uint64_t size, bool with_payload) {
+  size_t bytes = sizeof(UnexpectedMessage) + (with_payload ? size : 0);
+  uint8_t size_class = BlockPool::class_of(bytes);
+  UnexpectedMessage* u = static_cast<UnexpectedMessage*>(g_engine.blocks.take(bytes, size_class));
   if (__builtin_expect(!u, 0)) return nullptr;
   u->envelope = envelope;
   u->size = size;
   u->size_class = size_class;
   u->queued = false;
-  u->answer = Answer::kNone;
+  u->answer = AnswerTime::kNone;
   return u;
 }
 
-void drop_unexpected(Unexpected* u) { g_engine.blocks.give(u, u->size_class); }
+void drop_unexpected(UnexpectedMessage* u) { g_engine.blocks.give(u, u->size_class); }
 
-void push_unexpected(Endpoint* at, Unexpected* u) {
+void push_unexpected(Endpoint* at, UnexpectedMessage* u) {
   u->queued = true;
   at->unexpected.push(u);
   Prober** link = &at->probers;
@@ -108,37 +108,37 @@ void push_unexpected(Endpoint* at, Unexpected* u) {
   }
 }
 
-void consume(Unexpected* u, RecvOp* op) {
+void consume(UnexpectedMessage* u, RecvOp* op) {
   Engine& e = g_engine;
   switch (u->kind) {
-    case Unexpected::kEager:
+    case UnexpectedMessage::kEager:
       fill(op, u->envelope, u->payload(), u->size);
       e.counters.unexpected_bytes -= Engine::charge(u->size);
       if (u->process == e.me) {
         e.local_unexpected -= Engine::charge(u->size);
       } else {
-        if (u->answer != Answer::kNone) e.ack(u->process, u->cookie);
+        if (u->answer != AnswerTime::kNone) e.ack(u->process, u->cookie);
         e.return_credit(u->process, u->size);
       }
       drop_unexpected(u);
       return complete_op(op);
-    case Unexpected::kTakenIn:
+    case UnexpectedMessage::kTakenIn:
       fill(op, u->envelope, u->payload(), u->size);
       e.counters.unexpected_bytes -= Engine::charge(u->size);
       drop_unexpected(u);
       return complete_op(op);
-    case Unexpected::kTakingIn:
+    case UnexpectedMessage::kTakingIn:
       return match_while_taken_in(u, op);
-    case Unexpected::kArriving:  // consumed when it is whole
+    case UnexpectedMessage::kArriving:  // consumed when it is whole
       reinterpret_cast<Arriving*>(u->addr)->op = op;
       return;
-    case Unexpected::kLocal: {
+    case UnexpectedMessage::kLocal: {
       SendOp* sender = static_cast<SendOp*>(u);
       fill_from(op, u->envelope, *sender->buffer);
       complete_op(sender);
       return complete_op(op);
     }
-    case Unexpected::kRendezvous: {
+    case UnexpectedMessage::kRendezvous: {
       Envelope from = u->envelope;
       uint32_t process = u->process;
       uint64_t cookie = u->cookie, addr = u->addr, size = u->size;

@@ -25,7 +25,7 @@ Action action() { return settings::choice<Action>(settings::kDeadlock); }
 
 void (*g_tool_deadlock)() = nullptr;
 
-struct Waiting {
+struct DeadlockedRank {
   int64_t rank = -1;  ///< as Report names ranks
   std::string call, words;
   bool thread = false;  ///< a thread that does not run main
@@ -70,8 +70,8 @@ bool part_of_deadlock() {
   return any && all;
 }
 
-Waiting describe(sched::Proclet* p, uint32_t index) {
-  Waiting w;
+DeadlockedRank describe(sched::Proclet* p, uint32_t index) {
+  DeadlockedRank w;
   w.rank = name_in_report(g_engine.me, index);
   w.call = p->wait->call;
   w.thread = p->kind == sched::Kind::kForeign;
@@ -82,7 +82,7 @@ Waiting describe(sched::Proclet* p, uint32_t index) {
   return w;
 }
 
-std::string line_of(const Waiting& w) {
+std::string line_of(const DeadlockedRank& w) {
   std::string line = Report::words(w.rank) + (w.thread ? ", a thread of it, in " : " in ") + w.call;
   if (!w.words.empty()) line += ": " + w.words;
   return line;
@@ -102,7 +102,7 @@ Report local_report() {
   Report report;
   report.past_limit = count_past_limit();
   for_each_parked([&](sched::Proclet* p, uint32_t index) {
-    Waiting w = describe(p, index);
+    DeadlockedRank w = describe(p, index);
     report.ranks += !w.thread;
     ++report.calls[w.call];
     if (w.awaits >= 0 && !w.thread && report.edges.size() < Report::kMostEdges)

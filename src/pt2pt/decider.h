@@ -66,8 +66,8 @@ class Decider {
   /// Does it decide the messages of this context?
   virtual bool decides(uint64_t ctx) const = 0;
   /// Accepts a message for the rank with index `local`: an eager copy, or a send that waits for its
-  /// match. A standard send waits, and may be buffered later (Answer::kPastLimit).
-  virtual void hold(uint32_t local, Unexpected* message) = 0;
+  /// match. A standard send waits, and may be buffered later (AnswerTime::kPastLimit).
+  virtual void hold(uint32_t local, UnexpectedMessage* message) = 0;
   /// Removes a waiting send that its user cancels. False: the send has been matched.
   virtual bool withdraw(uint32_t local, SendOp* message) = 0;
   /// Called before a posted receive is cancelled.
@@ -80,8 +80,8 @@ class Decider {
   virtual void give_way(const char* call) = 0;
   /// Returns a message that the pattern covers. The message stays with the decider, unless `take`
   /// is set. Without `waits` it may return nullptr: the call finds none. May switch.
-  virtual Unexpected* probe(uint32_t local, const Envelope& pattern, bool take, bool waits,
-                            const char* call) = 0;
+  virtual UnexpectedMessage* probe(uint32_t local, const Envelope& pattern, bool take, bool waits,
+                                   const char* call) = 0;
   /// Decides which requests of the list a call completes: MPI_Test and its like, and with `waits`
   /// MPI_Waitany and MPI_Waitsome. False: the call finds too few. *chosen: their indices,
   /// ascending; not changed for kAll. Requests that only progress() completes are not changed

@@ -71,19 +71,19 @@ enum FrameKind : uint8_t {
 };
 inline bool is_request(uint64_t kind) { return kind == kRequest || kind == kRequestPastLimit; }
 /// When the sender of a message gets an answer.
-enum class Answer : uint8_t {
+enum class AnswerTime : uint8_t {
   kNone,
   kWhenMatched,
   kPastLimit,  ///< when matched, or before that if all ranks wait
 };
 /// The answer that the sender of a message expects, by the kind of the frame that begins it.
-inline Answer answer_of(uint64_t kind) {
-  if (kind == kEagerPastLimit || kind == kRequestPastLimit) return Answer::kPastLimit;
-  return kind == kEager ? Answer::kNone : Answer::kWhenMatched;
+inline AnswerTime answer_of(uint64_t kind) {
+  if (kind == kEagerPastLimit || kind == kRequestPastLimit) return AnswerTime::kPastLimit;
+  return kind == kEager ? AnswerTime::kNone : AnswerTime::kWhenMatched;
 }
 
 /// A posted receive.
-struct RecvOp : Posted {
+struct RecvOp : PostedReceive {
   const Buffer* buffer;
   char* data;         ///< destination when it is contiguous, else nullptr
   uint64_t capacity;  ///< bytes
@@ -105,7 +105,7 @@ struct RecvOp : Posted {
   }
 };
 
-struct Unexpected : Arrived {
+struct UnexpectedMessage : Arrived {
   enum Kind : uint8_t { kEager, kArriving, kLocal, kRendezvous, kTakingIn, kTakenIn };
   uint64_t size;
   uint64_t cookie;  ///< the sender's cookie, where it expects an answer
@@ -113,19 +113,19 @@ struct Unexpected : Arrived {
   uint64_t addr;
   uint32_t process;  ///< the process that sent it
   Kind kind;
-  Answer answer;  ///< the answer that the sender expects; kLocal: kWhenMatched or kPastLimit
+  AnswerTime answer;  ///< the answer that the sender expects; kLocal: kWhenMatched or kPastLimit
   uint8_t size_class;
   bool queued;
   char* payload() { return reinterpret_cast<char*>(this + 1); }
 };
-static_assert(sizeof(Unexpected) == 72);
+static_assert(sizeof(UnexpectedMessage) == 72);
 
 struct SendOp;
 
 /// A frame that waits for room.
-struct Frame {
+struct DeferredFrame {
   enum Role : uint8_t { kOwn, kOfSend, kLastOfSend, kStream, kPieces };
-  Frame* next;
+  DeferredFrame* next;
   transport::Header header;
   const void* payload;
   uint32_t length;
@@ -137,7 +137,7 @@ struct Frame {
 };
 
 /// A send that waits: for its match (collocated), for room, or for an answer.
-struct SendOp : Unexpected {
+struct SendOp : UnexpectedMessage {
   const Buffer* buffer = nullptr;
   const char* data = nullptr;  ///< contiguous bytes (the user's or packed), or nullptr
   void* packed = nullptr;      ///< the packed data, owned by the operation
@@ -150,7 +150,7 @@ struct SendOp : Unexpected {
   bool over = false;  ///< complete as soon as the transport has returned what the operation lent
   uint32_t lent = 0;  ///< payloads that the transport has not returned yet
   Status error;
-  Frame frame;
+  DeferredFrame frame;
 
   SendOp() = default;
   ~SendOp() { free(packed); }
@@ -171,14 +171,14 @@ struct Pull {
 /// so there is at most one for each peer process.
 struct Arriving {
   /// The queued message that holds the bytes while no receive has matched it, else nullptr.
-  Unexpected* kept;
+  UnexpectedMessage* kept;
   RecvOp* op;         ///< the receive that has matched it, or nullptr
   char* destination;  ///< where its bytes are written
   char* staging;      ///< owned when the receive buffer is not contiguous
   uint64_t fits;      ///< how many of its bytes there is room for
   uint64_t size, arrived;
   uint64_t cookie;  ///< the sender's cookie, if it expects an answer
-  Answer answer;
+  AnswerTime answer;
 };
 static_assert(sizeof(Arriving) == 72);
 
@@ -208,7 +208,7 @@ class Cookies {
   T* take(uint64_t cookie) {
     T* object = get(cookie);
     if (!object) return nullptr;
-    Slot& slot = slots_[static_cast<uint32_t>(cookie)];
+    CookieSlot& slot = slots_[static_cast<uint32_t>(cookie)];
     slot.object = nullptr;
     ++slot.generation;
     slot.next = free_;
@@ -226,12 +226,12 @@ class Cookies {
 
  private:
   static constexpr uint32_t kNone = ~0u;
-  struct Slot {
+  struct CookieSlot {
     T* object;
     uint32_t generation;
     uint32_t next;
   };
-  std::vector<Slot> slots_;
+  std::vector<CookieSlot> slots_;
   uint32_t free_ = kNone;
   uint32_t used_ = 0;
 };
@@ -258,8 +258,8 @@ struct PeerState {
   uint64_t in_flight = 0;  ///< bytes charged for eager frames that the peer has not consumed
   uint64_t to_return = 0;  ///< bytes of its eager frames consumed here, credit not yet sent
   /// Frames that wait for room, a list; &Engine::lost_mark when the process is lost.
-  Frame* head = nullptr;
-  Frame* tail = nullptr;
+  DeferredFrame* head = nullptr;
+  DeferredFrame* tail = nullptr;
   Arriving* arriving = nullptr;
 };
 
@@ -321,10 +321,10 @@ class Engine final : public transport::Sink {
   void count_message(uint32_t process, uint64_t bytes) {
     counters.count_message(Counters::kByTransport + g_av.transport_bit(process), bytes);
   }
-  void defer(uint32_t process, Frame* frame);
+  void defer(uint32_t process, DeferredFrame* frame);
   /// Drops a frame for a process that is lost, or that belongs to no connected job any more. Ends
   /// the frame's send, with an error if the process is lost.
-  void drop_frame(uint32_t process, Frame* frame);
+  void drop_frame(uint32_t process, DeferredFrame* frame);
   /// Sends or defers one of the engine's own frames, with a copy of the payload.
   void send_own(uint32_t process, const transport::Header& header, const void* payload,
                 size_t length);
@@ -362,7 +362,7 @@ class Engine final : public transport::Sink {
   }
   /// Completes a send: at once, or when the transport has returned the payloads that it lent.
   void finish_send(SendOp* op);
-  bool push_pieces(uint32_t process, Frame* frame);
+  bool push_pieces(uint32_t process, DeferredFrame* frame);
   void return_credit(uint32_t process, uint64_t bytes) {
     PeerState& peer = peers[process];
     peer.to_return += charge(bytes);
@@ -405,16 +405,16 @@ class Engine final : public transport::Sink {
   Cookies<Pull> pulls;
   Pool<Pull> pull_pool;
   Pool<Arriving> arriving_pool;
-  Blocks blocks;
+  BlockPool blocks;
   Counters counters = {};
   NoticeHandler notice_handlers[16] = {};
   /// Called when an access that begin_access() began is complete.
   void (*on_accessed)(uint64_t cookie, Status status) = nullptr;
   void (*on_peer_failed)(uint32_t process, const std::string& why) = nullptr;
   /// Called when a message for the process endpoint was queued because no receive matches it yet.
-  void (*on_unmatched)(const Unexpected* message) = nullptr;
+  void (*on_unmatched)(const UnexpectedMessage* message) = nullptr;
   /// Its address marks a lost process, as PeerState::head.
-  Frame lost_mark{};
+  DeferredFrame lost_mark{};
 
  private:
   bool poll_or_end();
@@ -424,14 +424,14 @@ class Engine final : public transport::Sink {
   void arrive(const transport::Header& h, const void* payload, size_t length);
   void on_clear(const transport::Header& h);
   void on_data(const transport::Header& h, const void* payload, size_t length);
-  void begin_arriving(const transport::Header& h, RecvOp* op, Unexpected* kept);
+  void begin_arriving(const transport::Header& h, RecvOp* op, UnexpectedMessage* kept);
   bool may_arrive(const transport::Header& h, size_t length) const;
   void on_piece(const transport::Header& h, const void* payload, size_t length);
   void take_piece(uint32_t process, const void* payload, size_t length);
   void on_cancel(const transport::Header& h);
   void on_cancelled(const transport::Header& h);
   bool push_frames(uint32_t process);
-  bool push_stream(uint32_t process, Frame* frame);
+  bool push_stream(uint32_t process, DeferredFrame* frame);
 };
 
 [[gnu::visibility("hidden")]] extern Engine g_engine;
@@ -501,17 +501,17 @@ void fill_from(RecvOp* op, const Envelope& from, const Buffer& source);
 
 /// Makes an eager entry with room for `size` bytes behind it, which is in no queue yet; nullptr
 /// when there is no memory.
-Unexpected* new_unexpected(const Envelope& envelope, uint64_t size, bool with_payload);
-void drop_unexpected(Unexpected* u);
+UnexpectedMessage* new_unexpected(const Envelope& envelope, uint64_t size, bool with_payload);
+void drop_unexpected(UnexpectedMessage* u);
 /// Puts the message into the queue and wakes proclets that probe for it.
-void push_unexpected(Endpoint* at, Unexpected* u);
-inline void remove_unexpected(Endpoint* at, Unexpected* u) {
+void push_unexpected(Endpoint* at, UnexpectedMessage* u);
+inline void remove_unexpected(Endpoint* at, UnexpectedMessage* u) {
   at->unexpected.remove(u);
   u->queued = false;
 }
 /// Gives a message that is in no queue any more to a receive. Completes the receive, at once or
 /// when the message is pulled.
-void consume(Unexpected* u, RecvOp* op);
+void consume(UnexpectedMessage* u, RecvOp* op);
 
 /// Finds the posted receive that matches this message and removes it from its queue; nullptr when
 /// there is none.
@@ -528,7 +528,7 @@ inline RecvOp* take_posted(Endpoint* at, const Envelope& message) {
 [[gnu::noinline]] inline void start_recv(RecvOp* op, Endpoint* at, const Envelope& pattern) {
   if (!at->unexpected.empty()) {
     if (Arrived* a = at->unexpected.find(pattern)) {
-      Unexpected* u = static_cast<Unexpected*>(a);
+      UnexpectedMessage* u = static_cast<UnexpectedMessage*>(a);
       remove_unexpected(at, u);
       return consume(u, op);
     }
@@ -557,7 +557,9 @@ bool find_address(SendOp* op, Mode mode);
 /// Removes a send from those that wait for an address. False: it did not wait.
 bool stop_waiting_for_address(SendOp* op);
 
-inline Message* as_message(Unexpected* u) { return reinterpret_cast<Message*>(u); }
-inline Unexpected* as_unexpected(Message* m) { return reinterpret_cast<Unexpected*>(m); }
+inline Message* as_message(UnexpectedMessage* u) { return reinterpret_cast<Message*>(u); }
+inline UnexpectedMessage* as_unexpected(Message* m) {
+  return reinterpret_cast<UnexpectedMessage*>(m);
+}
 
 }  // namespace fgmpi::pt2pt

@@ -31,7 +31,7 @@ void report_leaks() {
   for (uint32_t i = 0; i <= g_engine.local_count && g_engine.endpoints; ++i) {
     for (Arrived* a = g_engine.endpoints[i].unexpected.front(); a; a = a->next) {
       ++messages;
-      bytes += static_cast<Unexpected*>(a)->size;
+      bytes += static_cast<UnexpectedMessage*>(a)->size;
     }
     receives += g_engine.endpoints[i].posted.size();
   }

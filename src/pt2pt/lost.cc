@@ -78,8 +78,8 @@ void drop_rendezvous(uint32_t process) {
   for_each_endpoint([&](Endpoint* at, uint32_t) {
     for (Arrived *a = at->unexpected.front(), *next; a; a = next) {
       next = a->next;
-      auto* u = static_cast<Unexpected*>(a);
-      if (u->process != process || u->kind != Unexpected::kRendezvous) continue;
+      auto* u = static_cast<UnexpectedMessage*>(a);
+      if (u->process != process || u->kind != UnexpectedMessage::kRendezvous) continue;
       remove_unexpected(at, u);
       drop_unexpected(u);
     }
@@ -101,7 +101,8 @@ void end_receive(Endpoint* at, RecvOp* op, Status status) {
 
 void examine(Endpoint* at, uint32_t local) {
   std::vector<RecvOp*> posted;
-  for (Posted* p = at->posted.front(); p; p = p->next) posted.push_back(static_cast<RecvOp*>(p));
+  for (PostedReceive* p = at->posted.front(); p; p = p->next)
+    posted.push_back(static_cast<RecvOp*>(p));
   for (RecvOp* op : posted) {
     Status status = g_judge(op->envelope, local);
     if (!status.ok()) end_receive(at, op, std::move(status));
@@ -141,10 +142,10 @@ void lose_process(uint32_t process) {
   g_lost.push_back(process);
   std::erase(e.waiting_peers, process);
   PeerState& peer = e.peers[process];
-  Frame* waiting = peer.head;
+  DeferredFrame* waiting = peer.head;
   peer.head = &e.lost_mark;
   while (waiting) {
-    Frame* next = waiting->next;
+    DeferredFrame* next = waiting->next;
     e.drop_frame(process, waiting);
     waiting = next;
   }
@@ -164,7 +165,7 @@ void examine_receives() {
 void examine_receives(uint32_t local) { examine(g_engine.at(local), local); }
 
 void resume_receives(uint32_t local) {
-  for (Posted* p = g_engine.at(local)->posted.front(); p; p = p->next) {
+  for (PostedReceive* p = g_engine.at(local)->posted.front(); p; p = p->next) {
     auto* op = static_cast<RecvOp*>(p);
     if (op->finish == RecvRequest::arrived_stalled) static_cast<RecvRequest*>(op->owner)->go_on();
   }
@@ -175,7 +176,7 @@ void end_operations(uint64_t id, uint64_t mask, const Status& status) {
   const auto meant = [&](const Envelope& envelope) { return (envelope.ctx & mask) == id; };
   std::unordered_set<const SendOp*> deferred;
   for (uint32_t process : e.waiting_peers)
-    for (const Frame* f = e.peers[process].head; f; f = f->next)
+    for (const DeferredFrame* f = e.peers[process].head; f; f = f->next)
       if (f->op) deferred.insert(f->op);
   std::vector<uint64_t> cookies, names;
   e.sends.for_each([&](uint64_t cookie, const SendOp* op) {
@@ -194,8 +195,8 @@ void end_operations(uint64_t id, uint64_t mask, const Status& status) {
   for_each_endpoint([&](Endpoint* at, uint32_t) {
     for (Arrived *a = at->unexpected.front(), *next; a; a = next) {
       next = a->next;
-      auto* u = static_cast<Unexpected*>(a);
-      if (!meant(u->envelope) || u->kind != Unexpected::kLocal) continue;
+      auto* u = static_cast<UnexpectedMessage*>(a);
+      if (!meant(u->envelope) || u->kind != UnexpectedMessage::kLocal) continue;
       remove_unexpected(at, u);
       collocated.push_back(static_cast<SendOp*>(u));
     }

@@ -98,14 +98,14 @@ struct PostedBins {
   uint32_t of_shape[kShapes] = {};
 };
 
-void PostedQueue::enter(Posted* p) {
+void PostedQueue::enter(PostedReceive* p) {
   p->order = bins_->next_order++;
   p->hook.owner = p;
   ++bins_->of_shape[shape_of(p->envelope)];
   bins_->table.append(p->envelope, &p->hook);
 }
 
-void PostedQueue::remove_slow(Posted* p) {
+void PostedQueue::remove_slow(PostedReceive* p) {
   --bins_->of_shape[shape_of(p->envelope)];
   bins_->table.remove(&p->hook);
   list_.remove(p);
@@ -115,17 +115,17 @@ void PostedQueue::remove_slow(Posted* p) {
   }
 }
 
-Posted* PostedQueue::take_slow(const Envelope& message) {
+PostedReceive* PostedQueue::take_slow(const Envelope& message) {
   if (!bins_) {
     bins_ = new PostedBins;
-    for (Posted* each = list_.front(); each; each = each->next) enter(each);
+    for (PostedReceive* each = list_.front(); each; each = each->next) enter(each);
   }
-  Posted* eldest = nullptr;
+  PostedReceive* eldest = nullptr;
   for (int shape = 0; shape < kShapes; ++shape) {
     if (bins_->of_shape[shape] == 0) continue;
     Bin* bin = bins_->table.find(pattern_of(message, shape));
     if (!bin) continue;
-    Posted* p = static_cast<Posted*>(bin->entries.front()->owner);
+    PostedReceive* p = static_cast<PostedReceive*>(bin->entries.front()->owner);
     if (eldest) ++g_matches_searched;
     if (!eldest || p->order < eldest->order) eldest = p;
   }

@@ -51,10 +51,10 @@ struct BinHook {
 };
 
 /// Base of what PostedQueue holds.
-struct Posted {
+struct PostedReceive {
   Envelope envelope;
-  Posted* next;
-  Posted* prev;
+  PostedReceive* next;
+  PostedReceive* prev;
   uint64_t order;  ///< while the table exists: a smaller number was posted earlier
   BinHook hook;
 };
@@ -79,23 +79,25 @@ class PostedQueue {
   bool empty() const { return list_.empty(); }
   /// The number of entries. Walks the list: for reports and tests.
   uint32_t size() const;
-  Posted* front() const { return list_.front(); }
+  PostedReceive* front() const { return list_.front(); }
 
   /// The eldest entry; nullptr when the queue is empty or has a table.
-  Posted* first() const { return __builtin_expect(bins_ == nullptr, 1) ? list_.front() : nullptr; }
+  PostedReceive* first() const {
+    return __builtin_expect(bins_ == nullptr, 1) ? list_.front() : nullptr;
+  }
   /// Removes first(). REQUIRES: first() != nullptr.
   void pop_first() { list_.pop_front(); }
   /// push() for an empty queue. REQUIRES: empty().
-  void push_only(Posted* p) { list_.push_only(p); }
-  void push(Posted* p) {
+  void push_only(PostedReceive* p) { list_.push_only(p); }
+  void push(PostedReceive* p) {
     list_.push_back(p);
     if (__builtin_expect(bins_ != nullptr, 0)) enter(p);
   }
   /// Removes and returns the eldest receive that matches this message, or nullptr.
-  Posted* take(const Envelope& message) {
+  PostedReceive* take(const Envelope& message) {
     if (__builtin_expect(bins_ != nullptr, 0)) return take_slow(message);
     uint32_t looks = 0;
-    for (Posted* p = list_.front(); p; p = p->next) {
+    for (PostedReceive* p = list_.front(); p; p = p->next) {
       if (covers(p->envelope, message)) {
         list_.remove(p);
         return p;
@@ -105,17 +107,17 @@ class PostedQueue {
     }
     return nullptr;
   }
-  void remove(Posted* p) {
+  void remove(PostedReceive* p) {
     if (__builtin_expect(bins_ != nullptr, 0)) return remove_slow(p);
     list_.remove(p);
   }
 
  private:
-  Posted* take_slow(const Envelope& message);
-  void remove_slow(Posted* p);
-  void enter(Posted* p);
+  PostedReceive* take_slow(const Envelope& message);
+  void remove_slow(PostedReceive* p);
+  void enter(PostedReceive* p);
 
-  List<Posted> list_;
+  List<PostedReceive> list_;
   PostedBins* bins_ = nullptr;
 };
 

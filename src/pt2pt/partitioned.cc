@@ -81,7 +81,7 @@ Buffer partition_of(const Buffer& first, int32_t index) {
 
 class PartitionedSend final : public Request {
  public:
-  struct Part {
+  struct SendPart {
     SendOp op;
     Buffer buffer;
     bool ready = false;
@@ -91,7 +91,7 @@ class PartitionedSend final : public Request {
       : count_(partitions),
         to_(to),
         envelope_(e),
-        parts_(std::make_unique<Part[]>(static_cast<size_t>(partitions))) {
+        parts_(std::make_unique<SendPart[]>(static_cast<size_t>(partitions))) {
     call = name;
     keep = k;
     if (keep) keep->retain();
@@ -101,7 +101,7 @@ class PartitionedSend final : public Request {
     if (static_cast<uint32_t>(partitions) > kMostTags - base_) base_ = 0;
     g_next_base = base_ + static_cast<uint32_t>(partitions);
     for (int32_t i = 0; i < partitions; ++i) {
-      Part& p = parts_[static_cast<size_t>(i)];
+      SendPart& p = parts_[static_cast<size_t>(i)];
       p.buffer = partition_of(partition, i);
       p.op.buffer = &p.buffer;
       p.op.to = to;
@@ -138,7 +138,7 @@ class PartitionedSend final : public Request {
   }
   Status ready(int32_t i) {
     FGMPI_TRY(may_be_ready(i));
-    Part& p = parts_[static_cast<size_t>(i)];
+    SendPart& p = parts_[static_cast<size_t>(i)];
     p.ready = true;
     p.op.done = false;
     if (to_.process == kNoPeer || send_at_once(p.buffer, p.op.to, p.op.envelope, Mode::kStandard))
@@ -164,7 +164,7 @@ class PartitionedSend final : public Request {
   Peer to_;
   Envelope envelope_;
   uint32_t base_;
-  std::unique_ptr<Part[]> parts_;
+  std::unique_ptr<SendPart[]> parts_;
 };
 
 class PartitionedRecv;
@@ -269,7 +269,7 @@ class PartitionedRecv final : public Request {
   bool awaits(WaitFor* out) const override { return awaited_source(envelope_, out); }
 
  private:
-  struct Part {
+  struct RecvPart {
     RecvOp op;
     Outcome outcome;
     Buffer buffer;
@@ -301,7 +301,7 @@ class PartitionedRecv final : public Request {
     count_overlaps(words);
     if (missing_ == 0) return set_complete();
     for (uint32_t i = 0; i < parts_count_; ++i) {
-      Part& p = parts_[i];
+      RecvPart& p = parts_[i];
       p.op.done = false;
       start_recv(&p.op, at_,
                  {envelope_.ctx + 1, envelope_.source, static_cast<int32_t>(words.base + i)});
@@ -314,11 +314,11 @@ class PartitionedRecv final : public Request {
       staging_.resize(capacity());
       base = staging_.data();
     }
-    parts_ = std::make_unique<Part[]>(words.partitions);
+    parts_ = std::make_unique<RecvPart[]>(words.partitions);
     parts_count_ = words.partitions;
     sender_bytes_ = parts_count_ ? words.bytes / parts_count_ : 0;
     for (uint32_t i = 0; i < parts_count_; ++i) {
-      Part& p = parts_[i];
+      RecvPart& p = parts_[i];
       uint64_t begin = std::min(i * sender_bytes_, capacity());
       p.buffer = raw(base + begin, std::min(sender_bytes_, capacity() - begin));
       p.index = i;
@@ -326,7 +326,7 @@ class PartitionedRecv final : public Request {
       p.op.prepare(p.buffer, &p.outcome);
       p.op.owner = &p;
       p.op.finish = [](RecvOp* op) {
-        Part* part = static_cast<Part*>(op->owner);
+        RecvPart* part = static_cast<RecvPart*>(op->owner);
         part->whole->part_done(part);
       };
     }
@@ -357,7 +357,7 @@ class PartitionedRecv final : public Request {
       if (overlapped(i, &first, &last))
         for (size_t j = first; j <= last; ++j) ++missing_of_[j];
   }
-  void part_done(Part* part) {
+  void part_done(RecvPart* part) {
     if (!part->outcome.error.ok() && outcome.error.ok())
       outcome.error = std::move(part->outcome.error);
     part->outcome.error = Status();
@@ -381,7 +381,7 @@ class PartitionedRecv final : public Request {
   Endpoint* at_;
   Envelope envelope_;
   Listener* listener_ = nullptr;
-  std::unique_ptr<Part[]> parts_;
+  std::unique_ptr<RecvPart[]> parts_;
   uint32_t parts_count_ = 0;
   uint64_t sender_bytes_ = 0;
   int32_t missing_ = -1;  ///< of the sender's partitions; -1: not announced

@@ -13,7 +13,7 @@ void ChunkPool::refill() {
   bytes_of_all_ += chunk_bytes_;
   refilled_ = true;
   for (uint32_t i = slots_in_chunk(); i-- > 0;)
-    free_ = new (chunk + size_t{i} * slot_bytes_) Slot{free_};
+    free_ = new (chunk + size_t{i} * slot_bytes_) FreeSlot{free_};
   new (footer_of(free_)) Footer{0};
 }
 
@@ -30,10 +30,10 @@ bool ChunkPool::trim() {
     return true;
   }
   const uint32_t all = slots_in_chunk();
-  for (Slot* s = free_; s; s = s->next) ++footer_of(s)->free;
+  for (FreeSlot* s = free_; s; s = s->next) ++footer_of(s)->free;
   size_t kept = 0;
-  Slot *left = nullptr, *gone = nullptr;
-  for (Slot *s = std::exchange(free_, nullptr), *next; s; s = next) {
+  FreeSlot *left = nullptr, *gone = nullptr;
+  for (FreeSlot *s = std::exchange(free_, nullptr), *next; s; s = next) {
     next = s->next;
     Footer* footer = footer_of(s);
     if (footer->free == all && kept < kKept) footer->free = 0, ++kept;
@@ -48,7 +48,7 @@ bool ChunkPool::trim() {
   }
   free_ = left;
   freed_ = gone != nullptr;
-  for (Slot* next; gone; gone = next) {
+  for (FreeSlot* next; gone; gone = next) {
     next = gone->next;
     free(gone);
     --chunks_;

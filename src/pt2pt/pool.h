@@ -1,9 +1,9 @@
 // Memory for messages under way: fixed-size pools and power-of-two blocks, so that the
 // hot path does not enter malloc.
 //
-// Thread rule: one thread. Pool<T> returns memory when it is trimmed; Blocks retains a bounded
+// Thread rule: one thread. Pool<T> returns memory when it is trimmed; BlockPool retains a bounded
 // amount of each size and frees the rest. Without memory, Pool<T> throws std::bad_alloc and
-// Blocks::take() returns nullptr.
+// BlockPool::take() returns nullptr.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ class ChunkPool {
   static size_t bytes_of_all() { return bytes_of_all_; }
 
  protected:
-  struct Slot {
-    Slot* next;
+  struct FreeSlot {
+    FreeSlot* next;
   };
   struct Footer {
     uint32_t free;  ///< counted by trim()
@@ -47,18 +47,18 @@ class ChunkPool {
   /// Adds a chunk's slots to the free list, or throws std::bad_alloc.
   [[gnu::noinline]] void refill();
 
-  Slot* free_ = nullptr;
+  FreeSlot* free_ = nullptr;
 
  private:
   static size_t bytes_of_all_;
   static constexpr size_t kKept = 4;  ///< unused chunks that trim() leaves
   static constexpr uint32_t kMostPatience = 63;
   uint32_t slots_in_chunk() const { return (chunk_bytes_ - sizeof(Footer)) / slot_bytes_; }
-  Footer* footer_of(Slot* slot) const {
+  Footer* footer_of(FreeSlot* slot) const {
     const uintptr_t chunk = reinterpret_cast<uintptr_t>(slot) & ~uintptr_t{chunk_bytes_ - 1};
     return reinterpret_cast<Footer*>(chunk + chunk_bytes_ - sizeof(Footer));
   }
-  bool is_first(Slot* slot) const {
+  bool is_first(FreeSlot* slot) const {
     return (reinterpret_cast<uintptr_t>(slot) & (chunk_bytes_ - 1)) == 0;
   }
   uint32_t slot_bytes_, chunk_bytes_;
@@ -76,12 +76,12 @@ class Pool : public ChunkPool {
   constexpr Pool() : ChunkPool(kSlotBytes, kChunkBytes) {}
   void* take() {
     if (__builtin_expect(!free_, 0)) refill();
-    Slot* slot = free_;
+    FreeSlot* slot = free_;
     free_ = slot->next;
     return slot;
   }
   void give(void* object) {
-    Slot* slot = static_cast<Slot*>(object);
+    FreeSlot* slot = static_cast<FreeSlot*>(object);
     slot->next = free_;
     free_ = slot;
   }
@@ -97,12 +97,12 @@ class Pool : public ChunkPool {
  private:
   static constexpr size_t kSlotBytes = (sizeof(T) + 15) / 16 * 16;
   static constexpr size_t kChunkBytes = std::bit_ceil(std::max<size_t>(32 * kSlotBytes, 4096));
-  static_assert(alignof(T) <= 16 && sizeof(T) >= sizeof(Slot));
+  static_assert(alignof(T) <= 16 && sizeof(T) >= sizeof(FreeSlot));
 };
 
 /// Blocks of 128 bytes to 112 KiB, four sizes for each power of two; larger blocks come
 /// from malloc.
-class Blocks {
+class BlockPool {
  public:
   static constexpr int kSmallest = 7, kClasses = 40;
   static constexpr size_t kKept = 1 << 20;  ///< bytes of each size that are retained for reuse

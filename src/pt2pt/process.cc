@@ -221,7 +221,7 @@ void forget_process(uint32_t process) {
   Engine& e = g_engine;
   PeerState& peer = e.peers[process];
   std::erase(e.waiting_peers, process);
-  while (Frame* frame = peer.head) {
+  while (DeferredFrame* frame = peer.head) {
     peer.head = frame->next;
     e.drop_frame(process, frame);
   }
@@ -254,9 +254,9 @@ void finalize() {
   report_leaks();
   for (uint32_t i = 0; i < e.local_count + 1 && e.endpoints; ++i) {
     while (Arrived* a = e.endpoints[i].unexpected.front()) {
-      Unexpected* u = static_cast<Unexpected*>(a);
+      UnexpectedMessage* u = static_cast<UnexpectedMessage*>(a);
       remove_unexpected(&e.endpoints[i], u);
-      if (u->kind != Unexpected::kLocal) drop_unexpected(u);
+      if (u->kind != UnexpectedMessage::kLocal) drop_unexpected(u);
     }
   }
   give_back_endpoints();
@@ -300,7 +300,7 @@ Status check_length(Status status, const Outcome& outcome, uint64_t expected) {
                process_of_source(outcome.source), room);
 }
 
-Unmatched unmatched_of(const Unexpected& u) {
+Unmatched unmatched_of(const UnexpectedMessage& u) {
   return {u.envelope.ctx, u.envelope.tag, u.process,
           static_cast<uint32_t>(u.envelope.source) >> g_signature_bit};
 }
@@ -310,7 +310,7 @@ struct Discard {
   Buffer buffer;
   Outcome outcome;
   RecvOp op;
-  static void take(Unexpected* u) {
+  static void take(UnexpectedMessage* u) {
     auto* d = new Discard;
     d->op.prepare(d->buffer, &d->outcome);
     d->op.owner = d;
@@ -385,13 +385,13 @@ Status process_outcome(Request* request) {
 void set_unmatched_handler(void (*handler)(const Unmatched&)) {
   static void (*g_handler)(const Unmatched&);
   g_handler = handler;
-  g_engine.on_unmatched = [](const Unexpected* u) { g_handler(unmatched_of(*u)); };
+  g_engine.on_unmatched = [](const UnexpectedMessage* u) { g_handler(unmatched_of(*u)); };
 }
 
 std::vector<Unmatched> list_unmatched() {
   std::vector<Unmatched> list;
   for (Arrived* a = endpoint(kProcessEndpoint)->unexpected.front(); a; a = a->next)
-    list.push_back(unmatched_of(*static_cast<Unexpected*>(a)));
+    list.push_back(unmatched_of(*static_cast<UnexpectedMessage*>(a)));
   return list;
 }
 
@@ -403,7 +403,7 @@ void give_up_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& stat
   Endpoint* at = endpoint(kProcessEndpoint);
   auto is_meant = [&](const Envelope& e) { return e.ctx == ctx && ((e.tag ^ tag) & ~mask) == 0; };
   std::vector<RecvOp*> receives;
-  for (Posted* p = at->posted.front(); p; p = p->next)
+  for (PostedReceive* p = at->posted.front(); p; p = p->next)
     if (is_meant(p->envelope)) receives.push_back(static_cast<RecvOp*>(p));
   for (RecvOp* op : receives) {
     at->posted.remove(op);
@@ -411,10 +411,10 @@ void give_up_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& stat
     op->outcome->error = Status(status.error_class(), status.what());
     complete_op(op);
   }
-  std::vector<Unexpected*> messages;
+  std::vector<UnexpectedMessage*> messages;
   for (Arrived* a = at->unexpected.front(); a; a = a->next)
-    if (is_meant(a->envelope)) messages.push_back(static_cast<Unexpected*>(a));
-  for (Unexpected* u : messages) {
+    if (is_meant(a->envelope)) messages.push_back(static_cast<UnexpectedMessage*>(a));
+  for (UnexpectedMessage* u : messages) {
     remove_unexpected(at, u);
     Discard::take(u);
   }

@@ -42,7 +42,7 @@ inline constexpr uint64_t kTiny = 16;
 [[gnu::always_inline]] inline bool send_to_first(const void* data, uint64_t bytes, uint32_t local,
                                                  const Envelope& envelope) {
   Endpoint* at = g_engine.at(local);
-  Posted* first = at->posted.first();
+  PostedReceive* first = at->posted.first();
   if (!first || !covers(first->envelope, envelope)) return false;
   RecvOp* op = static_cast<RecvOp*>(first);
   if (__builtin_expect(bytes >= op->direct, 0)) return false;

@@ -76,15 +76,15 @@ Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag
 namespace {
 
 /// The oldest unexpected message that the pattern covers, or nullptr.
-Unexpected* find_unexpected(Endpoint* at, const Envelope& pattern) {
+UnexpectedMessage* find_unexpected(Endpoint* at, const Envelope& pattern) {
   if (at->unexpected.empty()) return nullptr;
-  return static_cast<Unexpected*>(at->unexpected.find(pattern));
+  return static_cast<UnexpectedMessage*>(at->unexpected.find(pattern));
 }
 
 /// Like find_unexpected(), but searches again after progress and after a yield: a program that
 /// calls MPI_Iprobe in a loop depends on both. May switch.
-Unexpected* find_with_progress(Endpoint* at, const Envelope& pattern) {
-  Unexpected* u = find_unexpected(at, pattern);
+UnexpectedMessage* find_with_progress(Endpoint* at, const Envelope& pattern) {
+  UnexpectedMessage* u = find_unexpected(at, pattern);
   if (u) return u;
   if (g_engine.processes > 1 && g_engine.progress()) u = find_unexpected(at, pattern);
   if (u) return u;
@@ -98,7 +98,7 @@ bool decided_by_others(const Envelope& pattern) {
 
 /// Sets *found to the message that the decider lets the probe find. False: there is no decider.
 bool seen_by_others(Endpoint* at, const Envelope& pattern, bool take, bool waits, const char* call,
-                    Unexpected** found) {
+                    UnexpectedMessage** found) {
   if (!decided_by_others(pattern)) return false;
   const auto local = static_cast<uint32_t>(at - g_engine.at(0));
   *found = g_decider->probe(local, pattern, take, waits, call);
@@ -107,7 +107,7 @@ bool seen_by_others(Endpoint* at, const Envelope& pattern, bool take, bool waits
 
 /// Parks until a matching message has arrived. Returns the error when none can arrive any more.
 Status wait_for_unexpected(Endpoint* at, const Envelope& pattern, const char* call,
-                           Unexpected** found) {
+                           UnexpectedMessage** found) {
   while (!(*found = find_unexpected(at, pattern))) {
     ProbeSite site(call, &pattern);
     Prober prober{at->probers, pattern, sched::current(), false};
@@ -118,7 +118,7 @@ Status wait_for_unexpected(Endpoint* at, const Envelope& pattern, const char* ca
   return {};
 }
 
-void report(const Unexpected* u, Outcome* outcome) {
+void report(const UnexpectedMessage* u, Outcome* outcome) {
   outcome->source = u->envelope.source;
   outcome->tag = u->envelope.tag;
   outcome->bytes = u->size;
@@ -128,7 +128,7 @@ void report(const Unexpected* u, Outcome* outcome) {
 
 bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome) {
   const Envelope pattern{ctx, source, tag};
-  Unexpected* u;
+  UnexpectedMessage* u;
   if (!seen_by_others(at, pattern, false, false, "MPI_Iprobe", &u))
     u = find_with_progress(at, pattern);
   if (!u) return false;
@@ -139,7 +139,7 @@ bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* ou
 Status probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
              Outcome* outcome) {
   const Envelope pattern{ctx, source, tag};
-  Unexpected* u;
+  UnexpectedMessage* u;
   if (!seen_by_others(at, pattern, false, true, call, &u))
     FGMPI_TRY(wait_for_unexpected(at, pattern, call, &u));
   report(u, outcome);
@@ -149,7 +149,7 @@ Status probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char
 bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome,
              Message** message) {
   const Envelope pattern{ctx, source, tag};
-  Unexpected* u;
+  UnexpectedMessage* u;
   const bool decided = seen_by_others(at, pattern, true, false, "MPI_Improbe", &u);
   if (!decided) u = find_with_progress(at, pattern);
   if (!u) return false;
@@ -162,7 +162,7 @@ bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* o
 Status mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
               Outcome* outcome, Message** message) {
   const Envelope pattern{ctx, source, tag};
-  Unexpected* u;
+  UnexpectedMessage* u;
   const bool decided = seen_by_others(at, pattern, true, true, call, &u);
   if (!decided) FGMPI_TRY(wait_for_unexpected(at, pattern, call, &u));
   report(u, outcome);
@@ -172,7 +172,7 @@ Status mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const cha
 }
 
 Status imrecv(const Buffer& buffer, Message* message, const char* call, Keep* keep, Request** out) {
-  Unexpected* u = as_unexpected(message);
+  UnexpectedMessage* u = as_unexpected(message);
   auto* request = new RecvRequest(buffer, nullptr, u->envelope, call, keep);
   *out = request;
   consume(u, &request->op);
@@ -180,7 +180,7 @@ Status imrecv(const Buffer& buffer, Message* message, const char* call, Keep* ke
 }
 
 Status mrecv(const Buffer& buffer, Message* message, const char* call, Outcome* outcome) {
-  Unexpected* u = as_unexpected(message);
+  UnexpectedMessage* u = as_unexpected(message);
   RecvOp op;
   op.prepare(buffer, outcome);
   op.envelope = u->envelope;

@@ -152,7 +152,7 @@ Request* completed_request(int32_t source, int32_t tag, const char* call, Keep* 
 Slab<Request*>& g_requests = *new Slab<Request*>;
 
 namespace {
-Slab<Unexpected*>& g_messages = *new Slab<Unexpected*>;
+Slab<UnexpectedMessage*>& g_messages = *new Slab<UnexpectedMessage*>;
 }
 
 namespace {
@@ -202,9 +202,9 @@ MPI_Message message_handle(Message* message) {
 Message* take_message(MPI_Message handle) {
   uint32_t h = static_cast<uint32_t>(handle);
   if ((h & ~kIndexMask) != (kRequestBase | kMessageBit)) return nullptr;
-  Unexpected** slot = g_messages.get(h & kIndexMask);
+  UnexpectedMessage** slot = g_messages.get(h & kIndexMask);
   if (!slot) return nullptr;
-  Unexpected* u = *slot;
+  UnexpectedMessage* u = *slot;
   g_messages.destroy(h & kIndexMask);
   return as_message(u);
 }

@@ -28,24 +28,24 @@ Header message_header(FrameKind kind, Peer to, const Envelope& envelope, uint64_
 
 /// Makes an eager copy for a collocated destination that has posted no matching receive; nullptr
 /// where the limits do not allow one, or without memory. The payload is not filled yet.
-Unexpected* eager_copy(const Envelope& envelope, uint64_t n) {
+UnexpectedMessage* eager_copy(const Envelope& envelope, uint64_t n) {
   Engine& e = g_engine;
   if (n > e.eager_local || e.local_unexpected + Engine::charge(n) > e.local_limit) return nullptr;
-  Unexpected* u = new_unexpected(envelope, n, true);
+  UnexpectedMessage* u = new_unexpected(envelope, n, true);
   if (__builtin_expect(!u, 0)) return nullptr;  // the message waits in the sender's buffer
-  u->kind = Unexpected::kEager;
+  u->kind = UnexpectedMessage::kEager;
   u->process = e.me;
   return u;
 }
 
-void count_eager_copy(const Unexpected* u) {
+void count_eager_copy(const UnexpectedMessage* u) {
   Engine& e = g_engine;
   e.counters.count_message(Counters::kLocal, u->size);
   e.local_unexpected += Engine::charge(u->size);
   e.count_unexpected(u->size);
 }
 
-void push_eager_copy(Endpoint* at, Unexpected* u) {
+void push_eager_copy(Endpoint* at, UnexpectedMessage* u) {
   count_eager_copy(u);
   push_unexpected(at, u);
 }
@@ -62,7 +62,7 @@ bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envel
     return true;
   }
   if (mode == Mode::kSynchronous) return false;
-  Unexpected* u = eager_copy(envelope, static_cast<uint64_t>(buffer.bytes()));
+  UnexpectedMessage* u = eager_copy(envelope, static_cast<uint64_t>(buffer.bytes()));
   if (!u) return false;
   if (!host::pack(buffer.address, buffer.count, buffer.type, u->payload()).ok()) {
     drop_unexpected(u);
@@ -75,7 +75,7 @@ bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envel
 /// A message of at most this many bytes uses no more of the receiver's memory than the kRequest
 /// frame that would announce it. Past the window it is sent whole and answered when matched, so
 /// that its receive needs no round trip.
-constexpr uint64_t kBesideRequest = Blocks::size_of(0) - sizeof(Unexpected);
+constexpr uint64_t kBesideRequest = BlockPool::size_of(0) - sizeof(UnexpectedMessage);
 
 bool may_go_eagerly(uint32_t process, uint64_t n) {
   const Engine& e = g_engine;
@@ -138,13 +138,13 @@ void start_remote(SendOp* op, Mode mode) {
     expose(op);
   op->frame.payload = eager ? op->data : nullptr;
   op->frame.length = eager ? static_cast<uint32_t>(op->size) : 0;
-  op->frame.role = answered ? Frame::kOfSend : Frame::kLastOfSend;
+  op->frame.role = answered ? DeferredFrame::kOfSend : DeferredFrame::kLastOfSend;
   op->frame.op = op;
   op->over = false;
   if (eager && op->size > e.transports[g_av.transport_bit(process)]->max_payload())
-    op->frame.role = Frame::kPieces;
+    op->frame.role = DeferredFrame::kPieces;
   if (e.peers[process].head) return e.defer(process, &op->frame);
-  const bool sent = op->frame.role == Frame::kPieces
+  const bool sent = op->frame.role == DeferredFrame::kPieces
                         ? e.push_pieces(process, &op->frame)
                         : e.lend_to_transport(process, h, op->frame.payload, op->frame.length, op);
   if (!sent) return e.defer(process, &op->frame);
@@ -165,7 +165,7 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
       return true;
     }
     if (mode == Mode::kSynchronous) return false;
-    Unexpected* u = eager_copy(envelope, n);
+    UnexpectedMessage* u = eager_copy(envelope, n);
     if (!u) return false;
     if (n) copy_bytes(u->payload(), data, n);
     push_eager_copy(at, u);
@@ -189,9 +189,9 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
 [[gnu::noinline]] bool hand_over_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
                                          Mode mode) {
   if (mode != Mode::kBuffered) return false;
-  Unexpected* u = new_unexpected(envelope, static_cast<uint64_t>(buffer.bytes()), true);
+  UnexpectedMessage* u = new_unexpected(envelope, static_cast<uint64_t>(buffer.bytes()), true);
   if (!u) return false;
-  u->kind = Unexpected::kEager;
+  u->kind = UnexpectedMessage::kEager;
   u->process = g_engine.me;
   if (buffer.type.contiguous()) {
     if (u->size) copy_bytes(u->payload(), bytes_of(buffer), u->size);
@@ -219,10 +219,10 @@ void start_send(SendOp* op, Mode mode) {
   if (__builtin_expect(op->to.process == kUnknownProcess, 0) && !find_address(op, mode)) return;
   op->process = op->to.process;
   if (op->to.process != g_engine.me) return start_remote(op, mode);
-  op->kind = Unexpected::kLocal;
+  op->kind = UnexpectedMessage::kLocal;
   op->answer = mode != Mode::kSynchronous && op->size <= g_engine.eager_local
-                   ? Answer::kPastLimit
-                   : Answer::kWhenMatched;
+                   ? AnswerTime::kPastLimit
+                   : AnswerTime::kWhenMatched;
   g_engine.counters.count_message(Counters::kLocal, op->size);
   if (__builtin_expect(decided_by_others(op->to, op->envelope), 0))
     return g_decider->hold(op->to.local, op);
@@ -310,7 +310,7 @@ Status SendRequest::start() {
   complete_ = false;
   active = true;
   op.done = op.cancelled = false;
-  op.kind = Unexpected::kEager;  // start_send() makes it kLocal
+  op.kind = UnexpectedMessage::kEager;  // start_send() makes it kLocal
   outcome.cancelled = false;
   outcome.error = Status();
   if (send_at_once(buffer, op.to, op.envelope, mode)) {
@@ -344,7 +344,7 @@ void SendRequest::cancel() {
   // Between processes: ask the receiver to drop the message. The request follows the
   // message's frames.
   if (op.frame.header.cookie == 0 ||
-      (op.frame.role != Frame::kOfSend && op.frame.role != Frame::kPieces))
+      (op.frame.role != DeferredFrame::kOfSend && op.frame.role != DeferredFrame::kPieces))
     return;
   Header h = op.frame.header;
   h.kind = kCancel;

@@ -38,7 +38,7 @@ uint64_t word_of_wave(Word word, uint32_t wave) { return word | uint64_t{wave} <
 }  // namespace
 
 Detection::Fingerprint Detection::fingerprint() const {
-  const DetectionSite::Counts c = site_->counts();
+  const DetectionSite::TrafficCounts c = site_->counts();
   return {c.frames_sent - notices_sent_, c.frames_received - notices_received_, c.switches};
 }
 
@@ -81,7 +81,7 @@ void Detection::tell_others(uint64_t word, const void* data, size_t bytes) {
 }
 
 /// Handles an answer, in the process that asks.
-void Detection::take(const Answer& a) {
+void Detection::take(const WaveAnswer& a) {
   if (a.wave != wave_ || a.losses != losses_ || missing_ == 0) return;
   all_same_ = all_same_ && a.same;
   others_ = others_ || a.others;
@@ -114,7 +114,7 @@ void Detection::answer_if_asked(const Fingerprint& now) {
   const bool same = wave == answered_ + 1 && answered_ > 0 && now == last_;
   answered_ = wave;
   last_ = now;
-  const Answer answer{losses_, wave, same, site_->others(), now.sent, now.received};
+  const WaveAnswer answer{losses_, wave, same, site_->others(), now.sent, now.received};
   asks() ? take(answer) : tell(asking_, kAnswer, &answer, sizeof answer);
 }
 
@@ -126,7 +126,7 @@ void Detection::start_wave(const Fingerprint& now) {
   sent_ = received_ = 0;
   second_due_ = judged_ = false;
   asked_ = {losses_, wave_, me_};
-  const Question question = asked_;
+  const WaveQuestion question = asked_;
   answer_if_asked(now);
   tell_others(kAsk, &question, sizeof question);
   if (missing_ == 0) news_ = true;  // no other process is left: judge() is due
@@ -184,7 +184,7 @@ void Detection::on_notice(uint32_t from, uint64_t word, const void* data, size_t
   switch (word & kWordMask) {
     case kAsk:
     case kMark: {
-      Question q;
+      WaveQuestion q;
       if (bytes != sizeof q || (word == kAsk && asks())) return site_->refused();
       memcpy(&q, data, bytes);
       if (word == kAsk) {
@@ -197,7 +197,7 @@ void Detection::on_notice(uint32_t from, uint64_t word, const void* data, size_t
       return;
     }
     case kAnswer: {
-      Answer a;
+      WaveAnswer a;
       if (bytes != sizeof a || !asks()) return site_->refused();
       memcpy(&a, data, bytes);
       return take(a);
@@ -283,7 +283,7 @@ Verdict judge(const Report& report, bool others) {
 
 class ThisProcess final : public DetectionSite {
  public:
-  Counts counts() const override {
+  TrafficCounts counts() const override {
     return {g_engine.frames_sent, g_engine.frames_received,
             sched::switch_count() + g_engine.connection_changes};
   }

@@ -57,13 +57,13 @@ enum class Verdict : uint8_t {
 /// What the detection sees of its process, and how it reaches the others.
 class DetectionSite {
  public:
-  struct Counts {
+  struct TrafficCounts {
     /// Frames of all kinds, without those that are deferred.
     uint64_t frames_sent, frames_received;
     uint64_t switches;  ///< switches made, and changes of others()
   };
   virtual ~DetectionSite() = default;
-  virtual Counts counts() const = 0;
+  virtual TrafficCounts counts() const = 0;
   virtual int64_t now_ns() const = 0;
   /// Processes recorded here as failed. The list only grows.
   virtual const std::vector<uint32_t>& lost() const = 0;
@@ -112,13 +112,13 @@ class Detection {
     bool operator==(const Fingerprint&) const = default;
   };
   /// A question, or a mark of a process that has been asked.
-  struct Question {
+  struct WaveQuestion {
     uint64_t losses = 0;  ///< the number of the set of lost processes; 0: none is lost
     uint32_t wave = 0;
     uint32_t from = 0;
-    bool operator==(const Question&) const = default;
+    bool operator==(const WaveQuestion&) const = default;
   };
-  struct Answer {
+  struct WaveAnswer {
     uint64_t losses;
     uint32_t wave;
     uint16_t same, others;
@@ -134,7 +134,7 @@ class Detection {
   void for_others(F&& f) const;
   void tell(uint32_t process, uint64_t word, const void* data, size_t bytes);
   void tell_others(uint64_t word, const void* data, size_t bytes);
-  void take(const Answer& answer);
+  void take(const WaveAnswer& answer);
   bool is_asked() const;
   bool all_have_marked() const;
   void answer_if_asked(const Fingerprint& now);
@@ -152,16 +152,16 @@ class Detection {
   uint64_t notices_sent_ = 0, notices_received_ = 0;
   // In every process: which process asks, the wave that waits for an answer, and the last answer.
   uint32_t asking_ = 0;
-  Question asked_;
+  WaveQuestion asked_;
   uint32_t answered_ = 0;
   Fingerprint last_;
   // Used once some processes are lost.
-  size_t known_losses_ = 0;      ///< how many entries of site_->lost() have been handled
-  uint32_t left_;                ///< processes that are not lost
-  uint64_t losses_ = 0;          ///< the number of the set of lost processes
-  std::vector<bool> lost_;       ///< by process
-  uint32_t marked_ = 0;          ///< the wave for which this process has sent its marks
-  std::vector<Question> marks_;  ///< the last one of each process
+  size_t known_losses_ = 0;          ///< how many entries of site_->lost() have been handled
+  uint32_t left_;                    ///< processes that are not lost
+  uint64_t losses_ = 0;              ///< the number of the set of lost processes
+  std::vector<bool> lost_;           ///< by process
+  uint32_t marked_ = 0;              ///< the wave for which this process has sent its marks
+  std::vector<WaveQuestion> marks_;  ///< the last one of each process
   /// A notice has arrived, perhaps while this process slept: on_passive() is to handle it.
   bool news_ = false;
   bool over_ = false;  ///< reported: the job ends

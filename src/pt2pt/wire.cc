@@ -32,7 +32,7 @@ Envelope envelope_of(const Header& h) { return {h.ctx, h.src_rank, h.tag}; }
 
 // ---- Deferred frames ----------------------------------------------------------------------------
 
-void Engine::defer(uint32_t process, Frame* frame) {
+void Engine::defer(uint32_t process, DeferredFrame* frame) {
   PeerState& peer = peers[process];
   if (peer.head == &lost_mark) return drop_frame(process, frame);
   frame->next = nullptr;
@@ -45,9 +45,9 @@ void Engine::defer(uint32_t process, Frame* frame) {
   peer.tail = frame;
 }
 
-void Engine::drop_frame(uint32_t process, Frame* frame) {
+void Engine::drop_frame(uint32_t process, DeferredFrame* frame) {
   SendOp* op = frame->op;
-  if (frame->role == Frame::kOwn) return free(frame);
+  if (frame->role == DeferredFrame::kOwn) return free(frame);
   const bool answered = frame->header.kind == kData || frame->header.cookie != 0;
   if (answered && !sends.take(op->cookie)) return;
   if (is_lost(process)) op->error = process_failed(process);
@@ -56,16 +56,16 @@ void Engine::drop_frame(uint32_t process, Frame* frame) {
 
 void Engine::send_own(uint32_t process, const Header& header, const void* payload, size_t length) {
   if (__builtin_expect(send_now(process, header, payload, length), 1)) return;
-  Frame* frame = static_cast<Frame*>(malloc(sizeof(Frame) + length));
-  if (!frame) out_of_memory("a frame", sizeof(Frame) + length);
-  new (frame)
-      Frame{nullptr, header, frame + 1, static_cast<uint32_t>(length), Frame::kOwn, nullptr};
+  DeferredFrame* frame = static_cast<DeferredFrame*>(malloc(sizeof(DeferredFrame) + length));
+  if (!frame) out_of_memory("a frame", sizeof(DeferredFrame) + length);
+  new (frame) DeferredFrame{
+      nullptr, header, frame + 1, static_cast<uint32_t>(length), DeferredFrame::kOwn, nullptr};
   if (length) memcpy(frame + 1, payload, length);
   defer(process, frame);
 }
 
 /// Sends data frames of a message; true when all bytes are sent.
-bool Engine::push_stream(uint32_t process, Frame* frame) {
+bool Engine::push_stream(uint32_t process, DeferredFrame* frame) {
   transport::Transport* t = transports[g_av.transport_bit(process)];
   const uint64_t most = t->max_payload();
   for (uint64_t turn = 0; frame->header.addr < frame->header.size;) {
@@ -81,7 +81,7 @@ bool Engine::push_stream(uint32_t process, Frame* frame) {
 }
 
 /// Sends an eager message of several frames; true when all bytes are sent.
-bool Engine::push_pieces(uint32_t process, Frame* frame) {
+bool Engine::push_pieces(uint32_t process, DeferredFrame* frame) {
   SendOp* op = frame->op;
   const uint64_t most = transports[g_av.transport_bit(process)]->max_payload();
   for (uint64_t out = frame->header.addr; out < op->size; frame->header.addr = out) {
@@ -127,8 +127,8 @@ void Engine::finish_send(SendOp* op) {
 bool Engine::push_frames(uint32_t process) {
   PeerState& peer = peers[process];
   bool moved = false;
-  while (Frame* frame = peer.head) {
-    if (frame->role == Frame::kStream) {
+  while (DeferredFrame* frame = peer.head) {
+    if (frame->role == DeferredFrame::kStream) {
       uint64_t before = frame->header.addr;
       bool finished = push_stream(process, frame);
       moved |= frame->header.addr != before;
@@ -142,7 +142,7 @@ bool Engine::push_frames(uint32_t process) {
         peer.tail = frame;
         continue;
       }
-    } else if (frame->role == Frame::kPieces) {
+    } else if (frame->role == DeferredFrame::kPieces) {
       const uint64_t before = frame->header.addr;
       bool finished = push_pieces(process, frame);
       moved |= frame->header.addr != before;
@@ -156,19 +156,19 @@ bool Engine::push_frames(uint32_t process) {
     peer.head = frame->next;
     SendOp* op = frame->op;
     switch (frame->role) {
-      case Frame::kOwn:
-        blocks.note_freed(sizeof(Frame) + frame->length);
+      case DeferredFrame::kOwn:
+        blocks.note_freed(sizeof(DeferredFrame) + frame->length);
         free(frame);
         break;
-      case Frame::kOfSend:
+      case DeferredFrame::kOfSend:
         break;
-      case Frame::kStream:
+      case DeferredFrame::kStream:
         sends.take(op->cookie);
         [[fallthrough]];
-      case Frame::kLastOfSend:
+      case DeferredFrame::kLastOfSend:
         finish_send(op);
         break;
-      case Frame::kPieces:
+      case DeferredFrame::kPieces:
         if (!frame->header.cookie) finish_send(op);
         break;
     }
@@ -288,12 +288,12 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
     }
     fill_across(op, from, payload, length);
     return_credit(h.src_process, length);
-    if (answer_of(h.kind) != Answer::kNone) ack(h.src_process, h.cookie);
+    if (answer_of(h.kind) != AnswerTime::kNone) ack(h.src_process, h.cookie);
     return complete_op(op);
   }
-  Unexpected* u = new_unexpected(from, h.size, eager);
+  UnexpectedMessage* u = new_unexpected(from, h.size, eager);
   if (__builtin_expect(!u, 0)) out_of_memory("a message that no receive waits for", h.size);
-  u->kind = eager ? Unexpected::kEager : Unexpected::kRendezvous;
+  u->kind = eager ? UnexpectedMessage::kEager : UnexpectedMessage::kRendezvous;
   u->answer = answer_of(h.kind);
   u->process = h.src_process;
   u->cookie = h.cookie;
@@ -321,12 +321,12 @@ bool Engine::may_arrive(const Header& h, size_t length) const {
 
 /// Begins an eager message of several frames. They go into the buffer of `op`, or into `kept` until
 /// a receive matches the message.
-void Engine::begin_arriving(const Header& h, RecvOp* op, Unexpected* kept) {
+void Engine::begin_arriving(const Header& h, RecvOp* op, UnexpectedMessage* kept) {
   Arriving* a = arriving_pool.make(Arriving{kept, op, kept ? kept->payload() : nullptr, nullptr,
                                             h.size, h.size, 0, h.cookie, answer_of(h.kind)});
   peers[h.src_process].arriving = a;
   if (kept) {
-    kept->kind = Unexpected::kArriving;
+    kept->kind = UnexpectedMessage::kArriving;
     kept->addr = reinterpret_cast<uintptr_t>(a);
     return;
   }
@@ -362,7 +362,7 @@ void Engine::take_piece(uint32_t process, const void* payload, size_t length) {
   const Arriving done = *a;
   arriving_pool.drop(a);
   if (done.kept) {
-    done.kept->kind = Unexpected::kEager;
+    done.kept->kind = UnexpectedMessage::kEager;
     if (done.op) consume(done.kept, done.op);
     return;
   }
@@ -371,7 +371,7 @@ void Engine::take_piece(uint32_t process, const void* payload, size_t length) {
     free(done.staging);
   }
   return_credit(process, done.size);
-  if (done.answer != Answer::kNone) ack(process, done.cookie);
+  if (done.answer != AnswerTime::kNone) ack(process, done.cookie);
   complete_op(done.op);
 }
 
@@ -485,7 +485,7 @@ void Engine::on_clear(const Header& h) {
   }
   op->frame.header = header_for(kData, h.ctx);
   op->frame.header.size = h.size;
-  op->frame.role = Frame::kStream;
+  op->frame.role = DeferredFrame::kStream;
   op->frame.op = op;
   defer(h.src_process, &op->frame);
 }
@@ -507,12 +507,12 @@ void Engine::on_data(const Header& h, const void* payload, size_t length) {
 void Engine::on_cancel(const Header& h) {
   Endpoint* endpoint = at(h.dst_local);
   for (Arrived* a = endpoint->unexpected.front(); a; a = a->next) {
-    Unexpected* u = static_cast<Unexpected*>(a);
-    bool answers = u->kind == Unexpected::kRendezvous ||
-                   (u->kind == Unexpected::kEager && u->answer != Answer::kNone);
+    UnexpectedMessage* u = static_cast<UnexpectedMessage*>(a);
+    bool answers = u->kind == UnexpectedMessage::kRendezvous ||
+                   (u->kind == UnexpectedMessage::kEager && u->answer != AnswerTime::kNone);
     if (!answers || u->process != h.src_process || u->cookie != h.cookie) continue;
     remove_unexpected(endpoint, u);
-    if (u->kind == Unexpected::kEager) {
+    if (u->kind == UnexpectedMessage::kEager) {
       counters.unexpected_bytes -= charge(u->size);
       return_credit(u->process, u->size);
     }

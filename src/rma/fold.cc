@@ -106,8 +106,8 @@ bool by_processor(MPI_Op op, bool integer, W* at, W value, W* old) {
 /// True where sums of the type are those of integers.
 bool is_integer(const host::Type& type) {
   const host::BasicType* basic = host::basic_type(type.handle());
-  return basic && basic->kind != host::Kind::kFloat && basic->kind != host::Kind::kComplex &&
-         basic->kind != host::Kind::kPair;
+  return basic && basic->kind != host::BasicKind::kFloat &&
+         basic->kind != host::BasicKind::kComplex && basic->kind != host::BasicKind::kPair;
 }
 
 /// Sums floating-point words of a type of the same width: the processor has no atomic operation for
@@ -398,9 +398,10 @@ void swap_if_equal(void* target, const void* expected, const void* desired, void
 
 Status check_swappable(const host::Type& type) {
   const host::BasicType* basic = host::basic_type(host::values_of(type));
-  const bool good = basic && type.size() <= 8 &&
-                    (basic->kind == host::Kind::kInteger || basic->kind == host::Kind::kLogical ||
-                     basic->kind == host::Kind::kBytes);
+  const bool good =
+      basic && type.size() <= 8 &&
+      (basic->kind == host::BasicKind::kInteger || basic->kind == host::BasicKind::kLogical ||
+       basic->kind == host::BasicKind::kBytes);
   if (good) return {};
   return error(
       MPI_ERR_TYPE,

@@ -170,12 +170,13 @@ constexpr auto kTypes = [] {
     const int exponent = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
     return static_cast<int8_t>(2 * exponent + !with_sign);
   };
-#define FGMPI_BASIC_TYPE(name, kind, ctype)                                                  \
-  if ((host::Kind::kind == host::Kind::kInteger || host::Kind::kind == host::Kind::kBytes || \
-       host::Kind::kind == host::Kind::kFloat) &&                                            \
-      sizeof(ctype) <= 8)                                                                    \
-    types[name & 0xff] =                                                                     \
-        of(host::Kind::kind == host::Kind::kFloat, std::is_signed_v<ctype>, sizeof(ctype));
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                                   \
+  if ((host::BasicKind::kind == host::BasicKind::kInteger ||                  \
+       host::BasicKind::kind == host::BasicKind::kBytes ||                    \
+       host::BasicKind::kind == host::BasicKind::kFloat) &&                   \
+      sizeof(ctype) <= 8)                                                     \
+    types[name & 0xff] = of(host::BasicKind::kind == host::BasicKind::kFloat, \
+                            std::is_signed_v<ctype>, sizeof(ctype));
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE
   return types;

@@ -526,8 +526,8 @@ MemoryAccess::Use use_of(const Accumulation& a, uint32_t* detail) {
   const host::BasicType* element = host::basic_type(a.folding.type.handle());
   const MPI_Op op = a.folding.op;
   const bool rounds =
-      (op == MPI_SUM || op == MPI_PROD) &&
-      !(element && element->kind != host::Kind::kFloat && element->kind != host::Kind::kComplex);
+      (op == MPI_SUM || op == MPI_PROD) && !(element && element->kind != host::BasicKind::kFloat &&
+                                             element->kind != host::BasicKind::kComplex);
   if (a.fetch || op == MPI_REPLACE || rounds) return MemoryAccess::kWrite;
   *detail = static_cast<uint32_t>(op) << 8 ^ static_cast<uint32_t>(a.folding.type.handle());
   return MemoryAccess::kFold;

@@ -55,8 +55,9 @@ inline void move_bytes(void* to, const void* from, uint64_t bytes) {
 inline constexpr std::array<uint8_t, 256> kIntegerBytes = [] {
   using host::PairOf;
   std::array<uint8_t, 256> bytes{};
-#define FGMPI_BASIC_TYPE(name, kind, ctype)                                                   \
-  if (host::Kind::kind == host::Kind::kInteger && (sizeof(ctype) == 4 || sizeof(ctype) == 8)) \
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                 \
+  if (host::BasicKind::kind == host::BasicKind::kInteger && \
+      (sizeof(ctype) == 4 || sizeof(ctype) == 8))           \
     bytes[name & 0xff] = sizeof(ctype);
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE

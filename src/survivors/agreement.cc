@@ -22,7 +22,7 @@ struct Notice {
   uint32_t number;
   uint32_t epoch;
   int32_t flag;
-  comm::Candidate candidate;
+  comm::LeaderCandidate candidate;
   uint32_t words;  ///< number of words of each set
 };
 static_assert(sizeof(Notice) == 32, "travels as it is");

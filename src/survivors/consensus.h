@@ -62,7 +62,7 @@ struct Value {
   ProcessSet lost;    ///< joined by union
   /// Losses that all ranks of the process have acknowledged; joined by intersection.
   ProcessSet acknowledged;
-  comm::Candidate candidate;  ///< for a context id; joined by Candidate::before()
+  comm::LeaderCandidate candidate;  ///< for a context id; joined by Candidate::before()
 };
 
 enum class ConsensusMessage : uint32_t { kState = 1, kProposal, kAck, kDecision };

@@ -181,7 +181,7 @@ uint32_t members_expected(comm::ContextId id) {
   return n;
 }
 
-comm::Candidate reserve_for(const Gathering& gathering) {
+comm::LeaderCandidate reserve_for(const Gathering& gathering) {
   const SharedComm& shared = *gathering.members.front()->comm->shared;
   if (shared.id.is_drawn()) return comm::draw_candidate();
   comm::RankState* least = nullptr;
@@ -250,7 +250,7 @@ Status agree_for_all(const Gathering& gathering, uint32_t number, const char* ca
   }
   const bool shrinks = gathering.purpose == Purpose::kShrink;
   if (shrinks) mine.candidate = reserve_for(gathering);
-  const comm::Candidate candidate = mine.candidate;
+  const comm::LeaderCandidate candidate = mine.candidate;
   comm::retire_id(shared->id);
   Value decision;
   FGMPI_TRY(join({shared->id.bits, number}, processes, std::move(mine), call, &decision));

@@ -5,10 +5,10 @@
 
 namespace fgmpi::coll {
 
-Status allgather_bruck(const Team& team, char* buffer, const Blocks& blocks) {
+Status allgather_bruck(const Team& team, char* buffer, const ProcessBlocks& blocks) {
   uint32_t n = team.count(), me = team.me();
   // This process's block comes first, then those of the processes after it.
-  Blocks order = rotated(blocks, me);
+  ProcessBlocks order = rotated(blocks, me);
   auto held = raw_memory(order.total());
   if (order.size(0)) std::memcpy(held.get(), buffer + blocks.offset[me], order.size(0));
   for (uint32_t have = 1; have < n; have *= 2) {

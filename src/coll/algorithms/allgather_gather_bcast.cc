@@ -4,7 +4,7 @@
 
 namespace fgmpi::coll {
 
-Status allgather_gather_bcast(const Team& team, char* buffer, const Blocks& blocks) {
+Status allgather_gather_bcast(const Team& team, char* buffer, const ProcessBlocks& blocks) {
   char* mine = team.me() == 0 ? buffer : buffer + blocks.offset[team.me()];
   FGMPI_TRY(gather_binomial(team, 0, mine, blocks));
   return bcast_binomial(team, 0, buffer, blocks.total());

@@ -7,7 +7,7 @@
 namespace fgmpi::coll {
 
 Status allgather_multicast(const Team& team, const Multicast& multicast, char* buffer,
-                           const Blocks& blocks) {
+                           const ProcessBlocks& blocks) {
   constexpr uint32_t kAhead = 2;
   const uint32_t n = team.count(), me = team.me();
   const std::unique_ptr<MulticastTransfer[]> transfers(new MulticastTransfer[n]);

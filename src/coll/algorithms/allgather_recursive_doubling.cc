@@ -6,7 +6,7 @@
 
 namespace fgmpi::coll {
 
-Status allgather_recursive_doubling(const Team& team, char* buffer, const Blocks& blocks) {
+Status allgather_recursive_doubling(const Team& team, char* buffer, const ProcessBlocks& blocks) {
   uint32_t n = team.count(), me = team.me();
   if (!std::has_single_bit(n)) return allgather_bruck(team, buffer, blocks);
   for (uint32_t bit = 1; bit < n; bit <<= 1) {

@@ -3,7 +3,7 @@
 
 namespace fgmpi::coll {
 
-Status allgather_ring(const Team& team, char* buffer, const Blocks& blocks) {
+Status allgather_ring(const Team& team, char* buffer, const ProcessBlocks& blocks) {
   uint32_t n = team.count(), me = team.me();
   for (uint32_t step = 0; step + 1 < n; ++step) {
     uint32_t out = (me + n - step) % n, in = (me + 2 * n - step - 1) % n;

@@ -7,7 +7,7 @@ namespace fgmpi::coll {
 
 Status allreduce_rabenseifner(const Team& team, const Reduction& r, char* data) {
   Core core(team);
-  Wire wire(r);
+  OperandWire wire(r);
   Operand spare(*r.type, r.count);
   FGMPI_TRY(core.enter(r, wire, data, spare.at()));
   if (!core.outside()) {

@@ -8,7 +8,7 @@ namespace fgmpi::coll {
 
 Status allreduce_recursive_doubling(const Team& team, const Reduction& r, char* data) {
   Core core(team);
-  Wire wire(r);
+  OperandWire wire(r);
   Operand spare(*r.type, r.count);
   char *mine = data, *other = spare.at();
   FGMPI_TRY(core.enter(r, wire, data, other));

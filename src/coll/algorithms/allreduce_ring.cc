@@ -5,7 +5,7 @@
 namespace fgmpi::coll {
 
 Status allreduce_ring(const Team& team, const Reduction& r, char* data) {
-  Blocks blocks;
+  ProcessBlocks blocks;
   for (uint32_t p = 0; p <= team.count(); ++p)
     blocks.offset.push_back(static_cast<size_t>(r.count * p / team.count() * r.type->size()));
   FGMPI_TRY(reduce_scatter_ring(team, r, data, blocks));

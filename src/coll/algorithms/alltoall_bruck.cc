@@ -1,5 +1,5 @@
 // Bruck's all-to-all: log2 P steps; each block travels once per bit of its distance. For short
-// blocks of the regular form, whose sizes every process can compute (Blocks may differ, as
+// blocks of the regular form, whose sizes every process can compute (ProcessBlocks may differ, as
 // processes host different numbers of members).
 #include "coll/algorithms.h"
 

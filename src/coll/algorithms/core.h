@@ -28,14 +28,14 @@ class Core {
 
   /// Receives the operands of processes outside the core, combined into `data` in the order
   /// of processes.
-  Status enter(const Reduction& r, Wire& wire, char* data, char* spare) const {
+  Status enter(const Reduction& r, OperandWire& wire, char* data, char* spare) const {
     if (outside()) return wire.send(team_, team_.me() + 1, data);
     if (!has_guest()) return {};
     FGMPI_TRY(wire.recv(team_, team_.me() - 1, spare));
     return combine(r, spare, data, r.count);
   }
   /// Sends the result to processes outside the core.
-  Status exit(Wire& wire, char* result) const {
+  Status exit(OperandWire& wire, char* result) const {
     if (outside()) return wire.recv(team_, team_.me() + 1, result);
     return has_guest() ? wire.send(team_, team_.me() - 1, result) : Status();
   }

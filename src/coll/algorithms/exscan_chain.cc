@@ -4,7 +4,7 @@
 namespace fgmpi::coll {
 
 Status exscan_chain(const Team& team, const Reduction& r, char* data, char* before) {
-  Wire wire(r);
+  OperandWire wire(r);
   uint32_t me = team.me();
   if (me > 0) {
     FGMPI_TRY(wire.recv(team, me - 1, before));

@@ -5,7 +5,7 @@ namespace fgmpi::coll {
 
 Status exscan_recursive_doubling(const Team& team, const Reduction& r, char* data, char* before) {
   uint32_t n = team.count(), me = team.me();
-  Wire out(r), in(r);
+  OperandWire out(r), in(r);
   Operand incoming(*r.type, r.count);
   bool have = false;
   for (uint32_t distance = 1; distance < n; distance *= 2) {

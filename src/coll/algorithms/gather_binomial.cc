@@ -6,9 +6,9 @@
 
 namespace fgmpi::coll {
 
-Status gather_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks) {
+Status gather_binomial(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks) {
   uint32_t n = team.count(), self = (team.me() + n - root) % n;
-  Blocks order = rotated(blocks, root);
+  ProcessBlocks order = rotated(blocks, root);
   uint32_t bit = 1;
   while (bit < n && !(self & bit)) bit <<= 1;  // the subtree is [self, self + bit)
   uint32_t end = std::min(n, self + bit);

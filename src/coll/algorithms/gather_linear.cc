@@ -4,7 +4,7 @@
 
 namespace fgmpi::coll {
 
-Status gather_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks) {
+Status gather_linear(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks) {
   if (team.me() != root) return team.send(root, buffer, blocks.size(team.me()));
   for (uint32_t p = 0; p < team.count(); ++p)
     if (p != root) FGMPI_TRY(team.recv(p, buffer + blocks.offset[p], blocks.size(p)));

@@ -40,7 +40,7 @@ Status spread(const Team& team, bool starts, char* data, size_t bytes) {
 
 /// Combines the children's results into `data` and sends that to the parent.
 Status gather_up(const Team& team, const Reduction& r, char* data) {
-  Wire wire(r);
+  OperandWire wire(r);
   Operand other(*r.type, r.count);
   for (uint32_t child = first_child(team); child < team.count(); ++child) {
     FGMPI_TRY(wire.recv(team, child, other.at()));
@@ -72,7 +72,7 @@ Status group_tree_bcast(const Team& team, uint32_t root, char* data, size_t byte
 
 Status group_tree_reduce(const Team& team, uint32_t root, const Reduction& r, char* data) {
   FGMPI_TRY(gather_up(team, r, data));
-  Wire wire(r);
+  OperandWire wire(r);
   if (team.has_parent())
     return root == team.me() ? wire.recv(team, Team::kAnyProcess, data) : Status();
   if (root == team.me()) return {};
@@ -81,7 +81,7 @@ Status group_tree_reduce(const Team& team, uint32_t root, const Reduction& r, ch
 
 Status group_tree_allreduce(const Team& team, const Reduction& r, char* data) {
   FGMPI_TRY(gather_up(team, r, data));
-  Wire wire(r);
+  OperandWire wire(r);
   if (team.has_parent()) FGMPI_TRY(wire.recv(team, 1, data));
   for (uint32_t child = first_child(team); child < team.count(); ++child)
     FGMPI_TRY(wire.send(team, child, data));

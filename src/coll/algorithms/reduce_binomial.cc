@@ -11,7 +11,7 @@ Status reduce_binomial(const Team& team, uint32_t root, const Reduction& r, char
   uint32_t n = team.count();
   uint32_t top = r.commutative ? root : 0;
   uint32_t self = (team.me() + n - top) % n;
-  Wire wire(r);
+  OperandWire wire(r);
   Operand spare(*r.type, r.count);
   char *mine = data, *other = spare.at();
   for (uint32_t bit = 1; bit < n; bit <<= 1) {

@@ -8,7 +8,7 @@ Status reduce_knomial(const Team& team, uint32_t root, const Reduction& r, char*
   constexpr uint32_t k = 4;
   uint32_t n = team.count();
   uint32_t self = (team.me() + n - root) % n;
-  Wire wire(r);
+  OperandWire wire(r);
   Operand other(*r.type, r.count);
   uint32_t level = 1;
   for (; level < n && self % (level * k) == 0; level *= k)

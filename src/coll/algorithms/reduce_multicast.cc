@@ -18,7 +18,7 @@ constexpr size_t kLeastSplit = 16 << 10;
 Status allreduce_in_parts(const Team& team, const Multicast& multicast, const Reduction& r,
                           char* data) {
   const uint32_t n = team.count();
-  Blocks blocks;
+  ProcessBlocks blocks;
   blocks.offset.resize(n + 1);
   for (uint32_t p = 0; p <= n; ++p)
     blocks.offset[p] = static_cast<size_t>(r.count * p / n * r.type->size());
@@ -44,7 +44,7 @@ Status allreduce_multicast(const Team& team, const Multicast& multicast, const R
 }
 
 Status reduce_scatter_multicast(const Team& team, const Multicast& multicast, const Reduction& r,
-                                char* data, const Blocks&) {
+                                char* data, const ProcessBlocks&) {
   FGMPI_TRY(team_reduce(team, 0, r, data));
   return bcast_multicast(team, multicast, 0, data, r.bytes());
 }

@@ -6,7 +6,7 @@ namespace fgmpi::coll {
 
 Status reduce_rabenseifner(const Team& team, uint32_t root, const Reduction& r, char* data) {
   Core core(team);
-  Wire wire(r);
+  OperandWire wire(r);
   Operand spare(*r.type, r.count);
   FGMPI_TRY(core.enter(r, wire, data, spare.at()));
   std::vector<int64_t> begin(core.size() + 1);

@@ -5,9 +5,9 @@
 namespace fgmpi::coll {
 
 Status reduce_scatter_halving(const Team& team, const Reduction& r, char* data,
-                              const Blocks& blocks) {
+                              const ProcessBlocks& blocks) {
   Core core(team);
-  Wire wire(r);
+  OperandWire wire(r);
   Operand spare(*r.type, r.count);
   FGMPI_TRY(core.enter(r, wire, data, spare.at()));
   uint32_t me = team.me();

@@ -5,7 +5,7 @@
 namespace fgmpi::coll {
 
 Status reduce_scatter_pairwise(const Team& team, const Reduction& r, char* data,
-                               const Blocks& blocks) {
+                               const ProcessBlocks& blocks) {
   uint32_t n = team.count(), me = team.me();
   size_t mine = blocks.size(me);
   auto incoming = raw_memory(mine * n);

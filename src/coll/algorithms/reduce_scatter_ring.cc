@@ -6,7 +6,8 @@
 
 namespace fgmpi::coll {
 
-Status reduce_scatter_ring(const Team& team, const Reduction& r, char* data, const Blocks& blocks) {
+Status reduce_scatter_ring(const Team& team, const Reduction& r, char* data,
+                           const ProcessBlocks& blocks) {
   uint32_t n = team.count(), me = team.me();
   size_t largest = 0;
   for (uint32_t p = 0; p < n; ++p) largest = std::max(largest, blocks.size(p));

@@ -6,9 +6,10 @@
 
 namespace fgmpi::coll {
 
-Status scatter_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks) {
+Status scatter_binomial(const Team& team, uint32_t root, char* buffer,
+                        const ProcessBlocks& blocks) {
   uint32_t n = team.count(), self = (team.me() + n - root) % n;
-  Blocks order = rotated(blocks, root);
+  ProcessBlocks order = rotated(blocks, root);
   uint32_t bit = 1;
   while (bit < n && !(self & bit)) bit <<= 1;
   uint32_t end = std::min(n, self + bit);

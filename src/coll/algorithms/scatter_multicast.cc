@@ -25,14 +25,14 @@ size_t table_bytes(const Team& team) {
 }
 
 /// Copies all blocks but the root's.
-void copy_blocks(const Blocks& blocks, uint32_t root, const char* from, char* to) {
+void copy_blocks(const ProcessBlocks& blocks, uint32_t root, const char* from, char* to) {
   const size_t before = blocks.offset[root], behind = blocks.total() - blocks.offset[root + 1];
   if (before) std::memcpy(to, from, before);
   if (behind) std::memcpy(to + before, from + blocks.offset[root + 1], behind);
 }
 
 Status send_with_sizes(const Team& team, const Multicast& multicast, const char* buffer,
-                       const Blocks& blocks, bool opened) {
+                       const ProcessBlocks& blocks, bool opened) {
   const uint32_t me = team.me();
   std::vector<uint64_t> sizes(team.count());
   for (uint32_t p = 0; p < team.count(); ++p) sizes[p] = p == me ? 0 : blocks.size(p);
@@ -92,7 +92,7 @@ Status recv_with_sizes(const Team& team, const Multicast& multicast, uint32_t ro
 
 /// Sends blocks whose sizes all processes know.
 Status send_plain(const Team& team, const Multicast& multicast, const char* buffer,
-                  const Blocks& blocks) {
+                  const ProcessBlocks& blocks) {
   const uint32_t me = team.me();
   const size_t others = blocks.total() - blocks.size(me);
   if (me == 0) return multicast.send(buffer + blocks.offset[1], others);
@@ -103,7 +103,7 @@ Status send_plain(const Team& team, const Multicast& multicast, const char* buff
 }
 
 Status recv_plain(const Team& team, const Multicast& multicast, uint32_t root, char* to,
-                  const Blocks& blocks) {
+                  const ProcessBlocks& blocks) {
   const uint32_t me = team.me();
   const size_t others = blocks.total() - blocks.size(root);
   Memory packed = raw_memory(others);
@@ -116,7 +116,7 @@ Status recv_plain(const Team& team, const Multicast& multicast, uint32_t root, c
 }  // namespace
 
 Status scatter_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* buffer,
-                         const Blocks& blocks, bool regular, bool opened) {
+                         const ProcessBlocks& blocks, bool regular, bool opened) {
   if (team.me() == root)
     return regular ? send_plain(team, multicast, buffer, blocks)
                    : send_with_sizes(team, multicast, buffer, blocks, opened);

@@ -22,21 +22,21 @@ struct Listed {
 
 class Centralized final : public Vertex {
  public:
-  Centralized(const Options& options, ParentPlace where, std::vector<Enrolment> mine)
+  Centralized(const SplitOptions& options, ParentPlace where, std::vector<Enrolment> mine)
       : Vertex(options, std::move(where), std::move(mine)) {
     for (const Enrolment& e : mine_) {
-      State& s = states_[e.color];
+      ColorSubtree& s = states_[e.color];
       s.best = e.bid;
       s.listed.push_back({where_.self, e.weight});
     }
   }
 
  private:
-  struct State {
+  struct ColorSubtree {
     Bid best;
     std::vector<Listed> listed;
   };
-  struct Header {
+  struct SubtreeHeader {
     uint32_t color, vertices;
     Address parent;
     int32_t first, size;
@@ -44,8 +44,8 @@ class Centralized final : public Vertex {
     GroupId id;
   };
 
-  void take(uint32_t, uint32_t color, Reader& in) override {
-    State& s = states_[color];
+  void take(uint32_t, uint32_t color, MessageReader& in) override {
+    ColorSubtree& s = states_[color];
     Bid bid = in.bid();
     if (bid.before(s.best)) s.best = bid;
     for (uint32_t count = in.get32(); count > 0; --count) {
@@ -54,7 +54,7 @@ class Centralized final : public Vertex {
     }
   }
 
-  void pass_up(Writer& out, Carrier&) override {
+  void pass_up(MessageWriter& out, Carrier&) override {
     for (const auto& [color, s] : states_) {
       out.put(color);
       out.put(s.best);
@@ -69,7 +69,8 @@ class Centralized final : public Vertex {
 
   void turn(Carrier& carrier) override {
     for (const auto& [color, s] : states_) {
-      Header header{color, static_cast<uint32_t>(s.listed.size()), kNobody, 0, 0, 0, s.best.id()};
+      SubtreeHeader header{color,      static_cast<uint32_t>(s.listed.size()), kNobody, 0, 0, 0,
+                           s.best.id()};
       for (const Listed& l : s.listed) header.size += static_cast<int32_t>(l.weight);
       // If the root of the parent's tree is a member, it lists itself first: then it is the root of
       // this tree too.
@@ -81,9 +82,9 @@ class Centralized final : public Vertex {
     states_.clear();
   }
 
-  void handle(Kind kind, Address from, Reader& in, Carrier& carrier) override {
+  void handle(MessageKind kind, Address from, MessageReader& in, Carrier& carrier) override {
     FGMPI_CHECK(kind == kScatter);
-    Header header;
+    SubtreeHeader header;
     header.color = in.get32();
     header.parent = in.get() != 0 ? from : kNobody;
     header.first = static_cast<int32_t>(in.get32());
@@ -100,8 +101,8 @@ class Centralized final : public Vertex {
     scatter(header, listed, carrier);
   }
 
-  void send(const Header& header, std::span<const Listed> listed, Carrier& carrier) {
-    Writer out(kScatter);
+  void send(const SubtreeHeader& header, std::span<const Listed> listed, Carrier& carrier) {
+    MessageWriter out(kScatter);
     out.put(header.color);
     out.put(header.parent != kNobody);
     out.put(static_cast<uint32_t>(header.first));
@@ -116,8 +117,8 @@ class Centralized final : public Vertex {
     carrier.send(listed.front().address, out.take());
   }
 
-  void scatter(Header header, std::span<const Listed> listed, Carrier& carrier) {
-    Place* p = place(header.color);
+  void scatter(SubtreeHeader header, std::span<const Listed> listed, Carrier& carrier) {
+    TreePosition* p = place(header.color);
     FGMPI_CHECK(p && !listed.empty() && listed.front().address == where_.self);
     p->parent = header.parent;
     p->first = header.first;
@@ -147,13 +148,13 @@ class Centralized final : public Vertex {
     return bytes;
   }
 
-  std::map<uint32_t, State> states_;
+  std::map<uint32_t, ColorSubtree> states_;
   size_t peak_ = 0;  ///< of the longest list that was cut
 };
 
 }  // namespace
 
-std::unique_ptr<Vertex> make_centralized(const Options& options, ParentPlace where,
+std::unique_ptr<Vertex> make_centralized(const SplitOptions& options, ParentPlace where,
                                          std::vector<Enrolment> mine) {
   return std::make_unique<Centralized>(options, std::move(where), std::move(mine));
 }

@@ -22,7 +22,7 @@ constexpr size_t kPart = 1024 - kMostHeader;
 
 /// Algorithm and filler in one number.
 enum Way : uint8_t { kCentral, kShrinkLeaf, kShrinkChild, kHash };
-Way way_of(const Options& options) {
+Way way_of(const SplitOptions& options) {
   switch (options.algorithm) {
     case Algorithm::kCentralized:
       return kCentral;
@@ -32,7 +32,7 @@ Way way_of(const Options& options) {
       return kHash;
   }
 }
-Options options_of(Way way, uint32_t k) {
+SplitOptions options_of(Way way, uint32_t k) {
   constexpr Algorithm kAlgorithms[] = {Algorithm::kCentralized, Algorithm::kShrinkAndBalance,
                                        Algorithm::kShrinkAndBalance, Algorithm::kRankAndHash};
   return {.algorithm = kAlgorithms[way],
@@ -49,7 +49,7 @@ struct Message {
 
 /// A construction that this process is in.
 struct UnderWay {
-  const Options& options;
+  const SplitOptions& options;
   Vertex* vertex;
   Status status;
   sched::Proclet* waiter = nullptr;
@@ -75,12 +75,12 @@ class Notices final : public Carrier {
     }
     ++g_counts.messages;
     g_counts.bytes += message.size();
-    const Kind kind = static_cast<Kind>(message[0]);
+    const MessageKind kind = static_cast<MessageKind>(message[0]);
     size_t at = 1;
     do {
       size_t n = std::min(kPart, message.size() - at);
       const bool more = at + n < message.size();
-      Writer out(static_cast<Kind>(kind | way_ << kKindBits | (more ? kMore : 0)));
+      MessageWriter out(static_cast<MessageKind>(kind | way_ << kKindBits | (more ? kMore : 0)));
       if (kind == kUp) out.put(uint64_t{k_});
       out.put(uint64_t{key_.number});
       std::vector<uint8_t> notice = out.take();
@@ -104,7 +104,7 @@ std::string words_of(Algorithm algorithm, uint32_t k, Filler filler) {
   return words;
 }
 
-Status options_differ(const Options& mine, const Message& message) {
+Status options_differ(const SplitOptions& mine, const Message& message) {
   return options_differ(format("process %u", g_av.me()), mine, format("process %u", message.from),
                         options_of(message.way, message.k));
 }
@@ -123,7 +123,7 @@ void receive(UnderWay* u, const ConstructionKey& key, const Message& message) {
 }
 
 void deliver(const ConstructionKey& key, Message message) {
-  if (Intermediary::is_for(static_cast<Kind>(message.bytes[0]))) {
+  if (Intermediary::is_for(static_cast<MessageKind>(message.bytes[0]))) {
     Notices carrier(key, message.way, message.k);
     Intermediary& intermediary = g_intermediaries[key];
     intermediary.receive(message.from, message.bytes, carrier);
@@ -153,8 +153,8 @@ void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
   Message message;
   FGMPI_CHECK(bytes > 1);
   const uint8_t* begin = static_cast<const uint8_t*>(data);
-  const Kind kind = static_cast<Kind>(*begin & ((1 << kKindBits) - 1));
-  Reader in({begin + 1, bytes - 1});
+  const MessageKind kind = static_cast<MessageKind>(*begin & ((1 << kKindBits) - 1));
+  MessageReader in({begin + 1, bytes - 1});
   message.from = from;
   message.way = static_cast<Way>(*begin >> kKindBits & ((1 << kWayBits) - 1));
   message.k = kind == kUp ? in.get32() : kLeastBranching;
@@ -178,8 +178,8 @@ void describe(const sched::WaitSite*, std::string* out) {
 
 }  // namespace
 
-Status options_differ(const std::string& one, const Options& his, const std::string& other,
-                      const Options& its) {
+Status options_differ(const std::string& one, const SplitOptions& his, const std::string& other,
+                      const SplitOptions& its) {
   return error(
       MPI_ERR_OTHER,
       "system-ranked groups: %s builds by %s, %s by %s; allowed is the same at all members "
@@ -188,8 +188,8 @@ Status options_differ(const std::string& one, const Options& his, const std::str
       words_of(its.algorithm, its.k, its.filler).c_str());
 }
 
-Status construct(const ConstructionKey& key, const Options& options, ParentPlace where,
-                 std::vector<Enrolment> mine, const char* call, std::vector<Place>* places) {
+Status construct(const ConstructionKey& key, const SplitOptions& options, ParentPlace where,
+                 std::vector<Enrolment> mine, const char* call, std::vector<TreePosition>* places) {
   if (g_failure_of) FGMPI_TRY(g_failure_of(key));
   std::unique_ptr<Vertex> vertex = Vertex::make(options, std::move(where), std::move(mine));
   UnderWay under_way{options, vertex.get(), {}};

@@ -35,13 +35,13 @@ struct ConstructionKey {
 /// Runs this process's vertex until it has all its places, one for each enrolment, or the
 /// construction has failed. May switch. REQUIRES: init_constructions() was called; every process of
 /// the parent calls with the same key and options.
-Status construct(const ConstructionKey& key, const Options& options, ParentPlace where,
-                 std::vector<Enrolment> mine, const char* call, std::vector<Place>* places);
+Status construct(const ConstructionKey& key, const SplitOptions& options, ParentPlace where,
+                 std::vector<Enrolment> mine, const char* call, std::vector<TreePosition>* places);
 
 /// The error of two members, or processes, that give different options. `one` and `other` name
 /// them: "rank 3", "process 1".
-Status options_differ(const std::string& one, const Options& his, const std::string& other,
-                      const Options& its);
+Status options_differ(const std::string& one, const SplitOptions& his, const std::string& other,
+                      const SplitOptions& its);
 
 /// Registers the notice handler. Idempotent.
 void init_constructions();

@@ -40,9 +40,9 @@ std::map<TreeKey, std::vector<Early>> g_early;
 
 TreeKey key_of(const GroupId& id) { return {id.context, id.serial}; }
 
-Writer step(Step s) {
+MessageWriter step(Step s) {
   // The first byte is the step, where other messages have a kind.
-  return Writer(static_cast<Kind>(s));
+  return MessageWriter(static_cast<MessageKind>(s));
 }
 
 void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
@@ -123,19 +123,19 @@ struct GroupTree::Search {
   int32_t low_rank = 0, high_rank = 0;
 };
 
-GroupTree::GroupTree(const Place& place, uint32_t k, RankMap members)
+GroupTree::GroupTree(const TreePosition& place, uint32_t k, RankMap members)
     : place_(place), k_(k), members_(std::move(members)) {}
 
 GroupTree::~GroupTree() = default;
 
-std::shared_ptr<GroupTree> GroupTree::make(const Place& place, uint32_t k, RankMap members) {
+std::shared_ptr<GroupTree> GroupTree::make(const TreePosition& place, uint32_t k, RankMap members) {
   std::shared_ptr<GroupTree> tree(new GroupTree(place, k, std::move(members)));
   tree->enlist();
   return tree;
 }
 
 std::shared_ptr<GroupTree> GroupTree::duplicate(const GroupId& id) const {
-  Place place = place_;
+  TreePosition place = place_;
   place.id = id;
   std::shared_ptr<GroupTree> tree(new GroupTree(place, k_, members_));
   tree->cache_ = cache_;
@@ -257,7 +257,7 @@ void GroupTree::search(Search s) {
   int32_t first = place_.first, past = first + static_cast<int32_t>(place_.weight);
   if (s.rank >= first && s.rank < past) {
     Known run = run_around(s.rank);
-    Writer out = step(kFound);
+    MessageWriter out = step(kFound);
     for (int32_t value : {run.rank, run.world, run.count}) out.put(static_cast<uint32_t>(value));
     return send(s.requester, out.take());
   }
@@ -284,7 +284,7 @@ void GroupTree::search(Search s) {
     }
     next = towards(s.target);
   }
-  Writer out = step(kFind);
+  MessageWriter out = step(kFind);
   out.put(s.requester);
   out.put(static_cast<uint32_t>(s.rank));
   for (uint32_t value : {s.target, s.low, s.high, s.probes, static_cast<uint32_t>(s.low_rank),
@@ -329,7 +329,7 @@ void GroupTree::wake_answered() {
 
 void GroupTree::take_want(Address requester) {
   if (place_.parent != kNobody) {
-    Writer out = step(kWant);
+    MessageWriter out = step(kWant);
     out.put(requester);
     return send(place_.parent, out.take());
   }
@@ -343,7 +343,7 @@ void GroupTree::take_want(Address requester) {
 
 void GroupTree::tell(Address root) {
   for (Address child : place_.children) {
-    Writer out = step(kTell);
+    MessageWriter out = step(kTell);
     out.put(root);
     send(child, out.take());
   }
@@ -355,7 +355,7 @@ void GroupTree::tell(Address root) {
 void GroupTree::send_members(Address root) {
   int32_t count = members_.size();
   for (int32_t i = 0; i < count;) {
-    Writer out = step(kMembers);
+    MessageWriter out = step(kMembers);
     out.put(static_cast<uint32_t>(place_.first + i));
     while (i < count && out.size() < kPart) {
       int32_t start = members_.world_of(i), length = 1;
@@ -368,7 +368,7 @@ void GroupTree::send_members(Address root) {
   }
 }
 
-void GroupTree::take_members(Reader& in) {
+void GroupTree::take_members(MessageReader& in) {
   uint32_t rank = in.get32();
   while (!in.empty()) {
     uint32_t start = in.get32(), length = in.get32();
@@ -440,7 +440,7 @@ void GroupTree::send(Address to, std::vector<uint8_t> message) {
 }
 
 void GroupTree::receive(Address, std::span<const uint8_t> message) {
-  Reader in(message.subspan(1));
+  MessageReader in(message.subspan(1));
   switch (static_cast<Step>(message[0])) {
     case kFind: {
       Search s{in.get32(), static_cast<int32_t>(in.get32())};
@@ -486,9 +486,9 @@ uint32_t next_serial() {
   return ++serial;
 }
 
-Status agree_over_tree(const SharedComm& parent, uint32_t number, const Candidate& mine,
+Status agree_over_tree(const SharedComm& parent, uint32_t number, const LeaderCandidate& mine,
                        const char* call, GroupId* out) {
-  const Place& place = parent.tree->place();
+  const TreePosition& place = parent.tree->place();
   const uint64_t ctx = parent.id.plane(kPlaneInternal);
   Bid best{mine, next_serial()};
   for (Address child : place.children) {
@@ -532,7 +532,7 @@ bool find_peer(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
 }  // namespace
 
 std::vector<uint8_t> question_for_map() {
-  Writer out = step(kWant);
+  MessageWriter out = step(kWant);
   out.put(g_av.me());
   return out.take();
 }

@@ -40,13 +40,13 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
  public:
   /// `members`: world ranks of this process's members, in the order of their ranks. Processes the
   /// messages that arrived early. REQUIRES: place.vertices > 1.
-  static std::shared_ptr<GroupTree> make(const Place& place, uint32_t k, RankMap members);
+  static std::shared_ptr<GroupTree> make(const TreePosition& place, uint32_t k, RankMap members);
   /// Makes a tree with the same shape and members under a new name, with the answers and the map
   /// that this process has.
   std::shared_ptr<GroupTree> duplicate(const GroupId& id) const;
   ~GroupTree();
 
-  const Place& place() const { return place_; }
+  const TreePosition& place() const { return place_; }
   uint32_t k() const { return k_; }
   /// A map for the communicator that asks other processes when it must.
   RankMap lazy_map();
@@ -83,7 +83,7 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   struct Known {
     int32_t rank, world, count;
   };
-  GroupTree(const Place& place, uint32_t k, RankMap members);
+  GroupTree(const TreePosition& place, uint32_t k, RankMap members);
   void enlist();
   void send(Address to, std::vector<uint8_t> message);
   void search(Search search);
@@ -94,14 +94,14 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   void take_want(Address requester);
   void tell(Address root);
   void send_members(Address root);
-  void take_members(Reader& in);
+  void take_members(MessageReader& in);
   void send_map(Address to);
   void take_map(std::span<const uint8_t> part);
   void wake_answered();
   void pass_drop();
   void forget();
 
-  Place place_;
+  TreePosition place_;
   uint32_t k_;
   RankMap members_, whole_;
   std::vector<Known> cache_;  ///< by rank; empty until the first answer, kMostKnown at most
@@ -123,7 +123,7 @@ uint32_t next_serial();
 /// Makes all processes of the tree agree on the name of a new communicator: bids go up, the name in
 /// the best comes down, 2 (P - 1) messages. `number` distinguishes creations of the same parent.
 /// May switch. Errors: no member has a context id left.
-Status agree_over_tree(const SharedComm& parent, uint32_t number, const Candidate& mine,
+Status agree_over_tree(const SharedComm& parent, uint32_t number, const LeaderCandidate& mine,
                        const char* call, GroupId* out);
 /// Registers the notice handler, and the function that point-to-point asks for
 /// addresses. Idempotent.

@@ -14,7 +14,7 @@
 
 namespace fgmpi::comm::system_ranked {
 
-enum Kind : uint8_t {
+enum MessageKind : uint8_t {
   kUp,             ///< to the parent, over the parent's tree: one record a color that occurs below
   kScatter,        ///< Centralized: the members of a subtree under construction
   kRanks,          ///< Rank-and-Hash: ranges of ranks, down the parent's tree
@@ -30,11 +30,11 @@ enum Kind : uint8_t {
   kRange,    ///< ranks for a tree that has none: ranges down
   kKinds
 };
-const char* kind_name(Kind kind);
+const char* kind_name(MessageKind kind);
 
-class Writer {
+class MessageWriter {
  public:
-  explicit Writer(Kind kind) { bytes_.push_back(kind); }
+  explicit MessageWriter(MessageKind kind) { bytes_.push_back(kind); }
   void put(uint64_t value) {
     while (value >= 0x80) {
       bytes_.push_back(static_cast<uint8_t>(value | 0x80));
@@ -45,7 +45,7 @@ class Writer {
   /// `first`: a world rank that both ends have, mostly near the bid's, so that the difference
   /// is short.
   void put(const Bid& bid, uint32_t first = 0) {
-    const Candidate& c = bid.candidate;
+    const LeaderCandidate& c = bid.candidate;
     put(uint64_t{c.lbi});
     if (!c.valid()) return;
     put(uint64_t{c.led});
@@ -68,9 +68,10 @@ class Writer {
   std::vector<uint8_t> bytes_;
 };
 
-class Reader {
+class MessageReader {
  public:
-  explicit Reader(std::span<const uint8_t> bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
+  explicit MessageReader(std::span<const uint8_t> bytes)
+      : at_(bytes.data()), end_(at_ + bytes.size()) {}
   bool empty() const { return at_ == end_; }
   std::span<const uint8_t> rest() const { return {at_, end_}; }
   uint64_t get() {
@@ -87,9 +88,9 @@ class Reader {
     FGMPI_CHECK(value <= UINT32_MAX);
     return static_cast<uint32_t>(value);
   }
-  Kind kind() {
+  MessageKind kind() {
     FGMPI_CHECK(at_ != end_ && *at_ < kKinds);
-    return static_cast<Kind>(*at_++);
+    return static_cast<MessageKind>(*at_++);
   }
   Bid bid(uint32_t first = 0) {
     Bid b;

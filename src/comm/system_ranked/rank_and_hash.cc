@@ -13,7 +13,7 @@
 //
 // The vertex numbered i in the new tree has the parent (i - 1) / k. Numbers and ranks rise
 // together, so a vertex's ranks follow those of the vertex before it. A group with members at every
-// vertex may keep the parent's tree instead (Options::kept_vertices), which the paper does not
+// vertex may keep the parent's tree instead (SplitOptions::kept_vertices), which the paper does not
 // have: then nothing but the ranges goes down. H maps the numbers of a group one to one to
 // addresses, so an intermediary stores O(k) for each group. Vertex 0 registers as its own parent
 // too, as in equation (3): 2 m registrations.
@@ -27,19 +27,19 @@ namespace {
 
 class RankAndHash final : public Vertex {
  public:
-  RankAndHash(const Options& options, ParentPlace where, std::vector<Enrolment> mine)
+  RankAndHash(const SplitOptions& options, ParentPlace where, std::vector<Enrolment> mine)
       : Vertex(options, std::move(where), std::move(mine)) {
     for (const Enrolment& e : mine_) states_[e.color].best = e.bid;
   }
 
  private:
-  struct Part {
+  struct ChildShare {
     uint32_t child, vertices, weight;
   };
-  struct State {
+  struct ColorShares {
     Bid best;
-    std::vector<Part> parts;  ///< children with members below them
-    int missing = 0;          ///< answers of intermediaries that have not arrived
+    std::vector<ChildShare> parts;  ///< children with members below them
+    int missing = 0;                ///< answers of intermediaries that have not arrived
   };
   struct Range {
     uint32_t vertex;
@@ -49,9 +49,9 @@ class RankAndHash final : public Vertex {
     GroupId id;
   };
 
-  void take(uint32_t child, uint32_t color, Reader& in) override {
-    State& s = states_[color];
-    Part part{child, in.get32(), in.get32()};
+  void take(uint32_t child, uint32_t color, MessageReader& in) override {
+    ColorShares& s = states_[color];
+    ChildShare part{child, in.get32(), in.get32()};
     s.parts.push_back(part);
     Bid bid = in.bid(first_world(where_.children[child]));
     if (bid.before(s.best)) s.best = bid;
@@ -62,19 +62,19 @@ class RankAndHash final : public Vertex {
   }
 
   /// Vertices and members of the whole subtree.
-  Part total(uint32_t color, const State& s) const {
-    Part sum{0, 0, 0};
+  ChildShare total(uint32_t color, const ColorShares& s) const {
+    ChildShare sum{0, 0, 0};
     if (const Enrolment* e = enrolment(color)) sum = {0, 1, e->weight};
-    for (const Part& part : s.parts) {
+    for (const ChildShare& part : s.parts) {
       sum.vertices += part.vertices;
       sum.weight += part.weight;
     }
     return sum;
   }
 
-  void pass_up(Writer& out, Carrier&) override {
+  void pass_up(MessageWriter& out, Carrier&) override {
     for (auto& [color, s] : states_) {
-      Part sum = total(color, s);
+      ChildShare sum = total(color, s);
       if (!enrolment(color)) await_one();  // ranges for its children will come
       out.put(color);
       out.put(sum.vertices);
@@ -86,17 +86,17 @@ class RankAndHash final : public Vertex {
   void turn(Carrier& carrier) override {
     std::vector<std::pair<uint32_t, Range>> ranges;
     for (const auto& [color, s] : states_) {
-      Part sum = total(color, s);
+      ChildShare sum = total(color, s);
       ranges.push_back(
           {color, {0, 0, sum.vertices, static_cast<int32_t>(sum.weight), s.best.id()}});
     }
     pass_down(ranges, carrier);
   }
 
-  void handle(Kind kind, Address from, Reader& in, Carrier& carrier) override {
+  void handle(MessageKind kind, Address from, MessageReader& in, Carrier& carrier) override {
     if (kind == kRanks) return take_ranks(in, carrier);
     uint32_t color = in.get32();
-    Place* p = place(color);
+    TreePosition* p = place(color);
     FGMPI_CHECK(p && (kind == kParentIs || kind == kChildrenAre));
     (void)from;
     if (kind == kParentIs)
@@ -114,7 +114,7 @@ class RankAndHash final : public Vertex {
   /// Bit in the color of a record of ranges: the color's group keeps the parent's tree.
   static constexpr uint64_t kKept = 1;
 
-  void take_ranks(Reader& in, Carrier& carrier) {
+  void take_ranks(MessageReader& in, Carrier& carrier) {
     std::vector<std::pair<uint32_t, Range>> ranges;
     while (!in.empty()) {
       const uint64_t head = in.get();
@@ -136,7 +136,7 @@ class RankAndHash final : public Vertex {
 
   /// Splits each color's range: the vertex itself first, then its children in order.
   void pass_down(std::vector<std::pair<uint32_t, Range>>& ranges, Carrier& carrier) {
-    std::vector<Writer> down(where_.children.size(), Writer(kRanks));
+    std::vector<MessageWriter> down(where_.children.size(), MessageWriter(kRanks));
     for (auto& [color, range] : ranges) {
       const Range own = range;
       const bool kept = own.vertices == options_.kept_vertices;
@@ -149,9 +149,9 @@ class RankAndHash final : public Vertex {
       FGMPI_CHECK(it != states_.end());
       // The children are in the order in which they reported; ranks must not depend on that.
       std::sort(it->second.parts.begin(), it->second.parts.end(),
-                [](const Part& a, const Part& b) { return a.child < b.child; });
-      for (const Part& part : it->second.parts) {
-        Writer& out = down[part.child];
+                [](const ChildShare& a, const ChildShare& b) { return a.child < b.child; });
+      for (const ChildShare& part : it->second.parts) {
+        MessageWriter& out = down[part.child];
         out.put(uint64_t{color} << 1 | (kept ? kKept : 0));
         if (!kept) {
           out.put(range.vertex);
@@ -167,7 +167,7 @@ class RankAndHash final : public Vertex {
         keep_place(color, own, it->second.parts);
         continue;
       }
-      std::vector<Part>().swap(it->second.parts);
+      std::vector<ChildShare>().swap(it->second.parts);
       if (e) {
         look_for_neighbours(color, own, carrier);
       } else {
@@ -181,8 +181,8 @@ class RankAndHash final : public Vertex {
 
   /// Completes the place of a color in whose group all vertices are: this vertex has the same
   /// position as in the parent's tree.
-  void keep_place(uint32_t color, const Range& own, const std::vector<Part>& parts) {
-    Place* p = place(color);
+  void keep_place(uint32_t color, const Range& own, const std::vector<ChildShare>& parts) {
+    TreePosition* p = place(color);
     FGMPI_CHECK(p && parts.size() == where_.children.size());
     p->first = own.rank;
     p->size = own.size;
@@ -192,7 +192,7 @@ class RankAndHash final : public Vertex {
     p->parent = where_.parent;
     p->children = where_.children;
     p->end = own.rank + static_cast<int32_t>(p->weight);
-    for (const Part& part : parts) {
+    for (const ChildShare& part : parts) {
       p->child_first.push_back(p->end);
       p->end += static_cast<int32_t>(part.weight);
     }
@@ -200,7 +200,7 @@ class RankAndHash final : public Vertex {
   }
 
   void look_for_neighbours(uint32_t color, const Range& own, Carrier& carrier) {
-    Place* p = place(color);
+    TreePosition* p = place(color);
     p->first = own.rank;
     p->size = own.size;
     p->vertices = own.vertices;
@@ -210,7 +210,7 @@ class RankAndHash final : public Vertex {
     uint32_t children = children_of(own.vertex, options_.k, own.vertices);
     uint32_t parent = parent_of(own.vertex, options_.k);
     states_[color].missing = (own.vertex > 0) + (children > 0);
-    Writer self(kRegister), child(kRegisterChild);
+    MessageWriter self(kRegister), child(kRegisterChild);
     self.put(color);
     self.put(own.vertex);
     self.put(children);
@@ -226,16 +226,16 @@ class RankAndHash final : public Vertex {
   size_t state_bytes() const override {
     size_t bytes = sizeof *this;
     for (const auto& [color, s] : states_)
-      bytes += sizeof s + 40 + s.parts.capacity() * sizeof(Part);
+      bytes += sizeof s + 40 + s.parts.capacity() * sizeof(ChildShare);
     return bytes;
   }
 
-  std::map<uint32_t, State> states_;
+  std::map<uint32_t, ColorShares> states_;
 };
 
 }  // namespace
 
-std::unique_ptr<Vertex> make_rank_and_hash(const Options& options, ParentPlace where,
+std::unique_ptr<Vertex> make_rank_and_hash(const SplitOptions& options, ParentPlace where,
                                            std::vector<Enrolment> mine) {
   FGMPI_CHECK(options.directory != nullptr);
   return std::make_unique<RankAndHash>(options, std::move(where), std::move(mine));
@@ -249,16 +249,16 @@ size_t Intermediary::bytes() const {
 }
 
 void Intermediary::receive(Address from, std::span<const uint8_t> message, Carrier& carrier) {
-  Reader in(message);
-  Kind kind = in.kind();
+  MessageReader in(message);
+  MessageKind kind = in.kind();
   uint32_t color = in.get32(), number = in.get32(), expected = in.get32();
   auto parent_is = [&](Address child, Address parent) {
-    Writer out(kParentIs);
+    MessageWriter out(kParentIs);
     out.put(color);
     out.put(parent);
     carrier.send(child, out.take());
   };
-  Slot& slot = slots_[{color, number}];
+  RegistrySlot& slot = slots_[{color, number}];
   slot.expected = expected;
   if (kind == kRegister) {
     slot.self = from;
@@ -274,7 +274,7 @@ void Intermediary::receive(Address from, std::span<const uint8_t> message, Carri
   }
   if (slot.self == kNobody || slot.came < expected || (number == 0 && !slot.root_came)) return;
   if (expected > 0) {
-    Writer out(kChildrenAre);
+    MessageWriter out(kChildrenAre);
     out.put(color);
     out.put_list(slot.children);
     carrier.send(slot.self, out.take());

@@ -6,14 +6,14 @@
 
 namespace fgmpi::comm::system_ranked {
 
-bool RankPass::begin(Place* place, const Bid& bid, Carrier& carrier) {
+bool RankPass::begin(TreePosition* place, const Bid& bid, Carrier& carrier) {
   place_ = place;
   if (bid.before(best_)) best_ = bid;
   return all_heard(carrier);
 }
 
-bool RankPass::take_sizes(Address from, Reader& in, Carrier& carrier) {
-  Part part{from, in.get32(), in.get32()};
+bool RankPass::take_sizes(Address from, MessageReader& in, Carrier& carrier) {
+  ChildWeight part{from, in.get32(), in.get32()};
   parts_.push_back(part);
   Bid bid = in.bid();
   if (bid.before(best_)) best_ = bid;
@@ -23,7 +23,7 @@ bool RankPass::take_sizes(Address from, Reader& in, Carrier& carrier) {
 bool RankPass::all_heard(Carrier& carrier) {
   if (parts_.size() < place_->children.size()) return false;
   uint32_t vertices = 1, weight = place_->weight;
-  for (const Part& part : parts_) {
+  for (const ChildWeight& part : parts_) {
     vertices += part.vertices;
     weight += part.weight;
   }
@@ -34,7 +34,7 @@ bool RankPass::all_heard(Carrier& carrier) {
     spread(0, carrier);
     return true;
   }
-  Writer up(kSizes);
+  MessageWriter up(kSizes);
   up.put(place_->color);
   up.put(vertices);
   up.put(weight);
@@ -43,7 +43,7 @@ bool RankPass::all_heard(Carrier& carrier) {
   return false;
 }
 
-void RankPass::take_range(Reader& in, Carrier& carrier) {
+void RankPass::take_range(MessageReader& in, Carrier& carrier) {
   int32_t first = static_cast<int32_t>(in.get32());
   place_->vertices = in.get32();
   place_->size = static_cast<int32_t>(in.get32());
@@ -56,7 +56,7 @@ void RankPass::spread(int32_t first, Carrier& carrier) {
   place_->first = first;
   first += static_cast<int32_t>(place_->weight);
   for (Address child : place_->children) {
-    Writer down(kRange);
+    MessageWriter down(kRange);
     down.put(place_->color);
     down.put(static_cast<uint32_t>(first));
     down.put(place_->vertices);
@@ -65,13 +65,13 @@ void RankPass::spread(int32_t first, Carrier& carrier) {
     down.put(place_->id);
     carrier.send(child, down.take());
     place_->child_first.push_back(first);
-    auto part =
-        std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) { return p.child == child; });
+    auto part = std::find_if(parts_.begin(), parts_.end(),
+                             [&](const ChildWeight& p) { return p.child == child; });
     FGMPI_CHECK(part != parts_.end());
     first += static_cast<int32_t>(part->weight);
   }
   place_->end = first;
-  std::vector<Part>().swap(parts_);
+  std::vector<ChildWeight>().swap(parts_);
 }
 
 }  // namespace fgmpi::comm::system_ranked

@@ -15,24 +15,24 @@ namespace fgmpi::comm::system_ranked {
 class RankPass {
  public:
   /// Begins once the neighbours in `place` are known. Returns true when the place is complete.
-  bool begin(Place* place, const Bid& bid, Carrier& carrier);
+  bool begin(TreePosition* place, const Bid& bid, Carrier& carrier);
   /// Receives a child's sizes, which may come before begin(). Returns true when the place
   /// is complete.
-  bool take_sizes(Address from, Reader& in, Carrier& carrier);
+  bool take_sizes(Address from, MessageReader& in, Carrier& carrier);
   /// Receives the range from the parent, which completes the place.
-  void take_range(Reader& in, Carrier& carrier);
-  size_t bytes() const { return parts_.capacity() * sizeof(Part); }
+  void take_range(MessageReader& in, Carrier& carrier);
+  size_t bytes() const { return parts_.capacity() * sizeof(ChildWeight); }
 
  private:
-  struct Part {
+  struct ChildWeight {
     Address child;
     uint32_t vertices, weight;
   };
   bool all_heard(Carrier& carrier);
   void spread(int32_t first, Carrier& carrier);
-  Place* place_ = nullptr;
+  TreePosition* place_ = nullptr;
   Bid best_;
-  std::vector<Part> parts_;
+  std::vector<ChildWeight> parts_;
 };
 
 }  // namespace fgmpi::comm::system_ranked

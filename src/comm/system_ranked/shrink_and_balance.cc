@@ -82,7 +82,7 @@ Stock Stock::take(uint64_t amount) {
 
 namespace {
 
-void put(Writer& out, const Subtree& s) {
+void put(MessageWriter& out, const Subtree& s) {
   out.put(s.root);
   out.put(s.position);
   out.put(s.size);
@@ -93,7 +93,7 @@ void put(Writer& out, const Subtree& s) {
   out.put_list(s.leaves);
 }
 
-Subtree get_subtree(Reader& in) {
+Subtree get_subtree(MessageReader& in) {
   Subtree s;
   s.root = in.get32();
   s.position = in.get32();
@@ -106,7 +106,7 @@ Subtree get_subtree(Reader& in) {
   return s;
 }
 
-void put(Writer& out, const Stock& stock) {
+void put(MessageWriter& out, const Stock& stock) {
   out.put_list(stock.vertices);
   out.put(stock.suppliers.size());
   for (const Supplier& s : stock.suppliers) {
@@ -115,7 +115,7 @@ void put(Writer& out, const Stock& stock) {
   }
 }
 
-Stock get_stock(Reader& in) {
+Stock get_stock(MessageReader& in) {
   Stock stock;
   stock.vertices = in.list();
   for (size_t n = in.get32(); n > 0; --n) {
@@ -177,7 +177,7 @@ void divide(Stock stock, std::vector<Consumer>* consumers, std::vector<Address>*
 
 class ShrinkAndBalance final : public Vertex {
  public:
-  ShrinkAndBalance(const Options& options, ParentPlace where, std::vector<Enrolment> mine)
+  ShrinkAndBalance(const SplitOptions& options, ParentPlace where, std::vector<Enrolment> mine)
       : Vertex(options, std::move(where), std::move(mine)) {
     for (const Enrolment& e : mine_) states_[e.color];
   }
@@ -186,18 +186,18 @@ class ShrinkAndBalance final : public Vertex {
  private:
   using State = BalanceState;
   // Up.
-  void take(uint32_t child, uint32_t color, Reader& in) override;
-  void pass_up(Writer& out, Carrier& carrier) override;
+  void take(uint32_t child, uint32_t color, MessageReader& in) override;
+  void pass_up(MessageWriter& out, Carrier& carrier) override;
   void turn(Carrier& carrier) override;
   bool shrink(uint32_t color, State& s, Subtree* whole, Carrier& carrier);
   void offer(std::vector<Subtree>* parts, Subtree* whole) const;
   void send_fill(uint32_t color, const std::vector<Subtree>& parts, const Subtree& whole,
                  Carrier& carrier);
-  void take_fill(Reader& in, Carrier& carrier);
+  void take_fill(MessageReader& in, Carrier& carrier);
 
   // Down.
-  void handle(Kind kind, Address from, Reader& in, Carrier& carrier) override;
-  void take_instruction(Address from, Reader& in, Carrier& carrier);
+  void handle(MessageKind kind, Address from, MessageReader& in, Carrier& carrier) override;
+  void take_instruction(Address from, MessageReader& in, Carrier& carrier);
   void follow_when_ready(uint32_t color, Instruction instruction, Carrier& carrier);
   void follow(uint32_t color, State& s, Instruction instruction, Carrier& carrier);
   void hand_extra_children_on(std::vector<Subtree>* subtrees) const;
@@ -219,7 +219,7 @@ class ShrinkAndBalance final : public Vertex {
 
 // ---- Up -----------------------------------------------------------------------------------------
 
-void ShrinkAndBalance::take(uint32_t child, uint32_t color, Reader& in) {
+void ShrinkAndBalance::take(uint32_t child, uint32_t color, MessageReader& in) {
   Subtree s;
   s.position = where_.children[child];
   s.root = in.get32();
@@ -231,7 +231,7 @@ void ShrinkAndBalance::take(uint32_t child, uint32_t color, Reader& in) {
   states_[color].subtrees.push_back(std::move(s));
 }
 
-void ShrinkAndBalance::pass_up(Writer& out, Carrier& carrier) {
+void ShrinkAndBalance::pass_up(MessageWriter& out, Carrier& carrier) {
   for (auto it = states_.begin(); it != states_.end();) {
     auto& [color, s] = *it;
     Subtree whole;
@@ -312,7 +312,7 @@ void ShrinkAndBalance::offer(std::vector<Subtree>* parts, Subtree* whole) const 
 
 void ShrinkAndBalance::send_fill(uint32_t color, const std::vector<Subtree>& parts,
                                  const Subtree& whole, Carrier& carrier) {
-  Writer out(kFill);
+  MessageWriter out(kFill);
   out.put(color);
   out.put(where_.parent == kNobody ? whole.size : 0);
   out.put(where_.self);
@@ -322,7 +322,7 @@ void ShrinkAndBalance::send_fill(uint32_t color, const std::vector<Subtree>& par
   carrier.send(whole.root, out.take());
 }
 
-void ShrinkAndBalance::take_fill(Reader& in, Carrier& carrier) {
+void ShrinkAndBalance::take_fill(MessageReader& in, Carrier& carrier) {
   uint32_t color = in.get32();
   uint32_t target = in.get32();
   Address position = in.get32();
@@ -356,7 +356,7 @@ void ShrinkAndBalance::take_fill(Reader& in, Carrier& carrier) {
 
 // ---- Down ---------------------------------------------------------------------------------------
 
-void ShrinkAndBalance::handle(Kind kind, Address from, Reader& in, Carrier& carrier) {
+void ShrinkAndBalance::handle(MessageKind kind, Address from, MessageReader& in, Carrier& carrier) {
   if (kind == kFill) return take_fill(in, carrier);
   if (kind == kBalance) return take_instruction(from, in, carrier);
   uint32_t color = in.get32();
@@ -378,7 +378,7 @@ void ShrinkAndBalance::handle(Kind kind, Address from, Reader& in, Carrier& carr
   complete_when_done(color, s);
 }
 
-void ShrinkAndBalance::take_instruction(Address from, Reader& in, Carrier& carrier) {
+void ShrinkAndBalance::take_instruction(Address from, MessageReader& in, Carrier& carrier) {
   Instruction i;
   uint32_t color = in.get32();
   i.parent = from;
@@ -398,7 +398,7 @@ void ShrinkAndBalance::take_instruction(Address from, Reader& in, Carrier& carri
 
 void ShrinkAndBalance::instruct(uint32_t color, const Subtree& s, uint32_t target, uint32_t height,
                                 const Stock& stock, Carrier& carrier) {
-  Writer out(kBalance);
+  MessageWriter out(kBalance);
   out.put(color);
   out.put(target);
   out.put(height);
@@ -521,7 +521,7 @@ void ShrinkAndBalance::follow(uint32_t color, State& s, Instruction instruction,
   stock.add(take_out(&subtrees, targets));
   if (!stays) stock.vertices.push_back(where_.self);
 
-  Place* p = place(color);
+  TreePosition* p = place(color);
   if (stays) p->parent = instruction.parent;
   s.height = instruction.height;
   for (size_t i = 0; i < subtrees.size(); ++i) {
@@ -548,7 +548,7 @@ bool ShrinkAndBalance::ask(uint32_t color, State& s, const std::vector<Address>&
     auto it = std::find_if(s.drawn.suppliers.begin(), s.drawn.suppliers.end(),
                            [&](const Supplier& x) { return x.address == address; });
     if (it == s.drawn.suppliers.end()) continue;
-    Writer out(kRequest);
+    MessageWriter out(kRequest);
     out.put(color);
     out.put(it->amount);
     carrier.send(address, out.take());
@@ -612,7 +612,7 @@ void ShrinkAndBalance::provide(uint32_t color, State& s, Carrier& carrier) {
 
 void ShrinkAndBalance::serve(uint32_t color, State& s, Carrier& carrier) {
   while (!s.asked.empty() && s.asked.front().amount <= s.stock.total()) {
-    Writer out(kSupply);
+    MessageWriter out(kSupply);
     out.put(color);
     put(out, s.stock.take(s.asked.front().amount));
     carrier.send(s.asked.front().address, out.take());
@@ -640,7 +640,7 @@ size_t ShrinkAndBalance::state_bytes() const {
 
 }  // namespace
 
-std::unique_ptr<Vertex> make_shrink_and_balance(const Options& options, ParentPlace where,
+std::unique_ptr<Vertex> make_shrink_and_balance(const SplitOptions& options, ParentPlace where,
                                                 std::vector<Enrolment> mine) {
   return std::make_unique<ShrinkAndBalance>(options, std::move(where), std::move(mine));
 }

@@ -56,7 +56,7 @@ class Simulation : private Carrier {
  public:
   /// Addresses are below `addresses`. `measure`: count transient bytes after each message (half
   /// the speed).
-  Simulation(uint32_t addresses, const Options& options, const LogGP& loggp = {},
+  Simulation(uint32_t addresses, const SplitOptions& options, const LogGP& loggp = {},
              bool measure = false)
       : directory_(addresses), options_(options), loggp_(loggp), measure_(measure) {
     options_.directory = &directory_;
@@ -65,7 +65,7 @@ class Simulation : private Carrier {
   Simulation(const Simulation&) = delete;
 
   void add(ParentPlace where, std::vector<Enrolment> mine) {
-    Node& node = nodes_[where.self];
+    SimulatedNode& node = nodes_[where.self];
     node.children = where.children;
     if (where.parent == kNobody) root_ = where.self;
     for (const Enrolment& e : mine) node.reduced.push_back({e.color, 0});
@@ -80,7 +80,7 @@ class Simulation : private Carrier {
       events_.pop();
       deliver(event);
     }
-    for (Node& node : nodes_) {
+    for (SimulatedNode& node : nodes_) {
       if (!node.intermediary.idle()) return false;
       if (!node.vertex) continue;
       if (!node.vertex->done()) return false;
@@ -90,14 +90,14 @@ class Simulation : private Carrier {
   }
 
   const SimulationCounts& counts() const { return counts_; }
-  const std::vector<Place>& places(Address at) const { return nodes_[at].vertex->places(); }
+  const std::vector<TreePosition>& places(Address at) const { return nodes_[at].vertex->places(); }
   bool done(Address at) const { return nodes_[at].vertex->done(); }
   bool has(Address at) const { return nodes_[at].vertex != nullptr; }
   uint32_t addresses() const { return static_cast<uint32_t>(nodes_.size()); }
 
  private:
   static constexpr uint8_t kBroadcast = 0xff, kReduce = 0xfe;
-  struct Node {
+  struct SimulatedNode {
     std::unique_ptr<Vertex> vertex;
     Intermediary intermediary;
     std::vector<Address> children;  ///< in the parent's tree
@@ -124,7 +124,7 @@ class Simulation : private Carrier {
   }
 
   void post(Address to, std::vector<uint8_t> message) {
-    Node& node = nodes_[at_];
+    SimulatedNode& node = nodes_[at_];
     double arrival = node.clock;
     if (to != at_) {
       double begin = std::max(node.clock, node.sent + loggp_.gap);
@@ -137,18 +137,18 @@ class Simulation : private Carrier {
   }
 
   void deliver(Event& event) {
-    Node& node = nodes_[event.to];
+    SimulatedNode& node = nodes_[event.to];
     node.clock = std::max(node.clock, event.time);
     if (event.to != event.from) node.clock += loggp_.overhead;
     at_ = event.to;
     uint8_t kind = event.message[0];
     if (kind == kBroadcast) return deliver_broadcast(event.to);
     if (kind == kReduce) {
-      Reader in(std::span<const uint8_t>(event.message).subspan(1));
+      MessageReader in(std::span<const uint8_t>(event.message).subspan(1));
       uint32_t color = in.get32();
       for (auto& [c, count] : node.reduced)
         if (c == color) ++count;
-    } else if (Intermediary::is_for(static_cast<Kind>(kind))) {
+    } else if (Intermediary::is_for(static_cast<MessageKind>(kind))) {
       node.intermediary.receive(event.from, event.message, *this);
     } else {
       FGMPI_CHECK(!node.vertex->done());  // in the library it would no longer exist
@@ -159,7 +159,7 @@ class Simulation : private Carrier {
 
   void deliver_broadcast(Address to) {
     at_ = to;
-    Node& node = nodes_[to];
+    SimulatedNode& node = nodes_[to];
     for (Address child : node.children) post(child, {kBroadcast, 0, 0, 0, 0, 0, 0, 0});
     counts_.began = std::max(counts_.began, node.clock);
     node.vertex->start(*this);
@@ -167,7 +167,7 @@ class Simulation : private Carrier {
   }
 
   void after(Address at) {
-    Node& node = nodes_[at];
+    SimulatedNode& node = nodes_[at];
     if (measure_)
       counts_.most_bytes = std::max(
           counts_.most_bytes, (node.vertex ? node.vertex->bytes() : 0) + node.intermediary.bytes());
@@ -175,7 +175,7 @@ class Simulation : private Carrier {
     if (!node.reducing) counts_.built = std::max(counts_.built, node.clock);
     node.reducing = true;
     for (size_t i = 0; i < node.reduced.size(); ++i) {
-      const Place& place = node.vertex->places()[i];
+      const TreePosition& place = node.vertex->places()[i];
       if (node.reduced[i].second != place.children.size()) continue;
       node.reduced[i].second = kNobody;  // once
       counts_.ended = std::max(counts_.ended, node.clock);
@@ -191,10 +191,10 @@ class Simulation : private Carrier {
   }
 
   Directory directory_;
-  Options options_;
+  SplitOptions options_;
   LogGP loggp_;
   bool measure_;
-  std::vector<Node> nodes_;
+  std::vector<SimulatedNode> nodes_;
   std::priority_queue<Event> events_;
   SimulationCounts counts_;
   uint64_t number_ = 0;

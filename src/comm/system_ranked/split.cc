@@ -20,17 +20,17 @@ namespace fgmpi::comm::system_ranked {
 namespace {
 
 /// A member of one of the groups: 12 bytes.
-struct Member {
+struct ColorMember {
   uint32_t color;  ///< later, once the groups are made: the index of its group
   int32_t rank;    ///< in the parent; later, once the groups are made: in its group
   uint32_t led;    ///< communicators that it leads now
 };
 
 /// The members of this process of one color.
-struct Group {
+struct ColorGroup {
   uint32_t color;
   uint32_t first, past;  ///< in the order of colors and ranks
-  Candidate candidate;
+  LeaderCandidate candidate;
   SharedComm* made = nullptr;
   Status status;
 };
@@ -38,21 +38,21 @@ struct Group {
 /// What the members of this process contribute to a split. Each adds itself on arrival, and makes
 /// its own Comm when it leaves, so a member's memory is touched only while it runs.
 struct Gathering {
-  Options options;  ///< of the first member, which may have left
+  SplitOptions options;  ///< of the first member, which may have left
   int32_t first_rank = -1;
-  std::vector<Member> members;  ///< in the order of arrival
-  bool ordered = true;          ///< the order of arrival is that of colors and ranks
-  std::vector<uint32_t> order;  ///< where it is not: the indices of members in that order
-  std::vector<Group> groups;
+  std::vector<ColorMember> members;  ///< in the order of arrival
+  bool ordered = true;               ///< the order of arrival is that of colors and ranks
+  std::vector<uint32_t> order;       ///< where it is not: the indices of members in that order
+  std::vector<ColorGroup> groups;
 
   explicit Gathering(uint32_t most) { members.reserve(most); }
-  Status add(int32_t color, int32_t rank, uint32_t led, const Options& its);
+  Status add(int32_t color, int32_t rank, uint32_t led, const SplitOptions& its);
   void sort();
   void make_groups(const SharedComm& shared);
-  Member& at(uint32_t i) { return members[ordered ? i : order[i]]; }
+  ColorMember& at(uint32_t i) { return members[ordered ? i : order[i]]; }
 };
 
-Status Gathering::add(int32_t color, int32_t rank, uint32_t led, const Options& its) {
+Status Gathering::add(int32_t color, int32_t rank, uint32_t led, const SplitOptions& its) {
   if (first_rank < 0) {
     options = its;
     first_rank = rank;
@@ -60,9 +60,9 @@ Status Gathering::add(int32_t color, int32_t rank, uint32_t led, const Options& 
     return options_differ(format("rank %d", first_rank), options, format("rank %d", rank), its);
   }
   if (color == MPI_UNDEFINED) return {};
-  const Member mine{static_cast<uint32_t>(color), rank, led};
+  const ColorMember mine{static_cast<uint32_t>(color), rank, led};
   if (!members.empty()) {
-    const Member& last = members.back();
+    const ColorMember& last = members.back();
     ordered &= last.color == mine.color ? last.rank < rank : last.color < mine.color;
   }
   members.push_back(mine);
@@ -72,7 +72,7 @@ Status Gathering::add(int32_t color, int32_t rank, uint32_t led, const Options& 
 void Gathering::sort() {
   if (ordered) return;
   auto before = [&](uint32_t i, uint32_t j) {
-    const Member &a = members[i], &b = members[j];
+    const ColorMember &a = members[i], &b = members[j];
     return a.color != b.color ? a.color < b.color : a.rank < b.rank;
   };
   order.resize(members.size());
@@ -86,11 +86,11 @@ void Gathering::make_groups(const SharedComm& shared) {
   sort();
   const uint32_t count = static_cast<uint32_t>(members.size());
   for (uint32_t i = 0; i < count;) {
-    Group& group = groups.emplace_back(Group{at(i).color, i, i, {}, nullptr, {}});
+    ColorGroup& group = groups.emplace_back(ColorGroup{at(i).color, i, i, {}, nullptr, {}});
     uint32_t led = ~0u;
     int32_t leader = -1;  // ties: the lowest world rank
     for (; i < count && at(i).color == group.color; ++i) {
-      const Member& member = at(i);
+      const ColorMember& member = at(i);
       if (member.led > led) continue;
       const int32_t world = shared.map.world_of(member.rank);
       if (member.led == led && world > leader) continue;
@@ -108,7 +108,7 @@ ParentPlace place_in(SharedComm* shared, uint32_t k) {
   ParentPlace where;
   where.self = g_av.me();
   if (shared->tree) {
-    const Place& place = shared->tree->place();
+    const TreePosition& place = shared->tree->place();
     where.parent = place.parent;
     where.depth = place.depth;
     where.children = place.children;
@@ -142,16 +142,16 @@ Directory directory_of(SharedComm* shared) {
 }
 
 /// Makes the shared part of a group's communicator, and sets its members' ranks. May switch.
-Status attach(const SharedComm& parent, Gathering* members, uint32_t index, const Place& place,
-              uint32_t k, const char* call) {
-  Group& group = members->groups[index];
+Status attach(const SharedComm& parent, Gathering* members, uint32_t index,
+              const TreePosition& place, uint32_t k, const char* call) {
+  ColorGroup& group = members->groups[index];
   settle(group.candidate, {place.id.context});
   if (place.id.context == 0) return none_left(call);
   std::vector<int32_t> worlds;
   worlds.reserve(group.past - group.first);
   int32_t rank = place.first;
   for (uint32_t i = group.first; i < group.past; ++i) {
-    Member& member = members->at(i);
+    ColorMember& member = members->at(i);
     worlds.push_back(parent.map.world_of(member.rank));
     member.color = index;
     member.rank = rank++;
@@ -174,8 +174,8 @@ Status attach(const SharedComm& parent, Gathering* members, uint32_t index, cons
 }
 
 /// The place of a group whose members are all in this process, found without messages.
-Place alone(const Group& group) {
-  Place place;
+TreePosition alone(const ColorGroup& group) {
+  TreePosition place;
   place.color = group.color;
   place.weight = group.past - group.first;
   place.first = 0;
@@ -187,14 +187,14 @@ Place alone(const Group& group) {
 
 /// Splits for all members of this process, once, when the last of them has arrived. May switch.
 Status make(SharedComm* shared, uint32_t sequence, const char* call, Gathering* members) {
-  Options& options = members->options;
+  SplitOptions& options = members->options;
   members->make_groups(*shared);
-  std::vector<Place> places;
+  std::vector<TreePosition> places;
   if (shared->processes == 1) {
-    for (const Group& group : members->groups) places.push_back(alone(group));
+    for (const ColorGroup& group : members->groups) places.push_back(alone(group));
   } else {
     std::vector<Enrolment> mine;
-    for (const Group& group : members->groups)
+    for (const ColorGroup& group : members->groups)
       mine.push_back({group.color, group.past - group.first, {group.candidate, next_serial()}});
     Directory directory = directory_of(shared);
     options.directory = &directory;
@@ -210,8 +210,8 @@ Status make(SharedComm* shared, uint32_t sequence, const char* call, Gathering* 
 
 /// Makes a member's Comm.
 Status take(const Gathering& members, uint32_t index, const Comm* parent, Comm** out) {
-  const Member& me = members.members[index];
-  const Group& group = members.groups[me.color];
+  const ColorMember& me = members.members[index];
+  const ColorGroup& group = members.groups[me.color];
   if (!group.status.ok()) return copy_status(group.status);
   return enter(group.made, me.rank, parent, out);
 }
@@ -226,7 +226,7 @@ void split_act(SharedComm* shared, Meeting* meeting) {
 
 /// Adds the caller to the members that have arrived. Returns nullptr where they are in another
 /// collective, or where no memory is left: then the meeting has an error.
-Gathering* gather(Meeting* meeting, const Comm* comm, int32_t color, const Options& options) {
+Gathering* gather(Meeting* meeting, const Comm* comm, int32_t color, const SplitOptions& options) {
   if (!meeting->status.ok()) return static_cast<Gathering*>(meeting->gathering.get());
   if (!meeting->gathering) {
     try {
@@ -244,14 +244,14 @@ Gathering* gather(Meeting* meeting, const Comm* comm, int32_t color, const Optio
 
 // ---- Nonblocking: members are in their requests -------------------------------------------------
 
-struct SplitArrival : Arrival {
+struct IsplitArrival : Arrival {
   int32_t color = 0;
-  const Options* options = nullptr;
+  const SplitOptions* options = nullptr;
 };
 
 struct SplitRequest final : pt2pt::Request {
-  SplitArrival arrival;
-  Options options;
+  IsplitArrival arrival;
+  SplitOptions options;
   MPI_Comm* result = nullptr;
   ~SplitRequest() override {
     if (keep) keep->release();
@@ -263,7 +263,7 @@ void isplit_act(SharedComm* shared, Meeting* meeting) {
   Gathering members(meeting->arrived);
   Status status;
   for (Arrival* a = meeting->arrivals; a && status.ok(); a = a->next) {
-    auto* member = static_cast<SplitArrival*>(a);
+    auto* member = static_cast<IsplitArrival*>(a);
     status =
         members.add(member->color, member->rank, state_of(*shared, *member)->led, *member->options);
   }
@@ -271,7 +271,7 @@ void isplit_act(SharedComm* shared, Meeting* meeting) {
   if (!status.ok()) return fail_everywhere(shared, meeting, status);
   uint32_t index = 0;
   for (Arrival* a = meeting->arrivals; a; a = a->next) {
-    if (static_cast<SplitArrival*>(a)->color == MPI_UNDEFINED) continue;
+    if (static_cast<IsplitArrival*>(a)->color == MPI_UNDEFINED) continue;
     Comm* mine = nullptr;
     a->status = take(members, index++, a->comm, &mine);
     if (mine) *static_cast<SplitRequest*>(a->request)->result = mine->handle;
@@ -299,11 +299,11 @@ const std::string* hint_of(const Hints& hints, const char* key) {
 }  // namespace
 
 namespace {
-Options read_environment() {
+SplitOptions read_environment() {
   static_assert(settings::has_choices(settings::kSystemRankedAlgorithm,
                                       "centralized|shrink_and_balance|rank_and_hash"));
   static_assert(settings::has_choices(settings::kSystemRankedFiller, "leaf|child"));
-  Options options;
+  SplitOptions options;
   options.algorithm = settings::choice<Algorithm>(settings::kSystemRankedAlgorithm);
   options.k = static_cast<uint32_t>(settings::number(settings::kSystemRankedK));
   options.filler = settings::choice<Filler>(settings::kSystemRankedFiller);
@@ -311,12 +311,12 @@ Options read_environment() {
 }
 }  // namespace
 
-const Options& options_of_environment() {
-  static const Options options = read_environment();
+const SplitOptions& options_of_environment() {
+  static const SplitOptions options = read_environment();
   return options;
 }
 
-Status options_from(const Hints& hints, Options* out) {
+Status options_from(const Hints& hints, SplitOptions* out) {
   *out = options_of_environment();
   constexpr const char *kAlgorithm = "fgmpi_system_ranked_algorithm", *kK = "fgmpi_system_ranked_k",
                        *kFiller = "fgmpi_system_ranked_filler";
@@ -341,7 +341,7 @@ Status options_from(const Hints& hints, Options* out) {
   return {};
 }
 
-Status split(Comm* comm, int32_t color, const Options& options, const char* call, Comm** out) {
+Status split(Comm* comm, int32_t color, const SplitOptions& options, const char* call, Comm** out) {
   *out = nullptr;
   FGMPI_TRY(check_parent(comm));
   Meeting* m = join(comm, kOpSystemRanked, call);
@@ -360,8 +360,8 @@ Status split(Comm* comm, int32_t color, const Options& options, const char* call
   return status;
 }
 
-Status isplit(Comm* comm, int32_t color, const Options& options, const char* call, MPI_Comm* out,
-              pt2pt::Request** request) {
+Status isplit(Comm* comm, int32_t color, const SplitOptions& options, const char* call,
+              MPI_Comm* out, pt2pt::Request** request) {
   FGMPI_TRY(check_parent(comm));
   auto* r = new SplitRequest;
   r->arrival.color = color;

@@ -66,7 +66,7 @@ struct GroupId {
 
 /// A member that may become leader, and the name that the group would then have.
 struct Bid {
-  Candidate candidate;
+  LeaderCandidate candidate;
   uint32_t serial = 0;
   bool before(const Bid& other) const { return candidate.before(other.candidate); }
   GroupId id() const {
@@ -84,7 +84,7 @@ struct Enrolment {
 
 /// The position of a vertex in a tree that was built. Ranks are contiguous within a vertex: [first,
 /// first + weight).
-struct Place {
+struct TreePosition {
   uint32_t color = 0;
   uint32_t weight = 0;
   Address parent = kNobody;

@@ -8,7 +8,7 @@
 
 namespace fgmpi::comm::system_ranked {
 
-const char* kind_name(Kind kind) {
+const char* kind_name(MessageKind kind) {
   constexpr const char* kNames[] = {
       "up",   "scatter", "ranks",   "register", "register child", "parent is", "children are",
       "fill", "balance", "request", "supply",   "sizes",          "range"};
@@ -52,7 +52,7 @@ Address Directory::intermediary(uint32_t color, uint32_t rank) const {
   return addresses_ ? addresses_(list_, at) : at;
 }
 
-std::unique_ptr<Vertex> Vertex::make(const Options& options, ParentPlace where,
+std::unique_ptr<Vertex> Vertex::make(const SplitOptions& options, ParentPlace where,
                                      std::vector<Enrolment> mine) {
   switch (options.algorithm) {
     case Algorithm::kCentralized:
@@ -64,7 +64,7 @@ std::unique_ptr<Vertex> Vertex::make(const Options& options, ParentPlace where,
   }
 }
 
-Vertex::Vertex(const Options& options, ParentPlace where, std::vector<Enrolment> mine)
+Vertex::Vertex(const SplitOptions& options, ParentPlace where, std::vector<Enrolment> mine)
     : options_(options),
       where_(std::move(where)),
       mine_(std::move(mine)),
@@ -78,14 +78,14 @@ Vertex::Vertex(const Options& options, ParentPlace where, std::vector<Enrolment>
 
 size_t Vertex::bytes() const {
   size_t bytes = state_bytes() + where_.children.capacity() * sizeof(Address);
-  for (const Place& p : places_)
+  for (const TreePosition& p : places_)
     bytes += sizeof p + (p.children.capacity() + p.child_first.capacity()) * sizeof(Address);
   return bytes + mine_.capacity() * sizeof(Enrolment);
 }
 
-Place* Vertex::place(uint32_t color) {
+TreePosition* Vertex::place(uint32_t color) {
   auto it = std::lower_bound(places_.begin(), places_.end(), color,
-                             [](const Place& p, uint32_t c) { return p.color < c; });
+                             [](const TreePosition& p, uint32_t c) { return p.color < c; });
   return it != places_.end() && it->color == color ? &*it : nullptr;
 }
 
@@ -100,8 +100,8 @@ void Vertex::start(Carrier& carrier) {
 }
 
 void Vertex::receive(Address from, std::span<const uint8_t> message, Carrier& carrier) {
-  Reader in(message);
-  Kind kind = in.kind();
+  MessageReader in(message);
+  MessageKind kind = in.kind();
   if (kind != kUp) return handle(kind, from, in, carrier);
   auto it = std::find(where_.children.begin(), where_.children.end(), from);
   FGMPI_CHECK(it != where_.children.end());
@@ -116,7 +116,7 @@ void Vertex::receive(Address from, std::span<const uint8_t> message, Carrier& ca
 void Vertex::all_heard(Carrier& carrier) {
   passed_ = true;
   if (where_.parent == kNobody) return turn(carrier);
-  Writer up(kUp);
+  MessageWriter up(kUp);
   pass_up(up, carrier);
   carrier.send(where_.parent, up.take());
 }

@@ -61,7 +61,7 @@ class Directory {
   const void* list_;
 };
 
-struct Options {
+struct SplitOptions {
   Algorithm algorithm = Algorithm::kRankAndHash;
   uint32_t k = 3;
   Filler filler = Filler::kLeaf;
@@ -78,7 +78,7 @@ struct Options {
 
 /// True if both build the same trees by the same messages. Fillers matter to
 /// Shrink-and-Balance alone.
-inline bool same_way(const Options& a, const Options& b) {
+inline bool same_way(const SplitOptions& a, const SplitOptions& b) {
   return a.algorithm == b.algorithm && a.k == b.k &&
          (a.algorithm != Algorithm::kShrinkAndBalance || a.filler == b.filler);
 }
@@ -94,7 +94,7 @@ class Carrier {
 class Vertex {
  public:
   /// `mine`: one enrolment for each color that has members here, ascending.
-  static std::unique_ptr<Vertex> make(const Options& options, ParentPlace where,
+  static std::unique_ptr<Vertex> make(const SplitOptions& options, ParentPlace where,
                                       std::vector<Enrolment> mine);
   virtual ~Vertex() = default;
   Vertex(const Vertex&) = delete;
@@ -107,27 +107,27 @@ class Vertex {
   /// True when the vertex has all its places and no other vertex needs it any more.
   bool done() const { return passed_ && pending_ == 0; }
   /// One place for each enrolment, in the order of the enrolments.
-  const std::vector<Place>& places() const { return places_; }
+  const std::vector<TreePosition>& places() const { return places_; }
   /// Transient bytes: what the vertex stores now.
   size_t bytes() const;
   /// Most suppliers that this vertex has had at a time (Shrink-and-Balance).
   virtual uint32_t suppliers() const { return 0; }
 
  protected:
-  Vertex(const Options& options, ParentPlace where, std::vector<Enrolment> mine);
+  Vertex(const SplitOptions& options, ParentPlace where, std::vector<Enrolment> mine);
 
   /// Reads the whole record of one color in a child's message.
-  virtual void take(uint32_t child, uint32_t color, Reader& in) = 0;
+  virtual void take(uint32_t child, uint32_t color, MessageReader& in) = 0;
   /// Called when all children have reported: adds what must go up to `out`; `carrier` sends what
   /// goes elsewhere.
-  virtual void pass_up(Writer& out, Carrier& carrier) = 0;
+  virtual void pass_up(MessageWriter& out, Carrier& carrier) = 0;
   /// Called instead of pass_up() at the root, which begins the downward pass.
   virtual void turn(Carrier& carrier) = 0;
-  virtual void handle(Kind kind, Address from, Reader& in, Carrier& carrier) = 0;
+  virtual void handle(MessageKind kind, Address from, MessageReader& in, Carrier& carrier) = 0;
   virtual size_t state_bytes() const = 0;
 
   /// The place of a color, or nullptr.
-  Place* place(uint32_t color);
+  TreePosition* place(uint32_t color);
   /// The enrolment of a color, or nullptr.
   const Enrolment* enrolment(uint32_t color) const;
   /// Adds something beside its places for which the vertex must stay.
@@ -135,10 +135,10 @@ class Vertex {
   /// Called when a place, or what the vertex stayed for, is complete.
   void complete_one() { --pending_; }
 
-  const Options options_;
+  const SplitOptions options_;
   const ParentPlace where_;
   const std::vector<Enrolment> mine_;
-  std::vector<Place> places_;
+  std::vector<TreePosition> places_;
 
  private:
   void all_heard(Carrier& carrier);
@@ -147,31 +147,31 @@ class Vertex {
   bool passed_ = false;
 };
 
-std::unique_ptr<Vertex> make_centralized(const Options& options, ParentPlace where,
+std::unique_ptr<Vertex> make_centralized(const SplitOptions& options, ParentPlace where,
                                          std::vector<Enrolment> mine);
-std::unique_ptr<Vertex> make_shrink_and_balance(const Options& options, ParentPlace where,
+std::unique_ptr<Vertex> make_shrink_and_balance(const SplitOptions& options, ParentPlace where,
                                                 std::vector<Enrolment> mine);
-std::unique_ptr<Vertex> make_rank_and_hash(const Options& options, ParentPlace where,
+std::unique_ptr<Vertex> make_rank_and_hash(const SplitOptions& options, ParentPlace where,
                                            std::vector<Enrolment> mine);
 
 /// The intermediary of Rank-and-Hash. It needs no state of the construction: the messages to it
 /// contain all that it needs.
 class Intermediary {
  public:
-  static bool is_for(Kind kind) { return kind == kRegister || kind == kRegisterChild; }
+  static bool is_for(MessageKind kind) { return kind == kRegister || kind == kRegisterChild; }
   void receive(Address from, std::span<const uint8_t> message, Carrier& carrier);
   bool idle() const { return slots_.empty(); }
   size_t bytes() const;
 
  private:
-  struct Slot {
+  struct RegistrySlot {
     Address self = kNobody;
     uint32_t expected = 0, came = 0;  ///< children: expected, and registered so far
     bool root_came = false;           ///< vertex 0 registers as its own parent
     std::vector<Address> children;
   };
   /// By color and rank; only those whose answers wait for a registration.
-  std::map<std::pair<uint32_t, uint32_t>, Slot> slots_;
+  std::map<std::pair<uint32_t, uint32_t>, RegistrySlot> slots_;
 };
 
 /// Name of an algorithm, as in settings: "centralized", "shrink_and_balance", "rank_and_hash".

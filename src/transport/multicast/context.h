@@ -33,15 +33,15 @@ struct Match {
 
 /// Sends datagrams. A datagram may be lost, doubled, late, or overtaken. The payload is copied
 /// before these functions return.
-class Wire {
+class DatagramWire {
  public:
-  virtual ~Wire() = default;
-  virtual void to_all(const Header& header, const void* payload, size_t length) = 0;
-  virtual void to_member(uint32_t member, const Header& header, const void* payload,
+  virtual ~DatagramWire() = default;
+  virtual void to_all(const DatagramHeader& header, const void* payload, size_t length) = 0;
+  virtual void to_member(uint32_t member, const DatagramHeader& header, const void* payload,
                          size_t length) = 0;
   /// Sends an acknowledgement that nothing waits for. It may leave later, and not at all when a
   /// newer one of the same transfer leaves.
-  virtual void to_member_later(uint32_t member, const Header& header) {
+  virtual void to_member_later(uint32_t member, const DatagramHeader& header) {
     to_member(member, header, nullptr, 0);
   }
   /// Called when a transfer of member `root` has become known that no receive waits for yet.
@@ -49,7 +49,7 @@ class Wire {
 };
 
 /// All values but the seed and the last one must be the same at all members.
-struct Options {
+struct TransferOptions {
   size_t payload = 1400;      ///< bytes of a packet of a transfer
   uint32_t bundle = 1;        ///< most packets of a datagram, where few are lost
   uint32_t degree = 16;       ///< of the tree of acknowledgements; 0: all go to the root
@@ -63,7 +63,7 @@ struct Options {
 };
 
 /// Counts of events, for counters and tests.
-struct Counts {
+struct TransferCounts {
   uint64_t data = 0;     ///< packets sent for the first time
   uint64_t bundles = 0;  ///< datagrams with several packets
   uint64_t repairs = 0;  ///< packets sent again, to all or to one member
@@ -78,9 +78,9 @@ struct Counts {
 inline constexpr int64_t kNever = INT64_MAX;
 
 /// The header of a datagram about a transfer of `root`.
-inline Header header_of(Kind kind, uint64_t serial, uint64_t total, const Match& match,
-                        uint32_t root) {
-  Header h;
+inline DatagramHeader header_of(Kind kind, uint64_t serial, uint64_t total, const Match& match,
+                                uint32_t root) {
+  DatagramHeader h;
   h.serial = serial;
   h.total = total;
   h.ctx = match.ctx;
@@ -92,11 +92,13 @@ inline Header header_of(Kind kind, uint64_t serial, uint64_t total, const Match&
   h.kind = kind;
   return h;
 }
-inline Match match_of(const Header& h) { return {h.ctx, h.coll_tag, h.signature, h.types, h.step}; }
+inline Match match_of(const DatagramHeader& h) {
+  return {h.ctx, h.coll_tag, h.signature, h.types, h.step};
+}
 
 /// The end of a transfer at its root, or of a receive.
-struct Completion {
-  enum class Outcome : uint8_t {
+struct TransferCompletion {
+  enum class TransferOutcome : uint8_t {
     kPending,
     kDone,
     kOtherLength,     ///< the transfer has `bytes` bytes, the receive has room for another number
@@ -104,19 +106,19 @@ struct Completion {
     kGivenUp,         ///< give_up()
     kAnnounced,       ///< expect(): the transfer is known and has `bytes` bytes
   };
-  Outcome outcome = Outcome::kPending;
+  TransferOutcome outcome = TransferOutcome::kPending;
   uint64_t bytes = 0;
-  void (*finish)(Completion*) = nullptr;  ///< called once, at the end; must not switch
+  void (*finish)(TransferCompletion*) = nullptr;  ///< called once, at the end; must not switch
   void* owner = nullptr;
 
-  void end(Outcome how) {
+  void end(TransferOutcome how) {
     outcome = how;
     if (finish) finish(this);
   }
 };
 
 struct Context {
-  Context(uint64_t id_, uint32_t members_, uint32_t me_, const Options& o, Wire* w)
+  Context(uint64_t id_, uint32_t members_, uint32_t me_, const TransferOptions& o, DatagramWire* w)
       : id(id_),
         members(members_),
         me(me_),
@@ -129,23 +131,23 @@ struct Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  Tree tree(uint32_t root) const { return {members, options.degree, root}; }
+  AckTree tree(uint32_t root) const { return {members, options.degree, root}; }
   uint32_t packets_of(uint64_t total) const {
     return total == 0 ? 1 : static_cast<uint32_t>((total + options.payload - 1) / options.payload);
   }
   /// Sends to all members: by multicast, and one by one to those that have not joined.
-  void to_all(Header h, const void* payload, size_t length) {
+  void to_all(DatagramHeader h, const void* payload, size_t length) {
     sign(&h);
     wire->to_all(h, payload, length);
     if (outsiders == 0) return;
     for (uint32_t m = 0; m < members; ++m)
       if (outside[m] && m != me) wire->to_member(m, h, payload, length);
   }
-  void to_member(uint32_t member, Header h, const void* payload, size_t length) {
+  void to_member(uint32_t member, DatagramHeader h, const void* payload, size_t length) {
     sign(&h);
     wire->to_member(member, h, payload, length);
   }
-  void to_member_later(uint32_t member, Header h) {
+  void to_member_later(uint32_t member, DatagramHeader h) {
     sign(&h);
     wire->to_member_later(member, h);
   }
@@ -158,19 +160,19 @@ struct Context {
 
   const uint64_t id;
   const uint32_t members, me;
-  const Options options;
-  Wire* const wire;
+  const TransferOptions options;
+  DatagramWire* const wire;
   Macroflow* const flow;
   bool joined = true;         ///< this member receives what is sent to the group's address
   std::vector<bool> outside;  ///< members that do not receive it
   uint32_t outsiders = 0;
   RandomSequence random;
   Trouble trouble;
-  Counts counts;
+  TransferCounts counts;
 
  private:
   Macroflow own_flow_;
-  void sign(Header* h) const {
+  void sign(DatagramHeader* h) const {
     h->group = id;
     h->from = static_cast<uint16_t>(me);
   }

@@ -30,7 +30,7 @@ int flags_of(Kind kind) {
 
 }  // namespace
 
-bool decode(const void* datagram, size_t length, Header* header) {
+bool decode(const void* datagram, size_t length, DatagramHeader* header) {
   if (length < sizeof *header || length > kMostDatagram) return false;
   std::memcpy(header, datagram, sizeof *header);
   const size_t payload = length - sizeof *header;
@@ -53,7 +53,7 @@ bool decode(const void* datagram, size_t length, Header* header) {
 
 bool load_tags(const char** why) {
   if (g_hash) return true;
-  static_assert(sizeof(Key) == crypto_shorthash_KEYBYTES);
+  static_assert(sizeof(GroupKey) == crypto_shorthash_KEYBYTES);
   static_assert(sizeof(uint64_t) == crypto_shorthash_BYTES);
   void* library = dlopen("libsodium.so.23", RTLD_NOW | RTLD_LOCAL);
   if (library) g_hash = reinterpret_cast<decltype(g_hash)>(dlsym(library, "crypto_shorthash"));
@@ -61,7 +61,7 @@ bool load_tags(const char** why) {
   return g_hash != nullptr;
 }
 
-uint64_t tag_of(const void* bytes, size_t length, const Key& key) {
+uint64_t tag_of(const void* bytes, size_t length, const GroupKey& key) {
   unsigned char out[sizeof(uint64_t)];
   g_hash(out, static_cast<const unsigned char*>(bytes), length, key.bytes);
   uint64_t tag;

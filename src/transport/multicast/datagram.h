@@ -51,7 +51,7 @@ enum Flag : uint8_t {
   kAnswer = 128,
 };
 
-struct Header {
+struct DatagramHeader {
   uint64_t tag = 0;
   uint64_t group = 0;
   uint64_t serial = 0;  ///< number of the transfer among those of its root, from 1
@@ -70,7 +70,7 @@ struct Header {
   uint16_t step = 0;
   uint32_t types = 0;  ///< must equal the receive's, unless either is 0
 };
-static_assert(sizeof(Header) == 72);
+static_assert(sizeof(DatagramHeader) == 72);
 
 /// The largest datagram: one that IPv4 and IPv6 carry with any options.
 inline constexpr size_t kMostDatagram = 65'000;
@@ -79,10 +79,10 @@ inline constexpr size_t kMostNackWords = 16;
 
 /// Reads a header and checks whether the datagram can be one: length, kind, flags. The group checks
 /// indexes of members and lengths of payloads; the tag is checked with the group's key.
-bool decode(const void* datagram, size_t length, Header* header);
+bool decode(const void* datagram, size_t length, DatagramHeader* header);
 
 /// A 128-bit key of a group.
-struct Key {
+struct GroupKey {
   unsigned char bytes[16];
 };
 
@@ -90,9 +90,9 @@ struct Key {
 /// is the reason.
 bool load_tags(const char** why);
 /// The tag of `length` bytes. REQUIRES: load_tags() was true.
-uint64_t tag_of(const void* bytes, size_t length, const Key& key);
+uint64_t tag_of(const void* bytes, size_t length, const GroupKey& key);
 /// The tag of a datagram in memory: of everything behind its first field.
-inline uint64_t tag_of_datagram(const void* datagram, size_t length, const Key& key) {
+inline uint64_t tag_of_datagram(const void* datagram, size_t length, const GroupKey& key) {
   return tag_of(static_cast<const char*>(datagram) + sizeof(uint64_t), length - sizeof(uint64_t),
                 key);
 }

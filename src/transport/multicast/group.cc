@@ -14,10 +14,10 @@ constexpr size_t kMostOpen = 1 << 20;
 
 }  // namespace
 
-void Group::send(const Match& match, const char* data, size_t bytes, Completion* completion,
-                 int64_t now) {
+void TransferGroup::send(const Match& match, const char* data, size_t bytes,
+                         TransferCompletion* completion, int64_t now) {
   const size_t packets = context_.packets_of(bytes);
-  const Options& o = context_.options;
+  const TransferOptions& o = context_.options;
   const bool eager =
       !expects_joins_ && bytes <= o.eager && quota_used() + packets * o.payload <= o.eager_quota;
   const uint64_t serial = next_serial_++;
@@ -29,15 +29,15 @@ void Group::send(const Match& match, const char* data, size_t bytes, Completion*
   context_.flow->serve(now);
 }
 
-size_t Group::quota_used() const {
+size_t TransferGroup::quota_used() const {
   size_t bytes = 0;
   for (const auto& [serial, out] : outgoing_) bytes += out.quota();
   return bytes;
 }
 
-void Group::receive(uint32_t root, const Match& match, char* data, size_t bytes,
-                    Completion* completion, int64_t) {
-  Source& source = sources_[root];
+void TransferGroup::receive(uint32_t root, const Match& match, char* data, size_t bytes,
+                            TransferCompletion* completion, int64_t) {
+  RootTransfers& source = sources_[root];
   for (auto& [serial, in] : source.open) {
     if (serial >= source.frontier) break;
     if (in.posted() || !in.match().finds(match)) continue;
@@ -46,24 +46,24 @@ void Group::receive(uint32_t root, const Match& match, char* data, size_t bytes,
   source.posted.push_back({match, data, bytes, completion});
 }
 
-void Group::expect(uint32_t root, const Match& match, Completion* completion) {
+void TransferGroup::expect(uint32_t root, const Match& match, TransferCompletion* completion) {
   receive(root, match, nullptr, kExpected, completion, 0);
 }
 
-void Group::give(Incoming* in, const Posted& posted) {
+void TransferGroup::give(Incoming* in, const PostedTransfer& posted) {
   if (!in->match().agrees(posted.match)) return in->refuse(posted.completion);
   if (posted.bytes != kExpected) return in->post(posted.data, posted.bytes, posted.completion);
   posted.completion->bytes = in->total();
-  posted.completion->end(Completion::Outcome::kAnnounced);
+  posted.completion->end(TransferCompletion::TransferOutcome::kAnnounced);
 }
 
-void Group::expect_joins() {
+void TransferGroup::expect_joins() {
   expects_joins_ = true;
   for (uint32_t m = 0; m < context_.members; ++m)
     if (m != context_.me) doubt(m);
 }
 
-bool Group::is_possible(const Header& h, size_t length) const {
+bool TransferGroup::is_possible(const DatagramHeader& h, size_t length) const {
   const uint32_t me = context_.me;
   if (h.group != context_.id || h.root >= context_.members || h.from >= context_.members ||
       h.from == me || h.serial == 0 || h.total / context_.options.payload >= kMostPackets)
@@ -84,7 +84,7 @@ bool Group::is_possible(const Header& h, size_t length) const {
   return false;
 }
 
-void Group::take(const Header& h, const char* payload, size_t length, int64_t now) {
+void TransferGroup::take(const DatagramHeader& h, const char* payload, size_t length, int64_t now) {
   if (!is_possible(h, length)) {
     ++context_.counts.refused;
     return;
@@ -107,7 +107,8 @@ void Group::take(const Header& h, const char* payload, size_t length, int64_t no
   }
 }
 
-void Group::take_as_root(const Header& h, const char* payload, size_t length, int64_t now) {
+void TransferGroup::take_as_root(const DatagramHeader& h, const char* payload, size_t length,
+                                 int64_t now) {
   if (h.kind == Kind::kAck) {
     const bool outside = h.flags & kOutside;
     if (h.flags & kWhole)
@@ -130,7 +131,7 @@ void Group::take_as_root(const Header& h, const char* payload, size_t length, in
 }
 
 /// Drops closed transfers, and sets the floor of the others.
-void Group::drop_closed() {
+void TransferGroup::drop_closed() {
   const bool first_closed = !outgoing_.empty() && outgoing_.begin()->second.closed();
   for (const auto& [serial, out] : outgoing_) expects_joins_ &= !out.taken_by_all();
   std::erase_if(outgoing_, [](const auto& entry) { return entry.second.closed(); });
@@ -141,8 +142,8 @@ void Group::drop_closed() {
 
 /// Finds the record of the transfer that a datagram is about, or adds one; nullptr: the transfer is
 /// over, or the datagram contradicts its record.
-Incoming* Group::find_or_add(const Header& h) {
-  Source& source = sources_[h.root];
+Incoming* TransferGroup::find_or_add(const DatagramHeader& h) {
+  RootTransfers& source = sources_[h.root];
   if (h.kind != Kind::kAck) raise_floor(&source, h.floor);
   if (h.serial < source.floor) return nullptr;
   auto it = source.open.find(h.serial);
@@ -158,7 +159,7 @@ Incoming* Group::find_or_add(const Header& h) {
   return &it->second;
 }
 
-void Group::raise_floor(Source* source, uint64_t floor) {
+void TransferGroup::raise_floor(RootTransfers* source, uint64_t floor) {
   if (floor <= source->floor) return;
   source->floor = floor;
   source->open.erase(source->open.begin(), source->open.lower_bound(floor));
@@ -170,48 +171,48 @@ void Group::raise_floor(Source* source, uint64_t floor) {
 
 /// Gives transfers that have become known, without a gap before them, to the receives that
 /// wait for them.
-void Group::advance_frontier(Source* source) {
+void TransferGroup::advance_frontier(RootTransfers* source) {
   for (auto it = source->open.lower_bound(source->frontier);
        it != source->open.end() && it->first == source->frontier; ++it) {
     ++source->frontier;
     Incoming& in = it->second;
     if (in.posted()) continue;
     auto waiting = std::find_if(source->posted.begin(), source->posted.end(),
-                                [&](const Posted& p) { return p.match.finds(in.match()); });
+                                [&](const PostedTransfer& p) { return p.match.finds(in.match()); });
     if (waiting == source->posted.end()) {
       context_.wire->unexpected(in.root(), in.match());
       continue;
     }
-    const Posted p = *waiting;
+    const PostedTransfer p = *waiting;
     source->posted.erase(waiting);
     give(&in, p);
   }
 }
 
-void Group::on_time(int64_t now) {
+void TransferGroup::on_time(int64_t now) {
   for (auto& [serial, out] : outgoing_)
     if (out.next_time() <= now) out.on_time(now);
-  for (Source& source : sources_)
+  for (RootTransfers& source : sources_)
     for (auto& [serial, in] : source.open)
       if (in.next_time() <= now) in.on_time(now);
   context_.flow->serve(now);
 }
 
-int64_t Group::next_time() const {
+int64_t TransferGroup::next_time() const {
   int64_t next = kNever;
   for (const auto& [serial, out] : outgoing_) next = std::min(next, out.next_time());
-  for (const Source& source : sources_)
+  for (const RootTransfers& source : sources_)
     for (const auto& [serial, in] : source.open) next = std::min(next, in.next_time());
   return next;
 }
 
-void Group::give_up(uint64_t ctx, int32_t tag, int32_t mask, int64_t now) {
+void TransferGroup::give_up(uint64_t ctx, int32_t tag, int32_t mask, int64_t now) {
   auto is_meant = [&](const Match& m) { return m.ctx == ctx && ((m.tag ^ tag) & ~mask) == 0; };
   for (auto& [serial, out] : outgoing_)
     if (is_meant(out.match())) out.abandon(now);
   drop_closed();
   context_.flow->serve(now);
-  for (Source& source : sources_) {
+  for (RootTransfers& source : sources_) {
     for (auto& [serial, in] : source.open)
       if (!(in.posted() && in.complete()) && is_meant(in.match())) in.discard();
     for (auto it = source.posted.begin(); it != source.posted.end();) {
@@ -219,17 +220,17 @@ void Group::give_up(uint64_t ctx, int32_t tag, int32_t mask, int64_t now) {
         ++it;
         continue;
       }
-      Completion* completion = it->completion;
+      TransferCompletion* completion = it->completion;
       it = source.posted.erase(it);
-      completion->end(Completion::Outcome::kGivenUp);
+      completion->end(TransferCompletion::TransferOutcome::kGivenUp);
     }
   }
 }
 
-bool Group::quiet() const {
+bool TransferGroup::quiet() const {
   for (const auto& [serial, out] : outgoing_)
     if (!out.quiet()) return false;
-  for (const Source& source : sources_) {
+  for (const RootTransfers& source : sources_) {
     // A receive waits for a transfer behind a gap: datagrams of the transfers before it
     // are under way.
     if (!source.posted.empty() && !source.open.empty() &&
@@ -241,21 +242,21 @@ bool Group::quiet() const {
   return true;
 }
 
-bool Group::delivered() const {
+bool TransferGroup::delivered() const {
   for (const auto& [serial, out] : outgoing_)
     if (!out.delivered() && !out.abandoned()) return false;
   return true;
 }
 
-bool Group::acknowledged() const {
-  for (const Source& source : sources_)
+bool TransferGroup::acknowledged() const {
+  for (const RootTransfers& source : sources_)
     for (const auto& [serial, in] : source.open)
       if (!in.acknowledged()) return false;
   return true;
 }
 
-Header answer_for_forgotten(const Header& asked, uint32_t me) {
-  Header h = asked;
+DatagramHeader answer_for_forgotten(const DatagramHeader& asked, uint32_t me) {
+  DatagramHeader h = asked;
   h.kind = Kind::kAck;
   h.flags = kPosted;
   h.position = ~0u;

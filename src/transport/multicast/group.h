@@ -1,6 +1,6 @@
-// Group: reliable multicast among a fixed list of members, each of which may be the root of
-// transfers. It has neither sockets nor clocks: datagrams enter by take() and leave by a Wire, and
-// the time is an argument. Unit tests run it over a simulated network.
+// TransferGroup: reliable multicast among a fixed list of members, each of which may be the root of
+// transfers. It has neither sockets nor clocks: datagrams enter by take() and leave by a
+// DatagramWire, and the time is an argument. Unit tests run it over a simulated network.
 //
 // Every transfer goes to all members. A member finds it by its root and a Match. Transfers of a
 // root with equal Matches are matched in the order in which the root sends them. Different ones may
@@ -31,27 +31,28 @@
 
 namespace fgmpi::transport::multicast {
 
-class Group {
+class TransferGroup {
  public:
   /// REQUIRES: me < members <= 65535.
-  Group(uint64_t id, uint32_t members, uint32_t me, const Options& options, Wire* wire)
+  TransferGroup(uint64_t id, uint32_t members, uint32_t me, const TransferOptions& options,
+                DatagramWire* wire)
       : context_(id, members, me, options, wire), sources_(members) {}
 
   /// Sends `bytes` to all other members. `data` must not change until `completion` ends: when
   /// all members have it, or at once where the bytes were copied. REQUIRES: bytes <
   /// kMostPackets * payload.
-  void send(const Match& match, const char* data, size_t bytes, Completion* completion,
+  void send(const Match& match, const char* data, size_t bytes, TransferCompletion* completion,
             int64_t now);
   /// Receives a transfer of `root`. REQUIRES: root is another member.
-  void receive(uint32_t root, const Match& match, char* data, size_t bytes, Completion* completion,
-               int64_t now);
+  void receive(uint32_t root, const Match& match, char* data, size_t bytes,
+               TransferCompletion* completion, int64_t now);
   /// Ends (kAnnounced) when the transfer that such a receive would match is known, with its
   /// length; receive() then matches that one. REQUIRES: nothing else receives or expects with this
   /// match meanwhile.
-  void expect(uint32_t root, const Match& match, Completion* completion);
+  void expect(uint32_t root, const Match& match, TransferCompletion* completion);
   /// Handles a datagram with a valid tag and this group's id. An impossible one is refused
   /// and counted.
-  void take(const Header& h, const char* payload, size_t length, int64_t now);
+  void take(const DatagramHeader& h, const char* payload, size_t length, int64_t now);
   /// Does what is due. To be called at next_time() (ns; kNever: nothing is due).
   void on_time(int64_t now);
   int64_t next_time() const;
@@ -80,36 +81,36 @@ class Group {
   uint64_t id() const { return context_.id; }
   uint32_t members() const { return context_.members; }
   uint32_t me() const { return context_.me; }
-  const Options& options() const { return context_.options; }
-  const Counts& counts() const { return context_.counts; }
+  const TransferOptions& options() const { return context_.options; }
+  const TransferCounts& counts() const { return context_.counts; }
 
  private:
   static constexpr size_t kExpected = SIZE_MAX;  ///< replaces a length in expect()
-  struct Posted {
+  struct PostedTransfer {
     Match match;
     char* data;
     size_t bytes;
-    Completion* completion;
+    TransferCompletion* completion;
   };
   /// The transfers of one root.
-  struct Source {
+  struct RootTransfers {
     uint64_t floor = 1;     ///< transfers below this one are over at all members
     uint64_t frontier = 1;  ///< all transfers below this one are known here
     std::map<uint64_t, Incoming> open;
-    std::list<Posted> posted;
+    std::list<PostedTransfer> posted;
   };
 
-  static void give(Incoming* in, const Posted& posted);
-  bool is_possible(const Header& h, size_t length) const;
-  void take_as_root(const Header& h, const char* payload, size_t length, int64_t now);
-  Incoming* find_or_add(const Header& h);
-  void raise_floor(Source* source, uint64_t floor);
-  void advance_frontier(Source* source);
+  static void give(Incoming* in, const PostedTransfer& posted);
+  bool is_possible(const DatagramHeader& h, size_t length) const;
+  void take_as_root(const DatagramHeader& h, const char* payload, size_t length, int64_t now);
+  Incoming* find_or_add(const DatagramHeader& h);
+  void raise_floor(RootTransfers* source, uint64_t floor);
+  void advance_frontier(RootTransfers* source);
   void drop_closed();
   size_t quota_used() const;
 
   Context context_;
-  std::vector<Source> sources_;
+  std::vector<RootTransfers> sources_;
   std::map<uint64_t, Outgoing> outgoing_;
   uint64_t next_serial_ = 1;
   bool expects_joins_ = false;
@@ -117,6 +118,6 @@ class Group {
 
 /// The answer of a member that has forgotten the group to a poll or packet that asks: it has taken
 /// everything.
-Header answer_for_forgotten(const Header& asked, uint32_t me);
+DatagramHeader answer_for_forgotten(const DatagramHeader& asked, uint32_t me);
 
 }  // namespace fgmpi::transport::multicast

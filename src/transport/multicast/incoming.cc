@@ -18,7 +18,7 @@ constexpr int64_t kMostInterval = 200'000'000;  ///< ns
 
 }  // namespace
 
-Incoming::Incoming(Context* context, const Header& h)
+Incoming::Incoming(Context* context, const DatagramHeader& h)
     : context_(context),
       root_(h.root),
       serial_(h.serial),
@@ -31,14 +31,14 @@ Incoming::Incoming(Context* context, const Header& h)
   });
 }
 
-Header Incoming::answer(Kind kind) const {
-  Header h = header_of(kind, serial_, total_, match_, root_);
+DatagramHeader Incoming::answer(Kind kind) const {
+  DatagramHeader h = header_of(kind, serial_, total_, match_, root_);
   h.position = in_row_;
   h.floor = std::max(in_row_, seen_past_);
   return h;
 }
 
-void Incoming::take_data(const Header& h, const char* payload, size_t length, int64_t now) {
+void Incoming::take_data(const DatagramHeader& h, const char* payload, size_t length, int64_t now) {
   const size_t each = context_->options.payload;
   const uint32_t count = length == 0 ? 1 : static_cast<uint32_t>((length + each - 1) / each);
   if (h.position >= packets_ || count > packets_ - h.position ||
@@ -121,7 +121,8 @@ void Incoming::remind(int64_t now) {
   remind_at_ = now + remind_interval_;
 }
 
-void Incoming::take_poll(const Header& h, const uint64_t* words, size_t count, int64_t now) {
+void Incoming::take_poll(const DatagramHeader& h, const uint64_t* words, size_t count,
+                         int64_t now) {
   if (h.flags & kAbandoned) discard();
   const uint32_t me = context_->me;
   hurry_ = true;
@@ -136,7 +137,7 @@ void Incoming::take_poll(const Header& h, const uint64_t* words, size_t count, i
   if (in_row_ < seen_past_) nack(now);
 }
 
-void Incoming::take_ack(const Header& h) {
+void Incoming::take_ack(const DatagramHeader& h) {
   for (Child& child : children_) {
     if (child.member != h.from) continue;
     child.known = true;
@@ -160,7 +161,7 @@ void Incoming::ack_to_parent(bool even_if_old, bool answers) {
   if (!even_if_old && acked == sent_acked_ && posted == sent_posted_) return;
   sent_acked_ = acked;
   sent_posted_ = posted;
-  Header h = answer(Kind::kAck);
+  DatagramHeader h = answer(Kind::kAck);
   h.position = acked;
   h.flags = static_cast<uint8_t>(kWhole | (posted ? kPosted : 0) | (outside ? kOutside : 0) |
                                  (answers ? kAnswer : 0));
@@ -173,18 +174,18 @@ void Incoming::ack_to_parent(bool even_if_old, bool answers) {
 }
 
 void Incoming::ack_to_root() {
-  Header h = answer(Kind::kAck);
+  DatagramHeader h = answer(Kind::kAck);
   h.flags = static_cast<uint8_t>((posted_ ? kPosted : 0) | (context_->joined ? 0 : kOutside));
   context_->to_member(root_, h, nullptr, 0);
   ++context_->counts.acks;
 }
 
-void Incoming::post(char* data, size_t bytes, Completion* completion) {
+void Incoming::post(char* data, size_t bytes, TransferCompletion* completion) {
   if (bytes != total_) {
     posted_ = true;
     completion->bytes = total_;
     discard();
-    completion->end(Completion::Outcome::kOtherLength);
+    completion->end(TransferCompletion::TransferOutcome::kOtherLength);
     return;
   }
   posted_ = true;
@@ -199,15 +200,16 @@ void Incoming::post(char* data, size_t bytes, Completion* completion) {
   finish_if_complete();
 }
 
-void Incoming::refuse(Completion* completion) {
+void Incoming::refuse(TransferCompletion* completion) {
   completion->bytes = total_;
   discard();
-  completion->end(Completion::Outcome::kOtherArguments);
+  completion->end(TransferCompletion::TransferOutcome::kOtherArguments);
 }
 
 void Incoming::finish_if_complete() {
   if (!complete()) return;
-  if (Completion* c = std::exchange(completion_, nullptr)) c->end(Completion::Outcome::kDone);
+  if (TransferCompletion* c = std::exchange(completion_, nullptr))
+    c->end(TransferCompletion::TransferOutcome::kDone);
 }
 
 void Incoming::discard() {
@@ -218,7 +220,8 @@ void Incoming::discard() {
   have_.clear();
   target_ = nullptr;
   ack_to_parent(false, false);
-  if (Completion* c = std::exchange(completion_, nullptr)) c->end(Completion::Outcome::kGivenUp);
+  if (TransferCompletion* c = std::exchange(completion_, nullptr))
+    c->end(TransferCompletion::TransferOutcome::kGivenUp);
 }
 
 bool Incoming::quiet() const {

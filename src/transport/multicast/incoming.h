@@ -22,17 +22,17 @@ namespace fgmpi::transport::multicast {
 class Incoming {
  public:
   /// `h` may be the header of any datagram of the transfer.
-  Incoming(Context* context, const Header& h);
+  Incoming(Context* context, const DatagramHeader& h);
 
-  void take_data(const Header& h, const char* payload, size_t length, int64_t now);
-  void take_poll(const Header& h, const uint64_t* words, size_t count, int64_t now);
+  void take_data(const DatagramHeader& h, const char* payload, size_t length, int64_t now);
+  void take_poll(const DatagramHeader& h, const uint64_t* words, size_t count, int64_t now);
   /// Handles an acknowledgement from a child in the tree.
-  void take_ack(const Header& h);
+  void take_ack(const DatagramHeader& h);
   /// Posts the receive: `completion` ends when all bytes have arrived.
-  void post(char* data, size_t bytes, Completion* completion);
+  void post(char* data, size_t bytes, TransferCompletion* completion);
   /// Refuses a receive with other arguments: the receive ends, and what arrives of the
   /// transfer is dropped.
-  void refuse(Completion* completion);
+  void refuse(TransferCompletion* completion);
   /// Drops what arrives of the transfer from now on; a receive that has matched it ends
   /// with kGivenUp.
   void discard();
@@ -45,7 +45,9 @@ class Incoming {
   bool posted() const { return posted_; }
   bool complete() const { return in_row_ == packets_; }
   /// True when the datagram cannot belong to this transfer.
-  bool contradicts(const Header& h) const { return h.total != total_ || !(match_of(h) == match_); }
+  bool contradicts(const DatagramHeader& h) const {
+    return h.total != total_ || !(match_of(h) == match_);
+  }
   /// True when nothing is under way to this member: all has arrived, or the root has yet to begin
   /// and has heard of this member's receive.
   bool quiet() const;
@@ -67,7 +69,7 @@ class Incoming {
   bool has(uint32_t packet) const { return have_[packet / 64] >> packet % 64 & 1; }
   void ack_to_parent(bool even_if_old, bool answers);
   void ack_to_root();
-  Header answer(Kind kind) const;
+  DatagramHeader answer(Kind kind) const;
   void nack(int64_t now);
   void remind(int64_t now);
   void plan_nack(bool fresh, int64_t now);
@@ -84,7 +86,7 @@ class Incoming {
   std::vector<uint64_t> have_;
   char* target_ = nullptr;
   std::unique_ptr<char[]> kept_;
-  Completion* completion_ = nullptr;
+  TransferCompletion* completion_ = nullptr;
   bool posted_ = false, discarded_ = false;
   bool announced_ = false;   ///< by a poll before any data was sent
   bool root_knows_ = false;  ///< the root has heard that this member has posted

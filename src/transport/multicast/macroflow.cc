@@ -38,7 +38,7 @@ bool Trouble::reduces(uint32_t member, RandomSequence* random) {
   return random->next() % troubled == 0;
 }
 
-Macroflow::Sender::~Sender() {
+Macroflow::FlowSender::~FlowSender() {
   flow_->stop_waiting(this);
   flow_->set_charge(this, 0, 0);
 }
@@ -51,20 +51,20 @@ void Macroflow::begin(size_t packet, int64_t now) {
   used_at_ = now;
 }
 
-void Macroflow::wait(Sender* sender, size_t bytes, size_t limit) {
+void Macroflow::wait(FlowSender* sender, size_t bytes, size_t limit) {
   sender->wants_ = bytes;
   sender->limit_ = limit;
   if (!std::exchange(sender->waits_, true)) waiting_.push_back(sender);
 }
 
-void Macroflow::stop_waiting(Sender* sender) {
+void Macroflow::stop_waiting(FlowSender* sender) {
   if (std::exchange(sender->waits_, false)) waiting_.remove(sender);
 }
 
 void Macroflow::serve(int64_t now) {
   if (serving_) return;
   serving_ = true;
-  while (Sender* first = waiting_.front()) {
+  while (FlowSender* first = waiting_.front()) {
     if (!may_send(first->wants_, first->limit_, now)) break;
     stop_waiting(first);
     ++turns_;

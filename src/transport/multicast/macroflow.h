@@ -54,16 +54,16 @@ class Macroflow {
  public:
   /// A transfer, which has a share of the bytes in flight and a position among those that wait
   /// for the window.
-  class Sender {
+  class FlowSender {
    public:
-    Sender(const Sender&) = delete;
-    Sender& operator=(const Sender&) = delete;
+    FlowSender(const FlowSender&) = delete;
+    FlowSender& operator=(const FlowSender&) = delete;
 
-    Sender *next = nullptr, *prev = nullptr;
+    FlowSender *next = nullptr, *prev = nullptr;
 
    protected:
-    explicit Sender(Macroflow* flow) : flow_(flow) {}
-    ~Sender();
+    explicit FlowSender(Macroflow* flow) : flow_(flow) {}
+    ~FlowSender();
     /// Called at its turn: sends at least a datagram, if it still wants to; waits again for more.
     virtual void take_turn(int64_t now) = 0;
     Macroflow& flow() const { return *flow_; }
@@ -88,7 +88,7 @@ class Macroflow {
     return window_ < static_cast<double>(limit) ? static_cast<size_t>(window_) : limit;
   }
   /// Sets the sender's bytes in flight and open. REQUIRES: in_flight <= open.
-  void set_charge(Sender* sender, size_t in_flight, size_t open) {
+  void set_charge(FlowSender* sender, size_t in_flight, size_t open) {
     in_flight_ += in_flight - sender->charge_;
     sender->charge_ = in_flight;
     open_ += open - sender->open_;
@@ -96,13 +96,13 @@ class Macroflow {
   }
   size_t in_flight() const { return in_flight_; }
   size_t open() const { return open_; }
-  size_t charge(const Sender& sender) const { return sender.charge_; }
+  size_t charge(const FlowSender& sender) const { return sender.charge_; }
 
   /// Gives the sender its turn when this many bytes may be sent. A waiting sender stays at
   /// its position.
-  void wait(Sender* sender, size_t bytes, size_t limit);
-  void stop_waiting(Sender* sender);
-  bool waits(const Sender& sender) const { return sender.waits_; }
+  void wait(FlowSender* sender, size_t bytes, size_t limit);
+  void stop_waiting(FlowSender* sender);
+  bool waits(const FlowSender& sender) const { return sender.waits_; }
   bool others_wait() const { return !waiting_.empty(); }
   /// Gives turns, as many as the window allows. Must not be called within a turn.
   void serve(int64_t now);
@@ -155,7 +155,7 @@ class Macroflow {
   uint64_t small_ = 0;
   uint64_t next_small_ = 0;  ///< that number for the next time that many are lost
   bool serving_ = false;
-  List<Sender> waiting_;
+  List<FlowSender> waiting_;
 };
 
 }  // namespace fgmpi::transport::multicast

@@ -13,10 +13,11 @@ Membership::Membership(const GroupSpec& spec, unsigned interface, Outbox* outbox
       outbox_(outbox),
       all_(socket_address(spec.address, interface)) {
   members_.reserve(spec.members.size());
-  for (const Place& place : spec.members) members_.push_back(socket_address(place, interface));
+  for (const MulticastAddress& place : spec.members)
+    members_.push_back(socket_address(place, interface));
 }
 
-void Membership::move_to(const Place& place) {
+void Membership::move_to(const MulticastAddress& place) {
   socket = Socket();
   address = place;
   all_ = socket_address(place, interface_);
@@ -24,17 +25,17 @@ void Membership::move_to(const Place& place) {
   ++moves;
 }
 
-void Membership::to_all(const Header& header, const void* payload, size_t length) {
+void Membership::to_all(const DatagramHeader& header, const void* payload, size_t length) {
   outbox_->add(all_, header, payload, length, key);
 }
 
-void Membership::to_member(uint32_t member, const Header& header, const void* payload,
+void Membership::to_member(uint32_t member, const DatagramHeader& header, const void* payload,
                            size_t length) {
   if (header.kind == Kind::kAck || header.kind == Kind::kNack) outbox_->release();
   outbox_->add(members_[member], header, payload, length, key);
 }
 
-void Membership::to_member_later(uint32_t member, const Header& header) {
+void Membership::to_member_later(uint32_t member, const DatagramHeader& header) {
   outbox_->hold(members_[member], header, key);
 }
 
@@ -51,7 +52,7 @@ void Membership::hear(uint32_t member) {
 
 // A probe has `position` 2 * round, its answer 2 * round + 1.
 void Membership::send_probe() {
-  Header h = header_of(Kind::kProbe, 0, 0, {}, group.me());
+  DatagramHeader h = header_of(Kind::kProbe, 0, 0, {}, group.me());
   h.group = group.id();
   h.from = static_cast<uint16_t>(group.me());
   h.position = 2 * probe.round++;
@@ -59,7 +60,7 @@ void Membership::send_probe() {
 }
 
 void Membership::answer_probe(uint32_t member, uint32_t position) {
-  Header h = header_of(Kind::kProbe, 0, 0, {}, member);
+  DatagramHeader h = header_of(Kind::kProbe, 0, 0, {}, member);
   h.group = group.id();
   h.from = static_cast<uint16_t>(group.me());
   h.position = position + 1;

@@ -16,25 +16,25 @@ namespace fgmpi::transport::multicast {
 /// Equal at all members of a group, except `me` and the seed of the options.
 struct GroupSpec {
   uint64_t id = 0;
-  Key key{};
-  Place address;
-  Options options;
+  GroupKey key{};
+  MulticastAddress address;
+  TransferOptions options;
   uint32_t me = 0;
-  std::vector<Place> members;       ///< their own sockets
+  std::vector<MulticastAddress> members;  ///< their own sockets
   std::vector<uint32_t> processes;  ///< the members' numbers in the job; may be empty: unknown
 };
 
-class Membership final : private Wire {
+class Membership final : private DatagramWire {
  public:
   /// `outbox` and `interface` outlive the object. The constructor joins nothing.
   Membership(const GroupSpec& spec, unsigned interface, Outbox* outbox);
 
-  Group group;
-  const Key key;
+  TransferGroup group;
+  const GroupKey key;
   const std::vector<uint32_t> processes;
-  Socket socket;          ///< joined to the group's address; empty: outside
-  Place address;          ///< of the group
-  uint64_t last_use = 0;  ///< Service counts uses: the least recently used group is left first
+  Socket socket;             ///< joined to the group's address; empty: outside
+  MulticastAddress address;  ///< of the group
+  uint64_t last_use = 0;     ///< Service counts uses: the least recently used group is left first
   int64_t next_time = kNever;
   /// Datagrams at the group's address that no member has sent, since the group last moved.
   uint32_t strangers = 0;
@@ -56,22 +56,22 @@ class Membership final : private Wire {
   void hear(uint32_t member);
   /// Transfers that no receive was waiting for when they became known: the arguments of the
   /// receiver itself may be wrong.
-  struct Unexpected {
+  struct UnexpectedTransfer {
     uint32_t root;
     Match match;
   };
-  std::vector<Unexpected> unexpected_transfers;
+  std::vector<UnexpectedTransfer> unexpected_transfers;
 
-  void move_to(const Place& place);
+  void move_to(const MulticastAddress& place);
   void send_probe();
   void answer_probe(uint32_t member, uint32_t position);
   bool is_used() const { return !group.quiet() || !group.delivered(); }
 
  private:
-  void to_all(const Header& header, const void* payload, size_t length) override;
-  void to_member(uint32_t member, const Header& header, const void* payload,
+  void to_all(const DatagramHeader& header, const void* payload, size_t length) override;
+  void to_member(uint32_t member, const DatagramHeader& header, const void* payload,
                  size_t length) override;
-  void to_member_later(uint32_t member, const Header& header) override;
+  void to_member_later(uint32_t member, const DatagramHeader& header) override;
   void unexpected(uint32_t root, const Match& match) override;
 
   const unsigned interface_;

@@ -28,8 +28,8 @@ constexpr uint32_t kPollsByUnicast = 2;
 }  // namespace
 
 Outgoing::Outgoing(Context* context, uint64_t serial, const Match& match, const char* data,
-                   size_t bytes, bool eager, Completion* completion)
-    : Sender(context->flow),
+                   size_t bytes, bool eager, TransferCompletion* completion)
+    : FlowSender(context->flow),
       context_(context),
       serial_(serial),
       match_(match),
@@ -56,17 +56,18 @@ void Outgoing::start(uint64_t floor, int64_t now) {
     polls_ = 0;
   }
   if (!eager_ && !delivered_) return;
-  if (Completion* c = std::exchange(completion_, nullptr)) c->end(Completion::Outcome::kDone);
+  if (TransferCompletion* c = std::exchange(completion_, nullptr))
+    c->end(TransferCompletion::TransferOutcome::kDone);
 }
 
-Header Outgoing::header(Kind kind) const {
-  Header h = header_of(kind, serial_, bytes_, match_, context_->me);
+DatagramHeader Outgoing::header(Kind kind) const {
+  DatagramHeader h = header_of(kind, serial_, bytes_, match_, context_->me);
   h.floor = floor_;
   return h;
 }
 
 void Outgoing::send_packets(uint32_t first, uint32_t count, uint8_t flags, uint32_t to_member) {
-  Header h = header(Kind::kData);
+  DatagramHeader h = header(Kind::kData);
   h.position = first;
   h.flags = flags;
   const size_t at = size_t{first} * context_->options.payload;
@@ -78,7 +79,7 @@ void Outgoing::send_packets(uint32_t first, uint32_t count, uint8_t flags, uint3
 }
 
 size_t Outgoing::limit() const {
-  const Options& o = context_->options;
+  const TransferOptions& o = context_->options;
   return (context_->bundles() ? o.most_bundled_window : o.most_window) * o.payload;
 }
 
@@ -155,7 +156,7 @@ void Outgoing::settle() {
 
 /// Packets have left the network when all members that acknowledge to the root itself have seen
 /// them, or later ones.
-void Outgoing::note_seen(const Header& h) {
+void Outgoing::note_seen(const DatagramHeader& h) {
   uint32_t& seen = members_[h.from].seen;
   seen = std::max(seen, static_cast<uint32_t>(
                             std::min<uint64_t>(std::max<uint64_t>(h.position, h.floor), next_)));
@@ -183,7 +184,7 @@ int64_t Outgoing::patience() const {
 }
 
 void Outgoing::poll(int64_t now) {
-  Header h = header(Kind::kPoll);
+  DatagramHeader h = header(Kind::kPoll);
   h.position = next_;
   h.flags = static_cast<uint8_t>((abandoned_ ? kAbandoned : 0) | (polls_ > 0 ? kDirect : 0));
   std::vector<uint64_t> posted((members_.size() + 63) / 64);
@@ -194,7 +195,7 @@ void Outgoing::poll(int64_t now) {
   ++context_->counts.polls;
   if (polls_ >= kPollsByUnicast) {
     for (uint32_t m = 0; m < members_.size(); ++m) {
-      const Member& member = members_[m];
+      const MemberProgress& member = members_[m];
       if (m == context_->me || (member.posted && member.acked == packets_)) continue;
       context_->to_member(m, h, posted.data(), length);
     }
@@ -224,7 +225,7 @@ void Outgoing::on_time(int64_t now) {
   poll(now);
 }
 
-void Outgoing::take_ack(const Header& h, int64_t now) {
+void Outgoing::take_ack(const DatagramHeader& h, int64_t now) {
   if (closed_) return;
   ++context_->counts.acks_got;
   const uint32_t had_passed = passed_;
@@ -232,7 +233,7 @@ void Outgoing::take_ack(const Header& h, int64_t now) {
   bool news = passed_ > had_passed;
   auto update = [&](uint32_t m) {
     if (m == context_->me) return;
-    Member& member = members_[m];
+    MemberProgress& member = members_[m];
     const uint32_t acked = std::min(h.position, packets_);
     news |= !member.known || acked > member.acked || ((h.flags & kPosted) && !member.posted);
     if (timed_at_ != kNever && h.flags & kAnswer && acked > timed_ && member.acked <= timed_)
@@ -295,7 +296,8 @@ void Outgoing::finish_if_delivered(int64_t now) {
     repair_at_ = kNever;
     polls_ = 0;
     poll_at_ = now + kTakenPatience;
-    if (Completion* c = std::exchange(completion_, nullptr)) c->end(Completion::Outcome::kDone);
+    if (TransferCompletion* c = std::exchange(completion_, nullptr))
+      c->end(TransferCompletion::TransferOutcome::kDone);
   }
   closed_ = taken_by_all();
 }
@@ -323,7 +325,8 @@ int64_t Outgoing::repaired_at(uint32_t packet, uint32_t member, int64_t now, boo
   return last;
 }
 
-void Outgoing::take_nack(const Header& h, const uint64_t* words, size_t count, int64_t now) {
+void Outgoing::take_nack(const DatagramHeader& h, const uint64_t* words, size_t count,
+                         int64_t now) {
   if (closed_ || delivered_ || abandoned_) return;
   note_seen(h);
   bool is_new = false;
@@ -396,7 +399,8 @@ void Outgoing::abandon(int64_t now) {
   flow().stop_waiting(this);
   settle();
   poll(now);
-  if (Completion* c = std::exchange(completion_, nullptr)) c->end(Completion::Outcome::kGivenUp);
+  if (TransferCompletion* c = std::exchange(completion_, nullptr))
+    c->end(TransferCompletion::TransferOutcome::kGivenUp);
 }
 
 bool Outgoing::quiet() const {

@@ -37,23 +37,23 @@
 
 namespace fgmpi::transport::multicast {
 
-class Outgoing final : private Macroflow::Sender {
+class Outgoing final : private Macroflow::FlowSender {
  public:
   /// `data` does not change until the completion has ended. `keep`: an eager transfer; the data is
   /// copied and `completion` ends at once.
   Outgoing(Context* context, uint64_t serial, const Match& match, const char* data, size_t bytes,
-           bool eager, Completion* completion);
+           bool eager, TransferCompletion* completion);
 
   void start(uint64_t floor, int64_t now);
-  void take_ack(const Header& h, int64_t now);
-  void take_nack(const Header& h, const uint64_t* words, size_t count, int64_t now);
+  void take_ack(const DatagramHeader& h, int64_t now);
+  void take_nack(const DatagramHeader& h, const uint64_t* words, size_t count, int64_t now);
   void on_time(int64_t now);
   int64_t next_time() const {
     return closed_ ? kNever : repair_at_ < poll_at_ ? repair_at_ : poll_at_;
   }
   /// Ends the transfer: no more of it is sent, and members forget it.
   void abandon(int64_t now);
-  /// Sets Header::floor of further datagrams.
+  /// Sets DatagramHeader::floor of further datagrams.
   void set_floor(uint64_t floor) { floor_ = floor; }
 
   const Match& match() const { return match_; }
@@ -71,7 +71,7 @@ class Outgoing final : private Macroflow::Sender {
   size_t quota() const { return eager_ ? size_t{packets_} * context_->options.payload : 0; }
 
  private:
-  struct Member {
+  struct MemberProgress {
     uint32_t acked = 0;  ///< packets that have arrived at the member without a gap
     uint32_t seen = 0;   ///< the member has seen the packet before this one, or a later one
     bool known = false;  ///< the member has heard of the transfer
@@ -82,7 +82,7 @@ class Outgoing final : private Macroflow::Sender {
     int times = 0;
   };
 
-  Header header(Kind kind) const;
+  DatagramHeader header(Kind kind) const;
   void take_turn(int64_t now) override;
   void pump(int64_t now);
   void send_packets(uint32_t first, uint32_t count, uint8_t flags, uint32_t to_member);
@@ -90,7 +90,7 @@ class Outgoing final : private Macroflow::Sender {
   uint32_t next_count() const;
   bool may_send_next() const;
   void settle();
-  void note_seen(const Header& h);
+  void note_seen(const DatagramHeader& h);
   void note_reductions();
   void poll(int64_t now);
   void progressed(uint32_t before);
@@ -112,11 +112,11 @@ class Outgoing final : private Macroflow::Sender {
   const size_t bytes_;
   const uint32_t packets_;
   std::unique_ptr<char[]> kept_;
-  Completion* completion_;
+  TransferCompletion* completion_;
   uint64_t floor_ = 0;
   const bool eager_;
   bool abandoned_ = false, delivered_ = false, closed_ = false;
-  std::vector<Member> members_;
+  std::vector<MemberProgress> members_;
   uint32_t known_ = 0, posted_ = 0;  ///< how many members, without the root
   uint32_t least_ = 0;               ///< packets that all members have acknowledged
   uint32_t passed_ = 0;              ///< packets that have left the network

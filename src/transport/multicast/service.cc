@@ -24,8 +24,8 @@ constexpr size_t kBatch = 32;
 constexpr size_t kMostPayload = 16 << 10;
 /// Bytes of packets that are sent together: eleven fragments of 1,480 bytes, and no twelfth.
 constexpr size_t kMostBundle = 16'200;
-/// Bytes of headers in front of a packet: of IPv6 (IPv4's is shorter), of UDP, and Header.
-constexpr size_t kHeaders = 40 + 8 + sizeof(Header);
+/// Bytes of headers in front of a packet: of IPv6 (IPv4's is shorter), of UDP, and DatagramHeader.
+constexpr size_t kHeaders = 40 + 8 + sizeof(DatagramHeader);
 /// How often (ns) sockets are polled by a process that waits for nothing from them: others may wait
 /// for its answers.
 constexpr int64_t kLookInterval = 20'000;
@@ -43,7 +43,7 @@ constexpr size_t kMostForgotten = 4096;
 constexpr int64_t kKeptForOthers = 2'000'000'000;
 /// How many datagrams of unknown groups are stored, and how long they may be; the sender repeats
 /// longer ones.
-constexpr size_t kMostEarly = 256, kLongestEarly = sizeof(Header) + 256;
+constexpr size_t kMostEarly = 256, kLongestEarly = sizeof(DatagramHeader) + 256;
 /// Probes are sent after 0, 2, 6, 14 ms, ...: a second in all, since hosts may be busy.
 constexpr int64_t kFirstProbe = 1'000'000;  ///< ns
 constexpr uint32_t kProbes = 9;
@@ -83,8 +83,8 @@ Mode mode() {
   return m;
 }
 
-Place draw_address(uint8_t family) {
-  Place place;
+MulticastAddress draw_address(uint8_t family) {
+  MulticastAddress place;
   uint16_t port;
   place.family = family;
   random_bytes(&port, sizeof port);
@@ -140,10 +140,10 @@ Status Service::open_sockets(bool own_host) {
     return error(MPI_ERR_OTHER, "multicast: cannot make an epoll: %s", std::strerror(errno));
   socket_ = std::move(socket);
   // One byte more, by which longer datagrams are detected.
-  buffer_ = sizeof(Header) + std::max(most_payload_, kMostBundle) + 1;
+  buffer_ = sizeof(DatagramHeader) + std::max(most_payload_, kMostBundle) + 1;
   buffers_.resize(kBatch * buffer_);
   most_joined_ = most_memberships();
-  outbox_.set_most_segment(interface_.mtu - kHeaders + sizeof(Header));
+  outbox_.set_most_segment(interface_.mtu - kHeaders + sizeof(DatagramHeader));
   return {};
 }
 
@@ -159,7 +159,7 @@ void Service::close() {
 uint32_t Service::most_window(size_t payload) const {
   // The kernel counts a packet with its own data around it, up to twice its bytes; two roots may
   // send at the same time.
-  const size_t room = room_of(socket_) / (4 * (payload + sizeof(Header) + 512));
+  const size_t room = room_of(socket_) / (4 * (payload + sizeof(DatagramHeader) + 512));
   return static_cast<uint32_t>(std::clamp<size_t>(room, 8, 64));
 }
 
@@ -263,7 +263,7 @@ size_t Service::joined() const {
   return count;
 }
 
-void Service::move(Membership* membership, const Place& address) {
+void Service::move(Membership* membership, const MulticastAddress& address) {
   ++moves_;
   const bool joined = static_cast<bool>(membership->socket);
   membership->move_to(address);
@@ -311,7 +311,7 @@ void Service::on_time(Membership* m, int64_t now) {
 }
 
 void Service::send(Membership* to, const Match& match, const char* data, size_t bytes,
-                   Completion* completion) {
+                   TransferCompletion* completion) {
   use(to);
   ++transfers_;
   bytes_ += bytes;
@@ -320,13 +320,14 @@ void Service::send(Membership* to, const Match& match, const char* data, size_t 
 }
 
 void Service::receive(Membership* from, uint32_t root, const Match& match, char* data, size_t bytes,
-                      Completion* completion) {
+                      TransferCompletion* completion) {
   use(from);
   from->group.receive(root, match, data, bytes, completion, now_ns());
   changed(from);
 }
 
-void Service::expect(Membership* from, uint32_t root, const Match& match, Completion* completion) {
+void Service::expect(Membership* from, uint32_t root, const Match& match,
+                     TransferCompletion* completion) {
   use(from);
   from->group.expect(root, match, completion);
   changed(from);
@@ -446,7 +447,7 @@ bool Service::take_all(const Socket& socket, Membership* joined_to) {
 
 void Service::take(char* datagram, size_t length, const sockaddr_storage& from,
                    Membership* joined_to) {
-  Header h;
+  DatagramHeader h;
   if (length == buffer_ || !decode(datagram, length, &h)) return stranger(joined_to);
   auto it = groups_.find(h.group);
   if (it == groups_.end()) {
@@ -465,7 +466,7 @@ void Service::take(char* datagram, size_t length, const sockaddr_storage& from,
   m->group.take(h, datagram + sizeof h, length - sizeof h, now);
 }
 
-void Service::take_probe(Membership* m, const Header& h) {
+void Service::take_probe(Membership* m, const DatagramHeader& h) {
   if (h.from >= m->group.members()) {
     ++dropped_;
   } else if (h.position % 2 == 0) {
@@ -484,7 +485,7 @@ void Service::stranger(Membership* joined_to) {
 }
 
 /// Stores a datagram that was sent to this process alone, about a group that is unknown here.
-bool Service::keep_early(const char* datagram, size_t length, const Header& h) {
+bool Service::keep_early(const char* datagram, size_t length, const DatagramHeader& h) {
   if ((h.kind != Kind::kPoll && h.kind != Kind::kAck) || length > kLongestEarly) return false;
   if (early_.size() == kMostEarly) {
     early_.pop_front();
@@ -498,7 +499,7 @@ void Service::take_early(Membership* membership) {
   if (early_.empty()) return;
   std::deque<std::vector<char>> mine, others;
   for (std::vector<char>& datagram : early_) {
-    Header h;
+    DatagramHeader h;
     std::memcpy(&h, datagram.data(), sizeof h);
     (h.group == membership->group.id() ? mine : others).push_back(std::move(datagram));
   }
@@ -510,7 +511,7 @@ void Service::take_early(Membership* membership) {
 
 /// Answers about a group that this process has left when all was delivered: a member that has not
 /// heard so asks again.
-bool Service::answer_as_forgotten(const char* datagram, size_t length, const Header& h,
+bool Service::answer_as_forgotten(const char* datagram, size_t length, const DatagramHeader& h,
                                   const sockaddr_storage& from) {
   for (const Forgotten& f : forgotten_) {
     if (f.id != h.group) continue;
@@ -526,8 +527,8 @@ bool Service::answer_as_forgotten(const char* datagram, size_t length, const Hea
   return false;
 }
 
-Service::Totals Service::totals() const {
-  Totals t{entered_, moves_, transfers_, bytes_, past_repairs_, dropped_};
+Service::ServiceTotals Service::totals() const {
+  ServiceTotals t{entered_, moves_, transfers_, bytes_, past_repairs_, dropped_};
   for (const auto& [id, m] : groups_) {
     t.repairs += m->group.counts().repairs;
     t.dropped += m->group.counts().refused;

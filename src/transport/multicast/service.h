@@ -48,7 +48,7 @@ class Service final : public Transport {
   /// From now on start() fails with these words, since datagrams to groups do not arrive.
   void set_broken(const std::string& why);
   // REQUIRES for the rest: start() was ok.
-  const Place& own() const { return own_; }
+  const MulticastAddress& own() const { return own_; }
   /// The most bytes of a packet that fit a datagram of the interface; at most 16 KiB.
   size_t most_payload() const { return most_payload_; }
 
@@ -67,7 +67,7 @@ class Service final : public Transport {
   /// The group with this id, or nullptr when this process is not in it.
   Membership* find(uint64_t id);
   /// Moves the group to another address. The members have agreed on it.
-  void move(Membership* membership, const Place& address);
+  void move(Membership* membership, const MulticastAddress& address);
   /// Leaves the group's address for ever: from now on this member gets what is sent to the
   /// group by unicast.
   void stay_outside(Membership* membership);
@@ -77,11 +77,11 @@ class Service final : public Transport {
              void (*done)(Membership* membership, bool all));
 
   void send(Membership* to, const Match& match, const char* data, size_t bytes,
-            Completion* completion);
+            TransferCompletion* completion);
   void receive(Membership* from, uint32_t root, const Match& match, char* data, size_t bytes,
-               Completion* completion);
-  void expect(Membership* from, uint32_t root, const Match& match, Completion* completion);
-  /// Calls Group::give_up() in all groups.
+               TransferCompletion* completion);
+  void expect(Membership* from, uint32_t root, const Match& match, TransferCompletion* completion);
+  /// Calls TransferGroup::give_up() in all groups.
   void give_up(uint64_t ctx, int32_t tag, int32_t mask);
 
   /// Sets the function that is called when strangers send to the address of a group; it
@@ -95,7 +95,7 @@ class Service final : public Transport {
     on_unexpected_ = handler;
   }
 
-  struct Totals {
+  struct ServiceTotals {
     uint64_t groups = 0;     ///< that this process has entered
     uint64_t moves = 0;      ///< of these groups, to other addresses
     uint64_t transfers = 0;  ///< with this process as their root
@@ -103,7 +103,7 @@ class Service final : public Transport {
     uint64_t repairs = 0;    ///< packets sent again
     uint64_t dropped = 0;    ///< datagrams of strangers, and malformed ones
   };
-  Totals totals() const;
+  ServiceTotals totals() const;
   size_t groups() const { return groups_.size(); }
   size_t joined() const;
 
@@ -130,17 +130,17 @@ class Service final : public Transport {
  private:
   struct Forgotten {
     uint64_t id;
-    Key key;
+    GroupKey key;
     uint32_t me;
   };
   Status open_sockets(bool own_host);
   bool take_all(const Socket& socket, Membership* joined_to);
   void take(char* datagram, size_t length, const sockaddr_storage& from, Membership* joined_to);
-  void take_probe(Membership* membership, const Header& header);
-  bool answer_as_forgotten(const char* datagram, size_t length, const Header& header,
+  void take_probe(Membership* membership, const DatagramHeader& header);
+  bool answer_as_forgotten(const char* datagram, size_t length, const DatagramHeader& header,
                            const sockaddr_storage& from);
   void stranger(Membership* joined_to);
-  bool keep_early(const char* datagram, size_t length, const Header& header);
+  bool keep_early(const char* datagram, size_t length, const DatagramHeader& header);
   void take_early(Membership* membership);
   void use(Membership* membership);
   void join_address(Membership* membership);
@@ -153,7 +153,7 @@ class Service final : public Transport {
   void report_unexpected();
 
   Interface interface_;
-  Place own_;
+  MulticastAddress own_;
   Socket socket_, epoll_;
   Outbox outbox_{&socket_};
   size_t most_payload_ = 0, most_joined_ = 20;
@@ -181,6 +181,6 @@ Service& service();
 void set_opened_handler(void (*handler)(Service* service));
 
 /// Draws an address for a group, which nobody can guess.
-Place draw_address(uint8_t family);
+MulticastAddress draw_address(uint8_t family);
 
 }  // namespace fgmpi::transport::multicast

@@ -35,7 +35,7 @@ Status failed(const char* what) {
   return error(MPI_ERR_OTHER, "multicast: %s: %s", what, std::strerror(errno));
 }
 
-bool place_of(const sockaddr* address, Place* out) {
+bool place_of(const sockaddr* address, MulticastAddress* out) {
   *out = {};
   if (address == nullptr) return false;
   if (address->sa_family == AF_INET) {
@@ -52,19 +52,19 @@ bool place_of(const sockaddr* address, Place* out) {
 }
 
 /// The text of an address, without a scope.
-std::string text_of(const Place& place) {
+std::string text_of(const MulticastAddress& place) {
   char text[INET6_ADDRSTRLEN] = "";
   inet_ntop(place.family == 4 ? AF_INET : AF_INET6, place.address, text, sizeof text);
   return text;
 }
 
 /// Writes the tag in front of a datagram.
-void sign(void* datagram, size_t length, const Key& key) {
+void sign(void* datagram, size_t length, const GroupKey& key) {
   const uint64_t tag = tag_of_datagram(datagram, length, key);
   std::memcpy(datagram, &tag, sizeof tag);
 }
 
-bool is_link_local(const Place& place) {
+bool is_link_local(const MulticastAddress& place) {
   return place.family == 6 && place.address[0] == 0xfe && (place.address[1] & 0xc0) == 0x80;
 }
 
@@ -81,7 +81,7 @@ int set(const Socket& s, int level, int option, const T& value) {
   return setsockopt(s.fd(), level, option, &value, sizeof value);
 }
 
-Socket open_udp(const Place& place) {
+Socket open_udp(const MulticastAddress& place) {
   return Socket(
       socket(place.family == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
@@ -112,7 +112,7 @@ Status find_interface(Interface* out) {
   // interface has.
   int best = 0;
   for (const ifaddrs* i = list; i; i = i->ifa_next) {
-    Place own;
+    MulticastAddress own;
     if (!(i->ifa_flags & IFF_UP) || !place_of(i->ifa_addr, &own)) continue;
     const bool by_address = !wanted.empty() && text_of(own) == plain;
     const bool by_name = wanted == i->ifa_name;
@@ -135,7 +135,7 @@ Status find_interface(Interface* out) {
   return {};
 }
 
-SocketAddress socket_address(const Place& place, unsigned interface) {
+SocketAddress socket_address(const MulticastAddress& place, unsigned interface) {
   SocketAddress out;
   if (place.family == 4) {
     auto* a = reinterpret_cast<sockaddr_in*>(&out.storage);
@@ -187,7 +187,7 @@ Status open_own(const Interface& interface, int ttl, bool own_host, Socket* out,
   return {};
 }
 
-Status join(const Interface& interface, const Place& group, Socket* out) {
+Status join(const Interface& interface, const MulticastAddress& group, Socket* out) {
   Socket s = open_udp(group);
   if (!s) return failed("cannot make a socket");
   enlarge(s);
@@ -220,13 +220,13 @@ size_t room_of(const Socket& socket) {
   return static_cast<size_t>(std::max(bytes, 0));
 }
 
-void Outbox::add(const SocketAddress& to, Header header, const void* payload, size_t length,
-                 const Key& key) {
+void Outbox::add(const SocketAddress& to, DatagramHeader header, const void* payload, size_t length,
+                 const GroupKey& key) {
   if (append(to, header, payload, length))
     sign(&bytes_[entries_.back().at], entries_.back().length, key);
 }
 
-bool Outbox::append(const SocketAddress& to, const Header& header, const void* payload,
+bool Outbox::append(const SocketAddress& to, const DatagramHeader& header, const void* payload,
                     size_t length) {
   const size_t bytes = sizeof header + length;
   if (bytes_.size() + bytes > kRoom) flush();
@@ -242,10 +242,10 @@ bool Outbox::append(const SocketAddress& to, const Header& header, const void* p
   return true;
 }
 
-void Outbox::hold(const SocketAddress& to, Header header, const Key& key) {
+void Outbox::hold(const SocketAddress& to, DatagramHeader header, const GroupKey& key) {
   sign(&header, sizeof header, key);
   for (Held& held : held_) {
-    const Header& h = held.header;
+    const DatagramHeader& h = held.header;
     if (h.group != header.group || h.root != header.root || h.serial != header.serial) continue;
     held = {to, header};
     return;
@@ -268,7 +268,7 @@ size_t Outbox::send_some(size_t first) {
   size_t ends[kMostMessages];
   unsigned count = 0;
   for (size_t i = first; i < entries_.size() && count < kMostMessages; ++count) {
-    Entry& head = entries_[i];
+    BundleEntry& head = entries_[i];
     size_t bytes = head.length, end = i + 1;
     while (segments_ && head.length <= most_segment_ && end < entries_.size() &&
            end - i < kMostSegments && entries_[end - 1].length == head.length &&
@@ -320,7 +320,7 @@ void Outbox::flush() {
   if (done == 0) return;
   const size_t from = entries_[done].at;
   entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(done));
-  for (Entry& e : entries_) e.at -= from;
+  for (BundleEntry& e : entries_) e.at -= from;
   bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(from));
 }
 

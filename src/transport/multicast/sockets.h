@@ -21,14 +21,14 @@
 namespace fgmpi::transport::multicast {
 
 /// An address and a port, in the form that members send to each other.
-struct Place {
+struct MulticastAddress {
   uint8_t family = 0;  ///< 4 or 6; 0: none
   uint8_t zero = 0;
   uint16_t port = 0;
   unsigned char address[16] = {};
-  bool operator==(const Place&) const = default;
+  bool operator==(const MulticastAddress&) const = default;
 };
-static_assert(sizeof(Place) == 20);
+static_assert(sizeof(MulticastAddress) == 20);
 
 /// The interface that FGMPI_OFI_INTERFACE names by its name or one of its addresses; else the first
 /// one that is up, is no loopback, and can multicast.
@@ -36,7 +36,7 @@ struct Interface {
   std::string name;
   unsigned index = 0;
   size_t mtu = 0;
-  Place own;  ///< its address; port 0
+  MulticastAddress own;  ///< its address; port 0
 };
 Status find_interface(Interface* out);
 
@@ -60,13 +60,13 @@ struct SocketAddress {
   socklen_t length = 0;
   bool operator==(const SocketAddress& other) const;
 };
-SocketAddress socket_address(const Place& place, unsigned interface);
+SocketAddress socket_address(const MulticastAddress& place, unsigned interface);
 
 /// Opens the process's own socket, on a port that the kernel picks: *port. `ttl`: hops of what it
 /// sends to groups; `own_host`: other processes of this host receive it, too.
 Status open_own(const Interface& interface, int ttl, bool own_host, Socket* out, uint16_t* port);
 /// Opens a socket that receives what is sent to the group's address on the interface.
-Status join(const Interface& interface, const Place& group, Socket* out);
+Status join(const Interface& interface, const MulticastAddress& group, Socket* out);
 /// Bytes of datagrams that a socket's receive buffer holds, as far as the kernel reports.
 size_t room_of(const Socket& socket);
 
@@ -77,12 +77,12 @@ class Outbox {
   explicit Outbox(const Socket* socket) : socket_(socket) { bytes_.reserve(kRoom); }
   /// Appends a datagram and makes its tag; flushes first when there is no room. Drops the datagram
   /// when there is no room even then.
-  void add(const SocketAddress& to, Header header, const void* payload, size_t length,
-           const Key& key);
+  void add(const SocketAddress& to, DatagramHeader header, const void* payload, size_t length,
+           const GroupKey& key);
   /// Stores an acknowledgement that may leave later, until release(). It replaces an older one
   /// of the same transfer. A process acknowledges a transfer to one other process, its parent
   /// in the tree.
-  void hold(const SocketAddress& to, Header header, const Key& key);
+  void hold(const SocketAddress& to, DatagramHeader header, const GroupKey& key);
   /// Makes the stored acknowledgements leave with the next flush().
   void release();
   bool holds() const { return !held_.empty(); }
@@ -95,22 +95,23 @@ class Outbox {
   uint64_t dropped() const { return dropped_; }
 
  private:
-  struct Entry {
+  struct BundleEntry {
     SocketAddress to;
     size_t at, length;
   };
   struct Held {
     SocketAddress to;
-    Header header;  ///< with its tag
+    DatagramHeader header;  ///< with its tag
   };
   static constexpr size_t kRoom = 256 << 10;
   /// False: there is no room, and the datagram is dropped.
-  bool append(const SocketAddress& to, const Header& header, const void* payload, size_t length);
+  bool append(const SocketAddress& to, const DatagramHeader& header, const void* payload,
+              size_t length);
   size_t send_some(size_t first);
 
   const Socket* socket_;
   std::vector<char> bytes_;
-  std::vector<Entry> entries_;
+  std::vector<BundleEntry> entries_;
   std::vector<Held> held_;
   bool segments_ = true;
   size_t most_segment_ = 0;

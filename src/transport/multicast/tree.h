@@ -12,9 +12,9 @@
 
 namespace fgmpi::transport::multicast {
 
-class Tree {
+class AckTree {
  public:
-  Tree(uint32_t members, uint32_t degree, uint32_t root)
+  AckTree(uint32_t members, uint32_t degree, uint32_t root)
       : n_(members), k_(degree ? degree : members), root_(root) {}
 
   /// REQUIRES: member is not the root.

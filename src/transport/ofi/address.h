@@ -27,7 +27,7 @@ struct PublishedAddress {
 
   std::string provider;
   std::string address;
-  Key key{};
+  LifelineKey key{};
   uint64_t memory_key = 0;
   uint16_t lifeline = 0;
   std::string host;

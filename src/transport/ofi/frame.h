@@ -33,9 +33,9 @@ struct Prefix {
   uint32_t process;
   uint64_t token;
 };
-using liveness::Key;
+using liveness::LifelineKey;
 struct Hello {
-  Key key;
+  LifelineKey key;
   uint32_t version;
   uint32_t zero;
 };
@@ -73,7 +73,7 @@ inline bool decode(const void* bytes, size_t length, Decoded* out) {
   return false;
 }
 
-struct Frame {
+struct OfiFrame {
   Header header;
   const void* payload;  ///< inside the bytes that were decoded
   size_t length;
@@ -81,7 +81,7 @@ struct Frame {
 
 /// Reads the next frame of a message; false when there is none, or the rest is malformed (`left` is
 /// then not 0).
-inline bool next_frame(Decoded* d, size_t max_payload, Frame* out) {
+inline bool next_frame(Decoded* d, size_t max_payload, OfiFrame* out) {
   uint32_t length;
   if (d->left < kFrameOverhead) return false;
   std::memcpy(&length, d->frames, sizeof length);
@@ -98,7 +98,7 @@ inline bool next_frame(Decoded* d, size_t max_payload, Frame* out) {
 /// Which processes have opened a relation to this one.
 class Gate {
  public:
-  explicit Gate(Key key) : key_(key) {}
+  explicit Gate(LifelineKey key) : key_(key) {}
 
   /// Opens a relation; false when the key is wrong or the process has a relation under
   /// another token.
@@ -135,7 +135,7 @@ class Gate {
     uint64_t token;
     bool open;
   };
-  Key key_;
+  LifelineKey key_;
   std::unordered_map<uint32_t, Relation> relations_;
 };
 

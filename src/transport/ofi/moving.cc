@@ -132,7 +132,7 @@ void Ofi::access(uint64_t handle, const Access& what) {
 
 void Ofi::begin_moving(uint32_t index, const Access& what, bool accesses) {
   auto moving = std::make_unique<Moving>();
-  for (Piece& piece : moving->pieces) {
+  for (PieceOperation& piece : moving->pieces) {
     piece.type = Operation::Type::kMove;
     piece.moving = moving.get();
   }
@@ -145,7 +145,8 @@ void Ofi::begin_moving(uint32_t index, const Access& what, bool accesses) {
 }
 
 /// Asks the provider for the next `length` bytes; libfabric's result.
-ssize_t Ofi::issue_piece(const Peer& peer, const Access& what, size_t length, Piece* piece) {
+ssize_t Ofi::issue_piece(const OfiPeer& peer, const Access& what, size_t length,
+                         PieceOperation* piece) {
   if (what.kind == AccessKind::kRead)
     return fi_read(fabric_.ep, what.result, length, nullptr, peer.address, what.remote, what.key,
                    &piece->context);
@@ -185,11 +186,11 @@ ssize_t Ofi::issue_piece(const Peer& peer, const Access& what, size_t length, Pi
 
 /// Requests as many further pieces as may be under way.
 void Ofi::issue(Moving* moving) {
-  const Peer& peer = peers_[moving->peer];
+  const OfiPeer& peer = peers_[moving->peer];
   if (__builtin_expect(!peer.greeted && !peer.failed, 0) && !ready(moving->peer)) return;
   const size_t most = std::min(kPieceBytes, fabric_.info->ep_attr->max_msg_size);
   Access& what = moving->what;
-  for (Piece& piece : moving->pieces) {
+  for (PieceOperation& piece : moving->pieces) {
     if (piece.busy) continue;
     if (!what.length || !moving->failure.empty()) return;
     const size_t length = std::min(what.length, most);
@@ -225,7 +226,7 @@ bool Ofi::go_on_moving() {
     movings_[i] = std::move(movings_.back());
     movings_.pop_back();
     Status status;
-    const Peer& peer = peers_[done->peer];
+    const OfiPeer& peer = peers_[done->peer];
     const bool lost = peer.failed && environment::text(environment::kFt);
     if (!done->failure.empty())
       status = error(lost ? MPIX_ERR_PROC_FAILED : MPI_ERR_OTHER, "%s memory of process %u: %s",

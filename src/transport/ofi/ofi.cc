@@ -254,7 +254,7 @@ bool Ofi::transmit(SendBuffer* buffer) {
 
 bool Ofi::transmit_here(SendBuffer* buffer) {
   uint32_t index = buffer->peer;
-  Peer& peer = peers_[index];
+  OfiPeer& peer = peers_[index];
   ssize_t e = buffer->lent ? send_lent(buffer)
                            : fi_send(fabric_.ep, buffer->bytes, buffer->length, descriptor_,
                                      peer.address, &buffer->context);
@@ -301,7 +301,7 @@ bool Ofi::greet(uint32_t index) {
 /// Opens the lifeline to a peer, once, before the first message to it. Where there can be no
 /// lifeline, both processes of a pair may connect.
 void Ofi::hold_lifeline(uint32_t index) {
-  Peer& peer = peers_[index];
+  OfiPeer& peer = peers_[index];
   if (peer.lined) return;
   peer.lined = true;
   sockaddr_storage address;
@@ -321,7 +321,7 @@ bool Ofi::find_contact(uint32_t process, liveness::Contact* contact) {
 
 /// Has the peer been greeted? If not, greets it, or waits for its hello. False: not yet.
 bool Ofi::ready(uint32_t index) {
-  const Peer& peer = peers_[index];
+  const OfiPeer& peer = peers_[index];
   if (peer.greeted) return true;
   hold_lifeline(index);
   if (!peer.connects && !gate_->knows(peer.process)) return false;
@@ -350,7 +350,7 @@ uint32_t Ofi::index_of(uint32_t process) const {
 /// Answers peers with new lifelines, as far as there is room.
 void Ofi::answer_callers() {
   while (!callers_.empty()) {
-    const Peer& peer = peers_[callers_.back()];
+    const OfiPeer& peer = peers_[callers_.back()];
     if (!peer.failed && !closing_ && !ready(callers_.back())) return;
     callers_.pop_back();
   }
@@ -422,7 +422,7 @@ LendResult Ofi::try_lend(uint32_t, uint64_t handle, const Header& header, const 
                          size_t length, void* lender) {
   FGMPI_ASSERT(length <= max_payload() && handle < peers_.size());
   auto index = static_cast<uint32_t>(handle);
-  Peer& peer = peers_[index];
+  OfiPeer& peer = peers_[index];
   if (peer.failed) return LendResult::kSent;
   if (__builtin_expect(!peer.greeted, 0) && !ready(index)) return LendResult::kNoRoom;
   const LendResult result = send_frame(index, header, payload, length, lends_ ? lender : nullptr);
@@ -445,7 +445,7 @@ void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size
       took(static_cast<ReceiveBuffer*>(operation), flags, bytes, length);
       break;
     case Operation::Type::kMove: {
-      auto* piece = static_cast<Piece*>(operation);
+      auto* piece = static_cast<PieceOperation*>(operation);
       piece->busy = false;
       --piece->moving->in_flight;
       break;
@@ -471,7 +471,7 @@ void Ofi::received(const void* bytes, size_t length) {
     return;
   }
   if (d.prefix.kind == Kind::kBye) gate_->bye(d.prefix.process);
-  Frame frame;
+  OfiFrame frame;
   while (next_frame(&d, max_payload(), &frame))
     if (!closing_) sink_->deliver(frame.header, frame.payload, frame.length);
   if (d.left) ++refused_;
@@ -496,8 +496,9 @@ void Ofi::take_failure() {
         static_cast<ReceiveBuffer*>(operation)->posted = false, unposted_ = !closing_;
       break;
     case Operation::Type::kMove:
-      static_cast<Piece*>(operation)->moving->failure = why;
-      fail(static_cast<Piece*>(operation)->moving->peer, "an access to its memory failed: " + why);
+      static_cast<PieceOperation*>(operation)->moving->failure = why;
+      fail(static_cast<PieceOperation*>(operation)->moving->peer,
+           "an access to its memory failed: " + why);
       break;
   }
   complete(operation, entry.flags & FI_MULTI_RECV, nullptr, 0);
@@ -565,7 +566,7 @@ void Ofi::sleep(int64_t timeout_ns) {
 }
 
 void Ofi::fail(uint32_t index, const std::string& why) {
-  Peer& peer = peers_[index];
+  OfiPeer& peer = peers_[index];
   if (peer.failed) return;
   peer.failed = true;
   bool expected = gate_->said_bye(peer.process) || closing_;

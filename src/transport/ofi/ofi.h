@@ -73,7 +73,7 @@ struct ReceiveBuffer : Operation {
 };
 
 struct Moving;
-struct Piece : Operation {
+struct PieceOperation : Operation {
   Moving* moving;
   bool busy;
 };
@@ -81,7 +81,7 @@ struct Piece : Operation {
 /// One read() or access() of the layer above, of which a few pieces are under way at a time.
 struct Moving {
   static constexpr uint32_t kPieces = 4;
-  Piece pieces[kPieces];
+  PieceOperation pieces[kPieces];
   uint32_t peer;       ///< index in peers_
   uint32_t in_flight;  ///< pieces under way
   bool accesses;       ///< of access()
@@ -89,9 +89,9 @@ struct Moving {
   std::string failure;
 };
 
-struct Peer {
+struct OfiPeer {
   fi_addr_t address;
-  Key key;
+  LifelineKey key;
   uint64_t memory_key;  ///< 0: its memory cannot be read
   uint32_t process;
   uint32_t host;      ///< index in hosts_
@@ -103,7 +103,7 @@ struct Peer {
   bool lined : 1;     ///< a lifeline was requested
   bool failed : 1;
 };
-static_assert(sizeof(Peer) == 48);
+static_assert(sizeof(OfiPeer) == 48);
 
 class Ofi final : public Transport {
  public:
@@ -198,7 +198,8 @@ class Ofi final : public Transport {
   void take_failure();
   void received(const void* bytes, size_t length);
   void begin_moving(uint32_t index, const Access& what, bool accesses);
-  ssize_t issue_piece(const Peer& peer, const Access& what, size_t length, Piece* piece);
+  ssize_t issue_piece(const OfiPeer& peer, const Access& what, size_t length,
+                      PieceOperation* piece);
   void issue(Moving* moving);
   bool go_on_moving();
   bool endpoint_address(uint32_t peer, sockaddr_storage* address) const;
@@ -210,7 +211,7 @@ class Ofi final : public Transport {
   Sink* sink_ = nullptr;
   std::unique_ptr<Gate> gate_;
   liveness::Lifelines lifelines_;
-  Key key_{};
+  LifelineKey key_{};
   uint64_t token_ = 0;
   uint32_t me_ = 0;               ///< this process's number
   std::string own_address_;       ///< the endpoint's, as published
@@ -229,7 +230,7 @@ class Ofi final : public Transport {
   size_t receives_used_ = 0;  ///< receive buffers that have been posted at least once
   size_t receive_bytes_ = 0;  ///< of one buffer
   bool unposted_ = false;     ///< a receive buffer waits until the provider accepts it
-  std::vector<Peer> peers_;
+  std::vector<OfiPeer> peers_;
   std::vector<std::string> hosts_;  ///< names, each once
   std::vector<uint32_t> callers_;   ///< indices of peers whose lifeline is to be answered
   std::vector<std::unique_ptr<Moving>> movings_;

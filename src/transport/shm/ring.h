@@ -166,7 +166,7 @@ class RingWriter {
 
 /// One frame. Its header was copied, out of reach of the producer; a payload of more than 8 bytes
 /// is in the ring.
-struct Frame {
+struct RingFrame {
   Header header;
   unsigned char inline_payload[kInline];
   const void* payload;
@@ -189,7 +189,7 @@ class RingReader {
 
   /// Finds the next frame, which stays valid until consume(). kBad: its length is impossible, and
   /// the ring cannot be used any more.
-  Next peek(Frame* frame) {
+  Next peek(RingFrame* frame) {
     uint64_t word = this->word();
     if (word >> 32 != uint32_t(position_ + 1)) return Next::kNone;
     const Cell& cell = cells_[position_ & (geometry_.cells - 1)];
@@ -211,14 +211,14 @@ class RingReader {
   }
 
   /// Records that work on a timed frame took so many ticks.
-  void took(const Frame& frame, uint64_t ticks) {
+  void took(const RingFrame& frame, uint64_t ticks) {
     timed_bytes_ += frame.length;
     timed_ticks_ += ticks;
   }
 
   /// Releases the frame's room. Returns true when credits were published: a producer may wait for
   /// room and has to be woken.
-  bool consume(const Frame& frame) {
+  bool consume(const RingFrame& frame) {
     ++position_;
     if (frame.length > kInline) bulk_position_ = bulk_next_;
     if (position_ - published_ < geometry_.cells / 4 &&

@@ -51,7 +51,7 @@ enum SlotState : uint32_t { kEmpty = 0, kReady = 1, kFinished = 2 };
 
 struct SlotControl {
   Credits credits;  ///< written by the owner
-  struct alignas(kLine) Sender {
+  struct alignas(kLine) SlotSender {
     std::atomic<uint32_t> ready;  ///< a SlotState
     uint32_t process;
     int32_t pid;

@@ -86,7 +86,7 @@ bool Shm::reaches(const std::string& address) const {
 }
 
 Status Shm::add_peer(uint32_t process, const std::string& address, uint64_t* local) {
-  auto peer = std::make_unique<Peer>();
+  auto peer = std::make_unique<ShmPeer>();
   if (!peer->name.parse(address))
     return error(MPI_ERR_OTHER,
                  "process %u published \"%s\"; allowed is an address that begins with shm3:",
@@ -101,7 +101,7 @@ Status Shm::add_peer(uint32_t process, const std::string& address, uint64_t* loc
 }
 
 /// Maps the peer's segment and claims a ring in it.
-Status Shm::connect(Peer* peer) {
+Status Shm::connect(ShmPeer* peer) {
   int fd = -1;
   Geometry geometry;
   FGMPI_TRY(open_peer(peer->name, &fd, &peer->header, &geometry));
@@ -131,7 +131,7 @@ Status Shm::connect(Peer* peer) {
   return {};
 }
 
-void Shm::disconnect(Peer* peer) {
+void Shm::disconnect(ShmPeer* peer) {
   peer->writer = RingWriter();
   if (peer->ring) unmap_ring(peer->ring, peer->geometry);
   if (peer->header) unmap_control(peer->header);
@@ -145,7 +145,7 @@ void Shm::disconnect(Peer* peer) {
 bool Shm::try_send(uint32_t, uint64_t handle, const Header& header, const void* payload,
                    size_t length) {
   FGMPI_ASSERT(length <= max_payload_);
-  Peer* peer = reinterpret_cast<Peer*>(handle);
+  ShmPeer* peer = reinterpret_cast<ShmPeer*>(handle);
   if (__builtin_expect(!peer->announced || !peer->writer.push(header, payload, length), 0))
     return slow_send(peer, header, payload, length);
   light_fence(peer->light);
@@ -154,7 +154,7 @@ bool Shm::try_send(uint32_t, uint64_t handle, const Header& header, const void* 
   return true;
 }
 
-bool Shm::slow_send(Peer* peer, const Header& header, const void* payload, size_t length) {
+bool Shm::slow_send(ShmPeer* peer, const Header& header, const void* payload, size_t length) {
   if (peer->gone) return true;
   if (!peer->announced) {
     Status status = peer->header ? Status() : connect(peer);
@@ -183,12 +183,12 @@ bool Shm::slow_send(Peer* peer, const Header& header, const void* payload, size_
 
 void Shm::expose(uint32_t, uint64_t handle, size_t length) {
   if (reads_allowed_ && length >= least_read_)
-    attach_permission().allow(reinterpret_cast<Peer*>(handle)->name.pid);
+    attach_permission().allow(reinterpret_cast<ShmPeer*>(handle)->name.pid);
 }
 
 ReadResult Shm::read(uint32_t process, uint64_t handle, uint64_t remote, void* local, size_t length,
                      uint64_t) {
-  Peer* peer = reinterpret_cast<Peer*>(handle);
+  ShmPeer* peer = reinterpret_cast<ShmPeer*>(handle);
   if (!reads_allowed_ || peer->no_reads || length < least_read_) return ReadResult::kUnsupported;
   std::string why;
   ReadResult result = read_memory(peer->name.pid, remote, local, length, &why);
@@ -203,7 +203,7 @@ bool Shm::poll() {
                            !pending_.empty(),
                        0))
     any |= adopt_sources();
-  for (Source& source : sources_)
+  for (IncomingRing& source : sources_)
     if (source.reader.ready()) any |= drain(&source);
   if (__builtin_expect(!starving_.empty(), 0)) any |= retry_starving();
   if (__builtin_expect(!failures_.empty(), 0)) report_failures();
@@ -211,9 +211,9 @@ bool Shm::poll() {
 }
 
 /// Delivers frames of one ring, up to kBurst.
-bool Shm::drain(Source* source) {
+bool Shm::drain(IncomingRing* source) {
   if (source->broken) return false;
-  Frame frame;
+  RingFrame frame;
   for (int i = 0; i < kBurst; ++i) {
     RingReader::Next next = source->reader.peek(&frame);
     if (next == RingReader::Next::kNone) break;
@@ -232,19 +232,19 @@ bool Shm::drain(Source* source) {
   return true;
 }
 
-void Shm::refuse(Source* source, const char* what) {
+void Shm::refuse(IncomingRing* source, const char* what) {
   ++refused_;
   source->broken = true;
   failures_.emplace_back(source->peer->process, what);
 }
 
 /// Called when credits were published: wakes the sender if it waits for room.
-void Shm::wake_starving_sender(Source* source) {
+void Shm::wake_starving_sender(IncomingRing* source) {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with slow_send and arm
   std::atomic<uint32_t>& wants = source->slot->sender.wants_room;
   if (__builtin_expect(!wants.load(std::memory_order_relaxed), 1)) return;
   wants.store(0, std::memory_order_relaxed);
-  Peer* peer = source->peer;
+  ShmPeer* peer = source->peer;
   if (peer->gone) return;
   if (!peer->header) {
     Status status = connect(peer);
@@ -289,7 +289,7 @@ bool Shm::adopt_sources() {
 bool Shm::retry_starving() {
   bool any = false;
   for (size_t i = 0; i < starving_.size();) {
-    Peer* peer = starving_[i];
+    ShmPeer* peer = starving_[i];
     if (!peer->gone && !peer->writer.refresh()) {
       ++i;
       continue;
@@ -309,7 +309,7 @@ void Shm::report_failures() {
 }
 
 bool Shm::has_pending_work() {
-  for (Source& source : sources_)
+  for (IncomingRing& source : sources_)
     if (!source.broken && source.reader.ready()) return true;
   return !failures_.empty() || segment_.header()->claimed.load() != adopted_ || adopt_sources() ||
          retry_starving();
@@ -361,7 +361,7 @@ bool Shm::tick() {
   bool any = false;
   adopt_sources();
   for (size_t i = 0; i < most; ++i) {
-    Peer* peer = peers_[next_check_++ % peers_.size()].get();
+    ShmPeer* peer = peers_[next_check_++ % peers_.size()].get();
     if (!peer->gone && (all || peer->header || peer->sends)) any |= check_gone(peer);
   }
   report_failures();
@@ -370,7 +370,7 @@ bool Shm::tick() {
 
 /// True when the peer's process has ended. What it sent before is received; unless the peer has
 /// closed its transport, its loss is to be reported.
-bool Shm::check_gone(Peer* peer) {
+bool Shm::check_gone(ShmPeer* peer) {
   int fd = static_cast<int>(syscall(SYS_pidfd_open, peer->name.pid, 0));
   // A kernel without pidfd_open (before 5.3) shows a process until its parent has waited for it.
   bool dead = fd < 0 && (errno == ESRCH || (kill(peer->name.pid, 0) && errno == ESRCH));
@@ -381,7 +381,7 @@ bool Shm::check_gone(Peer* peer) {
   }
   if (!dead) return false;
   bool finished = peer->header && peer->header->closed.load();
-  for (Source& source : sources_) {
+  for (IncomingRing& source : sources_) {
     if (source.peer != peer) continue;
     while (source.reader.ready() && drain(&source)) {  // what it sent before is delivered
     }

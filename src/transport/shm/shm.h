@@ -29,7 +29,7 @@ namespace fgmpi::transport::shm {
 
 /// What this process stores about a peer; the 63 bits in its address-vector element are this
 /// object's address.
-struct alignas(kLine) Peer {
+struct alignas(kLine) ShmPeer {
   RingWriter writer;                ///< has no room at all until connected
   SegmentHeader* header = nullptr;  ///< its segment, once connected
   bool light = false;               ///< the pair needs no fences
@@ -47,10 +47,10 @@ struct alignas(kLine) Peer {
 };
 
 /// A ring through which a peer sends to this process.
-struct Source {
+struct IncomingRing {
   RingReader reader;
   SlotControl* slot;
-  Peer* peer;
+  ShmPeer* peer;
   bool broken = false;
 };
 
@@ -81,29 +81,29 @@ class Shm final : public Transport {
   void close() override;
 
  private:
-  bool slow_send(Peer* peer, const Header& header, const void* payload, size_t length);
-  Status connect(Peer* peer);
-  void disconnect(Peer* peer);
-  bool drain(Source* source);
-  void refuse(Source* source, const char* what);
-  void wake_starving_sender(Source* source);
+  bool slow_send(ShmPeer* peer, const Header& header, const void* payload, size_t length);
+  Status connect(ShmPeer* peer);
+  void disconnect(ShmPeer* peer);
+  bool drain(IncomingRing* source);
+  void refuse(IncomingRing* source, const char* what);
+  void wake_starving_sender(IncomingRing* source);
   bool adopt_sources();
   bool retry_starving();
   bool has_pending_work();
   void report_failures();
-  bool check_gone(Peer* peer);
+  bool check_gone(ShmPeer* peer);
 
   Sink* sink_ = nullptr;
   OwnSegment segment_;
   Geometry geometry_{};
   size_t max_payload_ = 0;
-  std::vector<Source> sources_;
+  std::vector<IncomingRing> sources_;
   uint32_t adopted_ = 0;           ///< slots examined so far
   std::vector<uint32_t> pending_;  ///< slots among them whose sender is not set yet
-  std::vector<Peer*> starving_;
+  std::vector<ShmPeer*> starving_;
   std::vector<std::pair<uint32_t, std::string>> failures_;  ///< to be reported by the next poll
-  std::unordered_map<uint32_t, Peer*> by_process_;
-  std::vector<std::unique_ptr<Peer>> peers_;
+  std::unordered_map<uint32_t, ShmPeer*> by_process_;
+  std::vector<std::unique_ptr<ShmPeer>> peers_;
   size_t next_check_ = 0;
   uint64_t refused_ = 0;
   int pipe_[2] = {-1, -1};

@@ -65,7 +65,7 @@ class Stores {
   }
 
  private:
-  struct Sum {
+  struct LapSum {
     uint64_t bytes, ticks;
   };
   static constexpr uint32_t kTimedEvery = 4;
@@ -75,15 +75,15 @@ class Stores {
   static constexpr uint64_t kWait = 150, kLeastWait = 32, kMostWait = 600;
   static constexpr uint32_t kTrialLaps = 2, kLapsKept = 4;
 
-  void look(Sum taken);
+  void look(LapSum taken);
   void lap_done(uint64_t cost);
   void go_other_way();
   uint64_t cheapest(uint32_t laps) const { return *std::min_element(costs_, costs_ + laps); }
 
-  Sum written_ = {0, 0};
+  LapSum written_ = {0, 0};
   uint64_t taken_bytes_ = 0;
-  Sum lap_written_ = {0, 0}, lap_taken_ = {0, 0};  ///< where the lap began, for either side
-  uint64_t first_ = 0;                             ///< timed bytes before this one belong to no lap
+  LapSum lap_written_ = {0, 0}, lap_taken_ = {0, 0};  ///< where the lap began, for either side
+  uint64_t first_ = 0;  ///< timed bytes before this one belong to no lap
   uint64_t costs_[kLapsKept] = {};
   uint64_t settled_cost_ = 0;
   uint32_t lap_bytes_;

@@ -11,16 +11,16 @@
 namespace fgmpi::coll {
 namespace {
 
-Side ints(std::vector<int>& data) {
-  Side side;
+CollectiveBuffer ints(std::vector<int>& data) {
+  CollectiveBuffer side;
   EXPECT_TRUE(Type::of(MPI_INT, &side.type).ok());
   side.address = reinterpret_cast<char*>(data.data());
   return side;
 }
 
-TEST(Side, SegmentsLieWhereTheFormSays) {
+TEST(CollectiveBuffer, SegmentsLieWhereTheFormSays) {
   std::vector<int> data(100);
-  Side regular = ints(data);
+  CollectiveBuffer regular = ints(data);
   regular.count = 5;
   EXPECT_EQ(regular.segment(3).address, regular.address + 60);
   EXPECT_EQ(regular.segment(3).count, 5);
@@ -28,12 +28,12 @@ TEST(Side, SegmentsLieWhereTheFormSays) {
   EXPECT_EQ(regular.segment(3).address, regular.address);
 
   int counts[] = {2, 0, 7}, displs[] = {10, 3, -4};
-  Side v = ints(data);
+  CollectiveBuffer v = ints(data);
   v.counts = counts;
   v.displs = displs;
   EXPECT_EQ(v.segment(2).address, v.address - 16);
   EXPECT_EQ(v.segment(2).count, 7);
-  Side w = ints(data);
+  CollectiveBuffer w = ints(data);
   w.counts = counts;
   w.displs = displs;
   w.types.reset(new Types);
@@ -48,7 +48,7 @@ TEST(Side, SegmentsLieWhereTheFormSays) {
   EXPECT_EQ(w.segment(0).bytes(), 2);
 
   MPI_Count wide[] = {int64_t{1} << 40}, far[] = {int64_t{1} << 41};
-  Side large = ints(data);
+  CollectiveBuffer large = ints(data);
   large.counts = wide;
   large.displs = far;
   EXPECT_EQ(large.segment(0).count, int64_t{1} << 40);
@@ -58,7 +58,7 @@ TEST(Side, SegmentsLieWhereTheFormSays) {
 TEST(Parts, OffsetsArePrefixSums) {
   std::vector<int> data(10);
   int counts[] = {3, 0, 4}, displs[] = {5, 0, 0};
-  Side v = ints(data);
+  CollectiveBuffer v = ints(data);
   v.counts = counts;
   v.displs = displs;
   Parts parts(v, 3);
@@ -66,7 +66,7 @@ TEST(Parts, OffsetsArePrefixSums) {
   EXPECT_EQ(parts.offset(2), 12u);
   EXPECT_EQ(parts.size(1), 0u);
   EXPECT_EQ(parts.total(), 28u);
-  Side regular = ints(data);
+  CollectiveBuffer regular = ints(data);
   regular.count = 2;
   EXPECT_EQ(Parts(regular, 5).total(), 40u);
 }
@@ -91,7 +91,7 @@ TEST(InPlace, TheCopyHasTheOldData) {
 
 TEST(Move, AnotherLengthThanTheRoomIsAnError) {
   std::vector<int> a(4), b(4);
-  Side from = ints(a), to = ints(b);
+  CollectiveBuffer from = ints(a), to = ints(b);
   from.count = 4;
   to.count = 3;
   EXPECT_EQ(copy(from.whole(), to.whole()).error_class(), MPI_ERR_TRUNCATE);

@@ -73,12 +73,12 @@ void expect_fold(const FanIn& kernels, size_t n, MPI_Op op, size_t count, size_t
 }
 
 /// Tests all kernels of a type for an operation in these registers; a type has all kernels or none.
-template <host::Kind kind, class T>
+template <host::BasicKind kind, class T>
 void expect_kernels(MPI_Datatype handle, MPI_Op op, Registers registers, std::mt19937_64& random) {
   Type type;
   ASSERT_TRUE(Type::of(handle, &type).ok());
   const FanIn* kernels = fan_in(op, type, registers);
-  if constexpr ((kind == host::Kind::kInteger || kind == host::Kind::kFloat) &&
+  if constexpr ((kind == host::BasicKind::kInteger || kind == host::BasicKind::kFloat) &&
                 (sizeof(T) == 4 || sizeof(T) == 8)) {
     ASSERT_NE(kernels, nullptr);
     for (size_t count : {0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 1001})
@@ -97,11 +97,11 @@ TEST(FanIn, EveryKindOfRegistersFoldsAsTheNaiveTree) {
       SCOPED_TRACE(testing::Message()
                    << "registers " << static_cast<int>(registers) << ", op " << std::hex << op);
       using host::PairOf;
-#define FGMPI_BASIC_TYPE(name, kind, ctype)                               \
-  {                                                                       \
-    SCOPED_TRACE(#name);                                                  \
-    expect_kernels<host::Kind::kind, ctype>(name, op, registers, random); \
-    if (testing::Test::HasFatalFailure()) return;                         \
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                                    \
+  {                                                                            \
+    SCOPED_TRACE(#name);                                                       \
+    expect_kernels<host::BasicKind::kind, ctype>(name, op, registers, random); \
+    if (testing::Test::HasFatalFailure()) return;                              \
   }
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE

@@ -47,9 +47,9 @@ TEST(Selector, AnOverrideIsTakenWhereItCanDoTheJob) {
 
 TEST(Selector, TheSettingsNameTheAlgorithmsThereAre) {
   int seen = 0;
-  for (const settings::Record& r : settings::kRecords) {
+  for (const settings::SettingRecord& r : settings::kRecords) {
     const std::string_view name = r.name, prefix = "FGMPI_COLL_";
-    if (!name.starts_with(prefix) || r.type != settings::Type::kChoice) continue;
+    if (!name.starts_with(prefix) || r.type != settings::SettingType::kChoice) continue;
     ++seen;
     const auto choices = settings::choices(r);
     EXPECT_EQ(algorithm_names(std::string(name.substr(prefix.size()))),
@@ -61,7 +61,7 @@ TEST(Selector, TheSettingsNameTheAlgorithmsThereAre) {
 
 TEST(Selector, MulticastIsPickedWhereItWasFaster) {
   constexpr size_t KiB = 1024;
-  const auto picks = [](settings::Id setting, uint32_t processes, size_t bytes) {
+  const auto picks = [](settings::SettingId setting, uint32_t processes, size_t bytes) {
     return picks_multicast(setting, {processes, bytes});
   };
   for (uint32_t processes : {4u, 16u, 100'000u}) {
@@ -83,7 +83,7 @@ TEST(Selector, MulticastIsPickedWhereItWasFaster) {
   EXPECT_FALSE(picks(settings::kCollAllgather, 16, 1024 * KiB + 1));
   EXPECT_FALSE(picks(settings::kCollAllgather, 17, 32 * KiB));
   for (size_t bytes : {8 * KiB, 64 * KiB, 1024 * KiB})
-    for (settings::Id setting :
+    for (settings::SettingId setting :
          {settings::kCollScatter, settings::kCollAlltoall, settings::kCollReduceScatter})
       EXPECT_FALSE(picks(setting, 8, bytes));
 }

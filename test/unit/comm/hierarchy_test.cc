@@ -14,7 +14,7 @@ void check(const std::vector<int32_t>& worlds) {
   RankMap map = RankMap::from_ranks(worlds);
   Hierarchy h = build_hierarchy(map);
   std::vector<uint32_t> counts(g_av.processes());
-  std::vector<Run> runs;
+  std::vector<ProcessRun> runs;
   for (size_t r = 0; r < worlds.size(); ++r) {
     uint32_t p = g_av.process_of(static_cast<uint32_t>(worlds[r]));
     ++counts[p];
@@ -35,10 +35,10 @@ void check(const std::vector<int32_t>& worlds) {
     EXPECT_EQ(h.members(map, i), members[i]);
   }
   if (map.regular()) {
-    EXPECT_LE(h.bytes(), 4 * processes.size() + 8 * sizeof(comm::Run)) << "no more is kept";
+    EXPECT_LE(h.bytes(), 4 * processes.size() + 8 * sizeof(comm::ProcessRun)) << "no more is kept";
   }
   EXPECT_EQ(h.one_run_each, runs.size() == processes.size());
-  std::vector<Run> listed;
+  std::vector<ProcessRun> listed;
   h.runs_of(map, &listed);
   ASSERT_EQ(listed.size(), runs.size());
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -72,7 +72,7 @@ TEST(Hierarchy, MemoryOfARegularGroupDoesNotGrowWithTheProcesses) {
         RankMap::strided(kWorld, kWorld - 1, -1), RankMap::strided(kWorld / 4, 3, 4),
         RankMap::strided(kWorld / 12, 5, 12)}) {
     Hierarchy h = build_hierarchy(map);
-    EXPECT_LE(h.bytes(), 8 * sizeof(comm::Run));
+    EXPECT_LE(h.bytes(), 8 * sizeof(comm::ProcessRun));
     uint32_t members = 0;
     for (uint32_t i = 0; i < h.count(); ++i) members += h.members(map, i);
     EXPECT_EQ(members, static_cast<uint32_t>(map.size()));

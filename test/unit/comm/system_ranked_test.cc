@@ -24,8 +24,8 @@ constexpr Scheme kSchemes[] = {
     {"rank_and_hash", Algorithm::kRankAndHash, Filler::kLeaf},
 };
 
-Options options_of(const Scheme& scheme, uint32_t k) {
-  Options options;
+SplitOptions options_of(const Scheme& scheme, uint32_t k) {
+  SplitOptions options;
   options.algorithm = scheme.algorithm;
   options.filler = scheme.filler;
   options.k = k;
@@ -79,7 +79,7 @@ void fill(Simulation* simulation, const Case& c) {
 struct Member {
   Address at;
   Enrolment enrolment;
-  Place place;
+  TreePosition place;
 };
 
 /// Checks that every member is in its color's tree once, that the tree has the least height, and
@@ -105,7 +105,7 @@ void check_color(const std::vector<Member>& members, uint32_t k, const std::stri
     std::vector<const Member*> next;
     for (const Member* m : level) {
       ASSERT_TRUE(seen.insert(m->at).second);
-      const Place& p = m->place;
+      const TreePosition& p = m->place;
       ASSERT_LE(p.children.size(), k);
       ASSERT_EQ(p.vertices, members.size());
       ASSERT_EQ(p.size, static_cast<int32_t>(weight));
@@ -333,14 +333,14 @@ TEST(SystemRanked, AGroupOfAllKeepsTheParentsTree) {
       // A second color with members at all vertices but the last.
       std::mt19937 random(n);
       for (Address i = 0; i + 1 < n; ++i) c.mine[i].push_back({9, 2, bid_of(i, random)});
-      Options options = options_of(kSchemes[3], k);
+      SplitOptions options = options_of(kSchemes[3], k);
       options.kept_vertices = n;
       Simulation simulation(n, options);
       fill(&simulation, c);
       ASSERT_TRUE(simulation.run());
       check(simulation, c, k, "kept, n " + std::to_string(n) + " k " + std::to_string(k));
       for (Address i = 0; i < n; ++i) {
-        const Place& p = simulation.places(i)[0];
+        const TreePosition& p = simulation.places(i)[0];
         EXPECT_EQ(p.parent, complete_tree(i, n, k).parent);
         EXPECT_EQ(p.children, complete_tree(i, n, k).children);
       }

@@ -16,7 +16,7 @@ namespace fgmpi::dynamic {
 namespace {
 
 using transport::Header;
-using transport::shm::Frame;
+using transport::shm::RingFrame;
 using transport::shm::RingReader;
 
 struct Ends {
@@ -48,7 +48,7 @@ struct Message {
 
 /// Receives the next frame; returns false when there is none.
 bool take(RingIn* in, Message* message, bool* wake) {
-  Frame frame;
+  RingFrame frame;
   if (in->peek(&frame) != RingReader::Next::kFrame) return false;
   const auto* bytes = static_cast<const char*>(frame.payload);
   *message = {frame.header.tag, {bytes, bytes + frame.length}};
@@ -196,7 +196,7 @@ TEST(SharedRing, AnImpossibleLengthIsSeen) {
   // has.
   const uint64_t word = uint64_t{1} << 32 | (RingOut::kMostPayload + 1);
   ASSERT_EQ(pwrite(fd, &word, sizeof word, 4096), static_cast<ssize_t>(sizeof word));
-  Frame frame;
+  RingFrame frame;
   EXPECT_EQ(in->peek(&frame), RingReader::Next::kBad);
   close(fd);
 }

@@ -115,8 +115,8 @@ void compare_with_host(MPI_Datatype handle, const char* name) {
 }
 
 TEST_F(WithHost, PredefinedOperationsAgreeWithTheHost) {
-#define FGMPI_BASIC_TYPE(name, kind, ctype)                                       \
-  if (Kind::kind != Kind::kOpaque && name != MPI_REAL16 && name != MPI_COMPLEX32) \
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                                                 \
+  if (BasicKind::kind != BasicKind::kOpaque && name != MPI_REAL16 && name != MPI_COMPLEX32) \
     compare_with_host<ctype>(name, #name);
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE

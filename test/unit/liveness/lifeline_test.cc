@@ -32,7 +32,7 @@ sockaddr_storage loopback() {
 
 /// The lifelines of two processes.
 struct Two {
-  const Key key{{1, 2}};
+  const LifelineKey key{{1, 2}};
   std::unique_ptr<Lifelines> first = std::make_unique<Lifelines>();
   std::unique_ptr<Lifelines> second = std::make_unique<Lifelines>();
   uint16_t first_port = first->open(loopback(), key, 10);
@@ -150,7 +150,7 @@ struct FullListener {
 TEST(Lifelines, AreTriedAgainWherePacketsAreLost) {
   FullListener listener;
   Lifelines lines;
-  const Key key{{1, 2}};
+  const LifelineKey key{{1, 2}};
   ASSERT_NE(lines.open(loopback(), key, 2), 0);
   lines.set_find(3, [&](uint32_t, Contact* contact) {
     *contact = {loopback(), listener.port, key};
@@ -182,15 +182,15 @@ TEST(Lifelines, AreTriedAgainWherePacketsAreLost) {
 TEST(Lifelines, ThatNeverOpenAreBrokenByTheTimeout) {
   FullListener listener;
   Lifelines lines;
-  ASSERT_NE(lines.open(loopback(), Key{}, 2), 0);
-  ASSERT_TRUE(lines.connect(7, loopback(), listener.port, Key{}, 3));
+  ASSERT_NE(lines.open(loopback(), LifelineKey{}, 2), 0);
+  ASSERT_TRUE(lines.connect(7, loopback(), listener.port, LifelineKey{}, 3));
   EXPECT_EQ(Two::wait(&lines), (Broken{{7, "unreachable: Connection timed out"}}));
 }
 
 /// A process that consists of sockets only, so that a test can make the kernel behave as a network.
 struct BareProcess {
   static constexpr uint32_t kNumber = 7;
-  const Key key{{5, 6}};
+  const LifelineKey key{{5, 6}};
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   uint16_t port = 0;
 
@@ -232,7 +232,7 @@ struct BareProcess {
     return fd;
   }
   /// Opens a line to the process with that key.
-  int open_line(uint16_t to, const Key& its_key) const {
+  int open_line(uint16_t to, const LifelineKey& its_key) const {
     sockaddr_storage address = loopback();
     reinterpret_cast<sockaddr_in*>(&address)->sin_port = htons(to);
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -259,7 +259,7 @@ TEST(Lifelines, ThatAreResetShowNoEndOfAProcessThatTakesInOthers) {
   for (bool opened_by_us : {false, true}) {
     BareProcess other;
     Lifelines lines;
-    const Key key{{1, 2}};
+    const LifelineKey key{{1, 2}};
     const uint16_t port = lines.open(loopback(), key, 10);
     lines.set_find(3, other.find());
     int line;
@@ -284,7 +284,7 @@ TEST(Lifelines, ThatAreResetShowNoEndOfAProcessThatTakesInOthers) {
 
 /// Opens a line to the process, and loses all packets of the line from then on.
 void open_silent_line(BareProcess* other, Lifelines* lines, int timeout, int* line) {
-  ASSERT_NE(lines->open(loopback(), Key{}, timeout), 0);
+  ASSERT_NE(lines->open(loopback(), LifelineKey{}, timeout), 0);
   lines->set_find(3, other->find());
   ASSERT_TRUE(lines->connect(other->kNumber, loopback(), other->port, other->key, 3));
   *line = other->take_line(lines);
@@ -336,7 +336,7 @@ TEST(Lifelines, AreNoLossOfAProcessThatIsHeardByOtherWays) {
 
 TEST(Lifelines, OfStrangersAreRefusedAndCounted) {
   Two two;
-  two.first->connect(7, loopback(), two.second_port, Key{{1, 3}}, 3);
+  two.first->connect(7, loopback(), two.second_port, LifelineKey{{1, 3}}, 3);
   for (int i = 0; i < 5000 && two.second->strangers() == 0; ++i, usleep(1000)) {
     EXPECT_TRUE(Two::look(two.second.get()).empty());
     Two::look(two.first.get());
@@ -360,9 +360,9 @@ TEST(Lifelines, AreNoneWithoutInternetAddresses) {
   Lifelines lines;
   sockaddr_storage address{};
   address.ss_family = AF_UNIX;
-  EXPECT_EQ(lines.open(address, Key{}, 10), 0);
+  EXPECT_EQ(lines.open(address, LifelineKey{}, 10), 0);
   EXPECT_EQ(lines.wait_with(5), 5);
-  EXPECT_FALSE(lines.connect(7, loopback(), 1, Key{}, 3));
+  EXPECT_FALSE(lines.connect(7, loopback(), 1, LifelineKey{}, 3));
   EXPECT_TRUE(Two::look(&lines).empty());
 }
 

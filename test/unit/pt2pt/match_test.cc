@@ -15,7 +15,7 @@
 namespace fgmpi::pt2pt {
 namespace {
 
-struct Receive : Posted {
+struct Receive : PostedReceive {
   int id;
 };
 struct Message : Arrived {
@@ -58,7 +58,7 @@ class Comparison {
     }
     EXPECT_EQ(posted_.size(), reference_posted_.size());
     EXPECT_EQ(unexpected_.size(), reference_unexpected_.size());
-    while (Posted* p = posted_.front()) posted_.remove(p);
+    while (PostedReceive* p = posted_.front()) posted_.remove(p);
     while (Arrived* a = unexpected_.front()) unexpected_.remove(a);
   }
 
@@ -105,7 +105,7 @@ class Comparison {
   void cancel_receive() {
     if (reference_posted_.empty()) return;
     auto i = std::next(reference_posted_.begin(), pick(static_cast<int>(reference_posted_.size())));
-    for (Posted* p = posted_.front(); p; p = p->next) {
+    for (PostedReceive* p = posted_.front(); p; p = p->next) {
       if (static_cast<Receive*>(p)->id != i->second) continue;
       posted_.remove(p);
       break;

@@ -10,24 +10,24 @@
 namespace fgmpi::pt2pt {
 namespace {
 
-TEST(Blocks, EveryClassHoldsWhatItIsFor) {
+TEST(BlockPool, EveryClassHoldsWhatItIsFor) {
   for (size_t n = 1; n < 200'000; n += n < 5000 ? 1 : 37) {
-    uint8_t c = Blocks::class_of(n);
-    ASSERT_LE(c, Blocks::kClasses);
-    if (c == Blocks::kClasses) {
-      ASSERT_GT(n, Blocks::size_of(Blocks::kClasses - 1));
+    uint8_t c = BlockPool::class_of(n);
+    ASSERT_LE(c, BlockPool::kClasses);
+    if (c == BlockPool::kClasses) {
+      ASSERT_GT(n, BlockPool::size_of(BlockPool::kClasses - 1));
       continue;
     }
-    ASSERT_GE(Blocks::size_of(c), n);
+    ASSERT_GE(BlockPool::size_of(c), n);
     if (c > 0) {
-      ASSERT_LT(Blocks::size_of(c - 1), n) << "a smaller class would do";
+      ASSERT_LT(BlockPool::size_of(c - 1), n) << "a smaller class would do";
     }
   }
 }
 
-TEST(Blocks, TellTheTrimmerOfMuchThatWasFreed) {
-  static Blocks blocks;
-  const uint8_t c = Blocks::class_of(1000);
+TEST(BlockPool, TellTheTrimmerOfMuchThatWasFreed) {
+  static BlockPool blocks;
+  const uint8_t c = BlockPool::class_of(1000);
   for (size_t count :
        {100u, 5000u}) {  // the cache keeps all of 100 blocks, and frees most of 5,000
     std::vector<void*> live;
@@ -37,13 +37,13 @@ TEST(Blocks, TellTheTrimmerOfMuchThatWasFreed) {
     EXPECT_EQ(blocks.trim(), count == 5000);
     EXPECT_FALSE(blocks.trim()) << "once";
   }
-  blocks.note_freed(2 * Blocks::kKept);
+  blocks.note_freed(2 * BlockPool::kKept);
   EXPECT_TRUE(blocks.trim());
 }
 
-TEST(Blocks, KeepTheirContents) {
+TEST(BlockPool, KeepTheirContents) {
   std::mt19937_64 random(3);
-  static Blocks blocks;  // keeps its blocks until the process ends, as the engine's object does
+  static BlockPool blocks;  // keeps its blocks until the process ends, as the engine's object does
   struct Block {
     unsigned char* p;
     size_t n;
@@ -54,7 +54,7 @@ TEST(Blocks, KeepTheirContents) {
   for (int step = 0; step < 20'000; ++step) {
     if (live.empty() || random() % 5 < 3) {
       size_t n = 1 + random() % (random() % 10 ? 2000 : 150'000);
-      uint8_t c = Blocks::class_of(n);
+      uint8_t c = BlockPool::class_of(n);
       Block b{static_cast<unsigned char*>(blocks.take(n, c)), n, c,
               static_cast<int>(random() & 255)};
       memset(b.p, b.value, n);

@@ -35,7 +35,7 @@ class SimulatedProcess final : public DetectionSite {
   SimulatedProcess(World* world, uint32_t me, uint32_t processes)
       : detection(this, me, processes, &watched), world_(world), me_(me) {}
 
-  Counts counts() const override { return {sent, received, switches}; }
+  TrafficCounts counts() const override { return {sent, received, switches}; }
   int64_t now_ns() const override;
   const std::vector<uint32_t>& lost() const override { return known; }
   void send(uint32_t to, uint64_t word, const void* data, size_t bytes) override;

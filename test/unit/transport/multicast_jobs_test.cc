@@ -36,7 +36,7 @@ struct Job {
     spec.options.payload = 1400;
     for (auto& s : services) spec.members.push_back(s->own());
   }
-  void join(const Place& address) {
+  void join(const MulticastAddress& address) {
     spec.address = address;
     for (uint32_t i = 0; i < 2; ++i) {
       spec.me = i;
@@ -48,13 +48,14 @@ struct Job {
     sent.assign(20'000, static_cast<char>(spec.id * 16 + static_cast<uint64_t>(round)));
     got.assign(sent.size(), 0);
     const Match match{spec.id, round, 1, 0, 0};
-    for (Completion& c : completions) c = {};
+    for (TransferCompletion& c : completions) c = {};
     services[1]->receive(members[1], 0, match, got.data(), got.size(), &completions[1]);
     services[0]->send(members[0], match, sent.data(), sent.size(), &completions[0]);
   }
   bool done() const {
-    return completions[0].outcome == Completion::Outcome::kDone &&
-           completions[1].outcome == Completion::Outcome::kDone && members[0]->group.delivered();
+    return completions[0].outcome == TransferCompletion::TransferOutcome::kDone &&
+           completions[1].outcome == TransferCompletion::TransferOutcome::kDone &&
+           members[0]->group.delivered();
   }
   uint64_t dropped() const { return services[0]->totals().dropped + services[1]->totals().dropped; }
 
@@ -62,13 +63,13 @@ struct Job {
   std::string why;
   GroupSpec spec;
   Membership* members[2] = {};
-  Completion completions[2];
+  TransferCompletion completions[2];
   std::vector<char> sent, got;
 };
 
 /// A transfer in each job at the same time, while `a` moves to `address` if that is given: the data
 /// is right in both.
-void transfer_in_both(Job* a, Job* b, int round, const Place* address = nullptr) {
+void transfer_in_both(Job* a, Job* b, int round, const MulticastAddress* address = nullptr) {
   a->begin(round);
   b->begin(round);
   for (uint32_t i = 0; address && i < 2; ++i) a->services[i]->move(a->members[i], *address);
@@ -85,7 +86,7 @@ TEST(MulticastJobs, WithOneAddressMoveApart) {
   const test::Setting interface("FGMPI_OFI_INTERFACE", "lo");
   Job a(1), b(2);
   if (!a.why.empty() || !b.why.empty()) GTEST_SKIP() << a.why << b.why;
-  const Place address = draw_address(a.spec.members[0].family);
+  const MulticastAddress address = draw_address(a.spec.members[0].family);
   a.join(address);
   b.join(address);
   collided().clear();
@@ -100,7 +101,7 @@ TEST(MulticastJobs, WithOneAddressMoveApart) {
   ASSERT_TRUE(has(b.members[0]) || has(b.members[1]));
   // One of the jobs moves while transfers are under way. From then on the jobs have different
   // addresses.
-  const Place other = draw_address(address.family);
+  const MulticastAddress other = draw_address(address.family);
   transfer_in_both(&a, &b, 100, &other);
   for (int i = 0; i < 100; ++i)
     for (Job* job : {&a, &b})

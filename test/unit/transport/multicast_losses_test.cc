@@ -13,7 +13,7 @@ namespace {
 using testing::Broadcast;
 using testing::kMs;
 using testing::Network;
-using Outcome = Completion::Outcome;
+using TransferOutcome = TransferCompletion::TransferOutcome;
 
 TEST(Multicast, ManyMembersThatMissPacketsHaveThemSoon) {
   // Hardly any packet reaches all members at once: so no measurement of a round trip is complete.
@@ -25,7 +25,7 @@ TEST(Multicast, ManyMembersThatMissPacketsHaveThemSoon) {
     constexpr int kSeeds = 20, kTransfers = 5;
     int64_t sum = 0;
     for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-      Options options;
+      TransferOptions options;
       options.bundle = 11;
       Network network(16, options, {0.1, 0, 100'000, 150'000}, seed);
       for (int i = 0; i < kTransfers; ++i) {
@@ -49,7 +49,7 @@ TEST(Multicast, LongTransfersGoOnWhilePacketsMiss) {
   for (uint32_t degree : {16u, 3u}) {
     int64_t sum = 0;
     for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-      Options options;
+      TransferOptions options;
       options.degree = degree;
       options.bundle = 11;
       options.most_bundled_window = 110;
@@ -88,7 +88,7 @@ TEST(Multicast, ReceivesInOrderAreHeardOfSoon) {
         for (uint32_t& root = taken[m]; root < kMembers; ++root) {
           if (root == m) continue;
           if (!waits[m]) all[root]->enter(m), waits[m] = true;
-          if (all[root]->ends[m].outcome == Outcome::kPending) break;
+          if (all[root]->ends[m].outcome == TransferOutcome::kPending) break;
           waits[m] = false;
         }
         all_done &= taken[m] == kMembers;
@@ -108,7 +108,7 @@ TEST(Multicast, ReceivesInOrderAreHeardOfSoon) {
 /// lost, the time until the second one is no round-trip time.
 TEST(Multicast, LateReceivesAreNoRoundTrips) {
   for (uint32_t degree : {16u, 2u}) {
-    Options options;
+    TransferOptions options;
     options.degree = degree;
     Network network(8, options, {0.1, 0, 100'000, 150'000}, 45);
     for (int i = 0; i < 60; ++i) {

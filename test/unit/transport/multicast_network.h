@@ -31,7 +31,7 @@ struct Faults {
 
 class Network {
  public:
-  Network(uint32_t members, const Options& options, const Faults& faults, uint64_t seed,
+  Network(uint32_t members, const TransferOptions& options, const Faults& faults, uint64_t seed,
           uint32_t groups = 1)
       : faults_(faults),
         random_(seed),
@@ -42,17 +42,17 @@ class Network {
         groups_(groups) {
     for (uint32_t m = 0; m < members; ++m) {
       wires_.push_back(std::make_unique<Link>(this, m));
-      Options own = options;
+      TransferOptions own = options;
       own.seed = seed * 1000 + m;
       own.flow = &flows_[m];
       for (uint32_t g = 0; g < groups; ++g)
         groups_[g].push_back(
-            std::make_unique<Group>(kId + g, members, m, own, wires_.back().get()));
+            std::make_unique<TransferGroup>(kId + g, members, m, own, wires_.back().get()));
     }
   }
   static constexpr uint64_t kId = 77;
 
-  Group& at(uint32_t m, uint32_t group = 0) { return *groups_[group][m]; }
+  TransferGroup& at(uint32_t m, uint32_t group = 0) { return *groups_[group][m]; }
   const Macroflow& flow(uint32_t m) const { return flows_[m]; }
   uint32_t members() const { return static_cast<uint32_t>(flows_.size()); }
   uint32_t groups() const { return static_cast<uint32_t>(groups_.size()); }
@@ -70,7 +70,7 @@ class Network {
   bool run(int64_t limit, const std::function<bool()>& done) {
     while (!done()) {
       int64_t next = events_.empty() ? kNever : events_.begin()->first;
-      for_all([&](uint32_t m, Group& group) {
+      for_all([&](uint32_t m, TransferGroup& group) {
         next = std::min(next, std::max(group.next_time(), deaf_until_[m]));
       });
       if (next > limit) return false;
@@ -80,7 +80,7 @@ class Network {
         events_.erase(events_.begin());
         f();
       }
-      for_all([&](uint32_t m, Group& group) {
+      for_all([&](uint32_t m, TransferGroup& group) {
         if (deaf_until_[m] <= now_ && group.next_time() <= now_) group.on_time(now_);
       });
     }
@@ -106,27 +106,28 @@ class Network {
     free = begins + static_cast<int64_t>(bytes) * 1'000'000 / faults_.port_rate;
     return free;
   }
-  struct Link final : Wire {
+  struct Link final : DatagramWire {
     Link(Network* n, uint32_t m) : network(n), me(m) {}
-    void to_all(const Header& h, const void* payload, size_t length) override {
+    void to_all(const DatagramHeader& h, const void* payload, size_t length) override {
       for (uint32_t m = 0; m < network->members(); ++m)
         if (m != me && network->hears_all_[m]) network->carry(m, h, payload, length);
     }
-    void to_member(uint32_t m, const Header& h, const void* payload, size_t length) override {
+    void to_member(uint32_t m, const DatagramHeader& h, const void* payload,
+                   size_t length) override {
       network->carry(m, h, payload, length);
     }
     /// Sends a header after a while, unless a newer one of the same transfer replaces it.
-    void to_member_later(uint32_t m, const Header& h) override {
+    void to_member_later(uint32_t m, const DatagramHeader& h) override {
       ++network->later;
-      const Key key(h.root, h.serial);
+      const GroupKey key(h.root, h.serial);
       const bool waits = held.contains(key);
       held[key] = h;
       if (waits) return;
       const auto busy = static_cast<int64_t>(network->random_.next() % 500'000);
       leave_at(network->now_ + busy, m, key);
     }
-    using Key = std::pair<uint16_t, uint64_t>;
-    void leave_at(int64_t time, uint32_t m, const Key& key) {
+    using GroupKey = std::pair<uint16_t, uint64_t>;
+    void leave_at(int64_t time, uint32_t m, const GroupKey& key) {
       network->at_time(time, [this, m, key] {
         const int64_t deaf_until = network->deaf_until_[me];
         if (deaf_until > network->now_) return leave_at(deaf_until, m, key);
@@ -134,12 +135,12 @@ class Network {
         held.erase(key);
       });
     }
-    std::map<Key, Header> held;
+    std::map<GroupKey, DatagramHeader> held;
     Network* network;
     uint32_t me;
   };
   double chance() { return static_cast<double>(random_.next() >> 11) / 9007199254740992.0; }
-  void carry(uint32_t to, const Header& h, const void* payload, size_t length) {
+  void carry(uint32_t to, const DatagramHeader& h, const void* payload, size_t length) {
     ++sent;
     const int copies = chance() < faults_.doubled ? 2 : 1;
     for (int i = 0; i < copies; ++i) {
@@ -158,7 +159,7 @@ class Network {
         continue;
       }
       at_time(out + delay, [this, to, bytes] {
-        Header decoded;
+        DatagramHeader decoded;
         if (deaf_until_[to] > now_ || !decode(bytes.data(), bytes.size(), &decoded)) return;
         at(to, static_cast<uint32_t>(decoded.group - kId))
             .take(decoded, bytes.data() + sizeof decoded, bytes.size() - sizeof decoded, now_);
@@ -174,7 +175,7 @@ class Network {
   std::vector<int64_t> deaf_until_, port_free_;
   std::vector<bool> hears_all_;
   std::vector<std::unique_ptr<Link>> wires_;
-  std::vector<std::vector<std::unique_ptr<Group>>> groups_;  ///< by member in each
+  std::vector<std::vector<std::unique_ptr<TransferGroup>>> groups_;  ///< by member in each
 };
 
 inline std::string content(uint64_t seed, size_t bytes) {
@@ -205,13 +206,13 @@ struct Broadcast {
     }
   }
   bool done() const {
-    for (const Completion& c : ends)
-      if (c.outcome == Completion::Outcome::kPending) return false;
+    for (const TransferCompletion& c : ends)
+      if (c.outcome == TransferCompletion::TransferOutcome::kPending) return false;
     return true;
   }
   void check() const {
     for (uint32_t m = 0; m < got.size(); ++m) {
-      ASSERT_EQ(ends[m].outcome, Completion::Outcome::kDone) << "member " << m;
+      ASSERT_EQ(ends[m].outcome, TransferCompletion::TransferOutcome::kDone) << "member " << m;
       ASSERT_TRUE(m == root || got[m] == data) << "member " << m << ", root " << root;
     }
   }
@@ -220,7 +221,7 @@ struct Broadcast {
   Match match;
   std::string data;
   std::vector<std::string> got;
-  std::vector<Completion> ends;
+  std::vector<TransferCompletion> ends;
 };
 
 }  // namespace fgmpi::transport::multicast::testing

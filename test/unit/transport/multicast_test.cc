@@ -16,13 +16,13 @@ using testing::content;
 using testing::Faults;
 using testing::kMs;
 using testing::Network;
-using Outcome = Completion::Outcome;
+using TransferOutcome = TransferCompletion::TransferOutcome;
 
 TEST(MulticastTree, EveryMemberHasOneParent) {
   for (uint32_t n : {1u, 2u, 5u, 16u, 29u, 100u}) {
     for (uint32_t degree : {0u, 1u, 2u, 4u}) {
       for (uint32_t root : {0u, n / 2, n - 1}) {
-        const Tree tree(n, degree, root);
+        const AckTree tree(n, degree, root);
         std::vector<int> seen(n, 0);
         tree.for_each_below(root, [&](uint32_t m) { ++seen[m]; });
         for (uint32_t m = 0; m < n; ++m) EXPECT_EQ(seen[m], 1);
@@ -52,7 +52,7 @@ TEST(Multicast, PerfectNetworkSendsEachPacketOnce) {
       for (uint32_t m = 0; m < members; ++m) b.enter(m);
       ASSERT_TRUE(network.run(60 * kSecond, [&] { return b.done(); }));
       b.check();
-      const Counts& c = network.at(1).counts();
+      const TransferCounts& c = network.at(1).counts();
       EXPECT_EQ(c.data, bytes == 0 ? 1 : (bytes + 1399) / 1400);
       EXPECT_EQ(c.repairs, 0u);
       ASSERT_TRUE(network.run(network.now() + 10 * kSecond, [&] { return network.at(1).quiet(); }));
@@ -129,18 +129,18 @@ TEST(MulticastOutbox, HoldsTheLatestAcknowledgementOfATransfer) {
   loopback.own.family = 4;
   loopback.own.address[0] = 127, loopback.own.address[3] = 1;
   Socket socket;
-  Place to = loopback.own;
+  MulticastAddress to = loopback.own;
   ASSERT_TRUE(open_own(loopback, 1, true, &socket, &to.port).ok());
   Outbox outbox(&socket);
-  const Key key{{1, 2, 3}};
+  const GroupKey key{{1, 2, 3}};
   auto hold = [&](uint64_t serial, uint32_t position) {
-    Header h = header_of(Kind::kAck, serial, 100, {}, 0);
+    DatagramHeader h = header_of(Kind::kAck, serial, 100, {}, 0);
     h.position = position;
     outbox.hold(socket_address(to, 0), h, key);
   };
   std::vector<std::pair<uint64_t, uint32_t>> got;
   auto take = [&] {
-    Header h;
+    DatagramHeader h;
     while (recv(socket.fd(), &h, sizeof h, 0) == sizeof h) {
       EXPECT_EQ(tag_of_datagram(&h, sizeof h, key), h.tag);
       got.push_back({h.serial, h.position});
@@ -167,7 +167,7 @@ TEST(MulticastOutbox, HoldsTheLatestAcknowledgementOfATransfer) {
 TEST(Multicast, TheTreeKeepsAcknowledgementsFromTheRoot) {
   uint64_t got[2];
   for (uint32_t degree : {0u, 4u}) {
-    Options options;
+    TransferOptions options;
     options.degree = degree;
     Network network(64, options, {}, 3);
     Broadcast b(&network, 0, {1, 2, 3, 4}, 256 << 10, 9);
@@ -183,8 +183,8 @@ TEST(Multicast, TheTreeKeepsAcknowledgementsFromTheRoot) {
 
 /// Every member is the root of some broadcasts, and enters all of them in an order of its own, over
 /// a bad network.
-void random_traffic(uint32_t members, const Options& options, const Faults& faults, uint64_t seed,
-                    size_t most_bytes, int broadcasts) {
+void random_traffic(uint32_t members, const TransferOptions& options, const Faults& faults,
+                    uint64_t seed, size_t most_bytes, int broadcasts) {
   std::mt19937_64 random(seed);
   Network network(members, options, faults, seed);
   std::vector<std::unique_ptr<Broadcast>> all;
@@ -224,7 +224,7 @@ TEST(Multicast, RandomTrafficOverBadNetworks) {
   const char* more = std::getenv("FGMPI_TEST_SEEDS");
   for (uint64_t seed = 1; seed <= (more ? std::strtoull(more, nullptr, 10) : 12); ++seed) {
     for (double loss : {0.0, 0.001, 0.01, 0.1, 0.3}) {
-      Options options;
+      TransferOptions options;
       options.degree = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 2 : 4;
       options.most_window = seed % 2 ? 64 : 16;
       options.bundle = seed % 4 < 2 ? 11 : 1;
@@ -236,7 +236,7 @@ TEST(Multicast, RandomTrafficOverBadNetworks) {
 }
 
 TEST(Multicast, SmallQuotaBlocksNothing) {
-  Options options;
+  TransferOptions options;
   options.eager_quota = 3 * 1400;
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     random_traffic(4, options, {0.05, 0.01, 20'000, 500'000}, seed, 4'000, 60);
@@ -245,7 +245,7 @@ TEST(Multicast, SmallQuotaBlocksNothing) {
 }
 
 TEST(Multicast, PacketsGoOutInBundlesWhereFewGetLost) {
-  Options options;
+  TransferOptions options;
   options.bundle = 10;
   Network network(4, options, {}, 5);
   auto bundles_of_next = [&](int number, size_t bytes) {
@@ -289,12 +289,12 @@ TEST(Multicast, AnEagerRootDoesNotWait) {
   Network network(4, {}, {}, 5);
   Broadcast b(&network, 0, {1, 1, 1, 1}, 60'000, 2);
   b.enter(0);
-  EXPECT_EQ(b.ends[0].outcome, Outcome::kDone);
+  EXPECT_EQ(b.ends[0].outcome, TransferOutcome::kDone);
   network.run(kSecond, [] { return false; });
   EXPECT_TRUE(network.at(0).delivered());
   for (uint32_t m = 1; m < 4; ++m) {
     b.enter(m);
-    EXPECT_EQ(b.ends[m].outcome, Outcome::kDone);
+    EXPECT_EQ(b.ends[m].outcome, TransferOutcome::kDone);
   }
   b.check();
 }
@@ -358,9 +358,9 @@ TEST(Multicast, OtherLengthsAreReported) {
     b.got[2].resize(bytes + 1);
     for (uint32_t m = 0; m < 3; ++m) b.enter(m);
     ASSERT_TRUE(network.run(100 * kSecond, [&] { return b.done(); }));
-    EXPECT_EQ(b.ends[2].outcome, Outcome::kOtherLength);
+    EXPECT_EQ(b.ends[2].outcome, TransferOutcome::kOtherLength);
     EXPECT_EQ(b.ends[2].bytes, bytes);
-    EXPECT_EQ(b.ends[1].outcome, Outcome::kDone);
+    EXPECT_EQ(b.ends[1].outcome, TransferOutcome::kDone);
     EXPECT_EQ(b.got[1], b.data);
   }
 }
@@ -373,21 +373,21 @@ TEST(Multicast, OtherArgumentsAreReported) {
         Broadcast b(&network, 0, {1, 1, 1, 2, 0}, bytes, 2);
         b.enter(0);
         b.enter(1);
-        Completion end;
+        TransferCompletion end;
         std::vector<char> got(bytes + 1);
         if (expects)
           network.at(2).expect(0, other, &end);
         else
           network.at(2).receive(0, other, got.data(), bytes, &end, network.now());
         ASSERT_TRUE(network.run(100 * kSecond, [&] {
-          return end.outcome != Outcome::kPending &&
-                 (expects || b.ends[1].outcome != Outcome::kPending);
+          return end.outcome != TransferOutcome::kPending &&
+                 (expects || b.ends[1].outcome != TransferOutcome::kPending);
         }));
         if (other.types != 0) {
-          EXPECT_EQ(end.outcome, Outcome::kOtherArguments);
+          EXPECT_EQ(end.outcome, TransferOutcome::kOtherArguments);
           EXPECT_EQ(got, std::vector<char>(bytes + 1));
         } else {
-          EXPECT_EQ(end.outcome, expects ? Outcome::kAnnounced : Outcome::kDone);
+          EXPECT_EQ(end.outcome, expects ? TransferOutcome::kAnnounced : TransferOutcome::kDone);
         }
         if (!expects) {
           EXPECT_EQ(b.got[1], b.data);
@@ -402,7 +402,7 @@ TEST(Multicast, LengthsCanBeAskedForFirst) {
     for (bool early : {true, false}) {
       Network network(4, {}, {0.1, 0.1, 50'000, 400'000}, 21 + bytes);
       Broadcast b(&network, 2, {1, 1, 0, 1}, bytes, 5);
-      std::vector<Completion> lengths(4);
+      std::vector<TransferCompletion> lengths(4);
       if (!early) {
         b.enter(2);
         network.run(20 * kMs, [] { return false; });
@@ -412,7 +412,7 @@ TEST(Multicast, LengthsCanBeAskedForFirst) {
       if (early) b.enter(2);
       auto announced = [&] {
         for (uint32_t m = 0; m < 4; ++m)
-          if (m != 2 && lengths[m].outcome != Outcome::kAnnounced) return false;
+          if (m != 2 && lengths[m].outcome != TransferOutcome::kAnnounced) return false;
         return true;
       };
       ASSERT_TRUE(network.run(100 * kSecond, announced));
@@ -445,11 +445,11 @@ TEST(Multicast, NothingIsSentBeforeAllHaveJoined) {
     for (uint32_t m = 0; m < 3; ++m) b.enter(m);
     network.run(network.now() + kSecond, [] { return false; });
     if (i == 0) {  // the transfer is announced: a member that has yet to receive is quiet
-      EXPECT_EQ(b.ends[0].outcome, Outcome::kPending);
+      EXPECT_EQ(b.ends[0].outcome, TransferOutcome::kPending);
       EXPECT_EQ(network.at(0).counts().data, 0u);
       for (uint32_t m = 0; m < 4; ++m) EXPECT_TRUE(network.at(m).quiet()) << m;
     } else {
-      EXPECT_EQ(b.ends[1].outcome, Outcome::kDone);
+      EXPECT_EQ(b.ends[1].outcome, TransferOutcome::kDone);
     }
     b.enter(3);
     ASSERT_TRUE(network.run(network.now() + 10 * kSecond, [&] { return b.done(); }));
@@ -458,7 +458,7 @@ TEST(Multicast, NothingIsSentBeforeAllHaveJoined) {
 }
 
 TEST(Multicast, MembersFarDownTheTreeAreNotInDoubtForEver) {
-  Options options;
+  TransferOptions options;
   options.degree = 2;
   constexpr uint32_t kMembers = 15, kPackets = 40;
   Network network(kMembers, options, {}, 33);
@@ -491,7 +491,7 @@ TEST(Multicast, MembersFarDownTheTreeAreNotInDoubtForEver) {
 }
 
 TEST(Multicast, WhoHasPassedOnAllAcknowledgementsIsDone) {
-  Options options;
+  TransferOptions options;
   options.degree = 1;  // a chain: 0, 1, 2, 3
   Network network(4, options, {}, 34);
   Broadcast b(&network, 0, {1, 1, 0, 0}, 20'000, 6);
@@ -499,7 +499,7 @@ TEST(Multicast, WhoHasPassedOnAllAcknowledgementsIsDone) {
   network.run(network.now() + kSecond, [] { return false; });
   // Member 3 has yet to receive: the members above it have their data, but not its acknowledgement.
   for (uint32_t m : {1u, 2u}) {
-    EXPECT_EQ(b.ends[m].outcome, Outcome::kDone);
+    EXPECT_EQ(b.ends[m].outcome, TransferOutcome::kDone);
     EXPECT_TRUE(network.at(m).quiet());
     EXPECT_FALSE(network.at(m).acknowledged());
   }
@@ -517,7 +517,7 @@ TEST(Multicast, GivingUpEndsEverythingOfACollective) {
   for (uint32_t m = 0; m < 4; ++m) kept.enter(m);
   network.run(5 * kMs, [] { return false; });
   for (uint32_t m = 0; m < 4; ++m) network.at(m).give_up(1, 5 << 7, 127, network.now());
-  for (uint32_t m = 0; m < 3; ++m) EXPECT_EQ(lost.ends[m].outcome, Outcome::kGivenUp);
+  for (uint32_t m = 0; m < 3; ++m) EXPECT_EQ(lost.ends[m].outcome, TransferOutcome::kGivenUp);
   ASSERT_TRUE(network.run(100 * kSecond, [&] { return kept.done(); }));
   kept.check();
   auto quiet = [&] {
@@ -533,7 +533,7 @@ TEST(Multicast, GivingUpEndsEverythingOfACollective) {
 TEST(Multicast, ManyTransfersAtOnceShareTheWindow) {
   constexpr uint32_t kMembers = 8, kGroups = 4;
   for (uint32_t bundle : {1u, 11u}) {
-    Options options;
+    TransferOptions options;
     options.bundle = bundle;
     options.most_bundled_window = 110;
     Network network(kMembers, options, {0, 0, 20'000, 100'000, 12'500, 256 << 10}, 41, kGroups);
@@ -587,7 +587,8 @@ TEST(Multicast, AMemberThatIsAwayHoldsUpItsOwnGroupOnly) {
   Broadcast others(&network, 0, {1, 3, 0, 0}, 20'000, 3, 1);
   for (uint32_t m = 0; m < 3; ++m) others.enter(m);
   auto there = [&] {
-    return others.ends[1].outcome == Outcome::kDone && others.ends[2].outcome == Outcome::kDone;
+    return others.ends[1].outcome == TransferOutcome::kDone &&
+           others.ends[2].outcome == TransferOutcome::kDone;
   };
   ASSERT_TRUE(network.run(2 * kSecond, there));
   EXPECT_TRUE(others.got[1] == others.data && others.got[2] == others.data);
@@ -602,8 +603,8 @@ TEST(Multicast, AMemberThatIsAwayHoldsUpItsOwnGroupOnly) {
 /// algorithm.
 TEST(MulticastMacroflow, AddsAndHalvesAsTheModel) {
   constexpr size_t kPacket = 1000, kLimit = 1 << 20;
-  struct Transfer final : Macroflow::Sender {
-    explicit Transfer(Macroflow* f) : Sender(f) {}
+  struct Transfer final : Macroflow::FlowSender {
+    explicit Transfer(Macroflow* f) : FlowSender(f) {}
     void take_turn(int64_t now) override {
       turn = now;
       const size_t charge = flow().charge(*this) + kPacket;
@@ -690,7 +691,7 @@ TEST(Multicast, ImpossibleDatagramsAreRefused) {
   for (uint32_t m = 0; m < 2; ++m) b.enter(m);
   network.run(network.now() + kMs, [] { return false; });
   for (int i = 0; i < 200'000; ++i) {
-    Header h;
+    DatagramHeader h;
     h.group = random() % 8 ? Network::kId : random();
     // The serial is not that of the transfer under way: members trust datagrams with the key.
     h.serial = random() % 4 ? 1000 + random() % 50 : random() % 2 * random();
@@ -703,7 +704,7 @@ TEST(Multicast, ImpossibleDatagramsAreRefused) {
     h.flags = static_cast<uint8_t>(random() % 64);
     std::string bytes(reinterpret_cast<const char*>(&h), sizeof h);
     bytes.append(random() % 200 * 8 % 1400, static_cast<char>(random()));
-    Header decoded;
+    DatagramHeader decoded;
     if (!decode(bytes.data(), bytes.size(), &decoded) || decoded.serial == 1) continue;
     network.at(i % 3).take(decoded, bytes.data() + sizeof h, bytes.size() - sizeof h,
                            network.now());
@@ -718,7 +719,7 @@ TEST(MulticastTags, DependOnKeyAndBytes) {
   ASSERT_TRUE(load_tags(&why)) << why;
   // The test vector of the paper that defines SipHash (Aumasson and Bernstein, appendix A): key 00
   // 01 .. 0f, message 00 .. 0e.
-  Key key;
+  GroupKey key;
   unsigned char message[15];
   for (int i = 0; i < 16; ++i) key.bytes[i] = static_cast<unsigned char>(i);
   for (int i = 0; i < 15; ++i) message[i] = static_cast<unsigned char>(i);

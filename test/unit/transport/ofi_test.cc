@@ -47,7 +47,7 @@ std::string payloads(const std::string& bytes) {
   ofi::Decoded d;
   if (!decode(bytes, &d)) return "?";
   std::string all;
-  for (ofi::Frame f; ofi::next_frame(&d, 1000, &f);)
+  for (ofi::OfiFrame f; ofi::next_frame(&d, 1000, &f);)
     all += std::string(static_cast<const char*>(f.payload), f.length) + ",";
   return all + (d.left ? "!" : "");
 }

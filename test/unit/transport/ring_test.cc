@@ -52,7 +52,7 @@ TEST(Ring, AgreesWithAQueueUnderRandomUse) {
         ++sent;
         model.push_back(payload);
       } else {
-        Frame frame;
+        RingFrame frame;
         RingReader::Next next = reader.peek(&frame);
         ASSERT_EQ(next == RingReader::Next::kFrame, !model.empty());
         if (model.empty()) continue;
@@ -90,7 +90,7 @@ TEST(Ring, RefusesImpossibleLengths) {
     Memory memory(geometry);
     RingReader reader(memory.ring, &memory.credits, geometry);
     reinterpret_cast<Cell*>(memory.ring)->word = uint64_t{1} << 32 | length;
-    Frame frame;
+    RingFrame frame;
     EXPECT_EQ(reader.peek(&frame), RingReader::Next::kBad) << length;
   }
 }
