@@ -46,7 +46,7 @@ void out_of_memory(const char* what, unsigned long long bytes) {
 }
 
 void end_process(int status) {
-  tell_others_of_end(status);
+  announce_end(status);
   leave_end_mark();
   for (;;) syscall(SYS_exit_group, status);
 }

@@ -6,15 +6,15 @@
 
 namespace fgmpi {
 namespace {
-void (*g_tell_others)(int status) = nullptr;
+void (*g_announce_end)(int status) = nullptr;
 void (*g_leave_mark)() = nullptr;
 void (*g_describe_caller)(char* words, size_t size) = nullptr;
 }  // namespace
 
-void set_tell_others_of_end(void (*tell)(int status)) { g_tell_others = tell; }
+void set_end_announcer(void (*announce)(int status)) { g_announce_end = announce; }
 
-void tell_others_of_end(int status) {
-  if (auto tell = std::exchange(g_tell_others, nullptr)) tell(status);
+void announce_end(int status) {
+  if (auto announce = std::exchange(g_announce_end, nullptr)) announce(status);
 }
 
 void set_describe_caller(void (*describe)(char* words, size_t size)) {

@@ -9,10 +9,10 @@
 
 namespace fgmpi {
 
-/// `tell` informs the other processes of the job, which might otherwise wait for this one for ever.
-/// Only end_process() calls it, once: the function may itself end the process.
-void set_tell_others_of_end(void (*tell)(int status));
-void tell_others_of_end(int status);
+/// `announce` informs the other processes of the job, which might otherwise wait for this one for
+/// ever. Only end_process() calls it, once: the function may itself end the process.
+void set_end_announcer(void (*announce)(int status));
+void announce_end(int status);
 
 /// `describe` writes a few words about who runs, for the report of an internal error. It neither
 /// allocates nor locks.

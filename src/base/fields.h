@@ -38,26 +38,26 @@ class FieldReader {
   T get() {
     static_assert(std::is_trivially_copyable_v<T>);
     T value{};
-    if (take(sizeof value)) std::memcpy(&value, at_ - sizeof value, sizeof value);
+    if (advance(sizeof value)) std::memcpy(&value, at_ - sizeof value, sizeof value);
     return value;
   }
   /// An unsigned number of `width` bytes; a width of more than 8 is a failure.
   uint64_t get_number(unsigned width) {
     uint64_t value = 0;
     if (width > sizeof value) fail();
-    if (take(width)) std::memcpy(&value, at_ - width, width);
+    if (advance(width)) std::memcpy(&value, at_ - width, width);
     return value;
   }
   /// Reads a text of append_text(): the result points into the bytes that are read.
   std::string_view get_text() {
     const auto size = get<uint32_t>();
-    if (!take(size)) return {};
+    if (!advance(size)) return {};
     return {reinterpret_cast<const char*>(at_ - size), size};
   }
   /// rest(): the bytes that have not been read. skip(): passes over bytes that the caller has
   /// read itself.
   const uint8_t* rest() const { return at_; }
-  void skip(size_t size) { take(size); }
+  void skip(size_t size) { advance(size); }
 
   size_t left() const { return static_cast<size_t>(end_ - at_); }
   bool failed() const { return failed_; }
@@ -67,7 +67,7 @@ class FieldReader {
   }
 
  private:
-  bool take(size_t size) {
+  bool advance(size_t size) {
     if (failed_ || size > left()) {
       fail();
       return false;

@@ -25,7 +25,7 @@ class ReserveCount {
   /// Called at a trim: returns how many objects the caller has to free, and no longer counts them.
   /// 0 unless more than `threshold` objects were idle since the last call; then all of these except
   /// `kept`. REQUIRES: kept <= threshold.
-  uint32_t take_excess(uint32_t kept, uint32_t threshold) {
+  uint32_t release_excess(uint32_t kept, uint32_t threshold) {
     const uint32_t excess = least_ > threshold ? least_ - kept : 0;
     least_ = count_ -= excess;
     return excess;
@@ -35,7 +35,7 @@ class ReserveCount {
 
  private:
   uint32_t count_ = 0;
-  uint32_t least_ = 0;  ///< the least count() since the last take_excess()
+  uint32_t least_ = 0;  ///< the least count() since the last release_excess()
 };
 
 }  // namespace fgmpi

@@ -88,7 +88,7 @@ Status refused(const SettingRecord& record, const std::string& text,
                what_is_allowed.c_str());
 }
 
-Status parse_given(SettingId id, const std::string& text, Value* value) {
+Status parse_value(SettingId id, const std::string& text, Value* value) {
   const SettingRecord& record = kRecords[id];
   value->source = Source::kEnvironment;
   if (!parse(record, text, value)) return refused(record, text, allowed(record));
@@ -106,7 +106,7 @@ Status load() {
     const char* given = environment::text(record.name);
     Status status;
     if (given)
-      status = parse_given(id, given, &values[i]);
+      status = parse_value(id, given, &values[i]);
     else if (*record.fallback)
       FGMPI_CHECK(parse(record, record.fallback, &values[i]));
     if (status.ok()) continue;
@@ -126,7 +126,7 @@ void load_or_end() {
 
 Status set(SettingId id, const std::string& text) {
   Value value;
-  FGMPI_TRY(parse_given(id, text, &value));
+  FGMPI_TRY(parse_value(id, text, &value));
   value.source = Source::kTool;
   detail::g_values[id] = std::move(value);
   return {};
@@ -137,7 +137,7 @@ void set_check(SettingId id, Check check) { g_checks[id] = check; }
 Status check(std::string_view name, const std::string& text) {
   Value ignored;
   for (int i = 0; i < kCount && !text.empty(); ++i)
-    if (name == kRecords[i].name) return parse_given(static_cast<SettingId>(i), text, &ignored);
+    if (name == kRecords[i].name) return parse_value(static_cast<SettingId>(i), text, &ignored);
   return {};
 }
 

@@ -56,7 +56,7 @@ std::string html_escaped(std::string_view text) {
   return out;
 }
 
-std::string_view take_word(std::string_view* text, char end) {
+std::string_view split_word(std::string_view* text, char end) {
   const size_t at = std::min(text->find(end), text->size());
   const std::string_view word = text->substr(0, at);
   text->remove_prefix(std::min(at + 1, text->size()));

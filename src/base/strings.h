@@ -21,7 +21,7 @@ std::string html_escaped(std::string_view text);
 
 /// Removes and returns the text before the next `end`, and removes that `end`; all of the text
 /// where there is none.
-std::string_view take_word(std::string_view* text, char end);
+std::string_view split_word(std::string_view* text, char end);
 
 /// Reads a number in this base that fills all of `text`; false for anything else.
 template <class Number>

@@ -9,13 +9,13 @@
 namespace fgmpi::bootstrap {
 namespace {
 
-bool take(std::string_view* text, std::string_view token) {
+bool parse_token(std::string_view* text, std::string_view token) {
   if (!text->starts_with(token)) return false;
   text->remove_prefix(token.size());
   return true;
 }
 
-bool take_number(std::string_view* text, int* value) {
+bool parse_number(std::string_view* text, int* value) {
   auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), *value);
   if (failure != std::errc() || *value < 0) return false;
   text->remove_prefix(end - text->data());
@@ -26,20 +26,20 @@ struct NodeBlock {
   int first_node, nodes, processes;
 };
 
-bool take_block(std::string_view* text, NodeBlock* b) {
-  return take(text, "(") && take_number(text, &b->first_node) && take(text, ",") &&
-         take_number(text, &b->nodes) && take(text, ",") && take_number(text, &b->processes) &&
-         take(text, ")");
+bool parse_block(std::string_view* text, NodeBlock* b) {
+  return parse_token(text, "(") && parse_number(text, &b->first_node) && parse_token(text, ",") &&
+         parse_number(text, &b->nodes) && parse_token(text, ",") &&
+         parse_number(text, &b->processes) && parse_token(text, ")");
 }
 
 }  // namespace
 
 std::vector<int> parse_process_mapping(std::string_view text, int size) {
   std::vector<NodeBlock> blocks;
-  if (!take(&text, "(vector")) return {};
-  while (take(&text, ",")) {
+  if (!parse_token(&text, "(vector")) return {};
+  while (parse_token(&text, ",")) {
     NodeBlock block;
-    if (!take_block(&text, &block) || block.nodes == 0 || block.processes == 0) return {};
+    if (!parse_block(&text, &block) || block.nodes == 0 || block.processes == 0) return {};
     // The block's last node would have no number.
     if (block.first_node > INT32_MAX - block.nodes) return {};
     blocks.push_back(block);

@@ -79,7 +79,7 @@ constexpr Sign kSigns[] = {
 
 /// Ends the process: otherwise each of N processes would be rank 0 of a job of its own. The first
 /// one prints an error; the others end silently.
-Status refuse_lonely_part(const Sign& sign) {
+Status refuse_partial_job(const Sign& sign) {
   auto number = [](environment::Variable variable) {
     const char* text = environment::text(variable);
     return text ? parse_int(text).value_or(-1) : -1;
@@ -109,7 +109,7 @@ Status open(std::unique_ptr<Bootstrap>* out) {
     if (pmi2_offered()) return open_pmi2(out);
     if (pmi1_offered()) return open_pmi1(out);
     if (pmix_offered()) return open_pmix(out);
-    for (const Sign& sign : kSigns) FGMPI_TRY(refuse_lonely_part(sign));
+    for (const Sign& sign : kSigns) FGMPI_TRY(refuse_partial_job(sign));
   }
   *out = std::make_unique<Singleton>();
   return {};

@@ -23,7 +23,7 @@ std::unordered_map<const comm::SharedComm*, Counted> g_counted;
 void (*g_tool_run)(int, int, int) = nullptr;
 bool g_watched = false;  ///< communicators are counted, or there is a tool's function
 
-void look_for_watchers() { g_watched = !g_counted.empty() || g_tool_run; }
+void update_watched() { g_watched = !g_counted.empty() || g_tool_run; }
 
 const comm::SharedComm* shared_of(const void* comm) {
   return static_cast<const comm::Comm*>(comm)->shared;
@@ -31,14 +31,14 @@ const comm::SharedComm* shared_of(const void* comm) {
 
 const void* start(const void* comm) {
   ++g_counted[shared_of(comm)].users;
-  look_for_watchers();
+  update_watched();
   return shared_of(comm);
 }
 
 void stop(const void* shared) {
   auto it = g_counted.find(static_cast<const comm::SharedComm*>(shared));
   if (--it->second.users == 0) g_counted.erase(it);
-  look_for_watchers();
+  update_watched();
 }
 
 /// Provides the counter of one algorithm for the process, and the counter for the communicators
@@ -75,7 +75,7 @@ void count_run(const OpenTeam& team, counters::CounterId algorithm) {
 
 void set_tool_run(void (*run)(int, int, int)) {
   g_tool_run = run;
-  look_for_watchers();
+  update_watched();
 }
 
 }  // namespace fgmpi::coll

@@ -33,7 +33,7 @@ Status copy_in_place(Args* args, int64_t segments) {
 
 void Types::finish() {
   if (distinct_.size() > 1)
-    index_ = KeptArray::keep(Counts(numbers_.data()), static_cast<int64_t>(numbers_.size()));
+    index_ = StoredArray::store(Counts(numbers_.data()), static_cast<int64_t>(numbers_.size()));
   std::vector<MPI_Datatype>().swap(handles_);
   std::vector<int>().swap(numbers_);
   distinct_.shrink_to_fit();
@@ -70,18 +70,18 @@ char* copy_side(CollectiveBuffer* side, char* to) {
   return copy_array(&side->displs, side->segments, to);
 }
 
-void keep_side(CollectiveBuffer* side, std::shared_ptr<const KeptArray>* counts,
-               std::shared_ptr<const KeptArray>* displs) {
+void store_buffer(CollectiveBuffer* side, std::shared_ptr<const StoredArray>* counts,
+                  std::shared_ptr<const StoredArray>* displs) {
   if (!side->counts) return;
-  *counts = KeptArray::keep(side->counts, side->segments);
+  *counts = StoredArray::store(side->counts, side->segments);
   side->counts = Counts(counts->get());
   if (!side->displs) return;
-  *displs = KeptArray::keep(side->displs, side->segments, counts->get());
+  *displs = StoredArray::store(side->displs, side->segments, counts->get());
   side->displs = Counts(displs->get());
 }
 }  // namespace
 
-Status KeptArrays::keep(Args* args) {
+Status StoredArrays::store(Args* args) {
   try {
     const size_t bytes = room_of(args->send) + room_of(args->recv);
     if (bytes <= kShortArrays) {
@@ -90,8 +90,8 @@ Status KeptArrays::keep(Args* args) {
       return {};
     }
     long_ = std::make_unique<Long>();
-    keep_side(&args->send, &long_->send_counts, &long_->send_displs);
-    keep_side(&args->recv, &long_->recv_counts, &long_->recv_displs);
+    store_buffer(&args->send, &long_->send_counts, &long_->send_displs);
+    store_buffer(&args->recv, &long_->recv_counts, &long_->recv_displs);
   } catch (const std::bad_alloc&) {
     return error(
         MPI_ERR_NO_MEM, "no memory to keep the counts and displacements of %s",

@@ -6,7 +6,7 @@
 //
 // Thread rule: one thread; nothing here switches. An Args lives on its member's stack
 // (blocking: arrays of counts and displacements are the user's) or in its request, which stores
-// the arrays (kept_array.h).
+// the arrays (stored_array.h).
 #pragma once
 
 #include <mpi.h>
@@ -15,8 +15,8 @@
 #include <memory>
 #include <vector>
 
-#include "coll/kept_array.h"
 #include "coll/memory.h"
+#include "coll/stored_array.h"
 #include "comm/meeting.h"
 #include "host/datatype.h"
 
@@ -101,7 +101,7 @@ class Types {
   std::vector<MPI_Datatype> handles_;  ///< until finish()
   std::vector<int> numbers_;           ///< until finish(): index into distinct_, one a segment
   /// After finish(): index into distinct_, one a segment; nullptr: all have the first type.
-  std::shared_ptr<const KeptArray> index_;
+  std::shared_ptr<const StoredArray> index_;
 };
 
 struct DeleteTypes {  // out of line, so that sides without types are destroyed in line
@@ -158,14 +158,14 @@ struct Args : comm::Arrival {
 
 /// The counts and displacements of a member's arguments that outlive its call. Short arrays are
 /// copied as they are, into one block of memory; long ones are compressed.
-class KeptArrays {
+class StoredArrays {
  public:
   /// Stores the arrays, and makes `args` refer to the stored ones. Errors: MPI_ERR_NO_MEM.
-  Status keep(Args* args);
+  Status store(Args* args);
 
  private:
   struct Long {
-    std::shared_ptr<const KeptArray> send_counts, send_displs, recv_counts, recv_displs;
+    std::shared_ptr<const StoredArray> send_counts, send_displs, recv_counts, recv_displs;
   };
   std::unique_ptr<char[]> copies_;
   std::unique_ptr<Long> long_;

@@ -96,7 +96,7 @@ Status run(Comm* comm, Args* args, CollectiveKind kind, const char* call) {
 
 CollRequest::CollRequest(Comm* comm, CollectiveKind kind, const char* name) : kind_(kind) {
   comm->retain();
-  keep = comm;
+  comm_ref = comm;
   call = name;
   args.kind = kind;
 }
@@ -104,7 +104,7 @@ CollRequest::CollRequest(Comm* comm, CollectiveKind kind, const char* name) : ki
 CollRequest::~CollRequest() {
   drop_stand_in(this);
   if (holds_op_) host::release(args.op);
-  if (keep) keep->release();
+  if (comm_ref) comm_ref->release();
 }
 
 Status CollRequest::hold() {
@@ -113,7 +113,7 @@ Status CollRequest::hold() {
     holds_op_ = true;
   }
   if (!args.send.counts && !args.recv.counts) return {};
-  return arrays_.keep(&args);
+  return arrays_.store(&args);
 }
 
 void CollRequest::make_persistent() {

@@ -44,18 +44,19 @@ class CollRequest final : public pt2pt::Request {
   void take(Args* from);
   Status start_blocking();
   void describe(std::string* out) const override;
-  Told told() const override {
-    return {Told::kCollective, static_cast<int32_t>(kind_), static_cast<int32_t>(sequence_), 0};
+  ToolEvent tool_event() const override {
+    return {ToolEvent::kCollective, static_cast<int32_t>(kind_), static_cast<int32_t>(sequence_),
+            0};
   }
 
   Args args;
   Memory kept, received;  ///< memory of `args` once its member has left early (decided.cc)
 
  private:
-  Comm* comm() const { return static_cast<Comm*>(keep); }
+  Comm* comm() const { return static_cast<Comm*>(comm_ref); }
   CollectiveKind kind_;
   bool holds_op_ = false;
-  KeptArrays arrays_;      ///< of v and w forms
+  StoredArrays arrays_;    ///< of v and w forms
   uint32_t sequence_ = 0;  ///< number of the collective on its communicator
   uint32_t round_ = 0;     ///< persistent: how often it was started
 };

@@ -25,9 +25,9 @@ Segment part_of(const Args& root, int32_t rank) {
   return root.kind == CollectiveKind::kBcast ? root.recv.whole() : root.send.segment(rank);
 }
 
-class CollectiveExit final : public pt2pt::Stay {
+class CollectiveExit final : public pt2pt::EarlyExitWait {
  public:
-  explicit CollectiveExit(CollRequest* r) : Stay(r), request_(r), args_(r->args) {}
+  explicit CollectiveExit(CollRequest* r) : EarlyExitWait(r), request_(r), args_(r->args) {}
 
   bool may_leave() const override {
     if (!args_.meeting->status.ok()) return false;
@@ -43,17 +43,17 @@ class CollectiveExit final : public pt2pt::Stay {
   /// from this member, so that the caller may use all buffers. REQUIRES: may_leave().
   Status leave() {
     if (!comes_from_root(args_.kind))
-      return args_.kind == CollectiveKind::kReduce ? keep_elements() : keep_whole(&args_.send);
+      return args_.kind == CollectiveKind::kReduce ? store_elements() : store_whole(&args_.send);
     if (args_.rank != args_.root) {
       FGMPI_TRY(copy(part_of(*find_root(), args_.rank), args_.recv.whole()));
       return replace_received();
     }
-    if (args_.kind == CollectiveKind::kBcast) return keep_whole(&args_.recv);
+    if (args_.kind == CollectiveKind::kBcast) return store_whole(&args_.recv);
     if (!args_.in_place) {
       FGMPI_TRY(copy(args_.send.segment(args_.rank), args_.recv.whole()));
       FGMPI_TRY(replace_received());
     }
-    return keep_parts();
+    return store_parts();
   }
 
  private:
@@ -69,7 +69,7 @@ class CollectiveExit final : public pt2pt::Stay {
   }
 
   /// Replaces a side by a packed copy of its one segment.
-  Status keep_whole(CollectiveBuffer* side) {
+  Status store_whole(CollectiveBuffer* side) {
     const Segment whole = side->whole();
     const int64_t bytes = whole.bytes();
     char* data = memory(bytes);
@@ -81,7 +81,7 @@ class CollectiveExit final : public pt2pt::Stay {
   }
 
   /// Replaces the root's parts for all members by packed copies, one after the other.
-  Status keep_parts() {
+  Status store_parts() {
     const int32_t n = args_.comm->size();
     std::vector<MPI_Count> counts(static_cast<size_t>(n)), displs(static_cast<size_t>(n));
     int64_t total = 0;
@@ -108,7 +108,7 @@ class CollectiveExit final : public pt2pt::Stay {
 
   /// Copies a contribution to a reduction with its layout, as the operation needs the elements as
   /// they lie.
-  Status keep_elements() {
+  Status store_elements() {
     const Segment whole = args_.send.whole();
     if (whole.count == 0) return {};
     const int64_t last = (whole.count - 1) * whole.type->extent();
@@ -144,9 +144,9 @@ Status run_decided(Comm* comm, Args* args, const char* call) {
   FGMPI_TRY(request->start_blocking());
   CollectiveExit member(request.get());
   pt2pt::Request* awaited = request.get();
-  pt2pt::g_decider->begin_stay(&member);
+  pt2pt::g_decider->begin_early_exit_wait(&member);
   pt2pt::wait_all(&awaited, 1, call);
-  pt2pt::g_decider->end_stay(&member);
+  pt2pt::g_decider->end_early_exit_wait(&member);
   if (!member.left) return std::move(request->outcome.error);
   // The others use its copies until all of them have arrived.
   CollRequest* const left = request.release();

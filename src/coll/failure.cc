@@ -34,10 +34,10 @@ struct FailedCollective {
   uint64_t ctx;
   int32_t number;
   Status status;
-  std::set<uint32_t> heard;  ///< processes whose notices have come
+  std::set<uint32_t> notified_by;  ///< processes whose notices have come
   /// While `over_tree`: processes that are no neighbours, whose notices have come. They notify all
   /// processes, and so will this process once it knows all of them.
-  std::set<uint32_t> heard_beyond;
+  std::set<uint32_t> notified_beyond;
   uint32_t notices_sent = 0;    ///< one to each process to notify; valid if `notified`
   uint8_t sides_concluded = 0;  ///< how many of this process's sides called conclude()
   uint8_t local_sides = 0;      ///< count_local_sides(); valid if `notified`
@@ -46,7 +46,7 @@ struct FailedCollective {
   /// do (settle_reach()).
   bool over_tree;
   bool has_all_notices() const {
-    return notified && heard.size() >= notices_sent && heard_beyond.empty();
+    return notified && notified_by.size() >= notices_sent && notified_beyond.empty();
   }
   bool is_complete() const { return has_all_notices() && sides_concluded >= local_sides; }
 };
@@ -91,8 +91,8 @@ int32_t number_of_meeting(const comm::Meeting* m) {
 }
 
 SharedComm* find_comm(uint64_t ctx) {
-  SharedComm* shared = comm::lookup(comm::ContextId::of_plane(ctx), 0);
-  return shared ? shared : comm::lookup(comm::ContextId::of_plane(ctx), 1);
+  SharedComm* shared = comm::find_shared(comm::ContextId::of_plane(ctx), 0);
+  return shared ? shared : comm::find_shared(comm::ContextId::of_plane(ctx), 1);
 }
 
 uint64_t context_of(const SharedComm* shared, const comm::Meeting* m) {
@@ -102,7 +102,7 @@ uint64_t context_of(const SharedComm* shared, const comm::Meeting* m) {
 /// A signature: 31 bits of a hash of `agreed`. Different lengths nearly always differ in
 /// these bits.
 pt2pt::Signature signature_of(uint64_t agreed) {
-  return pt2pt::kept_of(static_cast<pt2pt::Signature>(mix(agreed) >> 33));
+  return pt2pt::carried_bits(static_cast<pt2pt::Signature>(mix(agreed) >> 33));
 }
 
 Status disagreement(const char* call, uint32_t other) {
@@ -171,10 +171,10 @@ class Failures {
   };
   Agreement* other_side_of(const Agreement& agreement);
   bool agrees_for_both(Agreement* agreement, const char* call);
-  void note_earlier_rounds(Agreement* agreement) const;
-  void tell_beyond_tree(SharedComm* shared, const Agreement& agreement);
+  void record_earlier_rounds(Agreement* agreement) const;
+  void notify_of_earlier(SharedComm* shared, const Agreement& agreement);
   bool lacks_notices(const Agreement& agreement) const;
-  void note_change(const FailedCollective& failed);
+  void record_change(const FailedCollective& failed);
   void wake_agreements();
   void settle_reach(SharedComm* shared, FailedCollective* failed, bool tree_only);
   void notify_others(SharedComm* shared, FailedCollective* failed);
@@ -207,7 +207,7 @@ class Failures {
     int32_t number = -1;
     bool over_tree = false;  ///< only the neighbours in the tree have been notified
     /// Another process notifies all others, but this one did not know all of them.
-    bool told_by_all = false;
+    bool sent_by_all = false;
   } removed_[16];
   uint32_t next_removed_ = 0;
   /// Disagreements about collectives that had already ended in this process. As perhaps no process
@@ -218,7 +218,7 @@ class Failures {
   };
   std::vector<Late> late_;
   List<Agreement> agreements_;
-  bool take_late(comm::ContextId id, Status* status);
+  bool release_late(comm::ContextId id, Status* status);
   // The time since when no rank of this process has run while collectives were open (the
   // scheduler's count of switches was the same at each call), and the number of comparisons
   // since then.
@@ -246,7 +246,7 @@ bool is_neighbour(const SharedComm* shared, uint32_t process) {
 }
 
 /// True if messages of this collective go over the tree where there is one (Team::kTree).
-bool goes_over_tree(const comm::Meeting* m) {
+bool runs_over_tree(const comm::Meeting* m) {
   switch (static_cast<CollectiveKind>(m->operation / 4)) {
     case CollectiveKind::kBarrier:
     case CollectiveKind::kBcast:
@@ -284,7 +284,8 @@ void for_each_notified_process(SharedComm* shared, bool tree_only, F&& f) {
 /// 2 if this process hosts members of both groups of an intercommunicator, and so has a SharedComm
 /// for each; else 1.
 uint8_t count_local_sides(const SharedComm* shared) {
-  return shared->inter && comm::lookup(shared->id, 0) && comm::lookup(shared->id, 1) ? 2 : 1;
+  return shared->inter && comm::find_shared(shared->id, 0) && comm::find_shared(shared->id, 1) ? 2
+                                                                                               : 1;
 }
 
 void send_notice(uint32_t process, uint64_t ctx, const NoticeHeader& header,
@@ -344,11 +345,11 @@ void Failures::open(OpenTeam* team) {
       fail(team->shared, team->ctx, number_of(team->tag), Status(),
            over_tree(team->shared, team->tag));
       Status also;
-      take_late(comm::ContextId::of_plane(team->ctx), &also);
+      release_late(comm::ContextId::of_plane(team->ctx), &also);
       return;
     }
   if (Status late; __builtin_expect(!late_.empty(), 0) &&
-                   take_late(comm::ContextId::of_plane(team->ctx), &late)) {
+                   release_late(comm::ContextId::of_plane(team->ctx), &late)) {
     fail(team->shared, team->ctx, number_of(team->tag), late, over_tree(team->shared, team->tag));
     return;
   }
@@ -370,7 +371,7 @@ void Failures::close(OpenTeam* team) {
     comm::remember_completed(team->shared, round_of(team->ctx), team->tag, team->signature);
 }
 
-bool Failures::take_late(comm::ContextId id, Status* status) {
+bool Failures::release_late(comm::ContextId id, Status* status) {
   auto it = std::find_if(late_.begin(), late_.end(), [&](const Late& l) { return l.id == id; });
   if (it == late_.end()) return false;
   *status = std::move(it->status);
@@ -384,7 +385,7 @@ void Failures::on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signatur
                             uint32_t process) {
   if ((ctx & comm::kPlaneMask) != comm::kPlaneColl) return;
   if (find_failed(ctx, number_of(tag)) || was_removed(ctx, number_of(tag)))
-    return give_up_multicast(ctx, tag, kNotNumber);
+    return cancel_multicast(ctx, tag, kNotNumber);
   if (!check_signature(ctx, tag, signature, process)) return;
   for (OpenTeam* t = bucket_of(ctx, number_of(tag)).front(); t; t = t->next)
     if (t->ctx == ctx && t->tag == tag) return;
@@ -406,13 +407,13 @@ bool Failures::check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signa
     return true;
   }
   if ((ctx & comm::kPlaneMask) != comm::kPlaneColl) return false;
-  SharedComm* shared = comm::lookup(comm::ContextId::of_plane(ctx));
+  SharedComm* shared = comm::find_shared(comm::ContextId::of_plane(ctx));
   const comm::CompletedCollective* completed =
       shared ? comm::find_completed(shared, round_of(ctx), tag) : nullptr;
   if (!completed || completed->signature == signature) return false;
   // All processes know of the failure; nobody receives the message any more.
   if (was_removed(ctx, number_of(tag))) {
-    pt2pt::give_up_traffic(ctx, tag, kNotNumber, Status());
+    pt2pt::cancel_traffic(ctx, tag, kNotNumber, Status());
     return true;
   }
   fail(shared, ctx, number_of(tag), disagreement("a collective", process), over_tree(shared, tag));
@@ -429,7 +430,7 @@ bool Failures::was_removed(uint64_t ctx, int32_t number) const {
 
 // ---- Rounds of persistent collectives -----------------------------------------------------------
 
-void Failures::note_earlier_rounds(Agreement* a) const {
+void Failures::record_earlier_rounds(Agreement* a) const {
   for (const FailedCollective& f : failed_) a->changed |= a->is_before(f.ctx, f.number);
   for (const Removed& r : removed_) a->changed |= a->is_before(r.ctx, r.number);
   a->changed |= next_removed_ > std::size(removed_);  // older ones have been overwritten
@@ -437,13 +438,13 @@ void Failures::note_earlier_rounds(Agreement* a) const {
 
 /// Called on a system-ranked communicator when this process gets to know all others: answers those
 /// that notify all.
-void Failures::tell_beyond_tree(SharedComm* shared, const Agreement& a) {
+void Failures::notify_of_earlier(SharedComm* shared, const Agreement& a) {
   comm::hierarchy(shared);
   for (FailedCollective& f : failed_)
-    if (a.is_before(f.ctx, f.number) && !f.heard_beyond.empty()) settle_reach(shared, &f, false);
+    if (a.is_before(f.ctx, f.number) && !f.notified_beyond.empty()) settle_reach(shared, &f, false);
   for (Removed& r : removed_) {
-    if (!a.is_before(r.ctx, r.number) || !r.told_by_all) continue;
-    r.over_tree = r.told_by_all = false;
+    if (!a.is_before(r.ctx, r.number) || !r.sent_by_all) continue;
+    r.over_tree = r.sent_by_all = false;
     notify_beyond_tree(shared, r.ctx, r.number, MPI_ERR_OTHER, "a collective has failed");
   }
 }
@@ -454,7 +455,7 @@ bool Failures::lacks_notices(const Agreement& a) const {
   return false;
 }
 
-void Failures::note_change(const FailedCollective& failed) {
+void Failures::record_change(const FailedCollective& failed) {
   for (Agreement* a = agreements_.front(); a; a = a->next)
     a->changed |= a->is_before(failed.ctx, failed.number);
 }
@@ -496,7 +497,7 @@ void Failures::agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
   Agreement a{shared->id, number, m->round % 32};
   if (shared->broken || (count_local_sides(shared) == 2 && !agrees_for_both(&a, m->call))) return;
   const Team team(processes, me, a.ctx(), number << kNumberBit, m->call);
-  note_earlier_rounds(&a);
+  record_earlier_rounds(&a);
   agreements_.push_back(&a);
   bool any = true, all_known = !shared->tree;
   while (any && !a.broken) {
@@ -509,8 +510,8 @@ void Failures::agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
     const Status status = any_of_processes(shared, team, &any);
     if (!status.ok()) break;
     if (any && !std::exchange(all_known, true)) {
-      tell_beyond_tree(shared, a);
-      note_earlier_rounds(&a);
+      notify_of_earlier(shared, a);
+      record_earlier_rounds(&a);
     }
   }
   agreements_.remove(&a);
@@ -543,7 +544,7 @@ FailedCollective* Failures::find_or_add(uint64_t ctx, int32_t number, const Stat
   f.number = number;
   f.status = comm::copy_status(status);
   f.over_tree = tree_only;
-  note_change(f);
+  record_change(f);
   return &f;
 }
 
@@ -555,8 +556,8 @@ FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t numbe
   settle_reach(shared, failed, tree_only);
   for (OpenTeam* t = bucket_of(ctx, number).front(); t; t = t->next)
     if (t->ctx == ctx && number_of(t->tag) == number) t->failed_ = true;
-  pt2pt::give_up_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
-  give_up_multicast(ctx, number << kNumberBit, kNotNumber);
+  pt2pt::cancel_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
+  cancel_multicast(ctx, number << kNumberBit, kNotNumber);
   comm::system_ranked::fail_construction(
       {comm::ContextId::of_plane(ctx).bits, static_cast<uint32_t>(number)}, failed->status);
   // The first collective of a group computes the group's processes. This function does not, as it
@@ -584,14 +585,14 @@ void Failures::settle_reach(SharedComm* shared, FailedCollective* failed, bool t
   if (!failed->over_tree && !shared->hierarchy && !failed->notified) {
     failed->over_tree = true;
     std::set<uint32_t> neighbours;
-    for (uint32_t process : failed->heard)
-      (is_neighbour(shared, process) ? neighbours : failed->heard_beyond).insert(process);
-    failed->heard = std::move(neighbours);
+    for (uint32_t process : failed->notified_by)
+      (is_neighbour(shared, process) ? neighbours : failed->notified_beyond).insert(process);
+    failed->notified_by = std::move(neighbours);
   }
   if (!failed->over_tree || tree_only || !shared->hierarchy) return;
   failed->over_tree = false;
-  failed->heard.merge(failed->heard_beyond);
-  note_change(*failed);
+  failed->notified_by.merge(failed->notified_beyond);
+  record_change(*failed);
   if (failed->notified)
     failed->notices_sent += notify_beyond_tree(shared, failed->ctx, failed->number,
                                                failed->status.error_class(), failed->status.what());
@@ -638,11 +639,11 @@ void Failures::break_comm(SharedComm* shared, const Status& status) {
   });
   for (const Unmatched& m : pt2pt::list_unmatched())
     if (comm::ContextId::of_plane(m.ctx) == shared->id)
-      pt2pt::give_up_traffic(m.ctx, m.tag, 0, status);
+      pt2pt::cancel_traffic(m.ctx, m.tag, 0, status);
   for (Agreement* a = agreements_.front(); a; a = a->next) {
     if (!(a->id == shared->id)) continue;
     a->broken = true;
-    pt2pt::give_up_traffic(a->ctx(), a->number << kNumberBit, 0, status);
+    pt2pt::cancel_traffic(a->ctx(), a->number << kNumberBit, 0, status);
   }
   wake_agreements();
 }
@@ -653,12 +654,12 @@ void Failures::on_unmatched(const Unmatched& m) {
   if (__builtin_expect(comm::any_broken(), 0)) {
     const SharedComm* shared = find_comm(m.ctx);
     if (shared && shared->broken)
-      return pt2pt::give_up_traffic(m.ctx, m.tag, 0, comm::broken_status(*shared));
+      return pt2pt::cancel_traffic(m.ctx, m.tag, 0, comm::broken_status(*shared));
   }
   if ((m.ctx & comm::kPlaneMask) != comm::kPlaneColl) return;
   if (__builtin_expect(!failed_.empty(), 0))
     if (const FailedCollective* failed = find_failed(m.ctx, number_of(m.tag))) {
-      pt2pt::give_up_traffic(m.ctx, m.tag, kNotNumber, failed->status);
+      pt2pt::cancel_traffic(m.ctx, m.tag, kNotNumber, failed->status);
       return;
     }
   check_signature(m.ctx, m.tag, m.signature, m.process);
@@ -685,7 +686,7 @@ void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t b
       fail(shared, ctx, number_of(header.tag), error(error_class, "%s", text.c_str()),
            (header.tag & kOverTree) != 0 && (!shared || shared->tree));
   const bool beyond = shared && shared->tree && failed->over_tree && !is_neighbour(shared, from);
-  (beyond ? failed->heard_beyond : failed->heard).insert(from);
+  (beyond ? failed->notified_beyond : failed->notified_by).insert(from);
   remove_if_complete(failed);
   wake_agreements();
 }
@@ -697,8 +698,8 @@ void Failures::on_notice_of_removed(SharedComm* shared, uint64_t ctx, const Noti
   if ((header.tag & kOverTree) != 0 || !shared || !shared->tree) return;
   for (Removed& p : removed_) {
     if (p.ctx != ctx || p.number != number_of(header.tag) || !p.over_tree) continue;
-    p.told_by_all = !shared->hierarchy;
-    if (p.told_by_all) continue;
+    p.sent_by_all = !shared->hierarchy;
+    if (p.sent_by_all) continue;
     p.over_tree = false;
     notify_beyond_tree(shared, ctx, p.number, header.error_class, text);
   }
@@ -788,7 +789,7 @@ void init_failures() {
 }
 
 void conclude_between(SharedComm* shared, const comm::Meeting* m, const Status& status) {
-  g_failures.conclude(shared, context_of(shared, m), number_of_meeting(m), goes_over_tree(m),
+  g_failures.conclude(shared, context_of(shared, m), number_of_meeting(m), runs_over_tree(m),
                       status);
 }
 

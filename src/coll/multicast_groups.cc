@@ -128,7 +128,7 @@ bool has_processes(const ProcessGroup& group, const std::vector<uint32_t>& proce
       [](const MulticastMember& m, uint32_t process) { return m.process == process; });
 }
 
-void tell_why_not(const std::string& why) {
+void report_why_not(const std::string& why) {
   if (std::exchange(g_state.told, true) || !settings::on(settings::kVerbose)) return;
   std::fprintf(stderr, "fgmpi: collectives go without multicast: %s\n", why.c_str());
 }
@@ -163,7 +163,7 @@ void on_probed(Membership* membership, bool all) {
     std::string why = format("datagrams to a group do not arrive at %u of %zu processes",
                              membership->probe.missing, group->members.size());
     service().set_broken(why);
-    tell_why_not(why);
+    report_why_not(why);
   }
   conclude_group(group, all);
 }
@@ -221,7 +221,7 @@ void decide_if_complete(uint64_t ctx, CommGroup* comm) {
       return;
   const std::string why = why_not(*comm);
   if (!why.empty()) {
-    tell_why_not(why);
+    report_why_not(why);
     return send_verdict(ctx, 0);
   }
   for (auto& [id, group] : g_state.groups) {
@@ -391,7 +391,7 @@ void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
                 head.here * sizeof(MulticastMember));
     return on_form(from, head, members.data());
   }
-  if (kind >= SubgroupNotice::kGivenBack && kind <= SubgroupNotice::kMove &&
+  if (kind >= SubgroupNotice::kReleased && kind <= SubgroupNotice::kMove &&
       bytes == sizeof(SubgroupNotice)) {
     SubgroupNotice notice;
     std::memcpy(&notice, data, sizeof notice);
@@ -517,7 +517,7 @@ void forget_multicast_group(comm::ContextId id) {
   drop_if_unused(group);
 }
 
-void give_up_multicast(uint64_t ctx, int32_t tag, int32_t mask) {
+void cancel_multicast(uint64_t ctx, int32_t tag, int32_t mask) {
   auto it = g_state.comms.find(comm::ContextId::of_plane(ctx).bits);
   if (it == g_state.comms.end()) return;
   CommGroup& comm = it->second;

@@ -57,6 +57,6 @@ bool spec_of_subgroup(const Team& team, const std::vector<uint32_t>& members,
 /// Drops this process's use of a group, when it has dropped its part of the communicator.
 void forget_multicast_group(comm::ContextId id);
 /// Ends this collective's transfers with an error, and its waits for a verdict.
-void give_up_multicast(uint64_t ctx, int32_t tag, int32_t mask);
+void cancel_multicast(uint64_t ctx, int32_t tag, int32_t mask);
 
 }  // namespace fgmpi::coll

@@ -38,7 +38,7 @@ std::unordered_map<uint64_t, std::vector<CachedSubgroup>>& kept() {
   static auto& all = *new std::unordered_map<uint64_t, std::vector<CachedSubgroup>>;
   return all;
 }
-std::vector<CachedSubgroup>* kept_of(const Team& team) {
+std::vector<CachedSubgroup>* cached_subgroups_of(const Team& team) {
   auto it = kept().find(comm::ContextId::of_plane(team.open().ctx).bits);
   return it == kept().end() ? nullptr : &it->second;
 }
@@ -56,12 +56,12 @@ void give_back(std::vector<CachedSubgroup>* list, std::vector<CachedSubgroup>::i
 /// Makes room for one more subgroup of this process. Returns false if all that it may keep are
 /// in use.
 bool make_room(std::vector<CachedSubgroup>* list, uint32_t me, uint64_t* dropped) {
-  const auto of_mine = [&](const CachedSubgroup& k) { return k.root == me; };
-  if (std::count_if(list->begin(), list->end(), of_mine) <
-      static_cast<ptrdiff_t>(kMostKeptSubgroups))
+  const auto is_own = [&](const CachedSubgroup& k) { return k.root == me; };
+  if (std::count_if(list->begin(), list->end(), is_own) <
+      static_cast<ptrdiff_t>(kMostCachedSubgroups))
     return true;
   auto eldest = std::find_if(list->rbegin(), list->rend(),
-                             [&](const CachedSubgroup& k) { return of_mine(k) && k.uses == 0; });
+                             [&](const CachedSubgroup& k) { return is_own(k) && k.uses == 0; });
   if (eldest == list->rend()) return false;
   *dropped = eldest->ticket.id;
   give_back(list, std::next(eldest).base());
@@ -157,7 +157,7 @@ Membership* enter_subgroup(const Team& team, uint32_t root, const std::vector<ui
 }
 
 void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket) {
-  std::vector<CachedSubgroup>* list = kept_of(team);
+  std::vector<CachedSubgroup>* list = cached_subgroups_of(team);
   if (!list || ticket.dropped == 0) return;
   auto which = find(list, ticket.dropped);
   if (which == list->end() || which->root != team.process(root)) return;
@@ -165,7 +165,7 @@ void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket
   if (which->is_over()) give_back(list, which);
 }
 
-void give_back_subgroups(comm::ContextId id) {
+void release_subgroups(comm::ContextId id) {
   auto it = kept().find(id.bits);
   if (it == kept().end()) return;
   std::vector<CachedSubgroup>& list = it->second;
@@ -194,7 +194,7 @@ std::vector<CachedSubgroup>::iterator find_or_add(std::vector<CachedSubgroup>* l
   return list->insert(list->end(), CachedSubgroup{ticket, root, {}, nullptr, {}});
 }
 
-void on_given_back(uint32_t from, comm::ContextId id, const SubgroupNotice& notice) {
+void on_released(uint32_t from, comm::ContextId id, const SubgroupNotice& notice) {
   if (from == g_av.me()) return pt2pt::refuse_notice();
   std::vector<CachedSubgroup>& list = kept()[id.bits];
   auto which = find_or_add(&list, from, notice.id);
@@ -234,10 +234,10 @@ void on_collision_at(comm::ContextId id, const SubgroupNotice& seen) {
 void on_subgroup_notice(uint32_t from, uint64_t ctx, const SubgroupNotice& notice) {
   const auto id = comm::ContextId::of_plane(ctx);
   if (notice.id == 0) return pt2pt::refuse_notice();
-  if (!comm::lookup(id)) return;  // freed here: the subgroup ended with its communicator
+  if (!comm::find_shared(id)) return;  // freed here: the subgroup ended with its communicator
   switch (notice.kind) {
-    case SubgroupNotice::kGivenBack:
-      return on_given_back(from, id, notice);
+    case SubgroupNotice::kReleased:
+      return on_released(from, id, notice);
     case SubgroupNotice::kCollision:
       return on_collision_at(id, notice);
     default:
@@ -256,7 +256,7 @@ void on_subgroup_collision(Membership* membership) {
     pt2pt::notify(which->root, pt2pt::kNoticeMulticast, ctx, &notice, sizeof notice);
     return;
   }
-  service().stay_outside(membership);
+  service().refuse_to_join(membership);
 }
 
 std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root) {
@@ -281,7 +281,7 @@ Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& 
 
 void leave_subgroup(const Team& team, const SubgroupTicket& ticket, Membership* membership) {
   if (ticket.how == SubgroupTicket::kOnce) return service().leave(membership);
-  std::vector<CachedSubgroup>* list = kept_of(team);
+  std::vector<CachedSubgroup>* list = cached_subgroups_of(team);
   if (!list) return;
   auto which = find(list, ticket.id);
   if (which == list->end()) return;

@@ -57,11 +57,11 @@ struct SubgroupTicket {
 static_assert(sizeof(SubgroupTicket) == 64);
 
 /// The most subgroups of a root that are kept with a communicator.
-inline constexpr size_t kMostKeptSubgroups = 8;
+inline constexpr size_t kMostCachedSubgroups = 8;
 
 /// Makes a subgroup of these members of the team at its root (ascending team ranks, the root among
 /// them). With `keep` it is one that the root has kept, or a new one that it keeps, unless it has
-/// kMostKeptSubgroups that are all in use.
+/// kMostCachedSubgroups that are all in use.
 SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& members, bool keep);
 
 /// The membership that a ticket names, at one of the members, which joins a new one. The membership
@@ -86,15 +86,15 @@ void leave_subgroup(const Team& team, const SubgroupTicket& ticket,
 
 /// Called when this process has closed its opened groups of a communicator: ends the subgroups that
 /// it has kept and does not use. Each member follows when all calls that used them are over.
-void give_back_subgroups(comm::ContextId id);
+void release_subgroups(comm::ContextId id);
 
 /// A notice about the subgroup `id`; its kinds are beside those of multicast_groups.cc.
 struct SubgroupNotice {
-  enum Kind : uint32_t { kGivenBack = 8, kCollision, kMove };
-  uint32_t kind = kGivenBack;
+  enum Kind : uint32_t { kReleased = 8, kCollision, kMove };
+  uint32_t kind = kReleased;
   uint32_t moves = 0;  ///< kCollision, kMove: number of moves so far
   uint64_t id = 0;
-  uint64_t calls = 0;  ///< kGivenBack: number of calls that have used it
+  uint64_t calls = 0;                              ///< kReleased: number of calls that have used it
   transport::multicast::MulticastAddress address;  ///< kMove
   uint32_t zero = 0;
 };

@@ -18,7 +18,7 @@ using comm::Meeting;
 
 // Limits below which a member need not wait; measured: docs/measurements.md.
 constexpr int64_t kFewBytes = 1024;          ///< gather: bytes of one member
-constexpr size_t kMaxKept = 1 << 20;         ///< gather: bytes of all members in a process
+constexpr size_t kMaxCached = 1 << 20;       ///< gather: bytes of all members in a process
 constexpr int64_t kFewScattered = 64 << 10;  ///< scatter: bytes that a root sends in all
 /// The number of open meetings above which a member waits instead of going on.
 constexpr uint32_t kAhead = 4;
@@ -105,7 +105,7 @@ inline Meeting* arrive(Comm* comm, const Rooted& r) {
 }
 
 /// Stores an error in the meeting unless it has one already.
-inline void keep_first_error(Meeting* m, Status&& status) {
+inline void record_first_error(Meeting* m, Status&& status) {
   if (__builtin_expect(!status.ok(), 0) && m->status.ok()) m->status = std::move(status);
 }
 
@@ -128,38 +128,38 @@ bool is_far_ahead(const Comm* comm) { return comm->shared->meetings->blocking.co
 /// Sends the parts of a process that does not host the root; run by its last member to arrive.
 [[gnu::noinline]] void send_to_root(Comm* comm, Meeting* m, const Rooted& r) {
   ++g_counters.collectives;
-  keep_first_error(m, gather_to_root(comm->shared, m, r.root, r.kind == CollectiveKind::kGather,
-                                     sorted_records(m)));
+  record_first_error(m, gather_to_root(comm->shared, m, r.root, r.kind == CollectiveKind::kGather,
+                                       sorted_records(m)));
   conclude(comm->shared, m, m->status);
   m->done = true;
 }
 
 /// Leaves the member's part for the root. Returns true if the member must wait until the root has
 /// copied it.
-bool leave_part(Comm* comm, Meeting* m, const MemberPart* own) {
+bool leave_segment(Comm* comm, Meeting* m, const MemberPart* own) {
   int64_t bytes = own->part.bytes();
   if (m->side) {
     const CollectiveBuffer& recv = *static_cast<const CollectiveBuffer*>(m->side);
-    keep_first_error(m, copy(own->part, recv.segment(own->rank)));
+    record_first_error(m, copy(own->part, recv.segment(own->rank)));
     return false;
   }
-  if (bytes > kFewBytes || m->used > kMaxKept || is_far_ahead(comm)) {
+  if (bytes > kFewBytes || m->used > kMaxCached || is_far_ahead(comm)) {
     leave_address(m, own);
     return true;
   }
   MemberHeader* record =
       new_record(m, own->rank, static_cast<int32_t>(bytes), static_cast<size_t>(bytes));
-  keep_first_error(m, pack(own->part, reinterpret_cast<char*>(record + 1)));
+  record_first_error(m, pack(own->part, reinterpret_cast<char*>(record + 1)));
   return false;
 }
 
 Status gather_at_root(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
                       const CollectiveBuffer& recv) {
   m->root_here = true;
-  keep_first_error(m, for_each_record(m, [&](int32_t rank, const Segment& part) {
-                     return copy(part, recv.segment(rank));
-                   }));
-  if (own) keep_first_error(m, copy(*own, recv.segment(comm->rank)));
+  record_first_error(m, for_each_record(m, [&](int32_t rank, const Segment& part) {
+                       return copy(part, recv.segment(rank));
+                     }));
+  if (own) record_first_error(m, copy(*own, recv.segment(comm->rank)));
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   m->side = &recv;
   m->done = true;
@@ -167,7 +167,7 @@ Status gather_at_root(Comm* comm, Meeting* m, const Rooted& r, const Segment* ow
   if (!m->full) comm::wait(comm, m, r.call);
   if (__builtin_expect(m->status.ok(), 1)) {
     ++g_counters.collectives;
-    keep_first_error(m, gather_from_others(comm->shared, m, recv));
+    record_first_error(m, gather_from_others(comm->shared, m, recv));
     conclude(comm->shared, m, m->status);
   }
   return comm::leave(m);
@@ -227,9 +227,9 @@ Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment*
                          const CollectiveBuffer& send, size_t bytes) {
   ++g_counters.collectives;
   // Messages go first, since they take longest.
-  keep_first_error(m, scatter_to_others(comm->shared, m, r.root, send));
-  if (m->status.ok()) keep_first_error(m, lay_out(comm->shared, m, send, bytes));
-  if (own) keep_first_error(m, copy(send.segment(comm->rank), *own));
+  record_first_error(m, scatter_to_others(comm->shared, m, r.root, send));
+  if (m->status.ok()) record_first_error(m, lay_out(comm->shared, m, send, bytes));
+  if (own) record_first_error(m, copy(send.segment(comm->rank), *own));
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   conclude(comm->shared, m, m->status);
   m->laid_out = true;
@@ -250,7 +250,7 @@ Status scatter_to_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
 
 /// Scatters for all members of the process; run by the last to arrive.
 [[gnu::noinline]] void scatter_for_all(Comm* comm, Meeting* m, const Rooted& r) {
-  keep_first_error(m, scatter_to_all(comm->shared, m, r));
+  record_first_error(m, scatter_to_all(comm->shared, m, r));
   conclude(comm->shared, m, m->status);
 }
 
@@ -264,7 +264,7 @@ Status rooted_gather(Comm* comm, const Rooted& r, const Segment* own,
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   if (recv) return gather_at_root(comm, m, r, own, *recv);
   MemberPart mine{comm->rank, *own};
-  bool waits = leave_part(comm, m, &mine);
+  bool waits = leave_segment(comm, m, &mine);
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   if (m->full) {
     if (!m->root_here) send_to_root(comm, m, r);

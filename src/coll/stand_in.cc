@@ -34,7 +34,7 @@ void empty_stand_in(pt2pt::Request* request) {
 
 }  // namespace
 
-void keep_stand_in(pt2pt::Request* request, std::unique_ptr<StandIn> memory) {
+void store_stand_in(pt2pt::Request* request, std::unique_ptr<StandIn> memory) {
   comm::g_before_complete = empty_stand_in;
   dropped().clear();
   stand_ins()[request] = std::move(memory);

@@ -22,7 +22,7 @@ class StandIn {
 /// Makes the request own a stand-in, to whose memory its arguments already refer. A nonblocking
 /// collective was started with it filled, and may be complete; a persistent one fills it at each
 /// start. REQUIRES: the request is a CollRequest.
-void keep_stand_in(pt2pt::Request* request, std::unique_ptr<StandIn> memory);
+void store_stand_in(pt2pt::Request* request, std::unique_ptr<StandIn> memory);
 
 /// Called by CollRequest at its start and its end.
 void fill_stand_in(const pt2pt::Request* request);

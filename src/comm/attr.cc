@@ -70,11 +70,11 @@ void release(int keyval) {
 }
 
 /// Holds a keyval while its functions run, which may free it and delete the attributes that use it.
-class KeepKeyval {
+class KeyvalGuard {
  public:
-  explicit KeepKeyval(int keyval) : keyval_(keyval) { ++keyval_of(keyval)->references; }
-  ~KeepKeyval() { release(keyval_); }
-  KeepKeyval(const KeepKeyval&) = delete;
+  explicit KeyvalGuard(int keyval) : keyval_(keyval) { ++keyval_of(keyval)->references; }
+  ~KeyvalGuard() { release(keyval_); }
+  KeyvalGuard(const KeyvalGuard&) = delete;
 
  private:
   int keyval_;
@@ -102,7 +102,7 @@ Attributes::iterator find(Attributes* list, int keyval) {
 /// Removes an attribute after its delete function has succeeded. That function may change the list,
 /// so the attribute is searched for again.
 int remove_one(Attributes* list, int handle, int keyval) {
-  KeepKeyval keep(keyval);
+  KeyvalGuard keep(keyval);
   if (int code = call_delete(*find(list, keyval), handle); code != MPI_SUCCESS) return code;
   if (auto a = find(list, keyval); a != list->end()) {
     list->erase(a);
@@ -155,7 +155,7 @@ Status set_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, void
                      AttrKind kind, int* code) {
   Keyval* k;
   FGMPI_TRY(find_keyval(of, keyval, &k));
-  KeepKeyval keep(keyval);
+  KeyvalGuard keep(keyval);
   *code = MPI_SUCCESS;
   if (auto a = find(list, keyval); a != list->end()) {
     *code = call_delete(*a, handle);
@@ -208,7 +208,7 @@ int copy_attributes(Attributes* from, int handle, Attributes* to) {
     if (at == from->end()) continue;
     Keyval* k = keyval_of(keyval);
     if (!k->copy) continue;
-    KeepKeyval keep(keyval);
+    KeyvalGuard keep(keyval);
     Attribute made = *at;
     int flag = 0, code;
     const sched::UserCallback in_callback;
@@ -241,7 +241,7 @@ void drop_attributes(Attributes* list) {
   list->clear();
 }
 
-void give_integer(intptr_t* storage, AttrKind kind, void* value) {
+void return_integer(intptr_t* storage, AttrKind kind, void* value) {
   if (kind == kAttrPointer)
     std::memcpy(value, &storage, sizeof storage);
   else

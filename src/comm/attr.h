@@ -63,7 +63,7 @@ void drop_attributes(Attributes* list);
 
 /// Writes an integer value (predefined attributes) as `kind` reads it; C gets a pointer to
 /// *storage.
-void give_integer(intptr_t* storage, AttrKind kind, void* value);
+void return_integer(intptr_t* storage, AttrKind kind, void* value);
 
 /// The number of keyvals in use, for tests.
 uint32_t keyval_count();

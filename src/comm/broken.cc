@@ -83,7 +83,7 @@ bool revoke(ContextId id) {
   if (!g_revoked.insert(id.bits).second) return false;
   retire_id(id);
   for (uint8_t side : {0, 1})
-    if (SharedComm* shared = lookup(id, side)) break_comm(shared, kRevoked);
+    if (SharedComm* shared = find_shared(id, side)) break_comm(shared, kRevoked);
   break_creations();
   wake_agreements();
   return true;
@@ -96,7 +96,7 @@ void add_broken_handler(void (*handler)(SharedComm*, const Status&)) {
 }
 bool any_broken() { return g_any_broken; }
 
-void note_if_broken(SharedComm* shared) {
+void mark_if_broken(SharedComm* shared) {
   if (is_revoked(shared->id)) shared->broken |= kRevoked;
   if (has_lost_member(*shared)) shared->broken |= kLostMember;
   g_any_broken |= shared->broken != 0;

@@ -50,7 +50,7 @@ void add_broken_handler(void (*handler)(SharedComm* shared, const Status& status
 bool any_broken();
 
 /// Marks a communicator that has just been made, if it is broken already.
-void note_if_broken(SharedComm* shared);
+void mark_if_broken(SharedComm* shared);
 /// Breaks one communicator. Only the files of this folder call it.
 void break_comm(SharedComm* shared, Broken how);
 

@@ -144,7 +144,7 @@ void release_shared(SharedComm* shared) {
   std::shared_ptr<system_ranked::GroupTree> tree = std::move(shared->tree);
   delete shared;
   // The other group of an intercommunicator may have members in this process that go on.
-  if (!lookup(id, 0) && !lookup(id, 1))
+  if (!find_shared(id, 0) && !find_shared(id, 1))
     for (auto* handler : g_on_dropped) handler(id);
   if (tree)
     tree->drop();
@@ -153,8 +153,8 @@ void release_shared(SharedComm* shared) {
   for (uint32_t pgid : jobs) g_process_groups.release(pgid);
 }
 
-void destroy_comm(Keep* keep) {
-  Comm* comm = static_cast<Comm*>(keep);
+void destroy_comm(RefCount* comm_ref) {
+  Comm* comm = static_cast<Comm*>(comm_ref);
   SharedComm* shared = comm->shared;
   int32_t size = shared->size;
   comm->shared = nullptr;
@@ -165,8 +165,8 @@ void destroy_comm(Keep* keep) {
 }
 
 /// World and self live in their RankState, so only their share is released.
-void forget_predefined(Keep* keep) {
-  Comm* comm = static_cast<Comm*>(keep);
+void forget_predefined(RefCount* comm_ref) {
+  Comm* comm = static_cast<Comm*>(comm_ref);
   comm->extras.reset();
   if (comm->shared) release_shared(comm->shared);
   comm->shared = nullptr;
@@ -210,7 +210,7 @@ void make_self(RankState* rank) {
 
 void add_dropped_handler(void (*handler)(ContextId id)) { g_on_dropped.push_back(handler); }
 
-Comm::Comm() : Keep(destroy_comm) {}
+Comm::Comm() : RefCount(destroy_comm) {}
 Comm::~Comm() = default;
 
 constinit detail::FastHandles detail::g_fast_handles;
@@ -298,29 +298,29 @@ void finalize_rank(RankState* rank) {
   }
 }
 
-SharedComm* lookup(ContextId id, uint8_t side) { return g_table.find(id.bits | side); }
+SharedComm* find_shared(ContextId id, uint8_t side) { return g_table.find(id.bits | side); }
 
-SharedComm* establish(const CommSpec& spec) {
+SharedComm* make_shared(const CommSpec& spec) {
   auto* shared = new SharedComm;
   shared->id = spec.id;
   shared->size = spec.map->size();
   shared->members = shared->references = spec.members;
   shared->processes = spec.processes;
   shared->side = spec.side;
-  shared->made_by = spec.made_by;
+  shared->creating_call = spec.creating_call;
   shared->map = *spec.map;
   shared->inter = spec.remote != nullptr;
   if (spec.remote) shared->remote = std::make_unique<RankMap>(*spec.remote);
   if (__builtin_expect(spec.id.is_drawn(), 0)) {
-    FGMPI_CHECK(!lookup(spec.id, spec.side) && "a context id that was drawn twice");
+    FGMPI_CHECK(!find_shared(spec.id, spec.side) && "a context id that was drawn twice");
     for (uint32_t pgid : other_jobs_of(*shared)) g_process_groups.retain(pgid);
   }
   g_table.insert(shared);
-  note_if_broken(shared);
+  mark_if_broken(shared);
   return shared;
 }
 
-void give_back_share(SharedComm* shared) { release_shared(shared); }
+void release_share(SharedComm* shared) { release_shared(shared); }
 
 Status enter(SharedComm* shared, int32_t rank, const Comm* parent, Comm** out) {
   Status status;
@@ -419,7 +419,7 @@ void for_each_shared(void (*visit)(SharedComm& shared, void* argument), void* ar
   g_table.for_each([&](SharedComm& shared) { visit(shared, argument); });
 }
 
-void for_each_kept(void (*visit)(const Comm& comm, void* argument), void* argument) {
+void for_each_unfreed(void (*visit)(const Comm& comm, void* argument), void* argument) {
   auto kept = [&](uint32_t, Comm& c) {
     if (!c.freed) visit(c, argument);
   };

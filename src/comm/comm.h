@@ -21,7 +21,7 @@
 #include <optional>
 #include <string>
 
-#include "base/keep.h"
+#include "base/ref_count.h"
 #include "base/slab.h"
 #include "base/status.h"
 #include "ch4-av-rankmap/av.h"
@@ -79,11 +79,11 @@ struct SharedComm {
   uint32_t members = 0;     ///< proclets of this process in the local group
   uint32_t processes = 1;   ///< number of processes that host members (of either group)
   bool inter = false;
-  uint8_t side = 0;          ///< intercommunicators: 0 or 1, the same at all members of a group
-  bool stored_as = false;    ///< store_as() has been called
-  uint8_t broken = 0;        ///< bits of Broken (broken.h)
-  const char* made_by = "";  ///< the MPI call, for the list of leaks
-  RankMap map;               ///< local group: rank -> world rank
+  uint8_t side = 0;        ///< intercommunicators: 0 or 1, the same at all members of a group
+  bool stored_as = false;  ///< store_as() has been called
+  uint8_t broken = 0;      ///< bits of Broken (broken.h)
+  const char* creating_call = "";                          ///< the MPI call, for the list of leaks
+  RankMap map;                                             ///< local group: rank -> world rank
   std::unique_ptr<RankMap> remote;                         ///< remote group of an intercommunicator
   std::shared_ptr<Hierarchy> hierarchy, remote_hierarchy;  ///< shared by duplicates
   std::shared_ptr<Topology> topology;
@@ -106,7 +106,7 @@ inline constexpr uint32_t kNextOfKind = 2;
 struct Extras;
 
 /// What a proclet owns of a communicator that it belongs to.
-struct Comm : Keep {
+struct Comm : RefCount {
   SharedComm* shared = nullptr;  ///< MPI_COMM_SELF's is made by its first find()
   int32_t rank = -1;             ///< in the local group
   MPI_Comm handle = MPI_COMM_NULL;
@@ -222,7 +222,7 @@ void delete_rank_attributes(RankState* rank);
 void finalize_rank(RankState* rank);
 
 /// The SharedComm of a context id (and side) in this process, or nullptr.
-SharedComm* lookup(ContextId id, uint8_t side = 0);
+SharedComm* find_shared(ContextId id, uint8_t side = 0);
 /// The properties of a communicator that is about to be made.
 struct CommSpec {
   ContextId id;
@@ -231,14 +231,14 @@ struct CommSpec {
   uint32_t members = 0;             ///< of the local group in this process
   uint32_t processes = 1;           ///< number of processes that host members of either group
   uint8_t side = 0;
-  const char* made_by = "";  ///< the MPI call
+  const char* creating_call = "";  ///< the MPI call
 };
 /// Makes the shared part of a new communicator. Each of spec.members owns a share in it, which
 /// the member claims by enter(). REQUIRES: this process has no SharedComm of this id and side.
 /// Never switches.
-SharedComm* establish(const CommSpec& spec);
+SharedComm* make_shared(const CommSpec& spec);
 /// Releases a share that no member will claim.
-void give_back_share(SharedComm* shared);
+void release_share(SharedComm* shared);
 /// Claims a member's share and makes its Comm. Errors: MPI_ERR_OTHER when the handles of the
 /// process are used up (the share is then released). Never switches.
 Status enter(SharedComm* shared, int32_t rank, const Comm* parent, Comm** out);
@@ -281,7 +281,7 @@ struct Usage {
 Usage usage();
 /// Calls visit(comm, argument) for each communicator that its user has not freed, without world
 /// and self.
-void for_each_kept(void (*visit)(const Comm& comm, void* argument), void* argument);
+void for_each_unfreed(void (*visit)(const Comm& comm, void* argument), void* argument);
 /// Calls visit for the shared part of each communicator of this process, world and self included.
 /// visit must not make or free any.
 void for_each_shared(void (*visit)(SharedComm& shared, void* argument), void* argument);

@@ -203,7 +203,7 @@ constexpr uint64_t kNoneLeft = ~uint64_t{0}, kGroupsDiffer = kNoneLeft - 1, kBro
 
 /// The error of a creation whose group has lost a member, or whose parent was revoked.
 Status broken_creation(const AgreeKey& key, const Participants& participants) {
-  const SharedComm* parent = lookup({key.ctx}, 0);
+  const SharedComm* parent = find_shared({key.ctx}, 0);
   if (is_revoked({key.ctx}) && parent) return broken_status(*parent);
   if (participants.of && has_lost_member(*participants.of))
     return group_has_failed(participants.of->map, participants.of->remote.get());
@@ -263,10 +263,10 @@ RankState* state_of(uint32_t local) {
 
 void retire_id(ContextId id) { g_retired.insert(id.bits); }
 
-void keep_ids_unique(bool on) { g_ids_unique = on; }
+void set_ids_unique(bool on) { g_ids_unique = on; }
 
 uint64_t random_bits() {
-  if (pt2pt::g_decider) return pt2pt::g_decider->draw();
+  if (pt2pt::g_decider) return pt2pt::g_decider->draw_number();
   uint64_t bits;
   transport::random_bytes(&bits, sizeof bits);
   return bits;

@@ -30,7 +30,7 @@
 // of a communicator that spans several. The context id of such a communicator, and of all that are
 // made from it, is drawn: bit 63 and 55 random bits from the kernel. A drawn id has no leader, and
 // dropping it sends no notice. Candidates are drawn ids, the rest of the agreement is as above.
-// establish() refuses an id that the process has already, which happens once in 2^55 / n for n
+// make_shared() refuses an id that the process has already, which happens once in 2^55 / n for n
 // communicators. Notices between jobs name a claimant by its rank in its own job, and a key's
 // leader by a number that is the same everywhere (ProcessGroups::name_of).
 //
@@ -89,7 +89,7 @@ uint32_t leader_name(int32_t world, bool several_jobs);
 void retire_id(ContextId id);
 /// From now on (or no longer) an LBI that a communicator had is never given to another one: context
 /// ids are names for the whole run. The setting in the leader's process counts.
-void keep_ids_unique(bool on);
+void set_ids_unique(bool on);
 /// Returns the LBI of a candidate to its rank of this process.
 void unreserve(const LeaderCandidate& candidate);
 /// Called after a decision: returns the LBI of `mine` unless its id was chosen.

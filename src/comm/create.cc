@@ -60,7 +60,7 @@ Status duplicate_tree(SharedComm* shared, const Meeting* meeting, const LeaderCa
   RankMap map = strategy || tree->has_whole() ? tree->whole() : tree->lazy_map();
   if (strategy && !map.regular())
     sched::call_on_host([&] { map = RankMap::from_ranks(map.encoded().expand(), *strategy); });
-  *made = establish(
+  *made = make_shared(
       {{id.context}, &map, nullptr, shared->members, shared->processes, 0, meeting->call});
   (*made)->tree = std::move(tree);
   (*made)->hierarchy = shared->hierarchy;
@@ -82,8 +82,8 @@ Status duplicate(SharedComm* shared, const Meeting* meeting, const LeaderCandida
   RankMap map = shared->map;
   if (strategy && !map.regular())
     sched::call_on_host([&] { map = RankMap::from_ranks(map.encoded().expand(), *strategy); });
-  *made = establish({id, &map, shared->remote.get(), shared->members, shared->processes,
-                     shared->side, meeting->call});
+  *made = make_shared({id, &map, shared->remote.get(), shared->members, shared->processes,
+                       shared->side, meeting->call});
   (*made)->hierarchy = shared->hierarchy;
   (*made)->remote_hierarchy = shared->remote_hierarchy;
   (*made)->topology = shared->topology;
@@ -98,9 +98,11 @@ struct DupRequest final : pt2pt::Request {
   std::unique_ptr<Extras> extras;  ///< for the new communicator
 
   ~DupRequest() override {
-    if (keep) keep->release();
+    if (comm_ref) comm_ref->release();
   }
-  Told told() const override { return {.what = Told::kCommunicator, .first = *result}; }
+  ToolEvent tool_event() const override {
+    return {.what = ToolEvent::kCommunicator, .first = *result};
+  }
 };
 
 /// The action of idup: gives each member its communicator through its request.
@@ -155,8 +157,8 @@ void create_action(SharedComm* shared, Meeting* meeting) {
   }
   Status status = agree(stage->key, participants, mine, meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
-  SharedComm* made = establish({id, &stage->map, stage->remote.get(), stage->members,
-                                std::max(1u, participants.count), stage->side, meeting->call});
+  SharedComm* made = make_shared({id, &stage->map, stage->remote.get(), stage->members,
+                                  std::max(1u, participants.count), stage->side, meeting->call});
   made->hierarchy = stage->hierarchy;
   made->remote_hierarchy = stage->remote_hierarchy;
   enter_all(meeting, made, 0);
@@ -303,7 +305,7 @@ Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const cha
   auto r = std::make_unique<DupRequest>();
   r->call = call;
   r->extras = std::move(extras);
-  r->keep = comm;
+  r->comm_ref = comm;
   r->result = out;
   comm->retain();
   Status status = meet_nonblocking(comm, &r->arrival, kOpIdup, call, idup_action, r.get());

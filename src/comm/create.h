@@ -66,8 +66,8 @@ Status exchange_with_other_side(const SharedComm& shared, uint32_t number,
                                 const char* call);
 /// Sends the same bytes to all processes of the group, from the one at `root_index` of its
 /// hierarchy. May switch.
-Status spread(SharedComm* shared, uint32_t root_index, int32_t tag, std::vector<uint8_t>* bytes,
-              const char* call);
+Status send_to_processes(SharedComm* shared, uint32_t root_index, int32_t tag,
+                         std::vector<uint8_t>* bytes, const char* call);
 
 /// Creates a communicator of `group` by its members alone; collocated ones meet at `key`. `parent`
 /// gives the error handler. May switch.

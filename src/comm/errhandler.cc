@@ -99,7 +99,7 @@ bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
     called = *e;
   }
   std::optional<sched::UserCallback> in_callback;
-  if (!sched::is_beside()) in_callback.emplace();
+  if (!sched::is_unattached_thread()) in_callback.emplace();
   if (called.caller) {
     constexpr int kKinds[] = {0, 2, 1, 3};
     called.caller(kKinds[static_cast<int>(called.of)], static_cast<int*>(object), code,

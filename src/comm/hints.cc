@@ -7,7 +7,7 @@
 #include "comm/info.h"
 
 namespace fgmpi::comm {
-bool known_hint(const std::string& key) {
+bool is_supported_hint(const std::string& key) {
   constexpr const char* kKnown[] = {
       "mpi_assert_no_any_tag",         "mpi_assert_no_any_source", "mpi_assert_exact_length",
       "mpi_assert_allow_overtaking",   "mpi_hw_resource_type",     "fgmpi_groupmap",
@@ -29,7 +29,7 @@ Status read_hints(MPI_Info info, Hints* hints) {
   Hints all;
   FGMPI_TRY(read_info(info, &all));
   for (auto& [key, value] : all) {
-    if (!known_hint(key)) continue;
+    if (!is_supported_hint(key)) continue;
     if (key == "fgmpi_groupmap") {
       groupmap::Strategy strategy;
       Status status = groupmap::parse_strategy(value, &strategy);

@@ -18,7 +18,7 @@ namespace fgmpi::comm {
 using Hints = std::vector<std::pair<std::string, std::string>>;
 
 /// True for a key that communicators support.
-bool known_hint(const std::string& key);
+bool is_supported_hint(const std::string& key);
 /// Merges the supported keys of `info` (MPI_INFO_NULL: none) into `hints`. Errors: MPI_ERR_INFO;
 /// MPI_ERR_INFO_VALUE for a strategy that does not exist.
 Status read_hints(MPI_Info info, Hints* hints);

@@ -143,8 +143,9 @@ void inter_create_action(SharedComm* shared, Meeting* meeting) {
     while (a->rank != leader) a = a->next;
     message = encode(learn(*shared, static_cast<InterArrival*>(a)->arguments, meeting->call));
   }
-  Status status = spread(shared, leader_index, tag_of(*shared, meeting->sequence, kStepSpread),
-                         &message, meeting->call);
+  Status status =
+      send_to_processes(shared, leader_index, tag_of(*shared, meeting->sequence, kStepSpread),
+                        &message, meeting->call);
   if (!status.ok()) return fail_all(meeting, status);
   Learned learned = decode(message);
   if (!learned.status.ok()) return fail_all(meeting, learned.status);
@@ -167,8 +168,8 @@ void inter_create_action(SharedComm* shared, Meeting* meeting) {
   status = agree(key, participants, reserve_least(*shared, meeting->arrivals, drawn), meeting->call,
                  &id);
   if (!status.ok()) return fail_all(meeting, status);
-  SharedComm* made = establish({id, &shared->map, &learned.remote, shared->members,
-                                participants.count, side, meeting->call});
+  SharedComm* made = make_shared({id, &shared->map, &learned.remote, shared->members,
+                                  participants.count, side, meeting->call});
   made->hierarchy = shared->hierarchy;
   enter_all(meeting, made, 0);
 }
@@ -187,8 +188,8 @@ void merge_action(SharedComm* shared, Meeting* meeting) {
     status = exchange_with_other_side(*shared, meeting->sequence, {static_cast<uint8_t>(high)},
                                       &theirs, meeting->call);
   if (status.ok())
-    status = spread(shared, root_index, tag_of(*shared, meeting->sequence, kStepSpread), &theirs,
-                    meeting->call);
+    status = send_to_processes(shared, root_index, tag_of(*shared, meeting->sequence, kStepSpread),
+                               &theirs, meeting->call);
   if (!status.ok()) return fail_all(meeting, status);
   bool far_high = theirs.at(0) != 0;
   bool first = high != far_high ? !high : shared->side == 0;
@@ -205,9 +206,9 @@ void merge_action(SharedComm* shared, Meeting* meeting) {
   if (!status.ok()) return fail_all(meeting, status);
   Hierarchy all = build_hierarchy(merged);
   // Where both sides have members in this process, the second action finds what the first has made.
-  SharedComm* made = lookup(id);
+  SharedComm* made = find_shared(id);
   if (!made)
-    made = establish(
+    made = make_shared(
         {id, &merged, nullptr, all.members(merged, all.my_index), all.count(), 0, meeting->call});
   enter_all(meeting, made, first ? 0 : shared->remote->size());
 }
@@ -233,8 +234,8 @@ Status exchange_with_other_side(const SharedComm& shared, uint32_t number,
   return swap_with(peer, 0, me, 0, shared.id.plane(kPlaneInternal), tag, mine, theirs, call);
 }
 
-Status spread(SharedComm* shared, uint32_t root_index, int32_t tag, std::vector<uint8_t>* bytes,
-              const char* call) {
+Status send_to_processes(SharedComm* shared, uint32_t root_index, int32_t tag,
+                         std::vector<uint8_t>* bytes, const char* call) {
   const Hierarchy& h = hierarchy(shared);
   uint64_t ctx = shared->id.plane(kPlaneInternal);
   if (h.my_index != root_index)

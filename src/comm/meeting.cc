@@ -39,7 +39,7 @@ Meeting* take() {
 /// Trims the pool (sched.h). A trim begins at twice what it leaves: else meetings that are returned
 /// to a trimmed pool would each time seem to be more to free.
 bool trim_meetings() {
-  uint32_t excess = g_reserve.take_excess(kKeptMeetings, 2 * kKeptMeetings);
+  uint32_t excess = g_reserve.release_excess(kKeptMeetings, 2 * kKeptMeetings);
   for (; excess > 0; --excess) delete std::exchange(g_pool, g_pool->next);
   return g_reserve.has_more_than(2 * kKeptMeetings);
 }
@@ -57,7 +57,7 @@ void recycle(Meeting* m) {
   g_reserve.put();
 }
 
-void note_mismatch(Meeting* m, Comm* comm, const char* call) {
+void record_mismatch(Meeting* m, Comm* comm, const char* call) {
   if (!m->status.ok()) return;
   // One MPI call has several codes: those of the short path, and that of meet().
   m->status = std::strcmp(call, m->call) == 0
@@ -124,15 +124,15 @@ Meeting* refused_meeting(const Comm* comm, uint32_t sequence, uint8_t operation,
 
 /// Informs the decider of an arrival. REQUIRES: the caller has been counted in, and its operation
 /// compared. `arrival`: nullptr on the short path.
-[[gnu::cold, gnu::noinline]] void tell_decider(Comm* comm, Meeting* m, uint8_t operation,
-                                               const Arrival* arrival) {
+[[gnu::cold, gnu::noinline]] void announce_to_decider(Comm* comm, Meeting* m, uint8_t operation,
+                                                      const Arrival* arrival) {
   if (m->full) m->operation = m->decided_operation;
   pt2pt::g_decider->arrive(comm, m, operation, arrival);
 }
 
 [[gnu::cold, gnu::noinline]] void compare_decided(Comm* comm, Meeting* m, uint8_t operation,
                                                   const char* call) {
-  if (m->operation != kDecided || m->decided_operation != operation) note_mismatch(m, comm, call);
+  if (m->operation != kDecided || m->decided_operation != operation) record_mismatch(m, comm, call);
 }
 
 /// Finds the open meeting `sequence` of this communicator, or makes it for the first to arrive.
@@ -181,7 +181,8 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     if (queue.end == &m->next) queue.end = link;
     --queue.count;
   }
-  if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) tell_decider(comm, m, operation, arrival);
+  if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
+    announce_to_decider(comm, m, operation, arrival);
   return m;
 }
 
@@ -259,7 +260,7 @@ const CompletedCollective* find_completed(const SharedComm* shared, uint32_t rou
 
 namespace {
 /// Takes one of the meetings that are open, or returns nullptr.
-Meeting* take_open(OpenMeetings* meetings) {
+Meeting* pop_open(OpenMeetings* meetings) {
   MeetingQueue& queue = meetings->blocking.open ? meetings->blocking : meetings->nonblocking;
   Meeting* m = queue.open;
   if (!m) return nullptr;
@@ -272,7 +273,7 @@ Meeting* take_open(OpenMeetings* meetings) {
 OpenMeetings::~OpenMeetings() {
   // Meetings that are still open were left by members that did not complete a collective (the job
   // is ending). Nobody waits in them any more.
-  while (Meeting* m = take_open(this)) recycle(m);
+  while (Meeting* m = pop_open(this)) recycle(m);
 }
 
 void describe(const Comm* comm, const Meeting* m, std::string* out) {
@@ -297,7 +298,7 @@ void fail_open_meetings(SharedComm* shared, const Status& status) {
   // which refuses it.
   const std::shared_ptr<OpenMeetings> meetings = std::move(shared->meetings);
   if (!meetings) return;
-  while (Meeting* m = take_open(meetings.get())) {
+  while (Meeting* m = pop_open(meetings.get())) {
     m->next = nullptr;
     m->full = true;
     m->leaving -= shared->members - m->arrived;  // members that will not arrive

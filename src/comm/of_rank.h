@@ -45,7 +45,7 @@ class OfRank final : detail::TableOfRanks {
   explicit OfRank(PlainMutex* mutex = nullptr) : mutex_(mutex) {}
   T& mine() { return all_[rank_here()]; }
   /// The calling rank's T, or nullptr where the rank has never asked for it.
-  T* mine_if_any() {
+  T* find_mine() {
     auto found = all_.find(rank_here());
     return found == all_.end() ? nullptr : &found->second;
   }

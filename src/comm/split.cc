@@ -50,7 +50,7 @@ void check_read(const FieldReader& in) { FGMPI_CHECK(!in.failed() && "a split's 
 
 /// A new communicator. Its id is 0 when no member had an index left; its map has size 0 when the
 /// other side lacks the color.
-struct Made {
+struct SplitResult {
   ContextId id;
   uint32_t processes = 1;
   uint8_t side = 0;
@@ -63,7 +63,7 @@ struct Color {
   uint32_t color = 0;
   LeaderCandidate leader;
   std::vector<uint32_t> process_indices;  ///< indices in the parent's hierarchy
-  Made made;
+  SplitResult made;
 };
 
 /// What the root gathers and answers. The vectors have one entry a process (index in the
@@ -94,9 +94,9 @@ class Split {
   void answer(Root* root, uint32_t my_index);
   Status exchange_with_other_root(Root* root);
   Status run_as_other_process(uint32_t root);
-  Status attach_made();
+  Status attach_new_comms();
   void share_parent(RankMap* map) const;
-  Status attach_one(Made& made, size_t first, size_t last);
+  Status attach_one(SplitResult& made, size_t first, size_t last);
 
   SharedComm* shared_;
   Meeting* meeting_;
@@ -104,7 +104,7 @@ class Split {
   std::vector<SplitArrival*> by_local_;      ///< the same members by index of their proclet
   std::vector<SplitEntry> mine_;             ///< those members that have a color, by color
   std::vector<LeaderCandidate> candidates_;  ///< candidates of this process, one a color, ascending
-  std::vector<Made> made_;                   ///< new communicators, one a color, ascending
+  std::vector<SplitResult> new_comms_;       ///< new communicators, one a color, ascending
 };
 
 void Split::order_members() {
@@ -159,14 +159,14 @@ Status Split::run() {
   const Hierarchy& h = hierarchy(shared_);
   uint32_t root = h.processes[h.index_of_rank(shared_->map, 0)];
   FGMPI_TRY(root == g_av.me() ? run_as_root(h) : run_as_other_process(root));
-  for (size_t k = 0; k < made_.size(); ++k) {
-    if (made_[k].map.size() == 0)
+  for (size_t k = 0; k < new_comms_.size(); ++k) {
+    if (new_comms_[k].map.size() == 0)
       unreserve(candidates_[k]);
     else
-      settle(candidates_[k], made_[k].id);
+      settle(candidates_[k], new_comms_[k].id);
   }
   Status status;
-  sched::call_on_host([&] { status = attach_made(); });
+  sched::call_on_host([&] { status = attach_new_comms(); });
   return status;
 }
 
@@ -193,7 +193,7 @@ Status Split::alone() {
     for (size_t i = first; i < last; ++i) worlds.push_back(shared_->map.world_of(entries[i].rank));
     RankMap map = map_of_globals(worlds);
     share_parent(&map);
-    SharedComm* made = establish(
+    SharedComm* made = make_shared(
         {leader.id(), &map, nullptr, static_cast<uint32_t>(last - first), 1, 0, meeting_->call});
     for (size_t i = first; i < last; ++i) {
       SplitArrival* a = by_local_[g_av.local_of(static_cast<uint32_t>(worlds[i - first]))];
@@ -306,7 +306,7 @@ Status Split::exchange_with_other_root(Root* root) {
   return {};
 }
 
-/// Fills made_ for this process, and the answers for the others.
+/// Fills new_comms_ for this process, and the answers for the others.
 void Split::answer(Root* root, uint32_t my_index) {
   std::vector<uint8_t> wire;
   for (Color& c : root->colors) {
@@ -320,7 +320,7 @@ void Split::answer(Root* root, uint32_t my_index) {
     if (shared_->inter) c.made.remote.serialize(&wire, between_jobs);
     for (uint32_t process_index : c.process_indices) {
       if (process_index == my_index)
-        made_.push_back(c.made);
+        new_comms_.push_back(c.made);
       else
         root->answers[process_index].insert(root->answers[process_index].end(), wire.begin(),
                                             wire.end());
@@ -340,7 +340,7 @@ Status Split::run_as_other_process(uint32_t root) {
   FGMPI_TRY(pt2pt::process_recv(root, ctx, tag, &message, meeting_->call));
   FieldReader in(message.data(), message.size());
   while (in.left()) {
-    Made made;
+    SplitResult made;
     made.id.bits = in.get<uint64_t>();
     made.processes = in.get<uint32_t>();
     made.side = in.get<uint8_t>();
@@ -350,18 +350,18 @@ Status Split::run_as_other_process(uint32_t root) {
       FGMPI_TRY(RankMap::deserialize({in.rest(), in.left()}, &used, map));
       in.skip(used);
     }
-    made_.push_back(std::move(made));
+    new_comms_.push_back(std::move(made));
   }
   check_read(in);
-  FGMPI_CHECK(made_.size() == candidates_.size());
+  FGMPI_CHECK(new_comms_.size() == candidates_.size());
   return {};
 }
 
-Status Split::attach_made() {
+Status Split::attach_new_comms() {
   size_t k = 0;
   Status status;
   for_colors(mine_, [&](size_t first, size_t last) {
-    Made& made = made_[k++];
+    SplitResult& made = new_comms_[k++];
     if (made.map.size() == 0) return;
     Status one = made.id.bits ? attach_one(made, first, last) : none_left(meeting_->call);
     if (status.ok()) status = std::move(one);
@@ -377,11 +377,11 @@ void Split::share_parent(RankMap* map) const {
 }
 
 /// Makes the Comms of the members mine_[first..last) in `made`.
-Status Split::attach_one(Made& made, size_t first, size_t last) {
+Status Split::attach_one(SplitResult& made, size_t first, size_t last) {
   share_parent(&made.map);
   const RankMap* remote = shared_->inter ? &made.remote : nullptr;
-  SharedComm* there = establish({made.id, &made.map, remote, static_cast<uint32_t>(last - first),
-                                 made.processes, made.side, meeting_->call});
+  SharedComm* there = make_shared({made.id, &made.map, remote, static_cast<uint32_t>(last - first),
+                                   made.processes, made.side, meeting_->call});
   auto join = [&](SplitArrival* a, int32_t rank) {
     a->status = enter(there, rank, a->comm, &a->out);
   };

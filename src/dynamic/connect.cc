@@ -65,8 +65,8 @@ void establish(SharedComm* shared, Meeting* meeting, comm::ContextId id, const R
   const comm::Hierarchy far = comm::build_hierarchy(remote);
   const uint8_t side = comm::side_of(shared->map, remote);
   const uint32_t processes = comm::hierarchy(shared).count() + far.count();
-  SharedComm* made =
-      comm::establish({id, &shared->map, &remote, shared->members, processes, side, meeting->call});
+  SharedComm* made = comm::make_shared(
+      {id, &shared->map, &remote, shared->members, processes, side, meeting->call});
   made->hierarchy = shared->hierarchy;
   comm::enter_all(meeting, made, 0);
 }
@@ -221,7 +221,7 @@ Status Connecting::take_offer(const std::vector<uint8_t>& offer) {
     return error(MPI_ERR_COMM,
                  "the two sides have %d ranks in common; allowed are sides that have none", common);
   const uint8_t side = comm::side_of(shared_->map, remote_);
-  if (comm::lookup(id_, side))
+  if (comm::find_shared(id_, side))
     return error(MPI_ERR_OTHER, "a context id was drawn that is in use; try again");
   return {};
 }
@@ -260,7 +260,8 @@ Status Connecting::agree_on_status(const Status& here, Status* agreed) {
     verdict = encode(status);
     for (int code : codes_) append(&verdict, code);
   }
-  FGMPI_TRY(comm::spread(shared_, root_index_, tag(comm::kStepExchange), &verdict, meeting_->call));
+  FGMPI_TRY(comm::send_to_processes(shared_, root_index_, tag(comm::kStepExchange), &verdict,
+                                    meeting_->call));
   FieldReader in(verdict.data(), verdict.size());
   *agreed = decode_status(&in);
   std::vector<int> codes;
@@ -283,7 +284,8 @@ Status Connecting::run() {
   } else {
     FGMPI_TRY(std::move(status));
   }
-  FGMPI_TRY(comm::spread(shared_, root_index_, tag(comm::kStepSpread), &offer, meeting_->call));
+  FGMPI_TRY(comm::send_to_processes(shared_, root_index_, tag(comm::kStepSpread), &offer,
+                                    meeting_->call));
   Status here, agreed;
   sched::call_on_host([&] { here = take_offer(offer); });
   const KeptGroups kept(remote_);
@@ -297,7 +299,7 @@ Status Connecting::run() {
 /// Connects two sides in an explored process.
 Status connect_inside(SharedComm* shared, Meeting* meeting, const ConnectArguments& arguments) {
   if (arguments.way != Way::kAccept && arguments.way != Way::kConnect) {
-    pt2pt::g_decider->leave_out();
+    pt2pt::g_decider->record_undecided();
     return error(MPI_ERR_OTHER,
                  "other processes have no part in an exploration; allowed are connections by "
                  "ports, and spawned ranks, in the explored process");
@@ -362,7 +364,8 @@ Status connect(comm::Comm* comm, int root, const ConnectArguments& arguments, co
   Status status = comm::meet(comm, &mine, comm::kOpConnect, arguments.call, connect_action);
   *out = mine.out;
   if (pt2pt::g_decider && arguments.way != Way::kSpawn)
-    for (const comm::ContextId side : mine.sides) pt2pt::g_decider->hear(side.bits, 0, 0, 0);
+    for (const comm::ContextId side : mine.sides)
+      pt2pt::g_decider->record_order_target(side.bits, 0, 0, 0);
   return status;
 }
 

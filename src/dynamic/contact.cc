@@ -69,10 +69,10 @@ std::string Contact::to_string() const {
 }
 
 bool Contact::parse(std::string_view* text) {
-  host_id = transport::take_field(text);
-  name = transport::take_field(text);
-  auto number = transport::parse_hex(transport::take_field(text));
-  const std::string_view list = transport::take_field(text);
+  host_id = transport::split_field(text);
+  name = transport::split_field(text);
+  auto number = transport::parse_hex(transport::split_field(text));
+  const std::string_view list = transport::split_field(text);
   addresses.clear();
   if (!is_hex(host_id, 32) || !is_hex(name, 16) || !number || *number > UINT16_MAX) return false;
   port = static_cast<uint16_t>(*number);
@@ -98,8 +98,8 @@ std::string PortName::to_string() const {
 
 bool PortName::parse(std::string_view text) {
   const std::string_view whole = text;
-  if (transport::take_field(&text) != kPrefix || !contact.parse(&text)) return false;
-  auto id = transport::parse_hex(transport::take_field(&text));
+  if (transport::split_field(&text) != kPrefix || !contact.parse(&text)) return false;
+  auto id = transport::parse_hex(transport::split_field(&text));
   if (!id || *id > UINT32_MAX) return false;
   number = static_cast<uint32_t>(*id);
   return key.parse(text) && to_string() == whole;

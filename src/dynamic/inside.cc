@@ -56,7 +56,7 @@ void await_turn(MemoryAccess::Use use, MemoryAccess::Meaning meaning, const std:
   access.memory = reinterpret_cast<const char*>(changes);
   access.deed = hash_text(text, uint64_t{use} + 2);
   const sched::WaitSite site{call, nullptr, true};
-  pt2pt::g_decider->await_turn(access, &site);
+  pt2pt::g_decider->await_access(access, &site);
 }
 
 Status no_port(const std::string& name) {
@@ -115,11 +115,11 @@ Status close_port(const std::string& name) {
 Status meet(const std::string& name, bool accepts, const RankMap& group, comm::ContextId own,
             const char* call, Met* out) {
   if (!g_ports.contains(name)) return no_port(name);
-  await_turn(MemoryAccess::kCome, accepts ? MemoryAccess::kAccepts : MemoryAccess::kConnects, name,
-             call, nullptr);
+  await_turn(MemoryAccess::kArriveAtPort,
+             accepts ? MemoryAccess::kAccepts : MemoryAccess::kConnects, name, call, nullptr);
   const auto found = g_ports.find(name);
   if (found == g_ports.end()) return no_port(name);
-  pt2pt::g_decider->tell(own.bits, 0, 0, 0);
+  pt2pt::g_decider->record_order_source(own.bits, 0, 0, 0);
   Side mine{&group, own, out, nullptr, {}};
   std::deque<Side*>& others = found->second.waiting[!accepts];
   if (others.empty()) {

@@ -258,7 +258,7 @@ class Spawning {
     return comm::tag_of(*shared_, meeting_->sequence, step);
   }
   Status spread(comm::CreateStep step, std::vector<uint8_t>* bytes) {
-    return comm::spread(shared_, root_index_, tag(step), bytes, meeting_->call);
+    return comm::send_to_processes(shared_, root_index_, tag(step), bytes, meeting_->call);
   }
   Status gather(comm::CreateStep step, std::vector<uint8_t> mine,
                 std::vector<std::vector<uint8_t>>* all);
@@ -398,7 +398,7 @@ Status Spawning::join(FieldReader* verdict, comm::SharedComm** made) {
     hosts.push_back({hierarchy_.processes[i], first});
   }
   uint32_t pgid;
-  if (pt2pt::g_decider) pt2pt::g_decider->tell(order_.parents.bits, 0, 0, 0);
+  if (pt2pt::g_decider) pt2pt::g_decider->record_order_source(order_.parents.bits, 0, 0, 0);
   FGMPI_TRY(g_process_groups.add_hosted(order_.uid, counts, std::move(hosts), &pgid));
   const RankMap map = RankMap::strided(static_cast<int32_t>(g_process_groups.ranks(pgid)),
                                        static_cast<int32_t>(g_process_groups.first_rank(pgid)), 1);
@@ -406,15 +406,15 @@ Status Spawning::join(FieldReader* verdict, comm::SharedComm** made) {
   const auto processes = static_cast<uint32_t>(counts.size());
   // A process that hosts members of both sides takes part twice in creations.
   const uint32_t participants = hierarchy_.count() + processes;
-  *made = comm::establish(
+  *made = comm::make_shared(
       {order_.parents, &shared_->map, &map, shared_->members, participants, side, meeting_->call});
   (*made)->hierarchy = shared_->hierarchy;
   if (mine_->count == 0) return {};
   const auto other_side = static_cast<uint8_t>(1 - side);
-  mine_->parents = comm::establish({order_.parents, &map, &shared_->map, mine_->count, participants,
-                                    other_side, meeting_->call});
+  mine_->parents = comm::make_shared({order_.parents, &map, &shared_->map, mine_->count,
+                                      participants, other_side, meeting_->call});
   mine_->world =
-      comm::establish({order_.world, &map, nullptr, mine_->count, processes, 0, meeting_->call});
+      comm::make_shared({order_.world, &map, nullptr, mine_->count, processes, 0, meeting_->call});
   return {};
 }
 
@@ -447,7 +447,7 @@ Status Spawning::run(const std::vector<Command>* commands, bool* done, comm::Sha
   FGMPI_TRY(std::move(status));
   status = start(commands, codes);
   if (status.ok()) return {};
-  for (uint32_t k = 0; k < shared_->members; ++k) comm::give_back_share(*made);
+  for (uint32_t k = 0; k < shared_->members; ++k) comm::release_share(*made);
   *made = nullptr;
   return status;
 }
@@ -495,10 +495,10 @@ Status Spawning::wait_for_ranks(Spawned* spawned, size_t* failed) {
                rank, escaped(order_.sections[*failed].program).c_str());
 }
 
-void give_back_share(Spawned* s, uint32_t k, Spawned::Share share, comm::SharedComm* shared) {
+void release_share(Spawned* s, uint32_t k, Spawned::Share share, comm::SharedComm* shared) {
   if (s->taken[k] & share) return;
   s->taken[k] |= share;
-  comm::give_back_share(shared);
+  comm::release_share(shared);
 }
 
 }  // namespace
@@ -556,8 +556,8 @@ void spawned_rank_ends(uint32_t local) {
     s->ended_before = s->first_rank + k;
     s->waits_for_ranks.wake();
   }
-  give_back_share(s, k, Spawned::kParents, s->parents);
-  give_back_share(s, k, Spawned::kWorld, s->world);
+  release_share(s, k, Spawned::kParents, s->parents);
+  release_share(s, k, Spawned::kWorld, s->world);
   --s->left;
 }
 

@@ -70,7 +70,7 @@ bool Matcher::decides(uint64_t ctx) const { return (ctx & comm::kPlaneMask) == c
 
 // ---- What ranks do ------------------------------------------------------------------------------
 
-void Matcher::hold(uint32_t local, UnexpectedMessage* message) {
+void Matcher::add_message(uint32_t local, UnexpectedMessage* message) {
   Box& box = box_of(local);
   const int64_t sender = running_rank();
   EventSet past, soft;
@@ -91,7 +91,7 @@ void Matcher::hold(uint32_t local, UnexpectedMessage* message) {
                       std::move(past), std::move(soft)});
 }
 
-bool Matcher::withdraw(uint32_t local, pt2pt::SendOp* message) {
+bool Matcher::withdraw_send(uint32_t local, pt2pt::SendOp* message) {
   auto& held = box_of(local).held;
   for (auto it = held.begin(); it != held.end(); ++it) {
     if (it->message != message) continue;
@@ -103,7 +103,7 @@ bool Matcher::withdraw(uint32_t local, pt2pt::SendOp* message) {
   return false;
 }
 
-void Matcher::forget(RecvOp* op) {
+void Matcher::forget_receive(RecvOp* op) {
   ++acts_;
   for (uint32_t local = 0; local < boxes_.size(); ++local) {
     know_receives(local);
@@ -140,7 +140,7 @@ void Matcher::find_races(uint32_t local, const Envelope& message, const EventSet
   }
 }
 
-uint64_t Matcher::draw() {
+uint64_t Matcher::draw_number() {
   const int64_t rank = running_rank();
   const size_t of = rank >= 0 ? static_cast<size_t>(rank) : 0;
   return mix(of + 1, ++box_of(of).draws);

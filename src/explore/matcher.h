@@ -90,27 +90,27 @@ class Matcher final : public pt2pt::Decider {
   Matcher(uint32_t ranks, Chooser* chooser) : boxes_(ranks), chooser_(chooser) {}
 
   bool decides(uint64_t ctx) const override;
-  void hold(uint32_t local, pt2pt::UnexpectedMessage* message) override;
-  bool withdraw(uint32_t local, pt2pt::SendOp* message) override;
-  void forget(pt2pt::RecvOp* op) override;
+  void add_message(uint32_t local, pt2pt::UnexpectedMessage* message) override;
+  bool withdraw_send(uint32_t local, pt2pt::SendOp* message) override;
+  void forget_receive(pt2pt::RecvOp* op) override;
   bool all_parked() override;
-  void give_way(const char* call) override;
+  void run_others(const char* call) override;
   pt2pt::UnexpectedMessage* probe(uint32_t local, const pt2pt::Envelope& pattern, bool take,
                                   bool waits, const char* call) override;
   bool complete(pt2pt::Request* const* list, size_t count, pt2pt::Wanted wanted, bool waits,
                 const char* call, std::vector<uint32_t>* chosen) override;
   void arrive(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
               const comm::Arrival* arrival) override;
-  void begin_stay(pt2pt::Stay* stay) override;
-  void end_stay(pt2pt::Stay* stay) override;
-  void await_turn(const pt2pt::MemoryAccess& access, const sched::WaitSite* site) override;
-  void unlocked(uint64_t window, int32_t target, bool exclusive) override;
-  void tell(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
-  void hear(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
-  bool look(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
-            const char* call) override;
-  void leave_out() override { chooser_->tell_limit(Limit::kOutside); }
-  uint64_t draw() override;
+  void begin_early_exit_wait(pt2pt::EarlyExitWait* stay) override;
+  void end_early_exit_wait(pt2pt::EarlyExitWait* stay) override;
+  void await_access(const pt2pt::MemoryAccess& access, const sched::WaitSite* site) override;
+  void record_unlock(uint64_t window, int32_t target, bool exclusive) override;
+  void record_order_source(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
+  void record_order_target(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
+  bool decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
+                   const char* call) override;
+  void record_undecided() override { chooser_->tell_limit(Limit::kOutside); }
+  uint64_t draw_number() override;
 
  private:
   struct Held {
@@ -175,7 +175,7 @@ class Matcher final : public pt2pt::Decider {
   using Stream = std::pair<uint64_t, int32_t>;  ///< context, source
   /// A rooted collective that a rank may leave early.
   struct StayHere {
-    pt2pt::Stay* stay;
+    pt2pt::EarlyExitWait* stay;
     uint64_t number;
     const comm::Meeting* meeting;
   };

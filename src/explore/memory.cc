@@ -60,7 +60,7 @@ bool Matcher::is_possible(const MemoryAccess& a) const {
 
 // ---- What ranks call ----------------------------------------------------------------------------
 
-void Matcher::await_turn(const MemoryAccess& access, const sched::WaitSite* site) {
+void Matcher::await_access(const MemoryAccess& access, const sched::WaitSite* site) {
   const uint32_t local = comm::rank_state()->local;
   Box& box = box_of(local);
   end_access(&box);
@@ -79,7 +79,7 @@ void Matcher::await_turn(const MemoryAccess& access, const sched::WaitSite* site
   sched::park(site);
 }
 
-void Matcher::unlocked(uint64_t window, int32_t target, bool exclusive) {
+void Matcher::record_unlock(uint64_t window, int32_t target, bool exclusive) {
   const Box& box = box_of(comm::rank_state()->local);
   Memory& memory = memories_[{window, target}];
   memory.unlocked.add(box.past);
@@ -92,7 +92,7 @@ void Matcher::unlocked(uint64_t window, int32_t target, bool exclusive) {
   }
 }
 
-void Matcher::tell(uint64_t window, int32_t from, int32_t to, uint8_t what) {
+void Matcher::record_order_source(uint64_t window, int32_t from, int32_t to, uint8_t what) {
   Box& box = box_of(comm::rank_state()->local);
   ++box.deeds;
   auto& [past, soft] = told_[{window, from, to, what}];
@@ -100,7 +100,7 @@ void Matcher::tell(uint64_t window, int32_t from, int32_t to, uint8_t what) {
   soft.add(box.soft);
 }
 
-void Matcher::hear(uint64_t window, int32_t from, int32_t to, uint8_t what) {
+void Matcher::record_order_target(uint64_t window, int32_t from, int32_t to, uint8_t what) {
   const auto found = told_.find({window, from, to, what});
   if (found == told_.end()) return;
   Box& box = box_of(comm::rank_state()->local);

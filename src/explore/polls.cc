@@ -56,7 +56,7 @@ uint32_t calling_rank() { return comm::rank_state()->local; }
 /// was seen before?
 bool is_sure(const Request* r) {
   if (!r->complete()) return false;
-  if (r->immortal || r->outcome.source == MPI_PROC_NULL || r->told_complete) return true;
+  if (r->immortal || r->outcome.source == MPI_PROC_NULL || r->reported_complete) return true;
   if (r->external || r->polled) return true;  // the program has completed it
   const auto* send = dynamic_cast<const pt2pt::SendRequest*>(r);
   return send && send->persistent && send->op.kind != UnexpectedMessage::kLocal;
@@ -141,8 +141,8 @@ bool Matcher::complete(Request* const* list, size_t count, Wanted wanted, bool w
   return poll.hit;
 }
 
-bool Matcher::look(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
-                   const char* call) {
+bool Matcher::decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
+                          const char* call) {
   const uint32_t local = calling_rank();
   Poll poll(call, false);
   poll.object = object;
@@ -155,7 +155,7 @@ bool Matcher::look(const void* object, uint64_t part, bool (*is)(const void*, ui
   return poll.hit;
 }
 
-void Matcher::give_way(const char* call) {
+void Matcher::run_others(const char* call) {
   if (!comm::rank_state()) return sched::yield();
   Box& box = box_of(calling_rank());
   // A yield would let others end the repetition.

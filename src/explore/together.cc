@@ -79,13 +79,13 @@ void Matcher::let_go_together(Gathering* g) {
 
 // ---- Leaving early ------------------------------------------------------------------------------
 
-void Matcher::begin_stay(pt2pt::Stay* stay) {
+void Matcher::begin_early_exit_wait(pt2pt::EarlyExitWait* stay) {
   Box& box = box_of(comm::rank_state()->local);
   const auto* request = static_cast<const coll::CollRequest*>(stay->request);
   box.stays.push_back({stay, box.stays_made++, request->args.meeting});
 }
 
-void Matcher::end_stay(pt2pt::Stay* stay) {
+void Matcher::end_early_exit_wait(pt2pt::EarlyExitWait* stay) {
   std::erase_if(box_of(comm::rank_state()->local).stays,
                 [&](const StayHere& s) { return s.stay == stay; });
 }
@@ -116,7 +116,7 @@ void Matcher::take_leave(const Choice& choice) {
   chooser_->tell_past(past);
   past.add(events_++);
   box.past = std::move(past);
-  pt2pt::Stay* stay = here->stay;
+  pt2pt::EarlyExitWait* stay = here->stay;
   stay->left = true;
   pt2pt::Waiter* waiter = std::exchange(stay->request->waiter, nullptr);
   sched::ready(waiter->proclet);

@@ -85,7 +85,7 @@ Status Witness::write(const std::string& path) const {
 Status Witness::parse(std::string_view text, Witness* out) {
   *out = {};
   for (size_t number = 1; !text.empty(); ++number) {
-    const std::string line(take_word(&text, '\n'));
+    const std::string line(split_word(&text, '\n'));
     if (number == 1) {
       if (line != kHead) return bad_line(number, line, kHead);
       continue;

@@ -277,12 +277,12 @@ class AccessRequest final : public FileRequest {
 FileRequest::FileRequest(File* of, const char* name) : file(of) {
   call = name;
   of->comm->retain();
-  keep = of->comm;
+  comm_ref = of->comm;
   ++of->pending;
 }
 
 FileRequest::~FileRequest() {
-  if (keep) keep->release();
+  if (comm_ref) comm_ref->release();
 }
 
 void FileRequest::complete_operation() {

@@ -75,7 +75,7 @@ void sum_up(const host::Signature& signature, const host::PlacedSizes& sizes, in
 DatarepPtr find_datarep(const char* name) {
   for (const DatarepPtr& d : standard())
     if (d->name == name) return d;
-  if (const Datareps* own = registered().mine_if_any())
+  if (const Datareps* own = registered().find_mine())
     for (const DatarepPtr& d : *own)
       if (d->name == name) return d;
   return nullptr;
@@ -125,7 +125,7 @@ Status place(const Datarep& datarep, const host::Type& type, Placed* out) {
 }
 
 Status tree_in_file(const Datarep& datarep, const host::Type& type, host::TypeTreePtr* out) {
-  if (!datarep.converts()) return host::kept_tree_of(type, out);
+  if (!datarep.converts()) return host::cached_tree_of(type, out);
   Placed placed;
   auto tree = std::make_shared<host::TypeTree>();
   FGMPI_TRY(place(datarep, type, &placed));

@@ -162,7 +162,7 @@ void set_tool_place(void (*place)(const File* file, bool write, int64_t offset))
 void tell_tool_place(const File* file, bool write, int64_t offset);
 
 /// Visits the files that were not closed, for FGMPI_LEAKS.
-void for_each_kept(void (*visit)(const File& file, void* argument), void* argument);
+void for_each_unfreed(void (*visit)(const File& file, void* argument), void* argument);
 
 /// The handler of MPI_FILE_NULL, for errors of calls without a file; each rank has one.
 MPI_Errhandler default_errhandler();

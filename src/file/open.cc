@@ -361,7 +361,7 @@ File* find_by_comm(const comm::Comm* comm) {
   return found;
 }
 
-void for_each_kept(void (*visit)(const File& file, void* argument), void* argument) {
+void for_each_unfreed(void (*visit)(const File& file, void* argument), void* argument) {
   g_files.for_each([&](uint32_t, File& file) { visit(file, argument); });
 }
 

@@ -107,7 +107,7 @@ comm::OfRank<DefaultHandler>& default_handlers() {
 }  // namespace
 
 MPI_Errhandler default_errhandler() {
-  const DefaultHandler* own = default_handlers().mine_if_any();
+  const DefaultHandler* own = default_handlers().find_mine();
   return own ? own->handler : MPI_ERRORS_RETURN;
 }
 

@@ -226,7 +226,7 @@ MPI_Datatype compose_elements(TypeMaker& maker, const ArraySection& section, int
 Status make(const ArraySection& section, int64_t count, const host::Type& type, int64_t distance,
             MPI_Datatype* made) {
   host::TypeTreePtr tree;
-  FGMPI_TRY(host::kept_tree_of(type, &tree));
+  FGMPI_TRY(host::cached_tree_of(type, &tree));
   ElementUnit unit;
   host::Signature signature;
   const bool whole = find_unit(section, count, type, *tree, &unit);

@@ -183,7 +183,7 @@ void SectionCall::finish(bool called, int code) {
   if (code != MPI_SUCCESS) return;
   const auto handle = *static_cast<const MPI_Request*>(arguments_[procedure_.request]);
   if (pt2pt::Request* request = pt2pt::find_request(handle))
-    coll::keep_stand_in(request, std::move(staged_));
+    coll::store_stand_in(request, std::move(staged_));
 }
 
 }  // namespace fgmpi::fortran

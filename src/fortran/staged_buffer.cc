@@ -23,7 +23,7 @@ Status StagedBuffer::add_block(int64_t at, int64_t count, const host::Type& type
                  argument, static_cast<long long>(section_.bytes()), static_cast<long long>(low),
                  static_cast<long long>(high - 1));
   host::TypeTreePtr tree;
-  FGMPI_TRY(host::kept_tree_of(type, &tree));
+  FGMPI_TRY(host::cached_tree_of(type, &tree));
   low_ = blocks_.empty() ? low : std::min(low_, low);
   high_ = std::max(high_, high);
   // Blocks that follow each other are joined, so a gather has one, whatever the number of ranks.

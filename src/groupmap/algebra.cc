@@ -88,7 +88,7 @@ Progressions intersect_all(const Progressions& a, const Progressions& b) {
 }
 
 /// Appends the members of `from` at positions [begin, end).
-void append_part(const Progression& from, int64_t begin, int64_t end, Progressions* out) {
+void append_segment(const Progression& from, int64_t begin, int64_t end, Progressions* out) {
   if (begin < end)
     out->push_back({from.first + begin * from.step, from.first + (end - 1) * from.step, from.step});
 }
@@ -103,11 +103,11 @@ void append_difference(const Progression& from, std::span<const Progression> gon
     bool solid = each.step == from.step;
     for (int64_t at = each.first; at <= each.last;
          at += solid ? each.last - each.first + 1 : each.step) {
-      append_part(from, next, (at - from.first) / from.step, out);
+      append_segment(from, next, (at - from.first) / from.step, out);
       next = ((solid ? each.last : at) - from.first) / from.step + 1;
     }
   }
-  append_part(from, next, from.count(), out);
+  append_segment(from, next, from.count(), out);
 }
 
 Progressions subtract_all(const Progressions& a, const Progressions& b) {

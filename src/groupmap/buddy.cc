@@ -18,7 +18,7 @@ constexpr BDD kFalse = 0, kTrue = 1;
 
 bool failed;  // set by BuDDy's error hook, which takes no argument
 
-void note_error(int) { failed = true; }
+void record_error(int) { failed = true; }
 
 /// BuDDy is initialised while an object of this class exists.
 class Session {
@@ -29,7 +29,7 @@ class Session {
     int nodes = static_cast<int>(std::clamp<size_t>(expected_nodes, 1000, kMaxBddNodes / 2));
     if (bdd_init(nodes, nodes / 8 + 100) < 0) return;
     running_ = true;
-    bdd_error_hook(note_error);
+    bdd_error_hook(record_error);
     bdd_gbc_hook(nullptr);
     bdd_resize_hook(nullptr);
     bdd_setmaxnodenum(kMaxBddNodes);

@@ -156,7 +156,7 @@ void find_shape(Stats& stats, std::span<const int32_t> ranks) {
 }
 
 /// True where less than half of the probes find three elements at one stride.
-bool looks_random(std::span<const int32_t> ranks) {
+bool is_random(std::span<const int32_t> ranks) {
   if (ranks.size() < 4 * kProbes) return true;
   int32_t strides = 0;
   for (size_t k = 0; k < kProbes; ++k) {
@@ -240,7 +240,7 @@ Stats gather(std::span<const int32_t> ranks) {
     if (stats.pieces.size() < trial) continue;
     trial *= 2;
     if (static_cast<size_t>(i) >= kWorthwhileLength * stats.pieces.size() ||
-        !looks_random(ranks.subspan(i)))
+        !is_random(ranks.subspan(i)))
       continue;
     totals.count_rest(ranks.subspan(static_cast<size_t>(i)));
     stats.pieces_complete = false;

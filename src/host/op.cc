@@ -43,7 +43,7 @@ template <OperationUse use>
 constexpr std::array<const Reducer*, 256> rows() {
   std::array<const Reducer*, 256> table{};
 #define FGMPI_BASIC_TYPE(name, kind, ctype) \
-  table[name & 0xff] = kernels::Row<kind_in(use, name, BasicKind::kind), ctype>::reducers;
+  table[name & 0xff] = kernels::ReducerRow<kind_in(use, name, BasicKind::kind), ctype>::reducers;
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE
   return table;
@@ -53,7 +53,7 @@ constexpr std::array<const Reducer*, 256> kRows[] = {rows<OperationUse::kReducti
 
 template <class V>
 constexpr const Reducer* pair_row() {
-  return kernels::Row<BasicKind::kPair, PairOf<V, int>>::reducers;
+  return kernels::ReducerRow<BasicKind::kPair, PairOf<V, int>>::reducers;
 }
 constexpr const Reducer* kPairRows[kPairTypes] = {pair_row<float>(), pair_row<double>(),
                                                   pair_row<long>(), pair_row<short>(),

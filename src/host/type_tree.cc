@@ -242,11 +242,11 @@ struct CachedTree {
   Type type;
   TypeTreePtr tree;
 };
-constexpr size_t kMostKept = 256;
+constexpr size_t kMostCached = 256;
 
 }  // namespace
 
-Status kept_tree_of(const Type& type, TypeTreePtr* out) {
+Status cached_tree_of(const Type& type, TypeTreePtr* out) {
   static auto* cache = new std::unordered_map<MPI_Datatype, CachedTree>;
   const MPI_Datatype handle = type.handle();
   // An entry whose type the user has freed has another host handle now; then the user's handle
@@ -260,7 +260,7 @@ Status kept_tree_of(const Type& type, TypeTreePtr* out) {
   }
   auto tree = std::make_shared<TypeTree>();
   FGMPI_TRY(tree_of(type, tree.get()));
-  if (cache->size() >= kMostKept) cache->clear();
+  if (cache->size() >= kMostCached) cache->clear();
   cache->emplace(handle, CachedTree{type, tree});
   *out = tree;
   return {};

@@ -87,7 +87,7 @@ using PlacedSizes = std::unordered_map<MPI_Datatype, int64_t>;
 /// signature. Errors: MPI_ERR_TYPE.
 Status tree_of(const Type& type, const PlacedSizes& sizes, TypeTree* out);
 /// As tree_of(), with a cache.
-Status kept_tree_of(const Type& type, TypeTreePtr* out);
+Status cached_tree_of(const Type& type, TypeTreePtr* out);
 
 /// A type signature: a predefined type, or `inner` in this order, repeated `count` times.
 struct Signature {

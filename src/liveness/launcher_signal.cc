@@ -17,7 +17,7 @@ namespace {
 
 pid_t g_launcher = 0;  ///< the process of the launcher that has started this one
 void (*g_on_notice)() = nullptr;
-volatile sig_atomic_t g_came_before = false;  ///< a notice came when there was no handler
+volatile sig_atomic_t g_notice_before_handler = false;  ///< a notice came when there was no handler
 
 void on_signal(int number, siginfo_t* info, void*) {
   if (info->si_code <= 0 && info->si_pid == g_launcher) {
@@ -25,7 +25,7 @@ void on_signal(int number, siginfo_t* info, void*) {
     if (g_on_notice)
       g_on_notice();
     else
-      g_came_before = true;
+      g_notice_before_handler = true;
     errno = before;
     return;
   }
@@ -50,13 +50,13 @@ pid_t find_launcher() {
 
 void set_notice_handler(void (*handler)()) {
   g_on_notice = handler;
-  if (handler && g_came_before) handler();
+  if (handler && g_notice_before_handler) handler();
 }
 
 void ignore_notices_of_launcher() {
-  const bool none_come = environment::text(environment::kNoNotices) != nullptr;
+  const bool no_notices = environment::text(environment::kNoNotices) != nullptr;
   environment::unset(environment::kNoNotices);  // it is for this process of the launcher only
-  if (none_come) return;
+  if (no_notices) return;
   g_launcher = find_launcher();
   struct sigaction now {};
   if (g_launcher == 0 || sigaction(SIGUSR1, nullptr, &now) || now.sa_handler != SIG_DFL) return;

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "base/clock.h"
-#include "liveness/heard.h"
+#include "liveness/last_heard.h"
 
 namespace fgmpi::liveness {
 namespace {
@@ -51,7 +51,7 @@ bool is_silent(const tcp_info& info, int64_t* ago_ns) {
   return info.tcpi_probes > kMostUnanswered;
 }
 
-bool look_into(int fd, tcp_info* info) {
+bool read_tcp_info(int fd, tcp_info* info) {
   socklen_t size = sizeof *info;
   *info = {};
   return !getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &size);
@@ -149,7 +149,7 @@ bool Lifelines::is_open(uint32_t process) const {
     if (line.process != process || line.moved < sizeof(Opening)) continue;
     tcp_info info;
     int64_t ago;
-    if (look_into(fd, &info) && info.tcpi_state == TCP_ESTABLISHED && info.tcpi_unacked == 0 &&
+    if (read_tcp_info(fd, &info) && info.tcpi_state == TCP_ESTABLISHED && info.tcpi_unacked == 0 &&
         !is_silent(info, &ago))
       return true;
   }
@@ -172,15 +172,15 @@ Lifelines::Attempt* Lifelines::attempt_again(uint32_t process, int64_t until) {
   return &(attempts_[process] = attempt_for(contact, me_, until));
 }
 
-void Lifelines::look_for_silence() {
+void Lifelines::check_for_silence() {
   const int64_t now = now_ns();
-  if (now < next_look_) return;
-  next_look_ = now + timeout_s_ * kSecond / 8;
+  if (now < next_check_) return;
+  next_check_ = now + timeout_s_ * kSecond / 8;
   std::vector<std::pair<uint32_t, int64_t>> silent;  // and since when
   for (const auto& [fd, line] : lines_) {
     tcp_info info;
     int64_t ago;
-    if (line.process >= 0 && look_into(fd, &info) && is_silent(info, &ago))
+    if (line.process >= 0 && read_tcp_info(fd, &info) && is_silent(info, &ago))
       silent.emplace_back(static_cast<uint32_t>(line.process), now - ago);
   }
   for (const auto& [process, since] : silent)
@@ -188,7 +188,7 @@ void Lifelines::look_for_silence() {
       attempt_again(process, since + timeout_s_ * kSecond);
 }
 
-void Lifelines::look_at_attempts() {
+void Lifelines::check_attempts() {
   const int64_t now = attempts_.empty() ? 0 : now_ns();
   for (auto it = attempts_.begin(); it != attempts_.end();) {
     auto& [process, attempt] = *it;
@@ -303,7 +303,7 @@ void Lifelines::lose(uint32_t process, int failure) {
   attempts_.erase(process);
   // Nothing arrived by TCP, but other messages did: the network is full, and the process runs.
   const int64_t now = now_ns(), timeout = timeout_s_ * kSecond;
-  if (may_live && heard().lately(process, now, timeout)) {
+  if (may_live && last_heard().is_recent(process, now, timeout)) {
     attempt = attempt_again(process, now + timeout);
     if (attempt && add_spare(process, attempt)) return;
     attempts_.erase(process);
@@ -311,7 +311,7 @@ void Lifelines::lose(uint32_t process, int failure) {
   broken_.emplace_back(process, reason_of(failure));
 }
 
-void Lifelines::look(std::vector<uint32_t>* opened) {
+void Lifelines::poll(std::vector<uint32_t>* opened) {
   if (epoll_ < 0) return;
   epoll_event events[64];
   int n;
@@ -324,8 +324,8 @@ void Lifelines::look(std::vector<uint32_t>* opened) {
         go_on(events[i].data.fd, opened);
     }
   } while (n == 64);
-  look_for_silence();
-  look_at_attempts();
+  check_for_silence();
+  check_attempts();
 }
 
 void Lifelines::close() {

@@ -17,18 +17,18 @@
 // timeout, while its process runs. So the process is asked by another line, which is refused when
 // the process has ended. A line that is closed in order does prove an end.
 //
-// A process that was heard in another way meanwhile (heard.h) is not lost. It is asked anew, for
-// another timeout.
+// A process that was heard in another way meanwhile (last_heard.h) is not lost. It is asked anew,
+// for another timeout.
 //
 // A broken line means that the process at its other end is lost, unless this process is leaving
-// (liveness.h). The caller of take_broken() decides that.
+// (liveness.h). The caller of release_broken() decides that.
 //
 // A new line is also a message: its process wants to send something to this one
-// (Ofi::look_at_lines).
+// (Ofi::poll_lines).
 //
 // Lifelines are for providers with internet addresses; other providers report lost links
 // themselves.
-// Thread rule: one thread; nothing blocks. look() is called at least once a second.
+// Thread rule: one thread; nothing blocks. poll() is called at least once a second.
 #pragma once
 
 #include <netinet/in.h>
@@ -75,12 +75,14 @@ class Lifelines {
   void set_find(uint32_t me, Find find);
   /// Accepts new lines and advances their openings; appends the processes at the other ends of
   /// lines that are now open.
-  void look(std::vector<uint32_t>* opened);
-  /// A descriptor that is readable when look() has something to do, or when `other` is readable;
+  void poll(std::vector<uint32_t>* opened);
+  /// A descriptor that is readable when poll() has something to do, or when `other` is readable;
   /// `other` itself if there are no lifelines.
   int wait_with(int other) const;
-  /// The processes whose last line look() has found broken, with the reason, each once.
-  std::vector<std::pair<uint32_t, std::string>> take_broken() { return std::exchange(broken_, {}); }
+  /// The processes whose last line poll() has found broken, with the reason, each once.
+  std::vector<std::pair<uint32_t, std::string>> release_broken() {
+    return std::exchange(broken_, {});
+  }
   void close();
   /// How many connections did not have the key.
   uint64_t strangers() const { return strangers_; }
@@ -115,8 +117,8 @@ class Lifelines {
   bool add_spare(uint32_t process, Attempt* attempt);
   static Attempt attempt_for(const Contact& contact, uint32_t me, int64_t until);
   Attempt* attempt_again(uint32_t process, int64_t until);
-  void look_at_attempts();
-  void look_for_silence();
+  void check_attempts();
+  void check_for_silence();
   void lose(uint32_t process, int failure);
   void watch(int fd, int operation, bool writable) const;
   bool receive(int fd, OpenLine* line, int* failure);
@@ -131,10 +133,10 @@ class Lifelines {
   uint64_t strangers_ = 0;
   uint32_t me_ = 0;
   Find find_;
-  int64_t next_look_ = 0;                           ///< ns: next check for lines without answers
+  int64_t next_check_ = 0;                          ///< ns: next check for lines without answers
   std::unordered_map<int, OpenLine> lines_;         ///< by descriptor
   std::unordered_map<uint32_t, Attempt> attempts_;  ///< by process
-  std::vector<std::pair<uint32_t, std::string>> broken_;  ///< since the last take_broken()
+  std::vector<std::pair<uint32_t, std::string>> broken_;  ///< since the last release_broken()
 };
 
 }  // namespace fgmpi::liveness

@@ -18,8 +18,8 @@ void start_leaving() {
 }
 
 void end_in_order() {
-  FGMPI_CHECK(g_state != State::kGoneInOrder);
-  g_state = State::kGoneInOrder;
+  FGMPI_CHECK(g_state != State::kLeftInOrder);
+  g_state = State::kLeftInOrder;
   leave_end_mark();
 }
 

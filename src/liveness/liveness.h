@@ -32,7 +32,7 @@
 
 namespace fgmpi::liveness {
 
-enum class State : uint8_t { kRunning, kLeaving, kGoneInOrder };
+enum class State : uint8_t { kRunning, kLeaving, kLeftInOrder };
 
 /// The state of this process. A process cannot find out that it is lost.
 State own_state();

@@ -62,25 +62,25 @@ bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
   *found = true;
   switch (keyval & 1 ? keyval : keyval - 1) {
     case MPI_TAG_UB:
-      comm::give_integer(&tag_ub, kind, value);
+      comm::return_integer(&tag_ub, kind, value);
       return true;
     case MPI_HOST:
-      comm::give_integer(&host, kind, value);
+      comm::return_integer(&host, kind, value);
       return true;
     case MPI_IO:
-      comm::give_integer(&io, kind, value);
+      comm::return_integer(&io, kind, value);
       return true;
     case MPI_WTIME_IS_GLOBAL:
-      comm::give_integer(&wtime_is_global, kind, value);
+      comm::return_integer(&wtime_is_global, kind, value);
       return true;
     case MPI_UNIVERSE_SIZE: {
       intptr_t& universe = own_values().universe;
       universe = universe_size();
-      comm::give_integer(&universe, kind, value);
+      comm::return_integer(&universe, kind, value);
       return true;
     }
     case MPI_LASTUSEDCODE:
-      comm::give_integer(&last_used_code(), kind, value);
+      comm::return_integer(&last_used_code(), kind, value);
       return true;
     case MPI_APPNUM: {
       intptr_t& appnum = own_values().appnum;
@@ -88,7 +88,7 @@ bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
       if (dynamic::SpawnedRank spawned; dynamic::find_spawned(comm::rank_state()->local, &spawned))
         appnum = spawned.appnum;
       *found = appnum >= 0;
-      if (*found) comm::give_integer(&appnum, kind, value);
+      if (*found) comm::return_integer(&appnum, kind, value);
       return true;
     }
     default:

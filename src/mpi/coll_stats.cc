@@ -14,7 +14,7 @@ FGMPI_EXTENSION int MPIX_Stats(MPIX_Stats_values* values) {
         "MPIX_Stats", nullptr,
         error(MPI_ERR_ARG, "values is a null pointer; allowed is a MPIX_Stats_values"));
   using namespace counters;
-  auto count = [](Id id) { return static_cast<MPI_Count>(read(id)); };
+  auto count = [](CounterId id) { return static_cast<MPI_Count>(read(id)); };
   *values = {count(kCollectives),     count(kCollectiveMessages),
              count(kCollectiveBytes), count(kLocalMessages),
              count(kFrames),          count(kFrameBytes),

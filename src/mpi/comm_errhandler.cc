@@ -15,7 +15,7 @@ namespace {
 void call_user_handler(comm::Comm* c, MPI_Errhandler handler, int* code) {
   MPI_Comm handle = c->handle;
   // The communicator is a file's own: a nonblocking operation on the file has failed.
-  const file::File* file = sched::is_beside() ? nullptr : file::find_by_comm(c);
+  const file::File* file = sched::is_unattached_thread() ? nullptr : file::find_by_comm(c);
   if (file) {
     MPI_File fh = file::handle_of(file);
     comm::call_errhandler(handler, &fh, code);

@@ -146,7 +146,7 @@ Status take_parents(comm::RankState* rank, const dynamic::SpawnedRank& spawned) 
   dynamic::took_parents(rank->local);
   FGMPI_TRY(comm::enter(spawned.parents, spawned.rank, nullptr, &made));
   keep_parents(rank, made);
-  if (pt2pt::g_decider) pt2pt::g_decider->hear(made->shared->id.bits, 0, 0, 0);
+  if (pt2pt::g_decider) pt2pt::g_decider->record_order_target(made->shared->id.bits, 0, 0, 0);
   return {};
 }
 

@@ -66,13 +66,13 @@ bool is_ours(int code) { return (code & kMarkMask) == kMark; }
 /// The rank whose thread calls MPI at a level that allows only another thread to call; else
 /// nullptr.
 comm::RankState* rank_of_wrong_thread() {
-  const sched::Proclet* owner = sched::is_beside() ? sched::rank_of_thread() : nullptr;
+  const sched::Proclet* owner = sched::is_unattached_thread() ? sched::rank_of_thread() : nullptr;
   return owner ? static_cast<comm::RankState*>(owner->rank_state) : nullptr;
 }
 
 /// The rank of the caller, also where another rank is inside.
 comm::RankState* rank_here() {
-  return sched::is_beside() ? rank_of_wrong_thread() : comm::rank_state();
+  return sched::is_unattached_thread() ? rank_of_wrong_thread() : comm::rank_state();
 }
 
 std::string rank_words() {
@@ -122,7 +122,7 @@ void keep_words_of_host(int code) {
 }
 
 std::string text_of_host(int code) {
-  if (!sched::is_beside()) return ask_host_for_text(code);
+  if (!sched::is_unattached_thread()) return ask_host_for_text(code);
   const std::lock_guard<PlainMutex> guard(kept().mutex);
   const Words& words = host_slot(code);
   return words.code == code ? words.text : class_text(class_of(code));
@@ -139,7 +139,7 @@ void set_user_handler_caller(UserHandlerCaller caller) { g_call_user_handler = c
 int class_of(int code) {
   if (is_ours(code) || (code >= 0 && code <= 0x7f)) return code & 0x7f;
   if (is_of_user(code)) return class_of_user_code(code);
-  if (sched::is_beside()) return code & 0x7f;  // as the host does
+  if (sched::is_unattached_thread()) return code & 0x7f;  // as the host does
   int error_class = MPI_ERR_UNKNOWN;
   host::call([&](const host::Api& h) { return h.Error_class(code, &error_class); });
   return error_class;
@@ -179,7 +179,8 @@ int no_memory(const char* call, MPI_Comm handle) {
 void set_tool_fatal(void (*fatal)(int, const char*)) { g_tool_fatal = fatal; }
 
 int fail_code(const char* call, comm::Comm* comm, int code) {
-  if (is_of_host(code) && !sched::is_beside() && host::initialised()) keep_words_of_host(code);
+  if (is_of_host(code) && !sched::is_unattached_thread() && host::initialised())
+    keep_words_of_host(code);
   // An info argument is checked for being an object before any communicator's handler is used for
   // the call.
   if (is_ours(code) && class_of(code) == MPI_ERR_INFO) comm = nullptr;

@@ -84,7 +84,7 @@ const char* name_of_thread_level(int level) {
 int level_to_grant(int level) {
   const sched::Proclet* p = sched::rank_of_thread();
   const int has = static_cast<const comm::RankState*>(p->rank_state)->thread_level;
-  return sched::is_beside() ? has : std::max(has, level);
+  return sched::is_unattached_thread() ? has : std::max(has, level);
 }
 
 void admit_threads() {
@@ -117,7 +117,7 @@ void refuse_thread(const char* call) {
 }
 
 Status start_rank() {
-  if (const sched::Proclet* p = sched::is_beside() ? sched::rank_of_thread() : nullptr)
+  if (const sched::Proclet* p = sched::is_unattached_thread() ? sched::rank_of_thread() : nullptr)
     return p->rank_state ? Status() : check_main_thread();
   if (!sched::current()) FGMPI_TRY(adopt_program());
   sched::Proclet* p = sched::current();

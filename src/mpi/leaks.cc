@@ -16,25 +16,25 @@ namespace fgmpi::mpi {
 void report_leaked_comms() {
   if (!pt2pt::leaks_wanted()) return;
   std::map<std::string, uint64_t> by_call;
-  comm::for_each_kept(
+  comm::for_each_unfreed(
       [](const comm::Comm& c, void* list) {
         // The own communicator of a window or a file is listed as that window or file.
-        const std::string call = c.shared->made_by;
+        const std::string call = c.shared->creating_call;
         if (call.rfind("MPI_Win_", 0) != 0 && call != "MPI_File_open")
           ++(*static_cast<std::map<std::string, uint64_t>*>(list))["communicator of " + call];
       },
       &by_call);
-  rma::for_each_kept(
+  rma::for_each_unfreed(
       [](const rma::Win& win, void* list) {
         auto& counts = *static_cast<std::map<std::string, uint64_t>*>(list);
-        ++counts[std::string("window of ") + win.shared->made_by];
+        ++counts[std::string("window of ") + win.shared->creating_call];
         const rma::Access* a = win.access.get();
         if (!a) return;
         if (a->locks) counts["lock of MPI_Win_lock"] += a->locks;
         if (a->epoch == rma::Epoch::kLockAll) ++counts["epoch of MPI_Win_lock_all"];
       },
       &by_call);
-  file::for_each_kept(
+  file::for_each_unfreed(
       [](const file::File& file, void* list) {
         ++(*static_cast<std::map<std::string, uint64_t>*>(
             list))["file of MPI_File_open, " + file.shared->descriptor.path()];

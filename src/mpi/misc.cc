@@ -99,7 +99,7 @@ FGMPI_EXTENSION int MPIX_Get_n_size(int* size) {
 
 FGMPI_EXTENSION int MPIX_Yield(void) {
   FGMPI_TAKE_TURN("MPIX_Yield", MPIX_Yield());
-  pt2pt::yield_to_look_again("MPIX_Yield");
+  pt2pt::yield_before_retry("MPIX_Yield");
   return MPI_SUCCESS;
 }
 FGMPI_EXTENSION int MPIX_Usleep(unsigned microseconds) {

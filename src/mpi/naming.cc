@@ -12,7 +12,7 @@ namespace {
 /// The communicator with this id in this process; nullptr: none, or both sides of an
 /// intercommunicator.
 const comm::SharedComm* find_only(comm::ContextId id) {
-  const comm::SharedComm *one = comm::lookup(id, 0), *other = comm::lookup(id, 1);
+  const comm::SharedComm *one = comm::find_shared(id, 0), *other = comm::find_shared(id, 1);
   return one && other ? nullptr : one ? one : other;
 }
 

@@ -241,7 +241,7 @@ int close_group(const char* call, MPI_Comm handle, CollectiveKind kind, int root
   if (groups->count(kind) > --groups->opens_of(kind)) forget(groups, kind, root);
   if (groups->opens_of(CollectiveKind::kScatterv) == 0 &&
       groups->opens_of(CollectiveKind::kAlltoallw) == 0)
-    coll::give_back_subgroups(c->shared->id);
+    coll::release_subgroups(c->shared->id);
   return MPI_SUCCESS;
 }
 

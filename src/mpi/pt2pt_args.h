@@ -38,7 +38,7 @@ inline Status check_recv(const Comm* c, int source, int tag) {
 }
 
 /// The communicator whose error handler is for this request, or nullptr.
-inline Comm* comm_of(const Request* r) { return static_cast<Comm*>(r->keep); }
+inline Comm* comm_of(const Request* r) { return static_cast<Comm*>(r->comm_ref); }
 
 /// Called after a receive has been posted without waiting: ends it if it waits for a failed process
 /// (survivors/survivors.h).

@@ -87,7 +87,7 @@ Status look_up_all(int count, const MPI_Request* handles, Requests* out) {
   }
   if (code == MPI_SUCCESS) events::raise_completed(r);
   if (r->persistent) {
-    r->active = r->told_complete = false;
+    r->active = r->reported_complete = false;
     return code;
   }
   // The code is that of the last function called, the free function, where there is one (MPI-4.0
@@ -212,7 +212,7 @@ bool test_list(Requests& list, bool any, const char* call) {
     }
     bool enough = any ? one : every;
     if (enough || round == 1) return enough;
-    pt2pt::yield_to_look_again(call);
+    pt2pt::yield_before_retry(call);
   }
 }
 
@@ -403,7 +403,7 @@ int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) 
   }
   *flag = pt2pt::test(r, kCall);
   if (!*flag) return MPI_SUCCESS;
-  r->told_complete = true;
+  r->reported_complete = true;
   int code = r->fill_status(status == MPI_STATUS_IGNORE ? nullptr : status);
   if (code < 0) set_status(status, r->outcome);
   return code > 0 ? fail_code(kCall, comm_of(r), code) : MPI_SUCCESS;

@@ -25,7 +25,7 @@ Status find_message(MPI_Message* handle, pt2pt::Message** out) {
   FGMPI_TRY(check_pointer(handle, "message"));
   *out = nullptr;
   if (*handle == MPI_MESSAGE_NO_PROC) return {};
-  if (*handle != MPI_MESSAGE_NULL) *out = pt2pt::take_message(*handle);
+  if (*handle != MPI_MESSAGE_NULL) *out = pt2pt::claim_message(*handle);
   if (*out) return {};
   return error(MPI_ERR_REQUEST, "message is 0x%08x, which is not a message or has been received",
                static_cast<unsigned>(*handle));

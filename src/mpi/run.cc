@@ -68,7 +68,7 @@ sched::Hooks hooks_of_scheduler(bool transports) {
   hooks.all_parked = pt2pt::parked_hook();
   if (explore::is_active()) {
     hooks.spin_ns = 0;  // whoever is parked waits for a decision
-    hooks.look_at_threads_ns = 100'000;
+    hooks.check_threads_ns = 100'000;
   }
   if (!transports) return hooks;
   g_longest_spin = hooks.spin_ns;
@@ -112,7 +112,7 @@ Status use_links(dynamic::Links& links) {
 /// Lets collectives send to groups of processes from now on.
 void use_multicast(transport::multicast::Service* service) {
   process().idle->add(service);
-  pt2pt::poll_beside(service);
+  pt2pt::add_polled_transport(service);
 }
 
 Status load_program(const std::string& path, void** program) {

@@ -193,7 +193,7 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* ses
   const int provided = mpi::level_to_grant(level);
   comm::put_hint(&fresh.hints, {"thread_level", mpi::name_of_thread_level(provided)});
   *session = mpi::keep_session(std::move(fresh));
-  if (!sched::is_beside()) mpi::grant_thread_level(level);
+  if (!sched::is_unattached_thread()) mpi::grant_thread_level(level);
   return MPI_SUCCESS;
 }
 

@@ -25,7 +25,7 @@ void abort_job_of(int status) {
 /// Runs when this library is loaded: from then on it may have to end the process, or handle a
 /// signal of the launcher's.
 [[maybe_unused]] const bool g_end_is_set_up = [] {
-  set_tell_others_of_end(abort_job_of);
+  set_end_announcer(abort_job_of);
   liveness::ignore_notices_of_launcher();
   return true;
 }();

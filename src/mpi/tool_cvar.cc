@@ -52,7 +52,7 @@ std::unordered_map<int, Bytes> g_before_written;
 
 /// The handle's object; nullptr when the running rank has no such handle.
 Handle* find_handle(MPI_T_cvar_handle handle) {
-  OwnInterface* own = g_interfaces.mine_if_any();
+  OwnInterface* own = g_interfaces.find_mine();
   if (!own) return nullptr;
   auto it = own->handles.find(handle);
   return it == own->handles.end() ? nullptr : it->second.get();
@@ -175,7 +175,7 @@ int alloc_of_host(int index, void* object, Handle* handle, int* count) {
 
 int read_of_host(const Handle& handle, void* buffer) {
   const Bytes* value = nullptr;
-  if (auto* written = g_written.mine_if_any())
+  if (auto* written = g_written.find_mine())
     if (auto it = written->find(handle.index); it != written->end()) value = &it->second;
   if (!value)
     if (auto it = g_before_written.find(handle.index); it != g_before_written.end())
@@ -201,7 +201,7 @@ int write_of_host(const Handle& handle, const void* buffer) {
 }  // namespace
 
 bool is_initialised() {
-  const OwnInterface* own = g_interfaces.mine_if_any();
+  const OwnInterface* own = g_interfaces.find_mine();
   return own && own->users > 0;
 }
 
@@ -209,7 +209,7 @@ int init_thread(int required, int* provided) {
   if (!provided || required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
     return MPI_T_ERR_INVALID;
   // A thread outside of the library may not access data that main uses.
-  if (sched::is_beside() && sched::rank_of_thread()) return MPI_T_ERR_CANNOT_INIT;
+  if (sched::is_unattached_thread() && sched::rank_of_thread()) return MPI_T_ERR_CANNOT_INIT;
   // The host loses its variables when its last user has finalized, and does not make them again for
   // the next one: so this process initialises it once and never finalizes it.
   static const int kept = ask_host(&Api::T_init_thread, required, provided);

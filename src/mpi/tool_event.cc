@@ -118,7 +118,7 @@ auto& g_events = *new comm::OfRank<OwnEvents>;
 std::vector<const Instance*> g_instances;
 
 Registration* find(MPI_T_event_registration handle) {
-  OwnEvents* own = g_events.mine_if_any();
+  OwnEvents* own = g_events.find_mine();
   if (!own) return nullptr;
   auto it = own->registrations.find(handle);
   return it != own->registrations.end() && !it->second->freed ? it->second.get() : nullptr;
@@ -185,7 +185,7 @@ class Inside {
 };
 
 void raise(Kind kind, const Occurrence& what) {
-  OwnEvents* own = g_events.mine_if_any();
+  OwnEvents* own = g_events.find_mine();
   if (!own || own->listening.empty()) return;
   // The loop runs over a copy: a callback may register others, or free its own.
   const std::vector<Registration*> listening = own->listening;
@@ -234,30 +234,30 @@ void detail::comm_made(const comm::Comm* comm) {
 void detail::comm_freed(MPI_Comm handle) { raise(kCommFreed, {handle, 0, 0, 0}); }
 
 void detail::started(const pt2pt::Request* request) {
-  const auto* comm = static_cast<const comm::Comm*>(request->keep);
-  const pt2pt::Request::Told told = request->told();
+  const auto* comm = static_cast<const comm::Comm*>(request->comm_ref);
+  const pt2pt::Request::ToolEvent told = request->tool_event();
   if (!comm) return;
-  if (told.what == pt2pt::Request::Told::kSend) {
+  if (told.what == pt2pt::Request::ToolEvent::kSend) {
     const int dest = told.first < 0 ? -1 : comm->shared->peers().rank_of(told.first);
     comm_messages::count(comm, dest, told.bytes);
     raise(kSendBegun, {comm->handle, dest, told.second, told.bytes});
-  } else if (told.what == pt2pt::Request::Told::kCollective) {
+  } else if (told.what == pt2pt::Request::ToolEvent::kCollective) {
     raise(kCollectiveBegun, {comm->handle, told.first, told.second, 0});
   }
 }
 
 void detail::completed(const pt2pt::Request* request) {
-  const auto* comm = static_cast<const comm::Comm*>(request->keep);
-  const pt2pt::Request::Told told = request->told();
+  const auto* comm = static_cast<const comm::Comm*>(request->comm_ref);
+  const pt2pt::Request::ToolEvent told = request->tool_event();
   if (!comm) return;
   switch (told.what) {
-    case pt2pt::Request::Told::kReceive:
+    case pt2pt::Request::ToolEvent::kReceive:
       if (wanted(kReceived)) received(comm, request->outcome);
       break;
-    case pt2pt::Request::Told::kCollective:
+    case pt2pt::Request::ToolEvent::kCollective:
       raise(kCollectiveEnded, {comm->handle, told.first, told.second, 0});
       break;
-    case pt2pt::Request::Told::kCommunicator:
+    case pt2pt::Request::ToolEvent::kCommunicator:
       if (const comm::Comm* made = comm::find_inside(told.first); made && wanted(kCommMade))
         comm_made(made);
       break;
@@ -436,7 +436,7 @@ int event_handle_free(MPI_T_event_registration registration, void* user_data,
 }
 
 void forget_events_of_rank() {
-  OwnEvents* own = g_events.mine_if_any();
+  OwnEvents* own = g_events.find_mine();
   if (!own) return;
   std::erase_if(own->registrations, [](const auto& entry) { return !entry.second->calling; });
   if (std::exchange(own->listening, {}).empty()) return;

@@ -188,7 +188,7 @@ FGMPI_EXTENSION int MPIX_Tool_notify(int process, const void* data, int bytes) {
 
 FGMPI_EXTENSION int MPIX_Comm_keys_unique(int on) {
   FGMPI_TAKE_TURN("MPIX_Comm_keys_unique", MPIX_Comm_keys_unique(on));
-  comm::keep_ids_unique(on != 0);
+  comm::set_ids_unique(on != 0);
   return MPI_SUCCESS;
 }
 

@@ -54,7 +54,7 @@ auto& g_sessions = *new comm::OfRank<Sessions>;
 
 /// The session; nullptr when the running rank has no such session.
 Session* find_session(MPI_T_pvar_session session) {
-  Sessions* own = g_sessions.mine_if_any();
+  Sessions* own = g_sessions.find_mine();
   if (!own) return nullptr;
   auto it = own->find(session);
   return it == own->end() ? nullptr : it->second.get();

@@ -46,7 +46,7 @@ int type_set_name(MPI_Datatype datatype, const char* type_name) {
 }
 
 int type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
-  if (const Names* own = names().mine_if_any())
+  if (const Names* own = names().find_mine())
     if (auto found = own->find(datatype); found != own->end()) {
       std::memcpy(type_name, found->second.c_str(), found->second.size() + 1);
       *resultlen = static_cast<int>(found->second.size());

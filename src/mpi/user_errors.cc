@@ -50,13 +50,13 @@ using Guard = std::lock_guard<PlainMutex>;
 auto& g_added = *new comm::OfRank<Added>(&g_mutex);
 
 Added& mine() { return g_added.mine(); }
-const Added* mine_if_any() { return g_added.mine_if_any(); }
+const Added* find_mine() { return g_added.find_mine(); }
 
 int class_in(int code) { return code & kOfStandardClass ? code & 0xff : kOfUser | (code & 0xff); }
 bool is_class(int code) { return is_of_user(code) && class_in(code) == code; }
 
 bool has(int code) {
-  const Added* added = mine_if_any();
+  const Added* added = find_mine();
   return added && added->texts.contains(code);
 }
 
@@ -92,7 +92,7 @@ int class_of_user_code(int code) {
 std::string text_of_user_code(int code, bool* known) {
   const Guard guard(g_mutex);
   *known = has(code);
-  return *known ? mine_if_any()->texts.at(code) : std::string();
+  return *known ? find_mine()->texts.at(code) : std::string();
 }
 
 intptr_t& last_used_code() {
@@ -142,7 +142,7 @@ Status add_error_string(int errorcode, const char* string) {
 Status delete_error_class(int errorclass) {
   const Guard guard(g_mutex);
   if (!is_class(errorclass)) return not_added("errorclass", errorclass);
-  if (const Added* added = mine_if_any())
+  if (const Added* added = find_mine())
     for (const auto& [code, text] : added->texts)
       if (code != errorclass && class_in(code) == errorclass)
         return error(MPI_ERR_ARG, "errorclass %d has codes; allowed is one without", errorclass);

@@ -173,12 +173,12 @@ bool is_stack_overflow(const sched::Proclet* running) {
 /// Writes words such as "; rank 3 ran last, its last call was MPI_Recv".
 void describe_last_run(const sched::Identity& identity, const char* who, char* words, size_t size) {
   const char* call = sched::last_call();
-  const int length = identity.knows_rank
+  const int length = identity.has_rank
                          ? snprintf(words, size, "; %s ran last", who)
                          : snprintf(words, size, "; it is not known which rank ran last");
   if (call)
     snprintf(words + length, size - static_cast<size_t>(length),
-             identity.knows_rank ? ", its last call was %s" : ", the last call was %s", call);
+             identity.has_rank ? ", its last call was %s" : ", the last call was %s", call);
 }
 
 void report_cause() {
@@ -204,7 +204,7 @@ void report_cause() {
   const char* at = identity.who == sched::Identity::kNobody ? "outside of any rank" : who;
   bool in_guard = false;
   sched::proclet_of_address(g_crash.info->si_addr, &in_guard);
-  if (is_memory_fault() && (in_guard || sched::is_beside_descriptors(g_crash.info->si_addr)))
+  if (is_memory_fault() && (in_guard || sched::is_guard_of_descriptors(g_crash.info->si_addr)))
     return report(
         "fgmpi: %s: %s, at the edge of memory of the library: what lies beside it is too small for "
         "what was written there%s\n",

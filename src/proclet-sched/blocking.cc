@@ -67,7 +67,7 @@ void call_returned(Completion* c) {
   ready(t->proclet);
 }
 
-BlockingThread* take_idle() {
+BlockingThread* pop_idle() {
   BlockingThread* t = g_pool.idle;
   if (!t) return nullptr;
   g_pool.idle = t->next_idle;
@@ -77,7 +77,7 @@ BlockingThread* take_idle() {
 
 bool trim_blocking_threads() {
   for (uint32_t i = g_pool.least_idle; i > 0; --i) {
-    BlockingThread* t = take_idle();
+    BlockingThread* t = pop_idle();
     t->function = nullptr;
     --g_pool.count;
     wake(t);
@@ -128,7 +128,7 @@ BlockingThread* start_thread() {
 }  // namespace
 
 bool call_on_other_thread(const char* call, void (*function)(void*), void* argument) {
-  BlockingThread* t = take_idle();
+  BlockingThread* t = pop_idle();
   if (!t) call_on_host([&] { t = start_thread(); });
   if (!t) return false;
   t->function = function;

@@ -75,7 +75,7 @@ struct Polled {
 };
 
 /// Moves the added waits into the thread's list. False: the thread is to end.
-bool take_added(Polled* polled) {
+bool receive_added(Polled* polled) {
   std::lock_guard<PlainMutex> guard(g.mutex);
   while (DescriptorWaiter* w = g.added) {
     g.added = w->next_waiting;
@@ -132,7 +132,7 @@ void post_ended(Polled* polled, bool valid) {
 void* poll_for_all(void*) {
   const LibraryThread of_library;
   Polled polled;
-  while (take_added(&polled)) {
+  while (receive_added(&polled)) {
     int64_t deadline;
     const size_t count = gather_descriptors(&polled, &deadline);
     int64_t left = deadline == INT64_MAX ? -1 : std::max<int64_t>(deadline - now_ns(), 0);

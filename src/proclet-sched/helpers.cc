@@ -56,7 +56,7 @@ void add_idle(HelperBlock* block, Proclet* p) {
   ++g_pool.idle;
 }
 
-Proclet* take_idle(HelperBlock* block) {
+Proclet* pop_idle(HelperBlock* block) {
   Proclet* p = block->idle;
   block->idle = p->next;
   --block->idle_count;
@@ -120,9 +120,9 @@ Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument) {
       end_process(1);
     }
   }
-  FGMPI_ASSERT(engine_is_held());
+  FGMPI_ASSERT(may_use_engine());
   while (!g_pool.blocks[g_pool.first_idle]->idle) ++g_pool.first_idle;
-  Proclet* p = take_idle(g_pool.blocks[g_pool.first_idle].get());
+  Proclet* p = pop_idle(g_pool.blocks[g_pool.first_idle].get());
   if (p->context) g_pool.warm.take();
   p->entry = entry;
   p->argument = argument;
@@ -149,7 +149,7 @@ void helper_main(Proclet* self) {
 
 bool trim_helpers() {
   FGMPI_ASSERT(on_host_stack());  // nothing runs on what is freed
-  uint32_t excess = g_pool.warm.take_excess(kKept, kKept);
+  uint32_t excess = g_pool.warm.release_excess(kKept, kKept);
   for (size_t i = g_pool.blocks.size(); i-- > 0 && excess > 0;) {
     HelperBlock* block = g_pool.blocks[i].get();
     for (Proclet* p = block->idle; p && excess > 0; p = p->next) {

@@ -30,7 +30,7 @@ constexpr uint32_t kMostTrimPasses = 64;  ///< passes with more to free, between
 constexpr uint32_t kTrimPolls = 512;
 
 /// True when some rank waits for something from outside of MPI, perhaps a completion.
-bool something_may_come() {
+bool more_may_arrive() {
   for (uint32_t i = 0; i < g_scheduler.count; ++i) {
     const Proclet& p = *rank_proclet(i);
     if (p.state == State::kParked && p.wait && !p.wait->deadlocks) return true;
@@ -47,7 +47,7 @@ void sleep_in_kernel(int64_t timeout_ns) {
     if (posts.may_sleep()) hooks.sleep(timeout_ns);
     return;
   }
-  if (timeout_ns < 0 && !hooks.all_parked && !something_may_come()) {
+  if (timeout_ns < 0 && !hooks.all_parked && !more_may_arrive()) {
     fprintf(stderr, "fgmpi: every proclet of this process is parked and nothing can wake one\n");
     abort();
   }
@@ -89,8 +89,9 @@ constexpr uint64_t kRoundsPerClock = 4;
 bool idle() {
   breathe();
   if (anything_ready()) return false;  // a foreign thread was inside and made it ready
-  const bool gives_way = turn_is_elsewhere(g_scheduler.idle_since);
-  if (g_scheduler.idle_rounds++ % kRoundsPerClock == 0 || g_scheduler.idle_since < 0 || gives_way) {
+  const bool yields_turn = turn_is_elsewhere(g_scheduler.idle_since);
+  if (g_scheduler.idle_rounds++ % kRoundsPerClock == 0 || g_scheduler.idle_since < 0 ||
+      yields_turn) {
     int64_t now = now_ns();
     Scheduler::IdleTime& time = g_scheduler.idle_time;
     if (g_scheduler.idle_since < 0) {
@@ -102,7 +103,7 @@ bool idle() {
     }
     time.last_time = now;
     time.last_round = g_scheduler.idle_rounds;
-    if (gives_way || now - g_scheduler.idle_since >= g_scheduler.hooks.spin_ns) {
+    if (yields_turn || now - g_scheduler.idle_since >= g_scheduler.hooks.spin_ns) {
       if (g_scheduler.timers.empty() && (threads_have_moved() || !g_scheduler.idle_reported)) {
         g_scheduler.idle_reported = true;
         if (g_scheduler.hooks.all_parked && g_scheduler.hooks.all_parked()) return true;

@@ -27,14 +27,14 @@ bool ranks_are_damaged() {
 
 /// Finds the rank of a helper, which has its rank's objects.
 void find_rank_of(const Proclet* helper, Identity* out) {
-  for (uint32_t i = 0; helper->rank_state && i < g_scheduler.count && !out->knows_rank; ++i) {
+  for (uint32_t i = 0; helper->rank_state && i < g_scheduler.count && !out->has_rank; ++i) {
     if (g_scheduler.ranks[i].rank_state != helper->rank_state) continue;
     out->rank = i;
-    out->knows_rank = true;
+    out->has_rank = true;
   }
 }
 
-bool identify_place(const Proclet* p, Identity* out) {
+bool identify_proclet(const Proclet* p, Identity* out) {
   if (!p) return false;
   if (const int64_t rank = rank_at(p); rank >= 0) {
     *out = {Identity::kRank, true, static_cast<uint32_t>(rank), false};
@@ -79,11 +79,11 @@ Identity identify(const Proclet* p, const void* stack_pointer) {
   const Proclet* owner = stack_pointer && !caller_is_adopted()
                              ? proclet_of_address(stack_pointer, &in_guard)
                              : nullptr;
-  if (!p && identify_place(g_scheduler.last_ran, &identity)) identity.who = Identity::kNobody;
-  const bool known = !p || identify_place(p, &identity);
+  if (!p && identify_proclet(g_scheduler.last_ran, &identity)) identity.who = Identity::kNobody;
+  const bool known = !p || identify_proclet(p, &identity);
   if (!known || (!p && owner)) {
     identity.who = Identity::kUnknown;
-    if (owner) identify_place(owner, &identity);
+    if (owner) identify_proclet(owner, &identity);
     identity.damaged = true;
   }
   identity.damaged |= damaged;
@@ -99,7 +99,7 @@ Identity identify_caller(const void* stack_pointer) {
 
 void name_identity(const Identity& identity, char* words, size_t size) {
   static constexpr const char* kBefore[] = {"", "", "a helper of ", "a thread of ", ""};
-  if (!identity.knows_rank) {
+  if (!identity.has_rank) {
     static constexpr const char* kOthers[] = {"some rank", "", "a helper of some rank",
                                               "a thread of some rank", "some rank"};
     snprintf(words, size, "%s", kOthers[identity.who]);
@@ -117,12 +117,12 @@ const char* last_call() {
   return !outside() && is_name_of_call(call) ? call : nullptr;
 }
 
-bool is_beside_descriptors(const void* address) { return beside_descriptors(address); }
+bool is_guard_of_descriptors(const void* address) { return in_descriptor_guards(address); }
 
 void describe_caller(char* words, size_t size) {
   const Identity identity = identify_caller(__builtin_frame_address(0));
   const char* damage = identity.damaged ? "memory of the library has been overwritten" : "";
-  if (!identity.knows_rank) {
+  if (!identity.has_rank) {
     snprintf(words, size, "%s", damage);
     return;
   }

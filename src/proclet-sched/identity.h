@@ -27,7 +27,7 @@ struct Identity {
     kThread,   ///< a thread of a rank
     kUnknown,  ///< memory names a proclet that does not exist
   } who = kNobody;
-  bool knows_rank = false;
+  bool has_rank = false;
   uint32_t rank = 0;  ///< the rank's number in this process
   /// The library's data about its proclets contradict each other.
   bool damaged = false;
@@ -50,7 +50,7 @@ const char* last_call();
 
 /// True for an address in the pages beside the descriptors. These pages stop a write past the
 /// memory before or after the descriptors.
-bool is_beside_descriptors(const void* address);
+bool is_guard_of_descriptors(const void* address);
 
 /// Writes words such as "rank 3 ran last, its last call was MPI_Recv", and whether memory has been
 /// overwritten. For end_hooks.h.

@@ -24,7 +24,7 @@ bool rank_is_sound(uint32_t index);
 /// True when the only rank is a caller that goes on on its own stack (adopt_caller).
 bool caller_is_adopted();
 /// True when the address is beside the descriptors, where nothing may write.
-bool beside_descriptors(const void* address);
+bool in_descriptor_guards(const void* address);
 
 // leave.cc
 /// The proclet on which a rank that has left its stack (leave_for()) goes on with its end; nullptr

@@ -54,12 +54,12 @@ constexpr uint32_t kPollEvery = 64;
   const bool due =
       g_scheduler.hook_at == HookAt::kEachSwitch || g_hot.watched[0] != g_hot.watched[1];
   if (g_scheduler.switch_hook && due) g_scheduler.switch_hook(from, to);
-  if (threads_enabled()) note_switch_with_threads(to);
+  if (threads_enabled()) record_switch(to);
 }
 
 void update_extras() {
   if (queue_is_shared()) return;  // then each switch has extras
-  g_hot.extras = switches_are_noted() ||
+  g_hot.extras = switches_are_recorded() ||
                  (g_scheduler.switch_hook && g_scheduler.hook_at == HookAt::kEachSwitch) ||
                  g_scheduler.stacks.guard() == Guard::kCanary;
 }

@@ -159,7 +159,7 @@ bool rank_is_sound(uint32_t index) {
   return p.state == State::kFinished;  // a number that no rank has now
 }
 
-bool beside_descriptors(const void* address) {
+bool in_descriptor_guards(const void* address) {
   const auto low = reinterpret_cast<uintptr_t>(g_scheduler.ranks);
   const auto at = reinterpret_cast<uintptr_t>(address);
   return low && (at - (low - kPage) < kPage ||

@@ -23,7 +23,7 @@ const WaitSite kSleepSite{"sleep", nullptr, false};
 
 void park(const WaitSite* site) {
   Proclet* self = g_hot.current;
-  FGMPI_ASSERT(self && !g_scheduler.in_host_call && engine_is_held());
+  FGMPI_ASSERT(self && !g_scheduler.in_host_call && may_use_engine());
   self->wait = site;
   self->state = State::kParked;
   switch_away(self);
@@ -61,7 +61,7 @@ void let_others_run() {
 uint64_t rest_count() { return g_scheduler.rests; }
 
 void force_switch() {
-  if (!outside() && !is_beside() && current()) yield();
+  if (!outside() && !is_unattached_thread() && current()) yield();
 }
 
 void sleep_for(int64_t ns) {

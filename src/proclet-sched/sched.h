@@ -182,7 +182,7 @@ struct Hooks {
   int64_t spin_ns = 20'000;
   /// Longest sleep of the scheduler's thread where ranks have threads. Only when it wakes does it
   /// check whether all threads wait for MPI, and nothing wakes it when the last one begins to wait.
-  int64_t look_at_threads_ns = 250'000'000;
+  int64_t check_threads_ns = 250'000'000;
 };
 void set_hooks(const Hooks& hooks);
 /// Replaces Hooks::spin_ns.

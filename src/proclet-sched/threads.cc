@@ -230,7 +230,7 @@ void wake_for_queued_helpers() {
 
 /// Removes a ready helper of this rank from the queue of the scheduler's thread; nullptr where
 /// there is none.
-Proclet* take_helper(const ThreadOfRank* t) {
+Proclet* pop_helper(const ThreadOfRank* t) {
   if (g.queued_helpers == 0) return nullptr;
   Proclet* before = nullptr;
   for (Proclet* p = g.scheduler.head; p; before = p, p = p->next) {
@@ -252,7 +252,7 @@ Proclet* take_helper(const ThreadOfRank* t) {
 }
 
 /// Called inside, where only one thread adds at a time: a plain addition is enough.
-void note_activity() {
+void record_activity() {
   g.activity.store(g.activity.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
@@ -278,21 +278,21 @@ void wait_until_ready(ThreadOfRank* t) {
   g_hot.current = nullptr;  // as on the host stack
   ++g.entries;
   if (spin_until_ready(t)) {
-    note_patience();
+    record_patience();
     g_hot.current = self;
     self->state = State::kRunning;
     return load_runtime(self);
   }
   begin_waiting(t);
-  note_activity();
+  record_activity();
   int64_t since = 0, spin_until = 0;
   for (int round = 1;; ++round) {
-    while (Proclet* helper = take_helper(t)) run_from_host(helper);
+    while (Proclet* helper = pop_helper(t)) run_from_host(helper);
     if (self->state == State::kReady) break;
     count_poll();
     const bool moved = make_progress();
     if (self->state == State::kReady) break;
-    if (moved) note_activity();
+    if (moved) record_activity();
     breathe_here();
     if (!g_turns.pending.empty() || (g_turns.turn && g_turns.turn != t && crowded())) {
       if (since == 0) since = now_ns();
@@ -318,7 +318,7 @@ void wait_until_ready(ThreadOfRank* t) {
       relax_cpu();
     }
   }
-  note_patience();
+  record_patience();
   end_waiting(t);
   g_hot.current = self;
   self->state = State::kRunning;
@@ -331,7 +331,7 @@ void yield_here(ThreadOfRank* t) {
   Proclet* self = &t->proclet;
   save_runtime(self);
   g_hot.current = nullptr;
-  if (Proclet* helper = take_helper(t)) run_from_host(helper);
+  if (Proclet* helper = pop_helper(t)) run_from_host(helper);
   count_poll();
   make_progress();
   breathe_here();
@@ -358,7 +358,7 @@ void sleep_thread(int64_t ns) {
 }
 
 void enqueue_with_threads(Proclet* p, bool in_front) {
-  FGMPI_ASSERT(engine_is_held());
+  FGMPI_ASSERT(may_use_engine());
   p->state = State::kReady;
   if (p->kind == Kind::kForeign) return wake(thread_of(p));
   if (p->kind == Kind::kHelper) {
@@ -385,9 +385,9 @@ void enqueue_with_threads(Proclet* p, bool in_front) {
     wake_for_helper(p);
 }
 
-bool switches_are_noted() { return g_queue_is_shared || g.began_before > 0; }
+bool switches_are_recorded() { return g_queue_is_shared || g.began_before > 0; }
 
-void note_switch_with_threads(Proclet* to) {
+void record_switch(Proclet* to) {
   if (!to) return;
   if (to->kind == Kind::kHelper && g_queue_is_shared) --g.queued_helpers;
   if (to->began_before_threads)
@@ -409,7 +409,7 @@ bool threads_have_moved() {
 }
 
 void sleep_on_scheduler_thread(int64_t timeout_ns) {
-  const int64_t most = g_scheduler.hooks.look_at_threads_ns;
+  const int64_t most = g_scheduler.hooks.check_threads_ns;
   timeout_ns = timeout_ns < 0 ? most : std::min(timeout_ns, most);
   begin_waiting(&g.scheduler_waiter);
   // The thread may sleep for long, where the ranks do nothing but join their threads: these may use
@@ -533,7 +533,7 @@ Proclet* rank_of_thread() {
   return g.adopted ? rank_proclet(0) : nullptr;
 }
 
-bool is_beside() { return !t_scheduler && t_inside < detail::kBefore; }
+bool is_unattached_thread() { return !t_scheduler && t_inside < detail::kBefore; }
 
 bool thread_on_host_stack() {
   if (threads_enabled() && t_inside == detail::kOutside) return !t_user->outside_as;
@@ -634,8 +634,8 @@ Join join_thread(pthread_t handle, Proclet* joiner) {
 }  // namespace
 
 void wait_for_end_of(pthread_t handle) {
-  constexpr int64_t kFirstLook = 20'000, kLongestLook = 1'000'000;
-  for (int64_t wait = kFirstLook;; wait = std::min(2 * wait, kLongestLook)) {
+  constexpr int64_t kFirstCheck = 20'000, kLongestCheck = 1'000'000;
+  for (int64_t wait = kFirstCheck;; wait = std::min(2 * wait, kLongestCheck)) {
     switch (join_thread(handle, current())) {
       case Join::kEnded:
         return;
@@ -668,7 +668,7 @@ bool waits_for_mpi(const ThreadOfRank* t) {
 
 /// True when, by the kernel's list of threads, every thread that does not wait in MPI waits for
 /// another thread, for ever. The kernel is asked when nothing has moved since the last question,
-/// which is after look_at_threads_ns: most idle times are shorter. Under list_mutex.
+/// which is after check_threads_ns: most idle times are shorter. Under list_mutex.
 bool others_wait_for_each_other() {
   uint64_t turns = 0;
   const uint64_t moves = switch_count() + g.entries;
@@ -685,7 +685,7 @@ bool others_wait_for_each_other() {
   // Two checks with the same result had all threads asleep at the same time: none can have woken
   // another in between.
   if (wait && turns == std::exchange(g.judged_turns, turns)) return true;
-  note_activity();  // makes the scheduler's thread check again
+  record_activity();  // makes the scheduler's thread check again
   return false;
 }
 

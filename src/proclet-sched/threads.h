@@ -61,7 +61,7 @@ inline bool threads_enabled() { return __builtin_expect(detail::g_threads_enable
 inline bool outside() { return threads_enabled() && detail::t_inside < detail::kInside; }
 
 /// For assertions: true when the caller may touch the library's state.
-inline bool engine_is_held() {
+inline bool may_use_engine() {
   return !detail::g_threads_enabled || detail::t_inside >= detail::kBefore;
 }
 
@@ -140,7 +140,7 @@ Proclet* running();
 /// then be inside the library, and current() is not the caller's. This is so in calls that any
 /// thread may make at any level (MPI-4.0 section 11.4.1), while threads are not enabled and before
 /// ranks run. Needs no lock.
-bool is_beside();
+bool is_unattached_thread();
 /// True on the scheduler's thread's host stack, inside or outside: where nothing may park.
 bool thread_on_host_stack();
 /// Called by run() and adopt_caller() on the thread that runs proclets from now on. `adopted`: all

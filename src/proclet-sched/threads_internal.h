@@ -21,8 +21,8 @@ void sleep_thread(int64_t ns);
 /// Makes a proclet of any kind ready, whichever thread is inside.
 void enqueue_with_threads(Proclet* p, bool in_front);
 /// True when a switch on the scheduler's thread has more to do than without threads.
-bool switches_are_noted();
-void note_switch_with_threads(Proclet* to);
+bool switches_are_recorded();
+void record_switch(Proclet* to);
 /// True when foreign threads have done something since the last call: then it must be checked anew
 /// whether all threads wait.
 bool threads_have_moved();

@@ -24,7 +24,7 @@ constexpr Turns& g = g_turns;
 /// another process.
 constexpr int64_t kTurn = 1'000'000;
 /// Time between the watcher's checks (ns): while threads wait for their turn, and otherwise.
-constexpr int64_t kLook = 100'000, kSeldomLook = 250'000;
+constexpr int64_t kCheckInterval = 100'000, kIdleCheckInterval = 250'000;
 /// How long the thread that has the turn polls while others wait for theirs (ns). It is drawn from
 /// this range: if two processes handed over at the same time, over and over, the two ends of one
 /// pair would never have their turns at once.
@@ -86,7 +86,7 @@ bool remove_pending(WaitingThread* w) {
 }
 
 /// Gives the turn to `next`. REQUIRES: `next` is pending.
-WaitingThread* give_turn_to(WaitingThread* next) {
+WaitingThread* hand_turn_to(WaitingThread* next) {
   remove_pending(next);
   g.turn = next;
   return next;
@@ -95,7 +95,7 @@ WaitingThread* give_turn_to(WaitingThread* next) {
 /// Called when some threads have ended and there are processors for all: wakes every
 /// pending thread.
 void wake_pending() {
-  while (!g.pending.empty()) wake_now(give_turn_to(g.pending.front()));
+  while (!g.pending.empty()) wake_now(hand_turn_to(g.pending.front()));
 }
 
 /// Draws the patience of the next wait.
@@ -126,7 +126,7 @@ bool hands_over(WaitingThread* w, int64_t since) {
   if (g.credit > 0 && g.patience >= kLeastPatience) --g.credit;
   draw_patience();
   // The thread that became ready last: the one that wrote to it has its turn in the other process.
-  WaitingThread* next = give_turn_to(g.pending.back());
+  WaitingThread* next = hand_turn_to(g.pending.back());
   if (g.watcher == next) g.watcher = nullptr;
   wake_now(next);
   return true;
@@ -149,7 +149,7 @@ void find_successor() {
     wake_pending();
     if (g.sleeper.load(std::memory_order_relaxed)) return;
   }
-  WaitingThread* next = !g.pending.empty() ? give_turn_to(g.pending.front())
+  WaitingThread* next = !g.pending.empty() ? hand_turn_to(g.pending.front())
                         : g.watcher        ? g.watcher
                                            : g.waiting.front();
   end_watching(next);
@@ -160,7 +160,7 @@ void find_successor() {
 /// since. True: the watcher goes on, since it is ready or is to poll now.
 bool end_turn(WaitingThread* w, bool polled) {
   if (!g.pending.empty()) {
-    WaitingThread* next = give_turn_to(g.pending.front());
+    WaitingThread* next = hand_turn_to(g.pending.front());
     if (next == w) return true;
     wake_now(next);
     return false;
@@ -233,14 +233,16 @@ void sleep_on_word(WaitingThread* w, int64_t timeout_ns) {
   if (spins) spin_on_word(w);
   const bool vacant = spins && !g.sleeper.load(std::memory_order_relaxed);
   for (int64_t left = timeout_ns; !vacant; left = timeout_ns < 0 ? -1 : end - now_ns()) {
-    const int64_t look = g.pending_count.load(std::memory_order_relaxed) ? kLook : kSeldomLook;
+    const int64_t look =
+        g.pending_count.load(std::memory_order_relaxed) ? kCheckInterval : kIdleCheckInterval;
     const bool limited = watches && (left < 0 || left > look);
     if (timeout_ns >= 0 && left <= 0) break;
     if (sleep_in_kernel_on(w, limited ? look : left)) break;
     if (!limited) continue;
     const uint32_t seen = g.polls.load(std::memory_order_relaxed);
     const bool polled = std::exchange(polls, seen) != seen;
-    if (polled && (g.pending_count.load(std::memory_order_relaxed) == 0 || ++looks < kTurn / kLook))
+    if (polled &&
+        (g.pending_count.load(std::memory_order_relaxed) == 0 || ++looks < kTurn / kCheckInterval))
       continue;
     looks = 0;
     lock_here();
@@ -312,7 +314,7 @@ void breathe_here() {
   lock_here();
 }
 
-void note_patience() {
+void record_patience() {
   if (!g.pending.empty()) g.credit = std::min(g.credit + kEarned, kMostCredit);
 }
 

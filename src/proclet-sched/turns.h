@@ -11,7 +11,7 @@
 //   - The *watcher*, one of the sleeping threads, finds after kTurn that a thread is pending. It
 //     gives the turn to the thread that has been pending longest.
 // The watcher also takes the turn of a thread that computes, so that progress never stops for
-// longer than kSeldomLook.
+// longer than kIdleCheckInterval.
 //
 // When the two threads of a pair in two processes have their turns at the same time, they exchange
 // thousands of messages without a switch between threads. Two rules bring this about. The thread
@@ -87,7 +87,7 @@ bool polls_for_all(WaitingThread* w);
 /// True when `w`, which has waited since `since`, is to sleep so that another thread has its turn.
 bool hands_over(WaitingThread* w, int64_t since);
 /// Called when a thread that hands_over() was asked for has become ready.
-void note_patience();
+void record_patience();
 /// Sleeps until woken; the thread that polls for all also until the network has something. At most
 /// `timeout_ns` (-1: no limit). Releases the lock meanwhile.
 void sleep_here(WaitingThread* w, int64_t timeout_ns);

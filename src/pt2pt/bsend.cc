@@ -110,16 +110,16 @@ Status no_room(const AttachedBuffer* attached, uint64_t n) {
 
 class BsendRequest final : public Request {
  public:
-  BsendRequest(void** s, const Buffer& b, Peer t, const Envelope& e, const char* name, Keep* k)
+  BsendRequest(void** s, const Buffer& b, Peer t, const Envelope& e, const char* name, RefCount* k)
       : slot(s), buffer(b), to(t), envelope(e) {
     call = name;
-    keep = k;
-    if (keep) keep->retain();
+    comm_ref = k;
+    if (comm_ref) comm_ref->retain();
     persistent = true;
     active = false;
   }
   ~BsendRequest() override {
-    if (keep) keep->release();
+    if (comm_ref) comm_ref->release();
   }
   Status start() override {
     FGMPI_TRY(bsend(*slot, buffer, to, envelope.source, envelope.tag, envelope.ctx));
@@ -212,8 +212,8 @@ Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int
 }
 
 Status bsend_init(void** slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag,
-                  uint64_t ctx, const char* call, Keep* keep, Request** out) {
-  *out = new BsendRequest(slot, buffer, to, {ctx, source_rank, tag}, call, keep);
+                  uint64_t ctx, const char* call, RefCount* comm_ref, Request** out) {
+  *out = new BsendRequest(slot, buffer, to, {ctx, source_rank, tag}, call, comm_ref);
   return {};
 }
 

@@ -16,7 +16,7 @@ namespace fgmpi::pt2pt {
 namespace {
 
 /// A message that is pulled before its match.
-struct TakingIn {
+struct EarlyPull {
   RecvOp op;  ///< the receive that pulls it, into the memory behind `kept`
   Outcome outcome;
   UnexpectedMessage* kept;
@@ -39,9 +39,9 @@ void for_each_waiting(F f) {
 }
 
 /// Drops a message whose sender is lost (lost.h).
-void forget(TakingIn& in) {
+void forget(EarlyPull& in) {
   if (RecvOp* taker = in.taker) {
-    note(taker, std::move(in.outcome.error));
+    record_first_error(taker, std::move(in.outcome.error));
     complete_op(taker);
   }
   for (uint32_t i = 0; i < g_engine.local_count + 1 && in.kept->queued; ++i)
@@ -54,24 +54,24 @@ void forget(TakingIn& in) {
   drop_unexpected(in.kept);
 }
 
-void taken_in(RecvOp* op) {
-  const std::unique_ptr<TakingIn> in(static_cast<TakingIn*>(op->owner));
+void complete_early_pull(RecvOp* op) {
+  const std::unique_ptr<EarlyPull> in(static_cast<EarlyPull*>(op->owner));
   if (in->outcome.error.error_class() == MPIX_ERR_PROC_FAILED) return forget(*in);
   if (!in->outcome.error.ok()) {
     std::fprintf(stderr, "fgmpi: a message of %llu bytes could not be taken in: %s\n",
                  static_cast<unsigned long long>(in->kept->size), in->outcome.error.what().c_str());
     end_process(1);
   }
-  in->kept->kind = UnexpectedMessage::kTakenIn;
+  in->kept->kind = UnexpectedMessage::kPulled;
   if (in->taker) consume(in->kept, in->taker);
 }
 
 /// Makes the entry that stands for a rendezvous while it is pulled; nullptr: no memory.
 UnexpectedMessage* entry_for(const UnexpectedMessage& request) {
-  auto in = std::unique_ptr<TakingIn>(new (std::nothrow) TakingIn);
+  auto in = std::unique_ptr<EarlyPull>(new (std::nothrow) EarlyPull);
   UnexpectedMessage* u = in ? new_unexpected(request.envelope, request.size, true) : nullptr;
   if (!u) return nullptr;
-  u->kind = UnexpectedMessage::kTakingIn;
+  u->kind = UnexpectedMessage::kPulling;
   u->process = request.process;
   u->cookie = request.cookie;
   in->kept = u;
@@ -79,7 +79,7 @@ UnexpectedMessage* entry_for(const UnexpectedMessage& request) {
   in->op.data = u->payload();
   in->op.capacity = u->size;
   in->op.buffer = nullptr;
-  in->op.finish = taken_in;
+  in->op.finish = complete_early_pull;
   in->op.owner = in.get();
   u->addr = reinterpret_cast<uintptr_t>(in.release());
   g_engine.count_unexpected(u->size);
@@ -112,7 +112,7 @@ UnexpectedMessage* replacement(UnexpectedMessage* u, std::vector<SendOp*>* copie
 
 /// Takes in the messages that wait at an endpoint. Their order is preserved: the queue is emptied
 /// and filled again.
-void take_in(Endpoint* at) {
+void pull_waiting(Endpoint* at) {
   std::vector<UnexpectedMessage*> all;
   while (Arrived* a = at->unexpected.front()) {
     remove_unexpected(at, static_cast<UnexpectedMessage*>(a));
@@ -130,7 +130,7 @@ void take_in(Endpoint* at) {
     const Envelope from = r.request->envelope;
     const uint64_t addr = r.request->addr;
     drop_unexpected(r.request);
-    auto* in = reinterpret_cast<TakingIn*>(r.entry->addr);
+    auto* in = reinterpret_cast<EarlyPull*>(r.entry->addr);
     g_engine.start_pull(&in->op, from, r.entry->process, r.entry->cookie, addr, r.entry->size);
   }
 }
@@ -166,18 +166,18 @@ uint64_t count_past_limit() {
   return left >= 0 && bytes > static_cast<uint64_t>(left) / 2 ? 0 : messages;
 }
 
-void take_in_past_limit() {
+void pull_past_limit() {
   Engine& e = g_engine;
   constexpr uint64_t kMost = uint64_t{1} << 50;
   if (e.local_limit < kMost && e.window < kMost) {
-    e.limit_given *= kFactor;
+    e.limit_factor *= kFactor;
     e.local_limit *= kFactor;
     e.window *= kFactor;
   }
-  for (uint32_t i = 0; i < e.local_count + 1; ++i) take_in(&e.endpoints[i]);
+  for (uint32_t i = 0; i < e.local_count + 1; ++i) pull_waiting(&e.endpoints[i]);
 }
 
-void say_once_that_limit_gives_way() {
+void report_limit_once() {
   static bool said = false;
   if (said) return;
   said = true;
@@ -188,8 +188,8 @@ void say_once_that_limit_gives_way() {
                static_cast<long long>(settings::size(settings::kUnexpectedLimit)));
 }
 
-void match_while_taken_in(UnexpectedMessage* u, RecvOp* op) {
-  reinterpret_cast<TakingIn*>(u->addr)->taker = op;
+void match_while_pulled(UnexpectedMessage* u, RecvOp* op) {
+  reinterpret_cast<EarlyPull*>(u->addr)->taker = op;
 }
 
 }  // namespace fgmpi::pt2pt

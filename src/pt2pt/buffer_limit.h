@@ -29,13 +29,13 @@ inline constexpr uint64_t kFactor = 4;
 /// memory for them.
 uint64_t count_past_limit();
 /// Multiplies the limit of this process and takes in the messages that it held back.
-void take_in_past_limit();
+void pull_past_limit();
 /// Makes an eager copy of a collocated sender's message; nullptr: the send must go on waiting.
 UnexpectedMessage* copy_of(const SendOp& sender);
 /// Prints one line, the first time only.
-void say_once_that_limit_gives_way();
-/// Joins a receive with a message of kind kTakingIn: the receive completes when the message has
+void report_limit_once();
+/// Joins a receive with a message of kind kPulling: the receive completes when the message has
 /// been pulled.
-void match_while_taken_in(UnexpectedMessage* u, RecvOp* op);
+void match_while_pulled(UnexpectedMessage* u, RecvOp* op);
 
 }  // namespace fgmpi::pt2pt

@@ -10,7 +10,7 @@
 
 namespace fgmpi::pt2pt {
 
-void note(RecvOp* op, Status status) {
+void record_first_error(RecvOp* op, Status status) {
   if (status.ok()) return;
   // The error "a message may not arrive" does not concern the message that has arrived.
   const int before = op->outcome->error.error_class();
@@ -25,11 +25,12 @@ Status no_memory_for_message(uint64_t bytes) {
 
 uint64_t truncated(RecvOp* op, uint64_t size) {
   op->outcome->bytes = op->capacity;
-  note(op,
-       error(MPI_ERR_TRUNCATE,
-             "a message of %s from rank %d with tag %d does not fit into the receive buffer of %s",
-             count_words(size, "byte").c_str(), op->outcome->source, op->outcome->tag,
-             count_words(op->capacity, "byte").c_str()));
+  record_first_error(
+      op,
+      error(MPI_ERR_TRUNCATE,
+            "a message of %s from rank %d with tag %d does not fit into the receive buffer of %s",
+            count_words(size, "byte").c_str(), op->outcome->source, op->outcome->tag,
+            count_words(op->capacity, "byte").c_str()));
   return op->capacity;
 }
 
@@ -49,9 +50,9 @@ void fill_across(RecvOp* op, const Envelope& from, const void* bytes, uint64_t s
 }
 
 void unpack_into(RecvOp* op, const void* bytes, uint64_t n) {
-  note(op, host::unpack(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->count,
-                        op->buffer->type));
-  note(op, host::check_end(static_cast<int64_t>(n), op->buffer->type));
+  record_first_error(op, host::unpack(bytes, static_cast<int64_t>(n), op->buffer->address,
+                                      op->buffer->count, op->buffer->type));
+  record_first_error(op, host::check_end(static_cast<int64_t>(n), op->buffer->type));
 }
 
 void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
@@ -61,20 +62,21 @@ void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
   uint64_t n = set_outcome(op, from, size);
   if (n == 0) return;
   if (n == size && op->data) {
-    note(op, host::pack(source.address, source.count, source.type, op->data));
+    record_first_error(op, host::pack(source.address, source.count, source.type, op->data));
   } else if (n == size) {
-    note(op, host::copy(source.address, source.count, source.type, op->buffer->address,
-                        op->buffer->count, op->buffer->type));
-    note(op, host::check_end(static_cast<int64_t>(n), op->buffer->type));
+    record_first_error(op, host::copy(source.address, source.count, source.type,
+                                      op->buffer->address, op->buffer->count, op->buffer->type));
+    record_first_error(op, host::check_end(static_cast<int64_t>(n), op->buffer->type));
   } else {  // truncated: rare, through a staging copy
     const Bytes staging = allocate_bytes(size);
-    if (!staging) return note(op, no_memory_for_message(size));
-    note(op, host::pack(source.address, source.count, source.type, staging.get()));
+    if (!staging) return record_first_error(op, no_memory_for_message(size));
+    record_first_error(op, host::pack(source.address, source.count, source.type, staging.get()));
     if (op->data)
       memcpy(op->data, staging.get(), n);
     else
-      note(op, host::unpack(staging.get(), static_cast<int64_t>(n), op->buffer->address,
-                            op->buffer->count, op->buffer->type));
+      record_first_error(op,
+                         host::unpack(staging.get(), static_cast<int64_t>(n), op->buffer->address,
+                                      op->buffer->count, op->buffer->type));
   }
 }
 
@@ -122,13 +124,13 @@ void consume(UnexpectedMessage* u, RecvOp* op) {
       }
       drop_unexpected(u);
       return complete_op(op);
-    case UnexpectedMessage::kTakenIn:
+    case UnexpectedMessage::kPulled:
       fill(op, u->envelope, u->payload(), u->size);
       e.counters.unexpected_bytes -= Engine::charge(u->size);
       drop_unexpected(u);
       return complete_op(op);
-    case UnexpectedMessage::kTakingIn:
-      return match_while_taken_in(u, op);
+    case UnexpectedMessage::kPulling:
+      return match_while_pulled(u, op);
     case UnexpectedMessage::kArriving:  // consumed when it is whole
       reinterpret_cast<Arriving*>(u->addr)->op = op;
       return;

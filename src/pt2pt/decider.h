@@ -27,10 +27,10 @@ enum class Wanted : uint8_t { kAll, kOne, kSome };
 
 /// A rank that waits for the others in a rooted collective, though MPI does not require
 /// that it waits.
-class Stay {
+class EarlyExitWait {
  public:
-  explicit Stay(Request* awaited) : request(awaited) {}
-  virtual ~Stay() = default;
+  explicit EarlyExitWait(Request* awaited) : request(awaited) {}
+  virtual ~EarlyExitWait() = default;
   /// Could the rank return now, since what it needs of others has arrived?
   virtual bool may_leave() const = 0;
   Request* const request;  ///< what the rank waits for
@@ -42,10 +42,10 @@ class Stay {
 struct MemoryAccess {
   enum Use : uint8_t {
     kRead,
-    kWrite,  ///< and every use without a name here
-    kFold,   ///< accesses with the same `detail` can be exchanged
-    kLock,   ///< `detail`: 1 for an exclusive lock, else 0
-    kCome,   ///< arrives at one end of a port; uses no window
+    kWrite,         ///< and every use without a name here
+    kFold,          ///< accesses with the same `detail` can be exchanged
+    kLock,          ///< `detail`: 1 for an exclusive lock, else 0
+    kArriveAtPort,  ///< arrives at one end of a port; uses no window
   };
   /// Values of `detail` of an access that uses no window (src/dynamic/inside.h).
   enum Meaning : uint8_t { kConnects = 1, kAccepts, kName };
@@ -67,17 +67,17 @@ class Decider {
   virtual bool decides(uint64_t ctx) const = 0;
   /// Accepts a message for the rank with index `local`: an eager copy, or a send that waits for its
   /// match. A standard send waits, and may be buffered later (AnswerTime::kPastLimit).
-  virtual void hold(uint32_t local, UnexpectedMessage* message) = 0;
+  virtual void add_message(uint32_t local, UnexpectedMessage* message) = 0;
   /// Removes a waiting send that its user cancels. False: the send has been matched.
-  virtual bool withdraw(uint32_t local, SendOp* message) = 0;
+  virtual bool withdraw_send(uint32_t local, SendOp* message) = 0;
   /// Called before a posted receive is cancelled.
-  virtual void forget(RecvOp* op) = 0;
+  virtual void forget_receive(RecvOp* op) = 0;
   /// Called when all proclets are parked and nothing is under way. True when it has made one
   /// of them ready.
   virtual bool all_parked() = 0;
   /// Lets everything else run that can run in the process; replaces a yield before a call looks for
   /// something again. May switch.
-  virtual void give_way(const char* call) = 0;
+  virtual void run_others(const char* call) = 0;
   /// Returns a message that the pattern covers. The message stays with the decider, unless `take`
   /// is set. Without `waits` it may return nullptr: the call finds none. May switch.
   virtual UnexpectedMessage* probe(uint32_t local, const Envelope& pattern, bool take, bool waits,
@@ -95,26 +95,27 @@ class Decider {
                       const comm::Arrival* arrival) = 0;
   /// These two enclose the wait for stay->request, whose waiter may be made ready before the
   /// request is complete (stay->left).
-  virtual void begin_stay(Stay* stay) = 0;
-  virtual void end_stay(Stay* stay) = 0;
+  virtual void begin_early_exit_wait(EarlyExitWait* wait) = 0;
+  virtual void end_early_exit_wait(EarlyExitWait* wait) = 0;
   /// Parks until the decider lets this access happen. The caller makes the access before it parks
   /// again. For a lock, the lock is then free. May switch.
-  virtual void await_turn(const MemoryAccess& access, const sched::WaitSite* site) = 0;
-  /// Called before a lock that await_turn() has granted is released.
-  virtual void unlocked(uint64_t window, int32_t target, bool exclusive) = 0;
-  /// An edge between two ranks: what `from` did before its tell() comes before what `to` does after
-  /// its hear() with the same `what`, which distinguishes kinds of edges. Never switch.
-  virtual void tell(uint64_t window, int32_t from, int32_t to, uint8_t what) = 0;
-  virtual void hear(uint64_t window, int32_t from, int32_t to, uint8_t what) = 0;
+  virtual void await_access(const MemoryAccess& access, const sched::WaitSite* site) = 0;
+  /// Called before a lock that await_access() has granted is released.
+  virtual void record_unlock(uint64_t window, int32_t target, bool exclusive) = 0;
+  /// An edge between two ranks: what `from` did before its record_order_source() comes before what
+  /// `to` does after its record_order_target() with the same `what`, which distinguishes kinds of
+  /// edges. Never switch.
+  virtual void record_order_source(uint64_t window, int32_t from, int32_t to, uint8_t what) = 0;
+  virtual void record_order_target(uint64_t window, int32_t from, int32_t to, uint8_t what) = 0;
   /// Decides, for a call that tests without waiting, whether it finds is(object, part). May switch.
-  virtual bool look(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
-                    const char* call) = 0;
+  virtual bool decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
+                           const char* call) = 0;
   /// Records that other processes take part in an operation, which the decider cannot decide.
   /// Never switches.
-  virtual void leave_out() = 0;
+  virtual void record_undecided() = 0;
   /// Returns a number that is the same for the running rank in every execution, in place of a
   /// random one. Never switches.
-  virtual uint64_t draw() = 0;
+  virtual uint64_t draw_number() = 0;
 };
 
 /// nullptr in all processes but those of mpiexec -explore and -replay.
@@ -130,8 +131,8 @@ inline bool decided_by_others(Request* const* list, size_t count) {
 }
 
 /// Lets others run before a call that does not wait looks for something again. May switch.
-inline void yield_to_look_again(const char* call) {
-  if (__builtin_expect(g_decider != nullptr, 0)) return g_decider->give_way(call);
+inline void yield_before_retry(const char* call) {
+  if (__builtin_expect(g_decider != nullptr, 0)) return g_decider->run_others(call);
   sched::yield();
 }
 

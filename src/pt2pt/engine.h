@@ -9,8 +9,8 @@
 //   kArriving    an eager copy some frames of which have not arrived yet
 //   kLocal       the object is the SendOp of a collocated sender that waits; copied from its buffer
 //   kRendezvous  a sender in another process waits for a pull
-//   kTakingIn    a rendezvous that is being pulled before its match (buffer_limit.h)
-//   kTakenIn     a rendezvous pulled before its match: payload behind the object; the sender has
+//   kPulling     a rendezvous that is being pulled before its match (buffer_limit.h)
+//   kPulled      a rendezvous pulled before its match: payload behind the object; the sender has
 //                been answered
 //
 // Frames (transport::Header::kind):
@@ -106,10 +106,10 @@ struct RecvOp : PostedReceive {
 };
 
 struct UnexpectedMessage : Arrived {
-  enum Kind : uint8_t { kEager, kArriving, kLocal, kRendezvous, kTakingIn, kTakenIn };
+  enum Kind : uint8_t { kEager, kArriving, kLocal, kRendezvous, kPulling, kPulled };
   uint64_t size;
   uint64_t cookie;  ///< the sender's cookie, where it expects an answer
-  /// kRendezvous: the sender's buffer; kArriving: the Arriving; kTakingIn: the TakingIn.
+  /// kRendezvous: the sender's buffer; kArriving: the Arriving; kPulling: the EarlyPull.
   uint64_t addr;
   uint32_t process;  ///< the process that sent it
   Kind kind;
@@ -284,7 +284,7 @@ class Engine final : public transport::Sink {
   }
   bool poll_others() {
     bool moved = transports[1] && transports[1]->poll();
-    if (beside) moved |= beside->poll();
+    if (polled_only) moved |= polled_only->poll();
     return moved;
   }
   bool progress();
@@ -378,9 +378,9 @@ class Engine final : public transport::Sink {
   uint64_t connection_changes = 0;      ///< how often connected_to_others has changed
   std::vector<uint32_t> waiting_peers;  ///< peers with deferred frames
   transport::Transport* transports[2] = {nullptr, nullptr};
-  bool first_shares_memory = false;        ///< transports[0] is the one through shared memory
-  transport::Transport* beside = nullptr;  ///< carries no frames, is only polled (poll_beside())
-  bool polls_more = false;                 ///< another transport than transports[0] must be polled
+  bool first_shares_memory = false;             ///< transports[0] is the one through shared memory
+  transport::Transport* polled_only = nullptr;  ///< see add_polled_transport()
+  bool polls_more = false;  ///< another transport than transports[0] must be polled
   uint32_t local_count = 0;
   uint32_t me = 0, processes = 0;
   uint64_t eager_local = 0;  ///< FGMPI_EAGER_LOCAL
@@ -393,7 +393,7 @@ class Engine final : public transport::Sink {
   uint64_t local_limit = 0;  ///< bytes of eager copies that collocated senders may make
   uint64_t window = 0;       ///< bytes of eager messages in flight or unconsumed, per peer process
   /// The factor by which FGMPI_UNEXPECTED_LIMIT has been multiplied (buffer_limit.h).
-  uint64_t limit_given = 1;
+  uint64_t limit_factor = 1;
   uint64_t local_unexpected = 0;
   uint64_t frames_sent = 0, frames_received = 0;  ///< for termination detection
   uint64_t bad_frames = 0;
@@ -427,7 +427,7 @@ class Engine final : public transport::Sink {
   void begin_arriving(const transport::Header& h, RecvOp* op, UnexpectedMessage* kept);
   bool may_arrive(const transport::Header& h, size_t length) const;
   void on_piece(const transport::Header& h, const void* payload, size_t length);
-  void take_piece(uint32_t process, const void* payload, size_t length);
+  void receive_piece(uint32_t process, const void* payload, size_t length);
   void on_cancel(const transport::Header& h);
   void on_cancelled(const transport::Header& h);
   bool push_frames(uint32_t process);
@@ -474,7 +474,7 @@ bool trim_matching();
 bool trim_buffered_sends();
 
 /// Records the first error of a receive; later ones are dropped.
-void note(RecvOp* op, Status status);
+void record_first_error(RecvOp* op, Status status);
 /// MPI_ERR_NO_MEM for the bytes of a message that must be held between two buffers.
 Status no_memory_for_message(uint64_t bytes);
 
@@ -515,7 +515,7 @@ void consume(UnexpectedMessage* u, RecvOp* op);
 
 /// Finds the posted receive that matches this message and removes it from its queue; nullptr when
 /// there is none.
-inline RecvOp* take_posted(Endpoint* at, const Envelope& message) {
+inline RecvOp* match_posted(Endpoint* at, const Envelope& message) {
   if (at->posted.empty()) return nullptr;
   RecvOp* op = static_cast<RecvOp*>(at->posted.take(message));
   if (op) op->queued = false;
@@ -551,8 +551,8 @@ bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode 
 void start_send(SendOp* op, Mode mode);
 
 /// Finds the address of a destination of which only the rank is known: sets op->to and returns true
-/// where the address is known by now. Otherwise the send waits, and address_known() starts it.
-/// REQUIRES: op->to.process == kUnknownProcess.
+/// where the address is known by now. Otherwise the send waits, and start_waiting_sends() starts
+/// it. REQUIRES: op->to.process == kUnknownProcess.
 bool find_address(SendOp* op, Mode mode);
 /// Removes a send from those that wait for an address. False: it did not wait.
 bool stop_waiting_for_address(SendOp* op);

@@ -26,7 +26,7 @@ void for_each_endpoint(F&& f) {
 }
 
 void fail(RecvOp* op, uint32_t process) {
-  note(op, process_failed(process));
+  record_first_error(op, process_failed(process));
   complete_op(op);
 }
 
@@ -95,7 +95,7 @@ void end_receive(Endpoint* at, RecvOp* op, Status status) {
   if (pending && op->finish == RecvRequest::arrived_stalled) return;
   at->posted.remove(op);
   op->queued = false;
-  note(op, pending ? Status(MPIX_ERR_PROC_FAILED, status.what()) : std::move(status));
+  record_first_error(op, pending ? Status(MPIX_ERR_PROC_FAILED, status.what()) : std::move(status));
   complete_op(op);
 }
 

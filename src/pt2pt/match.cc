@@ -115,7 +115,7 @@ void PostedQueue::remove_slow(PostedReceive* p) {
   }
 }
 
-PostedReceive* PostedQueue::take_slow(const Envelope& message) {
+PostedReceive* PostedQueue::match_slow(const Envelope& message) {
   if (!bins_) {
     bins_ = new PostedBins;
     for (PostedReceive* each = list_.front(); each; each = each->next) enter(each);

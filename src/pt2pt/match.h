@@ -95,15 +95,15 @@ class PostedQueue {
   }
   /// Removes and returns the eldest receive that matches this message, or nullptr.
   PostedReceive* take(const Envelope& message) {
-    if (__builtin_expect(bins_ != nullptr, 0)) return take_slow(message);
-    uint32_t looks = 0;
+    if (__builtin_expect(bins_ != nullptr, 0)) return match_slow(message);
+    uint32_t compared = 0;
     for (PostedReceive* p = list_.front(); p; p = p->next) {
       if (covers(p->envelope, message)) {
         list_.remove(p);
         return p;
       }
       ++g_matches_searched;
-      if (__builtin_expect(++looks > kShort, 0)) return take_slow(message);
+      if (__builtin_expect(++compared > kShort, 0)) return match_slow(message);
     }
     return nullptr;
   }
@@ -113,7 +113,7 @@ class PostedQueue {
   }
 
  private:
-  PostedReceive* take_slow(const Envelope& message);
+  PostedReceive* match_slow(const Envelope& message);
   void remove_slow(PostedReceive* p);
   void enter(PostedReceive* p);
 
@@ -135,11 +135,11 @@ class UnexpectedQueue {
   /// The eldest message that this pattern matches, or nullptr. The message stays in the queue.
   Arrived* find(const Envelope& pattern) {
     if (__builtin_expect(bins_ != nullptr, 0)) return find_slow(pattern);
-    uint32_t looks = 0;
+    uint32_t compared = 0;
     for (Arrived* a = list_.front(); a; a = a->next) {
       if (covers(pattern, a->envelope)) return a;
       ++g_matches_searched;
-      if (__builtin_expect(++looks > kShort, 0)) return find_slow(pattern);
+      if (__builtin_expect(++compared > kShort, 0)) return find_slow(pattern);
     }
     return nullptr;
   }

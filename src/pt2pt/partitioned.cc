@@ -87,14 +87,14 @@ class PartitionedSend final : public Request {
     bool ready = false;
   };
   PartitionedSend(const Buffer& partition, int32_t partitions, Peer to, const Envelope& e,
-                  const char* name, Keep* k)
+                  const char* name, RefCount* k)
       : count_(partitions),
         to_(to),
         envelope_(e),
         parts_(std::make_unique<SendPart[]>(static_cast<size_t>(partitions))) {
     call = name;
-    keep = k;
-    if (keep) keep->retain();
+    comm_ref = k;
+    if (comm_ref) comm_ref->retain();
     persistent = true;
     active = false;
     base_ = g_next_base;
@@ -119,7 +119,7 @@ class PartitionedSend final : public Request {
     Announcer::send({bytes, static_cast<uint32_t>(partitions), base_}, to, e);
   }
   ~PartitionedSend() override {
-    if (keep) keep->release();
+    if (comm_ref) comm_ref->release();
   }
   Status start() override {
     complete_ = false;
@@ -176,10 +176,10 @@ class PartitionedRecv;
 /// the listener would receive that one's announcements.
 class Listener {
  public:
-  Listener(PartitionedRecv* owner, Keep* k);
+  Listener(PartitionedRecv* owner, RefCount* k);
   Listener(const Listener&) = delete;
   ~Listener() {
-    if (keep_) keep_->release();
+    if (comm_ref_) comm_ref_->release();
   }
   void post(Endpoint* at, const Envelope& e) { start_recv(&op_, at, e); }
   /// Called when the owner is deleted: from now on the listener deletes itself.
@@ -196,7 +196,7 @@ class Listener {
 
  private:
   PartitionedRecv* owner_;
-  Keep* keep_;
+  RefCount* comm_ref_;
   RecvOp op_;
   Outcome outcome_;
   Buffer buffer_;
@@ -206,7 +206,7 @@ class Listener {
 class PartitionedRecv final : public Request {
  public:
   PartitionedRecv(const Buffer& partition, int32_t partitions, Endpoint* at, const Envelope& e,
-                  const char* name, Keep* k)
+                  const char* name, RefCount* k)
       : first_(partition),
         count_(partitions),
         at_(at),
@@ -214,8 +214,8 @@ class PartitionedRecv final : public Request {
         missing_of_(static_cast<size_t>(partitions)) {
     if (e.source != MPI_PROC_NULL) listener_ = new Listener(this, k);
     call = name;
-    keep = k;
-    if (keep) keep->retain();
+    comm_ref = k;
+    if (comm_ref) comm_ref->retain();
     persistent = true;
     active = false;
     outcome.source = e.source;
@@ -224,7 +224,7 @@ class PartitionedRecv final : public Request {
   }
   ~PartitionedRecv() override {
     if (listener_) listener_->leave_owner();
-    if (keep) keep->release();
+    if (comm_ref) comm_ref->release();
   }
   Status start() override {
     complete_ = false;
@@ -232,7 +232,7 @@ class PartitionedRecv final : public Request {
     outcome.error = Status();
     missing_ = -1;
     std::fill(missing_of_.begin(), missing_of_.end(), -1);
-    told_.clear();
+    reported_.clear();
     if (!listener_)
       set_complete();
     else if (listener_->heard())
@@ -253,10 +253,12 @@ class PartitionedRecv final : public Request {
   }
   /// Has MPI_Parrived returned that partition i has arrived? Recorded only while there is a decider
   /// (decider.h).
-  bool was_told(int32_t i) const { return !told_.empty() && told_[static_cast<size_t>(i)]; }
+  bool was_reported(int32_t i) const {
+    return !reported_.empty() && reported_[static_cast<size_t>(i)];
+  }
   void tell(int32_t i) {
-    told_.resize(static_cast<size_t>(count_));
-    told_[static_cast<size_t>(i)] = true;
+    reported_.resize(static_cast<size_t>(count_));
+    reported_[static_cast<size_t>(i)] = true;
   }
   int32_t count() const { return count_; }
   void describe(std::string* out) const override {
@@ -387,12 +389,12 @@ class PartitionedRecv final : public Request {
   int32_t missing_ = -1;  ///< of the sender's partitions; -1: not announced
   /// How many of the sender's partitions have not arrived, by own partition.
   std::vector<int32_t> missing_of_;
-  std::vector<bool> told_;  ///< was_told(), by own partition; empty: none
+  std::vector<bool> reported_;  ///< was_reported(), by own partition; empty: none
   std::vector<char> staging_;
 };
 
-Listener::Listener(PartitionedRecv* owner, Keep* k) : owner_(owner), keep_(k) {
-  if (keep_) keep_->retain();
+Listener::Listener(PartitionedRecv* owner, RefCount* k) : owner_(owner), comm_ref_(k) {
+  if (comm_ref_) comm_ref_->retain();
   buffer_ = raw(&words_, sizeof words_);
   op_.prepare(buffer_, &outcome_);
   op_.owner = this;
@@ -417,14 +419,14 @@ Status Listener::check() const {
 }  // namespace
 
 Status psend_init(const Buffer& partition, int32_t partitions, Peer to, int32_t source_rank,
-                  int32_t tag, uint64_t ctx, const char* call, Keep* keep, Request** out) {
-  *out = new PartitionedSend(partition, partitions, to, {ctx, source_rank, tag}, call, keep);
+                  int32_t tag, uint64_t ctx, const char* call, RefCount* comm_ref, Request** out) {
+  *out = new PartitionedSend(partition, partitions, to, {ctx, source_rank, tag}, call, comm_ref);
   return {};
 }
 
 Status precv_init(const Buffer& partition, int32_t partitions, Endpoint* at, int32_t source,
-                  int32_t tag, uint64_t ctx, const char* call, Keep* keep, Request** out) {
-  *out = new PartitionedRecv(partition, partitions, at, {ctx, source, tag}, call, keep);
+                  int32_t tag, uint64_t ctx, const char* call, RefCount* comm_ref, Request** out) {
+  *out = new PartitionedRecv(partition, partitions, at, {ctx, source, tag}, call, comm_ref);
   return {};
 }
 
@@ -469,14 +471,15 @@ Status parrived(Request* request, int32_t partition, bool* arrived) {
     return error(MPI_ERR_REQUEST, "the request of %s is not a partitioned receive", request->call);
   if (partition < 0 || partition >= recv->count()) return bad_partition(partition, recv->count());
   if (__builtin_expect(g_decider != nullptr, 0) && recv->active) {
-    *arrived = recv->was_told(partition) ||
-               g_decider->look(recv, static_cast<uint64_t>(partition), has_arrived, "MPI_Parrived");
+    *arrived =
+        recv->was_reported(partition) ||
+        g_decider->decide_test(recv, static_cast<uint64_t>(partition), has_arrived, "MPI_Parrived");
     if (*arrived) recv->tell(partition);
     return {};
   }
   *arrived = recv->has_arrived(partition);
   if (*arrived) return {};
-  yield_to_look_again("MPI_Parrived");
+  yield_before_retry("MPI_Parrived");
   *arrived = recv->has_arrived(partition);
   return {};
 }

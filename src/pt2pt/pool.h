@@ -144,7 +144,7 @@ class BlockPool {
   /// only with the trimming pass after the last one of a burst.
   bool trim() { return std::exchange(freed_, 0) > kKept; }
   /// Counts bytes of messages that were freed in another way than by give().
-  void note_freed(size_t bytes) { freed_ += bytes; }
+  void count_freed(size_t bytes) { freed_ += bytes; }
 
  private:
   struct Free {

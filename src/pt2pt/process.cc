@@ -44,10 +44,10 @@ bool progress() {
 bool quiet() {
   return g_engine.waiting_peers.empty() && g_engine.pulls.used() == 0 && g_engine.lent == 0 &&
          g_engine.accesses == 0 && sends_without_address() == 0 &&
-         (!g_engine.beside || g_engine.beside->quiet());
+         (!g_engine.polled_only || g_engine.polled_only->quiet());
 }
-void poll_beside(transport::Transport* transport) {
-  g_engine.beside = transport;
+void add_polled_transport(transport::Transport* transport) {
+  g_engine.polled_only = transport;
   g_engine.polls_more = true;
 }
 const Counters& counters() { return g_engine.counters; }
@@ -136,7 +136,7 @@ Status reserve_endpoints(uint32_t local_count) {
   return {};
 }
 
-void give_back_endpoints() {
+void release_endpoints() {
   Engine& e = g_engine;
   if (!e.endpoints) return;
   for (uint32_t i = 0; i < e.local_count + 1; ++i) e.endpoints[i].~Endpoint();
@@ -183,7 +183,7 @@ Status init(const Setup& setup) {
   }
   e.lent = 0;
   const bool alone = e.processes < 2;
-  e.limit_given = 1;
+  e.limit_factor = 1;
   e.local_limit = alone ? limit : limit / 2;
   e.window = alone ? 0 : limit / 2 / (e.processes - 1);
   e.local_unexpected = 0;
@@ -214,7 +214,7 @@ void set_processes(uint32_t processes, transport::Transport* others) {
     e.polls_more = true;
   }
   const uint64_t limit = settings::size(settings::kUnexpectedLimit);
-  e.window = processes < 2 ? 0 : limit * e.limit_given / 2 / (processes - 1);
+  e.window = processes < 2 ? 0 : limit * e.limit_factor / 2 / (processes - 1);
 }
 
 void forget_process(uint32_t process) {
@@ -246,7 +246,7 @@ int32_t source_to_travel(int32_t source) {
 
 int32_t source_from_travel(int32_t source, uint32_t process) {
   const auto signature = static_cast<Signature>(source);
-  return source_of(process, kept_of(signature));
+  return source_of(process, carried_bits(signature));
 }
 
 void finalize() {
@@ -259,10 +259,10 @@ void finalize() {
       if (u->kind != UnexpectedMessage::kLocal) drop_unexpected(u);
     }
   }
-  give_back_endpoints();
+  release_endpoints();
   e.peers.reset();
   e.local_count = 0;
-  e.transports[0] = e.transports[1] = e.beside = nullptr;
+  e.transports[0] = e.transports[1] = e.polled_only = nullptr;
   e.polls_more = false;
 }
 
@@ -280,7 +280,7 @@ Buffer raw(const void* data, size_t bytes) {
 /// The source that stands for a process and a signature. It is never negative: negative sources
 /// are wildcards.
 int32_t source_of(uint32_t process, Signature signature) {
-  return static_cast<int32_t>(process | kept_of(signature) << g_signature_bit);
+  return static_cast<int32_t>(process | carried_bits(signature) << g_signature_bit);
 }
 
 /// Returns the status of a complete receive of `expected` bytes, or MPI_ERR_TRUNCATE for
@@ -321,7 +321,7 @@ struct Discard {
 
 }  // namespace
 
-Signature kept_of(Signature signature) { return signature & (0x7fffffffu >> g_signature_bit); }
+Signature carried_bits(Signature signature) { return signature & (0x7fffffffu >> g_signature_bit); }
 
 uint32_t process_of_source(int32_t source) {
   return static_cast<uint32_t>(source) & ((1u << g_signature_bit) - 1);
@@ -399,7 +399,7 @@ uint32_t count_unmatched(uint32_t most) {
   return endpoint(kProcessEndpoint)->unexpected.size(most);
 }
 
-void give_up_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& status) {
+void cancel_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& status) {
   Endpoint* at = endpoint(kProcessEndpoint);
   auto is_meant = [&](const Envelope& e) { return e.ctx == ctx && ((e.tag ^ tag) & ~mask) == 0; };
   std::vector<RecvOp*> receives;

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "base/keep.h"
+#include "base/ref_count.h"
 #include "base/status.h"
 #include "ch4-av-rankmap/av.h"
 #include "host/datatype.h"
@@ -104,14 +104,14 @@ class Request {
   virtual int cancel_code() const { return MPI_SUCCESS; }
 
   /// How its start, or its completion, is reported to tools as an event (MPI-4.0 section 15.3.8).
-  struct Told {
+  struct ToolEvent {
     enum What : uint8_t { kNothing, kSend, kReceive, kCollective, kCommunicator } what = kNothing;
     /// A send's target as a world rank; a collective's kind; a new communicator's handle.
     int32_t first = 0;
     int32_t second = 0;  ///< a send's tag; a collective's number
     int64_t bytes = 0;   ///< of a send
   };
-  virtual Told told() const { return {}; }
+  virtual ToolEvent tool_event() const { return {}; }
 
   /// Persistent, polled, external or watched.
   bool is_special() const {
@@ -126,8 +126,8 @@ class Request {
   void set_complete();
 
   Outcome outcome;
-  Keep* keep = nullptr;   ///< the communicator it belongs to (a comm::Comm), or nullptr
-  const char* call = "";  ///< the MPI call that made it
+  RefCount* comm_ref = nullptr;  ///< the communicator it belongs to (a comm::Comm), or nullptr
+  const char* call = "";         ///< the MPI call that made it
   Waiter* waiter = nullptr;
   uint32_t handle = 0;  ///< its MPI_Request, or 0 when it has none
   // The four flags that make a request special. They fill one word, which is_special()
@@ -146,7 +146,7 @@ class Request {
  public:
   /// MPI_Request_get_status has returned that it is complete, so that every later call must
   /// return so, too.
-  bool told_complete = false;
+  bool reported_complete = false;
 };
 
 /// Matching state of one proclet, or of the process. At most 64 bytes while idle.
@@ -193,7 +193,7 @@ inline constexpr uint32_t kMostProcessesToConnect = 1u << 16;
 bool progress();
 /// From now on progress() also polls this transport, which carries no frames (transport/multicast),
 /// and quiet() asks it.
-void poll_beside(transport::Transport* transport);
+void add_polled_transport(transport::Transport* transport);
 /// True when no frame of this process is deferred and no rendezvous is under way. A process that is
 /// not quiet must poll, not sleep without limit, and must not end.
 bool quiet();
@@ -214,12 +214,12 @@ void set_naming(const Naming& naming);
 
 // ---- Destinations whose address has to be asked for ---------------------------------------------
 /// Finds where a rank of the communicator of `ctx` is. False when that is not known yet: then the
-/// layer above asks for it, and calls address_known() with the answer. Must not switch.
+/// layer above asks for it, and calls start_waiting_sends() with the answer. Must not switch.
 using AddressSource = bool (*)(uint64_t ctx, int32_t rank, Peer* out);
 void set_address_source(AddressSource source);
 /// Starts the sends that wait for this address, in the order in which they were called. `ctx` may
 /// be of any plane. Never switches.
-void address_known(uint64_t ctx, int32_t rank, Peer peer);
+void start_waiting_sends(uint64_t ctx, int32_t rank, Peer peer);
 /// The ranks in [low, high) of the communicator to which sends wait for an address, ascending.
 std::vector<int32_t> awaited_ranks(uint64_t ctx, int32_t low, int32_t high);
 /// How many sends wait for an address, for reports and tests.
@@ -231,17 +231,17 @@ Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uin
             Mode mode, const char* call);
 /// Never switches. *out is a new request (the caller owns it until wait/test/free).
 Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-             Mode mode, const char* call, Keep* keep, Request** out);
+             Mode mode, const char* call, RefCount* comm_ref, Request** out);
 Status send_init(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-                 Mode mode, const char* call, Keep* keep, Request** out);
+                 Mode mode, const char* call, RefCount* comm_ref, Request** out);
 
 // ---- Receives at endpoint `at`. source: rank or MPI_ANY_SOURCE; tag: value or MPI_ANY_TAG. ------
 Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
             const char* call, Outcome* outcome);
 Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
-             const char* call, Keep* keep, Request** out);
+             const char* call, RefCount* comm_ref, Request** out);
 Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
-                 const char* call, Keep* keep, Request** out);
+                 const char* call, RefCount* comm_ref, Request** out);
 
 // ---- Send and receive in one call. A side with process kNoPeer is MPI_PROC_NULL and does nothing.
 inline constexpr uint32_t kNoPeer = 0xffffffffu;
@@ -256,7 +256,7 @@ struct Exchange {
 };
 /// Blocking; may switch.
 Status sendrecv(Exchange& exchange, const char* call, Outcome* outcome);
-Status isendrecv(Exchange& exchange, const char* call, Keep* keep, Request** out);
+Status isendrecv(Exchange& exchange, const char* call, RefCount* comm_ref, Request** out);
 
 // ---- Buffered sends: each rank has one attached buffer; *slot is its state (RankState::bsend). --
 Status attach_buffer(void** slot, void* address, int64_t bytes);
@@ -268,16 +268,16 @@ Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int
              uint64_t ctx);
 /// Reads *slot at each start, since the attached buffer may have changed.
 Status bsend_init(void** slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag,
-                  uint64_t ctx, const char* call, Keep* keep, Request** out);
+                  uint64_t ctx, const char* call, RefCount* comm_ref, Request** out);
 
 // ---- Partitioned (MPI-4.0 chapter 4) ------------------------------------------------------------
 // `partition` describes one partition; partition i lies i * count * extent further. `ctx` is on the
 // plane of partitioned traffic; the plane above that one carries the data. A peer with process
 // kNoPeer is MPI_PROC_NULL. These calls never switch.
 Status psend_init(const Buffer& partition, int32_t partitions, Peer to, int32_t source_rank,
-                  int32_t tag, uint64_t ctx, const char* call, Keep* keep, Request** out);
+                  int32_t tag, uint64_t ctx, const char* call, RefCount* comm_ref, Request** out);
 Status precv_init(const Buffer& partition, int32_t partitions, Endpoint* at, int32_t source,
-                  int32_t tag, uint64_t ctx, const char* call, Keep* keep, Request** out);
+                  int32_t tag, uint64_t ctx, const char* call, RefCount* comm_ref, Request** out);
 /// Marks partitions low to high, or the listed ones, as ready; on an error it marks none.
 /// MPI_ERR_REQUEST: not an active partitioned send; MPI_ERR_OTHER: no such partition; MPI_ERR_ARG:
 /// the partition is ready already.
@@ -304,7 +304,7 @@ void generalized_fortran(Request* request);
 /// The request of a send that is complete. It is shared and never freed.
 Request* sent_request();
 /// An already complete request (MPI_PROC_NULL).
-Request* completed_request(int32_t source, int32_t tag, const char* call, Keep* keep);
+Request* completed_request(int32_t source, int32_t tag, const char* call, RefCount* comm_ref);
 
 // ---- Probes -------------------------------------------------------------------------------------
 /// Finds a matching message and sets its envelope; the message stays in the queue. Yields when
@@ -319,13 +319,14 @@ bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* o
              Message** message);
 Status mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
               Outcome* outcome, Message** message);
-Status imrecv(const Buffer& buffer, Message* message, const char* call, Keep* keep, Request** out);
+Status imrecv(const Buffer& buffer, Message* message, const char* call, RefCount* comm_ref,
+              Request** out);
 /// Blocking form; may switch.
 Status mrecv(const Buffer& buffer, Message* message, const char* call, Outcome* outcome);
 MPI_Message message_handle(Message* message);
 /// Finds the message behind a handle and releases the handle; nullptr when the handle
 /// is not in use.
-Message* take_message(MPI_Message handle);
+Message* claim_message(MPI_Message handle);
 
 // ---- Completion ---------------------------------------------------------------------------------
 /// Parks until every non-null request is complete. May switch. Does not free the requests.
@@ -383,7 +384,7 @@ Status process_irecv(uint32_t process, uint64_t ctx, int32_t tag, void* data, si
 Status process_outcome(Request* request);
 /// The bits of a signature that a message carries. How many they are depends on the number
 /// of processes.
-Signature kept_of(Signature signature);
+Signature carried_bits(Signature signature);
 /// The process that the source of such a message's envelope stands for.
 uint32_t process_of_source(int32_t source);
 
@@ -392,7 +393,7 @@ struct Unmatched {
   uint64_t ctx;
   int32_t tag;
   uint32_t process;     ///< the sender
-  Signature signature;  ///< only the bits of kept_of()
+  Signature signature;  ///< only the bits of carried_bits()
 };
 /// Sets the function that is called for each unmatched message when it arrives. It runs inside poll
 /// and must not switch.
@@ -403,7 +404,7 @@ uint32_t count_unmatched(uint32_t most = ~0u);
 /// Ends the traffic of (ctx, tag), and of all tags that differ from `tag` only in bits of `mask`:
 /// posted receives complete with this error, messages that no receive has matched are dropped, and
 /// requests of sends complete. Never switches.
-void give_up_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& status);
+void cancel_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& status);
 
 /// Notices are handled as they arrive; they are not matched. `kind` (0..15) picks the handler that
 /// a module has set. The handler runs inside poll: it must not switch or throw. A notice has at

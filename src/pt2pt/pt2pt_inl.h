@@ -65,8 +65,8 @@ inline constexpr uint64_t kTiny = 16;
 /// changed. Never switches. REQUIRES: has_free_handle().
 [[gnu::always_inline]] inline Request* irecv_bytes(void* data, uint64_t bytes, Endpoint* at,
                                                    const Envelope& pattern, const char* call,
-                                                   Keep* keep) {
-  auto* request = new RecvRequest(data, bytes, at, pattern, call, keep);
+                                                   RefCount* comm_ref) {
+  auto* request = new RecvRequest(data, bytes, at, pattern, call, comm_ref);
   try {
     fast::handle_of(request);
   } catch (...) {

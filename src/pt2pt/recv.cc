@@ -22,14 +22,14 @@ Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uin
 constinit Pool<RecvRequest> RecvRequest::pool;
 
 RecvRequest::RecvRequest(const Buffer& b, Endpoint* endpoint, const Envelope& p, const char* name,
-                         Keep* k)
+                         RefCount* k)
     : buffer(b), at(endpoint) {
   op.prepare(buffer, &outcome);
   prepare(p, name, k);
 }
 
 RecvRequest::~RecvRequest() {
-  if (keep) keep->release();
+  if (comm_ref) comm_ref->release();
 }
 
 Status RecvRequest::start() {
@@ -44,7 +44,7 @@ Status RecvRequest::start() {
 
 void RecvRequest::cancel() {
   if (!op.queued) return;
-  if (g_decider) g_decider->forget(&op);
+  if (g_decider) g_decider->forget_receive(&op);
   at->posted.remove(&op);
   op.queued = false;
   outcome.source = MPI_ANY_SOURCE;
@@ -55,16 +55,16 @@ void RecvRequest::cancel() {
 }
 
 Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
-             const char* call, Keep* keep, Request** out) {
-  auto* request = new RecvRequest(buffer, at, {ctx, source, tag}, call, keep);
+             const char* call, RefCount* comm_ref, Request** out) {
+  auto* request = new RecvRequest(buffer, at, {ctx, source, tag}, call, comm_ref);
   *out = request;
   start_recv(&request->op, at, request->op.envelope);
   return {};
 }
 
 Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
-                 const char* call, Keep* keep, Request** out) {
-  auto* request = new RecvRequest(buffer, at, {ctx, source, tag}, call, keep);
+                 const char* call, RefCount* comm_ref, Request** out) {
+  auto* request = new RecvRequest(buffer, at, {ctx, source, tag}, call, comm_ref);
   request->persistent = true;
   request->active = false;
   *out = request;
@@ -171,9 +171,10 @@ Status mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const cha
   return {};
 }
 
-Status imrecv(const Buffer& buffer, Message* message, const char* call, Keep* keep, Request** out) {
+Status imrecv(const Buffer& buffer, Message* message, const char* call, RefCount* comm_ref,
+              Request** out) {
   UnexpectedMessage* u = as_unexpected(message);
-  auto* request = new RecvRequest(buffer, nullptr, u->envelope, call, keep);
+  auto* request = new RecvRequest(buffer, nullptr, u->envelope, call, comm_ref);
   *out = request;
   consume(u, &request->op);
   return {};

@@ -12,7 +12,7 @@ namespace fgmpi::pt2pt {
 
 void* Request::operator new(size_t bytes) { return ::operator new(bytes); }
 void Request::operator delete(void* request, size_t bytes) {
-  g_engine.blocks.note_freed(bytes);
+  g_engine.blocks.count_freed(bytes);
   ::operator delete(request, bytes);
 }
 
@@ -77,7 +77,7 @@ void wait_all(Request* const* requests, size_t count, const char* call) {
   w.missing = attach_waiter(requests, count, &w, &site, &polled);
   if (__builtin_expect(polled, 0)) {
     detach_waiter(requests, count, &w);
-    while (poll_some(requests, count)) yield_to_look_again(call);
+    while (poll_some(requests, count)) yield_before_retry(call);
     w.missing = attach_waiter(requests, count, &w, &site, &polled);
   }
   if (w.missing > 0) sched::park(&site);
@@ -90,7 +90,7 @@ void wait_any(Request* const* requests, size_t count, const char* call) {
     for (size_t i = 0; i < count; ++i)
       if (requests[i] && requests[i]->active && requests[i]->complete()) return;
     if (!polled) break;
-    yield_to_look_again(call);
+    yield_before_retry(call);
   }
   Waiter w{sched::current(), 0};
   bool polled = false;
@@ -108,7 +108,7 @@ bool test(Request* request, const char* call) {
     request->progress();
     if (request->complete()) return true;
   }
-  yield_to_look_again(call);
+  yield_before_retry(call);
   return request->complete();
 }
 
@@ -128,7 +128,7 @@ class CompletedRequest final : public Request {
  public:
   CompletedRequest() { complete_ = true; }
   ~CompletedRequest() override {
-    if (keep) keep->release();
+    if (comm_ref) comm_ref->release();
   }
   Status start() override {
     active = true;
@@ -137,13 +137,13 @@ class CompletedRequest final : public Request {
 };
 }  // namespace
 
-Request* completed_request(int32_t source, int32_t tag, const char* call, Keep* keep) {
+Request* completed_request(int32_t source, int32_t tag, const char* call, RefCount* comm_ref) {
   auto* request = new CompletedRequest;
   request->outcome.source = source;
   request->outcome.tag = tag;
   request->call = call;
-  request->keep = keep;
-  if (keep) keep->retain();
+  request->comm_ref = comm_ref;
+  if (comm_ref) comm_ref->retain();
   return request;
 }
 
@@ -199,7 +199,7 @@ MPI_Message message_handle(Message* message) {
   return static_cast<MPI_Message>(kRequestBase | kMessageBit | static_cast<uint32_t>(index));
 }
 
-Message* take_message(MPI_Message handle) {
+Message* claim_message(MPI_Message handle) {
   uint32_t h = static_cast<uint32_t>(handle);
   if ((h & ~kIndexMask) != (kRequestBase | kMessageBit)) return nullptr;
   UnexpectedMessage** slot = g_messages.get(h & kIndexMask);

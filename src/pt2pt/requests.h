@@ -22,13 +22,13 @@ inline constexpr uint32_t kSentHandle = kRequestBase | kIndexMask;
 
 class SendRequest final : public Request {
  public:
-  SendRequest(const Buffer& b, Peer to, const Envelope& e, Mode m, const char* name, Keep* k);
+  SendRequest(const Buffer& b, Peer to, const Envelope& e, Mode m, const char* name, RefCount* k);
   ~SendRequest() override;
   Status start() override;
   void cancel() override;
   void describe(std::string* out) const override;
   bool awaits(WaitFor* out) const override;
-  Told told() const override;
+  ToolEvent tool_event() const override;
   static void* operator new(size_t);
   static void operator delete(void* p);
   static bool trim();
@@ -40,10 +40,11 @@ class SendRequest final : public Request {
 
 class RecvRequest final : public Request {
  public:
-  RecvRequest(const Buffer& b, Endpoint* at, const Envelope& pattern, const char* name, Keep* k);
+  RecvRequest(const Buffer& b, Endpoint* at, const Envelope& pattern, const char* name,
+              RefCount* k);
   /// Makes a receive of `bytes` contiguous bytes.
   RecvRequest(void* data, uint64_t bytes, Endpoint* at, const Envelope& pattern, const char* name,
-              Keep* k)
+              RefCount* k)
       : at(at) {
     buffer.address = op.data = static_cast<char*>(data);
     buffer.count = static_cast<int64_t>(bytes);
@@ -65,7 +66,7 @@ class RecvRequest final : public Request {
   /// Makes a stalled request incomplete again: the program has received the error, or the
   /// reason has gone.
   void go_on();
-  Told told() const override { return {.what = Told::kReceive}; }
+  ToolEvent tool_event() const override { return {.what = ToolEvent::kReceive}; }
   static void arrived(RecvOp* op) { static_cast<RecvRequest*>(op->owner)->set_complete(); }
   static void arrived_stalled(RecvOp* op);
   static void* operator new(size_t) { return pool.take(); }
@@ -77,10 +78,10 @@ class RecvRequest final : public Request {
   Endpoint* at;
 
  private:
-  void prepare(const Envelope& pattern, const char* name, Keep* k) {
+  void prepare(const Envelope& pattern, const char* name, RefCount* k) {
     call = name;
-    keep = k;
-    if (keep) keep->retain();
+    comm_ref = k;
+    if (comm_ref) comm_ref->retain();
     op.envelope = pattern;
     op.owner = this;
     op.direct = op.data ? op.capacity + 1 : 0;

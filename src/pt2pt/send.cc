@@ -55,7 +55,7 @@ void push_eager_copy(Endpoint* at, UnexpectedMessage* u) {
 bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
   if (to.process != g_engine.me) return false;
   Endpoint* at = g_engine.at(to.local);
-  if (RecvOp* op = take_posted(at, envelope)) {
+  if (RecvOp* op = match_posted(at, envelope)) {
     g_engine.counters.count_message(Counters::kLocal, static_cast<uint64_t>(buffer.bytes()));
     fill_from(op, envelope, buffer);
     complete_op(op);
@@ -75,7 +75,7 @@ bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envel
 /// A message of at most this many bytes uses no more of the receiver's memory than the kRequest
 /// frame that would announce it. Past the window it is sent whole and answered when matched, so
 /// that its receive needs no round trip.
-constexpr uint64_t kBesideRequest = BlockPool::size_of(0) - sizeof(UnexpectedMessage);
+constexpr uint64_t kRequestRoom = BlockPool::size_of(0) - sizeof(UnexpectedMessage);
 
 bool may_go_eagerly(uint32_t process, uint64_t n) {
   const Engine& e = g_engine;
@@ -118,8 +118,8 @@ void start_remote(SendOp* op, Mode mode) {
   const uint32_t process = op->to.process;
   e.count_message(process, op->size);
   const bool in_window = may_go_eagerly(process, op->size);
-  const bool eager = in_window || op->size <= std::min(kBesideRequest,
-                                                       e.eager_remote[g_av.transport_bit(process)]);
+  const bool eager =
+      in_window || op->size <= std::min(kRequestRoom, e.eager_remote[g_av.transport_bit(process)]);
   const bool answered = !in_window || mode == Mode::kSynchronous;
   const bool past_limit = !in_window && mode != Mode::kSynchronous &&
                           op->size <= e.eager_remote[g_av.transport_bit(process)];
@@ -158,7 +158,7 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
   Engine& e = g_engine;
   if (__builtin_expect(to.process == e.me, 1)) {
     Endpoint* at = e.at(to.local);
-    if (RecvOp* op = take_posted(at, envelope)) {
+    if (RecvOp* op = match_posted(at, envelope)) {
       e.counters.count_message(Counters::kLocal, n);
       fill(op, envelope, data, n);
       complete_op(op);
@@ -200,7 +200,7 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
     return false;  // the waiting send will meet the same error and report it
   }
   count_eager_copy(u);
-  g_decider->hold(to.local, u);
+  g_decider->add_message(to.local, u);
   return true;
 }
 }  // namespace
@@ -225,7 +225,7 @@ void start_send(SendOp* op, Mode mode) {
                    : AnswerTime::kWhenMatched;
   g_engine.counters.count_message(Counters::kLocal, op->size);
   if (__builtin_expect(decided_by_others(op->to, op->envelope), 0))
-    return g_decider->hold(op->to.local, op);
+    return g_decider->add_message(op->to.local, op);
   push_unexpected(g_engine.at(op->to.local), op);
 }
 
@@ -284,11 +284,11 @@ void SendRequest::operator delete(void* p) { g_pool.give(p); }
 bool SendRequest::trim() { return g_pool.trim(); }
 
 SendRequest::SendRequest(const Buffer& b, Peer to, const Envelope& e, Mode m, const char* name,
-                         Keep* k)
+                         RefCount* k)
     : buffer(b), mode(m) {
   call = name;
-  keep = k;
-  if (keep) keep->retain();
+  comm_ref = k;
+  if (comm_ref) comm_ref->retain();
   op.buffer = &buffer;
   op.to = to;
   op.envelope = e;
@@ -303,7 +303,7 @@ SendRequest::SendRequest(const Buffer& b, Peer to, const Envelope& e, Mode m, co
 }
 
 SendRequest::~SendRequest() {
-  if (keep) keep->release();
+  if (comm_ref) comm_ref->release();
 }
 
 Status SendRequest::start() {
@@ -321,10 +321,10 @@ Status SendRequest::start() {
   return {};
 }
 
-Request::Told SendRequest::told() const {
+Request::ToolEvent SendRequest::tool_event() const {
   const bool known = op.to.process != kUnknownProcess;
   const auto world = known ? static_cast<int32_t>(g_av.global_of(op.to.process, op.to.local)) : -1;
-  return {Told::kSend, world, op.envelope.tag, buffer.bytes()};
+  return {ToolEvent::kSend, world, op.envelope.tag, buffer.bytes()};
 }
 
 void SendRequest::cancel() {
@@ -336,7 +336,7 @@ void SendRequest::cancel() {
   }
   if (op.to.process == g_engine.me) {
     const bool held = decided_by_others(op.to, op.envelope);
-    if (held ? !g_decider->withdraw(op.to.local, &op) : !op.queued) return;
+    if (held ? !g_decider->withdraw_send(op.to.local, &op) : !op.queued) return;
     if (!held) remove_unexpected(g_engine.at(op.to.local), &op);
     op.cancelled = true;
     return complete_op(&op);
@@ -353,21 +353,21 @@ void SendRequest::cancel() {
 }
 
 Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-             Mode mode, const char* call, Keep* keep, Request** out) {
+             Mode mode, const char* call, RefCount* comm_ref, Request** out) {
   Envelope envelope{ctx, source_rank, tag};
   if (__builtin_expect(send_at_once(buffer, to, envelope, mode), 1)) {
     *out = sent_request();
     return {};
   }
-  std::unique_ptr<SendRequest> request(new SendRequest(buffer, to, envelope, mode, call, keep));
+  std::unique_ptr<SendRequest> request(new SendRequest(buffer, to, envelope, mode, call, comm_ref));
   start_send(&request->op, mode);
   *out = request.release();
   return {};
 }
 
 Status send_init(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-                 Mode mode, const char* call, Keep* keep, Request** out) {
-  auto* request = new SendRequest(buffer, to, {ctx, source_rank, tag}, mode, call, keep);
+                 Mode mode, const char* call, RefCount* comm_ref, Request** out) {
+  auto* request = new SendRequest(buffer, to, {ctx, source_rank, tag}, mode, call, comm_ref);
   request->persistent = true;
   request->active = false;
   *out = request;

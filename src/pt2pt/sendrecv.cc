@@ -34,14 +34,14 @@ void nothing_received(Outcome* outcome) {
 /// Both sides as one request. Its outcome is that of the receive.
 class ExchangeRequest final : public Request {
  public:
-  ExchangeRequest(Exchange&& x, Bytes&& copy, const char* name, Keep* k)
+  ExchangeRequest(Exchange&& x, Bytes&& copy, const char* name, RefCount* k)
       : exchange(std::move(x)), copy_(std::move(copy)) {
     call = name;
-    keep = k;
-    if (keep) keep->retain();
+    comm_ref = k;
+    if (comm_ref) comm_ref->retain();
   }
   ~ExchangeRequest() override {
-    if (keep) keep->release();
+    if (comm_ref) comm_ref->release();
   }
   void begin() {
     if (exchange.source != MPI_PROC_NULL) {
@@ -117,10 +117,10 @@ Status sendrecv(Exchange& x, const char* call, Outcome* outcome) {
   return std::move(outcome->error);
 }
 
-Status isendrecv(Exchange& x, const char* call, Keep* keep, Request** out) {
+Status isendrecv(Exchange& x, const char* call, RefCount* comm_ref, Request** out) {
   Bytes copy;
   FGMPI_TRY(copy_out(&x, &copy));
-  auto* request = new ExchangeRequest(std::move(x), std::move(copy), call, keep);
+  auto* request = new ExchangeRequest(std::move(x), std::move(copy), call, comm_ref);
   *out = request;
   request->begin();
   return {};

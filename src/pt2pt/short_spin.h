@@ -15,10 +15,10 @@ namespace fgmpi::pt2pt {
 [[gnu::visibility("hidden")]] extern int64_t g_longest_short_spin;
 inline constexpr int64_t kLongestShortSpin = 5'000;
 
-/// Used as: for (ShortSpin spin; !done() && spin.goes_on();) progress();
+/// Used as: for (ShortSpin spin; !done() && spin.may_continue();) progress();
 class ShortSpin {
  public:
-  bool goes_on() {
+  bool may_continue() {
     if (polls_ >= kMostPolls || sched::detail::g_hot.head || !sched::detail::g_hot.fifo ||
         g_longest_short_spin == 0)
       return false;

@@ -44,7 +44,7 @@ Detection::Fingerprint Detection::fingerprint() const {
 
 /// Handles new entries of site_->lost(): gives up the current wave, which assumed that the lost
 /// processes would answer.
-void Detection::look_for_losses() {
+void Detection::check_for_losses() {
   const std::vector<uint32_t>& lost = site_->lost();
   if (__builtin_expect(known_losses_ == lost.size(), 1)) return;
   lost_.resize(processes_);
@@ -71,17 +71,17 @@ void Detection::for_others(F&& f) const {
     if (p != me_ && !is_lost(p)) f(p);
 }
 
-void Detection::tell(uint32_t process, uint64_t word, const void* data, size_t bytes) {
+void Detection::send_word(uint32_t process, uint64_t word, const void* data, size_t bytes) {
   ++notices_sent_;
   site_->send(process, word, data, bytes);
 }
 
-void Detection::tell_others(uint64_t word, const void* data, size_t bytes) {
-  for_others([&](uint32_t p) { tell(p, word, data, bytes); });
+void Detection::send_to_others(uint64_t word, const void* data, size_t bytes) {
+  for_others([&](uint32_t p) { send_word(p, word, data, bytes); });
 }
 
 /// Handles an answer, in the process that asks.
-void Detection::take(const WaveAnswer& a) {
+void Detection::add_answer(const WaveAnswer& a) {
   if (a.wave != wave_ || a.losses != losses_ || missing_ == 0) return;
   all_same_ = all_same_ && a.same;
   others_ = others_ || a.others;
@@ -106,7 +106,7 @@ bool Detection::all_have_marked() const {
 void Detection::answer_if_asked(const Fingerprint& now) {
   if (!is_asked()) return;
   if (some_are_lost()) {
-    if (marked_ != asked_.wave) tell_others(kMark, &asked_, sizeof asked_);
+    if (marked_ != asked_.wave) send_to_others(kMark, &asked_, sizeof asked_);
     marked_ = asked_.wave;
     if (!all_have_marked()) return;
   }
@@ -115,7 +115,7 @@ void Detection::answer_if_asked(const Fingerprint& now) {
   answered_ = wave;
   last_ = now;
   const WaveAnswer answer{losses_, wave, same, site_->others(), now.sent, now.received};
-  asks() ? take(answer) : tell(asking_, kAnswer, &answer, sizeof answer);
+  asks() ? add_answer(answer) : send_word(asking_, kAnswer, &answer, sizeof answer);
 }
 
 void Detection::start_wave(const Fingerprint& now) {
@@ -128,7 +128,7 @@ void Detection::start_wave(const Fingerprint& now) {
   asked_ = {losses_, wave_, me_};
   const WaveQuestion question = asked_;
   answer_if_asked(now);
-  tell_others(kAsk, &question, sizeof question);
+  send_to_others(kAsk, &question, sizeof question);
   if (missing_ == 0) news_ = true;  // no other process is left: judge() is due
 }
 
@@ -136,8 +136,8 @@ void Detection::send_report(uint32_t to, uint32_t wave) {
   const std::string text = site_->local_report();
   size_t at = 0;
   for (; text.size() - at > kChunk; at += kChunk)
-    tell(to, word_of_wave(kPart, wave), text.data() + at, kChunk);
-  tell(to, word_of_wave(kLastPart, wave), text.data() + at, text.size() - at);
+    send_word(to, word_of_wave(kPart, wave), text.data() + at, kChunk);
+  send_word(to, word_of_wave(kLastPart, wave), text.data() + at, text.size() - at);
 }
 
 void Detection::finish_report() {
@@ -147,12 +147,12 @@ void Detection::finish_report() {
   reported_ = verdict == Verdict::kJobEnds || verdict == Verdict::kReported;
   parked_since_ = -1;
   if (verdict == Verdict::kGivesWay) {
-    tell_others(kGiveWay, nullptr, 0);
+    send_to_others(kGiveWay, nullptr, 0);
     site_->give_way();
   }
   if (verdict != Verdict::kJobEnds) return;
   over_ = true;
-  tell_others(kEnd, nullptr, 0);
+  send_to_others(kEnd, nullptr, 0);
 }
 
 void Detection::collect() {
@@ -161,11 +161,12 @@ void Detection::collect() {
   parts_.assign(processes_, "");
   complete_.assign(processes_, false);
   if (missing_ == 0) return finish_report();
-  tell_others(word_of_wave(kCollect, wave_), nullptr, 0);
+  send_to_others(word_of_wave(kCollect, wave_), nullptr, 0);
 }
 
 /// Handles a piece of a process's report, in the process that asks.
-void Detection::take_part(uint32_t from, uint32_t wave, bool last, const void* data, size_t bytes) {
+void Detection::receive_part(uint32_t from, uint32_t wave, bool last, const void* data,
+                             size_t bytes) {
   if (!collecting_ || from == me_ || complete_[from] || parts_[from].size() + bytes > kMostPart)
     return site_->refused();
   if (wave != wave_) return;  // asked for before a loss
@@ -177,7 +178,7 @@ void Detection::take_part(uint32_t from, uint32_t wave, bool last, const void* d
 void Detection::on_notice(uint32_t from, uint64_t word, const void* data, size_t bytes) {
   ++notices_received_;
   news_ = *watched_ = true;
-  look_for_losses();
+  check_for_losses();
   if (from >= processes_) return site_->refused();
   const auto wave = static_cast<uint32_t>(word >> kWaveBit);
   if (is_lost(from) && word != kEnd) return;
@@ -200,13 +201,13 @@ void Detection::on_notice(uint32_t from, uint64_t word, const void* data, size_t
       WaveAnswer a;
       if (bytes != sizeof a || !asks()) return site_->refused();
       memcpy(&a, data, bytes);
-      return take(a);
+      return add_answer(a);
     }
     case kCollect:
       return send_report(from, wave);
     case kPart:
     case kLastPart:
-      return take_part(from, wave, (word & kWordMask) == kLastPart, data, bytes);
+      return receive_part(from, wave, (word & kWordMask) == kLastPart, data, bytes);
     case kEnd:
       over_ = true;
       return;
@@ -224,7 +225,7 @@ void Detection::coordinate() {
   if (wave_ > 0 && missing_ > 0) return;  // the other processes have not all answered
   const Fingerprint f = fingerprint();
   if (second_due_) return start_wave(f);
-  due_told_ = false;
+  due_reported_ = false;
   if (parked_since_ < 0 || !(f == parked_as_)) {
     parked_since_ = site_->now_ns();
     parked_as_ = f;
@@ -246,7 +247,7 @@ void Detection::judge() {
 
 bool Detection::on_passive() {
   if (over_) return true;
-  look_for_losses();
+  check_for_losses();
   answer_if_asked(fingerprint());
   if (asks()) {
     judge();
@@ -265,18 +266,18 @@ bool Detection::due() {
     *watched_ = false;  // active again: the clock is not read until the process is parked again
     return true;
   }
-  if (due_told_ || missing_ > 0 || site_->now_ns() - parked_since_ < kPatience) return false;
-  return due_told_ = true;
+  if (due_reported_ || missing_ > 0 || site_->now_ns() - parked_since_ < kPatience) return false;
+  return due_reported_ = true;
 }
 
 namespace {
 
 Verdict judge(const Report& report, bool others) {
   if (report.past_limit > 0) {
-    say_once_that_limit_gives_way();
+    report_limit_once();
     return Verdict::kGivesWay;
   }
-  if (others || deadlock_action() == DeadlockAction::kOff) return Verdict::kLookAgain;
+  if (others || deadlock_action() == DeadlockAction::kOff) return Verdict::kCheckAgain;
   print(report);
   return deadlock_action() == DeadlockAction::kAbort ? Verdict::kJobEnds : Verdict::kReported;
 }
@@ -306,7 +307,7 @@ class ThisProcess final : public DetectionSite {
         all.lines.emplace_back("", format("process %zu: its part cannot be read", p));
     return pt2pt::judge(all, others);
   }
-  void give_way() override { take_in_past_limit(); }
+  void give_way() override { pull_past_limit(); }
 };
 
 ThisProcess g_site;
@@ -357,7 +358,7 @@ bool all_parked() {
   if (g_ask_again || !all_wait_for_mpi()) return false;
   if (g_av.processes() > 1) return g_detection.on_passive();
   const Verdict verdict = judge(local_report(), g_engine.connected_to_others);
-  if (verdict == Verdict::kGivesWay) take_in_past_limit();
+  if (verdict == Verdict::kGivesWay) pull_past_limit();
   return verdict == Verdict::kJobEnds;
 }
 

@@ -48,10 +48,10 @@ namespace fgmpi::pt2pt {
 
 /// What the asking process decides when nothing in the job can move any more.
 enum class Verdict : uint8_t {
-  kJobEnds,    ///< the deadlock has been reported
-  kReported,   ///< the job stays as it is
-  kGivesWay,   ///< every process gives way: the job goes on
-  kLookAgain,  ///< neither: detection goes on
+  kJobEnds,     ///< the deadlock has been reported
+  kReported,    ///< the job stays as it is
+  kGivesWay,    ///< every process gives way: the job goes on
+  kCheckAgain,  ///< neither: detection goes on
 };
 
 /// What the detection sees of its process, and how it reaches the others.
@@ -129,12 +129,12 @@ class Detection {
   bool is_lost(uint32_t process) const { return !lost_.empty() && lost_[process]; }
   bool asks() const { return me_ == asking_; }
   bool some_are_lost() const { return left_ < processes_; }
-  void look_for_losses();
+  void check_for_losses();
   template <class F>
   void for_others(F&& f) const;
-  void tell(uint32_t process, uint64_t word, const void* data, size_t bytes);
-  void tell_others(uint64_t word, const void* data, size_t bytes);
-  void take(const WaveAnswer& answer);
+  void send_word(uint32_t process, uint64_t word, const void* data, size_t bytes);
+  void send_to_others(uint64_t word, const void* data, size_t bytes);
+  void add_answer(const WaveAnswer& answer);
   bool is_asked() const;
   bool all_have_marked() const;
   void answer_if_asked(const Fingerprint& now);
@@ -143,7 +143,7 @@ class Detection {
   void coordinate();
   void collect();
   void send_report(uint32_t to, uint32_t wave);
-  void take_part(uint32_t from, uint32_t wave, bool last, const void* data, size_t bytes);
+  void receive_part(uint32_t from, uint32_t wave, bool last, const void* data, size_t bytes);
   void finish_report();
 
   DetectionSite* site_;
@@ -170,9 +170,9 @@ class Detection {
   uint32_t missing_ = 0;  ///< answers to this wave that have not arrived
   bool all_same_ = false, others_ = false;
   uint64_t sent_ = 0, received_ = 0;
-  bool judged_ = true;       ///< this wave's answers have been evaluated
-  bool second_due_ = false;  ///< the last wave is complete and justifies a second
-  bool due_told_ = false;    ///< due() has returned true since patience ended
+  bool judged_ = true;         ///< this wave's answers have been evaluated
+  bool second_due_ = false;    ///< the last wave is complete and justifies a second
+  bool due_reported_ = false;  ///< due() has returned true since patience ended
   int64_t parked_since_ = -1;
   Fingerprint parked_as_;
   bool collecting_ = false, reported_ = false;

@@ -5,8 +5,8 @@
 //
 // An i-call must return at once (MPI-4.0 section 3.7), so the send waits here, not the calling
 // rank. While one send waits, later sends to the same rank wait, too. When the address is known,
-// one step starts all of them (address_known()), so no send overtakes another. A blocking send
-// waits for its completion as always.
+// one step starts all of them (start_waiting_sends()), so no send overtakes another. A blocking
+// send waits for its completion as always.
 //
 // Thread rule: one thread; nothing here switches. Invariant: an entry has at least one send, and
 // its address has been asked for.
@@ -71,7 +71,7 @@ bool stop_waiting_for_address(SendOp* op) {
   return true;
 }
 
-void address_known(uint64_t ctx, int32_t rank, Peer peer) {
+void start_waiting_sends(uint64_t ctx, int32_t rank, Peer peer) {
   auto it = g_waiting.find({communicator_of(ctx), rank});
   if (it == g_waiting.end()) return;
   std::vector<WaitingSend> sends = std::move(it->second);

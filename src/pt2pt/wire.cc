@@ -157,7 +157,7 @@ bool Engine::push_frames(uint32_t process) {
     SendOp* op = frame->op;
     switch (frame->role) {
       case DeferredFrame::kOwn:
-        blocks.note_freed(sizeof(DeferredFrame) + frame->length);
+        blocks.count_freed(sizeof(DeferredFrame) + frame->length);
         free(frame);
         break;
       case DeferredFrame::kOfSend:
@@ -210,7 +210,7 @@ bool ShortSpin::is_over() {
 }
 
 void Engine::spin_between(const bool* done) {
-  for (ShortSpin spin; spin.goes_on();) {
+  for (ShortSpin spin; spin.may_continue();) {
     bool moved = waiting_peers.empty() ? poll_or_end() : progress();
     if (*done) return;
     if (!moved) relax_cpu();
@@ -227,7 +227,7 @@ void Engine::send_credit(uint32_t process) {
 // ---- Arrivals -----------------------------------------------------------------------------------
 
 void Engine::deliver(const Header& h, const void* payload, size_t length) {
-  FGMPI_ASSERT(sched::engine_is_held());
+  FGMPI_ASSERT(sched::may_use_engine());
   if (__builtin_expect(h.src_process >= processes ||
                            (h.dst_local >= local_count && h.dst_local != kProcessEndpoint),
                        0)) {
@@ -280,11 +280,11 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
   }
   Envelope from = envelope_of(h);
   Endpoint* endpoint = at(h.dst_local);
-  if (RecvOp* op = take_posted(endpoint, from)) {
+  if (RecvOp* op = match_posted(endpoint, from)) {
     if (!eager) return start_pull(op, from, h.src_process, h.cookie, h.addr, h.size);
     if (__builtin_expect(!whole, 0)) {
       begin_arriving(h, op, nullptr);
-      return take_piece(h.src_process, payload, length);
+      return receive_piece(h.src_process, payload, length);
     }
     fill_across(op, from, payload, length);
     return_credit(h.src_process, length);
@@ -303,7 +303,7 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
       if (length) copy_across(u->payload(), payload, length);
     } else {
       begin_arriving(h, nullptr, u);
-      take_piece(h.src_process, payload, length);
+      receive_piece(h.src_process, payload, length);
     }
     count_unexpected(h.size);
   }
@@ -334,7 +334,7 @@ void Engine::begin_arriving(const Header& h, RecvOp* op, UnexpectedMessage* kept
   if (!op->data && a->fits) {
     a->staging = static_cast<char*>(malloc(a->fits));
     if (!a->staging) {  // dropped as it arrives: the receive has the error
-      note(op, no_memory_for_message(a->fits));
+      record_first_error(op, no_memory_for_message(a->fits));
       a->fits = 0;
     }
   }
@@ -347,10 +347,10 @@ void Engine::on_piece(const Header& h, const void* payload, size_t length) {
     ++bad_frames;
     return;
   }
-  take_piece(h.src_process, payload, length);
+  receive_piece(h.src_process, payload, length);
 }
 
-void Engine::take_piece(uint32_t process, const void* payload, size_t length) {
+void Engine::receive_piece(uint32_t process, const void* payload, size_t length) {
   PeerState& peer = peers[process];
   Arriving* a = peer.arriving;
   if (a->arrived < a->fits)
@@ -415,7 +415,7 @@ void Engine::start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint
   Pull* pull;
   uint64_t name;
   if (!make_pull(op, process, cookie, n, &pull, &name)) {
-    note(op, no_memory_for_message(n));  // the message is dropped: the sender is done
+    record_first_error(op, no_memory_for_message(n));  // the message is dropped: the sender is done
     ack(process, cookie);
     return complete_op(op);
   }
@@ -457,7 +457,7 @@ void Engine::fail_pull(uint64_t name, Status status) {
   RecvOp* op = pull->op;
   free(pull->staging);
   pull_pool.drop(pull);
-  note(op, std::move(status));
+  record_first_error(op, std::move(status));
   complete_op(op);
 }
 
@@ -466,7 +466,8 @@ void Engine::read_done(uint64_t cookie, Status status) {
   FGMPI_CHECK(pull != nullptr);
   --pulls_pending;
   if (!status.ok())
-    note(pull->op, is_lost(pull->process) ? process_failed(pull->process) : std::move(status));
+    record_first_error(pull->op,
+                       is_lost(pull->process) ? process_failed(pull->process) : std::move(status));
   ack(pull->process, pull->sender_cookie);
   finish_pull(cookie);
 }

@@ -108,7 +108,7 @@ class Maker {
     win_ = new SharedWin;
     win_->id = comm_->id;
     win_->flavor = first_->flavor;
-    win_->made_by = call_;
+    win_->creating_call = call_;
     win_->parts.resize(1);
     register_shared(win_);
     Status status = make_own(&win_->parts[0]);

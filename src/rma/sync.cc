@@ -37,7 +37,7 @@ struct Site : sched::WaitSite {
 /// where no other rank could run. May switch.
 template <class F>
 void wait_until(sched::Proclet** parked, const Site& site, F&& done) {
-  for (pt2pt::ShortSpin spin; !done() && spin.goes_on();) pt2pt::progress();
+  for (pt2pt::ShortSpin spin; !done() && spin.may_continue();) pt2pt::progress();
   while (!done()) {
     *parked = sched::current();
     sched::park(&site);
@@ -57,7 +57,7 @@ Status hopeless(const Win* win, int32_t rank) {
 /// As wait_until(); returns the error of a wait that cannot end.
 template <class F>
 Status wait_for_member(sched::Proclet** parked, const Site& site, F&& done) {
-  for (pt2pt::ShortSpin spin; !done() && spin.goes_on();) pt2pt::progress();
+  for (pt2pt::ShortSpin spin; !done() && spin.may_continue();) pt2pt::progress();
   while (!done()) {
     FGMPI_TRY(hopeless(site.win, site.rank));
     *parked = sched::current();
@@ -134,7 +134,7 @@ void note_spin() {
   if (__builtin_expect(++calls % kEvery != 0, 1)) return;
   const uint64_t switches = sched::switch_count();
   pt2pt::progress();
-  pt2pt::yield_to_look_again("a call that looks at a window again and again");
+  pt2pt::yield_before_retry("a call that looks at a window again and again");
   // No other rank of this process could run: the process that this one waits for may need the core.
   if (sched::switch_count() == switches && g_av.processes() > 1) raw_call(SYS_sched_yield);
 }
@@ -151,7 +151,7 @@ Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) 
   if (reach.part->control) {
     if (reach.part->control->try_acquire(reach.member, kind)) return {};
     pt2pt::progress();
-    pt2pt::yield_to_look_again(call);  // the holder may be collocated, and be asked again and again
+    pt2pt::yield_before_retry(call);  // the holder may be collocated, and be asked again and again
     return hopeless(win, -1);
   }
   LockWait wait{sched::current(), rank};
@@ -178,7 +178,7 @@ Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) 
   const Site site(
       call, win, kind == LockKind::kShared ? "for the shared lock of" : "for the exclusive lock of",
       rank);
-  pt2pt::g_decider->await_turn(access, &site);
+  pt2pt::g_decider->await_access(access, &site);
 }
 
 /// Acquires the lock of `rank`. May switch.
@@ -200,7 +200,7 @@ Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
   const Site site(
       call, win, kind == LockKind::kShared ? "for the shared lock of" : "for the exclusive lock of",
       rank);
-  for (pt2pt::ShortSpin spin; !wait.granted && spin.goes_on();) pt2pt::progress();
+  for (pt2pt::ShortSpin spin; !wait.granted && spin.may_continue();) pt2pt::progress();
   while (!wait.granted) {
     if (Status vain = hopeless(win, -1); !vain.ok()) {
       shared->lock_waits.erase(me);
@@ -215,7 +215,7 @@ Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
 
 void release(Win* win, int32_t rank, LockKind kind) {
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
-    pt2pt::g_decider->unlocked(win->shared->id.bits, rank, kind == LockKind::kExclusive);
+    pt2pt::g_decider->record_unlock(win->shared->id.bits, rank, kind == LockKind::kExclusive);
   const Reach reach = reach_of(win, rank);
   if (!reach.part->control) return ask_unlock(win, rank, reach, kind);
   std::vector<int32_t> granted;
@@ -239,7 +239,7 @@ struct Member {
   uint32_t at;  ///< its place in the part
 };
 Member member_of(SharedWin* shared, int32_t rank) {
-  const RankMap& ranks = comm::lookup(shared->id)->map;
+  const RankMap& ranks = comm::find_shared(shared->id)->map;
   const Location where = g_av.locate(static_cast<uint32_t>(ranks.world_of(rank)));
   Part& part = shared->part_of(where.process);
   return {&part, part.locals.find(where.local)};
@@ -282,7 +282,7 @@ void lock_refused(SharedWin* shared, int32_t target, int32_t rank) {
 }
 
 void tell_granted(SharedWin* shared, int32_t target, std::vector<int32_t> ranks) {
-  const comm::SharedComm* comm = comm::lookup(shared->id);
+  const comm::SharedComm* comm = comm::find_shared(shared->id);
   const Member of = member_of(shared, target);
   std::map<uint32_t, std::vector<int32_t>> others;
   while (!ranks.empty()) {
@@ -509,11 +509,11 @@ enum Told : uint8_t { kToldPosted, kToldCompleted };
 void tell_decider(const Win* win, const std::vector<int32_t>& ranks, Told what) {
   if (__builtin_expect(pt2pt::g_decider == nullptr, 1)) return;
   for (int32_t rank : ranks)
-    pt2pt::g_decider->tell(win->shared->id.bits, win->comm->rank, rank, what);
+    pt2pt::g_decider->record_order_source(win->shared->id.bits, win->comm->rank, rank, what);
 }
 void hear_for_decider(const Win* win, int32_t from, Told what) {
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
-    pt2pt::g_decider->hear(win->shared->id.bits, from, win->comm->rank, what);
+    pt2pt::g_decider->record_order_target(win->shared->id.bits, from, win->comm->rank, what);
 }
 
 void wake(Handshake* handshake) {
@@ -609,7 +609,7 @@ namespace {
 bool test_exposure(Win* win, const Handshake& handshake, uint32_t expected, const char* call) {
   if (expected == 0) return true;  // the group of MPI_Win_post was empty: nobody can be late
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
-    return pt2pt::g_decider->look(
+    return pt2pt::g_decider->decide_test(
         win, expected,
         [](const void* w, uint64_t wanted) {
           const auto* looking = static_cast<const Win*>(w);
@@ -618,7 +618,7 @@ bool test_exposure(Win* win, const Handshake& handshake, uint32_t expected, cons
         call);
   if (handshake.completed < expected) {
     pt2pt::progress();
-    pt2pt::yield_to_look_again(call);
+    pt2pt::yield_before_retry(call);
   }
   return handshake.completed >= expected;
 }

@@ -106,7 +106,7 @@ uint64_t with_operand(uint64_t deed, const void* address, const Side& side) {
   access.bytes = side.type.true_extent() + std::abs(rest);
   if (reach.here && reach.size >= 0) access.memory = reach.here + access.offset;
   const sched::WaitSite site{call, nullptr, true};
-  pt2pt::g_decider->await_turn(access, &site);
+  pt2pt::g_decider->await_access(access, &site);
 }
 
 Status finish_at_once(const Operation& what) {

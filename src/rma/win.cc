@@ -153,7 +153,7 @@ Status shared_query(Win* win, int32_t rank, int64_t* bytes, int64_t* unit, void*
   if (shared.flavor != MPI_WIN_FLAVOR_SHARED)
     return error(MPI_ERR_RMA_FLAVOR,
                  "%s was made by %s; allowed is a window of MPI_Win_allocate_shared",
-                 name_of(win).c_str(), shared.made_by);
+                 name_of(win).c_str(), shared.creating_call);
   if (rank == MPI_PROC_NULL) {
     // The lowest rank that has any memory (section 12.2.3).
     const int32_t ranks = win->comm->size();
@@ -179,7 +179,7 @@ Status check_dynamic(const Win* win) {
   if (win->shared->flavor == MPI_WIN_FLAVOR_DYNAMIC) return {};
   return error(MPI_ERR_RMA_FLAVOR,
                "%s was made by %s; allowed is a window of MPI_Win_create_dynamic",
-               name_of(win).c_str(), win->shared->made_by);
+               name_of(win).c_str(), win->shared->creating_call);
 }
 
 uint32_t own_place(Win* win) { return win->shared->own().locals.find(comm::rank_state()->local); }
@@ -254,7 +254,7 @@ bool is_attached(const SharedWin& shared, uint32_t member, uint64_t address, uin
   return false;
 }
 
-void for_each_kept(void (*visit)(const Win& win, void* argument), void* argument) {
+void for_each_unfreed(void (*visit)(const Win& win, void* argument), void* argument) {
   g_wins.for_each([&](uint32_t, Win& win) { visit(win, argument); });
 }
 

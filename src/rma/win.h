@@ -128,7 +128,7 @@ struct SharedWin {
   int flavor = MPI_WIN_FLAVOR_CREATE;
   uint32_t references = 0;  ///< members here that have not freed it
   uint32_t me = 0;          ///< the part of this process
-  const char* made_by = "";
+  const char* creating_call = "";
   bool no_locks = false;    ///< info key: no member will lock
   bool granted = false;     ///< withdraw_access() has to be called in the end
   std::vector<Part> parts;  ///< ascending processes
@@ -318,6 +318,6 @@ Status compare_and_swap(Win* win, const void* origin, const void* compare, void*
 
 /// Visits the windows that were not freed, with the call that made them, and the locks that are
 /// held, for FGMPI_LEAKS.
-void for_each_kept(void (*visit)(const Win& win, void* argument), void* argument);
+void for_each_unfreed(void (*visit)(const Win& win, void* argument), void* argument);
 
 }  // namespace fgmpi::rma

@@ -45,15 +45,15 @@ size_t acknowledged_by(uint64_t id, uint32_t local) {
 /// The shared part of which the rank with this local index is a member, also where this process
 /// hosts both groups of an intercommunicator.
 SharedComm* shared_of(comm::ContextId id, uint32_t local) {
-  SharedComm *one = comm::lookup(id, 0), *other = comm::lookup(id, 1);
+  SharedComm *one = comm::find_shared(id, 0), *other = comm::find_shared(id, 1);
   if (!one || !other) return one ? one : other;
   const auto world = static_cast<int32_t>(g_av.global_of_local(local));
   return one->map.rank_of(world) >= 0 ? one : other;
 }
 
 Status judge_process_receive(const pt2pt::Envelope& pattern) {
-  const SharedComm* shared = comm::lookup(comm::ContextId::of_plane(pattern.ctx), 0);
-  if (!shared) shared = comm::lookup(comm::ContextId::of_plane(pattern.ctx), 1);
+  const SharedComm* shared = comm::find_shared(comm::ContextId::of_plane(pattern.ctx), 0);
+  if (!shared) shared = comm::find_shared(comm::ContextId::of_plane(pattern.ctx), 1);
   if (shared && shared->broken) return comm::broken_status(*shared);
   if (pattern.source < 0) return {};
   const uint32_t process = pt2pt::process_of_source(pattern.source);
@@ -138,7 +138,7 @@ void revoke_here(comm::ContextId id) {
                         error(MPIX_ERR_REVOKED, "the communicator has been revoked"));
   pt2pt::examine_receives();
   for (uint8_t side : {0, 1}) {
-    SharedComm* shared = comm::lookup(id, side);
+    SharedComm* shared = comm::find_shared(id, side);
     if (!shared || shared->processes < 2) continue;
     for_each_to_tell(shared, [&](uint32_t process) {
       pt2pt::notify(process, pt2pt::kNoticeRevoke, id.bits, nullptr, 0);
@@ -177,7 +177,7 @@ std::unordered_map<uint64_t, uint32_t> g_numbers;  ///< by context id: number of
 uint32_t members_expected(comm::ContextId id) {
   uint32_t n = 0;
   for (uint8_t side : {0, 1})
-    if (const SharedComm* shared = comm::lookup(id, side)) n += shared->members;
+    if (const SharedComm* shared = comm::find_shared(id, side)) n += shared->members;
   return n;
 }
 
@@ -225,9 +225,9 @@ Status make_shrunk(const Gathering& gathering, const std::vector<uint32_t>& proc
         return error(
             MPIX_ERR_PROC_FAILED,
             "all members of the remote group have failed; allowed is a group with one left");
-      shared = comm::establish({decision.candidate.id(), &map, old->inter ? &remote : nullptr,
-                                old->members, static_cast<uint32_t>(processes.size() - lost.size()),
-                                old->side, "MPIX_Comm_shrink"});
+      shared = comm::make_shared(
+          {decision.candidate.id(), &map, old->inter ? &remote : nullptr, old->members,
+           static_cast<uint32_t>(processes.size() - lost.size()), old->side, "MPIX_Comm_shrink"});
     }
     m->status = comm::enter(shared, shared->map.rank_of(world), m->comm, &m->made);
   }

@@ -15,7 +15,7 @@ namespace fgmpi::transport {
 
 /// Removes and returns the text before the next ':', and removes the colon; all of the text where
 /// there is none.
-inline std::string_view take_field(std::string_view* text) { return take_word(text, ':'); }
+inline std::string_view split_field(std::string_view* text) { return split_word(text, ':'); }
 
 /// Reads 1 to 16 lower-case hexadecimal digits that fill all of `text`; nothing for any other text.
 inline std::optional<uint64_t> parse_hex(std::string_view text) {

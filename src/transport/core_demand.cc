@@ -33,13 +33,13 @@ bool read_schedstat(int64_t* ran, int64_t* delayed) {
 
 }  // namespace
 
-void CoreDemand::look(int64_t now) {
+void CoreDemand::measure(int64_t now) {
   int64_t ran = 0, delayed = 0;
   if (!read_schedstat(&ran, &delayed)) {
-    next_look_ = INT64_MAX;
+    next_check_ = INT64_MAX;
     return;
   }
-  next_look_ = now + kBetweenLooks;
+  next_check_ = now + kBetweenLooks;
   judge(now, raw_call(SYS_gettid), delayed, ran);
 }
 

@@ -23,7 +23,7 @@ class CoreDemand {
  public:
   /// True: a waiting caller should sleep at once. `now`: now_ns().
   bool is_high(int64_t now) {
-    if (now >= next_look_) look(now);
+    if (now >= next_check_) measure(now);
     return holds(now);
   }
   /// Like is_high(), without asking the kernel again.
@@ -38,9 +38,9 @@ class CoreDemand {
   static constexpr int64_t kShortestHold = 20'000'000, kLongestHold = 640'000'000;
 
  private:
-  void look(int64_t now);
+  void measure(int64_t now);
 
-  int64_t next_look_ = 0, until_ = 0, hold_ = kShortestHold;
+  int64_t next_check_ = 0, until_ = 0, hold_ = kShortestHold;
   int64_t thread_ = -1, delayed_ = 0, ran_ = 0;  ///< values at which the present count begins
 };
 

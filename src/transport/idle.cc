@@ -127,7 +127,7 @@ bool Idle::spin(int64_t start, int64_t limit) {
     if (open_gate_) open_gate_();
     sched_yield();
     if (close_gate) close_gate();
-    if (take_interrupt()) return true;
+    if (clear_interrupt()) return true;
     now = now_ns();
     if (now - before < kContended) continue;
     spin_ = kLeastSpin;
@@ -176,7 +176,7 @@ bool Idle::empty_wake_fd() {
   return wake_fd_ >= 0 && read(wake_fd_, &count, sizeof count) > 0;
 }
 
-bool Idle::take_interrupt() {
+bool Idle::clear_interrupt() {
   if (__builtin_expect(!interrupted_.load(std::memory_order_relaxed), 1)) return false;
   interrupted_.store(false);
   empty_wake_fd();
@@ -208,7 +208,7 @@ bool Idle::sleep_once(int64_t* now, int64_t deadline) {
   }
   const bool any = poll();
   *now = now_ns();
-  if (take_interrupt()) return true;
+  if (clear_interrupt()) return true;
   const int64_t early = *now < until, expected = (*now - start) / kSpuriousInterval;
   // The descriptor is written after the flag: this write may belong to an interrupt() for which an
   // earlier sleep() has returned already.

@@ -59,7 +59,7 @@ class Idle {
   void block(int64_t timeout_ns);
   void sleep_regardless(int64_t at_most_ns);
   /// True when interrupt() was called since the last call of this function.
-  bool take_interrupt();
+  bool clear_interrupt();
   bool empty_wake_fd();
   /// Lets the transports check their peers, about once a second; true when one had anything.
   bool tick(int64_t now);

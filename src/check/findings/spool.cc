@@ -40,7 +40,7 @@ uint64_t key_of(const Finding& f) {
 std::string_view parse_kinds(std::string_view text, uint32_t* mask) {
   *mask = 0;
   while (!text.empty()) {
-    const std::string_view word = take_word(&text, ',');
+    const std::string_view word = split_word(&text, ',');
     uint32_t found = word == "all" ? kAllKinds : 0;
     for (uint32_t i = 0; i < static_cast<uint32_t>(Kind::kCount); ++i)
       if (word == kKinds[i].name) found = 1u << i;

@@ -24,13 +24,13 @@ bool waits(char kind) { return kind == 'n' || kind == 'g' || kind == 'a' || kind
 
 bool UnbufferedRun::read_step(std::string_view text, Rank* rank) {
   Step s{};
-  const std::string_view kind = take_word(&text, '.');
+  const std::string_view kind = split_word(&text, '.');
   if (kind.size() != 1 || std::string_view(kSteps).find(kind[0]) == std::string_view::npos)
     return false;
   s.kind = kind[0];
   uint64_t* const places[] = {&s.id, &s.number, &s.root};
   for (int i = 0; i < numbers_of(s.kind); ++i)
-    if (!read_number(take_word(&text, '.'), places[i], 16)) return false;
+    if (!read_number(split_word(&text, '.'), places[i], 16)) return false;
   if (!text.empty() && !(waits(s.kind) && read_number(text, &s.call, 16))) return false;
   if (s.kind == 'm')
     rank->matches[s.id] = s.number;
@@ -41,10 +41,10 @@ bool UnbufferedRun::read_step(std::string_view text, Rank* rank) {
 
 void UnbufferedRun::add_steps(std::string_view line) {
   uint64_t world = 0;
-  if (!read_number(take_word(&line, ' '), &world, 10)) return;
+  if (!read_number(split_word(&line, ' '), &world, 10)) return;
   auto [at, fresh] = by_world_.try_emplace(static_cast<int64_t>(world), ranks_.size());
   if (fresh) ranks_.emplace_back().world = static_cast<int64_t>(world);
-  while (!line.empty()) read_step(take_word(&line, ' '), &ranks_[at->second]);
+  while (!line.empty()) read_step(split_word(&line, ' '), &ranks_[at->second]);
 }
 
 void UnbufferedRun::index() {

@@ -22,7 +22,7 @@ uint32_t first_child(const Team& team) { return team.has_parent() ? 2 : 1; }
 
 /// Broadcasts: receives from any neighbour, unless this process is the root, and passes the data on
 /// to all others.
-Status spread(const Team& team, bool starts, char* data, size_t bytes) {
+Status send_to_processes(const Team& team, bool starts, char* data, size_t bytes) {
   uint32_t from = 0;
   size_t at = 0;
   do {
@@ -67,7 +67,7 @@ Status group_tree_barrier(const Team& team) {
 }
 
 Status group_tree_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
-  return spread(team, root == team.me(), data, bytes);
+  return send_to_processes(team, root == team.me(), data, bytes);
 }
 
 Status group_tree_reduce(const Team& team, uint32_t root, const Reduction& r, char* data) {

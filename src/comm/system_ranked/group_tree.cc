@@ -17,7 +17,17 @@
 namespace fgmpi::comm::system_ranked {
 namespace {
 
-enum Step : uint8_t { kFind, kFound, kWant, kTell, kMembers, kMap, kLastOfMap, kDropped, kForget };
+enum Step : uint8_t {
+  kFind,
+  kFound,
+  kWant,
+  kAskMembers,
+  kMembers,
+  kMap,
+  kLastOfMap,
+  kDropped,
+  kForget
+};
 
 /// An answer's run reaches this far to either side of the rank, where the members' map
 /// is irregular.
@@ -81,7 +91,7 @@ class LazyMap final : public groupmap::GroupMap {
     return tree_->known(i);
   }
   int32_t rank(int32_t w) const override {
-    return tree_->is_mine(w) ? tree_->rank_of_mine(w) : whole().rank_of(w);
+    return tree_->is_local(w) ? tree_->rank_of_local(w) : whole().rank_of(w);
   }
   void select_range(int32_t first, int32_t count, int32_t* out) const override {
     whole().world_range(first, count, out);
@@ -165,14 +175,14 @@ int32_t GroupTree::known(int32_t rank) const {
   if (index >= 0 && index < members_.size()) return members_.world_of(index);
   if (has_whole()) return whole_.world_of(rank);
   auto after = std::upper_bound(cache_.begin(), cache_.end(), rank,
-                                [](int32_t r, const Known& k) { return r < k.rank; });
+                                [](int32_t r, const KnownRun& k) { return r < k.rank; });
   if (after == cache_.begin()) return -1;
-  const Known& k = after[-1];
+  const KnownRun& k = after[-1];
   return rank < k.rank + k.count ? k.world + (rank - k.rank) : -1;
 }
 
 /// The run of consecutive world ranks around one of this process's members.
-GroupTree::Known GroupTree::run_around(int32_t rank) const {
+GroupTree::KnownRun GroupTree::run_around(int32_t rank) const {
   const int32_t index = rank - place_.first, world = members_.world_of(index);
   int32_t first = 0, past = members_.size();
   if (members_.model() > RankMap::Model::kOffset) {
@@ -189,16 +199,16 @@ GroupTree::Known GroupTree::run_around(int32_t rank) const {
   return {place_.first + low, world - (index - low), high - low};
 }
 
-void GroupTree::learn(const Known& run) {
-  auto before = [](const Known& k, int32_t r) { return k.rank < r; };
+void GroupTree::learn(const KnownRun& run) {
+  auto before = [](const KnownRun& k, int32_t r) { return k.rank < r; };
   auto first = std::lower_bound(cache_.begin(), cache_.end(), run.rank, before);
   auto past = std::lower_bound(first, cache_.end(), run.rank + run.count, before);
   // An earlier answer that overlaps this one is cut.
   if (first != cache_.begin())
     first[-1].count = std::min(first[-1].count, run.rank - first[-1].rank);
   cache_.insert(cache_.erase(first, past), run);
-  if (cache_.size() > kMostKnown) {
-    size_t next = oldest_++ % kMostKnown;
+  if (cache_.size() > kMostKnownRuns) {
+    size_t next = oldest_++ % kMostKnownRuns;
     cache_.erase(cache_.begin() + static_cast<ptrdiff_t>(next + (cache_[next].rank == run.rank)));
   }
   start_sends(run.rank, run.rank + run.count);
@@ -209,15 +219,16 @@ void GroupTree::learn(const Known& run) {
 void GroupTree::start_sends(int32_t low, int32_t high) {
   for (int32_t rank : pt2pt::awaited_ranks(place_.id.context, low, high))
     if (int32_t world = known(rank); world >= 0)
-      pt2pt::address_known(place_.id.context, rank, g_av.locate(static_cast<uint32_t>(world)));
+      pt2pt::start_waiting_sends(place_.id.context, rank,
+                                 g_av.locate(static_cast<uint32_t>(world)));
 }
 
-bool GroupTree::is_mine(int32_t world) const {
+bool GroupTree::is_local(int32_t world) const {
   uint32_t local;
   return world >= 0 && g_av.is_mine(static_cast<uint32_t>(world), &local);
 }
 
-int32_t GroupTree::rank_of_mine(int32_t world) const {
+int32_t GroupTree::rank_of_local(int32_t world) const {
   int32_t index = members_.rank_of(world);
   return index < 0 ? -1 : place_.first + index;
 }
@@ -256,7 +267,7 @@ Address GroupTree::towards(uint32_t number) const {
 void GroupTree::search(Search s) {
   int32_t first = place_.first, past = first + static_cast<int32_t>(place_.weight);
   if (s.rank >= first && s.rank < past) {
-    Known run = run_around(s.rank);
+    KnownRun run = run_around(s.rank);
     MessageWriter out = step(kFound);
     for (int32_t value : {run.rank, run.world, run.count}) out.put(static_cast<uint32_t>(value));
     return send(s.requester, out.take());
@@ -301,7 +312,7 @@ const RankMap& GroupTree::whole() {
   std::shared_ptr<GroupTree> keep = shared_from_this();
   Finder finder{-1, -1, sched::current(), finders_};
   finders_ = &finder;
-  if (!std::exchange(wanted_, true)) take_want(g_av.me());
+  if (!std::exchange(wanted_, true)) receive_want(g_av.me());
   sched::WaitSite site{"a call that needs the whole group", describe_map, true};
   while (!has_whole()) sched::park(&site);
   return whole_;
@@ -327,7 +338,7 @@ void GroupTree::wake_answered() {
   }
 }
 
-void GroupTree::take_want(Address requester) {
+void GroupTree::receive_want(Address requester) {
   if (place_.parent != kNobody) {
     MessageWriter out = step(kWant);
     out.put(requester);
@@ -338,12 +349,12 @@ void GroupTree::take_want(Address requester) {
   if (to_gather_ > 0) return;
   gathered_.resize(static_cast<size_t>(place_.size));
   to_gather_ = place_.size;
-  tell(g_av.me());
+  ask_members(g_av.me());
 }
 
-void GroupTree::tell(Address root) {
+void GroupTree::ask_members(Address root) {
   for (Address child : place_.children) {
-    MessageWriter out = step(kTell);
+    MessageWriter out = step(kAskMembers);
     out.put(root);
     send(child, out.take());
   }
@@ -368,7 +379,7 @@ void GroupTree::send_members(Address root) {
   }
 }
 
-void GroupTree::take_members(MessageReader& in) {
+void GroupTree::receive_members(MessageReader& in) {
   uint32_t rank = in.get32();
   while (!in.empty()) {
     uint32_t start = in.get32(), length = in.get32();
@@ -396,7 +407,7 @@ void GroupTree::send_map(Address to) {
   }
 }
 
-void GroupTree::take_map(std::span<const uint8_t> part) {
+void GroupTree::receive_map(std::span<const uint8_t> part) {
   received_.insert(received_.end(), part.begin() + 1, part.end());
   if (part[0] == kMap) return;
   size_t used;
@@ -450,7 +461,7 @@ void GroupTree::receive(Address, std::span<const uint8_t> message) {
       return search(s);
     }
     case kFound: {
-      Known run{};
+      KnownRun run{};
       for (int32_t* value : {&run.rank, &run.world, &run.count})
         *value = static_cast<int32_t>(in.get32());
       learn(run);
@@ -459,14 +470,14 @@ void GroupTree::receive(Address, std::span<const uint8_t> message) {
       return pass_drop();
     }
     case kWant:
-      return take_want(in.get32());
-    case kTell:
-      return tell(in.get32());
+      return receive_want(in.get32());
+    case kAskMembers:
+      return ask_members(in.get32());
     case kMembers:
-      return take_members(in);
+      return receive_members(in);
     case kMap:
     case kLastOfMap:
-      return take_map(message);
+      return receive_map(message);
     case kDropped:
       ++children_dropped_;
       return pass_drop();
@@ -477,7 +488,7 @@ void GroupTree::receive(Address, std::span<const uint8_t> message) {
 
 size_t GroupTree::bytes() const {
   return sizeof *this + place_.children.capacity() * sizeof(Address) +
-         place_.child_first.capacity() * sizeof(int32_t) + cache_.capacity() * sizeof(Known) +
+         place_.child_first.capacity() * sizeof(int32_t) + cache_.capacity() * sizeof(KnownRun) +
          members_.bytes() - sizeof(RankMap);
 }
 
@@ -519,7 +530,7 @@ void materialise(SharedComm* shared) {
 
 namespace {
 bool find_peer(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
-  const SharedComm* shared = lookup({ctx & ~uint64_t{0xff}});
+  const SharedComm* shared = find_shared({ctx & ~uint64_t{0xff}});
   FGMPI_CHECK(shared && shared->tree);
   int32_t world = shared->tree->known(rank);
   if (world < 0) {

@@ -59,8 +59,8 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   /// Never switches.
   void ask(int32_t rank);
   /// The rank of a member in this process, or -1.
-  int32_t rank_of_mine(int32_t world) const;
-  bool is_mine(int32_t world) const;
+  int32_t rank_of_local(int32_t world) const;
+  bool is_local(int32_t world) const;
   /// The whole map; the first call asks for it. May switch.
   const RankMap& whole();
   bool has_whole() const { return whole_.size() > 0; }
@@ -73,14 +73,14 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   void receive(Address from, std::span<const uint8_t> message);
 
   /// The most answers that a process caches for a communicator: 768 bytes.
-  static constexpr size_t kMostKnown = 64;
+  static constexpr size_t kMostKnownRuns = 64;
 
  private:
   friend class LazyMap;
   struct Finder;
   struct Search;
   /// Consecutive ranks with consecutive world ranks, all in one process.
-  struct Known {
+  struct KnownRun {
     int32_t rank, world, count;
   };
   GroupTree(const TreePosition& place, uint32_t k, RankMap members);
@@ -88,15 +88,15 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   void send(Address to, std::vector<uint8_t> message);
   void search(Search search);
   Address towards(uint32_t number) const;
-  Known run_around(int32_t rank) const;
-  void learn(const Known& run);
+  KnownRun run_around(int32_t rank) const;
+  void learn(const KnownRun& run);
   void start_sends(int32_t low, int32_t high);
-  void take_want(Address requester);
-  void tell(Address root);
+  void receive_want(Address requester);
+  void ask_members(Address root);
   void send_members(Address root);
-  void take_members(MessageReader& in);
+  void receive_members(MessageReader& in);
   void send_map(Address to);
-  void take_map(std::span<const uint8_t> part);
+  void receive_map(std::span<const uint8_t> part);
   void wake_answered();
   void pass_drop();
   void forget();
@@ -104,8 +104,8 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   TreePosition place_;
   uint32_t k_;
   RankMap members_, whole_;
-  std::vector<Known> cache_;  ///< by rank; empty until the first answer, kMostKnown at most
-  uint32_t oldest_ = 0;       ///< index of the entry to replace next when it is full
+  std::vector<KnownRun> cache_;  ///< by rank; empty until the first answer, kMostKnownRuns at most
+  uint32_t oldest_ = 0;          ///< index of the entry to replace next when it is full
   Finder* finders_ = nullptr;
   std::vector<Address> requesters_;  ///< at the root: processes that wait for the map
   std::vector<int32_t> gathered_;    ///< at the root, while it gathers: world ranks by rank

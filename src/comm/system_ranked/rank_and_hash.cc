@@ -94,7 +94,7 @@ class RankAndHash final : public Vertex {
   }
 
   void handle(MessageKind kind, Address from, MessageReader& in, Carrier& carrier) override {
-    if (kind == kRanks) return take_ranks(in, carrier);
+    if (kind == kRanks) return receive_ranks(in, carrier);
     uint32_t color = in.get32();
     TreePosition* p = place(color);
     FGMPI_CHECK(p && (kind == kParentIs || kind == kChildrenAre));
@@ -114,7 +114,7 @@ class RankAndHash final : public Vertex {
   /// Bit in the color of a record of ranges: the color's group keeps the parent's tree.
   static constexpr uint64_t kKept = 1;
 
-  void take_ranks(MessageReader& in, Carrier& carrier) {
+  void receive_ranks(MessageReader& in, Carrier& carrier) {
     std::vector<std::pair<uint32_t, Range>> ranges;
     while (!in.empty()) {
       const uint64_t head = in.get();
@@ -164,12 +164,12 @@ class RankAndHash final : public Vertex {
         range.rank += static_cast<int32_t>(part.weight);
       }
       if (kept) {
-        keep_place(color, own, it->second.parts);
+        store_position(color, own, it->second.parts);
         continue;
       }
       std::vector<ChildShare>().swap(it->second.parts);
       if (e) {
-        look_for_neighbours(color, own, carrier);
+        find_neighbours(color, own, carrier);
       } else {
         states_.erase(it);
         if (where_.parent != kNobody) complete_one();
@@ -181,7 +181,7 @@ class RankAndHash final : public Vertex {
 
   /// Completes the place of a color in whose group all vertices are: this vertex has the same
   /// position as in the parent's tree.
-  void keep_place(uint32_t color, const Range& own, const std::vector<ChildShare>& parts) {
+  void store_position(uint32_t color, const Range& own, const std::vector<ChildShare>& parts) {
     TreePosition* p = place(color);
     FGMPI_CHECK(p && parts.size() == where_.children.size());
     p->first = own.rank;
@@ -199,7 +199,7 @@ class RankAndHash final : public Vertex {
     complete(color);
   }
 
-  void look_for_neighbours(uint32_t color, const Range& own, Carrier& carrier) {
+  void find_neighbours(uint32_t color, const Range& own, Carrier& carrier) {
     TreePosition* p = place(color);
     p->first = own.rank;
     p->size = own.size;
@@ -267,12 +267,13 @@ void Intermediary::receive(Address from, std::span<const uint8_t> message, Carri
   } else if (uint32_t child = in.get32(); child > 0) {
     slot.children.resize(expected, kNobody);
     slot.children[child - 1] = from;
-    ++slot.came;
+    ++slot.registered;
     if (slot.self != kNobody) parent_is(from, slot.self);
   } else {
-    slot.root_came = true;
+    slot.root_registered = true;
   }
-  if (slot.self == kNobody || slot.came < expected || (number == 0 && !slot.root_came)) return;
+  if (slot.self == kNobody || slot.registered < expected || (number == 0 && !slot.root_registered))
+    return;
   if (expected > 0) {
     MessageWriter out(kChildrenAre);
     out.put(color);

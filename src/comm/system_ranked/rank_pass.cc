@@ -9,18 +9,18 @@ namespace fgmpi::comm::system_ranked {
 bool RankPass::begin(TreePosition* place, const Bid& bid, Carrier& carrier) {
   place_ = place;
   if (bid.before(best_)) best_ = bid;
-  return all_heard(carrier);
+  return all_arrived(carrier);
 }
 
-bool RankPass::take_sizes(Address from, MessageReader& in, Carrier& carrier) {
+bool RankPass::receive_sizes(Address from, MessageReader& in, Carrier& carrier) {
   ChildWeight part{from, in.get32(), in.get32()};
   parts_.push_back(part);
   Bid bid = in.bid();
   if (bid.before(best_)) best_ = bid;
-  return place_ && all_heard(carrier);
+  return place_ && all_arrived(carrier);
 }
 
-bool RankPass::all_heard(Carrier& carrier) {
+bool RankPass::all_arrived(Carrier& carrier) {
   if (parts_.size() < place_->children.size()) return false;
   uint32_t vertices = 1, weight = place_->weight;
   for (const ChildWeight& part : parts_) {
@@ -31,7 +31,7 @@ bool RankPass::all_heard(Carrier& carrier) {
     place_->vertices = vertices;
     place_->size = static_cast<int32_t>(weight);
     place_->id = best_.id();
-    spread(0, carrier);
+    send_down(0, carrier);
     return true;
   }
   MessageWriter up(kSizes);
@@ -43,16 +43,16 @@ bool RankPass::all_heard(Carrier& carrier) {
   return false;
 }
 
-void RankPass::take_range(MessageReader& in, Carrier& carrier) {
+void RankPass::receive_range(MessageReader& in, Carrier& carrier) {
   int32_t first = static_cast<int32_t>(in.get32());
   place_->vertices = in.get32();
   place_->size = static_cast<int32_t>(in.get32());
   place_->depth = in.get32();
   place_->id = in.group();
-  spread(first, carrier);
+  send_down(first, carrier);
 }
 
-void RankPass::spread(int32_t first, Carrier& carrier) {
+void RankPass::send_down(int32_t first, Carrier& carrier) {
   place_->first = first;
   first += static_cast<int32_t>(place_->weight);
   for (Address child : place_->children) {

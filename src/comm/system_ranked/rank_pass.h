@@ -18,9 +18,9 @@ class RankPass {
   bool begin(TreePosition* place, const Bid& bid, Carrier& carrier);
   /// Receives a child's sizes, which may come before begin(). Returns true when the place
   /// is complete.
-  bool take_sizes(Address from, MessageReader& in, Carrier& carrier);
+  bool receive_sizes(Address from, MessageReader& in, Carrier& carrier);
   /// Receives the range from the parent, which completes the place.
-  void take_range(MessageReader& in, Carrier& carrier);
+  void receive_range(MessageReader& in, Carrier& carrier);
   size_t bytes() const { return parts_.capacity() * sizeof(ChildWeight); }
 
  private:
@@ -28,8 +28,8 @@ class RankPass {
     Address child;
     uint32_t vertices, weight;
   };
-  bool all_heard(Carrier& carrier);
-  void spread(int32_t first, Carrier& carrier);
+  bool all_arrived(Carrier& carrier);
+  void send_down(int32_t first, Carrier& carrier);
   TreePosition* place_ = nullptr;
   Bid best_;
   std::vector<ChildWeight> parts_;

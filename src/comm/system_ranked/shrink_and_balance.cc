@@ -127,7 +127,7 @@ Stock get_stock(MessageReader& in) {
 
 /// Removes the first `count` of the names offered, which have left, in the order in which the
 /// subtrees were joined for the offer.
-void drop_taken(std::vector<Subtree>* subtrees, uint32_t count) {
+void drop_moved(std::vector<Subtree>* subtrees, uint32_t count) {
   for (Subtree& s : *subtrees) {
     uint32_t here = std::min(count, s.offered);
     count -= here;
@@ -193,11 +193,11 @@ class ShrinkAndBalance final : public Vertex {
   void offer(std::vector<Subtree>* parts, Subtree* whole) const;
   void send_fill(uint32_t color, const std::vector<Subtree>& parts, const Subtree& whole,
                  Carrier& carrier);
-  void take_fill(MessageReader& in, Carrier& carrier);
+  void receive_fill(MessageReader& in, Carrier& carrier);
 
   // Down.
   void handle(MessageKind kind, Address from, MessageReader& in, Carrier& carrier) override;
-  void take_instruction(Address from, MessageReader& in, Carrier& carrier);
+  void receive_instruction(Address from, MessageReader& in, Carrier& carrier);
   void follow_when_ready(uint32_t color, Instruction instruction, Carrier& carrier);
   void follow(uint32_t color, State& s, Instruction instruction, Carrier& carrier);
   void hand_extra_children_on(std::vector<Subtree>* subtrees) const;
@@ -322,7 +322,7 @@ void ShrinkAndBalance::send_fill(uint32_t color, const std::vector<Subtree>& par
   carrier.send(whole.root, out.take());
 }
 
-void ShrinkAndBalance::take_fill(MessageReader& in, Carrier& carrier) {
+void ShrinkAndBalance::receive_fill(MessageReader& in, Carrier& carrier) {
   uint32_t color = in.get32();
   uint32_t target = in.get32();
   Address position = in.get32();
@@ -357,8 +357,8 @@ void ShrinkAndBalance::take_fill(MessageReader& in, Carrier& carrier) {
 // ---- Down ---------------------------------------------------------------------------------------
 
 void ShrinkAndBalance::handle(MessageKind kind, Address from, MessageReader& in, Carrier& carrier) {
-  if (kind == kFill) return take_fill(in, carrier);
-  if (kind == kBalance) return take_instruction(from, in, carrier);
+  if (kind == kFill) return receive_fill(in, carrier);
+  if (kind == kBalance) return receive_instruction(from, in, carrier);
   uint32_t color = in.get32();
   State& s = states_.at(color);
   if (kind == kRequest) {
@@ -369,16 +369,16 @@ void ShrinkAndBalance::handle(MessageKind kind, Address from, MessageReader& in,
     --s.answers;
     provide(color, s, carrier);
   } else if (kind == kSizes) {
-    if (s.ranks.take_sizes(from, in, carrier)) s.placed = true;
+    if (s.ranks.receive_sizes(from, in, carrier)) s.placed = true;
   } else {
     FGMPI_CHECK(kind == kRange);
-    s.ranks.take_range(in, carrier);
+    s.ranks.receive_range(in, carrier);
     s.placed = true;
   }
   complete_when_done(color, s);
 }
 
-void ShrinkAndBalance::take_instruction(Address from, MessageReader& in, Carrier& carrier) {
+void ShrinkAndBalance::receive_instruction(Address from, MessageReader& in, Carrier& carrier) {
   Instruction i;
   uint32_t color = in.get32();
   i.parent = from;
@@ -505,7 +505,7 @@ void ShrinkAndBalance::follow(uint32_t color, State& s, Instruction instruction,
   if (instruction.fresh)
     subtrees.clear();
   else if (options_.filler == Filler::kLeaf)
-    drop_taken(&subtrees, instruction.taken);
+    drop_moved(&subtrees, instruction.taken);
   for (Subtree& a : instruction.adopted) subtrees.push_back(std::move(a));
   const bool stays = instruction.target > 0;
   const uint64_t most = stays ? max_size(instruction.height - 1, options_.k) : 0;

@@ -104,7 +104,7 @@ void Gathering::make_groups(const SharedComm& shared) {
 
 /// The position of this process in the parent's tree: the tree of a system-ranked parent, else the
 /// parent's processes in ascending order, level by level.
-ParentPlace place_in(SharedComm* shared, uint32_t k) {
+ParentPlace position_in(SharedComm* shared, uint32_t k) {
   ParentPlace where;
   where.self = g_av.me();
   if (shared->tree) {
@@ -122,7 +122,7 @@ ParentPlace place_in(SharedComm* shared, uint32_t k) {
   return where;
 }
 
-/// The number of vertices of the tree of place_in(), if it is balanced with this k; else 0.
+/// The number of vertices of the tree of position_in(), if it is balanced with this k; else 0.
 uint32_t balanced_vertices(SharedComm* shared, uint32_t k) {
   if (shared->tree) return shared->tree->k() == k ? shared->tree->place().vertices : 0;
   return hierarchy(shared).count();
@@ -166,7 +166,7 @@ Status attach(const SharedComm& parent, Gathering* members, uint32_t index,
     else
       map = tree->lazy_map();
   }
-  group.made = establish(
+  group.made = make_shared(
       {{place.id.context}, &map, nullptr, group.past - group.first, place.vertices, 0, call});
   group.made->tree = std::move(tree);
   if (groups_are_learned()) hierarchy(group.made);
@@ -201,7 +201,7 @@ Status make(SharedComm* shared, uint32_t sequence, const char* call, Gathering* 
     options.first_world = [](Address process) { return g_av.first(process); };
     options.kept_vertices = balanced_vertices(shared, options.k);
     FGMPI_TRY(construct({shared->id.bits, sequence & 0xffffff}, options,
-                        place_in(shared, options.k), std::move(mine), call, &places));
+                        position_in(shared, options.k), std::move(mine), call, &places));
   }
   for (uint32_t i = 0; i < members->groups.size(); ++i)
     members->groups[i].status = attach(*shared, members, i, places[i], options.k, call);
@@ -254,9 +254,11 @@ struct SplitRequest final : pt2pt::Request {
   SplitOptions options;
   MPI_Comm* result = nullptr;
   ~SplitRequest() override {
-    if (keep) keep->release();
+    if (comm_ref) comm_ref->release();
   }
-  Told told() const override { return {.what = Told::kCommunicator, .first = *result}; }
+  ToolEvent tool_event() const override {
+    return {.what = ToolEvent::kCommunicator, .first = *result};
+  }
 };
 
 void isplit_act(SharedComm* shared, Meeting* meeting) {
@@ -368,7 +370,7 @@ Status isplit(Comm* comm, int32_t color, const SplitOptions& options, const char
   r->options = options;
   r->arrival.options = &r->options;
   r->call = call;
-  r->keep = comm;
+  r->comm_ref = comm;
   r->result = out;
   comm->retain();
   *request = r;

@@ -96,7 +96,7 @@ const Enrolment* Vertex::enrolment(uint32_t color) const {
 }
 
 void Vertex::start(Carrier& carrier) {
-  if (where_.children.empty()) all_heard(carrier);
+  if (where_.children.empty()) all_arrived(carrier);
 }
 
 void Vertex::receive(Address from, std::span<const uint8_t> message, Carrier& carrier) {
@@ -110,10 +110,10 @@ void Vertex::receive(Address from, std::span<const uint8_t> message, Carrier& ca
     uint32_t color = in.get32();
     take(child, color, in);
   }
-  if (++heard_ == where_.children.size()) all_heard(carrier);
+  if (++arrived_ == where_.children.size()) all_arrived(carrier);
 }
 
-void Vertex::all_heard(Carrier& carrier) {
+void Vertex::all_arrived(Carrier& carrier) {
   passed_ = true;
   if (where_.parent == kNobody) return turn(carrier);
   MessageWriter up(kUp);

@@ -141,8 +141,8 @@ class Vertex {
   std::vector<TreePosition> places_;
 
  private:
-  void all_heard(Carrier& carrier);
-  uint32_t heard_ = 0;
+  void all_arrived(Carrier& carrier);
+  uint32_t arrived_ = 0;
   uint32_t pending_;  ///< places that are not complete, plus calls of await_one()
   bool passed_ = false;
 };
@@ -166,8 +166,8 @@ class Intermediary {
  private:
   struct RegistrySlot {
     Address self = kNobody;
-    uint32_t expected = 0, came = 0;  ///< children: expected, and registered so far
-    bool root_came = false;           ///< vertex 0 registers as its own parent
+    uint32_t expected = 0, registered = 0;  ///< children: expected, and registered so far
+    bool root_registered = false;           ///< vertex 0 registers as its own parent
     std::vector<Address> children;
   };
   /// By color and rank; only those whose answers wait for a registration.

@@ -59,8 +59,8 @@ const char* class_of(const Step& s) {
 std::string words_of_access(const Choice& c) {
   const char* const kUses[] = {"reads", "writes", "accumulates to"};
   const char* const kMeanings[] = {"connects to a port", "accepts at a port"};
-  constexpr int32_t kCome = 4, kAccepts = 2, kName = 3;  // as in pt2pt::MemoryAccess
-  if (c.tag == kCome) return kMeanings[c.wanted_tag == kAccepts];
+  constexpr int32_t kArriveAtPort = 4, kAccepts = 2, kName = 3;  // as in pt2pt::MemoryAccess
+  if (c.tag == kArriveAtPort) return kMeanings[c.wanted_tag == kAccepts];
   if (c.wanted_tag == kName && c.tag < 2)
     return c.tag == 0 ? "looks up a name" : "publishes or withdraws a name";
   if (c.tag == 3)

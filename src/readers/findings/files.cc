@@ -17,17 +17,17 @@ constexpr size_t kMostComparisons = 50'000'000;
 void FileAccesses::add(std::string_view line) {
   Access a;
   uint64_t file = 0, atomic = 0;
-  if (!read_number(take_word(&line, ' '), &file, 16) ||
-      !read_number(take_word(&line, ' '), &a.rank, 10))
+  if (!read_number(split_word(&line, ' '), &file, 16) ||
+      !read_number(split_word(&line, ' '), &a.rank, 10))
     return;
-  a.writes = take_word(&line, ' ') == "w";
+  a.writes = split_word(&line, ' ') == "w";
   for (uint64_t* number : {&atomic, &a.syncs, &a.fenced, &a.call})
-    if (!read_number(take_word(&line, ' '), number, 16)) return;
+    if (!read_number(split_word(&line, ' '), number, 16)) return;
   a.atomic = atomic != 0;
   while (!line.empty()) {
-    std::string_view range = take_word(&line, ' ');
+    std::string_view range = split_word(&line, ' ');
     uint64_t low = 0, bytes = 0;
-    if (!read_number(take_word(&range, '.'), &low, 16) || !read_number(range, &bytes, 16)) return;
+    if (!read_number(split_word(&range, '.'), &low, 16) || !read_number(range, &bytes, 16)) return;
     files_[file].push_back({low, low + bytes, accesses_.size()});
   }
   accesses_.push_back(a);

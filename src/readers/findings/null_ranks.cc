@@ -16,9 +16,9 @@ constexpr int64_t kNull = -1;
 void NullRanks::add(std::string_view line) {
   Given given{};
   uint64_t place = 0;
-  if (read_number(take_word(&line, ' '), &place, 16) &&
-      read_number(take_word(&line, ' '), &given.rank, 10) &&
-      read_number(take_word(&line, ' '), &given.value, 10) && read_number(line, &given.call, 16))
+  if (read_number(split_word(&line, ' '), &place, 16) &&
+      read_number(split_word(&line, ' '), &given.rank, 10) &&
+      read_number(split_word(&line, ' '), &given.value, 10) && read_number(line, &given.call, 16))
     places_[place].push_back(given);
 }
 

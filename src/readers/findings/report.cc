@@ -17,15 +17,15 @@ namespace {
 /// false where the text is invalid.
 bool read_calls(std::string_view line, std::vector<Participant>* calls) {
   while (!line.empty()) {
-    std::string_view fields = take_word(&line, '\t');
+    std::string_view fields = split_word(&line, '\t');
     Participant p;
-    if (!read_number(take_word(&fields, '\x1f'), &p.rank, 10)) return false;
-    p.call = take_word(&fields, '\x1f');
-    p.arguments = take_word(&fields, '\x1f');
-    std::string_view sites = take_word(&fields, '\x1f');
-    if (!read_number(take_word(&sites, ','), &p.site, 16)) return false;
+    if (!read_number(split_word(&fields, '\x1f'), &p.rank, 10)) return false;
+    p.call = split_word(&fields, '\x1f');
+    p.arguments = split_word(&fields, '\x1f');
+    std::string_view sites = split_word(&fields, '\x1f');
+    if (!read_number(split_word(&sites, ','), &p.site, 16)) return false;
     for (uint64_t caller = 0; !sites.empty(); p.callers.push_back(caller))
-      if (!read_number(take_word(&sites, ','), &caller, 16)) return false;
+      if (!read_number(split_word(&sites, ','), &caller, 16)) return false;
     p.role = fields;
     calls->push_back(std::move(p));
   }
@@ -76,7 +76,7 @@ void Report::add_followed() {
 std::set<uint64_t> Report::withdrawn_in(std::string_view text) const {
   std::set<uint64_t> keys;
   while (text.find('\n') != text.npos) {
-    std::string_view line = take_word(&text, '\n');
+    std::string_view line = split_word(&text, '\n');
     uint64_t key = 0;
     if (line.starts_with("X ") && read_number(line.substr(2), &key, 16)) keys.insert(key);
   }
@@ -87,30 +87,30 @@ void Report::read_text(std::string_view text) {
   const std::set<uint64_t> withdrawn = withdrawn_in(text);
   while (!text.empty()) {
     if (text.find('\n') == text.npos) return;  // the process ended while it wrote this line
-    read_record(take_word(&text, '\n'), withdrawn);
+    read_record(split_word(&text, '\n'), withdrawn);
   }
 }
 
 void Report::read_record(std::string_view line, const std::set<uint64_t>& withdrawn) {
-  const std::string_view kind = take_word(&line, ' ');
+  const std::string_view kind = split_word(&line, ' ');
   uint64_t key = 0;
   if (kind == "F" || kind == "N") return read_finding(line, kind == "N", withdrawn);
   if (kind == "W") return steps_.add_steps(line);
   if (kind == "L") return accesses_.add(line);
   if (kind == "G") return null_ranks_.add(line);
   if (kind == "V") {
-    std::string_view head = take_word(&line, '\t');
+    std::string_view head = split_word(&line, '\t');
     std::vector<Participant> calls;
     if (!read_number(head, &key, 16) || !read_calls(line, &calls)) return;
     named_calls_[key] = std::move(calls);
     return;
   }
-  if (!read_number(take_word(&line, ' '), &key, 16)) return;
+  if (!read_number(split_word(&line, ' '), &key, 16)) return;
   if (kind == "C") {
     causes_.insert(key);
   } else if (kind == "S") {
     Site site;
-    if (!read_number(take_word(&line, ' '), &site.offset, 16)) return;
+    if (!read_number(split_word(&line, ' '), &site.offset, 16)) return;
     site.path = line;
     sites_[key] = site;
   } else if (kind == "R") {
@@ -125,15 +125,15 @@ void Report::read_record(std::string_view line, const std::set<uint64_t>& withdr
 void Report::read_finding(std::string_view line, bool note, const std::set<uint64_t>& withdrawn) {
   uint64_t key = 0;
   unsigned kind = 0;
-  std::string_view head = take_word(&line, '\t');
-  if (!read_number(take_word(&head, ' '), &key, 16) || !read_number(head, &kind, 10) ||
+  std::string_view head = split_word(&line, '\t');
+  if (!read_number(split_word(&head, ' '), &key, 16) || !read_number(head, &kind, 10) ||
       kind >= static_cast<unsigned>(Kind::kCount))
     return;
   Finding f;
   f.note = note;
   f.kind = static_cast<Kind>(kind);
-  f.sentence = take_word(&line, '\t');
-  f.allowed = take_word(&line, '\t');
+  f.sentence = split_word(&line, '\t');
+  f.allowed = split_word(&line, '\t');
   if (read_calls(line, &f.calls) && !withdrawn.contains(key)) add(key, std::move(f));
 }
 

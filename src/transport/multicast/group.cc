@@ -84,31 +84,32 @@ bool TransferGroup::is_possible(const DatagramHeader& h, size_t length) const {
   return false;
 }
 
-void TransferGroup::take(const DatagramHeader& h, const char* payload, size_t length, int64_t now) {
+void TransferGroup::receive_datagram(const DatagramHeader& h, const char* payload, size_t length,
+                                     int64_t now) {
   if (!is_possible(h, length)) {
     ++context_.counts.refused;
     return;
   }
-  if (h.root == context_.me) return take_as_root(h, payload, length, now);
+  if (h.root == context_.me) return receive_as_root(h, payload, length, now);
   Incoming* in = find_or_add(h);
   if (!in) return;
   switch (h.kind) {
     case Kind::kData:
-      return in->take_data(h, payload, length, now);
+      return in->receive_data(h, payload, length, now);
     case Kind::kPoll: {
       uint64_t words[1024];
       std::memcpy(words, payload, std::min(length, sizeof words));
-      return in->take_poll(h, words, std::min(length, sizeof words) / 8, now);
+      return in->receive_poll(h, words, std::min(length, sizeof words) / 8, now);
     }
     case Kind::kAck:
-      return in->take_ack(h);
+      return in->receive_ack(h);
     default:
       return;
   }
 }
 
-void TransferGroup::take_as_root(const DatagramHeader& h, const char* payload, size_t length,
-                                 int64_t now) {
+void TransferGroup::receive_as_root(const DatagramHeader& h, const char* payload, size_t length,
+                                    int64_t now) {
   if (h.kind == Kind::kAck) {
     const bool outside = h.flags & kOutside;
     if (h.flags & kWhole)
@@ -120,11 +121,11 @@ void TransferGroup::take_as_root(const DatagramHeader& h, const char* payload, s
   auto it = outgoing_.find(h.serial);
   if (it == outgoing_.end()) return;
   if (h.kind == Kind::kAck) {
-    it->second.take_ack(h, now);
+    it->second.receive_ack(h, now);
   } else {
     uint64_t words[kMostNackWords];
     std::memcpy(words, payload, length);
-    it->second.take_nack(h, words, length / 8, now);
+    it->second.receive_nack(h, words, length / 8, now);
   }
   drop_closed();
   context_.flow->serve(now);
@@ -133,7 +134,7 @@ void TransferGroup::take_as_root(const DatagramHeader& h, const char* payload, s
 /// Drops closed transfers, and sets the floor of the others.
 void TransferGroup::drop_closed() {
   const bool first_closed = !outgoing_.empty() && outgoing_.begin()->second.closed();
-  for (const auto& [serial, out] : outgoing_) expects_joins_ &= !out.taken_by_all();
+  for (const auto& [serial, out] : outgoing_) expects_joins_ &= !out.posted_by_all();
   std::erase_if(outgoing_, [](const auto& entry) { return entry.second.closed(); });
   if (!first_closed) return;
   const uint64_t floor = outgoing_.empty() ? next_serial_ : outgoing_.begin()->first;

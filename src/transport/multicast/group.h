@@ -1,6 +1,6 @@
 // TransferGroup: reliable multicast among a fixed list of members, each of which may be the root of
-// transfers. It has neither sockets nor clocks: datagrams enter by take() and leave by a
-// DatagramWire, and the time is an argument. Unit tests run it over a simulated network.
+// transfers. It has neither sockets nor clocks: datagrams enter by receive_datagram() and leave by
+// a DatagramWire, and the time is an argument. Unit tests run it over a simulated network.
 //
 // Every transfer goes to all members. A member finds it by its root and a Match. Transfers of a
 // root with equal Matches are matched in the order in which the root sends them. Different ones may
@@ -17,8 +17,8 @@
 //    |<----------------- kAck 3 ---|<-------------------- kAck 3 -------|
 //
 // Thread rule: one thread. Nothing here switches; completions end inside of send(), receive(),
-// take(), give_up(). Invariants: memory is bounded by the transfers that are open plus the quota of
-// each root.
+// receive_datagram(), give_up(). Invariants: memory is bounded by the transfers that are open plus
+// the quota of each root.
 #pragma once
 
 #include <list>
@@ -52,7 +52,7 @@ class TransferGroup {
   void expect(uint32_t root, const Match& match, TransferCompletion* completion);
   /// Handles a datagram with a valid tag and this group's id. An impossible one is refused
   /// and counted.
-  void take(const DatagramHeader& h, const char* payload, size_t length, int64_t now);
+  void receive_datagram(const DatagramHeader& h, const char* payload, size_t length, int64_t now);
   /// Does what is due. To be called at next_time() (ns; kNever: nothing is due).
   void on_time(int64_t now);
   int64_t next_time() const;
@@ -102,7 +102,7 @@ class TransferGroup {
 
   static void give(Incoming* in, const PostedTransfer& posted);
   bool is_possible(const DatagramHeader& h, size_t length) const;
-  void take_as_root(const DatagramHeader& h, const char* payload, size_t length, int64_t now);
+  void receive_as_root(const DatagramHeader& h, const char* payload, size_t length, int64_t now);
   Incoming* find_or_add(const DatagramHeader& h);
   void raise_floor(RootTransfers* source, uint64_t floor);
   void advance_frontier(RootTransfers* source);

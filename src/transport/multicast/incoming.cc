@@ -25,7 +25,7 @@ Incoming::Incoming(Context* context, const DatagramHeader& h)
       match_(match_of(h)),
       total_(h.total),
       packets_(context->packets_of(h.total)),
-      data_comes_(h.kind == Kind::kData && h.total <= context->options.eager) {
+      data_expected_(h.kind == Kind::kData && h.total <= context->options.eager) {
   context->tree(root_).for_each_child(context->me, [&](uint32_t child) {
     children_.push_back({child, 0, false, false, false});
   });
@@ -38,7 +38,8 @@ DatagramHeader Incoming::answer(Kind kind) const {
   return h;
 }
 
-void Incoming::take_data(const DatagramHeader& h, const char* payload, size_t length, int64_t now) {
+void Incoming::receive_data(const DatagramHeader& h, const char* payload, size_t length,
+                            int64_t now) {
   const size_t each = context_->options.payload;
   const uint32_t count = length == 0 ? 1 : static_cast<uint32_t>((length + each - 1) / each);
   if (h.position >= packets_ || count > packets_ - h.position ||
@@ -57,7 +58,7 @@ void Incoming::take_data(const DatagramHeader& h, const char* payload, size_t le
     kept_ = std::make_unique<char[]>(total_ + 1);
     target_ = kept_.get();
   }
-  data_comes_ = true;
+  data_expected_ = true;
   if (have_.empty()) have_.resize((packets_ + 63) / 64);
   seen_past_ = std::max(seen_past_, h.position + count);
   const bool had_gap = nack_at_ != kNever;
@@ -121,12 +122,12 @@ void Incoming::remind(int64_t now) {
   remind_at_ = now + remind_interval_;
 }
 
-void Incoming::take_poll(const DatagramHeader& h, const uint64_t* words, size_t count,
-                         int64_t now) {
+void Incoming::receive_poll(const DatagramHeader& h, const uint64_t* words, size_t count,
+                            int64_t now) {
   if (h.flags & kAbandoned) discard();
   const uint32_t me = context_->me;
   hurry_ = true;
-  if (me / 64 < count && words[me / 64] >> me % 64 & 1) root_knows_ = true;
+  if (me / 64 < count && words[me / 64] >> me % 64 & 1) root_informed_ = true;
   seen_past_ = std::max(seen_past_, std::min(h.position, packets_));
   if (h.flags & kDirect)
     ack_to_root();
@@ -137,7 +138,7 @@ void Incoming::take_poll(const DatagramHeader& h, const uint64_t* words, size_t 
   if (in_row_ < seen_past_) nack(now);
 }
 
-void Incoming::take_ack(const DatagramHeader& h) {
+void Incoming::receive_ack(const DatagramHeader& h) {
   for (Child& child : children_) {
     if (child.member != h.from) continue;
     child.known = true;
@@ -196,7 +197,7 @@ void Incoming::post(char* data, size_t bytes, TransferCompletion* completion) {
   }
   target_ = data;
   // Where data arrives, its last packet asks for an acknowledgement.
-  if (!data_comes_ || complete()) ack_to_parent(false, false);
+  if (!data_expected_ || complete()) ack_to_parent(false, false);
   finish_if_complete();
 }
 
@@ -226,7 +227,7 @@ void Incoming::discard() {
 
 bool Incoming::quiet() const {
   if (complete()) return true;
-  if (posted_) return root_knows_ && seen_past_ == 0;
+  if (posted_) return root_informed_ && seen_past_ == 0;
   return seen_past_ == 0 && (announced_ || total_ > context_->options.eager);
 }
 

@@ -24,10 +24,10 @@ class Incoming {
   /// `h` may be the header of any datagram of the transfer.
   Incoming(Context* context, const DatagramHeader& h);
 
-  void take_data(const DatagramHeader& h, const char* payload, size_t length, int64_t now);
-  void take_poll(const DatagramHeader& h, const uint64_t* words, size_t count, int64_t now);
+  void receive_data(const DatagramHeader& h, const char* payload, size_t length, int64_t now);
+  void receive_poll(const DatagramHeader& h, const uint64_t* words, size_t count, int64_t now);
   /// Handles an acknowledgement from a child in the tree.
-  void take_ack(const DatagramHeader& h);
+  void receive_ack(const DatagramHeader& h);
   /// Posts the receive: `completion` ends when all bytes have arrived.
   void post(char* data, size_t bytes, TransferCompletion* completion);
   /// Refuses a receive with other arguments: the receive ends, and what arrives of the
@@ -64,7 +64,7 @@ class Incoming {
   };
   /// True when there is a receive that the root may not have heard of: it has yet to begin.
   bool waits_for_root() const {
-    return posted_ && seen_past_ == 0 && !complete() && !(root_knows_ && children_.empty());
+    return posted_ && seen_past_ == 0 && !complete() && !(root_informed_ && children_.empty());
   }
   bool has(uint32_t packet) const { return have_[packet / 64] >> packet % 64 & 1; }
   void ack_to_parent(bool even_if_old, bool answers);
@@ -88,10 +88,10 @@ class Incoming {
   std::unique_ptr<char[]> kept_;
   TransferCompletion* completion_ = nullptr;
   bool posted_ = false, discarded_ = false;
-  bool announced_ = false;   ///< by a poll before any data was sent
-  bool root_knows_ = false;  ///< the root has heard that this member has posted
-  bool data_comes_ = false;  ///< the root does not wait for receives, or all are posted
-  bool hurry_ = true;        ///< the root waits for acknowledgements
+  bool announced_ = false;      ///< by a poll before any data was sent
+  bool root_informed_ = false;  ///< the root has heard that this member has posted
+  bool data_expected_ = false;  ///< the root does not wait for receives, or all are posted
+  bool hurry_ = true;           ///< the root waits for acknowledgements
   std::vector<Child> children_;
   uint32_t sent_acked_ = ~0u;  ///< what was last reported to the parent
   bool sent_posted_ = false;

@@ -68,7 +68,7 @@ void Macroflow::serve(int64_t now) {
     if (!may_send(first->wants_, first->limit_, now)) break;
     stop_waiting(first);
     ++turns_;
-    first->take_turn(now);
+    first->begin_turn(now);
   }
   serving_ = false;
 }

@@ -65,7 +65,7 @@ class Macroflow {
     explicit FlowSender(Macroflow* flow) : flow_(flow) {}
     ~FlowSender();
     /// Called at its turn: sends at least a datagram, if it still wants to; waits again for more.
-    virtual void take_turn(int64_t now) = 0;
+    virtual void begin_turn(int64_t now) = 0;
     Macroflow& flow() const { return *flow_; }
 
    private:

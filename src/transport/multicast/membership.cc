@@ -36,7 +36,7 @@ void Membership::to_member(uint32_t member, const DatagramHeader& header, const 
 }
 
 void Membership::to_member_later(uint32_t member, const DatagramHeader& header) {
-  outbox_->hold(members_[member], header, key);
+  outbox_->batch(members_[member], header, key);
 }
 
 void Membership::unexpected(uint32_t root, const Match& match) {
@@ -44,7 +44,7 @@ void Membership::unexpected(uint32_t root, const Match& match) {
   if (unexpected_transfers.size() < kMost) unexpected_transfers.push_back({root, match});
 }
 
-void Membership::hear(uint32_t member) {
+void Membership::record_heard(uint32_t member) {
   if (!probe.done || probe.heard[member]) return;
   probe.heard[member] = true;
   --probe.missing;

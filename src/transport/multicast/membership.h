@@ -39,11 +39,11 @@ class Membership final : private DatagramWire {
   /// Datagrams at the group's address that no member has sent, since the group last moved.
   uint32_t strangers = 0;
   uint32_t moves = 0;
-  bool stays_outside = false;  ///< the member does not join the address again
+  bool never_joins = false;  ///< the member does not join the address again
   /// A membership that is being left exists until what it has sent is delivered and, for a limited
   /// time, until it has passed on the acknowledgements of members below it in the tree.
   bool leaving = false;
-  int64_t kept_until = 0;
+  int64_t cached_until = 0;
 
   /// A probe of the group's address, at the member that asks: sent repeatedly, until all others
   /// have answered or the time is over. Then done(this, all have answered) is called.
@@ -53,7 +53,7 @@ class Membership final : private DatagramWire {
     uint32_t missing = 0, round = 0;
     int64_t at = kNever;  ///< when the next one is sent
   } probe;
-  void hear(uint32_t member);
+  void record_heard(uint32_t member);
   /// Transfers that no receive was waiting for when they became known: the arguments of the
   /// receiver itself may be wrong.
   struct UnexpectedTransfer {

@@ -16,7 +16,7 @@ constexpr int64_t kMostPatience = 500'000'000;  ///< ns
 /// How long to wait when all members have a transfer, but not all have posted receives. Nothing
 /// waits for the rest: it only ends the transfer's share of the quota. Members that have not posted
 /// may be busy for long.
-constexpr int64_t kTakenPatience = 50'000'000;  ///< ns
+constexpr int64_t kPostedPatience = 50'000'000;  ///< ns
 /// How long (ns) negative acknowledgements are gathered: members that miss the same packet ask
 /// within this time.
 constexpr int64_t kGather = 300'000;  ///< ns
@@ -105,36 +105,37 @@ bool Outgoing::may_send_next() const {
 void Outgoing::pump(int64_t now) {
   if (!may_send() || delivered_) return;
   next_ = std::max(next_, least_);  // all members have abandoned a transfer that had hardly begun
-  if (!flow().others_wait()) return take_turn(now);
+  if (!flow().others_wait()) return begin_turn(now);
   if (may_send_next()) flow().wait(this, next_count() * context_->options.payload, limit());
 }
 
 /// Sends at its turn: a datagram at a time where other transfers wait, too.
-void Outgoing::take_turn(int64_t now) {
+void Outgoing::begin_turn(int64_t now) {
   if (!may_send() || delivered_) return;
   const size_t payload = context_->options.payload;
   flow().begin(payload, now);
   const size_t packets = flow().window(limit()) / payload;
   const uint32_t stride = std::max<uint32_t>(1, static_cast<uint32_t>(packets / 4));
-  bool goes_on = true;
-  while (goes_on && may_send_next()) {
+  bool may_continue = true;
+  while (may_continue && may_send_next()) {
     const uint32_t count = next_count(), past = next_ + count;
     if (!flow().may_send(count * payload, limit(), now)) {
       flow().wait(this, count * payload, limit());
       return;
     }
-    note_reductions();
+    record_reductions();
     const uint32_t from = std::exchange(next_, past);
     settle();
-    goes_on = may_send_next();
-    if (goes_on) {
+    may_continue = may_send_next();
+    if (may_continue) {
       const size_t more = next_count() * payload;
-      goes_on = !flow().others_wait() && flow().may_send(more, limit(), now);
-      if (!goes_on) flow().wait(this, more, limit());
+      may_continue = !flow().others_wait() && flow().may_send(more, limit(), now);
+      if (!may_continue) flow().wait(this, more, limit());
     }
     const size_t left = (packets_ - past) * payload;
     hurry_ = !eager_ || flow().others_wait() || 2 * (flow().open() + left) > flow().window(limit());
-    const bool asks = past == packets_ || !goes_on || (hurry_ && past / stride != from / stride);
+    const bool asks =
+        past == packets_ || !may_continue || (hurry_ && past / stride != from / stride);
     if (asks && timed_at_ == kNever) timed_ = past - 1, timed_at_ = now;
     send_packets(from, count, !asks ? 0 : hurry_ ? kAckPlease : kAckPlease | kNoHurry, kAll);
     context_->counts.data += count;
@@ -156,7 +157,7 @@ void Outgoing::settle() {
 
 /// Packets have left the network when all members that acknowledge to the root itself have seen
 /// them, or later ones.
-void Outgoing::note_seen(const DatagramHeader& h) {
+void Outgoing::record_seen(const DatagramHeader& h) {
   uint32_t& seen = members_[h.from].seen;
   seen = std::max(seen, static_cast<uint32_t>(
                             std::min<uint64_t>(std::max<uint64_t>(h.position, h.floor), next_)));
@@ -169,7 +170,7 @@ void Outgoing::note_seen(const DatagramHeader& h) {
 }
 
 /// Marks that what is sent from now on is sent after the last reduction of the window.
-void Outgoing::note_reductions() {
+void Outgoing::record_reductions() {
   if (reductions_ == flow().reductions()) return;
   reductions_ = flow().reductions();
   recover_ = next_;
@@ -201,7 +202,7 @@ void Outgoing::poll(int64_t now) {
     }
   }
   ++polls_;
-  poll_at_ = now + (delivered_ ? std::min(kTakenPatience << std::min(polls_, 8u), kMostPatience)
+  poll_at_ = now + (delivered_ ? std::min(kPostedPatience << std::min(polls_, 8u), kMostPatience)
                                : patience());
 }
 
@@ -225,11 +226,11 @@ void Outgoing::on_time(int64_t now) {
   poll(now);
 }
 
-void Outgoing::take_ack(const DatagramHeader& h, int64_t now) {
+void Outgoing::receive_ack(const DatagramHeader& h, int64_t now) {
   if (closed_) return;
   ++context_->counts.acks_got;
   const uint32_t had_passed = passed_;
-  note_seen(h);
+  record_seen(h);
   bool news = passed_ > had_passed;
   auto update = [&](uint32_t m) {
     if (m == context_->me) return;
@@ -295,11 +296,11 @@ void Outgoing::finish_if_delivered(int64_t now) {
     missing_.clear();
     repair_at_ = kNever;
     polls_ = 0;
-    poll_at_ = now + kTakenPatience;
+    poll_at_ = now + kPostedPatience;
     if (TransferCompletion* c = std::exchange(completion_, nullptr))
       c->end(TransferCompletion::TransferOutcome::kDone);
   }
-  closed_ = taken_by_all();
+  closed_ = posted_by_all();
 }
 
 /// True when the loss of this packet is new to the window: it was sent after the window was
@@ -325,10 +326,10 @@ int64_t Outgoing::repaired_at(uint32_t packet, uint32_t member, int64_t now, boo
   return last;
 }
 
-void Outgoing::take_nack(const DatagramHeader& h, const uint64_t* words, size_t count,
-                         int64_t now) {
+void Outgoing::receive_nack(const DatagramHeader& h, const uint64_t* words, size_t count,
+                            int64_t now) {
   if (closed_ || delivered_ || abandoned_) return;
-  note_seen(h);
+  record_seen(h);
   bool is_new = false;
   for (size_t bit = 0; bit < 64 * count; ++bit) {
     if (!(words[bit / 64] >> bit % 64 & 1)) continue;

@@ -45,8 +45,8 @@ class Outgoing final : private Macroflow::FlowSender {
            bool eager, TransferCompletion* completion);
 
   void start(uint64_t floor, int64_t now);
-  void take_ack(const DatagramHeader& h, int64_t now);
-  void take_nack(const DatagramHeader& h, const uint64_t* words, size_t count, int64_t now);
+  void receive_ack(const DatagramHeader& h, int64_t now);
+  void receive_nack(const DatagramHeader& h, const uint64_t* words, size_t count, int64_t now);
   void on_time(int64_t now);
   int64_t next_time() const {
     return closed_ ? kNever : repair_at_ < poll_at_ ? repair_at_ : poll_at_;
@@ -62,7 +62,7 @@ class Outgoing final : private Macroflow::FlowSender {
   /// True when all members have all of it and have posted receives for it: nothing is left to do.
   bool closed() const { return closed_; }
   /// True when all members have posted receives for it.
-  bool taken_by_all() const { return posted_ == members_.size() - 1; }
+  bool posted_by_all() const { return posted_ == members_.size() - 1; }
   /// True when all members have all of it.
   bool delivered() const { return delivered_; }
   /// True when nothing is under way: the transfer waits only for receives to be posted.
@@ -83,15 +83,15 @@ class Outgoing final : private Macroflow::FlowSender {
   };
 
   DatagramHeader header(Kind kind) const;
-  void take_turn(int64_t now) override;
+  void begin_turn(int64_t now) override;
   void pump(int64_t now);
   void send_packets(uint32_t first, uint32_t count, uint8_t flags, uint32_t to_member);
   size_t limit() const;
   uint32_t next_count() const;
   bool may_send_next() const;
   void settle();
-  void note_seen(const DatagramHeader& h);
-  void note_reductions();
+  void record_seen(const DatagramHeader& h);
+  void record_reductions();
   void poll(int64_t now);
   void progressed(uint32_t before);
   void stop_timing();
@@ -101,7 +101,7 @@ class Outgoing final : private Macroflow::FlowSender {
   void repair(uint32_t packet, const std::vector<uint32_t>& who, uint8_t flags, int64_t now);
   void finish_if_delivered(int64_t now);
   int64_t patience() const;
-  bool may_send() const { return !abandoned_ && (eager_ || taken_by_all()); }
+  bool may_send() const { return !abandoned_ && (eager_ || posted_by_all()); }
 
   static constexpr uint32_t kAll = UINT32_MAX;  ///< replaces a member
 

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/settings.h"
-#include "liveness/heard.h"
+#include "liveness/last_heard.h"
 #include "transport/random.h"
 
 namespace fgmpi::transport::multicast {
@@ -28,19 +28,19 @@ constexpr size_t kMostBundle = 16'200;
 constexpr size_t kHeaders = 40 + 8 + sizeof(DatagramHeader);
 /// How often (ns) sockets are polled by a process that waits for nothing from them: others may wait
 /// for its answers.
-constexpr int64_t kLookInterval = 20'000;
+constexpr int64_t kCheckInterval = 20'000;
 /// How soon (ns) a socket without room is tried again.
 constexpr int64_t kTryAgain = 100'000;
 /// How long (ns) a process that does not sleep meanwhile holds acknowledgements that nothing waits
 /// for: much less than the patience of a root.
-constexpr int64_t kMostHeld = 500'000;
+constexpr int64_t kMostBatched = 500'000;
 /// After this many datagrams of strangers at a group's address, another job uses it, and the group
 /// moves; at most kMostMoves times.
 constexpr uint32_t kCollision = 32, kMostMoves = 16;
 constexpr size_t kMostForgotten = 4096;
 /// How long (ns) a group that was left exists at most for acknowledgements of others, which may
 /// have been lost: their root asks for them earlier.
-constexpr int64_t kKeptForOthers = 2'000'000'000;
+constexpr int64_t kCacheTime = 2'000'000'000;
 /// How many datagrams of unknown groups are stored, and how long they may be; the sender repeats
 /// longer ones.
 constexpr size_t kMostEarly = 256, kLongestEarly = sizeof(DatagramHeader) + 256;
@@ -185,14 +185,14 @@ Status Service::join(const GroupSpec& spec, Membership** out) {
   *out = at->second.get();
   ++entered_;
   use(*out);
-  take_early(*out);
+  receive_early(*out);
   return {};
 }
 
 void Service::leave(Membership* membership) {
   leave_address(membership);
   membership->leaving = true;
-  membership->kept_until = now_ns() + kKeptForOthers;
+  membership->cached_until = now_ns() + kCacheTime;
   ++leaving_;
   drop_delivered();
 }
@@ -207,7 +207,7 @@ Membership* Service::find(uint64_t id) {
 void Service::drop_delivered() {
   for (auto it = groups_.begin(); leaving_ > 0 && it != groups_.end();) {
     Membership* m = it->second.get();
-    if (!m->leaving || m->is_used() || (!m->group.acknowledged() && now_ns() < m->kept_until)) {
+    if (!m->leaving || m->is_used() || (!m->group.acknowledged() && now_ns() < m->cached_until)) {
       ++it;
       continue;
     }
@@ -223,7 +223,7 @@ void Service::drop_delivered() {
 /// Joins the address of a group that is about to be used, if need be in place of another group's.
 void Service::use(Membership* membership) {
   membership->last_use = ++uses_;
-  if (membership->socket || membership->stays_outside) return;
+  if (membership->socket || membership->never_joins) return;
   if (joined() >= most_joined_) {
     Membership* oldest = nullptr;
     for (auto& [id, m] : groups_)
@@ -252,8 +252,8 @@ void Service::leave_address(Membership* membership) {
   membership->group.set_joined(false);
 }
 
-void Service::stay_outside(Membership* membership) {
-  membership->stays_outside = true;
+void Service::refuse_to_join(Membership* membership) {
+  membership->never_joins = true;
   leave_address(membership);
 }
 
@@ -274,8 +274,8 @@ void Service::probe(Membership* membership, const std::vector<uint32_t>& outside
                     void (*done)(Membership*, bool)) {
   const uint32_t members = membership->group.members();
   membership->probe = {done, std::vector<bool>(members), members, 0, now_ns()};
-  membership->hear(membership->group.me());
-  for (uint32_t m : outside) membership->hear(m);
+  membership->record_heard(membership->group.me());
+  for (uint32_t m : outside) membership->record_heard(m);
   changed(membership);
 }
 
@@ -357,38 +357,38 @@ int64_t Service::longest_sleep() const {
   return std::max<int64_t>(next_time_ - now_ns(), 1000);
 }
 
-void Service::send_held() {
-  held_since_ = kNever;
+void Service::send_batched() {
+  batched_since_ = kNever;
   outbox_.release();
   outbox_.flush();
 }
 
 bool Service::arm() {
-  next_look_ = 0;
+  next_check_ = 0;
   // Nothing else is to be done. (It was slower to hold them during a sleep, so that those of more
   // transfers leave together.)
-  if (outbox_.holds()) send_held();
+  if (outbox_.holds()) send_batched();
   return true;
 }
 
 bool Service::poll() {
   if (!socket_) return false;
   const int64_t now = now_ns();
-  if (now < next_look_ && now < next_time_) return false;
-  next_look_ = now + kLookInterval;
+  if (now < next_check_ && now < next_time_) return false;
+  next_check_ = now + kCheckInterval;
   bool any = false;
   epoll_event events[16];
   const int ready = epoll_wait(epoll_.fd(), events, 16, 0);
   for (int i = 0; i < ready; ++i) {
     const uint64_t id = events[i].data.u64;
     if (id == 0) {
-      any |= take_all(socket_, nullptr);
+      any |= receive_all(socket_, nullptr);
     } else if (Membership* m = find(id)) {
-      any |= take_all(m->socket, m);
+      any |= receive_all(m->socket, m);
     }
   }
   if (any) report_unexpected();
-  if (any) next_look_ = 0;  // where something has arrived there is mostly more
+  if (any) next_check_ = 0;  // where something has arrived there is mostly more
   if (any || next_time_ <= now) {
     next_time_ = kNever;
     due_.clear();
@@ -404,11 +404,11 @@ bool Service::poll() {
     }
   }
   if (!outbox_.holds())
-    held_since_ = kNever;
-  else if (held_since_ == kNever)
-    held_since_ = now;
-  else if (now - held_since_ >= kMostHeld)
-    send_held();
+    batched_since_ = kNever;
+  else if (batched_since_ == kNever)
+    batched_since_ = now;
+  else if (now - batched_since_ >= kMostBatched)
+    send_batched();
   outbox_.flush();
   return any;
 }
@@ -428,7 +428,7 @@ void Service::report_unexpected() {
 
 /// Receives what a socket has. `joined_to`: the group whose address the socket is joined to, or
 /// nullptr for the process's own socket.
-bool Service::take_all(const Socket& socket, Membership* joined_to) {
+bool Service::receive_all(const Socket& socket, Membership* joined_to) {
   mmsghdr messages[kBatch] = {};
   iovec places[kBatch];
   sockaddr_storage from[kBatch];
@@ -441,18 +441,19 @@ bool Service::take_all(const Socket& socket, Membership* joined_to) {
   }
   const int got = recvmmsg(socket.fd(), messages, kBatch, MSG_DONTWAIT, nullptr);
   for (int i = 0; i < got; ++i)
-    take(&buffers_[static_cast<size_t>(i) * buffer_], messages[i].msg_len, from[i], joined_to);
+    receive_datagram(&buffers_[static_cast<size_t>(i) * buffer_], messages[i].msg_len, from[i],
+                     joined_to);
   return got > 0;
 }
 
-void Service::take(char* datagram, size_t length, const sockaddr_storage& from,
-                   Membership* joined_to) {
+void Service::receive_datagram(char* datagram, size_t length, const sockaddr_storage& from,
+                               Membership* joined_to) {
   DatagramHeader h;
   if (length == buffer_ || !decode(datagram, length, &h)) return stranger(joined_to);
   auto it = groups_.find(h.group);
   if (it == groups_.end()) {
     if (!answer_as_forgotten(datagram, length, h, from) &&
-        (joined_to || !keep_early(datagram, length, h)))
+        (joined_to || !store_early(datagram, length, h)))
       stranger(joined_to);
     return;
   }
@@ -461,18 +462,18 @@ void Service::take(char* datagram, size_t length, const sockaddr_storage& from,
     return stranger(joined_to);
   if (h.from == m->group.me()) return;  // this process's own datagram, returned by its host
   const int64_t now = now_ns();
-  if (h.from < m->processes.size()) liveness::heard().note(m->processes[h.from], now);
-  if (h.kind == Kind::kProbe) return take_probe(m, h);
-  m->group.take(h, datagram + sizeof h, length - sizeof h, now);
+  if (h.from < m->processes.size()) liveness::last_heard().record(m->processes[h.from], now);
+  if (h.kind == Kind::kProbe) return receive_probe(m, h);
+  m->group.receive_datagram(h, datagram + sizeof h, length - sizeof h, now);
 }
 
-void Service::take_probe(Membership* m, const DatagramHeader& h) {
+void Service::receive_probe(Membership* m, const DatagramHeader& h) {
   if (h.from >= m->group.members()) {
     ++dropped_;
   } else if (h.position % 2 == 0) {
     m->answer_probe(h.from, h.position);
   } else {
-    m->hear(h.from);
+    m->record_heard(h.from);
     if (m->probe.missing == 0) m->probe.at = 0;
   }
 }
@@ -485,7 +486,7 @@ void Service::stranger(Membership* joined_to) {
 }
 
 /// Stores a datagram that was sent to this process alone, about a group that is unknown here.
-bool Service::keep_early(const char* datagram, size_t length, const DatagramHeader& h) {
+bool Service::store_early(const char* datagram, size_t length, const DatagramHeader& h) {
   if ((h.kind != Kind::kPoll && h.kind != Kind::kAck) || length > kLongestEarly) return false;
   if (early_.size() == kMostEarly) {
     early_.pop_front();
@@ -495,7 +496,7 @@ bool Service::keep_early(const char* datagram, size_t length, const DatagramHead
   return true;
 }
 
-void Service::take_early(Membership* membership) {
+void Service::receive_early(Membership* membership) {
   if (early_.empty()) return;
   std::deque<std::vector<char>> mine, others;
   for (std::vector<char>& datagram : early_) {
@@ -505,7 +506,7 @@ void Service::take_early(Membership* membership) {
   }
   early_ = std::move(others);
   for (std::vector<char>& datagram : mine)
-    take(datagram.data(), datagram.size(), sockaddr_storage{}, nullptr);
+    receive_datagram(datagram.data(), datagram.size(), sockaddr_storage{}, nullptr);
   if (!mine.empty()) changed(membership);
 }
 

@@ -70,7 +70,7 @@ class Service final : public Transport {
   void move(Membership* membership, const MulticastAddress& address);
   /// Leaves the group's address for ever: from now on this member gets what is sent to the
   /// group by unicast.
-  void stay_outside(Membership* membership);
+  void refuse_to_join(Membership* membership);
   /// Finds out whether what is sent to the group's address arrives at all members except those in
   /// `outside`: a poll() calls done(membership, it arrives) within about a second.
   void probe(Membership* membership, const std::vector<uint32_t>& outside,
@@ -134,21 +134,22 @@ class Service final : public Transport {
     uint32_t me;
   };
   Status open_sockets(bool own_host);
-  bool take_all(const Socket& socket, Membership* joined_to);
-  void take(char* datagram, size_t length, const sockaddr_storage& from, Membership* joined_to);
-  void take_probe(Membership* membership, const DatagramHeader& header);
+  bool receive_all(const Socket& socket, Membership* joined_to);
+  void receive_datagram(char* datagram, size_t length, const sockaddr_storage& from,
+                        Membership* joined_to);
+  void receive_probe(Membership* membership, const DatagramHeader& header);
   bool answer_as_forgotten(const char* datagram, size_t length, const DatagramHeader& header,
                            const sockaddr_storage& from);
   void stranger(Membership* joined_to);
-  bool keep_early(const char* datagram, size_t length, const DatagramHeader& header);
-  void take_early(Membership* membership);
+  bool store_early(const char* datagram, size_t length, const DatagramHeader& header);
+  void receive_early(Membership* membership);
   void use(Membership* membership);
   void join_address(Membership* membership);
   void leave_address(Membership* membership);
   void changed(Membership* membership);
   void on_time(Membership* membership, int64_t now);
   void set_next_time(Membership* membership);
-  void send_held();
+  void send_batched();
   void drop_delivered();
   void report_unexpected();
 
@@ -166,7 +167,7 @@ class Service final : public Transport {
   std::vector<char> buffers_;
   size_t buffer_ = 0;          ///< bytes of one of them
   std::vector<uint64_t> due_;  ///< groups that poll() is working on
-  int64_t next_time_ = kNever, next_look_ = 0, held_since_ = kNever;
+  int64_t next_time_ = kNever, next_check_ = 0, batched_since_ = kNever;
   uint32_t leaving_ = 0;
   uint64_t uses_ = 0, turns_ = 0;  ///< turns: of flow_, which may set the timer of any group
   uint64_t entered_ = 0, moves_ = 0, transfers_ = 0, bytes_ = 0, dropped_ = 0, past_repairs_ = 0;

@@ -29,7 +29,7 @@ constexpr int kSendRoom = 1 << 20;
 constexpr size_t kMostSegments = 64, kMostSegmented = 60'000;
 constexpr size_t kMostMessages = 32;
 /// Most acknowledgements that are held until other datagrams leave.
-constexpr size_t kMostHeld = 32;
+constexpr size_t kMostBatched = 32;
 
 Status failed(const char* what) {
   return error(MPI_ERR_OTHER, "multicast: %s: %s", what, std::strerror(errno));
@@ -242,20 +242,20 @@ bool Outbox::append(const SocketAddress& to, const DatagramHeader& header, const
   return true;
 }
 
-void Outbox::hold(const SocketAddress& to, DatagramHeader header, const GroupKey& key) {
+void Outbox::batch(const SocketAddress& to, DatagramHeader header, const GroupKey& key) {
   sign(&header, sizeof header, key);
-  for (Held& held : held_) {
+  for (BatchedDatagram& held : held_) {
     const DatagramHeader& h = held.header;
     if (h.group != header.group || h.root != header.root || h.serial != header.serial) continue;
     held = {to, header};
     return;
   }
-  if (held_.size() == kMostHeld) release();
+  if (held_.size() == kMostBatched) release();
   held_.push_back({to, header});
 }
 
 void Outbox::release() {
-  for (const Held& held : held_) append(held.to, held.header, nullptr, 0);
+  for (const BatchedDatagram& held : held_) append(held.to, held.header, nullptr, 0);
   held_.clear();
 }
 

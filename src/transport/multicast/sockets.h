@@ -82,7 +82,7 @@ class Outbox {
   /// Stores an acknowledgement that may leave later, until release(). It replaces an older one
   /// of the same transfer. A process acknowledges a transfer to one other process, its parent
   /// in the tree.
-  void hold(const SocketAddress& to, DatagramHeader header, const GroupKey& key);
+  void batch(const SocketAddress& to, DatagramHeader header, const GroupKey& key);
   /// Makes the stored acknowledgements leave with the next flush().
   void release();
   bool holds() const { return !held_.empty(); }
@@ -99,7 +99,7 @@ class Outbox {
     SocketAddress to;
     size_t at, length;
   };
-  struct Held {
+  struct BatchedDatagram {
     SocketAddress to;
     DatagramHeader header;  ///< with its tag
   };
@@ -112,7 +112,7 @@ class Outbox {
   const Socket* socket_;
   std::vector<char> bytes_;
   std::vector<BundleEntry> entries_;
-  std::vector<Held> held_;
+  std::vector<BatchedDatagram> held_;
   bool segments_ = true;
   size_t most_segment_ = 0;
   uint64_t dropped_ = 0;

@@ -45,10 +45,10 @@ std::string PublishedAddress::to_string() const {
 }
 
 bool PublishedAddress::parse(std::string_view text) {
-  if (std::count(text.begin(), text.end(), ':') != 6 || take_field(&text) != "ofi2") return false;
-  const std::string_view name = take_field(&text), hex = take_field(&text),
-                         secret = take_field(&text), memory = take_field(&text),
-                         port = take_field(&text), host_name = take_field(&text);
+  if (std::count(text.begin(), text.end(), ':') != 6 || split_field(&text) != "ofi2") return false;
+  const std::string_view name = split_field(&text), hex = split_field(&text),
+                         secret = split_field(&text), memory = split_field(&text),
+                         port = split_field(&text), host_name = split_field(&text);
   uint64_t number = 0;
   if (name.empty() || name.size() > kMostProvider || hex.empty() || hex.size() % 2 ||
       hex.size() > 2 * kMostAddress || secret.size() != 32 || host_name.empty() ||

@@ -119,12 +119,12 @@ class Gate {
     auto it = relations_.find(process);
     if (it != relations_.end()) it->second.open = false;
   }
-  bool said_bye(uint32_t process) const {
+  bool has_left(uint32_t process) const {
     auto it = relations_.find(process);
     return it != relations_.end() && !it->second.open;
   }
   /// True when every open relation has been closed by its bye.
-  bool all_said_bye() const {
+  bool all_have_left() const {
     for (const auto& [process, relation] : relations_)
       if (relation.open) return false;
     return true;

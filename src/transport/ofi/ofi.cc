@@ -39,18 +39,18 @@ bool is_internet(uint32_t addr_format) {
 /// Restores signal handlers. Libraries that libfabric loads (libinfinipath) catch SIGSEGV, SIGINT
 /// and SIGTERM when they are loaded, print a backtrace without ranks and call exit(), which would
 /// end only one rank.
-class KeepSignals {
+class SignalGuard {
  public:
-  KeepSignals() {
+  SignalGuard() {
     for (int s = 1; s < NSIG; ++s) sigaction(s, nullptr, &before_[s]);
   }
-  ~KeepSignals() {
+  ~SignalGuard() {
     struct sigaction now;
     for (int s = 1; s < NSIG; ++s)
       if (!sigaction(s, nullptr, &now) && now.sa_sigaction != before_[s].sa_sigaction)
         sigaction(s, &before_[s], nullptr);
   }
-  KeepSignals(const KeepSignals&) = delete;
+  SignalGuard(const SignalGuard&) = delete;
 
  private:
   const LibraryCall mark_;
@@ -88,7 +88,7 @@ bool Ofi::reads_wanted() const {
 }
 
 Status Ofi::open(Sink* sink, std::string* address) {
-  const KeepSignals signals;
+  const SignalGuard signals;
   const RecordNewThreads threads;
   sink_ = sink;
   uint64_t memory_key;
@@ -313,7 +313,7 @@ void Ofi::hold_lifeline(uint32_t index) {
 /// Finds the contact for further lifelines to a peer that has not answered on its own.
 bool Ofi::find_contact(uint32_t process, liveness::Contact* contact) {
   const uint32_t index = index_of(process);
-  if (index == peers_.size() || peers_[index].failed || gate_->said_bye(process)) return false;
+  if (index == peers_.size() || peers_[index].failed || gate_->has_left(process)) return false;
   contact->port = peers_[index].lifeline;
   contact->key = peers_[index].key;
   return contact->port && with_room([&] { return endpoint_address(index, &contact->address); });
@@ -331,9 +331,9 @@ bool Ofi::ready(uint32_t index) {
 }
 
 /// Answers new lifelines: their peers wait for the hello of this process, if this one connects.
-void Ofi::look_at_lines() {
+void Ofi::poll_lines() {
   std::vector<uint32_t> opened;
-  lifelines_.look(&opened);
+  lifelines_.poll(&opened);
   for (uint32_t process : opened) {
     const uint32_t index = index_of(process);
     if (index < peers_.size() && peers_[index].connects) callers_.push_back(index);
@@ -402,8 +402,8 @@ bool Ofi::endpoint_address(uint32_t index, sockaddr_storage* address) const {
 }
 
 bool Ofi::tick() {
-  look_at_lines();
-  const auto broken = lifelines_.take_broken();
+  poll_lines();
+  const auto broken = lifelines_.release_broken();
   if (broken.empty()) return false;
   while (poll()) {  // what the peer sent before is received, its bye too
   }
@@ -442,7 +442,7 @@ void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size
     }
     case Operation::Type::kReceive:
       if (flags & FI_RECV) received(bytes, length);
-      took(static_cast<ReceiveBuffer*>(operation), flags, bytes, length);
+      complete_receive(static_cast<ReceiveBuffer*>(operation), flags, bytes, length);
       break;
     case Operation::Type::kMove: {
       auto* piece = static_cast<PieceOperation*>(operation);
@@ -454,7 +454,8 @@ void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size
 }
 
 /// Posts the buffer again when its last message has arrived and all before it.
-void Ofi::took(ReceiveBuffer* buffer, uint64_t flags, const void* bytes, size_t length) {
+void Ofi::complete_receive(ReceiveBuffer* buffer, uint64_t flags, const void* bytes,
+                           size_t length) {
   buffer->filled += length;
   if (flags & FI_MULTI_RECV)
     buffer->end = flags & FI_RECV ? static_cast<const char*>(bytes) + length - buffer->bytes : 1;
@@ -478,7 +479,7 @@ void Ofi::received(const void* bytes, size_t length) {
 }
 
 /// Removes one failed operation from the queue and handles it.
-void Ofi::take_failure() {
+void Ofi::complete_failed() {
   fi_cq_err_entry entry{};
   if (fi_cq_readerr(fabric_.cq, &entry, 0) != 1 || !entry.op_context) return;
   auto* operation = reinterpret_cast<Operation*>(entry.op_context);
@@ -515,13 +516,13 @@ bool Ofi::poll_here() {
   // Accesses of peers leave nothing in the queue. One of them may have ended the sleep, and another
   // one is likely.
   bool any = slept && (granted_ || (reads_allowed_ && fabric_.memory));
-  if (wait_fd_ != fabric_.wait_fd && (slept || ++polls_ % kPollsPerLook == 0)) look_at_lines();
+  if (wait_fd_ != fabric_.wait_fd && (slept || ++polls_ % kPollsPerCheck == 0)) poll_lines();
   flush();
   delivering_ = true;
   for (int round = 0; round < 8; ++round) {
     ssize_t n = fi_cq_read(fabric_.cq, entries, kBatch);
     if (n == -FI_EAVAIL)
-      take_failure();
+      complete_failed();
     else if (n <= 0)
       break;
     any = true;
@@ -562,14 +563,14 @@ bool Ofi::arm() {
 /// Used only where the queue has no descriptor to wait on, as with udp;ofi_rxd, which repeats lost
 /// messages when it is polled.
 void Ofi::sleep(int64_t timeout_ns) {
-  stand_still(timeout_ns < 0 ? kLook : std::min(timeout_ns, kLook));
+  stand_still(timeout_ns < 0 ? kCheckInterval : std::min(timeout_ns, kCheckInterval));
 }
 
 void Ofi::fail(uint32_t index, const std::string& why) {
   OfiPeer& peer = peers_[index];
   if (peer.failed) return;
   peer.failed = true;
-  bool expected = gate_->said_bye(peer.process) || closing_;
+  bool expected = gate_->has_left(peer.process) || closing_;
   gate_->bye(peer.process);  // nothing more is expected from it
   if (expected && (closing_ || !environment::text(environment::kFt))) return;
   char raw[80], text[120] = "?";
@@ -599,7 +600,7 @@ void Ofi::close_here() {
     while (peers_[i].greeted && !peers_[i].failed && !send_plain(i, Kind::kBye, nullptr) &&
            now_ns() < deadline)
       poll();
-  while ((gathering_ || sends_in_flight_ || !gate_->all_said_bye()) && now_ns() < deadline) poll();
+  while ((gathering_ || sends_in_flight_ || !gate_->all_have_left()) && now_ns() < deadline) poll();
   if (registered_) fi_close(&registered_->fid);
   registered_ = nullptr;
   if (granted_) fi_close(&granted_->fid);

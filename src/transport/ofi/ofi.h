@@ -165,9 +165,9 @@ class Ofi final : public Transport {
   /// retry is due.
   static constexpr int64_t kRetry = 100'000;
   /// While the transport is polled without sleeping, one poll in this many checks the lifelines.
-  static constexpr uint32_t kPollsPerLook = 64;
+  static constexpr uint32_t kPollsPerCheck = 64;
   /// How often a queue without a descriptor to wait on is polled (ns).
-  static constexpr int64_t kLook = 2'000'000;
+  static constexpr int64_t kCheckInterval = 2'000'000;
 
   // On the host stack:
   bool poll_here();
@@ -190,12 +190,12 @@ class Ofi final : public Transport {
   void hold_lifeline(uint32_t peer);
   bool find_contact(uint32_t process, liveness::Contact* contact);
   bool ready(uint32_t peer);
-  void look_at_lines();
+  void poll_lines();
   uint32_t index_of(uint32_t process) const;
   void answer_callers();
   void complete(Operation* operation, uint64_t flags, const void* bytes, size_t length);
-  void took(ReceiveBuffer* buffer, uint64_t flags, const void* bytes, size_t length);
-  void take_failure();
+  void complete_receive(ReceiveBuffer* buffer, uint64_t flags, const void* bytes, size_t length);
+  void complete_failed();
   void received(const void* bytes, size_t length);
   void begin_moving(uint32_t index, const Access& what, bool accesses);
   ssize_t issue_piece(const OfiPeer& peer, const Access& what, size_t length,

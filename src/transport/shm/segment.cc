@@ -87,10 +87,10 @@ std::string SegmentName::to_string() const {
 
 bool SegmentName::parse(std::string_view address) {
   constexpr size_t kMostHost = 79;
-  if (std::count(address.begin(), address.end(), ':') != 4 || take_field(&address) != "shm3")
+  if (std::count(address.begin(), address.end(), ':') != 4 || split_field(&address) != "shm3")
     return false;
-  const std::string_view host_text = take_field(&address), pid_text = take_field(&address),
-                         where = take_field(&address), secret = take_field(&address);
+  const std::string_view host_text = split_field(&address), pid_text = split_field(&address),
+                         where = split_field(&address), secret = split_field(&address);
   auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   auto descriptor = where == "shm" ? std::optional<int64_t>(-1) : parse_int(where);
   const auto number = parse_int(pid_text);

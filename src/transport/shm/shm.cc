@@ -163,7 +163,7 @@ bool Shm::slow_send(ShmPeer* peer, const Header& header, const void* payload, si
       failures_.emplace_back(peer->process, status.what());
       return true;
     }
-    SlotControl::Sender& sender = peer->slot->sender;
+    SlotControl::SlotSender& sender = peer->slot->sender;
     sender.process = header.src_process;
     sender.pid = getpid();
     sender.ready.store(kReady, std::memory_order_release);

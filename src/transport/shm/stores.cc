@@ -13,7 +13,7 @@ uint64_t cost(uint64_t bytes, uint64_t ticks) {
 
 }  // namespace
 
-void Stores::look(LapSum taken) {
+void Stores::end_lap(LapSum taken) {
   taken_bytes_ = taken.bytes;
   if (!measured_ || taken.bytes > written_.bytes) return;  // more than was written: impossible
   if (!counting_) {

@@ -61,7 +61,7 @@ class Stores {
   /// Records what the reader has published: all timed bytes that it has consumed so far, and
   /// their ticks.
   void taken(uint64_t bytes, uint64_t ticks) {
-    if (__builtin_expect(bytes != taken_bytes_, 0)) look({bytes, ticks});
+    if (__builtin_expect(bytes != taken_bytes_, 0)) end_lap({bytes, ticks});
   }
 
  private:
@@ -75,7 +75,7 @@ class Stores {
   static constexpr uint64_t kWait = 150, kLeastWait = 32, kMostWait = 600;
   static constexpr uint32_t kTrialLaps = 2, kLapsKept = 4;
 
-  void look(LapSum taken);
+  void end_lap(LapSum taken);
   void lap_done(uint64_t cost);
   void go_other_way();
   uint64_t cheapest(uint32_t laps) const { return *std::min_element(costs_, costs_ + laps); }

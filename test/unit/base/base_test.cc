@@ -145,11 +145,11 @@ TEST(Copy, PastTheCachesFromAndToAnywhere) {
 
 TEST(Strings, WordsAreTakenOff) {
   std::string_view text = "a,,bc,d";
-  EXPECT_EQ(take_word(&text, ','), "a");
-  EXPECT_EQ(take_word(&text, ','), "");
-  EXPECT_EQ(take_word(&text, ';'), "bc,d");
+  EXPECT_EQ(split_word(&text, ','), "a");
+  EXPECT_EQ(split_word(&text, ','), "");
+  EXPECT_EQ(split_word(&text, ';'), "bc,d");
   EXPECT_EQ(text, "");
-  EXPECT_EQ(take_word(&text, ','), "");
+  EXPECT_EQ(split_word(&text, ','), "");
   uint64_t number = 0;
   EXPECT_TRUE(read_number("ff", &number, 16));
   EXPECT_EQ(number, 255u);

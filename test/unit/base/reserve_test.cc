@@ -32,7 +32,7 @@ TEST(Reserve, FreesWhatWasIdleSinceTheLastTrim) {
     for (int step = 0; step < 100'000; ++step) {
       const bool grows = step / 500 % 2 == 0;  // bursts
       if (random() % 40 == 0) {
-        const uint32_t excess = reserve.take_excess(4, threshold);
+        const uint32_t excess = reserve.release_excess(4, threshold);
         ASSERT_EQ(excess, pool.trim(4, threshold)) << step;
         freed += excess;
       } else if (random() % 8 < (grows ? 5 : 3)) {
@@ -52,9 +52,9 @@ TEST(Reserve, FreesWhatWasIdleSinceTheLastTrim) {
 TEST(Reserve, KeepsSomeForEver) {
   ReserveCount reserve;
   for (int i = 0; i < 100; ++i) reserve.put();
-  EXPECT_EQ(reserve.take_excess(16, 32), 0u);   // all were added since the last trim
-  EXPECT_EQ(reserve.take_excess(16, 32), 84u);  // none was needed
-  EXPECT_EQ(reserve.take_excess(16, 32), 0u);
+  EXPECT_EQ(reserve.release_excess(16, 32), 0u);   // all were added since the last trim
+  EXPECT_EQ(reserve.release_excess(16, 32), 84u);  // none was needed
+  EXPECT_EQ(reserve.release_excess(16, 32), 0u);
   EXPECT_EQ(reserve.count(), 16u);
 }
 

@@ -36,8 +36,8 @@ SharedComm* make_comm() {
   spec.map = &map;
   spec.members = 1;
   spec.processes = 2;
-  spec.made_by = "test";
-  SharedComm* shared = comm::establish(spec);
+  spec.creating_call = "test";
+  SharedComm* shared = comm::make_shared(spec);
   shared->meetings = std::make_shared<comm::OpenMeetings>();
   comm::hierarchy(shared);
   kept.push_back(shared);
@@ -166,7 +166,7 @@ TEST(Failure, ACompletedCollectiveIsComparedToo) {
     settle();
     EXPECT_EQ(pt2pt::count_unmatched(), 1u);
     conclude_number(shared, 1, {});
-    pt2pt::give_up_traffic(context(shared), tag_of(2), kNotNumber, error(MPI_ERR_OTHER, "dropped"));
+    pt2pt::cancel_traffic(context(shared), tag_of(2), kNotNumber, error(MPI_ERR_OTHER, "dropped"));
   });
 }
 

@@ -13,7 +13,7 @@ TEST(Memory, LongBlocksAreUsedAgain) {
   Memory first = raw_memory(300'000);
   char* address = first.get();
   first.reset();
-  EXPECT_GE(kept_bytes(), 300'000u);
+  EXPECT_GE(cached_bytes(), 300'000u);
   Memory again = raw_memory(200'000);
   EXPECT_EQ(again.get(), address);
   // Neither a short block nor one that is longer than the stored block gets its memory.
@@ -35,12 +35,12 @@ TEST(Memory, KeepsNoMoreThanItsBound) {
       held.erase(held.begin() + static_cast<long>(random() % held.size()));
     }
     if (held.size() > 20) held.clear();
-    ASSERT_LE(kept_bytes(), kKeptBytes);
+    ASSERT_LE(cached_bytes(), kCachedBytes);
   }
   held.clear();
-  size_t before = kept_bytes();
-  raw_memory(kKeptBytes + 1);
-  EXPECT_EQ(kept_bytes(), before);
+  size_t before = cached_bytes();
+  raw_memory(kCachedBytes + 1);
+  EXPECT_EQ(cached_bytes(), before);
 }
 
 /// Blocks in use never overlap.

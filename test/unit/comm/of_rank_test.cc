@@ -35,7 +35,7 @@ std::string g_seen[8];
 int g_gone = 0;
 
 void helper(void* index) {
-  const Entry* own = plain().mine_if_any();
+  const Entry* own = plain().find_mine();
   g_seen[reinterpret_cast<intptr_t>(index)] = own ? own->text : "nothing";
 }
 
@@ -45,7 +45,7 @@ void rank_main(void*) {
   state.local = p->index;
   p->rank_state = &state;
   EXPECT_EQ(rank_here(), p);
-  EXPECT_EQ(plain().mine_if_any(), nullptr);
+  EXPECT_EQ(plain().find_mine(), nullptr);
   const std::string text = "rank " + std::to_string(p->index);
   Entry& own = plain().mine();
   own.text = text;
@@ -64,9 +64,9 @@ void rank_main(void*) {
   EXPECT_EQ(g_seen[p->index], text);
   if (p->index % 2) {
     forget_rank(p);
-    EXPECT_EQ(plain().mine_if_any(), nullptr);
+    EXPECT_EQ(plain().find_mine(), nullptr);
     const std::lock_guard<PlainMutex> guard(g_mutex);
-    EXPECT_EQ(locked().mine_if_any(), nullptr);
+    EXPECT_EQ(locked().find_mine(), nullptr);
   }
   sched::yield();
   if (p->index == 2) plain().drop_mine();

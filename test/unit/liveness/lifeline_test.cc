@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "liveness/heard.h"
+#include "liveness/last_heard.h"
 
 namespace fgmpi::liveness {
 namespace {
@@ -41,7 +41,7 @@ struct Two {
   static Broken look(Lifelines* lines) {
     std::vector<uint32_t> opened;
     lines->look(&opened);
-    return lines->take_broken();
+    return lines->release_broken();
   }
   /// Waits until a broken line is found.
   static Broken wait(Lifelines* lines) {
@@ -324,7 +324,7 @@ TEST(Lifelines, AreNoLossOfAProcessThatIsHeardByOtherWays) {
   ASSERT_NO_FATAL_FAILURE(open_silent_line(&other, &lines, 2, &first));
   other.lose_packets(other.listener);
   for (int64_t until = now_ns() + 7 * kSecond; now_ns() < until; usleep(1000)) {
-    heard().note(other.kNumber, now_ns());
+    last_heard().record(other.kNumber, now_ns());
     ASSERT_EQ(Two::look(&lines), Broken());
   }
   // The process is not heard any more.

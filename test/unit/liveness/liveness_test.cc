@@ -12,7 +12,7 @@ TEST(OwnStateDeathTest, GoesOneWay) {
     start_leaving();
     const bool then = own_state() == State::kLeaving && !ends_are_losses();
     end_in_order();
-    const bool last = own_state() == State::kGoneInOrder && !ends_are_losses();
+    const bool last = own_state() == State::kLeftInOrder && !ends_are_losses();
     exit(right && then && last ? 0 : 1);
   };
   EXPECT_EXIT(go_through(), testing::ExitedWithCode(0), "");

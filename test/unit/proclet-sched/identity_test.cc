@@ -100,11 +100,11 @@ TEST(Identity, TheStackTellsWhereThePointerIsNobodys) {
       const Identity identity =
           identify(reinterpret_cast<const Proclet*>(wild), __builtin_frame_address(0));
       EXPECT_TRUE(identity.damaged);
-      EXPECT_TRUE(identity.knows_rank);
+      EXPECT_TRUE(identity.has_rank);
       EXPECT_EQ(identity.rank, me);
       const Identity nobody = identify(reinterpret_cast<const Proclet*>(wild), nullptr);
       EXPECT_TRUE(nobody.damaged);
-      EXPECT_FALSE(nobody.knows_rank);
+      EXPECT_FALSE(nobody.has_rank);
       EXPECT_EQ(name_of(nobody), "some rank");
     }
   });
@@ -124,8 +124,8 @@ TEST(Identity, OnlyNamesOfCallsArePrinted) {
 TEST(Identity, NobodyWritesBesideTheDescriptors) {
   run_ranks(2, [] {});
   auto* first = reinterpret_cast<char*>(rank_proclet(0));
-  EXPECT_TRUE(is_beside_descriptors(first - 1));
-  EXPECT_FALSE(is_beside_descriptors(first));
+  EXPECT_TRUE(is_guard_of_descriptors(first - 1));
+  EXPECT_FALSE(is_guard_of_descriptors(first));
   EXPECT_DEATH(*const_cast<volatile char*>(first - 1) = 1, "");
   volatile char* end = reinterpret_cast<char*>(rank_proclet(0) + most_ranks());
   EXPECT_DEATH(

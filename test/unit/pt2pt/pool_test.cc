@@ -37,7 +37,7 @@ TEST(BlockPool, TellTheTrimmerOfMuchThatWasFreed) {
     EXPECT_EQ(blocks.trim(), count == 5000);
     EXPECT_FALSE(blocks.trim()) << "once";
   }
-  blocks.note_freed(2 * BlockPool::kKept);
+  blocks.count_freed(2 * BlockPool::kKept);
   EXPECT_TRUE(blocks.trim());
 }
 

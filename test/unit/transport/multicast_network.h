@@ -162,7 +162,8 @@ class Network {
         DatagramHeader decoded;
         if (deaf_until_[to] > now_ || !decode(bytes.data(), bytes.size(), &decoded)) return;
         at(to, static_cast<uint32_t>(decoded.group - kId))
-            .take(decoded, bytes.data() + sizeof decoded, bytes.size() - sizeof decoded, now_);
+            .receive_datagram(decoded, bytes.data() + sizeof decoded, bytes.size() - sizeof decoded,
+                              now_);
       });
     }
   }

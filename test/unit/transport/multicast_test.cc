@@ -148,19 +148,19 @@ TEST(MulticastOutbox, HoldsTheLatestAcknowledgementOfATransfer) {
   };
   hold(7, 1), hold(8, 1), hold(7, 2);
   outbox.flush();
-  take();
+  receive_datagram();
   EXPECT_TRUE(got.empty());
   EXPECT_TRUE(outbox.holds());
   outbox.release();
   outbox.flush();
-  take();
+  receive_datagram();
   EXPECT_EQ(got, (std::vector<std::pair<uint64_t, uint32_t>>{{7, 2}, {8, 1}}));
   EXPECT_FALSE(outbox.holds());
   // The outbox does not hold back the acknowledgements of very many transfers.
   got.clear();
   for (uint64_t serial = 1; serial <= 100; ++serial) hold(serial, 1);
   outbox.flush();
-  take();
+  receive_datagram();
   EXPECT_GT(got.size(), 50u);
 }
 
@@ -605,7 +605,7 @@ TEST(MulticastMacroflow, AddsAndHalvesAsTheModel) {
   constexpr size_t kPacket = 1000, kLimit = 1 << 20;
   struct Transfer final : Macroflow::FlowSender {
     explicit Transfer(Macroflow* f) : FlowSender(f) {}
-    void take_turn(int64_t now) override {
+    void begin_turn(int64_t now) override {
       turn = now;
       const size_t charge = flow().charge(*this) + kPacket;
       flow().set_charge(this, charge, charge);
@@ -706,8 +706,8 @@ TEST(Multicast, ImpossibleDatagramsAreRefused) {
     bytes.append(random() % 200 * 8 % 1400, static_cast<char>(random()));
     DatagramHeader decoded;
     if (!decode(bytes.data(), bytes.size(), &decoded) || decoded.serial == 1) continue;
-    network.at(i % 3).take(decoded, bytes.data() + sizeof h, bytes.size() - sizeof h,
-                           network.now());
+    network.at(i % 3).receive_datagram(decoded, bytes.data() + sizeof h, bytes.size() - sizeof h,
+                                       network.now());
   }
   b.enter(2);
   ASSERT_TRUE(network.run(100 * kSecond, [&] { return b.done(); }));

@@ -157,9 +157,9 @@ TEST(Gate, OnlyHoldersOfTheKeyGetIn) {
   EXPECT_FALSE(admits(frame(5, 78, "")));
   EXPECT_FALSE(admits(frame(6, 77, "")));
   EXPECT_FALSE(greets(hello(5, 78, {{11, 22}}))) << "a second token for one process";
-  EXPECT_FALSE(gate.all_said_bye());
+  EXPECT_FALSE(gate.all_have_left());
   gate.bye(5);
-  EXPECT_TRUE(gate.all_said_bye() && gate.said_bye(5));
+  EXPECT_TRUE(gate.all_have_left() && gate.has_left(5));
   EXPECT_FALSE(admits(frame(5, 77, "")));
 }
 

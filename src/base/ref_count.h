@@ -1,4 +1,4 @@
-// Keep: an intrusive reference count for objects that outlive their handle while something uses
+// RefCount: an intrusive reference count for objects that outlive their handle while something uses
 // them (a communicator with messages in flight). 16 bytes; not thread-safe (one thread per
 // process).
 #pragma once
@@ -7,11 +7,11 @@
 
 namespace fgmpi {
 
-struct Keep {
-  void (*destroy)(Keep*);  ///< called when the last reference is released
+struct RefCount {
+  void (*destroy)(RefCount*);  ///< called when the last reference is released
   uint32_t references = 1;
 
-  explicit Keep(void (*d)(Keep*)) : destroy(d) {}
+  explicit RefCount(void (*d)(RefCount*)) : destroy(d) {}
   void retain() { ++references; }
   void release() {
     if (--references == 0) destroy(this);

@@ -11,14 +11,14 @@
 
 namespace fgmpi::liveness {
 
-class Heard {
+class LastHeard {
  public:
-  void note(uint32_t process, int64_t now) {
+  void record(uint32_t process, int64_t now) {
     if (process >= at_.size()) at_.resize(process + 1, kNever);
     at_[process] = now;
   }
   /// Was the process heard in the last `ns` before `now`?
-  bool lately(uint32_t process, int64_t now, int64_t ns) const {
+  bool is_recent(uint32_t process, int64_t now, int64_t ns) const {
     return process < at_.size() && at_[process] != kNever && now - at_[process] < ns;
   }
 
@@ -28,8 +28,8 @@ class Heard {
 };
 
 /// The times of this process. Never destroyed.
-inline Heard& heard() {
-  static Heard& all = *new Heard;
+inline LastHeard& last_heard() {
+  static LastHeard& all = *new LastHeard;
   return all;
 }
 

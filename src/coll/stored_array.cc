@@ -1,6 +1,6 @@
 // Arrays of counts and displacements that outlive a call: the choice of a form, and reading values.
 
-#include "coll/kept_array.h"
+#include "coll/stored_array.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@ namespace {
 
 /// The last arrays made that need memory: collocated members mostly give equal arrays, one after
 /// the other.
-std::array<std::weak_ptr<const KeptArray>, 4> g_recent;
+std::array<std::weak_ptr<const StoredArray>, 4> g_recent;
 size_t g_next_recent = 0;
 /// The least bytes of an array that is entered in g_recent; a copy of a shorter one costs less than
 /// a comparison.
@@ -33,26 +33,26 @@ int width_of(uint64_t range) {
 
 int64_t Counts::other(int64_t i) const {
   if (kind == kWide) return static_cast<const MPI_Count*>(data)[i];
-  return static_cast<const KeptArray*>(data)->at(i);
+  return static_cast<const StoredArray*>(data)->at(i);
 }
 
-std::shared_ptr<const KeptArray> KeptArray::keep(const Counts& values, int64_t n,
-                                                 const KeptArray* counts) {
-  for (const std::weak_ptr<const KeptArray>& recent : g_recent)
-    if (std::shared_ptr<const KeptArray> kept = recent.lock())
+std::shared_ptr<const StoredArray> StoredArray::store(const Counts& values, int64_t n,
+                                                      const StoredArray* counts) {
+  for (const std::weak_ptr<const StoredArray>& recent : g_recent)
+    if (std::shared_ptr<const StoredArray> kept = recent.lock())
       // Running sums refer to counts, which must live as long, so only sums of the same counts
       // are shared.
       if ((kept->form_ != Form::kSums || kept->counts_ == counts) && kept->equals(values, n))
         return kept;
-  auto made = std::make_shared<KeptArray>();
+  auto made = std::make_shared<StoredArray>();
   made->size_ = n;
   made->choose(values, counts);
-  if (made->bytes() - sizeof(KeptArray) >= kShared)
+  if (made->bytes() - sizeof(StoredArray) >= kShared)
     g_recent[g_next_recent++ % g_recent.size()] = made;
   return made;
 }
 
-bool KeptArray::equals(const Counts& values, int64_t n) const {
+bool StoredArray::equals(const Counts& values, int64_t n) const {
   if (size_ != n) return false;
   for (int64_t i = 0; i < n; ++i)
     if (at(i) != values[i]) return false;
@@ -60,7 +60,7 @@ bool KeptArray::equals(const Counts& values, int64_t n) const {
 }
 
 /// Chooses the form in one pass; a second pass stores what the form needs.
-void KeptArray::choose(const Counts& values, const KeptArray* counts) {
+void StoredArray::choose(const Counts& values, const StoredArray* counts) {
   if (size_ == 0) return;
   int64_t low = values[0], high = low, sum = low;
   size_t runs = 1;
@@ -108,7 +108,7 @@ void KeptArray::choose(const Counts& values, const KeptArray* counts) {
   make_narrow(values, low, width);
 }
 
-void KeptArray::make_narrow(const Counts& values, int64_t low, int width) {
+void StoredArray::make_narrow(const Counts& values, int64_t low, int width) {
   form_ = Form::kNarrow;
   base_ = low;
   width_ = static_cast<uint8_t>(width);
@@ -120,7 +120,7 @@ void KeptArray::make_narrow(const Counts& values, int64_t low, int width) {
   }
 }
 
-int64_t KeptArray::at_slow(int64_t i) const {
+int64_t StoredArray::at_slow(int64_t i) const {
   switch (form_) {
     case Form::kRuns: {
       auto run = std::upper_bound(runs_.begin(), runs_.end(), i,
@@ -143,12 +143,12 @@ int64_t KeptArray::at_slow(int64_t i) const {
   }
 }
 
-size_t KeptArray::bytes() const {
+size_t StoredArray::bytes() const {
   return sizeof *this + runs_.capacity() * sizeof(ValueRun) + sums_.capacity() * sizeof(int64_t) +
          numbers_.capacity();
 }
 
-bool KeptArray::validate(std::string* reason) const {
+bool StoredArray::validate(std::string* reason) const {
   auto fails = [&](const char* why) {
     *reason = why;
     return false;

@@ -1,4 +1,4 @@
-// KeptArray: a user's array of counts or displacements that outlives the call that gave it. Other
+// StoredArray: a user's array of counts or displacements that outlives the call that gave it. Other
 // libraries do not read these arrays after a nonblocking or persistent call returns, so programs
 // free them then.
 //
@@ -26,9 +26,9 @@
 
 namespace fgmpi::coll {
 
-class KeptArray;
+class StoredArray;
 
-/// An array of int, of MPI_Count or MPI_Aint, or a KeptArray.
+/// An array of int, of MPI_Count or MPI_Aint, or a StoredArray.
 struct Counts {
   enum Kind : uint8_t { kInt, kWide, kKept };
   const void* data = nullptr;
@@ -36,7 +36,7 @@ struct Counts {
   Counts() = default;
   Counts(const int* values) : data(values) {}                     // NOLINT: conversions are
   Counts(const MPI_Count* values) : data(values), kind(kWide) {}  // NOLINT: the point
-  explicit Counts(const KeptArray* array) : data(array), kind(kKept) {}
+  explicit Counts(const StoredArray* array) : data(array), kind(kKept) {}
   int64_t operator[](int64_t i) const {
     return __builtin_expect(kind == kInt, 1) ? static_cast<const int*>(data)[i] : other(i);
   }
@@ -47,14 +47,14 @@ struct Counts {
 };
 static_assert(sizeof(MPI_Count) == 8 && sizeof(MPI_Aint) == 8);
 
-class KeptArray {
+class StoredArray {
  public:
   enum class Form : uint8_t { kRule, kRuns, kSums, kNarrow };
 
   /// Stores `n` values. `counts` is nullptr, or the kept array whose running sums these values may
   /// be; it must live as long as the result. Throws std::bad_alloc.
-  static std::shared_ptr<const KeptArray> keep(const Counts& values, int64_t n,
-                                               const KeptArray* counts = nullptr);
+  static std::shared_ptr<const StoredArray> store(const Counts& values, int64_t n,
+                                                  const StoredArray* counts = nullptr);
 
   /// REQUIRES: 0 <= i < size().
   int64_t at(int64_t i) const {
@@ -78,13 +78,13 @@ class KeptArray {
 
   int64_t at_slow(int64_t i) const;
   bool equals(const Counts& values, int64_t n) const;
-  void choose(const Counts& values, const KeptArray* counts);
+  void choose(const Counts& values, const StoredArray* counts);
   void make_narrow(const Counts& values, int64_t low, int width);
 
   Form form_ = Form::kRule;
   uint8_t width_ = 0;  ///< of kNarrow: bytes of a number
   int64_t size_ = 0, base_ = 0, step_ = 0;
-  const KeptArray* counts_ = nullptr;
+  const StoredArray* counts_ = nullptr;
   std::vector<ValueRun> runs_;
   std::vector<int64_t> sums_;
   std::vector<uint8_t> numbers_;
