@@ -37,7 +37,7 @@ def declarations(header_text):
     """(comment, [function declarations]) in the order of the file. Types and constants belong to the next functions."""
     found, comment, functions, types = [], "", [], []
     body = header_text[header_text.index('extern "C" {\n#endif') + 19:header_text.rindex("#ifdef __cplusplus")]
-    for match in re.finditer(r"/\*.*?\*/|^[^/\n#][^;{]*\{.*?\}[^;]*;|^#define MPIX\S+ [^\n]*|^#define MAP\S+ [^\n]*|^[a-z][^;{}]*;",
+    for match in re.finditer(r"/\*.*?\*/|^[^/\n#][^;{]*\{.*?\}[^;]*;|^#define MPIX\S+ [^\n]*|^#define MAP\S+ [^\n]*|^[A-Za-z][^;{}]*;",
                              body, re.S | re.M):
         text = match.group()
         if text.startswith("/*"):
