@@ -13,9 +13,9 @@
 using namespace fgmpi::transport::multicast;
 
 namespace {
-struct Nowhere final : Wire {
-  void to_all(const Header&, const void*, size_t length) override { bytes += length; }
-  void to_member(uint32_t member, const Header&, const void*, size_t length) override {
+struct Nowhere final : DatagramWire {
+  void to_all(const DatagramHeader&, const void*, size_t length) override { bytes += length; }
+  void to_member(uint32_t member, const DatagramHeader&, const void*, size_t length) override {
     if (member >= 3 || member == 1) std::abort();
     bytes += length;
   }
@@ -25,14 +25,14 @@ struct Nowhere final : Wire {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Nowhere wire;
-  Options options;
+  TransferOptions options;
   options.payload = 64;
   options.bundle = 3;
   options.eager = 1024;
   options.eager_quota = 4096;
-  Group group(9, 3, 1, options, &wire);
+  TransferGroup group(9, 3, 1, options, &wire);
   char in[2][512], out[2000] = {};
-  Completion ends[4];
+  TransferCompletion ends[4];
   int64_t now = 1;
   group.receive(0, {1, 0, 0, 0}, in[0], sizeof in[0], &ends[0], now);
   group.receive(2, {1, 0, 0, 0}, in[1], sizeof in[1], &ends[1], now);
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::vector<uint8_t> datagram(data + 1, data + 1 + length);
     data += 1 + length;
     size -= 1 + length;
-    Header h;
+    DatagramHeader h;
     if (decode(datagram.data(), datagram.size(), &h) && h.kind > Kind::kProbe) std::abort();
     if (length < sizeof h) continue;
     // What the decoder asks for is rare in random bytes.
@@ -62,13 +62,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     h.serial %= 8;
     h.ctx %= 4;
     if (h.signature & 1) h.coll_tag = 0, h.signature = h.types = 0, h.step = 0, h.floor = 0;
-    group.take(h, reinterpret_cast<const char*>(datagram.data()) + sizeof h,
-               datagram.size() - sizeof h, now);
+    group.receive_datagram(h, reinterpret_cast<const char*>(datagram.data()) + sizeof h,
+                           datagram.size() - sizeof h, now);
     now += h.total % 10'000'000;
     if (group.next_time() <= now) group.on_time(now);
   }
   group.give_up(1, 0, -1, now);
   for (int i = 0; i < 2; ++i)
-    if (ends[i].outcome == Completion::Outcome::kPending) std::abort();
+    if (ends[i].outcome == TransferCompletion::TransferOutcome::kPending) std::abort();
   return 0;
 }

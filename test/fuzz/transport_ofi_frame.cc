@@ -11,7 +11,7 @@
 using namespace fgmpi::transport::ofi;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  constexpr Key kKey{{0x1122334455667788ull, 0x99aabbccddeeff00ull}};
+  constexpr LifelineKey kKey{{0x1122334455667788ull, 0x99aabbccddeeff00ull}};
   constexpr size_t kMaxPayload = 100;
   Gate gate(kKey);
   unsigned sum = 0;
@@ -31,10 +31,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!gate.admits(d)) continue;
     if (d.prefix.kind == Kind::kBye) {
       gate.bye(d.prefix.process);
-      if (!gate.said_bye(d.prefix.process) || gate.admits(d)) std::abort();
-      sum += gate.all_said_bye();
+      if (!gate.has_left(d.prefix.process) || gate.admits(d)) std::abort();
+      sum += gate.all_have_left();
     }
-    for (Frame f; next_frame(&d, kMaxPayload, &f);) {
+    for (OfiFrame f; next_frame(&d, kMaxPayload, &f);) {
       if (f.length > kMaxPayload) std::abort();
       for (size_t i = 0; i < f.length; ++i) sum += static_cast<const uint8_t*>(f.payload)[i];
     }

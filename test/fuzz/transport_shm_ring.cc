@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   Credits credits{};
   RingReader reader(memory.get(), &credits, kGeometry);
-  Frame frame;
+  RingFrame frame;
   unsigned sum = 0;
   for (uint32_t i = 0; i <= kGeometry.cells; ++i) {
     RingReader::Next next = reader.peek(&frame);

@@ -23,7 +23,7 @@ std::string refusal(const char* name, const std::string& value) {
 
 TEST(Settings, TheTableIsSound) {
   std::set<std::string> names;
-  for (const Record& r : kRecords) {
+  for (const SettingRecord& r : kRecords) {
     SCOPED_TRACE(r.name);
     EXPECT_TRUE(std::string_view(r.name).starts_with("FGMPI_"));
     EXPECT_TRUE(names.insert(r.name).second);
@@ -31,8 +31,8 @@ TEST(Settings, TheTableIsSound) {
     EXPECT_EQ(std::string_view(r.text).find('|'), std::string_view::npos) << "ends a cell";
     EXPECT_EQ(std::string_view(r.text).find('\n'), std::string_view::npos);
     EXPECT_TRUE(!*r.fallback || !*r.worked_out) << "one default";
-    EXPECT_EQ(r.type == Type::kChoice, *r.choices != '\0');
-    const bool number = r.type == Type::kNumber || r.type == Type::kSize;
+    EXPECT_EQ(r.type == SettingType::kChoice, *r.choices != '\0');
+    const bool number = r.type == SettingType::kNumber || r.type == SettingType::kSize;
     EXPECT_EQ(number, *r.unit != '\0');
     EXPECT_EQ(number, r.min < r.max);
     EXPECT_TRUE(!number || *r.fallback || r.min > 0) << "an unset one reads as 0";
@@ -68,10 +68,10 @@ TEST(Settings, GivenOnesAreParsed) {
 }
 
 TEST(Settings, AnEmptyOneIsAsUnset) {
-  for (const Record& r : kRecords) {
+  for (const SettingRecord& r : kRecords) {
     Setting empty(r.name, "");
     EXPECT_TRUE(load().ok()) << r.name;
-    EXPECT_FALSE(is_set(static_cast<Id>(&r - kRecords))) << r.name;
+    EXPECT_FALSE(is_set(static_cast<SettingId>(&r - kRecords))) << r.name;
   }
 }
 
@@ -90,11 +90,11 @@ TEST(Settings, NonsenseNamesTheVariableTheValueAndWhatIsAllowed) {
 /// Tries bad values for every setting whose values are not free text: outside of its range, without
 /// digits, and almost right.
 TEST(Settings, EveryCheckedOneRefusesNonsense) {
-  for (const Record& r : kRecords) {
-    if (r.type == Type::kText) continue;
+  for (const SettingRecord& r : kRecords) {
+    if (r.type == SettingType::kText) continue;
     std::vector<std::string> bad = {"nonsense", " ",    "on ",    "-",
                                     "1x",       "0x10", "off,on", "99999999999999999999"};
-    if (r.type == Type::kNumber || r.type == Type::kSize) {
+    if (r.type == SettingType::kNumber || r.type == SettingType::kSize) {
       bad.push_back(std::to_string(r.min - 1));
       bad.push_back("1.5");
       bad.push_back("k");
@@ -108,21 +108,21 @@ TEST(Settings, EveryCheckedOneRefusesNonsense) {
 }
 
 TEST(Settings, EdgesOfTheRangeAreAllowed) {
-  for (const Record& r : kRecords) {
-    if (r.type != Type::kNumber && r.type != Type::kSize) continue;
+  for (const SettingRecord& r : kRecords) {
+    if (r.type != SettingType::kNumber && r.type != SettingType::kSize) continue;
     EXPECT_TRUE(check(r.name, std::to_string(r.min)).ok()) << r.name;
     EXPECT_TRUE(check(r.name, std::to_string(r.max)).ok()) << r.name;
   }
 }
 
 TEST(Settings, EachChoiceIsItsIndex) {
-  for (const Record& r : kRecords) {
+  for (const SettingRecord& r : kRecords) {
     const auto all = choices(r);
     for (size_t i = 0; i < all.size(); ++i) {
       std::string text(all[i]);
       if (text.back() == '#') text.replace(text.size() - 1, 1, "5");
       Setting setting(r.name, text);
-      EXPECT_EQ(value(static_cast<Id>(&r - kRecords)).choice, static_cast<int>(i)) << text;
+      EXPECT_EQ(value(static_cast<SettingId>(&r - kRecords)).choice, static_cast<int>(i)) << text;
     }
   }
 }

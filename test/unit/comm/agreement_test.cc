@@ -14,14 +14,14 @@ using pt2pt::testing::run_ranks;
 struct Participant {
   bool decides = true;  ///< it plays the process of rank 0, which decides; else the other process
   uint32_t number = 1;  ///< number of the creation
-  Candidate candidate;  ///< invalid: the rank reserves one, if it decides
+  LeaderCandidate candidate;  ///< invalid: the rank reserves one, if it decides
   bool reserves = true;
   uint64_t fingerprint = 7;
   RankMap group;  ///< empty: the key alone identifies the creation
   uint32_t yields = 0;
   ContextId id;
   int error_class = MPI_SUCCESS;
-  Candidate reserved;
+  LeaderCandidate reserved;
 
   void run(RankState* state) {
     for (uint32_t i = 0; i < yields; ++i) sched::yield();

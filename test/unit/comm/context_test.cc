@@ -19,7 +19,7 @@ struct Freed {
 struct Agreement {
   AgreeKey key;
   uint64_t answer = 0, fingerprint = 0;
-  Candidate candidate;
+  LeaderCandidate candidate;
   uint32_t unused = 0;
 };
 

@@ -40,7 +40,7 @@ struct Two {
 
   static Broken look(Lifelines* lines) {
     std::vector<uint32_t> opened;
-    lines->look(&opened);
+    lines->poll(&opened);
     return lines->release_broken();
   }
   /// Waits until a broken line is found.
@@ -94,15 +94,15 @@ TEST(Lifelines, WakeAndNameWhoOpenedThemOnce) {
   two.first->connect(7, loopback(), two.second_port, two.key, 3);
   std::vector<uint32_t> opened, mine;
   for (int i = 0; i < 1000 && opened.empty(); ++i) {
-    two.first->look(&mine);
+    two.first->poll(&mine);
     EXPECT_TRUE(is_ready(5000));
-    two.second->look(&opened);
+    two.second->poll(&opened);
   }
   EXPECT_EQ(opened, std::vector<uint32_t>{3});
   EXPECT_TRUE(mine.empty()) << "its own line";
   EXPECT_FALSE(is_ready(0));
   EXPECT_TRUE(two.second->connect(3, loopback(), two.first_port, two.key, 7)) << "there is one";
-  two.first->look(&mine);
+  two.first->poll(&mine);
   EXPECT_TRUE(mine.empty());
   ASSERT_EQ(write(other[1], "x", 1), 1);
   EXPECT_TRUE(is_ready(0)) << "the descriptor beside";
@@ -269,7 +269,7 @@ TEST(Lifelines, ThatAreResetShowNoEndOfAProcessThatTakesInOthers) {
     } else {
       line = other.open_line(port, key);
       std::vector<uint32_t> opened;
-      for (int i = 0; i < 5000 && opened.empty(); ++i, usleep(1000)) lines.look(&opened);
+      for (int i = 0; i < 5000 && opened.empty(); ++i, usleep(1000)) lines.poll(&opened);
       ASSERT_EQ(opened, std::vector<uint32_t>{other.kNumber});
     }
     for (int i = 0; i < 3; ++i) {

@@ -209,7 +209,7 @@ void SimulatedProcess::step() {
 }
 
 Verdict SimulatedProcess::judge(const std::vector<std::string>& texts, bool others) {
-  if (others) return Verdict::kLookAgain;
+  if (others) return Verdict::kCheckAgain;
   for (const auto& process : world_->all)
     EXPECT_FALSE(process->connected) << "a deadlock is reported while another job is connected";
   EXPECT_TRUE(world_->dead()) << "a deadlock is reported while something can still move";

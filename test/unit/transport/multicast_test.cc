@@ -136,10 +136,10 @@ TEST(MulticastOutbox, HoldsTheLatestAcknowledgementOfATransfer) {
   auto hold = [&](uint64_t serial, uint32_t position) {
     DatagramHeader h = header_of(Kind::kAck, serial, 100, {}, 0);
     h.position = position;
-    outbox.hold(socket_address(to, 0), h, key);
+    outbox.batch(socket_address(to, 0), h, key);
   };
   std::vector<std::pair<uint64_t, uint32_t>> got;
-  auto take = [&] {
+  auto receive_all = [&] {
     DatagramHeader h;
     while (recv(socket.fd(), &h, sizeof h, 0) == sizeof h) {
       EXPECT_EQ(tag_of_datagram(&h, sizeof h, key), h.tag);
@@ -148,19 +148,19 @@ TEST(MulticastOutbox, HoldsTheLatestAcknowledgementOfATransfer) {
   };
   hold(7, 1), hold(8, 1), hold(7, 2);
   outbox.flush();
-  receive_datagram();
+  receive_all();
   EXPECT_TRUE(got.empty());
   EXPECT_TRUE(outbox.holds());
   outbox.release();
   outbox.flush();
-  receive_datagram();
+  receive_all();
   EXPECT_EQ(got, (std::vector<std::pair<uint64_t, uint32_t>>{{7, 2}, {8, 1}}));
   EXPECT_FALSE(outbox.holds());
   // The outbox does not hold back the acknowledgements of very many transfers.
   got.clear();
   for (uint64_t serial = 1; serial <= 100; ++serial) hold(serial, 1);
   outbox.flush();
-  receive_datagram();
+  receive_all();
   EXPECT_GT(got.size(), 50u);
 }
 

@@ -23,7 +23,7 @@ std::string message(ofi::Kind kind, uint32_t process, uint64_t token, const std:
   ofi::Prefix prefix{kind, process, token};
   return std::string(reinterpret_cast<char*>(&prefix), sizeof prefix) + rest;
 }
-std::string hello(uint32_t process, uint64_t token, ofi::Key key) {
+std::string hello(uint32_t process, uint64_t token, ofi::LifelineKey key) {
   ofi::Hello hello{key, ofi::kVersion, 0};
   return message(ofi::Kind::kHello, process, token,
                  std::string(reinterpret_cast<char*>(&hello), sizeof hello));
@@ -77,7 +77,7 @@ TEST(Frame, DecodesWhatIsWellFormedOnly) {
   EXPECT_EQ(payloads(frame(3, 9, "abc") + "x"), "abc,!");
   EXPECT_EQ(payloads(frame(3, 9, std::string(1001, 'x'))), "!");
   ASSERT_TRUE(decode(hello(3, 9, {{1, 2}}), &d));
-  EXPECT_TRUE(d.hello.key == (ofi::Key{{1, 2}}));
+  EXPECT_TRUE(d.hello.key == (ofi::LifelineKey{{1, 2}}));
   EXPECT_TRUE(decode(message(ofi::Kind::kBye, 3, 9, ""), &d));
   EXPECT_FALSE(decode(message(ofi::Kind::kBye, 3, 9, "x"), &d));
   EXPECT_FALSE(decode(hello(3, 9, {{1, 2}}) + "x", &d));
@@ -143,7 +143,7 @@ TEST(Address, NothingElseIsTaken) {
 }
 
 TEST(Gate, OnlyHoldersOfTheKeyGetIn) {
-  ofi::Gate gate(ofi::Key{{11, 22}});
+  ofi::Gate gate(ofi::LifelineKey{{11, 22}});
   ofi::Decoded d;
   auto admits = [&](const std::string& bytes) { return decode(bytes, &d) && gate.admits(d); };
   auto greets = [&](const std::string& bytes) { return decode(bytes, &d) && gate.hello(d); };
