@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
                              static_cast<uint32_t>(k), f, seed);
           for (const Scheme& scheme : kSchemes) {
             if (scheme.filler == Filler::kChild && !child) continue;
-            Run r = run(scheme, g, loggp, memory, ranks);
+            ByteRun r = run(scheme, g, loggp, memory, ranks);
             std::printf(
                 "%8.0f %6.0f %6g %3.0f %8llu  %-24s %10.1f %10.1f %9.2f %9llu", n, each, f, k,
                 static_cast<unsigned long long>(g.members), scheme.name, r.counts.ended,

@@ -48,12 +48,12 @@ inline Group group_of(uint32_t n, uint32_t each, uint32_t k, double f, uint32_t 
   return g;
 }
 
-struct Run {
+struct ByteRun {
   SimulationCounts counts;
   double wall_ms = 0;
 };
-inline Run run(const Scheme& scheme, const Group& g, const LogGP& loggp, bool measure,
-               bool ranks = true) {
+inline ByteRun run(const Scheme& scheme, const Group& g, const LogGP& loggp, bool measure,
+                   bool ranks = true) {
   SplitOptions options;
   options.algorithm = scheme.algorithm;
   options.filler = scheme.filler;

@@ -90,9 +90,9 @@ class Connecting {
   Status open_conversation();
   Status meet_other_side(std::vector<uint8_t>* offer);
   Status exchange_maps(const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs);
-  Status take_offer(const std::vector<uint8_t>& offer);
+  Status adopt_offer(const std::vector<uint8_t>& offer);
   Status agree_on_status(const Status& here, Status* agreed);
-  void give_up_spawn();
+  void end_failed_spawn();
 
   SharedComm* shared_;
   Meeting* meeting_;
@@ -167,12 +167,14 @@ Status Connecting::exchange_maps(const std::vector<uint8_t>& mine, std::vector<u
   FGMPI_TRY(connect_timeout(&seconds));
   for (;;) {
     FGMPI_TRY(open_conversation());
-    conversation_->say(mine);
+    conversation_->send_message(mine);
     const int64_t within = arguments_.way == Way::kConnect ? seconds * kSecond : kAnswerWithin;
-    Status heard = conversation_->hear(theirs, add_time(now_ns(), within), meeting_->call);
-    if (!heard.ok() && arguments_.way == Way::kSpawn) return Status(MPI_ERR_SPAWN, heard.what());
+    Status received =
+        conversation_->receive_message(theirs, add_time(now_ns(), within), meeting_->call);
+    if (!received.ok() && arguments_.way == Way::kSpawn)
+      return Status(MPI_ERR_SPAWN, received.what());
     // A caller that has gone meanwhile is no reason to stop accepting.
-    if (heard.ok() || arguments_.way != Way::kAccept) return heard;
+    if (received.ok() || arguments_.way != Way::kAccept) return received;
     conversation_.reset();
   }
 }
@@ -204,7 +206,7 @@ Status Connecting::meet_other_side(std::vector<uint8_t>* offer) {
   return {};
 }
 
-Status Connecting::take_offer(const std::vector<uint8_t>& offer) {
+Status Connecting::adopt_offer(const std::vector<uint8_t>& offer) {
   FieldReader in(offer.data(), offer.size());
   FGMPI_TRY(decode_status(&in));
   id_.bits = in.get<uint64_t>();
@@ -227,7 +229,7 @@ Status Connecting::take_offer(const std::vector<uint8_t>& offer) {
 }
 
 /// Ends a job that was spawned, after a failure, so that none of its ranks goes on.
-void Connecting::give_up_spawn() {
+void Connecting::end_failed_spawn() {
   if (launcher_ < 0) return;
   end_spawned(launcher_);
   std::fill(codes_.begin(), codes_.end(), MPI_ERR_SPAWN);
@@ -247,16 +249,16 @@ Status Connecting::agree_on_status(const Status& here, Status* agreed) {
     }
     if (conversation_) {
       std::vector<uint8_t> theirs;
-      conversation_->say(encode(status));
-      Status heard =
-          conversation_->hear(&theirs, add_time(now_ns(), kAnswerWithin), meeting_->call);
+      conversation_->send_message(encode(status));
+      Status received = conversation_->receive_message(&theirs, add_time(now_ns(), kAnswerWithin),
+                                                       meeting_->call);
       FieldReader in(theirs.data(), theirs.size());
-      if (heard.ok()) heard = decode_status(&in);
-      if (status.ok()) status = std::move(heard);
-      conversation_->finish_saying(add_time(now_ns(), kAnswerWithin), meeting_->call);
+      if (received.ok()) received = decode_status(&in);
+      if (status.ok()) status = std::move(received);
+      conversation_->finish_sending(add_time(now_ns(), kAnswerWithin), meeting_->call);
       conversation_.reset();
     }
-    if (!status.ok()) give_up_spawn();
+    if (!status.ok()) end_failed_spawn();
     verdict = encode(status);
     for (int code : codes_) append(&verdict, code);
   }
@@ -278,7 +280,7 @@ Status Connecting::run() {
     if (status.ok()) status = meet_other_side(&offer);
     if (!status.ok()) {
       conversation_.reset();  // no process is waited for any more
-      give_up_spawn();
+      end_failed_spawn();
       offer = encode(status);
     }
   } else {
@@ -287,7 +289,7 @@ Status Connecting::run() {
   FGMPI_TRY(comm::send_to_processes(shared_, root_index_, tag(comm::kStepSpread), &offer,
                                     meeting_->call));
   Status here, agreed;
-  sched::call_on_host([&] { here = take_offer(offer); });
+  sched::call_on_host([&] { here = adopt_offer(offer); });
   const KeptGroups kept(remote_);
   FGMPI_TRY(agree_on_status(here, &agreed));
   if (!agreed.ok()) return agreed;
@@ -369,7 +371,7 @@ Status connect(comm::Comm* comm, int root, const ConnectArguments& arguments, co
   return status;
 }
 
-void name_own_job(const std::string& published) {
+void set_own_job_uid(const std::string& published) {
   GroupUid uid;
   if (published.empty())
     transport::random_bytes(&uid, sizeof uid);

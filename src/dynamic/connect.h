@@ -48,7 +48,7 @@ Status connect_timeout(int64_t* seconds);
 
 /// Sets the uid of the own job. It is the same in all of its processes (a hash of what process 0
 /// published at the start), or drawn.
-void name_own_job(const std::string& published);
+void set_own_job_uid(const std::string& published);
 
 /// Called when all ranks of this process have ended: sends a bye to the other jobs and
 /// closes connections.

@@ -36,39 +36,39 @@ bool is_address(const std::string& text) {
 
 }  // namespace
 
-Key Key::draw() {
-  Key key;
+SecretKey SecretKey::draw() {
+  SecretKey key;
   transport::random_bytes(key.bytes.data(), key.bytes.size());
   return key;
 }
 
-std::string Key::to_string() const {
+std::string SecretKey::to_string() const {
   std::string text;
   for (uint8_t byte : bytes) text += format("%02x", byte);
   return text;
 }
 
-bool Key::parse(std::string_view text) {
+bool SecretKey::parse(std::string_view text) {
   if (!is_hex(text, 2 * bytes.size())) return false;
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<uint8_t>(*transport::parse_hex(text.substr(2 * i, 2)));
   return true;
 }
 
-bool Key::same(const Key& other) const {
+bool SecretKey::same(const SecretKey& other) const {
   uint8_t differs = 0;
   for (size_t i = 0; i < bytes.size(); ++i)
     differs = static_cast<uint8_t>(differs | (bytes[i] ^ other.bytes[i]));
   return differs == 0;
 }
 
-std::string Contact::to_string() const {
+std::string ProcessContact::to_string() const {
   std::string text = host_id + ":" + name + ":" + format("%x", unsigned{port}) + ":";
   for (size_t i = 0; i < addresses.size(); ++i) text += (i ? "," : "") + addresses[i];
   return text;
 }
 
-bool Contact::parse(std::string_view* text) {
+bool ProcessContact::parse(std::string_view* text) {
   host_id = transport::split_field(text);
   name = transport::split_field(text);
   auto number = transport::parse_hex(transport::split_field(text));
@@ -82,11 +82,11 @@ bool Contact::parse(std::string_view* text) {
          std::all_of(addresses.begin(), addresses.end(), is_address);
 }
 
-std::string Card::to_string() const { return contact.to_string() + ":" + key.to_string(); }
+std::string ProcessCard::to_string() const { return contact.to_string() + ":" + key.to_string(); }
 
 // parse() reads exactly the text that to_string() makes, and no other form of it.
 
-bool Card::parse(std::string_view text) {
+bool ProcessCard::parse(std::string_view text) {
   const std::string_view whole = text;
   return contact.parse(&text) && key.parse(text) && to_string() == whole;
 }
@@ -105,8 +105,8 @@ bool PortName::parse(std::string_view text) {
   return key.parse(text) && to_string() == whole;
 }
 
-SocketAddress local_address(const std::string& name) {
-  SocketAddress out;
+StreamAddress local_address(const std::string& name) {
+  StreamAddress out;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string full = "fgmpi-" + name;
@@ -116,15 +116,15 @@ SocketAddress local_address(const std::string& name) {
   return out;
 }
 
-std::vector<SocketAddress> addresses_of(const Contact& contact) {
+std::vector<StreamAddress> addresses_of(const ProcessContact& contact) {
   if (contact.host_id == transport::host_id()) return {local_address(contact.name)};
-  std::vector<SocketAddress> all;
+  std::vector<StreamAddress> all;
   for (const std::string& text : contact.addresses) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(contact.port);
     if (!contact.port || inet_pton(AF_INET, text.c_str(), &address.sin_addr) != 1) continue;
-    SocketAddress one;
+    StreamAddress one;
     one.length = sizeof address;
     std::memcpy(&one.address, &address, sizeof address);
     all.push_back(one);

@@ -21,16 +21,16 @@
 
 namespace fgmpi::dynamic {
 
-struct Key {
+struct SecretKey {
   std::array<uint8_t, 16> bytes{};
-  static Key draw();
+  static SecretKey draw();
   std::string to_string() const;
   bool parse(std::string_view text);
   /// Compares in the same time whether keys differ early or late.
-  bool same(const Key& other) const;
+  bool same(const SecretKey& other) const;
 };
 
-struct Contact {
+struct ProcessContact {
   std::string host_id;  ///< transport/host_id.h
   std::string name;
   uint16_t port = 0;                   ///< 0: none
@@ -41,29 +41,29 @@ struct Contact {
   bool parse(std::string_view* text);
 };
 
-struct Card {
-  Contact contact;
-  Key key;
+struct ProcessCard {
+  ProcessContact contact;
+  SecretKey key;
   std::string to_string() const;
   bool parse(std::string_view text);
 };
 
 struct PortName {
-  Contact contact;
+  ProcessContact contact;
   uint32_t number = 0;
-  Key key;
+  SecretKey key;
   std::string to_string() const;
   bool parse(std::string_view text);
 };
 
-struct SocketAddress {
+struct StreamAddress {
   sockaddr_storage address{};
   socklen_t length = 0;
 };
 /// The address of the socket with that name on this host (the abstract namespace: no file).
-SocketAddress local_address(const std::string& name);
+StreamAddress local_address(const std::string& name);
 /// The addresses to try: the socket on the host if the host is the same, else those of the network.
-std::vector<SocketAddress> addresses_of(const Contact& contact);
+std::vector<StreamAddress> addresses_of(const ProcessContact& contact);
 /// This host's IPv4 addresses, at most four, the loopback's last.
 std::vector<std::string> own_addresses();
 

@@ -19,21 +19,21 @@ void describe(const sched::WaitSite*, std::string* out) {
 
 }  // namespace
 
-void Conversation::say(const std::vector<uint8_t>& message) {
+void Conversation::send_message(const std::vector<uint8_t>& message) {
   const auto length = static_cast<uint32_t>(message.size());
   write(&length, sizeof length, message.data(), message.size());
 }
 
 size_t Conversation::wanted() const {
-  if (got_ < sizeof length_bytes_) return sizeof length_bytes_ - got_;
-  return message_.size() + sizeof length_bytes_ - got_;
+  if (received_ < sizeof length_bytes_) return sizeof length_bytes_ - received_;
+  return message_.size() + sizeof length_bytes_ - received_;
 }
 
 size_t Conversation::on_bytes(const uint8_t* bytes, size_t count) {
-  if (got_ < sizeof length_bytes_) {
-    std::memcpy(length_bytes_ + got_, bytes, count);
-    got_ += count;
-    if (got_ < sizeof length_bytes_) return count;
+  if (received_ < sizeof length_bytes_) {
+    std::memcpy(length_bytes_ + received_, bytes, count);
+    received_ += count;
+    if (received_ < sizeof length_bytes_) return count;
     uint32_t length;
     std::memcpy(&length, length_bytes_, sizeof length);
     if (length > kLongest) {
@@ -43,10 +43,10 @@ size_t Conversation::on_bytes(const uint8_t* bytes, size_t count) {
     }
     message_.resize(length);
   } else {
-    std::memcpy(message_.data() + (got_ - sizeof length_bytes_), bytes, count);
-    got_ += count;
+    std::memcpy(message_.data() + (received_ - sizeof length_bytes_), bytes, count);
+    received_ += count;
   }
-  if (got_ == sizeof length_bytes_ + message_.size()) {
+  if (received_ == sizeof length_bytes_ + message_.size()) {
     whole_ = true;
     pause(true);
     waiter_.wake();
@@ -64,7 +64,8 @@ void Conversation::on_room() {
   if (unsent() == 0) waiter_.wake();
 }
 
-Status Conversation::hear(std::vector<uint8_t>* message, int64_t deadline, const char* call) {
+Status Conversation::receive_message(std::vector<uint8_t>* message, int64_t deadline,
+                                     const char* call) {
   if (!whole_ && !ended_) pause(false);
   while (!whole_ && !ended_ && now_ns() < deadline) waiter_.wait(deadline, call, describe);
   if (!whole_) {
@@ -74,12 +75,12 @@ Status Conversation::hear(std::vector<uint8_t>* message, int64_t deadline, const
   }
   *message = std::move(message_);
   message_.clear();
-  got_ = 0;
+  received_ = 0;
   whole_ = false;
   return {};
 }
 
-void Conversation::finish_saying(int64_t deadline, const char* call) {
+void Conversation::finish_sending(int64_t deadline, const char* call) {
   while (unsent() > 0 && !ended_ && now_ns() < deadline) waiter_.wait(deadline, call, describe);
 }
 

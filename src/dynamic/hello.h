@@ -8,7 +8,7 @@
 
 namespace fgmpi::dynamic {
 
-struct Hello {
+struct StreamHello {
   static constexpr char kMagic[8] = {'f', 'g', 'm', 'p', 'i', 'd', 'y', '4'};
   enum Kind : uint32_t { kLink = 1, kPort };
   char magic[8];
@@ -19,7 +19,7 @@ struct Hello {
   /// writer has opened, from 1 on.
   uint32_t number;
   GroupUid from, to;
-  Key key;
+  SecretKey key;
 };
-static_assert(sizeof(Hello) == 72);
+static_assert(sizeof(StreamHello) == 72);
 }  // namespace fgmpi::dynamic

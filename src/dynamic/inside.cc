@@ -23,7 +23,7 @@ namespace {
 using pt2pt::MemoryAccess;
 
 /// A side that waits at a port for the other one.
-struct Side {
+struct WaitingSide {
   const RankMap* group;
   comm::ContextId own;
   Met* out;
@@ -32,18 +32,18 @@ struct Side {
 };
 
 /// The sides that wait: [0] to connect, [1] to accept. One of the lists is empty.
-struct Port {
-  std::deque<Side*> waiting[2];
+struct InsidePort {
+  std::deque<WaitingSide*> waiting[2];
 };
 
-std::map<std::string, Port>& g_ports = *new std::map<std::string, Port>;
+std::map<std::string, InsidePort>& g_ports = *new std::map<std::string, InsidePort>;
 
-struct Name {
+struct PublishedName {
   std::string port;
   uint64_t changes = 0;  ///< counts changes; it is the memory that accesses touch
 };
 
-std::map<std::string, Name>& g_names = *new std::map<std::string, Name>;
+std::map<std::string, PublishedName>& g_names = *new std::map<std::string, PublishedName>;
 
 /// Waits for the running rank's turn at the port or name that `text` names.
 void await_turn(MemoryAccess::Use use, MemoryAccess::Meaning meaning, const std::string& text,
@@ -73,7 +73,7 @@ void describe(const sched::WaitSite* site, std::string* out) {
 }
 
 /// Gives each side the other's group, and both the same id.
-Status join(const Side& a, const Side& b) {
+Status join(const WaitingSide& a, const WaitingSide& b) {
   if (const int common = comm::intersect(*a.group, *b.group).size())
     return error(MPI_ERR_COMM,
                  "the two sides have %d ranks in common; allowed are sides that have none", common);
@@ -104,7 +104,7 @@ Status close_port(const std::string& name) {
     return error(MPI_ERR_PORT,
                  "port_name is \"%s\"; allowed is a port that no MPI_Comm_accept waits at",
                  escaped(name).c_str());
-  for (Side* caller : port->second.waiting[0]) {
+  for (WaitingSide* caller : port->second.waiting[0]) {
     caller->status = no_port(name);
     sched::ready(caller->proclet);
   }
@@ -120,8 +120,8 @@ Status meet(const std::string& name, bool accepts, const RankMap& group, comm::C
   const auto found = g_ports.find(name);
   if (found == g_ports.end()) return no_port(name);
   pt2pt::g_decider->record_order_source(own.bits, 0, 0, 0);
-  Side mine{&group, own, out, nullptr, {}};
-  std::deque<Side*>& others = found->second.waiting[!accepts];
+  WaitingSide mine{&group, own, out, nullptr, {}};
+  std::deque<WaitingSide*>& others = found->second.waiting[!accepts];
   if (others.empty()) {
     found->second.waiting[accepts].push_back(&mine);
     mine.proclet = sched::current();
@@ -129,7 +129,7 @@ Status meet(const std::string& name, bool accepts, const RankMap& group, comm::C
     sched::park(&site);
     return std::move(mine.status);
   }
-  Side* other = others.front();
+  WaitingSide* other = others.front();
   others.pop_front();
   Status status = join(mine, *other);
   other->status = comm::copy_status(status);
@@ -140,7 +140,7 @@ Status meet(const std::string& name, bool accepts, const RankMap& group, comm::C
 // ---- Names --------------------------------------------------------------------------------------
 
 Status publish_name(const std::string& service, const std::string& port) {
-  Name& name = g_names[service];
+  PublishedName& name = g_names[service];
   await_turn(MemoryAccess::kWrite, MemoryAccess::kName, service, "MPI_Publish_name", &name.changes);
   if (!name.port.empty())
     return error(MPI_ERR_SERVICE,
@@ -152,7 +152,7 @@ Status publish_name(const std::string& service, const std::string& port) {
 }
 
 Status unpublish_name(const std::string& service) {
-  Name& name = g_names[service];
+  PublishedName& name = g_names[service];
   await_turn(MemoryAccess::kWrite, MemoryAccess::kName, service, "MPI_Unpublish_name",
              &name.changes);
   if (name.port.empty())
@@ -165,7 +165,7 @@ Status unpublish_name(const std::string& service) {
 }
 
 Status lookup_name(const std::string& service, std::string* port) {
-  Name& name = g_names[service];
+  PublishedName& name = g_names[service];
   await_turn(MemoryAccess::kRead, MemoryAccess::kName, service, "MPI_Lookup_name", &name.changes);
   if (name.port.empty())
     return error(MPI_ERR_NAME, "service_name is \"%s\", which nobody has published",

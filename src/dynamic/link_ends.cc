@@ -48,7 +48,7 @@ Header own_header(uint8_t kind, int32_t tag) {
 
 bool OutLink::send(const Header& header, const void* payload, size_t length) {
   if (!ring_ && ++frames_ > kFramesBeforeRing) open_ring();
-  if (ring_) return kept_.empty() && push(header, payload, length);
+  if (ring_) return unsent_frames_.empty() && push(header, payload, length);
   if (unsent() > kMostUnsent) return false;
   const auto front = front_of(header, length);
   write(front.data(), front.size(), payload, length);
@@ -60,8 +60,8 @@ void OutLink::send_own(uint8_t kind, int32_t tag) {
   if (!ring_) {
     const auto front = front_of(header, 0);
     write(front.data(), front.size(), nullptr, 0);
-  } else if (!kept_.empty() || !push(header, nullptr, 0)) {
-    kept_.push_back(header);
+  } else if (!unsent_frames_.empty() || !push(header, nullptr, 0)) {
+    unsent_frames_.push_back(header);
   }
 }
 
@@ -85,14 +85,15 @@ bool OutLink::push(const Header& header, const void* payload, size_t length) {
     starving_ = true;
     return false;
   }
-  if (ring_->take_sleep()) wake_other();
+  if (ring_->clear_reader_sleep()) wake_other();
   return true;
 }
 
-bool OutLink::look_for_room() {
+bool OutLink::check_for_room() {
   if (!ring_->has_room()) return false;
   starving_ = false;
-  while (!kept_.empty() && push(kept_.front(), nullptr, 0)) kept_.erase(kept_.begin());
+  while (!unsent_frames_.empty() && push(unsent_frames_.front(), nullptr, 0))
+    unsent_frames_.erase(unsent_frames_.begin());
   if (closes_when_empty && all_left()) shut_down();
   return true;
 }
@@ -146,7 +147,7 @@ void InLink::refuse() {
 }
 
 /// Begins to read frames from the ring whose descriptor came with this frame.
-bool InLink::take_ring() {
+bool InLink::begin_ring() {
   if (ring_ || !offered_) return false;
   ring_ = std::move(offered_);
   links().rings_.push_back(this);
@@ -166,7 +167,7 @@ size_t InLink::on_bytes(const uint8_t* bytes, size_t count) {
     Header header;
     std::memcpy(&length, bytes + used, sizeof length);
     std::memcpy(&header, bytes + used + sizeof length, sizeof header);
-    if (length > kPayload || (header.kind == kRing && !take_ring())) {
+    if (length > kPayload || (header.kind == kRing && !begin_ring())) {
       refuse();
       return count;
     }

@@ -17,8 +17,8 @@
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/mlut.h"
+#include "dynamic/deadline_waiter.h"
 #include "dynamic/link_ends.h"
-#include "dynamic/waiter.h"
 #include "pt2pt/engine.h"
 #include "transport/host_id.h"
 #include "transport/random.h"
@@ -42,7 +42,7 @@ constexpr size_t kMostNewcomers = 1024;  ///< connections that have not sent a h
 constexpr int64_t kFlush = 300 * kSecond;
 
 Status (*g_opened)(Links&) = nullptr;
-bool (*g_port)(const Hello&, int) = nullptr;
+bool (*g_port)(const StreamHello&, int) = nullptr;
 
 [[maybe_unused]] const bool g_counter_provided =
     (counters::provide(counters::kStrangers, [](const void*) { return links().strangers(); }),
@@ -55,11 +55,11 @@ Links& links() {
   return *all;
 }
 void set_links_opened_handler(Status (*handler)(Links&)) { g_opened = handler; }
-void set_port_handler(bool (*handler)(const Hello&, int)) { g_port = handler; }
+void set_port_handler(bool (*handler)(const StreamHello&, int)) { g_port = handler; }
 
-Hello make_hello(Hello::Kind kind, const Key& key) {
-  Hello hello{};
-  std::memcpy(hello.magic, Hello::kMagic, sizeof hello.magic);
+StreamHello make_hello(StreamHello::Kind kind, const SecretKey& key) {
+  StreamHello hello{};
+  std::memcpy(hello.magic, StreamHello::kMagic, sizeof hello.magic);
   hello.kind = kind;
   hello.key = key;
   hello.from = g_process_groups.own();
@@ -69,7 +69,7 @@ Hello make_hello(Hello::Kind kind, const Key& key) {
 
 // ---- Streams ------------------------------------------------------------------------------------
 
-class Links::Listener final : public Stream {
+class Links::Listener final : public SocketStream {
  public:
   explicit Listener(int fd) { adopt(fd, true); }
 
@@ -78,7 +78,7 @@ class Links::Listener final : public Stream {
     for (int k = 0; k < 64; ++k) {
       const int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (fd < 0) return;
-      links().take_newcomer(fd);
+      links().add_accepted_stream(fd);
     }
   }
   size_t on_bytes(const uint8_t*, size_t count) override { return count; }
@@ -86,18 +86,18 @@ class Links::Listener final : public Stream {
 };
 
 /// A connection that has yet to send its hello.
-class Newcomer final : public Stream {
+class AcceptedStream final : public SocketStream {
  public:
-  explicit Newcomer(int fd) : since(now_ns()) { adopt(fd, true); }
+  explicit AcceptedStream(int fd) : since(now_ns()) { adopt(fd, true); }
   const int64_t since;
 
  private:
-  size_t wanted() const override { return sizeof hello_ - got_; }
+  size_t wanted() const override { return sizeof hello_ - received_; }
   size_t on_bytes(const uint8_t* bytes, size_t count) override {
-    std::memcpy(reinterpret_cast<uint8_t*>(&hello_) + got_, bytes, count);
-    got_ += count;
-    if (got_ < sizeof hello_) return count;
-    if (!links().take_hello(hello_, this)) ++links().strangers_;
+    std::memcpy(reinterpret_cast<uint8_t*>(&hello_) + received_, bytes, count);
+    received_ += count;
+    if (received_ < sizeof hello_) return count;
+    if (!links().accept_hello(hello_, this)) ++links().strangers_;
     leave();
     return count;
   }
@@ -106,8 +106,8 @@ class Newcomer final : public Stream {
     auto node = links().streams_.extract(this);
     if (node) g_poller.destroy(std::move(node.mapped()));
   }
-  Hello hello_{};
-  size_t got_ = 0;
+  StreamHello hello_{};
+  size_t received_ = 0;
 };
 
 // ---- Opening ------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ Status Links::listen() {
   transport::random_bytes(&number, sizeof number);
   contact_.name = format("%016llx", static_cast<unsigned long long>(number));
   contact_.host_id = transport::host_id();
-  key_ = Key::draw();
+  key_ = SecretKey::draw();
   if (g_poller.descriptor() < 0)
     return error(MPI_ERR_OTHER, "no descriptor for connections with other jobs: %s",
                  std::strerror(errno));
@@ -151,33 +151,34 @@ Status Links::add_peer(uint32_t, const std::string&, uint64_t*) {
   return error(MPI_ERR_INTERN, "links have processes of other jobs only");
 }
 
-void Links::take_newcomer(int fd) {
+void Links::add_accepted_stream(int fd) {
   size_t newcomers = 0;
-  for (auto& [stream, owner] : streams_) newcomers += dynamic_cast<Newcomer*>(stream) != nullptr;
+  for (auto& [stream, owner] : streams_)
+    newcomers += dynamic_cast<AcceptedStream*>(stream) != nullptr;
   if (newcomers >= kMostNewcomers) {
     ++strangers_;
     ::close(fd);
     return;
   }
-  auto newcomer = std::make_unique<Newcomer>(fd);
-  Stream* raw = newcomer.get();
-  streams_[raw] = std::move(newcomer);
+  auto accepted = std::make_unique<AcceptedStream>(fd);
+  SocketStream* raw = accepted.get();
+  streams_[raw] = std::move(accepted);
 }
 
 /// Makes a newcomer a link or a port's caller. Returns false for a stranger.
-bool Links::take_hello(const Hello& hello, Newcomer* newcomer) {
-  if (std::memcmp(hello.magic, Hello::kMagic, sizeof hello.magic) != 0) return false;
-  if (hello.kind == Hello::kPort) {
+bool Links::accept_hello(const StreamHello& hello, AcceptedStream* accepted) {
+  if (std::memcmp(hello.magic, StreamHello::kMagic, sizeof hello.magic) != 0) return false;
+  if (hello.kind == StreamHello::kPort) {
     if (!g_port) return false;
-    const int fd = newcomer->release();
+    const int fd = accepted->release();
     if (g_port(hello, fd)) return true;
     ::close(fd);
     return false;
   }
-  if (hello.kind != Hello::kLink || !hello.key.same(key_) || hello.to != g_process_groups.own() ||
-      hello.to_process != g_av.me())
+  if (hello.kind != StreamHello::kLink || !hello.key.same(key_) ||
+      hello.to != g_process_groups.own() || hello.to_process != g_av.me())
     return false;
-  auto link = std::make_unique<InLink>(newcomer->release(), hello);
+  auto link = std::make_unique<InLink>(accepted->release(), hello);
   InLink* raw = link.get();
   streams_[raw] = std::move(link);
   peer_of(raw);
@@ -189,15 +190,15 @@ bool Links::take_hello(const Hello& hello, Newcomer* newcomer) {
 void Links::added(uint32_t pgid) {
   ++changes_;
   pt2pt::set_processes(g_av.all_processes(), this);
-  std::vector<Peer>& peers = peers_[pgid];
+  std::vector<ForeignProcess>& peers = peers_[pgid];
   peers.resize(g_process_groups.processes(pgid));
   for (uint32_t index = 0; index < peers.size(); ++index) {
-    Peer& peer = peers[index];
+    ForeignProcess& peer = peers[index];
     peer.process = g_process_groups.first_process(pgid) + index;
     peer.pgid = pgid;
     peer.index = index;
-    if (const auto kept = unsettled_.extract({g_process_groups.uid(pgid), index}); kept)
-      peer.awaited = kept.mapped();
+    if (const auto unsettled = unsettled_.extract({g_process_groups.uid(pgid), index}); unsettled)
+      peer.awaited = unsettled.mapped();
     g_av.set_address(peer.process, reinterpret_cast<uintptr_t>(&peer), true);
   }
   auto paused = std::move(paused_);
@@ -213,8 +214,8 @@ void Links::added(uint32_t pgid) {
 
 void Links::removing(uint32_t pgid) {
   ++changes_;
-  for (Peer& peer : peers_[pgid]) {
-    say_bye(&peer, ByeReason::kDisconnected);
+  for (ForeignProcess& peer : peers_[pgid]) {
+    send_bye(&peer, ByeReason::kDisconnected);
     std::erase_if(suspects_, [&](const Suspect& s) { return s.peer == &peer; });
     std::erase_if(failures_, [&](const Failure& f) { return f.process == peer.process; });
     pt2pt::forget_process(peer.process);
@@ -235,7 +236,8 @@ void Links::count_alive() {
   // be reported before that.
   bool any = !suspects_.empty() || !failures_.empty();
   for (const auto& [pgid, peers] : peers_)
-    for (const Peer& peer : peers) any |= peer.alive() && (peer.out || peer.in || peer.awaited > 0);
+    for (const ForeignProcess& peer : peers)
+      any |= peer.alive() && (peer.out || peer.in || peer.awaited > 0);
   pt2pt::set_connected_to_others(any && !closing_);
 }
 
@@ -248,12 +250,12 @@ void Links::open_to(const RankMap& map) {
   }
   for (uint32_t process : processes) {
     const uint32_t pgid = g_process_groups.group_of_process(process);
-    say_here(&peers_[pgid][process - g_process_groups.first_process(pgid)]);
+    announce_comm_here(&peers_[pgid][process - g_process_groups.first_process(pgid)]);
   }
 }
 
 /// Announces a communicator to this peer.
-void Links::say_here(Peer* peer) {
+void Links::announce_comm_here(ForeignProcess* peer) {
   ++peer->awaited;
   OutLink* link = out_of(peer);
   if (!link) return;
@@ -262,10 +264,10 @@ void Links::say_here(Peer* peer) {
 }
 
 /// The connection to a peer, opened if need be; nullptr when the peer is lost.
-OutLink* Links::out_of(Peer* peer) {
+OutLink* Links::out_of(ForeignProcess* peer) {
   if (peer->out || peer->failed) return peer->out;
   const std::string& text = g_process_groups.card(peer->pgid, peer->index);
-  Card card;
+  ProcessCard card;
   if (!card.parse(text)) {
     lose(peer, "how it is reached is not known");
     return nullptr;
@@ -275,7 +277,7 @@ OutLink* Links::out_of(Peer* peer) {
   streams_[raw] = std::move(link);
   raw->peer = peer;
   peer->out = raw;
-  Hello hello = make_hello(Hello::kLink, card.key);
+  StreamHello hello = make_hello(StreamHello::kLink, card.key);
   hello.to = g_process_groups.uid(peer->pgid);
   hello.to_process = peer->index;
   hello.number = ++opened_;
@@ -285,7 +287,7 @@ OutLink* Links::out_of(Peer* peer) {
   return peer->out;
 }
 
-void Links::say_bye(Peer* peer, ByeReason reason) {
+void Links::send_bye(ForeignProcess* peer, ByeReason reason) {
   OutLink* link = peer->out;
   if (!link) return;
   link->send_own(kBye, static_cast<int32_t>(reason));
@@ -307,7 +309,7 @@ size_t Links::most_unasked() const {
 bool Links::try_send(uint32_t process, uint64_t handle, const Header& header, const void* payload,
                      size_t length) {
   if (own(process)) return inner_->try_send(process, handle, header, payload, length);
-  auto* peer = reinterpret_cast<Peer*>(handle);
+  auto* peer = reinterpret_cast<ForeignProcess*>(handle);
   OutLink* link = out_of(peer);
   if (!link) {  // lost, or has ended: the frame is dropped, as by other transports
     pt2pt::discount_frames(1, 0);
@@ -329,7 +331,7 @@ LendResult Links::try_lend(uint32_t process, uint64_t peer, const Header& header
 
 void Links::expose(uint32_t process, uint64_t handle, size_t length) {
   if (own(process)) return inner_->expose(process, handle, length);
-  const auto* peer = reinterpret_cast<Peer*>(handle);
+  const auto* peer = reinterpret_cast<ForeignProcess*>(handle);
   const pid_t reader = length >= least_read_ && peer->out ? peer->out->peer_process() : 0;
   if (reader > 0) attach_permission().allow(reader);
 }
@@ -337,7 +339,7 @@ void Links::expose(uint32_t process, uint64_t handle, size_t length) {
 ReadResult Links::read(uint32_t process, uint64_t handle, uint64_t remote, void* local,
                        size_t length, uint64_t cookie) {
   if (own(process)) return inner_->read(process, handle, remote, local, length, cookie);
-  auto* peer = reinterpret_cast<Peer*>(handle);
+  auto* peer = reinterpret_cast<ForeignProcess*>(handle);
   if (length < least_read_ || peer->no_reads || !peer->in) return ReadResult::kUnsupported;
   const pid_t owner = peer->in->peer_process();
   std::string why;
@@ -352,7 +354,7 @@ ReadResult Links::read(uint32_t process, uint64_t handle, uint64_t remote, void*
 // ---- Frames in ----------------------------------------------------------------------------------
 
 /// The peer that writes on a link; nullptr while this process does not know its job.
-Peer* Links::peer_of(InLink* link) {
+ForeignProcess* Links::peer_of(InLink* link) {
   if (link->seen_changes == changes_) return link->peer;
   link->seen_changes = changes_;
   link->peer = nullptr;
@@ -363,22 +365,22 @@ Peer* Links::peer_of(InLink* link) {
   if (link->number > link->peer->in_number) {
     link->peer->in_number = link->number;
     link->peer->in = link;
-    link->peer->said_bye = link->said_bye;
+    link->peer->bye_received = link->bye_received;
     count_alive();
   }
-  link->was_known = true;
+  link->peer_was_known = true;
   return link->peer;
 }
 
 bool Links::is_early(const InLink& link) const {
-  const auto kept = unsettled_.find({link.uid, link.index});
-  return !link.was_known || (kept != unsettled_.end() && kept->second < 0);
+  const auto unsettled = unsettled_.find({link.uid, link.index});
+  return !link.peer_was_known || (unsettled != unsettled_.end() && unsettled->second < 0);
 }
 
 /// Adds to `awaited` of a process whose job is not known.
 void Links::settle(const GroupUid& uid, uint32_t index, int32_t awaited) {
-  const auto kept = unsettled_.try_emplace({uid, index}, 0).first;
-  if ((kept->second += awaited) == 0) unsettled_.erase(kept);
+  const auto unsettled = unsettled_.try_emplace({uid, index}, 0).first;
+  if ((unsettled->second += awaited) == 0) unsettled_.erase(unsettled);
 }
 
 /// True for notices about communicators with members of several jobs. Other notices stay in
@@ -390,10 +392,10 @@ bool may_travel(int notice) {
 
 /// Delivers a frame. Returns false if the frame is malformed.
 bool Links::deliver(InLink* link, Header header, const void* payload, size_t length) {
-  Peer* peer = peer_of(link);
+  ForeignProcess* peer = peer_of(link);
   if (header.src_process != link->index) return false;
   if (header.kind == kBye) {
-    link->said_bye = true;
+    link->bye_received = true;
     if (peer && peer->in == link) on_bye(peer);
     return true;
   }
@@ -415,8 +417,8 @@ bool Links::deliver(InLink* link, Header header, const void* payload, size_t len
   return true;
 }
 
-void Links::on_bye(Peer* peer) {
-  peer->said_bye = true;
+void Links::on_bye(ForeignProcess* peer) {
+  peer->bye_received = true;
   count_alive();
 }
 
@@ -425,8 +427,8 @@ void Links::on_bye(Peer* peer) {
 void Links::in_ended(InLink* link, const std::string& why) {
   std::erase(paused_, link);
   std::erase(rings_, link);
-  Peer* peer = peer_of(link);
-  const bool last = peer && peer->in == link, expected = link->said_bye;
+  ForeignProcess* peer = peer_of(link);
+  const bool last = peer && peer->in == link, expected = link->bye_received;
   if (last) peer->in = nullptr;
   auto node = streams_.extract(link);
   if (node) g_poller.destroy(std::move(node.mapped()));
@@ -438,7 +440,7 @@ void Links::in_ended(InLink* link, const std::string& why) {
 /// Handles the end of a connection that this process writes: the other side has read our bye, or it
 /// has ended or been lost itself.
 void Links::out_ended(OutLink* link, const std::string& why) {
-  Peer* peer = link->peer;
+  ForeignProcess* peer = link->peer;
   std::erase(starving_, link);
   auto node = streams_.extract(link);
   if (node) g_poller.destroy(std::move(node.mapped()));
@@ -450,14 +452,14 @@ void Links::out_ended(OutLink* link, const std::string& why) {
 }
 
 /// True if there are unread bytes that may come from this peer.
-bool Links::may_have_said_more(const Peer& peer) const {
+bool Links::may_have_unread_frames(const ForeignProcess& peer) const {
   for (const auto& listener : listeners_)
     if (listener->has_news()) return true;
   const GroupUid& uid = g_process_groups.uid(peer.pgid);
   for (const auto& [stream, owner] : streams_) {
     const auto* in = dynamic_cast<const InLink*>(stream);
     const bool concerned = in ? in->uid == uid && in->index == peer.index
-                              : dynamic_cast<const Newcomer*>(stream) != nullptr;
+                              : dynamic_cast<const AcceptedStream*>(stream) != nullptr;
     if (concerned && (stream->has_news() || (in && in->ring() && in->ring()->ready()))) return true;
   }
   return false;
@@ -468,7 +470,7 @@ bool Links::may_have_said_more(const Peer& peer) const {
 void Links::judge_suspects() {
   for (size_t i = 0; i < suspects_.size();) {
     const Suspect suspect = suspects_[i];
-    if (!suspect.peer->has_left() && may_have_said_more(*suspect.peer)) {
+    if (!suspect.peer->has_left() && may_have_unread_frames(*suspect.peer)) {
       ++i;
       continue;
     }
@@ -478,11 +480,11 @@ void Links::judge_suspects() {
   count_alive();
 }
 
-void Links::lose(Peer* peer, const std::string& why) {
-  const bool told = std::any_of(failures_.begin(), failures_.end(),
-                                [&](const Failure& f) { return f.process == peer->process; });
+void Links::lose(ForeignProcess* peer, const std::string& why) {
+  const bool recorded = std::any_of(failures_.begin(), failures_.end(),
+                                    [&](const Failure& f) { return f.process == peer->process; });
   peer->failed = true;
-  if (!told && !closing_) failures_.push_back({peer->process, why});
+  if (!recorded && !closing_) failures_.push_back({peer->process, why});
 }
 
 void Links::report() {
@@ -497,9 +499,9 @@ bool Links::poll() {
   bool any = inner_ && inner_->poll();
   // The loop uses indices, as a ring whose writer misbehaves is removed from the list.
   for (size_t i = 0; i < rings_.size(); ++i) any |= rings_[i]->drain(InLink::kBurst);
-  if (__builtin_expect(!starving_.empty(), 0)) made_room_ |= look_for_room();
+  if (__builtin_expect(!starving_.empty(), 0)) made_room_ |= check_for_room();
   if (rings_.empty() || polls_++ % kPollsPerLook == 0) any |= g_poller.poll();
-  any |= Waiter::check_deadlines();
+  any |= DeadlineWaiter::check_deadlines();
   if (__builtin_expect(!suspects_.empty(), 0)) judge_suspects();
   if (__builtin_expect(!failures_.empty(), 0)) report();
   if (made_room_) any = true, made_room_ = false;
@@ -507,12 +509,12 @@ bool Links::poll() {
 }
 
 /// Returns true when a connection whose ring was full has room now.
-bool Links::look_for_room() {
-  const std::vector<OutLink*> looked_at = std::move(starving_);
+bool Links::check_for_room() {
+  const std::vector<OutLink*> checked = std::move(starving_);
   starving_.clear();
   bool any = false;
-  for (OutLink* link : looked_at) {
-    if (link->look_for_room())
+  for (OutLink* link : checked) {
+    if (link->check_for_room())
       any = true;
     else
       starving_.push_back(link);
@@ -527,7 +529,7 @@ bool Links::arm() {
   fence_for_sleep();
   const bool ready =
       std::any_of(rings_.begin(), rings_.end(), [](InLink* link) { return link->ring_has_news(); });
-  if (!ready && !look_for_room()) return true;
+  if (!ready && !check_for_room()) return true;
   disarm();
   return false;
 }
@@ -540,17 +542,17 @@ void Links::disarm() {
 int Links::wait_fd() const { return g_poller.descriptor(); }
 
 int64_t Links::longest_sleep() const {
-  return std::min(g_poller.longest_sleep(), Waiter::until_next_deadline());
+  return std::min(g_poller.longest_sleep(), DeadlineWaiter::until_next_deadline());
 }
 
 /// Closes the connections of newcomers that send nothing, and paused connections of a job that has
 /// gone without ever being known here.
 bool Links::tick() {
-  std::vector<Stream*> silent;
+  std::vector<SocketStream*> silent;
   const int64_t now = now_ns();
   for (auto& [stream, owner] : streams_)
-    if (auto* newcomer = dynamic_cast<Newcomer*>(stream);
-        newcomer && now - newcomer->since > 10 * kSecond)
+    if (auto* accepted = dynamic_cast<AcceptedStream*>(stream);
+        accepted && now - accepted->since > 10 * kSecond)
       silent.push_back(stream);
   std::vector<InLink*> gone;
   for (InLink* link : paused_)
@@ -559,7 +561,7 @@ bool Links::tick() {
     link->close();
     in_ended(link, "it has closed the connection");
   }
-  for (Stream* stream : silent) {
+  for (SocketStream* stream : silent) {
     ++strangers_;
     g_poller.destroy(std::move(streams_.extract(stream).mapped()));
   }
@@ -570,7 +572,7 @@ void Links::close() {
   if (!listening_) return;
   closing_ = true;
   for (auto& [pgid, peers] : peers_)
-    for (Peer& peer : peers) say_bye(&peer, ByeReason::kEnded);
+    for (ForeignProcess& peer : peers) send_bye(&peer, ByeReason::kEnded);
   // Connections that others write are not closed until the others have our byes (links.h).
   auto under_way = [&] {
     return std::any_of(streams_.begin(), streams_.end(),
@@ -578,7 +580,7 @@ void Links::close() {
   };
   const int64_t deadline = now_ns() + kFlush;
   while (under_way() && now_ns() < deadline)
-    if (!look_for_room() && !g_poller.poll()) stand_still(100'000);
+    if (!check_for_room() && !g_poller.poll()) stand_still(100'000);
   rings_.clear();
   starving_.clear();
   while (!streams_.empty())

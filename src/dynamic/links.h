@@ -5,7 +5,7 @@
 //                     <--in------------------------out--
 //
 //   Each direction has its own connection, opened by the sender:
-//   | Hello |  then frames: | payload bytes 4 | Header 48 | payload |  last a frame of kind kBye
+//   | StreamHello |  then frames: | payload bytes 4 | Header 48 | payload |  last: kind kBye
 //
 // Frames of a connection within a host go through a ring of shared memory (shared_ring.h) from a
 // frame of kind kRing on. After that frame its socket carries only bytes that wake a sleeping
@@ -53,7 +53,7 @@
 #include "ch4-av-rankmap/rankmap.h"
 #include "dynamic/contact.h"
 #include "dynamic/hello.h"
-#include "dynamic/stream.h"
+#include "dynamic/socket_stream.h"
 #include "transport/transport.h"
 
 namespace fgmpi::dynamic {
@@ -62,13 +62,13 @@ inline constexpr uint8_t kBye = 0xff, kHere = 0xfe, kRing = 0xfd;  ///< Header::
 enum class ByeReason : int32_t { kDisconnected = 1, kEnded };
 
 /// Makes the hello for the process with this key, or for a port.
-Hello make_hello(Hello::Kind kind, const Key& key);
+StreamHello make_hello(StreamHello::Kind kind, const SecretKey& key);
 
 class OutLink;
 class InLink;
 
 /// A process of another job.
-struct Peer {
+struct ForeignProcess {
   uint32_t process = 0;  ///< number in the address vector
   uint32_t pgid = 0, index = 0;
   OutLink* out = nullptr;
@@ -77,10 +77,10 @@ struct Peer {
   /// The number of communicators that were established here and that the peer has not announced
   /// yet; below 0: announced, but not established here yet.
   int32_t awaited = 0;
-  bool said_bye = false;  ///< on its last connection
-  bool failed = false;    ///< lost, or has ended; frames to it are dropped
-  bool no_reads = false;  ///< the kernel does not let us read its memory
-  bool has_left() const { return said_bye && awaited <= 0; }
+  bool bye_received = false;  ///< on its last connection
+  bool failed = false;        ///< lost, or has ended; frames to it are dropped
+  bool no_reads = false;      ///< the kernel does not let us read its memory
+  bool has_left() const { return bye_received && awaited <= 0; }
   bool alive() const { return !has_left() && !failed; }
 };
 
@@ -88,9 +88,9 @@ class Links final : public transport::Transport {
  public:
   /// Opens the sockets that others connect to; idempotent. Errors: MPI_ERR_OTHER.
   Status listen();
-  const Contact& contact() const { return contact_; }
-  const Key& key() const { return key_; }
-  std::string own_card() const { return Card{contact_, key_}.to_string(); }
+  const ProcessContact& contact() const { return contact_; }
+  const SecretKey& key() const { return key_; }
+  std::string own_card() const { return ProcessCard{contact_, key_}.to_string(); }
   uint64_t strangers() const { return strangers_; }
   /// Makes links wrap the transport that had the transport bit 1; frames for the own job are passed
   /// on to it.
@@ -136,39 +136,39 @@ class Links final : public transport::Transport {
  private:
   friend class OutLink;
   friend class InLink;
-  friend class Newcomer;
+  friend class AcceptedStream;
   class Listener;
   void added(uint32_t pgid);
   void removing(uint32_t pgid);
   void removed();
   bool own(uint32_t process) const;
-  OutLink* out_of(Peer* peer);
-  void say_here(Peer* peer);
-  void say_bye(Peer* peer, ByeReason reason);
-  void take_newcomer(int fd);
-  bool take_hello(const Hello& hello, class Newcomer* newcomer);
+  OutLink* out_of(ForeignProcess* peer);
+  void announce_comm_here(ForeignProcess* peer);
+  void send_bye(ForeignProcess* peer, ByeReason reason);
+  void add_accepted_stream(int fd);
+  bool accept_hello(const StreamHello& hello, class AcceptedStream* accepted);
   bool deliver(InLink* link, transport::Header header, const void* payload, size_t length);
-  Peer* peer_of(InLink* link);
+  ForeignProcess* peer_of(InLink* link);
   /// True if the next frame of the link belongs to a communicator that is not established here yet.
   bool is_early(const InLink& link) const;
   void settle(const GroupUid& uid, uint32_t index, int32_t awaited);
-  void on_bye(Peer* peer);
+  void on_bye(ForeignProcess* peer);
   void out_ended(OutLink* link, const std::string& why);
   void in_ended(InLink* link, const std::string& why);
-  bool may_have_said_more(const Peer& peer) const;
-  bool look_for_room();
+  bool may_have_unread_frames(const ForeignProcess& peer) const;
+  bool check_for_room();
   void judge_suspects();
-  void lose(Peer* peer, const std::string& why);
+  void lose(ForeignProcess* peer, const std::string& why);
   void report();
   void count_alive();
   transport::Sink* sink_ = nullptr;
   transport::Transport* inner_ = nullptr;
-  Contact contact_;
-  Key key_;
+  ProcessContact contact_;
+  SecretKey key_;
   bool listening_ = false, closing_ = false, made_room_ = false;
-  std::vector<std::unique_ptr<Stream>> listeners_;
-  std::map<Stream*, std::unique_ptr<Stream>> streams_;  ///< newcomers and links
-  std::map<uint32_t, std::vector<Peer>> peers_;         ///< by pgid
+  std::vector<std::unique_ptr<SocketStream>> listeners_;
+  std::map<SocketStream*, std::unique_ptr<SocketStream>> streams_;  ///< newcomers and links
+  std::map<uint32_t, std::vector<ForeignProcess>> peers_;           ///< by pgid
   std::vector<InLink*> paused_;  ///< links of jobs that are not known here yet
   /// `awaited` of processes of jobs that are not known now, where it is not 0.
   std::map<std::pair<GroupUid, uint32_t>, int32_t> unsettled_;
@@ -186,7 +186,7 @@ class Links final : public transport::Transport {
   /// A peer whose connection for our frames has ended, without a bye from it so far; and how
   /// it ended.
   struct Suspect {
-    Peer* peer;
+    ForeignProcess* peer;
     std::string why;
   };
   std::vector<Suspect> suspects_;
@@ -201,6 +201,6 @@ Links& links();
 void set_links_opened_handler(Status (*handler)(Links& links));
 /// Sets the function for streams that have sent the key of a port (dynamic/ports.h): it adopts the
 /// descriptor, or refuses.
-void set_port_handler(bool (*handler)(const Hello& hello, int fd));
+void set_port_handler(bool (*handler)(const StreamHello& hello, int fd));
 
 }  // namespace fgmpi::dynamic

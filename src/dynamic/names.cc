@@ -131,7 +131,7 @@ std::string text_of(const std::string& digits) {
   return text;
 }
 
-bool launcher_knows(const std::string& service, std::string* port) {
+bool find_at_launcher(const std::string& service, std::string* port) {
   std::string digits;
   if (!g_launcher.lookup || !g_launcher.lookup(name_for_launcher(service), &digits)) return false;
   *port = text_of(digits);
@@ -151,7 +151,7 @@ Status publish_name(const std::string& service, const std::string& port) {
   std::string path, known;
   FGMPI_TRY(path_of(service, &path));
   // Hydra's name server stores a name a second time, although it answers no.
-  if (read_entry(path, service, &known) || launcher_knows(service, &known))
+  if (read_entry(path, service, &known) || find_at_launcher(service, &known))
     return error(MPI_ERR_SERVICE,
                  "service_name is \"%s\", which is published already; allowed is another name",
                  escaped(service).c_str());
@@ -180,7 +180,7 @@ Status lookup_name(const std::string& service, std::string* port) {
   if (inside::is_on()) return inside::lookup_name(service, port);
   std::string path;
   FGMPI_TRY(path_of(service, &path));
-  if (read_entry(path, service, port) || launcher_knows(service, port)) return {};
+  if (read_entry(path, service, port) || find_at_launcher(service, port)) return {};
   return error(MPI_ERR_NAME,
                "service_name is \"%s\"; allowed is a name that a process of this user on this "
                "host, of this job, or of a job with the same name server (mpiexec -nameserver) has "

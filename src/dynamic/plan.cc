@@ -26,7 +26,7 @@ bool may_execute(const std::string& path) {
 
 /// Finds the program as a process in `wdir` would, with the folders of `path` (else of PATH).
 /// Empty: there is none.
-std::string where_found(const Section& s) {
+std::string where_found(const LauncherSection& s) {
   auto in_wdir = [&](const std::string& path) {
     return path[0] == '/' || s.wdir.empty() ? path : s.wdir + "/" + path;
   };
@@ -41,7 +41,7 @@ std::string where_found(const Section& s) {
   return "";
 }
 
-Status take_variables(const std::string& value, Section* s) {
+Status parse_variables(const std::string& value, LauncherSection* s) {
   for (std::string_view line : split(value, '\n')) {
     if (line.empty()) continue;
     const size_t equals = line.find('=');
@@ -52,14 +52,15 @@ Status take_variables(const std::string& value, Section* s) {
   return {};
 }
 
-Status take_errhandler(const std::string& value, Section* s) {
+Status parse_errhandler(const std::string& value, LauncherSection* s) {
   for (const char* known : {"mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"})
     if (value == known) return s->errhandler = value, Status();
   return bad_value("mpi_initial_errhandler", value,
                    "mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return");
 }
 
-Status take_key(const std::string& key, const std::string& value, Section* s, int64_t* each) {
+Status parse_info_key(const std::string& key, const std::string& value, LauncherSection* s,
+                      int64_t* each) {
   if (key == "nfg") {
     auto number = parse_int(value);
     if (!number || *number < 1 || *number > INT32_MAX)
@@ -79,9 +80,9 @@ Status take_key(const std::string& key, const std::string& value, Section* s, in
   } else if (key == "bind_to") {
     s->bind_to = value;
   } else if (key == "env") {
-    return take_variables(value, s);
+    return parse_variables(value, s);
   } else if (key == "mpi_initial_errhandler") {
-    return take_errhandler(value, s);
+    return parse_errhandler(value, s);
   } else if (key == "fgmpi_where") {
     if (value != "here" && value != "processes") return bad_value(key, value, "here or processes");
   } else if (key == "soft") {
@@ -127,13 +128,13 @@ Status pick_soft(const std::string& text, int64_t most, int64_t* out) {
   return {};
 }
 
-Status plan(const Command& command, Section* out) {
-  Section& s = *out;
+Status plan(const Command& command, LauncherSection* out) {
+  LauncherSection& s = *out;
   s.program = command.program;
   s.arguments = command.arguments;
   s.ranks = command.ranks;
   int64_t each = 1;
-  for (const auto& [key, value] : command.info) FGMPI_TRY(take_key(key, value, &s, &each));
+  for (const auto& [key, value] : command.info) FGMPI_TRY(parse_info_key(key, value, &s, &each));
   if (s.ranks < 1)
     return error(MPI_ERR_SPAWN, "maxprocs is %lld; allowed is 1 or more",
                  static_cast<long long>(s.ranks));
@@ -143,7 +144,7 @@ Status plan(const Command& command, Section* out) {
   return s.hosts.empty() && s.hostfile.empty() ? find_program(s, &ignored) : Status();
 }
 
-Status find_program(const Section& section, std::string* path) {
+Status find_program(const LauncherSection& section, std::string* path) {
   *path = where_found(section);
   if (!path->empty()) return {};
   return error(MPI_ERR_SPAWN, "command is \"%s\"; allowed is a program that may be executed",

@@ -20,9 +20,9 @@ namespace {
 constexpr size_t kMostCallers = 4096;
 
 struct Port {
-  Key key;
+  SecretKey key;
   std::deque<std::unique_ptr<Conversation>> callers;
-  std::deque<Waiter*> acceptors;  ///< proclets that wait in accept()
+  std::deque<DeadlineWaiter*> acceptors;  ///< proclets that wait in accept()
 };
 
 std::map<uint32_t, Port>& g_ports = *new std::map<uint32_t, Port>;
@@ -41,7 +41,7 @@ Port* find_port(const std::string& text) {
 }
 
 /// Adds a process that has sent a hello to a port.
-bool take_caller(const Hello& hello, int fd) {
+bool accept_caller(const StreamHello& hello, int fd) {
   auto it = g_ports.find(hello.number);
   if (it == g_ports.end() || !hello.key.same(it->second.key)) return false;
   Port& port = it->second;
@@ -71,10 +71,10 @@ Status open_port(std::string* name) {
     return {};
   }
   FGMPI_TRY(links().listen());
-  set_port_handler(take_caller);
+  set_port_handler(accept_caller);
   const uint32_t number = g_next_port++;
   Port& port = g_ports[number];
-  port.key = Key::draw();
+  port.key = SecretKey::draw();
   *name = PortName{links().contact(), number, port.key}.to_string();
   // There are at most four addresses, as half a dozen would not fit.
   FGMPI_CHECK(name->size() < MPI_MAX_PORT_NAME);
@@ -94,7 +94,7 @@ Status close_port(const std::string& text) {
 
 void wake_acceptors() {
   for (auto& [number, port] : g_ports)
-    for (Waiter* acceptor : port.acceptors) acceptor->wake();
+    for (DeadlineWaiter* acceptor : port.acceptors) acceptor->wake();
 }
 
 Status accept(const std::string& name, const char* call, std::unique_ptr<Conversation>* out,
@@ -105,14 +105,14 @@ Status accept(const std::string& name, const char* call, std::unique_ptr<Convers
     while (!port->callers.empty()) {
       *out = std::move(port->callers.front());
       port->callers.pop_front();
-      if (!(*out)->ended() && ((limit && limit->gone_too) || !(*out)->hung_up())) return {};
+      if (!(*out)->ended() && ((limit && limit->accepts_closed) || !(*out)->hung_up())) return {};
     }
     if (limit && limit->over) return error(limit->error_class, "%s", limit->words);
     const int64_t deadline = limit ? limit->deadline : INT64_MAX;
     if (now_ns() >= deadline)
       return error(limit->error_class,
                    "nobody has connected in time (MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT)");
-    Waiter waiter;
+    DeadlineWaiter waiter;
     port->acceptors.push_back(&waiter);
     waiter.wait(deadline, call, describe);
     if ((port = find_port(name))) std::erase(port->acceptors, &waiter);
@@ -123,7 +123,7 @@ Status call_port(const std::string& text, std::unique_ptr<Conversation>* out) {
   PortName name;
   if (!name.parse(text)) return no_port(text, "a name that MPI_Open_port has given");
   auto made = std::make_unique<Conversation>();
-  Hello hello = make_hello(Hello::kPort, name.key);
+  StreamHello hello = make_hello(StreamHello::kPort, name.key);
   hello.number = name.number;
   made->write(&hello, sizeof hello, nullptr, 0);
   made->connect(addresses_of(name.contact));

@@ -22,8 +22,8 @@ struct AcceptLimit {
   bool over = false;
   int64_t deadline = INT64_MAX;  ///< of now_ns()
   int error_class = 0;
-  const char* words = "";  ///< the error when it is over
-  bool gone_too = false;   ///< accepts callers that have sent all they had and closed
+  const char* words = "";       ///< the error when it is over
+  bool accepts_closed = false;  ///< accepts callers that have sent all they had and closed
 };
 void wake_acceptors();
 /// Accepts the next caller of this port. May switch. Errors: those of `limit`, too.

@@ -15,7 +15,7 @@
 #include "ch4-av-rankmap/mlut.h"
 #include "comm/create.h"
 #include "comm/hierarchy.h"
-#include "dynamic/waiter.h"
+#include "dynamic/deadline_waiter.h"
 #include "proclet-sched/sched.h"
 #include "pt2pt/decider.h"
 #include "pt2pt/pt2pt.h"
@@ -24,7 +24,7 @@ namespace fgmpi::dynamic {
 namespace {
 
 /// Consecutive ranks of a spawn that run the same command.
-struct Part {
+struct CommandRanks {
   uint32_t first, count;  ///< ranks in their MPI_COMM_WORLD
   int appnum;
   std::string errhandler;
@@ -36,18 +36,18 @@ struct Spawned {
   uint32_t first_local = 0, first_rank = 0, count = 0;
   uint32_t left = 0;  ///< number of ranks that have not ended
   comm::SharedComm *world = nullptr, *parents = nullptr;
-  std::vector<Part> parts;
-  enum Share : uint8_t { kWorld = 1, kParents = 2, kHasCome = 4 };
+  std::vector<CommandRanks> parts;
+  enum Share : uint8_t { kWorld = 1, kParents = 2, kArrived = 4 };
   /// Bits of Share for each rank here: shares claimed, and whether it has come to MPI_Init.
-  std::vector<uint8_t> taken;
+  std::vector<uint8_t> claimed;
   uint32_t coming = 0;        ///< number of ranks that have neither come nor ended
   int64_t ended_before = -1;  ///< rank in MPI_COMM_WORLD that ended without coming; -1: none
   enum Verdict : uint8_t { kOpen, kGoOn, kEnd } verdict = kOpen;
   std::vector<sched::Proclet*> waiting;  ///< ranks that wait for the verdict
-  Waiter waits_for_ranks;                ///< waits for the ranks of this process to come
-  const Part& part_of(uint32_t rank) const {
+  DeadlineWaiter waits_for_ranks;        ///< waits for the ranks of this process to come
+  const CommandRanks& part_of(uint32_t rank) const {
     return *std::find_if(parts.begin(), parts.end(),
-                         [&](const Part& part) { return rank - part.first < part.count; });
+                         [&](const CommandRanks& part) { return rank - part.first < part.count; });
   }
 };
 
@@ -101,7 +101,7 @@ struct Order {
   comm::ContextId world, parents;
   GroupUid uid;
   uint32_t most_each = 0;  ///< most ranks a process; 0: equal numbers
-  std::vector<Section> sections;
+  std::vector<LauncherSection> sections;
 };
 
 bool wants_proclets(const Command& command) {
@@ -112,7 +112,7 @@ bool wants_proclets(const Command& command) {
 }
 
 /// Refuses info keys for things that proclets cannot have.
-Status check_keys(const Section& s) {
+Status check_keys(const LauncherSection& s) {
   const char* key = !s.hosts.empty()         ? "host"
                     : !s.hostfile.empty()    ? "hostfile"
                     : !s.bind_to.empty()     ? "bind_to"
@@ -134,7 +134,7 @@ Status check_keys(const Section& s) {
   return {};
 }
 
-Status plan_here(const Command& command, Section* out, uint32_t* most_each) {
+Status plan_here(const Command& command, LauncherSection* out, uint32_t* most_each) {
   FGMPI_TRY(plan(command, out));
   for (const auto& [key, value] : command.info)
     if (key == "nfg")
@@ -207,7 +207,7 @@ std::vector<uint8_t> encode(const Order& order) {
   append(&out, order.uid);
   append(&out, order.most_each);
   append(&out, static_cast<uint32_t>(order.sections.size()));
-  for (const Section& s : order.sections) {
+  for (const LauncherSection& s : order.sections) {
     append_text(&out, s.program);
     append_text(&out, s.path);
     append_text(&out, s.errhandler);
@@ -229,7 +229,7 @@ Order decode(const std::vector<uint8_t>& bytes) {
   order.uid = in.get<GroupUid>();
   order.most_each = in.get<uint32_t>();
   for (auto left = in.get<uint32_t>(); left > 0 && !in.failed(); --left) {
-    Section& s = order.sections.emplace_back();
+    LauncherSection& s = order.sections.emplace_back();
     s.program = in.get_text();
     s.path = in.get_text();
     s.errhandler = in.get_text();
@@ -264,7 +264,7 @@ class Spawning {
                 std::vector<std::vector<uint8_t>>* all);
   void distribute();
   Status prepare(size_t* failed);
-  Status prepare_part(const Section& section, const Part& part);
+  Status prepare_part(const LauncherSection& section, const CommandRanks& part);
   Status decide(const std::vector<Command>* commands, const Status& here, size_t failed,
                 uint32_t first_local, std::vector<uint8_t>* verdict);
   Status join(FieldReader* verdict, comm::SharedComm** made);
@@ -301,7 +301,7 @@ Status Spawning::gather(comm::CreateStep step, std::vector<uint8_t> mine,
 /// Computes which process hosts which ranks, and what the ranks of this process run.
 void Spawning::distribute() {
   uint64_t ranks = 0;
-  for (const Section& s : order_.sections) ranks += static_cast<uint64_t>(s.ranks);
+  for (const LauncherSection& s : order_.sections) ranks += static_cast<uint64_t>(s.ranks);
   const uint64_t processes = hierarchy_.count();
   uint64_t left = ranks, before = 0;
   for (uint64_t i = 0; i < processes; ++i) {
@@ -314,7 +314,7 @@ void Spawning::distribute() {
   mine_->uid = order_.uid;
   mine_->first_rank = static_cast<uint32_t>(before);
   mine_->count = mine_->left = mine_->coming = counts_[hierarchy_.my_index];
-  mine_->taken.resize(mine_->count);
+  mine_->claimed.resize(mine_->count);
   uint64_t begin = 0;
   for (size_t k = 0; k < order_.sections.size(); ++k) {
     const uint64_t end = begin + static_cast<uint64_t>(order_.sections[k].ranks);
@@ -327,7 +327,7 @@ void Spawning::distribute() {
   }
 }
 
-Status Spawning::prepare_part(const Section& section, const Part& part) {
+Status Spawning::prepare_part(const LauncherSection& section, const CommandRanks& part) {
   std::string path;
   FGMPI_TRY(find_program(section, &path));
   void* program = nullptr;
@@ -348,7 +348,7 @@ Status Spawning::prepare(size_t* failed) {
   FGMPI_TRY(sched::add_ranks(
       mine_->count, [](void*) { g_programs.run(); }, nullptr, &mine_->first_local));
   added_ = true;
-  for (const Part& part : mine_->parts) {
+  for (const CommandRanks& part : mine_->parts) {
     const auto k = static_cast<size_t>(part.appnum);
     Status status = prepare_part(order_.sections[k], part);
     if (status.ok()) continue;
@@ -495,9 +495,10 @@ Status Spawning::wait_for_ranks(Spawned* spawned, size_t* failed) {
                rank, escaped(order_.sections[*failed].program).c_str());
 }
 
-void release_share(Spawned* s, uint32_t k, Spawned::Share share, comm::SharedComm* shared) {
-  if (s->taken[k] & share) return;
-  s->taken[k] |= share;
+void release_unclaimed_share(Spawned* s, uint32_t k, Spawned::Share share,
+                             comm::SharedComm* shared) {
+  if (s->claimed[k] & share) return;
+  s->claimed[k] |= share;
   comm::release_share(shared);
 }
 
@@ -513,15 +514,15 @@ bool find_spawned(uint32_t local, SpawnedRank* out) {
   const Spawned* s = spawned_of(local);
   if (!s) return false;
   const uint32_t rank = s->first_rank + (local - s->first_local);
-  const Part& part = s->part_of(rank);
+  const CommandRanks& part = s->part_of(rank);
   *out = {s->world, s->parents, static_cast<int32_t>(rank), part.appnum, part.errhandler};
   return true;
 }
 
-bool all_have_come(uint32_t local) {
+bool wait_for_spawned_ranks(uint32_t local) {
   Spawned* s = spawned_of(local);
-  if (!s || s->taken[local - s->first_local] & Spawned::kHasCome) return true;
-  s->taken[local - s->first_local] |= Spawned::kHasCome;
+  if (!s || s->claimed[local - s->first_local] & Spawned::kArrived) return true;
+  s->claimed[local - s->first_local] |= Spawned::kArrived;
   if (--s->coming == 0) s->waits_for_ranks.wake();
   sched::WaitSite site{"MPI_Init",
                        [](const sched::WaitSite*, std::string* out) {
@@ -537,27 +538,27 @@ bool all_have_come(uint32_t local) {
 
 bool is_spawned(uint32_t local) { return spawned_of(local) != nullptr; }
 
-void took_world(uint32_t local) {
+void record_world_claimed(uint32_t local) {
   Spawned* s = spawned_of(local);
-  s->taken[local - s->first_local] |= Spawned::kWorld;
+  s->claimed[local - s->first_local] |= Spawned::kWorld;
 }
 
-void took_parents(uint32_t local) {
+void record_parents_claimed(uint32_t local) {
   Spawned* s = spawned_of(local);
-  s->taken[local - s->first_local] |= Spawned::kParents;
+  s->claimed[local - s->first_local] |= Spawned::kParents;
 }
 
 void spawned_rank_ends(uint32_t local) {
   Spawned* s = spawned_of(local);
   if (!s) return;
   const uint32_t k = local - s->first_local;
-  if (!(s->taken[k] & Spawned::kHasCome)) {
+  if (!(s->claimed[k] & Spawned::kArrived)) {
     --s->coming;
     s->ended_before = s->first_rank + k;
     s->waits_for_ranks.wake();
   }
-  release_share(s, k, Spawned::kParents, s->parents);
-  release_share(s, k, Spawned::kWorld, s->world);
+  release_unclaimed_share(s, k, Spawned::kParents, s->parents);
+  release_unclaimed_share(s, k, Spawned::kWorld, s->world);
   --s->left;
 }
 

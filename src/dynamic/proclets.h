@@ -54,14 +54,14 @@ struct SpawnedRank {
 /// Called in MPI_Init, before anything is made for the rank: waits for the other ranks of its
 /// spawn. Returns false if one of them has ended before it came so far: then the spawn has failed,
 /// and this rank must end, too. True for the process's own ranks. May switch.
-bool all_have_come(uint32_t local);
+bool wait_for_spawned_ranks(uint32_t local);
 /// Finds what MPI_Init needs. Returns false for the process's own ranks.
 bool find_spawned(uint32_t local, SpawnedRank* out);
 bool is_spawned(uint32_t local);
 /// Called when the rank has claimed a share. Shares that it has not claimed when it ends are
 /// released then.
-void took_world(uint32_t local);
-void took_parents(uint32_t local);
+void record_world_claimed(uint32_t local);
+void record_parents_claimed(uint32_t local);
 /// Called when the rank has ended; does nothing for the process's own ranks.
 void spawned_rank_ends(uint32_t local);
 

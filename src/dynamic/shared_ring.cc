@@ -67,12 +67,12 @@ std::unique_ptr<RingOut> RingOut::make(int* fd) {
 
 bool RingOut::push(const transport::Header& header, const void* payload, size_t length) {
   if (__builtin_expect(writer_.push(header, payload, length), 1)) return true;
-  memory_.control()->wants_room.store(1, std::memory_order_relaxed);
+  memory_.control()->writer_waits.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one of RingIn::consume
   return writer_.refresh() && writer_.push(header, payload, length);
 }
 
-bool RingOut::take_sleep() {
+bool RingOut::clear_reader_sleep() {
   RingControl* control = memory_.control();
   transport::shm::light_fence(registered() && control->asymmetric.load(std::memory_order_relaxed));
   return __builtin_expect(control->asleep.load(std::memory_order_relaxed) != 0, 0) &&
@@ -99,8 +99,8 @@ std::unique_ptr<RingIn> RingIn::map(int fd) {
 bool RingIn::consume(const RingFrame& frame) {
   if (!reader_.consume(frame)) return false;
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one of RingOut::push
-  std::atomic<uint32_t>& wants = memory_.control()->wants_room;
-  return __builtin_expect(wants.load(std::memory_order_relaxed) != 0, 0) && wants.exchange(0) != 0;
+  std::atomic<uint32_t>& waits = memory_.control()->writer_waits;
+  return __builtin_expect(waits.load(std::memory_order_relaxed) != 0, 0) && waits.exchange(0) != 0;
 }
 
 void fence_for_sleep() { transport::shm::heavy_fence(registered()); }

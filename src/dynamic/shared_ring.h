@@ -29,7 +29,8 @@ struct RingControl {
   /// The reader itself makes the writer's frames visible before it sleeps
   /// (transport/shm/doorbell.h).
   std::atomic<uint32_t> asymmetric;
-  alignas(transport::shm::kLine) std::atomic<uint32_t> wants_room;  ///< the writer waits for a byte
+  alignas(
+      transport::shm::kLine) std::atomic<uint32_t> writer_waits;  ///< the writer waits for a byte
 };
 
 /// The mapped memory of a ring. The object unmaps it.
@@ -58,7 +59,7 @@ class RingOut {
   bool push(const transport::Header& header, const void* payload, size_t length);
   /// Called after a push: true if the reader sleeps, so that it needs a byte. Returns true once for
   /// each sleep.
-  bool take_sleep();
+  bool clear_reader_sleep();
   /// True when a push that was refused would succeed now.
   bool has_room();
 

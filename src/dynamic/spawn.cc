@@ -28,7 +28,7 @@ namespace {
 
 /// mpiexec while it runs. The process watches for its end and reaps it, so that it leaves
 /// no zombie.
-class Launcher final : public Stream {
+class Launcher final : public SocketStream {
  public:
   explicit Launcher(pid_t process) : pid(process) {
     const auto fd = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
@@ -89,15 +89,15 @@ bool is_own_variable(const char* text) {
   return false;
 }
 
-std::vector<std::string> arguments_of(const std::vector<Section>& sections, const std::string& home,
-                                      const std::string& starters) {
+std::vector<std::string> arguments_of(const std::vector<LauncherSection>& sections,
+                                      const std::string& home, const std::string& starters) {
   std::vector<std::string> words{home + "/bin/mpiexec"};
-  const Section& first = sections[0];
+  const LauncherSection& first = sections[0];
   if (!first.hosts.empty()) words.insert(words.end(), {"-hosts", first.hosts});
   if (!first.hostfile.empty()) words.insert(words.end(), {"-f", first.hostfile});
   if (!first.bind_to.empty()) words.insert(words.end(), {"-bind-to", first.bind_to});
   for (size_t k = 0; k < sections.size(); ++k) {
-    const Section& s = sections[k];
+    const LauncherSection& s = sections[k];
     if (k > 0) words.push_back(":");
     if (!s.wdir.empty()) words.insert(words.end(), {"-wdir", s.wdir});
     for (const auto& [name, value] : s.environment)
@@ -153,36 +153,36 @@ struct Ports {
 
 /// Waits until all starters have sent the index of their command, and reported whether exec
 /// has worked.
-Status hear_starters(const std::vector<Section>& sections, const std::string& port,
-                     const char* call, AcceptLimit* limit, std::vector<int>* errnos) {
-  limit->gone_too = true;
+Status receive_starters(const std::vector<LauncherSection>& sections, const std::string& port,
+                        const char* call, AcceptLimit* limit, std::vector<int>* errnos) {
+  limit->accepts_closed = true;
   int64_t left = 0;
-  for (const Section& s : sections) left += s.processes;
+  for (const LauncherSection& s : sections) left += s.processes;
   std::vector<std::pair<uint32_t, std::unique_ptr<Conversation>>> starters;
   for (; left > 0; --left) {
     std::unique_ptr<Conversation> one;
     FGMPI_TRY(accept(port, call, &one, limit));
-    std::vector<uint8_t> said;
-    FGMPI_TRY(one->hear(&said, limit->deadline, call));
+    std::vector<uint8_t> message;
+    FGMPI_TRY(one->receive_message(&message, limit->deadline, call));
     uint32_t index;
-    if (said.size() != sizeof index)
+    if (message.size() != sizeof index)
       return error(MPI_ERR_SPAWN, "a starter says what cannot be read");
-    std::memcpy(&index, said.data(), sizeof index);
+    std::memcpy(&index, message.data(), sizeof index);
     if (index >= sections.size()) return error(MPI_ERR_SPAWN, "a starter says what cannot be read");
     starters.emplace_back(index, std::move(one));
   }
   for (auto& [index, one] : starters) {
-    std::vector<uint8_t> said;
-    const Status heard = one->hear(&said, limit->deadline, call);
-    if (!heard.ok()) continue;  // the starter has closed: exec has worked
+    std::vector<uint8_t> message;
+    const Status received = one->receive_message(&message, limit->deadline, call);
+    if (!received.ok()) continue;  // the starter has closed: exec has worked
     int code = ENOENT;
-    if (said.size() == sizeof code) std::memcpy(&code, said.data(), sizeof code);
+    if (message.size() == sizeof code) std::memcpy(&code, message.data(), sizeof code);
     (*errnos)[index] = code ? code : ENOENT;
   }
   return {};
 }
 
-Status start_and_wait(const std::vector<Section>& sections, const char* call,
+Status start_and_wait(const std::vector<LauncherSection>& sections, const char* call,
                       std::unique_ptr<Conversation>* children, std::vector<int>* errnos,
                       pid_t* out) {
   int64_t seconds = 0;
@@ -197,12 +197,12 @@ Status start_and_wait(const std::vector<Section>& sections, const char* call,
   launcher->limit.deadline = add_time(now_ns(), seconds * kSecond);
   launcher->limit.error_class = MPI_ERR_SPAWN;
   launcher->limit.words = "the new job has ended before its ranks called MPI_Init";
-  Status status = hear_starters(sections, ports.starters, call, &launcher->limit, errnos);
+  Status status = receive_starters(sections, ports.starters, call, &launcher->limit, errnos);
   for (size_t k = 0; k < sections.size() && status.ok(); ++k)
     if ((*errnos)[k])
       status = error(MPI_ERR_SPAWN, "command is \"%s\", which cannot be executed: %s",
                      escaped(sections[k].program).c_str(), std::strerror((*errnos)[k]));
-  launcher->limit.gone_too = false;
+  launcher->limit.accepts_closed = false;
   if (status.ok()) status = accept(ports.children, call, children, &launcher->limit);
   if (status.ok())
     *out = launcher->pid;
@@ -214,8 +214,8 @@ Status start_and_wait(const std::vector<Section>& sections, const char* call,
 }  // namespace
 
 std::vector<int> codes_of(const std::vector<Command>& commands,
-                          const std::vector<Section>& sections, const std::vector<int>& failed,
-                          bool ok) {
+                          const std::vector<LauncherSection>& sections,
+                          const std::vector<int>& failed, bool ok) {
   // A command that could be started is not to blame; but no rank of a job that failed goes on.
   const bool blamed = std::any_of(failed.begin(), failed.end(), [](int code) { return code != 0; });
   std::vector<int> codes;
@@ -238,7 +238,7 @@ void end_spawned(pid_t launcher) {
 
 Status spawn(const std::vector<Command>& commands, const char* call,
              std::unique_ptr<Conversation>* children, std::vector<int>* codes, pid_t* launcher) {
-  std::vector<Section> sections(commands.size());
+  std::vector<LauncherSection> sections(commands.size());
   std::vector<int> errnos(commands.size()), failed(commands.size());
   Status status;
   for (size_t k = 0; k < commands.size(); ++k) {

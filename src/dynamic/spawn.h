@@ -34,7 +34,7 @@ struct Command {
 };
 
 /// A section of the launcher's arguments, made from a command and its info keys.
-struct Section {
+struct LauncherSection {
   std::string program;
   std::vector<std::string> arguments;
   int64_t ranks = 0, processes = 0;
@@ -43,9 +43,9 @@ struct Section {
 };
 /// Makes a command's section. Errors: MPI_ERR_SPAWN (no such program, no such
 /// number), MPI_ERR_INFO_VALUE.
-Status plan(const Command& command, Section* out);
+Status plan(const Command& command, LauncherSection* out);
 /// Finds the program: in its folder, or in those of `path`, else of PATH. Errors: MPI_ERR_SPAWN.
-Status find_program(const Section& section, std::string* path);
+Status find_program(const LauncherSection& section, std::string* path);
 /// Finds the largest number of a list of triplets ("2,4:10:2") that is at most `most`; 0: there is
 /// none. Errors: MPI_ERR_INFO_VALUE.
 Status pick_soft(const std::string& text, int64_t most, int64_t* out);
@@ -54,8 +54,8 @@ Status pick_soft(const std::string& text, int64_t most, int64_t* out);
 /// each command, 0 where the command is not to blame. `ok`: the spawn as a whole; ranks that `soft`
 /// leaves out were not started.
 std::vector<int> codes_of(const std::vector<Command>& commands,
-                          const std::vector<Section>& sections, const std::vector<int>& failed,
-                          bool ok);
+                          const std::vector<LauncherSection>& sections,
+                          const std::vector<int>& failed, bool ok);
 
 /// Starts the job. Sets *codes, one for each rank that was asked for. *children: a conversation
 /// whose first message is to come. *launcher: that of a job that has been started; the caller must

@@ -37,7 +37,7 @@ bool write_all(int fd, const void* bytes, size_t count) {
 /// Opens a connection to the port, which closes when another program replaces this one; -1: there
 /// is none.
 int call(const PortName& name) {
-  for (const SocketAddress& to : addresses_of(name.contact)) {
+  for (const StreamAddress& to : addresses_of(name.contact)) {
     const int fd = socket(to.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) continue;
     if (connect(fd, reinterpret_cast<const sockaddr*>(&to.address), to.length) == 0) return fd;
@@ -49,9 +49,9 @@ int call(const PortName& name) {
 /// Opens a connection to the port and sends the hello; -1: there is none.
 int open_to_port(const PortName& name) {
   const int fd = call(name);
-  Hello hello{};
-  std::memcpy(hello.magic, Hello::kMagic, sizeof hello.magic);
-  hello.kind = Hello::kPort;
+  StreamHello hello{};
+  std::memcpy(hello.magic, StreamHello::kMagic, sizeof hello.magic);
+  hello.kind = StreamHello::kPort;
   hello.number = name.number;
   hello.key = name.key;
   if (fd < 0 || write_all(fd, &hello, sizeof hello)) return fd;
@@ -59,7 +59,7 @@ int open_to_port(const PortName& name) {
   return -1;
 }
 
-bool say(int fd, uint32_t word) {
+bool send_message(int fd, uint32_t word) {
   const uint32_t message[2] = {sizeof word, word};
   return write_all(fd, message, sizeof message);
 }
@@ -92,16 +92,16 @@ int start_program(int argc, char** argv) {
     return 1;
   }
   const int fd = open_to_port(name);
-  if (fd < 0 || !say(fd, static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10)))) {
+  if (fd < 0 || !send_message(fd, static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10)))) {
     std::fprintf(stderr, "fgmpi-start: the process that called MPI_Comm_spawn cannot be reached\n");
     return 1;
   }
   const int why = execute(argv[3], argv + 4);
-  say(fd, static_cast<uint32_t>(why));
+  send_message(fd, static_cast<uint32_t>(why));
   return why == ENOENT ? 127 : 126;
 }
 
-void tell_end(const std::string& port, uint32_t rank) {
+void send_end_to_starter(const std::string& port, uint32_t rank) {
   PortName name;
   if (!name.parse(port)) return;
   const int fd = open_to_port(name);

@@ -15,6 +15,6 @@ int start_program(int argc, char** argv);
 /// Reports to the port of the parents that this rank of the spawned job has ended before it called
 /// MPI_Init (connect.h); ~0: its number is not known. Blocks until the message is read; does
 /// nothing where nobody listens any more.
-void tell_end(const std::string& port, uint32_t rank);
+void send_end_to_starter(const std::string& port, uint32_t rank);
 
 }  // namespace fgmpi::dynamic

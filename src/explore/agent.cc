@@ -162,7 +162,7 @@ class Agent final : public Chooser {
       end_quietly(1);
     }
     if (pid > 0) return false;
-    privatize::go_on_after_fork();
+    privatize::restore_after_fork();
     own_output(STDOUT_FILENO);
     own_output(STDERR_FILENO);
     if (!files_.empty()) move_to_private_folder();

@@ -26,7 +26,7 @@ constexpr int64_t kLockNs = 50'000;
 
 }  // namespace
 
-Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer, int64_t* etypes) {
+Status prepare(File* file, const FileOperation& what, pt2pt::Buffer* buffer, int64_t* etypes) {
   *etypes = 0;
   if (!what.bad.ok()) return comm::copy_status(what.bad);
   const SharedFile& shared = *file->shared;
@@ -75,10 +75,10 @@ Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer, int64_t
 
 // ---- Atomic mode --------------------------------------------------------------------------------
 
-Status AtomicTurn::take(SharedFile* shared, int fd, int64_t low, int64_t high, bool write,
-                        bool others, const char* call) {
+Status AtomicTurn::wait_for_turn(SharedFile* shared, int fd, int64_t low, int64_t high, bool write,
+                                 bool others, const char* call) {
   shared_ = shared;
-  if (shared->turn_taken) {
+  if (shared->rank_has_turn) {
     TurnWait mine{sched::current(), nullptr};
     *shared->turns_end = &mine;
     shared->turns_end = &mine.next;
@@ -87,7 +87,7 @@ Status AtomicTurn::take(SharedFile* shared, int fd, int64_t low, int64_t high, b
     site.deadlocks = false;
     sched::park(&site);
   }
-  shared->turn_taken = true;
+  shared->rank_has_turn = true;
   if (!others || high <= low) return {};
   struct flock range {};
   range.l_type = write ? F_WRLCK : F_RDLCK;
@@ -111,11 +111,11 @@ Status AtomicTurn::take(SharedFile* shared, int fd, int64_t low, int64_t high, b
   return {};
 }
 
-int64_t AtomicTurn::take_to_sieve(SharedFile* shared, int fd, int64_t low, int64_t high,
+int64_t AtomicTurn::wait_to_sieve(SharedFile* shared, int fd, int64_t low, int64_t high,
                                   const char* call) {
   const int64_t bytes = shared->sieve(true);
   // Where the file system has no locks, no rank sieves, so no rank needs locks.
-  if (bytes == 0 || !take(shared, fd, low, high, true, true, call).ok()) return 0;
+  if (bytes == 0 || !wait_for_turn(shared, fd, low, high, true, true, call).ok()) return 0;
   if (shared->is("romio_ds_write", "enable") || (shared->amode & MPI_MODE_UNIQUE_OPEN))
     return bytes;
   alone_ = shared->descriptor.begin_alone(fd);
@@ -135,7 +135,7 @@ AtomicTurn::~AtomicTurn() {
   if (!shared_) return;
   TurnWait* next = shared_->turns;
   if (!next) {
-    shared_->turn_taken = false;
+    shared_->rank_has_turn = false;
     return;
   }
   shared_->turns = next->next;
@@ -151,17 +151,17 @@ int64_t move_pieces(Transfer* transfer, bool ascends, const char* call) {
     file::run(transfer, call);
     return transfer->done;
   }
-  std::vector<Piece> copies;
-  const std::vector<Piece> wanted = transfer->pieces;
+  std::vector<FilePiece> copies;
+  const std::vector<FilePiece> wanted = transfer->pieces;
   std::stable_sort(transfer->pieces.begin(), transfer->pieces.end(),
-                   [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+                   [](const FilePiece& a, const FilePiece& b) { return a.offset < b.offset; });
   split_overlaps(&transfer->pieces, &copies);
   file::run(transfer, call);
   const int64_t end =
       transfer->done < transfer->bytes() ? offset_at(transfer->pieces, transfer->done) : INT64_MAX;
   copy_overlaps(transfer->pieces, copies, end);
   int64_t done = 0;
-  for (const Piece& p : wanted) {
+  for (const FilePiece& p : wanted) {
     const int64_t here = std::clamp<int64_t>(end - p.offset, 0, p.bytes);
     done += here;
     if (here < p.bytes) break;
@@ -184,11 +184,11 @@ Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt:
   FGMPI_TRY(walk.begin(position));
   if (walk.total() == 0) return {};
   Pin pin;
-  FGMPI_TRY(pin.take(&shared->descriptor));
+  FGMPI_TRY(pin.reserve(&shared->descriptor));
   AtomicTurn turn;
   if (shared->atomic)
-    FGMPI_TRY(turn.take(shared, pin.fd(), walk.low(), walk.high(), write,
-                        file->comm->shared->processes > 1, call));
+    FGMPI_TRY(turn.wait_for_turn(shared, pin.fd(), walk.low(), walk.high(), write,
+                                 file->comm->shared->processes > 1, call));
   Transfer transfer;
   transfer.fd = pin.fd();
   transfer.write = write;
@@ -196,14 +196,14 @@ Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt:
   transfer.sieve = shared->sieve(write);
   if (write)
     transfer.sieve =
-        shared->atomic ? 0 : turn.take_to_sieve(shared, pin.fd(), walk.low(), walk.high(), call);
+        shared->atomic ? 0 : turn.wait_to_sieve(shared, pin.fd(), walk.low(), walk.high(), call);
   Status status;
   int64_t moved = 0;  // bytes of the file
   while (!walk.at_end()) {
     transfer.pieces.clear();
-    walk.take(INT64_MAX, kMostPieces, kMostBytes, &transfer.pieces);
+    walk.next_pieces(INT64_MAX, kMostPieces, kMostBytes, &transfer.pieces);
     int64_t wanted = 0;
-    for (const Piece& p : transfer.pieces) wanted += p.bytes;
+    for (const FilePiece& p : transfer.pieces) wanted += p.bytes;
     const int64_t done = move_pieces(&transfer, walk.ascends(), call);
     moved += done;
     status = status_of(transfer, shared->descriptor.path());
@@ -217,10 +217,10 @@ namespace {
 
 /// Computes where an individual operation of so many etypes begins, and moves the pointer on. May
 /// switch.
-Status begin_at(File* file, const Operation& what, int64_t etypes, int64_t* offset) {
+Status begin_at(File* file, const FileOperation& what, int64_t etypes, int64_t* offset) {
   if (what.kind & kSharedPointer) {
     FGMPI_TRY(fetch_shared(file->shared, etypes, offset, what.call));
-    tell_tool_place(file, what.kind & kWrite, *offset);
+    report_offset_to_tool(file, what.kind & kWrite, *offset);
     return {};
   }
   *offset = what.offset;
@@ -247,14 +247,14 @@ class AccessRequest final : public FileRequest {
   Status run() {
     if (shared_pointer) {
       FGMPI_TRY(fetch_shared(file->shared, etypes, &offset, call));
-      tell_tool_place(file, write, offset);
+      report_offset_to_tool(file, write, offset);
     }
     int64_t bytes = 0;
     Status status = transfer_at(file, view, offset, buffer, write, call, &bytes);
     outcome.bytes = static_cast<uint64_t>(bytes);
     return status;
   }
-  void go() {
+  void begin_helper() {
     sched::spawn_helper(
         sched::current(),
         [](void* self) {
@@ -296,7 +296,7 @@ void FileRequest::describe(std::string* out) const {
   if (file) *out += " on " + file->shared->descriptor.path();
 }
 
-Status run(File* file, Operation* what, int64_t* bytes) {
+Status run(File* file, FileOperation* what, int64_t* bytes) {
   if (what->kind & kCollective) return run_collective(file, what, bytes);
   pt2pt::Buffer buffer;
   *bytes = 0;
@@ -307,7 +307,7 @@ Status run(File* file, Operation* what, int64_t* bytes) {
   return transfer_at(file, view, offset, buffer, what->kind & kWrite, what->call, bytes);
 }
 
-Status start(File* file, Operation* what, pt2pt::Request** request) {
+Status start(File* file, FileOperation* what, pt2pt::Request** request) {
   if (what->kind & kCollective) return start_collective(file, what, request);
   pt2pt::Buffer buffer;
   int64_t etypes;
@@ -327,26 +327,26 @@ Status start(File* file, Operation* what, pt2pt::Request** request) {
   }
   mine->buffer = std::move(buffer);
   *request = mine.get();
-  mine.release()->go();
+  mine.release()->begin_helper();
   return {};
 }
 
 // ---- Split collectives --------------------------------------------------------------------------
 
-struct Split {
+struct SplitCollective {
   pt2pt::Request* request;
   uint8_t kind;
   const char* call;
 };
 
-Status begin(File* file, Operation* what) {
+Status begin(File* file, FileOperation* what) {
   if (file->split)
     return error(MPI_ERR_OTHER,
                  "%s has a split collective operation under way, of %s; allowed is one a file",
                  file->shared->descriptor.path().c_str(), file->split->call);
   pt2pt::Request* request = nullptr;
   FGMPI_TRY(start_collective(file, what, &request));
-  file->split = new Split{request, what->kind, what->call};
+  file->split = new SplitCollective{request, what->kind, what->call};
   return {};
 }
 

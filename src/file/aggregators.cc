@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
-struct Entry {
+struct HostQuota {
   std::string host;  ///< "*": those that are not named before
   int64_t most = 1;
   bool matches(const std::string& name) const {
@@ -22,12 +22,12 @@ struct Entry {
   }
 };
 
-bool parse(const std::string& list, std::vector<Entry>* out) {
+bool parse(const std::string& list, std::vector<HostQuota>* out) {
   for (size_t at = 0; at <= list.size();) {
     const size_t end = std::min(list.find(',', at), list.size());
     const std::string word = list.substr(at, end - at);
     const size_t colon = word.find(':');
-    Entry entry{word.substr(0, colon), 1};
+    HostQuota entry{word.substr(0, colon), 1};
     if (colon != std::string::npos) {
       const std::string number = word.substr(colon + 1);
       const auto parsed = parse_int(number);
@@ -44,21 +44,21 @@ bool parse(const std::string& list, std::vector<Entry>* out) {
 }  // namespace
 
 bool is_config_list(const std::string& list) {
-  std::vector<Entry> entries;
+  std::vector<HostQuota> entries;
   return parse(list, &entries);
 }
 
-std::vector<uint32_t> choose_aggregators(const std::vector<Place>& places, const std::string& list,
-                                         int64_t most) {
-  std::vector<Entry> entries;
+std::vector<uint32_t> choose_aggregators(const std::vector<FileProcess>& places,
+                                         const std::string& list, int64_t most) {
+  std::vector<HostQuota> entries;
   if (list.empty() || !parse(list, &entries)) entries = {{"*", most > 0 ? kAll : 1}};
-  const std::vector<Entry> one_each{{"*", 1}};
+  const std::vector<HostQuota> one_each{{"*", 1}};
   std::vector<std::pair<int64_t, uint32_t>> order;  // how many of the host come before, which
   for (const auto* use = &entries; order.empty(); use = &one_each) {
     std::unordered_map<uint64_t, int64_t> seen;
     for (uint32_t i = 0; i < places.size(); ++i) {
       auto entry = std::find_if(use->begin(), use->end(),
-                                [&](const Entry& e) { return e.matches(places[i].name); });
+                                [&](const HostQuota& e) { return e.matches(places[i].name); });
       if (entry == use->end()) continue;
       const int64_t before = seen[places[i].host]++;
       if (before < entry->most) order.emplace_back(before, i);

@@ -10,7 +10,7 @@
 namespace fgmpi::file {
 
 /// A process that has the file.
-struct Place {
+struct FileProcess {
   uint64_t host;     ///< equal on one host
   std::string name;  ///< the host's name
 };
@@ -22,7 +22,7 @@ bool is_config_list(const std::string& list);
 /// Returns the indices of at most `most` processes, ascending. `most` 0: as many as the list
 /// allows, without a list one of each host. One process of each host is chosen first, then the next
 /// ones of each. A list that names none of the hosts is treated as "*:1".
-std::vector<uint32_t> choose_aggregators(const std::vector<Place>& places, const std::string& list,
-                                         int64_t most);
+std::vector<uint32_t> choose_aggregators(const std::vector<FileProcess>& places,
+                                         const std::string& list, int64_t most);
 
 }  // namespace fgmpi::file

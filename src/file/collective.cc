@@ -31,9 +31,9 @@ constexpr int64_t kOwnWindow = int64_t{64} << 20;
 /// Reads of up to so many bytes cost less time than sending the ranges to the other processes.
 constexpr int64_t kEarly = 1 << 20;
 
-struct Member : comm::Arrival {
+struct FileArrival : comm::Arrival {
   File* file = nullptr;
-  Operation what;
+  FileOperation what;
   pt2pt::Buffer buffer;
   ViewPtr view;
   int64_t offset = 0, bytes = 0, etypes = 0;
@@ -47,24 +47,24 @@ struct Member : comm::Arrival {
 class CollectiveRequest final : public FileRequest {
  public:
   using FileRequest::FileRequest;
-  Member member;
+  FileArrival member;
 };
 
 /// What each process announces before any byte moves.
-struct Range {
+struct AnnouncedRange {
   int64_t low = kNever, high = 0;
   int64_t ascends = 1;  ///< 0: a view overlaps itself
   int64_t done = 0;     ///< 1: read already
 };
 
-class Collective {
+class CollectiveAccess {
  public:
-  Collective(comm::SharedComm* comm, comm::Meeting* meeting)
+  CollectiveAccess(comm::SharedComm* comm, comm::Meeting* meeting)
       : comm_(comm), processes_(comm, meeting), call_(meeting->call) {
     for (comm::Arrival* a = meeting->arrivals; a; a = a->next)
-      members_.push_back(static_cast<Member*>(a));
+      members_.push_back(static_cast<FileArrival*>(a));
     std::sort(members_.begin(), members_.end(),
-              [](const Member* a, const Member* b) { return a->rank < b->rank; });
+              [](const FileArrival* a, const FileArrival* b) { return a->rank < b->rank; });
     shared_ = members_[0]->file->shared;
     write_ = members_[0]->what.kind & kWrite;
   }
@@ -77,9 +77,9 @@ class Collective {
       status = processes_.agree(std::move(status));
     }
     const bool moved = status.ok() || ended_at_ != kNever;
-    for (Member* m : members_) m->moved = moved ? m->walk.bytes_before(ended_at_) : 0;
+    for (FileArrival* m : members_) m->moved = moved ? m->walk.bytes_before(ended_at_) : 0;
     finish_nonblocking();
-    for (Member* m : members_) {
+    for (FileArrival* m : members_) {
       m->status = comm::copy_status(m->what.bad.ok() ? status : m->what.bad);
       if (m->status.ok()) m->status = std::move(m->converted);
       if (!m->request) continue;
@@ -93,7 +93,7 @@ class Collective {
   /// Converts what members have read that do not wait in their calls (run_collective() converts for
   /// those that wait). A helper of the member runs functions of the program. May switch.
   void finish_nonblocking() {
-    for (Member* m : members_) {
+    for (FileArrival* m : members_) {
       if (!m->request) continue;
       if (!m->walk.finish_calls_program()) {
         m->converted = m->walk.finish(m->moved, &m->bytes);
@@ -108,7 +108,7 @@ class Collective {
     }
   }
   struct Finishing {
-    Member* member;
+    FileArrival* member;
     bool over = false;
     sched::Proclet* waits = nullptr;
   };
@@ -122,14 +122,14 @@ class Collective {
   /// Finds the positions of all members, agrees on errors found before, and exchanges the ranges.
   Status begin() {
     Status mine;
-    for (Member* m : members_)
+    for (FileArrival* m : members_)
       if (mine.ok() && !m->what.bad.ok()) mine = comm::copy_status(m->what.bad);
     if (members_[0]->what.kind & kSharedPointer) {
       Status placed = place_ordered(&mine);
       if (!placed.ok()) return placed;
     }
-    Range range;
-    for (Member* m : members_) {
+    AnnouncedRange range;
+    for (FileArrival* m : members_) {
       if (!mine.ok()) break;
       mine = begin_walk(m);
       if (!mine.ok()) break;
@@ -146,14 +146,14 @@ class Collective {
     FGMPI_TRY(processes_.gather_all(bytes, &all));
     for (const Bytes& one : all) {
       FieldReader in(one.data(), one.size());
-      ranges_.push_back(in.get<Range>());
+      ranges_.push_back(in.get<AnnouncedRange>());
       Status theirs = read_status(&in);
       if (mine.ok() && !theirs.ok()) mine = std::move(theirs);
     }
     return mine;
   }
 
-  Status begin_walk(Member* m) {
+  Status begin_walk(FileArrival* m) {
     int64_t position;
     if (__builtin_mul_overflow(m->offset, m->view->etype_size, &position))
       return error(MPI_ERR_ARG, "offset is %lld etypes, beyond the largest offset of a file",
@@ -165,24 +165,24 @@ class Collective {
   /// seldom reach into these bytes. The outcome travels with the range, so no process waits twice.
   /// Where other ranges do reach into them, the bytes are read again together with those. May
   /// switch.
-  Status read_early(Range* range) {
+  Status read_early(AnnouncedRange* range) {
     if (write_ || processes_.count() == 1 || shared_->atomic || shared_->sequential() ||
         !range->ascends || shared_->is("romio_cb_read", "enable"))
       return {};
     int64_t bytes = 0;
-    for (const Member* m : members_) bytes += m->walk.total();
+    for (const FileArrival* m : members_) bytes += m->walk.total();
     if (bytes > 0 && (bytes != range->high - range->low || bytes > kEarly)) return {};
     range->done = 1;
     if (bytes == 0) return {};
     Pin pin;
-    FGMPI_TRY(pin.take(&shared_->descriptor));
+    FGMPI_TRY(pin.reserve(&shared_->descriptor));
     fd_ = pin.fd();
     return own(*range);
   }
   bool all_is_done() const {
-    for (const Range& r : ranges_)
+    for (const AnnouncedRange& r : ranges_)
       if (!r.done) return false;
-    return !wants_exchange();
+    return !needs_exchange();
   }
 
   /// Ordered operations: ranks access in order from the shared pointer on. The members' lengths go
@@ -196,7 +196,7 @@ class Collective {
     };
     Bytes bytes;
     std::vector<Bytes> all;
-    for (const Member* m : members_)
+    for (const FileArrival* m : members_)
       append(&bytes, Amount{m->rank, 0, m->what.bad.ok() ? m->etypes : 0});
     FGMPI_TRY(processes_.gather_all(bytes, &all));
     std::vector<Amount> amounts;
@@ -222,7 +222,7 @@ class Collective {
     size_t next = 0;
     for (const Amount& a : amounts) {
       if (next < members_.size() && members_[next]->rank == a.rank) {
-        tell_tool_place(members_[next]->file, write_, before);
+        report_offset_to_tool(members_[next]->file, write_, before);
         members_[next++]->offset = before;
       }
       before += a.etypes;
@@ -232,15 +232,15 @@ class Collective {
 
   Status move_all() {
     Pin pin;
-    const bool exchanges = !shared_->atomic && ranges_[processes_.me()].ascends && wants_exchange();
+    const bool exchanges = !shared_->atomic && ranges_[processes_.me()].ascends && needs_exchange();
     if (ranges_[processes_.me()].done) {
       if (!exchanges) return {};
       ended_at_ = kNever;
-      for (Member* m : members_) FGMPI_TRY(begin_walk(m));
+      for (FileArrival* m : members_) FGMPI_TRY(begin_walk(m));
     }
     // A process that only sends or receives needs no descriptor. An aggregator without a descriptor
     // still exchanges messages, because others wait for it.
-    if (!exchanges || aggregates()) not_opened_ = pin.take(&shared_->descriptor);
+    if (!exchanges || aggregates()) not_opened_ = pin.reserve(&shared_->descriptor);
     fd_ = pin.fd();
     if (exchanges) return exchange();
     if (!not_opened_.ok()) return std::move(not_opened_);
@@ -257,14 +257,15 @@ class Collective {
   /// position.
   Status one_by_one() {
     const bool others = processes_.count() > 1;
-    for (Member* m : members_) {
+    for (FileArrival* m : members_) {
       if (m->walk.total() == 0) continue;
       AtomicTurn turn;
       if (shared_->atomic)
-        FGMPI_TRY(turn.take(shared_, fd_, m->walk.low(), m->walk.high(), write_, others, call_));
+        FGMPI_TRY(
+            turn.wait_for_turn(shared_, fd_, m->walk.low(), m->walk.high(), write_, others, call_));
       while (!m->walk.at_end()) {
-        std::vector<Piece> pieces;
-        m->walk.take(kNever, 4096, kOwnWindow, &pieces);
+        std::vector<FilePiece> pieces;
+        m->walk.next_pieces(kNever, 4096, kOwnWindow, &pieces);
         int64_t end = kNever;
         Status status = move_pieces(std::move(pieces), &end);
         ended_at_ = std::min(ended_at_, end);
@@ -276,40 +277,40 @@ class Collective {
   }
 
   /// True where ranges of processes interleave, or the hints ask for the exchange.
-  bool wants_exchange() const {
+  bool needs_exchange() const {
     const char* key = write_ ? "romio_cb_write" : "romio_cb_read";
     if (processes_.count() == 1 || shared_->is(key, "disable") || shared_->sequential())
       return false;
-    for (const Range& r : ranges_)
+    for (const AnnouncedRange& r : ranges_)
       if (!r.ascends) return false;
     if (shared_->is(key, "enable")) return true;
-    std::vector<Range> sorted;
-    for (const Range& r : ranges_)
+    std::vector<AnnouncedRange> sorted;
+    for (const AnnouncedRange& r : ranges_)
       if (r.high > r.low) sorted.push_back(r);
     std::sort(sorted.begin(), sorted.end(),
-              [](const Range& a, const Range& b) { return a.low < b.low; });
+              [](const AnnouncedRange& a, const AnnouncedRange& b) { return a.low < b.low; });
     for (size_t i = 1; i < sorted.size(); ++i)
       if (sorted[i].low < sorted[i - 1].high) return true;
     return false;
   }
 
   /// Pieces of all members below an offset, ascending.
-  std::vector<Piece> take(int64_t limit) {
-    std::vector<Piece> pieces;
-    for (Member* m : members_)
-      m->walk.take(limit, std::numeric_limits<size_t>::max(), kNever, &pieces);
+  std::vector<FilePiece> pieces_below(int64_t limit) {
+    std::vector<FilePiece> pieces;
+    for (FileArrival* m : members_)
+      m->walk.next_pieces(limit, std::numeric_limits<size_t>::max(), kNever, &pieces);
     sort(&pieces);
     return pieces;
   }
-  static void sort(std::vector<Piece>* pieces) {
-    auto before = [](const Piece& a, const Piece& b) { return a.offset < b.offset; };
+  static void sort(std::vector<FilePiece>* pieces) {
+    auto before = [](const FilePiece& a, const FilePiece& b) { return a.offset < b.offset; };
     if (!std::is_sorted(pieces->begin(), pieces->end(), before))
       std::stable_sort(pieces->begin(), pieces->end(), before);
   }
 
   /// Moves pieces, which may overlap. *end: the file's offset where it ended early.
-  Status move_pieces(std::vector<Piece> pieces, int64_t* end) {
-    std::vector<Piece> copies;
+  Status move_pieces(std::vector<FilePiece> pieces, int64_t* end) {
+    std::vector<FilePiece> copies;
     Transfer transfer;
     transfer.pieces = std::move(pieces);
     sort(&transfer.pieces);
@@ -321,8 +322,8 @@ class Collective {
     AtomicTurn turn;
     if (write_) transfer.sieve = 0;
     if (write_ && !shared_->atomic && !transfer.pieces.empty()) {
-      const Piece& last = transfer.pieces.back();
-      transfer.sieve = turn.take_to_sieve(shared_, fd_, transfer.pieces[0].offset,
+      const FilePiece& last = transfer.pieces.back();
+      transfer.sieve = turn.wait_to_sieve(shared_, fd_, transfer.pieces[0].offset,
                                           last.offset + last.bytes, call_);
     }
     const int64_t wanted = transfer.bytes();
@@ -333,15 +334,15 @@ class Collective {
   }
 
   /// Moves this process's own ranges, window by window.
-  Status own(const Range& range) {
+  Status own(const AnnouncedRange& range) {
     for (int64_t low = range.low; low < range.high && ended_at_ == kNever;) {
       const int64_t limit = std::min(range.high, low + kOwnWindow);
-      std::vector<Piece> pieces = take(limit);
+      std::vector<FilePiece> pieces = pieces_below(limit);
       if (!pieces.empty()) FGMPI_TRY(move_pieces(std::move(pieces), &ended_at_));
       low = limit;
       // Skips a hole in which no member has any bytes.
       int64_t next = range.high;
-      for (const Member* m : members_)
+      for (const FileArrival* m : members_)
         if (!m->walk.at_end()) next = std::min(next, m->walk.next_offset());
       low = std::max(low, next);
     }
@@ -355,25 +356,25 @@ class Collective {
   // are being sent.
 
   /// One side of a round with one process.
-  struct Share {
+  struct RoundShare {
     /// The process's own: for an aggregator; an aggregator's: of a process.
-    std::vector<Piece> pieces;
+    std::vector<FilePiece> pieces;
     Bytes header;
     std::unique_ptr<char[]> data;
     int64_t bytes = 0;
     int64_t end = kNever;
   };
   /// What a process sends and receives in a round, by aggregator.
-  struct Round {
-    std::vector<Share> out;
-    std::vector<Piece> copies;  ///< pieces of its members that overlap
+  struct TransferRound {
+    std::vector<RoundShare> out;
+    std::vector<FilePiece> copies;  ///< pieces of its members that overlap
     std::vector<pt2pt::Request*> requests;
   };
   /// What an aggregator holds of a round, by process.
   struct Window {
-    Collective* self;
-    std::vector<Share> in;
-    std::vector<Piece> pieces;  ///< pieces of all processes, its own included, ascending
+    CollectiveAccess* self;
+    std::vector<RoundShare> in;
+    std::vector<FilePiece> pieces;  ///< pieces of all processes, its own included, ascending
     std::vector<pt2pt::Request*> requests;
     Status status;
     int64_t end = kNever;
@@ -384,7 +385,7 @@ class Collective {
   Status exchange() {
     const auto count = static_cast<int64_t>(shared_->aggregators.size());
     int64_t low = kNever, high = 0;
-    for (const Range& r : ranges_) {
+    for (const AnnouncedRange& r : ranges_) {
       low = std::min(low, r.low);
       high = std::max(high, r.high);
     }
@@ -406,100 +407,100 @@ class Collective {
   void write_rounds(int64_t at, int64_t high, int64_t step, Status* first) {
     std::unique_ptr<Window> behind;  // is being written
     for (; at < high; at += step) {
-      std::unique_ptr<Round> round = ask(at, first);
+      std::unique_ptr<TransferRound> round = ask(at, first);
       if (aggregates()) {
         auto window = std::make_unique<Window>();
         collect(round.get(), window.get());
-        note(&window->status, processes_.finish(&window->requests));
+        record_first_error(&window->status, processes_.finish(&window->requests));
         wait_for(behind.get(), first);
         behind = std::move(window);
         start_moving(behind.get(), first->ok());
       }
-      note(first, processes_.finish(&round->requests));
+      record_first_error(first, processes_.finish(&round->requests));
     }
     wait_for(behind.get(), first);
   }
 
   void read_rounds(int64_t at, int64_t high, int64_t step, Status* first) {
     std::unique_ptr<Window> sent;  // its data are on their way
-    std::unique_ptr<Round> next = ask(at, first);
+    std::unique_ptr<TransferRound> next = ask(at, first);
     for (; at < high; at += step) {
-      std::unique_ptr<Round> round = std::move(next);
+      std::unique_ptr<TransferRound> round = std::move(next);
       if (at + step < high) next = ask(at + step, first);
       if (aggregates()) {
         auto window = std::make_unique<Window>();
         window->self = this;
         collect(round.get(), window.get());
         move_window(window.get(), first->ok());
-        if (sent) note(first, processes_.finish(&sent->requests));
+        if (sent) record_first_error(first, processes_.finish(&sent->requests));
         send_back(window.get());
-        note(first, std::move(window->status));
+        record_first_error(first, std::move(window->status));
         sent = std::move(window);
       }
       get_back(round.get(), first);
     }
-    if (sent) note(first, processes_.finish(&sent->requests));
+    if (sent) record_first_error(first, processes_.finish(&sent->requests));
   }
 
   /// Sends the aggregators the ranges of the members here in the windows from `at` on, and for a
   /// write their data.
-  std::unique_ptr<Round> ask(int64_t at, Status* status) {
+  std::unique_ptr<TransferRound> ask(int64_t at, Status* status) {
     const std::vector<uint32_t>& aggregators = shared_->aggregators;
-    auto round = std::make_unique<Round>();
+    auto round = std::make_unique<TransferRound>();
     round->out.resize(aggregators.size());
     for (size_t a = 0; a < aggregators.size(); ++a) {
-      Share& s = round->out[a];
-      s.pieces = take(at + static_cast<int64_t>(a + 1) * window_);
+      RoundShare& s = round->out[a];
+      s.pieces = pieces_below(at + static_cast<int64_t>(a + 1) * window_);
       split_overlaps(&s.pieces, &round->copies);
       if (aggregators[a] == processes_.me()) continue;
       write_ranges(s.pieces, &s.header);
-      for (const Piece& p : s.pieces) s.bytes += p.bytes;
-      note(status, isend(aggregators[a], Processes::kHeaders, s.header.data(), s.header.size(),
-                         &round->requests));
+      for (const FilePiece& p : s.pieces) s.bytes += p.bytes;
+      record_first_error(status, isend(aggregators[a], Processes::kHeaders, s.header.data(),
+                                       s.header.size(), &round->requests));
       if (s.bytes == 0) continue;
       s.data.reset(new char[static_cast<size_t>(s.bytes)]);
       if (!write_) continue;
       pack(s.pieces, s.data.get());
-      note(status, isend(aggregators[a], Processes::kData, s.data.get(),
-                         static_cast<size_t>(s.bytes), &round->requests));
+      record_first_error(status, isend(aggregators[a], Processes::kData, s.data.get(),
+                                       static_cast<size_t>(s.bytes), &round->requests));
     }
     return round;
   }
 
   /// Collects what other processes have in this process's window, beside its own pieces. Data to be
   /// written are being sent afterwards.
-  void collect(Round* round, Window* window) {
+  void collect(TransferRound* round, Window* window) {
     const std::vector<uint32_t>& aggregators = shared_->aggregators;
     const auto mine = std::find(aggregators.begin(), aggregators.end(), processes_.me());
     window->self = this;
     window->in.resize(processes_.count());
     window->pieces = round->out[static_cast<size_t>(mine - aggregators.begin())].pieces;
     for (uint32_t i = 0; i < processes_.count(); ++i) {
-      Share& s = window->in[i];
+      RoundShare& s = window->in[i];
       if (i == processes_.me()) continue;
       Status got = processes_.recv(i, Processes::kHeaders, &s.header);
       if (got.ok()) got = read_ranges(s.header, &s.pieces, &s.bytes);
-      note(&window->status, std::move(got));
+      record_first_error(&window->status, std::move(got));
       if (s.bytes == 0) continue;
       s.data.reset(new char[static_cast<size_t>(s.bytes)]);
       char* memory = s.data.get();
-      for (Piece& p : s.pieces) {
+      for (FilePiece& p : s.pieces) {
         p.memory = memory;
         memory += p.bytes;
       }
       if (write_)
-        note(&window->status,
-             irecv(i, s.data.get(), static_cast<size_t>(s.bytes), &window->requests));
+        record_first_error(&window->status,
+                           irecv(i, s.data.get(), static_cast<size_t>(s.bytes), &window->requests));
     }
-    for (const Share& s : window->in)
+    for (const RoundShare& s : window->in)
       window->pieces.insert(window->pieces.end(), s.pieces.begin(), s.pieces.end());
   }
 
   /// `useful`: no earlier round has failed.
   void move_window(Window* window, bool useful) {
-    if (!not_opened_.ok()) note(&window->status, comm::copy_status(not_opened_));
+    if (!not_opened_.ok()) record_first_error(&window->status, comm::copy_status(not_opened_));
     if (useful && !window->pieces.empty() && window->status.ok())
-      note(&window->status, move_pieces(std::move(window->pieces), &window->end));
+      record_first_error(&window->status, move_pieces(std::move(window->pieces), &window->end));
     if (!window->status.ok() && window->end == kNever) window->end = 0;
     ended_at_ = std::min(ended_at_, window->end);
   }
@@ -529,23 +530,24 @@ class Collective {
       const sched::WaitSite site{call_, nullptr, false};
       sched::park(&site);
     }
-    note(first, std::move(window->status));
+    record_first_error(first, std::move(window->status));
   }
 
   void send_back(Window* window) {
     for (uint32_t i = 0; i < processes_.count(); ++i) {
-      Share& s = window->in[i];
+      RoundShare& s = window->in[i];
       if (s.bytes == 0) continue;
       s.end = window->end;
-      note(&window->status, isend(i, Processes::kData, &s.end, sizeof s.end, &window->requests));
-      note(&window->status, isend(i, Processes::kData, s.data.get(), static_cast<size_t>(s.bytes),
-                                  &window->requests));
+      record_first_error(&window->status,
+                         isend(i, Processes::kData, &s.end, sizeof s.end, &window->requests));
+      record_first_error(&window->status, isend(i, Processes::kData, s.data.get(),
+                                                static_cast<size_t>(s.bytes), &window->requests));
     }
   }
-  void get_back(Round* round, Status* status) {
+  void get_back(TransferRound* round, Status* status) {
     const std::vector<uint32_t>& aggregators = shared_->aggregators;
     for (size_t a = 0; a < aggregators.size(); ++a) {
-      Share& s = round->out[a];
+      RoundShare& s = round->out[a];
       if (aggregators[a] == processes_.me() || s.bytes == 0) continue;
       Status got = processes_.recv(aggregators[a], &s.end, sizeof s.end);
       if (got.ok())
@@ -554,15 +556,15 @@ class Collective {
         unpack(s.pieces, s.data.get(), s.end);
         ended_at_ = std::min(ended_at_, s.end);
       }
-      note(status, std::move(got));
+      record_first_error(status, std::move(got));
     }
-    note(status, processes_.finish(&round->requests));
-    std::vector<Piece> all;
-    for (const Share& s : round->out) all.insert(all.end(), s.pieces.begin(), s.pieces.end());
+    record_first_error(status, processes_.finish(&round->requests));
+    std::vector<FilePiece> all;
+    for (const RoundShare& s : round->out) all.insert(all.end(), s.pieces.begin(), s.pieces.end());
     copy_overlaps(all, round->copies, ended_at_);
   }
 
-  static void note(Status* first, Status one) {
+  static void record_first_error(Status* first, Status one) {
     if (first->ok() && !one.ok()) *first = std::move(one);
   }
   Status isend(uint32_t to, Processes::Channel channel, const void* data, size_t bytes,
@@ -582,8 +584,8 @@ class Collective {
   comm::SharedComm* comm_;
   Processes processes_;
   const char* call_;
-  std::vector<Member*> members_;
-  std::vector<Range> ranges_;
+  std::vector<FileArrival*> members_;
+  std::vector<AnnouncedRange> ranges_;
   SharedFile* shared_ = nullptr;
   int fd_ = -1;
   int64_t window_ = 0;  ///< bytes of the file that an aggregator has in a round
@@ -592,13 +594,15 @@ class Collective {
   int64_t ended_at_ = kNever;  ///< reads: the end of the file; or where an error was
 };
 
-void act(comm::SharedComm* shared, comm::Meeting* meeting) { Collective(shared, meeting).run(); }
+void act(comm::SharedComm* shared, comm::Meeting* meeting) {
+  CollectiveAccess(shared, meeting).run();
+}
 
-void arrive(File* file, Operation* what, Member* member) {
+void arrive(File* file, FileOperation* what, FileArrival* member) {
   member->file = file;
   member->what = std::move(*what);
   member->view = file->view;
-  Operation& w = member->what;
+  FileOperation& w = member->what;
   w.bad = prepare(file, w, &member->buffer, &member->etypes);
   if (w.bad.ok()) w.bad = member->walk.prepare(member->view, member->buffer, w.kind & kWrite);
   member->owner = sched::rank_proclet(comm::rank_state()->local);
@@ -612,14 +616,14 @@ void arrive(File* file, Operation* what, Member* member) {
 }
 
 /// Names the collective, so that members in different ones get an error that says so.
-uint8_t code_of(const Operation& what, bool blocking) {
+uint8_t code_of(const FileOperation& what, bool blocking) {
   return static_cast<uint8_t>(kOpAccess + (what.kind & kWrite) + (blocking ? 2 : 0));
 }
 
 }  // namespace
 
-Status run_collective(File* file, Operation* what, int64_t* bytes) {
-  Member member;
+Status run_collective(File* file, FileOperation* what, int64_t* bytes) {
+  FileArrival member;
   arrive(file, what, &member);
   Status status =
       comm::meet(file->comm, &member, code_of(member.what, true), member.what.call, act);
@@ -628,7 +632,7 @@ Status run_collective(File* file, Operation* what, int64_t* bytes) {
   return status.ok() ? std::move(converted) : std::move(status);
 }
 
-Status start_collective(File* file, Operation* what, pt2pt::Request** request) {
+Status start_collective(File* file, FileOperation* what, pt2pt::Request** request) {
   auto mine = std::make_unique<CollectiveRequest>(file, what->call);
   arrive(file, what, &mine->member);
   const uint8_t code = code_of(mine->member.what, false);

@@ -17,7 +17,7 @@ namespace {
 
 using Datareps = std::vector<DatarepPtr>;
 
-DatarepPtr of_standard(const char* name, Datarep::Kind kind) {
+DatarepPtr of_standard(const char* name, Datarep::DatarepKind kind) {
   Datarep made;
   made.name = name;
   made.kind = kind;

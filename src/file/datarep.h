@@ -16,9 +16,9 @@
 namespace fgmpi::file {
 
 struct Datarep {
-  enum Kind : uint8_t { kAsInMemory, kExternal32, kRegistered };
+  enum DatarepKind : uint8_t { kAsInMemory, kExternal32, kRegistered };
   std::string name;
-  Kind kind = kAsInMemory;
+  DatarepKind kind = kAsInMemory;
   MPI_Datarep_conversion_function_c* read = nullptr;
   MPI_Datarep_conversion_function_c* write = nullptr;
   MPI_Datarep_conversion_function* read_small = nullptr;  ///< registered without large counts

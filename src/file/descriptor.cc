@@ -31,14 +31,14 @@ uint32_t g_in_use = 0;  ///< descriptors that operations hold now
 /// Ranks that wait for a descriptor, the first one longest. The end of an operation's use of a
 /// descriptor wakes one rank. The woken rank gets a descriptor for an operation, waits again
 /// because other operations hold all, or wakes the next rank.
-struct Waiting {
+struct FileDescriptorWaiter {
   sched::Proclet* proclet;
-  Waiting* next;
+  FileDescriptorWaiter* next;
 };
-Waiting *g_first = nullptr, **g_end = &g_first;
+FileDescriptorWaiter *g_first = nullptr, **g_end = &g_first;
 
 void wake_one() {
-  Waiting* first = g_first;
+  FileDescriptorWaiter* first = g_first;
   if (!first) return;
   g_first = first->next;
   if (!g_first) g_end = &g_first;
@@ -49,7 +49,7 @@ void wake_one() {
 /// there are no such operations, or the caller cannot wait. May switch.
 bool wait_for_others() {
   if (g_in_use == 0 || sched::on_host_stack()) return false;
-  Waiting mine{sched::current(), nullptr};
+  FileDescriptorWaiter mine{sched::current(), nullptr};
   *g_end = &mine;
   g_end = &mine.next;
   sched::WaitSite site;

@@ -71,7 +71,7 @@ class Pin {
   ~Pin() {
     if (descriptor_) descriptor_->release();
   }
-  Status take(Descriptor* descriptor) {
+  Status reserve(Descriptor* descriptor) {
     FGMPI_TRY(descriptor->acquire(&fd_));
     descriptor_ = descriptor;
     return {};

@@ -27,20 +27,20 @@ enum class Engine : uint8_t { kUring, kThreads, kDirect };
 static_assert(settings::has_choices(settings::kFileEngine, "uring|threads|direct"));
 
 /// A rank that waits for one of the threads; it lies on the rank's stack.
-struct Waiting {
+struct EngineWaiter {
   sched::Proclet* proclet;
-  Waiting* next;
+  EngineWaiter* next;
 };
 uint32_t g_running = 0;
-Waiting *g_first = nullptr, **g_end = &g_first;
+EngineWaiter *g_first = nullptr, **g_end = &g_first;
 
 /// Waits for a thread. May switch.
-void take_thread(const char* call) {
+void reserve_thread(const char* call) {
   if (g_running < kThreads) {
     ++g_running;
     return;
   }
-  Waiting mine{sched::current(), nullptr};
+  EngineWaiter mine{sched::current(), nullptr};
   *g_end = &mine;
   g_end = &mine.next;
   sched::WaitSite site;
@@ -50,8 +50,8 @@ void take_thread(const char* call) {
 }
 
 /// Hands the thread to the rank that has waited longest.
-void give_thread() {
-  Waiting* next = g_first;
+void release_thread() {
+  EngineWaiter* next = g_first;
   if (!next) {
     --g_running;
     return;
@@ -63,10 +63,10 @@ void give_thread() {
 
 /// Returns false where nothing was done.
 bool run_on_threads(Transfer* transfer, const char* call) {
-  take_thread(call);
+  reserve_thread(call);
   const bool called = sched::call_on_other_thread(
       call, [](void* t) { perform(static_cast<Transfer*>(t), make_calls_here); }, transfer);
-  give_thread();
+  release_thread();
   return called;
 }
 

@@ -17,25 +17,25 @@ namespace {
 enum class How : uint8_t { kSwap, kSigned, kUnsigned, kQuad };
 
 /// One member of an item: its bytes in memory and in the file.
-struct Part {
+struct External32Field {
   How how = How::kSwap;
   uint8_t memory = 0, file = 0;
 };
-struct Layout {
-  Part parts[2];
+struct External32Layout {
+  External32Field parts[2];
   int count = 1;
 };
 
-constexpr Part swapped(size_t bytes) {
+constexpr External32Field swapped(size_t bytes) {
   return {How::kSwap, static_cast<uint8_t>(bytes), static_cast<uint8_t>(bytes)};
 }
-constexpr Part kLong{How::kSigned, sizeof(long), 4};
-constexpr Part kUnsignedLong{How::kUnsigned, sizeof(unsigned long), 4};
-constexpr Part kWide{How::kUnsigned, sizeof(wchar_t), 2};
-constexpr Part kLongDouble{How::kQuad, sizeof(long double), 16};
+constexpr External32Field kLong{How::kSigned, sizeof(long), 4};
+constexpr External32Field kUnsignedLong{How::kUnsigned, sizeof(unsigned long), 4};
+constexpr External32Field kWide{How::kUnsigned, sizeof(wchar_t), 2};
+constexpr External32Field kLongDouble{How::kQuad, sizeof(long double), 16};
 
-Layout layout_of(MPI_Datatype type) {
-  const Part integer = swapped(sizeof(int));
+External32Layout layout_of(MPI_Datatype type) {
+  const External32Field integer = swapped(sizeof(int));
   switch (type) {
     case MPI_LONG:
       return {{kLong}, 1};
@@ -84,13 +84,13 @@ void reverse(const char* in, size_t bytes, char* out) {
     std::memcpy(out, in, bytes);
 }
 
-int64_t integer_at(const char* in, const Part& part) {
+int64_t integer_at(const char* in, const External32Field& part) {
   if (part.memory == 8) return load<int64_t>(in);
   return part.how == How::kSigned ? int64_t{load<int32_t>(in)} : int64_t{load<uint32_t>(in)};
 }
 
 /// Returns false where the file's form has no such value.
-bool encode_one(const Part& part, const char* in, char* out) {
+bool encode_one(const External32Field& part, const char* in, char* out) {
   switch (part.how) {
     case How::kSwap:
       reverse(in, part.file, out);
@@ -112,7 +112,7 @@ bool encode_one(const Part& part, const char* in, char* out) {
   }
 }
 
-void decode_one(const Part& part, const char* in, char* out) {
+void decode_one(const External32Field& part, const char* in, char* out) {
   switch (part.how) {
     case How::kSwap:
       return reverse(in, part.file, out);
@@ -140,17 +140,17 @@ void decode_one(const Part& part, const char* in, char* out) {
 }  // namespace
 
 int64_t size_of(MPI_Datatype type) {
-  const Layout layout = layout_of(type);
+  const External32Layout layout = layout_of(type);
   int64_t bytes = 0;
   for (int i = 0; i < layout.count; ++i) bytes += layout.parts[i].file;
   return bytes;
 }
 
 Status encode(MPI_Datatype type, const char* in, int64_t count, char* out) {
-  const Layout layout = layout_of(type);
+  const External32Layout layout = layout_of(type);
   for (int64_t n = 0; n < count; ++n) {
     for (int i = 0; i < layout.count; ++i) {
-      const Part& part = layout.parts[i];
+      const External32Field& part = layout.parts[i];
       if (!encode_one(part, in, out))
         return error(MPI_ERR_CONVERSION,
                      "a value is %lld, of a type with %s in \"external32\"; allowed is what "
@@ -165,7 +165,7 @@ Status encode(MPI_Datatype type, const char* in, int64_t count, char* out) {
 }
 
 void decode(MPI_Datatype type, const char* in, int64_t count, char* out) {
-  const Layout layout = layout_of(type);
+  const External32Layout layout = layout_of(type);
   for (int64_t n = 0; n < count; ++n) {
     for (int i = 0; i < layout.count; ++i) {
       decode_one(layout.parts[i], in, out);

@@ -55,8 +55,8 @@ struct SharedFile {
   /// Indices of the file's processes, in the order in which they become aggregators: one of each
   /// host first.
   std::vector<uint32_t> aggregators;
-  bool short_pieces = false;  ///< a member's view has short pieces with narrow gaps
-  bool turn_taken = false;    ///< atomic mode: a rank of this process has its turn
+  bool short_pieces = false;   ///< a member's view has short pieces with narrow gaps
+  bool rank_has_turn = false;  ///< atomic mode: a rank of this process has its turn
   TurnWait *turns = nullptr, **turns_end = &turns;
 
   bool sequential() const { return amode & MPI_MODE_SEQUENTIAL; }
@@ -71,7 +71,7 @@ struct SharedFile {
 };
 
 /// A split collective operation that has begun.
-struct Split;
+struct SplitCollective;
 
 /// A member's file.
 struct File {
@@ -79,7 +79,7 @@ struct File {
   comm::Comm* comm = nullptr;  ///< the file's own communicator, which holds the error handler
   ViewPtr view;
   int64_t pointer = 0;  ///< the individual pointer, in etypes
-  Split* split = nullptr;
+  SplitCollective* split = nullptr;
   sched::Proclet* parked = nullptr;  ///< the rank, while it waits for `pending` in MPI_File_close
   uint32_t pending = 0;              ///< nonblocking operations under way
   uint32_t index = 0;                ///< the number in the handle
@@ -94,13 +94,13 @@ MPI_File handle_of(const File* file);
 File* find_by_comm(const comm::Comm* comm);
 
 // ---- Opening and closing: collective, may switch (open.cc) --------------------------------------
-struct Opening {
+struct OpenArguments {
   const char* name = "";
   int amode = 0;
   comm::Hints hints;  ///< the program's hints; those of rank 0 are used
 };
 /// Errors: those of the standard; of several processes' errors, the first.
-Status open(comm::Comm* comm, const Opening& what, File** out);
+Status open(comm::Comm* comm, const OpenArguments& what, File** out);
 /// Closes the file. *closed: no rank can use the file any more, with or without an error; the
 /// caller then calls leave().
 Status close(File* file, bool* closed);
@@ -120,14 +120,14 @@ Status set_view(File* file, int64_t disp, MPI_Datatype etype, MPI_Datatype filet
 Status set_info(File* file, const comm::Hints& hints);
 
 // ---- Data (access.cc, collective.cc) ------------------------------------------------------------
-enum Kind : uint8_t {
+enum FileAccessKind : uint8_t {
   kRead = 0,
   kWrite = 1,
   kCollective = 2,
   kIndividualPointer = 4,
   kSharedPointer = 8,
 };
-struct Operation {
+struct FileOperation {
   uint8_t kind = kRead;
   int64_t offset = 0;  ///< in etypes, for operations without a pointer
   const void* address = nullptr;
@@ -137,11 +137,11 @@ struct Operation {
   const char* call = "";
 };
 /// Runs an operation. *bytes: bytes of the data that were read or written. May switch.
-Status run(File* file, Operation* what, int64_t* bytes);
+Status run(File* file, FileOperation* what, int64_t* bytes);
 /// Starts a nonblocking operation. Never switches.
-Status start(File* file, Operation* what, pt2pt::Request** request);
+Status start(File* file, FileOperation* what, pt2pt::Request** request);
 /// Split collectives. begin() never switches, end() may.
-Status begin(File* file, Operation* what);
+Status begin(File* file, FileOperation* what);
 Status end(File* file, uint8_t kind, const char* call, int64_t* bytes);
 
 // ---- Pointers (pointers.cc) ---------------------------------------------------------------------
@@ -158,8 +158,8 @@ Status byte_offset(File* file, int64_t offset, int64_t* bytes);
 /// Sets the function of a tool that receives where an access by the shared pointer begins, in
 /// etypes, before any byte moves. The function may run while another rank of the process runs, and
 /// calls nothing of MPI. Null: none.
-void set_tool_place(void (*place)(const File* file, bool write, int64_t offset));
-void tell_tool_place(const File* file, bool write, int64_t offset);
+void set_tool_offset_handler(void (*place)(const File* file, bool write, int64_t offset));
+void report_offset_to_tool(const File* file, bool write, int64_t offset);
 
 /// Visits the files that were not closed, for FGMPI_LEAKS.
 void for_each_unfreed(void (*visit)(const File& file, void* argument), void* argument);

@@ -24,13 +24,13 @@ namespace {
 constexpr int64_t kSieveBytes = 4 << 20;
 
 enum class Form : uint8_t { kSize, kSwitch, kOctal, kTruth, kHosts, kStyle };
-struct Known {
+struct HintRow {
   const char* key;
   Form form;
   bool at_open;          ///< heeded by MPI_File_open alone
   const char* fallback;  ///< in use unless given; nullptr: then there is none
 };
-constexpr Known kKnown[] = {
+constexpr HintRow kHints[] = {
     {"cb_buffer_size", Form::kSize, false, "16777216"},
     {"cb_nodes", Form::kSize, true, nullptr},
     {"striping_unit", Form::kSize, true, nullptr},
@@ -46,8 +46,8 @@ constexpr Known kKnown[] = {
     {"file_perm", Form::kOctal, true, nullptr},
 };
 
-const Known* find_known(const std::string& key) {
-  for (const Known& k : kKnown)
+const HintRow* find_hint(const std::string& key) {
+  for (const HintRow& k : kHints)
     if (key == k.key) return &k;
   return nullptr;
 }
@@ -79,7 +79,7 @@ std::optional<int> advice_of(const std::string& style) {
   return any ? std::optional<int>(advice) : std::nullopt;
 }
 
-bool is_good(const Known& known, const std::string& value) {
+bool is_good(const HintRow& known, const std::string& value) {
   switch (known.form) {
     case Form::kSize: {
       const auto number = parse_int(value);
@@ -126,7 +126,7 @@ const comm::Hints& hints_of_environment() {
 
 comm::Hints default_hints() {
   comm::Hints hints;
-  for (const Known& k : kKnown)
+  for (const HintRow& k : kHints)
     if (k.fallback) hints.emplace_back(k.key, k.fallback);
   use_hints(hints_of_environment(), &hints, false);
   return hints;
@@ -134,7 +134,7 @@ comm::Hints default_hints() {
 
 void use_hints(const comm::Hints& given, comm::Hints* used, bool opened) {
   for (const auto& hint : given) {
-    const Known* known = find_known(hint.first);
+    const HintRow* known = find_hint(hint.first);
     if (known && !(opened && known->at_open) && is_good(*known, hint.second))
       comm::put_hint(used, hint);
   }
@@ -155,7 +155,7 @@ std::string text(const comm::Hints& hints, const char* key) {
   return value ? *value : "";
 }
 
-void print_if_wanted(const comm::Hints& hints) {
+void print_hints_if_requested(const comm::Hints& hints) {
   if (!environment::raw(environment::kRomioPrintHints)) return;
   for (const auto& [key, value] : hints)
     std::printf("key = %-25s value = %-10s\n", key.c_str(), value.c_str());

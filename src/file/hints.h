@@ -22,7 +22,7 @@ int advice(const comm::Hints& hints);
 /// The hint's text; "" where it is absent.
 std::string text(const comm::Hints& hints, const char* key);
 /// Prints the hints, if ROMIO_PRINT_HINTS is set.
-void print_if_wanted(const comm::Hints& hints);
+void print_hints_if_requested(const comm::Hints& hints);
 
 void write_hints(const comm::Hints& hints, Bytes* out);
 comm::Hints read_hints(FieldReader* in);

@@ -137,7 +137,7 @@ Status check_amode(int amode) {
 /// The members that open the file meet once: the last one to arrive also makes the file's own
 /// communicator.
 struct Opener : comm::CreateArrival {
-  const Opening* what = nullptr;
+  const OpenArguments* what = nullptr;
   File* file = nullptr;
 };
 
@@ -251,7 +251,7 @@ class Open {
       write_hints(used, &bytes);
     }
     FGMPI_TRY(processes_.gather_all(bytes, &all));
-    std::vector<Place> places;
+    std::vector<FileProcess> places;
     std::vector<int> ranks;
     for (size_t i = 0; i < all.size(); ++i) {
       FieldReader in(all[i].data(), all[i].size());
@@ -280,7 +280,7 @@ class Open {
       comm::put_hint(&hints, {"romio_cb_read", "enable"});
       comm::put_hint(&hints, {"romio_cb_write", "enable"});
     }
-    if (processes_.me() == 0) print_if_wanted(hints);
+    if (processes_.me() == 0) print_hints_if_requested(hints);
     return {};
   }
   static std::string host_name() {
@@ -303,7 +303,7 @@ class Open {
   }
   static Status end_of(SharedFile* shared, int64_t* end) {
     Pin pin;
-    FGMPI_TRY(pin.take(&shared->descriptor));
+    FGMPI_TRY(pin.reserve(&shared->descriptor));
     struct stat about;
     if (fstat(pin.fd(), &about) != 0)
       return io_error(errno, "ask for the size of " + shared->descriptor.path());
@@ -329,7 +329,7 @@ class Open {
   comm::SharedComm* comm_;
   Processes processes_;
   std::vector<Opener*> members_;
-  const Opening* first_;
+  const OpenArguments* first_;
   uint32_t token_ = 0;  ///< a random number of the handle
 };
 
@@ -365,7 +365,7 @@ void for_each_unfreed(void (*visit)(const File& file, void* argument), void* arg
   g_files.for_each([&](uint32_t, File& file) { visit(file, argument); });
 }
 
-Status open(comm::Comm* comm, const Opening& what, File** out) {
+Status open(comm::Comm* comm, const OpenArguments& what, File** out) {
   if (comm->shared->inter)
     return error(MPI_ERR_COMM, "comm is an intercommunicator; allowed is an intracommunicator");
   Opener mine;
@@ -431,7 +431,7 @@ namespace {
 Status with_descriptor(SharedFile* shared, Status (*use)(int fd, SharedFile*, int64_t),
                        int64_t value) {
   Pin pin;
-  FGMPI_TRY(pin.take(&shared->descriptor));
+  FGMPI_TRY(pin.reserve(&shared->descriptor));
   return use(pin.fd(), shared, value);
 }
 
@@ -504,7 +504,7 @@ Status preallocate(File* file, int64_t bytes) {
 
 Status size_of(File* file, int64_t* bytes, const char*) {
   Pin pin;
-  FGMPI_TRY(pin.take(&file->shared->descriptor));
+  FGMPI_TRY(pin.reserve(&file->shared->descriptor));
   struct stat about;
   if (fstat(pin.fd(), &about) != 0)
     return io_error(errno, "ask for the size of " + file->shared->descriptor.path());

@@ -55,12 +55,14 @@ Status position_shared(File* file, int64_t* offset, const char* call) {
 }
 
 namespace {
-void (*g_tool_place)(const File*, bool, int64_t) = nullptr;
+void (*g_tool_offset_handler)(const File*, bool, int64_t) = nullptr;
 }  // namespace
 
-void set_tool_place(void (*place)(const File*, bool, int64_t)) { g_tool_place = place; }
-void tell_tool_place(const File* file, bool write, int64_t offset) {
-  if (g_tool_place) g_tool_place(file, write, offset);
+void set_tool_offset_handler(void (*place)(const File*, bool, int64_t)) {
+  g_tool_offset_handler = place;
+}
+void report_offset_to_tool(const File* file, bool write, int64_t offset) {
+  if (g_tool_offset_handler) g_tool_offset_handler(file, write, offset);
 }
 
 Status sought(File* file, int64_t offset, int whence, int64_t* out) {

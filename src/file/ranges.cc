@@ -18,7 +18,7 @@ constexpr int64_t kMostRanges = int64_t{1} << 32;
 
 }  // namespace
 
-void write_ranges(const std::vector<Piece>& pieces, Bytes* out) {
+void write_ranges(const std::vector<FilePiece>& pieces, Bytes* out) {
   std::vector<Rule> rules;
   auto add = [&](int64_t offset, int64_t bytes) {
     if (!rules.empty()) {
@@ -45,7 +45,7 @@ void write_ranges(const std::vector<Piece>& pieces, Bytes* out) {
   for (const Rule& rule : rules) append(out, rule);
 }
 
-Status read_ranges(const Bytes& bytes, std::vector<Piece>* pieces, int64_t* sum) {
+Status read_ranges(const Bytes& bytes, std::vector<FilePiece>* pieces, int64_t* sum) {
   FieldReader in(bytes.data(), bytes.size());
   const auto count = in.get<uint64_t>();
   bool good = !in.failed() && count <= in.left() / sizeof(Rule);
@@ -67,10 +67,10 @@ Status read_ranges(const Bytes& bytes, std::vector<Piece>* pieces, int64_t* sum)
   return error(MPI_ERR_INTERN, "the ranges that a process wants of the file cannot be read");
 }
 
-void split_overlaps(std::vector<Piece>* pieces, std::vector<Piece>* copies) {
+void split_overlaps(std::vector<FilePiece>* pieces, std::vector<FilePiece>* copies) {
   int64_t end = 0;
   size_t kept = 0;
-  for (Piece p : *pieces) {
+  for (FilePiece p : *pieces) {
     if (p.offset < end) {
       const int64_t inside = std::min(p.bytes, end - p.offset);
       copies->push_back({p.offset, p.memory, inside});
@@ -83,12 +83,12 @@ void split_overlaps(std::vector<Piece>* pieces, std::vector<Piece>* copies) {
   pieces->resize(kept);
 }
 
-void copy_overlaps(const std::vector<Piece>& pieces, const std::vector<Piece>& copies,
+void copy_overlaps(const std::vector<FilePiece>& pieces, const std::vector<FilePiece>& copies,
                    int64_t end) {
-  for (const Piece& copy : copies) {
+  for (const FilePiece& copy : copies) {
     const int64_t limit = std::min(copy.offset + copy.bytes, end);
     auto from = std::upper_bound(pieces.begin(), pieces.end(), copy.offset,
-                                 [](int64_t o, const Piece& p) { return o < p.offset; });
+                                 [](int64_t o, const FilePiece& p) { return o < p.offset; });
     if (from == pieces.begin()) continue;
     --from;
     for (int64_t at = copy.offset; at < limit && from != pieces.end(); ++from) {
@@ -101,23 +101,23 @@ void copy_overlaps(const std::vector<Piece>& pieces, const std::vector<Piece>& c
   }
 }
 
-int64_t offset_at(const std::vector<Piece>& pieces, int64_t bytes) {
-  for (const Piece& p : pieces) {
+int64_t offset_at(const std::vector<FilePiece>& pieces, int64_t bytes) {
+  for (const FilePiece& p : pieces) {
     if (bytes < p.bytes) return p.offset + bytes;
     bytes -= p.bytes;
   }
   return pieces.empty() ? 0 : pieces.back().offset + pieces.back().bytes;
 }
 
-void pack(const std::vector<Piece>& pieces, char* out) {
-  for (const Piece& p : pieces) {
+void pack(const std::vector<FilePiece>& pieces, char* out) {
+  for (const FilePiece& p : pieces) {
     std::memcpy(out, p.memory, static_cast<size_t>(p.bytes));
     out += p.bytes;
   }
 }
 
-void unpack(const std::vector<Piece>& pieces, const char* in, int64_t end) {
-  for (const Piece& p : pieces) {
+void unpack(const std::vector<FilePiece>& pieces, const char* in, int64_t end) {
+  for (const FilePiece& p : pieces) {
     const int64_t n = std::clamp<int64_t>(end - p.offset, 0, p.bytes);
     std::memcpy(p.memory, in, static_cast<size_t>(n));
     in += p.bytes;

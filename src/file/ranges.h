@@ -16,19 +16,20 @@ namespace fgmpi::file {
 
 /// Encodes pieces that ascend. Equal pieces that are evenly spaced become one rule, and so do
 /// pieces that touch.
-void write_ranges(const std::vector<Piece>& pieces, Bytes* out);
+void write_ranges(const std::vector<FilePiece>& pieces, Bytes* out);
 /// Decodes ranges into pieces without memory; *bytes: the sum of their bytes. Errors:
 /// MPI_ERR_INTERN for bytes that are no ranges.
-Status read_ranges(const Bytes& in, std::vector<Piece>* pieces, int64_t* bytes);
+Status read_ranges(const Bytes& in, std::vector<FilePiece>* pieces, int64_t* bytes);
 
 /// Moves to `copies` what lies in an earlier piece. REQUIRES: pieces ascend by their offsets.
-void split_overlaps(std::vector<Piece>* pieces, std::vector<Piece>* copies);
+void split_overlaps(std::vector<FilePiece>* pieces, std::vector<FilePiece>* copies);
 /// Fills `copies` from the memory of `pieces`, below the offset `end`.
-void copy_overlaps(const std::vector<Piece>& pieces, const std::vector<Piece>& copies, int64_t end);
+void copy_overlaps(const std::vector<FilePiece>& pieces, const std::vector<FilePiece>& copies,
+                   int64_t end);
 /// The offset behind the first `bytes` bytes of the pieces.
-int64_t offset_at(const std::vector<Piece>& pieces, int64_t bytes);
+int64_t offset_at(const std::vector<FilePiece>& pieces, int64_t bytes);
 /// Copy the pieces' bytes into a row, and from a row into the pieces, below the offset `end`.
-void pack(const std::vector<Piece>& pieces, char* out);
-void unpack(const std::vector<Piece>& pieces, const char* in, int64_t end);
+void pack(const std::vector<FilePiece>& pieces, char* out);
+void unpack(const std::vector<FilePiece>& pieces, const char* in, int64_t end);
 
 }  // namespace fgmpi::file

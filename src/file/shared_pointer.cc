@@ -12,16 +12,16 @@
 namespace fgmpi::file {
 namespace {
 
-enum class NoteKind : uint64_t { kAsk = 1, kAnswer, kBeyond };
-struct Note {
+enum class PointerNoticeKind : uint64_t { kAsk = 1, kAnswer, kBeyond };
+struct PointerNotice {
   uint64_t cookie;
   int64_t value;
-  NoteKind kind;
+  PointerNoticeKind kind;
 };
-static_assert(sizeof(Note) == 24);
+static_assert(sizeof(PointerNotice) == 24);
 
 /// A rank that waits for an answer; it lies on the rank's stack.
-struct Asker {
+struct PointerRequester {
   sched::Proclet* proclet = nullptr;
   int64_t value = 0;
   bool answered = false, beyond = false;
@@ -31,8 +31,8 @@ std::unordered_map<uint64_t, SharedFile*>& by_context() {
   static auto* map = new std::unordered_map<uint64_t, SharedFile*>;
   return *map;
 }
-std::unordered_map<uint64_t, Asker*>& askers() {
-  static auto* map = new std::unordered_map<uint64_t, Asker*>;
+std::unordered_map<uint64_t, PointerRequester*>& requesters() {
+  static auto* map = new std::unordered_map<uint64_t, PointerRequester*>;
   return *map;
 }
 
@@ -43,32 +43,33 @@ bool fetch_here(SharedFile* shared, int64_t by, int64_t* before) {
          ((shared->shared_pointer = *before), false);
 }
 
-void on_note(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
-  Note note;
-  if (bytes != sizeof note) return pt2pt::refuse_notice();
-  std::memcpy(&note, data, sizeof note);
-  if (note.kind == NoteKind::kAsk) {
+void on_pointer_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
+  PointerNotice notice;
+  if (bytes != sizeof notice) return pt2pt::refuse_notice();
+  std::memcpy(&notice, data, sizeof notice);
+  if (notice.kind == PointerNoticeKind::kAsk) {
     auto found = by_context().find(ctx);
-    if (found == by_context().end() || found->second->leader != g_av.me() || note.value < 0)
+    if (found == by_context().end() || found->second->leader != g_av.me() || notice.value < 0)
       return pt2pt::refuse_notice();
-    Note answer{note.cookie, 0, NoteKind::kAnswer};
-    if (!fetch_here(found->second, note.value, &answer.value)) answer.kind = NoteKind::kBeyond;
+    PointerNotice answer{notice.cookie, 0, PointerNoticeKind::kAnswer};
+    if (!fetch_here(found->second, notice.value, &answer.value))
+      answer.kind = PointerNoticeKind::kBeyond;
     return pt2pt::notify(from, pt2pt::kNoticeFile, ctx, &answer, sizeof answer);
   }
-  auto found = askers().find(note.cookie);
-  if (found == askers().end()) return pt2pt::refuse_notice();
-  Asker* asker = found->second;
-  askers().erase(found);
-  asker->value = note.value;
-  asker->answered = true;
-  asker->beyond = note.kind != NoteKind::kAnswer;
-  if (asker->proclet) sched::ready(asker->proclet);
+  auto found = requesters().find(notice.cookie);
+  if (found == requesters().end()) return pt2pt::refuse_notice();
+  PointerRequester* requester = found->second;
+  requesters().erase(found);
+  requester->value = notice.value;
+  requester->answered = true;
+  requester->beyond = notice.kind != PointerNoticeKind::kAnswer;
+  if (requester->proclet) sched::ready(requester->proclet);
 }
 
 }  // namespace
 
 void start_messages() {
-  static const bool done = (pt2pt::set_notice_handler(pt2pt::kNoticeFile, on_note), true);
+  static const bool done = (pt2pt::set_notice_handler(pt2pt::kNoticeFile, on_pointer_notice), true);
   (void)done;
 }
 
@@ -83,11 +84,11 @@ Status fetch_shared(SharedFile* shared, int64_t by, int64_t* before, const char*
     beyond = !fetch_here(shared, by, before);
   } else {
     static uint64_t g_cookie = 0;
-    Asker mine;
-    const Note note{++g_cookie, by, NoteKind::kAsk};
-    askers()[note.cookie] = &mine;
-    pt2pt::notify(shared->leader, pt2pt::kNoticeFile, shared->id.plane(comm::kPlaneInternal), &note,
-                  sizeof note);
+    PointerRequester mine;
+    const PointerNotice notice{++g_cookie, by, PointerNoticeKind::kAsk};
+    requesters()[notice.cookie] = &mine;
+    pt2pt::notify(shared->leader, pt2pt::kNoticeFile, shared->id.plane(comm::kPlaneInternal),
+                  &notice, sizeof notice);
     if (!mine.answered) {
       sched::WaitSite site;
       site.call = call;

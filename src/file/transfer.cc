@@ -71,7 +71,7 @@ class Performer {
     int64_t end = t_.pieces[i].offset + t_.pieces[i].bytes;
     bool gaps = false, tight = true;
     for (++i; i < t_.pieces.size(); ++i) {
-      const Piece& p = t_.pieces[i];
+      const FilePiece& p = t_.pieces[i];
       const int64_t gap = p.offset - end;
       if (gap != 0 && !t_.stream) {
         if (t_.sieve == 0 || gap > (t_.write ? kNarrowGapOfWrites : kNarrowGap) ||
@@ -114,13 +114,13 @@ class Performer {
     for (size_t next = 0; next < calls.size() && !ended_;) {
       const size_t past = next + make_(&calls[next], calls.size() - next);
       for (; next < past && !ended_; ++next) {
-        if (!take_result(&calls[next], &done)) break;  // the rest of it is to be made
+        if (!apply_result(&calls[next], &done)) break;  // the rest of it is to be made
       }
     }
     return done;
   }
   /// Returns false when the call must be made again, for its remaining bytes.
-  bool take_result(SystemCall* c, int64_t* done) {
+  bool apply_result(SystemCall* c, int64_t* done) {
     if (c->result == -EINTR) return false;
     if (c->result <= 0) {
       if (c->result < 0 || c->write) {
@@ -176,7 +176,7 @@ class Performer {
                     static_cast<size_t>(t_.pieces[i].bytes));
     const int64_t moved = one_call(t_.write, base, span);
     for (size_t i = from; i < past; ++i) {
-      const Piece& p = t_.pieces[i];
+      const FilePiece& p = t_.pieces[i];
       const int64_t here = std::clamp<int64_t>(moved - (p.offset - base), 0, p.bytes);
       if (!t_.write && here > 0)
         std::memcpy(p.memory, buffer_.get() + (p.offset - base), static_cast<size_t>(here));
@@ -197,7 +197,7 @@ class Performer {
 
 int64_t Transfer::bytes() const {
   int64_t sum = 0;
-  for (const Piece& p : pieces) sum += p.bytes;
+  for (const FilePiece& p : pieces) sum += p.bytes;
   return sum;
 }
 

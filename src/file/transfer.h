@@ -16,7 +16,7 @@
 
 namespace fgmpi::file {
 
-struct Piece {
+struct FilePiece {
   int64_t offset;  ///< in the file
   char* memory;
   int64_t bytes;
@@ -27,7 +27,7 @@ struct Transfer {
   bool write = false;
   bool stream = false;  ///< not seekable: offsets do not matter
   int64_t sieve = 0;    ///< bytes of the buffer for pieces with gaps (data sieving); 0: none
-  std::vector<Piece> pieces;
+  std::vector<FilePiece> pieces;
   int64_t bytes() const;
   // Results.
   int64_t done = 0;       ///< bytes that were moved, counted in the order of the pieces

@@ -61,7 +61,7 @@ constexpr Ring& g = g_immortal_ring.value;
 void chain_complete(sched::Completion* c) { sched::ready(static_cast<Chain*>(c)->proclet); }
 
 /// Collects completions, and posts chains that are done. Any thread.
-void take_completions() {
+void collect_completions() {
   g.mutex.lock();
   io_uring_cqe* entries[kEntries];
   while (const unsigned n = io_uring_peek_batch_cqe(&g.ring, entries, kEntries)) {
@@ -86,7 +86,7 @@ void* reap(void*) {
       futex_wait(&g.reaper_word, 0, -1, FutexScope::kProcess);
     }
     raw_call(SYS_io_uring_enter, g.ring.ring_fd, 0, 1, IORING_ENTER_GETEVENTS, 0, 0);
-    take_completions();
+    collect_completions();
   }
   return nullptr;
 }
@@ -132,7 +132,7 @@ void submit() {
   while (io_uring_sq_ready(&g.ring) > 0) {
     const int taken = io_uring_submit(&g.ring);
     if (taken >= 0 || taken == -EINTR) continue;
-    take_completions();
+    collect_completions();
     const timespec pause = to_timespec(kBusyNs);
     raw_call(SYS_nanosleep, reinterpret_cast<long>(&pause), 0);
   }
@@ -162,7 +162,7 @@ size_t make_calls(SystemCall* calls, size_t count) {
     prepare(&calls[i], &links[i], i + 1 < count);
   }
   submit();
-  take_completions();
+  collect_completions();
   g.mutex.lock();
   const bool parks = chain.parks = chain.left > 0;
   g.mutex.unlock();

@@ -59,8 +59,8 @@ Status check_order(const char* argument, const host::TypeTree& tree, bool writab
 }  // namespace
 
 View::~View() {
-  drop(&etype_kept);
-  drop(&filetype_kept);
+  drop(&held_etype);
+  drop(&held_filetype);
 }
 
 int64_t View::offset_of(int64_t position) const {
@@ -144,15 +144,15 @@ Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const 
     return error(MPI_ERR_IO, "filetype has an extent of %lld bytes; allowed is more than 0",
                  static_cast<long long>(tree.extent));
   view->disp = disp;
-  FGMPI_TRY(duplicate(etype, &view->etype_kept));
-  FGMPI_TRY(duplicate(filetype, &view->filetype_kept));
+  FGMPI_TRY(duplicate(etype, &view->held_etype));
+  FGMPI_TRY(duplicate(filetype, &view->held_filetype));
   *out = view;
   return {};
 }
 
 Status copy_types(const View& view, MPI_Datatype* etype, MPI_Datatype* filetype) {
-  FGMPI_TRY(duplicate(view.etype_kept, etype));
-  return duplicate(view.filetype_kept, filetype);
+  FGMPI_TRY(duplicate(view.held_etype, etype));
+  return duplicate(view.held_filetype, filetype);
 }
 
 }  // namespace fgmpi::file

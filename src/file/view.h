@@ -28,7 +28,7 @@ struct View {
   bool ascends = true;
   host::Type etype;
   /// The types that MPI_File_get_view copies: duplicates, or predefined types themselves.
-  MPI_Datatype etype_kept = MPI_BYTE, filetype_kept = MPI_BYTE;
+  MPI_Datatype held_etype = MPI_BYTE, held_filetype = MPI_BYTE;
   DatarepPtr datarep;
   ~View();
 

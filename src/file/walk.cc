@@ -84,7 +84,7 @@ int64_t Walk::next_offset() const {
   return low_ + (total_ - left_);
 }
 
-void Walk::take(int64_t limit, size_t most, int64_t bytes, std::vector<Piece>* out) {
+void Walk::next_pieces(int64_t limit, size_t most, int64_t bytes, std::vector<FilePiece>* out) {
   while (left_ > 0 && most > 0 && bytes > 0) {
     const int64_t offset = next_offset();
     if (offset >= limit) return;

@@ -28,7 +28,7 @@ class Walk {
   int64_t next_offset() const;
   /// Adds the next pieces below the offset `limit`: at most `most` of them, with about `bytes`
   /// bytes. The walk continues behind them.
-  void take(int64_t limit, size_t most, int64_t bytes, std::vector<Piece>* out);
+  void next_pieces(int64_t limit, size_t most, int64_t bytes, std::vector<FilePiece>* out);
   /// False where pieces may overlap, or come in another order than the file's.
   bool ascends() const { return view_->ascends; }
   /// The lowest and highest offset of the access. REQUIRES: total() > 0.

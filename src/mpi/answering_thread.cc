@@ -45,7 +45,7 @@ void* answer(void*) {
 
 }  // namespace
 
-bool wants_answering_thread() {
+bool is_answering_thread_needed() {
   return g_av.processes() > 1 &&
          settings::choice<Progress>(settings::kRmaProgress) == Progress::kThread;
 }

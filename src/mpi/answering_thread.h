@@ -13,7 +13,7 @@
 namespace fgmpi::mpi {
 
 /// True where the setting asks for a thread, and the job has several processes.
-bool wants_answering_thread();
+bool is_answering_thread_needed();
 /// Starts the thread. Called outside of the library, once threads are enabled. Never switches.
 void start_answering_thread();
 /// Stops the thread, if there is one. Called before the process's last rank has ended, inside the

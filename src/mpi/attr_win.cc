@@ -28,7 +28,7 @@ void give(T* kept, AttrKind kind, void* value) {
 /// Fortran's keyvals are one more than C's. False for a number that is none.
 bool predefined(rma::Win* win, int keyval, AttrKind kind, void* value) {
   const rma::Reach mine = rma::reach_of(win, win->comm->rank);
-  rma::Access& kept = rma::access_of(win);
+  rma::MemberEpochs& kept = rma::access_of(win);
   switch (keyval & 1 ? keyval : keyval - 1) {
     case MPI_WIN_BASE:
       // The attribute is the address itself in either language.

@@ -96,7 +96,7 @@ void run_bound_function() {
   call_function_of_rank(g_bound.map, g_bound.argc, g_bound.argv, world_rank());
 }
 
-void note_end_of_bound_function(uint32_t local_index) {
+void record_bound_function_end(uint32_t local_index) {
   if (local_index == 0) {
     g_bound.main_ended = true;
     release_ranks();

@@ -29,6 +29,6 @@ void run_bound_function();
 /// Called when the rank proclet `local_index` has ended. If it was the first rank, ranks that still
 /// wait for its main to call FGmpiexec end, too. If it was the last of the others, main continues.
 /// Never switches.
-void note_end_of_bound_function(uint32_t local_index);
+void record_bound_function_end(uint32_t local_index);
 
 }  // namespace fgmpi::mpi

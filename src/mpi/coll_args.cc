@@ -95,7 +95,8 @@ Status check_volumes(const Counts& counts, int64_t n, const char* which,
 }
 
 /// Finds the types of a w form; a type may be null where no data has it.
-Status fill_types(const Part& part, int64_t n, const char* which, coll::CollectiveBuffer* side) {
+Status fill_types(const CollectiveSide& part, int64_t n, const char* which,
+                  coll::CollectiveBuffer* side) {
   if (!part.types && n > 0)
     return error(MPI_ERR_ARG, "%stypes is a null pointer; allowed is an array of datatypes", which);
   side->types.reset(new coll::Types);
@@ -119,7 +120,8 @@ Status fill_types(const Part& part, int64_t n, const char* which, coll::Collecti
 const int kNone[1] = {0};
 
 /// Checks a side of `n` segments.
-Status fill_part(const Part& part, int64_t n, const char* which, coll::CollectiveBuffer* side) {
+Status fill_segments(const CollectiveSide& part, int64_t n, const char* which,
+                     coll::CollectiveBuffer* side) {
   if (!part.array) return fill_plain(which, part.buffer, part.count, part.type, side, n);
   int64_t total;
   FGMPI_TRY(check_counts(part.counts, which, n, &total));
@@ -140,7 +142,8 @@ Status fill_part(const Part& part, int64_t n, const char* which, coll::Collectiv
 }
 
 /// Checks a side that is one buffer for all members.
-Status fill_whole(const Part& part, const char* which, coll::CollectiveBuffer* side) {
+Status fill_one_buffer(const CollectiveSide& part, const char* which,
+                       coll::CollectiveBuffer* side) {
   FGMPI_TRY(fill_plain(which, part.buffer, part.count, part.type, side));
   side->strided = false;
   return {};
@@ -162,17 +165,18 @@ Status same_memory() {
 
 /// Checks that the bytes that a member sends itself do not lie where it receives them. An equal
 /// address with another type may be other memory.
-Status check_own_part(const Part& one, const Part& many, const coll::CollectiveBuffer& one_side,
-                      const coll::CollectiveBuffer& many_side, int rank) {
+Status check_own_segment(const CollectiveSide& one, const CollectiveSide& many,
+                         const coll::CollectiveBuffer& one_side,
+                         const coll::CollectiveBuffer& many_side, int rank) {
   coll::Segment from = one_side.whole(), to = many_side.segment(rank);
   if (from.address == to.address && one.type == many.type && from.bytes() && to.bytes())
     return same_memory();
   return {};
 }
 
-/// As check_own_part(), for the all-to-all forms, whose arrays may be equal as well.
-Status check_all_parts(const Part& send, const Part& recv, const coll::CollectiveBuffer& side,
-                       int64_t n) {
+/// As check_own_segment(), for the all-to-all forms, whose arrays may be equal as well.
+Status check_all_segments(const CollectiveSide& send, const CollectiveSide& recv,
+                          const coll::CollectiveBuffer& side, int64_t n) {
   if (send.buffer != recv.buffer || send.type != recv.type || send.types != recv.types ||
       send.count != recv.count || send.counts.data != recv.counts.data ||
       send.displs.data != recv.displs.data)
@@ -233,8 +237,8 @@ Status RootedArguments::operator()(comm::Comm* c, Args* args) const {
   bool gathers = is_gather(args->kind);
   // The many-sided side is the root's, the single one that of all members (for intercommunicators:
   // of the other group).
-  const Part& many = gathers ? recv : send;
-  const Part& one = gathers ? send : recv;
+  const CollectiveSide& many = gathers ? recv : send;
+  const CollectiveSide& one = gathers ? send : recv;
   const char* many_name = gathers ? "recv" : "send";
   const char* one_name = gathers ? "send" : "recv";
   coll::CollectiveBuffer* many_side = gathers ? &args->recv : &args->send;
@@ -242,7 +246,7 @@ Status RootedArguments::operator()(comm::Comm* c, Args* args) const {
   if (is_root) {
     if (many.buffer == MPI_IN_PLACE)
       FGMPI_TRY(check_in_place(c, named(many_name, "buf").c_str(), false));
-    FGMPI_TRY(fill_part(many, c->shared->peers().size(), many_name, many_side));
+    FGMPI_TRY(fill_segments(many, c->shared->peers().size(), many_name, many_side));
   }
   if (!is_leaf) return {};
   if (one.buffer == MPI_IN_PLACE) {
@@ -250,8 +254,8 @@ Status RootedArguments::operator()(comm::Comm* c, Args* args) const {
     args->in_place = true;
     return {};
   }
-  FGMPI_TRY(fill_whole(one, one_name, one_side));
-  return is_root ? check_own_part(one, many, *one_side, *many_side, c->rank) : Status();
+  FGMPI_TRY(fill_one_buffer(one, one_name, one_side));
+  return is_root ? check_own_segment(one, many, *one_side, *many_side, c->rank) : Status();
 }
 
 Status SymmetricArguments::operator()(comm::Comm* c, Args* args) const {
@@ -275,17 +279,17 @@ Status SymmetricArguments::operator()(comm::Comm* c, Args* args) const {
       break;
   }
   if (recv.buffer == MPI_IN_PLACE) FGMPI_TRY(check_in_place(c, "recvbuf", false));
-  FGMPI_TRY(fill_part(recv, in, "recv", &args->recv));
+  FGMPI_TRY(fill_segments(recv, in, "recv", &args->recv));
   if (send.buffer == MPI_IN_PLACE) {
     FGMPI_TRY(check_in_place(c, "sendbuf", !is_neighbor(args->kind)));
     args->in_place = true;
     return {};
   }
-  FGMPI_TRY(one_for_all ? fill_whole(send, "send", &args->send)
-                        : fill_part(send, out, "send", &args->send));
+  FGMPI_TRY(one_for_all ? fill_one_buffer(send, "send", &args->send)
+                        : fill_segments(send, out, "send", &args->send));
   if (c->shared->inter || is_neighbor(args->kind)) return {};
-  return one_for_all ? check_own_part(send, recv, args->send, args->recv, c->rank)
-                     : check_all_parts(send, recv, args->send, out);
+  return one_for_all ? check_own_segment(send, recv, args->send, args->recv, c->rank)
+                     : check_all_segments(send, recv, args->send, out);
 }
 
 Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {

@@ -36,29 +36,29 @@ struct BcastArguments {
 /// One side (send or receive) of gather, scatter and their v forms, allgather and alltoall with
 /// theirs, and the neighbourhood collectives; which members are used depends on the collective.
 /// Arrays are null where one count is given.
-struct Part {
+struct CollectiveSide {
   const void* buffer = nullptr;
   int64_t count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   Counts counts, displs;
   const MPI_Datatype* types = nullptr;
 
-  Part(const void* b, int64_t n, MPI_Datatype t) : buffer(b), count(n), type(t) {}
-  Part(const void* b, Counts n, Counts d, MPI_Datatype t)
+  CollectiveSide(const void* b, int64_t n, MPI_Datatype t) : buffer(b), count(n), type(t) {}
+  CollectiveSide(const void* b, Counts n, Counts d, MPI_Datatype t)
       : buffer(b), type(t), counts(n), displs(d), array(true) {}
-  Part(const void* b, Counts n, Counts d, const MPI_Datatype* t)
+  CollectiveSide(const void* b, Counts n, Counts d, const MPI_Datatype* t)
       : buffer(b), counts(n), displs(d), types(t), array(true), typed(true) {}
   bool array = false, typed = false;
 };
 
 struct RootedArguments {
-  Part send, recv;
+  CollectiveSide send, recv;
   int root;
   Status operator()(comm::Comm* c, Args* args) const;
 };
 
 struct SymmetricArguments {
-  Part send, recv;
+  CollectiveSide send, recv;
   Status operator()(comm::Comm* c, Args* args) const;
 };
 

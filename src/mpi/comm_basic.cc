@@ -101,8 +101,8 @@ Status comm_compare(comm::Comm* comm1, comm::Comm* comm2, int* result) {
   if (comm1 == comm2 || comm1->shared->inter != comm2->shared->inter ||
       comm1->size() != comm2->size())
     return {};
-  know_group(comm1);
-  know_group(comm2);
+  load_group_map(comm1);
+  load_group_map(comm2);
   int comparison = comm::compare(comm1->shared->map, comm2->shared->map);
   if (comm1->shared->inter && comparison != MPI_UNEQUAL) {
     int remote = comm::compare(*comm1->shared->remote, *comm2->shared->remote);
@@ -113,7 +113,7 @@ Status comm_compare(comm::Comm* comm1, comm::Comm* comm2, int* result) {
 }
 
 Status comm_group(comm::Comm* comm, MPI_Group* group) {
-  know_group(comm);
+  load_group_map(comm);
   FGMPI_TRY(comm::make_group(comm->shared->map, group));
   if (comm::Group* g = comm::find_group(*group)) g->rank = comm->rank;
   return {};

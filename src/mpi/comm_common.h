@@ -20,13 +20,13 @@ namespace fgmpi::mpi {
 inline int give(const char* call, comm::Comm* parent, const Status& status, comm::Comm* made,
                 MPI_Comm* newcomm) {
   *newcomm = made && status.ok() ? made->handle : MPI_COMM_NULL;
-  if (*newcomm != MPI_COMM_NULL) events::raise_comm_made(made);
+  if (*newcomm != MPI_COMM_NULL) events::raise_comm_created(made);
   return done(call, parent, status);
 }
 
 /// Called before a call uses the map of a communicator for more than single ranks. For a
 /// system-ranked communicator the process requests the map. May switch, the first time.
-inline void know_group(comm::Comm* c) {
+inline void load_group_map(comm::Comm* c) {
   if (__builtin_expect(c->shared->tree != nullptr, 0)) comm::system_ranked::materialise(c->shared);
 }
 

@@ -51,8 +51,8 @@ FGMPI_EXTENSION int MPIX_Comm_translate_ranks(MPI_Comm comm1, int n, const int r
   comm::Comm* b = comm::find(comm2);
   if (!b) return mpi::bad_comm(kCall, comm2);
   if (n < 0) return mpi::fail(kCall, a, error(MPI_ERR_ARG, "n is %d; allowed is 0 or more", n));
-  mpi::know_group(a);
-  mpi::know_group(b);
+  mpi::load_group_map(a);
+  mpi::load_group_map(b);
   return mpi::done(
       kCall, a,
       comm::translate(a->shared->map, {ranks1, static_cast<size_t>(n)}, b->shared->map, ranks2));
@@ -64,8 +64,8 @@ FGMPI_EXTENSION int MPIX_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* resul
   FGMPI_ENTER(kCall, a, comm1);
   comm::Comm* b = comm::find(comm2);
   if (!b) return mpi::bad_comm(kCall, comm2);
-  mpi::know_group(a);
-  mpi::know_group(b);
+  mpi::load_group_map(a);
+  mpi::load_group_map(b);
   *result = comm::compare(a->shared->map, b->shared->map);
   return MPI_SUCCESS;
 }

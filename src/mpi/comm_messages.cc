@@ -23,11 +23,11 @@ Way way_to(uint32_t world_rank) {
 namespace comm_messages {
 namespace {
 
-struct Counted {
+struct CommMessages {
   uint32_t users = 0;  ///< handles that are started
   uint64_t messages[kWays] = {}, bytes[kWays] = {};
 };
-std::unordered_map<const void*, Counted> g_counted;
+std::unordered_map<const void*, CommMessages> g_counted;
 
 const void* start(const void* comm) {
   ++g_counted[comm].users;

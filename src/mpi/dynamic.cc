@@ -133,19 +133,19 @@ MPI_Errhandler initial_errhandler(std::string_view text) {
   return MPI_ERRORS_ARE_FATAL;
 }
 
-void keep_parents(const comm::RankState* rank, comm::Comm* made) {
+void store_parents(const comm::RankState* rank, comm::Comm* made) {
   comm::set_name(made, "MPI_COMM_PARENT");
   if (parent_comms().size() <= rank->local) parent_comms().resize(rank->local + 1);
   parent_comms()[rank->local] = {made->handle, made->shared->id};
 }
 
 /// Connects a rank that was spawned as a proclet: both communicators exist already.
-Status take_parents(comm::RankState* rank, const dynamic::SpawnedRank& spawned) {
+Status claim_parents(comm::RankState* rank, const dynamic::SpawnedRank& spawned) {
   rank->world.errhandler = rank->self.errhandler = initial_errhandler(spawned.errhandler);
   comm::Comm* made = nullptr;
-  dynamic::took_parents(rank->local);
+  dynamic::record_parents_claimed(rank->local);
   FGMPI_TRY(comm::enter(spawned.parents, spawned.rank, nullptr, &made));
-  keep_parents(rank, made);
+  store_parents(rank, made);
   if (pt2pt::g_decider) pt2pt::g_decider->record_order_target(made->shared->id.bits, 0, 0, 0);
   return {};
 }
@@ -200,27 +200,27 @@ Status comm_spawn_multiple(int count, char** array_of_commands, char*** array_of
 }
 
 void wait_for_siblings(uint32_t local) {
-  if (!dynamic::all_have_come(local)) exit(1);
+  if (!dynamic::wait_for_spawned_ranks(local)) exit(1);
 }
 
-void tell_parents_of_end(uint32_t local) {
+void notify_parents_of_end(uint32_t local) {
   const std::string& port = parents_port();
   if (port.empty() || dynamic::is_spawned(local)) return;
-  dynamic::tell_end(port, process().connected ? g_av.my_first() + local : ~0u);
+  dynamic::send_end_to_starter(port, process().connected ? g_av.my_first() + local : ~0u);
   // The others wait in MPI_Init until the parents end this job: this is no deadlock to report.
   pt2pt::set_connected_to_others(true);
 }
 
 Status connect_with_parents(comm::RankState* rank) {
   if (dynamic::SpawnedRank spawned; dynamic::find_spawned(rank->local, &spawned))
-    return take_parents(rank, spawned);
+    return claim_parents(rank, spawned);
   const std::string& port = parents_port();
   if (port.empty()) return {};
   const char* handler = environment::text(environment::kInitialErrhandler);
   rank->world.errhandler = rank->self.errhandler = initial_errhandler(handler ? handler : "");
   comm::Comm* made = nullptr;
   FGMPI_TRY(dynamic::connect(&rank->world, 0, {dynamic::Way::kConnect, "MPI_Init", port}, &made));
-  keep_parents(rank, made);
+  store_parents(rank, made);
   return {};
 }
 

@@ -15,7 +15,7 @@ void wait_for_siblings(uint32_t local);
 /// Called when a rank has ended before it called MPI_Init. In a job that was spawned as processes,
 /// others may wait there for the rank: this notifies its parents, which end the job. Does nothing
 /// for other ranks.
-void tell_parents_of_end(uint32_t local);
+void notify_parents_of_end(uint32_t local);
 
 /// Connects, in MPI_Init of a rank that was spawned, its world with its parents. Does nothing for
 /// other ranks. May switch.

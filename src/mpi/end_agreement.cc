@@ -142,15 +142,15 @@ void rank_exits(int status) {
     finalize_forgotten(status);
     if (status != 0 && job_survives_failures() && process().connected) fail_with_rank(status);
   }
-  if (p->mpi_phase == kBefore) tell_parents_of_end(p->index);
+  if (p->mpi_phase == kBefore) notify_parents_of_end(p->index);
   p->mpi_phase = kEnded;
   comm::forget_rank(p);
-  if (p->index == 0) privatize::note_end_of_first_rank();
+  if (p->index == 0) privatize::release_late_ranks_at_end();
   if (dynamic::is_spawned(p->index))
     dynamic::spawned_rank_ends(p->index);
   else
-    note_end_of_bound_function(p->index);
-  Process& me = process();
+    record_bound_function_end(p->index);
+  ProcessState& me = process();
   if (--me.unfinished > 0) return;
   if (!me.connected && !privatize::late_ranks_never_began() && boot().size() > 1)
     connect_at_the_end();
@@ -170,7 +170,7 @@ void thread_ends_process(sched::Proclet* rank, int status) {
   if (rank->mpi_phase != kFinalised) return sched::EngineEntry::leave();
   rank->exit_status = status;
   rank->mpi_phase = kEnded;
-  Process& me = process();
+  ProcessState& me = process();
   if (me.connected && g_av.processes() > 1) {
     wait_for_end_of_job();
     stop_answering_thread();
@@ -180,7 +180,7 @@ void thread_ends_process(sched::Proclet* rank, int status) {
 }
 
 int finish_process(int status) {
-  Process& me = process();
+  ProcessState& me = process();
   if (me.connected) {
     if (g_av.processes() > 1) job_survives_failures() ? leave_without_fence() : leave_together();
     dynamic::withdraw_names();

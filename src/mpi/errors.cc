@@ -36,25 +36,25 @@ constexpr int kMarkMask = kMark | 0x80 | static_cast<int>(0xc0000000u);
 constexpr unsigned kRing = 256;
 constexpr unsigned kNumbers = 1u << 11;
 
-struct Words {
+struct ErrorText {
   int code = 0;
   std::string text;
 };
 
-struct Kept {
+struct ErrorTexts {
   PlainMutex mutex;  ///< protects all below
   unsigned errors = 0;
-  Words ours[kRing];
-  Words of_host[kRing];  ///< what programs have got, for threads that cannot ask the host
+  ErrorText ours[kRing];
+  ErrorText of_host[kRing];  ///< what programs have got, for threads that cannot ask the host
 };
-Kept& kept() {
-  static Kept* all = new Kept;
+ErrorTexts& kept() {
+  static ErrorTexts* all = new ErrorTexts;
   return *all;
 }
-Words& slot(unsigned number) { return kept().ours[number % kRing]; }
+ErrorText& slot(unsigned number) { return kept().ours[number % kRing]; }
 /// The host numbers its latest errors from bit 19 on; the bits below say which of its messages an
 /// error is.
-Words& host_slot(int code) {
+ErrorText& host_slot(int code) {
   const auto bits = static_cast<unsigned>(code);
   return kept().of_host[(bits >> 19 ^ bits >> 8) % kRing];
 }
@@ -107,7 +107,7 @@ comm::Comm* answers_for(comm::Comm* comm) {
   return comm && rank && comm->errhandler == MPI_ERRHANDLER_NULL ? &rank->world : comm;
 }
 
-std::string ask_host_for_text(int code) {
+std::string fetch_host_text(int code) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   host::call([&](const host::Api& h) { return h.Error_string(code, text, &length); });
@@ -115,16 +115,16 @@ std::string ask_host_for_text(int code) {
 }
 
 /// Called when the program is about to get this code. REQUIRES: inside.
-void keep_words_of_host(int code) {
-  std::string text = ask_host_for_text(code);
+void store_host_text(int code) {
+  std::string text = fetch_host_text(code);
   const std::lock_guard<PlainMutex> guard(kept().mutex);
   host_slot(code) = {code, std::move(text)};
 }
 
 std::string text_of_host(int code) {
-  if (!sched::is_unattached_thread()) return ask_host_for_text(code);
+  if (!sched::is_unattached_thread()) return fetch_host_text(code);
   const std::lock_guard<PlainMutex> guard(kept().mutex);
-  const Words& words = host_slot(code);
+  const ErrorText& words = host_slot(code);
   return words.code == code ? words.text : class_text(class_of(code));
 }
 
@@ -148,7 +148,7 @@ int class_of(int code) {
 std::string text_of(int code) {
   if (is_ours(code)) {
     const std::lock_guard<PlainMutex> guard(kept().mutex);
-    const Words& words = slot(static_cast<unsigned>(code) >> 19 & (kNumbers - 1));
+    const ErrorText& words = slot(static_cast<unsigned>(code) >> 19 & (kNumbers - 1));
     if (words.code == code) return words.text;
     return class_text(code & 0x7f);
   }
@@ -180,7 +180,7 @@ void set_tool_fatal(void (*fatal)(int, const char*)) { g_tool_fatal = fatal; }
 
 int fail_code(const char* call, comm::Comm* comm, int code) {
   if (is_of_host(code) && !sched::is_unattached_thread() && host::initialised())
-    keep_words_of_host(code);
+    store_host_text(code);
   // An info argument is checked for being an object before any communicator's handler is used for
   // the call.
   if (is_ours(code) && class_of(code) == MPI_ERR_INFO) comm = nullptr;

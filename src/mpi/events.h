@@ -20,7 +20,7 @@
 
 namespace fgmpi::mpi::events {
 
-enum Kind : uint32_t {
+enum ToolEventKind : uint32_t {
   kSendBegun,
   kReceived,
   kCollectiveBegun,
@@ -35,7 +35,7 @@ enum Kind : uint32_t {
 extern uint32_t g_wanted;
 /// Computes g_wanted anew. Called when a callback or a count may have begun or ended.
 void update_wanted();
-inline bool wanted(Kind kind) { return __builtin_expect(g_wanted >> kind & 1, 0); }
+inline bool wanted(ToolEventKind kind) { return __builtin_expect(g_wanted >> kind & 1, 0); }
 
 namespace detail {
 void send_begun(const comm::Comm* comm, int dest, int tag, int64_t count, MPI_Datatype type);
@@ -53,7 +53,7 @@ inline void raise_send_begun(const comm::Comm* comm, int dest, int tag, int64_t 
 inline void raise_received(const comm::Comm* comm, const pt2pt::Outcome& outcome) {
   if (wanted(kReceived)) detail::received(comm, outcome);
 }
-inline void raise_comm_made(const comm::Comm* comm) {
+inline void raise_comm_created(const comm::Comm* comm) {
   if (wanted(kCommMade)) detail::comm_made(comm);
 }
 inline void raise_comm_freed(MPI_Comm handle) {
@@ -69,22 +69,22 @@ inline void raise_started(const pt2pt::Request* request) {
   if (__builtin_expect(g_wanted != 0, 0)) detail::started(request);
 }
 /// Marks a request whose completion is to be an event.
-inline void watch(pt2pt::Request* request, Kind kind) {
+inline void watch(pt2pt::Request* request, ToolEventKind kind) {
   if (wanted(kind)) request->watched = true;
 }
 
 /// A blocking collective, between its beginning and its end.
-class Collective {
+class CollectiveEvents {
  public:
-  Collective(MPI_Comm handle, coll::CollectiveKind operation) {
+  CollectiveEvents(MPI_Comm handle, coll::CollectiveKind operation) {
     if (__builtin_expect(g_wanted & (1u << kCollectiveBegun | 1u << kCollectiveEnded), 0))
       begin(handle, operation);
   }
-  ~Collective() {
+  ~CollectiveEvents() {
     if (__builtin_expect(comm_ != nullptr, 0)) end();
   }
-  Collective(const Collective&) = delete;
-  Collective& operator=(const Collective&) = delete;
+  CollectiveEvents(const CollectiveEvents&) = delete;
+  CollectiveEvents& operator=(const CollectiveEvents&) = delete;
 
  private:
   void begin(MPI_Comm handle, coll::CollectiveKind operation);

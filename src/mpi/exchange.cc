@@ -25,7 +25,7 @@
 namespace fgmpi::mpi {
 namespace {
 
-struct Peer {
+struct PeerReach {
   uint32_t ranks = 0;
   bool reached = false;
 };
@@ -67,9 +67,9 @@ Status fence_of_all() {
 }
 
 /// One round: opens transport `t`, publishes, collects all processes' addresses for it.
-Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Peer>* peers,
+Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<PeerReach>* peers,
                            std::vector<std::string>* addresses, liveness::WatchRing* ring) {
-  Process& me = process();
+  ProcessState& me = process();
   bootstrap::Bootstrap& b = boot();
   std::string address;
   FGMPI_TRY(me.transports[t]->open(pt2pt::sink(), &address));
@@ -90,14 +90,14 @@ Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Pee
     ring->add(p, theirs);
     if (job_survives_failures()) remember_card(p, theirs);
     if (t == 0) g_hosts.add(theirs.host_id);
-    if (t == 0 && p == 0) dynamic::name_own_job(b.job() + value);
+    if (t == 0 && p == 0) dynamic::set_own_job_uid(b.job() + value);
   }
   return {};
 }
 
-Status init_address_vector(const std::vector<Peer>& peers) {
+Status init_address_vector(const std::vector<PeerReach>& peers) {
   std::vector<uint32_t> starts{0};
-  for (const Peer& peer : peers) {
+  for (const PeerReach& peer : peers) {
     if (starts.back() + int64_t{peer.ranks} > kMaxRanks)
       return error(MPI_ERR_OTHER, "the job has more than %lld ranks",
                    static_cast<long long>(kMaxRanks));
@@ -110,9 +110,9 @@ Status init_address_vector(const std::vector<Peer>& peers) {
 }  // namespace
 
 Status exchange_addresses(pt2pt::Setup* setup) {
-  Process& me = process();
+  ProcessState& me = process();
   me.transports = transport::make_all();
-  std::vector<Peer> peers(boot().size());
+  std::vector<PeerReach> peers(boot().size());
   peers[boot().rank()].reached = true;
   size_t reached = 1, t = 0;
   const liveness::Card card = liveness::own_card(boot().launcher_fd(), transport::host_id());

@@ -40,11 +40,11 @@ Status open_checked(comm::Comm* comm, const char* filename, int amode, MPI_Info 
                     file::File** out) {
   FGMPI_TRY(check_pointer(filename, "filename"));
   FGMPI_TRY(check_intra(comm));
-  file::Opening what;
+  file::OpenArguments what;
   what.name = filename;
   what.amode = amode;
   FGMPI_TRY(comm::read_info(info, &what.hints));
-  know_group(comm);
+  load_group_map(comm);
   return file::open(comm, what, out);
 }
 

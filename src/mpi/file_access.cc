@@ -5,9 +5,9 @@
 namespace fgmpi::mpi {
 namespace {
 
-file::Operation operation(const char* call, uint8_t kind, MPI_Offset offset, const void* buf,
-                          MPI_Count count, MPI_Datatype datatype) {
-  file::Operation what;
+file::FileOperation operation(const char* call, uint8_t kind, MPI_Offset offset, const void* buf,
+                              MPI_Count count, MPI_Datatype datatype) {
+  file::FileOperation what;
   what.kind = kind;
   what.offset = offset;
   what.address = buf;
@@ -32,7 +32,7 @@ int access_file(const char* call, uint8_t kind, MPI_File fh, MPI_Offset offset, 
                 MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   file::File* file = file::find(fh);
   if (!file) return bad_file(call, fh);
-  file::Operation what = operation(call, kind, offset, buf, count, datatype);
+  file::FileOperation what = operation(call, kind, offset, buf, count, datatype);
   if (!status) what.bad = null_pointer("status");
   int64_t bytes = 0;
   Status result;
@@ -51,7 +51,7 @@ int start_access(const char* call, uint8_t kind, MPI_File fh, MPI_Offset offset,
   if (!file) return bad_file(call, fh);
   if (!request) return fail(call, file, null_pointer("request"));
   *request = MPI_REQUEST_NULL;
-  file::Operation what = operation(call, kind, offset, buf, count, datatype);
+  file::FileOperation what = operation(call, kind, offset, buf, count, datatype);
   Status status;
   try {
     status = pt2pt::need_handle();
@@ -68,7 +68,7 @@ int begin_access(const char* call, uint8_t kind, MPI_File fh, MPI_Offset offset,
                  MPI_Count count, MPI_Datatype datatype) {
   file::File* file = file::find(fh);
   if (!file) return bad_file(call, fh);
-  file::Operation what = operation(call, kind, offset, buf, count, datatype);
+  file::FileOperation what = operation(call, kind, offset, buf, count, datatype);
   Status status;
   try {
     status = file::begin(file, &what);

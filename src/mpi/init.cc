@@ -100,7 +100,7 @@ void admit_threads() {
 void grant_thread_level(int level) {
   comm::RankState* rank = comm::rank_state();
   rank->thread_level = std::max(rank->thread_level, level);
-  const bool answers = wants_answering_thread();
+  const bool answers = is_answering_thread_needed();
   if (level <= MPI_THREAD_FUNNELED && !answers) return;
   admit_threads();
   if (answers) start_answering_thread();
@@ -131,7 +131,7 @@ Status start_rank() {
   p->rank_state = rank;
   dynamic::SpawnedRank spawned;
   if (!dynamic::find_spawned(p->index, &spawned)) return comm::init_rank(rank);
-  dynamic::took_world(p->index);
+  dynamic::record_world_claimed(p->index);
   return comm::init_rank(rank, spawned.world, spawned.rank);
 }
 

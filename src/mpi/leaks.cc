@@ -28,7 +28,7 @@ void report_leaked_comms() {
       [](const rma::Win& win, void* list) {
         auto& counts = *static_cast<std::map<std::string, uint64_t>*>(list);
         ++counts[std::string("window of ") + win.shared->creating_call];
-        const rma::Access* a = win.access.get();
+        const rma::MemberEpochs* a = win.access.get();
         if (!a) return;
         if (a->locks) counts["lock of MPI_Win_lock"] += a->locks;
         if (a->epoch == rma::Epoch::kLockAll) ++counts["epoch of MPI_Win_lock_all"];

@@ -67,7 +67,7 @@ Status GivenArguments::fill(comm::Comm* c, Args* args) const {
   return SymmetricArguments{both.send, both.recv}(c, args);
 }
 
-Status OpenedGroup::keep_side(const Part& part, size_t n, KeptSide* out) {
+Status OpenedGroup::copy_side(const CollectiveSide& part, size_t n, CopiedSide* out) {
   out->matters = true;
   out->count = part.count;
   out->type = part.type;
@@ -90,14 +90,14 @@ Status OpenedGroup::open(comm::Comm* c, const GivenArguments& given) {
     if (given.both.send.buffer == MPI_IN_PLACE)
       send_ = {true, 0, MPI_DATATYPE_NULL, nullptr, nullptr, nullptr, kInPlace};
     else
-      FGMPI_TRY(keep_side(given.both.send, n, &send_));
+      FGMPI_TRY(copy_side(given.both.send, n, &send_));
   }
   if (given.both.recv.buffer == MPI_IN_PLACE)
     recv_ = {true, 0, MPI_DATATYPE_NULL, nullptr, nullptr, nullptr, kInPlace};
   else
-    FGMPI_TRY(keep_side(given.both.recv, n, &recv_));
+    FGMPI_TRY(copy_side(given.both.recv, n, &recv_));
   // The resolved arguments refer to the stored arrays, not to the caller's.
-  auto refer = [](const KeptSide& kept, coll::CollectiveBuffer* side) {
+  auto refer = [](const CopiedSide& kept, coll::CollectiveBuffer* side) {
     if (!kept.counts || !side->counts) return;
     side->counts = Counts(kept.counts->data());
     side->displs = Counts(kept.displs->data());
@@ -108,7 +108,7 @@ Status OpenedGroup::open(comm::Comm* c, const GivenArguments& given) {
   return {};
 }
 
-bool OpenedGroup::same_side(const KeptSide& kept, const Part& part,
+bool OpenedGroup::same_side(const CopiedSide& kept, const CollectiveSide& part,
                             const coll::CollectiveBuffer& side, size_t n) {
   if (!kept.matters) return true;
   if (kept.buffer_kind != kind_of(part.buffer)) return false;
@@ -245,15 +245,15 @@ int close_group(const char* call, MPI_Comm handle, CollectiveKind kind, int root
   return MPI_SUCCESS;
 }
 
-Part no_part() { return {nullptr, 0, MPI_BYTE}; }
+CollectiveSide no_part() { return {nullptr, 0, MPI_BYTE}; }
 
 /// True where the arrays are of ints, as those of opened groups are.
-bool is_of_ints(const Part& part) {
+bool is_of_ints(const CollectiveSide& part) {
   return !part.array || (part.counts.kind == Counts::kInt && part.displs.kind == Counts::kInt);
 }
 
-[[gnu::noinline]] bool move_given(comm::Comm* c, const GivenArguments& given, const char* call,
-                                  Status* status) {
+[[gnu::noinline]] bool run_as_movement(comm::Comm* c, const GivenArguments& given, const char* call,
+                                       Status* status) {
   OpenedGroups* groups = groups_of(c);
   if (groups->opens_of(given.kind) == 0 || rma::checking() || c->shared->inter) return false;
   OpenedGroup* group = find(c, groups, given);
@@ -268,16 +268,16 @@ bool is_of_ints(const Part& part) {
 
 bool move_if_open(comm::Comm* c, CollectiveKind kind, const BcastArguments& a, const char* call,
                   Status* status) {
-  return move_given(c, {kind, {no_part(), {a.buffer, a.count, a.type}, a.root}}, call, status);
+  return run_as_movement(c, {kind, {no_part(), {a.buffer, a.count, a.type}, a.root}}, call, status);
 }
 bool move_if_open(comm::Comm* c, CollectiveKind kind, const RootedArguments& a, const char* call,
                   Status* status) {
-  return is_of_ints(a.send) && is_of_ints(a.recv) && move_given(c, {kind, a}, call, status);
+  return is_of_ints(a.send) && is_of_ints(a.recv) && run_as_movement(c, {kind, a}, call, status);
 }
 bool move_if_open(comm::Comm* c, CollectiveKind kind, const SymmetricArguments& a, const char* call,
                   Status* status) {
   return is_of_ints(a.send) && is_of_ints(a.recv) &&
-         move_given(c, {kind, {a.send, a.recv, 0}}, call, status);
+         run_as_movement(c, {kind, {a.send, a.recv, 0}}, call, status);
 }
 
 }  // namespace fgmpi::mpi

@@ -53,19 +53,19 @@ class OpenedGroup {
   bool moving = false;
 
  private:
-  struct KeptSide {
+  struct CopiedSide {
     bool matters = false;  ///< the side is significant at this rank
     int64_t count = 0;
     MPI_Datatype type = MPI_DATATYPE_NULL;
     SharedInts counts, displs, types;
     int buffer_kind = 0;
   };
-  static Status keep_side(const Part& part, size_t n, KeptSide* out);
-  static bool same_side(const KeptSide& kept, const Part& part, const coll::CollectiveBuffer& side,
-                        size_t n);
+  static Status copy_side(const CollectiveSide& part, size_t n, CopiedSide* out);
+  static bool same_side(const CopiedSide& kept, const CollectiveSide& part,
+                        const coll::CollectiveBuffer& side, size_t n);
   CollectiveKind kind_ = CollectiveKind::kLast;
   int root_ = 0;
-  KeptSide send_, recv_;
+  CopiedSide send_, recv_;
   Args args_;
 };
 

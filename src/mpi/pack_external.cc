@@ -11,8 +11,8 @@ namespace fgmpi::mpi {
 namespace {
 
 /// What the three calls share: the representation, and the elements in it.
-Status look_up(const char* datarep, int64_t count, MPI_Datatype handle, host::Type* type,
-               file::Placed* placed) {
+Status find_placed_type(const char* datarep, int64_t count, MPI_Datatype handle, host::Type* type,
+                        file::Placed* placed) {
   if (!datarep || std::strcmp(datarep, "external32") != 0)
     return error(MPI_ERR_ARG, "datarep is %s%s%s; allowed is \"external32\"", datarep ? "\"" : "",
                  datarep ? datarep : "a null pointer", datarep ? "\"" : "");
@@ -37,7 +37,7 @@ Status check_room(int64_t bytes, int64_t position, int64_t size) {
 Status pack_external_size(const char* datarep, int64_t count, MPI_Datatype handle, int64_t* bytes) {
   host::Type type;
   file::Placed placed;
-  FGMPI_TRY(look_up(datarep, count, handle, &type, &placed));
+  FGMPI_TRY(find_placed_type(datarep, count, handle, &type, &placed));
   *bytes = count * placed.bytes;
   return {};
 }
@@ -46,7 +46,7 @@ Status pack_external(const char* datarep, const void* in, int64_t count, MPI_Dat
                      void* out, int64_t size, int64_t* position) {
   host::Type type;
   file::Placed placed;
-  FGMPI_TRY(look_up(datarep, count, handle, &type, &placed));
+  FGMPI_TRY(find_placed_type(datarep, count, handle, &type, &placed));
   FGMPI_TRY(check_room(count * placed.bytes, *position, size));
   if (count == 0 || placed.bytes == 0) return {};
   const pt2pt::Buffer buffer{const_cast<void*>(in), count, type};
@@ -60,7 +60,7 @@ Status unpack_external(const char* datarep, const void* in, int64_t size, int64_
                        void* out, int64_t count, MPI_Datatype handle) {
   host::Type type;
   file::Placed placed;
-  FGMPI_TRY(look_up(datarep, count, handle, &type, &placed));
+  FGMPI_TRY(find_placed_type(datarep, count, handle, &type, &placed));
   FGMPI_TRY(check_room(count * placed.bytes, *position, size));
   if (count == 0 || placed.bytes == 0) return {};
   const pt2pt::Buffer buffer{out, count, type};

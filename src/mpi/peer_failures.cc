@@ -68,7 +68,7 @@ void ask_launcher() {
   std::string ended;
   if (!boot().get("PMI_dead_processes", &ended).ok()) return;
   for_each_listed(ended, [](uint32_t p) {
-    if (p != g_av.me() && !survivors::see_each_other(p, g_av.me()))
+    if (p != g_av.me() && !survivors::may_notice_loss(p, g_av.me()))
       survive_failure(p, "the launcher has seen its end");
   });
 }
@@ -84,18 +84,18 @@ void remember_card(uint32_t process, const liveness::Card& card) { g_cards[proce
 
 void heed_notices() {
   liveness::set_notice_handler(on_notice);
-  survivors::set_told_handler(
+  survivors::set_reported_loss_handler(
       [](uint32_t process) { survive_failure(process, "another process has seen its end"); });
 }
 
 bool was_noticed() { return g_noticed.load(); }
 
-bool take_in_notices() {
+bool handle_loss_notices() {
   if (!g_noticed.load(std::memory_order_relaxed)) return false;
   g_noticed.store(false);
   const size_t before = pt2pt::lost_processes().size();
   for (auto& transport : process().transports) transport->tick();
-  if (g_hosts.count() > 1 || !survivors::see_each_other(g_av.me(), g_av.me())) ask_launcher();
+  if (g_hosts.count() > 1 || !survivors::may_notice_loss(g_av.me(), g_av.me())) ask_launcher();
   // The launcher sees the end of a process a little earlier than the kernel reports it: so the
   // search is repeated.
   static int64_t first = 0;

@@ -23,11 +23,11 @@ bool job_survives_failures();
 /// Makes this process react to notices of the launcher from now on. REQUIRES: called on the host
 /// stack.
 void heed_notices();
-/// True where a notice has come that take_in_notices() has not handled yet.
+/// True where a notice has come that handle_loss_notices() has not handled yet.
 bool was_noticed();
 /// Handles what a notice of the launcher has announced; for the scheduler's poll hook. Returns true
 /// where something has changed.
-bool take_in_notices();
+bool handle_loss_notices();
 
 /// Stores what a process has published about itself, for the line about its end, because the
 /// launcher may be out of reach then.

@@ -19,7 +19,7 @@
 namespace fgmpi::mpi {
 
 /// The state that exists once per process. Never destroyed: transports may be used until _exit.
-struct Process {
+struct ProcessState {
   std::unique_ptr<bootstrap::Bootstrap> boot;
   std::vector<std::unique_ptr<transport::Transport>> transports;
   std::unique_ptr<transport::Idle> idle;
@@ -28,7 +28,7 @@ struct Process {
   int unfinished = 0;  ///< ranks whose main has not returned yet
 };
 
-Process& process();
+ProcessState& process();
 
 constexpr int64_t kMaxRanks = int64_t{1} << 30;  ///< ranks of a job at most
 

@@ -65,10 +65,10 @@ int detach_buffer(const char* call, void* buffer, MPI_Count* size);
 }
 
 /// A call's name, to be a template argument.
-struct Name {
+struct NameArgument {
   char text[16] = {};
   template <size_t n>
-  constexpr Name(const char (&from)[n]) {
+  constexpr NameArgument(const char (&from)[n]) {
     for (size_t i = 0; i < n; ++i) text[i] = from[i];
   }
 };
@@ -86,20 +86,20 @@ template <class Count>
 }
 
 /// Receives the arguments of the call itself, in their registers.
-template <Name kCall, Mode kMode, class Count>
+template <NameArgument kCall, Mode kMode, class Count>
 [[gnu::noinline]] int send_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
                                   int tag, MPI_Comm comm) {
   return send_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
 }
 
 /// As send_slowly(), for a communicator that is not found at once.
-template <Name kCall, Mode kMode, class Count>
+template <NameArgument kCall, Mode kMode, class Count>
 [[gnu::noinline]] int send_not_found(const void* buf, Count count, MPI_Datatype datatype, int dest,
                                      int tag, MPI_Comm comm) {
   return send_elsewhere(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
 }
 
-template <Name kCall, Mode kMode, class Count>
+template <NameArgument kCall, Mode kMode, class Count>
 [[gnu::always_inline]] inline int send(const void* buf, Count count, MPI_Datatype datatype,
                                        int dest, int tag, MPI_Comm comm) {
   sched::maybe_force_switch();
@@ -112,13 +112,13 @@ template <Name kCall, Mode kMode, class Count>
   return send_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm);
 }
 
-template <Name kCall, Mode kMode, class Count>
+template <NameArgument kCall, Mode kMode, class Count>
 [[gnu::noinline]] int isend_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
                                    int tag, MPI_Comm comm, MPI_Request* request) {
   return isend_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
 }
 
-template <Name kCall, Mode kMode, class Count>
+template <NameArgument kCall, Mode kMode, class Count>
 [[gnu::always_inline]] inline int isend(const void* buf, Count count, MPI_Datatype datatype,
                                         int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   sched::maybe_force_switch();

@@ -57,11 +57,11 @@ inline bool looked_up(MPI_Request handle, Request** out) {
   return true;
 }
 
-inline Status look_up(MPI_Request handle, int index, Request** out) {
+inline Status find_request(MPI_Request handle, int index, Request** out) {
   return __builtin_expect(looked_up(handle, out), 1) ? Status() : bad_request(handle, index);
 }
 
-Status look_up_all(int count, const MPI_Request* handles, Requests* out) {
+Status find_requests(int count, const MPI_Request* handles, Requests* out) {
   if (count < 0) return error(MPI_ERR_COUNT, "count is %d; allowed is 0 or more", count);
   if (count > 0) FGMPI_TRY(check_pointer(handles, "array_of_requests"));
   for (int i = 0; i < count; ++i)
@@ -261,7 +261,7 @@ int complete_any(const char* call, int count, MPI_Request* requests, int* index,
   Requests list(count);
   FGMPI_RETURN_IF(call, nullptr, check_pointer(index, "index"));
   if (!kWaits) FGMPI_RETURN_IF(call, nullptr, check_pointer(flag, "flag"));
-  FGMPI_RETURN_IF(call, nullptr, look_up_all(count, requests, &list));
+  FGMPI_RETURN_IF(call, nullptr, find_requests(count, requests, &list));
   *index = MPI_UNDEFINED;
   if (list.none()) {
     if (!kWaits) *flag = 1;
@@ -282,7 +282,7 @@ int complete_some(const char* call, int count, MPI_Request* requests, int* outco
                   MPI_Status* statuses) {
   Requests list(count);
   FGMPI_RETURN_IF(call, nullptr, check_pointer(outcount, "outcount"));
-  FGMPI_RETURN_IF(call, nullptr, look_up_all(count, requests, &list));
+  FGMPI_RETURN_IF(call, nullptr, find_requests(count, requests, &list));
   if (list.none()) {
     *outcount = MPI_UNDEFINED;
     return MPI_SUCCESS;
@@ -302,7 +302,7 @@ int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
   constexpr const char* kCall = "MPI_Wait";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
   Request* r;
-  FGMPI_RETURN_IF(kCall, nullptr, look_up(*request, -1, &r));
+  FGMPI_RETURN_IF(kCall, nullptr, find_request(*request, -1, &r));
   if (!r) {
     set_empty_status(status);
     return MPI_SUCCESS;
@@ -319,7 +319,7 @@ int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
   Request* r;
-  FGMPI_RETURN_IF(kCall, nullptr, look_up(*request, -1, &r));
+  FGMPI_RETURN_IF(kCall, nullptr, find_request(*request, -1, &r));
   if (!r) {
     *flag = 1;
     set_empty_status(status);
@@ -335,7 +335,7 @@ int PMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
   FGMPI_TAKE_TURN("MPI_Waitall", PMPI_Waitall(count, requests, statuses));
   constexpr const char* kCall = "MPI_Waitall";
   Requests list(count);
-  FGMPI_RETURN_IF(kCall, nullptr, look_up_all(count, requests, &list));
+  FGMPI_RETURN_IF(kCall, nullptr, find_requests(count, requests, &list));
   pt2pt::wait_all(list.data(), list.size(), kCall);
   return finish_all(kCall, requests, list, statuses);
 }
@@ -347,7 +347,7 @@ int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status status
   constexpr const char* kCall = "MPI_Testall";
   Requests list(count);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
-  FGMPI_RETURN_IF(kCall, nullptr, look_up_all(count, requests, &list));
+  FGMPI_RETURN_IF(kCall, nullptr, find_requests(count, requests, &list));
   if (__builtin_expect(pt2pt::decided_by_others(list.data(), list.size()), 0)) {
     poll_list(list);
     *flag = pt2pt::g_decider->complete(list.data(), list.size(), pt2pt::Wanted::kAll, false, kCall,
@@ -395,7 +395,7 @@ int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) 
   constexpr const char* kCall = "MPI_Request_get_status";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
   Request* r;
-  FGMPI_RETURN_IF(kCall, nullptr, look_up(request, -1, &r));
+  FGMPI_RETURN_IF(kCall, nullptr, find_request(request, -1, &r));
   *flag = 1;
   if (!r) {
     set_empty_status(status);

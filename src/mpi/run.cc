@@ -62,7 +62,7 @@ sched::Hooks hooks_of_scheduler(bool transports) {
   hooks.poll = pt2pt::progress;
   if (transports && job_survives_failures())
     hooks.poll = [] {
-      const bool noticed = take_in_notices();
+      const bool noticed = handle_loss_notices();
       return pt2pt::progress() || noticed;
     };
   hooks.all_parked = pt2pt::parked_hook();
@@ -89,14 +89,14 @@ sched::Hooks hooks_of_scheduler(bool transports) {
 /// Lets this process sleep on its transports from now on. Threads may have been admitted before
 /// there were any transports.
 void use_idle() {
-  Process& me = process();
+  ProcessState& me = process();
   me.idle = std::make_unique<transport::Idle>(me.transports);
   if (sched::threads_enabled()) me.idle->set_gate(sched::release_engine, sched::reacquire_engine);
 }
 
 /// Called when this process begins to communicate with other jobs.
 Status use_links(dynamic::Links& links) {
-  Process& me = process();
+  ProcessState& me = process();
   links.set_sink(pt2pt::sink());
   if (me.transports.size() > 1) links.stand_before(me.transports[1].get());
   pt2pt::set_peer_failed_handler(on_peer_failed);
@@ -130,14 +130,14 @@ Status prepare_program(void* program, uint32_t first, uint32_t count,
 }  // namespace
 
 Status connect() {
-  Process& me = process();
+  ProcessState& me = process();
   if (me.connected) return {};
   open_standard_files();  // the program may have closed them since it has started
   pt2pt::Setup setup;
   setup.local_count = me.ranks;
   if (boot().size() == 1) {
     g_av.init({0, me.ranks}, 0);
-    dynamic::name_own_job("");
+    dynamic::set_own_job_uid("");
     liveness::start_watch(boot().launcher_fd(), nullptr, "", true);
   } else {
     pt2pt::set_peer_failed_handler(on_peer_failed);
@@ -180,7 +180,7 @@ Status connect_from_rank() {
 }
 
 Status adopt_program() {
-  Process& me = process();
+  ProcessState& me = process();
   if (privatize::started_through_us())
     return error(MPI_ERR_OTHER, "called outside of a rank; allowed is the thread that runs main");
   if (ranks_of_this_process() != 1)
@@ -203,7 +203,7 @@ bool on_main_thread() {
 }
 
 int process_main(privatize::Program& program) {
-  Process& me = process();
+  ProcessState& me = process();
   me.ranks = program.ranks;
   me.unfinished = static_cast<int>(program.ranks);
   explore::begin();

@@ -34,7 +34,7 @@ PlainMutex g_mutex;  ///< protects g_sessions, not what is in it
 Slab<Session> g_sessions;
 using Guard = std::lock_guard<PlainMutex>;
 
-MPI_Session keep_session(Session fresh) {
+MPI_Session make_session(Session fresh) {
   const Guard guard(g_mutex);
   const auto index = static_cast<uint32_t>(g_sessions.create(std::move(fresh)));
   return g_sessions.get(index)->handle = static_cast<MPI_Session>(kSessionBase | index);
@@ -75,15 +75,15 @@ Status check_leader(const comm::Group* g, int rank, const char* argument) {
 
 /// The common end of the two creations from groups. `made` is null where a group was empty
 /// (sections 7.4.2 and 7.6.2).
-int give_from_group(const char* call, const Status& status, comm::Comm* made,
-                    MPI_Errhandler errhandler, MPI_Comm* newcomm) {
+int return_comm_of_group(const char* call, const Status& status, comm::Comm* made,
+                         MPI_Errhandler errhandler, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
   if (!status.ok()) return answer(errhandler, newcomm, call, status);
   if (!made) return MPI_SUCCESS;
   comm::retain_errhandler(errhandler);
   made->errhandler = errhandler;
   *newcomm = made->handle;
-  events::raise_comm_made(made);
+  events::raise_comm_created(made);
   return MPI_SUCCESS;
 }
 
@@ -192,7 +192,7 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* ses
   // that the rank asked for before.
   const int provided = mpi::level_to_grant(level);
   comm::put_hint(&fresh.hints, {"thread_level", mpi::name_of_thread_level(provided)});
-  *session = mpi::keep_session(std::move(fresh));
+  *session = mpi::make_session(std::move(fresh));
   if (!sched::is_unattached_thread()) mpi::grant_thread_level(level);
   return MPI_SUCCESS;
 }
@@ -216,7 +216,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info
   if (status.ok() && g->map.size() > 0)
     status = comm::create_from_group(g->map, hash_text(stringtag), &made);
   if (made && !hints.empty()) mpi::apply_hints(made, std::move(hints));
-  return mpi::give_from_group(kCall, status, made, errhandler, newcomm);
+  return mpi::return_comm_of_group(kCall, status, made, errhandler, newcomm);
 }
 
 FGMPI_EXPORT(MPI_Intercomm_create_from_groups);
@@ -246,5 +246,5 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
   if (status.ok() && !empty)
     status = comm::intercomm_from_groups(local->map, remote->map, hash_text(stringtag), &made);
   if (made && !hints.empty()) mpi::apply_hints(made, std::move(hints));
-  return mpi::give_from_group(kCall, status, made, errhandler, newintercomm);
+  return mpi::return_comm_of_group(kCall, status, made, errhandler, newintercomm);
 }

@@ -18,7 +18,7 @@ namespace {
 /// wait for this one for ever: for the launcher, a process that ends before it has used the
 /// launcher's interface is no MPI process.
 void abort_job_of(int status) {
-  Process& me = process();
+  ProcessState& me = process();
   if (!me.boot && !bootstrap::open(&me.boot).ok()) return;
   if (me.boot->size() > 1) me.boot->abort(status, "");
 }
@@ -32,8 +32,8 @@ void abort_job_of(int status) {
 
 }  // namespace
 
-Process& process() {
-  static Process* p = new Process;
+ProcessState& process() {
+  static ProcessState* p = new ProcessState;
   return *p;
 }
 
@@ -43,7 +43,7 @@ void refuse(const std::string& line) {
 }
 
 bootstrap::Bootstrap& boot() {
-  Process& me = process();
+  ProcessState& me = process();
   if (!me.boot) {
     Status opened = bootstrap::open(&me.boot);
     if (!opened.ok()) refuse(opened.what());
@@ -52,7 +52,7 @@ bootstrap::Bootstrap& boot() {
 }
 
 uint32_t ranks_of_this_process() {
-  Process& me = process();
+  ProcessState& me = process();
   if (me.ranks) return me.ranks;
   int64_t each = settings::number(settings::kNfg);
   if (settings::is_set(settings::kRanks) && !settings::is_set(settings::kNfg)) {

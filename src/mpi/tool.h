@@ -38,7 +38,7 @@ inline constexpr int kCategories = static_cast<int>(settings::kComponents) + 1;
 bool is_initialised();
 /// Copies a name or a description to the caller: at most *length bytes with the end mark; *length
 /// becomes the length that was or would be written.
-void give_text(const std::string& text, char* out, int* length);
+void copy_text_out(const std::string& text, char* out, int* length);
 /// Sets *out to value, unless out is null.
 template <class T, class V>
 void give(T* out, V value) {
@@ -47,7 +47,7 @@ void give(T* out, V value) {
 
 /// Calls a function of the host on the host stack. Null pointers are passed as nullptr.
 template <class... P, class... A>
-int ask_host(int (*host::Api::*member)(P...), A... arguments) {
+int call_host(int (*host::Api::*member)(P...), A... arguments) {
   auto* function = host::api_uninitialised().*member;
   if (!function) return MPI_T_ERR_NOT_SUPPORTED;
   int code = MPI_SUCCESS;

@@ -43,7 +43,7 @@ int cvars_in(int category) {
 template <class Member>
 int indices_of_host(Member member, int index, int length, int* indices, int own) {
   std::fill_n(indices, length, -1);
-  const int code = ask_host(member, index - kCategories, length, indices);
+  const int code = call_host(member, index - kCategories, length, indices);
   // Entries that the host did not fill in stay unchanged.
   for (int i = 0; code == MPI_SUCCESS && i < length; ++i)
     if (indices[i] >= 0) indices[i] += own;
@@ -59,24 +59,24 @@ int check(int index, int length, const int* indices) {
 }  // namespace
 
 int category_get_num(int* num) {
-  return count_all([](int* out) { return ask_host(&Api::T_category_get_num, out); }, kCategories,
+  return count_all([](int* out) { return call_host(&Api::T_category_get_num, out); }, kCategories,
                    num);
 }
 
 int category_get_index(const char* name, int* index) {
   return find_name(
       name, kCategories, [=](int i) { return !std::strcmp(kOwn[i].name, name); },
-      [=](int* out) { return ask_host(&Api::T_category_get_index, name, out); }, index);
+      [=](int* out) { return call_host(&Api::T_category_get_index, name, out); }, index);
 }
 
 int category_get_info(int index, char* name, int* name_len, char* desc, int* desc_len, int* cvars,
                       int* pvars, int* categories) {
   if (int code = check(index, 0, nullptr)) return code;
   if (index >= kCategories)
-    return ask_host(&Api::T_category_get_info, index - kCategories, name, name_len, desc, desc_len,
-                    cvars, pvars, categories);
-  give_text(kOwn[index].name, name, name_len);
-  give_text(kOwn[index].text, desc, desc_len);
+    return call_host(&Api::T_category_get_info, index - kCategories, name, name_len, desc, desc_len,
+                     cvars, pvars, categories);
+  copy_text_out(kOwn[index].name, name, name_len);
+  copy_text_out(kOwn[index].text, desc, desc_len);
   give(cvars, cvars_in(index));
   give(pvars, index == kCounters ? int{counters::kCount} : 0);
   give(categories, 0);
@@ -86,7 +86,7 @@ int category_get_info(int index, char* name, int* name_len, char* desc, int* des
 int category_get_num_events(int index, int* num) {
   if (int code = check(index, 0, nullptr)) return code;
   if (index >= kCategories)
-    return ask_host(&Api::T_category_get_num_events, index - kCategories, num);
+    return call_host(&Api::T_category_get_num_events, index - kCategories, num);
   if (!num) return MPI_T_ERR_INVALID;
   *num = events_in(index, 0, nullptr);
   return MPI_SUCCESS;
@@ -119,7 +119,7 @@ int category_get_categories(int index, int length, int* indices) {
 int category_get_events(int index, int length, int* indices) {
   if (int code = check(index, length, indices)) return code;
   if (index < kCategories) return events_in(index, length, indices), MPI_SUCCESS;
-  return ask_host(&Api::T_category_get_events, index - kCategories, length, indices);
+  return call_host(&Api::T_category_get_events, index - kCategories, length, indices);
 }
 
 }  // namespace fgmpi::mpi::tool

@@ -24,15 +24,15 @@ using settings::SettingRecord;
 using settings::SettingType;
 
 /// A handle of a control variable. One of the host's variables is used through its handle.
-struct Handle {
+struct CvarHandle {
   int index = 0;                                       ///< the host's count from 0, too
   MPI_T_cvar_handle of_host = MPI_T_CVAR_HANDLE_NULL;  ///< null: the variable is ours
   size_t bytes = 0;                                    ///< of the host's value
-  Handle() = default;
-  ~Handle() {
-    if (of_host) (void)ask_host(&Api::T_cvar_handle_free, &of_host);
+  CvarHandle() = default;
+  ~CvarHandle() {
+    if (of_host) (void)call_host(&Api::T_cvar_handle_free, &of_host);
   }
-  Handle(const Handle&) = delete;
+  CvarHandle(const CvarHandle&) = delete;
 };
 
 using Bytes = std::vector<char>;
@@ -40,7 +40,7 @@ using Bytes = std::vector<char>;
 /// A rank's state of the interface.
 struct OwnInterface {
   unsigned users = 0;  ///< how often it has initialised the interface
-  std::unordered_map<const void*, std::unique_ptr<Handle>> handles;  ///< by what the user holds
+  std::unordered_map<const void*, std::unique_ptr<CvarHandle>> handles;  ///< by what the user holds
 };
 auto& g_interfaces = *new comm::OfRank<OwnInterface>;
 
@@ -51,7 +51,7 @@ auto& g_written = *new comm::OfRank<std::unordered_map<int, Bytes>>;
 std::unordered_map<int, Bytes> g_before_written;
 
 /// The handle's object; nullptr when the running rank has no such handle.
-Handle* find_handle(MPI_T_cvar_handle handle) {
+CvarHandle* find_handle(MPI_T_cvar_handle handle) {
   OwnInterface* own = g_interfaces.find_mine();
   if (!own) return nullptr;
   auto it = own->handles.find(handle);
@@ -159,40 +159,40 @@ int verbosity_of(settings::Level level) {
 }
 
 /// The host has no communicator of ours: its own communicator stands for it.
-int alloc_of_host(int index, void* object, Handle* handle, int* count) {
+int alloc_of_host(int index, void* object, CvarHandle* handle, int* count) {
   int bind = MPI_T_BIND_NO_OBJECT;
   MPI_Datatype type = MPI_CHAR;
-  if (int code = ask_host(&Api::T_cvar_get_info, index, nullptr, nullptr, nullptr, &type, nullptr,
-                          nullptr, nullptr, &bind, nullptr))
+  if (int code = call_host(&Api::T_cvar_get_info, index, nullptr, nullptr, nullptr, &type, nullptr,
+                           nullptr, nullptr, &bind, nullptr))
     return code;
   MPI_Comm self = MPI_COMM_SELF;
-  if (int code = ask_host(&Api::T_cvar_handle_alloc, index,
-                          bind == MPI_T_BIND_MPI_COMM ? &self : object, &handle->of_host, count))
+  if (int code = call_host(&Api::T_cvar_handle_alloc, index,
+                           bind == MPI_T_BIND_MPI_COMM ? &self : object, &handle->of_host, count))
     return code;
   handle->bytes = static_cast<size_t>(*count) * static_cast<size_t>(host::basic_size(type));
   return MPI_SUCCESS;
 }
 
-int read_of_host(const Handle& handle, void* buffer) {
+int read_of_host(const CvarHandle& handle, void* buffer) {
   const Bytes* value = nullptr;
   if (auto* written = g_written.find_mine())
     if (auto it = written->find(handle.index); it != written->end()) value = &it->second;
   if (!value)
     if (auto it = g_before_written.find(handle.index); it != g_before_written.end())
       value = &it->second;
-  if (!value) return ask_host(&Api::T_cvar_read, handle.of_host, buffer);
+  if (!value) return call_host(&Api::T_cvar_read, handle.of_host, buffer);
   std::memcpy(buffer, value->data(), value->size());
   return MPI_SUCCESS;
 }
 
 /// The host has one value, the last one that was written.
-int write_of_host(const Handle& handle, const void* buffer) {
+int write_of_host(const CvarHandle& handle, const void* buffer) {
   if (!g_before_written.contains(handle.index)) {
     Bytes before(handle.bytes);
-    if (int code = ask_host(&Api::T_cvar_read, handle.of_host, before.data())) return code;
+    if (int code = call_host(&Api::T_cvar_read, handle.of_host, before.data())) return code;
     g_before_written[handle.index] = std::move(before);
   }
-  if (int code = ask_host(&Api::T_cvar_write, handle.of_host, buffer)) return code;
+  if (int code = call_host(&Api::T_cvar_write, handle.of_host, buffer)) return code;
   const auto* bytes = static_cast<const char*>(buffer);
   g_written.mine()[handle.index].assign(bytes, bytes + handle.bytes);
   return MPI_SUCCESS;
@@ -212,9 +212,9 @@ int init_thread(int required, int* provided) {
   if (sched::is_unattached_thread() && sched::rank_of_thread()) return MPI_T_ERR_CANNOT_INIT;
   // The host loses its variables when its last user has finalized, and does not make them again for
   // the next one: so this process initialises it once and never finalizes it.
-  static const int kept = ask_host(&Api::T_init_thread, required, provided);
+  static const int kept = call_host(&Api::T_init_thread, required, provided);
   if (kept != MPI_SUCCESS) return kept;
-  const int code = ask_host(&Api::T_init_thread, required, provided);
+  const int code = call_host(&Api::T_init_thread, required, provided);
   if (code != MPI_SUCCESS) return code;
   ++g_interfaces.mine().users;
   // The lock that all calls acquire from now on, other ranks' too, keeps threads apart. Without a
@@ -232,10 +232,10 @@ int finalize() {
     forget_sessions_of_rank();
     g_interfaces.drop_mine();
   }
-  return ask_host(&Api::T_finalize);
+  return call_host(&Api::T_finalize);
 }
 
-void give_text(const std::string& text, char* out, int* length) {
+void copy_text_out(const std::string& text, char* out, int* length) {
   if (!length) return;
   const int all = static_cast<int>(text.size()) + 1;
   if (!out || *length <= 0) {
@@ -251,32 +251,32 @@ void give_text(const std::string& text, char* out, int* length) {
 int enum_get_info(MPI_T_enum enumtype, int* num, char* name, int* name_len) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   const int id = place_in_enums(enumtype);
-  if (id < 0) return ask_host(&Api::T_enum_get_info, enumtype, num, name, name_len);
+  if (id < 0) return call_host(&Api::T_enum_get_info, enumtype, num, name, name_len);
   give(num, items_of(kRecords[id]).size());
-  give_text(kRecords[id].name, name, name_len);
+  copy_text_out(kRecords[id].name, name, name_len);
   return MPI_SUCCESS;
 }
 
 int enum_get_item(MPI_T_enum enumtype, int index, int* value, char* name, int* name_len) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   const int id = place_in_enums(enumtype);
-  if (id < 0) return ask_host(&Api::T_enum_get_item, enumtype, index, value, name, name_len);
+  if (id < 0) return call_host(&Api::T_enum_get_item, enumtype, index, value, name, name_len);
   const std::vector<Item> items = items_of(kRecords[id]);
   if (index < 0 || index >= static_cast<int>(items.size())) return MPI_T_ERR_INVALID_INDEX;
   const Item& item = items[static_cast<size_t>(index)];
   give(value, item.value);
-  give_text(std::string(item.name), name, name_len);
+  copy_text_out(std::string(item.name), name, name_len);
   return MPI_SUCCESS;
 }
 
 int cvar_get_num(int* num) {
-  return count_all([](int* out) { return ask_host(&Api::T_cvar_get_num, out); }, kOwnCvars, num);
+  return count_all([](int* out) { return call_host(&Api::T_cvar_get_num, out); }, kOwnCvars, num);
 }
 
 int cvar_get_index(const char* name, int* index) {
   return find_name(
       name, kOwnCvars, [=](int i) { return !std::strcmp(kRecords[i].name, name); },
-      [=](int* out) { return ask_host(&Api::T_cvar_get_index, name, out); }, index);
+      [=](int* out) { return call_host(&Api::T_cvar_get_index, name, out); }, index);
 }
 
 int cvar_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype,
@@ -284,12 +284,12 @@ int cvar_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Data
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (index < 0) return MPI_T_ERR_INVALID_INDEX;
   if (index >= kOwnCvars)
-    return ask_host(&Api::T_cvar_get_info, index - kOwnCvars, name, name_len, verbosity, datatype,
-                    enumtype, desc, desc_len, bind, scope);
+    return call_host(&Api::T_cvar_get_info, index - kOwnCvars, name, name_len, verbosity, datatype,
+                     enumtype, desc, desc_len, bind, scope);
   const SettingRecord& record = kRecords[index];
   const Shown as = shown(record);
-  give_text(record.name, name, name_len);
-  give_text(description(record), desc, desc_len);
+  copy_text_out(record.name, name, name_len);
+  copy_text_out(description(record), desc, desc_len);
   give(verbosity, verbosity_of(record.level));
   give(datatype, as == Shown::kNumber ? MPI_COUNT : as == Shown::kItem ? MPI_INT : MPI_CHAR);
   if (enumtype)
@@ -304,7 +304,7 @@ int cvar_handle_alloc(int index, void* object, MPI_T_cvar_handle* handle, int* c
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!handle || !count) return MPI_T_ERR_INVALID;
   if (index < 0) return MPI_T_ERR_INVALID_INDEX;
-  auto made = std::make_unique<Handle>();
+  auto made = std::make_unique<CvarHandle>();
   made->index = index < kOwnCvars ? index : index - kOwnCvars;
   if (index >= kOwnCvars) {
     if (int code = alloc_of_host(made->index, object, made.get(), count)) return code;
@@ -330,7 +330,7 @@ int cvar_handle_free(MPI_T_cvar_handle* handle) {
 
 int cvar_read(MPI_T_cvar_handle handle, void* buffer) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  const Handle* own = find_handle(handle);
+  const CvarHandle* own = find_handle(handle);
   if (!own) return MPI_T_ERR_INVALID_HANDLE;
   if (!buffer) return MPI_T_ERR_INVALID;
   if (own->of_host) return read_of_host(*own, buffer);
@@ -357,7 +357,7 @@ int cvar_read(MPI_T_cvar_handle handle, void* buffer) {
 
 int cvar_write(MPI_T_cvar_handle handle, const void* buffer) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  const Handle* own = find_handle(handle);
+  const CvarHandle* own = find_handle(handle);
   if (!own) return MPI_T_ERR_INVALID_HANDLE;
   if (!buffer) return MPI_T_ERR_INVALID;
   if (own->of_host) return write_of_host(*own, buffer);

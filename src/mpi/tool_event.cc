@@ -18,7 +18,7 @@
 namespace fgmpi::mpi {
 namespace {
 
-using events::Kind;
+using events::ToolEventKind;
 
 /// The data that a callback reads. Events have some of the fields as elements, under their own
 /// names.
@@ -34,7 +34,7 @@ struct Element {
 };
 constexpr int kMostElements = 4;
 
-struct Type {
+struct EventType {
   const char* name;
   const char* text;
   int count;
@@ -44,7 +44,7 @@ struct Type {
 constexpr size_t kComm = offsetof(Occurrence, comm), kFirst = offsetof(Occurrence, first),
                  kSecond = offsetof(Occurrence, second), kBytes = offsetof(Occurrence, bytes);
 
-constexpr Type kTypes[events::kCount] = {
+constexpr EventType kTypes[events::kCount] = {
     {"fgmpi_send_begun",
      "a point-to-point send of the rank begins; elements: handle of the communicator, rank of the "
      "target (-1: not known here), tag, bytes",
@@ -89,8 +89,8 @@ constexpr int kSafeties = MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE + 1;
 
 /// The object of MPI_T_event_handle_alloc: a rank's callbacks for a kind of event, one for each
 /// level of safety.
-struct Registration {
-  Kind kind;
+struct EventRegistration {
+  ToolEventKind kind;
   MPI_T_event_cb_function* callbacks[kSafeties] = {};
   void* user_data[kSafeties] = {};
   MPI_T_event_dropped_cb_function* dropped_handler = nullptr;
@@ -100,15 +100,15 @@ struct Registration {
 
 /// The argument of a callback.
 struct Instance {
-  const Registration* of;
+  const EventRegistration* of;
   Occurrence what;
   MPI_Count time;  ///< of the one source, in ns
 };
 
 /// The registrations of a rank.
 struct OwnEvents {
-  std::unordered_map<const void*, std::unique_ptr<Registration>> registrations;
-  std::vector<Registration*> listening;  ///< those that have a callback
+  std::unordered_map<const void*, std::unique_ptr<EventRegistration>> registrations;
+  std::vector<EventRegistration*> listening;  ///< those that have a callback
   ~OwnEvents() {
     if (!listening.empty()) events::update_wanted();
   }
@@ -117,7 +117,7 @@ auto& g_events = *new comm::OfRank<OwnEvents>;
 /// Instances that callbacks are reading now.
 std::vector<const Instance*> g_instances;
 
-Registration* find(MPI_T_event_registration handle) {
+EventRegistration* find(MPI_T_event_registration handle) {
   OwnEvents* own = g_events.find_mine();
   if (!own) return nullptr;
   auto it = own->registrations.find(handle);
@@ -133,22 +133,22 @@ const Instance* find(MPI_T_event_instance handle) {
 
 /// The callback with the fewest requirements on the moment of its call: all are allowed at the end
 /// of a call of MPI.
-int chosen(const Registration& r) {
+int chosen(const EventRegistration& r) {
   int level = 0;
   while (level < kSafeties && !r.callbacks[level]) ++level;
   return level;
 }
 
-void update_listening(Registration* r) {
-  std::vector<Registration*>& listening = g_events.mine().listening;
+void update_listening(EventRegistration* r) {
+  std::vector<EventRegistration*>& listening = g_events.mine().listening;
   std::erase(listening, r);
   if (!r->freed && chosen(*r) < kSafeties) listening.push_back(r);
   events::update_wanted();
 }
 
-void forget(Registration* r) { g_events.mine().registrations.erase(r); }
+void forget(EventRegistration* r) { g_events.mine().registrations.erase(r); }
 
-void call(Registration* r, const Occurrence& what) {
+void call(EventRegistration* r, const Occurrence& what) {
   if (r->calling) {
     ++r->dropped;
     return;
@@ -172,9 +172,9 @@ void call(Registration* r, const Occurrence& what) {
 
 /// Locks the engine for a caller that is outside of the library; not around a collective call,
 /// which locks it itself.
-class Inside {
+class ToolEngineLock {
  public:
-  Inside() {
+  ToolEngineLock() {
     if (sched::outside()) entry_.emplace();
   }
   /// False: the thread belongs to no rank.
@@ -184,12 +184,12 @@ class Inside {
   std::optional<sched::EngineEntry> entry_;
 };
 
-void raise(Kind kind, const Occurrence& what) {
+void raise(ToolEventKind kind, const Occurrence& what) {
   OwnEvents* own = g_events.find_mine();
   if (!own || own->listening.empty()) return;
   // The loop runs over a copy: a callback may register others, or free its own.
-  const std::vector<Registration*> listening = own->listening;
-  for (Registration* r : listening)
+  const std::vector<EventRegistration*> listening = own->listening;
+  for (EventRegistration* r : listening)
     if (own->registrations.contains(r) && !r->freed && r->kind == kind) call(r, what);
 }
 
@@ -204,7 +204,7 @@ uint32_t g_wanted = 0;
 void update_wanted() {
   uint32_t wanted = 0;
   g_events.for_each([&](const OwnEvents& own) {
-    for (const Registration* r : own.listening) wanted |= 1u << r->kind;
+    for (const EventRegistration* r : own.listening) wanted |= 1u << r->kind;
   });
   if (comm_messages::counting()) wanted |= 1u << events::kSendBegun;
   events::g_wanted = wanted;
@@ -266,8 +266,8 @@ void detail::completed(const pt2pt::Request* request) {
   }
 }
 
-void Collective::begin(MPI_Comm handle, coll::CollectiveKind operation) {
-  const Inside inside;
+void CollectiveEvents::begin(MPI_Comm handle, coll::CollectiveKind operation) {
+  const ToolEngineLock inside;
   comm_ = inside ? comm::find_inside(handle) : nullptr;
   if (!comm_) return;
   comm_->retain();
@@ -277,8 +277,8 @@ void Collective::begin(MPI_Comm handle, coll::CollectiveKind operation) {
         {comm_->handle, static_cast<int32_t>(operation), static_cast<int32_t>(number_), 0});
 }
 
-void Collective::end() {
-  const Inside inside;
+void CollectiveEvents::end() {
+  const ToolEngineLock inside;
   raise(kCollectiveEnded,
         {comm_->handle, static_cast<int32_t>(operation_), static_cast<int32_t>(number_), 0});
   comm_->release();
@@ -297,7 +297,7 @@ int check_event(int index) {
                                                                 : MPI_T_ERR_INVALID_INDEX;
 }
 
-int look_up(MPI_T_event_registration handle, Registration** out) {
+int look_up(MPI_T_event_registration handle, EventRegistration** out) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   *out = find(handle);
   return *out ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
@@ -355,9 +355,9 @@ int event_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Dat
                    MPI_Aint* displacements, int* count, MPI_T_enum* enumtype, MPI_Info* info,
                    char* desc, int* desc_len, int* bind) {
   if (int code = check_event(index)) return code;
-  const Type& type = kTypes[index];
-  give_text(type.name, name, name_len);
-  give_text(type.text, desc, desc_len);
+  const EventType& type = kTypes[index];
+  copy_text_out(type.name, name, name_len);
+  copy_text_out(type.text, desc, desc_len);
   give(verbosity, MPI_T_VERBOSITY_USER_DETAIL);
   for (int i = 0; count && i < type.count && i < *count; ++i) {
     if (datatypes) datatypes[i] = type.elements[i].wide ? MPI_LONG_LONG : MPI_INT;
@@ -372,27 +372,27 @@ int event_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Dat
 int event_handle_alloc(int index, void*, MPI_Info, MPI_T_event_registration* registration) {
   if (int code = check_event(index)) return code;
   if (!registration) return MPI_T_ERR_INVALID;
-  auto made = std::make_unique<Registration>();
-  made->kind = static_cast<Kind>(index);
+  auto made = std::make_unique<EventRegistration>();
+  made->kind = static_cast<ToolEventKind>(index);
   *registration = reinterpret_cast<MPI_T_event_registration>(made.get());
   g_events.mine().registrations.emplace(made.get(), std::move(made));
   return MPI_SUCCESS;
 }
 
 int event_handle_set_info(MPI_T_event_registration registration, MPI_Info) {
-  Registration* r;
+  EventRegistration* r;
   return look_up(registration, &r);
 }
 
 int event_handle_get_info(MPI_T_event_registration registration, MPI_Info* info) {
-  Registration* r;
+  EventRegistration* r;
   if (int code = look_up(registration, &r)) return code;
   return info ? no_hints(info) : MPI_T_ERR_INVALID;
 }
 
 int event_register_callback(MPI_T_event_registration registration, MPI_T_cb_safety safety, MPI_Info,
                             void* user_data, MPI_T_event_cb_function* function) {
-  Registration* r;
+  EventRegistration* r;
   if (int code = look_up(registration, &r)) return code;
   if (!is_safety(safety)) return MPI_T_ERR_INVALID;
   r->callbacks[safety] = function;
@@ -403,21 +403,21 @@ int event_register_callback(MPI_T_event_registration registration, MPI_T_cb_safe
 
 int event_callback_set_info(MPI_T_event_registration registration, MPI_T_cb_safety safety,
                             MPI_Info) {
-  Registration* r;
+  EventRegistration* r;
   if (int code = look_up(registration, &r)) return code;
   return is_safety(safety) ? MPI_SUCCESS : MPI_T_ERR_INVALID;
 }
 
 int event_callback_get_info(MPI_T_event_registration registration, MPI_T_cb_safety safety,
                             MPI_Info* info) {
-  Registration* r;
+  EventRegistration* r;
   if (int code = look_up(registration, &r)) return code;
   return is_safety(safety) && info ? no_hints(info) : MPI_T_ERR_INVALID;
 }
 
 int event_set_dropped_handler(MPI_T_event_registration registration,
                               MPI_T_event_dropped_cb_function* function) {
-  Registration* r;
+  EventRegistration* r;
   if (int code = look_up(registration, &r)) return code;
   r->dropped_handler = function;
   return MPI_SUCCESS;
@@ -425,7 +425,7 @@ int event_set_dropped_handler(MPI_T_event_registration registration,
 
 int event_handle_free(MPI_T_event_registration registration, void* user_data,
                       MPI_T_event_free_cb_function* function) {
-  Registration* r;
+  EventRegistration* r;
   if (int code = look_up(registration, &r)) return code;
   r->freed = true;
   update_listening(r);
@@ -446,7 +446,7 @@ void forget_events_of_rank() {
 int event_read(MPI_T_event_instance handle, int element, void* buffer) {
   const Instance* instance;
   if (int code = look_up(handle, &instance)) return code;
-  const Type& type = kTypes[instance->of->kind];
+  const EventType& type = kTypes[instance->of->kind];
   if (element < 0 || element >= type.count) return MPI_T_ERR_INVALID_INDEX;
   if (!buffer) return MPI_T_ERR_INVALID;
   read(*instance, type.elements[element], buffer);
@@ -457,7 +457,7 @@ int event_copy(MPI_T_event_instance handle, void* buffer) {
   const Instance* instance;
   if (int code = look_up(handle, &instance)) return code;
   if (!buffer) return MPI_T_ERR_INVALID;
-  const Type& type = kTypes[instance->of->kind];
+  const EventType& type = kTypes[instance->of->kind];
   for (int i = 0; i < type.count; ++i)
     read(*instance, type.elements[i], static_cast<char*>(buffer) + type.elements[i].offset);
   return MPI_SUCCESS;
@@ -491,8 +491,8 @@ int source_get_info(int index, char* name, int* name_len, char* desc, int* desc_
                     MPI_Info* info) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (index != 0) return MPI_T_ERR_INVALID_INDEX;
-  give_text("fgmpi", name, name_len);
-  give_text("Finegrain MPI: calls of the rank, by the monotonic clock", desc, desc_len);
+  copy_text_out("fgmpi", name, name_len);
+  copy_text_out("Finegrain MPI: calls of the rank, by the monotonic clock", desc, desc_len);
   if (ordering) *ordering = MPI_T_SOURCE_ORDERED;
   give(ticks_per_second, kSecond);
   give(max_ticks, INT64_MAX);

@@ -167,10 +167,10 @@ FGMPI_EXTENSION int MPIX_Tool_places(void (*placed)(int, MPI_File, int, MPI_Offs
   FGMPI_TAKE_TURN("MPIX_Tool_places", MPIX_Tool_places(placed));
   g_placed = placed;
   if (!placed) {
-    file::set_tool_place(nullptr);
+    file::set_tool_offset_handler(nullptr);
     return MPI_SUCCESS;
   }
-  file::set_tool_place([](const file::File* f, bool writes, int64_t offset) {
+  file::set_tool_offset_handler([](const file::File* f, bool writes, int64_t offset) {
     g_placed(f->comm->shared->map.world_of(f->comm->rank), file::handle_of(f), writes, offset);
   });
   return MPI_SUCCESS;
@@ -197,7 +197,7 @@ FGMPI_EXTENSION int MPIX_Comm_map_bytes(MPI_Comm comm, void* buffer, MPI_Count c
   FGMPI_TAKE_TURN("MPIX_Comm_map_bytes", MPIX_Comm_map_bytes(comm, buffer, capacity, size));
   constexpr const char* kCall = "MPIX_Comm_map_bytes";
   FGMPI_ENTER(kCall, c, comm);
-  mpi::know_group(c);
+  mpi::load_group_map(c);
   std::vector<uint8_t> bytes;
   sched::call_on_host([&] { c->shared->map.serialize(&bytes); });
   *size = static_cast<MPI_Count>(bytes.size());

@@ -22,7 +22,7 @@ using host::Api;
 constexpr int kOwnPvars = counters::kCount;
 
 /// A handle of ours: the counter that it reads, and from where it counts.
-struct Handle {
+struct PvarHandle {
   counters::CounterId id;
   MPI_Comm comm = MPI_COMM_NULL;  ///< counters of a communicator
   uint64_t base = 0;  ///< what a counter had when it was last reset, or when it was started
@@ -31,29 +31,29 @@ struct Handle {
   const void* started = nullptr;  ///< what stop() is given
 };
 
-void stop_counting(Handle* handle);
+void stop_counting(PvarHandle* handle);
 
 /// A session: the host's session, and the handles in it, ours and the host's, which are freed with
 /// it.
-struct Session {
+struct PvarSession {
   MPI_T_pvar_session host = MPI_T_PVAR_SESSION_NULL;
-  std::unordered_map<const void*, std::unique_ptr<Handle>> handles;  ///< by what the user holds
+  std::unordered_map<const void*, std::unique_ptr<PvarHandle>> handles;  ///< by what the user holds
   std::unordered_set<const void*> handles_of_host;
 
-  Session() = default;
-  ~Session() {
-    (void)ask_host(&Api::T_pvar_session_free, &host);
+  PvarSession() = default;
+  ~PvarSession() {
+    (void)call_host(&Api::T_pvar_session_free, &host);
     for (auto& [name, each] : handles) stop_counting(each.get());
   }
-  Session(const Session&) = delete;
+  PvarSession(const PvarSession&) = delete;
 };
 
 /// Sessions of each rank by the handle that the user holds.
-using Sessions = std::unordered_map<const void*, std::unique_ptr<Session>>;
+using Sessions = std::unordered_map<const void*, std::unique_ptr<PvarSession>>;
 auto& g_sessions = *new comm::OfRank<Sessions>;
 
 /// The session; nullptr when the running rank has no such session.
-Session* find_session(MPI_T_pvar_session session) {
+PvarSession* find_session(MPI_T_pvar_session session) {
   Sessions* own = g_sessions.find_mine();
   if (!own) return nullptr;
   auto it = own->find(session);
@@ -77,7 +77,7 @@ int class_of(CounterKind kind) {
 }
 
 /// Finds the object that the handle counts; false where the handle's communicator has been freed.
-bool object_of(const Handle& handle, const void** out) {
+bool object_of(const PvarHandle& handle, const void** out) {
   *out = nullptr;
   if (kRecords[handle.id].scope != counters::Scope::kCommunicator) return true;
   *out = comm::find_inside(handle.comm);
@@ -88,7 +88,7 @@ bool is_on_demand(counters::CounterId id) { return counters::switch_of(id).start
 
 /// The counter's own value, of which `base` is not counted; false where its communicator has been
 /// freed.
-bool raw_value_of(const Handle& handle, uint64_t* out) {
+bool raw_value_of(const PvarHandle& handle, uint64_t* out) {
   const void* object;
   if (!object_of(handle, &object)) return false;
   const bool counts = handle.started || !is_on_demand(handle.id);
@@ -97,7 +97,7 @@ bool raw_value_of(const Handle& handle, uint64_t* out) {
 }
 
 /// The variable's value; false where its communicator has been freed.
-bool value_of(const Handle& handle, uint64_t* out) {
+bool value_of(const PvarHandle& handle, uint64_t* out) {
   uint64_t raw;
   if (!raw_value_of(handle, &raw)) return false;
   *out = handle.kept + (raw - handle.base);
@@ -105,7 +105,7 @@ bool value_of(const Handle& handle, uint64_t* out) {
 }
 
 /// Resets the variable. *before: the value until then, read at the same moment.
-int reset(Handle* handle, uint64_t* before) {
+int reset(PvarHandle* handle, uint64_t* before) {
   if (!can_be_reset(handle->id)) return MPI_T_ERR_PVAR_NO_WRITE;
   uint64_t raw;
   if (!raw_value_of(*handle, &raw)) return MPI_T_ERR_INVALID_HANDLE;
@@ -115,12 +115,12 @@ int reset(Handle* handle, uint64_t* before) {
   return MPI_SUCCESS;
 }
 
-int reset(Handle* handle) {
+int reset(PvarHandle* handle) {
   uint64_t unused;
   return reset(handle, &unused);
 }
 
-int start(Handle* handle) {
+int start(PvarHandle* handle) {
   if (!is_on_demand(handle->id)) return MPI_T_ERR_PVAR_NO_STARTSTOP;
   if (handle->started) return MPI_SUCCESS;
   const void* object;
@@ -130,14 +130,14 @@ int start(Handle* handle) {
   return MPI_SUCCESS;
 }
 
-void stop_counting(Handle* handle) {
+void stop_counting(PvarHandle* handle) {
   if (!handle->started) return;
   uint64_t now;
   if (value_of(*handle, &now)) handle->kept = now;
   counters::switch_of(handle->id).stop(std::exchange(handle->started, nullptr));
 }
 
-int stop(Handle* handle) {
+int stop(PvarHandle* handle) {
   if (!is_on_demand(handle->id)) return MPI_T_ERR_PVAR_NO_STARTSTOP;
   stop_counting(handle);
   return MPI_SUCCESS;
@@ -148,7 +148,7 @@ void put_value(uint64_t value, void* buffer) {
   std::memcpy(buffer, &shown, sizeof shown);
 }
 
-int read(const Handle& handle, void* buffer) {
+int read(const PvarHandle& handle, void* buffer) {
   uint64_t now;
   if (!value_of(handle, &now)) return MPI_T_ERR_INVALID_HANDLE;
   put_value(now, buffer);
@@ -165,8 +165,8 @@ MPI_T_pvar_handle for_host(MPI_T_pvar_handle handle) {
 
 /// Finds session and handle of a call. *own is null where the handle is the host's, or where all
 /// handles are meant, if that is allowed.
-int look_up(MPI_T_pvar_session session, MPI_T_pvar_handle handle, bool can_be_all, Session** in,
-            Handle** own) {
+int look_up(MPI_T_pvar_session session, MPI_T_pvar_handle handle, bool can_be_all, PvarSession** in,
+            PvarHandle** own) {
   *own = nullptr;
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   *in = find_session(session);
@@ -188,7 +188,7 @@ int check_index(int index) {
 }  // namespace
 
 int pvar_get_num(int* num) {
-  return count_all([](int* out) { return ask_host(&Api::T_pvar_get_num, out); }, kOwnPvars, num);
+  return count_all([](int* out) { return call_host(&Api::T_pvar_get_num, out); }, kOwnPvars, num);
 }
 
 int pvar_get_index(const char* name, int var_class, int* index) {
@@ -197,7 +197,7 @@ int pvar_get_index(const char* name, int var_class, int* index) {
       [=](int i) {
         return !std::strcmp(kRecords[i].name, name) && class_of(kRecords[i].kind) == var_class;
       },
-      [=](int* out) { return ask_host(&Api::T_pvar_get_index, name, var_class, out); }, index);
+      [=](int* out) { return call_host(&Api::T_pvar_get_index, name, var_class, out); }, index);
 }
 
 int pvar_get_info(int index, char* name, int* name_len, int* verbosity, int* var_class,
@@ -206,12 +206,12 @@ int pvar_get_info(int index, char* name, int* name_len, int* verbosity, int* var
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (int code = check_index(index); code != MPI_SUCCESS) return code;
   if (index >= kOwnPvars)
-    return ask_host(&Api::T_pvar_get_info, index - kOwnPvars, name, name_len, verbosity, var_class,
-                    datatype, enumtype, desc, desc_len, bind, readonly, continuous, atomic);
+    return call_host(&Api::T_pvar_get_info, index - kOwnPvars, name, name_len, verbosity, var_class,
+                     datatype, enumtype, desc, desc_len, bind, readonly, continuous, atomic);
   const CounterRecord& record = kRecords[index];
   const bool of_comm = record.scope == counters::Scope::kCommunicator;
-  give_text(record.name, name, name_len);
-  give_text(record.text, desc, desc_len);
+  copy_text_out(record.name, name, name_len);
+  copy_text_out(record.text, desc, desc_len);
   give(verbosity, MPI_T_VERBOSITY_USER_BASIC);
   give(var_class, class_of(record.kind));
   give(datatype, MPI_UNSIGNED_LONG_LONG);
@@ -227,8 +227,8 @@ int pvar_session_create(MPI_T_pvar_session* session) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!session) return MPI_T_ERR_INVALID;
   MPI_T_pvar_session of_host;
-  if (int code = ask_host(&Api::T_pvar_session_create, &of_host); code != MPI_SUCCESS) return code;
-  auto made = std::make_unique<Session>();
+  if (int code = call_host(&Api::T_pvar_session_create, &of_host); code != MPI_SUCCESS) return code;
+  auto made = std::make_unique<PvarSession>();
   made->host = of_host;
   *session = reinterpret_cast<MPI_T_pvar_session>(made.get());
   g_sessions.mine().emplace(made.get(), std::move(made));
@@ -248,23 +248,23 @@ void forget_sessions_of_rank() { g_sessions.drop_mine(); }
 int pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
                       MPI_T_pvar_handle* handle, int* count) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  Session* in = find_session(session);
+  PvarSession* in = find_session(session);
   if (!in) return MPI_T_ERR_INVALID_SESSION;
   if (!handle || !count) return MPI_T_ERR_INVALID;
   if (int code = check_index(index); code != MPI_SUCCESS) return code;
   if (index >= kOwnPvars) {
     int bind = MPI_T_BIND_NO_OBJECT;
     const int of_host = index - kOwnPvars;
-    if (int code = ask_host(&Api::T_pvar_get_info, of_host, nullptr, nullptr, nullptr, nullptr,
-                            nullptr, nullptr, nullptr, nullptr, &bind, nullptr, nullptr, nullptr))
+    if (int code = call_host(&Api::T_pvar_get_info, of_host, nullptr, nullptr, nullptr, nullptr,
+                             nullptr, nullptr, nullptr, nullptr, &bind, nullptr, nullptr, nullptr))
       return code;
     MPI_Comm self = MPI_COMM_SELF;
-    const int code = ask_host(&Api::T_pvar_handle_alloc, in->host, of_host,
-                              bind == MPI_T_BIND_MPI_COMM ? &self : object, handle, count);
+    const int code = call_host(&Api::T_pvar_handle_alloc, in->host, of_host,
+                               bind == MPI_T_BIND_MPI_COMM ? &self : object, handle, count);
     if (code == MPI_SUCCESS) in->handles_of_host.insert(*handle);
     return code;
   }
-  Handle made{static_cast<counters::CounterId>(index)};
+  PvarHandle made{static_cast<counters::CounterId>(index)};
   if (kRecords[index].scope == counters::Scope::kCommunicator) {
     if (!object) return MPI_T_ERR_INVALID;
     made.comm = *static_cast<const MPI_Comm*>(object);
@@ -272,7 +272,7 @@ int pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
   uint64_t now;
   if (!value_of(made, &now)) return MPI_T_ERR_INVALID;
   if (can_be_reset(made.id) && !is_on_demand(made.id)) made.base = now;
-  auto kept = std::make_unique<Handle>(made);
+  auto kept = std::make_unique<PvarHandle>(made);
   *handle = reinterpret_cast<MPI_T_pvar_handle>(kept.get());
   in->handles.emplace(kept.get(), std::move(kept));
   *count = 1;
@@ -280,12 +280,12 @@ int pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
 }
 
 int pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) {
-  Session* in;
-  Handle* own;
+  PvarSession* in;
+  PvarHandle* own;
   if (int code = look_up(session, handle ? *handle : nullptr, false, &in, &own)) return code;
   if (!own) {
     in->handles_of_host.erase(*handle);
-    return ask_host(&Api::T_pvar_handle_free, in->host, handle);
+    return call_host(&Api::T_pvar_handle_free, in->host, handle);
   }
   stop_counting(own);
   in->handles.erase(*handle);
@@ -298,19 +298,19 @@ namespace {
 /// changed in this way. A call for all handles leaves such variables out, and returns this error
 /// where another variable fails (MPI-4.0 section 15.3.7).
 template <class Member>
-int change(Member in_host, int (*in_ours)(Handle*), int cannot, MPI_T_pvar_session session,
+int change(Member in_host, int (*in_ours)(PvarHandle*), int cannot, MPI_T_pvar_session session,
            MPI_T_pvar_handle handle) {
-  Session* in;
-  Handle* own;
+  PvarSession* in;
+  PvarHandle* own;
   if (int code = look_up(session, handle, true, &in, &own)) return code;
   if (own) return in_ours(own);
-  if (handle != MPI_T_PVAR_ALL_HANDLES) return ask_host(in_host, in->host, handle);
+  if (handle != MPI_T_PVAR_ALL_HANDLES) return call_host(in_host, in->host, handle);
   bool failed = false;
   for (auto& [name, each] : in->handles) {
     const int code = in_ours(each.get());
     failed |= code != MPI_SUCCESS && code != cannot;
   }
-  const int code = ask_host(in_host, in->host, for_host(handle));
+  const int code = call_host(in_host, in->host, for_host(handle));
   return failed ? cannot : code;
 }
 }  // namespace
@@ -324,20 +324,20 @@ int pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
 }
 
 int pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buffer) {
-  Session* in;
-  Handle* own;
+  PvarSession* in;
+  PvarHandle* own;
   if (int code = look_up(session, handle, false, &in, &own)) return code;
   if (!buffer) return MPI_T_ERR_INVALID;
   if (own) return read(*own, buffer);
-  return ask_host(&Api::T_pvar_read, in->host, handle, buffer);
+  return call_host(&Api::T_pvar_read, in->host, handle, buffer);
 }
 
 int pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void* buffer) {
-  Session* in;
-  Handle* own;
+  PvarSession* in;
+  PvarHandle* own;
   if (int code = look_up(session, handle, false, &in, &own)) return code;
   if (!buffer) return MPI_T_ERR_INVALID;
-  if (!own) return ask_host(&Api::T_pvar_write, in->host, handle, buffer);
+  if (!own) return call_host(&Api::T_pvar_write, in->host, handle, buffer);
   if (int code = reset(own)) return code;
   unsigned long long value;
   std::memcpy(&value, buffer, sizeof value);
@@ -350,11 +350,11 @@ int pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
 }
 
 int pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buffer) {
-  Session* in;
-  Handle* own;
+  PvarSession* in;
+  PvarHandle* own;
   if (int code = look_up(session, handle, false, &in, &own)) return code;
   if (!buffer) return MPI_T_ERR_INVALID;
-  if (!own) return ask_host(&Api::T_pvar_readreset, in->host, handle, buffer);
+  if (!own) return call_host(&Api::T_pvar_readreset, in->host, handle, buffer);
   if (!can_be_reset(own->id)) return MPI_T_ERR_PVAR_NO_ATOMIC;
   uint64_t before;
   if (int code = reset(own, &before)) return code;

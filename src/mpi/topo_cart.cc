@@ -8,7 +8,7 @@ namespace fgmpi::mpi {
 
 Status create_with(const char* call, comm::Comm* c, const RankMap& order, comm::Topology topology,
                    comm::Comm** newcomm, std::unique_ptr<comm::Neighbors> neighbors) {
-  know_group(c);
+  load_group_map(c);
   FGMPI_TRY(comm::create(c, RankMap::compose(c->shared->map, order), newcomm, call));
   comm::Comm* made = *newcomm;
   if (!made) return {};

@@ -23,13 +23,13 @@ constexpr int kOfUser = 0x40000000, kOfStandardClass = 0x20000000;
 constexpr int kMostClasses = 255, kMostCodes = (1 << 21) - 1;
 
 /// Numbers from 1 on. Released numbers are used again, the oldest first, when there are no others.
-struct Numbers {
+struct ErrorNumbers {
   const int most;
-  int given_out = 0;
+  int reserved = 0;
   std::deque<int> back = {};
   /// Reserves a number; 0: all are in use.
-  int take() {
-    if (given_out < most) return ++given_out;
+  int reserve() {
+    if (reserved < most) return ++reserved;
     if (back.empty()) return 0;
     const int number = back.front();
     back.pop_front();
@@ -40,7 +40,7 @@ struct Numbers {
 /// The classes, codes and strings that a rank has added.
 struct Added {
   std::map<int, std::string> texts;  ///< by class or code
-  Numbers classes{kMostClasses}, codes{kMostCodes};
+  ErrorNumbers classes{kMostClasses}, codes{kMostCodes};
   intptr_t last = MPI_ERR_LASTCODE;
 };
 
@@ -103,7 +103,7 @@ intptr_t& last_used_code() {
 Status add_error_class(int* errorclass) {
   const Guard guard(g_mutex);
   Added& added = mine();
-  const int number = added.classes.take();
+  const int number = added.classes.reserve();
   if (number == 0)
     return error(MPI_ERR_OTHER, "this rank has added %d error classes; allowed are as many",
                  kMostClasses);
@@ -119,7 +119,7 @@ Status add_error_code(int errorclass, int* errorcode) {
                  "errorclass is %d; allowed is a class of MPI, or one that this rank has added",
                  errorclass);
   Added& added = mine();
-  const int number = added.codes.take();
+  const int number = added.codes.reserve();
   if (number == 0)
     return error(MPI_ERR_OTHER, "this rank has added %d error codes; allowed are as many",
                  kMostCodes);

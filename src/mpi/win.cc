@@ -74,7 +74,7 @@ Status make(const char* call, int flavor, void** base, MPI_Aint size, MPI_Aint d
   what.unit = disp_unit;
   what.call = call;
   FGMPI_TRY(read_win_hints(info, &what.hints));
-  know_group(comm);
+  load_group_map(comm);
   if (rma::start_observing()) close_shortest_ways();
   FGMPI_TRY(rma::create(comm, &what, win));
   if (!what.hints.empty()) comm::extras((*win)->comm).info = std::move(what.hints);

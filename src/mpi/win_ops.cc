@@ -8,15 +8,15 @@
 namespace fgmpi::mpi {
 namespace {
 
-rma::Operation operation(const char* call, MPI_Op op, const rma::Elements& origin,
-                         const rma::Elements& target, int32_t rank, MPI_Aint disp,
-                         const rma::Elements& result = {}) {
+rma::RmaOperation operation(const char* call, MPI_Op op, const rma::Elements& origin,
+                            const rma::Elements& target, int32_t rank, MPI_Aint disp,
+                            const rma::Elements& result = {}) {
   return {origin, result, target, rank, disp, op, nullptr, call};
 }
 
 /// Runs an operation with a request, whose handle the caller receives.
 template <class F>
-Status with_request(rma::Operation what, MPI_Request* request, F&& run) {
+Status with_request(rma::RmaOperation what, MPI_Request* request, F&& run) {
   FGMPI_TRY(pt2pt::need_handle());
   pt2pt::Request* made = nullptr;
   what.request = &made;

@@ -14,12 +14,6 @@
 #include "privatize/scheduler_signal.h"
 #include "privatize/waits.h"
 
-// The linker defines these names: this library lies between them.
-extern "C" {
-[[gnu::visibility("hidden")]] extern const char __ehdr_start;
-[[gnu::visibility("hidden")]] extern const char _end;
-}
-
 namespace fgmpi::privatize {
 namespace {
 
@@ -44,13 +38,8 @@ void end_if_in_kernel(const ucontext_t* context) {
 
 }  // namespace
 
-bool in_this_library(const void* address) {
-  auto a = reinterpret_cast<uintptr_t>(address);
-  return a >= reinterpret_cast<uintptr_t>(&__ehdr_start) && a < reinterpret_cast<uintptr_t>(&_end);
-}
-
 InKernel::InKernel(const void* caller) {
-  if (!on_proclet_among_others() || in_this_library(caller)) return;
+  if (!on_proclet_among_others() || in_this_library(reinterpret_cast<uintptr_t>(caller))) return;
   sched::Proclet* p = sched::running();
   if (p->kind != sched::Kind::kRank) return;
   if (g_scheduler_thread.load(std::memory_order_relaxed) == 0)

@@ -36,9 +36,6 @@ class InKernel {
   sched::Proclet* before_ = nullptr;
 };
 
-/// True for an address in this library's code or data.
-bool in_this_library(const void* address);
-
 /// Sends the signal if `rank` is in a call that waits in the kernel. The call may end before the
 /// signal arrives: callers repeat this until the rank has left.
 void interrupt(sched::Proclet* rank);

@@ -34,36 +34,36 @@ using Spawn = int(pid_t*, const char*, const posix_spawn_file_actions_t*, const 
                   char* const*, char* const*);
 constinit Real<Spawn> g_posix_spawn("posix_spawn");
 
-struct Child {
+struct RankChild {
   pid_t pid;
   const sched::Proclet* rank;
 };
 struct Children {
   PlainMutex mutex;
-  std::vector<Child> list;
+  std::vector<RankChild> list;
 };
 constinit Immortal<Children> g_immortal_children;
 constexpr Children& g = g_immortal_children.value;
 
 void forget_child(pid_t pid) {
   std::lock_guard<PlainMutex> guard(g.mutex);
-  std::erase_if(g.list, [pid](const Child& c) { return c.pid == pid; });
+  std::erase_if(g.list, [pid](const RankChild& c) { return c.pid == pid; });
 }
 
-enum class Whose { kNobodys, kOwn, kOthers };
-Whose whose_child(pid_t pid) {
+enum class ChildOwner { kUnknown, kCaller, kOtherRank };
+ChildOwner find_child_owner(pid_t pid) {
   std::lock_guard<PlainMutex> guard(g.mutex);
-  auto at =
-      std::find_if(g.list.begin(), g.list.end(), [pid](const Child& c) { return c.pid == pid; });
-  if (at == g.list.end()) return Whose::kNobodys;
-  return at->rank == sched::rank_of_thread() ? Whose::kOwn : Whose::kOthers;
+  auto at = std::find_if(g.list.begin(), g.list.end(),
+                         [pid](const RankChild& c) { return c.pid == pid; });
+  if (at == g.list.end()) return ChildOwner::kNobodys;
+  return at->rank == sched::rank_of_thread() ? ChildOwner::kOwn : ChildOwner::kOthers;
 }
 
 /// The rank's children in that process group; 0: in any group.
 std::vector<pid_t> own_children(pid_t group) {
   std::vector<pid_t> own;
   std::lock_guard<PlainMutex> guard(g.mutex);
-  for (const Child& c : g.list)
+  for (const RankChild& c : g.list)
     if (c.rank == sched::rank_of_thread() && (group == 0 || getpgid(c.pid) == group))
       own.push_back(c.pid);
   return own;
@@ -72,7 +72,7 @@ std::vector<pid_t> own_children(pid_t group) {
 bool others_have_children() {
   std::lock_guard<PlainMutex> guard(g.mutex);
   return std::any_of(g.list.begin(), g.list.end(),
-                     [](const Child& c) { return c.rank != sched::rank_of_thread(); });
+                     [](const RankChild& c) { return c.rank != sched::rank_of_thread(); });
 }
 
 /// True where the calling thread has a child that is in no table.
@@ -81,7 +81,7 @@ bool has_nobodys_children() {
   if (!list) return false;
   bool any = false;
   for (int pid; !any && std::fscanf(list, "%d", &pid) == 1;)
-    any = whose_child(pid) == Whose::kNobodys;
+    any = find_child_owner(pid) == ChildOwner::kNobodys;
   std::fclose(list);
   return any;
 }
@@ -91,7 +91,7 @@ bool has_nobodys_children() {
 pid_t find_child_with_news(idtype_t type, id_t id, int events) {
   siginfo_t info{};
   if (g_waitid(type, id, &info, events | WNOHANG | WNOWAIT) != 0) return -1;
-  if (info.si_pid != 0 && whose_child(info.si_pid) != Whose::kOthers) return info.si_pid;
+  if (info.si_pid != 0 && find_child_owner(info.si_pid) != ChildOwner::kOthers) return info.si_pid;
   const pid_t group = type != P_PGID ? 0 : id == 0 ? getpgrp() : static_cast<pid_t>(id);
   const std::vector<pid_t> own = own_children(group);
   for (const pid_t child : own) {
@@ -120,7 +120,7 @@ pid_t wait_for_child(const char* call, idtype_t type, id_t id, int events, bool 
       result = attempt(type, id);
     }
     if (result != 0 || !waits) return result;
-    if (!goes_on(wait.a_while(), EINTR)) return -1;
+    if (!may_try_again(wait.a_while(), EINTR)) return -1;
   }
 }
 
@@ -176,7 +176,7 @@ void record_child(pid_t pid) {
 }
 
 /// Drops a child from the table after the C library's function has waited for it. Returns `result`.
-pid_t waited_elsewhere(pid_t result, int status) {
+pid_t remove_waited_child(pid_t result, int status) {
   if (result > 0 && has_ended(status) && tracks_children()) forget_child(result);
   return result;
 }
@@ -278,7 +278,7 @@ constexpr PipeStreams& g_pipe_streams = g_immortal_pipe_streams.value;
 
 /// Removes the stream from the list and returns the number of the shell behind it; 0: it is no
 /// stream of popen_of_rank().
-pid_t take_shell(std::FILE* stream) {
+pid_t remove_pipe_stream(std::FILE* stream) {
   std::lock_guard<PlainMutex> guard(g_pipe_streams.mutex);
   auto& list = g_pipe_streams.list;
   auto at = std::find_if(list.begin(), list.end(),
@@ -340,7 +340,7 @@ std::FILE* popen_of_rank(const char* command, const char* mode) {
 }  // namespace
 
 bool close_pipe_stream(std::FILE* stream, int* status) {
-  const pid_t child = take_shell(stream);
+  const pid_t child = remove_pipe_stream(stream);
   if (child == 0) return false;
   static constinit Real<int(std::FILE*)> real_fclose("fclose");
   forget_kind_of_descriptor(fileno(stream));
@@ -390,7 +390,7 @@ FGMPI_INTERPOSE pid_t wait4(pid_t child, int* status, int options, rusage* usage
   int ended = 0;
   const pid_t result = g_wait4(child, &ended, options, usage);
   if (result > 0 && status) *status = ended;
-  return waited_elsewhere(result, ended);
+  return remove_waited_child(result, ended);
 }
 
 FGMPI_INTERPOSE pid_t waitpid(pid_t child, int* status, int options) {
@@ -400,7 +400,7 @@ FGMPI_INTERPOSE pid_t waitpid(pid_t child, int* status, int options) {
   int ended = 0;
   const pid_t result = g_waitpid(child, &ended, options);
   if (result > 0 && status) *status = ended;
-  return waited_elsewhere(result, ended);
+  return remove_waited_child(result, ended);
 }
 
 FGMPI_INTERPOSE pid_t wait(int* status) {
@@ -410,7 +410,7 @@ FGMPI_INTERPOSE pid_t wait(int* status) {
   int ended = 0;
   const pid_t result = g_waitpid(-1, &ended, 0);
   if (result > 0 && status) *status = ended;
-  return waited_elsewhere(result, ended);
+  return remove_waited_child(result, ended);
 }
 
 FGMPI_INTERPOSE pid_t wait3(int* status, int options, rusage* usage) noexcept {
@@ -420,7 +420,7 @@ FGMPI_INTERPOSE pid_t wait3(int* status, int options, rusage* usage) noexcept {
   int ended = 0;
   const pid_t result = g_wait4(-1, &ended, options, usage);
   if (result > 0 && status) *status = ended;
-  return waited_elsewhere(result, ended);
+  return remove_waited_child(result, ended);
 }
 
 FGMPI_INTERPOSE int waitid(idtype_t type, id_t id, siginfo_t* info, int options) {

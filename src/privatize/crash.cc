@@ -66,7 +66,7 @@ const char* demangled(const char* name) {
 }
 
 void report_frame(int number, uintptr_t pc) {
-  Images::Location where;
+  Images::ImageLocation where;
   Dl_info info{};
   const char* path = nullptr;
   uintptr_t offset = 0, loaded = pc;
@@ -74,7 +74,7 @@ void report_frame(int number, uintptr_t pc) {
     path = g_images.modules()[where.module].path().c_str();
     offset = where.offset;
     loaded = g_images.base_of(where.module, 0) + offset;
-  } else if (plugins::Location plugin; plugins::locate(pc, &plugin)) {
+  } else if (plugins::PluginLocation plugin; plugins::locate(pc, &plugin)) {
     path = plugin.module->path().c_str();
     offset = plugin.offset;
     loaded = plugin.module->base() + offset;
@@ -97,7 +97,7 @@ void report_frame(int number, uintptr_t pc) {
     report("  #%-2d ?  (%s+0x%lx)%s\n", number, name, offset, line);
 }
 
-struct StackWalk {
+struct CrashWalk {
   uintptr_t fault_pc;
   /// The walk has left the handler's frames and reached the interrupted function.
   bool inside = false;
@@ -106,7 +106,7 @@ struct StackWalk {
 
 /// Reports each frame at once, because a damaged stack may end the walk at any frame.
 _Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* data) {
-  auto* walk = static_cast<StackWalk*>(data);
+  auto* walk = static_cast<CrashWalk*>(data);
   int before_instruction = 0;
   uintptr_t pc = _Unwind_GetIPInfo(context, &before_instruction);
   if (pc == 0) return _URC_END_OF_STACK;
@@ -118,9 +118,9 @@ _Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* data) {
 }
 
 bool is_code(uintptr_t pc) {
-  Images::Location where;
+  Images::ImageLocation where;
   Dl_info info{};
-  plugins::Location plugin;
+  plugins::PluginLocation plugin;
   return g_images.locate(pc, &where) || plugins::locate(pc, &plugin) ||
          dladdr(reinterpret_cast<void*>(pc), &info);
 }
@@ -132,7 +132,7 @@ void report_stack(ucontext_t* context) {
   auto& pc = context->uc_mcontext.gregs[REG_RIP];
   auto& sp = context->uc_mcontext.gregs[REG_RSP];
   const auto pc_before = pc, sp_before = sp;
-  StackWalk walk{};
+  CrashWalk walk{};
   if (!is_code(static_cast<uintptr_t>(pc))) {
     report_frame(walk.count++, static_cast<uintptr_t>(pc));
     pc = *reinterpret_cast<greg_t*>(sp);
@@ -217,16 +217,16 @@ void report_cause() {
   report("fgmpi: %s: %s\n", at, what);
 }
 
-bool g_cause_is_said = false;
+bool g_cause_reported = false;
 
-void say_cause() {
+void report_cause_once() {
   report_cause();
-  g_cause_is_said = true;
+  g_cause_reported = true;
 }
 
 /// Reports the signal alone, where the step that finds the cause has crashed.
-void say_signal() {
-  if (g_cause_is_said) return;
+void report_signal_only() {
+  if (g_cause_reported) return;
   report(
       "fgmpi: %s: memory of the library has been overwritten (by a buffer that is too small for "
       "what it receives, or through a wild pointer), also what says which rank ran last\n",
@@ -236,7 +236,7 @@ void say_signal() {
 void report_interrupted_stack() { report_stack(g_crash.context); }
 
 /// The steps of a report, in their order. A step that ends by a fault or an alarm is not resumed.
-constexpr void (*kSteps[])() = {write_output_in_crash, say_cause, say_signal,
+constexpr void (*kSteps[])() = {write_output_in_crash, report_cause_once, report_signal_only,
                                 report_interrupted_stack, leave_end_mark};
 constexpr int kStackStep = 3;
 volatile sig_atomic_t g_step = -1;  ///< index of the current step; -1: no crash is reported
@@ -249,7 +249,7 @@ void unblock(int signal_number) {
 }
 
 /// Makes the process die of the signal that is reported.
-void take_course(int signal_number) {
+void die_of_signal(int signal_number) {
   signal(signal_number, SIG_DFL);
   unblock(signal_number);
   raise(signal_number);
@@ -271,7 +271,7 @@ void on_alarm(int);
     kSteps[g_step]();
   }
   alarm(0);
-  take_course(g_crash.signal);
+  die_of_signal(g_crash.signal);
   end_process(128 + g_crash.signal);
 }
 
@@ -279,7 +279,7 @@ void on_alarm(int);
 void on_alarm(int) {
   if (!on_scheduler_thread()) {
     leave_end_mark();
-    return take_course(g_crash.signal);
+    return die_of_signal(g_crash.signal);
   }
   if (g_step == kStackStep)
     report("fgmpi: the call stack is not complete: looking at it took longer than %u s\n",
@@ -288,7 +288,7 @@ void on_alarm(int) {
 }
 
 void on_crash(int signal_number, siginfo_t* info, void* context) {
-  if (!on_scheduler_thread()) return take_course(signal_number);
+  if (!on_scheduler_thread()) return die_of_signal(signal_number);
   if (g_step == kStackStep) report("fgmpi: the call stack is not complete: looking at it failed\n");
   if (g_step < 0) g_crash = {signal_number, info, static_cast<ucontext_t*>(context)};
   run_steps();
@@ -298,7 +298,7 @@ bool g_reports = false;  ///< on_crash() is installed for at least one signal
 
 /// True for code of the Fortran runtime, in any image.
 bool of_fortran_runtime(void* code) {
-  Images::Location where;
+  Images::ImageLocation where;
   Dl_info info{};
   if (g_images.locate(reinterpret_cast<uintptr_t>(code), &where) && where.module > 0)
     return g_images.modules()[where.module].name().starts_with("libgfortran.");

@@ -36,12 +36,12 @@ DescriptorKind kind_of_anonymous(int fd) {
 }
 }  // namespace
 
-DescriptorKind ask_kind_of_descriptor(int fd) {
+DescriptorKind query_descriptor_kind(int fd) {
   constexpr unsigned kMemoryDevices = 1;  // /dev/null, zero, full, random
-  const int kept = errno;
+  const int saved_errno = errno;
   struct stat file;
   if (fstat(fd, &file) != 0) {
-    errno = kept;
+    errno = saved_errno;
     return DescriptorKind::kNeverWaits;  // the program's call itself reports the error
   }
   DescriptorKind kind = DescriptorKind::kNeverWaits;
@@ -53,7 +53,7 @@ DescriptorKind ask_kind_of_descriptor(int fd) {
     kind = DescriptorKind::kDevice;
   else if ((file.st_mode & S_IFMT) == 0)
     kind = kind_of_anonymous(fd);
-  errno = kept;
+  errno = saved_errno;
   if (fd < kKnownDescriptors)
     g_descriptor_kinds[fd].store(static_cast<uint8_t>(kind), std::memory_order_relaxed);
   return kind;

@@ -26,12 +26,12 @@ enum class DescriptorKind : uint8_t {
 namespace detail {
 constexpr int kKnownDescriptors = 65536;
 [[gnu::visibility("hidden")]] extern std::atomic<uint8_t> g_descriptor_kinds[kKnownDescriptors];
-DescriptorKind ask_kind_of_descriptor(int fd);
+DescriptorKind query_descriptor_kind(int fd);
 }  // namespace detail
 
 /// True where a stored answer shows that no call on the descriptor waits. Calls on files ask this
 /// first, and pay for nothing else of this library.
-inline bool is_known_never_to_wait(int fd) {
+inline bool can_never_wait(int fd) {
   return static_cast<unsigned>(fd) < detail::kKnownDescriptors &&
          detail::g_descriptor_kinds[fd].load(std::memory_order_relaxed) ==
              static_cast<uint8_t>(DescriptorKind::kNeverWaits);

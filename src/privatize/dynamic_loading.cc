@@ -42,12 +42,12 @@ bool image_on_stack(uint32_t* k) { return image_of(sched::rank_of_thread(), k); 
 /// Finds which image of the program, a private library or a plugin holds the code. Returns false
 /// where none does.
 bool image_of_code(uintptr_t code, uint32_t* k) {
-  Images::Location main;
+  Images::ImageLocation main;
   if (g_images.locate(code, &main)) {
     *k = main.image;
     return true;
   }
-  plugins::Location plugin;
+  plugins::PluginLocation plugin;
   if (!plugins::locate(code, &plugin)) return false;
   *k = plugin.image;
   return true;
@@ -64,7 +64,7 @@ bool is_of_program(uintptr_t caller) {
 /// Moves an address of the dynamic linker's copy to the rank's image; 0: the rank has no image of
 /// that library.
 uintptr_t of_rank(uintptr_t address, uint32_t k) {
-  Images::Location main;
+  Images::ImageLocation main;
   if (g_images.locate(address, &main) && main.image == 0)
     return g_images.move_to(address, k < g_images.count() ? k : 0);
   return plugins::of_rank(address, k);
@@ -96,7 +96,8 @@ void* found_globally(void* found, void* caller) {
   void* result = found_for_rank(found);
   uint32_t k = 0;
   if (result != found && result && calling_image(&k))
-    plugins::keep_for(reinterpret_cast<uintptr_t>(found), k, reinterpret_cast<uintptr_t>(caller));
+    plugins::hold_plugin_for_caller(reinterpret_cast<uintptr_t>(found), k,
+                                    reinterpret_cast<uintptr_t>(caller));
   return result;
 }
 

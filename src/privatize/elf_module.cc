@@ -208,7 +208,7 @@ void ElfModule::for_each_packed_relative(const std::function<void(uintptr_t)>& f
 }
 
 bool ElfModule::in_segment(uintptr_t offset, uint32_t flags) const {
-  return std::any_of(segments_.begin(), segments_.end(), [&](const Segment& s) {
+  return std::any_of(segments_.begin(), segments_.end(), [&](const LoadSegment& s) {
     return (s.flags & flags) && offset >= s.low && offset < s.high;
   });
 }
@@ -254,7 +254,7 @@ bool ElfModule::imports(const char* name) const {
 
 void ElfModule::run_constructors(uintptr_t at, int argc, char** argv, char** envp) const {
   using Function = void(int, char**, char**);
-  auto run = [&](const Array& array) {
+  auto run = [&](const FunctionArray& array) {
     auto* functions = reinterpret_cast<Function**>(at + array.offset);
     for (size_t i = 0; i < array.count; ++i) functions[i](argc, argv, envp);
   };
@@ -278,7 +278,7 @@ namespace {
 void do_nothing() {}
 }  // namespace
 
-bool ElfModule::take_over_constructors() const {
+bool ElfModule::defer_constructors() const {
   if (!is_writable(reinterpret_cast<uintptr_t>(dynamic_) - base_)) return false;
   const uintptr_t nothing = reinterpret_cast<uintptr_t>(&do_nothing) - base_;
   for (auto* d = const_cast<ElfW(Dyn)*>(dynamic_); d->d_tag != DT_NULL; ++d) {
@@ -351,7 +351,7 @@ bool ElfModule::has_private_data() const {
     uint8_t type = symbol.st_info & 15;
     if (symbol.st_shndx == SHN_UNDEF || (type != STT_OBJECT && type != STT_COMMON)) return;
     if (read_only_after_relocation(symbol.st_value)) return;
-    bool writable = std::any_of(segments_.begin(), segments_.end(), [&](const Segment& s) {
+    bool writable = std::any_of(segments_.begin(), segments_.end(), [&](const LoadSegment& s) {
       return (s.flags & PF_W) && symbol.st_value >= s.low && symbol.st_value < s.high;
     });
     if (!writable) return;

@@ -18,7 +18,7 @@
 namespace fgmpi::privatize {
 
 /// One PT_LOAD, relative to the load address; page-aligned low and file offset.
-struct Segment {
+struct LoadSegment {
   uintptr_t low = 0;       ///< first byte, rounded down to a page
   uintptr_t file_end = 0;  ///< end of the bytes that come from the file
   uintptr_t high = 0;      ///< end in memory (bss included), not rounded
@@ -36,7 +36,7 @@ class ElfModule {
   /// Makes the dynamic linker run no constructor and no destructor of the loaded module; this
   /// object can still run them. Returns false where the module's dynamic section may not be
   /// written. REQUIRES: the dynamic linker has not relocated the module yet.
-  bool take_over_constructors() const;
+  bool defer_constructors() const;
   /// True where the module cannot be unloaded: DF_1_NODELETE, or symbols of which a process has
   /// one.
   bool never_unloaded() const;
@@ -49,7 +49,7 @@ class ElfModule {
   size_t span() const { return span_; }
   size_t alignment() const { return alignment_; }
   bool contains(uintptr_t address) const { return address >= base_ && address - base_ < span_; }
-  const std::vector<Segment>& segments() const { return segments_; }
+  const std::vector<LoadSegment>& segments() const { return segments_; }
   const ElfW(Phdr) * tls() const { return tls_; }
   uintptr_t eh_frame_header() const { return eh_frame_header_; }  ///< relative to base(); 0: none
   bool position_independent() const { return position_independent_; }
@@ -87,7 +87,7 @@ class ElfModule {
   bool has_private_data() const;
 
  private:
-  struct Array {
+  struct FunctionArray {
     uintptr_t offset = 0;
     size_t count = 0;
   };
@@ -109,7 +109,7 @@ class ElfModule {
   uintptr_t base_ = 0;
   size_t span_ = 0;
   size_t alignment_ = 4096;
-  std::vector<Segment> segments_;
+  std::vector<LoadSegment> segments_;
   const ElfW(Phdr) * tls_ = nullptr;
   uintptr_t eh_frame_header_ = 0;
   uintptr_t relro_low_ = 0, relro_high_ = 0;
@@ -129,7 +129,7 @@ class ElfModule {
   const uintptr_t* relr_ = nullptr;
   size_t relr_count_ = 0;
   uintptr_t init_ = 0, fini_ = 0;
-  Array preinit_array_, init_array_, fini_array_;
+  FunctionArray preinit_array_, init_array_, fini_array_;
 };
 
 }  // namespace fgmpi::privatize

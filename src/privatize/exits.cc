@@ -37,7 +37,7 @@
 namespace fgmpi::privatize {
 namespace {
 
-struct Handler {
+struct ExitHandler {
   enum Kind : uint8_t { kAtExit, kOnExit, kThreadLocal, kQuick } kind;
   union {
     void (*function)(void*);
@@ -49,7 +49,7 @@ struct Handler {
 
 /// The exit handlers of a rank. Created when the first one is registered.
 struct ExitList {
-  std::vector<Handler> handlers;
+  std::vector<ExitHandler> handlers;
 };
 
 // Functions of the layer above (Runtime).
@@ -69,7 +69,7 @@ ExitList* list_for(const void* object) {
 }
 
 /// Adds a handler of the module that holds `dso`. Returns false where the C library is to run it.
-bool add(Handler handler, const void* dso) {
+bool add(ExitHandler handler, const void* dso) {
   if (dso && !in_program(dso)) return false;
   handler.dso = dso;
   ExitList* list = list_for(handler.argument);
@@ -85,10 +85,10 @@ void run_handlers_if(sched::Proclet* p, int status, Wanted wanted) {
   if (!list) return;
   auto& handlers = list->handlers;
   for (size_t i = handlers.size(); i > 0;) {
-    Handler h = handlers[--i];
+    ExitHandler h = handlers[--i];
     if (!wanted(h)) continue;
     handlers.erase(handlers.begin() + static_cast<ptrdiff_t>(i));
-    if (h.kind == Handler::kOnExit) {
+    if (h.kind == ExitHandler::kOnExit) {
       h.with_status(status, h.argument);
     } else {
       h.function(h.argument);
@@ -100,17 +100,17 @@ void run_handlers_if(sched::Proclet* p, int status, Wanted wanted) {
 /// Runs the handlers of the wanted kinds, newest first.
 template <class Wanted>
 void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
-  run_handlers_if(p, status, [&](const Handler& h) { return wanted(h.kind); });
+  run_handlers_if(p, status, [&](const ExitHandler& h) { return wanted(h.kind); });
 }
 
 /// Called when a library is unloaded: runs the handlers that its image has registered. Returns
 /// false where `dso` is in no rank's image.
 bool run_handlers_of(const void* dso) {
-  plugins::Location plugin;
+  plugins::PluginLocation plugin;
   if (!dso || !on_proclet() || !plugins::locate(reinterpret_cast<uintptr_t>(dso), &plugin))
     return false;
-  run_handlers_if(sched::running(), 0, [&](const Handler& h) {
-    return h.dso == dso && h.kind != Handler::kThreadLocal;
+  run_handlers_if(sched::running(), 0, [&](const ExitHandler& h) {
+    return h.dso == dso && h.kind != ExitHandler::kThreadLocal;
   });
   return true;
 }
@@ -156,7 +156,7 @@ struct EndOfRank {
   if (end.how == How::kExit) end_rank(end.status);
   if (end.how == How::kQuickExit)
     run_handlers(sched::running(), end.status,
-                 [](Handler::Kind k) { return k == Handler::kQuick; });
+                 [](ExitHandler::Kind k) { return k == ExitHandler::kQuick; });
   finish_rank(end.status);
 }
 
@@ -168,11 +168,11 @@ void exit_from_thread(How how, int status) {
   sched::Proclet* rank = sched::rank_of_thread();
   if (g_mode == Mode::kSingle && !is_guest(rank)) {
     if (how == How::kExit)
-      run_handlers(rank, status, [](Handler::Kind k) {
-        return k != Handler::kQuick && k != Handler::kThreadLocal;
+      run_handlers(rank, status, [](ExitHandler::Kind k) {
+        return k != ExitHandler::kQuick && k != ExitHandler::kThreadLocal;
       });
     if (how == How::kQuickExit)
-      run_handlers(rank, status, [](Handler::Kind k) { return k == Handler::kQuick; });
+      run_handlers(rank, status, [](ExitHandler::Kind k) { return k == ExitHandler::kQuick; });
     if (g_thread_ends_process) g_thread_ends_process(rank, status & 0xff);
     return;
   }
@@ -204,8 +204,8 @@ void run_image_destructors() {
 /// destructors of the image; each newest first.
 void run_exit_handlers(int status) {
   sched::Proclet* p = sched::running();
-  run_handlers(p, status, [](Handler::Kind k) { return k == Handler::kThreadLocal; });
-  run_handlers(p, status, [](Handler::Kind k) { return k != Handler::kQuick; });
+  run_handlers(p, status, [](ExitHandler::Kind k) { return k == ExitHandler::kThreadLocal; });
+  run_handlers(p, status, [](ExitHandler::Kind k) { return k != ExitHandler::kQuick; });
   run_image_destructors();
 }
 
@@ -236,16 +236,17 @@ Span executable_span() {
 bool in_program(const void* address) {
   static const Span span = executable_span();
   auto a = reinterpret_cast<uintptr_t>(address);
-  Images::Location where;
-  plugins::Location plugin;
+  Images::ImageLocation where;
+  plugins::PluginLocation plugin;
   return (a >= span.low && a < span.high) || g_images.locate(a, &where) ||
          plugins::locate(a, &plugin);
 }
 
 bool has_thread_destructors_of(const sched::Proclet* rank, uintptr_t low, size_t size) {
   const auto* list = static_cast<const ExitList*>(rank->pending);
-  return list && std::any_of(list->handlers.begin(), list->handlers.end(), [&](const Handler& h) {
-           return h.kind == Handler::kThreadLocal &&
+  return list &&
+         std::any_of(list->handlers.begin(), list->handlers.end(), [&](const ExitHandler& h) {
+           return h.kind == ExitHandler::kThreadLocal &&
                   reinterpret_cast<uintptr_t>(h.dso) - low < size;
          });
 }
@@ -271,7 +272,7 @@ namespace {
 /// May switch.
 [[noreturn]] void end_main_thread() {
   sched::Proclet* self = sched::running();
-  run_handlers(self, 0, [](Handler::Kind k) { return k == Handler::kThreadLocal; });
+  run_handlers(self, 0, [](ExitHandler::Kind k) { return k == ExitHandler::kThreadLocal; });
   destroy_thread_values();
   for (int64_t pause = kFirstPause; sched::has_threads(self);) let_others_run(&pause);
   end_rank(0);
@@ -304,7 +305,7 @@ FGMPI_INTERPOSE [[noreturn]] void _Exit(int status) { _exit(status); }
 FGMPI_INTERPOSE [[noreturn]] void quick_exit(int status) {
   if (ends_a_rank()) {
     run_handlers(fgmpi::sched::running(), status,
-                 [](Handler::Kind k) { return k == Handler::kQuick; });
+                 [](ExitHandler::Kind k) { return k == ExitHandler::kQuick; });
     finish_rank(status);
   }
   if (is_thread_of_rank()) exit_from_thread(How::kQuickExit, status);
@@ -403,26 +404,26 @@ FGMPI_INTERPOSE int __cxa_atexit(void (*function)(void*), void* argument, void* 
 #ifndef __SANITIZE_THREAD__
   if (__builtin_expect(__tsan_get_current_report != nullptr, 0)) refuse_thread_sanitizer();
 #endif
-  if (add({Handler::kAtExit, {function}, argument}, dso)) return 0;
+  if (add({ExitHandler::kAtExit, {function}, argument}, dso)) return 0;
   static auto* real = next_symbol<int(void (*)(void*), void*, void*)>("__cxa_atexit");
   return real(function, argument, dso);
 }
 
 FGMPI_INTERPOSE int on_exit(void (*function)(int, void*), void* argument) {
-  Handler handler{Handler::kOnExit, {.with_status = function}, argument};
+  ExitHandler handler{ExitHandler::kOnExit, {.with_status = function}, argument};
   if (add(handler, reinterpret_cast<void*>(function))) return 0;
   static auto* real = next_symbol<int(void (*)(int, void*), void*)>("on_exit");
   return real(function, argument);
 }
 
 FGMPI_INTERPOSE int __cxa_at_quick_exit(void (*function)(void*), void* dso) {
-  if (add({Handler::kQuick, {function}, nullptr}, dso)) return 0;
+  if (add({ExitHandler::kQuick, {function}, nullptr}, dso)) return 0;
   static auto* real = next_symbol<int(void (*)(void*), void*)>("__cxa_at_quick_exit");
   return real(function, dso);
 }
 
 FGMPI_INTERPOSE int __cxa_thread_atexit_impl(void (*function)(void*), void* object, void* dso) {
-  if (add({Handler::kThreadLocal, {function}, object}, dso)) return 0;
+  if (add({ExitHandler::kThreadLocal, {function}, object}, dso)) return 0;
   static auto* real = next_symbol<int(void (*)(void*), void*, void*)>("__cxa_thread_atexit_impl");
   return real(function, object, dso);
 }

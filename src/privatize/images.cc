@@ -137,16 +137,16 @@ namespace {
 constexpr size_t kWrittenByRank = kPage + 512;
 }  // namespace
 
-Images::Cost Images::cost_of(size_t m) const {
+Images::ImageCost Images::cost_of(size_t m) const {
   const uintptr_t end = m + 1 < plans_.size() ? offsets_[m + 1] : stride_;
   return {plans_[m].mapping_count(end - offsets_[m]), plans_[m].written_bytes()};
 }
 
-Images::Cost Images::cost_of_image(Layout layout) const {
-  Cost sum{0, 0};
+Images::ImageCost Images::cost_of_image(Layout layout) const {
+  ImageCost sum{0, 0};
   size_t copied = 0;
   for (size_t m = 0; m < plans_.size(); ++m) {
-    const Cost cost = cost_of(m);
+    const ImageCost cost = cost_of(m);
     sum.mappings += cost.mappings;
     sum.written += cost.written;
     copied += plans_[m].copied_bytes();
@@ -162,7 +162,7 @@ int64_t Images::room_for_mappings() const {
 }
 
 uint32_t Images::ranks_that_fit(Layout layout) const {
-  const Cost cost = cost_of_image(layout);
+  const ImageCost cost = cost_of_image(layout);
   int64_t fit = std::numeric_limits<int32_t>::max();
   if (cost.mappings > 0) fit = room_for_mappings() / static_cast<int64_t>(cost.mappings) + 1;
   const int64_t memory = sched::memory_left();
@@ -172,7 +172,7 @@ uint32_t Images::ranks_that_fit(Layout layout) const {
 }
 
 Status Images::too_many(uint32_t count, Layout layout) const {
-  const Cost cost = cost_of_image(layout);
+  const ImageCost cost = cost_of_image(layout);
   const auto needed = static_cast<long long>((count - 1) * cost.mappings);
   if (needed > room_for_mappings())
     return error(
@@ -270,7 +270,7 @@ Status Images::prepare(uint32_t count, Layout wanted) {
 
 // ---- making ----
 
-void Images::note_copied_objects() {
+void Images::record_copied_objects() {
   if (plans_.empty()) return;
   ModulePlan& plan = plans_.front();
   for (const CopiedObject& object : copied_) {
@@ -291,8 +291,8 @@ void Images::note_copied_objects() {
 /// Prepares the bytes of joined or copied images. Called when the first image is made: by then all
 /// copied objects are recorded.
 Status Images::prepare_whole() {
-  std::vector<Bytes> parts;
-  for (size_t m = 0; m < modules_.size(); ++m) plans_[m].whole(offsets_[m], &parts);
+  std::vector<ModuleBytes> parts;
+  for (size_t m = 0; m < modules_.size(); ++m) plans_[m].add_image_bytes(offsets_[m], &parts);
   FGMPI_TRY(whole_.prepare(layout_, std::move(parts), stride_));
   if (layout_ == Layout::kCopied &&
       mprotect(reinterpret_cast<void*>(region_), stride_ * (count_ - 1),
@@ -306,7 +306,7 @@ Status Images::make(uint32_t k) {
   FGMPI_ASSERT(k > 0 && k < count_);
   sched::add_promised_mappings(-static_cast<int64_t>(mappings_per_image_));
   const uintptr_t shift = (k - 1) * stride_;
-  auto value_of = [&](const Word& w) { return w.value + shift; };
+  auto value_of = [&](const RelocatedWord& w) { return w.value + shift; };
   if (layout_ != Layout::kProtected) {
     if (!whole_.prepared()) FGMPI_TRY(prepare_whole());
     FGMPI_TRY(whole_.make(region_ + shift));
@@ -323,14 +323,14 @@ Status Images::make(uint32_t k) {
 }
 
 uintptr_t address_in_first_image(uintptr_t address) {
-  Images::Location where;
-  plugins::Location plugin;
+  Images::ImageLocation where;
+  plugins::PluginLocation plugin;
   if (g_images.locate(address, &where)) return g_images.base_of(where.module, 0) + where.offset;
   if (plugins::locate(address, &plugin)) return plugin.module->base() + plugin.offset;
   return address;
 }
 
-bool Images::locate(uintptr_t address, Location* out) const {
+bool Images::locate(uintptr_t address, ImageLocation* out) const {
   uintptr_t in_region = address - region_;
   if (count_ > 1 && in_region < stride_ * (count_ - 1)) {
     out->image = static_cast<uint32_t>(in_region / stride_) + 1;

@@ -50,18 +50,18 @@ class Images {
   Layout layout() const { return layout_; }
   /// Records the present bytes of the program's copies of libraries' objects (stdout, std::cout):
   /// images start with these. Called once, before ranks run.
-  void note_copied_objects();
+  void record_copied_objects();
   /// Maps and relocates image k. REQUIRES: prepare() succeeded, 0 < k < count, once per k.
   Status make(uint32_t k);
 
   uint32_t count() const { return count_; }
   /// What an image of one module, or of all modules, costs. REQUIRES: prepare() was called.
-  struct Cost {
+  struct ImageCost {
     size_t mappings;
     size_t written;  ///< bytes of memory that a rank touches at the start
   };
-  Cost cost_of(size_t m) const;  ///< of a protected image of module m
-  Cost cost_of_image(Layout layout) const;
+  ImageCost cost_of(size_t m) const;  ///< of a protected image of module m
+  ImageCost cost_of_image(Layout layout) const;
   /// How many ranks the limits on mappings and memory allow now. REQUIRES: prepare() was called.
   uint32_t ranks_that_fit(Layout layout) const;
   size_t stride() const { return stride_; }
@@ -79,12 +79,12 @@ class Images {
   uintptr_t move_to(uintptr_t address, uint32_t k) const;
 
   /// The image and the module that hold an address.
-  struct Location {
+  struct ImageLocation {
     uint32_t image;
     size_t module;
     uintptr_t offset;  ///< from the base of the module
   };
-  bool locate(uintptr_t address, Location* out) const;
+  bool locate(uintptr_t address, ImageLocation* out) const;
 
  private:
   Status plan_module(size_t m);

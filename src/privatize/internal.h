@@ -78,7 +78,7 @@ void share_processors(uint32_t ranks);
 void destroy_thread_values();
 /// Called in the child of a fork, before its thread ceases to be the scheduler's: the rank that
 /// called fork still has its thread-specific values.
-void keep_values_of_rank();
+void move_rank_values_to_thread();
 
 // ---- waits.cc ----
 /// True where a rank makes this futex call and would wait while other ranks can run:

@@ -56,7 +56,7 @@ bool is_linked_with_mpi() {
 
 void start_late() { g_phase = Phase::kAlone; }
 void refuse_late_ranks(std::string why) { g_refusal = new std::string(std::move(why)); }
-bool late_ranks_have_begun() { return g_phase == Phase::kNotLate || g_phase == Phase::kBegun; }
+bool have_late_ranks_begun() { return g_phase == Phase::kNotLate || g_phase == Phase::kBegun; }
 bool late_ranks_never_began() { return g_phase == Phase::kEnded || g_phase == Phase::kAlone; }
 
 bool wait_to_begin() {
@@ -80,7 +80,7 @@ Status begin_late_ranks() {
   return Status();
 }
 
-void note_end_of_first_rank() {
+void release_late_ranks_at_end() {
   if (g_phase == Phase::kAlone) release(Phase::kEnded);
 }
 

@@ -26,7 +26,7 @@ void start_late();
 /// begin. Called before ranks run.
 void refuse_late_ranks(std::string why);
 /// True once the late ranks have begun, and in any process that has none.
-bool late_ranks_have_begun();
+bool have_late_ranks_begun();
 /// Each late rank calls this before all else. Returns false where the rank never begins. May
 /// switch.
 bool wait_to_begin();

@@ -67,7 +67,7 @@ bool defines(const ElfModule& module, bool (*wanted)(const char* name)) {
 /// rank has allocated.
 bool is_allocator(const ElfModule& module) { return defines(module, is_allocator_function); }
 
-struct Library {
+struct CandidateLibrary {
   const link_map* map;
   std::string_view file;
   ElfModule module;
@@ -78,13 +78,13 @@ struct Library {
   enum { kUnknown, kNone, kSome } variables = kUnknown;
 };
 
-class Chooser {
+class LibraryChooser {
  public:
-  explicit Chooser(const ElfModule& program) : program_(program) {
+  explicit LibraryChooser(const ElfModule& program) : program_(program) {
     auto maps = loaded_modules();
     for (size_t i = 1; i < maps.size(); ++i) {
-      Library library{maps[i], file_name(maps[i]->l_name), {}, false, false, false,
-                      {},      Library::kUnknown};
+      CandidateLibrary library{maps[i], file_name(maps[i]->l_name), {}, false, false, false,
+                               {},      CandidateLibrary::kUnknown};
       // The kernel's own library has no file.
       if (maps[i]->l_name[0] != '/' && strchr(maps[i]->l_name, '/') == nullptr) continue;
       if (library.module.read(maps[i], maps[i]->l_name, false).ok())
@@ -94,10 +94,10 @@ class Chooser {
     find_users_of_mpi();
   }
 
-  std::vector<Library>& libraries() { return libraries_; }
+  std::vector<CandidateLibrary>& libraries() { return libraries_; }
 
   void choose_users_of_mpi() {
-    for (Library& l : libraries_)
+    for (CandidateLibrary& l : libraries_)
       if (l.uses_mpi && !l.chosen && l.module.has_private_data())
         choose(&l, "uses MPI and has variables");
   }
@@ -114,35 +114,35 @@ class Chooser {
   }
 
   void choose_runtimes() {
-    for (Library& l : libraries_) {
+    for (CandidateLibrary& l : libraries_) {
       if (stem(l.file).starts_with("libpython3") && !l.chosen && needs(program_, l))
         choose(&l, "the interpreter of the program");
       if (!is_compiler_runtime(l.file) || l.chosen) continue;
       if (needs(program_, l)) choose(&l, "the compiler's runtime of the program");
-      for (const Library& user : libraries_)
+      for (const CandidateLibrary& user : libraries_)
         if (!l.chosen && user.chosen && needs(user.module, l))
           choose(&l, "the compiler's runtime of " + std::string(user.file));
     }
   }
 
-  void choose(Library* library, std::string reason) {
+  void choose(CandidateLibrary* library, std::string reason) {
     library->chosen = true;
     library->reason = std::move(reason);
   }
 
   bool any_chosen() const {
     return std::any_of(libraries_.begin(), libraries_.end(),
-                       [](const Library& l) { return l.chosen; });
+                       [](const CandidateLibrary& l) { return l.chosen; });
   }
 
  private:
-  Library* find(std::string_view needed) {
-    for (Library& l : libraries_)
+  CandidateLibrary* find(std::string_view needed) {
+    for (CandidateLibrary& l : libraries_)
       if (l.file == needed || soname_of(l.map) == needed) return &l;
     return nullptr;
   }
 
-  bool needs(const ElfModule& module, const Library& library) {
+  bool needs(const ElfModule& module, const CandidateLibrary& library) {
     for (const std::string& name : module.needed())
       if (find(name) == &library) return true;
     return false;
@@ -157,27 +157,27 @@ class Chooser {
       const ElfModule* next = open.back();
       open.pop_back();
       for (const std::string& name : next->needed())
-        if (Library* l = find(name); l && mark(l)) open.push_back(&l->module);
+        if (CandidateLibrary* l = find(name); l && mark(l)) open.push_back(&l->module);
     }
   }
 
   void find_candidates() {
-    std::set<const Library*> seen;
-    auto mark = [&](Library* l) {
+    std::set<const CandidateLibrary*> seen;
+    auto mark = [&](CandidateLibrary* l) {
       if (is_one_per_process(l->file) || !seen.insert(l).second) return false;
       l->candidate = !is_allocator(l->module);
       return true;
     };
     walk(program_, mark);
     // A library that no other one needs was preloaded (LD_PRELOAD).
-    std::set<const Library*> reached;
-    walk(program_, [&](Library* l) { return reached.insert(l).second; });
-    for (Library& l : libraries_)
+    std::set<const CandidateLibrary*> reached;
+    walk(program_, [&](CandidateLibrary* l) { return reached.insert(l).second; });
+    for (CandidateLibrary& l : libraries_)
       if (!reached.contains(&l) && mark(&l)) walk(l.module, mark);
   }
 
   void find_users_of_mpi() {
-    for (Library& l : libraries_) {
+    for (CandidateLibrary& l : libraries_) {
       if (!l.candidate) continue;
       for (const std::string& name : l.module.needed())
         l.uses_mpi = l.uses_mpi || is_mpi_library(file_name(name));
@@ -189,17 +189,18 @@ class Chooser {
     }
     for (bool more = true; more;) {
       more = false;
-      for (Library& l : libraries_) {
+      for (CandidateLibrary& l : libraries_) {
         if (!l.candidate || l.uses_mpi) continue;
         for (const std::string& name : l.module.needed())
-          if (const Library* other = find(name)) l.uses_mpi = l.uses_mpi || other->uses_mpi;
+          if (const CandidateLibrary* other = find(name))
+            l.uses_mpi = l.uses_mpi || other->uses_mpi;
         more |= l.uses_mpi;
       }
     }
   }
 
   /// True where the rules about symbols may still add the library.
-  bool open(const Library& l) const {
+  bool open(const CandidateLibrary& l) const {
     return l.candidate && !l.chosen && !is_compiler_runtime(l.file);
   }
 
@@ -209,7 +210,7 @@ class Chooser {
     if (program_.text_relocations() || !program_.position_independent()) return;
     for (const CopiedObject& copy : copies()) {
       if (may_be_cloned(program_, copy)) continue;
-      for (Library& l : libraries_)
+      for (CandidateLibrary& l : libraries_)
         if (open(l) && l.module.contains(copy.original))
           choose(&l, "the program holds a copy of its variable " + copy.name);
     }
@@ -227,15 +228,15 @@ class Chooser {
       m.for_each_definition([&](const ElfW(Sym)&, const char* name) { names.insert(name); });
     };
     add(program_);
-    for (const Library& l : libraries_)
+    for (const CandidateLibrary& l : libraries_)
       if (l.chosen && !is_compiler_runtime(l.file)) add(l.module);
     return names;
   }
 
   /// The address to which the dynamic linker has bound the reference; 0: none, or a relocation that
   /// cannot lead to another module.
-  static uintptr_t bound_to(const Library& l, const ElfW(Rela) & r, const ElfW(Sym) & symbol,
-                            const char* name) {
+  static uintptr_t bound_to(const CandidateLibrary& l, const ElfW(Rela) & r,
+                            const ElfW(Sym) & symbol, const char* name) {
     uintptr_t word = 0;
     switch (ELF64_R_TYPE(r.r_info)) {
       case R_X86_64_64:
@@ -274,7 +275,7 @@ class Chooser {
   bool choose_referring() {
     const auto names = exported();
     bool more = false;
-    for (Library& l : libraries_) {
+    for (CandidateLibrary& l : libraries_) {
       if (!open(l)) continue;
       l.module.for_each_relocation([&](const ElfW(Rela) & r, const ElfW(Sym) & symbol,
                                        const char* name, const char*) {
@@ -286,7 +287,7 @@ class Chooser {
             choose(&l, "refers to " + std::string(name) + " of the program");
           return;
         }
-        for (const Library& other : libraries_) {
+        for (const CandidateLibrary& other : libraries_) {
           if (!other.chosen || is_compiler_runtime(other.file) || !other.module.contains(address))
             continue;
           // An inline function that both libraries define is the same code in both.
@@ -303,7 +304,7 @@ class Chooser {
   }
 
   /// True where a variable of `l` lies at the address.
-  static bool holds_variable(const Library& l, uintptr_t address) {
+  static bool holds_variable(const CandidateLibrary& l, uintptr_t address) {
     if (l.module.contains(address)) {
       const uintptr_t offset = address - l.module.base();
       return l.module.is_writable(offset) && !l.module.read_only_after_relocation(offset);
@@ -322,7 +323,7 @@ class Chooser {
             if (!*name || ELF64_R_TYPE(r.r_info) == R_X86_64_JUMP_SLOT) return;
             const uintptr_t address = bound_to(libraries_[i], r, symbol, name);
             if (!address || libraries_[i].module.contains(address)) return;
-            for (Library& l : libraries_) {
+            for (CandidateLibrary& l : libraries_) {
               if (!open(l) || !holds_variable(l, address)) continue;
               choose(&l, std::string(libraries_[i].file) + " uses its variable " + name);
               more = true;
@@ -336,7 +337,7 @@ class Chooser {
   /// image, all ranks would share these variables.
   bool choose_called() {
     bool more = false;
-    for (Library& l : libraries_) {
+    for (CandidateLibrary& l : libraries_) {
       const bool of_program = needs(program_, l);
       if (!open(l) || is_stateless_service(l.file) || !(of_program || any_needs(l)) ||
           !has_variables(&l))
@@ -344,7 +345,7 @@ class Chooser {
       std::unordered_set<std::string_view> names;
       l.module.for_each_definition([&](const ElfW(Sym)&, const char* name) { names.insert(name); });
       if (of_program) choose_if_called(&l, names, program_, "the program");
-      for (const Library& user : libraries_)
+      for (const CandidateLibrary& user : libraries_)
         if (user.chosen && !is_compiler_runtime(user.file))
           choose_if_called(&l, names, user.module, std::string(user.file));
       more |= l.chosen;
@@ -352,7 +353,7 @@ class Chooser {
     return more;
   }
 
-  void choose_if_called(Library* l, const std::unordered_set<std::string_view>& names,
+  void choose_if_called(CandidateLibrary* l, const std::unordered_set<std::string_view>& names,
                         const ElfModule& user, const std::string& user_name) {
     if (l->chosen) return;
     user.for_each_relocation(
@@ -362,19 +363,21 @@ class Chooser {
         });
   }
 
-  bool any_needs(const Library& l) {
-    return std::any_of(libraries_.begin(), libraries_.end(),
-                       [&](const Library& user) { return user.chosen && needs(user.module, l); });
+  bool any_needs(const CandidateLibrary& l) {
+    return std::any_of(libraries_.begin(), libraries_.end(), [&](const CandidateLibrary& user) {
+      return user.chosen && needs(user.module, l);
+    });
   }
 
-  static bool has_variables(Library* l) {
-    if (l->variables == Library::kUnknown)
-      l->variables = l->module.has_private_data() ? Library::kSome : Library::kNone;
-    return l->variables == Library::kSome;
+  static bool has_variables(CandidateLibrary* l) {
+    if (l->variables == CandidateLibrary::kUnknown)
+      l->variables =
+          l->module.has_private_data() ? CandidateLibrary::kSome : CandidateLibrary::kNone;
+    return l->variables == CandidateLibrary::kSome;
   }
 
   const ElfModule& program_;
-  std::vector<Library> libraries_;
+  std::vector<CandidateLibrary> libraries_;
   std::unique_ptr<std::vector<CopiedObject>> copies_;
 };
 
@@ -427,10 +430,10 @@ Status parse_library_wishes(std::string_view text, LibraryWishes* wishes) {
 
 namespace {
 
-Status add_named(const LibraryWishes& wishes, Chooser* chooser) {
+Status add_named(const LibraryWishes& wishes, LibraryChooser* chooser) {
   for (const std::string& name : wishes.added) {
     bool loaded = false;
-    for (Library& l : chooser->libraries()) {
+    for (CandidateLibrary& l : chooser->libraries()) {
       if (!names(name, l.file)) continue;
       loaded = true;
       if (is_one_per_process(l.file) || is_allocator(l.module))
@@ -454,16 +457,16 @@ Status add_named(const LibraryWishes& wishes, Chooser* chooser) {
 
 Status choose_private_libraries(const ElfModule& program, const LibraryWishes& wishes,
                                 bool program_has_images, std::vector<PrivateLibrary>* chosen) {
-  Chooser chooser(program);
+  LibraryChooser chooser(program);
   FGMPI_TRY(add_named(wishes, &chooser));
   if (wishes.automatic) {
     chooser.choose_users_of_mpi();
     chooser.choose_by_symbols(program_has_images);
   }
   chooser.choose_runtimes();
-  for (const Library& l : chooser.libraries())
+  for (const CandidateLibrary& l : chooser.libraries())
     if (l.candidate) g_of_program.push_back(l.map);
-  for (const Library& l : chooser.libraries())
+  for (const CandidateLibrary& l : chooser.libraries())
     if (l.chosen && !any_names(wishes.removed, l.file)) chosen->push_back({l.map, l.reason});
   return Status();
 }
@@ -473,8 +476,8 @@ std::string shared_libraries_with_state(const LibraryWishes& wishes,
   ElfModule program;
   std::string list;
   if (!program.read(loaded_modules().front(), "/proc/self/exe", true).ok()) return list;
-  Chooser chooser(program);
-  for (const Library& l : chooser.libraries()) {
+  LibraryChooser chooser(program);
+  for (const CandidateLibrary& l : chooser.libraries()) {
     const bool is_private = std::any_of(chosen.begin(), chosen.end(),
                                         [&](const PrivateLibrary& c) { return c.map == l.map; });
     if (!l.uses_mpi || is_private || any_names(wishes.removed, l.file)) continue;

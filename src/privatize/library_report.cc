@@ -28,12 +28,12 @@ std::string described(const std::vector<PrivateLibrary>& libraries) {
 
 }  // namespace
 
-void say_what_is_private(const std::vector<PrivateLibrary>& libraries) {
+void report_private_libraries(const std::vector<PrivateLibrary>& libraries) {
   if (g_mode != Mode::kImages) {
     fprintf(stderr, "fgmpi: the %u ranks of a process share its variables\n", g_program.ranks);
     return;
   }
-  const Images::Cost cost = g_images.cost_of_image(g_images.layout());
+  const Images::ImageCost cost = g_images.cost_of_image(g_images.layout());
   fprintf(stderr,
           "fgmpi: each of the %u ranks of a process has images of %s: %zu mapping%s and %zu KiB a "
           "rank (%s)\n",
@@ -49,14 +49,14 @@ void list_libraries(const std::vector<PrivateLibrary>& libraries) {
     text = format("%-32s %8s %8s  %s\n", "private", "mappings", "KiB", "why");
     const auto& modules = g_images.modules();
     for (size_t m = 0; m < modules.size(); ++m) {
-      const Images::Cost cost = g_images.cost_of(m);
+      const Images::ImageCost cost = g_images.cost_of(m);
       text += format(
           "%-32s %8zu %8zu  %s\n", m == 0 ? "(program)" : modules[m].name().c_str(), cost.mappings,
           kib(cost.written),
           m == 0 ? "has variables, or uses a private library" : libraries[m - 1].reason.c_str());
     }
     for (const Layout layout : {Layout::kProtected, Layout::kJoined, Layout::kCopied}) {
-      const Images::Cost all = g_images.cost_of_image(layout);
+      const Images::ImageCost all = g_images.cost_of_image(layout);
       text += format("%-32s %8zu %8zu  at most %u ranks a process%s\n",
                      format("a rank, %s", name_of(layout)).c_str(), all.mappings, kib(all.written),
                      g_images.ranks_that_fit(layout),

@@ -10,7 +10,7 @@
 namespace fgmpi::privatize {
 
 /// Writes one line about the private libraries to standard error.
-void say_what_is_private(const std::vector<PrivateLibrary>& libraries);
+void report_private_libraries(const std::vector<PrivateLibrary>& libraries);
 
 /// Prints the modules that are private, why, and what an image costs (see Images::Cost), and ends
 /// the process.

@@ -64,7 +64,7 @@ void ModulePlan::swap(ModulePlan& other) noexcept {
 }
 
 void ModulePlan::plan_mappings() {
-  for (const Segment& s : module_->segments()) {
+  for (const LoadSegment& s : module_->segments()) {
     auto offset = static_cast<int64_t>(s.file_offset);
     if (!(s.flags & PF_W)) {
       // Read-only neighbours whose distance in the file is that in memory become one mapping.
@@ -93,9 +93,9 @@ void ModulePlan::plan_mappings() {
 
 /// The bytes of the file that a mapping of the segment holds. A segment that is only read extends
 /// to the end of its last page, where openmp_waits.h puts code.
-Bytes ModulePlan::read_segment(const Segment& s) const {
+ModuleBytes ModulePlan::read_segment(const LoadSegment& s) const {
   const uintptr_t end = s.flags & PF_W ? s.file_end : page_up(s.file_end);
-  Bytes out{s.low, std::string(end - s.low, '\0')};
+  ModuleBytes out{s.low, std::string(end - s.low, '\0')};
   for (size_t done = 0; done < out.bytes.size();) {
     ssize_t n = pread(fd_, out.bytes.data() + done, out.bytes.size() - done,
                       static_cast<off_t>(s.file_offset + done));
@@ -109,9 +109,9 @@ Bytes ModulePlan::read_segment(const Segment& s) const {
 /// in all images.
 void ModulePlan::fill_contents() {
   for (auto& c : contents_) {
-    for (const Segment& s : module_->segments())
+    for (const LoadSegment& s : module_->segments())
       if (s.low == c.offset && (s.flags & PF_W)) c = read_segment(s);
-    std::erase_if(words_.fixed, [&](const Word& w) {
+    std::erase_if(words_.fixed, [&](const RelocatedWord& w) {
       if (w.offset < c.offset || w.offset + sizeof w.value > c.offset + c.bytes.size())
         return false;
       memcpy(c.bytes.data() + (w.offset - c.offset), &w.value, sizeof w.value);
@@ -178,7 +178,7 @@ size_t ModulePlan::written_bytes() const {
 
 size_t ModulePlan::copied_bytes() const {
   size_t bytes = 0;
-  for (const Segment& s : module_->segments())
+  for (const LoadSegment& s : module_->segments())
     bytes += (s.flags & PF_W ? page_up(s.high) : page_up(s.file_end)) - s.low;
   return bytes;
 }
@@ -200,21 +200,21 @@ Status ModulePlan::map(uintptr_t at) const {
 void ModulePlan::fill_fixed(uintptr_t address) const {
   char* at = reinterpret_cast<char*>(address);
   for (const auto& c : contents_) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
-  for (const Range& tail : zero_tails_) memset(at + tail.offset, 0, tail.size);
-  for (const Word& w : words_.fixed) memcpy(at + w.offset, &w.value, sizeof w.value);
-  for (const Bytes& c : copies_) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
+  for (const OffsetRange& tail : zero_tails_) memset(at + tail.offset, 0, tail.size);
+  for (const RelocatedWord& w : words_.fixed) memcpy(at + w.offset, &w.value, sizeof w.value);
+  for (const ModuleBytes& c : copies_) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
 }
 
-void ModulePlan::whole(uintptr_t offset, std::vector<Bytes>* parts) const {
+void ModulePlan::add_image_bytes(uintptr_t offset, std::vector<ModuleBytes>* parts) const {
   const size_t first = parts->size();
-  auto add_word = [&](const Word& w) {
-    Bytes word{w.offset, std::string(sizeof w.value, '\0')};
+  auto add_word = [&](const RelocatedWord& w) {
+    ModuleBytes word{w.offset, std::string(sizeof w.value, '\0')};
     memcpy(word.bytes.data(), &w.value, sizeof w.value);
     parts->push_back(std::move(word));
   };
-  for (const Segment& s : module_->segments()) parts->push_back(read_segment(s));
+  for (const LoadSegment& s : module_->segments()) parts->push_back(read_segment(s));
   parts->insert(parts->end(), contents_.begin(), contents_.end());
-  for (const Word& w : words_.fixed) add_word(w);
+  for (const RelocatedWord& w : words_.fixed) add_word(w);
   parts->insert(parts->end(), copies_.begin(), copies_.end());
   for (const uintptr_t jump : jumps_) {
     parts->push_back({jump, std::string(kJumpBytes, '\0')});

@@ -20,7 +20,7 @@
 
 namespace fgmpi::privatize {
 
-struct Bytes {
+struct ModuleBytes {
   uintptr_t offset;  ///< relative to the module, or to the image
   std::string bytes;
 };
@@ -66,7 +66,7 @@ class ModulePlan {
   }
   template <class ValueOf>
   void fill_moving(uintptr_t at, ValueOf&& value_of) const {
-    for (const Word& w : words_.moving) {
+    for (const RelocatedWord& w : words_.moving) {
       const uintptr_t value = value_of(w);
       __builtin_memcpy(reinterpret_cast<char*>(at + w.offset), &value, sizeof value);
     }
@@ -78,7 +78,7 @@ class ModulePlan {
   /// Adds, for images that are one mapping, all bytes of an image except zeros and moving words,
   /// jumps included, in the order in which they are to be written. `offset`: where the module
   /// begins in the image.
-  void whole(uintptr_t offset, std::vector<Bytes>* parts) const;
+  void add_image_bytes(uintptr_t offset, std::vector<ModuleBytes>* parts) const;
 
  private:
   struct Mapping {
@@ -86,23 +86,25 @@ class ModulePlan {
     int64_t file_offset;  ///< -1: anonymous
     int protection;
   };
-  struct Range {
+  struct OffsetRange {
     uintptr_t offset;
     size_t size;
   };
   void swap(ModulePlan& other) noexcept;
   void plan_mappings();
-  Bytes read_segment(const Segment& s) const;
+  ModuleBytes read_segment(const LoadSegment& s) const;
   void fill_contents();
   void fill_fixed(uintptr_t at) const;
 
   const ElfModule* module_ = nullptr;
   std::vector<Mapping> mappings_;
   RelocationPlan words_;
-  std::vector<Bytes> copies_;    ///< by add_copy()
-  std::vector<Bytes> contents_;  ///< small writable segments, with the fixed words already applied
-  std::vector<Range> zero_tails_;  ///< from the end of the file's bytes to the end of the page
-  std::vector<uintptr_t> jumps_;   ///< functions that jump to those of image 0
+  std::vector<ModuleBytes> copies_;  ///< by add_copy()
+  std::vector<ModuleBytes>
+      contents_;  ///< small writable segments, with the fixed words already applied
+  std::vector<OffsetRange>
+      zero_tails_;                ///< from the end of the file's bytes to the end of the page
+  std::vector<uintptr_t> jumps_;  ///< functions that jump to those of image 0
   int fd_ = -1;
 };
 

@@ -134,7 +134,7 @@ std::vector<CodePatch> openmp_waits(const ElfModule& module) {
   unsigned a, b, c = 0, d;
   __get_cpuid(1, &a, &b, &c, &d);
   fgmpi_openmp_has_xsave = (c & bit_OSXSAVE) != 0;
-  for (const Segment& s : module.segments()) {
+  for (const LoadSegment& s : module.segments()) {
     if (!(s.flags & PF_X) || (s.flags & PF_W)) continue;
     const std::string_view code(reinterpret_cast<const char*>(module.base() + s.low),
                                 s.file_end - s.low);
@@ -176,7 +176,7 @@ int patched_copy(int fd, const ElfModule& module, const std::vector<CodePatch>& 
   std::string bytes(static_cast<size_t>(info.st_size), '\0');
   if (pread(fd, bytes.data(), bytes.size(), 0) != info.st_size) return -1;
   for (const CodePatch& p : patches)
-    for (const Segment& s : module.segments()) {
+    for (const LoadSegment& s : module.segments()) {
       if (p.offset < s.low || p.offset >= page_up(s.file_end) || !(s.flags & PF_X)) continue;
       const uint64_t at = s.file_offset + (p.offset - s.low);
       if (at + p.bytes.size() > bytes.size()) return -1;
@@ -190,7 +190,7 @@ int patched_copy(int fd, const ElfModule& module, const std::vector<CodePatch>& 
 }
 
 bool patch_loaded(const ElfModule& module, const std::vector<CodePatch>& patches) {
-  for (const Segment& s : module.segments()) {
+  for (const LoadSegment& s : module.segments()) {
     if (!(s.flags & PF_X)) continue;
     char* low = reinterpret_cast<char*>(module.base() + s.low);
     const size_t size = page_up(s.file_end) - s.low;

@@ -163,7 +163,7 @@ void Lines::put_tail(int64_t rank, std::string_view rest) {
 
 int Lines::put(int64_t rank, std::string_view bytes, bool now) {
   // The program may be a shell: its output stays in order with that of the programs that it starts.
-  if (!late_ranks_have_begun()) return write_all(fd, bytes);
+  if (!have_late_ranks_begun()) return write_all(fd, bytes);
   if (rank < 0 || static_cast<size_t>(rank) >= tails.size()) {
     put_text(kNobody, bytes);
     write_complete();
@@ -240,7 +240,7 @@ FILE* open_stream(int fd, ssize_t (*take)(void*, const char*, size_t)) {
 
 }  // namespace
 
-void take_over_output(uint32_t ranks) {
+void redirect_rank_output(uint32_t ranks) {
   g_prefix = settings::on(settings::kPrependRank);
   if (ranks == 1 && !g_prefix) return write_lines_at_once();
   fflush(stdout);
@@ -372,7 +372,7 @@ FGMPI_INTERPOSE ssize_t write(int fd, const void* bytes, size_t size) {
     if (failed) return errno = failed, -1;
     return static_cast<ssize_t>(size);
   }
-  if (!is_known_never_to_wait(fd) && lets_others_run(__builtin_return_address(0)))
+  if (!can_never_wait(fd) && lets_others_run(__builtin_return_address(0)))
     return write_of_rank(fd, bytes, size);
   return real_write(fd, bytes, size);
 }
@@ -380,7 +380,7 @@ FGMPI_INTERPOSE ssize_t write(int fd, const void* bytes, size_t size) {
 FGMPI_INTERPOSE ssize_t writev(int fd, const iovec* parts, int count) {
   static auto* real = next_symbol<ssize_t(int, const iovec*, int)>("writev");
   if (fd != STDOUT_FILENO || !g_out.active() || !on_scheduler_thread()) {
-    if (!is_known_never_to_wait(fd) && lets_others_run(__builtin_return_address(0)))
+    if (!can_never_wait(fd) && lets_others_run(__builtin_return_address(0)))
       return writev_of_rank(fd, parts, count);
     return real(fd, parts, count);
   }

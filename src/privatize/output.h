@@ -24,7 +24,7 @@ namespace fgmpi::privatize {
 
 /// Replaces stdout (and stderr when lines are prefixed or ranks may redirect it). Called before
 /// ranks run; does nothing for a single rank without prefixes.
-void take_over_output(uint32_t ranks);
+void redirect_rank_output(uint32_t ranks);
 
 /// True for the two streams that this file has replaced.
 bool writes_of_ranks(const FILE* stream);

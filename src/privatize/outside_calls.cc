@@ -77,8 +77,8 @@ sched::WaitEnd OutsideWait::a_while() {
 bool ReadyRounds::wait(OutsideWait* w, int fd, short events, int over) {
   // This many rounds without a pause: another rank or process that waits may have been first.
   constexpr int kTrusting = 4;
-  if (++rounds_ > kTrusting && !goes_on(w->a_while(), over)) return false;
-  return goes_on(w->until_ready(fd, events), over);
+  if (++rounds_ > kTrusting && !may_try_again(w->a_while(), over)) return false;
+  return may_try_again(w->until_ready(fd, events), over);
 }
 
 void limit_by_socket(OutsideWait* w, int fd, int option) {

@@ -74,7 +74,7 @@ class OutsideWait {
 
 /// True where the caller tries its call again. Otherwise errno is set: to `over` at the deadline,
 /// to EINTR after an interruption.
-inline bool goes_on(sched::WaitEnd end, int over) {
+inline bool may_try_again(sched::WaitEnd end, int over) {
   if (end == sched::WaitEnd::kReady) return true;
   errno = end == sched::WaitEnd::kTimeOver ? over : EINTR;
   return false;
@@ -85,7 +85,7 @@ inline bool goes_on(sched::WaitEnd end, int over) {
 class ReadyRounds {
  public:
   /// Waits until the descriptor may be ready; after the first rounds, pauses before. Returns false,
-  /// with errno as of goes_on(), where the wait has ended otherwise. May switch.
+  /// with errno as of may_try_again(), where the wait has ended otherwise. May switch.
   bool wait(OutsideWait* w, int fd, short events, int over);
 
  private:

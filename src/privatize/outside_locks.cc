@@ -31,7 +31,7 @@ auto try_until_done(const char* call, OutsideWait::Restart restart, int64_t dead
   for (;;) {
     const auto result = attempt();
     if (result >= 0 || (errno != busy && errno != busy_too)) return result;
-    if (!goes_on(wait.a_while(), busy)) return result;
+    if (!may_try_again(wait.a_while(), busy)) return result;
     errno = kept;
   }
 }

@@ -35,7 +35,7 @@ constexpr timespec kNoTime{};
 /// Repeats `ask`, the call with no time, until it answers other than 0, a handler runs or the time
 /// is over (result 0). `wait_for(wait)` waits for its descriptors between two calls. May switch.
 template <class Ask, class WaitFor>
-int ask_until(const char* call, int64_t deadline, Ask ask, WaitFor wait_for) {
+int repeat_call_until(const char* call, int64_t deadline, Ask ask, WaitFor wait_for) {
   // This many rounds without a pause. poll() may report readiness that select() does not, the end
   // of a pipe for instance: later rounds pause.
   constexpr int kTrusting = 4;
@@ -56,7 +56,7 @@ int ask_until(const char* call, int64_t deadline, Ask ask, WaitFor wait_for) {
   }
 }
 
-sched::WaitEnd look_again(OutsideWait* wait) { return wait->a_while(); }
+sched::WaitEnd wait_for_next_try(OutsideWait* wait) { return wait->a_while(); }
 
 /// The poll() of a rank. Waits with a copy of `fds`, which may lie in memory that holds the rank's
 /// data only while the rank runs. May switch.
@@ -70,7 +70,7 @@ int poll_of_rank(const char* call, const pollfd* fds, nfds_t count, int64_t dead
     many.reset(new (std::nothrow) pollfd[count]);
     copy = many.get();
   }
-  return ask_until(call, deadline, ask, [&](OutsideWait* wait) {
+  return repeat_call_until(call, deadline, ask, [&](OutsideWait* wait) {
     if (!copy) return wait->a_while();
     std::copy_n(fds, count, copy);
     return wait->until_ready(copy, count);
@@ -118,17 +118,17 @@ int select_of_rank(const char* call, int count, fd_set* in, fd_set* out, fd_set*
   const Sets sets(count, in, out, except);
   pollfd fds[FD_SETSIZE];
   const nfds_t n = sets.gather(fds);
-  auto ask_anew = [&] {
+  auto call_with_fresh_set = [&] {
     sets.restore();
     return ask();
   };
-  return ask_until(call, deadline, ask_anew, [&](OutsideWait* wait) {
+  return repeat_call_until(call, deadline, call_with_fresh_set, [&](OutsideWait* wait) {
     return looks ? wait->a_while() : wait->until_ready(fds, n);
   });
 }
 
 int epoll_of_rank(const char* call, int fd, int64_t deadline, bool looks, auto ask) {
-  return ask_until(call, deadline, ask, [&](OutsideWait* wait) {
+  return repeat_call_until(call, deadline, ask, [&](OutsideWait* wait) {
     return looks ? wait->a_while() : wait->until_ready(fd, POLLIN);
   });
 }
@@ -156,8 +156,8 @@ int ppoll_outside(const void* caller, pollfd* fds, nfds_t count, const timespec*
   }
   const int64_t deadline = deadline_after(timeout);
   if (mask)
-    return ask_until(
-        "ppoll", deadline, [=] { return g_ppoll(fds, count, &kNoTime, mask); }, look_again);
+    return repeat_call_until(
+        "ppoll", deadline, [=] { return g_ppoll(fds, count, &kNoTime, mask); }, wait_for_next_try);
   return poll_of_rank("ppoll", fds, count, deadline, [=] { return g_poll(fds, count, 0); });
 }
 

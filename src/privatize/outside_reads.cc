@@ -36,7 +36,7 @@ ssize_t read_when_ready(const char* call, int fd, F real) {
   if (!is_ready(fd, POLLIN) && waits_when_not_ready(fd, O_RDONLY)) {
     OutsideWait wait(call, OutsideWait::kRestarted);
     do
-      if (!goes_on(wait.until_ready(fd, POLLIN), EAGAIN)) return -1;
+      if (!may_try_again(wait.until_ready(fd, POLLIN), EAGAIN)) return -1;
     while (!is_ready(fd, POLLIN));
   }
   return real();
@@ -101,7 +101,7 @@ ssize_t peek_all(const char* call, int fd, size_t size, F attempt) {
     if (n == 0 || n >= static_cast<ssize_t>(size)) return n;
     if ((n < 0 && !would_wait(n)) || !waits_when_not_ready(fd, O_RDONLY)) return n;
     if (n > 0 && is_ready(fd, POLLRDHUP)) return n;
-    if (!goes_on(wait.a_while(), EAGAIN)) return n > 0 ? (errno = kept, n) : -1;
+    if (!may_try_again(wait.a_while(), EAGAIN)) return n > 0 ? (errno = kept, n) : -1;
     errno = kept;
   }
 }
@@ -239,7 +239,7 @@ int accept_of_rank(const char* call, int fd, sockaddr* from, socklen_t* length, 
     OutsideWait wait(call, OutsideWait::kRestarted);
     limit_by_socket(&wait, fd, SO_RCVTIMEO);
     do
-      if (!goes_on(wait.until_ready(fd, POLLIN), EAGAIN)) return -1;
+      if (!may_try_again(wait.until_ready(fd, POLLIN), EAGAIN)) return -1;
     while (!is_ready(fd, POLLIN));
   }
   sockaddr_storage address;
@@ -279,12 +279,12 @@ int connect_of_rank(int fd, const sockaddr* to, socklen_t length) {
   for (;;) {
     if (begin_to_connect(fd, to, length) == 0) return 0;
     if (errno == EAGAIN) {  // a local socket has no room for more connections
-      if (!goes_on(wait.a_while(), EAGAIN)) return -1;
+      if (!may_try_again(wait.a_while(), EAGAIN)) return -1;
       continue;
     }
     if (errno != EINPROGRESS && errno != EALREADY) return -1;
     do
-      if (!goes_on(wait.until_ready(fd, POLLOUT), EINPROGRESS)) return -1;
+      if (!may_try_again(wait.until_ready(fd, POLLOUT), EINPROGRESS)) return -1;
     while (!is_ready(fd, POLLOUT));
     errno = kept;
     return g_connect(fd, to, length);  // returns how the connection attempt has ended
@@ -306,7 +306,7 @@ using namespace fgmpi::privatize;
   }
 
 FGMPI_INTERPOSE ssize_t read(int fd, void* to, size_t size) {
-  if (is_known_never_to_wait(fd)) return g_read(fd, to, size);
+  if (can_never_wait(fd)) return g_read(fd, to, size);
   FGMPI_UNLESS_OTHERS_RUN(lets_others_run(FGMPI_CALLER), g_read(fd, to, size));
   return read_of_rank("read", fd, to, size);
 }
@@ -318,7 +318,7 @@ FGMPI_INTERPOSE ssize_t __read_chk(int fd, void* to, size_t size, size_t room) {
 }
 
 FGMPI_INTERPOSE ssize_t readv(int fd, const iovec* to, int count) {
-  if (is_known_never_to_wait(fd)) return g_readv(fd, to, count);
+  if (can_never_wait(fd)) return g_readv(fd, to, count);
   FGMPI_UNLESS_OTHERS_RUN(lets_others_run(FGMPI_CALLER), g_readv(fd, to, count));
   return readv_of_rank(fd, to, count);
 }

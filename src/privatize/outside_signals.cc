@@ -17,13 +17,13 @@ constexpr timespec kNoTime{};
 
 /// Waits for a signal of the set; returns its number, or -1 with errno. `restarts`: handlers do not
 /// end the wait.
-int take_signal(const char* call, const sigset_t* set, siginfo_t* info, int64_t deadline,
-                bool restarts) {
+int wait_for_signal(const char* call, const sigset_t* set, siginfo_t* info, int64_t deadline,
+                    bool restarts) {
   OutsideWait wait(call, OutsideWait::kNotRestarted, deadline);
   for (;;) {
     const int number = g_sigtimedwait(set, info, &kNoTime);
     if (number >= 0 || (errno != EAGAIN && errno != EINTR)) return number;
-    if (goes_on(wait.a_while(), EAGAIN)) continue;
+    if (may_try_again(wait.a_while(), EAGAIN)) continue;
     if (errno != EINTR || !restarts) return -1;
     wait = OutsideWait(call, OutsideWait::kNotRestarted, deadline);
   }
@@ -55,7 +55,7 @@ FGMPI_INTERPOSE int sigsuspend(const sigset_t* set) {
   // ppoll() with no time delivers pending signals that `set` does not block, and does not wait.
   do
     if (g_ppoll(nullptr, 0, &kNoTime, set) != 0) return -1;
-  while (goes_on(wait.a_while(), EINTR));
+  while (may_try_again(wait.a_while(), EINTR));
   return -1;
 }
 
@@ -63,7 +63,7 @@ FGMPI_INTERPOSE int sigwait(const sigset_t* set, int* number) {
   static constinit Real<int(const sigset_t*, int*)> real("sigwait");
   FGMPI_UNLESS_OTHERS_RUN(real(set, number));
   const int kept = errno;
-  const int taken = take_signal("sigwait", set, nullptr, kNever, true);
+  const int taken = wait_for_signal("sigwait", set, nullptr, kNever, true);
   const int failed = errno;
   errno = kept;
   if (taken < 0) return failed;
@@ -74,11 +74,11 @@ FGMPI_INTERPOSE int sigwait(const sigset_t* set, int* number) {
 FGMPI_INTERPOSE int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
   static constinit Real<int(const sigset_t*, siginfo_t*)> real("sigwaitinfo");
   FGMPI_UNLESS_OTHERS_RUN(real(set, info));
-  return take_signal("sigwaitinfo", set, info, kNever, false);
+  return wait_for_signal("sigwaitinfo", set, info, kNever, false);
 }
 
 FGMPI_INTERPOSE int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* time) {
   if (time && !is_valid_time(time)) return g_sigtimedwait(set, info, time);
   FGMPI_UNLESS_OTHERS_RUN(g_sigtimedwait(set, info, time));
-  return take_signal("sigtimedwait", set, info, deadline_after(time), false);
+  return wait_for_signal("sigtimedwait", set, info, deadline_after(time), false);
 }

@@ -55,7 +55,7 @@ bool wait_for_stream(const char* call, FILE* s) {
   const int fd = s->_fileno;
   OutsideWait wait(call, OutsideWait::kRestarted);
   while (!is_ready(fd, POLLIN) && waits_when_not_ready(fd, O_RDONLY))
-    if (!goes_on(wait.until_ready(fd, POLLIN), EAGAIN)) {
+    if (!may_try_again(wait.until_ready(fd, POLLIN), EAGAIN)) {
       s->_flags |= 0x20;  // the stream's error indicator
       return false;
     }
@@ -114,8 +114,8 @@ template <class R, class Enough, class F>
 
 using namespace fgmpi::privatize;
 
-#define FGMPI_OTHERS_RUN(stream)                                                                 \
-  (!is_known_never_to_wait((stream)->_fileno) && lets_others_run(__builtin_return_address(0)) && \
+#define FGMPI_OTHERS_RUN(stream)                                                         \
+  (!can_never_wait((stream)->_fileno) && lets_others_run(__builtin_return_address(0)) && \
    may_wait(stream))
 
 // ---- One character: a single read ---------------------------------------------------------------
@@ -158,7 +158,7 @@ bool has_bytes(const FILE* s, size_t size, size_t count, const void* to) {
 #define FGMPI_LINE(name, unlocked, parameters, types, ...)                            \
   FGMPI_INTERPOSE char* name parameters {                                             \
     static constinit Real<char * types> real(#name);                                  \
-    if (is_known_never_to_wait(s->_fileno)) return real(__VA_ARGS__);                 \
+    if (can_never_wait(s->_fileno)) return real(__VA_ARGS__);                         \
     return read_stream(                                                               \
         __builtin_return_address(0), #name, s, unlocked, static_cast<char*>(nullptr), \
         [=] { return has_line(s, size, to); }, [=] { return real(__VA_ARGS__); });    \
@@ -173,7 +173,7 @@ FGMPI_LINE(__fgets_unlocked_chk, true, (char* to, size_t room, int size, FILE* s
 #define FGMPI_BLOCK(name, unlocked, parameters, types, ...)                                \
   FGMPI_INTERPOSE size_t name parameters {                                                 \
     static constinit Real<size_t types> real(#name);                                       \
-    if (is_known_never_to_wait(s->_fileno)) return real(__VA_ARGS__);                      \
+    if (can_never_wait(s->_fileno)) return real(__VA_ARGS__);                              \
     return read_stream(                                                                    \
         __builtin_return_address(0), #name, s, unlocked, size_t{0},                        \
         [=] { return has_bytes(s, size, count, to); }, [=] { return real(__VA_ARGS__); }); \
@@ -190,7 +190,7 @@ FGMPI_BLOCK(__fread_unlocked_chk, true, (void* to, size_t room, size_t size, siz
 #define FGMPI_DELIMITED(name, delimiter, parameters, types, ...)            \
   FGMPI_INTERPOSE ssize_t name parameters {                                 \
     static constinit Real<ssize_t types> real(#name);                       \
-    if (is_known_never_to_wait(s->_fileno)) return real(__VA_ARGS__);       \
+    if (can_never_wait(s->_fileno)) return real(__VA_ARGS__);               \
     return read_stream(                                                     \
         __builtin_return_address(0), #name, s, false, ssize_t{-1},          \
         [=] { return has_in_buffer(s, delimiter) || is_thread_local(to); }, \

@@ -29,7 +29,7 @@ constinit Real<ssize_t(int, const msghdr*, int)> g_sendmsg("sendmsg");
 /// otherwise; errno gives the reason. REQUIRES: no socket. May switch.
 bool wait_for_room(OutsideWait* wait, int fd) {
   while (!is_ready(fd, POLLOUT) && waits_when_not_ready(fd, O_WRONLY))
-    if (!goes_on(wait->until_ready(fd, POLLOUT), EAGAIN)) return false;
+    if (!may_try_again(wait->until_ready(fd, POLLOUT), EAGAIN)) return false;
   return true;
 }
 

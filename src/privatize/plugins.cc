@@ -101,11 +101,11 @@ struct Opened {
 
 struct RankPlugins {
   std::vector<Opened> opened;
-  std::vector<Plugin*> order;  ///< plugins with an image, in the order of their construction
-  std::vector<Plugin*> kept;   ///< plugins whose images stay until the rank ends
+  std::vector<Plugin*> order;         ///< plugins with an image, in the order of their construction
+  std::vector<Plugin*> held_plugins;  ///< plugins whose images stay until the rank ends
 };
 
-struct State {
+struct PluginState {
   /// Held during open() and close(), except while constructors and destructors run. A std::mutex
   /// would park a rank, which could then own it without running, while another rank waits for it on
   /// the host stack.
@@ -119,15 +119,15 @@ struct State {
   const std::string* guest_path = nullptr;
   bool hooked = false, hook_failed = false;
 };
-constinit Immortal<std::atomic<State*>> g_state;
+constinit Immortal<std::atomic<PluginState*>> g_state;
 std::atomic<size_t> g_count{0}, g_with_thread_locals{0};
 
 [[gnu::tls_model("initial-exec")]] thread_local bool t_loading = false;
 
-State& state() {
-  State* s = g_state.value.load();
+PluginState& state() {
+  PluginState* s = g_state.value.load();
   if (s) return *s;
-  auto* made = new State;
+  auto* made = new PluginState;
   if (g_state.value.compare_exchange_strong(s, made)) return *made;
   delete made;
   return *s;
@@ -143,7 +143,7 @@ Plugin* find(const link_map* map) {
 /// has just loaded.
 void on_list_changed() {
   if (!t_loading || _r_debug.r_state != r_debug::RT_CONSISTENT) return;
-  State& s = state();
+  PluginState& s = state();
   for (const link_map* map = _r_debug.r_map; map; map = map->l_next) {
     if (std::find(s.known.begin(), s.known.end(), map) != s.known.end()) continue;
     s.known.push_back(map);
@@ -153,7 +153,7 @@ void on_list_changed() {
     plugin->guest = s.guest_copy && *s.guest_copy == map->l_name;
     const std::string path = plugin->guest ? *s.guest_path : map->l_name;
     if (!plugin->module.read(map, path, false).ok() || plugin->module.text_relocations() ||
-        !plugin->module.take_over_constructors())
+        !plugin->module.defer_constructors())
       continue;
     s.found.push_back(std::move(plugin));
   }
@@ -163,7 +163,7 @@ void on_list_changed() {
 /// stack, or on a thread of a rank.
 void* load(const char* file, int mode, const void* caller) {
   static void* const real_dlopen = real::function("dlopen");
-  State& s = state();
+  PluginState& s = state();
   s.found.clear();
   s.known.clear();
   for (const link_map* map = _r_debug.r_map; map; map = map->l_next) s.known.push_back(map);
@@ -208,7 +208,7 @@ Status reserve(Plugin* p, uint32_t first, uint32_t count) {
 }
 
 Status plan(Plugin* p) {
-  State& s = state();
+  PluginState& s = state();
   p->ranges = g_images.ranges();
   for (ModuleRange& r : p->ranges) r.base_in_image_1 = r.base;
   p->owners.assign(p->ranges.size(), nullptr);
@@ -226,7 +226,7 @@ Status plan(Plugin* p) {
   for (const std::string& name : p->module.needed())
     for (auto& other : s.plugins)
       if (file_name(other->map->l_name) == name || soname_of(other->map) == name) add(other.get());
-  for (const Word& w : p->plan.words().moving) add(p->owners[w.module]);
+  for (const RelocatedWord& w : p->plan.words().moving) add(p->owners[w.module]);
   p->stays = p->module.never_unloaded();
   // A program's own code finds its thread-local variables at fixed distances from the thread
   // pointer (guests.cc).
@@ -257,7 +257,7 @@ void release(Plugin* p) {
 
 /// Adds the modules that the hook has found to the table, and plans their images.
 Status adopt_found() {
-  State& s = state();
+  PluginState& s = state();
   if (s.found.empty()) return Status();
   const size_t before = s.plugins.size();
   Status status;
@@ -276,7 +276,7 @@ Status adopt_found() {
 
 /// Removes the plugins that the dynamic linker has unloaded.
 void drop_unloaded() {
-  State& s = state();
+  PluginState& s = state();
   std::vector<const link_map*> loaded;
   for (const link_map* map = _r_debug.r_map; map; map = map->l_next) loaded.push_back(map);
   std::lock_guard<PlainMutex> lock(s.table);
@@ -300,14 +300,15 @@ std::vector<Plugin*> needed_by_rank(const RankPlugins& rank) {
   std::vector<Plugin*> seen, order;
   for (const Opened& o : rank.opened)
     if (Plugin* p = find(o.root)) add_with_needs(p, &seen, &order);
-  for (Plugin* p : rank.kept) add_with_needs(p, &seen, &order);
+  for (Plugin* p : rank.held_plugins) add_with_needs(p, &seen, &order);
   for (Plugin* p : rank.order)
     if (p->stays) add_with_needs(p, &seen, &order);
   return order;
 }
 
-bool is_kept(const RankPlugins& rank, const Plugin* p) {
-  return std::find(rank.kept.begin(), rank.kept.end(), p) != rank.kept.end();
+bool is_held_by_rank(const RankPlugins& rank, const Plugin* p) {
+  return std::find(rank.held_plugins.begin(), rank.held_plugins.end(), p) !=
+         rank.held_plugins.end();
 }
 
 Status make_image(Plugin* p, uint32_t k) {
@@ -327,7 +328,7 @@ Status make_image(Plugin* p, uint32_t k) {
     const uint32_t of_start = k < g_images.count() ? k : 0;
     shifts.push_back((owner ? owner->image(k) : g_images.base_of(i, of_start)) - base);
   }
-  p->plan.fill(at, [&](const Word& w) { return w.value + shifts[w.module]; });
+  p->plan.fill(at, [&](const RelocatedWord& w) { return w.value + shifts[w.module]; });
   if (p->tls_module) p->blocks[k] = p->initial_block(k);
   return Status();
 }
@@ -344,9 +345,9 @@ void set_live(Plugin* p, uint32_t k, bool live) {
   p->live[k] = live;
 }
 
-class Operation {
+class PluginOperation {
  public:
-  Operation() : lock_(state().operation) {}
+  PluginOperation() : lock_(state().operation) {}
 
  private:
   std::lock_guard<PlainMutex> lock_;
@@ -373,7 +374,7 @@ void pin(Plugin* p) {
 
 /// Makes the rank's missing images of the plugins that it needs.
 Status make_images(uint32_t k, std::vector<Plugin*>* made) {
-  State& s = state();
+  PluginState& s = state();
   RankPlugins& rank = s.ranks[k];
   for (Plugin* p : needed_by_rank(rank)) {
     if (p->has(k)) continue;
@@ -394,7 +395,7 @@ void count_opening(uint32_t k, const link_map* root) {
 }
 
 bool prepare_hook() {
-  State& s = state();
+  PluginState& s = state();
   if (!s.hooked && !s.hook_failed) {
     s.hooked = real::watch_loading(on_list_changed);
     s.hook_failed = !s.hooked;
@@ -450,9 +451,9 @@ void construct(const std::vector<Plugin*>& made, uint32_t k) {
 
 bool any() { return g_count.load(std::memory_order_relaxed) != 0; }
 
-bool locate(uintptr_t address, Location* out) {
+bool locate(uintptr_t address, PluginLocation* out) {
   if (!any()) return false;
-  State& s = state();
+  PluginState& s = state();
   std::lock_guard<PlainMutex> lock(s.table);
   for (const auto& p : s.plugins) {
     for (const Room& room : p->rooms) {
@@ -469,31 +470,31 @@ bool locate(uintptr_t address, Location* out) {
 
 uintptr_t of_rank(uintptr_t address, uint32_t k) {
   if (!any()) return address;
-  State& s = state();
+  PluginState& s = state();
   std::lock_guard<PlainMutex> lock(s.table);
   for (const auto& p : s.plugins)
     if (p->module.contains(address)) return p->has(k) ? p->moved(address, k) : 0;
   return address;
 }
 
-void keep_for(uintptr_t address, uint32_t k, uintptr_t caller) {
+void hold_plugin_for_caller(uintptr_t address, uint32_t k, uintptr_t caller) {
   if (!any()) return;
-  State& s = state();
+  PluginState& s = state();
   std::lock_guard<PlainMutex> operation(s.operation);
-  Plugin *kept = nullptr, *user = nullptr;
+  Plugin *held_plugins = nullptr, *user = nullptr;
   for (const auto& p : s.plugins) {
-    if (p->module.contains(address)) kept = p.get();
+    if (p->module.contains(address)) held_plugins = p.get();
     if (p->module.contains(caller)) user = p.get();
   }
-  if (!kept || kept == user) return;
-  auto& list = user ? user->needs : s.ranks[k].kept;
-  if (std::find(list.begin(), list.end(), kept) == list.end()) list.push_back(kept);
-  if (!user) pin(kept);
+  if (!held_plugins || held_plugins == user) return;
+  auto& list = user ? user->needs : s.ranks[k].held_plugins;
+  if (std::find(list.begin(), list.end(), held_plugins) == list.end()) list.push_back(held_plugins);
+  if (!user) pin(held_plugins);
 }
 
 void load_thread_locals(uint32_t k) {
   if (!g_with_thread_locals) return;
-  State& s = state();
+  PluginState& s = state();
   std::lock_guard<PlainMutex> lock(s.table);
   for (const auto& p : s.plugins) {
     if (!p->tls_module || p->in_place == k || !p->has(k)) continue;
@@ -509,7 +510,7 @@ void init_thread_locals(uint32_t k) {
   if (!any()) return;
   std::vector<Plugin*> with_block;
   {
-    State& s = state();
+    PluginState& s = state();
     std::lock_guard<PlainMutex> lock(s.table);
     for (const auto& p : s.plugins)
       if (p->tls_module && p->has(k)) with_block.push_back(p.get());
@@ -524,7 +525,7 @@ void* open(uint32_t k, const char* file, int mode, const void* caller) {
   void* handle = nullptr;
   std::vector<Plugin*> made;
   on_large_stack([&] {
-    Operation operation;
+    PluginOperation operation;
     handle = open_locked(k, file, mode, caller, &made);
     if (on_scheduler_thread() && !made.empty()) load_thread_locals(k);
   });
@@ -536,10 +537,10 @@ void* open(uint32_t k, const char* file, int mode, const void* caller) {
 
 int close(uint32_t k, void* handle) {
   static auto* const real_dlclose = reinterpret_cast<int (*)(void*)>(real::function("dlclose"));
-  State& s = state();
+  PluginState& s = state();
   std::vector<Plugin*> dropped;
   {
-    Operation operation;
+    PluginOperation operation;
     const link_map* map = map_of(handle);
     auto& rank = s.ranks[k];
     auto o = std::find_if(rank.opened.begin(), rank.opened.end(),
@@ -552,13 +553,13 @@ int close(uint32_t k, void* handle) {
     if (--o->count == 0) rank.opened.erase(o);
     const sched::Proclet* proclet = sched::rank_proclet(k);
     for (Plugin* p : rank.order)
-      if (!is_kept(rank, p) && proclet &&
+      if (!is_held_by_rank(rank, p) && proclet &&
           has_thread_destructors_of(proclet, p->image(k), p->stride))
-        rank.kept.push_back(p), pin(p);
-    const std::vector<Plugin*> kept = needed_by_rank(rank);
+        rank.held_plugins.push_back(p), pin(p);
+    const std::vector<Plugin*> held_plugins = needed_by_rank(rank);
     for (size_t i = rank.order.size(); i-- > 0;) {
       Plugin* p = rank.order[i];
-      if (std::find(kept.begin(), kept.end(), p) != kept.end()) continue;
+      if (std::find(held_plugins.begin(), held_plugins.end(), p) != held_plugins.end()) continue;
       dropped.push_back(p);
       rank.order.erase(rank.order.begin() + static_cast<ptrdiff_t>(i));
     }
@@ -566,7 +567,7 @@ int close(uint32_t k, void* handle) {
   for (Plugin* p : dropped) p->module.run_destructors(p->image(k));
   int result = 0;
   on_large_stack([&] {
-    Operation operation;
+    PluginOperation operation;
     for (Plugin* p : dropped) {
       set_live(p, k, false);
       unmap_image(p, k);
@@ -581,7 +582,7 @@ void run_destructors(uint32_t k) {
   if (!any()) return;
   std::vector<Plugin*> order;
   {
-    Operation operation;
+    PluginOperation operation;
     order = std::exchange(state().ranks[k].order, {});
   }
   for (size_t i = order.size(); i-- > 0;) order[i]->module.run_destructors(order[i]->image(k));
@@ -602,7 +603,7 @@ Status refuse_guest(void* handle, Status why) {
 /// Checks that the guest refers to no library that is private to the ranks already: spawned ranks
 /// could not have images of it.
 Status check_private_modules(const Plugin& guest) {
-  for (const Word& w : guest.plan.words().moving)
+  for (const RelocatedWord& w : guest.plan.words().moving)
     if (!guest.owners[w.module] && w.module > 0)
       return error(MPI_ERR_SPAWN,
                    "library %s keeps variables for each rank of this process already, so spawned "
@@ -615,8 +616,8 @@ Status check_private_modules(const Plugin& guest) {
 
 Status load_guest(const std::string& copy, const std::string& path,
                   const std::function<Status(const ElfModule&)>& check, Plugin** out) {
-  Operation operation;
-  State& s = state();
+  PluginOperation operation;
+  PluginState& s = state();
   if (!prepare_hook())
     return error(MPI_ERR_SPAWN,
                  "the system does not allow to change the dynamic linker's code, which running "
@@ -649,7 +650,7 @@ const ElfModule& module_of(const Plugin* guest) { return guest->module; }
 uintptr_t base_of(const Plugin* guest, uint32_t k) { return guest->image(k); }
 
 Status make_room(Plugin* guest, uint32_t first, uint32_t count) {
-  Operation operation;
+  PluginOperation operation;
   std::vector<Plugin*> seen, order;
   add_with_needs(guest, &seen, &order);
   for (Plugin* p : order) FGMPI_TRY(reserve(p, first, count));
@@ -657,7 +658,7 @@ Status make_room(Plugin* guest, uint32_t first, uint32_t count) {
 }
 
 Status enter_guest(Plugin* guest, uint32_t k) {
-  Operation operation;
+  PluginOperation operation;
   count_opening(k, guest->map);
   std::vector<Plugin*> made;
   FGMPI_TRY(make_images(k, &made));
@@ -670,7 +671,7 @@ Status enter_guest(Plugin* guest, uint32_t k) {
 void construct_guest(uint32_t k, int argc, char** argv, char** envp, bool with_program) {
   std::vector<Plugin*> order;
   {
-    Operation operation;
+    PluginOperation operation;
     order = state().ranks[k].order;
   }
   for (const Plugin* p : order)
@@ -678,8 +679,8 @@ void construct_guest(uint32_t k, int argc, char** argv, char** envp, bool with_p
 }
 
 void forget_ranks(uint32_t first, uint32_t count) {
-  Operation operation;
-  State& s = state();
+  PluginOperation operation;
+  PluginState& s = state();
   for (uint32_t k = first; k < first + count; ++k) s.ranks.erase(k);
   std::lock_guard<PlainMutex> lock(s.table);
   for (const auto& p : s.plugins) {

@@ -34,12 +34,12 @@ namespace fgmpi::privatize::plugins {
 bool any();
 
 /// An address in an image of a plugin.
-struct Location {
+struct PluginLocation {
   const ElfModule* module;
   uint32_t image;
   uintptr_t offset;  ///< from the base of the module
 };
-bool locate(uintptr_t address, Location* out);
+bool locate(uintptr_t address, PluginLocation* out);
 
 /// Moves an address of the dynamic linker's copy of a plugin to the rank's image; 0 where the rank
 /// has no image of that plugin. Any other address is returned as it is.
@@ -47,7 +47,7 @@ uintptr_t of_rank(uintptr_t address, uint32_t image);
 /// Called when a rank has found this address of the dynamic linker's copy among all global symbols.
 /// The address's plugin then stays loaded as long as the caller's plugin, or, where the caller is
 /// in none, to the end of the rank.
-void keep_for(uintptr_t address, uint32_t image, uintptr_t caller);
+void hold_plugin_for_caller(uintptr_t address, uint32_t image, uintptr_t caller);
 
 /// Loads a rank's thread-local variables of plugins into their addresses, and saves those that were
 /// there. Thread rule: the scheduler's thread.

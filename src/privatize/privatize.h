@@ -56,7 +56,7 @@ void set_runtime(const Runtime& runtime);
 /// gives the reason why there are none.
 Status begin_late_ranks();
 /// Called when the first rank has ended: late ranks that have not begun end, too.
-void note_end_of_first_rank();
+void release_late_ranks_at_end();
 /// True where the process has late ranks that have not begun.
 bool late_ranks_never_began();
 
@@ -69,7 +69,7 @@ void set_first_world_rank(uint32_t first);
 bool started_through_us();
 /// Called after a fork whose child goes on in place of this process, with all its ranks. REQUIRES:
 /// called on the host stack.
-void go_on_after_fork();
+void restore_after_fork();
 
 /// Writes out what ranks have printed, unfinished lines too. Called before the process ends or the
 /// job is aborted.

@@ -31,15 +31,15 @@ struct ModuleRange {
 /// The private module that holds an address of image 0, or nullptr.
 const ModuleRange* find_module(const std::vector<ModuleRange>& modules, uintptr_t address);
 
-struct Word {
+struct RelocatedWord {
   uintptr_t offset;     ///< from the base of the module that it lies in
   uintptr_t value;      ///< the word's value in image 1
   uint32_t module = 0;  ///< of a moving word: number of the module that it points into
 };
 
 struct RelocationPlan {
-  std::vector<Word> moving;  ///< words to which image k adds (k - 1) * stride
-  std::vector<Word> fixed;   ///< words that are equal in all images
+  std::vector<RelocatedWord> moving;  ///< words to which image k adds (k - 1) * stride
+  std::vector<RelocatedWord> fixed;   ///< words that are equal in all images
 
   /// Adds a word that holds an address: a moving word if the address lies in one of the modules.
   void add_address(const std::vector<ModuleRange>& modules, uintptr_t offset, uintptr_t value);

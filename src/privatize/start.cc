@@ -80,10 +80,10 @@ int process_main(int argc, char** argv, char** envp) {
   g_program.argv = argv;
   g_program.envp = envp;
   if (g_program.ranks > 1) g_arguments.assign(argv, argv + argc);
-  take_over_output(g_program.ranks);
+  redirect_rank_output(g_program.ranks);
   prepare_switching();
   if (g_mode == Mode::kImages) share_processors(g_program.ranks);
-  g_images.note_copied_objects();
+  g_images.record_copied_objects();
   int status = g_runtime.process_main(g_program);
   restore_streams();
   finish_output();
@@ -347,7 +347,7 @@ static void prepare_program() {
   if (only_list) list_libraries(libraries);
   if (g_mode == Mode::kImages) become_images(g_program.ranks);
   if (g_program.ranks > 1 && !late && is_first_process_of_job()) {
-    if (settings::on(settings::kVerbose)) say_what_is_private(libraries);
+    if (settings::on(settings::kVerbose)) report_private_libraries(libraries);
     warn_of_shared_libraries(libraries);
   }
   set_first_world_rank(presumed_first_world_rank(g_program.ranks));

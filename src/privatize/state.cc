@@ -37,13 +37,13 @@ void become_scheduler_thread() {
   g_pid = getpid();
   t_scheduler = true;
   pthread_atfork(nullptr, nullptr, [] {
-    keep_values_of_rank();
+    move_rank_values_to_thread();
     g_forked_by_rank = on_proclet();
     t_scheduler = false;
   });
 }
 
-void go_on_after_fork() {
+void restore_after_fork() {
   g_pid = getpid();
   t_scheduler = true;
 }

@@ -38,14 +38,14 @@ struct Area {
 
 /// A function that sets a pointer of the C++ runtime and returns the pointer before.
 using Exchange = void*(void*);
-struct Handler {
+struct RuntimeHandler {
   Exchange* exchange;
   void* initial;
 };
 
 struct Swap {
   std::vector<Area> areas;
-  std::vector<Handler> handlers;
+  std::vector<RuntimeHandler> handlers;
   size_t bytes = 0;
   Image* loaded = nullptr;           ///< the image whose areas are in place
   Image* plain = nullptr;            ///< the image whose areas ranks without an image use
@@ -134,7 +134,7 @@ void add_handlers() {
     auto imports = [&](const ElfModule& m) { return m.imports(setter); };
     if (std::none_of(modules.begin(), modules.end(), imports)) continue;
     auto* exchange = reinterpret_cast<Exchange*>(dlsym(RTLD_DEFAULT, setter));
-    Images::Location where;
+    Images::ImageLocation where;
     if (!exchange || g_images.locate(reinterpret_cast<uintptr_t>(exchange), &where)) continue;
     void* initial = exchange(nullptr);
     exchange(initial);

@@ -46,7 +46,7 @@ class ThreadValues {
   /// False when out of memory.
   bool set(pthread_key_t key, void* value) {
     if (!entries_ && !resize(8)) return false;
-    Entry* entry = find(key);
+    ThreadKeyValue* entry = find(key);
     if (entry->key == 0) {
       if (!value) return true;
       if (2 * (used_ + 1) > size()) {
@@ -71,7 +71,7 @@ class ThreadValues {
   }
 
  private:
-  struct Entry {
+  struct ThreadKeyValue {
     pthread_key_t key;  ///< 0: free
     void* value;
   };
@@ -79,16 +79,16 @@ class ThreadValues {
   uint32_t size() const { return mask_ + 1; }
 
   /// The key's entry, or the free one where it would go.
-  Entry* find(pthread_key_t key) const {
+  ThreadKeyValue* find(pthread_key_t key) const {
     uint32_t i = key & mask_;
     while (entries_[i].key != key && entries_[i].key != 0) i = (i + 1) & mask_;
     return &entries_[i];
   }
 
   bool resize(uint32_t size) {
-    auto* fresh = static_cast<Entry*>(calloc(size, sizeof(Entry)));
+    auto* fresh = static_cast<ThreadKeyValue*>(calloc(size, sizeof(ThreadKeyValue)));
     if (!fresh) return false;
-    Entry* old = std::exchange(entries_, fresh);
+    ThreadKeyValue* old = std::exchange(entries_, fresh);
     uint32_t old_mask = std::exchange(mask_, size - 1);
     used_ = 0;
     for (uint32_t i = 0; old && i <= old_mask; ++i) {
@@ -108,7 +108,7 @@ class ThreadValues {
     return resize(4 * (live + 1) > size() ? 2 * size() : size());
   }
 
-  Entry* entries_ = nullptr;
+  ThreadKeyValue* entries_ = nullptr;
   uint32_t mask_ = 0;
   uint32_t used_ = 0;  ///< entries with a key
 };
@@ -228,7 +228,7 @@ ThreadValues** place_of_values() {
 }
 
 bool in_image(const void* address) {
-  Images::Location where;
+  Images::ImageLocation where;
   return g_images.locate(reinterpret_cast<uintptr_t>(address), &where);
 }
 
@@ -255,7 +255,7 @@ int set(pthread_key_t key, void* value) {
 
 void destroy_thread_values() { destroy(*place_of_values()); }
 
-void keep_values_of_rank() { t_values = *place_of_values(); }
+void move_rank_values_to_thread() { t_values = *place_of_values(); }
 
 }  // namespace fgmpi::privatize
 

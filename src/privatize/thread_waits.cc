@@ -34,16 +34,17 @@ constinit Real<int(pthread_mutex_t*)> g_trylock("pthread_mutex_trylock");
 constinit Real<int(pthread_mutex_t*)> g_unlock("pthread_mutex_unlock");
 constinit Real<int(pthread_once_t*, void (*)())> g_once("pthread_once");
 
-struct Held {
+struct HeldMutex {
   pthread_mutex_t* mutex;
   const sched::Proclet* holder;
   uint32_t count;  ///< how often the holder has locked it (a recursive mutex)
 };
-constinit Immortal<std::vector<Held>> g_immortal_held;
-constexpr std::vector<Held>& g_held = g_immortal_held.value;
+constinit Immortal<std::vector<HeldMutex>> g_immortal_held;
+constexpr std::vector<HeldMutex>& g_held = g_immortal_held.value;
 
-Held* find_held(const pthread_mutex_t* m) {
-  auto at = std::find_if(g_held.begin(), g_held.end(), [m](const Held& h) { return h.mutex == m; });
+HeldMutex* find_held(const pthread_mutex_t* m) {
+  auto at =
+      std::find_if(g_held.begin(), g_held.end(), [m](const HeldMutex& h) { return h.mutex == m; });
   return at == g_held.end() ? nullptr : &*at;
 }
 
@@ -59,7 +60,7 @@ constexpr int kInconsistent = INT_MAX;
 /// Locks, without waiting, a mutex that a rank holds: `self` or another one. Returns 0 or an error
 /// number: EBUSY where `self` would have to wait; EOWNERDEAD where the holder has ended and the
 /// mutex is robust.
-int lock_held(Held* h, const sched::Proclet* self) {
+int lock_held(HeldMutex* h, const sched::Proclet* self) {
   if (h->holder == self) {
     if (type_of(h->mutex) == PTHREAD_MUTEX_ERRORCHECK_NP) return EDEADLK;
     if (type_of(h->mutex) != PTHREAD_MUTEX_RECURSIVE_NP) return EBUSY;
@@ -78,7 +79,7 @@ int lock_held(Held* h, const sched::Proclet* self) {
 /// pthread_mutex_lock() would.
 int try_to_lock(pthread_mutex_t* m) {
   const sched::Proclet* self = sched::running();
-  if (Held* held = find_held(m)) {
+  if (HeldMutex* held = find_held(m)) {
     if (m->__data.__lock != 0) return lock_held(held, self);
     // The entry is of an earlier mutex at this address, which its holder never unlocked.
     g_held.erase(g_held.begin() + (held - g_held.data()));
@@ -149,7 +150,7 @@ int try_thread_mutex(pthread_mutex_t* m) {
 }
 
 int unlock_thread_mutex(pthread_mutex_t* m) {
-  Held* held = find_held(m);
+  HeldMutex* held = find_held(m);
   if (!held) return g_unlock(m);
   if (held->holder != sched::running()) return EPERM;
   if (held->count > 1) {

@@ -43,20 +43,20 @@ clockid_t processor_time_of(int thread) {
   return static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | kOfThread | kExact);
 }
 
-struct StackWalk {
+struct SliceWalk {
   uintptr_t interrupted;
   uint32_t image;
-  bool begun = false;  ///< the walk has left the handler's frames
+  bool has_left_handler = false;  ///< the walk has left the handler's frames
   bool to_main = false;
 };
 
 _Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* data) {
-  auto* walk = static_cast<StackWalk*>(data);
+  auto* walk = static_cast<SliceWalk*>(data);
   int before_instruction = 0;
   const uintptr_t pc = _Unwind_GetIPInfo(context, &before_instruction);
-  walk->begun |= before_instruction && pc == walk->interrupted;
-  if (!walk->begun) return _URC_NO_REASON;
-  Images::Location where;
+  walk->has_left_handler |= before_instruction && pc == walk->interrupted;
+  if (!walk->has_left_handler) return _URC_NO_REASON;
+  Images::ImageLocation where;
   if (g_images.locate(pc, &where) && where.image == walk->image) return _URC_NO_REASON;
   walk->to_main = _Unwind_GetRegionStart(context) == reinterpret_cast<uintptr_t>(&run_main);
   return _URC_END_OF_STACK;
@@ -68,8 +68,8 @@ bool only_own_code(const sched::Proclet* rank, const ucontext_t* context) {
   const auto pc = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
   const auto sp = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RSP]);
   if (sp - reinterpret_cast<uintptr_t>(rank->stack_low) >= rank->stack_size) return false;
-  StackWalk walk{pc, static_cast<const Image*>(rank->image)->index};
-  Images::Location where;
+  SliceWalk walk{pc, static_cast<const Image*>(rank->image)->index};
+  Images::ImageLocation where;
   if (!g_images.locate(pc, &where) || where.image != walk.image) return false;
   _Unwind_Backtrace(visit_frame, &walk);
   return walk.to_main;

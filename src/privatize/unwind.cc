@@ -34,8 +34,8 @@ int find_moved(Find* real, const ElfModule* module, uintptr_t offset, uintptr_t 
 FGMPI_INTERPOSE int _dl_find_object(void* address, dl_find_object* result) noexcept {
   static auto* real = next_symbol<Find>("_dl_find_object");
   auto pc = reinterpret_cast<uintptr_t>(address);
-  Images::Location where;
-  plugins::Location plugin;
+  Images::ImageLocation where;
+  plugins::PluginLocation plugin;
   if (__builtin_expect(plugins::any(), 0) && plugins::locate(pc, &plugin))
     return find_moved(real, plugin.module, plugin.offset, pc, result);
   if (__builtin_expect(pc - g_images.region_low() >= g_images.region_high() - g_images.region_low(),

@@ -96,7 +96,7 @@ bool in_allocator(const void* caller) {
 /// is 2^22).
 constexpr int kRankOwner = 1 << 30, kHelperOwner = kRankOwner | 1 << 29;
 
-int own_number() {
+int own_thread_id() {
   const sched::Proclet* p = sched::running();
   if (p->kind == sched::Kind::kRank) return kRankOwner | static_cast<int>(world_rank(p));
   return kHelperOwner | static_cast<int>(p->index);
@@ -157,7 +157,7 @@ int lock_mutex(const char* call, Mutex* m, const void* caller, Until until, Lock
     if (result != EBUSY) return result;
     return in_allocator(caller) ? lock() : wait_on_other_thread(call, lock);
   }
-  const int self = own_number(), owner = read(m->__data.__owner);
+  const int self = own_thread_id(), owner = read(m->__data.__owner);
   if (owner == self) return is_recursive(m) ? lock_again(m) : EDEADLK;
   if (owner == number_of_thread()) return lock();  // the thread has locked it before ranks began
   const int result = g_pthread_mutex_trylock(m);
@@ -176,7 +176,7 @@ int try_mutex(Mutex* m) {
   const MutexKind kind = kind_of(m);
   if (kind == MutexKind::kOfKernel) return try_thread_mutex(m);
   if (kind == MutexKind::kPlain) return g_pthread_mutex_trylock(m);
-  const int self = own_number(), owner = read(m->__data.__owner);
+  const int self = own_thread_id(), owner = read(m->__data.__owner);
   if (owner == self) return is_recursive(m) ? lock_again(m) : EBUSY;
   const int result = g_pthread_mutex_trylock(m);
   if (result == 0 && owner != number_of_thread()) write(&m->__data.__owner, self);
@@ -187,7 +187,7 @@ int unlock_mutex(Mutex* m) {
   const MutexKind kind = kind_of(m);
   if (kind == MutexKind::kOfKernel) return unlock_thread_mutex(m);
   if (kind == MutexKind::kPlain) return g_pthread_mutex_unlock(m);
-  const int self = own_number();
+  const int self = own_thread_id();
   if (read(m->__data.__owner) != self) return g_pthread_mutex_unlock(m);
   if (is_recursive(m) && m->__data.__count > 1) {
     --m->__data.__count;
@@ -210,7 +210,7 @@ int wait_for_condition(const char* call, Mutex* m, Until until, Wait wait) {
   const MutexKind kind = kind_of(m);
   if (kind == MutexKind::kPlain) return wait_on_other_thread(call, wait);
   if (kind == MutexKind::kOfKernel) return wait_with_thread_mutex(m, until.clock, until.time);
-  const int self = own_number();
+  const int self = own_thread_id();
   if (read(m->__data.__owner) != self) return wait();
   return wait_on_other_thread(call, [&] {
     write(&m->__data.__owner, number_of_thread());
@@ -224,14 +224,14 @@ int wait_for_condition(const char* call, Mutex* m, Until until, Wait wait) {
 /// May switch.
 template <class Lock>
 int lock_for_reading(const char* call, Rwlock* l, Lock lock) {
-  if (read(l->__data.__cur_writer) == own_number()) return EDEADLK;
+  if (read(l->__data.__cur_writer) == own_thread_id()) return EDEADLK;
   const int result = g_pthread_rwlock_tryrdlock(l);
   return result == EBUSY ? wait_on_other_thread(call, lock) : result;
 }
 
 template <class Lock>
 int lock_for_writing(const char* call, Rwlock* l, Lock lock) {
-  const int self = own_number();
+  const int self = own_thread_id();
   if (read(l->__data.__cur_writer) == self) return EDEADLK;
   const int result = g_pthread_rwlock_trywrlock(l);
   if (result == 0) write(&l->__data.__cur_writer, self);
@@ -345,7 +345,7 @@ int wait_for_semaphore(const char* call, sem_t* s, Until until, Wait wait) {
     return with_errno(wait_on_other_thread(call, [&] { return wait() == 0 ? 0 : errno; }));
   OutsideWait look(call, OutsideWait::kRestarted,
                    until.time ? deadline_at(until.clock, until.time) : kNever);
-  while (goes_on(look.a_while(), ETIMEDOUT)) {
+  while (may_try_again(look.a_while(), ETIMEDOUT)) {
     if (sem_trywait(s) == 0) return errno = kept, 0;
     if (errno != EAGAIN) break;
   }
@@ -454,7 +454,7 @@ FGMPI_INTERPOSE int pthread_rwlock_wrlock(Rwlock* l) noexcept {
 
 FGMPI_INTERPOSE int pthread_rwlock_trywrlock(Rwlock* l) noexcept {
   const int result = g_pthread_rwlock_trywrlock(l);
-  if (result == 0 && on_proclet_among_others()) write(&l->__data.__cur_writer, own_number());
+  if (result == 0 && on_proclet_among_others()) write(&l->__data.__cur_writer, own_thread_id());
   return result;
 }
 
@@ -472,7 +472,7 @@ FGMPI_INTERPOSE int pthread_rwlock_clockwrlock(Rwlock* l, clockid_t clock,
 }
 
 FGMPI_INTERPOSE int pthread_rwlock_unlock(Rwlock* l) noexcept {
-  if (on_proclet_among_others() && read(l->__data.__cur_writer) == own_number())
+  if (on_proclet_among_others() && read(l->__data.__cur_writer) == own_thread_id())
     write(&l->__data.__cur_writer, number_of_thread());
   return g_pthread_rwlock_unlock(l);
 }

@@ -60,24 +60,24 @@ void let_others_run(int64_t* pause, clockid_t clock = CLOCK_MONOTONIC,
 /// no memory that holds the rank's data only while the rank runs (swap.h).
 template <class F>
 auto wait_on_other_thread(const char* call, F&& f) {
-  struct Call {
+  struct FunctionCall {
     std::remove_reference_t<F>* function;
     decltype(f()) result;
   } data{&f, {}};
-  const int kept = errno;
+  const int saved_errno = errno;
   bool called;
   {
     sched::SwitchingCall inside;
     called = sched::call_on_other_thread(
         call,
         [](void* p) {
-          auto* c = static_cast<Call*>(p);
+          auto* c = static_cast<FunctionCall*>(p);
           c->result = (*c->function)();
         },
         &data);
   }
   if (!called) data.result = f();
-  errno = kept;
+  errno = saved_errno;
   return data.result;
 }
 

@@ -34,10 +34,11 @@ bool WholeImages::allowed() {
 }
 
 void WholeImages::write_parts(char* to) const {
-  for (const Bytes& part : parts_) memcpy(to + part.offset, part.bytes.data(), part.bytes.size());
+  for (const ModuleBytes& part : parts_)
+    memcpy(to + part.offset, part.bytes.data(), part.bytes.size());
 }
 
-Status WholeImages::prepare(Layout layout, std::vector<Bytes> parts, size_t size) {
+Status WholeImages::prepare(Layout layout, std::vector<ModuleBytes> parts, size_t size) {
   parts_ = std::move(parts);
   size_ = size;
   if (layout == Layout::kCopied) return Status();

@@ -45,7 +45,7 @@ class WholeImages {
   static bool allowed();
   /// `parts`: the bytes with which every image begins, in the order in which they are to be
   /// written; all other bytes are zeros. `size`: bytes of an image.
-  Status prepare(Layout layout, std::vector<Bytes> parts, size_t size);
+  Status prepare(Layout layout, std::vector<ModuleBytes> parts, size_t size);
   bool prepared() const { return size_ != 0; }
   /// Makes an image, except its moving words. REQUIRES, for copied images: memory at `at` that may
   /// be written.
@@ -54,7 +54,7 @@ class WholeImages {
  private:
   void write_parts(char* to) const;
 
-  std::vector<Bytes> parts_;  ///< for kCopied
+  std::vector<ModuleBytes> parts_;  ///< for kCopied
   size_t size_ = 0;
   int file_ = -1;  ///< for kJoined
 };

@@ -8,7 +8,7 @@
 namespace fgmpi::rma {
 namespace {
 
-bool only_reads(const Record& r) {
+bool only_reads(const AccessRecord& r) {
   return r.use == Use::kRead || (r.use == Use::kAccumulate && r.op == MPI_NO_OP);
 }
 
@@ -16,7 +16,7 @@ bool only_reads(const Record& r) {
 /// epoch. In epochs of locks the program may find in the memory that an update has arrived, and
 /// store then. What the program, and other ranks, read meanwhile is left open by the unified memory
 /// model.
-bool same_epoch(const Record& program, const Record& other) {
+bool same_epoch(const AccessRecord& program, const AccessRecord& other) {
   if (program.kind == EpochKind::kAtOnce)
     return other.kind == EpochKind::kPassive && !only_reads(program) && !only_reads(other) &&
            !other.seen;
@@ -26,7 +26,7 @@ bool same_epoch(const Record& program, const Record& other) {
 
 /// True for two accesses to the same bytes that conflict, the second begun before the first was
 /// complete for all.
-bool conflict(const Record& a, const Record& b) {
+bool conflict(const AccessRecord& a, const AccessRecord& b) {
   if (only_reads(a) && only_reads(b)) return false;
   if (a.kind >= EpochKind::kProgram) return same_epoch(a, b);
   if (b.kind >= EpochKind::kProgram) return same_epoch(b, a);
@@ -39,18 +39,18 @@ bool conflict(const Record& a, const Record& b) {
 }
 
 /// True where the access may read what an operation of an epoch of locks has changed.
-bool may_see(const Record& r) {
+bool reads_memory(const AccessRecord& r) {
   return r.use >= Use::kAccumulate || (r.kind == EpochKind::kAtOnce && r.use == Use::kRead);
 }
 
 /// True for a record that a fence has ended, though its target has not returned from that fence.
-bool is_over(const Record& record, const Record& now) {
+bool is_over(const AccessRecord& record, const AccessRecord& now) {
   return record.kind == EpochKind::kFence && record.phase != now.phase;
 }
 
 /// True where the records differ only in their bytes: the same accesses conflict with both, and the
 /// same synchronisation ends both.
-bool alike(const Record& a, const Record& b) {
+bool alike(const AccessRecord& a, const AccessRecord& b) {
   return a.place == b.place && a.origin == b.origin && a.member == b.member && a.phase == b.phase &&
          a.use == b.use && a.kind == b.kind && a.exposed == b.exposed && a.seen == b.seen &&
          a.op == b.op && a.element == b.element && !std::strcmp(a.call, b.call);
@@ -58,13 +58,13 @@ bool alike(const Record& a, const Record& b) {
 
 }  // namespace
 
-void AccessTable::enter(const Record& pattern, const AddressRuns& runs, bool keeps,
+void AccessTable::enter(const AccessRecord& pattern, const AddressRuns& runs, bool keeps,
                         bool keeps_conflicting, size_t most, std::vector<Conflict>* found) {
   bool overflowed = false;
   {
     std::lock_guard<SpinLock> guard(lock_);
     compare(pattern, runs, most, found);
-    if (keeps && (found->empty() || keeps_conflicting)) overflowed = !keep(pattern, runs);
+    if (keeps && (found->empty() || keeps_conflicting)) overflowed = !add_runs(pattern, runs);
   }
   if (overflowed)
     std::fprintf(stderr,
@@ -73,11 +73,11 @@ void AccessTable::enter(const Record& pattern, const AddressRuns& runs, bool kee
                  kMost);
 }
 
-void AccessTable::compare(const Record& pattern, const AddressRuns& runs, size_t most,
+void AccessTable::compare(const AccessRecord& pattern, const AddressRuns& runs, size_t most,
                           std::vector<Conflict>* found) {
-  const bool sees = may_see(pattern);
+  const bool sees = reads_memory(pattern);
   for (uint32_t i = 0; i < used_ && found->size() < most; ++i) {
-    Record& old = records_[i];
+    AccessRecord& old = records_[i];
     if (old.member != pattern.member || is_over(old, pattern)) continue;
     const bool looks = sees && old.kind == EpochKind::kPassive, meets = conflict(old, pattern);
     if (!looks && !meets) continue;
@@ -93,12 +93,12 @@ void AccessTable::compare(const Record& pattern, const AddressRuns& runs, size_t
   }
 }
 
-bool AccessTable::keep(const Record& pattern, const AddressRuns& runs) {
-  auto same = [&](const Record& old) { return alike(old, pattern); };
+bool AccessTable::add_runs(const AccessRecord& pattern, const AddressRuns& runs) {
+  auto same = [&](const AccessRecord& old) { return alike(old, pattern); };
   for (const auto& [low, high] : runs) {
     if (widen(records_, records_ + used_, {low, high}, same)) continue;
     if (used_ == kMost) return std::exchange(overflowed_, 1) != 0;
-    Record& record = records_[used_++];
+    AccessRecord& record = records_[used_++];
     record = pattern;
     record.low = low;
     record.high = high;

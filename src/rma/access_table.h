@@ -26,7 +26,7 @@ namespace fgmpi::rma {
 enum class EpochKind : uint8_t { kFence, kStart, kPassive, kProgram, kAtOnce };
 
 /// One run of bytes of one access, or of several accesses that are alike and touch.
-struct Record {
+struct AccessRecord {
   uint64_t low, high;  ///< addresses, as the owner numbers them
   uint32_t phase;      ///< number of fences of the window before the access
   int32_t origin;      ///< rank in the window
@@ -38,11 +38,11 @@ struct Record {
   int32_t op;            ///< kAccumulate
   MPI_Datatype element;  ///< kAccumulate: the predefined type
   char call[24];
-  uint64_t place;  ///< Observer::place() of the call
+  uint64_t place;  ///< ConflictObserver::place() of the call
 };
-static_assert(sizeof(Record) == 72);
+static_assert(sizeof(AccessRecord) == 72);
 
-/// Bytes from `low` up to `high`, as in a Record.
+/// Bytes from `low` up to `high`, as in an AccessRecord.
 struct AddressRun {
   uint64_t low, high;
 };
@@ -70,7 +70,7 @@ bool widen(Entry* first, Entry* end, const AddressRun& run, Alike&& alike) {
 
 /// An access that is in the table, and the one that conflicts with it.
 struct Conflict {
-  Record first, second;
+  AccessRecord first, second;
 };
 static_assert(sizeof(Conflict) == 144);
 
@@ -79,8 +79,8 @@ class AccessTable {
   /// Compares the runs of an access like `pattern` with the records, and adds at most `most`
   /// conflicts to `found`. Adds the access to the table if `keeps`; one that conflicts only if
   /// `keeps_conflicting` too. Reports once, on standard error, that the table is full.
-  void enter(const Record& pattern, const AddressRuns& runs, bool keeps, bool keeps_conflicting,
-             size_t most, std::vector<Conflict>* found);
+  void enter(const AccessRecord& pattern, const AddressRuns& runs, bool keeps,
+             bool keeps_conflicting, size_t most, std::vector<Conflict>* found);
   /// True where f is true for a record.
   template <class F>
   bool any_of(F&& f) {
@@ -101,16 +101,16 @@ class AccessTable {
   static constexpr uint32_t kMost = 16384;
 
  private:
-  void compare(const Record& pattern, const AddressRuns& runs, size_t most,
+  void compare(const AccessRecord& pattern, const AddressRuns& runs, size_t most,
                std::vector<Conflict>* found);
   /// Adds records. Returns false when the table is full for the first time.
-  bool keep(const Record& pattern, const AddressRuns& runs);
+  bool add_runs(const AccessRecord& pattern, const AddressRuns& runs);
 
   SpinLock lock_;
   uint32_t used_;
   uint32_t overflowed_;
   uint32_t pad_;
-  Record records_[kMost];
+  AccessRecord records_[kMost];
 };
 
 }  // namespace fgmpi::rma

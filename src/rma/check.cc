@@ -34,7 +34,7 @@ namespace {
 enum class Setting : uint8_t { kOff, kOn, kError };
 static_assert(settings::has_choices(settings::kRmaCheck, "off|on|error"));
 bool g_fails = false;
-Observer g_observer = {nullptr, nullptr};
+ConflictObserver g_observer = {nullptr, nullptr};
 
 /// The place of the running call, as the observer returns it.
 uint64_t place() { return g_observer.place ? g_observer.place() : 0; }
@@ -44,7 +44,7 @@ uint64_t place() { return g_observer.place ? g_observer.place() : 0; }
 namespace {
 
 /// Origin memory of an operation that is not complete at its origin.
-struct Pending {
+struct PendingOrigin {
   uint64_t high;
   bool written;  ///< by the operation
   int32_t target;
@@ -53,7 +53,7 @@ struct Pending {
   const Win* win;
 };
 /// Pending memory of all members in this process, by the first byte.
-using PendingMemory = std::multimap<uint64_t, Pending>;
+using PendingMemory = std::multimap<uint64_t, PendingOrigin>;
 PendingMemory& pending_memory() {
   static auto* all = new PendingMemory;
   return *all;
@@ -62,13 +62,13 @@ PendingMemory& pending_memory() {
 uint64_t g_longest_pending = 0;
 
 /// What is stored about a member while accesses are checked.
-struct Member {
+struct CheckedMember {
   uint32_t phase = 0;
   std::vector<int32_t> targets;  ///< with records of epochs of locks
   std::vector<PendingMemory::iterator> pending;
 };
-std::unordered_map<const Win*, Member>& members() {
-  static auto* all = new std::unordered_map<const Win*, Member>;
+std::unordered_map<const Win*, CheckedMember>& members() {
+  static auto* all = new std::unordered_map<const Win*, CheckedMember>;
   return *all;
 }
 
@@ -102,9 +102,9 @@ std::string words_of_window(const Win* win) {
 Status report(const std::string& words) {
   constexpr size_t kMostReports = 100;
   if (g_fails) return error(MPI_ERR_RMA_CONFLICT, "%s", words.c_str());
-  static auto* said = new std::set<std::string>;
-  if (said->size() > kMostReports || !said->insert(words).second) return {};
-  if (said->size() <= kMostReports)
+  static auto* reported = new std::set<std::string>;
+  if (reported->size() > kMostReports || !reported->insert(words).second) return {};
+  if (reported->size() <= kMostReports)
     std::fprintf(stderr, "fgmpi: conflicting accesses: %s\n", words.c_str());
   else
     std::fprintf(stderr, "fgmpi: conflicting accesses: more than %zu, the others are not listed\n",
@@ -113,18 +113,18 @@ Status report(const std::string& words) {
 }
 
 /// "MPI_Get of rank 2 reads".
-std::string words_of(const Record& r) {
+std::string words_of(const AccessRecord& r) {
   return format("%s of rank %d %s", r.call, r.origin, verb_of(r.use));
 }
 
 int32_t world_of(const Win* win, int32_t rank) { return win->comm->shared->map.world_of(rank); }
 
-Observed observed(const Win* win, const Record& r, int32_t target) {
+Observed observed(const Win* win, const AccessRecord& r, int32_t target) {
   return {r.call, verb_of(r.use), world_of(win, r.origin), world_of(win, target), r.place};
 }
 
-Status report_conflict(const Win* win, const Record& first, const Record& second, uint64_t base,
-                       int32_t target) {
+Status report_conflict(const Win* win, const AccessRecord& first, const AccessRecord& second,
+                       uint64_t base, int32_t target) {
   const uint64_t low = std::max(first.low, second.low) - base;
   const uint64_t high = std::min(first.high, second.high) - base - 1;
   const bool addresses = win->shared->flavor == MPI_WIN_FLAVOR_DYNAMIC;
@@ -148,7 +148,7 @@ AddressRuns runs_of(const Layout& layout, int64_t count, uint64_t start) {
   if (bytes <= 0) return runs;
   Cursor at(layout, count);
   while (at.position() < bytes) {
-    const Run run = at.next(bytes);
+    const ByteRun run = at.next(bytes);
     const uint64_t low = start + static_cast<uint64_t>(run.offset);
     if (!runs.empty() && runs.back().high == low)
       runs.back().high += static_cast<uint64_t>(run.bytes);
@@ -183,8 +183,8 @@ uint64_t numbering(const SharedWin& shared) {
 
 /// Checks an access by the running rank to the bytes of a member's memory that lie in `runs`. Fills
 /// in the record's member and origin.
-Status check_exposed(Win* win, Part* part, uint32_t member, const AddressRuns& runs, Record mine,
-                     bool keeps) {
+Status check_exposed(Win* win, WindowPart* part, uint32_t member, const AddressRuns& runs,
+                     AccessRecord mine, bool keeps) {
   SharedWin& shared = *win->shared;
   if (member == ~0u || !part->table) return {};
   const bool dynamic = shared.flavor == MPI_WIN_FLAVOR_DYNAMIC;
@@ -212,7 +212,7 @@ Status check_exposed(Win* win, Part* part, uint32_t member, const AddressRuns& r
 uint32_t own_member(Win* win) { return win->shared->own().locals.find(local_of(win)); }
 
 /// Checks an access by the running rank to its own memory.
-Status check_exposed(Win* win, const AddressRuns& runs, const Record& mine, bool keeps) {
+Status check_exposed(Win* win, const AddressRuns& runs, const AccessRecord& mine, bool keeps) {
   return check_exposed(win, &win->shared->own(), own_member(win), runs, mine, keeps);
 }
 
@@ -221,19 +221,19 @@ template <class F>
 void for_each_mapped(Win* win, F&& f) {
   SharedWin& shared = *win->shared;
   if (shared.flavor != MPI_WIN_FLAVOR_SHARED) return f(shared.own());
-  for (Part& part : shared.parts) f(part);
+  for (WindowPart& part : shared.parts) f(part);
 }
 
 /// Checks an access to memory of any member that the program has in its address space.
-Status check_mapped(Win* win, const AddressRuns& runs, const Record& mine, bool keeps) {
+Status check_mapped(Win* win, const AddressRuns& runs, const AccessRecord& mine, bool keeps) {
   FGMPI_TRY(check_exposed(win, runs, mine, keeps));
   SharedWin& shared = *win->shared;
   if (shared.flavor != MPI_WIN_FLAVOR_SHARED) return {};
   const uint64_t shift = numbering(shared);
-  Record there = mine;
+  AccessRecord there = mine;
   there.exposed = false;  // it says so of the rank's own memory
   const uint32_t own = own_member(win);
-  for (Part& part : shared.parts) {
+  for (WindowPart& part : shared.parts) {
     for (uint32_t m = 0; m < part.ranks.size(); ++m) {
       if (&part == &shared.own() && m == own) continue;
       const auto base = static_cast<uint64_t>(part.bases[m]) + shift,
@@ -249,8 +249,8 @@ Status check_mapped(Win* win, const AddressRuns& runs, const Record& mine, bool 
   return {};
 }
 
-Record record_of(bool writes, EpochKind kind, uint64_t place, const char* call) {
-  Record record{};
+AccessRecord record_of(bool writes, EpochKind kind, uint64_t place, const char* call) {
+  AccessRecord record{};
   record.use = writes ? Use::kWrite : Use::kRead;
   record.kind = kind;
   record.place = place;
@@ -260,7 +260,7 @@ Record record_of(bool writes, EpochKind kind, uint64_t place, const char* call) 
 
 /// Reports that a call uses bytes from `low` up to `high`, which are origin memory of an operation
 /// that is not complete.
-Status report_pending(const Pending& p, uint64_t low, uint64_t high, bool writes,
+Status report_pending(const PendingOrigin& p, uint64_t low, uint64_t high, bool writes,
                       const char* call) {
   const Win* win = p.win;
   if (g_observer.conflict && !g_fails) {
@@ -281,15 +281,15 @@ Status report_pending(const Pending& p, uint64_t low, uint64_t high, bool writes
 Status check_runs(const AddressRuns& runs, bool writes, const char* call) {
   if (runs.empty()) return {};
   const PendingMemory& all = pending_memory();
-  std::vector<const Pending*> told;
+  std::vector<const PendingOrigin*> reported;
   for (const auto& [low, high] : runs) {
     const uint64_t first = low - std::min(low, g_longest_pending);
     for (auto at = all.lower_bound(first); at != all.end() && at->first < high; ++at) {
-      const Pending& p = at->second;
+      const PendingOrigin& p = at->second;
       if (low >= p.high || (!writes && !p.written) ||
-          std::find(told.begin(), told.end(), &p) != told.end())
+          std::find(reported.begin(), reported.end(), &p) != reported.end())
         continue;
-      told.push_back(&p);
+      reported.push_back(&p);
       FGMPI_TRY(report_pending(p, std::max(low, at->first), std::min(high, p.high), writes, call));
     }
   }
@@ -302,10 +302,10 @@ Status check_runs(const AddressRuns& runs, bool writes, const char* call) {
 }
 
 /// Adds an entry. Bytes that touch an entry that is alike widen that entry instead.
-void add_pending(Member* member, uint64_t low, Pending added) {
+void add_pending(CheckedMember* member, uint64_t low, PendingOrigin added) {
   PendingMemory& all = pending_memory();
   auto same = [&](PendingMemory::iterator old) {
-    const Pending& p = old->second;
+    const PendingOrigin& p = old->second;
     return touch({old->first, p.high}, {low, added.high}) && p.written == added.written &&
            p.target == added.target && p.call == added.call && p.place == added.place;
   };
@@ -321,7 +321,7 @@ void add_pending(Member* member, uint64_t low, Pending added) {
   g_longest_pending = std::max(g_longest_pending, added.high - low);
 }
 
-void end_pending(Member* member, int32_t target) {
+void end_pending(CheckedMember* member, int32_t target) {
   std::erase_if(member->pending, [&](PendingMemory::iterator at) {
     if (target >= 0 && at->second.target != target) return false;
     pending_memory().erase(at);
@@ -332,11 +332,11 @@ void end_pending(Member* member, int32_t target) {
 
 /// Ends the records of the member's own memory for which `over` is true.
 template <class F>
-void end_own(Win* win, F&& over) {
-  Part& own = win->shared->own();
+void end_own_records(Win* win, F&& over) {
+  WindowPart& own = win->shared->own();
   if (!own.table) return;
   const uint32_t member = own_member(win);
-  own.table->erase_if([&](const Record& r) { return r.member == member && over(r); });
+  own.table->erase_if([&](const AccessRecord& r) { return r.member == member && over(r); });
 }
 
 /// Ends the member's accesses to `target` by epochs of locks. May switch.
@@ -344,13 +344,14 @@ void end_passive(Win* win, int32_t target) {
   const Reach reach = reach_of(win, target);
   if (!reach.part->table) return end_far(win, target);
   const int32_t me = win->comm->rank;
-  reach.part->table->erase_if([&](const Record& r) {
+  reach.part->table->erase_if([&](const AccessRecord& r) {
     return r.kind == EpochKind::kPassive && r.origin == me && r.member == reach.member;
   });
 }
 
 /// Compares an access, and adds it to its table where `keeps` is set. May switch.
-Status enter(Win* win, int32_t rank, const Record& record, const AddressRuns& runs, bool keeps) {
+Status enter(Win* win, int32_t rank, const AccessRecord& record, const AddressRuns& runs,
+             bool keeps) {
   const Reach reach = reach_of(win, rank);
   std::vector<Conflict> found;
   if (AccessTable* table = reach.part->table)
@@ -370,7 +371,7 @@ bool start_checking() {
   return detail::g_checking = setting != Setting::kOff;
 }
 
-void set_observer(const Observer& observer) { g_observer = observer; }
+void set_observer(const ConflictObserver& observer) { g_observer = observer; }
 
 bool start_observing() {
   if (!g_observer.place || checking()) return false;
@@ -385,9 +386,9 @@ AccessTable* access_table(void* control, uint64_t control_bytes) {
                                         access_table_bytes());
 }
 
-Status check_operation(Win* win, const Reach& reach, const Operation& what, Use use, int64_t offset,
-                       const host::Type& target_type) {
-  Member& member = members()[win];
+Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, Use use,
+                       int64_t offset, const host::Type& target_type) {
+  CheckedMember& member = members()[win];
   AddressRuns target, origin, result;
   LayoutPtr layout;
   FGMPI_TRY(layout_of(target_type, &layout));
@@ -407,7 +408,7 @@ Status check_operation(Win* win, const Reach& reach, const Operation& what, Use 
   FGMPI_TRY(check_runs(origin, false, what.call));
   FGMPI_TRY(check_runs(result, true, what.call));
 
-  Record record{};
+  AccessRecord record{};
   record.phase = member.phase;
   record.origin = win->comm->rank;
   record.member = reach.member;
@@ -440,14 +441,14 @@ Status check_local(const void* address, int64_t count, const host::Type& type, b
 Status check_program(Win* win, uint64_t address, uint64_t bytes, bool writes, const char* call,
                      uint64_t place, bool keeps) {
   if (!keeps)
-    for_each_mapped(win, [&](Part& part) {
+    for_each_mapped(win, [&](WindowPart& part) {
       if (part.table && part.table->size() > 0)
-        part.table->erase_if([&](const Record& r) {
+        part.table->erase_if([&](const AccessRecord& r) {
           return r.kind == EpochKind::kProgram && r.origin == win->comm->rank;
         });
     });
   if (bytes == 0) return {};
-  Record record = record_of(writes, EpochKind::kProgram, place, call);
+  AccessRecord record = record_of(writes, EpochKind::kProgram, place, call);
   record.exposed = win->access && win->access->exposed;
   return check_mapped(win, {{address, address + bytes}}, record, keeps);
 }
@@ -465,9 +466,9 @@ bool is_under_way(Win* win) {
   const bool others = win->shared->flavor == MPI_WIN_FLAVOR_SHARED;
   const uint32_t member = own_member(win);
   bool any = false;
-  for_each_mapped(win, [&](Part& part) {
+  for_each_mapped(win, [&](WindowPart& part) {
     if (any || !part.table || part.table->size() == 0) return;
-    any = part.table->any_of([&](const Record& r) {
+    any = part.table->any_of([&](const AccessRecord& r) {
       return r.kind == EpochKind::kPassive && (others || r.member == member);
     });
   });
@@ -475,10 +476,10 @@ bool is_under_way(Win* win) {
 }
 
 void fence_passed(Win* win) {
-  Member& member = members()[win];
+  CheckedMember& member = members()[win];
   const uint32_t phase = ++member.phase;
   end_pending(&member, -1);
-  end_own(win, [&](const Record& r) {
+  end_own_records(win, [&](const AccessRecord& r) {
     return (r.kind == EpochKind::kProgram || r.kind == EpochKind::kFence) && r.phase < phase;
   });
 }
@@ -486,13 +487,13 @@ void fence_passed(Win* win) {
 void access_completed(Win* win) { end_pending(&members()[win], -1); }
 
 void exposure_ended(Win* win) {
-  end_own(win, [](const Record& r) {
+  end_own_records(win, [](const AccessRecord& r) {
     return r.kind == EpochKind::kStart || r.kind == EpochKind::kProgram;
   });
 }
 
 void flushed(Win* win, int32_t rank, bool local) {
-  Member& member = members()[win];
+  CheckedMember& member = members()[win];
   end_pending(&member, rank);
   if (local) return;
   // Other ranks may run, and access memory, while a target's process ends its records.
@@ -507,7 +508,7 @@ void flushed(Win* win, int32_t rank, bool local) {
   for (int32_t target : ended) end_passive(win, target);
 }
 
-void note_window(Win* win) { windows_of_ranks()[local_of(win)].push_back(win); }
+void record_window(Win* win) { windows_of_ranks()[local_of(win)].push_back(win); }
 
 void forget_window(const Win* win) {
   if (auto member = members().find(win); member != members().end()) {

@@ -38,8 +38,8 @@
 
 namespace fgmpi::rma {
 
-struct Operation;
-struct Part;
+struct RmaOperation;
+struct WindowPart;
 struct Reach;
 struct SharedWin;
 struct Win;
@@ -58,19 +58,19 @@ struct Observed {
   const char* verb;  ///< "reads", "writes", "accumulates into"
   int32_t world;     ///< the rank in MPI_COMM_WORLD that called
   int32_t target;    ///< the rank in MPI_COMM_WORLD whose memory it is
-  uint64_t place;    ///< what Observer::place() returned when the access was made
+  uint64_t place;    ///< what ConflictObserver::place() returned when the access was made
 };
 /// The functions of a tool to which conflicts are reported, in place of standard error. `place`
 /// identifies the place of the present call. `conflict` runs in the call that makes the second
 /// access. `where`: "bytes 0 to 3"; nullptr for the origin memory of `first`, an operation that is
 /// not complete.
-struct Observer {
+struct ConflictObserver {
   uint64_t (*place)();
   void (*conflict)(const Observed& second, const Observed& first, const char* where);
 };
 /// Sets the tool. Called before the process connects. Accesses are then checked from the first
 /// window on.
-void set_observer(const Observer& observer);
+void set_observer(const ConflictObserver& observer);
 /// Called before a window is made. Returns true where checking begins now, because there is an
 /// observer.
 bool start_observing();
@@ -86,17 +86,17 @@ AccessTable* access_table(void* control, uint64_t control_bytes);
 /// Checks an operation at a target; the caller has checked its epoch and range. `offset`: the
 /// target's displacement in bytes. May switch; another target may be in reach afterwards. Errors:
 /// MPI_ERR_RMA_CONFLICT with FGMPI_RMA_CHECK=error.
-Status check_operation(Win* win, const Reach& reach, const Operation& what, Use use, int64_t offset,
-                       const host::Type& target_type);
+Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, Use use,
+                       int64_t offset, const host::Type& target_type);
 /// Checks memory that an MPI call of the running rank reads or writes. Errors: as above.
 Status check_local(const void* address, int64_t count, const host::Type& type, bool writes,
                    const char* call);
 
 /// Checks bytes that the program of the running rank has loaded or stored since its last call: in
 /// its own memory in the window, or in any member's where the window is shared. `call`: the access,
-/// in words; `place`: as Observer::place(). `keeps`: the access stays in the table until the epoch
-/// ends; otherwise the program's earlier accesses are removed from it. With 0 bytes nothing is
-/// compared. REQUIRES: checking(). Errors: as above.
+/// in words; `place`: as ConflictObserver::place(). `keeps`: the access stays in the table until the
+/// epoch ends; otherwise the program's earlier accesses are removed from it. With 0 bytes nothing
+/// is compared. REQUIRES: checking(). Errors: as above.
 Status check_program(Win* win, uint64_t address, uint64_t bytes, bool writes, const char* call,
                      uint64_t place, bool keeps);
 
@@ -120,7 +120,7 @@ void exposure_ended(Win* win);
 /// again; otherwise this may switch.
 void flushed(Win* win, int32_t rank, bool local);
 /// Record that the running rank has a window, and that the window is freed.
-void note_window(Win* win);
+void record_window(Win* win);
 void forget_window(const Win* win);
 
 }  // namespace fgmpi::rma

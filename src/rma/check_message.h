@@ -2,8 +2,8 @@
 // the access and adds it to its table.
 //
 //   origin                           target's process
-//     |-- Ask, Record, runs ------------->|  compared with its table, and added to it;
-//     |<- Ask, conflicts -----------------|  repeated where a frame cannot hold all runs
+//     |-- RmaHeader, AccessRecord, runs ->|  compared with its table, and added to it;
+//     |<- RmaHeader, conflicts -----------|  repeated where a frame cannot hold all runs
 //
 // The origin waits for the answer. So an access is in the table before a byte moves, and out of it
 // before a flush returns.
@@ -15,13 +15,14 @@
 namespace fgmpi::rma {
 
 /// Does what AccessTable::enter() does, at the process of `rank`. May switch.
-void enter_far(Win* win, int32_t rank, const Record& pattern, const AddressRuns& runs, bool keeps,
-               bool keeps_conflicting, std::vector<Conflict>* found);
+void enter_far(Win* win, int32_t rank, const AccessRecord& pattern, const AddressRuns& runs,
+               bool keeps, bool keeps_conflicting, std::vector<Conflict>* found);
 /// Ends this rank's accesses to `rank` by epochs of locks, which are complete. May switch.
 void end_far(Win* win, int32_t rank);
 
 /// Handle the arriving messages: kCheck and kCheckEnd, kChecked.
-void on_check(SharedWin* shared, uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes);
-void on_checked(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes);
+void on_check(SharedWin* shared, uint32_t from, const RmaHeader& header, const uint8_t* data,
+              size_t bytes);
+void on_checked(uint32_t from, const RmaHeader& header, const uint8_t* data, size_t bytes);
 
 }  // namespace fgmpi::rma

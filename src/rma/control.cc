@@ -20,7 +20,7 @@ void SpinLock::wait() {
   }
 }
 
-bool Control::take(Lock* lock, LockKind kind) {
+bool Control::grant_if_compatible(Lock* lock, LockKind kind) {
   if (kind == LockKind::kExclusive ? lock->holders != 0 : lock->holders < 0) return false;
   lock->holders = kind == LockKind::kExclusive ? -1 : lock->holders + 1;
   return true;
@@ -29,8 +29,8 @@ bool Control::take(Lock* lock, LockKind kind) {
 bool Control::acquire(uint32_t member, int32_t rank, LockKind kind) {
   Lock* lock = &locks_[member];
   lock->guard.lock();
-  const bool taken = lock->first == 0 && take(lock, kind);
-  if (!taken) {
+  const bool granted_now = lock->first == 0 && grant_if_compatible(lock, kind);
+  if (!granted_now) {
     waiters_[rank] = {0, static_cast<int32_t>(kind)};
     if (lock->first)
       waiters_[lock->last - 1].next = rank + 1;
@@ -39,22 +39,23 @@ bool Control::acquire(uint32_t member, int32_t rank, LockKind kind) {
     lock->last = rank + 1;
   }
   lock->guard.unlock();
-  return taken;
+  return granted_now;
 }
 
 bool Control::try_acquire(uint32_t member, LockKind kind) {
   Lock* lock = &locks_[member];
   lock->guard.lock();
-  const bool taken = lock->first == 0 && take(lock, kind);
+  const bool granted_now = lock->first == 0 && grant_if_compatible(lock, kind);
   lock->guard.unlock();
-  return taken;
+  return granted_now;
 }
 
 void Control::release(uint32_t member, LockKind kind, std::vector<int32_t>* granted) {
   Lock* lock = &locks_[member];
   lock->guard.lock();
   lock->holders = kind == LockKind::kExclusive ? 0 : lock->holders - 1;
-  while (lock->first && take(lock, static_cast<LockKind>(waiters_[lock->first - 1].kind))) {
+  while (lock->first &&
+         grant_if_compatible(lock, static_cast<LockKind>(waiters_[lock->first - 1].kind))) {
     granted->push_back(lock->first - 1);
     lock->first = waiters_[lock->first - 1].next;
   }

@@ -52,13 +52,13 @@ class Control {
   /// Bytes of the area of a process that hosts `members` members of a window of `ranks` ranks;
   /// whole pages.
   static size_t bytes(uint32_t members, uint32_t ranks) {
-    return page_up(sizeof(Stripe) * kStripes + sizeof(Lock) * members + sizeof(Waiter) * ranks);
+    return page_up(sizeof(Stripe) * kStripes + sizeof(Lock) * members + sizeof(LockWaiter) * ranks);
   }
   /// `memory`: bytes(members, ...) bytes, zeroed when they were allocated.
   Control(void* memory, uint32_t members)
       : stripes_(static_cast<Stripe*>(memory)),
         locks_(reinterpret_cast<Lock*>(stripes_ + kStripes)),
-        waiters_(reinterpret_cast<Waiter*>(locks_ + members)) {}
+        waiters_(reinterpret_cast<LockWaiter*>(locks_ + members)) {}
 
   /// The lock for the element at this address, as the owner numbers addresses.
   SpinLock& stripe(uint64_t address) { return stripes_[(address >> 5) % kStripes].lock; }
@@ -82,16 +82,16 @@ class Control {
     int32_t holders;
     int32_t first, last;
   };
-  struct Waiter {
+  struct LockWaiter {
     int32_t next;
     int32_t kind;
   };
-  static_assert(sizeof(Lock) == 16 && sizeof(Waiter) == 8);
-  static bool take(Lock* lock, LockKind kind);
+  static_assert(sizeof(Lock) == 16 && sizeof(LockWaiter) == 8);
+  static bool grant_if_compatible(Lock* lock, LockKind kind);
 
   Stripe* stripes_;
   Lock* locks_;
-  Waiter* waiters_;
+  LockWaiter* waiters_;
 };
 
 }  // namespace fgmpi::rma

@@ -69,26 +69,26 @@ int64_t alignment_of(const comm::Hints& hints) {
   return alignment;
 }
 
-void write_part(const Part& part, std::vector<uint8_t>* out) {
+void write_part(const WindowPart& part, std::vector<uint8_t>* out) {
   append(out, part.object);
   append(out, part.control_bytes);
   append(out, part.object_base);
   append(out, part.host);
   append(out, part.access_key);
-  for (const Progression* p : {&part.locals, &part.ranks, &part.bases, &part.sizes, &part.units})
+  for (const MemberNumbers* p : {&part.locals, &part.ranks, &part.bases, &part.sizes, &part.units})
     p->write(out);
 }
 
 /// `process`: the number that this process has for it. A process of another job may have another
 /// number for itself.
-void read_part(FieldReader* in, uint32_t process, Part* part) {
+void read_part(FieldReader* in, uint32_t process, WindowPart* part) {
   part->process = process;
   part->object = in->get<ObjectName>();
   part->control_bytes = in->get<uint64_t>();
   part->object_base = in->get<uint64_t>();
   part->host = in->get<uint64_t>();
   part->access_key = in->get<uint64_t>();
-  for (Progression* p : {&part->locals, &part->ranks, &part->bases, &part->sizes, &part->units})
+  for (MemberNumbers* p : {&part->locals, &part->ranks, &part->bases, &part->sizes, &part->units})
     p->read(in);
 }
 
@@ -111,7 +111,7 @@ class Maker {
     win_->creating_call = call_;
     win_->parts.resize(1);
     register_shared(win_);
-    Status status = make_own(&win_->parts[0]);
+    Status status = make_own_part(&win_->parts[0]);
     status = exchange(std::move(status));
     if (!status.ok()) {
       drop_shared(win_);
@@ -136,7 +136,7 @@ class Maker {
     return false;
   }
 
-  Status make_own(Part* part) {
+  Status make_own_part(WindowPart* part) {
     std::vector<int64_t> locals, ranks, bases, sizes, units;
     for (const WinArrival* a : members_) {
       locals.push_back(comm::state_of(*comm_, *a)->local);
@@ -175,22 +175,23 @@ class Maker {
     part->object_base = reinterpret_cast<uint64_t>(part->memory->base());
     if (win_->flavor == MPI_WIN_FLAVOR_ALLOCATE)
       for (int64_t& base : bases) base += static_cast<int64_t>(part->object_base);
-    part->locals = Progression(locals);
-    part->ranks = Progression(ranks);
-    part->bases = Progression(bases);
-    part->sizes = Progression(sizes);
-    part->units = Progression(units);
+    part->locals = MemberNumbers(locals);
+    part->ranks = MemberNumbers(ranks);
+    part->bases = MemberNumbers(bases);
+    part->sizes = MemberNumbers(sizes);
+    part->units = MemberNumbers(units);
     return {};
   }
 
   /// Encodes the answer of one process: | failed 1 | its error: class 4, text | or its part |.
-  static void write_answer(const Status& status, const Part& part, std::vector<uint8_t>* out) {
+  static void write_answer(const Status& status, const WindowPart& part,
+                           std::vector<uint8_t>* out) {
     append(out, static_cast<uint8_t>(!status.ok()));
     if (status.ok()) return write_part(part, out);
     append(out, status.error_class());
     append_text(out, status.what());
   }
-  static Status read_answer(FieldReader* in, uint32_t process, Part* part) {
+  static Status read_answer(FieldReader* in, uint32_t process, WindowPart* part) {
     if (in->get<uint8_t>()) {
       const int error_class = in->get<int>();
       return error(error_class, "%s", std::string(in->get_text()).c_str());
@@ -214,9 +215,9 @@ class Maker {
       write_answer(mine, win_->parts[0], &bytes);
       FGMPI_TRY(pt2pt::process_send(root, ctx, kTagGather, bytes.data(), bytes.size(), call_));
       FGMPI_TRY(pt2pt::process_recv(root, ctx, kTagSpread, &bytes, call_));
-      return take_all(bytes);
+      return adopt_published_parts(bytes);
     }
-    std::vector<Part> all(1);
+    std::vector<WindowPart> all(1);
     Status verdict = std::move(mine);
     if (verdict.ok()) {
       write_part(win_->parts[0], &bytes);
@@ -236,7 +237,7 @@ class Maker {
     if (verdict.ok()) {
       append(&bytes, win_->common.name());
       append(&bytes, static_cast<uint32_t>(all.size()));
-      for (const Part& part : all) write_part(part, &bytes);
+      for (const WindowPart& part : all) write_part(part, &bytes);
     } else {
       append(&bytes, verdict.error_class());
       append_text(&bytes, verdict.what());
@@ -255,7 +256,7 @@ class Maker {
     return adopt(std::move(all));
   }
 
-  Status take_all(const std::vector<uint8_t>& bytes) {
+  Status adopt_published_parts(const std::vector<uint8_t>& bytes) {
     FieldReader in(bytes.data(), bytes.size());
     if (in.get<uint8_t>()) {
       const int error_class = in.get<int>();
@@ -264,7 +265,7 @@ class Maker {
     const auto common = in.get<ObjectName>();
     const auto count = in.get<uint32_t>();
     const comm::Series& processes = comm::hierarchy(comm_).processes;
-    std::vector<Part> all;
+    std::vector<WindowPart> all;
     for (uint32_t i = 0; i < count && i < processes.size() && !in.failed(); ++i) {
       all.emplace_back();
       read_part(&in, processes[i], &all.back());
@@ -276,11 +277,11 @@ class Maker {
   }
 
   /// Stores the parts of all processes; this process's part keeps its memory.
-  Status adopt(std::vector<Part> all) {
+  Status adopt(std::vector<WindowPart> all) {
     // The processes of several jobs come in an order that is equal in all of these, not in that of
     // their numbers here.
     std::sort(all.begin(), all.end(),
-              [](const Part& a, const Part& b) { return a.process < b.process; });
+              [](const WindowPart& a, const WindowPart& b) { return a.process < b.process; });
     for (size_t i = 0; i < all.size(); ++i) {
       if (all[i].process != g_av.me()) continue;
       all[i].memory = std::move(win_->parts[0].memory);
@@ -293,10 +294,10 @@ class Maker {
   }
 
   /// Checks what the info key `key` promises: the numbers are equal at all members.
-  Status check_same(const std::vector<Part>& parts, const char* key, Progression Part::*numbers,
-                    int error_class, const char* argument) {
+  Status check_same(const std::vector<WindowPart>& parts, const char* key,
+                    MemberNumbers WindowPart::*numbers, int error_class, const char* argument) {
     if (!hint_is(first_->hints, key, "true")) return {};
-    for (const Part& part : parts)
+    for (const WindowPart& part : parts)
       for (uint32_t m = 0; m < part.ranks.size(); ++m)
         if ((part.*numbers)[m] != (parts[0].*numbers)[0])
           return error(
@@ -311,17 +312,17 @@ class Maker {
 
   /// Lays out the memory of MPI_Win_allocate_shared: members one behind the other in rank order, in
   /// an object that this process makes.
-  Status lay_out_common(std::vector<Part>* parts) {
-    FGMPI_TRY(check_same(*parts, "same_size", &Part::sizes, MPI_ERR_SIZE, "size"));
-    FGMPI_TRY(check_same(*parts, "same_disp_unit", &Part::units, MPI_ERR_DISP, "disp_unit"));
+  Status lay_out_common(std::vector<WindowPart>* parts) {
+    FGMPI_TRY(check_same(*parts, "same_size", &WindowPart::sizes, MPI_ERR_SIZE, "size"));
+    FGMPI_TRY(check_same(*parts, "same_disp_unit", &WindowPart::units, MPI_ERR_DISP, "disp_unit"));
     if (win_->flavor != MPI_WIN_FLAVOR_SHARED) return {};
-    struct Place {
+    struct SharedSegment {
       int64_t rank, size;
       uint32_t part, member;
     };
-    std::vector<Place> places;
+    std::vector<SharedSegment> places;
     for (uint32_t p = 0; p < parts->size(); ++p) {
-      const Part& part = (*parts)[p];
+      const WindowPart& part = (*parts)[p];
       if (part.host != (*parts)[0].host)
         return error(MPI_ERR_RMA_SHARED,
                      "processes %u and %u are on different hosts; allowed are communicators as "
@@ -336,13 +337,13 @@ class Maker {
     const bool apart = hint_is(first_->hints, "alloc_shared_noncontig", "true");
     const int64_t alignment = alignment_of(first_->hints);
     int64_t offset = 0;
-    for (const Place& place : places) {
+    for (const SharedSegment& place : places) {
       if (apart) offset = aligned(offset, alignment);
       bases[place.part][place.member] = offset;
       if (__builtin_add_overflow(offset, place.size, &offset) || offset > int64_t{1} << 62)
         return error(MPI_ERR_NO_MEM, "the sizes of all ranks are more than an address space has");
     }
-    for (uint32_t p = 0; p < parts->size(); ++p) (*parts)[p].bases = Progression(bases[p]);
+    for (uint32_t p = 0; p < parts->size(); ++p) (*parts)[p].bases = MemberNumbers(bases[p]);
     const auto bytes = page_up(static_cast<size_t>(std::max<int64_t>(offset, 1)));
     return win_->common.make(bytes, comm_->processes > 1, false);
   }
@@ -353,15 +354,15 @@ class Maker {
         win_->flavor == MPI_WIN_FLAVOR_CREATE || win_->flavor == MPI_WIN_FLAVOR_DYNAMIC;
     win_->no_locks = hint_is(first_->hints, "no_locks", "true");
     std::unordered_map<uint64_t, uint32_t> on_host;
-    for (const Part& part : win_->parts) ++on_host[part.host];
-    for (Part& part : win_->parts) {
+    for (const WindowPart& part : win_->parts) ++on_host[part.host];
+    for (WindowPart& part : win_->parts) {
       part.locked = users && on_host[part.host] > 1;
       part.alone = on_host[part.host] == 1;
       part.near = part.process != g_av.me() && part.host == win_->own().host &&
                   (win_->flavor == MPI_WIN_FLAVOR_SHARED || uses_shared_memory(part.process));
       if (part.near && users) attach_permission().allow(part.object.pid);
     }
-    const Part& own = win_->own();
+    const WindowPart& own = win_->own();
     for (uint32_t m = 0; m < members_.size(); ++m) {
       Creation* what = members_[m]->what;
       if (win_->flavor == MPI_WIN_FLAVOR_SHARED)  // null without memory, as under MPICH
@@ -422,7 +423,7 @@ Status create(comm::Comm* comm, Creation* what, Win** out) {
 }
 
 Status free(Win* win, const char* call) {
-  if (const Access* a = win->access.get()) {
+  if (const MemberEpochs* a = win->access.get()) {
     if (a->epoch == Epoch::kLock || a->epoch == Epoch::kLockAll || a->epoch == Epoch::kStart ||
         a->exposed)
       return error(MPI_ERR_RMA_SYNC,

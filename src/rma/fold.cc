@@ -162,10 +162,10 @@ void fold_each(const Folding& f, char* target, const char* source, char* old, in
 // than is promised; an instruction on a single element and one on its block exclude each other, as
 // the processor owns the line meanwhile.
 
-struct alignas(16) Block {
+struct alignas(16) AtomicBlock {
   uint64_t words[2];
 };
-constexpr int64_t kBlock = sizeof(Block);
+constexpr int64_t kBlock = sizeof(AtomicBlock);
 /// Bytes that are computed before they are exchanged: enough for vector instructions, and few to
 /// compute again.
 constexpr int64_t kChunk = 1024;
@@ -180,7 +180,7 @@ bool has_block_exchange() {
 
 /// Sets *at to desired if it equals *expected, else *expected to *at. A locked instruction waits
 /// for all stores before it, so this stores nothing else where it succeeds.
-inline bool exchange(Block* at, Block* expected, const Block& desired) {
+inline bool exchange(AtomicBlock* at, AtomicBlock* expected, const AtomicBlock& desired) {
   bool done;
   uint64_t low = expected->words[0], high = expected->words[1];
   __asm__ __volatile__("lock cmpxchg16b %1"
@@ -217,11 +217,11 @@ void fold_chunk(const Folding& f, char* target, const char* source, char* old, i
   std::memcpy(after, before, static_cast<size_t>(bytes));
   fold_alone(f, after, operand, bytes);
   for (int64_t i = 0; i < bytes; i += kBlock) {
-    Block* seen = reinterpret_cast<Block*>(before + i);
-    Block* made = reinterpret_cast<Block*>(after + i);
+    AtomicBlock* seen = reinterpret_cast<AtomicBlock*>(before + i);
+    AtomicBlock* made = reinterpret_cast<AtomicBlock*>(after + i);
     // A block that stays unchanged has been read: its elements were folded at that moment.
     if (!std::memcmp(seen, made, sizeof *seen)) continue;
-    while (!exchange(reinterpret_cast<Block*>(target + i), seen, *made)) {
+    while (!exchange(reinterpret_cast<AtomicBlock*>(target + i), seen, *made)) {
       *made = *seen;
       fold_alone(f, made, operand + i, kBlock);
     }
@@ -284,13 +284,13 @@ Status make_folding(MPI_Op op, MPI_Datatype element, bool fetching, Folding* out
   return {};
 }
 
-bool next_elements(const Folding& f, Cursor* at, int64_t most, Run* out) {
+bool next_elements(const Folding& f, Cursor* at, int64_t most, ByteRun* out) {
   if (!f.has_gap()) {
     *out = at->next(most);
     return out->bytes % f.size == 0;
   }
   auto next_pair = [&f](Cursor* cursor, int64_t* offset) {
-    const Run value = cursor->next(f.head), index = cursor->next(f.index_bytes());
+    const ByteRun value = cursor->next(f.head), index = cursor->next(f.index_bytes());
     *offset = value.offset;
     return value.bytes == f.head && index.bytes == f.index_bytes() &&
            index.offset - value.offset == f.index_at;

@@ -68,13 +68,13 @@ Status make_folding(MPI_Op op, MPI_Datatype element, bool fetching, Folding* out
 /// The next elements in a row at the target, at most `most` bytes of data: the offset of the first,
 /// and their bytes of data without gaps. Returns false where `at` is not at elements of the type.
 /// REQUIRES: `at` has bytes left, and `most` is a multiple of the element's size.
-bool next_elements(const Folding& folding, Cursor* at, int64_t most, Run* out);
+bool next_elements(const Folding& folding, Cursor* at, int64_t most, ByteRun* out);
 
 /// Computes target[i] = target[i] op source[i] for elements in a row with `bytes` bytes of data.
 /// `old` receives the elements from before; it may be nullptr. `source` may be nullptr for
 /// MPI_NO_OP. `address`: the target's address as its owner numbers it, which chooses the stripe.
 /// `one_lock`: no other access changes the memory meanwhile, because the caller holds
-/// Control::all(), or no other process reaches the memory (Part::alone).
+/// Control::all(), or no other process reaches the memory (WindowPart::alone).
 void fold(const Folding& folding, void* target, const void* source, void* old, int64_t bytes,
           Control* control, uint64_t address, bool one_lock);
 /// Computes as fold() does, in a private copy of the target's elements, which includes the gaps.

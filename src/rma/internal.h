@@ -16,7 +16,7 @@ Status enter(SharedWin* shared, comm::Comm* comm, Win** out);
 void leave(Win* win);
 
 /// Wakes a member that waits for one of its counts.
-inline void wake(Access* access) {
+inline void wake(MemberEpochs* access) {
   if (!access->parked) return;
   sched::Proclet* p = access->parked;
   access->parked = nullptr;
@@ -36,7 +36,7 @@ void lock_granted(SharedWin* shared, int32_t target, int32_t rank);
 void lock_refused(SharedWin* shared, int32_t target, int32_t rank);
 /// Notifies ranks, wherever they live, that they hold the lock of `target` now; for ranks of lost
 /// processes, releases it. REQUIRES: the control area of the target is in reach.
-void tell_granted(SharedWin* shared, int32_t target, std::vector<int32_t> ranks);
+void notify_granted_ranks(SharedWin* shared, int32_t target, std::vector<int32_t> ranks);
 /// Called when the window has lost a member: wakes whoever waits for another member, so that the
 /// waiter checks whether that member can still come.
 void wake_waiting(SharedWin* shared);

@@ -21,7 +21,7 @@ std::shared_ptr<Layout> layout_from(const host::TypeTree& tree) {
   layout->extent = tree.extent;
   layout->element = tree.element;
   host::for_each_run(tree.root, 0, [&](int64_t offset, int64_t bytes) {
-    std::vector<Run>& runs = layout->runs;
+    std::vector<ByteRun>& runs = layout->runs;
     if (!runs.empty() && runs.back().offset + runs.back().bytes == offset)
       runs.back().bytes += bytes;
     else
@@ -29,7 +29,7 @@ std::shared_ptr<Layout> layout_from(const host::TypeTree& tree) {
   });
   layout->runs.shrink_to_fit();
   bool first = true;
-  for (const Run& run : layout->runs) {
+  for (const ByteRun& run : layout->runs) {
     layout->low = first ? run.offset : std::min(layout->low, run.offset);
     layout->high = first ? run.offset + run.bytes : std::max(layout->high, run.offset + run.bytes);
     first = false;
@@ -40,13 +40,13 @@ std::shared_ptr<Layout> layout_from(const host::TypeTree& tree) {
 
 /// A derived type of the cache. The entry holds a duplicate of the type, so that no other type gets
 /// its handle while the entry exists.
-struct Kept {
+struct CachedLayout {
   host::Type type;
   LayoutPtr layout;
 };
 constexpr size_t kMostKept = 256;
-std::unordered_map<MPI_Datatype, Kept>& cache() {
-  static auto* map = new std::unordered_map<MPI_Datatype, Kept>;
+std::unordered_map<MPI_Datatype, CachedLayout>& cache() {
+  static auto* map = new std::unordered_map<MPI_Datatype, CachedLayout>;
   return *map;
 }
 std::unordered_map<MPI_Datatype, LayoutPtr>& predefined_layouts() {
@@ -73,7 +73,7 @@ void Layout::sum_up() {
   size = 0;
   starts.clear();
   starts.reserve(runs.size());
-  for (const Run& run : runs) {
+  for (const ByteRun& run : runs) {
     starts.push_back(size);
     size += run.bytes;
   }
@@ -81,7 +81,7 @@ void Layout::sum_up() {
 
 void set_layout_dropped_handler(void (*handler)(const Layout&)) { g_on_dropped = handler; }
 
-size_t kept_layouts() { return cache().size(); }
+size_t count_cached_layouts() { return cache().size(); }
 
 Status layout_of(const host::Type& type, LayoutPtr* out) {
   const MPI_Datatype handle = type.handle();
@@ -103,7 +103,7 @@ Status layout_of(const host::Type& type, LayoutPtr* out) {
   }
   FGMPI_TRY(make_layout(type, out));
   if (kept.size() >= kMostKept) kept.clear();
-  kept.emplace(handle, Kept{type, *out});
+  kept.emplace(handle, CachedLayout{type, *out});
   return {};
 }
 
@@ -114,7 +114,7 @@ void write_layout(const Layout& layout, std::vector<uint8_t>* out) {
   append(out, layout.high);
   append(out, layout.element);
   append(out, static_cast<uint64_t>(layout.runs.size()));
-  for (const Run& run : layout.runs) append(out, run);
+  for (const ByteRun& run : layout.runs) append(out, run);
 }
 
 bool read_layout(FieldReader* in, Layout* out) {
@@ -124,10 +124,10 @@ bool read_layout(FieldReader* in, Layout* out) {
   out->high = in->get<int64_t>();
   out->element = in->get<MPI_Datatype>();
   const auto count = in->get<uint64_t>();
-  if (in->failed() || count == 0 || count > in->left() / sizeof(Run)) return false;
+  if (in->failed() || count == 0 || count > in->left() / sizeof(ByteRun)) return false;
   out->runs.resize(count);
-  for (Run& run : out->runs) {
-    run = in->get<Run>();
+  for (ByteRun& run : out->runs) {
+    run = in->get<ByteRun>();
     if (run.bytes <= 0 || run.offset < out->low || run.offset > out->high - run.bytes) return false;
   }
   const int64_t size = out->size;
@@ -150,7 +150,7 @@ void Cursor::seek(int64_t position) {
 void gather(Cursor* from, const void* base, void* row, int64_t bytes) {
   auto* out = static_cast<char*>(row);
   while (bytes > 0) {
-    const Run run = from->next(bytes);
+    const ByteRun run = from->next(bytes);
     std::memcpy(out, static_cast<const char*>(base) + run.offset, static_cast<size_t>(run.bytes));
     out += run.bytes;
     bytes -= run.bytes;
@@ -160,7 +160,7 @@ void gather(Cursor* from, const void* base, void* row, int64_t bytes) {
 void scatter(Cursor* to, void* base, const void* row, int64_t bytes) {
   const auto* in = static_cast<const char*>(row);
   while (bytes > 0) {
-    const Run run = to->next(bytes);
+    const ByteRun run = to->next(bytes);
     std::memcpy(static_cast<char*>(base) + run.offset, in, static_cast<size_t>(run.bytes));
     in += run.bytes;
     bytes -= run.bytes;

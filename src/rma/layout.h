@@ -24,7 +24,7 @@
 
 namespace fgmpi::rma {
 
-struct Run {
+struct ByteRun {
   int64_t offset;
   int64_t bytes;
 };
@@ -36,7 +36,7 @@ struct Layout {
   int64_t high = 0;    ///< the greatest offset of all bytes, plus one
   /// The predefined type, where the datatype is made of only one; else MPI_DATATYPE_NULL.
   MPI_Datatype element = MPI_DATATYPE_NULL;
-  std::vector<Run> runs;
+  std::vector<ByteRun> runs;
   std::vector<int64_t> starts;  ///< for each run: the bytes of data before it
   mutable uint32_t id = 0;      ///< in messages; 0: never sent
   /// Processes that have received this layout.
@@ -59,7 +59,7 @@ using LayoutPtr = std::shared_ptr<const Layout>;
 /// The layout of a committed datatype. Errors: MPI_ERR_TYPE.
 Status layout_of(const host::Type& type, LayoutPtr* out);
 /// Number of layouts of derived datatypes that are stored for the next use.
-size_t kept_layouts();
+size_t count_cached_layouts();
 /// Sets the function that is called when a layout that was sent to other processes is destroyed.
 void set_layout_dropped_handler(void (*handler)(const Layout& layout));
 
@@ -79,14 +79,14 @@ class Cursor {
   void seek(int64_t position);
   /// The next bytes that lie in a row, at most `most`, with their offset from the address of
   /// element 0. REQUIRES: some are left.
-  Run next(int64_t most) {
+  ByteRun next(int64_t most) {
     if (whole_) {
-      Run run{layout_->runs[0].offset + position_, std::min(most, total_ - position_)};
+      ByteRun run{layout_->runs[0].offset + position_, std::min(most, total_ - position_)};
       position_ += run.bytes;
       return run;
     }
-    const Run& in = layout_->runs[run_];
-    Run run{element_ * layout_->extent + in.offset + in.bytes - left_, std::min(most, left_)};
+    const ByteRun& in = layout_->runs[run_];
+    ByteRun run{element_ * layout_->extent + in.offset + in.bytes - left_, std::min(most, left_)};
     position_ += run.bytes;
     left_ -= run.bytes;
     if (left_ == 0) {
@@ -110,7 +110,7 @@ class Cursor {
 /// Calls f(offset at a, offset at b, bytes) for the next `bytes` bytes of both.
 template <class F>
 void walk(Cursor* a, Cursor* b, int64_t bytes, F&& f) {
-  Run x{0, 0}, y{0, 0};
+  ByteRun x{0, 0}, y{0, 0};
   while (bytes > 0) {
     if (x.bytes == 0) x = a->next(bytes);
     if (y.bytes == 0) y = b->next(bytes);

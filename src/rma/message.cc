@@ -65,18 +65,18 @@ uint64_t context_of(const SharedWin* shared) { return shared->id.plane(comm::kPl
 
 }  // namespace
 
-void send_ask(const SharedWin* shared, uint32_t process, const Ask& ask, const void* data,
-              size_t bytes) {
+void send_rma_message(const SharedWin* shared, uint32_t process, const RmaHeader& header,
+                      const void* data, size_t bytes) {
   std::vector<uint8_t>& out = frame();
-  out.resize(sizeof ask + bytes);
-  std::memcpy(out.data(), &ask, sizeof ask);
-  if (bytes) std::memcpy(out.data() + sizeof ask, data, bytes);
+  out.resize(sizeof header + bytes);
+  std::memcpy(out.data(), &header, sizeof header);
+  if (bytes) std::memcpy(out.data() + sizeof header, data, bytes);
   pt2pt::notify(process, pt2pt::kNoticeRma, shared ? context_of(shared) : 0, out.data(),
                 out.size());
 }
 
 int64_t most_data(uint32_t process) {
-  return static_cast<int64_t>(pt2pt::most_notice_bytes(process) - sizeof(Ask));
+  return static_cast<int64_t>(pt2pt::most_notice_bytes(process) - sizeof(RmaHeader));
 }
 
 namespace {
@@ -91,30 +91,31 @@ void send_layout(const Layout& layout, uint32_t process) {
   layout.sent_to.push_back(process);
   std::vector<uint8_t> bytes;
   write_layout(layout, &bytes);
-  Ask ask{};
-  ask.kind = static_cast<uint64_t>(AskKind::kLayout);
-  ask.layout = layout.id;
-  ask.count = static_cast<int64_t>(bytes.size());
-  for (ask.position = 0; ask.position < ask.count; ask.position += ask.bytes) {
-    ask.bytes = std::min(most_data(process), ask.count - ask.position);
-    send_ask(nullptr, process, ask, bytes.data() + ask.position, static_cast<size_t>(ask.bytes));
+  RmaHeader header{};
+  header.kind = static_cast<uint64_t>(RmaMessageKind::kLayout);
+  header.layout = layout.id;
+  header.count = static_cast<int64_t>(bytes.size());
+  for (header.position = 0; header.position < header.count; header.position += header.bytes) {
+    header.bytes = std::min(most_data(process), header.count - header.position);
+    send_rma_message(nullptr, process, header, bytes.data() + header.position,
+                     static_cast<size_t>(header.bytes));
   }
 }
 
 void forget_layout(const Layout& layout) {
-  Ask ask{};
-  ask.kind = static_cast<uint64_t>(AskKind::kForget);
-  ask.layout = layout.id;
-  for (uint32_t process : layout.sent_to) send_ask(nullptr, process, ask, nullptr, 0);
+  RmaHeader header{};
+  header.kind = static_cast<uint64_t>(RmaMessageKind::kForget);
+  header.layout = layout.id;
+  for (uint32_t process : layout.sent_to) send_rma_message(nullptr, process, header, nullptr, 0);
 }
 
-void on_layout(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) {
-  Foreign& f = foreign()[{from, ask.layout}];
-  if (f.whole || ask.position != static_cast<int64_t>(f.bytes.size()) ||
-      ask.count < ask.position + static_cast<int64_t>(bytes))
+void on_layout(uint32_t from, const RmaHeader& header, const uint8_t* data, size_t bytes) {
+  Foreign& f = foreign()[{from, header.layout}];
+  if (f.whole || header.position != static_cast<int64_t>(f.bytes.size()) ||
+      header.count < header.position + static_cast<int64_t>(bytes))
     return pt2pt::refuse_notice();
   f.bytes.insert(f.bytes.end(), data, data + bytes);
-  if (static_cast<int64_t>(f.bytes.size()) < ask.count) return;
+  if (static_cast<int64_t>(f.bytes.size()) < header.count) return;
   FieldReader in(f.bytes.data(), f.bytes.size());
   f.whole = read_layout(&in, &f.layout);
   std::vector<uint8_t>().swap(f.bytes);
@@ -127,30 +128,30 @@ void on_layout(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes)
 void is_sent(Remote* op) {
   if (!op->unsent) return;
   op->unsent = false;
-  Access& access = *op->win->access;
+  MemberEpochs& access = *op->win->access;
   Target& target = access.targets[op->target];
   --target.unsent;
   if (--access.unsent == 0 || target.unsent == 0) wake(&access);
 }
 
 void send_piece(Remote* op, Channel* channel) {
-  Ask& ask = op->ask;
+  RmaHeader& header = op->header;
   int64_t most = most_data(op->process);
   most -= most % op->unit;
-  ask.position = op->sent;
-  ask.bytes = std::min(most, op->total - op->sent);
+  header.position = op->sent;
+  header.bytes = std::min(most, op->total - op->sent);
   std::vector<uint8_t>& out = frame();
-  out.resize(sizeof ask);
-  if (ask.kind == static_cast<uint64_t>(AskKind::kCompareAndSwap)) {
+  out.resize(sizeof header);
+  if (header.kind == static_cast<uint64_t>(RmaMessageKind::kCompareAndSwap)) {
     out.insert(out.end(), op->inline_data, op->inline_data + 2 * op->unit);
   } else if (op->origin_cursor) {
-    out.resize(sizeof ask + static_cast<size_t>(ask.bytes));
-    gather(&*op->origin_cursor, op->origin, out.data() + sizeof ask, ask.bytes);
+    out.resize(sizeof header + static_cast<size_t>(header.bytes));
+    gather(&*op->origin_cursor, op->origin, out.data() + sizeof header, header.bytes);
   }
-  std::memcpy(out.data(), &ask, sizeof ask);
-  op->sent += ask.bytes;
+  std::memcpy(out.data(), &header, sizeof header);
+  op->sent += header.bytes;
   ++channel->in_flight;
-  channel->bytes_in_flight += ask.bytes;
+  channel->bytes_in_flight += header.bytes;
   pt2pt::notify(op->process, pt2pt::kNoticeRma, context_of(op->shared), out.data(), out.size());
 }
 
@@ -169,31 +170,32 @@ Status refused(const Remote& op, int error_class) {
   return error(error_class,
                "target_disp of %s is 0x%llx at target_rank %d, for %s; allowed is memory that "
                "is attached there (%s)",
-               op.call, static_cast<unsigned long long>(op.ask.offset), op.target,
+               op.call, static_cast<unsigned long long>(op.header.offset), op.target,
                count_words(static_cast<uint64_t>(op.total), "byte").c_str(),
                name_of(op.win).c_str());
 }
 
-void on_reply(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) {
-  Remote* op = cookies().get(ask.cookie);
+void on_reply(uint32_t from, const RmaHeader& header, const uint8_t* data, size_t bytes) {
+  Remote* op = cookies().get(header.cookie);
   if (!op && pt2pt::is_lost(from)) return;  // it has ended
-  if (!op || op->process != from || ask.position < 0 || ask.bytes < 0 ||
-      ask.bytes > op->total - ask.position || (bytes && static_cast<int64_t>(bytes) != ask.bytes))
+  if (!op || op->process != from || header.position < 0 || header.bytes < 0 ||
+      header.bytes > op->total - header.position ||
+      (bytes && static_cast<int64_t>(bytes) != header.bytes))
     return pt2pt::refuse_notice();
   Channel* channel = channel_to(from);
   --channel->in_flight;
-  channel->bytes_in_flight -= ask.bytes;
-  Access& access = *op->win->access;
-  if (ask.op) {
-    if (access.failure.ok()) access.failure = refused(*op, static_cast<int>(ask.op));
+  channel->bytes_in_flight -= header.bytes;
+  MemberEpochs& access = *op->win->access;
+  if (header.op) {
+    if (access.failure.ok()) access.failure = refused(*op, static_cast<int>(header.op));
   } else if (bytes && op->result_layout) {
     Cursor at(*op->result_layout, op->result_count);
-    at.seek(ask.position);
-    scatter(&at, op->result, data, ask.bytes);
+    at.seek(header.position);
+    scatter(&at, op->result, data, header.bytes);
   } else if (bytes && op->result) {
     std::memcpy(op->result, data, bytes);
   }
-  op->done += ask.bytes;
+  op->done += header.bytes;
   if (op->done == op->total) {
     cookies().take(op->cookie);
     finish_remote(op);
@@ -204,7 +206,7 @@ void on_reply(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) 
 // ---- At the target ------------------------------------------------------------------------------
 
 /// The memory of this process to which a piece applies.
-struct Piece {
+struct TargetPiece {
   SharedWin* shared;
   char* base;  ///< the member's displacement 0
   const Layout* layout;
@@ -230,49 +232,53 @@ bool find_layout(uint32_t from, uint32_t id, const Layout** out) {
 
 /// Finds the memory of a piece. Returns false where the message cannot be valid; *error_class: an
 /// error that the origin can have caused.
-bool locate(SharedWin* shared, uint32_t from, const Ask& ask, Piece* out, int* error_class) {
-  Part& own = shared->own();
-  if (ask.member >= own.locals.size() || !find_layout(from, ask.layout, &out->layout)) return false;
+bool locate(SharedWin* shared, uint32_t from, const RmaHeader& header, TargetPiece* out,
+            int* error_class) {
+  WindowPart& own = shared->own();
+  if (header.member >= own.locals.size() || !find_layout(from, header.layout, &out->layout))
+    return false;
   int64_t total;
-  if (ask.count < 0 || __builtin_mul_overflow(ask.count, out->layout->size, &total) ||
-      ask.position < 0 || ask.bytes < 0 || ask.position > total || ask.bytes > total - ask.position)
+  if (header.count < 0 || __builtin_mul_overflow(header.count, out->layout->size, &total) ||
+      header.position < 0 || header.bytes < 0 || header.position > total ||
+      header.bytes > total - header.position)
     return false;
   const bool dynamic = shared->flavor == MPI_WIN_FLAVOR_DYNAMIC;
   out->shared = shared;
-  out->count = ask.count;
-  out->owner_base = dynamic ? 0 : static_cast<uint64_t>(own.bases[ask.member]);
+  out->count = header.count;
+  out->owner_base = dynamic ? 0 : static_cast<uint64_t>(own.bases[header.member]);
   out->base = shared->common.base() ? shared->common.base() + out->owner_base
                                     : reinterpret_cast<char*>(out->owner_base);
-  const int64_t low = ask.offset + out->layout->reach_low(ask.count);
-  const int64_t high = ask.offset + out->layout->reach_high(ask.count);
+  const int64_t low = header.offset + out->layout->reach_low(header.count);
+  const int64_t high = header.offset + out->layout->reach_high(header.count);
   *error_class = MPI_SUCCESS;
-  if (ask.count == 0) return true;
+  if (header.count == 0) return true;
   if (dynamic) {
-    if (low != high && !is_attached(*shared, ask.member, static_cast<uint64_t>(low),
+    if (low != high && !is_attached(*shared, header.member, static_cast<uint64_t>(low),
                                     static_cast<uint64_t>(high - low)))
       *error_class = MPI_ERR_RMA_RANGE;
-  } else if (low < 0 || high > own.sizes[ask.member]) {
+  } else if (low < 0 || high > own.sizes[header.member]) {
     *error_class = MPI_ERR_RMA_RANGE;
   }
   return true;
 }
 
-void execute_fold(const Piece& piece, const Ask& ask, const uint8_t* data, uint8_t* old) {
+void execute_fold(const TargetPiece& piece, const RmaHeader& header, const uint8_t* data,
+                  uint8_t* old) {
   Folding folding;
-  const auto op = static_cast<MPI_Op>(ask.op);
-  if (!make_folding(op, ask.type, true, &folding).ok() || ask.bytes % folding.size ||
+  const auto op = static_cast<MPI_Op>(header.op);
+  if (!make_folding(op, header.type, true, &folding).ok() || header.bytes % folding.size ||
       (!data && op != MPI_NO_OP))
     return pt2pt::refuse_notice();
-  Part& own = piece.shared->own();
+  WindowPart& own = piece.shared->own();
   Cursor at(*piece.layout, piece.count);
-  at.seek(ask.position);
+  at.seek(header.position);
   if (own.locked) own.control->all().lock();
   bool good = true;
-  for (int64_t done = 0; done < ask.bytes;) {
-    Run run;
-    good = next_elements(folding, &at, ask.bytes - done, &run);
+  for (int64_t done = 0; done < header.bytes;) {
+    ByteRun run;
+    good = next_elements(folding, &at, header.bytes - done, &run);
     if (!good) break;
-    const int64_t offset = ask.offset + run.offset;
+    const int64_t offset = header.offset + run.offset;
     fold(folding, piece.base + offset, data ? data + done : nullptr, old ? old + done : nullptr,
          run.bytes, own.control.get(), piece.owner_base + static_cast<uint64_t>(offset),
          own.locked || own.alone);
@@ -282,146 +288,151 @@ void execute_fold(const Piece& piece, const Ask& ask, const uint8_t* data, uint8
   if (!good) pt2pt::refuse_notice();
 }
 
-void execute_swap(const Piece& piece, const Ask& ask, const uint8_t* data, uint8_t* old) {
-  Part& own = piece.shared->own();
+void execute_swap(const TargetPiece& piece, const RmaHeader& header, const uint8_t* data,
+                  uint8_t* old) {
+  WindowPart& own = piece.shared->own();
   if (own.locked) own.control->all().lock();
-  swap_if_equal(piece.base + ask.offset, data + ask.bytes, data, old, ask.bytes, own.control.get(),
-                piece.owner_base + static_cast<uint64_t>(ask.offset), own.locked || own.alone);
+  swap_if_equal(piece.base + header.offset, data + header.bytes, data, old, header.bytes,
+                own.control.get(), piece.owner_base + static_cast<uint64_t>(header.offset),
+                own.locked || own.alone);
   if (own.locked) own.control->all().unlock();
 }
 
-void on_operation(SharedWin* shared, uint32_t from, const Ask& ask, const uint8_t* data,
+void on_operation(SharedWin* shared, uint32_t from, const RmaHeader& header, const uint8_t* data,
                   size_t bytes) {
-  Piece piece;
+  TargetPiece piece;
   int error_class;
-  const auto kind = static_cast<AskKind>(ask.kind);
-  const auto expected = static_cast<size_t>(kind == AskKind::kCompareAndSwap ? 2 * ask.bytes
-                                            : kind == AskKind::kGet          ? 0
-                                                                             : ask.bytes);
-  const bool without = kind == AskKind::kGetAccumulate && bytes == 0;
-  if (!locate(shared, from, ask, &piece, &error_class) || ask.bytes > most_data(from) ||
-      (bytes != expected && !without) || (kind == AskKind::kCompareAndSwap && ask.bytes > 8))
+  const auto kind = static_cast<RmaMessageKind>(header.kind);
+  const auto expected =
+      static_cast<size_t>(kind == RmaMessageKind::kCompareAndSwap ? 2 * header.bytes
+                          : kind == RmaMessageKind::kGet          ? 0
+                                                                  : header.bytes);
+  const bool without = kind == RmaMessageKind::kGetAccumulate && bytes == 0;
+  if (!locate(shared, from, header, &piece, &error_class) || header.bytes > most_data(from) ||
+      (bytes != expected && !without) ||
+      (kind == RmaMessageKind::kCompareAndSwap && header.bytes > 8))
     return pt2pt::refuse_notice();
-  Ask reply{};
-  reply.kind = static_cast<uint64_t>(AskKind::kReply);
-  reply.cookie = ask.cookie;
-  reply.position = ask.position;
-  reply.bytes = ask.bytes;
+  RmaHeader reply{};
+  reply.kind = static_cast<uint64_t>(RmaMessageKind::kReply);
+  reply.cookie = header.cookie;
+  reply.position = header.position;
+  reply.bytes = header.bytes;
   reply.op = static_cast<uint32_t>(error_class);
   static auto* result = new std::vector<uint8_t>;
-  result->resize(static_cast<size_t>(ask.bytes));
+  result->resize(static_cast<size_t>(header.bytes));
   size_t answer = 0;
-  if (error_class == MPI_SUCCESS && ask.bytes > 0) {
+  if (error_class == MPI_SUCCESS && header.bytes > 0) {
     Cursor at(*piece.layout, piece.count);
-    at.seek(ask.position);
-    answer = kind == AskKind::kPut || kind == AskKind::kAccumulate ? 0 : result->size();
+    at.seek(header.position);
+    answer =
+        kind == RmaMessageKind::kPut || kind == RmaMessageKind::kAccumulate ? 0 : result->size();
     switch (kind) {
-      case AskKind::kPut:
-        scatter(&at, piece.base + ask.offset, data, ask.bytes);
+      case RmaMessageKind::kPut:
+        scatter(&at, piece.base + header.offset, data, header.bytes);
         break;
-      case AskKind::kGet:
-        gather(&at, piece.base + ask.offset, result->data(), ask.bytes);
+      case RmaMessageKind::kGet:
+        gather(&at, piece.base + header.offset, result->data(), header.bytes);
         break;
-      case AskKind::kAccumulate:
-        execute_fold(piece, ask, data, nullptr);
+      case RmaMessageKind::kAccumulate:
+        execute_fold(piece, header, data, nullptr);
         break;
-      case AskKind::kGetAccumulate:
-        execute_fold(piece, ask, without ? nullptr : data, result->data());
+      case RmaMessageKind::kGetAccumulate:
+        execute_fold(piece, header, without ? nullptr : data, result->data());
         break;
       default:
-        execute_swap(piece, ask, data, result->data());
+        execute_swap(piece, header, data, result->data());
         break;
     }
   }
-  send_ask(shared, from, reply, result->data(), answer);
+  send_rma_message(shared, from, reply, result->data(), answer);
 }
 
-void on_lock(SharedWin* shared, uint32_t from, const Ask& ask) {
-  const auto kind = static_cast<LockKind>(ask.op);
-  Part& own = shared->own();
-  if (ask.member >= own.locals.size() || ask.rank < 0 ||
+void on_lock(SharedWin* shared, uint32_t from, const RmaHeader& header) {
+  const auto kind = static_cast<LockKind>(header.op);
+  WindowPart& own = shared->own();
+  if (header.member >= own.locals.size() || header.rank < 0 ||
       (kind != LockKind::kShared && kind != LockKind::kExclusive))
     return pt2pt::refuse_notice();
-  const auto target = static_cast<int32_t>(own.ranks[ask.member]);
-  switch (static_cast<AskKind>(ask.kind)) {
-    case AskKind::kLock:
-      if (own.control->acquire(ask.member, ask.rank, kind))
-        tell_ranks(shared, from, AskKind::kGranted, target, {ask.rank});
+  const auto target = static_cast<int32_t>(own.ranks[header.member]);
+  switch (static_cast<RmaMessageKind>(header.kind)) {
+    case RmaMessageKind::kLock:
+      if (own.control->acquire(header.member, header.rank, kind))
+        notify_ranks(shared, from, RmaMessageKind::kGranted, target, {header.rank});
       return;
-    case AskKind::kTryLock:
-      return tell_ranks(
-          shared, from,
-          own.control->try_acquire(ask.member, kind) ? AskKind::kGranted : AskKind::kRefused,
-          target, {ask.rank});
+    case RmaMessageKind::kTryLock:
+      return notify_ranks(shared, from,
+                          own.control->try_acquire(header.member, kind) ? RmaMessageKind::kGranted
+                                                                        : RmaMessageKind::kRefused,
+                          target, {header.rank});
     default:
       break;
   }
   std::vector<int32_t> granted;
-  own.control->release(ask.member, kind, &granted);
-  if (static_cast<AskKind>(ask.kind) == AskKind::kGiveBack)
-    return tell_granted(shared, target, std::move(granted));
-  Ask reply{};
-  reply.kind = static_cast<uint64_t>(AskKind::kReply);
-  reply.cookie = ask.cookie;
-  send_ask(shared, from, reply, nullptr, 0);
+  own.control->release(header.member, kind, &granted);
+  if (static_cast<RmaMessageKind>(header.kind) == RmaMessageKind::kGiveBack)
+    return notify_granted_ranks(shared, target, std::move(granted));
+  RmaHeader reply{};
+  reply.kind = static_cast<uint64_t>(RmaMessageKind::kReply);
+  reply.cookie = header.cookie;
+  send_rma_message(shared, from, reply, nullptr, 0);
   // The waiting ranks may live anywhere: any member's communicator leads to their processes.
-  tell_granted(shared, target, std::move(granted));
+  notify_granted_ranks(shared, target, std::move(granted));
 }
 
-void on_ranks(SharedWin* shared, const Ask& ask, const uint8_t* data, size_t bytes) {
+void on_ranks(SharedWin* shared, const RmaHeader& header, const uint8_t* data, size_t bytes) {
   if (bytes % sizeof(int32_t)) return pt2pt::refuse_notice();
   std::vector<int32_t> ranks(bytes / sizeof(int32_t));
   std::memcpy(ranks.data(), data, bytes);
-  switch (static_cast<AskKind>(ask.kind)) {
-    case AskKind::kGranted:
-      for (int32_t rank : ranks) lock_granted(shared, ask.rank, rank);
+  switch (static_cast<RmaMessageKind>(header.kind)) {
+    case RmaMessageKind::kGranted:
+      for (int32_t rank : ranks) lock_granted(shared, header.rank, rank);
       return;
-    case AskKind::kRefused:
-      for (int32_t rank : ranks) lock_refused(shared, ask.rank, rank);
+    case RmaMessageKind::kRefused:
+      for (int32_t rank : ranks) lock_refused(shared, header.rank, rank);
       return;
-    case AskKind::kPosted:
-      return on_posted(shared, ask.rank, ranks.data(), ranks.size());
+    case RmaMessageKind::kPosted:
+      return on_posted(shared, header.rank, ranks.data(), ranks.size());
     default:
       return on_completed(shared, ranks.data(), ranks.size());
   }
 }
 
 void on_notice(uint32_t from, uint64_t ctx, const void* bytes, size_t size) {
-  if (size < sizeof(Ask)) return pt2pt::refuse_notice();
-  Ask ask;
-  std::memcpy(&ask, bytes, sizeof ask);
-  const uint8_t* data = static_cast<const uint8_t*>(bytes) + sizeof ask;
-  size -= sizeof ask;
-  const auto kind = static_cast<AskKind>(ask.kind);
-  if (kind == AskKind::kReply) return on_reply(from, ask, data, size);
-  if (kind == AskKind::kChecked) return on_checked(from, ask, data, size);
-  if (kind == AskKind::kLayout) return on_layout(from, ask, data, size);
-  if (kind == AskKind::kForget) {
-    foreign().erase({from, ask.layout});
+  if (size < sizeof(RmaHeader)) return pt2pt::refuse_notice();
+  RmaHeader header;
+  std::memcpy(&header, bytes, sizeof header);
+  const uint8_t* data = static_cast<const uint8_t*>(bytes) + sizeof header;
+  size -= sizeof header;
+  const auto kind = static_cast<RmaMessageKind>(header.kind);
+  if (kind == RmaMessageKind::kReply) return on_reply(from, header, data, size);
+  if (kind == RmaMessageKind::kChecked) return on_checked(from, header, data, size);
+  if (kind == RmaMessageKind::kLayout) return on_layout(from, header, data, size);
+  if (kind == RmaMessageKind::kForget) {
+    foreign().erase({from, header.layout});
     return;
   }
   SharedWin* shared = find_shared(ctx);
   if (!shared) return pt2pt::refuse_notice();
   switch (kind) {
-    case AskKind::kPut:
-    case AskKind::kGet:
-    case AskKind::kAccumulate:
-    case AskKind::kGetAccumulate:
-    case AskKind::kCompareAndSwap:
-      return on_operation(shared, from, ask, data, size);
-    case AskKind::kLock:
-    case AskKind::kTryLock:
-    case AskKind::kUnlock:
-    case AskKind::kGiveBack:
-      return on_lock(shared, from, ask);
-    case AskKind::kGranted:
-    case AskKind::kRefused:
-    case AskKind::kPosted:
-    case AskKind::kCompleted:
-      return on_ranks(shared, ask, data, size);
-    case AskKind::kCheck:
-    case AskKind::kCheckEnd:
-      return on_check(shared, from, ask, data, size);
+    case RmaMessageKind::kPut:
+    case RmaMessageKind::kGet:
+    case RmaMessageKind::kAccumulate:
+    case RmaMessageKind::kGetAccumulate:
+    case RmaMessageKind::kCompareAndSwap:
+      return on_operation(shared, from, header, data, size);
+    case RmaMessageKind::kLock:
+    case RmaMessageKind::kTryLock:
+    case RmaMessageKind::kUnlock:
+    case RmaMessageKind::kGiveBack:
+      return on_lock(shared, from, header);
+    case RmaMessageKind::kGranted:
+    case RmaMessageKind::kRefused:
+    case RmaMessageKind::kPosted:
+    case RmaMessageKind::kCompleted:
+      return on_ranks(shared, header, data, size);
+    case RmaMessageKind::kCheck:
+    case RmaMessageKind::kCheckEnd:
+      return on_check(shared, from, header, data, size);
     default:
       return pt2pt::refuse_notice();
   }
@@ -446,7 +457,7 @@ pt2pt::Request* make_request(const char* call) {
 }
 
 void begin_remote(Remote* op) {
-  Access& access = access_of(op->win);
+  MemberEpochs& access = access_of(op->win);
   Target& target = access.targets[op->target];
   ++access.outstanding;
   ++access.unsent;
@@ -458,7 +469,7 @@ void begin_remote(Remote* op) {
 
 void finish_remote(Remote* op) {
   is_sent(op);
-  Access& access = *op->win->access;
+  MemberEpochs& access = *op->win->access;
   Target& target = access.targets[op->target];
   --target.outstanding;
   --access.outstanding;
@@ -473,8 +484,8 @@ void finish_remote(Remote* op) {
 
 namespace {
 /// Ends an operation whose target's process is lost. REQUIRES: the operation is in no channel.
-void give_up(Remote* op) {
-  Access& access = *op->win->access;
+void fail_operation(Remote* op) {
+  MemberEpochs& access = *op->win->access;
   if (access.failure.ok()) access.failure = pt2pt::process_failed(op->process);
   cookies().take(op->cookie);
   finish_remote(op);
@@ -489,20 +500,20 @@ void end_operations_of_lost(const SharedWin* shared) {
   for (Remote* op : ended) {
     Channel* channel = channel_to(op->process);
     channel->first = channel->last = nullptr;  // all that is there ends, here or with its window
-    give_up(op);
+    fail_operation(op);
   }
 }
 
 void launch(Remote* op) {
   op->cookie = cookies().put(op);
-  op->ask.cookie = op->cookie;
-  op->ask.rank = op->win->comm->rank;
+  op->header.cookie = op->cookie;
+  op->header.rank = op->win->comm->rank;
   if (op->target_layout) {
     send_layout(*op->target_layout, op->process);
-    op->ask.layout = op->target_layout->id;
+    op->header.layout = op->target_layout->id;
   }
   begin_remote(op);
-  if (__builtin_expect(pt2pt::is_lost(op->process), 0)) return give_up(op);
+  if (__builtin_expect(pt2pt::is_lost(op->process), 0)) return fail_operation(op);
   Channel* channel = channel_to(op->process);
   op->next = nullptr;
   if (channel->first)
@@ -513,49 +524,50 @@ void launch(Remote* op) {
   pump(op->process);
 }
 
-void ask_lock(Win* win, const Reach& reach, LockKind kind, AskKind how) {
-  Ask ask{};
-  ask.kind = static_cast<uint64_t>(how);
-  ask.op = static_cast<uint32_t>(kind);
-  ask.rank = win->comm->rank;
-  ask.member = reach.member;
-  send_ask(win->shared, reach.part->process, ask, nullptr, 0);
+void request_lock(Win* win, const Reach& reach, LockKind kind, RmaMessageKind how) {
+  RmaHeader header{};
+  header.kind = static_cast<uint64_t>(how);
+  header.op = static_cast<uint32_t>(kind);
+  header.rank = win->comm->rank;
+  header.member = reach.member;
+  send_rma_message(win->shared, reach.part->process, header, nullptr, 0);
 }
 
-void ask_unlock(Win* win, int32_t rank, const Reach& reach, LockKind kind) {
+void request_unlock(Win* win, int32_t rank, const Reach& reach, LockKind kind) {
   auto* op = new Remote;
   op->shared = win->shared;
   op->win = win;
   op->target = rank;
   op->process = reach.part->process;
-  op->ask = {};
-  op->ask.kind = static_cast<uint64_t>(AskKind::kUnlock);
-  op->ask.op = static_cast<uint32_t>(kind);
-  op->ask.member = reach.member;
+  op->header = {};
+  op->header.kind = static_cast<uint64_t>(RmaMessageKind::kUnlock);
+  op->header.op = static_cast<uint32_t>(kind);
+  op->header.member = reach.member;
   op->call = "MPI_Win_unlock";
   launch(op);
 }
 
-void ask_give_back(const SharedWin* shared, const Part& part, uint32_t member, LockKind kind) {
-  Ask ask{};
-  ask.kind = static_cast<uint64_t>(AskKind::kGiveBack);
-  ask.op = static_cast<uint32_t>(kind);
-  ask.member = member;
-  send_ask(shared, part.process, ask, nullptr, 0);
+void request_lock_return(const SharedWin* shared, const WindowPart& part, uint32_t member,
+                         LockKind kind) {
+  RmaHeader header{};
+  header.kind = static_cast<uint64_t>(RmaMessageKind::kGiveBack);
+  header.op = static_cast<uint32_t>(kind);
+  header.member = member;
+  send_rma_message(shared, part.process, header, nullptr, 0);
 }
 
-void tell_ranks(SharedWin* shared, uint32_t process, AskKind kind, int32_t from,
-                const std::vector<int32_t>& ranks) {
-  Ask ask{};
-  ask.kind = static_cast<uint64_t>(kind);
-  ask.rank = from;
+void notify_ranks(SharedWin* shared, uint32_t process, RmaMessageKind kind, int32_t from,
+                  const std::vector<int32_t>& ranks) {
+  RmaHeader header{};
+  header.kind = static_cast<uint64_t>(kind);
+  header.rank = from;
   if (process == g_av.me())
-    return on_ranks(shared, ask, reinterpret_cast<const uint8_t*>(ranks.data()),
+    return on_ranks(shared, header, reinterpret_cast<const uint8_t*>(ranks.data()),
                     ranks.size() * sizeof(int32_t));
   const auto most = static_cast<size_t>(most_data(process)) / sizeof(int32_t);
   for (size_t first = 0; first < ranks.size(); first += most)
-    send_ask(shared, process, ask, ranks.data() + first,
-             std::min(most, ranks.size() - first) * sizeof(int32_t));
+    send_rma_message(shared, process, header, ranks.data() + first,
+                     std::min(most, ranks.size() - first) * sizeof(int32_t));
 }
 
 }  // namespace fgmpi::rma

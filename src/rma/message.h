@@ -3,7 +3,7 @@
 // between two processes; the target's process executes them while it polls.
 //
 //   origin                          target's process
-//     |-- Ask, piece of the data ------->|  executed at once
+//     |-- RmaHeader, piece of data ----->|  executed at once
 //     |<- Reply, piece of the result ----|
 //
 // At most kMostPieces messages to one process are unanswered.
@@ -25,7 +25,7 @@
 
 namespace fgmpi::rma {
 
-enum class AskKind : uint8_t {
+enum class RmaMessageKind : uint8_t {
   kPut = 1,
   kGet,
   kAccumulate,
@@ -42,7 +42,7 @@ enum class AskKind : uint8_t {
   kCompleted,  ///< to ranks: `rank` has completed at them
   kLayout,     ///< one piece of a layout: position, bytes; count: bytes of the layout
   kForget,     ///< the origin does not use a layout any more
-  kCheck,      ///< an access to compare (check_message.h): a Record and runs
+  kCheck,      ///< an access to compare (check_message.h): an AccessRecord and runs
   kCheckEnd,   ///< the accesses of `rank` by epochs of locks are complete
   kChecked,    ///< conflicts: the answer to kCheck and kCheckEnd
 };
@@ -51,7 +51,7 @@ enum class AskKind : uint8_t {
 ///
 ///    0      1     4      8        12     16       24     32      40      48         56      64
 ///   | kind | pad | op | layout | rank | member | offset | count | cookie | position | bytes |
-struct Ask {
+struct RmaHeader {
   uint64_t kind : 8;
   uint64_t unused : 24;
   uint64_t op : 32;   ///< MPI_Op; locks: LockKind; replies: an error class; kCheck: `keeps`
@@ -65,7 +65,7 @@ struct Ask {
   int64_t position;   ///< where the piece begins in the data
   int64_t bytes;      ///< bytes of the piece
 };
-static_assert(sizeof(Ask) == 64);
+static_assert(sizeof(RmaHeader) == 64);
 
 /// Makes this process handle notices of windows from now on. May be called any number of times.
 void start_messages();
@@ -76,7 +76,7 @@ struct Remote {
   Win* win;
   int32_t target;
   uint32_t process;
-  Ask ask;           ///< the header of its next piece
+  RmaHeader header;  ///< the header of its next piece
   int64_t unit = 1;  ///< the length of a piece is a multiple of this, in bytes
   const void* origin = nullptr;
   LayoutPtr origin_layout;
@@ -99,8 +99,8 @@ struct Remote {
 };
 
 /// Sends one message about a window. REQUIRES: bytes <= most_data().
-void send_ask(const SharedWin* shared, uint32_t process, const Ask& ask, const void* data,
-              size_t bytes);
+void send_rma_message(const SharedWin* shared, uint32_t process, const RmaHeader& header,
+                      const void* data, size_t bytes);
 int64_t most_data(uint32_t process);
 
 /// Counts an operation as outstanding and sends the pieces that may be sent. An operation at a lost
@@ -117,13 +117,14 @@ void end_operations_of_lost(const SharedWin* shared);
 pt2pt::Request* make_request(const char* call);
 
 // ---- Synchronisation ----------------------------------------------------------------------------
-/// Requests a lock. Ranks that wait for it receive kGranted when they hold it. `ask`: kLock, or
+/// Requests a lock. Ranks that wait for it receive kGranted when they hold it. `request`: kLock, or
 /// kTryLock, to which kRefused is an answer as well.
-void ask_lock(Win* win, const Reach& reach, LockKind kind, AskKind ask);
-void ask_unlock(Win* win, int32_t rank, const Reach& reach, LockKind kind);
-void ask_give_back(const SharedWin* shared, const Part& part, uint32_t member, LockKind kind);
+void request_lock(Win* win, const Reach& reach, LockKind kind, RmaMessageKind request);
+void request_unlock(Win* win, int32_t rank, const Reach& reach, LockKind kind);
+void request_lock_return(const SharedWin* shared, const WindowPart& part, uint32_t member,
+                         LockKind kind);
 /// Sends kGranted, kRefused, kPosted or kCompleted to ranks in one process.
-void tell_ranks(SharedWin* shared, uint32_t process, AskKind kind, int32_t from,
-                const std::vector<int32_t>& ranks);
+void notify_ranks(SharedWin* shared, uint32_t process, RmaMessageKind kind, int32_t from,
+                  const std::vector<int32_t>& ranks);
 
 }  // namespace fgmpi::rma

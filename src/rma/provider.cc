@@ -133,7 +133,7 @@ void on_accessed(uint64_t cookie, Status status) {
   Queue& queue = queue_to(process);
   --queue.in_flight;
   --m->in_flight;
-  Access& access = *op->win->access;
+  MemberEpochs& access = *op->win->access;
   if (!status.ok() && access.failure.ok()) access.failure = std::move(status);
   if (m->in_flight == 0 && op->sent == op->total) {
     moves().take(cookie);
@@ -281,7 +281,7 @@ void launch_atomic(Remote* op, const transport::Access& what) {
 }
 
 void in_turn(Win* win, int32_t rank, bool by_provider, const char* call) {
-  Access& access = access_of(win);
+  MemberEpochs& access = access_of(win);
   auto found = access.targets.find(rank);
   if (found == access.targets.end()) return;
   const Target& target = found->second;

@@ -9,8 +9,9 @@
 //
 // An accumulate is made by the provider if three conditions hold: the provider has its operation,
 // executes it with the target's processor, and no other process reaches the target's memory
-// (Part::alone). Other accumulates are made by messages. Accumulates of the two kinds could pass
-// each other, which MPI-4.0 section 12.7.2 forbids; so each kind waits for the other (in_turn()).
+// (WindowPart::alone). Other accumulates are made by messages. Accumulates of the two kinds could
+// pass each other, which MPI-4.0 section 12.7.2 forbids; so each kind waits for the other
+// (in_turn()).
 //
 // Thread rule: one thread. Only in_turn() may switch.
 #pragma once

@@ -19,11 +19,11 @@ namespace fgmpi::rma {
 namespace {
 
 /// Why a member waits, for the deadlock report.
-struct Site : sched::WaitSite {
-  Site(const char* name, const Win* w, const char* why, int32_t r)
+struct SyncWait : sched::WaitSite {
+  SyncWait(const char* name, const Win* w, const char* why, int32_t r)
       : WaitSite{name, words, true}, win(w), what(why), rank(r) {}
   static void words(const WaitSite* site, std::string* out) {
-    const auto* s = static_cast<const Site*>(site);
+    const auto* s = static_cast<const SyncWait*>(site);
     *out += s->what;
     if (s->rank >= 0) *out += format(" rank %d", s->rank);
     *out += ", " + name_of(s->win);
@@ -36,7 +36,7 @@ struct Site : sched::WaitSite {
 /// Parks until done(); whoever changes what done() reads wakes `*parked`. Polls a little first
 /// where no other rank could run. May switch.
 template <class F>
-void wait_until(sched::Proclet** parked, const Site& site, F&& done) {
+void wait_until(sched::Proclet** parked, const SyncWait& site, F&& done) {
   for (pt2pt::ShortSpin spin; !done() && spin.may_continue();) pt2pt::progress();
   while (!done()) {
     *parked = sched::current();
@@ -56,7 +56,7 @@ Status hopeless(const Win* win, int32_t rank) {
 
 /// As wait_until(); returns the error of a wait that cannot end.
 template <class F>
-Status wait_for_member(sched::Proclet** parked, const Site& site, F&& done) {
+Status wait_for_member(sched::Proclet** parked, const SyncWait& site, F&& done) {
   for (pt2pt::ShortSpin spin; !done() && spin.may_continue();) pt2pt::progress();
   while (!done()) {
     FGMPI_TRY(hopeless(site.win, site.rank));
@@ -67,13 +67,13 @@ Status wait_for_member(sched::Proclet** parked, const Site& site, F&& done) {
 }
 
 /// Makes stores before this visible before loads behind it, as MPI orders.
-void make_visible(Access* access) {
+void make_visible(MemberEpochs* access) {
   if (!access->stores) return;
   access->stores = false;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-Status take_failure(Access* access) {
+Status extract_failure(MemberEpochs* access) {
   if (__builtin_expect(access->failure.ok(), 1)) return {};
   Status failure = std::move(access->failure);
   access->failure = Status();
@@ -116,19 +116,19 @@ Status check_idle(const Win* win) {
 }  // namespace
 
 void drain(Win* win, const char* call) {
-  Access& a = access_of(win);
+  MemberEpochs& a = access_of(win);
   if (a.outstanding)
-    wait_until(&a.parked, Site(call, win, "for the answers to its operations", -1),
+    wait_until(&a.parked, SyncWait(call, win, "for the answers to its operations", -1),
                [&] { return a.outstanding == 0; });
   make_visible(&a);
 }
 
 void wait_for_accumulates(Win* win, int32_t rank, const uint32_t* count, const char* call) {
-  wait_until(&access_of(win).parked, Site(call, win, "for earlier accumulates at", rank),
+  wait_until(&access_of(win).parked, SyncWait(call, win, "for earlier accumulates at", rank),
              [&] { return *count == 0; });
 }
 
-void note_spin() {
+void yield_on_repeated_call() {
   constexpr uint32_t kEvery = 256;
   static uint32_t calls = 0;
   if (__builtin_expect(++calls % kEvery != 0, 1)) return;
@@ -157,8 +157,8 @@ Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) 
   LockWait wait{sched::current(), rank};
   auto& waits = win->shared->lock_waits;
   waits[win->comm->rank] = &wait;
-  ask_lock(win, reach, kind, AskKind::kTryLock);
-  const Site site(call, win, "for an answer about the lock of", rank);
+  request_lock(win, reach, kind, RmaMessageKind::kTryLock);
+  const SyncWait site(call, win, "for an answer about the lock of", rank);
   if (Status vain =
           wait_for_member(&wait.proclet, site, [&] { return wait.granted || wait.refused; });
       !vain.ok()) {
@@ -175,7 +175,7 @@ Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) 
   access.detail = kind == LockKind::kExclusive;
   access.window = win->shared->id.bits;
   access.target = rank;
-  const Site site(
+  const SyncWait site(
       call, win, kind == LockKind::kShared ? "for the shared lock of" : "for the exclusive lock of",
       rank);
   pt2pt::g_decider->await_access(access, &site);
@@ -195,9 +195,9 @@ Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
     shared->lock_waits[me] = &wait;
   } else {
     shared->lock_waits[me] = &wait;
-    ask_lock(win, reach, kind, AskKind::kLock);
+    request_lock(win, reach, kind, RmaMessageKind::kLock);
   }
-  const Site site(
+  const SyncWait site(
       call, win, kind == LockKind::kShared ? "for the shared lock of" : "for the exclusive lock of",
       rank);
   for (pt2pt::ShortSpin spin; !wait.granted && spin.may_continue();) pt2pt::progress();
@@ -217,10 +217,10 @@ void release(Win* win, int32_t rank, LockKind kind) {
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
     pt2pt::g_decider->record_unlock(win->shared->id.bits, rank, kind == LockKind::kExclusive);
   const Reach reach = reach_of(win, rank);
-  if (!reach.part->control) return ask_unlock(win, rank, reach, kind);
+  if (!reach.part->control) return request_unlock(win, rank, reach, kind);
   std::vector<int32_t> granted;
   reach.part->control->release(reach.member, kind, &granted);
-  if (!granted.empty()) tell_granted(win->shared, rank, std::move(granted));
+  if (!granted.empty()) notify_granted_ranks(win->shared, rank, std::move(granted));
 }
 
 /// Ends the wait of `rank` for the lock of `target`, and returns it; nullptr: the rank does not
@@ -234,14 +234,14 @@ LockWait* end_wait(SharedWin* shared, int32_t target, int32_t rank) {
   return wait;
 }
 
-struct Member {
-  Part* part;
+struct MemberLocation {
+  WindowPart* part;
   uint32_t at;  ///< its place in the part
 };
-Member member_of(SharedWin* shared, int32_t rank) {
+MemberLocation member_of(SharedWin* shared, int32_t rank) {
   const RankMap& ranks = comm::find_shared(shared->id)->map;
   const Location where = g_av.locate(static_cast<uint32_t>(ranks.world_of(rank)));
-  Part& part = shared->part_of(where.process);
+  WindowPart& part = shared->part_of(where.process);
   return {&part, part.locals.find(where.local)};
 }
 
@@ -267,23 +267,23 @@ LockKind grant_here(SharedWin* shared, int32_t target, int32_t rank) {
 void lock_granted(SharedWin* shared, int32_t target, int32_t rank) {
   const LockKind kind = grant_here(shared, target, rank);
   if (__builtin_expect(kind == LockKind::kNone, 1)) return;
-  const Member of = member_of(shared, target);
+  const MemberLocation of = member_of(shared, target);
   if (!of.part->control) {
-    if (!pt2pt::is_lost(of.part->process)) ask_give_back(shared, *of.part, of.at, kind);
+    if (!pt2pt::is_lost(of.part->process)) request_lock_return(shared, *of.part, of.at, kind);
     return;
   }
   std::vector<int32_t> granted;
   of.part->control->release(of.at, kind, &granted);
-  tell_granted(shared, target, std::move(granted));
+  notify_granted_ranks(shared, target, std::move(granted));
 }
 
 void lock_refused(SharedWin* shared, int32_t target, int32_t rank) {
   if (LockWait* wait = end_wait(shared, target, rank)) wait->refused = true;
 }
 
-void tell_granted(SharedWin* shared, int32_t target, std::vector<int32_t> ranks) {
+void notify_granted_ranks(SharedWin* shared, int32_t target, std::vector<int32_t> ranks) {
   const comm::SharedComm* comm = comm::find_shared(shared->id);
-  const Member of = member_of(shared, target);
+  const MemberLocation of = member_of(shared, target);
   std::map<uint32_t, std::vector<int32_t>> others;
   while (!ranks.empty()) {
     const int32_t rank = ranks.back();
@@ -300,7 +300,7 @@ void tell_granted(SharedWin* shared, int32_t target, std::vector<int32_t> ranks)
       of.part->control->release(of.at, back, &ranks);
   }
   for (const auto& [process, theirs] : others)
-    tell_ranks(shared, process, AskKind::kGranted, target, theirs);
+    notify_ranks(shared, process, RmaMessageKind::kGranted, target, theirs);
 }
 
 namespace {
@@ -319,7 +319,7 @@ Status lock(Win* win, int type, int32_t rank, int assertion) {
                  "lock_type is %d; allowed are MPI_LOCK_SHARED and MPI_LOCK_EXCLUSIVE", type);
   FGMPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK"));
   if (rank == MPI_PROC_NULL) return {};
-  Access& a = access_of(win);
+  MemberEpochs& a = access_of(win);
   if (a.epoch != Epoch::kLock) FGMPI_TRY(check_idle(win));
   if (auto found = a.targets.find(rank);
       found != a.targets.end() && found->second.lock != LockKind::kNone)
@@ -340,7 +340,7 @@ Status lock(Win* win, int type, int32_t rank, int assertion) {
 
 Status unlock(Win* win, int32_t rank) {
   if (rank == MPI_PROC_NULL) return {};
-  Access& a = access_of(win);
+  MemberEpochs& a = access_of(win);
   auto found = a.targets.find(rank);
   if (a.epoch != Epoch::kLock || found == a.targets.end() || found->second.lock == LockKind::kNone)
     return error(MPI_ERR_RMA_SYNC,
@@ -349,12 +349,12 @@ Status unlock(Win* win, int32_t rank) {
   Status failure = flush(win, rank, false, "MPI_Win_unlock");
   Target& target = a.targets[rank];
   const LockKind kind = target.lock;
-  const bool held = !target.no_check;
+  const bool held_ranks = !target.no_check;
   target.lock = LockKind::kNone;
   a.hot_rank = -1;
   if (--a.locks == 0) a.epoch = Epoch::kNone;
   if (target.outstanding == 0 && target.unsent == 0) a.targets.erase(rank);
-  if (held && hopeless(win, rank).ok()) release(win, rank, kind);
+  if (held_ranks && hopeless(win, rank).ok()) release(win, rank, kind);
   return failure;
 }
 
@@ -362,7 +362,7 @@ Status lock_all(Win* win, int assertion) {
   FGMPI_TRY(check_locks_allowed(win));
   FGMPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK"));
   FGMPI_TRY(check_idle(win));
-  Access& a = access_of(win);
+  MemberEpochs& a = access_of(win);
   a.epoch = Epoch::kLockAll;
   a.no_check = assertion & MPI_MODE_NOCHECK;
   a.hot_rank = -1;
@@ -370,25 +370,25 @@ Status lock_all(Win* win, int assertion) {
 }
 
 Status unlock_all(Win* win) {
-  Access& a = access_of(win);
+  MemberEpochs& a = access_of(win);
   if (a.epoch != Epoch::kLockAll) return wrong_epoch(win, "it after MPI_Win_lock_all");
   drain(win, "MPI_Win_unlock_all");
   if (checking()) flushed(win, -1, false);
   a.epoch = Epoch::kNone;
   a.hot_rank = -1;
-  std::vector<int32_t> held;
+  std::vector<int32_t> held_ranks;
   for (const auto& [rank, target] : a.targets)
-    if (target.lock != LockKind::kNone && !target.no_check) held.push_back(rank);
+    if (target.lock != LockKind::kNone && !target.no_check) held_ranks.push_back(rank);
   a.targets.clear();
-  for (int32_t rank : held) release(win, rank, LockKind::kShared);
-  note_spin();
-  return take_failure(&a);
+  for (int32_t rank : held_ranks) release(win, rank, LockKind::kShared);
+  yield_on_repeated_call();
+  return extract_failure(&a);
 }
 
 namespace {
 
 Status check_passive(const Win* win, int32_t rank) {
-  const Access* a = win->access.get();
+  const MemberEpochs* a = win->access.get();
   const Epoch epoch = a ? a->epoch : Epoch::kNone;
   if (epoch == Epoch::kLockAll) return {};
   if (epoch != Epoch::kLock) return wrong_epoch(win, "it between a lock and its unlock");
@@ -404,9 +404,9 @@ Status check_passive(const Win* win, int32_t rank) {
 namespace {
 
 void wait_for_answers(Win* win, int32_t rank, bool local, const char* call) {
-  Access* a = win->access.get();
+  MemberEpochs* a = win->access.get();
   const Target& target = a->targets[rank];
-  wait_until(&a->parked, Site(call, win, "for the answers of", rank),
+  wait_until(&a->parked, SyncWait(call, win, "for the answers of", rank),
              [&] { return (local ? target.unsent : target.outstanding) == 0; });
 }
 
@@ -414,7 +414,7 @@ void wait_for_answers(Win* win, int32_t rank, bool local, const char* call) {
 
 Status flush(Win* win, int32_t rank, bool local, const char* call) {
   if (rank == MPI_PROC_NULL) return {};
-  Access* a = win->access.get();
+  MemberEpochs* a = win->access.get();
   // The target reached last is one that the epoch allows. While accesses are checked, none is
   // remembered.
   if (!a || a->hot_rank != rank || a->epoch < Epoch::kLock) {
@@ -427,25 +427,25 @@ Status flush(Win* win, int32_t rank, bool local, const char* call) {
   }
   if (__builtin_expect(a->outstanding != 0, 0)) wait_for_answers(win, rank, local, call);
   if (!local) make_visible(a);
-  note_spin();
-  return take_failure(a);
+  yield_on_repeated_call();
+  return extract_failure(a);
 }
 
 Status flush_all(Win* win, bool local, const char* call) {
-  Access& a = access_of(win);
+  MemberEpochs& a = access_of(win);
   FGMPI_TRY(check_passive(win, -1));
   if (a.outstanding)
-    wait_until(&a.parked, Site(call, win, "for the answers to its operations", -1),
+    wait_until(&a.parked, SyncWait(call, win, "for the answers to its operations", -1),
                [&] { return (local ? a.unsent : a.outstanding) == 0; });
   if (checking()) flushed(win, -1, local);
   if (!local) make_visible(&a);
-  note_spin();
-  return take_failure(&a);
+  yield_on_repeated_call();
+  return extract_failure(&a);
 }
 
 Status sync(Win*) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  note_spin();
+  yield_on_repeated_call();
   return {};
 }
 
@@ -456,7 +456,7 @@ Status fence_after_all(Win* win, int assertion) {
       MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
   FGMPI_TRY(check_assertion(assertion, kAllowed,
                             "a sum of MPI_MODE_NOSTORE, _NOPUT, _NOPRECEDE and _NOSUCCEED"));
-  Access& a = access_of(win);
+  MemberEpochs& a = access_of(win);
   if (a.epoch > Epoch::kFence) return wrong_epoch(win, "it when they are closed");
   if (a.exposed)
     return error(MPI_ERR_RMA_SYNC,
@@ -473,7 +473,7 @@ Status fence_after_all(Win* win, int assertion) {
   a.epoch = assertion & MPI_MODE_NOSUCCEED ? Epoch::kNone : Epoch::kFenced;
   a.hot_rank = -1;
   if (!a.targets.empty()) a.targets.clear();
-  return take_failure(&a);
+  return extract_failure(&a);
 }
 
 // ---- Post, start, complete, wait ----------------------------------------------------------------
@@ -497,21 +497,21 @@ Status ranks_of(const Win* win, const comm::Group* group, std::vector<int32_t>* 
 }
 
 /// Sends one message to each process of the group.
-void tell_group(Win* win, AskKind kind, const std::vector<int32_t>& ranks) {
+void notify_group(Win* win, RmaMessageKind kind, const std::vector<int32_t>& ranks) {
   std::map<uint32_t, std::vector<int32_t>> by_process;
   for (int32_t rank : ranks) by_process[win->comm->peer(rank).process].push_back(rank);
   for (const auto& [process, theirs] : by_process)
-    tell_ranks(win->shared, process, kind, win->comm->rank, theirs);
+    notify_ranks(win->shared, process, kind, win->comm->rank, theirs);
 }
 
 // What members send to each other, for the decider (pt2pt::Decider::tell).
-enum Told : uint8_t { kToldPosted, kToldCompleted };
-void tell_decider(const Win* win, const std::vector<int32_t>& ranks, Told what) {
+enum OrderedNotice : uint8_t { kPostedNotice, kCompletedNotice };
+void record_order_sources(const Win* win, const std::vector<int32_t>& ranks, OrderedNotice what) {
   if (__builtin_expect(pt2pt::g_decider == nullptr, 1)) return;
   for (int32_t rank : ranks)
     pt2pt::g_decider->record_order_source(win->shared->id.bits, win->comm->rank, rank, what);
 }
-void hear_for_decider(const Win* win, int32_t from, Told what) {
+void record_order_target(const Win* win, int32_t from, OrderedNotice what) {
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
     pt2pt::g_decider->record_order_target(win->shared->id.bits, from, win->comm->rank, what);
 }
@@ -550,7 +550,7 @@ void on_completed(SharedWin* shared, const int32_t* ranks, size_t count) {
 Status post(Win* win, const comm::Group* group, int assertion) {
   FGMPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
                             "a sum of MPI_MODE_NOCHECK, _NOSTORE and _NOPUT"));
-  Access& a = access_of(win);
+  MemberEpochs& a = access_of(win);
   if (a.exposed)
     return error(MPI_ERR_RMA_SYNC,
                  "%s is in an exposure epoch already; allowed is it after MPI_Win_wait",
@@ -562,25 +562,25 @@ Status post(Win* win, const comm::Group* group, int assertion) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   a.exposed = true;
   a.expected = static_cast<uint32_t>(ranks.size());
-  tell_decider(win, ranks, kToldPosted);
-  if (!(assertion & MPI_MODE_NOCHECK)) tell_group(win, AskKind::kPosted, ranks);
+  record_order_sources(win, ranks, kPostedNotice);
+  if (!(assertion & MPI_MODE_NOCHECK)) notify_group(win, RmaMessageKind::kPosted, ranks);
   return {};
 }
 
 Status start(Win* win, const comm::Group* group, int assertion) {
   FGMPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK"));
   FGMPI_TRY(check_idle(win));
-  Access& a = access_of(win);
+  MemberEpochs& a = access_of(win);
   FGMPI_TRY(ranks_of(win, group, &a.started));
   std::sort(a.started.begin(), a.started.end());
   if (!(assertion & MPI_MODE_NOCHECK)) {
     Handshake& handshake = win->shared->handshakes[win->comm->rank];
     for (int32_t rank : a.started) {
       FGMPI_TRY(wait_for_member(&handshake.parked,
-                                Site("MPI_Win_start", win, "for MPI_Win_post of", rank),
+                                SyncWait("MPI_Win_start", win, "for MPI_Win_post of", rank),
                                 [&] { return handshake.posted.count(rank) > 0; }));
       handshake.posted.erase(rank);
-      hear_for_decider(win, rank, kToldPosted);
+      record_order_target(win, rank, kPostedNotice);
     }
   }
   a.epoch = Epoch::kStart;
@@ -589,7 +589,7 @@ Status start(Win* win, const comm::Group* group, int assertion) {
 }
 
 Status complete(Win* win) {
-  Access& a = access_of(win);
+  MemberEpochs& a = access_of(win);
   if (a.epoch != Epoch::kStart) return wrong_epoch(win, "it after MPI_Win_start");
   drain(win, "MPI_Win_complete");
   if (checking()) access_completed(win);
@@ -597,10 +597,10 @@ Status complete(Win* win) {
   a.epoch = Epoch::kNone;
   a.hot_rank = -1;
   a.targets.clear();
-  tell_decider(win, a.started, kToldCompleted);
-  tell_group(win, AskKind::kCompleted, a.started);
+  record_order_sources(win, a.started, kCompletedNotice);
+  notify_group(win, RmaMessageKind::kCompleted, a.started);
   a.started.clear();
-  return take_failure(&a);
+  return extract_failure(&a);
 }
 
 namespace {
@@ -626,7 +626,7 @@ bool test_exposure(Win* win, const Handshake& handshake, uint32_t expected, cons
 }  // namespace
 
 Status wait(Win* win, int* flag, const char* call) {
-  Access& a = access_of(win);
+  MemberEpochs& a = access_of(win);
   if (!a.exposed)
     return error(MPI_ERR_RMA_SYNC, "%s is in no exposure epoch; allowed is it after MPI_Win_post",
                  name_of(win).c_str());
@@ -636,7 +636,7 @@ Status wait(Win* win, int* flag, const char* call) {
     if (!*flag) return hopeless(win, -1);
   } else {
     Status waited = wait_for_member(&handshake.parked,
-                                    Site(call, win, "for MPI_Win_complete of its origins", -1),
+                                    SyncWait(call, win, "for MPI_Win_complete of its origins", -1),
                                     [&] { return handshake.completed >= a.expected; });
     if (!waited.ok()) {
       a.exposed = false;
@@ -647,7 +647,7 @@ Status wait(Win* win, int* flag, const char* call) {
   handshake.completed -= a.expected;
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
     for (int32_t rank = 0; rank < win->comm->size(); ++rank)
-      hear_for_decider(win, rank, kToldCompleted);
+      record_order_target(win, rank, kCompletedNotice);
   if (checking()) exposure_ended(win);
   a.exposed = false;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -657,7 +657,7 @@ Status wait(Win* win, int* flag, const char* call) {
 // ---- Targets ------------------------------------------------------------------------------------
 
 Status open_another(Win* win, int32_t rank, const char* call) {
-  Access& a = access_of(win);
+  MemberEpochs& a = access_of(win);
   switch (a.epoch) {
     case Epoch::kNone:
       return wrong_epoch(win,

@@ -21,7 +21,7 @@ namespace fgmpi::rma {
 namespace {
 
 /// One side of an operation: elements of a type that has been found.
-struct Side {
+struct TransferSide {
   void* address = nullptr;
   int64_t count = 0;
   host::Type type;
@@ -31,7 +31,7 @@ struct Side {
   char* data() const { return static_cast<char*>(address) + type.true_lb(); }
 };
 
-Status make_side(const Elements& elements, bool at_origin, const char* name, Side* out) {
+Status make_side(const Elements& elements, bool at_origin, const char* name, TransferSide* out) {
   const MPI_Datatype type =
       elements.count == 0 && elements.type == MPI_DATATYPE_NULL ? MPI_BYTE : elements.type;
   FGMPI_TRY(host::Type::of(type, &out->type));
@@ -53,7 +53,7 @@ Status make_side(const Elements& elements, bool at_origin, const char* name, Sid
 }
 
 /// Checks that both sides have equally many bytes.
-Status check_equal(const Side& a, const char* name, const Side& target) {
+Status check_equal(const TransferSide& a, const char* name, const TransferSide& target) {
   if (__builtin_expect(a.bytes == target.bytes, 1)) return {};
   return error(MPI_ERR_TYPE,
                "%s data has %s, target data %lld; allowed are datatypes of the same signature",
@@ -63,8 +63,8 @@ Status check_equal(const Side& a, const char* name, const Side& target) {
 
 /// Computes the offset of displacement `disp`. Checks that the target's memory has all bytes of
 /// `side`.
-Status locate(const Win* win, const Reach& reach, const Operation& what, const Side& side,
-              int64_t* offset) {
+Status locate(const Win* win, const Reach& reach, const RmaOperation& what,
+              const TransferSide& side, int64_t* offset) {
   int64_t low = side.type.true_lb();
   int64_t high = low + side.type.true_extent();
   const int64_t rest = side.type.extent() * (side.count - 1);
@@ -79,7 +79,7 @@ using pt2pt::MemoryAccess;
 
 /// Combines `deed` with the bytes of an operand, gaps included. The bytes of long operands
 /// are left out.
-uint64_t with_operand(uint64_t deed, const void* address, const Side& side) {
+uint64_t with_operand(uint64_t deed, const void* address, const TransferSide& side) {
   constexpr int64_t kMostCompared = 4096;
   const int64_t rest = side.type.extent() * (side.count - 1);
   const int64_t bytes = side.type.true_extent() + std::abs(rest);
@@ -91,8 +91,8 @@ uint64_t with_operand(uint64_t deed, const void* address, const Side& side) {
 
 /// Parks until the decider gives this operation its turn. `side`: the target's. May switch.
 [[gnu::cold, gnu::noinline]] void await_turn(const Win* win, const Reach& reach, int32_t rank,
-                                             const char* call, const Side& side, int64_t offset,
-                                             MemoryAccess::Use use, uint64_t deed,
+                                             const char* call, const TransferSide& side,
+                                             int64_t offset, MemoryAccess::Use use, uint64_t deed,
                                              uint32_t detail = 0) {
   if (side.bytes == 0) return;
   const int64_t rest = side.type.extent() * (side.count - 1);
@@ -109,15 +109,15 @@ uint64_t with_operand(uint64_t deed, const void* address, const Side& side) {
   pt2pt::g_decider->await_access(access, &site);
 }
 
-Status finish_at_once(const Operation& what) {
+Status finish_at_once(const RmaOperation& what) {
   if (__builtin_expect(what.request != nullptr, 0)) {
-    note_spin();
+    yield_on_repeated_call();
     *what.request = pt2pt::sent_request();
   }
   return {};
 }
 
-Status check_request(const Win* win, const Operation& what) {
+Status check_request(const Win* win, const RmaOperation& what) {
   if (__builtin_expect(!what.request, 1)) return {};
   const Epoch epoch = win->access ? win->access->epoch : Epoch::kNone;
   if (epoch == Epoch::kLock || epoch == Epoch::kLockAll) return {};
@@ -128,7 +128,7 @@ Status check_request(const Win* win, const Operation& what) {
 
 void count(Way way) { ++g_counters.operations[static_cast<int>(way)]; }
 
-Remote* make_remote(Win* win, const Operation& what, const Reach& reach, AskKind kind,
+Remote* make_remote(Win* win, const RmaOperation& what, const Reach& reach, RmaMessageKind kind,
                     int64_t offset) {
   auto* op = new Remote;
   op->shared = win->shared;
@@ -136,28 +136,28 @@ Remote* make_remote(Win* win, const Operation& what, const Reach& reach, AskKind
   op->target = what.rank;
   op->process = reach.part->process;
   op->access_key = reach.part->access_key;
-  op->ask = {};
-  op->ask.kind = static_cast<uint64_t>(kind);
-  op->ask.op = static_cast<uint32_t>(what.op);
-  op->ask.member = reach.member;
-  op->ask.offset = offset;
+  op->header = {};
+  op->header.kind = static_cast<uint64_t>(kind);
+  op->header.op = static_cast<uint32_t>(what.op);
+  op->header.member = reach.member;
+  op->header.offset = offset;
   op->call = what.call;
   return op;
 }
 
 /// Sets the target's side of a message: bytes in a row, or a layout.
-Status set_target(Remote* op, const Side& target, const LayoutPtr& layout) {
+Status set_target(Remote* op, const TransferSide& target, const LayoutPtr& layout) {
   if (layout->contiguous()) {
-    op->ask.count = layout->size * target.count;
-    op->ask.offset += layout->runs[0].offset;
+    op->header.count = layout->size * target.count;
+    op->header.offset += layout->runs[0].offset;
     return {};
   }
-  op->ask.count = target.count;
+  op->header.count = target.count;
   op->target_layout = layout;
   return {};
 }
 
-Status launch_with_request(Remote* op, const Operation& what) {
+Status launch_with_request(Remote* op, const RmaOperation& what) {
   if (what.request) *what.request = op->request = make_request(what.call);
   launch(op);
   return {};
@@ -172,11 +172,11 @@ void copy(void* to, const void* from, int64_t bytes) {
     std::memmove(to, from, static_cast<size_t>(bytes));
 }
 
-struct Transfer {
+struct RmaTransfer {
   Win* win;
-  const Operation* what;
+  const RmaOperation* what;
   Reach* reach;
-  Side mine, theirs;
+  TransferSide mine, theirs;
   int64_t offset = 0;
   LayoutPtr my_layout, their_layout;
   bool putting;
@@ -218,7 +218,8 @@ struct Transfer {
   }
   Status by_messages() {
     FGMPI_TRY(layouts());
-    Remote* op = make_remote(win, *what, *reach, putting ? AskKind::kPut : AskKind::kGet, offset);
+    Remote* op = make_remote(win, *what, *reach,
+                             putting ? RmaMessageKind::kPut : RmaMessageKind::kGet, offset);
     op->total = mine.bytes;
     FGMPI_TRY(set_target(op, theirs, their_layout));
     set_mine(op);
@@ -243,7 +244,8 @@ struct Transfer {
     *done = worth_accesses(
         mine.bytes, std::max(pieces(*my_layout, mine.count), pieces(*their_layout, theirs.count)));
     if (!*done) return {};
-    Remote* op = make_remote(win, *what, *reach, putting ? AskKind::kPut : AskKind::kGet, offset);
+    Remote* op = make_remote(win, *what, *reach,
+                             putting ? RmaMessageKind::kPut : RmaMessageKind::kGet, offset);
     op->total = mine.bytes;
     set_mine(op);
     if (what->request) *what->request = op->request = make_request(what->call);
@@ -252,7 +254,7 @@ struct Transfer {
   }
 };
 
-/// Runs a Transfer or Accumulation, whose arguments have been checked, by the target's way.
+/// Runs an RmaTransfer or Accumulation, whose arguments have been checked, by the target's way.
 /// `attaches`: by process_vm_*, unless the kernel refuses them.
 template <class Kind>
 Status run(Kind* op, bool attaches) {
@@ -285,9 +287,9 @@ Status run(Kind* op, bool attaches) {
   return finish_at_once(*op->what);
 }
 
-Status transfer(Win* win, const Operation& what, bool putting) {
+Status transfer(Win* win, const RmaOperation& what, bool putting) {
   if (what.rank == MPI_PROC_NULL) return finish_at_once(what);
-  Transfer t;
+  RmaTransfer t;
   t.win = win;
   t.what = &what;
   t.putting = putting;
@@ -350,8 +352,8 @@ Status check_range(const Win* win, const Reach& reach, int32_t rank, MPI_Aint di
                name_of(win).c_str());
 }
 
-Status put(Win* win, const Operation& what) { return transfer(win, what, true); }
-Status get(Win* win, const Operation& what) { return transfer(win, what, false); }
+Status put(Win* win, const RmaOperation& what) { return transfer(win, what, true); }
+Status get(Win* win, const RmaOperation& what) { return transfer(win, what, false); }
 
 // ---- Accumulates --------------------------------------------------------------------------------
 
@@ -359,9 +361,9 @@ namespace {
 
 struct Accumulation {
   Win* win;
-  const Operation* what;
+  const RmaOperation* what;
   Reach* reach;
-  Side origin, result, theirs;
+  TransferSide origin, result, theirs;
   LayoutPtr from, to, back;  ///< layouts of origin, target, result
   Folding folding;
   int64_t offset = 0;
@@ -380,7 +382,8 @@ struct Accumulation {
     if (fetch) FGMPI_TRY(prepare_mine(what->result, "result", &result, &back));
     return {};
   }
-  Status prepare_mine(const Elements& elements, const char* name, Side* side, LayoutPtr* layout) {
+  Status prepare_mine(const Elements& elements, const char* name, TransferSide* side,
+                      LayoutPtr* layout) {
     FGMPI_TRY(make_side(elements, true, name, side));
     FGMPI_TRY(check_equal(*side, name, theirs));
     FGMPI_TRY(layout_of(side->type, layout));
@@ -404,7 +407,7 @@ struct Accumulation {
     if (sends) source.emplace(*from, origin.count);
     if (fetch) sink.emplace(*back, result.count);
     for (int64_t done = 0; done < bytes;) {
-      Run run;
+      ByteRun run;
       FGMPI_CHECK(next_elements(folding, &at, std::min(most, bytes - done), &run));
       const char* in = nullptr;
       char* out = nullptr;
@@ -426,13 +429,13 @@ struct Accumulation {
 
   /// True where no other rank may access the target meanwhile.
   bool excludes_others() const {
-    const Access& a = *win->access;
+    const MemberEpochs& a = *win->access;
     if (a.epoch != Epoch::kLock) return false;
     auto found = a.targets.find(what->rank);
     return found != a.targets.end() && found->second.lock == LockKind::kExclusive;
   }
   Status in_place() {
-    Part& part = *reach->part;
+    WindowPart& part = *reach->part;
     const bool one_lock = part.locked;
     const bool alone = part.alone || (bytes > kAtOnce && excludes_others());
     return for_pieces(kMostUnderLock, [&](int64_t at, int64_t n, const char* in, char* out) {
@@ -446,7 +449,7 @@ struct Accumulation {
 
   /// Folds under the lock that all ranks use for this memory. The target does nothing.
   Status attached() {
-    Part& part = *reach->part;
+    WindowPart& part = *reach->part;
     static char* copy = static_cast<char*>(aligned_alloc(64, kMostUnderLock));
     const int64_t most = kMostUnderLock / folding.stride * folding.size;
     return for_pieces(most, [&](int64_t at, int64_t n, const char* in, char* out) {
@@ -477,9 +480,9 @@ struct Accumulation {
     *done = to->contiguous() && (!sends || from->contiguous()) && (!fetch || back->contiguous()) &&
             find_atomic(*reach, folding, fetch, &access);
     if (!*done) return {};
-    Remote* op = make_remote(win, *what, *reach, AskKind::kAccumulate, offset);
+    Remote* op = make_remote(win, *what, *reach, RmaMessageKind::kAccumulate, offset);
     op->total = bytes;
-    auto first = [](const Side& side, const LayoutPtr& layout) {
+    auto first = [](const TransferSide& side, const LayoutPtr& layout) {
       return static_cast<char*>(side.address) + layout->runs[0].offset;
     };
     access.remote = static_cast<uint64_t>(reach->base + offset + to->runs[0].offset);
@@ -493,10 +496,11 @@ struct Accumulation {
 
   Status by_messages() {
     const bool mixed = reach->way == Way::kProvider;
-    Remote* op = make_remote(win, *what, *reach,
-                             fetch ? AskKind::kGetAccumulate : AskKind::kAccumulate, offset);
+    Remote* op =
+        make_remote(win, *what, *reach,
+                    fetch ? RmaMessageKind::kGetAccumulate : RmaMessageKind::kAccumulate, offset);
     op->folds = true;
-    op->ask.type = folding.type.handle();
+    op->header.type = folding.type.handle();
     op->total = bytes;
     op->unit = folding.size;
     FGMPI_TRY(set_target(op, theirs, to));
@@ -539,7 +543,7 @@ bool attaches(const Reach& reach) {
 
 }  // namespace
 
-Status accumulate(Win* win, const Operation& what, bool fetch) {
+Status accumulate(Win* win, const RmaOperation& what, bool fetch) {
   if (what.rank == MPI_PROC_NULL) return finish_at_once(what);
   Accumulation a;
   a.win = win;
@@ -567,13 +571,13 @@ Status accumulate(Win* win, const Operation& what, bool fetch) {
 
 Status compare_and_swap(Win* win, const void* origin, const void* compare, void* result,
                         MPI_Datatype type, int32_t rank, MPI_Aint disp) {
-  Operation what;
+  RmaOperation what;
   what.rank = rank;
   what.disp = disp;
   what.call = "MPI_Compare_and_swap";
   if (rank == MPI_PROC_NULL) return {};
   what.target = {nullptr, 1, type};
-  Side theirs;
+  TransferSide theirs;
   FGMPI_TRY(make_side(what.target, false, "target", &theirs));
   FGMPI_TRY(check_swappable(theirs.type));
   for (const void* address : {origin, compare, static_cast<const void*>(result)})
@@ -596,7 +600,7 @@ Status compare_and_swap(Win* win, const void* origin, const void* compare, void*
                with_operand(with_operand(0, origin, theirs), compare, theirs));
     FGMPI_TRY(target(win, rank, what.call, &reach));
   }
-  Part& part = *reach->part;
+  WindowPart& part = *reach->part;
   const auto there = static_cast<uint64_t>(reach->base + offset);
   if (reach->way == Way::kHere || reach->way == Way::kMapped) {
     count(reach->way);
@@ -634,8 +638,8 @@ Status compare_and_swap(Win* win, const void* origin, const void* compare, void*
   const bool by_provider = find_swap(*reach, theirs.type, &access);
   const bool mixed = reach->way == Way::kProvider;
   count(by_provider ? Way::kProvider : Way::kMessages);
-  Remote* op = make_remote(win, what, *reach, AskKind::kCompareAndSwap, offset);
-  op->total = op->ask.count = op->unit = theirs.bytes;
+  Remote* op = make_remote(win, what, *reach, RmaMessageKind::kCompareAndSwap, offset);
+  op->total = op->header.count = op->unit = theirs.bytes;
   if (by_provider) {
     access.remote = there;
     access.source = origin;

@@ -15,7 +15,7 @@
 
 namespace fgmpi::rma {
 
-Counters g_counters = {};
+WayCounters g_counters = {};
 namespace detail {
 Slab<Win> g_wins;
 }
@@ -39,7 +39,7 @@ std::unordered_map<uint64_t, SharedWin*>& by_context() {
 }();
 
 /// Maps the object of a peer of this host, once. Where that fails, messages do all.
-void open_object(Part* part) {
+void open_object(WindowPart* part) {
   if (part->tried) return;
   part->tried = true;
   if (part->object.fd < 0) return;
@@ -52,9 +52,9 @@ void open_object(Part* part) {
 
 }  // namespace
 
-Part& SharedWin::search(uint32_t process) {
+WindowPart& SharedWin::search(uint32_t process) {
   auto at = std::lower_bound(parts.begin(), parts.end(), process,
-                             [](const Part& part, uint32_t p) { return part.process < p; });
+                             [](const WindowPart& part, uint32_t p) { return part.process < p; });
   return *at;
 }
 
@@ -69,7 +69,7 @@ SharedWin* find_shared(uint64_t ctx) {
 }
 
 void register_shared(SharedWin* shared) {
-  [[maybe_unused]] static const bool told = [] {
+  [[maybe_unused]] static const bool registered = [] {
     comm::add_broken_handler([](comm::SharedComm* broken, const Status&) {
       SharedWin* win = find_shared(broken->id.plane(comm::kPlaneRma));
       if (!win) return;
@@ -92,7 +92,7 @@ Status enter(SharedWin* shared, comm::Comm* comm, Win** out) {
   win->comm = comm;
   win->handle = static_cast<MPI_Win>(kHandleBase | static_cast<uint32_t>(index));
   ++shared->references;
-  if (checking()) note_window(win);
+  if (checking()) record_window(win);
   *out = win;
   return {};
 }
@@ -112,15 +112,15 @@ void leave(Win* win) {
   comm::free(comm);
 }
 
-Access& access_of(Win* win) {
-  if (!win->access) win->access = std::make_unique<Access>();
+MemberEpochs& access_of(Win* win) {
+  if (!win->access) win->access = std::make_unique<MemberEpochs>();
   return *win->access;
 }
 
 Reach reach_of(Win* win, int32_t rank) {
   SharedWin& shared = *win->shared;
   const Location at = win->comm->peer(rank);
-  Part& part = shared.part_of(at.process);
+  WindowPart& part = shared.part_of(at.process);
   Reach reach;
   reach.part = &part;
   reach.member = part.locals.find(at.local);
@@ -182,9 +182,13 @@ Status check_dynamic(const Win* win) {
                name_of(win).c_str(), win->shared->creating_call);
 }
 
-uint32_t own_place(Win* win) { return win->shared->own().locals.find(comm::rank_state()->local); }
+uint32_t find_own_member(Win* win) {
+  return win->shared->own().locals.find(comm::rank_state()->local);
+}
 
-std::vector<Region>& regions_of(Win* win) { return win->shared->attached[own_place(win)]; }
+std::vector<AttachedRegion>& regions_of(Win* win) {
+  return win->shared->attached[find_own_member(win)];
+}
 
 }  // namespace
 
@@ -193,20 +197,22 @@ Status attach(Win* win, void* base, int64_t bytes) {
   if (bytes < 0)
     return error(MPI_ERR_SIZE, "size is %lld; allowed is 0 or more", static_cast<long long>(bytes));
   if (bytes == 0) {
-    win->shared->attached_empty[own_place(win)].push_back(reinterpret_cast<uint64_t>(base));
+    win->shared->attached_empty[find_own_member(win)].push_back(reinterpret_cast<uint64_t>(base));
     return {};
   }
   if (!base) return error(MPI_ERR_BASE, "base is a null pointer; allowed is null with size 0 only");
-  std::vector<Region>& regions = regions_of(win);
-  const Region mine{reinterpret_cast<uint64_t>(base), static_cast<uint64_t>(bytes)};
-  auto at = std::lower_bound(regions.begin(), regions.end(), mine,
-                             [](const Region& a, const Region& b) { return a.base < b.base; });
-  auto overlaps = [&](const Region& r) {
+  std::vector<AttachedRegion>& regions = regions_of(win);
+  const AttachedRegion mine{reinterpret_cast<uint64_t>(base), static_cast<uint64_t>(bytes)};
+  auto at = std::lower_bound(
+      regions.begin(), regions.end(), mine,
+      [](const AttachedRegion& a, const AttachedRegion& b) { return a.base < b.base; });
+  auto overlaps = [&](const AttachedRegion& r) {
     return r.base < mine.base + mine.bytes && mine.base < r.base + r.bytes;
   };
-  const Region* other = at != regions.end() && overlaps(*at)                ? &*at
-                        : at != regions.begin() && overlaps(*std::prev(at)) ? &*std::prev(at)
-                                                                            : nullptr;
+  const AttachedRegion* other = at != regions.end() && overlaps(*at) ? &*at
+                                : at != regions.begin() && overlaps(*std::prev(at))
+                                    ? &*std::prev(at)
+                                    : nullptr;
   if (other)
     return error(
         MPI_ERR_RMA_ATTACH, "the memory of %s at 0x%llx overlaps %s at 0x%llx, attached to %s",
@@ -219,12 +225,12 @@ Status attach(Win* win, void* base, int64_t bytes) {
 
 Status detach(Win* win, const void* base) {
   FGMPI_TRY(check_dynamic(win));
-  std::vector<Region>& regions = regions_of(win);
+  std::vector<AttachedRegion>& regions = regions_of(win);
   const auto address = reinterpret_cast<uint64_t>(base);
   auto at = std::find_if(regions.begin(), regions.end(),
-                         [&](const Region& r) { return r.base == address; });
+                         [&](const AttachedRegion& r) { return r.base == address; });
   if (at == regions.end()) {
-    std::vector<uint64_t>& empty = win->shared->attached_empty[own_place(win)];
+    std::vector<uint64_t>& empty = win->shared->attached_empty[find_own_member(win)];
     auto one = std::find(empty.begin(), empty.end(), address);
     if (one != empty.end()) {
       empty.erase(one);
@@ -241,10 +247,10 @@ Status detach(Win* win, const void* base) {
 bool is_attached(const SharedWin& shared, uint32_t member, uint64_t address, uint64_t bytes) {
   auto found = shared.attached.find(member);
   if (found == shared.attached.end()) return false;
-  const std::vector<Region>& regions = found->second;
+  const std::vector<AttachedRegion>& regions = found->second;
   // Regions that touch may be used as one.
   auto at = std::upper_bound(regions.begin(), regions.end(), address,
-                             [](uint64_t a, const Region& r) { return a < r.base; });
+                             [](uint64_t a, const AttachedRegion& r) { return a < r.base; });
   if (at == regions.begin()) return false;
   uint64_t end = address;
   for (--at; at != regions.end() && at->base <= end && at->base + at->bytes > end; ++at) {

@@ -1,14 +1,14 @@
 // Windows (MPI-4.0 chapter 12): memory of ranks that others read and write without their help.
 //
-//   rank 0: Win (32 B) --+                      +-- Part of process 0: bases, sizes, units,
+//   rank 0: Win (32 B) --+                      +-- WindowPart of process 0: bases, sizes, units,
 //   rank 1: Win (32 B) --+--> SharedWin --------+     its memory object
-//        + Comm (64 B)       (one a process)    +-- Part of process 1 ...
+//        + Comm (64 B)       (one a process)    +-- WindowPart of process 1 ...
 //
 // A window belongs to the process: collocated members share one SharedWin, found by the context id
 // of the window's own duplicate of the communicator. A process stores the addresses of all members'
-// memory once, as a Progression for each process of the window. A member owns a Win and its Comm of
-// the duplicate, 96 bytes. The member's first epoch makes its Access (what it has locked, which
-// operations are under way).
+// memory once, as MemberNumbers for each process of the window. A member owns a Win and its Comm of
+// the duplicate, 96 bytes. The member's first epoch makes its MemberEpochs (what it has locked,
+// which operations are under way).
 //
 // Ways to a target's data, decided when a rank first reaches the target:
 //   kHere      same process: copied or folded in place
@@ -42,8 +42,8 @@
 #include "pt2pt/pt2pt.h"
 #include "rma/check.h"
 #include "rma/control.h"
+#include "rma/member_numbers.h"
 #include "rma/memory.h"
-#include "rma/progression.h"
 
 namespace fgmpi::rma {
 
@@ -51,22 +51,23 @@ enum class Way : uint8_t { kHere, kMapped, kAttached, kProvider, kMessages };
 inline constexpr int kWays = 5;
 
 /// Numbers of operations so far, by way, for MPIX_Stats.
-struct Counters {
+struct WayCounters {
   uint64_t operations[kWays];
 };
-extern Counters g_counters;
+extern WayCounters g_counters;
 
 /// The data that this process stores about the members of a window in one process (which may be
 /// this one).
-struct Part {
+struct WindowPart {
   uint32_t process = 0;
   /// The members' indices in that process, ascending. The other lists are in this order.
-  Progression locals;
-  Progression ranks;  ///< the members' ranks in the window
-  Progression bases;  ///< addresses there; of MPI_Win_allocate_shared: offsets in the common object
-  Progression sizes;  ///< bytes
-  Progression units;  ///< displacement units
-  ObjectName object;  ///< control area, and behind it the memory of MPI_Win_allocate
+  MemberNumbers locals;
+  MemberNumbers ranks;  ///< the members' ranks in the window
+  MemberNumbers
+      bases;  ///< addresses there; of MPI_Win_allocate_shared: offsets in the common object
+  MemberNumbers sizes;  ///< bytes
+  MemberNumbers units;  ///< displacement units
+  ObjectName object;    ///< control area, and behind it the memory of MPI_Win_allocate
   uint64_t control_bytes = 0;
   uint64_t object_base = 0;  ///< address of the object in the owner's process
   uint64_t host = 0;         ///< equal for processes that can share memory
@@ -84,7 +85,7 @@ struct Part {
 
 /// The way by which one rank reaches another rank's memory.
 struct Reach {
-  Part* part = nullptr;
+  WindowPart* part = nullptr;
   uint32_t member = 0;  ///< index among the members of the part
   Way way = Way::kMessages;
   int64_t base = 0;      ///< address of displacement 0, as the owner numbers its memory
@@ -94,7 +95,7 @@ struct Reach {
 };
 
 /// Memory that MPI_Win_attach added to a dynamic window.
-struct Region {
+struct AttachedRegion {
   uint64_t base, bytes;
 };
 
@@ -129,29 +130,29 @@ struct SharedWin {
   uint32_t references = 0;  ///< members here that have not freed it
   uint32_t me = 0;          ///< the part of this process
   const char* creating_call = "";
-  bool no_locks = false;    ///< info key: no member will lock
-  bool granted = false;     ///< withdraw_access() has to be called in the end
-  std::vector<Part> parts;  ///< ascending processes
-  MemoryObject common;      ///< the memory of MPI_Win_allocate_shared
+  bool no_locks = false;          ///< info key: no member will lock
+  bool granted = false;           ///< withdraw_access() has to be called in the end
+  std::vector<WindowPart> parts;  ///< ascending processes
+  MemoryObject common;            ///< the memory of MPI_Win_allocate_shared
   std::unordered_map<int32_t, Handshake> handshakes;  ///< by rank
   std::unordered_map<int32_t, LockWait*> lock_waits;  ///< by rank
   std::unordered_map<int32_t, LateLock> late_locks;   ///< by rank
   /// By index in the own part; regions ascend.
-  std::unordered_map<uint32_t, std::vector<Region>> attached;
+  std::unordered_map<uint32_t, std::vector<AttachedRegion>> attached;
   /// Addresses that were attached with 0 bytes, once for each call. They are no memory, but they
   /// can be detached. By index in the own part.
   std::unordered_map<uint32_t, std::vector<uint64_t>> attached_empty;
 
-  Part& own() { return parts[me]; }
+  WindowPart& own() { return parts[me]; }
   /// REQUIRES: the process hosts members.
-  Part& part_of(uint32_t process) {
+  WindowPart& part_of(uint32_t process) {
     const uint32_t at = process - parts[0].process;
     if (__builtin_expect(at < parts.size() && parts[at].process == process, 1)) return parts[at];
     return search(process);
   }
 
  private:
-  Part& search(uint32_t process);
+  WindowPart& search(uint32_t process);
 };
 
 /// Which access epoch a member is in. kFenced: after a fence, without any access yet; then a lock
@@ -170,7 +171,7 @@ struct Target {
 };
 
 /// A member's epochs, made by its first one. The members that a fence reads come first.
-struct Access {
+struct MemberEpochs {
   /// The target reached last in this epoch, whose memory is `hot`; -1: none.
   int32_t hot_rank = -1;
   int32_t hot_of = -1;  ///< the rank whose memory `hot` is, maybe since an earlier epoch
@@ -202,7 +203,7 @@ struct Win {
   SharedWin* shared = nullptr;
   /// The window's own communicator, which holds the error handler, name, attributes and hints.
   comm::Comm* comm = nullptr;
-  std::unique_ptr<Access> access;
+  std::unique_ptr<MemberEpochs> access;
   MPI_Win handle = MPI_WIN_NULL;
 };
 static_assert(sizeof(Win) + sizeof(comm::Comm) <= 96, "memory budget: 96 bytes a member");
@@ -247,13 +248,13 @@ Reach reach_of(Win* win, int32_t rank);
 Status shared_query(Win* win, int32_t rank, int64_t* bytes, int64_t* unit, void** base);
 
 // ---- Epochs (sync.cc). May switch. --------------------------------------------------------------
-Access& access_of(Win* win);
+MemberEpochs& access_of(Win* win);
 /// A fence that has assertions, or something to do before its barrier. Errors: MPI_ERR_ASSERT,
 /// MPI_ERR_RMA_SYNC.
 Status fence_after_all(Win* win, int assertion);
 /// Lies in line, since a fence is to cost no more than its barrier.
 inline Status fence(Win* win, int assertion) {
-  Access* a = win->access.get();
+  MemberEpochs* a = win->access.get();
   if (assertion != 0 || !a || !a->is_quiet() || checking()) return fence_after_all(win, assertion);
   // The barrier's messages order what is stored and loaded on either side. All counts in `targets`
   // of this epoch are 0.
@@ -277,13 +278,13 @@ Status flush_all(Win* win, bool local, const char* call);
 /// Switches only when it is called again and again.
 Status sync(Win* win);
 /// Called by calls on which a program may spin: lets other ranks run at every 256th call.
-void note_spin();
+void yield_on_repeated_call();
 
 /// Makes `rank` the target in reach, if the member's epoch allows an operation there. May switch
 /// (while another rank holds a lock of MPI_Win_lock_all). Errors: MPI_ERR_RMA_SYNC.
 Status open_another(Win* win, int32_t rank, const char* call);
 inline Status target(Win* win, int32_t rank, const char* call, Reach** out) {
-  Access* access = win->access.get();
+  MemberEpochs* access = win->access.get();
   if (__builtin_expect(!access || access->hot_rank != rank, 0)) {
     FGMPI_TRY(open_another(win, rank, call));
     access = win->access.get();
@@ -301,7 +302,7 @@ struct Elements {
   MPI_Datatype type = MPI_BYTE;
 };
 /// `request`: nullptr, or where the request of an R-form is stored.
-struct Operation {
+struct RmaOperation {
   Elements origin, result, target;
   int32_t rank = 0;
   MPI_Aint disp = 0;
@@ -309,10 +310,10 @@ struct Operation {
   pt2pt::Request** request = nullptr;
   const char* call = "";
 };
-Status put(Win* win, const Operation& what);
-Status get(Win* win, const Operation& what);
+Status put(Win* win, const RmaOperation& what);
+Status get(Win* win, const RmaOperation& what);
 /// `fetch`: `result` receives the target's elements from before.
-Status accumulate(Win* win, const Operation& what, bool fetch);
+Status accumulate(Win* win, const RmaOperation& what, bool fetch);
 Status compare_and_swap(Win* win, const void* origin, const void* compare, void* result,
                         MPI_Datatype type, int32_t rank, MPI_Aint disp);
 

@@ -15,7 +15,7 @@ namespace fgmpi::rma {
 
 /// The address of `bytes` bytes at displacement `disp` of a target, or nullptr where only the
 /// general functions (rma::put() and the like) can decide.
-inline char* place_of(const Access* a, int32_t rank, MPI_Aint disp, uint64_t bytes) {
+inline char* place_of(const MemberEpochs* a, int32_t rank, MPI_Aint disp, uint64_t bytes) {
   if (__builtin_expect(!a || a->hot_rank != rank || !a->hot.here, 0)) return nullptr;
   int64_t offset;
   if (__builtin_expect(__builtin_mul_overflow(disp, a->hot.unit, &offset), 0)) return nullptr;
@@ -26,15 +26,17 @@ inline char* place_of(const Access* a, int32_t rank, MPI_Aint disp, uint64_t byt
 }
 
 /// Counts an operation at the target reached last.
-inline void count_direct(const Access* a) { ++g_counters.operations[static_cast<int>(a->hot.way)]; }
+inline void count_direct(const MemberEpochs* a) {
+  ++g_counters.operations[static_cast<int>(a->hot.way)];
+}
 /// Counts an operation that stores: a flush must make the store visible.
-inline void count_direct_store(Access* a) {
+inline void count_direct_store(MemberEpochs* a) {
   count_direct(a);
   a->stores |= a->hot.way == Way::kMapped;
 }
 /// Counts an atomic read-modify-write. A locked instruction of x86 waits for all stores before it
 /// and is done before any load behind it, as after a flush.
-inline void count_direct_update(Access* a) {
+inline void count_direct_update(MemberEpochs* a) {
 #ifdef __x86_64__
   count_direct(a);
   a->stores = false;
@@ -66,7 +68,7 @@ inline constexpr std::array<uint8_t, 256> kIntegerBytes = [] {
 
 /// Fetches and adds, exchanges or reads one integer. Returns false where only the general functions
 /// can do it. REQUIRES: a predefined type.
-inline bool fetch_at_once(Access* a, const void* origin, void* result, MPI_Datatype type,
+inline bool fetch_at_once(MemberEpochs* a, const void* origin, void* result, MPI_Datatype type,
                           int32_t rank, MPI_Aint disp, MPI_Op op) {
   const uint8_t bytes = kIntegerBytes[static_cast<uint32_t>(type) & 0xff];
   if (!bytes || (op != MPI_SUM && op != MPI_REPLACE && op != MPI_NO_OP) || !result ||

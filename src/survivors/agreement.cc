@@ -17,7 +17,7 @@ namespace fgmpi::survivors {
 namespace {
 
 /// The start of a notice; the words of both sets follow, in kinds that have a value.
-struct Notice {
+struct AgreementNotice {
   uint32_t kind;
   uint32_t number;
   uint32_t epoch;
@@ -25,27 +25,29 @@ struct Notice {
   comm::LeaderCandidate candidate;
   uint32_t words;  ///< number of words of each set
 };
-static_assert(sizeof(Notice) == 32, "travels as it is");
+static_assert(sizeof(AgreementNotice) == 32, "travels as it is");
 
-struct Agreement final : ConsensusSite {
-  explicit Agreement(const Name& its_name)
+struct RunningAgreement final : ConsensusSite {
+  explicit RunningAgreement(const AgreementName& its_name)
       : name(its_name), consensus(this, its_name.ctx == kEndContext) {}
-  Agreement(const Agreement&) = delete;
+  RunningAgreement(const RunningAgreement&) = delete;
 
   uint32_t me() const override { return g_av.me(); }
   bool is_lost(uint32_t process) const override { return pt2pt::is_lost(process); }
-  void send(uint32_t to, ConsensusMessage kind, uint32_t epoch, const Value* value) override;
+  void send(uint32_t to, ConsensusMessage kind, uint32_t epoch,
+            const ConsensusValue* value) override;
   void decided() override {
     if (waiter) sched::ready(std::exchange(waiter, nullptr));
   }
 
-  const Name name;
+  const AgreementName name;
   Consensus consensus;
   sched::Proclet* waiter = nullptr;
 };
 
-void Agreement::send(uint32_t to, ConsensusMessage kind, uint32_t epoch, const Value* value) {
-  Notice notice{static_cast<uint32_t>(kind), name.number, epoch, 0, {}, 0};
+void RunningAgreement::send(uint32_t to, ConsensusMessage kind, uint32_t epoch,
+                            const ConsensusValue* value) {
+  AgreementNotice notice{static_cast<uint32_t>(kind), name.number, epoch, 0, {}, 0};
   std::vector<uint8_t> bytes;
   if (value) {
     notice.flag = value->flag;
@@ -62,22 +64,22 @@ void Agreement::send(uint32_t to, ConsensusMessage kind, uint32_t epoch, const V
 /// The number of dropped communicators whose last decisions are kept.
 constexpr size_t kKeptDropped = 256;
 
-std::map<Name, Agreement> g_agreements;
+std::map<AgreementName, RunningAgreement> g_agreements;
 std::deque<uint64_t> g_dropped;
 
-Agreement& find_or_make(const Name& name) {
+RunningAgreement& find_or_make(const AgreementName& name) {
   return g_agreements.try_emplace(name, name).first->second;
 }
 
 /// Drops the agreements of a communicator before this one.
-void forget_before(const Name& name) {
+void forget_before(const AgreementName& name) {
   g_agreements.erase(g_agreements.lower_bound({name.ctx, 0}), g_agreements.lower_bound(name));
 }
 
 void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
   FieldReader in(data, bytes);
-  const auto notice = in.get<Notice>();
-  Value value;
+  const auto notice = in.get<AgreementNotice>();
+  ConsensusValue value;
   value.flag = notice.flag;
   value.candidate = notice.candidate;
   if (in.failed() || in.left() != 2 * sizeof(uint64_t) * size_t{notice.words})
@@ -96,22 +98,22 @@ void describe(const sched::WaitSite*, std::string* out) {
 }
 
 /// Checks that a value fits a notice.
-Status check_room(const std::vector<uint32_t>& processes, const Value& value) {
+Status check_room(const std::vector<uint32_t>& processes, const ConsensusValue& value) {
   size_t room = SIZE_MAX;
   for (uint32_t process : processes)
     if (process != g_av.me()) room = std::min(room, pt2pt::most_notice_bytes(process));
   room = std::max<size_t>(room, 1024);
   constexpr size_t kWordOfBoth = 2 * sizeof(uint64_t);
-  if (sizeof(Notice) + kWordOfBoth * value.lost.words().size() <= room) return {};
+  if (sizeof(AgreementNotice) + kWordOfBoth * value.lost.words().size() <= room) return {};
   return error(MPI_ERR_UNSUPPORTED_OPERATION,
                "the communicator has members in %zu processes; allowed are %zu", processes.size(),
-               (room - sizeof(Notice)) / kWordOfBoth * 64);
+               (room - sizeof(AgreementNotice)) / kWordOfBoth * 64);
 }
 
 }  // namespace
 
-Status join(const Name& name, const std::vector<uint32_t>& processes, Value mine, const char* call,
-            Value* decision) {
+Status join(const AgreementName& name, const std::vector<uint32_t>& processes, ConsensusValue mine,
+            const char* call, ConsensusValue* decision) {
   if (processes.size() == 1) {
     *decision = std::move(mine);
     return {};
@@ -120,7 +122,7 @@ Status join(const Name& name, const std::vector<uint32_t>& processes, Value mine
   // All processes have decided the agreement before the last: this process has begun the last one,
   // which was decided with all of them.
   if (name.number > 1) forget_before({name.ctx, name.number - 1});
-  Agreement& agreement = find_or_make(name);
+  RunningAgreement& agreement = find_or_make(name);
   agreement.consensus.begin(processes, std::move(mine));
   sched::WaitSite site{call, describe, true};
   while (!agreement.consensus.has_decided()) {
@@ -131,7 +133,7 @@ Status join(const Name& name, const std::vector<uint32_t>& processes, Value mine
   return {};
 }
 
-bool is_decided(const Name& name) {
+bool is_decided(const AgreementName& name) {
   const auto found = g_agreements.find(name);
   return found != g_agreements.end() && found->second.consensus.has_decided();
 }

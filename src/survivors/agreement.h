@@ -17,21 +17,21 @@
 namespace fgmpi::survivors {
 
 /// The name of an agreement between processes.
-struct Name {
+struct AgreementName {
   uint64_t ctx = 0;     ///< of the communicator
   uint32_t number = 0;  ///< number of agreements of the communicator before it
-  auto operator<=>(const Name&) const = default;
+  auto operator<=>(const AgreementName&) const = default;
 };
 
 /// Takes part in an agreement and waits for the decision. `processes`: all participants, this
 /// process among them, in the same order everywhere. REQUIRES: each participant that is not lost
 /// calls this once for each name. May switch. Errors: MPI_ERR_UNSUPPORTED_OPERATION for more
 /// processes than a notice has room for.
-Status join(const Name& name, const std::vector<uint32_t>& processes, Value mine, const char* call,
-            Value* decision);
+Status join(const AgreementName& name, const std::vector<uint32_t>& processes, ConsensusValue mine,
+            const char* call, ConsensusValue* decision);
 
 /// True if this process knows that the agreement has been decided.
-bool is_decided(const Name& name);
+bool is_decided(const AgreementName& name);
 
 /// Called when a process has been lost (pt2pt/lost.h). Never switches.
 void on_lost(uint32_t process);

@@ -9,7 +9,7 @@
 namespace fgmpi::survivors {
 namespace {
 
-void join_values(Value* all, const Value& one) {
+void join_values(ConsensusValue* all, const ConsensusValue& one) {
   all->flag &= one.flag;
   all->lost.unite(one.lost);
   all->acknowledged.intersect(one.acknowledged);
@@ -46,19 +46,19 @@ uint32_t Consensus::place_of_me() const {
                                processes_.begin());
 }
 
-void Consensus::begin(const std::vector<uint32_t>& processes, Value mine) {
+void Consensus::begin(const std::vector<uint32_t>& processes, ConsensusValue mine) {
   processes_ = processes;
   state_.value = std::move(mine);
-  go_on();
+  continue_epoch();
 }
 
 /// Takes all steps that are possible now.
-void Consensus::go_on() {
+void Consensus::continue_epoch() {
   if (decided_ || processes_.empty()) return;
   const uint32_t leader = coordinator();
   if (leader != site_->me()) {
-    if (told_ == leader) return;
-    told_ = leader;
+    if (sent_to_coordinator_ == leader) return;
+    sent_to_coordinator_ = leader;
     return site_->send(leader, ConsensusMessage::kState, state_.epoch, &state_.value);
   }
   if (!has_all(states_)) return;
@@ -68,7 +68,7 @@ void Consensus::go_on() {
 
 void Consensus::propose() {
   proposed_ = true;
-  State chosen = state_;
+  ProposalState chosen = state_;
   for (auto& [process, state] : states_) {
     if (state.epoch > chosen.epoch)
       chosen = state;
@@ -84,18 +84,18 @@ void Consensus::propose() {
   });
 }
 
-void Consensus::decide(Value value) {
+void Consensus::decide(ConsensusValue value) {
   decided_ = true;
   decision_ = std::move(value);
-  auto tell = [&](uint32_t process) {
+  auto send_decision = [&](uint32_t process) {
     if (!site_->is_lost(process)) site_->send(process, ConsensusMessage::kDecision, 0, &decision_);
   };
   if (coordinator() == site_->me()) {
-    for_each_other(tell);
+    for_each_other(send_decision);
   } else {
     // Processes that sent their state here consider this process the coordinator, so they know of
     // more losses than it does.
-    for (const auto& [process, state] : states_) tell(process);
+    for (const auto& [process, state] : states_) send_decision(process);
     if (passes_on_) pass_on();
   }
   states_.clear();
@@ -113,7 +113,8 @@ void Consensus::pass_on() {
   }
 }
 
-bool Consensus::on_message(uint32_t from, ConsensusMessage kind, uint32_t epoch, Value value) {
+bool Consensus::on_message(uint32_t from, ConsensusMessage kind, uint32_t epoch,
+                           ConsensusValue value) {
   if (!processes_.empty() && !is_member(from)) return false;
   if (decided_) {
     if (kind == ConsensusMessage::kState || kind == ConsensusMessage::kProposal)
@@ -123,7 +124,7 @@ bool Consensus::on_message(uint32_t from, ConsensusMessage kind, uint32_t epoch,
   switch (kind) {
     case ConsensusMessage::kState:
       states_[from] = {epoch, std::move(value)};
-      go_on();
+      continue_epoch();
       return true;
     case ConsensusMessage::kProposal:
       // The proposal of a lost coordinator is not adopted, as the next coordinator may have been
@@ -134,7 +135,7 @@ bool Consensus::on_message(uint32_t from, ConsensusMessage kind, uint32_t epoch,
       return true;
     case ConsensusMessage::kAck:
       if (proposed_ && epoch == state_.epoch) acks_.insert(from);
-      go_on();
+      continue_epoch();
       return true;
     case ConsensusMessage::kDecision:
       if (!processes_.empty()) decide(std::move(value));
@@ -145,7 +146,7 @@ bool Consensus::on_message(uint32_t from, ConsensusMessage kind, uint32_t epoch,
 
 void Consensus::on_lost(uint32_t process) {
   if (processes_.empty() || !is_member(process)) return;
-  if (!decided_) return go_on();
+  if (!decided_) return continue_epoch();
   const uint32_t leader = coordinator();
   if (leader != site_->me()) site_->send(leader, ConsensusMessage::kDecision, 0, &decision_);
 }

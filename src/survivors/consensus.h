@@ -57,7 +57,7 @@ class ProcessSet {
 };
 
 /// The value that processes agree on, and that each process contributes to.
-struct Value {
+struct ConsensusValue {
   int32_t flag = -1;  ///< joined by bitwise and
   ProcessSet lost;    ///< joined by union
   /// Losses that all ranks of the process have acknowledged; joined by intersection.
@@ -75,7 +75,8 @@ class ConsensusSite {
   virtual bool is_lost(uint32_t process) const = 0;
   /// Sends a message. `value`: nullptr with kAck. The message arrives unless one of the two
   /// processes is lost; messages of a pair keep their order.
-  virtual void send(uint32_t to, ConsensusMessage kind, uint32_t epoch, const Value* value) = 0;
+  virtual void send(uint32_t to, ConsensusMessage kind, uint32_t epoch,
+                    const ConsensusValue* value) = 0;
   /// Called once, when this process has decided.
   virtual void decided() = 0;
 };
@@ -89,21 +90,21 @@ class Consensus {
 
   /// Begins this process's participation. `processes`: all participants, this one among them, in
   /// the same order everywhere.
-  void begin(const std::vector<uint32_t>& processes, Value mine);
+  void begin(const std::vector<uint32_t>& processes, ConsensusValue mine);
   /// Processes a message. Returns false if it cannot belong to this agreement.
-  bool on_message(uint32_t from, ConsensusMessage kind, uint32_t epoch, Value value);
+  bool on_message(uint32_t from, ConsensusMessage kind, uint32_t epoch, ConsensusValue value);
   /// Called when the site knows of another lost process.
   void on_lost(uint32_t process);
   bool has_decided() const { return decided_; }
   /// REQUIRES: has_decided().
-  const Value& decision() const { return decision_; }
+  const ConsensusValue& decision() const { return decision_; }
 
  private:
-  struct State {
+  struct ProposalState {
     /// Index of the coordinator that has proposed the value, plus 1; 0: the value is
     /// a contribution.
     uint32_t epoch = 0;
-    Value value;
+    ConsensusValue value;
   };
   bool is_member(uint32_t process) const;
   uint32_t coordinator() const;
@@ -112,20 +113,20 @@ class Consensus {
   void for_each_other(F&& f) const;
   template <class Set>
   bool has_all(const Set& set) const;
-  void go_on();
+  void continue_epoch();
   void propose();
-  void decide(Value value);
+  void decide(ConsensusValue value);
   void pass_on();
 
   ConsensusSite* const site_;
   const bool passes_on_;
   std::vector<uint32_t> processes_;  ///< empty until begin()
-  State state_;                      ///< own contribution, or the value adopted last
-  std::map<uint32_t, State> states_;
+  ProposalState state_;              ///< own contribution, or the value adopted last
+  std::map<uint32_t, ProposalState> states_;
   std::set<uint32_t> acks_;
-  uint32_t told_ = ~0u;  ///< the coordinator to which the state was sent
+  uint32_t sent_to_coordinator_ = ~0u;  ///< the coordinator to which the state was sent
   bool proposed_ = false, decided_ = false;
-  Value decision_;
+  ConsensusValue decision_;
 };
 
 }  // namespace fgmpi::survivors

@@ -29,7 +29,7 @@ using comm::Comm;
 using comm::SharedComm;
 
 bool g_troubled = false;
-void (*g_on_told)(uint32_t) = [](uint32_t process) { process_lost(process, true); };
+void (*g_on_reported_loss)(uint32_t) = [](uint32_t process) { process_lost(process, true); };
 
 /// For each communicator, and the local index of each rank: how many of the lost processes the rank
 /// has acknowledged.
@@ -114,7 +114,7 @@ std::vector<uint32_t> processes_of(SharedComm* shared) {
 /// members are not known, it calls f for the neighbours in the tree, through which notices reach
 /// all others: then no process may fail (comm/system_ranked/learning.h).
 template <class F>
-void for_each_to_tell(SharedComm* shared, F&& f) {
+void for_each_to_notify(SharedComm* shared, F&& f) {
   std::vector<uint32_t> processes;
   if (shared->tree && !shared->hierarchy) {
     const auto& place = shared->tree->place();
@@ -140,7 +140,7 @@ void revoke_here(comm::ContextId id) {
   for (uint8_t side : {0, 1}) {
     SharedComm* shared = comm::find_shared(id, side);
     if (!shared || shared->processes < 2) continue;
-    for_each_to_tell(shared, [&](uint32_t process) {
+    for_each_to_notify(shared, [&](uint32_t process) {
       pt2pt::notify(process, pt2pt::kNoticeRevoke, id.bits, nullptr, 0);
     });
   }
@@ -155,7 +155,7 @@ void on_revoke(uint32_t, uint64_t ctx, const void*, size_t bytes) {
 
 enum class Purpose : uint8_t { kAgree, kShrink };
 
-struct Member {
+struct GatheredMember {
   Comm* comm = nullptr;
   sched::Proclet* proclet = nullptr;
   int flag = 0;
@@ -164,14 +164,14 @@ struct Member {
 };
 
 /// The members of this process that have arrived; the last one takes part in the agreement for all.
-struct Gathering {
-  explicit Gathering(Purpose its_purpose) : purpose(its_purpose) {}
+struct MemberGathering {
+  explicit MemberGathering(Purpose its_purpose) : purpose(its_purpose) {}
   Purpose purpose;
-  std::vector<Member*> members;
+  std::vector<GatheredMember*> members;
   int32_t flag = -1;
   size_t acknowledged = SIZE_MAX;  ///< number of losses that all of them have acknowledged
 };
-std::unordered_map<uint64_t, Gathering> g_gatherings;  ///< by context id: one at a time
+std::unordered_map<uint64_t, MemberGathering> g_gatherings;  ///< by context id: one at a time
 std::unordered_map<uint64_t, uint32_t> g_numbers;  ///< by context id: number of agreements so far
 
 uint32_t members_expected(comm::ContextId id) {
@@ -181,11 +181,11 @@ uint32_t members_expected(comm::ContextId id) {
   return n;
 }
 
-comm::LeaderCandidate reserve_for(const Gathering& gathering) {
+comm::LeaderCandidate reserve_for(const MemberGathering& gathering) {
   const SharedComm& shared = *gathering.members.front()->comm->shared;
   if (shared.id.is_drawn()) return comm::draw_candidate();
   comm::RankState* least = nullptr;
-  for (const Member* m : gathering.members) {
+  for (const GatheredMember* m : gathering.members) {
     comm::RankState* r =
         comm::state_of_world(static_cast<uint32_t>(m->comm->shared->map.world_of(m->comm->rank)));
     if (!least || r->led < least->led) least = r;
@@ -207,14 +207,14 @@ RankMap without(const RankMap& map, const std::vector<uint32_t>& lost) {
   return comm::subtract(map, RankMap::from_ranks(worlds));
 }
 
-Status make_shrunk(const Gathering& gathering, const std::vector<uint32_t>& processes,
-                   const Value& decision) {
+Status make_shrunk(const MemberGathering& gathering, const std::vector<uint32_t>& processes,
+                   const ConsensusValue& decision) {
   std::vector<uint32_t> lost;
   for (size_t i = 0; i < processes.size(); ++i)
     if (decision.lost.has(i)) lost.push_back(processes[i]);
   if (!decision.candidate.valid()) return comm::none_left("MPIX_Comm_shrink");
   SharedComm* made[2] = {nullptr, nullptr};
-  for (Member* m : gathering.members) {
+  for (GatheredMember* m : gathering.members) {
     SharedComm* old = m->comm->shared;
     SharedComm*& shared = made[old->side];
     const int32_t world = old->map.world_of(m->comm->rank);
@@ -234,10 +234,11 @@ Status make_shrunk(const Gathering& gathering, const std::vector<uint32_t>& proc
   return {};
 }
 
-Status agree_for_all(const Gathering& gathering, uint32_t number, const char* call, int* flag) {
+Status agree_for_all(const MemberGathering& gathering, uint32_t number, const char* call,
+                     int* flag) {
   SharedComm* shared = gathering.members.front()->comm->shared;
   const std::vector<uint32_t> processes = processes_of(shared);
-  Value mine;
+  ConsensusValue mine;
   mine.flag = gathering.flag;
   mine.lost = mine.acknowledged = ProcessSet(processes.size());
   const std::vector<uint32_t>& lost = pt2pt::lost_processes();
@@ -252,7 +253,7 @@ Status agree_for_all(const Gathering& gathering, uint32_t number, const char* ca
   if (shrinks) mine.candidate = reserve_for(gathering);
   const comm::LeaderCandidate candidate = mine.candidate;
   comm::retire_id(shared->id);
-  Value decision;
+  ConsensusValue decision;
   FGMPI_TRY(join({shared->id.bits, number}, processes, std::move(mine), call, &decision));
   *flag = decision.flag;
   if (shrinks) {
@@ -273,13 +274,13 @@ void describe(const sched::WaitSite*, std::string* out) {
 }
 
 /// Gathers all members of this process, and agrees for them. Each member calls it. May switch.
-Status take_part(Comm* comm, Purpose purpose, const char* call, int* flag, Comm** made) {
+Status run_agreement(Comm* comm, Purpose purpose, const char* call, int* flag, Comm** made) {
   SharedComm* shared = comm->shared;
-  Gathering& gathering = g_gatherings.try_emplace(shared->id.bits, purpose).first->second;
+  MemberGathering& gathering = g_gatherings.try_emplace(shared->id.bits, purpose).first->second;
   if (gathering.purpose != purpose)
     return error(MPI_ERR_OTHER, "another rank of this process is in %s",
                  purpose == Purpose::kAgree ? "MPIX_Comm_shrink" : "MPIX_Comm_agree");
-  Member me;
+  GatheredMember me;
   me.comm = comm;
   me.proclet = sched::current();
   gathering.members.push_back(&me);
@@ -290,12 +291,12 @@ Status take_part(Comm* comm, Purpose purpose, const char* call, int* flag, Comm*
     sched::WaitSite site{call, describe, true};
     sched::park(&site);
   } else {
-    const Gathering all = std::move(gathering);
+    const MemberGathering all = std::move(gathering);
     g_gatherings.erase(shared->id.bits);
     int agreed = *flag;
     const uint32_t number = g_numbers[shared->id.bits]++;
     const Status status = agree_for_all(all, number, call, &agreed);
-    for (Member* m : all.members) {
+    for (GatheredMember* m : all.members) {
       if (m->status.ok() && !status.ok()) m->status = Status(status.error_class(), status.what());
       m->flag = agreed;
       if (m != &me) sched::ready(m->proclet);
@@ -311,13 +312,13 @@ Status take_part(Comm* comm, Purpose purpose, const char* call, int* flag, Comm*
 void on_failure(uint32_t, uint64_t process, const void*, size_t bytes) {
   if (bytes != 0 || process >= g_av.processes() || process == g_av.me())
     return pt2pt::refuse_notice();
-  g_on_told(static_cast<uint32_t>(process));
+  g_on_reported_loss(static_cast<uint32_t>(process));
 }
 
 /// Sends a notice to the processes of the job that may not detect the loss themselves.
-void tell_others(uint32_t lost) {
+void notify_others(uint32_t lost) {
   for (uint32_t p = 0; p < g_av.processes(); ++p)
-    if (p != g_av.me() && !pt2pt::is_lost(p) && !see_each_other(p, lost))
+    if (p != g_av.me() && !pt2pt::is_lost(p) && !may_notice_loss(p, lost))
       pt2pt::notify(p, pt2pt::kNoticeFailure, lost, nullptr, 0);
 }
 
@@ -339,12 +340,12 @@ void start() {
   comm::add_dropped_handler(forget);
 }
 
-bool see_each_other(uint32_t one, uint32_t other) {
+bool may_notice_loss(uint32_t one, uint32_t other) {
   static const bool shares = transport::is_wanted("shm");
   return shares && g_hosts.host_of(one) == g_hosts.host_of(other);
 }
 
-void set_told_handler(void (*handler)(uint32_t process)) { g_on_told = handler; }
+void set_reported_loss_handler(void (*handler)(uint32_t process)) { g_on_reported_loss = handler; }
 
 bool process_lost(uint32_t process, bool pass_on) {
   if (pt2pt::is_lost(process)) return false;
@@ -353,7 +354,7 @@ bool process_lost(uint32_t process, bool pass_on) {
   comm::break_by_loss();
   pt2pt::examine_receives();
   on_lost(process);
-  if (pass_on && process < g_av.processes()) tell_others(process);
+  if (pass_on && process < g_av.processes()) notify_others(process);
   return true;
 }
 
@@ -380,18 +381,18 @@ RankMap acknowledged(Comm* comm) {
 
 Status agree(Comm* comm, int* flag) {
   Comm* none = nullptr;
-  return take_part(comm, Purpose::kAgree, "MPIX_Comm_agree", flag, &none);
+  return run_agreement(comm, Purpose::kAgree, "MPIX_Comm_agree", flag, &none);
 }
 
 Status shrink(Comm* comm, Comm** out) {
   int flag = 0;
-  return take_part(comm, Purpose::kShrink, "MPIX_Comm_shrink", &flag, out);
+  return run_agreement(comm, Purpose::kShrink, "MPIX_Comm_shrink", &flag, out);
 }
 
 void agree_to_end() {
   std::vector<uint32_t> processes(g_av.processes());
   for (uint32_t p = 0; p < processes.size(); ++p) processes[p] = p;
-  Value mine, decision;
+  ConsensusValue mine, decision;
   mine.lost = mine.acknowledged = ProcessSet(processes.size());
   const Status status = join({kEndContext, 0}, processes, mine, "the end of the job", &decision);
   if (!status.ok())

@@ -25,11 +25,11 @@ void start();
 
 /// True if each of the two processes detects the other's end itself: they are on one host and share
 /// memory, whose transport watches both.
-bool see_each_other(uint32_t one, uint32_t other);
+bool may_notice_loss(uint32_t one, uint32_t other);
 
 /// Sets the function that is called when another process sends the notice that a process has
 /// failed. Without it process_lost(process, true) is called.
-void set_told_handler(void (*handler)(uint32_t process));
+void set_reported_loss_handler(void (*handler)(uint32_t process));
 /// Called when this process has learned that another one has failed. `pass_on`: others may not
 /// learn of it by themselves. Returns false if the failure was known.
 bool process_lost(uint32_t process, bool pass_on);

@@ -262,7 +262,7 @@ def made_binding(call, function):
     for p in made:
         body.append(f"if ({p.name}_made && {good}) *{p.name} = {p.name}_made->handle;")
         if p.kind.object == "comm":
-            body.append(f"if ({p.name}_made && {good}) events::raise_comm_made({p.name}_made);")
+            body.append(f"if ({p.name}_made && {good}) events::raise_comm_created({p.name}_made);")
     if freed:
         # After success the object is freed, and its error handler must not be used.
         comms = [p.name for p in freed if p.kind.object == "comm"]
@@ -330,7 +330,7 @@ def collective_binding(call, function):
                       f"[&] {{ return {arguments}; }})")
     else:
         expression = f"blocking({quoted}, comm, {what}, {arguments})"
-    event = [] if persistent or nonblocking else [f"const events::Collective event(comm, {what});"]
+    event = [] if persistent or nonblocking else [f"const events::CollectiveEvents event(comm, {what});"]
     return define(call, function, event + [f"return {expression};"])
 
 

@@ -11,8 +11,8 @@
 namespace fgmpi::dynamic {
 namespace {
 
-Contact random_contact(std::mt19937& random, size_t addresses) {
-  Contact contact;
+ProcessContact random_contact(std::mt19937& random, size_t addresses) {
+  ProcessContact contact;
   auto hex = [&](size_t digits) {
     std::string text;
     for (size_t i = 0; i < digits; ++i) text += "0123456789abcdef"[random() % 16];
@@ -26,18 +26,18 @@ Contact random_contact(std::mt19937& random, size_t addresses) {
   return contact;
 }
 
-TEST(Contact, WhatIsWrittenIsRead) {
+TEST(ProcessContact, WhatIsWrittenIsRead) {
   std::mt19937 random(1);
   for (int k = 0; k < 200; ++k) {
     PortName name{random_contact(random, random() % 5), static_cast<uint32_t>(random()),
-                  Key::draw()};
+                  SecretKey::draw()};
     const std::string text = name.to_string();
     ASSERT_LT(text.size(), static_cast<size_t>(MPI_MAX_PORT_NAME));
     PortName back;
     ASSERT_TRUE(back.parse(text)) << text;
     EXPECT_EQ(back.to_string(), text);
     EXPECT_TRUE(back.key.same(name.key));
-    Card card{name.contact, name.key}, card_back;
+    ProcessCard card{name.contact, name.key}, card_back;
     ASSERT_TRUE(card_back.parse(card.to_string()));
     EXPECT_EQ(card_back.to_string(), card.to_string());
     EXPECT_FALSE(back.parse(card.to_string()));
@@ -45,9 +45,9 @@ TEST(Contact, WhatIsWrittenIsRead) {
   }
 }
 
-TEST(Contact, NothingElseIsRead) {
+TEST(ProcessContact, NothingElseIsRead) {
   std::mt19937 random(2);
-  const PortName name{random_contact(random, 3), 77, Key::draw()};
+  const PortName name{random_contact(random, 3), 77, SecretKey::draw()};
   const std::string good = name.to_string();
   PortName back;
   for (size_t cut = 0; cut < good.size(); ++cut) EXPECT_FALSE(back.parse(good.substr(0, cut)));
@@ -61,20 +61,20 @@ TEST(Contact, NothingElseIsRead) {
   }
 }
 
-TEST(Contact, OneHostIsReachedOnItsSocket) {
+TEST(ProcessContact, OneHostIsReachedOnItsSocket) {
   std::mt19937 random(3);
-  Contact contact = random_contact(random, 2);
+  ProcessContact contact = random_contact(random, 2);
   EXPECT_EQ(addresses_of(contact).size(), contact.port ? 2u : 0u);
   contact.host_id = transport::host_id();
   ASSERT_EQ(addresses_of(contact).size(), 1u);
   EXPECT_EQ(addresses_of(contact)[0].address.ss_family, AF_UNIX);
 }
 
-TEST(Key, DifferAndCompare) {
-  const Key a = Key::draw(), b = Key::draw();
+TEST(SecretKey, DifferAndCompare) {
+  const SecretKey a = SecretKey::draw(), b = SecretKey::draw();
   EXPECT_TRUE(a.same(a));
   EXPECT_FALSE(a.same(b));
-  Key parsed;
+  SecretKey parsed;
   EXPECT_TRUE(parsed.parse(a.to_string()));
   EXPECT_TRUE(parsed.same(a));
   EXPECT_FALSE(parsed.parse(a.to_string() + "00"));

@@ -40,7 +40,7 @@ TEST(Plan, SoftAgainstAListOfNumbers) {
 }
 
 TEST(Plan, RanksAndProcesses) {
-  Section s;
+  LauncherSection s;
   ASSERT_TRUE(plan({"/bin/true", {"a"}, 10, {{"nfg", "4"}, {"unknown", "x"}}}, &s).ok());
   EXPECT_EQ(s.ranks, 10);
   EXPECT_EQ(s.processes, 3);
@@ -53,7 +53,7 @@ TEST(Plan, RanksAndProcesses) {
 
 TEST(Plan, WhatCannotBe) {
   auto class_of = [](const Command& command) {
-    Section s;
+    LauncherSection s;
     return plan(command, &s).error_class();
   };
   EXPECT_EQ(class_of({"/bin/true", {}, 0, {}}), MPI_ERR_SPAWN);

@@ -111,17 +111,17 @@ TEST(SharedRing, AFullRingAsksForAByteOnce) {
 
 TEST(SharedRing, OneByteWakesASleeper) {
   Ends ends = make();
-  EXPECT_FALSE(ends.out->take_sleep());
+  EXPECT_FALSE(ends.out->clear_reader_sleep());
   ends.in->sleep();
   fence_for_sleep();
   EXPECT_FALSE(ends.in->ready());
   ASSERT_TRUE(ends.out->push(header(1), nullptr, 0));
-  EXPECT_TRUE(ends.out->take_sleep());
-  EXPECT_FALSE(ends.out->take_sleep());
+  EXPECT_TRUE(ends.out->clear_reader_sleep());
+  EXPECT_FALSE(ends.out->clear_reader_sleep());
   EXPECT_TRUE(ends.in->ready());
   ends.in->sleep();
   ends.in->wake();
-  EXPECT_FALSE(ends.out->take_sleep());
+  EXPECT_FALSE(ends.out->clear_reader_sleep());
 }
 
 // A reader sleeps whenever there is no frame, and a writer when there is no room: both are woken.
@@ -156,7 +156,7 @@ TEST(SharedRing, NoWakeUpIsLost) {
   for (int i = 0; i < kFrames;) {
     if (ends.out->push(header(i), payload.data(), random() % payload.size())) {
       ++i;
-      if (ends.out->take_sleep()) {
+      if (ends.out->clear_reader_sleep()) {
         EXPECT_EQ(write(pair[1], &byte, 1), 1);
       }
     } else if (!ends.out->has_room()) {

@@ -9,8 +9,8 @@ namespace {
 using List = std::vector<uint32_t>;
 
 /// Three hosts: processes 0 to 3 on a, 4 and 5 on b, 6 on c, as a scheduler places them.
-const std::vector<Place> kPlaces = {{1, "a.site"}, {1, "a.site"}, {1, "a.site"}, {1, "a.site"},
-                                    {2, "b"},      {2, "b"},      {3, "c"}};
+const std::vector<FileProcess> kPlaces = {
+    {1, "a.site"}, {1, "a.site"}, {1, "a.site"}, {1, "a.site"}, {2, "b"}, {2, "b"}, {3, "c"}};
 
 TEST(Aggregators, OneOfEachHostUnlessMoreAreWanted) {
   EXPECT_EQ(choose_aggregators(kPlaces, "", 0), (List{0, 4, 6}));

@@ -10,8 +10,8 @@
 namespace fgmpi::file {
 namespace {
 
-std::vector<Piece> random_pieces(RandomSequence* random, bool overlapping) {
-  std::vector<Piece> pieces;
+std::vector<FilePiece> random_pieces(RandomSequence* random, bool overlapping) {
+  std::vector<FilePiece> pieces;
   int64_t at = static_cast<int64_t>(random->next() % 50);
   const bool even = random->next() % 2;
   for (uint64_t i = 0, n = random->next() % 30; i < n; ++i) {
@@ -22,9 +22,9 @@ std::vector<Piece> random_pieces(RandomSequence* random, bool overlapping) {
   return pieces;
 }
 
-std::vector<bool> covered(const std::vector<Piece>& pieces) {
+std::vector<bool> covered(const std::vector<FilePiece>& pieces) {
   std::vector<bool> bytes(2000);
-  for (const Piece& p : pieces)
+  for (const FilePiece& p : pieces)
     for (int64_t i = 0; i < p.bytes; ++i) bytes[static_cast<size_t>(p.offset + i)] = true;
   return bytes;
 }
@@ -32,13 +32,13 @@ std::vector<bool> covered(const std::vector<Piece>& pieces) {
 TEST(Ranges, TravelAsRules) {
   RandomSequence random(3);
   for (int round = 0; round < 500; ++round) {
-    const std::vector<Piece> pieces = random_pieces(&random, false);
+    const std::vector<FilePiece> pieces = random_pieces(&random, false);
     Bytes bytes;
     write_ranges(pieces, &bytes);
-    std::vector<Piece> back;
+    std::vector<FilePiece> back;
     int64_t sum = 0, wanted = 0;
     ASSERT_TRUE(read_ranges(bytes, &back, &sum).ok());
-    for (const Piece& p : pieces) wanted += p.bytes;
+    for (const FilePiece& p : pieces) wanted += p.bytes;
     EXPECT_EQ(sum, wanted);
     EXPECT_EQ(covered(back), covered(pieces));
     // Encoded ranges that are cut off anywhere are refused.
@@ -50,7 +50,7 @@ TEST(Ranges, TravelAsRules) {
 }
 
 TEST(Ranges, EvenOnesAreOneRule) {
-  std::vector<Piece> pieces;
+  std::vector<FilePiece> pieces;
   for (int64_t i = 0; i < 100000; ++i) pieces.push_back({i * 24, nullptr, 8});
   Bytes bytes;
   write_ranges(pieces, &bytes);
@@ -64,7 +64,7 @@ TEST(Ranges, RulesThatOverlapAreRefused) {
     fields.insert(fields.end(), rule.begin(), rule.end());
     const auto* first = reinterpret_cast<const uint8_t*>(fields.data());
     const Bytes bytes(first, first + fields.size() * sizeof(int64_t));
-    std::vector<Piece> pieces;
+    std::vector<FilePiece> pieces;
     int64_t sum;
     EXPECT_FALSE(read_ranges(bytes, &pieces, &sum).ok());
   }
@@ -73,23 +73,23 @@ TEST(Ranges, RulesThatOverlapAreRefused) {
 TEST(Ranges, OverlapsAreReadOnceAndCopied) {
   RandomSequence random(4);
   for (int round = 0; round < 500; ++round) {
-    std::vector<Piece> pieces = random_pieces(&random, true), copies;
+    std::vector<FilePiece> pieces = random_pieces(&random, true), copies;
     std::sort(pieces.begin(), pieces.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
     std::vector<std::vector<char>> memory(pieces.size());
     for (size_t i = 0; i < pieces.size(); ++i) {
       memory[i].assign(static_cast<size_t>(pieces[i].bytes), -1);
       pieces[i].memory = memory[i].data();
     }
-    const std::vector<Piece> wanted = pieces;
+    const std::vector<FilePiece> wanted = pieces;
     split_overlaps(&pieces, &copies);
     int64_t end = 0;
-    for (const Piece& p : pieces) {
+    for (const FilePiece& p : pieces) {
       ASSERT_GE(p.offset, end);
       end = p.offset + p.bytes;
       for (int64_t i = 0; i < p.bytes; ++i) p.memory[i] = static_cast<char>((p.offset + i) % 100);
     }
     copy_overlaps(pieces, copies, int64_t{1} << 40);
-    for (const Piece& p : wanted)
+    for (const FilePiece& p : wanted)
       for (int64_t i = 0; i < p.bytes; ++i) ASSERT_EQ(p.memory[i], (p.offset + i) % 100);
   }
 }

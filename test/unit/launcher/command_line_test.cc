@@ -28,7 +28,7 @@ std::string joined(const Words& list) {
 const Setting kSetting{4, "/prefix/lib"};
 
 std::string plan_of(const std::string& line) {
-  Plan plan;
+  LaunchPlan plan;
   Status status = make_plan(words(line), kSetting, &plan);
   return status.ok() ? joined(plan.hydra) : "error: " + status.what();
 }
@@ -56,7 +56,7 @@ TEST(CommandLine, JobsThatSurviveFailures) {
   EXPECT_EQ(plan_of("-disable-auto-cleanup -n 2 prog"), "-disable-auto-cleanup -n 2 prog");
   Setting setting = kSetting;
   setting.can_share = [](const Words&, const Words&) { return true; };
-  Plan plan;
+  LaunchPlan plan;
   ASSERT_TRUE(make_plan(words("-ft -n 1000 prog"), setting, &plan).ok());
   EXPECT_TRUE(plan.survives);
   EXPECT_EQ(joined(plan.hydra), "-disable-auto-cleanup -n 1000 prog");  // each rank fails alone
@@ -66,7 +66,7 @@ TEST(CommandLine, ManyMoreProcessesThanCoresBecomeRanks) {
   Setting setting = kSetting;  // 4 cores: up to 16 processes
   setting.can_share = [](const Words& program, const Words&) { return program[0] != "hostname"; };
   auto plan_of = [&](const char* line, std::string* note) {
-    Plan plan;
+    LaunchPlan plan;
     EXPECT_TRUE(make_plan(words(line), setting, &plan).ok());
     *note = plan.note;
     return joined(plan.hydra);
@@ -92,7 +92,7 @@ TEST(CommandLine, ManyMoreProcessesThanCoresBecomeRanks) {
 TEST(CommandLine, DryRunDescribesProgramsAndTouchesNothing) {
   Setting setting = kSetting;
   setting.track = [](const std::string&) -> Status { return error(MPI_ERR_OTHER, "called"); };
-  Plan plan;
+  LaunchPlan plan;
   ASSERT_TRUE(
       make_plan(words("-dry-run -track t -n 2 -nfg 3 a x : -ranks 10 b"), setting, &plan).ok());
   EXPECT_TRUE(plan.dry_run);
@@ -119,7 +119,7 @@ TEST(CommandLine, TrackIsSetUpOnceAndComesBeforeWhatAProgramPreloads) {
     folders += folder + ";";
     return Status();
   };
-  Plan plan;
+  LaunchPlan plan;
   ASSERT_TRUE(make_plan(words("-track t -n 2 -nfg 3 -env LD_PRELOAD own.so a -track : -track t b"),
                         setting, &plan)
                   .ok());
@@ -160,7 +160,7 @@ TEST(CommandLine, OurLibraryStaysFirstInALibraryPath) {
 }
 
 TEST(CommandLine, ReportsAreNotForHydra) {
-  Plan plan;
+  LaunchPlan plan;
   ASSERT_TRUE(
       make_plan(words("-report a.html -summary -n 2 prog -progress"), kSetting, &plan).ok());
   EXPECT_EQ(joined(plan.hydra), "-n 2 prog -progress");
@@ -200,7 +200,7 @@ TEST(CommandLine, AllFormsOfAnOptionAreAlike) {
                         {"replay", "file", "prog"},
                         {"explore-files", "*.txt", "-explore prog"}};
   auto all_of = [](const std::string& line) {
-    Plan plan;
+    LaunchPlan plan;
     const Status made = make_plan(words(line), kSetting, &plan);
     if (!made.ok()) return "error: " + made.what();
     return joined(plan.hydra) + "|" + joined(plan.check_reports) + "|" + plan.report.file + "|" +
@@ -272,11 +272,11 @@ TEST(CommandLine, AConfigurationFileStandsForTheCommandLine) {
 }
 
 TEST(CommandLine, HelpAndVersionNeedNoProgram) {
-  Plan plan;
+  LaunchPlan plan;
   ASSERT_TRUE(make_plan(words("-n 2 --help"), kSetting, &plan).ok());
-  EXPECT_EQ(plan.action, Plan::kHelp);
+  EXPECT_EQ(plan.action, LaunchPlan::kHelp);
   ASSERT_TRUE(make_plan(words("-version"), kSetting, &plan).ok());
-  EXPECT_EQ(plan.action, Plan::kVersion);
+  EXPECT_EQ(plan.action, LaunchPlan::kVersion);
 }
 
 TEST(CommandLine, BadValuesAreNamedWithWhatIsAllowed) {

@@ -46,7 +46,7 @@ TEST(ElfModule, DescribesThisProgram) {
   EXPECT_FALSE(module.imports("no_such_symbol_anywhere"));
   EXPECT_FALSE(module.text_relocations());
   uintptr_t end = 0;
-  for (const Segment& s : module.segments()) {
+  for (const LoadSegment& s : module.segments()) {
     EXPECT_GE(s.low, end & ~uintptr_t{4095});
     EXPECT_LE(s.file_end, s.high);
     end = s.high;
@@ -137,7 +137,7 @@ TEST_P(ImagesOfLayout, CopiesHaveTheirOwnData) {
   Status status = images.prepare(kCount, GetParam());
   ASSERT_TRUE(status.ok()) << status.what();
   EXPECT_EQ(images.layout(), GetParam());
-  images.note_copied_objects();
+  images.record_copied_objects();
   EXPECT_GE(images.cost_of_image(Layout::kProtected).mappings, 2u);
   EXPECT_EQ(images.cost_of_image(Layout::kJoined).mappings, 1u);
   EXPECT_EQ(images.cost_of_image(Layout::kCopied).mappings, 0u);
@@ -149,7 +149,7 @@ TEST_P(ImagesOfLayout, CopiesHaveTheirOwnData) {
     EXPECT_NE(moved, original);
     EXPECT_EQ(*reinterpret_cast<int*>(moved), 12);
     *reinterpret_cast<int*>(moved) = static_cast<int>(k);
-    Images::Location where;
+    Images::ImageLocation where;
     ASSERT_TRUE(images.locate(moved, &where));
     EXPECT_EQ(where.image, k);
     EXPECT_EQ(where.module, 0u);
@@ -162,7 +162,7 @@ TEST_P(ImagesOfLayout, CopiesHaveTheirOwnData) {
         images.move_to(reinterpret_cast<uintptr_t>(&unit_test_function), k));
     EXPECT_EQ(function(10), 10 + static_cast<int>(k) + unit_test_thread_local);
   }
-  Images::Location where;
+  Images::ImageLocation where;
   EXPECT_FALSE(images.locate(reinterpret_cast<uintptr_t>(&images), &where));
   unit_test_global = 12;
 }

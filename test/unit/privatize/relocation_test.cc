@@ -152,9 +152,9 @@ TEST(Relocation, EveryImageIsAsTheDynamicLinkerWouldHaveMadeIt) {
     for (uint32_t k : {1u, 2u, 77u}) {
       std::vector<std::map<uintptr_t, uintptr_t>> words(model.modules.size());
       for (size_t m = 0; m < plans.size(); ++m) {
-        for (const Word& w : plans[m].fixed)
+        for (const RelocatedWord& w : plans[m].fixed)
           EXPECT_TRUE(words[m].emplace(w.offset, w.value).second);
-        for (const Word& w : plans[m].moving)
+        for (const RelocatedWord& w : plans[m].moving)
           EXPECT_TRUE(words[m].emplace(w.offset, w.value + (k - 1) * model.stride).second);
       }
       size_t expected = 0;

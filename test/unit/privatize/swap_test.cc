@@ -60,7 +60,7 @@ TEST(Swap, EachImageFindsWhatItWrote) {
   if (!g_images.can_be_imaged().ok()) GTEST_SKIP() << g_images.can_be_imaged().what();
   Status status = g_images.prepare(kCount);
   ASSERT_TRUE(status.ok()) << status.what();
-  g_images.note_copied_objects();
+  g_images.record_copied_objects();
   add_areas_of_program();
   add_swapped_area(&g_cell, sizeof g_cell);
   add_swapped_pointer(&g_pointer);

@@ -20,8 +20,8 @@ using Table = std::unique_ptr<AccessTable, Freed>;
 /// A table in zeroed memory, as fresh shared memory is.
 Table new_table() { return Table(static_cast<AccessTable*>(std::calloc(1, sizeof(AccessTable)))); }
 
-Record access(Use use, int origin, uint64_t low, uint64_t high) {
-  Record r{};
+AccessRecord access(Use use, int origin, uint64_t low, uint64_t high) {
+  AccessRecord r{};
   r.low = low;
   r.high = high;
   r.origin = origin;
@@ -32,33 +32,34 @@ Record access(Use use, int origin, uint64_t low, uint64_t high) {
   return r;
 }
 
-size_t enter(AccessTable* table, const Record& r) {
+size_t enter(AccessTable* table, const AccessRecord& r) {
   std::vector<Conflict> found;
   table->enter(r, {{r.low, r.high}}, true, true, AccessTable::kMost, &found);
   return found.size();
 }
 
-bool by_the_standard(const Record& a, const Record& b) {
+bool by_the_standard(const AccessRecord& a, const AccessRecord& b) {
   if (a.low >= b.high || b.low >= a.high || a.member != b.member) return false;
   if (a.use == Use::kRead && b.use == Use::kRead) return false;
   return a.use != Use::kAccumulate || b.use != Use::kAccumulate;  // all have one operation and type
 }
 
 using Who = std::set<std::tuple<int, Use, uint32_t>>;
-Who who(const Record& r) { return {{r.origin, r.use, r.member}}; }
+Who who(const AccessRecord& r) { return {{r.origin, r.use, r.member}}; }
 
 TEST(AccessTable, FindsWhatAListFinds) {
   RandomSequence random(3);
   for (int round = 0; round < 50; ++round) {
     const Table table = new_table();
-    std::vector<Record> all;
+    std::vector<AccessRecord> all;
     for (int i = 0; i < 200; ++i) {
       const uint64_t low = random.next() % 300;
-      Record now = access(static_cast<Use>(random.next() % 3), static_cast<int>(random.next() % 3),
-                          low, low + 1 + random.next() % 4);
+      AccessRecord now =
+          access(static_cast<Use>(random.next() % 3), static_cast<int>(random.next() % 3), low,
+                 low + 1 + random.next() % 4);
       now.member = static_cast<uint32_t>(random.next() % 2);
       Who expected, seen;
-      for (const Record& old : all)
+      for (const AccessRecord& old : all)
         if (by_the_standard(old, now)) expected.merge(who(old));
       std::vector<Conflict> found;
       table->enter(now, {{now.low, now.high}}, true, true, AccessTable::kMost, &found);
@@ -86,25 +87,25 @@ TEST(AccessTable, LoopsNeedOneRecord) {
 
 TEST(AccessTable, WhatEndsApartStaysApart) {
   const Table table = new_table();
-  Record passive = access(Use::kWrite, 0, 0, 8), fenced = passive;
+  AccessRecord passive = access(Use::kWrite, 0, 0, 8), fenced = passive;
   passive.kind = EpochKind::kPassive;
   fenced.kind = EpochKind::kFence;
   enter(table.get(), passive);
   enter(table.get(), fenced);
   EXPECT_EQ(table->size(), 2u);
-  table->erase_if([](const Record& r) { return r.kind == EpochKind::kPassive; });
+  table->erase_if([](const AccessRecord& r) { return r.kind == EpochKind::kPassive; });
   EXPECT_EQ(table->size(), 1u);
   EXPECT_EQ(enter(table.get(), access(Use::kRead, 1, 4, 5)), 1u);
 }
 
 TEST(AccessTable, LoadsAndStoresMeetTheirEpoch) {
-  Record store = access(Use::kWrite, 0, 8, 16);
+  AccessRecord store = access(Use::kWrite, 0, 8, 16);
   store.kind = EpochKind::kProgram;
   store.phase = 2;
-  Record load = store;
+  AccessRecord load = store;
   load.use = Use::kRead;
-  Record put = access(Use::kWrite, 1, 12, 20);
-  auto meet = [&](const Record& a, const Record& b) {
+  AccessRecord put = access(Use::kWrite, 1, 12, 20);
+  auto meet = [&](const AccessRecord& a, const AccessRecord& b) {
     size_t found = 0;
     for (int turn = 0; turn < 2; ++turn) {
       const Table table = new_table();
@@ -119,11 +120,11 @@ TEST(AccessTable, LoadsAndStoresMeetTheirEpoch) {
   EXPECT_TRUE(meet(store, put));
   EXPECT_TRUE(meet(load, put));
   EXPECT_FALSE(meet(load, store));
-  Record get = put;
+  AccessRecord get = put;
   get.use = Use::kRead;
   EXPECT_TRUE(meet(store, get));
   EXPECT_FALSE(meet(load, get));
-  Record sum = put;
+  AccessRecord sum = put;
   sum.use = Use::kAccumulate;
   EXPECT_TRUE(meet(store, sum));
   put.phase = 3;
@@ -138,11 +139,11 @@ TEST(AccessTable, LoadsAndStoresMeetTheirEpoch) {
 
 TEST(AccessTable, StoresMeetUpdatesOfLocksUntilTheyAreSeen) {
   const Table table = new_table();
-  Record put = access(Use::kWrite, 1, 8, 16);
+  AccessRecord put = access(Use::kWrite, 1, 8, 16);
   put.kind = EpochKind::kPassive;
-  Record load = access(Use::kRead, 0, 12, 16), store = access(Use::kWrite, 0, 8, 12);
+  AccessRecord load = access(Use::kRead, 0, 12, 16), store = access(Use::kWrite, 0, 8, 12);
   load.kind = store.kind = EpochKind::kAtOnce;
-  auto made = [&](const Record& r) {
+  auto made = [&](const AccessRecord& r) {
     std::vector<Conflict> found;
     table->enter(r, {{r.low, r.high}}, false, false, AccessTable::kMost, &found);
     return found.size();
@@ -154,7 +155,7 @@ TEST(AccessTable, StoresMeetUpdatesOfLocksUntilTheyAreSeen) {
   enter(table.get(), put);  // a new put, whose data no rank has read
   EXPECT_EQ(made(store), 1u);
   // A fetch by another origin may have read the put's data and notified the target.
-  Record fetch = access(Use::kAccumulate, 2, 8, 12);
+  AccessRecord fetch = access(Use::kAccumulate, 2, 8, 12);
   fetch.kind = EpochKind::kPassive;
   made(fetch);
   EXPECT_EQ(made(store), 0u);

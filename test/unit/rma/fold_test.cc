@@ -175,7 +175,7 @@ TEST(Fold, RowsOfElementsEndWhereTheyDoNotFollow) {
   pairs.high = 32;
   pairs.sum_up();
   Cursor at(pairs, 1);
-  rma::Run run;
+  rma::ByteRun run;
   ASSERT_TRUE(next_elements(folding, &at, 18, &run));
   EXPECT_EQ(run.offset, 0);
   EXPECT_EQ(run.bytes, 12);

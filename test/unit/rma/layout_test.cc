@@ -28,7 +28,7 @@ Layout random_layout(RandomSequence* random) {
 std::vector<int64_t> all_bytes(const Layout& l, int64_t count) {
   std::vector<int64_t> places;
   for (int64_t e = 0; e < count; ++e)
-    for (const Run& run : l.runs)
+    for (const ByteRun& run : l.runs)
       for (int64_t i = 0; i < run.bytes; ++i) places.push_back(e * l.extent + run.offset + i);
   return places;
 }
@@ -43,7 +43,7 @@ TEST(Layout, CursorVisitsEveryByteInOrder) {
     Cursor at(l, count);
     at.seek(static_cast<int64_t>(from));
     for (size_t i = from; i < places.size();) {
-      const rma::Run run = at.next(1 + static_cast<int64_t>(random.next() % 11));
+      const rma::ByteRun run = at.next(1 + static_cast<int64_t>(random.next() % 11));
       ASSERT_GT(run.bytes, 0);
       for (int64_t k = 0; k < run.bytes; ++k) ASSERT_EQ(run.offset + k, places[i++]);
     }

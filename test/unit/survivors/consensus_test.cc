@@ -16,7 +16,7 @@ namespace {
 struct Message {
   ConsensusMessage kind;
   uint32_t epoch;
-  Value value;
+  ConsensusValue value;
 };
 
 class World;
@@ -27,7 +27,8 @@ class Process final : public ConsensusSite {
       : consensus(this, passes_on), world_(world), me_(me) {}
   uint32_t me() const override { return me_; }
   bool is_lost(uint32_t process) const override { return known_lost.count(process) > 0; }
-  void send(uint32_t to, ConsensusMessage kind, uint32_t epoch, const Value* value) override;
+  void send(uint32_t to, ConsensusMessage kind, uint32_t epoch,
+            const ConsensusValue* value) override;
   void decided() override { EXPECT_EQ(decisions++, 0); }
 
   Consensus consensus;
@@ -53,8 +54,8 @@ class World {
   std::deque<Message>& link(uint32_t from, uint32_t to) { return links[from * size() + to]; }
   uint32_t pick(size_t n) { return static_cast<uint32_t>(random() % n); }
 
-  static Value contribution(uint32_t n, uint32_t p) {
-    Value value;
+  static ConsensusValue contribution(uint32_t n, uint32_t p) {
+    ConsensusValue value;
     value.flag = ~(1 << p);
     value.lost = value.acknowledged = ProcessSet(n);
     value.candidate = {100 - p, p, 7};
@@ -103,7 +104,7 @@ class World {
         EXPECT_EQ(p->decisions, 1) << "process " << p->me() << " waits";
       }
       if (p->decisions == 0) continue;
-      const Value& decision = p->consensus.decision();
+      const ConsensusValue& decision = p->consensus.decision();
       EXPECT_EQ(flag.value_or(decision.flag), decision.flag) << "process " << p->me();
       flag = decision.flag;
       EXPECT_EQ(first_candidate.value_or(decision.candidate.world), decision.candidate.world);
@@ -118,11 +119,12 @@ class World {
   std::optional<uint32_t> first_candidate;
 };
 
-void Process::send(uint32_t to, ConsensusMessage kind, uint32_t epoch, const Value* value) {
+void Process::send(uint32_t to, ConsensusMessage kind, uint32_t epoch,
+                   const ConsensusValue* value) {
   if (sends_left == 0) ended = true;
   if (ended) return;
   if (sends_left > 0) --sends_left;
-  world_->link(me_, to).push_back({kind, epoch, value ? *value : Value()});
+  world_->link(me_, to).push_back({kind, epoch, value ? *value : ConsensusValue()});
 }
 
 TEST(Consensus, JoinsAllContributions) {
@@ -130,7 +132,7 @@ TEST(Consensus, JoinsAllContributions) {
     World world(n, n);
     world.run();
     world.check();
-    const Value& decision = world.processes[0]->consensus.decision();
+    const ConsensusValue& decision = world.processes[0]->consensus.decision();
     EXPECT_EQ(decision.flag, ~((1 << n) - 1));
     EXPECT_EQ(decision.candidate.world, n - 1);  // the candidate that leads least
     EXPECT_EQ(decision.lost.count(), 0u);

@@ -1,6 +1,6 @@
 // Sockets that never block: writing, reading, and their poller.
 
-#include "dynamic/stream.h"
+#include "dynamic/socket_stream.h"
 
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -19,7 +19,7 @@
 
 namespace fgmpi::dynamic {
 
-Poller& g_poller = *new Poller;  // never destroyed, as programs use MPI until they end
+StreamPoller& g_poller = *new StreamPoller;  // never destroyed, as programs use MPI until they end
 
 namespace {
 
@@ -34,37 +34,37 @@ uint8_t* scratch() {
 
 }  // namespace
 
-int Poller::descriptor() {
+int StreamPoller::descriptor() {
   if (epoll_ < 0) epoll_ = epoll_create1(EPOLL_CLOEXEC);
   return epoll_;
 }
 
-int64_t Poller::longest_sleep() const {
+int64_t StreamPoller::longest_sleep() const {
   if (!resumed_.empty()) return 0;
   return retrying_.empty() ? INT64_MAX : kRetry;
 }
 
 template <class Visit>
-void Poller::go_through(std::vector<Stream*>* list, Visit visit) {
+void StreamPoller::visit_streams(std::vector<SocketStream*>* list, Visit visit) {
   if (list->empty()) return;
-  const std::vector<Stream*> streams = std::exchange(*list, {});
+  const std::vector<SocketStream*> streams = std::exchange(*list, {});
   polling_ = true;
-  for (Stream* stream : streams)
+  for (SocketStream* stream : streams)
     if (!stream->closed_) visit(stream);
   polling_ = false;
   done_.clear();
 }
 
-bool Poller::poll() {
+bool StreamPoller::poll() {
   if (epoll_ < 0) return false;
-  go_through(&resumed_, [](Stream* stream) { stream->take_kept(); });
-  go_through(&retrying_, [](Stream* stream) { stream->try_next(""); });
+  visit_streams(&resumed_, [](SocketStream* stream) { stream->deliver_unread(); });
+  visit_streams(&retrying_, [](SocketStream* stream) { stream->try_next(""); });
   epoll_event events[32];
   const int count = epoll_wait(epoll_, events, 32, 0);
   if (count <= 0) return false;
   polling_ = true;
   for (int i = 0; i < count; ++i) {
-    auto* stream = static_cast<Stream*>(events[i].data.ptr);
+    auto* stream = static_cast<SocketStream*>(events[i].data.ptr);
     if (stream->fd_ >= 0) stream->on_ready(events[i].events);
   }
   polling_ = false;
@@ -72,14 +72,14 @@ bool Poller::poll() {
   return true;
 }
 
-void Poller::destroy(std::unique_ptr<Stream> stream) {
+void StreamPoller::destroy(std::unique_ptr<SocketStream> stream) {
   stream->close();
   if (polling_) done_.push_back(std::move(stream));
 }
 
-Stream::~Stream() { close(); }
+SocketStream::~SocketStream() { close(); }
 
-void Stream::watch() {
+void SocketStream::watch() {
   uint32_t events = 0;
   if (!paused_) events |= EPOLLIN;
   if (connecting_ || unsent() > 0) events |= EPOLLOUT;
@@ -92,7 +92,7 @@ void Stream::watch() {
   events_ = events;
 }
 
-void Stream::adopt(int fd, bool owned) {
+void SocketStream::adopt(int fd, bool owned) {
   fd_ = fd;
   owned_ = owned;
   const int on = 1;
@@ -100,7 +100,7 @@ void Stream::adopt(int fd, bool owned) {
   watch();
 }
 
-void Stream::connect(std::vector<SocketAddress> addresses) {
+void SocketStream::connect(std::vector<StreamAddress> addresses) {
   addresses_ = std::move(addresses);
   next_address_ = 0;
   try_next("no address of it is known");
@@ -108,10 +108,10 @@ void Stream::connect(std::vector<SocketAddress> addresses) {
 
 /// Tries the next address. When there is none, the stream ends; `why` is the error of the
 /// last address.
-void Stream::try_next(const std::string& why) {
+void SocketStream::try_next(const std::string& why) {
   std::string last = why;
   while (next_address_ < addresses_.size()) {
-    const SocketAddress& to = addresses_[next_address_];
+    const StreamAddress& to = addresses_[next_address_];
     const int fd = socket(to.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) break;
     const int result = ::connect(fd, reinterpret_cast<const sockaddr*>(&to.address), to.length);
@@ -134,7 +134,8 @@ void Stream::try_next(const std::string& why) {
   on_end(last.empty() ? std::strerror(errno) : last);
 }
 
-void Stream::write(const void* first, size_t first_bytes, const void* second, size_t second_bytes) {
+void SocketStream::write(const void* first, size_t first_bytes, const void* second,
+                         size_t second_bytes) {
   size_t written = 0;
   if (fd_ >= 0 && !connecting_ && unsent() == 0) {
     iovec pieces[2] = {{const_cast<void*>(first), first_bytes},
@@ -156,19 +157,19 @@ void Stream::write(const void* first, size_t first_bytes, const void* second, si
   if (fd_ >= 0) watch();
 }
 
-bool Stream::write_with_descriptor(const void* bytes, size_t count, int descriptor) {
+bool SocketStream::write_with_descriptor(const void* bytes, size_t count, int descriptor) {
   if (fd_ < 0 || connecting_) return false;
   DescriptorMessage<1> message(bytes, count);
   message.put(&descriptor);
   return sendmsg(fd_, message.header(), MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(count);
 }
 
-void Stream::wake_other() {
+void SocketStream::wake_other() {
   const char byte = 0;
   if (fd_ >= 0) send(fd_, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void Stream::flush() {
+void SocketStream::flush() {
   bool moved = false;
   while (unsent() > 0) {
     const ssize_t n = send(fd_, out_.data() + out_at_, unsent(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -186,7 +187,7 @@ void Stream::flush() {
   if (moved) on_room();
 }
 
-void Stream::on_ready(uint32_t events) {
+void SocketStream::on_ready(uint32_t events) {
   if (connecting_) {
     int code = 0;
     socklen_t length = sizeof code;
@@ -216,10 +217,10 @@ void Stream::on_ready(uint32_t events) {
   }
 }
 
-void Stream::on_descriptor(int descriptor) { ::close(descriptor); }
+void SocketStream::on_descriptor(int descriptor) { ::close(descriptor); }
 
 /// Receives into scratch(), and passes on descriptors that came.
-ssize_t Stream::receive(size_t most) {
+ssize_t SocketStream::receive(size_t most) {
   DescriptorMessage<1> message(scratch(), most);
   const ssize_t n = recvmsg(fd_, message.header(), MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   int descriptor;
@@ -227,7 +228,7 @@ ssize_t Stream::receive(size_t most) {
   return n;
 }
 
-void Stream::read_all() {
+void SocketStream::read_all() {
   for (size_t turn = 0; turn < kMostReadsAPoll && fd_ >= 0 && !paused_; ++turn) {
     const size_t most = std::min(kReadAtOnce, wanted());
     const ssize_t n = receive(most);
@@ -240,25 +241,25 @@ void Stream::read_all() {
       if (used < count) in_.assign(scratch() + used, scratch() + count);
     } else {
       in_.insert(in_.end(), scratch(), scratch() + count);
-      take_kept();
+      deliver_unread();
     }
   }
 }
 
-void Stream::take_kept() {
+void SocketStream::deliver_unread() {
   if (paused_) return;
   const size_t used = on_bytes(in_.data(), in_.size());
   in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(used));
   if (in_.empty()) std::vector<uint8_t>().swap(in_);
 }
 
-bool Stream::hung_up() const {
+bool SocketStream::hung_up() const {
   pollfd other{fd_, POLLRDHUP, 0};
   return fd_ < 0 ||
          (::poll(&other, 1, 0) == 1 && (other.revents & (POLLRDHUP | POLLHUP | POLLERR)));
 }
 
-bool Stream::has_news() const {
+bool SocketStream::has_news() const {
   if (std::find(g_poller.resumed_.begin(), g_poller.resumed_.end(), this) !=
       g_poller.resumed_.end())
     return true;
@@ -266,7 +267,7 @@ bool Stream::has_news() const {
   return fd_ >= 0 && ::poll(&mine, 1, 0) == 1;
 }
 
-bool Stream::local() const {
+bool SocketStream::local() const {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
   return fd_ >= 0 && !connecting_ &&
@@ -274,13 +275,13 @@ bool Stream::local() const {
          address.ss_family == AF_UNIX;
 }
 
-pid_t Stream::peer_process() const {
+pid_t SocketStream::peer_process() const {
   ucred who{};
   socklen_t length = sizeof who;
   return local() && getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &who, &length) == 0 ? who.pid : 0;
 }
 
-bool Stream::under_way() const {
+bool SocketStream::under_way() const {
   if (unsent() > 0) return true;
   // Bytes written to a local socket are with their reader at once; SIOCOUTQ of such a socket counts
   // unread bytes.
@@ -289,22 +290,22 @@ bool Stream::under_way() const {
   return ioctl(fd_, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged > 0;
 }
 
-void Stream::shut_down() {
+void SocketStream::shut_down() {
   if (fd_ >= 0) ::shutdown(fd_, SHUT_WR);
 }
 
-void Stream::pause(bool paused) {
+void SocketStream::pause(bool paused) {
   paused_ = paused;
   if (!paused && !in_.empty()) g_poller.resumed_.push_back(this);
   if (fd_ >= 0) watch();
 }
 
-void Stream::finish(const std::string& why) {
+void SocketStream::finish(const std::string& why) {
   close();
   on_end(why);
 }
 
-void Stream::close() {
+void SocketStream::close() {
   std::erase(g_poller.retrying_, this);
   std::erase(g_poller.resumed_, this);
   closed_ = true;
@@ -312,7 +313,7 @@ void Stream::close() {
   if (fd >= 0 && owned_) ::close(fd);
 }
 
-int Stream::release() {
+int SocketStream::release() {
   const int fd = fd_;
   if (fd >= 0 && watched_) epoll_ctl(g_poller.descriptor(), EPOLL_CTL_DEL, fd, nullptr);
   watched_ = false;
@@ -322,7 +323,7 @@ int Stream::release() {
 
 int listen_locally(const std::string& name) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const SocketAddress at = local_address(name);
+  const StreamAddress at = local_address(name);
   if (fd >= 0 && bind(fd, reinterpret_cast<const sockaddr*>(&at.address), at.length) == 0 &&
       listen(fd, SOMAXCONN) == 0)
     return fd;

@@ -1,4 +1,4 @@
-// Progression: one number for each member of a window that lives in a process: a first one and a
+// MemberNumbers: one number for each member of a window that lives in a process: a first one and a
 // step where they are evenly spaced, else a list.
 //
 // Wins where members have equal sizes, or images of the program lie at a fixed stride: 48 bytes for
@@ -14,10 +14,10 @@
 
 namespace fgmpi::rma {
 
-class Progression {
+class MemberNumbers {
  public:
-  Progression() = default;
-  explicit Progression(const std::vector<int64_t>& numbers) : size_(numbers.size()) {
+  MemberNumbers() = default;
+  explicit MemberNumbers(const std::vector<int64_t>& numbers) : size_(numbers.size()) {
     if (numbers.empty()) return;
     first_ = numbers[0];
     if (size_ > 1) step_ = wrapping_difference(numbers[1], numbers[0]);
@@ -62,7 +62,7 @@ class Progression {
     }
   }
   void read(FieldReader* in) {
-    *this = Progression();
+    *this = MemberNumbers();
     const auto size = in->get<uint32_t>();
     if (in->get<uint8_t>()) {
       first_ = in->get<int64_t>();

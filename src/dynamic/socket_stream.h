@@ -18,46 +18,46 @@
 
 namespace fgmpi::dynamic {
 
-class Stream;
+class SocketStream;
 
-class Poller {
+class StreamPoller {
  public:
   /// The descriptor that is readable when a stream has an event; -1: none could be opened.
   int descriptor();
   /// Handles the events of all streams. Returns true when there were any.
   bool poll();
   /// Closes a stream, and destroys it after the poll that is running: others may still point at it.
-  void destroy(std::unique_ptr<Stream> stream);
+  void destroy(std::unique_ptr<SocketStream> stream);
   /// The time in ns for which poll() need not be called. Streams that could not connect for lack
   /// of room try again, and bytes that were read before a stream was paused are delivered when it
   /// goes on.
   int64_t longest_sleep() const;
 
  private:
-  friend class Stream;
+  friend class SocketStream;
   /// Calls visit() for the streams of a list that are still open. The list is emptied first, as
   /// streams may be entered in it again.
   template <class Visit>
-  void go_through(std::vector<Stream*>* list, Visit visit);
+  void visit_streams(std::vector<SocketStream*>* list, Visit visit);
   int epoll_ = -1;
   bool polling_ = false;
-  std::vector<std::unique_ptr<Stream>> done_;
-  std::vector<Stream*> retrying_;
-  std::vector<Stream*> resumed_;  ///< streams with bytes from before they were paused
+  std::vector<std::unique_ptr<SocketStream>> done_;
+  std::vector<SocketStream*> retrying_;
+  std::vector<SocketStream*> resumed_;  ///< streams with bytes from before they were paused
 };
-extern Poller& g_poller;
+extern StreamPoller& g_poller;
 
-class Stream {
+class SocketStream {
  public:
-  Stream() = default;
-  virtual ~Stream();
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
+  SocketStream() = default;
+  virtual ~SocketStream();
+  SocketStream(const SocketStream&) = delete;
+  SocketStream& operator=(const SocketStream&) = delete;
 
   /// Adopts a connected descriptor. `owned`: it is closed with the stream.
   void adopt(int fd, bool owned);
   /// Begins to connect to the first of these that answers.
-  void connect(std::vector<SocketAddress> addresses);
+  void connect(std::vector<StreamAddress> addresses);
   /// Writes both pieces, or stores what cannot be written yet.
   void write(const void* first, size_t first_bytes, const void* second, size_t second_bytes);
   /// Writes these bytes, and a descriptor that the reader receives with them. Returns false if
@@ -106,19 +106,19 @@ class Stream {
   int fd_ = -1;
 
  private:
-  friend class Poller;
+  friend class StreamPoller;
   void watch();
   void try_next(const std::string& why);
   void flush();
   void read_all();
-  void take_kept();
+  void deliver_unread();
   ssize_t receive(size_t most);
   void finish(const std::string& why);
   bool owned_ = true, connecting_ = false, paused_ = false, watched_ = false, closed_ = false;
   uint32_t events_ = 0;
   std::vector<uint8_t> in_, out_;
   size_t out_at_ = 0;
-  std::vector<SocketAddress> addresses_;
+  std::vector<StreamAddress> addresses_;
   size_t next_address_ = 0;
 };
 

@@ -11,12 +11,12 @@
 
 namespace fgmpi::dynamic {
 
-class Waiter {
+class DeadlineWaiter {
  public:
-  Waiter() = default;
-  ~Waiter();
-  Waiter(const Waiter&) = delete;
-  Waiter& operator=(const Waiter&) = delete;
+  DeadlineWaiter() = default;
+  ~DeadlineWaiter();
+  DeadlineWaiter(const DeadlineWaiter&) = delete;
+  DeadlineWaiter& operator=(const DeadlineWaiter&) = delete;
 
   /// Parks the running proclet until wake(), or until `deadline` (of now_ns()). REQUIRES: no
   /// proclet waits here.

@@ -1,6 +1,6 @@
 // The deadlines of proclets that wait for another job.
 
-#include "dynamic/waiter.h"
+#include "dynamic/deadline_waiter.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,14 +11,14 @@
 namespace fgmpi::dynamic {
 namespace {
 
-std::vector<Waiter*>& g_waiting = *new std::vector<Waiter*>;
+std::vector<DeadlineWaiter*>& g_waiting = *new std::vector<DeadlineWaiter*>;
 
 }  // namespace
 
-Waiter::~Waiter() { std::erase(g_waiting, this); }
+DeadlineWaiter::~DeadlineWaiter() { std::erase(g_waiting, this); }
 
-void Waiter::wait(int64_t deadline, const char* call,
-                  void (*describe)(const sched::WaitSite*, std::string*)) {
+void DeadlineWaiter::wait(int64_t deadline, const char* call,
+                          void (*describe)(const sched::WaitSite*, std::string*)) {
   sched::WaitSite site{call, describe, false};
   deadline_ = deadline;
   proclet_ = sched::current();
@@ -27,15 +27,15 @@ void Waiter::wait(int64_t deadline, const char* call,
   std::erase(g_waiting, this);
 }
 
-void Waiter::wake() {
+void DeadlineWaiter::wake() {
   if (proclet_) sched::ready(std::exchange(proclet_, nullptr));
 }
 
-bool Waiter::check_deadlines() {
+bool DeadlineWaiter::check_deadlines() {
   if (g_waiting.empty()) return false;
   const int64_t now = now_ns();
   bool any = false;
-  for (Waiter* w : g_waiting) {
+  for (DeadlineWaiter* w : g_waiting) {
     if (!w->proclet_ || w->deadline_ > now) continue;
     w->wake();
     any = true;
@@ -43,9 +43,9 @@ bool Waiter::check_deadlines() {
   return any;
 }
 
-int64_t Waiter::until_next_deadline() {
+int64_t DeadlineWaiter::until_next_deadline() {
   int64_t next = INT64_MAX;
-  for (const Waiter* w : g_waiting) next = std::min(next, w->deadline_);
+  for (const DeadlineWaiter* w : g_waiting) next = std::min(next, w->deadline_);
   return next == INT64_MAX ? next : std::max<int64_t>(next - now_ns(), 1'000'000);
 }
 
