@@ -20,14 +20,14 @@
 
 namespace fgmpi::check {
 
-using access::Access;
-using access::View;
+using access::AccessView;
+using access::ProgramAccess;
 
-void SpinLock::lock() {
+void AccessSpinLock::lock() {
   if (__libc_single_threaded) return;
   while (held_.exchange(true, std::memory_order_acquire)) relax_cpu();
 }
-void SpinLock::unlock() { held_.store(false, std::memory_order_release); }
+void AccessSpinLock::unlock() { held_.store(false, std::memory_order_release); }
 
 namespace {
 
@@ -37,7 +37,7 @@ bool covers(const Region& r, uintptr_t address, size_t bytes) {
   if (r.exact) return true;
   const int64_t begin = static_cast<int64_t>(address - reinterpret_cast<uintptr_t>(r.base));
   auto at = std::lower_bound(r.blocks.begin(), r.blocks.end(), begin + static_cast<int64_t>(bytes),
-                             [](const Block& b, int64_t end) { return b.offset < end; });
+                             [](const ByteBlock& b, int64_t end) { return b.offset < end; });
   return at != r.blocks.begin() && at[-1].offset + at[-1].bytes > begin;
 }
 
@@ -46,17 +46,17 @@ size_t class_of(uintptr_t bytes) { return static_cast<size_t>(std::bit_width(byt
 }  // namespace
 
 // ---- OwnedMemory --------------------------------------------------------------------------------
-OwnedMemory::Owner OwnedMemory::Entries::find(uintptr_t address, size_t bytes) const {
+OwnedMemory::Owner OwnedMemory::OwnedRegions::find(uintptr_t address, size_t bytes) const {
   if (address >= high || address + bytes <= low) return {};
   for (uint32_t set = classes; set; set &= set - 1) {
     const auto c = static_cast<size_t>(std::countr_zero(set));
     const uintptr_t longest = uintptr_t{4} << 2 * c;
     const auto& list = of_class[c];
     auto at = std::lower_bound(list.begin(), list.end(), address + bytes,
-                               [](const Entry& e, uintptr_t end) { return e.low < end; });
+                               [](const OwnedRegion& e, uintptr_t end) { return e.low < end; });
     const Region* last = nullptr;
     while (at != list.begin()) {
-      const Entry& e = *--at;
+      const OwnedRegion& e = *--at;
       if (e.low + longest <= address) break;
       // A buffer that is sent to many ranks is checked once. A region without a count holds the
       // parts of a v-collective, whose displacements may differ, so it is always checked.
@@ -70,14 +70,14 @@ OwnedMemory::Owner OwnedMemory::Entries::find(uintptr_t address, size_t bytes) c
   return {};
 }
 
-OwnedMemory::Owner OwnedMemory::find(const Access& a) const {
+OwnedMemory::Owner OwnedMemory::find(const ProgramAccess& a) const {
   Owner owner = entries_[1].find(a.address, a.bytes);
   if (!owner.operation && a.writes) owner = entries_[0].find(a.address, a.bytes);
   return owner;
 }
 
 /// Sets the bounds of all regions.
-void OwnedMemory::Entries::find_reach() {
+void OwnedMemory::OwnedRegions::find_reach() {
   low = ~uintptr_t{0};
   high = 0;
   for (uint32_t set = classes; set; set &= set - 1) {
@@ -104,7 +104,7 @@ void OwnedMemory::mark(uintptr_t low, uintptr_t high, int step) {
 void OwnedMemory::mark(const Region& r, int step) {
   if (r.exact)
     return mark(reinterpret_cast<uintptr_t>(r.low), reinterpret_cast<uintptr_t>(r.high), step);
-  for (const Block& b : r.blocks) {
+  for (const ByteBlock& b : r.blocks) {
     const auto low = reinterpret_cast<uintptr_t>(r.base + b.offset);
     if (b.bytes > 0) mark(low, low + static_cast<uintptr_t>(b.bytes), step);
   }
@@ -112,7 +112,7 @@ void OwnedMemory::mark(const Region& r, int step) {
 
 /// Publishes the bounds of what is owned in the views.
 void OwnedMemory::show() {
-  const Entries &reads = entries_[0], &writes = entries_[1];
+  const OwnedRegions &reads = entries_[0], &writes = entries_[1];
   uintptr_t low[2] = {writes.low, std::min(reads.low, writes.low)};
   uintptr_t high[2] = {writes.high, std::max(reads.high, writes.high)};
   for (const Exposed& e : exposed_)
@@ -120,7 +120,7 @@ void OwnedMemory::show() {
       low[how] = std::min(low[how], e.low);
       high[how] = std::max(high[how], e.high);
     }
-  for (View* view : views_)
+  for (AccessView* view : views_)
     for (int how = 0; how < 2; ++how) {
       constexpr uintptr_t kBefore = access::kMost - 1;
       const bool none = high[how] <= low[how];
@@ -130,15 +130,15 @@ void OwnedMemory::show() {
     }
 }
 
-void OwnedMemory::add_one(Operation* operation, const Region& r) {
+void OwnedMemory::add_one(RequestOperation* operation, const Region& r) {
   if (!r.exact && r.blocks.empty()) return;
-  const Entry entry = {reinterpret_cast<uintptr_t>(r.low), reinterpret_cast<uintptr_t>(r.high),
-                       operation, &r};
-  Entries& all = entries_[r.writes];
+  const OwnedRegion entry = {reinterpret_cast<uintptr_t>(r.low),
+                             reinterpret_cast<uintptr_t>(r.high), operation, &r};
+  OwnedRegions& all = entries_[r.writes];
   const size_t c = std::min(class_of(entry.high - entry.low), kClasses - 1);
   auto& list = all.of_class[c];
   list.insert(std::lower_bound(list.begin(), list.end(), entry.low,
-                               [](const Entry& e, uintptr_t low) { return e.low < low; }),
+                               [](const OwnedRegion& e, uintptr_t low) { return e.low < low; }),
               entry);
   all.classes |= 1u << c;
   ++all.count;
@@ -150,11 +150,11 @@ void OwnedMemory::add_one(Operation* operation, const Region& r) {
 void OwnedMemory::remove_one(const Region& r) {
   if (!r.exact && r.blocks.empty()) return;
   const auto low = reinterpret_cast<uintptr_t>(r.low), high = reinterpret_cast<uintptr_t>(r.high);
-  Entries& all = entries_[r.writes];
+  OwnedRegions& all = entries_[r.writes];
   const size_t c = std::min(class_of(high - low), kClasses - 1);
   auto& list = all.of_class[c];
   auto at = std::lower_bound(list.begin(), list.end(), low,
-                             [](const Entry& e, uintptr_t from) { return e.low < from; });
+                             [](const OwnedRegion& e, uintptr_t from) { return e.low < from; });
   while (at != list.end() && at->low == low && at->region != &r) ++at;
   if (at == list.end() || at->region != &r) return;
   list.erase(at);
@@ -166,21 +166,21 @@ void OwnedMemory::remove_one(const Region& r) {
   if (entries_[0].count + entries_[1].count + exposed_.size() == 0) filter_.fill(0);
 }
 
-void OwnedMemory::add(Operation* operation) {
+void OwnedMemory::add(RequestOperation* operation) {
   std::lock_guard guard(lock);
   for (const Region& r : operation->regions)
     if (r.begun) add_one(operation, r);
   show();
 }
 
-void OwnedMemory::remove(Operation* operation) {
+void OwnedMemory::remove(RequestOperation* operation) {
   std::lock_guard guard(lock);
   for (const Region& r : operation->regions)
     if (r.begun) remove_one(r);
   show();
 }
 
-void OwnedMemory::add(Operation* operation, const Region& region) {
+void OwnedMemory::add(RequestOperation* operation, const Region& region) {
   std::lock_guard guard(lock);
   add_one(operation, region);
   show();
@@ -194,7 +194,7 @@ void OwnedMemory::remove(const Region& region) {
 
 void OwnedMemory::clear() {
   std::lock_guard guard(lock);
-  for (Entries& e : entries_) e = Entries();
+  for (OwnedRegions& e : entries_) e = OwnedRegions();
   exposed_.clear();
   touched_.clear();
   filter_.fill(0);
@@ -217,7 +217,7 @@ bool OwnedMemory::is_exposed(uintptr_t address, size_t bytes) const {
   return false;
 }
 
-bool OwnedMemory::touch(const Access& a) {
+bool OwnedMemory::touch(const ProgramAccess& a) {
   for (const Exposed& e : exposed_) {
     if (!e.epoch || !e.meets(a.address, a.bytes)) continue;
     const uintptr_t low = std::max(a.address, e.low), high = std::min(a.address + a.bytes, e.high);
@@ -238,12 +238,12 @@ bool OwnedMemory::touch(const Access& a) {
   return touched_.size() >= kMostTouched;
 }
 
-std::vector<OwnedMemory::Touched> OwnedMemory::take_touched() {
+std::vector<OwnedMemory::Touched> OwnedMemory::extract_touched() {
   std::lock_guard guard(lock);
   return std::exchange(touched_, {});
 }
 
-void OwnedMemory::attach(View* view, void* owner) {
+void OwnedMemory::attach(AccessView* view, void* owner) {
   std::lock_guard guard(lock);
   view->owner = owner;
   view->filter = filter_.data();
@@ -251,7 +251,7 @@ void OwnedMemory::attach(View* view, void* owner) {
   show();
 }
 
-void OwnedMemory::detach(View* view) {
+void OwnedMemory::detach(AccessView* view) {
   std::lock_guard guard(lock);
   std::erase(views_, view);
 }
@@ -262,8 +262,8 @@ namespace {
 /// Views of ranks that have not called MPI_Init yet, by MPIX_Tool_word(). Such a view is
 /// closed until then.
 std::mutex g_waiting_lock;
-std::vector<std::pair<const void*, View*>>& g_waiting =
-    *new std::vector<std::pair<const void*, View*>>;
+std::vector<std::pair<const void*, AccessView*>>& g_waiting =
+    *new std::vector<std::pair<const void*, AccessView*>>;
 
 /// The thread is in the code below. Memory that this code allocates may come from a malloc of the
 /// program, compiled with -check too, whose accesses must not be checked.
@@ -283,12 +283,14 @@ bool is_in_program(const Rank* rank) {
   return rank->calls == 0 && MPIX_Tool_word() == rank->word;
 }
 
-void set_open(View* view, bool open) {
+void set_open(AccessView* view, bool open) {
   view->low[0] = view->low[1] = 0;
   view->length[0] = view->length[1] = open ? ~uintptr_t{0} : 0;
 }
 
-bool wants_accesses() { return g_process.wants(Kind::kBuffers) || g_process.wants(Kind::kWindows); }
+bool wants_accesses() {
+  return g_process.wants(FindingKind::kBuffers) || g_process.wants(FindingKind::kWindows);
+}
 
 /// Makes the rank's OwnedMemory, at the first sign that its program is compiled with -check.
 void follow(Rank* rank) {
@@ -298,14 +300,14 @@ void follow(Rank* rank) {
   rank->owned = new OwnedMemory;
   rank->short_path = nullptr;
   rank->owned->expose(rank->windows);
-  rank->requests.for_each([&](MPI_Request, Operation& operation) {
+  rank->requests.for_each([&](MPI_Request, RequestOperation& operation) {
     if (operation.active && !operation.released) rank->owned->add(&operation);
   });
 }
 
 /// Finds the rank that makes the access and attaches the view to its memory. nullptr: the access
 /// cannot be checked.
-Rank* adopt(View* view) {
+Rank* adopt(AccessView* view) {
   void** word = MPIX_Tool_word ? MPIX_Tool_word() : nullptr;
   // Constructors run by the dynamic linker; threads that belong to no rank.
   if (!word) return nullptr;
@@ -334,9 +336,9 @@ Rank* adopt(View* view) {
 
 constexpr int kMostCallers = 12;
 
-struct Seen {
+struct ReportedAccess {
   Rank* rank;
-  Access access;
+  ProgramAccess access;
   bool operation_writes;
   CallRecord call;
   void* callers[kMostCallers + 1] = {};  ///< ends with null
@@ -344,10 +346,10 @@ struct Seen {
 /// Conflicts found on other threads, until a rank calls MPI.
 std::mutex g_seen_lock;
 std::atomic<bool> g_any_seen = false;
-std::vector<Seen>& g_seen = *new std::vector<Seen>;
+std::vector<ReportedAccess>& g_seen = *new std::vector<ReportedAccess>;
 
-void tell(const Seen& s) {
-  const Access& a = s.access;
+void report_access(const ReportedAccess& s) {
+  const ProgramAccess& a = s.access;
   const char* how = !a.writes ? "the program reads from a buffer that a pending operation writes"
                     : s.operation_writes
                         ? "the program writes into a buffer that a pending operation writes, too"
@@ -357,13 +359,14 @@ void tell(const Seen& s) {
   access.call = words_of(a.function, a.writes);
   access.site = site_of(a.place);
   for (int i = 0; s.callers[i]; ++i) access.callers.push_back(site_of(s.callers[i]));
-  report(Kind::kBuffers, how, "an operation's buffer is left alone until the operation is complete",
+  report(FindingKind::kBuffers, how,
+         "an operation's buffer is left alone until the operation is complete",
          {access, participant(s.rank, s.call, "is not complete")});
 }
 
 /// Finds the callers of the function that makes the access, because C++'s library may have made it
 /// for the program.
-void find_callers(Seen* s) {
+void find_callers(ReportedAccess* s) {
   void* frames[2 * kMostCallers];
   const int n = backtrace(frames, 2 * kMostCallers);
   auto* end = frames + n;
@@ -372,7 +375,7 @@ void find_callers(Seen* s) {
 }
 
 /// Compares the access with pending operations of lock epochs on the rank's windows.
-void meet_under_way(Rank* rank, const Access& a) {
+void meet_under_way(Rank* rank, const ProgramAccess& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
   for (const Exposed& e : owned.exposed()) {
@@ -390,7 +393,7 @@ void meet_under_way(Rank* rank, const Access& a) {
 
 /// Records an access to windows' memory. The next call of MPI compares it; if the list is full, it
 /// is compared at once.
-void keep_exposed(Rank* rank, const Access& a) {
+void record_exposed_access(Rank* rank, const ProgramAccess& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
   if (!owned.is_exposed(a.address, a.bytes) || !is_in_program(rank)) return;
@@ -401,13 +404,13 @@ void keep_exposed(Rank* rank, const Access& a) {
   }
   if (!full) return;
   if (getpid() == g_process.pid)
-    tell_touched_now(rank);
+    compare_touched_now(rank);
   else
-    owned.take_touched();
+    owned.extract_touched();
 }
 
 /// The finding for an access, unless it is legal or was found before.
-std::optional<Seen> finding_of(Rank* rank, const Access& a) {
+std::optional<ReportedAccess> finding_of(Rank* rank, const ProgramAccess& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
   std::lock_guard guard(owned.lock);
@@ -416,7 +419,7 @@ std::optional<Seen> finding_of(Rank* rank, const Access& a) {
   owner.operation->touched = true;
   const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), owner.operation->call->site);
   if (!owned.reported.insert(mix(key, a.writes)).second) return {};
-  return Seen{rank, a, owner.region->writes, owner.operation->call};
+  return ReportedAccess{rank, a, owner.region->writes, owner.operation->call};
 }
 
 }  // namespace
@@ -425,13 +428,13 @@ thread_local int g_calls_of_thread = 0;
 
 void report_accesses() {
   if (!g_any_seen.load(std::memory_order_acquire)) return;
-  std::vector<Seen> list;
+  std::vector<ReportedAccess> list;
   {
     std::lock_guard guard(g_seen_lock);
     g_any_seen.store(false, std::memory_order_relaxed);
     list.swap(g_seen);
   }
-  for (const Seen& s : list) tell(s);
+  for (const ReportedAccess& s : list) report_access(s);
 }
 
 void follow_accesses(Rank* rank) {
@@ -456,7 +459,7 @@ void follow_accesses(Rank* rank) {
 using namespace fgmpi::check;
 
 /// The function behind access::Look.
-EXPORT void fgmpi_check_access(View* view, const Access* access) {
+EXPORT void fgmpi_check_access(AccessView* view, const ProgramAccess* access) {
   if (t_looking) return;
   auto* rank = static_cast<Rank*>(view->owner);
   if (!rank) rank = adopt(view);
@@ -465,20 +468,20 @@ EXPORT void fgmpi_check_access(View* view, const Access* access) {
   // ranks, which is not tracked.
   if (!g_process.threads) {
     meet_under_way(rank, *access);
-    keep_exposed(rank, *access);
+    record_exposed_access(rank, *access);
   }
   auto seen = finding_of(rank, *access);
   if (!seen) return;
   find_callers(&*seen);
   // Another thread must not touch state that a call of the rank uses at the same time.
-  if (is_main_thread(rank) && !g_process.threads) return tell(*seen);
+  if (is_main_thread(rank) && !g_process.threads) return report_access(*seen);
   std::lock_guard guard(g_seen_lock);
   g_seen.push_back(*seen);
   g_any_seen.store(true, std::memory_order_release);
 }
 
 /// The function behind access::Touches.
-EXPORT bool fgmpi_check_touches(View* view, uintptr_t address, size_t bytes, bool writes) {
+EXPORT bool fgmpi_check_touches(AccessView* view, uintptr_t address, size_t bytes, bool writes) {
   if (t_looking) return true;
   auto* rank = static_cast<Rank*>(view->owner);
   if (!rank || !rank->owned) return true;
@@ -490,7 +493,7 @@ EXPORT bool fgmpi_check_touches(View* view, uintptr_t address, size_t bytes, boo
 }
 
 /// The function behind access::Forget.
-EXPORT void fgmpi_check_forget(View* view) {
+EXPORT void fgmpi_check_forget(AccessView* view) {
   if (auto* rank = static_cast<Rank*>(view->owner)) rank->owned->detach(view);
   std::lock_guard guard(g_waiting_lock);
   std::erase_if(g_waiting, [&](const auto& waiting) { return waiting.second == view; });

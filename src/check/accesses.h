@@ -2,14 +2,14 @@
 // operations own.
 //
 // The entry points in the program (gcc/access) decide most accesses themselves, from the
-// contents of their View. They pass the others to fgmpi_check_access(), which searches the
+// contents of their AccessView. They pass the others to fgmpi_check_access(), which searches the
 // OwnedMemory of the rank.
 //
 // OwnedMemory holds the regions of active operations in sorted arrays (by first address): one array
 // for each size class (a factor of 4), separately for regions that are read and regions that are
 // written. Regions that are written never overlap, so an access can meet only a few regions of each
 // class, and a binary search finds them.
-// Thread rule: the program's threads search while the rank is in a call, so a lock (SpinLock)
+// Thread rule: the program's threads search while the rank is in a call, so a lock (AccessSpinLock)
 // guards the memory of a process that has more than one thread. Its holder never waits or switches.
 #pragma once
 
@@ -28,7 +28,7 @@ namespace fgmpi::check {
 
 /// A lock that only a process with several threads acquires. It is held during a search or a
 /// change, never during a call of MPI.
-class SpinLock {
+class AccessSpinLock {
  public:
   void lock();
   void unlock();
@@ -46,17 +46,17 @@ inline const char* words_of(const char* function, bool writes) {
 class OwnedMemory {
  public:
   /// From now on the operation owns those of its regions that have begun; remove() ends that.
-  void add(Operation* operation);
-  void remove(Operation* operation);
+  void add(RequestOperation* operation);
+  void remove(RequestOperation* operation);
   /// As the two above, for one region.
-  void add(Operation* operation, const Region& region);
+  void add(RequestOperation* operation, const Region& region);
   void remove(const Region& region);
   /// Forgets all regions, because the rank has ended.
   void clear();
   /// The view shows from now on what is owned; detach() ends that. `owner` is the value that the
   /// view returns as the owner.
-  void attach(access::View* view, void* owner);
-  void detach(access::View* view);
+  void attach(access::AccessView* view, void* owner);
+  void detach(access::AccessView* view);
 
   /// Sets the windows whose memory is exposed and may be compared. Accesses within an epoch are
   /// recorded and compared later (windows.cc); other accesses are compared with pending
@@ -70,44 +70,44 @@ class OwnedMemory {
     const void* place;
   };
   /// Records an access to exposed memory. Accesses from one site that adjoin or overlap are joined.
-  /// Returns whether the list is full, so that the caller must call take_touched() before the next
-  /// access. REQUIRES: the caller holds `lock`.
-  bool touch(const access::Access& access);
+  /// Returns whether the list is full, so that the caller must call extract_touched() before the
+  /// next access. REQUIRES: the caller holds `lock`.
+  bool touch(const access::ProgramAccess& access);
   bool is_exposed(uintptr_t address, size_t bytes) const;
   const std::vector<Exposed>& exposed() const { return exposed_; }
   /// Returns the recorded accesses and clears the list.
-  std::vector<Touched> take_touched();
+  std::vector<Touched> extract_touched();
 
   struct Owner {
-    Operation* operation = nullptr;
+    RequestOperation* operation = nullptr;
     const Region* region = nullptr;
   };
   /// The owner of memory that this access must not touch; empty where there is none. REQUIRES: the
   /// caller holds `lock`.
-  Owner find(const access::Access& access) const;
+  Owner find(const access::ProgramAccess& access) const;
 
-  SpinLock lock;
+  AccessSpinLock lock;
   /// Accesses that have been reported, by site and operation, so that a loop is reported once.
   /// Guarded by `lock`.
   std::unordered_set<uint64_t> reported;
 
  private:
-  struct Entry {
+  struct OwnedRegion {
     uintptr_t low, high;
-    Operation* operation;
+    RequestOperation* operation;
     const Region* region;
   };
   /// Class i holds regions of 4^i .. 4^(i + 1) - 1 bytes.
   static constexpr size_t kClasses = 24;
-  struct Entries {
-    std::array<std::vector<Entry>, kClasses> of_class;
+  struct OwnedRegions {
+    std::array<std::vector<OwnedRegion>, kClasses> of_class;
     uint32_t classes = 0;  ///< bit i: class i has regions
     uintptr_t low = ~uintptr_t{0}, high = 0;
     size_t count = 0;
     Owner find(uintptr_t address, size_t bytes) const;
     void find_reach();
   };
-  void add_one(Operation* operation, const Region& region);
+  void add_one(RequestOperation* operation, const Region& region);
   void remove_one(const Region& region);
   void mark(const Region& region, int step);
   void show();
@@ -118,11 +118,11 @@ class OwnedMemory {
   std::vector<Exposed> exposed_;
   std::vector<Touched> touched_;
   size_t last_touched_ = 0;  ///< index of the access that was widened last
-  Entries entries_[2];       ///< [0]: regions that operations read, [1]: that they write
+  OwnedRegions entries_[2];  ///< [0]: regions that operations read, [1]: that they write
   /// The number of regions in each granule; a counter that reaches 255 stays there until the rank
   /// has no region left.
   std::array<uint8_t, access::kGranules> filter_{};
-  std::vector<access::View*> views_;
+  std::vector<access::AccessView*> views_;
 };
 
 /// The number of MPI calls that the calling thread is in. For a rank's main thread Rank::calls

@@ -26,13 +26,13 @@ namespace {
 struct Disagreement {
   const char* sentence;
   const char* allowed;
-  Announcement one, other;
+  WireAnnouncement one, other;
   uint64_t comm;  ///< its key, without the side
   bool note = false;
 };
 
 std::unordered_map<uint64_t, std::unique_ptr<CallQueue>> g_queues;  ///< by key of the communicator
-std::vector<std::unique_ptr<Entry>> g_spare;
+std::vector<std::unique_ptr<CollectiveEntry>> g_spare;
 std::vector<Disagreement> g_disagreements;
 bool g_any_disagreements = false;
 int g_answers = 0;
@@ -49,21 +49,21 @@ void CallQueue::end(uint64_t number) {
     entry->details->reset();
     spare_details = std::move(entry->details);
   }
-  *entry = Entry();
+  *entry = CollectiveEntry();
   g_spare.push_back(std::move(entry));
   while (first < next && !ring[first & (ring.size() - 1)]) ++first;
 }
 
 void CallQueue::make_next() {
   if (next - first == ring.size()) {
-    std::vector<std::unique_ptr<Entry>> larger(std::max<size_t>(4, ring.size() * 2));
+    std::vector<std::unique_ptr<CollectiveEntry>> larger(std::max<size_t>(4, ring.size() * 2));
     for (uint64_t i = first; i < next; ++i)
       larger[i & (larger.size() - 1)] = std::move(ring[i & (ring.size() - 1)]);
     ring = std::move(larger);
   }
   auto& entry = ring[next++ & (ring.size() - 1)];
   if (g_spare.empty()) {
-    entry = std::make_unique<Entry>();
+    entry = std::make_unique<CollectiveEntry>();
   } else {
     entry = std::move(g_spare.back());
     g_spare.pop_back();
@@ -81,12 +81,12 @@ CallQueue& queue_of(uint64_t key) {
 
 namespace {
 
-void note_disagreement(const Disagreement& d) {
+void report_disagreement(const Disagreement& d) {
   g_disagreements.push_back(d);
   g_any_disagreements = true;
 }
 
-bool same_operation(const Announcement& a, const Announcement& b) {
+bool same_operation(const WireAnnouncement& a, const WireAnnouncement& b) {
   const CallInfo &x = a.call.info(), &y = b.call.info();
   return x.starts == y.starts && !std::strcmp(x.operation, y.operation);
 }
@@ -97,7 +97,7 @@ int64_t leader_of(const CallRecord& call) {
   return call.id == kCall_MPI_Intercomm_create ? call.words[1] : 0;
 }
 
-void compare(CallQueue* queue, const Announcement& one, const Announcement& other) {
+void compare(CallQueue* queue, const WireAnnouncement& one, const WireAnnouncement& other) {
   if (queue->broken || one.inter || other.inter) return;  // those of intercommunicators: groups.cc
   const char *sentence = nullptr,
              *allowed =
@@ -120,16 +120,16 @@ void compare(CallQueue* queue, const Announcement& one, const Announcement& othe
   }
   if (!sentence) return;
   queue->broken = true;
-  note_disagreement({sentence, allowed, one, other, queue->comm});
+  report_disagreement({sentence, allowed, one, other, queue->comm});
 }
 
 // ---- What a call says ---------------------------------------------------------------------------
 
-Signature of_all_parts(const Arguments& a) {
+TypeSignature of_all_parts(const Arguments& a) {
   const PartsOf parts(a.call, false);
-  Signature all;
+  TypeSignature all;
   for (int i = 0; i < a.own.comm->size; ++i) {
-    const Signature s = parts.at(i);
+    const TypeSignature s = parts.at(i);
     all.known = all.known && s.known && !s.packed;
     all.hash = mix(all.hash, mix(s.hash, s.length));
   }
@@ -138,7 +138,7 @@ Signature of_all_parts(const Arguments& a) {
 }
 
 /// The signature that must be the same at all members; unknown where the operation has none.
-Signature common_signature(const Arguments& a) {
+TypeSignature common_signature(const Arguments& a) {
   if (a.own.comm->inter) return {0, 0, false, false};
   switch (a.call.info().collective) {
     case Collective::kBcast:
@@ -164,7 +164,7 @@ Signature common_signature(const Arguments& a) {
 
 /// Checks that a member's own send and receive buffers agree, where it receives what it
 /// sends to itself.
-void look_at_own(Call* call, const Arguments& a) {
+void declare_own_values(CheckedCall* call, const Arguments& a) {
   const Collective c = call->info().collective;
   const bool parts = c == Collective::kAllgatherv;
   const bool both = c == Collective::kAllgather || c == Collective::kAlltoall ||
@@ -174,7 +174,7 @@ void look_at_own(Call* call, const Arguments& a) {
       call->value(&Positions::send_type) == call->value(&Positions::recv_type))
     return;
   if (!(a.sent() == (parts ? PartsOf(*call, false).at(a.own.rank) : a.taken())))
-    report(Kind::kCollectives, kCountsDiffer, kCountsAgree, {call->me()});
+    report(FindingKind::kCollectives, kCountsDiffer, kCountsAgree, {call->me()});
 }
 
 /// A hash of the array of counts that all members must give alike; 0 where there is none.
@@ -188,44 +188,45 @@ uint64_t hash_of_counts(const Arguments& a) {
 }
 
 /// Does the call give what the first call here has given, so that no further comparison is needed?
-bool repeats(const Arguments& a, const Entry& e) {
+bool repeats(const Arguments& a, const CollectiveEntry& e) {
   const uint64_t agreed = a.call.agreed();
   if (e.arrived == 0 || agreed == 0 || agreed != e.agreed) return false;
   if (root_differs(a.call.info().collective) && (a.is_root() || e.root_was_first)) return false;
   return hash_of_counts(a) == e.counts;
 }
 
-Announcement announcement_of(const Arguments& a, int world, uint64_t number) {
-  const Call& call = a.call;
-  Announcement said;
-  const Signature s =
-      call.info().role == Role::kCollective ? common_signature(a) : Signature{0, 0, false, false};
-  said.known = s.known;
-  said.packed = s.packed;
-  said.hash = s.hash;
-  said.length = s.length;
-  said.rooted = call.has(&Positions::root);
-  said.inter = a.own.comm->inter;
-  said.root = static_cast<int>(call.value(&Positions::root));
+WireAnnouncement announcement_of(const Arguments& a, int world, uint64_t number) {
+  const CheckedCall& call = a.call;
+  WireAnnouncement declared;
+  const TypeSignature s = call.info().role == CallRole::kCollective
+                              ? common_signature(a)
+                              : TypeSignature{0, 0, false, false};
+  declared.known = s.known;
+  declared.packed = s.packed;
+  declared.hash = s.hash;
+  declared.length = s.length;
+  declared.rooted = call.has(&Positions::root);
+  declared.inter = a.own.comm->inter;
+  declared.root = static_cast<int>(call.value(&Positions::root));
   // The program's own operations have a different handle at each rank.
   const auto op = static_cast<int>(call.value(&Positions::op));
-  said.op = is_predefined(op) ? op : -1;
-  said.world = world;
-  said.comm = a.own.comm->key;
-  said.number = number;
-  said.call = call.record();
-  return said;
+  declared.op = is_predefined(op) ? op : -1;
+  declared.world = world;
+  declared.comm = a.own.comm->key;
+  declared.number = number;
+  declared.call = call.record();
+  return declared;
 }
 
 // ---- Members arrive -----------------------------------------------------------------------------
 
 }  // namespace
 
-void end_if_over(const Comm& c, uint64_t number, Entry* e) {
+void end_if_over(const CheckedComm& c, uint64_t number, CollectiveEntry* e) {
   if (e->arrived < c.local_members) return;
   CallQueue& queue = *c.calls;
   const bool open = e->details && !queue.broken && !details_are_over(*e);
-  if (e->details && !open) keep_base(number, &queue, e);
+  if (e->details && !open) store_base(number, &queue, e);
   if (open || (e->left < c.local_members && g_process.follows_order())) return;
   const bool home = c.home == g_process.me;
   const int others = home ? static_cast<int>(c.others.size()) : 0;
@@ -235,23 +236,23 @@ void end_if_over(const Comm& c, uint64_t number, Entry* e) {
 
 namespace {
 
-Comm* find_comm(uint64_t key) {
+CheckedComm* find_comm(uint64_t key) {
   auto found = g_process.comms.find(key);
   return found == g_process.comms.end() || !found->second->calls ? nullptr : found->second.get();
 }
 
-void on_announcement(const Announcement& said) {
-  if (said.call.id >= kCallCount) return;
-  CallQueue& queue = queue_of(said.comm);
-  Entry* e = queue.at(said.number);
+void on_announcement(const WireAnnouncement& declared) {
+  if (declared.call.id >= kCallCount) return;
+  CallQueue& queue = queue_of(declared.comm);
+  CollectiveEntry* e = queue.at(declared.number);
   if (!e) return;
   if (e->known)
-    compare(&queue, said, e->first);
+    compare(&queue, declared, e->first);
   else
-    e->first = said;
+    e->first = declared;
   e->known = true;
   ++e->announced;
-  if (const Comm* c = find_comm(said.comm)) end_if_over(*c, said.number, e);
+  if (const CheckedComm* c = find_comm(declared.comm)) end_if_over(*c, declared.number, e);
 }
 
 /// Another process has sent a piece about a call.
@@ -262,9 +263,9 @@ void on_details(const char* data, size_t size) {
   std::memcpy(static_cast<void*>(&wire), data, sizeof wire);
   if (wire.call.id >= kCallCount) return;
   CallQueue& queue = queue_of(wire.comm);
-  Entry* e = queue.at(wire.number);
-  Comm* c = find_comm(wire.comm);
-  hear_details(data, size, c, &queue, e);
+  CollectiveEntry* e = queue.at(wire.number);
+  CheckedComm* c = find_comm(wire.comm);
+  receive_details(data, size, c, &queue, e);
   if (c && e) end_if_over(*c, wire.number, e);
 }
 
@@ -272,8 +273,8 @@ findings::Participant participant_of(int world, const CallRecord& call, const ch
   return {world, call.info().name, arguments_of(call, nullptr), call.site, role};
 }
 
-findings::Participant participant_of(const Announcement& said, const char* role) {
-  return participant_of(said.world, said.call, role);
+findings::Participant participant_of(const WireAnnouncement& declared, const char* role) {
+  return participant_of(declared.world, declared.call, role);
 }
 
 }  // namespace
@@ -282,62 +283,62 @@ findings::Participant participant_of(const Caller& by, const char* role) {
   return participant_of(by.world, by.call, role);
 }
 
-void look_whether_over(uint64_t key, uint64_t number) {
-  const Comm* c = find_comm(key);
-  Entry* e = c ? c->calls->find(number) : nullptr;
+void remove_if_over(uint64_t key, uint64_t number) {
+  const CheckedComm* c = find_comm(key);
+  CollectiveEntry* e = c ? c->calls->find(number) : nullptr;
   if (e) end_if_over(*c, number, e);
 }
 
-void look_at_collective(Call* call) {
+void check_collective_before(CheckedCall* call) {
   const CallInfo& info = call->info();
   if (g_process.opens_groups || info.at.comm < 0) return;
-  if (!g_process.wants(Kind::kCollectives) && !g_process.follows_order()) return;
+  if (!g_process.wants(FindingKind::kCollectives) && !g_process.follows_order()) return;
   Rank* rank = call->rank();
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
   if (!own || own->comm->local_members == 0 || own->comm->foreign) return;
-  Comm& c = *own->comm;
+  CheckedComm& c = *own->comm;
   const Arguments a{*call, *own};
-  if (call->record().id == kCall_MPI_Intercomm_create) look_at_leaders(a, rank);
+  if (call->record().id == kCall_MPI_Intercomm_create) check_leaders_before(a, rank);
   const uint64_t number = own->collectives++;
   call->collective = {own->comm, number, a.is_root()};
   step_enter(rank, call->collective, own->rank);
-  if (info.role == Role::kCollective) look_at_own(call, a);
+  if (info.role == CallRole::kCollective) declare_own_values(call, a);
   if ((!c.others.empty() || c.inter) && rank->events &&
       (own->events.empty() || own->events.back().second != rank->events))
     own->events.emplace_back(number, rank->events);
   if (!c.calls) c.calls = &queue_of(c.key);
-  Entry* e = c.calls->at(number);
+  CollectiveEntry* e = c.calls->at(number);
   if (!e) return;
   if (!repeats(a, *e)) {
-    const Announcement said = announcement_of(a, rank->world, number);
-    if (e->known) compare(c.calls, said, e->first);
+    const WireAnnouncement declared = announcement_of(a, rank->world, number);
+    if (e->known) compare(c.calls, declared, e->first);
     if (e->arrived == 0) {
-      e->first = said;
+      e->first = declared;
       e->agreed = call->agreed();
       e->counts = hash_of_counts(a);
-      const KeptCall* kept = call->remembered_record();
-      e->arrays = kept && kept->is_known(rank->epoch, KeptCall::kFine) ? kept->arrays : 0;
+      const RememberedCall* kept = call->remembered_record();
+      e->arrays = kept && kept->is_known(rank->epoch, RememberedCall::kFine) ? kept->arrays : 0;
       e->root_was_first = info.at.root >= 0 && a.is_root();
       e->known = true;
       if (c.home != g_process.me) {
-        std::memcpy(add_piece(c.home, sizeof said), &said, sizeof said);
-        told_within_call();
+        std::memcpy(add_piece(c.home, sizeof declared), &declared, sizeof declared);
+        notices_due_within_call();
       }
     }
   }
   ++e->arrived;
   e->known_by_all.learn(rank->knows);
   if (info.at.root >= 0 && a.is_root()) e->known_by_root = rank->knows;
-  if (c.inter) look_at_groups(a, rank->world, number);
+  if (c.inter) check_groups_before(a, rank->world, number);
   if (has_details(info.collective, c.inter))
-    look_at_details(a, call->remembered_record(), *rank, number, c.calls, e);
+    check_details_before(a, call->remembered_record(), *rank, number, c.calls, e);
   if (e->arrived == c.local_members) all_here_have_called(c, number, e);
   report_disagreements();
 }
 
-void all_here_have_called(const Comm& c, uint64_t number, Entry* e) {
-  if (e->details) tell_details(number, c.calls, e);
-  told_now();
+void all_here_have_called(const CheckedComm& c, uint64_t number, CollectiveEntry* e) {
+  if (e->details) send_details(number, c.calls, e);
+  notices_due_now();
   end_if_over(c, number, e);
 }
 
@@ -360,17 +361,17 @@ Learns learns(const CallInfo& info, bool is_root) {
 
 void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call) {
   if (!g_process.follows_order()) return;
-  if (Entry* e = call.comm->calls->at(call.number))
+  if (CollectiveEntry* e = call.comm->calls->at(call.number))
     leave_collective(rank, learns(info, call.is_root), *call.comm, call.number, e);
 }
 
 void on_agreement(int process, const void* data, int bytes) {
-  Announcement said;
+  WireAnnouncement declared;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
   const auto size = static_cast<size_t>(bytes);
-  if (kind == WireKind::kAnnouncement && size == sizeof said) {
-    std::memcpy(static_cast<void*>(&said), data, sizeof said);
-    on_announcement(said);
+  if (kind == WireKind::kAnnouncement && size == sizeof declared) {
+    std::memcpy(static_cast<void*>(&declared), data, sizeof declared);
+    on_announcement(declared);
     report_disagreements();
   } else if (kind == WireKind::kParts) {
     on_details<WireParts>(static_cast<const char*>(data), size);
@@ -395,7 +396,7 @@ void on_agreement(int process, const void* data, int bytes) {
     on_called(called);
     report_disagreements();
   } else if (kind == WireKind::kQuestion) {
-    tell_held();
+    send_held_details();
     answer(process);
   } else if (kind == WireKind::kAnswer) {
     ++g_answers;
@@ -430,29 +431,29 @@ void ask_others() {
       if (!c->foreign && !is_local(world)) homes.insert(MPIX_Tool_process(world));
     if (c->home != g_process.me) homes.insert(c->home);
   }
-  tell_held();
-  send_told();
+  send_held_details();
+  send_due_notices();
   all.insert(homes.begin(), homes.end());
   ask(all);
   if (all.size() > 1) ask(homes);
   report_disagreements();
 }
 
-void told_within_call() {
+void notices_due_within_call() {
   constexpr int kCallsOfRank = 4;
-  told_within(std::max(32, kCallsOfRank * g_process.ranks));
+  notices_due_within(std::max(32, kCallsOfRank * g_process.ranks));
 }
 
-void note_pair(CallQueue* queue, const char* sentence, const char* allowed, const Caller& a,
-               const Caller& b, bool note) {
+void report_pair(CallQueue* queue, const char* sentence, const char* allowed, const Caller& a,
+                 const Caller& b, bool note) {
   if (queue->broken) return;
   queue->broken = !note;
-  Announcement one, two;
+  WireAnnouncement one, two;
   one.world = a.world;
   one.call = a.call;
   two.world = b.world;
   two.call = b.call;
-  note_disagreement({sentence, allowed, one, two, queue->comm, note});
+  report_disagreement({sentence, allowed, one, two, queue->comm, note});
 }
 
 void report_disagreements() {
@@ -463,8 +464,8 @@ void report_disagreements() {
   for (const Disagreement& d : list) {
     std::vector<findings::Participant> calls = {participant_of(d.one, "")};
     if (d.other.world != d.one.world) calls.push_back(participant_of(d.other, "disagrees"));
-    report(Kind::kCollectives, d.sentence, d.allowed, std::move(calls), d.note);
-    if (!d.note && g_process.wants(Kind::kCollectives)) g_process.spool.add_cause(d.comm);
+    report(FindingKind::kCollectives, d.sentence, d.allowed, std::move(calls), d.note);
+    if (!d.note && g_process.wants(FindingKind::kCollectives)) g_process.spool.add_cause(d.comm);
   }
 }
 
@@ -477,14 +478,14 @@ void report_collectives_left() {
   report_claims_left();
   for (const auto& [key, queue] : g_queues) {
     if (queue->broken) continue;
-    const Comm* c = find_comm(key);
+    const CheckedComm* c = find_comm(key);
     const bool home = c && c->home == g_process.me;
     for (const auto& e : queue->ring) {
       if (!e || !e->known || e->first.inter) continue;
       // A communicator is unknown where no member in this process has ever used it.
       if (!c || e->arrived < c->local_members ||
           (home && e->announced < static_cast<int>(c->others.size())))
-        report(Kind::kCollectives,
+        report(FindingKind::kCollectives,
                "a collective call is not made by all members of its communicator",
                "all members of a communicator make the same collective calls in the same order",
                {participant_of(e->first, "")});

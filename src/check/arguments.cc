@@ -7,32 +7,32 @@ namespace fgmpi::check {
 namespace {
 
 /// The datatypes of the nonempty parts of a buffer that has one type for each part.
-std::vector<MPI_Datatype> types_of_parts(const Call& call, const Parameter& buffer) {
+std::vector<MPI_Datatype> types_of_parts(const CheckedCall& call, const Parameter& buffer) {
   std::vector<MPI_Datatype> found;
   const int64_t counts = call.at(buffer.length);
   const auto* types = reinterpret_cast<const MPI_Datatype*>(call.at(buffer.second));
   OwnComm* own = call.rank()->comm_of(static_cast<MPI_Comm>(call.value(&Positions::comm)));
   if (!own || !counts || !types) return found;
   const std::vector<int>* others = nullptr;
-  const int64_t n = parts_of(call, buffer.what == What::kRead, own, &others);
+  const int64_t n = parts_of(call, buffer.what == ParameterUse::kRead, own, &others);
   for (int64_t i = 0; i < n; ++i)
     if (number_in(call, counts, i)) found.push_back(types[i]);
   return found;
 }
 
 /// Reports a type that was not committed. Returns whether it did.
-bool look_at_type(Call* call, MPI_Datatype type) {
+bool check_datatype(CheckedCall* call, MPI_Datatype type) {
   const auto& made = call->rank()->made[static_cast<size_t>(Object::kDatatype)];
   auto found = made.find(static_cast<uint32_t>(type));
   if (found == made.end() || found->second.committed) return false;
-  report(Kind::kArguments, "a datatype is used that was not committed",
+  report(FindingKind::kArguments, "a datatype is used that was not committed",
          "MPI_Type_commit before a type is used in communication",
          {call->me(), participant(call->rank(), found->second.call, "made it")});
   return true;
 }
 
 /// Checks that the datatypes of buffers are committed.
-void look_at_types(Call* call) {
+void check_datatypes(CheckedCall* call) {
   const CallInfo& info = call->info();
   if (call->rank()->made[static_cast<size_t>(Object::kDatatype)].empty()) return;
   for (unsigned set = info.sets.buffers; set; set &= set - 1) {
@@ -40,23 +40,23 @@ void look_at_types(Call* call) {
     const Parameter& buffer = info.parameters[i];
     if (buffer.second < 0 || call->at(i) == word_of_in_place()) continue;
     if (!info.parameters[buffer.second].array) {
-      if (look_at_type(call, static_cast<MPI_Datatype>(call->at(buffer.second)))) return;
+      if (check_datatype(call, static_cast<MPI_Datatype>(call->at(buffer.second)))) return;
       continue;
     }
     for (MPI_Datatype type : types_of_parts(*call, buffer))
-      if (look_at_type(call, type)) return;
+      if (check_datatype(call, type)) return;
   }
 }
 
 /// Checks that two results of a call have different addresses.
-void look_at_outputs(Call* call) {
+void check_outputs(CheckedCall* call) {
   const CallInfo& info = call->info();
   for (unsigned set = info.sets.results; set; set &= set - 1) {
     const int k = __builtin_ctz(set);
     for (unsigned later = set & (set - 1); later; later &= later - 1) {
       const int i = __builtin_ctz(later);
       if (call->at(i) != call->at(k) || call->at(i) == 0 || call->at(i) == 1) continue;
-      report(Kind::kArguments,
+      report(FindingKind::kArguments,
              std::string("the results ") + info.parameters[k].name + " and " +
                  info.parameters[i].name + " have the same address",
              "each result of a call has a place of its own", {call->me()});
@@ -66,9 +66,9 @@ void look_at_outputs(Call* call) {
 
 }  // namespace
 
-void look_at_arguments(Call* call) {
-  look_at_types(call);
-  look_at_outputs(call);
+void check_arguments_before(CheckedCall* call) {
+  check_datatypes(call);
+  check_outputs(call);
 }
 
 /// Other classes, such as those of missing files, are results that programs may expect.
@@ -103,7 +103,7 @@ bool is_of_argument(int error_class) {
   }
 }
 
-void note_error(const Rank* rank, const CallRecord& call, int result) {
+void report_error_result(const Rank* rank, const CallRecord& call, int result) {
   if (result == kThrown) return;  // the code of the error is unknown
   int error_class = MPI_SUCCESS, length = 0;
   char text[MPI_MAX_ERROR_STRING] = "";
@@ -113,7 +113,7 @@ void note_error(const Rank* rank, const CallRecord& call, int result) {
   g_next.MPI_Error_string(result, text, &length);
   std::vector<findings::Participant> calls = {participant(rank, call)};
   if (of_epochs) add_epochs(rank, call, &calls);
-  report(of_epochs ? Kind::kWindows : Kind::kArguments,
+  report(of_epochs ? FindingKind::kWindows : FindingKind::kArguments,
          std::string("a call has returned an error: ") + text, "", std::move(calls), true);
 }
 

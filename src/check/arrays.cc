@@ -11,26 +11,26 @@
 namespace fgmpi::check {
 namespace {
 
-struct Array {
+struct BufferArray {
   uint8_t position = 0, element = 0;  ///< `element`: bytes of one
   bool sends = false;
 };
 struct Arrays {
   int count = 0;
-  std::array<Array, 6> list = {};
+  std::array<BufferArray, 6> list = {};
 };
 
 const std::array<Arrays, kCallCount> kArrays = [] {
   std::array<Arrays, kCallCount> all = {};
   for (size_t id = 0; id < all.size(); ++id) {
     const CallInfo& info = kCalls[id];
-    if (info.role != Role::kCollective || info.sets.in_words) continue;
+    if (info.role != CallRole::kCollective || info.sets.in_words) continue;
     for (int i = 0; i < info.count; ++i) {
       const Parameter& p = info.parameters[i];
       const bool displacements = std::strstr(p.name, "displs") != nullptr;
-      if (p.what != What::kCounts && !displacements && !p.array) continue;
+      if (p.what != ParameterUse::kCounts && !displacements && !p.array) continue;
       // The displacements of a neighbourhood collective with types always have type MPI_Aint.
-      const bool wide = info.large || (displacements && p.what != What::kDispls);
+      const bool wide = info.large || (displacements && p.what != ParameterUse::kDispls);
       const bool sends = p.name[0] == 's' || (!std::strcmp(p.name, "displs") &&
                                               info.collective == Collective::kScatterv);
       auto& of = all[id];
@@ -79,7 +79,7 @@ uint64_t hash_of_arrays(Calls id, const int64_t* words, const OwnComm& own) {
   uint64_t hash = id;
   const Arrays& arrays = kArrays[id];
   for (int i = 0; i < arrays.count; ++i) {
-    const Array& one = arrays.list[static_cast<size_t>(i)];
+    const BufferArray& one = arrays.list[static_cast<size_t>(i)];
     if (one.sends && in_place) continue;
     const void* at = reinterpret_cast<const void*>(words[one.position]);
     const size_t length = !neighbours ? size

@@ -1,6 +1,6 @@
 // Arrays of counts, displacements and types that a collective is given. One hash tells whether a
 // call's arrays equal those of an earlier call; it is computed at the speed of memory.
-// Thread rule: as Call (call.h). Never switches.
+// Thread rule: as CheckedCall (call.h). Never switches.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,8 @@ constexpr int64_t kMostBlocks = 1 << 14;
 
 }  // namespace
 
-void set_reach(Region* r, const Layout& layout) {
-  const Layout* l = &layout;
+void set_reach(Region* r, const TypeLayout& layout) {
+  const TypeLayout* l = &layout;
   const int64_t last = (r->count - 1) * l->extent;
   r->low = r->base + l->low + std::min<int64_t>(last, 0);
   r->high = r->base + l->high + std::max<int64_t>(last, 0);
@@ -24,9 +24,9 @@ void set_reach(Region* r, const Layout& layout) {
   if (r->exact || !l->exact || static_cast<int64_t>(l->blocks.size()) * r->count > kMostBlocks)
     return;
   for (int64_t i = 0; i < r->count; ++i)
-    for (const Block& b : l->blocks) r->blocks.push_back({i * l->extent + b.offset, b.bytes});
+    for (const ByteBlock& b : l->blocks) r->blocks.push_back({i * l->extent + b.offset, b.bytes});
   std::sort(r->blocks.begin(), r->blocks.end(),
-            [](const Block& a, const Block& b) { return a.offset < b.offset; });
+            [](const ByteBlock& a, const ByteBlock& b) { return a.offset < b.offset; });
 }
 
 namespace {
@@ -38,10 +38,11 @@ bool overlap(const Region& a, const Region& b) {
   if (a.low >= b.high || b.low >= a.high) return false;
   if (a.exact && b.exact) return true;
   if (!is_known(a) || !is_known(b)) return false;
-  const Block whole_a{a.low - a.base, a.high - a.low}, whole_b{b.low - b.base, b.high - b.low};
-  const Block *x = a.exact ? &whole_a : a.blocks.data(), *y = b.exact ? &whole_b : b.blocks.data();
-  const Block *x_end = x + (a.exact ? 1 : a.blocks.size()),
-              *y_end = y + (b.exact ? 1 : b.blocks.size());
+  const ByteBlock whole_a{a.low - a.base, a.high - a.low}, whole_b{b.low - b.base, b.high - b.low};
+  const ByteBlock *x = a.exact ? &whole_a : a.blocks.data(),
+                  *y = b.exact ? &whole_b : b.blocks.data();
+  const ByteBlock *x_end = x + (a.exact ? 1 : a.blocks.size()),
+                  *y_end = y + (b.exact ? 1 : b.blocks.size());
   while (x < x_end && y < y_end) {
     const char *xl = a.base + x->offset, *yl = b.base + y->offset;
     if (xl < yl + y->bytes && yl < xl + x->bytes) return true;
@@ -86,13 +87,13 @@ namespace {
 uint64_t checksum(const Region& r) {
   if (r.exact) return checksum_between(r.low, r.high);
   uint64_t sum = 0;
-  for (const Block& b : r.blocks)
+  for (const ByteBlock& b : r.blocks)
     sum = hash_bytes(r.base + b.offset, static_cast<size_t>(b.bytes), sum);
   return sum;
 }
 
 /// Is the rank the root, or does the operation have none?
-bool is_root(const Call& call, const OwnComm& own) {
+bool is_root(const CheckedCall& call, const OwnComm& own) {
   if (!call.has(&Positions::root)) return true;
   const int64_t root = call.value(&Positions::root);
   return own.comm->inter ? root == MPI_ROOT : root == own.rank;
@@ -104,7 +105,7 @@ int parts_with(const OwnComm& own) {
 }
 
 /// times() for an intercommunicator.
-int64_t times_between(const Call& call, bool sends, const OwnComm& own) {
+int64_t times_between(const CheckedCall& call, bool sends, const OwnComm& own) {
   const bool rooted = call.has(&Positions::root), root = is_root(call, own);
   if (rooted && call.value(&Positions::root) == MPI_PROC_NULL) return 0;
   switch (call.info().collective) {
@@ -131,7 +132,7 @@ int64_t times_between(const Call& call, bool sends, const OwnComm& own) {
 
 /// The number of times that a collective's buffer holds its count; 0 where this rank does
 /// not use the buffer.
-int64_t times(const Call& call, bool sends, const OwnComm& own) {
+int64_t times(const CheckedCall& call, bool sends, const OwnComm& own) {
   if (own.comm->inter) return times_between(call, sends, own);
   const bool root = is_root(call, own);
   switch (call.info().collective) {
@@ -154,7 +155,7 @@ int64_t times(const Call& call, bool sends, const OwnComm& own) {
 
 /// MPI_Reduce_scatter: the send buffer has the elements of all ranks, the receive buffer
 /// the rank's share.
-bool add_shares(Call* call, const Parameter& p, const OwnComm& own, Region r) {
+bool add_shares(CheckedCall* call, const Parameter& p, const OwnComm& own, Region r) {
   const int64_t counts = call->at(p.length);
   if (!counts) return false;
   for (int i = 0; i < own.comm->size; ++i)
@@ -166,25 +167,25 @@ bool add_shares(Call* call, const Parameter& p, const OwnComm& own, Region r) {
 }
 
 /// Adds a part of a buffer. `place` is the displacement of its first element, in elements.
-void add_block(Region* r, const Layout& l, int64_t place, int64_t count) {
+void add_block(Region* r, const TypeLayout& l, int64_t place, int64_t count) {
   if (count > 0)
     r->blocks.push_back({place * l.extent + l.blocks.front().offset, count * l.extent});
 }
 
 /// Adds a region for the parts in `blocks`.
-bool add_blocks(Call* call, Region r) {
+bool add_blocks(CheckedCall* call, Region r) {
   if (r.blocks.empty()) return false;
   std::sort(r.blocks.begin(), r.blocks.end(),
-            [](const Block& a, const Block& b) { return a.offset < b.offset; });
+            [](const ByteBlock& a, const ByteBlock& b) { return a.offset < b.offset; });
   if (r.writes)
     for (size_t i = 1; i < r.blocks.size(); ++i)
       if (r.blocks[i].offset < r.blocks[i - 1].offset + r.blocks[i - 1].bytes) {
-        report(Kind::kArguments, "two parts of a receive buffer overlap",
+        report(FindingKind::kArguments, "two parts of a receive buffer overlap",
                "what comes from each rank has a place of its own", {call->me()});
         break;
       }
   int64_t high = INT64_MIN;
-  for (const Block& b : r.blocks) high = std::max(high, b.offset + b.bytes);
+  for (const ByteBlock& b : r.blocks) high = std::max(high, b.offset + b.bytes);
   r.low = r.base + r.blocks.front().offset;
   r.high = r.base + high;
   call->lists().regions.push_back(std::move(r));
@@ -192,18 +193,18 @@ bool add_blocks(Call* call, Region r) {
 }
 
 /// The position of the displacements of a buffer's parts; -1 where the call has none.
-int displacements_of(const Call& call, bool sends) {
+int displacements_of(const CheckedCall& call, bool sends) {
   const int both = call.find("displs");
   return both >= 0 ? both : call.find(sends ? "sdispls" : "rdispls");
 }
 
 /// Adds the buffer of a neighbourhood collective. Parts for MPI_PROC_NULL are not accessed.
-void add_of_neighbours(Call* call, const Parameter& p, OwnComm* own, Region r) {
+void add_of_neighbours(CheckedCall* call, const Parameter& p, OwnComm* own, Region r) {
   const CallInfo& info = call->info();
-  const bool sends = p.what == What::kRead;
+  const bool sends = p.what == ParameterUse::kRead;
   const Neighbours& all = neighbours_of(static_cast<MPI_Comm>(call->value(&Positions::comm)), own);
   const std::vector<int>& others = sends ? all.destinations : all.sources;
-  const Layout* l = layout_of(r.type);
+  const TypeLayout* l = layout_of(r.type);
   const int64_t length = call->at(p.length);
   if (sends && std::strstr(info.name, "allgather")) {  // every neighbour gets the same
     r.count = length;
@@ -214,7 +215,7 @@ void add_of_neighbours(Call* call, const Parameter& p, OwnComm* own, Region r) {
     call->lists().regions.push_back(std::move(r));
     return;
   }
-  const bool varies = info.parameters[p.length].what == What::kCounts;
+  const bool varies = info.parameters[p.length].what == ParameterUse::kCounts;
   const int displs_at = varies ? displacements_of(*call, sends) : 0;
   if (!l->contiguous() || displs_at < 0 || (varies && (!length || !call->at(displs_at)))) return;
   for (size_t i = 0; i < others.size(); ++i) {
@@ -229,13 +230,13 @@ void add_of_neighbours(Call* call, const Parameter& p, OwnComm* own, Region r) {
 }
 
 /// Adds the parts that the counts and displacements of a v-collective describe.
-bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
+bool add_parts(CheckedCall* call, const Parameter& p, const OwnComm& own, Region r) {
   const Collective collective = call->info().collective;
   if (collective == Collective::kReduceScatter) return add_shares(call, p, own, std::move(r));
-  const int displs_at = displacements_of(*call, p.what == What::kRead);
+  const int displs_at = displacements_of(*call, p.what == ParameterUse::kRead);
   if (!is_root(*call, own) || displs_at < 0) return false;
   const auto counts = call->at(p.length), displs = call->at(displs_at);
-  const Layout* l = layout_of(r.type);
+  const TypeLayout* l = layout_of(r.type);
   const int parts = parts_with(own);
   if (!counts || !displs || !l || !l->contiguous() || parts > kMostBlocks) return false;
   for (int i = 0; i < parts; ++i)
@@ -247,7 +248,7 @@ bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
 /// bytes are unknown.
 bool add_elements(Region* r, MPI_Datatype type, int64_t place, int64_t count) {
   if (count <= 0) return true;
-  const Layout* l = layout_of(type);
+  const TypeLayout* l = layout_of(type);
   if (!l || !l->exact) return false;
   if (l->size == 0) return true;
   if (l->contiguous()) {
@@ -258,22 +259,22 @@ bool add_elements(Region* r, MPI_Datatype type, int64_t place, int64_t count) {
              before = static_cast<int64_t>(r->blocks.size());
   if (count > kMostBlocks || before + a_time * count > kMostBlocks) return false;
   for (int64_t i = 0; i < count; ++i)
-    for (const Block& b : l->blocks)
+    for (const ByteBlock& b : l->blocks)
       r->blocks.push_back({place + i * l->extent + b.offset, b.bytes});
   return true;
 }
 
 /// Adds a buffer of the w forms, with displacements in bytes and an array of types.
-void add_of_types(Call* call, const Parameter& p, OwnComm* own, Region r) {
+void add_of_types(CheckedCall* call, const Parameter& p, OwnComm* own, Region r) {
   const CallInfo& info = call->info();
-  const bool sends = p.what == What::kRead;
+  const bool sends = p.what == ParameterUse::kRead;
   const int displs_at = displacements_of(*call, sends);
   if (displs_at < 0) return;
   const int64_t counts = call->at(p.length), displs = call->at(displs_at);
   const auto* types = reinterpret_cast<const MPI_Datatype*>(call->at(p.second));
   if (!counts || !displs || !types) return;
   // The displacements of neighbourhood collectives always have type MPI_Aint.
-  const bool wide = info.large || info.parameters[displs_at].what != What::kDispls;
+  const bool wide = info.large || info.parameters[displs_at].what != ParameterUse::kDispls;
   const std::vector<int>* others = nullptr;
   const int64_t n = parts_of(*call, sends, own, &others);
   if (n > kMostBlocks) return;
@@ -283,14 +284,14 @@ void add_of_types(Call* call, const Parameter& p, OwnComm* own, Region r) {
                                : reinterpret_cast<const int*>(displs)[i];
     if (!add_elements(&r, types[i], place, number_in(*call, counts, i))) return;
   }
-  std::erase_if(r.blocks, [](const Block& b) { return b.bytes == 0; });
+  std::erase_if(r.blocks, [](const ByteBlock& b) { return b.bytes == 0; });
   add_blocks(call, std::move(r));
 }
 
 /// Does the buffer belong to MPI_PROC_NULL, so that it is not accessed?
-bool goes_nowhere(const Call& call, const Parameter& p) {
-  const bool sends = p.what == What::kRead;
-  const bool both = p.what == What::kBoth;
+bool goes_nowhere(const CheckedCall& call, const Parameter& p) {
+  const bool sends = p.what == ParameterUse::kRead;
+  const bool both = p.what == ParameterUse::kBoth;
   auto nowhere = [&](int8_t Positions::*rank) {
     return call.has(rank) && call.value(rank) == MPI_PROC_NULL;
   };
@@ -299,25 +300,25 @@ bool goes_nowhere(const Call& call, const Parameter& p) {
   return nowhere(sends ? &Positions::dest : &Positions::source);
 }
 
-void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
+void add_region(CheckedCall* call, const Parameter& p, int64_t word, OwnComm* own) {
   const Parameter* second = p.second < 0 ? nullptr : &call->info().parameters[p.second];
   if (p.length < 0 || !second || second->object != Object::kDatatype) return;
   Region r;
   r.base = reinterpret_cast<const char*>(word);
-  r.writes = p.what != What::kRead;
+  r.writes = p.what != ParameterUse::kRead;
   if (second->array) {
     if (own && word != word_of_in_place()) add_of_types(call, p, own, std::move(r));
     return;
   }
   r.type = static_cast<MPI_Datatype>(call->at(p.second));
-  const Layout* l = layout_of(r.type);
+  const TypeLayout* l = layout_of(r.type);
   if (!l || word == word_of_in_place() || l->size == 0 || goes_nowhere(*call, p)) return;
   if (own && call->info().collective == Collective::kNeighbor) {
     if (!own->comm->inter) add_of_neighbours(call, p, own, std::move(r));
     return;
   }
   if (call->info().collective == Collective::kBcast) r.writes = !is_root(*call, *own);
-  if (call->info().parameters[p.length].what == What::kCounts) {
+  if (call->info().parameters[p.length].what == ParameterUse::kCounts) {
     if (own) add_parts(call, p, *own, std::move(r));
     return;
   }
@@ -330,7 +331,7 @@ void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
 }
 
 /// Adds a region for each partition, unless there are too many.
-void add_partitions(Call* call, const Parameter& p, int64_t word) {
+void add_partitions(CheckedCall* call, const Parameter& p, int64_t word) {
   add_region(call, p, word, nullptr);
   if (call->lists().regions.empty()) return;
   const Region first = std::move(*call->lists().regions.begin());
@@ -346,13 +347,13 @@ void add_partitions(Call* call, const Parameter& p, int64_t word) {
 
 /// Adds the buffer of a send or receive. For the next call like it the record remembers a
 /// contiguous buffer.
-void add_one(Call* call, const Parameter& p, int64_t word) {
+void add_one(CheckedCall* call, const Parameter& p, int64_t word) {
   add_region(call, p, word, nullptr);
-  KeptCall* kept = call->remembered_record();
+  RememberedCall* kept = call->remembered_record();
   if (!kept || call->lists().regions.size() != 1 || !call->lists().regions[0].exact) return;
   const Region& r = call->lists().regions[0];
   if (r.high - r.low > UINT32_MAX) return;
-  kept->set_known(call->rank()->epoch, KeptCall::kReach);
+  kept->set_known(call->rank()->epoch, RememberedCall::kReach);
   kept->messages.low = r.low;
   kept->messages.bytes = static_cast<uint32_t>(r.high - r.low);
   kept->base = r.base;
@@ -360,21 +361,22 @@ void add_one(Call* call, const Parameter& p, int64_t word) {
 
 /// The first pending region that begins at or behind `low`. REQUIRES: there are more than
 /// kFewPending.
-std::vector<Pending>::iterator first_from(Rank* rank, const char* low) {
+std::vector<PendingRegion>::iterator first_from(Rank* rank, const char* low) {
   return std::lower_bound(rank->regions.begin(), rank->regions.end(), low,
-                          [](const Pending& p, const char* at) { return p.low < at; });
+                          [](const PendingRegion& p, const char* at) { return p.low < at; });
 }
 
 /// Might a pending operation use bytes in [low, high), so that each must be compared?
 bool meets_pending(const Rank& rank, const char* low, const char* high, bool writes) {
   if (rank.regions.size() > kFewPending) return true;
-  for (const Pending& p : rank.regions)
+  for (const PendingRegion& p : rank.regions)
     if (p.low < high && low < p.high && (writes || p.writes)) return true;
   return false;
 }
 
 /// `made`: the call that made a persistent request, where `call` starts the request; else null.
-void compare_with(Call* call, const Region& r, const Pending& pending, const CallRecord* made) {
+void compare_with(CheckedCall* call, const Region& r, const PendingRegion& pending,
+                  const CallRecord* made) {
   const Region& other = *pending.region;
   Rank* rank = call->rank();
   if (!(r.writes || other.writes) || !overlap(r, other)) return;
@@ -386,14 +388,14 @@ void compare_with(Call* call, const Region& r, const Pending& pending, const Cal
   std::vector<findings::Participant> calls = {
       call->me(), participant(rank, op->second.call, "is not complete")};
   if (made) calls.insert(calls.begin() + 1, participant(rank, *made, "made it"));
-  report(Kind::kBuffers, how, "an operation's buffer is left alone until the operation is complete",
-         std::move(calls));
+  report(FindingKind::kBuffers, how,
+         "an operation's buffer is left alone until the operation is complete", std::move(calls));
 }
 
-void look_at_pending(Call* call, const Region& r, const CallRecord* made = nullptr) {
+void check_pending_regions(CheckedCall* call, const Region& r, const CallRecord* made = nullptr) {
   Rank* rank = call->rank();
   if (rank->regions.size() <= kFewPending) {
-    for (const Pending& p : rank->regions)
+    for (const PendingRegion& p : rank->regions)
       if (p.low < r.high && r.low < p.high) compare_with(call, r, p, made);
     return;
   }
@@ -402,12 +404,12 @@ void look_at_pending(Call* call, const Region& r, const CallRecord* made = nullp
     compare_with(call, r, *at, made);
 }
 
-void look_at_each_other(Call* call) {
+void check_own_regions(CheckedCall* call) {
   for (size_t i = 0; i < call->lists().regions.size(); ++i)
     for (size_t k = 0; k < i; ++k)
       if ((call->lists().regions[i].writes || call->lists().regions[k].writes) &&
           overlap(call->lists().regions[i], call->lists().regions[k]))
-        report(Kind::kArguments, "two buffers of a call overlap",
+        report(FindingKind::kArguments, "two buffers of a call overlap",
                "what a call writes overlaps nothing else that it is given; MPI_IN_PLACE where the "
                "call takes it",
                {call->me()});
@@ -415,7 +417,7 @@ void look_at_each_other(Call* call) {
 
 }  // namespace
 
-void look_at_buffers(Call* call) {
+void check_buffers_before(CheckedCall* call) {
   const CallInfo& info = call->info();
   Rank* rank = call->rank();
   const bool alone = rank->regions.empty();
@@ -423,21 +425,21 @@ void look_at_buffers(Call* call) {
   // A single buffer with no pending operation cannot overlap anything.
   if (alone && one && info.starts == Starts::kBlocking) return;
   OwnComm* own = nullptr;
-  if (info.role == Role::kCollective) {
+  if (info.role == CallRole::kCollective) {
     own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
     if (!own) return;
   }
-  const bool plain = info.role == Role::kSend || info.role == Role::kReceive;
-  const KeptCall* kept = plain ? call->remembered_record() : nullptr;
-  if (kept && kept->is_known(rank->epoch, KeptCall::kReach)) {
-    const bool writes = info.role == Role::kReceive;
+  const bool plain = info.role == CallRole::kSend || info.role == CallRole::kReceive;
+  const RememberedCall* kept = plain ? call->remembered_record() : nullptr;
+  if (kept && kept->is_known(rank->epoch, RememberedCall::kReach)) {
+    const bool writes = info.role == CallRole::kReceive;
     if (info.starts != Starts::kBlocking) call->reach = kept;
     if (alone || info.starts == Starts::kPersistent ||
         !meets_pending(*rank, kept->messages.low, kept->high(), writes))
       return;
     Regions own_region;
     own_region.set(*kept, writes);
-    return look_at_pending(call, own_region[0]);
+    return check_pending_regions(call, own_region[0]);
   }
   if (plain) {
     const int i = __builtin_ctz(info.sets.buffers);
@@ -451,17 +453,17 @@ void look_at_buffers(Call* call) {
       add_region(call, info.parameters[i], call->at(i), own);
     }
   }
-  if (!one) look_at_each_other(call);
+  if (!one) check_own_regions(call);
   if (!alone && info.starts != Starts::kPersistent)
-    for (const Region& r : call->lists().regions) look_at_pending(call, r);
+    for (const Region& r : call->lists().regions) check_pending_regions(call, r);
 }
 
 namespace {
 
 /// Adds the region to those of pending operations.
 void add_pending(Rank* rank, int request, Region* r) {
-  std::vector<Pending>& all = rank->regions;
-  const Pending added = {r->low, r->high, r, request, r->writes};
+  std::vector<PendingRegion>& all = rank->regions;
+  const PendingRegion added = {r->low, r->high, r, request, r->writes};
   rank->longest_region = std::max<int64_t>(rank->longest_region, r->high - r->low);
   if (all.size() < kFewPending) {
     r->slot = static_cast<uint8_t>(all.size());
@@ -470,17 +472,18 @@ void add_pending(Rank* rank, int request, Region* r) {
   }
   if (all.size() == kFewPending)
     std::sort(all.begin(), all.end(),
-              [](const Pending& a, const Pending& b) { return a.low < b.low; });
+              [](const PendingRegion& a, const PendingRegion& b) { return a.low < b.low; });
   all.insert(first_from(rank, r->low), added);
 }
 
 void drop_pending(Rank* rank, const Region& r) {
-  std::vector<Pending>& all = rank->regions;
+  std::vector<PendingRegion>& all = rank->regions;
   if (all.size() <= kFewPending) {
     auto at = all.begin() + r.slot;
     // Its slot is from a time when the list was sorted.
     if (r.slot >= all.size() || at->region != &r)
-      at = std::find_if(all.begin(), all.end(), [&](const Pending& p) { return p.region == &r; });
+      at = std::find_if(all.begin(), all.end(),
+                        [&](const PendingRegion& p) { return p.region == &r; });
     if (at == all.end()) return;
     *at = all.back();
     at->region->slot = static_cast<uint8_t>(at - all.begin());
@@ -498,7 +501,8 @@ void drop_pending(Rank* rank, const Region& r) {
 }  // namespace
 
 void report_changed(Rank* rank, const CallRecord& operation) {
-  report(Kind::kBuffers, "a buffer was changed before the operation that reads it was complete",
+  report(FindingKind::kBuffers,
+         "a buffer was changed before the operation that reads it was complete",
          "an operation's buffer is left alone until the operation is complete",
          {participant(rank, operation), participant(rank, *rank->current, "completed it")});
 }
@@ -508,14 +512,15 @@ namespace {
 void begin_one(Rank* rank, int request, Region* r) {
   r->begun = true;
   add_pending(rank, request, r);
-  if (!r->writes && is_known(*r) && g_process.wants(Kind::kBuffers)) r->checksum = checksum(*r);
+  if (!r->writes && is_known(*r) && g_process.wants(FindingKind::kBuffers))
+    r->checksum = checksum(*r);
 }
 
-void end_one(Rank* rank, int request, const Operation& operation, Region* r) {
+void end_one(Rank* rank, int request, const RequestOperation& operation, Region* r) {
   r->begun = false;
   // A store that was seen has been reported already, with its line.
   if (request && !operation.touched && !r->writes && is_known(*r) &&
-      g_process.wants(Kind::kBuffers) && checksum(*r) != r->checksum)
+      g_process.wants(FindingKind::kBuffers) && checksum(*r) != r->checksum)
     report_changed(rank, operation.call);
   drop_pending(rank, *r);
 }
@@ -528,20 +533,20 @@ bool may_meet_pending(const Rank& rank, const Regions& regions) {
                      [&](const Region& r) { return meets_pending(rank, r.low, r.high, r.writes); });
 }
 
-void begin_regions(Rank* rank, int request, Operation* operation) {
+void begin_regions(Rank* rank, int request, RequestOperation* operation) {
   operation->released = operation->touched = false;
-  if (operation->call->info().role == Role::kPartitionedSend) return;
+  if (operation->call->info().role == CallRole::kPartitionedSend) return;
   for (Region& r : operation->regions) begin_one(rank, request, &r);
   if (rank->owned) rank->owned->add(operation);
 }
 
-void look_at_started(Call* call, const Operation& operation) {
+void check_started_buffers(CheckedCall* call, const RequestOperation& operation) {
   const CallRecord& made = operation.call;
-  if (made.info().role == Role::kPartitionedSend) return;
-  for (const Region& r : operation.regions) look_at_pending(call, r, &made);
+  if (made.info().role == CallRole::kPartitionedSend) return;
+  for (const Region& r : operation.regions) check_pending_regions(call, r, &made);
 }
 
-void end_regions(Rank* rank, int request, Operation* operation) {
+void end_regions(Rank* rank, int request, RequestOperation* operation) {
   if (!operation->active || operation->released) return;
   operation->released = true;
   if (rank->owned) rank->owned->remove(operation);
@@ -549,15 +554,15 @@ void end_regions(Rank* rank, int request, Operation* operation) {
     if (r.begun) end_one(rank, request, *operation, &r);
 }
 
-void begin_region(Call* call, int request, Operation* operation, Region* region) {
+void begin_region(CheckedCall* call, int request, RequestOperation* operation, Region* region) {
   if (region->begun) return;
   Rank* rank = call->rank();
-  look_at_pending(call, *region);
+  check_pending_regions(call, *region);
   begin_one(rank, request, region);
   if (rank->owned) rank->owned->add(operation, *region);
 }
 
-void end_region(Rank* rank, int request, Operation* operation, Region* region) {
+void end_region(Rank* rank, int request, RequestOperation* operation, Region* region) {
   if (!region->begun) return;
   if (rank->owned) rank->owned->remove(*region);
   end_one(rank, request, *operation, region);

@@ -16,11 +16,11 @@
 
 namespace fgmpi::check {
 
-void Call::lock() {
+void CheckedCall::lock() {
   if (g_process.threads && !locked_) locked_ = MPIX_Tool_enter();
 }
 
-void Call::unlock() {
+void CheckedCall::unlock() {
   if (locked_) MPIX_Tool_leave(1);
   locked_ = false;
 }
@@ -38,7 +38,7 @@ uint64_t agreed_of(const CallRecord& call) {
   return hash | 1;
 }
 
-uint64_t Call::agreed() const {
+uint64_t CheckedCall::agreed() const {
   return remembered_ ? remembered_->enters.agreed : agreed_of(*record_);
 }
 
@@ -53,7 +53,7 @@ void fill(CallRecord* record, Calls id, const void* place, const int64_t* words)
 
 /// Is there anything rare to do after a call of this function?
 bool has_more_after(const CallInfo& info) {
-  return info.hides_order || info.has_file || info.role == Role::kPartition ||
+  return info.hides_order || info.has_file || info.role == CallRole::kPartition ||
          info.sets.changed != 0 || &info == &kCalls[kCall_MPI_Request_get_status];
 }
 const std::array<bool, kCallCount> kMoreAfter = [] {
@@ -63,29 +63,29 @@ const std::array<bool, kCallCount> kMoreAfter = [] {
 }();
 
 /// Finds the rank's record of an equal call, or makes one for the next time.
-KeptCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words) {
+RememberedCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words) {
   const CallInfo& info = kCalls[id];
-  const std::span<Record, kRememberedWays> ways =
+  const std::span<SharedCall, kRememberedWays> ways =
       rank->remembered_at(call_hash(id, place, words, info.count));
   for (int way = 0; way < kRememberedWays; ++way)
     if (ways[way] && ways[way]->is(id, place, words, info.count)) return ways[way].get();
-  Record& r = ways[rank->next_way++ % kRememberedWays];
+  SharedCall& r = ways[rank->next_way++ % kRememberedWays];
   if (r) {
     r->rank = nullptr;
     r->known_in = 0;
   }
   if (!r || r.shared())
-    r = Record::make();
+    r = SharedCall::make();
   else
     r->let_go();
   fill(r.get(), id, place, words);
   r->rank = rank;
   r->place = reinterpret_cast<uintptr_t>(place);
   r->next_call = nullptr;
-  const bool collective = info.role == Role::kCollective || info.role == Role::kCreation;
+  const bool collective = info.role == CallRole::kCollective || info.role == CallRole::kCreation;
   if (collective) {
     r->enters = {};
-    if (info.role == Role::kCollective) r->enters.agreed = agreed_of(r);
+    if (info.role == CallRole::kCollective) r->enters.agreed = agreed_of(r);
   } else {
     r->messages = {};
   }
@@ -94,7 +94,7 @@ KeptCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words
 
 }  // namespace
 
-void Call::begin(Calls id, const void* place, const int64_t* words) {
+void CheckedCall::begin(Calls id, const void* place, const int64_t* words) {
   // A call within a call must not change the outer one's record, and all of Fortran's calls return
   // to one address.
   if (!outer_ || g_process.threads || findings::from_fortran(place)) {
@@ -103,7 +103,7 @@ void Call::begin(Calls id, const void* place, const int64_t* words) {
     if (outer_ && !g_process.threads) write_rank_given(rank_, *record_);
     return;
   }
-  KeptCall* r = rank_->last_call ? rank_->last_call->next_call : nullptr;
+  RememberedCall* r = rank_->last_call ? rank_->last_call->next_call : nullptr;
   if (!r || r->rank != rank_ || !r->is(id, place, words, kCalls[id].count)) {
     r = remember(rank_, id, place, words);
     if (rank_->last_call) rank_->last_call->next_call = r;
@@ -126,29 +126,29 @@ uint64_t arrays_of(Rank* rank, const CallRecord& call) {
 }  // namespace
 
 /// Checks the call itself, as far as its record does not show that it is correct.
-void Call::look() {
+void CheckedCall::look() {
   const CallInfo& of = info();
-  if (of.at.given >= 0) look_at_requests(this);
-  KeptCall* const kept = remembered_;
+  if (of.at.given >= 0) check_requests_before(this);
+  RememberedCall* const kept = remembered_;
   const uint64_t arrays = kept ? arrays_of(rank_, *kept) : 0;
   const bool may_keep = kept && (of.sets.in_words || arrays);
   if (kept && kept->arrays != arrays) kept->known_in = 0;
-  if (may_keep && kept->is_known(rank_->epoch, KeptCall::kFine)) {
+  if (may_keep && kept->is_known(rank_->epoch, RememberedCall::kFine)) {
     if (of.sets.buffers && (of.starts != Starts::kBlocking || !rank_->regions.empty()))
-      look_at_buffers(this);
+      check_buffers_before(this);
     return;
   }
   const uint64_t before = g_process.reports;
-  if (of.sets.used) look_at_handles(this);
-  if (of.sets.buffers) look_at_buffers(this);
-  look_at_arguments(this);
-  if (of.hides_order) g_process.hidden_order = true;
+  if (of.sets.used) check_handles_before(this);
+  if (of.sets.buffers) check_buffers_before(this);
+  check_arguments_before(this);
+  if (of.hides_order) g_process.order_unknown = true;
   if (!may_keep || g_process.reports != before) return;
-  kept->set_known(rank_->epoch, KeptCall::kFine);
+  kept->set_known(rank_->epoch, RememberedCall::kFine);
   kept->arrays = arrays;
 }
 
-Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) {
+CheckedCall::CheckedCall(Calls id, const void* place, int64_t* words) : rank_(current_rank()) {
   if (!rank_ || rank_->ended) {
     rank_ = nullptr;
     return;
@@ -161,7 +161,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   calls_ = own_thread ? &rank_->calls : &g_calls_of_thread;
   ++*calls_;
   lock();
-  take_arrived();
+  handle_arrived();
   if (!rank_->begun.empty()) make_operations(rank_);
   if (rank_->owned || g_process.threads) report_accesses();
   if (rank_->owned) g_process.pid = getpid();
@@ -173,36 +173,36 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   rank_->short_path = nullptr;
   if (g_process.threads) enter_call(this);
   const uint64_t before = g_process.reports;
-  if (rank_->owned && own_thread && outer_) tell_exposed_accesses(this);
+  if (rank_->owned && own_thread && outer_) compare_exposed_accesses(this);
   const uint64_t of_arguments = g_process.of_arguments;
   look();
   rank_->arguments_told = g_process.of_arguments != of_arguments;
-  const Role role = info().role;
-  if (role == Role::kCollective || role == Role::kCreation) {
-    look_at_collective(this);
+  const CallRole role = info().role;
+  if (role == CallRole::kCollective || role == CallRole::kCreation) {
+    check_collective_before(this);
   } else if (role >= kFirstOfMessages && role <= kLastOfMessages) {
-    look_at_messages(this);
-  } else if (role == Role::kPartition) {
-    look_at_partitions(this);
+    check_messages_before(this);
+  } else if (role == CallRole::kPartition) {
+    check_partitions_before(this);
   }
-  if (role != Role::kOther) ++rank_->communications;
-  if (info().has_file) look_at_files(this);
+  if (role != CallRole::kOther) ++rank_->communications;
+  if (info().has_file) check_files_before(this);
   reported_ = g_process.reports != before;
   progress_by_call();
   unlock();
 }
 
-Call::~Call() {
+CheckedCall::~CheckedCall() {
   if (!rank_) return;
   --*calls_;
   rank_->current = before_;
-  if (lists_) give_back();  // MPI has thrown an exception
+  if (lists_) return_lists();  // MPI has thrown an exception
   if (!outer_) return;
   rank_->in_call = rank_->arguments_told = false;
   rank_->guess_next();
 }
 
-Lists* Call::take_lists() {
+Lists* CheckedCall::borrow_lists() {
   auto& spare = rank_->spare_lists;
   if (spare.empty()) return new Lists;
   Lists* taken = spare.back().release();
@@ -210,34 +210,34 @@ Lists* Call::take_lists() {
   return taken;
 }
 
-void Call::give_back() {
+void CheckedCall::return_lists() {
   lists_->clear();
   rank_->spare_lists.emplace_back(lists_);
   lists_ = nullptr;
   rank_->given = {};
 }
 
-void Call::more_after() {
+void CheckedCall::more_after() {
   const CallInfo& of = info();
-  if (record_->id == kCall_MPI_Request_get_status) note_released(this);
-  if (of.hides_order) note_epochs(this);
-  if (of.has_file) note_files(this);
-  if (of.role == Role::kPartition) note_partitions(this);
-  if (of.sets.changed) note_handles(this);
+  if (record_->id == kCall_MPI_Request_get_status) record_released_requests(this);
+  if (of.hides_order) record_epochs_after(this);
+  if (of.has_file) record_files_after(this);
+  if (of.role == CallRole::kPartition) record_partitions_after(this);
+  if (of.sets.changed) record_handles_after(this);
 }
 
-void Call::after(int result) {
+void CheckedCall::after(int result) {
   if (!rank_) return;
   const CallInfo& of = info();
   lock();
-  take_arrived();
+  handle_arrived();
   if (!g_process.deadlock.empty()) withdraw_deadlock();
-  if (result == MPI_SUCCESS || of.role == Role::kCompletion) {
-    if (of.at.given >= 0 || of.at.made >= 0) note_requests(this);
-    if (posted || alone || of.role == Role::kProbe) note_messages(this);
+  if (result == MPI_SUCCESS || of.role == CallRole::kCompletion) {
+    if (of.at.given >= 0 || of.at.made >= 0) record_requests_after(this);
+    if (posted || alone || of.role == CallRole::kProbe) record_messages_after(this);
     if (kMoreAfter[record_->id]) more_after();
     if (message && of.starts == Starts::kBlocking) {
-      if (of.synchronous && send_to >= 0) learn_of_synchronous(rank_, send_to);
+      if (of.synchronous && send_to >= 0) record_synchronous_end(rank_, send_to);
       if (needs_receive(of)) step_need_taken(waiting(), message, nullptr);
     }
     if (collective.comm && of.starts != Starts::kNonblocking) {
@@ -247,18 +247,19 @@ void Call::after(int result) {
   } else {
     const uint64_t before = g_process.reports;
     undo_messages(this, result);
-    if (outer_ && !reported_ && g_process.reports == before) note_error(rank_, *record_, result);
+    if (outer_ && !reported_ && g_process.reports == before)
+      report_error_result(rank_, *record_, result);
   }
   progress_by_call();
-  if (rank_->owned && !rank_->windows.empty() && outer_) look_for_exposed(rank_);
+  if (rank_->owned && !rank_->windows.empty() && outer_) update_exposed(rank_);
   if (had_threads_) leave_call(this);
   // Counts of records' users are not atomic, so a record must be released under the lock.
   posted.reset();
-  if (lists_) give_back();
+  if (lists_) return_lists();
   unlock();
 }
 
-MPI_Status* Call::status(MPI_Status* of_program) {
+MPI_Status* CheckedCall::status(MPI_Status* of_program) {
   if (!rank_) return of_program;
   status_read_ = of_program != MPI_STATUS_IGNORE;
   told_ = status_read_ ? of_program : &own_status_;
@@ -267,7 +268,7 @@ MPI_Status* Call::status(MPI_Status* of_program) {
   return told_;
 }
 
-MPI_Status* Call::statuses(MPI_Status* of_program, int count) {
+MPI_Status* CheckedCall::statuses(MPI_Status* of_program, int count) {
   if (!rank_ || count <= 0) return of_program;
   status_read_ = of_program != MPI_STATUSES_IGNORE;
   if (status_read_) return told_ = of_program;
@@ -276,11 +277,11 @@ MPI_Status* Call::statuses(MPI_Status* of_program, int count) {
   return told_ = own.data();
 }
 
-MPI_Request Call::real(MPI_Request request) {
+MPI_Request CheckedCall::real(MPI_Request request) {
   return rank_ ? real_request(rank_, request) : request;
 }
 
-int Call::find(const char* name) const {
+int CheckedCall::find(const char* name) const {
   for (int i = 0; i < info().count; ++i)
     if (!std::strcmp(info().parameters[i].name, name)) return i;
   return -1;

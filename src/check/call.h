@@ -48,12 +48,12 @@ inline constexpr int kNotTold = -77;
 /// Replaces the result of a call when the program's error handler has thrown an exception.
 inline constexpr int kThrown = -1;
 
-class Call {
+class CheckedCall {
  public:
-  Call(Calls id, const void* place, int64_t* words);
-  ~Call();
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  CheckedCall(Calls id, const void* place, int64_t* words);
+  ~CheckedCall();
+  CheckedCall(const CheckedCall&) = delete;
+  CheckedCall& operator=(const CheckedCall&) = delete;
   /// REQUIRES: MPI has returned.
   void after(int result);
 
@@ -62,7 +62,7 @@ class Call {
   MPI_Status* status(MPI_Status* of_program);
   MPI_Status* statuses(MPI_Status* of_program, int count);
   /// The lists of the call; empty until it first uses them.
-  Lists& lists() { return lists_ ? *lists_ : *(lists_ = take_lists()); }
+  Lists& lists() { return lists_ ? *lists_ : *(lists_ = borrow_lists()); }
   bool has_lists() const { return lists_ != nullptr; }
   /// The requests that the program gave to a call which completes or starts some.
   std::span<const MPI_Request> requests() const {
@@ -76,14 +76,14 @@ class Call {
   const CallInfo& info() const { return kCalls[record_->id]; }
   const CallRecord& record() const { return *record_; }
   /// The record, where the rank remembers it for the next call like it; else null.
-  KeptCall* remembered_record() { return remembered_; }
+  RememberedCall* remembered_record() { return remembered_; }
   /// The record, to be shared.
-  Record kept() const { return remembered_ ? Record(remembered_) : Record(*record_); }
+  SharedCall kept() const { return remembered_ ? SharedCall(remembered_) : SharedCall(*record_); }
   /// Stores kept() in `record`, unless it is there already.
-  void keep_in(Record* record) const {
+  void keep_in(SharedCall* record) const {
     if (!remembered_ || record->get() != remembered_) *record = kept();
   }
-  Waiting waiting() const { return {rank_, record_, remembered_}; }
+  WaitingCall waiting() const { return {rank_, record_, remembered_}; }
   /// agreed_of() of the record.
   uint64_t agreed() const;
   int64_t at(int position) const { return record_->words[position]; }
@@ -110,8 +110,8 @@ class Call {
   friend struct Requests;
   void lock();
   void unlock();
-  Lists* take_lists();
-  void give_back();
+  Lists* borrow_lists();
+  void return_lists();
   void more_after();
 
   void begin(Calls id, const void* place, const int64_t* words);
@@ -120,8 +120,9 @@ class Call {
   // Members that all calls use are adjacent, because other ranks may have run before MPI returns.
   Rank* rank_;
   const CallRecord* record_ = nullptr;
-  KeptCall* remembered_ = nullptr;  ///< the record where the rank remembers it; null: it is own_
-  int* calls_ = nullptr;            ///< the counter that includes this call
+  RememberedCall* remembered_ =
+      nullptr;            ///< the record where the rank remembers it; null: it is own_
+  int* calls_ = nullptr;  ///< the counter that includes this call
   const CallRecord* before_ = nullptr;  ///< the call that the rank was in before
   Lists* lists_ = nullptr;
   MPI_Status* told_ = nullptr;
@@ -138,11 +139,11 @@ class Call {
   bool alone = false;
   int send_to = -1;
   uint64_t message = 0;  ///< the id of the message that it sends
-  Comm* comm = nullptr;
-  Shared<Posted> posted;  ///< the receive that it posts
+  CheckedComm* comm = nullptr;
+  RefPtr<CheckedReceive> posted;  ///< the receive that it posts
   /// The record whose `low` and `bytes` describe the call's only buffer; null where
   /// that is unknown.
-  const KeptCall* reach = nullptr;
+  const RememberedCall* reach = nullptr;
   CollectiveCall collective;
   /// The values of handles that the call may change, by parameter (sets.used).
   uint64_t old[kMostArguments];
@@ -155,16 +156,16 @@ class Call {
 
 /// Element i of an array of counts or displacements among the arguments. Its elements have type
 /// MPI_Count in the large form of a call, else int.
-inline int64_t number_in(const Call& call, int64_t array, int64_t i) {
+inline int64_t number_in(const CheckedCall& call, int64_t array, int64_t i) {
   return call.info().large ? reinterpret_cast<const MPI_Count*>(array)[i]
                            : reinterpret_cast<const int*>(array)[i];
 }
 
 // handles.cc --------------------------------------------------------------------------------------
-void look_at_handles(Call* call);
-void note_handles(Call* call);
+void check_handles_before(CheckedCall* call);
+void record_handles_after(CheckedCall* call);
 /// A nonblocking creation is complete: the rank owns the new object.
-void note_made_by(Call* call, const CallRecord& nonblocking);
+void record_handles_made_by(CheckedCall* call, const CallRecord& nonblocking);
 /// A rank has ended: reports the objects that it has not freed.
 void report_leftovers(Rank* rank);
 
@@ -175,41 +176,41 @@ void report_leftovers(Rank* rank);
 bool may_call(Rank* rank, Calls id, const void* place, const int64_t* words);
 /// Where there are threads: records that the call is in progress, and compares it with the calls
 /// that other threads of the rank are in.
-void enter_call(Call* call);
-void leave_call(Call* call);
+void enter_call(CheckedCall* call);
+void leave_call(CheckedCall* call);
 /// Compares the call's requests, once they are known, with those that other threads are completing.
-void look_at_other_completions(Call* call);
+void check_concurrent_completions(CheckedCall* call);
 
 // repeated_messages.cc ----------------------------------------------------------------------------
 /// More receives of the rank have begun in the unbuffered run (unbuffered.h): updates their queues
 /// and the senders.
-void note_posted(Rank* rank);
+void record_posted_receives(Rank* rank);
 
 // requests.cc -------------------------------------------------------------------------------------
-void look_at_requests(Call* call);
-void note_requests(Call* call);
+void check_requests_before(CheckedCall* call);
+void record_requests_after(CheckedCall* call);
 /// MPI_Request_get_status may have reported a request as complete.
-void note_released(Call* call);
+void record_released_requests(CheckedCall* call);
 void report_requests_left(Rank* rank);
-/// Makes an Operation of each element of Rank::begun.
+/// Makes an RequestOperation of each element of Rank::begun.
 void make_operations(Rank* rank);
 /// The operation behind the first request that a call waits for; null where it waits for none.
-const Operation* awaited_by(Rank* rank, const CallRecord& waiting);
+const RequestOperation* awaited_by(Rank* rank, const CallRecord& waiting);
 MPI_Request real_request(Rank* rank, MPI_Request request);
 /// The rank has begun a nonblocking collective that it has made before: the operation stored in
-/// KeptCall::operation is entered into the table again, and leaves that member.
-void note_again(Rank* rank, KeptCall* call, const CollectiveCall& collective);
-/// The entry of this request, if it is a nonblocking collective that note_waited() can
+/// RememberedCall::operation is entered into the table again, and leaves that member.
+void record_repeated_collective(Rank* rank, RememberedCall* call, const CollectiveCall& collective);
+/// The entry of this request, if it is a nonblocking collective that record_waited_collective() can
 /// complete; else null.
-Rank::Requests::Entry* repeated_wait(Rank* rank, MPI_Request request);
+Rank::Requests::TableEntry* repeated_wait(Rank* rank, MPI_Request request);
 /// MPI_Wait has completed the entry that repeated_wait() returned.
-void note_waited(const Waiting& wait, Rank::Requests::Entry* entry);
+void record_waited_collective(const WaitingCall& wait, Rank::Requests::TableEntry* entry);
 
 // buffers.cc --------------------------------------------------------------------------------------
 /// Fills in which bytes the region's `count` elements cover.
-void set_reach(Region* region, const Layout& layout);
-void look_at_buffers(Call* call);
-/// Might some of the regions overlap with pending ones, so that look_at_buffers()
+void set_reach(Region* region, const TypeLayout& layout);
+void check_buffers_before(CheckedCall* call);
+/// Might some of the regions overlap with pending ones, so that check_buffers_before()
 /// must compare them?
 bool may_meet_pending(const Rank& rank, const Regions& regions);
 /// Extends a checksum by 8 bytes.
@@ -228,14 +229,14 @@ inline uint64_t checksum_between(const char* low, const char* high) {
 /// that completes the operation.
 void report_changed(Rank* rank, const CallRecord& operation);
 /// A request of the rank starts: its memory is compared with that of pending operations.
-void look_at_started(Call* call, const Operation& operation);
+void check_started_buffers(CheckedCall* call, const RequestOperation& operation);
 /// The operation owns all of its regions from now on. A partitioned send owns each region only when
 /// its partition is ready.
-void begin_regions(Rank* rank, int request, Operation* operation);
-void end_regions(Rank* rank, int request, Operation* operation);
+void begin_regions(Rank* rank, int request, RequestOperation* operation);
+void end_regions(Rank* rank, int request, RequestOperation* operation);
 /// One region begins, by this call, or ends before the operation is complete.
-void begin_region(Call* call, int request, Operation* operation, Region* region);
-void end_region(Rank* rank, int request, Operation* operation, Region* region);
+void begin_region(CheckedCall* call, int request, RequestOperation* operation, Region* region);
+void end_region(Rank* rank, int request, RequestOperation* operation, Region* region);
 
 // neighbours.cc -----------------------------------------------------------------------------------
 /// The neighbours in the topology of the communicator; none where it has no topology.
@@ -243,10 +244,11 @@ const Neighbours& neighbours_of(MPI_Comm comm, OwnComm* own);
 /// The number of parts in a buffer of a collective whose counts are in an array. `others` receives
 /// the rank that each part is for; it is unchanged where part i is for rank i. 0 for
 /// intercommunicators, whose parts are not checked.
-int64_t parts_of(const Call& call, bool sends, OwnComm* own, const std::vector<int>** others);
+int64_t parts_of(const CheckedCall& call, bool sends, OwnComm* own,
+                 const std::vector<int>** others);
 
 // arguments.cc ------------------------------------------------------------------------------------
-void look_at_arguments(Call* call);
+void check_arguments_before(CheckedCall* call);
 /// Writes the ranks given in the remembered calls on a communicator, or in all of them, to the
 /// spool. After the job, ranks that look computed are reported in a note.
 void write_ranks_given(Rank* rank, MPI_Comm comm = MPI_COMM_NULL);
@@ -255,57 +257,57 @@ void write_rank_given(Rank* rank, const CallRecord& call);
 bool is_of_argument(int error_class);
 /// The call has returned an error for which there is no finding: makes a note of it. The program
 /// may have provoked the error.
-void note_error(const Rank* rank, const CallRecord& call, int result);
+void report_error_result(const Rank* rank, const CallRecord& call, int result);
 
 // messages.cc -------------------------------------------------------------------------------------
-void look_at_messages(Call* call);
-void note_messages(Call* call);
+void check_messages_before(CheckedCall* call);
+void record_messages_after(CheckedCall* call);
 /// Adds a receive with this number to Rank::posted. Null where it matches no message.
-Shared<Posted> post_as(Rank* rank, Record call, uint64_t number);
+RefPtr<CheckedReceive> post_as(Rank* rank, SharedCall call, uint64_t number);
 /// A blocking receive that was not entered in Rank::posted has returned.
-void received_alone(const Waiting& call, const MPI_Status* status, bool status_read);
+void received_alone(const WaitingCall& call, const MPI_Status* status, bool status_read);
 /// Has a receive that failed nevertheless matched its message?
 bool is_taken(int result, const MPI_Status* status);
 /// The call has failed: its message is withdrawn, because nothing was sent. A receive counts as
 /// matched only if its message was too long.
-void undo_messages(Call* call, int result);
+void undo_messages(CheckedCall* call, int result);
 /// Prefetches the messages that these requests have matched.
-void prefetch_messages(std::span<const Completed> done);
+void prefetch_messages(std::span<const CompletedEntry> done);
 /// Sets what the operation sends.
-void set_message(Operation* operation, uint64_t message, int send_to, Comm* comm);
+void set_message(RequestOperation* operation, uint64_t message, int send_to, CheckedComm* comm);
 /// The message of a persistent operation that starts.
-void start_message(Call* call, Operation* operation);
+void start_message(CheckedCall* call, RequestOperation* operation);
 /// A receive of a request is complete. sweep() checks its message.
-void received(Rank* rank, const Shared<Posted>& posted, const MPI_Status* status);
+void received(Rank* rank, const RefPtr<CheckedReceive>& posted, const MPI_Status* status);
 /// Checks the receives that are complete and have no incomplete receive before them.
 void sweep(Rank* rank);
 /// The program has freed the request of a receive, so nobody sees which message it matches.
-void receive_forgotten(Rank* rank, const Shared<Posted>& posted);
+void receive_forgotten(Rank* rank, const RefPtr<CheckedReceive>& posted);
 /// An error is about to end the job: reports it if a message was too long for the receive that
 /// matched it. Returns whether it was.
 bool report_too_long(Rank* rank, const CallRecord& current);
 /// The send of a request was cancelled.
-void take_back(const Comm* comm, int send_to, uint64_t message);
+void withdraw_message(const CheckedComm* comm, int send_to, uint64_t message);
 void report_messages_left();
 void on_message(const void* data, int bytes);
 
 // partitioned.cc ----------------------------------------------------------------------------------
 inline bool is_partitioned(const CallInfo& info) {
-  return info.role == Role::kPartitionedSend || info.role == Role::kPartitionedReceive;
+  return info.role == CallRole::kPartitionedSend || info.role == CallRole::kPartitionedReceive;
 }
 /// The number of partitions for which the call gives memory; 0: none, or too many to follow each.
 int64_t partitions_followed(const CallRecord& call);
 /// A partitioned request was made: a send is announced to the receiver's process.
-void note_partitioned(Call* call, Operation* op);
+void record_partitioned_after(CheckedCall* call, RequestOperation* op);
 /// The program is about to start, free or complete the operation.
-void look_at_partitioned(Call* call, Operation* op);
+void check_partitioned_before(CheckedCall* call, RequestOperation* op);
 /// The program is about to make partitions ready.
-void look_at_partitions(Call* call);
+void check_partitions_before(CheckedCall* call);
 /// The program has made partitions ready, or MPI_Parrived has returned whether one has arrived.
-void note_partitions(Call* call);
+void record_partitions_after(CheckedCall* call);
 /// What an active request still lacks, where that can be found out: "partition 2 is not
 /// ready"; else empty.
-std::string why_incomplete(const Operation& op);
+std::string why_incomplete(const RequestOperation& op);
 /// Called while MPI polls, so it calls nothing of MPI.
 void on_partitioned(const void* data, size_t bytes);
 void report_partitioned_left();
@@ -315,18 +317,20 @@ void report_partitioned_left();
 /// advances the rank's own clock.
 uint32_t next_event(Rank* rank);
 /// A synchronous send is complete, so its receive has begun.
-void learn_of_synchronous(Rank* rank, int send_to);
+void record_synchronous_end(Rank* rank, int send_to);
 /// The receive has matched the message.
-void note_taken(Rank* rank, const Message& message, const Posted& receive);
+void record_matched_message(Rank* rank, const QueuedMessage& message,
+                            const CheckedReceive& receive);
 /// MPI_Probe or MPI_Iprobe has found a message.
-void note_probed(Call* call, const Message& message);
+void record_probed_message(CheckedCall* call, const QueuedMessage& message);
 /// A call has completed some of a list of requests, but not all.
-void note_passed(Call* call, std::span<const Completed> done);
+void record_passed_receives(CheckedCall* call, std::span<const CompletedEntry> done);
 /// Could an earlier receive or probe of MPI_ANY_SOURCE, before the receive with this number, have
 /// matched the message instead?
-bool could_be_of_earlier(Rank* rank, const Message& message, const Comm* comm, uint64_t number);
+bool could_be_of_earlier(Rank* rank, const QueuedMessage& message, const CheckedComm* comm,
+                         uint64_t number);
 /// No receive has matched the message.
-void note_untaken(Rank* rank, const Message& message, const Comm* comm);
+void check_unreceived_message(Rank* rank, const QueuedMessage& message, const CheckedComm* comm);
 /// The rank has ended: decides the cases that were still open.
 void report_races(Rank* rank);
 
@@ -335,16 +339,16 @@ void report_races(Rank* rank);
 /// library is loaded.
 void follow_conflicts();
 /// A call with a window has returned.
-void note_epochs(Call* call);
+void record_epochs_after(CheckedCall* call);
 /// A call begins: passes to the library the loads and stores that the program has made in exposed
 /// memory since the last call.
-void tell_exposed_accesses(Call* call);
-/// As tell_exposed_accesses(), while the rank is in no call. REQUIRES: the process has
+void compare_exposed_accesses(CheckedCall* call);
+/// As compare_exposed_accesses(), while the rank is in no call. REQUIRES: the process has
 /// no other threads.
-void tell_touched_now(Rank* rank);
+void compare_touched_now(Rank* rank);
 /// A call has returned: sets which windows' memory must be checked against pending operations.
 /// REQUIRES: the rank has an OwnedMemory.
-void look_for_exposed(Rank* rank);
+void update_exposed(Rank* rank);
 /// Is this error class caused by what an epoch does not allow?
 bool is_of_epochs(int error_class);
 /// Adds the calls that began the current epochs of the window which the call is given.
@@ -357,12 +361,12 @@ void report_epochs_left(Rank* rank);
 /// process is set up.
 void follow_places();
 /// Before a call: writes an access to a file to the spool.
-void look_at_files(Call* call);
+void check_files_before(CheckedCall* call);
 /// A call of MPI's chapter on files has returned.
-void note_files(Call* call);
+void record_files_after(CheckedCall* call);
 
 // agreement.cc ------------------------------------------------------------------------------------
-void look_at_collective(Call* call);
+void check_collective_before(CheckedCall* call);
 /// Called while MPI polls, so it calls nothing of MPI but MPIX_Tool_notify.
 void on_agreement(int process, const void* data, int bytes);
 void report_disagreements();
@@ -375,7 +379,7 @@ void ask_others();
 
 // pairs.cc ----------------------------------------------------------------------------------------
 /// Sends the pieces about collective calls that are held back until all members here have called.
-void tell_held();
+void send_held_details();
 
 // life.cc -----------------------------------------------------------------------------------------
 /// What a call that returns from MPI must check; in most calls no bit is set.
@@ -387,10 +391,10 @@ enum Attention : uint32_t {
 };
 extern std::atomic<uint32_t> g_attention;
 /// REQUIRES: kArrived.
-void take_all_arrived();
+void handle_all_arrived();
 /// Handles the notices that have arrived from other processes.
-inline void take_arrived() {
-  if (g_attention.load(std::memory_order_acquire) & kArrived) take_all_arrived();
+inline void handle_arrived() {
+  if (g_attention.load(std::memory_order_acquire) & kArrived) handle_all_arrived();
 }
 void rank_ends(Rank* rank);
 /// A rank of a reported deadlock goes on, because another job or the limit of buffering has given

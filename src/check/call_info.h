@@ -10,7 +10,7 @@ namespace fgmpi::check {
 inline constexpr size_t kMostArguments = 14;
 
 /// The meaning of a parameter.
-enum class What : uint8_t {
+enum class ParameterUse : uint8_t {
   kPlain,
   kRead,
   kWritten,
@@ -31,7 +31,7 @@ enum class What : uint8_t {
 enum class Life : uint8_t { kNothing, kBorrowed, kCreated, kFreed, kChanged, kCompleted, kStarted };
 
 /// The group of functions that the checker treats alike.
-enum class Role : uint8_t {
+enum class CallRole : uint8_t {
   kOther,
   kSend,
   kReceive,
@@ -49,7 +49,8 @@ enum class Role : uint8_t {
   kPartition,  ///< readies or queries single partitions
 };
 
-inline constexpr Role kFirstOfMessages = Role::kSend, kLastOfMessages = Role::kMatchedReceive;
+inline constexpr CallRole kFirstOfMessages = CallRole::kSend,
+                          kLastOfMessages = CallRole::kMatchedReceive;
 
 enum class Starts : uint8_t { kBlocking, kNonblocking, kPersistent };
 

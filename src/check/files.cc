@@ -45,8 +45,8 @@ const Kinds& kinds_of(uint16_t id) {
 }
 
 /// Sets the view. Returns false where the bytes that it shows are unknown.
-bool take_view(OpenFile* file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype) {
-  const Layout *elementary = layout_of(etype), *tile = layout_of(filetype);
+bool read_view(OpenFile* file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype) {
+  const TypeLayout *elementary = layout_of(etype), *tile = layout_of(filetype);
   file->known = elementary && tile && tile->exact && tile->size > 0 && elementary->size > 0;
   if (!file->known) return false;
   file->disp = disp;
@@ -59,7 +59,7 @@ bool take_view(OpenFile* file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype
 
 /// Ranges of bytes in a file; adjoining ones are joined.
 struct Ranges {
-  std::vector<Block> blocks;
+  std::vector<ByteBlock> blocks;
   void add(int64_t offset, int64_t bytes) {
     if (!blocks.empty() && blocks.back().offset + blocks.back().bytes == offset)
       blocks.back().bytes += bytes;
@@ -77,7 +77,7 @@ bool find_ranges(const OpenFile& file, int64_t at, int64_t bytes, Ranges* out) {
     return true;
   }
   for (int64_t tile = at / file.tile_bytes, skip = at % file.tile_bytes; bytes > 0; ++tile) {
-    for (const Block& block : file.tile) {
+    for (const ByteBlock& block : file.tile) {
       const int64_t left_out = std::min(skip, block.bytes);
       const int64_t taken = std::min(block.bytes - left_out, bytes);
       skip -= left_out;
@@ -90,7 +90,7 @@ bool find_ranges(const OpenFile& file, int64_t at, int64_t bytes, Ranges* out) {
   return true;
 }
 
-OpenFile* file_of(Call* call) {
+OpenFile* file_of(CheckedCall* call) {
   const auto handle = static_cast<uint64_t>(call->at(0));
   auto& files = call->rank()->files;
   auto found = files.find(handle);
@@ -98,7 +98,7 @@ OpenFile* file_of(Call* call) {
 }
 
 /// Writes the call to the spool, once for each rank. Returns its key.
-uint64_t name_call(Call* call, OpenFile* file) {
+uint64_t name_call(CheckedCall* call, OpenFile* file) {
   const CallRecord& record = call->record();
   const uint64_t key =
       mix(mix(record.site, record.id), static_cast<uint64_t>(call->rank()->world)) | 1;
@@ -108,7 +108,7 @@ uint64_t name_call(Call* call, OpenFile* file) {
 
 /// Writes an access with its ranges to the spool.
 void write_access(std::string line, const Ranges& ranges) {
-  for (const Block& b : ranges.blocks)
+  for (const ByteBlock& b : ranges.blocks)
     line += format(" %llx.%llx", static_cast<unsigned long long>(b.offset),
                    static_cast<unsigned long long>(b.bytes));
   g_bytes += line.size();
@@ -133,7 +133,7 @@ void shared_access_placed(int world, MPI_File handle, int writes, MPI_Offset off
   file.placed_later.erase(access);
 }
 
-void note_access(Call* call, const Kinds& kinds, OpenFile* file) {
+void record_file_access(CheckedCall* call, const Kinds& kinds, OpenFile* file) {
   MPI_File handle = reinterpret_cast<MPI_File>(call->at(0));
   MPI_Offset offset = 0;
   if (kinds.where == Where::kOffset)
@@ -141,7 +141,7 @@ void note_access(Call* call, const Kinds& kinds, OpenFile* file) {
   else if (kinds.where == Where::kPointer)
     g_next.MPI_File_get_position(handle, &offset);
   const int count_at = call->find("count"), type_at = call->find("datatype");
-  const Layout* type = layout_of(static_cast<MPI_Datatype>(call->at(type_at)));
+  const TypeLayout* type = layout_of(static_cast<MPI_Datatype>(call->at(type_at)));
   if (!type || !file->known || g_bytes > kMostBytes || offset < 0) return;
   const int64_t bytes = call->at(count_at) * type->size;
   Ranges ranges;
@@ -167,7 +167,7 @@ void note_access(Call* call, const Kinds& kinds, OpenFile* file) {
 
 /// Removes the entry of a blocking access by a shared pointer that has failed, and
 /// so has no offset.
-void forget_unplaced(Call* call, OpenFile* file) {
+void forget_unplaced(CheckedCall* call, OpenFile* file) {
   if (call->info().starts == Starts::kBlocking && !std::strstr(call->info().name, "_begin"))
     std::erase_if(file->placed_later,
                   [&](const SharedAccess& a) { return a.call == &call->record(); });
@@ -175,18 +175,18 @@ void forget_unplaced(Call* call, OpenFile* file) {
     if (a.call == &call->record()) a.call = nullptr;
 }
 
-void note_open(Call* call) {
+void record_file_open(CheckedCall* call) {
   if (!call->collective.comm || call->collective.comm->size < 2) return;
   const int amode_at = call->find("amode");
   if (call->at(amode_at) & MPI_MODE_RDONLY) return;  // nobody can write, so nothing can conflict
   const auto handle = reinterpret_cast<const MPI_File*>(call->at(call->find("fh")));
   OpenFile file;
   file.key = mix(call->collective.comm->key, call->collective.number) | 1;
-  take_view(&file, 0, MPI_BYTE, MPI_BYTE);
+  read_view(&file, 0, MPI_BYTE, MPI_BYTE);
   call->rank()->files.insert_or_assign(static_cast<uint64_t>(word(*handle)), std::move(file));
 }
 
-void note_sync(Call* call, OpenFile* file) {
+void record_file_sync(CheckedCall* call, OpenFile* file) {
   const uint64_t communications = call->rank()->communications;
   if (file->syncs > 0 && communications != file->communications) file->fenced = file->syncs;
   ++file->syncs;
@@ -196,20 +196,21 @@ void note_sync(Call* call, OpenFile* file) {
 }  // namespace
 
 void follow_places() {
-  if (MPIX_Tool_places && g_process.wants(Kind::kFiles)) MPIX_Tool_places(shared_access_placed);
+  if (MPIX_Tool_places && g_process.wants(FindingKind::kFiles))
+    MPIX_Tool_places(shared_access_placed);
 }
 
-void look_at_files(Call* call) {
-  if (!g_process.wants(Kind::kFiles) || call->rank()->files.empty()) return;
+void check_files_before(CheckedCall* call) {
+  if (!g_process.wants(FindingKind::kFiles) || call->rank()->files.empty()) return;
   OpenFile* file = file_of(call);
   if (const Kinds& kinds = kinds_of(call->record().id); file && kinds.where != Where::kNone)
-    note_access(call, kinds, file);
+    record_file_access(call, kinds, file);
 }
 
-void note_files(Call* call) {
-  if (!g_process.wants(Kind::kFiles)) return;
+void record_files_after(CheckedCall* call) {
+  if (!g_process.wants(FindingKind::kFiles)) return;
   const uint16_t id = call->record().id;
-  if (id == kCall_MPI_File_open) return note_open(call);
+  if (id == kCall_MPI_File_open) return record_file_open(call);
   if (id == kCall_MPI_File_close) {
     call->rank()->files.erase(call->old[0]);
     return;
@@ -217,10 +218,10 @@ void note_files(Call* call) {
   OpenFile* file = file_of(call);
   if (!file) return;
   if (!file->placed_later.empty()) forget_unplaced(call, file);
-  if (id == kCall_MPI_File_sync) return note_sync(call, file);
+  if (id == kCall_MPI_File_sync) return record_file_sync(call, file);
   if (id == kCall_MPI_File_set_view) {
     const auto* datarep = reinterpret_cast<const char*>(call->at(call->find("datarep")));
-    take_view(file, call->at(1), static_cast<MPI_Datatype>(call->at(2)),
+    read_view(file, call->at(1), static_cast<MPI_Datatype>(call->at(2)),
               static_cast<MPI_Datatype>(call->at(3)));
     // Other data representations have other sizes.
     file->known = file->known && !std::strcmp(datarep, "native");

@@ -7,7 +7,7 @@ Two files are written:
   check_calls.h      the list of wrapped functions with the table's facts about their parameters, and struct Next, a
                      pointer to each PMPI function
   check_wrappers.cc  MPI_* and PMPI_* of each wrapped function. A wrapper converts the arguments to 64-bit words, and
-                     calls Call's constructor, MPI's own function and Call::after.
+                     calls CheckedCall's constructor, MPI's own function and CheckedCall::after.
 The wrappers of the calls in BY_HAND are in life.cc.
 """
 
@@ -40,7 +40,7 @@ UNBUFFERED = {"MPI_Send": "MPI_Ssend", "MPI_Isend": "MPI_Issend", "MPI_Send_init
 
 
 def role_of(call):
-    """Returns the role of a call, as a constant of enum Role."""
+    """Returns the role of a call, as a constant of enum CallRole."""
     base = call.symbol[4:].removesuffix("_c")
     if re.fullmatch(r"(I?[bsr]?|[BSR]?)[Ss]end(_init)?", base):
         return "kSend"
@@ -177,7 +177,7 @@ def describe(call):
                 what = word
         array = "true" if p.kind.abi == "handles" else "false"
         pointer = "true" if p.kind.type.endswith("*") else "false"
-        rows.append(f'{{"{name_of(call, p)}", What::{what}, Object::{object_}, Life::{life}, {length_of(call, p, 0)}, '
+        rows.append(f'{{"{name_of(call, p)}", ParameterUse::{what}, Object::{object_}, Life::{life}, {length_of(call, p, 0)}, '
                     f'{length_of(call, p, 1)}, {array}, {pointer}}}')
     base = call.symbol[4:].removesuffix("_c")
     persistent = base.endswith("_init") and call.find("request") is not None
@@ -191,7 +191,7 @@ def describe(call):
     hides = base in HIDES_ORDER or any(p.kind.object == "win" for p in call.parameters)
     has_file = any(p.kind.object == "file" for p in call.parameters)
     switches = "true" if "switches" in call.flags else "false"
-    return (f'{{"{call.symbol}", "{operation}", Role::{role_of(call)}, Starts::{starts}, Collective::{collective_of(call, operation)}, {large}, {switches}, {synchronous}, {str(hides).lower()}, {str(has_file).lower()}, {len(rows)}, {positions(call)}, {sets(call)}, {{'
+    return (f'{{"{call.symbol}", "{operation}", CallRole::{role_of(call)}, Starts::{starts}, Collective::{collective_of(call, operation)}, {large}, {switches}, {synchronous}, {str(hides).lower()}, {str(has_file).lower()}, {len(rows)}, {positions(call)}, {sets(call)}, {{'
             + ", ".join(rows) + "}}")
 
 
@@ -221,11 +221,11 @@ def wrapper(call, function):
     names = ", ".join(p.name for p in call.parameters)
     words = ", ".join(f"word({p.name})" for p in call.parameters)
     again = repeated(call)
-    # The general case is a function of its own, so that a repeated call needs no stack for a Call.
+    # The general case is a function of its own, so that a repeated call needs no stack for a CheckedCall.
     first = "[[gnu::noinline]] static int any" if again else "static int check"
     lines = [f"{first}_{symbol}(const void* place{comma}{inside}) {{",
              f"  int64_t words[] = {{{words or '0'}}};",
-             f"  Call call(kCall_{symbol}, place, words);"]
+             f"  CheckedCall call(kCall_{symbol}, place, words);"]
     for p in call.parameters:
         if p.kind.name == "out_status":
             lines.append(f"  {p.name} = call.status({p.name});")
@@ -251,14 +251,14 @@ def wrapper(call, function):
         body = [f"  {class_} again(same);", f"  if (!again.begin()) return {otherwise};",
                 *made("again", f"g_next.{symbol}({passed})"), "}"]
         if i:
-            lines += [f"[[gnu::noinline]] static int or{i}_{symbol}(KeptCall* same{comma}{inside}) {{", *body]
+            lines += [f"[[gnu::noinline]] static int or{i}_{symbol}(RememberedCall* same{comma}{inside}) {{", *body]
             otherwise = f"or{i}_{symbol}(same, {known})"
     # The look-up is a function of its own, so that a call that repeated_call() predicted needs no array of words in memory.
-    lines += [f"[[gnu::noinline]] static KeptCall* known_{symbol}(const void* place{comma}{inside}) {{",
+    lines += [f"[[gnu::noinline]] static RememberedCall* known_{symbol}(const void* place{comma}{inside}) {{",
               f"  const int64_t words[] = {{{words}}};",
               f"  return remembered_call(kCall_{symbol}, place, words, std::size(words));", "}"]
     lines += [f"EXPORT {function.signature(symbol)} {{", f"  const int64_t words[] = {{{words}}};",
-              f"  KeptCall* same = repeated_call(kCall_{symbol}, FROM, words);",
+              f"  RememberedCall* same = repeated_call(kCall_{symbol}, FROM, words);",
               f"  if (!same) [[unlikely]] same = known_{symbol}(FROM, {names});",
               f"  if (!same) [[unlikely]] return any_{symbol}(FROM, {names});", *body, f"EXPORT {function.signature('P' + symbol)} {{",
               f"  return from_fortran(FROM) ? any_{symbol}(FROM, {names}) : g_next.{symbol}({names});", "}", ""]
@@ -281,10 +281,10 @@ def main():
     text = [NOTE + "#pragma once\n", "#include <mpi.h>\n", '#include "check/call_info.h"\n', "namespace fgmpi::check {\n",
             "enum class Object : uint8_t { kNone, " + ", ".join(objects) + " };\n", "/// The functions that are wrapped.",
             "enum Calls : uint16_t {", *[f"  kCall_{s}," for s in symbols], "  kCallCount,", "};\n",
-            "struct Parameter {", "  const char* name;", "  What what;", "  Object object;", "  Life life;",
+            "struct Parameter {", "  const char* name;", "  ParameterUse what;", "  Object object;", "  Life life;",
             "  int8_t length, second;  ///< positions of what says its length (of a buffer: count and datatype), or -1",
             "  bool array, pointer;", "};",
-            "struct CallInfo {", "  const char* name;", "  const char* operation;  ///< without I and _init", "  Role role;",
+            "struct CallInfo {", "  const char* name;", "  const char* operation;  ///< without I and _init", "  CallRole role;",
             "  Starts starts;", "  Collective collective;", "  bool large, switches;", "  bool synchronous;  ///< a send that is complete when its receive has begun", "  bool hides_order;  ///< puts ranks in an order that is not followed", "  bool has_file;", "  uint8_t count;", "  Positions at;",
             "  ParameterSets sets;", "  Parameter parameters[kMostArguments];", "};",
             "extern const CallInfo kCalls[kCallCount];\n",

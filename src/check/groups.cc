@@ -24,10 +24,10 @@
 namespace fgmpi::check {
 namespace {
 
-constexpr Signature kNotKnown{0, 0, false, false};
+constexpr TypeSignature kNotKnown{0, 0, false, false};
 
 /// The claims of one call, until all members are known to have made it.
-struct Claims {
+struct GroupClaims {
   std::vector<WireClaim> list;  ///< one for each group and role
   int arrived = 0;              ///< members in this process that have called
   int called = 0;               ///< at the home: processes whose members have all called
@@ -38,7 +38,7 @@ struct TwoGroups {
   CallQueue state;     ///< only its `broken` and `comm` are used
   bool noted = false;  ///< a finding that is only a note was reported
   bool at_home = false;
-  std::map<uint64_t, Claims> calls;  ///< by number
+  std::map<uint64_t, GroupClaims> calls;  ///< by number
 };
 std::unordered_map<uint64_t, TwoGroups> g_intercommunicators;  ///< by key without the side
 
@@ -61,7 +61,7 @@ GroupPart part_of(const Arguments& a) {
 }
 
 /// The elements that each member of the group gives to MPI_Reduce_scatter: the sum of the counts.
-Signature of_all_shares(const Arguments& a) {
+TypeSignature of_all_shares(const Arguments& a) {
   const int64_t counts = a.call.at(a.call.find("recvcounts"));
   if (!counts) return kNotKnown;
   int64_t all = 0;
@@ -69,7 +69,7 @@ Signature of_all_shares(const Arguments& a) {
   return signature_of(static_cast<MPI_Datatype>(a.call.value(&Positions::recv_type)), all);
 }
 
-Signature of_counts(const Call& call, int size) {
+TypeSignature of_counts(const CheckedCall& call, int size) {
   const int64_t counts = call.at(call.find("recvcounts"));
   if (!counts) return kNotKnown;
   return {hash_bytes(reinterpret_cast<const void*>(counts),
@@ -77,32 +77,32 @@ Signature of_counts(const Call& call, int size) {
           1, true, false};
 }
 
-void add_signatures(const Arguments& a, WireClaim* said) {
-  const bool root = said->part == GroupPart::kRoot;
+void add_signatures(const Arguments& a, WireClaim* declared) {
+  const bool root = declared->part == GroupPart::kRoot;
   switch (a.call.info().collective) {
     case Collective::kBcast:
     case Collective::kReduce:
     case Collective::kAllreduce:
-      said->both = a.taken();
+      declared->both = a.taken();
       break;
     case Collective::kGather:
-      said->both = root ? a.taken() : a.sent();
+      declared->both = root ? a.taken() : a.sent();
       break;
     case Collective::kScatter:
-      said->both = root ? a.sent() : a.taken();
+      declared->both = root ? a.sent() : a.taken();
       break;
     case Collective::kAllgather:
     case Collective::kAlltoall:
-      said->sent = a.sent();
-      said->taken = a.taken();
+      declared->sent = a.sent();
+      declared->taken = a.taken();
       break;
     case Collective::kReduceScatterBlock:
-      said->both = signature_of(static_cast<MPI_Datatype>(a.call.value(&Positions::recv_type)),
-                                a.call.value(&Positions::recv_count) * a.own.comm->size);
+      declared->both = signature_of(static_cast<MPI_Datatype>(a.call.value(&Positions::recv_type)),
+                                    a.call.value(&Positions::recv_count) * a.own.comm->size);
       break;
     case Collective::kReduceScatter:
-      said->both = of_all_shares(a);
-      said->within = of_counts(a.call, a.own.comm->size);
+      declared->both = of_all_shares(a);
+      declared->within = of_counts(a.call, a.own.comm->size);
       break;
     default:
       break;
@@ -111,20 +111,21 @@ void add_signatures(const Arguments& a, WireClaim* said) {
 
 WireClaim claim_of(const Arguments& a, int world, uint64_t number) {
   const CallInfo& info = a.call.info();
-  WireClaim said;
-  said.side = static_cast<uint8_t>(a.own.comm->key & 1);
-  said.part = part_of(a);
-  said.world = world;
-  said.rank = a.own.rank;
-  said.root = static_cast<int>(a.call.value(&Positions::root));
+  WireClaim declared;
+  declared.side = static_cast<uint8_t>(a.own.comm->key & 1);
+  declared.part = part_of(a);
+  declared.world = world;
+  declared.rank = a.own.rank;
+  declared.root = static_cast<int>(a.call.value(&Positions::root));
   const auto op = static_cast<int>(a.call.value(&Positions::op));
   // The program's own operations have a different handle at each rank.
-  said.op = is_predefined(op) ? op : -1;
-  said.comm = without_side(a.own.comm->key);
-  said.number = number;
-  said.call = a.call.record();
-  if (info.role == Role::kCollective && said.part != GroupPart::kNone) add_signatures(a, &said);
-  return said;
+  declared.op = is_predefined(op) ? op : -1;
+  declared.comm = without_side(a.own.comm->key);
+  declared.number = number;
+  declared.call = a.call.record();
+  if (info.role == CallRole::kCollective && declared.part != GroupPart::kNone)
+    add_signatures(a, &declared);
+  return declared;
 }
 
 // ---- Comparison ---------------------------------------------------------------------------------
@@ -184,28 +185,28 @@ Fault fault_of(const WireClaim& a, const WireClaim& b) {
   return {};
 }
 
-void note_fault(TwoGroups* both, const Fault& fault, const WireClaim& a, const WireClaim& b) {
+void report_fault(TwoGroups* both, const Fault& fault, const WireClaim& a, const WireClaim& b) {
   if (!fault.sentence || (fault.note && both->noted)) return;
   both->noted = both->noted || fault.note;
-  note_pair(&both->state, fault.sentence, fault.allowed, {a.world, Record(a.call)},
-            {b.world, Record(b.call)}, fault.note);
+  report_pair(&both->state, fault.sentence, fault.allowed, {a.world, SharedCall(a.call)},
+              {b.world, SharedCall(b.call)}, fault.note);
 }
 
 /// Compares a claim with the others and adds it. Returns whether it is the first of
 /// its group and role.
-bool add_claim(TwoGroups* both, Claims* claims, const WireClaim& said) {
+bool add_claim(TwoGroups* both, GroupClaims* claims, const WireClaim& declared) {
   bool first = true;
   for (const WireClaim& one : claims->list) {
-    note_fault(both, fault_of(one, said), one, said);
-    first = first && !(one.side == said.side && one.part == said.part &&
-                       one.call.info().operation == said.call.info().operation);
+    report_fault(both, fault_of(one, declared), one, declared);
+    first = first && !(one.side == declared.side && one.part == declared.part &&
+                       one.call.info().operation == declared.call.info().operation);
   }
-  if (first) claims->list.push_back(said);
+  if (first) claims->list.push_back(declared);
   return first;
 }
 
 /// All members have called: reports a call without a root.
-void look_for_root(TwoGroups* both, const Claims& claims) {
+void check_root_given(TwoGroups* both, const GroupClaims& claims) {
   const WireClaim *other = nullptr, *none = nullptr;
   for (const WireClaim& one : claims.list) {
     if (one.part == GroupPart::kRoot) return;
@@ -213,96 +214,98 @@ void look_for_root(TwoGroups* both, const Claims& claims) {
     if (one.part == GroupPart::kNone) none = &one;
   }
   if (other && none)
-    note_fault(both, {"no member of an intercommunicator gives MPI_ROOT", kRootsAgree}, *other,
-               *none);
+    report_fault(both, {"no member of an intercommunicator gives MPI_ROOT", kRootsAgree}, *other,
+                 *none);
 }
 
 /// All members of one more process have called. REQUIRES: this is the home.
 void add_called(TwoGroups* both, uint64_t number, int processes) {
-  Claims& claims = both->calls[number];
+  GroupClaims& claims = both->calls[number];
   if (++claims.called < processes) return;
-  look_for_root(both, claims);
+  check_root_given(both, claims);
   both->calls.erase(number);
 }
 
-int home_of(const Comm& c) {
+int home_of(const CheckedComm& c) {
   const int first = (c.key & 1 ? c.remote : c.group)[0];
   return MPIX_Tool_process(first);
 }
 
 template <class Wire>
-void tell(int process, const Wire& wire) {
+void send_to_home(int process, const Wire& wire) {
   std::memcpy(add_piece(process, sizeof wire), &wire, sizeof wire);
-  told_within_call();
+  notices_due_within_call();
 }
 
 int64_t tag_of_leader(const CallRecord& call) { return call.words[4]; }
 
 /// A leader has called. REQUIRES: the leader of lower rank is in this process.
-void add_leader(const WireLeader& said) {
-  Leaders& both =
-      g_leaders[{said.comm, std::min(said.from, said.to), std::max(said.from, said.to)}];
-  both.state.comm = said.comm;
-  if (both.calls.empty() || both.calls.front().world == said.from)
-    return both.calls.push_back({said.from, Record(said.call)});
+void add_leader(const WireLeader& declared) {
+  Leaders& both = g_leaders[{declared.comm, std::min(declared.from, declared.to),
+                             std::max(declared.from, declared.to)}];
+  both.state.comm = declared.comm;
+  if (both.calls.empty() || both.calls.front().world == declared.from)
+    return both.calls.push_back({declared.from, SharedCall(declared.call)});
   const Caller other = both.calls.front();
   both.calls.pop_front();
-  if (tag_of_leader(other.call) != tag_of_leader(said.call))
-    note_pair(&both.state, "the leaders of two groups give MPI_Intercomm_create different tags",
-              "both leaders give the same tag", other, {said.from, Record(said.call)});
+  if (tag_of_leader(other.call) != tag_of_leader(declared.call))
+    report_pair(&both.state, "the leaders of two groups give MPI_Intercomm_create different tags",
+                "both leaders give the same tag", other,
+                {declared.from, SharedCall(declared.call)});
 }
 
 }  // namespace
 
-void look_at_leaders(const Arguments& a, Rank* rank) {
+void check_leaders_before(const Arguments& a, Rank* rank) {
   const int64_t local_leader = a.call.at(1), remote_leader = a.call.at(3);
   // Threads may call it several times at once, in any order.
   if (local_leader != a.own.rank || g_process.threads) return;
   const OwnComm* peer = rank->comm_of(static_cast<MPI_Comm>(a.call.at(2)));
   const int other = peer ? peer->comm->world_of(remote_leader) : MPI_UNDEFINED;
   if (other == MPI_UNDEFINED || other == rank->world) return;
-  const WireLeader said{.from = rank->world,
-                        .to = other,
-                        .comm = without_side(peer->comm->key),
-                        .call = a.call.record()};
-  if (is_local(std::min(said.from, said.to))) return add_leader(said);
-  tell(MPIX_Tool_process(other), said);
-  told_now();
+  const WireLeader declared{.from = rank->world,
+                            .to = other,
+                            .comm = without_side(peer->comm->key),
+                            .call = a.call.record()};
+  if (is_local(std::min(declared.from, declared.to))) return add_leader(declared);
+  send_to_home(MPIX_Tool_process(other), declared);
+  notices_due_now();
 }
 
-void look_at_groups(const Arguments& a, int world, uint64_t number) {
-  Comm& c = *a.own.comm;
+void check_groups_before(const Arguments& a, int world, uint64_t number) {
+  CheckedComm& c = *a.own.comm;
   if (c.group.empty() || c.remote.empty()) return;
   TwoGroups& both = g_intercommunicators[without_side(c.key)];
   both.state.comm = without_side(c.key);
-  const WireClaim said = claim_of(a, world, number);
+  const WireClaim declared = claim_of(a, world, number);
   const int home = home_of(c);
-  Claims& claims = both.calls[number];
-  if (add_claim(&both, &claims, said) && home != g_process.me) tell(home, said);
+  GroupClaims& claims = both.calls[number];
+  if (add_claim(&both, &claims, declared) && home != g_process.me) send_to_home(home, declared);
   const auto here = std::count_if(c.remote.begin(), c.remote.end(), is_local) + c.local_members;
   both.at_home = home == g_process.me;
   if (++claims.arrived < here) return;
   if (home == g_process.me) return add_called(&both, number, c.processes);
-  tell(home, WireCalled{.processes = c.processes, .comm = said.comm, .number = number});
-  told_now();
+  send_to_home(home, WireCalled{.processes = c.processes, .comm = declared.comm, .number = number});
+  notices_due_now();
   both.calls.erase(number);
 }
 
-void on_claim(const WireClaim& said) {
-  if (said.call.id >= kCallCount) return;
-  TwoGroups& both = g_intercommunicators[said.comm];
+void on_claim(const WireClaim& declared) {
+  if (declared.call.id >= kCallCount) return;
+  TwoGroups& both = g_intercommunicators[declared.comm];
   both.at_home = true;
-  both.state.comm = said.comm;
-  add_claim(&both, &both.calls[said.number], said);
+  both.state.comm = declared.comm;
+  add_claim(&both, &both.calls[declared.number], declared);
 }
 
-void on_leader(const WireLeader& said) {
-  if (said.call.id == kCall_MPI_Intercomm_create && is_local(std::min(said.from, said.to)))
-    add_leader(said);
+void on_leader(const WireLeader& declared) {
+  if (declared.call.id == kCall_MPI_Intercomm_create &&
+      is_local(std::min(declared.from, declared.to)))
+    add_leader(declared);
 }
 
-void on_called(const WireCalled& said) {
-  add_called(&g_intercommunicators[said.comm], said.number, said.processes);
+void on_called(const WireCalled& declared) {
+  add_called(&g_intercommunicators[declared.comm], declared.number, declared.processes);
 }
 
 void report_claims_left() {
@@ -310,10 +313,10 @@ void report_claims_left() {
     if (both.state.broken || !both.at_home) continue;
     for (const auto& [number, claims] : both.calls)
       if (!claims.list.empty())
-        report(Kind::kCollectives,
+        report(FindingKind::kCollectives,
                "a collective call is not made by all members of an intercommunicator",
                "all members of both groups make the same collective calls in the same order",
-               {participant_of(Caller{claims.list[0].world, Record(claims.list[0].call)}, "")});
+               {participant_of(Caller{claims.list[0].world, SharedCall(claims.list[0].call)}, "")});
   }
 }
 

@@ -61,7 +61,7 @@ uint64_t read_handle(const Parameter& p, int64_t word, int i = 0) {
 }
 
 /// Checks that the rank owns the object whose handle a call uses.
-void look_at_use(Call* call, const Parameter& p, uint64_t key) {
+void check_handle_use(CheckedCall* call, const Parameter& p, uint64_t key) {
   Rank* rank = call->rank();
   const auto object = static_cast<size_t>(p.object);
   // The function of a reduction's operation runs in one rank for all ranks of a process, so it may
@@ -70,7 +70,7 @@ void look_at_use(Call* call, const Parameter& p, uint64_t key) {
   const std::string what = name_of(p.object);
   if (p.object == Object::kComm && g_process.makes_others) return;
   if (auto freed = rank->freed[object].find(key); freed != rank->freed[object].end()) {
-    report(Kind::kArguments, "a " + what + " is used after it was freed",
+    report(FindingKind::kArguments, "a " + what + " is used after it was freed",
            "a handle may be used until the call that frees it",
            {call->me(), participant(rank, freed->second, "freed it")});
     return;
@@ -78,7 +78,7 @@ void look_at_use(Call* call, const Parameter& p, uint64_t key) {
   for (const auto& other : g_process.all) {
     if (!other || other.get() == rank) continue;
     if (auto made = other->made[object].find(key); made != other->made[object].end()) {
-      report(Kind::kArguments, "a " + what + " of another rank is used",
+      report(FindingKind::kArguments, "a " + what + " of another rank is used",
              "a handle means something only to the rank that made it",
              {call->me(), participant(other.get(), made->second.call, "made it")});
       return;
@@ -87,11 +87,12 @@ void look_at_use(Call* call, const Parameter& p, uint64_t key) {
 }
 
 /// Does the call make a type that needs no commit? True for copies of committed types.
-bool made_committed(const Call& call) {
+bool made_committed(const CheckedCall& call) {
   const char* name = call.info().name;
   if (!std::strcmp(name, "MPI_Type_dup")) {
     const auto old = static_cast<uint32_t>(call.at(0));
-    auto& made = const_cast<Call&>(call).rank()->made[static_cast<size_t>(Object::kDatatype)];
+    auto& made =
+        const_cast<CheckedCall&>(call).rank()->made[static_cast<size_t>(Object::kDatatype)];
     auto found = made.find(old);
     return found == made.end() || found->second.committed;
   }
@@ -100,16 +101,17 @@ bool made_committed(const Call& call) {
 
 /// Records a new object, or one more handle to it. `into`: the address that the
 /// handle was written to.
-void note_made(Call* call, const CallRecord& record, const Parameter& p, uint64_t key,
-               int64_t into) {
+void record_made_requests(CheckedCall* call, const CallRecord& record, const Parameter& p,
+                          uint64_t key, int64_t into) {
   if (is_nobodys(p.object, key)) return;
   Rank* rank = call->rank();
   ++rank->epoch;
   const auto object = static_cast<size_t>(p.object);
-  Made& made =
-      rank->made[object].try_emplace(key, Made{record, 0, made_committed(*call)}).first->second;
+  CreatedObject& made = rank->made[object]
+                            .try_emplace(key, CreatedObject{record, 0, made_committed(*call)})
+                            .first->second;
   if (++made.count > 1) {
-    made.again = Record(record);
+    made.again = SharedCall(record);
     made.again_into = into;
   }
   rank->freed[object].erase(key);
@@ -119,12 +121,12 @@ void note_made(Call* call, const CallRecord& record, const Parameter& p, uint64_
 /// A handle that several calls returned must be freed as often. The address of the freed variable
 /// shows whether it held the result of the last call, so that a leak names the call whose handle
 /// was not freed.
-void forget_one(Made* made, int64_t from) {
+void forget_one(CreatedObject* made, int64_t from) {
   if (made->again && made->again_into != from) made->call = *made->again;
   made->again = {};
 }
 
-void note_freed(Call* call, const Parameter& p, uint64_t key, int64_t from) {
+void record_freed_handles(CheckedCall* call, const Parameter& p, uint64_t key, int64_t from) {
   if (is_nobodys(p.object, key)) return;
   Rank* rank = call->rank();
   ++rank->epoch;
@@ -139,7 +141,7 @@ void note_freed(Call* call, const Parameter& p, uint64_t key, int64_t from) {
 }
 
 /// The number of handles that the call has written into the array, which may be longer.
-int64_t written_into(const Call& call, const Parameter& array) {
+int64_t written_into(const CheckedCall& call, const Parameter& array) {
   int ints, addresses, types, combiner;
   MPI_Count many_ints, many_addresses, counts, many_types;
   switch (call.record().id) {
@@ -164,7 +166,7 @@ bool gives_predefined(const CallInfo& info) {
 
 }  // namespace
 
-void look_at_handles(Call* call) {
+void check_handles_before(CheckedCall* call) {
   const CallInfo& info = call->info();
   for (unsigned set = info.sets.used; set; set &= set - 1) {
     const int i = __builtin_ctz(set);
@@ -174,16 +176,16 @@ void look_at_handles(Call* call) {
     if (is_nobodys(p.object, key)) continue;
     const OwnComm* last = call->rank()->last_own;
     if (p.object == Object::kComm && !p.pointer && last && call->at(i) == last->handle) continue;
-    if (p.object != Object::kMessage && p.object != Object::kKeyval) look_at_use(call, p, key);
+    if (p.object != Object::kMessage && p.object != Object::kKeyval) check_handle_use(call, p, key);
     if (p.object == Object::kComm && p.life == Life::kFreed)
       write_ranks_given(call->rank(), static_cast<MPI_Comm>(key));
     // Another thread may receive the same handle again before this call returns.
     if (call->had_threads() && p.life == Life::kFreed && p.object != Object::kMessage)
-      note_freed(call, p, key, call->at(i));
+      record_freed_handles(call, p, key, call->at(i));
   }
 }
 
-void note_handles(Call* call) {
+void record_handles_after(CheckedCall* call) {
   const CallInfo& info = call->info();
   if (gives_predefined(info)) return;
   for (unsigned set = info.sets.changed; set; set &= set - 1) {
@@ -193,17 +195,17 @@ void note_handles(Call* call) {
       const int64_t n = written_into(*call, p);
       for (int k = 0; k < n; ++k)
         if (uint64_t key = read_handle(p, call->at(i), k))
-          note_made(call, call->record(), p, key,
-                    call->at(i) + k * static_cast<int64_t>(sizeof(int)));
+          record_made_requests(call, call->record(), p, key,
+                               call->at(i) + k * static_cast<int64_t>(sizeof(int)));
     } else if (p.life == Life::kCreated && info.starts == Starts::kNonblocking) {
-      continue;  // the object exists when the request is complete: note_made_by()
+      continue;  // the object exists when the request is complete: record_handles_made_by()
     } else if (p.life == Life::kCreated) {
       if (uint64_t key = read_handle(p, call->at(i)))
-        note_made(call, call->record(), p, key, call->at(i));
+        record_made_requests(call, call->record(), p, key, call->at(i));
     } else if (p.life == Life::kFreed && p.object != Object::kMessage) {
-      if (!call->had_threads()) note_freed(call, p, call->old[i], call->at(i));
+      if (!call->had_threads()) record_freed_handles(call, p, call->old[i], call->at(i));
     } else if (p.life == Life::kFreed && read_handle(p, call->at(i)) != call->old[i]) {
-      note_freed(call, p, call->old[i], call->at(i));
+      record_freed_handles(call, p, call->old[i], call->at(i));
     } else if (p.life == Life::kChanged && p.object == Object::kDatatype &&
                !std::strcmp(info.name, "MPI_Type_commit")) {
       auto& made = call->rank()->made[static_cast<size_t>(Object::kDatatype)];
@@ -213,12 +215,13 @@ void note_handles(Call* call) {
   }
 }
 
-void note_made_by(Call* call, const CallRecord& nonblocking) {
+void record_handles_made_by(CheckedCall* call, const CallRecord& nonblocking) {
   if (!nonblocking.info().sets.changed) return;
   for (int i = 0; i < nonblocking.info().count; ++i) {
     const Parameter& p = nonblocking.info().parameters[i];
     if (name_of(p.object) && p.life == Life::kCreated)
-      note_made(call, nonblocking, p, read_handle(p, nonblocking.words[i]), nonblocking.words[i]);
+      record_made_requests(call, nonblocking, p, read_handle(p, nonblocking.words[i]),
+                           nonblocking.words[i]);
   }
 }
 
@@ -228,13 +231,13 @@ void report_leftovers(Rank* rank) {
       const auto of = static_cast<Object>(object);
       const std::string what = name_of(of);
       if (of == Object::kMessage) {
-        report(Kind::kMessages, "a message that a probe has matched is never received",
+        report(FindingKind::kMessages, "a message that a probe has matched is never received",
                "MPI_Mrecv or MPI_Imrecv follows each MPI_Mprobe and successful MPI_Improbe",
                {participant(rank, made.call)});
         continue;
       }
       report(
-          Kind::kLeaks,
+          FindingKind::kLeaks,
           (of == Object::kErrhandler || of == Object::kInfo || of == Object::kOp ? "an " : "a ") +
               what + (of == Object::kFile ? " is never closed" : " is never freed"),
           "what a rank makes it frees before MPI_Finalize", {participant(rank, made.call)});

@@ -116,29 +116,29 @@ int size_in_handle(MPI_Datatype type) {
   return static_cast<int>(static_cast<uint32_t>(type) >> 8 & 0xff);
 }
 
-struct Pair {
+struct PairType {
   MPI_Datatype type, first, second;
 };
-const Pair kPairs[] = {{MPI_FLOAT_INT, MPI_FLOAT, MPI_INT},
-                       {MPI_DOUBLE_INT, MPI_DOUBLE, MPI_INT},
-                       {MPI_LONG_INT, MPI_LONG, MPI_INT},
-                       {MPI_SHORT_INT, MPI_SHORT, MPI_INT},
-                       {MPI_2INT, MPI_INT, MPI_INT},
-                       {MPI_2REAL, MPI_REAL, MPI_REAL},
-                       {MPI_2INTEGER, MPI_INTEGER, MPI_INTEGER},
-                       {MPI_LONG_DOUBLE_INT, MPI_LONG_DOUBLE, MPI_INT},
-                       {MPI_2DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION}};
+const PairType kPairs[] = {{MPI_FLOAT_INT, MPI_FLOAT, MPI_INT},
+                           {MPI_DOUBLE_INT, MPI_DOUBLE, MPI_INT},
+                           {MPI_LONG_INT, MPI_LONG, MPI_INT},
+                           {MPI_SHORT_INT, MPI_SHORT, MPI_INT},
+                           {MPI_2INT, MPI_INT, MPI_INT},
+                           {MPI_2REAL, MPI_REAL, MPI_REAL},
+                           {MPI_2INTEGER, MPI_INTEGER, MPI_INTEGER},
+                           {MPI_LONG_DOUBLE_INT, MPI_LONG_DOUBLE, MPI_INT},
+                           {MPI_2DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION}};
 
-void append_sequence(Layout* l, const std::vector<uint8_t>& more, int64_t times) {
-  for (int64_t i = 0; i < times && l->sequence.size() <= Layout::kMostSequence; ++i)
+void append_sequence(TypeLayout* l, const std::vector<uint8_t>& more, int64_t times) {
+  for (int64_t i = 0; i < times && l->sequence.size() <= TypeLayout::kMostSequence; ++i)
     l->sequence.insert(l->sequence.end(), more.begin(), more.end());
 }
 
-void append_block(Layout* l, int64_t offset, int64_t bytes) {
+void append_block(TypeLayout* l, int64_t offset, int64_t bytes) {
   if (bytes == 0) return;
   if (!l->blocks.empty() && l->blocks.back().offset + l->blocks.back().bytes == offset) {
     l->blocks.back().bytes += bytes;
-  } else if (l->blocks.size() >= Layout::kMostBlocks) {
+  } else if (l->blocks.size() >= TypeLayout::kMostBlocks) {
     l->exact = false;
   } else {
     l->blocks.push_back({offset, bytes});
@@ -146,7 +146,7 @@ void append_block(Layout* l, int64_t offset, int64_t bytes) {
 }
 
 /// Appends `count` elements of `part`, the first at `offset`.
-void append_elements(Layout* l, const Layout& part, int64_t offset, int64_t count) {
+void append_elements(TypeLayout* l, const TypeLayout& part, int64_t offset, int64_t count) {
   if (count <= 0) return;
   l->signature = joined(l->signature, repeated(part.signature, static_cast<uint64_t>(count)));
   append_sequence(l, part.sequence, count);
@@ -154,11 +154,11 @@ void append_elements(Layout* l, const Layout& part, int64_t offset, int64_t coun
   if (part.contiguous())
     return append_block(l, offset + part.blocks[0].offset, count * part.extent);
   for (int64_t i = 0; i < count && l->exact; ++i)
-    for (const Block& b : part.blocks)
+    for (const ByteBlock& b : part.blocks)
       append_block(l, offset + i * part.extent + b.offset, b.bytes);
 }
 
-void of_basic(MPI_Datatype type, Layout* l) {
+void of_basic(MPI_Datatype type, TypeLayout* l) {
   const Predefined* p = find_predefined(type);
   int size = size_in_handle(type);
   if (!p) g_next.MPI_Type_size(type, &size);
@@ -172,7 +172,7 @@ void of_basic(MPI_Datatype type, Layout* l) {
 }
 
 /// The arguments that made a derived type. The destructor frees the datatypes among them.
-struct Contents {
+struct TypeArguments {
   int combiner = MPI_COMBINER_NAMED;
   std::vector<int> ints;
   std::vector<MPI_Aint> aints;
@@ -195,7 +195,7 @@ struct Contents {
     types.resize(read ? static_cast<size_t>(nt) : 0);
     return read;
   }
-  ~Contents() {
+  ~TypeArguments() {
     for (MPI_Datatype& t : types)
       if (!is_predefined(t) && !is_permanent(t)) g_next.MPI_Type_free(&t);
   }
@@ -209,9 +209,9 @@ struct Contents {
   }
 };
 
-Layout build(MPI_Datatype type);
+TypeLayout build(MPI_Datatype type);
 
-void of_subarray(const Contents& c, const Layout& part, Layout* l) {
+void of_subarray(const TypeArguments& c, const TypeLayout& part, TypeLayout* l) {
   const int n = c.ints[0];
   const int *sizes = &c.ints[1], *sub = sizes + n, *starts = sub + n;
   const bool fortran = c.ints[static_cast<size_t>(1 + 3 * n)] == MPI_ORDER_FORTRAN;
@@ -239,9 +239,9 @@ void of_subarray(const Contents& c, const Layout& part, Layout* l) {
   }
 }
 
-void of_contents(const Contents& c, const std::vector<Layout>& parts, Layout* l) {
+void of_contents(const TypeArguments& c, const std::vector<TypeLayout>& parts, TypeLayout* l) {
   const int n = c.ints[0];
-  const Layout& part = parts[0];
+  const TypeLayout& part = parts[0];
   switch (c.combiner) {
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED:
@@ -282,8 +282,8 @@ void of_contents(const Contents& c, const std::vector<Layout>& parts, Layout* l)
   }
 }
 
-Layout build(MPI_Datatype type) {
-  Layout l;
+TypeLayout build(MPI_Datatype type) {
+  TypeLayout l;
   if (find_predefined(type)) {
     of_basic(type, &l);
     return l;
@@ -297,9 +297,9 @@ Layout build(MPI_Datatype type) {
   MPI_Count size = 0;
   g_next.MPI_Type_size_x(type, &size);
   l.size = size;
-  for (const Pair& pair : kPairs)
+  for (const PairType& pair : kPairs)
     if (pair.type == type) {
-      Layout first, second;
+      TypeLayout first, second;
       of_basic(pair.first, &first);
       of_basic(pair.second, &second);
       l.signature = joined(first.signature, second.signature);
@@ -307,12 +307,12 @@ Layout build(MPI_Datatype type) {
       append_block(&l, 0, l.high);
       return l;
     }
-  Contents c;
+  TypeArguments c;
   if (!c.read(type) || c.combiner == MPI_COMBINER_NAMED) {
     l.signature.known = l.exact = false;
     return l;
   }
-  std::vector<Layout> parts;
+  std::vector<TypeLayout> parts;
   for (MPI_Datatype t : c.types) parts.push_back(build(t));
   if (parts.empty())
     l.signature.known = l.exact = false;
@@ -322,25 +322,25 @@ Layout build(MPI_Datatype type) {
 }
 
 bool is_known(MPI_Datatype type) {
-  for (const Pair& pair : kPairs)
+  for (const PairType& pair : kPairs)
     if (pair.type == type) return true;
   return find_predefined(type) != nullptr;
 }
 
-std::unordered_map<int, Layout>& layouts() {
-  static auto* all = new std::unordered_map<int, Layout>;
+std::unordered_map<int, TypeLayout>& layouts() {
+  static auto* all = new std::unordered_map<int, TypeLayout>;
   return *all;
 }
 
 }  // namespace
 
-Signature joined(const Signature& a, const Signature& b) {
+TypeSignature joined(const TypeSignature& a, const TypeSignature& b) {
   return {add(multiply(a.hash, power(kBase, b.length)), b.hash), a.length + b.length,
           a.known && b.known, a.packed || b.packed};
 }
 
-Signature repeated(Signature one, uint64_t times) {
-  Signature result{0, 0, one.known, one.packed && times > 0};
+TypeSignature repeated(TypeSignature one, uint64_t times) {
+  TypeSignature result{0, 0, one.known, one.packed && times > 0};
   uint64_t shift = power(kBase, one.length);  // factor of the hash for appending another `one`
   for (; times; times >>= 1) {
     if (times & 1) {
@@ -359,30 +359,31 @@ namespace {
 /// Layouts of MPICH's basic types, by the last byte of their handles.
 struct Basic {
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  const Layout* layout = nullptr;
+  const TypeLayout* layout = nullptr;
 };
 Basic g_basic[256];
 
 Basic& basic_of(MPI_Datatype type) { return g_basic[static_cast<uint32_t>(type) & 0xff]; }
 
 /// A cache of the last signatures, because programs send the same counts again and again.
-Signature repeated_basic(MPI_Datatype type, const Signature& one, uint64_t count) {
+TypeSignature repeated_basic(MPI_Datatype type, const TypeSignature& one, uint64_t count) {
   if (count == 1) return one;
   if (!is_predefined(type)) return repeated(one, count);
-  struct Kept {
+  struct CachedSignature {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     uint64_t count = 0;
-    Signature signature;
+    TypeSignature signature;
   };
-  static Kept kept[64];
-  Kept& k = kept[(count ^ count >> 6 ^ static_cast<uint32_t>(type) * 7) % std::size(kept)];
+  static CachedSignature kept[64];
+  CachedSignature& k =
+      kept[(count ^ count >> 6 ^ static_cast<uint32_t>(type) * 7) % std::size(kept)];
   if (k.type != type || k.count != count) k = {type, count, repeated(one, count)};
   return k.signature;
 }
 
 }  // namespace
 
-const Layout* layout_of(MPI_Datatype type) {
+const TypeLayout* layout_of(MPI_Datatype type) {
   if (basic_of(type).type == type && type != MPI_DATATYPE_NULL) return basic_of(type).layout;
   if (type == MPI_DATATYPE_NULL || (is_predefined(type) && !is_known(type))) return nullptr;
   const Rank* rank = current_rank();
@@ -392,7 +393,7 @@ const Layout* layout_of(MPI_Datatype type) {
     return nullptr;
   auto found = layouts().find(type);
   if (found == layouts().end()) {
-    Layout built = build(type);
+    TypeLayout built = build(type);
     found = layouts().insert_or_assign(type, std::move(built)).first;
   }
   // Elements of an unordered_map keep their address.
@@ -402,22 +403,22 @@ const Layout* layout_of(MPI_Datatype type) {
 
 void forget_layout(MPI_Datatype type) { layouts().erase(type); }
 
-Signature signature_of(MPI_Datatype type, int64_t count) {
+TypeSignature signature_of(MPI_Datatype type, int64_t count) {
   if (count <= 0) return {};
-  const Layout* l = layout_of(type);
+  const TypeLayout* l = layout_of(type);
   if (!l) return {0, 0, false, false};
   return repeated_basic(type, l->signature, static_cast<uint64_t>(count));
 }
 
-Signature beginning_of(MPI_Datatype type, int64_t count, uint64_t length) {
+TypeSignature beginning_of(MPI_Datatype type, int64_t count, uint64_t length) {
   if (length == 0) return {};
-  Signature unknown;
+  TypeSignature unknown;
   unknown.known = false;
-  const Layout* l = layout_of(type);
+  const TypeLayout* l = layout_of(type);
   if (!l || !l->signature.known || l->signature.length == 0) return unknown;
   const uint64_t whole = std::min(length / l->signature.length, static_cast<uint64_t>(count));
   uint64_t rest = length - whole * l->signature.length;
-  Signature result = repeated_basic(type, l->signature, whole);
+  TypeSignature result = repeated_basic(type, l->signature, whole);
   if (rest == 0 || whole == static_cast<uint64_t>(count)) return result;
   if (l->sequence.size() < rest) return unknown;
   for (uint64_t i = 0; i < rest; ++i)
@@ -430,7 +431,7 @@ std::string words_of(MPI_Datatype type, int64_t count) {
   if (type == MPI_DATATYPE_NULL) return "MPI_DATATYPE_NULL";
   if (const Predefined* p = find_predefined(type))
     return format("%lld x %s", static_cast<long long>(count), p->name);
-  const Layout* l = layout_of(type);
+  const TypeLayout* l = layout_of(type);
   return format("%lld x a type of %s", static_cast<long long>(count),
                 count_words(l ? l->signature.length : 0, "element").c_str());
 }

@@ -3,7 +3,7 @@
 //
 // A signature is the sequence of predefined types. Its hash is a polynomial in a prime field. So
 // the hash of n elements follows from that of one, and a message's signature can be compared with
-// the beginning of a receive's. Thread rule: as Call (call.h); never switches.
+// the beginning of a receive's. Thread rule: as CheckedCall (call.h); never switches.
 #pragma once
 
 #include <mpi.h>
@@ -16,7 +16,7 @@
 
 namespace fgmpi::check {
 
-struct Signature {
+struct TypeSignature {
   uint64_t hash = 0;
   uint64_t length = 0;  ///< number of predefined types
   /// False: the signature is too long, or the type is of a kind that is not decoded
@@ -24,7 +24,7 @@ struct Signature {
   bool packed = false;  ///< contains MPI_PACKED, which matches every type
 
   /// May a message with this signature be received as `other`? Unknown signatures always match.
-  bool operator==(const Signature& other) const {
+  bool operator==(const TypeSignature& other) const {
     return !known || !other.known || packed || other.packed ||
            (hash == other.hash && length == other.length);
   }
@@ -33,18 +33,18 @@ struct Signature {
   uint64_t name() const { return known && !packed ? mix(hash, length) >> kSpareBits | 1 : 0; }
   static constexpr int kSpareBits = 3;
 };
-Signature joined(const Signature& a, const Signature& b);
-Signature repeated(Signature one, uint64_t times);
+TypeSignature joined(const TypeSignature& a, const TypeSignature& b);
+TypeSignature repeated(TypeSignature one, uint64_t times);
 
 /// A contiguous run of bytes.
-struct Block {
+struct ByteBlock {
   int64_t offset, bytes;
 };
 
-struct Layout {
-  Signature signature;
+struct TypeLayout {
+  TypeSignature signature;
   std::vector<uint8_t> sequence;  ///< predefined types by number; only if at most kMostSequence
-  std::vector<Block> blocks;      ///< in the type's order; only if at most kMostBlocks
+  std::vector<ByteBlock> blocks;  ///< in the type's order; only if at most kMostBlocks
   bool exact = true;              ///< `blocks` is complete
   int64_t low = 0, high = 0;      ///< bounds of the bytes of one element
   int64_t extent = 0, size = 0;
@@ -63,14 +63,14 @@ inline bool is_predefined(int handle) {
 
 /// The layout of a type that the calling rank can use; null where the handle is no type. Valid
 /// until forget_layout().
-const Layout* layout_of(MPI_Datatype type);
+const TypeLayout* layout_of(MPI_Datatype type);
 void forget_layout(MPI_Datatype type);
 
 /// The signature of `count` elements.
-Signature signature_of(MPI_Datatype type, int64_t count);
+TypeSignature signature_of(MPI_Datatype type, int64_t count);
 /// The signature of the first `length` predefined types of `count` elements; unknown where the
 /// type's sequence is.
-Signature beginning_of(MPI_Datatype type, int64_t count, uint64_t length);
+TypeSignature beginning_of(MPI_Datatype type, int64_t count, uint64_t length);
 /// "4 x MPI_INT", "2 x a type of 3 elements".
 std::string words_of(MPI_Datatype type, int64_t count);
 

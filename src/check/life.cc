@@ -28,7 +28,7 @@ std::vector<uint64_t> g_arrived, g_looked_at;
 size_t words_for(size_t bytes) { return (bytes + 7) / 8; }
 
 /// Called while MPI polls, perhaps in the middle of a call, and before the first rank has begun.
-/// Work that needs MPI waits for take_arrived(), findings wait for set_up_process().
+/// Work that needs MPI waits for handle_arrived(), findings wait for set_up_process().
 void arrived(int process, const void* data, int bytes) {
   if (bytes < 1) return;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
@@ -59,7 +59,7 @@ void before_deadlock_report() {
   for (const auto& rank : g_process.all)
     if (rank && rank->in_call && rank->current) {
       std::vector<findings::Participant> calls = {participant(rank.get(), *rank->current)};
-      if (const Operation* awaited = awaited_by(rank.get(), *rank->current)) {
+      if (const RequestOperation* awaited = awaited_by(rank.get(), *rank->current)) {
         const std::string why = why_incomplete(*awaited);
         calls.push_back(
             participant(rank.get(), awaited->call,
@@ -67,11 +67,11 @@ void before_deadlock_report() {
       }
       if (g_process.unbuffered)
         g_process.deadlock.push_back(
-            report(Kind::kBuffering, "ranks wait for ever when no standard send is buffered",
+            report(FindingKind::kBuffering, "ranks wait for ever when no standard send is buffered",
                    "MPI may buffer a standard send or not: the receive has to begin either way",
                    std::move(calls)));
       else
-        g_process.deadlock.push_back(report(Kind::kDeadlock,
+        g_process.deadlock.push_back(report(FindingKind::kDeadlock,
                                             "ranks wait for ever: no message is on its way", "",
                                             std::move(calls)));
     }
@@ -79,7 +79,7 @@ void before_deadlock_report() {
 
 /// A collective has failed. A disagreement on its communicator, which this or another process
 /// reports, may be the cause; then the error is not reported as a finding of its own.
-void note_consequence(Rank* rank, const CallRecord& of, int error_class, uint64_t key) {
+void report_consequence(Rank* rank, const CallRecord& of, int error_class, uint64_t key) {
   const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(of.at(of.info().at.comm)));
   if (!own) return;
   const int64_t root = of.at(of.info().at.root);
@@ -91,18 +91,19 @@ void note_consequence(Rank* rank, const CallRecord& of, int error_class, uint64_
 
 /// Called before an error of the library ends the job: makes a finding unless one has been made.
 void before_fatal_error(int error_class, const char* text) {
-  tell_held();
-  send_told();
+  send_held_details();
+  send_due_notices();
   Rank* rank = current_rank();
   if (!rank || !rank->in_call || !rank->current) return;
   const CallRecord& current = *rank->current;
   std::vector<findings::Participant> calls = {participant(rank, current)};
   auto collective = [](const CallRecord& call) {
-    return kCalls[call.id].role == Role::kCollective || kCalls[call.id].role == Role::kCreation;
+    return kCalls[call.id].role == CallRole::kCollective ||
+           kCalls[call.id].role == CallRole::kCreation;
   };
   // The collective that has failed.
   const CallRecord* of = collective(current) ? &current : nullptr;
-  if (const Operation* awaited = awaited_by(rank, current)) {
+  if (const RequestOperation* awaited = awaited_by(rank, current)) {
     calls.push_back(participant(rank, awaited->call, "is waited for"));
     const CallRecord& begun = awaited->call;
     if (!of && collective(begun)) of = &begun;
@@ -113,14 +114,14 @@ void before_fatal_error(int error_class, const char* text) {
     return;
   if (is_of_epochs(error_class)) {
     add_epochs(rank, current, &calls);
-    report(Kind::kWindows, text, "", std::move(calls));
+    report(FindingKind::kWindows, text, "", std::move(calls));
     return;
   }
   if (rank->arguments_told && is_of_argument(error_class)) return;
   const bool by_others = error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_OTHER;
-  const uint64_t key =
-      report(of && by_others ? Kind::kCollectives : Kind::kArguments, text, "", std::move(calls));
-  if (key && of) note_consequence(rank, *of, error_class, key);
+  const uint64_t key = report(of && by_others ? FindingKind::kCollectives : FindingKind::kArguments,
+                              text, "", std::move(calls));
+  if (key && of) report_consequence(rank, *of, error_class, key);
 }
 
 bool set_up_process() {
@@ -131,7 +132,7 @@ bool set_up_process() {
     findings::parse_kinds(kinds, &p.kinds);
   const char* buffering = environment::text(settings::kRecords[settings::kSendBuffering].name);
   p.unbuffered = buffering && !std::strcmp(buffering, "zero");
-  note_follows_steps();
+  update_follows_steps();
   p.spool.open(folder);
   p.pid = getpid();
   MPIX_Get_collocated_size(&p.ranks);
@@ -148,13 +149,13 @@ bool set_up_process() {
 }
 
 /// Stores the thread level that MPI grants now. `rank`: the rank whose level is stored, or null.
-void note_level(Rank* rank) {
+void record_thread_level(Rank* rank) {
   int level = MPI_THREAD_SINGLE;
   if (g_next.MPI_Query_thread(&level) != MPI_SUCCESS) return;
   if (rank) rank->level = level;
   if (level < MPI_THREAD_SERIALIZED || g_process.threads) return;
   g_process.threads = true;
-  note_follows_steps();
+  update_follows_steps();
   g_attention.fetch_or(kThreads, std::memory_order_relaxed);
   for (const auto& each : g_process.all)
     if (each) each->short_path = nullptr;
@@ -168,7 +169,7 @@ void rank_begins() {
   if (!on || parent != MPI_COMM_NULL) return;  // spawned jobs are not tracked
   auto rank = std::make_unique<Rank>();
   g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world);
-  note_level(rank.get());
+  record_thread_level(rank.get());
   rank->initialised = true;
   const auto local = static_cast<size_t>(rank->world - g_process.first);
   if (local >= g_process.all.size()) return;
@@ -182,7 +183,7 @@ void rank_begins() {
 /// The process ends: all messages of other processes have arrived.
 [[gnu::destructor]] void process_ends() {
   if (!g_process.on) return;
-  take_arrived();
+  handle_arrived();
   report_accesses();
   write_steps_left();
   // The job was ended before this rank ended; what it has left is no mistake of its own.
@@ -195,7 +196,7 @@ void rank_begins() {
 
 }  // namespace
 
-void take_all_arrived() {
+void handle_all_arrived() {
   std::vector<uint64_t> list = std::move(g_looked_at);  // reuses its memory
   list.clear();
   {
@@ -236,8 +237,8 @@ namespace {
   if (environment::text(environment::kCheckFolder) && MPIX_Tool_handlers) {
     MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
     MPIX_Tool_parked([] {
-      tell_held();
-      send_told();
+      send_held_details();
+      send_due_notices();
     });
   }
   follow_conflicts();
@@ -257,7 +258,7 @@ int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session)
   const int result = g_next.MPI_Session_init(info, errhandler, session);
   if (result != MPI_SUCCESS) return result;
   const int entered = MPIX_Tool_enter ? MPIX_Tool_enter() : 0;
-  note_level(current_rank());
+  record_thread_level(current_rank());
   if (MPIX_Tool_enter) MPIX_Tool_leave(entered);
   return result;
 }
@@ -274,8 +275,8 @@ int finalize(const void* place) {
   ++rank->calls;
   {
     const int entered = g_process.threads ? MPIX_Tool_enter() : 0;
-    tell_held();
-    send_told();
+    send_held_details();
+    send_due_notices();
     MPIX_Tool_leave(entered);
   }
   const int result = g_next.MPI_Finalize();

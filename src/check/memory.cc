@@ -37,7 +37,7 @@ void map_more(size_t bytes) {
 
 }  // namespace
 
-void* take_memory(size_t bytes, size_t alignment) {
+void* allocate_memory(size_t bytes, size_t alignment) {
 #ifdef __SANITIZE_ADDRESS__
   // ASan's leak checker does not search mapped memory.
   return ::operator new (bytes, std::align_val_t{alignment});

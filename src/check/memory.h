@@ -2,7 +2,7 @@
 // be spread over more pages than the processor's TLB covers, so they are allocated together, in
 // large pages where the machine has them. The memory never returns to the system: freed objects are
 // reused for the next of their type.
-// Thread rule: as Call (call.h).
+// Thread rule: as CheckedCall (call.h).
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 namespace fgmpi::check {
 
 /// Memory of this size that is never freed. Throws std::bad_alloc.
-void* take_memory(size_t bytes, size_t alignment);
+void* allocate_memory(size_t bytes, size_t alignment);
 
 /// A new object that is never freed.
 template <class T, class... A>
 T* make_lasting(A&&... arguments) {
-  return new (take_memory(sizeof(T), alignof(T))) T(std::forward<A>(arguments)...);
+  return new (allocate_memory(sizeof(T), alignof(T))) T(std::forward<A>(arguments)...);
 }
 
 /// An allocator for node-based containers, which allocate elements one at a time. Arrays
@@ -32,23 +32,23 @@ struct NodeMemory {
   T* allocate(size_t n) {
     if (n != 1)
       return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{alignof(T)}));
-    if (!g_free) return static_cast<T*>(take_memory(sizeof(Slot), alignof(Slot)));
+    if (!g_free) return static_cast<T*>(allocate_memory(sizeof(FreeCell), alignof(FreeCell)));
     return reinterpret_cast<T*>(std::exchange(g_free, g_free->next));
   }
   void deallocate(T* at, size_t n) {
     if (n != 1)
       ::operator delete (at, std::align_val_t{alignof(T)});
     else
-      g_free = new (at) Slot{g_free};
+      g_free = new (at) FreeCell{g_free};
   }
   bool operator==(const NodeMemory&) const { return true; }
 
  private:
-  union Slot {
-    Slot* next;
+  union FreeCell {
+    FreeCell* next;
     alignas(T) unsigned char bytes[sizeof(T)];
   };
-  static inline Slot* g_free = nullptr;
+  static inline FreeCell* g_free = nullptr;
 };
 
 }  // namespace fgmpi::check

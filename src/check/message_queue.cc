@@ -1,14 +1,14 @@
 // The rare operations of a message queue: beginning messages in place, and turning them into
-// Message objects.
+// QueuedMessage objects.
 
 #include "check/message_queue.h"
 
 namespace fgmpi::check {
 
 /// Begins with messages in place of another call, if the queue may have any and has none.
-bool MessageQueue::begin_places(KeptCall* of, const Knowledge& knows) {
+bool MessageQueue::begin_places(RememberedCall* of, const Knowledge& knows) {
   if (in_place || !stays) return false;
-  call = Record(of);
+  call = SharedCall(of);
   contents = of->sent.contents;
   near_name = knows.near_name();
   near = knows.near;
@@ -18,7 +18,7 @@ bool MessageQueue::begin_places(KeptCall* of, const Knowledge& knows) {
 void MessageQueue::make_messages() {
   while (in_place) {
     const InPlace& one = placed[--in_place];
-    Message* m = new_message();
+    QueuedMessage* m = new_message();
     m->set({contents, one.matched, one.begun, false});
     m->id = one.id;
     m->call = call;

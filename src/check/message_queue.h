@@ -2,14 +2,14 @@
 // receiver, communicator, sender and tag.
 //
 // Messages of a repeated call differ in little more than their ids. So a queue stores the
-// first few of them in place, without a Message object: sending and receiving one of them
+// first few of them in place, without a QueuedMessage object: sending and receiving one of them
 // touches one cache line.
 //
 // A sender that waits for a send must learn when the receive has begun (unbuffered.h). Ids in a
 // queue increase, and receives match messages in order. So for messages in place the queue records
 // up to which id receives have begun, and the sender is notified only if it has asked before
-// (is_taken()). For a message that has a Message object the sender is always notified.
-// Thread rule: as Call (call.h).
+// (is_taken()). For a message that has a QueuedMessage object the sender is always notified.
+// Thread rule: as CheckedCall (call.h).
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace fgmpi::check {
 
 /// A word of a message that is written as a whole when the message is made.
 struct MessageWord {
-  uint64_t contents : 64 - Signature::kSpareBits = 0;  ///< name() of its signature
+  uint64_t contents : 64 - TypeSignature::kSpareBits = 0;  ///< name() of its signature
   uint64_t matched : 1 = 0;  ///< its receive has begun, and its sender knows or can find out
   uint64_t begun : 1 = 0;    ///< its send has begun in the unbuffered run
   uint64_t has_clock : 1 = 0;
@@ -38,38 +38,38 @@ struct MessageWord {
 
 /// A message under way, as its sender announced it to the receiver's process. The fields that are
 /// read of most messages are in the first 64 bytes.
-struct alignas(64) Message : MessageWord {
-  Message* next = nullptr;
+struct alignas(64) QueuedMessage : MessageWord {
+  QueuedMessage* next = nullptr;
   uint64_t id = 0;  ///< unique in the job
-  Record call;      ///< also holds what all messages of the call share
+  SharedCall call;  ///< also holds what all messages of the call share
   void set(const MessageWord& word) { static_cast<MessageWord&>(*this) = word; }
   Knowledge known;  ///< the sender's clock
-  const Signature& signature() const { return call->sent.signature; }
+  const TypeSignature& signature() const { return call->sent.signature; }
   int64_t bytes() const { return call->sent.bytes; }
   int source() const { return call->sent.source; }
   int tag() const { return call->sent.tag; }
   int source_world() const { return call->sent.source_world; }
 };
 
-inline Message* g_spare_messages = nullptr;
+inline QueuedMessage* g_spare_messages = nullptr;
 
-inline Message* new_message() {
-  Message* m = g_spare_messages;
-  if (!m) return make_lasting<Message>();
+inline QueuedMessage* new_message() {
+  QueuedMessage* m = g_spare_messages;
+  if (!m) return make_lasting<QueuedMessage>();
   g_spare_messages = m->next;
   __builtin_prefetch(m->next);
   m->next = nullptr;
   return m;
 }
 
-inline void drop_message(Message* m) {
+inline void drop_message(QueuedMessage* m) {
   if (m->has_clock) m->known.clock = nullptr;
   m->call.reset();
   m->next = g_spare_messages;
   g_spare_messages = m;
 }
 
-/// A message in place, without a Message object.
+/// A message in place, without a QueuedMessage object.
 struct InPlace {
   uint64_t id : 61 = 0;  ///< world ranks are below 2^29
   uint64_t matched : 1 = 0;
@@ -81,29 +81,29 @@ struct InPlace {
 struct alignas(64) MessageQueue {
   static constexpr uint16_t kMostInPlace = 2;
 
-  Message* list = nullptr;  ///< messages behind those in place
-  Record call;  ///< the call of all messages in place, which share `contents` and `near` too
+  QueuedMessage* list = nullptr;  ///< messages behind those in place
+  SharedCall call;  ///< the call of all messages in place, which share `contents` and `near` too
   /// The number of receives that have begun and will match the next messages to arrive, whatever
   /// else is posted.
   uint32_t ready = 0;
   uint16_t in_place = 0;
   bool stays = false;  ///< the queue is never erased; only then may it have messages in place
   InPlace placed[kMostInPlace];
-  uint64_t contents = 0;      ///< MessageWord::contents
-  uint64_t near_name = 0;     ///< Knowledge::near_name()
-  uint64_t taken_up_to = 0;   ///< receives of messages in place have begun up to this id
-  Message* last = nullptr;    ///< end of `list`
-  Knowledge::Near near = {};  ///< the sender's clock
+  uint64_t contents = 0;          ///< MessageWord::contents
+  uint64_t near_name = 0;         ///< Knowledge::near_name()
+  uint64_t taken_up_to = 0;       ///< receives of messages in place have begun up to this id
+  QueuedMessage* last = nullptr;  ///< end of `list`
+  Knowledge::Near near = {};      ///< the sender's clock
 
   bool empty() const { return !in_place && !list; }
   /// The first message, null if there is none. Moves messages in place into the list.
-  Message* first() {
+  QueuedMessage* first() {
     if (in_place) make_messages();
     return list;
   }
 
   /// Can a message of this call be stored in place, that is, is it like those already there?
-  [[gnu::always_inline]] bool has_place(KeptCall* of, const Knowledge& knows) {
+  [[gnu::always_inline]] bool has_place(RememberedCall* of, const Knowledge& knows) {
     if (list || knows.clock || in_place == kMostInPlace) return false;
     return (call.get() == of && near_name == knows.near_name()) || begin_places(of, knows);
   }
@@ -119,7 +119,7 @@ struct alignas(64) MessageQueue {
     return taken;
   }
   /// Adds a message at the end; returns whether its receive has begun already.
-  bool append(Message* m) {
+  bool append(QueuedMessage* m) {
     (list ? last->next : list) = m;
     last = m;
     if (ready == 0) return false;
@@ -128,15 +128,15 @@ struct alignas(64) MessageQueue {
     return true;
   }
   /// Removes the first message in place. REQUIRES: there is one.
-  InPlace take_placed() {
+  InPlace remove_placed() {
     const InPlace first = placed[0];
     placed[0] = placed[1];
     --in_place;
     return first;
   }
   /// Removes the first message of the list. REQUIRES: first() is not null.
-  Message* take_first() {
-    Message* m = list;
+  QueuedMessage* remove_first() {
+    QueuedMessage* m = list;
     list = m->next;
     return m;
   }
@@ -151,19 +151,19 @@ struct alignas(64) MessageQueue {
   }
 
  private:
-  bool begin_places(KeptCall* of, const Knowledge& knows);
+  bool begin_places(RememberedCall* of, const Knowledge& knows);
   void make_messages();
 };
 
 /// Messages for one rank.
 struct Inbox {
-  struct Key {
+  struct QueueKey {
     uint64_t comm;
     int source, tag;
-    bool operator==(const Key&) const = default;
+    bool operator==(const QueueKey&) const = default;
   };
-  struct Hash {
-    size_t operator()(const Key& k) const {
+  struct QueueKeyHash {
+    size_t operator()(const QueueKey& k) const {
       return (k.comm ^ static_cast<uint64_t>(static_cast<uint32_t>(k.source)) << 32 ^
               static_cast<uint32_t>(k.tag)) *
              kGoldenRatio;
@@ -172,16 +172,16 @@ struct Inbox {
   /// The number of empty queues that are retained for later messages.
   static constexpr size_t kMostEmpty = 1024;
 
-  std::unordered_map<Key, MessageQueue, Hash, std::equal_to<Key>,
-                     NodeMemory<std::pair<const Key, MessageQueue>>>
+  std::unordered_map<QueueKey, MessageQueue, QueueKeyHash, std::equal_to<QueueKey>,
+                     NodeMemory<std::pair<const QueueKey, MessageQueue>>>
       queues;
 
-  MessageQueue* queue(const Key& key) {
+  MessageQueue* queue(const QueueKey& key) {
     const auto [at, fresh] = queues.try_emplace(key);
     if (fresh) at->second.stays = queues.size() <= kMostEmpty;
     return &at->second;
   }
-  void erase_if_many(const MessageQueue& queue, const Key& key) {
+  void erase_if_many(const MessageQueue& queue, const QueueKey& key) {
     if (queue.stays || !queue.empty() || queues.size() <= kMostEmpty) return;
     queues.erase(key);
     ++g_queues_erased;

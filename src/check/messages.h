@@ -1,5 +1,5 @@
 // Messages under way, in the receiver's process: shared by messages.cc and repeated_messages.cc.
-// Thread rule: as Call (call.h).
+// Thread rule: as CheckedCall (call.h).
 #pragma once
 
 #include "check/rank.h"
@@ -8,7 +8,7 @@ namespace fgmpi::check {
 
 /// Both sides of an intercommunicator use one key for its messages, so the bit for the side is
 /// shifted out.
-inline Inbox::Key key_of(uint64_t comm_key, int source, int tag) {
+inline Inbox::QueueKey key_of(uint64_t comm_key, int source, int tag) {
   return {comm_key >> 1, source, tag};
 }
 
@@ -26,8 +26,8 @@ inline KnownQueue queue_for(Inbox* inbox, const KnownQueue& known, uint64_t* kno
 }
 
 /// Prefetches the fields of the sender that step_matched() reads. Inlined for the same reason as
-/// KeptCall::prefetch_next().
-[[gnu::always_inline]] inline void prefetch_sender(const Message& m) {
+/// RememberedCall::prefetch_next().
+[[gnu::always_inline]] inline void prefetch_sender(const QueuedMessage& m) {
   const auto sender_world = static_cast<int>(m.id >> 32);
   const Rank* sender = is_local(sender_world) ? local_rank(sender_world) : nullptr;
   if (!sender) return;
@@ -37,8 +37,9 @@ inline KnownQueue queue_for(Inbox* inbox, const KnownQueue& known, uint64_t* kno
 }
 
 /// Has the receive already matched a message of the same signature without a finding?
-inline bool fits_as_before(const Rank& rank, const Message& m, const KeptCall& receive) {
-  return receive.is_known(rank.epoch, KeptCall::kFits) && m.contents &&
+inline bool fits_as_before(const Rank& rank, const QueuedMessage& m,
+                           const RememberedCall& receive) {
+  return receive.is_known(rank.epoch, RememberedCall::kFits) && m.contents &&
          receive.messages.fits == m.contents;
 }
 
@@ -66,13 +67,13 @@ inline uint64_t message_id(const Rank& rank, uint32_t number) {
 inline uint64_t next_message(Rank* rank) { return message_id(*rank, ++rank->next_message); }
 
 /// send_known() for a message that cannot be in place.
-uint64_t send_as_message(Rank* rank, KeptCall* record, MessageQueue* queue, bool* taken);
+uint64_t send_as_message(Rank* rank, RememberedCall* record, MessageQueue* queue, bool* taken);
 /// Records the message of a send and announces it to the receiver's process; returns its id.
 /// `queue`: the queue that the message enters, null where the receiver is in another process.
-/// `told`: this rank is notified when the receive begins, and need not ask by is_known_taken().
-/// `taken`: set if the receive has begun already. REQUIRES: KeptCall::kSent.
-[[gnu::always_inline]] inline uint64_t send_known(Rank* rank, KeptCall* record, MessageQueue* queue,
-                                                  bool told, bool* taken) {
+/// `told`: this rank is notified when the receive begins, and need not ask by has_receive_begun().
+/// `taken`: set if the receive has begun already. REQUIRES: RememberedCall::kSent.
+[[gnu::always_inline]] inline uint64_t send_known(Rank* rank, RememberedCall* record,
+                                                  MessageQueue* queue, bool told, bool* taken) {
   if (!queue || !queue->has_place(record, rank->knows))
     return send_as_message(rank, record, queue, taken);
   const uint64_t id = next_message(rank);
@@ -81,10 +82,11 @@ uint64_t send_as_message(Rank* rank, KeptCall* record, MessageQueue* queue, bool
 }
 /// Has the receive of a message of this rank begun, as far as this process knows? If not, the rank
 /// is notified when it does. `queue`: the queue that the message entered.
-bool is_known_taken(Rank* rank, const KeptCall& send, const KnownQueue& queue, uint64_t message);
+bool has_receive_begun(Rank* rank, const RememberedCall& send, const KnownQueue& queue,
+                       uint64_t message);
 /// Checks that the message has the types of the receive. `kept` remembers a signature that
 /// matched, or is null.
-void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype type, int64_t count,
-             KeptCall* kept);
+void compare(Rank* rank, const QueuedMessage& m, const CallRecord& call, MPI_Datatype type,
+             int64_t count, RememberedCall* kept);
 
 }  // namespace fgmpi::check

@@ -47,8 +47,9 @@ const Neighbours& neighbours_of(MPI_Comm comm, OwnComm* own) {
   return *made;
 }
 
-int64_t parts_of(const Call& call, bool sends, OwnComm* own, const std::vector<int>** others) {
-  const Comm& c = *own->comm;
+int64_t parts_of(const CheckedCall& call, bool sends, OwnComm* own,
+                 const std::vector<int>** others) {
+  const CheckedComm& c = *own->comm;
   if (call.info().collective != Collective::kNeighbor)
     return c.inter ? static_cast<int64_t>(c.remote.size()) : c.size;
   if (c.inter) return 0;

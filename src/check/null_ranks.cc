@@ -42,7 +42,7 @@ void write_down(Rank* rank, const CallRecord& call, const OwnComm& own, int posi
 }  // namespace
 
 void write_rank_given(Rank* rank, const CallRecord& call) {
-  if (!g_process.wants(Kind::kArguments)) return;
+  if (!g_process.wants(FindingKind::kArguments)) return;
   const CallInfo& info = call.info();
   if (info.role < kFirstOfMessages || info.role > kLastOfMessages || info.at.comm < 0) return;
   // MPI may be finalized, so it is not called here.
@@ -55,7 +55,7 @@ void write_rank_given(Rank* rank, const CallRecord& call) {
 
 void write_ranks_given(Rank* rank, MPI_Comm comm) {
   for (auto& ways : rank->remembered)
-    for (const Record& one : ways)
+    for (const SharedCall& one : ways)
       if (one && (comm == MPI_COMM_NULL || one->at(one->info().at.comm) == word(comm)))
         write_rank_given(rank, *one);
 }

@@ -13,15 +13,15 @@
 
 namespace fgmpi::check {
 
-ToldLater g_told_later;
+NoticesDue g_notices_due;
 
 namespace {
 
-struct Notice {
+struct OutgoingNotice {
   size_t used = 8, last = 0;  ///< size so far; offset of the last piece's size
   alignas(8) char bytes[kMostNotice];
 };
-using Notices = std::vector<std::unique_ptr<Notice>>;
+using Notices = std::vector<std::unique_ptr<OutgoingNotice>>;
 
 std::vector<Notices> g_notices;  ///< by process; only the last one of each may have room
 std::vector<int> g_waiting;      ///< processes for which there are notices
@@ -37,9 +37,11 @@ Notices& notices_for(int process) {
   return g_notices[at];
 }
 
-uint64_t* length_of_last(Notice* n) { return reinterpret_cast<uint64_t*>(n->bytes + n->last); }
+uint64_t* length_of_last(OutgoingNotice* n) {
+  return reinterpret_cast<uint64_t*>(n->bytes + n->last);
+}
 
-Notice* last_for(int process) {
+OutgoingNotice* last_for(int process) {
   Notices& all = notices_for(process);
   return all.empty() ? nullptr : all.back().get();
 }
@@ -53,17 +55,17 @@ void* add_piece(int process, size_t bytes) {
     if (all.empty()) g_waiting.push_back(process);
     // A notice is full.
     else
-      g_told_later.now = true;
-    if (g_spare.empty()) g_spare.push_back(std::make_unique<Notice>());
+      g_notices_due.now = true;
+    if (g_spare.empty()) g_spare.push_back(std::make_unique<OutgoingNotice>());
     all.push_back(std::move(g_spare.back()));
     g_spare.pop_back();
-    Notice& fresh = *all.back();
+    OutgoingNotice& fresh = *all.back();
     fresh.used = 8;
     std::memset(fresh.bytes, 0, 8);
     fresh.bytes[0] = static_cast<char>(WireKind::kSeveral);
   }
-  if (!g_told_later.any) g_told_later = {true, g_told_later.now, INT_MAX};
-  Notice& n = *all.back();
+  if (!g_notices_due.any) g_notices_due = {true, g_notices_due.now, INT_MAX};
+  OutgoingNotice& n = *all.back();
   n.last = n.used;
   n.used += needed;
   *length_of_last(&n) = bytes;
@@ -71,12 +73,12 @@ void* add_piece(int process, size_t bytes) {
 }
 
 LastPiece last_piece(int process) {
-  Notice* n = last_for(process);
+  OutgoingNotice* n = last_for(process);
   return n ? LastPiece{n->bytes + n->last + 8, *length_of_last(n)} : LastPiece{};
 }
 
 bool grow_last_piece(int process, size_t more) {
-  Notice* n = last_for(process);
+  OutgoingNotice* n = last_for(process);
   const size_t used = n->last + 8 + rounded(*length_of_last(n) + more);
   if (used > kMostNotice) return false;
   *length_of_last(n) += more;
@@ -84,24 +86,24 @@ bool grow_last_piece(int process, size_t more) {
   return true;
 }
 
-void send_told_to(int process) {
+void send_due_notices_to(int process) {
   std::erase(g_waiting, process);
   while (last_for(process)) {  // notices that arrive during the send may add pieces
     Notices& all = notices_for(process);
-    std::unique_ptr<Notice> n = std::move(all.front());
+    std::unique_ptr<OutgoingNotice> n = std::move(all.front());
     all.erase(all.begin());
     MPIX_Tool_notify(process, n->bytes, static_cast<int>(n->used));
     g_spare.push_back(std::move(n));
   }
-  if (g_waiting.empty()) g_told_later = {};
+  if (g_waiting.empty()) g_notices_due = {};
 }
 
-void send_told() {
+void send_due_notices() {
   // A notice that arrives during a send calls this; the loop below sends what it adds.
   if (g_sending) return;
   g_sending = true;
   do {
-    while (!g_waiting.empty()) send_told_to(g_waiting.front());
+    while (!g_waiting.empty()) send_due_notices_to(g_waiting.front());
     const WireKind kind = WireKind::kAnswer;
     for (int process : std::exchange(g_to_answer, {}))
       MPIX_Tool_notify(process, &kind, sizeof kind);
@@ -111,7 +113,7 @@ void send_told() {
 
 void answer(int process) {
   g_to_answer.push_back(process);
-  send_told();
+  send_due_notices();
 }
 
 }  // namespace fgmpi::check

@@ -6,12 +6,12 @@
 // Wins where many ranks of a process have something to send at the same time, above all in
 // collectives: one notice takes longer than all the rest of the checker's work on the call.
 //
-// The notice of a process is sent when told_now() is called, when the ranks of this process have
-// made as many more calls as given to told_within(), when all of them wait (so before a deadlock is
-// reported), when a rank ends, and before another process gets an answer which promises that
-// everything earlier has been sent.
-// Thread rule: as Call (call.h). Only send_told() and answer() poll. Notices that arrive during the
-// poll may change any state of agreement.cc.
+// The notice of a process is sent when notices_due_now() is called, when the ranks of this process
+// have made as many more calls as given to notices_due_within(), when all of them wait (so before a
+// deadlock is reported), when a rank ends, and before another process gets an answer which promises
+// that everything earlier has been sent. Thread rule: as CheckedCall (call.h). Only
+// send_due_notices() and answer() poll. Notices that arrive during the poll may change any state of
+// agreement.cc.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +23,15 @@ namespace fgmpi::check {
 inline constexpr size_t kMostNotice = 1000;
 inline constexpr size_t kMostPiece = kMostNotice - 16;
 
-struct ToldLater {
+struct NoticesDue {
   bool any = false, now = false;
   int calls = 0;  ///< calls left until the pieces are sent
 };
-extern ToldLater g_told_later;
+extern NoticesDue g_notices_due;
 
 /// Memory for one more piece, at a multiple of 8. REQUIRES: `bytes` is at most kMostPiece; the
-/// caller fills the memory before it calls another function of this file, then calls told_now() or
-/// told_within().
+/// caller fills the memory before it calls another function of this file, then calls
+/// notices_due_now() or notices_due_within().
 void* add_piece(int process, size_t bytes);
 
 /// The last piece that waits to be sent to the process, which may still be changed;
@@ -45,20 +45,22 @@ LastPiece last_piece(int process);
 bool grow_last_piece(int process, size_t more);
 
 /// The next progress_by_call() sends all pieces.
-inline void told_now() { g_told_later.now = g_told_later.any; }
+inline void notices_due_now() { g_notices_due.now = g_notices_due.any; }
 /// The pieces may wait until the ranks of this process have made `calls` more calls.
-inline void told_within(int calls) { g_told_later.calls = std::min(g_told_later.calls, calls); }
+inline void notices_due_within(int calls) {
+  g_notices_due.calls = std::min(g_notices_due.calls, calls);
+}
 /// Sends the pieces for all processes.
-void send_told();
+void send_due_notices();
 /// Sends the pieces for one process.
-void send_told_to(int process);
+void send_due_notices_to(int process);
 /// Another process asks whether everything earlier has been sent: sends the pieces for it, then the
 /// answer as a notice of its own.
 void answer(int process);
 
 /// A call begins or ends: sends the pieces that are due.
 inline void progress_by_call() {
-  if (g_told_later.any && (g_told_later.now || --g_told_later.calls <= 0)) send_told();
+  if (g_notices_due.any && (g_notices_due.now || --g_notices_due.calls <= 0)) send_due_notices();
 }
 
 /// f(piece, size) for each piece of a notice that has arrived; stops at a malformed piece.

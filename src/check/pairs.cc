@@ -37,10 +37,10 @@ uint16_t different_arguments(const CallRecord& a, const CallRecord& b) {
 
 /// Where to send and compare a member's declaration of a call.
 struct Telling {
-  const Comm& c;
+  const CheckedComm& c;
   CallQueue* queue;
-  Entry* e;
-  const Record& call;
+  CollectiveEntry* e;
+  const SharedCall& call;
   int rank;  ///< of the member, in the communicator
   int world() const { return c.group[static_cast<size_t>(rank)]; }
   Caller caller() const { return {world(), call}; }
@@ -87,16 +87,16 @@ void for_each_edge(const Arguments& a, const Neighbours& all, F&& f) {
 /// Adds the declaration of one end of an edge: compares it with that of the other end, or stores it
 /// until that arrives. `caller` makes the Caller.
 template <class Make>
-void tell_edge(CallQueue* queue, Entry* e, const WireEdge& said, Make&& caller) {
-  auto [at, first] = e->edges.try_emplace(said.between);
-  Edge& other = at->second;
+void record_edge(CallQueue* queue, CollectiveEntry* e, const WireEdge& declared, Make&& caller) {
+  auto [at, first] = e->edges.try_emplace(declared.between);
+  DeclaredEdge& other = at->second;
   if (first) {
-    other = {said, caller()};
+    other = {declared, caller()};
     return;
   }
-  if (said.sent == other.said.sent) return;  // the two calls do not belong together
-  if (said.known && other.said.known && said.sum != other.said.sum)
-    note_pair(queue, kCountsDiffer, kCountsAgree, other.by, caller());
+  if (declared.sent == other.declared.sent) return;  // the two calls do not belong together
+  if (declared.known && other.declared.known && declared.sum != other.declared.sum)
+    report_pair(queue, kCountsDiffer, kCountsAgree, other.by, caller());
   e->edges.erase(at);
 }
 
@@ -107,27 +107,28 @@ int receiver_of(const WireEdge& edge) {
 
 /// Only one end of the edge has declared it: reports this if the member at the other end has
 /// called. REQUIRES: all members here have called.
-void look_for_other_end(CallQueue* queue, const WireEdge& said, const Caller& by) {
-  auto other = queue->told.find(said.sent ? receiver_of(said) : sender_of(said));
+void find_other_end(CallQueue* queue, const WireEdge& declared, const Caller& by) {
+  auto other = queue->told.find(declared.sent ? receiver_of(declared) : sender_of(declared));
   if (other == queue->told.end()) return;
-  note_pair(queue,
-            said.sent ? "a neighbour sends to a rank that does not take from it"
-                      : "a neighbour takes from a rank that does not send to it",
-            "an edge of a topology is given at both of its ends", by, other->second);
+  report_pair(queue,
+              declared.sent ? "a neighbour sends to a rank that does not take from it"
+                            : "a neighbour takes from a rank that does not send to it",
+              "an edge of a topology is given at both of its ends", by, other->second);
 }
 
-bool all_here_told(const Comm& c, const CallQueue& queue, const Entry& e) {
+bool have_all_here_declared(const CheckedComm& c, const CallQueue& queue,
+                            const CollectiveEntry& e) {
   return static_cast<int>(queue.told.size()) == c.local_members && e.arrived == c.local_members;
 }
 
-uint64_t hash_of(const Signature& s) { return s.length == 0 ? 0 : mix(s.hash, s.length); }
+uint64_t hash_of(const TypeSignature& s) { return s.length == 0 ? 0 : mix(s.hash, s.length); }
 
 /// The edges of this member. Several edges from one rank to another are added up, because each end
 /// may list them in its own order.
 std::vector<EdgeEnd> ends_of(const Arguments& a, const Neighbours& all) {
   std::vector<EdgeEnd> ends;
   ends.reserve(all.sources.size() + all.destinations.size());
-  for_each_edge(a, all, [&](int from, int to, const Signature& s, bool sent) {
+  for_each_edge(a, all, [&](int from, int to, const TypeSignature& s, bool sent) {
     const int other = a.own.comm->group[static_cast<size_t>(sent ? to : from)];
     ends.push_back({static_cast<uint64_t>(from) << 32 | static_cast<uint32_t>(to), hash_of(s),
                     s.known && !s.packed, sent, is_local(other), MPIX_Tool_process(other)});
@@ -149,7 +150,7 @@ std::vector<EdgeEnd> ends_of(const Arguments& a, const Neighbours& all) {
   return ends;
 }
 
-void tell_edge_to(int process, const Telling& t, const WireEdge& edge) {
+void send_edge(int process, const Telling& t, const WireEdge& edge) {
   Pieces& pieces = t.e->details->told[process];
   std::string* piece = last_piece_of<WireEdges>(&pieces, *t.call);
   if (!piece || different_arguments(wire_of<WireEdges>(piece)->call, *t.call) != 0 ||
@@ -160,43 +161,42 @@ void tell_edge_to(int process, const Telling& t, const WireEdge& edge) {
 
 /// Compares the edges of a member with the declarations of their other ends, and sends them to the
 /// processes of those ends.
-void tell_edges(const Telling& t, const Said& said) {
+void send_edges(const Telling& t, const CollectiveDeclaration& declared) {
   const bool first = !t.queue->told.contains(t.rank);
-  for (const EdgeEnd& end : said.ends) {
+  for (const EdgeEnd& end : declared.ends) {
     if (end.here || !end.sent || first) {
       // In the first call both processes learn of an edge between them; only the receiver's
       // compares its signature.
       const bool known = end.known && (end.here || !end.sent);
-      tell_edge(t.queue, t.e, {end.between, end.sum, known, end.sent, 0},
-                [&] { return t.caller(); });
+      record_edge(t.queue, t.e, {end.between, end.sum, known, end.sent, 0},
+                  [&] { return t.caller(); });
     }
     if (end.here || (!end.sent && !first)) continue;
-    tell_edge_to(end.process, t,
-                 {end.between, end.sum, end.known && end.sent, end.sent, t.world()});
+    send_edge(end.process, t, {end.between, end.sum, end.known && end.sent, end.sent, t.world()});
   }
   if (!first) return;
   t.e->details->no_base = true;
   t.queue->told.try_emplace(t.rank, t.caller());
-  if (all_here_told(t.c, *t.queue, *t.e))
-    for (const auto& [between, edge] : t.e->edges) look_for_other_end(t.queue, edge.said, edge.by);
+  if (have_all_here_declared(t.c, *t.queue, *t.e))
+    for (const auto& [between, edge] : t.e->edges) find_other_end(t.queue, edge.declared, edge.by);
 }
 
-void hear_edges(const WireEdges& edges, std::span<const WireEdge> list, const Comm* c,
-                CallQueue* queue, Entry* e) {
-  const Record call(edges.call);
-  const bool complete = !e || (c && all_here_told(*c, *queue, *e));
-  for (const WireEdge& said : list) {
-    auto caller = [&] { return Caller{said.world, call}; };
-    if (e) tell_edge(queue, e, said, caller);
+void receive_edges(const WireEdges& edges, std::span<const WireEdge> list, const CheckedComm* c,
+                   CallQueue* queue, CollectiveEntry* e) {
+  const SharedCall call(edges.call);
+  const bool complete = !e || (c && have_all_here_declared(*c, *queue, *e));
+  for (const WireEdge& declared : list) {
+    auto caller = [&] { return Caller{declared.world, call}; };
+    if (e) record_edge(queue, e, declared, caller);
     // A call is over only when all edges that members here have declared have met their other ends.
-    if (complete && (!e || e->edges.contains(said.between)))
-      look_for_other_end(queue, said, caller());
+    if (complete && (!e || e->edges.contains(declared.between)))
+      find_other_end(queue, declared, caller());
   }
 }
 
 // ---- Parts of buffers ---------------------------------------------------------------------------
 
-void add(Hashes* hashes, const Signature& s) {
+void add(Hashes* hashes, const TypeSignature& s) {
   hashes->known = hashes->known && s.known && !s.packed;
   hashes->list.push_back(static_cast<uint32_t>(hash_of(s)));
 }
@@ -209,56 +209,57 @@ const Members& by_process(const std::vector<int>& group, Members* members) {
       (*members)[MPIX_Tool_process(group[i])].push_back(static_cast<int>(i));
   return *members;
 }
-const Members& members_of(Comm* c) { return by_process(c->group, &c->members); }
+const Members& members_of(CheckedComm* c) { return by_process(c->group, &c->members); }
 
-/// The Parts of a call in this process; null where the entry holds a call of another shape.
-Parts<Caller>* parts_of_call(CallQueue* queue, Entry* e, const PartsShape& shape) {
+/// The DeclaredParts of a call in this process; null where the entry holds a call of another shape.
+DeclaredParts<Caller>* parts_of_call(CallQueue* queue, CollectiveEntry* e,
+                                     const PartsShape& shape) {
   if (!e->parts && queue->spare && queue->spare->shape() == shape)
     e->parts = std::move(queue->spare);
-  if (!e->parts) e->parts = std::make_unique<Parts<Caller>>(shape);
+  if (!e->parts) e->parts = std::make_unique<DeclaredParts<Caller>>(shape);
   return e->parts->shape() == shape ? e->parts.get() : nullptr;
 }
 
-void note_parts(CallQueue* queue, const Parts<Caller>::Found& found) {
+void report_parts(CallQueue* queue, const DeclaredParts<Caller>::Found& found) {
   if (found)
-    note_pair(queue, kCountsDiffer, kCountsAgree, *found->sender,
-              found->receiver ? *found->receiver : *found->sender);
+    report_pair(queue, kCountsDiffer, kCountsAgree, *found->sender,
+                found->receiver ? *found->receiver : *found->sender);
 }
 
-void tell_row(Pieces* pieces, const WireParts& fresh, RowSaid said) {
-  said.finish();
+void append_row(Pieces* pieces, const WireParts& fresh, RowDeclaration declared) {
+  declared.finish();
   std::string* piece = last_piece_of<WireParts>(pieces, fresh.call);
   const auto* wire = piece ? wire_of<WireParts>(piece) : nullptr;
   if (wire && wire->shape == fresh.shape && wire->world_minus_sender == fresh.world_minus_sender) {
-    said.head.differs = different_arguments(wire->call, fresh.call);
-    if (join_row(piece->data() + sizeof *wire + wire->last, said)) return;
+    declared.head.differs = different_arguments(wire->call, fresh.call);
+    if (join_row(piece->data() + sizeof *wire + wire->last, declared)) return;
   } else {
     piece = nullptr;
   }
-  if (!piece || piece->size() + bytes_of(said.head) > kMostPiece) {
-    said.head.differs = 0;
+  if (!piece || piece->size() + bytes_of(declared.head) > kMostPiece) {
+    declared.head.differs = 0;
     piece = add_piece_of(pieces, fresh);
   }
   const size_t end = piece->size();
-  piece->resize(end + bytes_of(said.head));
+  piece->resize(end + bytes_of(declared.head));
   wire_of<WireParts>(piece)->last = static_cast<uint32_t>(end - sizeof fresh);
-  write_row(piece->data() + end, said);
+  write_row(piece->data() + end, declared);
 }
 
 /// Adds the row of a sender to the pieces. `fresh` is the head of a new piece, used where
 /// no piece has room.
-void tell_parts_to(Pieces* pieces, uint32_t sender, const Hashes& row, const WireParts& fresh) {
-  RowSaid said;
-  said.head.sender = sender;
-  said.head.known = row.known;
-  said.words = fresh.call.words;
+void send_parts_to(Pieces* pieces, uint32_t sender, const Hashes& row, const WireParts& fresh) {
+  RowDeclaration declared;
+  declared.head.sender = sender;
+  declared.head.known = row.known;
+  declared.words = fresh.call.words;
   const std::span<const uint32_t> all = row.list;
   const bool same = std::all_of(all.begin(), all.end(), [&](uint32_t h) { return h == all[0]; });
   const size_t most = same ? all.size() : kMostInRow;
   for (size_t first = 0; first < all.size(); first += most) {
-    said.head.first = static_cast<uint32_t>(first);
-    said.hashes = all.subspan(first, std::min(most, all.size() - first));
-    tell_row(pieces, fresh, said);
+    declared.head.first = static_cast<uint32_t>(first);
+    declared.hashes = all.subspan(first, std::min(most, all.size() - first));
+    append_row(pieces, fresh, declared);
   }
 }
 
@@ -296,8 +297,8 @@ Hashes column_of(const Arguments& a, bool in_place) {
 }
 
 /// Declares what the member sends and receives in a call that has_parts().
-void say_parts(const Arguments& a, Said* said) {
-  Comm& c = *a.own.comm;
+void declare_parts(const Arguments& a, CollectiveDeclaration* declared) {
+  CheckedComm& c = *a.own.comm;
   const Collective what = a.call.info().collective;
   const bool gathers = what == Collective::kGatherv, scatters = what == Collective::kScatterv;
   const bool rooted = gathers || scatters;
@@ -310,20 +311,21 @@ void say_parts(const Arguments& a, Said* said) {
     if (gathers && process != home) continue;
     const bool gives = !scatters || a.is_root(), here = process == g_process.me;
     if (!here && !gives) continue;
-    Said::Row row{process, gathers ? 1 : static_cast<uint32_t>(members.size()), gives, {}};
+    CollectiveDeclaration::DeclaredRow row{
+        process, gathers ? 1 : static_cast<uint32_t>(members.size()), gives, {}};
     if (gives) row.hashes = row_of(a, in_place, members);
-    said->rows.push_back(std::move(row));
+    declared->rows.push_back(std::move(row));
     if (!here || (gathers && !a.is_root())) continue;
-    said->takes = true;
-    said->column = column_of(a, in_place);
+    declared->takes = true;
+    declared->column = column_of(a, in_place);
     const auto mine = std::lower_bound(members.begin(), members.end(), a.own.rank);
-    said->receiver = gathers ? 0 : static_cast<uint32_t>(mine - members.begin());
+    declared->receiver = gathers ? 0 : static_cast<uint32_t>(mine - members.begin());
   }
 }
 
 /// Compares a member's declaration with those of other members here, and sends it to
 /// other processes.
-void tell_parts(const Telling& t, const Said& said) {
+void send_parts(const Telling& t, const CollectiveDeclaration& declared) {
   const CallInfo& info = t.call->info();
   const bool scatters = info.collective == Collective::kScatterv;
   auto caller = [&] { return t.caller(); };
@@ -334,27 +336,28 @@ void tell_parts(const Telling& t, const Said& said) {
   wire.world_minus_sender = t.world() - static_cast<int32_t>(sender);
   wire.comm = t.c.key;
   wire.call = *t.call;
-  for (const Said::Row& row : said.rows) {
+  for (const CollectiveDeclaration::DeclaredRow& row : declared.rows) {
     wire.shape.receivers = row.receivers;
     if (row.process != g_process.me) {
-      tell_parts_to(&t.e->details->told[row.process], sender, row.hashes, wire);
+      send_parts_to(&t.e->details->told[row.process], sender, row.hashes, wire);
       continue;
     }
-    Parts<Caller>* parts = parts_of_call(t.queue, t.e, wire.shape);
+    DeclaredParts<Caller>* parts = parts_of_call(t.queue, t.e, wire.shape);
     if (!parts) continue;
     if (row.gives)
-      note_parts(t.queue, parts->give(sender, 0, row.hashes.list, row.hashes.known, caller));
-    if (said.takes)
-      note_parts(t.queue, parts->take(said.receiver, said.column.list, said.column.known, caller));
+      report_parts(t.queue, parts->give(sender, 0, row.hashes.list, row.hashes.known, caller));
+    if (declared.takes)
+      report_parts(t.queue, parts->take(declared.receiver, declared.column.list,
+                                        declared.column.known, caller));
   }
 }
 
-void hear_parts(const WireParts& parts, const char* rows, size_t bytes, CallQueue* queue,
-                Entry* e) {
+void receive_parts(const WireParts& parts, const char* rows, size_t bytes, CallQueue* queue,
+                   CollectiveEntry* e) {
   if (!e || parts.shape.senders == 0 || parts.shape.receivers == 0) return;
-  Parts<Caller>* all = parts_of_call(queue, e, parts.shape);
+  DeclaredParts<Caller>* all = parts_of_call(queue, e, parts.shape);
   if (!all) return;
-  const Record shared(parts.call);
+  const SharedCall shared(parts.call);
   std::vector<uint32_t> expanded;
   for_each_row(rows, bytes,
                [&](const RowHead& head, std::span<const uint32_t> hashes, auto&& word) {
@@ -363,9 +366,9 @@ void hear_parts(const WireParts& parts, const char* rows, size_t bytes, CallQueu
                    expanded.assign(head.count, hashes[0]);
                    hashes = expanded;
                  }
-                 Record call = shared;
+                 SharedCall call = shared;
                  if (head.differs) {
-                   call = Record(parts.call);
+                   call = SharedCall(parts.call);
                    for (unsigned set = head.differs; set; set &= set - 1)
                      if (const int i = std::countr_zero(set); i < static_cast<int>(kMostArguments))
                        call->words[i] = word(i);
@@ -375,7 +378,7 @@ void hear_parts(const WireParts& parts, const char* rows, size_t bytes, CallQueu
                    auto caller = [&] {
                      return Caller{static_cast<int>(sender) + parts.world_minus_sender, call};
                    };
-                   note_parts(queue, all->give(sender, head.first, hashes, head.known, caller));
+                   report_parts(queue, all->give(sender, head.first, hashes, head.known, caller));
                  }
                });
 }
@@ -400,7 +403,7 @@ Hashes column_between(const Arguments& a, uint32_t senders) {
 }
 
 void send_between(const Telling& t, const Arguments& a, uint64_t number, PartsShape shape) {
-  Comm& c = *a.own.comm;
+  CheckedComm& c = *a.own.comm;
   const bool gathers = shape.collective == Collective::kGatherv;
   const int root = gathers ? c.world_of(shape.root) : 0;
   if (root == MPI_UNDEFINED) return;  // MPI reports this itself
@@ -417,21 +420,21 @@ void send_between(const Telling& t, const Arguments& a, uint64_t number, PartsSh
     wire.shape = shape;
     const Hashes row = row_between(a, receivers);
     if (process != g_process.me) {
-      tell_parts_to(&t.e->details->told[process], sender, row, wire);
+      send_parts_to(&t.e->details->told[process], sender, row, wire);
       continue;
     }
     CallQueue& queue = queue_of(wire.comm);
-    Entry* e = queue.at(number);
-    Parts<Caller>* parts = e ? parts_of_call(&queue, e, shape) : nullptr;
+    CollectiveEntry* e = queue.at(number);
+    DeclaredParts<Caller>* parts = e ? parts_of_call(&queue, e, shape) : nullptr;
     if (!parts) continue;
-    note_parts(&queue, parts->give(sender, 0, row.list, row.known, [&] { return t.caller(); }));
-    look_whether_over(wire.comm, number);
+    report_parts(&queue, parts->give(sender, 0, row.list, row.known, [&] { return t.caller(); }));
+    remove_if_over(wire.comm, number);
   }
 }
 
-/// tell_parts() for an intercommunicator, where each group sends to the other.
-void tell_parts_between(const Telling& t, const Arguments& a, uint64_t number) {
-  Comm& c = *a.own.comm;
+/// send_parts() for an intercommunicator, where each group sends to the other.
+void send_parts_between(const Telling& t, const Arguments& a, uint64_t number) {
+  CheckedComm& c = *a.own.comm;
   const Collective what = a.call.info().collective;
   const bool gathers = what == Collective::kGatherv, scatters = what == Collective::kScatterv;
   const bool rooted = gathers || scatters, is_root = rooted && a.is_root();
@@ -447,11 +450,11 @@ void tell_parts_between(const Telling& t, const Arguments& a, uint64_t number) {
   const auto mine = std::lower_bound(members.begin(), members.end(), t.rank);
   shape.senders = scatters ? 1 : static_cast<uint32_t>(c.remote.size());
   shape.receivers = gathers ? 1 : static_cast<uint32_t>(members.size());
-  Parts<Caller>* parts = parts_of_call(t.queue, t.e, shape);
+  DeclaredParts<Caller>* parts = parts_of_call(t.queue, t.e, shape);
   if (!parts) return;
   const Hashes column = column_between(a, shape.senders);
-  note_parts(t.queue, parts->take(gathers ? 0 : static_cast<uint32_t>(mine - members.begin()),
-                                  column.list, column.known, [&] { return t.caller(); }));
+  report_parts(t.queue, parts->take(gathers ? 0 : static_cast<uint32_t>(mine - members.begin()),
+                                    column.list, column.known, [&] { return t.caller(); }));
 }
 
 // ---- Repeated calls -----------------------------------------------------------------------------
@@ -467,67 +470,70 @@ constexpr size_t kMostPieces = 4096;
 /// return to a common base after one of them has made other calls.
 constexpr uint64_t kWindow = 64;
 
-struct Held {
-  Comm* c;
+struct HeldCall {
+  CheckedComm* c;
   uint64_t number;
 };
-std::vector<Held> g_held;  ///< calls with details that some member here has not made
+std::vector<HeldCall> g_held;  ///< calls with details that some member here has not made
 
 void set_number(std::string* piece, uint64_t number) {
   auto* wire = wire_of<WireParts>(piece);
   (wire->kind == WireKind::kParts ? wire->number : wire_of<WireEdges>(piece)->number) = number;
 }
 
-Details& details_of(CallQueue* queue, Entry* e) {
+Details& details_of(CallQueue* queue, CollectiveEntry* e) {
   if (!e->details) e->details = std::move(queue->spare_details);
   if (!e->details) e->details = std::make_unique<Details>();
   return *e->details;
 }
 
-void look_at_heard(const std::string& piece, const Comm* c, CallQueue* queue, Entry* e) {
+void check_received_piece(const std::string& piece, const CheckedComm* c, CallQueue* queue,
+                          CollectiveEntry* e) {
   if (static_cast<WireKind>(piece[0]) == WireKind::kParts) {
     WireParts parts;
     std::memcpy(static_cast<void*>(&parts), piece.data(), sizeof parts);
-    return hear_parts(parts, piece.data() + sizeof parts, piece.size() - sizeof parts, queue, e);
+    return receive_parts(parts, piece.data() + sizeof parts, piece.size() - sizeof parts, queue, e);
   }
   WireEdges edges;
   WireEdge list[kMostNotice / sizeof(WireEdge)];
   std::memcpy(static_cast<void*>(&edges), piece.data(), sizeof edges);
   const size_t count = std::min((piece.size() - sizeof edges) / sizeof *list, std::size(list));
   std::memcpy(static_cast<void*>(list), piece.data() + sizeof edges, count * sizeof *list);
-  hear_edges(edges, {list, count}, c, queue, e);
+  receive_edges(edges, {list, count}, c, queue, e);
 }
 
-void tell(const Telling& t, const Said& said) {
+void tell(const Telling& t, const CollectiveDeclaration& declared) {
   if (t.call->info().collective == Collective::kNeighbor)
-    tell_edges(t, said);
+    send_edges(t, declared);
   else
-    tell_parts(t, said);
+    send_parts(t, declared);
 }
 
 /// From now on all declarations are sent and compared, beginning with the ones that members here
 /// have repeated. Returns false where this had begun before. REQUIRES: the caller calls
-/// look_at_all_heard() afterwards, a member that calls only after its own tell().
-bool begin_telling(const Comm& c, uint64_t number, CallQueue* queue, Entry* e) {
+/// check_received_pieces() afterwards, a member that calls only after its own tell().
+bool begin_telling(const CheckedComm& c, uint64_t number, CallQueue* queue, CollectiveEntry* e) {
   Details& d = *e->details;
   if (d.as == Details::As::kTold) return false;
   d.as = Details::As::kTold;
   for (const Details::Repeater& one : d.repeaters) {
-    tell({c, queue, e, one.call, one.rank}, *one.said);
-    if (one.call->said.get() == one.said.get() && one.call->said_in / kWindow != number / kWindow)
-      one.call->said_in = number;
+    tell({c, queue, e, one.call, one.rank}, *one.declared);
+    if (one.call->declared.get() == one.declared.get() &&
+        one.call->declared_in / kWindow != number / kWindow)
+      one.call->declared_in = number;
   }
   d.repeaters.clear();
   d.base.reset();
   return true;
 }
 
-void look_at_all_heard(const Comm& c, CallQueue* queue, Entry* e) {
-  for (const std::string& piece : e->details->heard) look_at_heard(piece, &c, queue, e);
+void check_received_pieces(const CheckedComm& c, CallQueue* queue, CollectiveEntry* e) {
+  for (const std::string& piece : e->details->heard) check_received_piece(piece, &c, queue, e);
 }
 
-void tell_all(const Comm& c, uint64_t number, CallQueue* queue, Entry* e) {
-  if (begin_telling(c, number, queue, e)) look_at_all_heard(c, queue, e);
+void send_all_declarations(const CheckedComm& c, uint64_t number, CallQueue* queue,
+                           CollectiveEntry* e) {
+  if (begin_telling(c, number, queue, e)) check_received_pieces(c, queue, e);
 }
 
 /// Did this piece also arrive in the base's call?
@@ -537,10 +543,10 @@ bool is_of_base(const Base& base, const std::string& piece) {
 
 /// Does the call repeat the declaration that its rank made in the base of the entry? The first
 /// member chooses the base.
-bool repeats(const KeptCall& call, const CallQueue& queue, Details* d) {
-  if (d->as == Details::As::kRepeated) return d->base->number == call.said_in;
+bool repeats(const RememberedCall& call, const CallQueue& queue, Details* d) {
+  if (d->as == Details::As::kRepeated) return d->base->number == call.declared_in;
   if (d->as == Details::As::kTold || queue.broken) return false;
-  d->base = queue.base(call.said_in);
+  d->base = queue.base(call.declared_in);
   const bool all_heard =
       d->base && std::all_of(d->heard.begin(), d->heard.end(),
                              [&](const std::string& piece) { return is_of_base(*d->base, piece); });
@@ -577,70 +583,72 @@ void Details::reset() {
 namespace {
 
 /// The declaration of a member, decoded from its arguments.
-Shared<Said> said_of(const Arguments& a) {
-  auto said = Shared<Said>::make();
+RefPtr<CollectiveDeclaration> said_of(const Arguments& a) {
+  auto declared = RefPtr<CollectiveDeclaration>::make();
   if (a.call.info().collective == Collective::kNeighbor)
-    said->ends =
+    declared->ends =
         ends_of(a, neighbours_of(static_cast<MPI_Comm>(a.call.value(&Positions::comm)), &a.own));
   else
-    say_parts(a, &*said);
-  return said;
+    declare_parts(a, &*declared);
+  return declared;
 }
 
 }  // namespace
 
-void look_at_details(const Arguments& a, KeptCall* kept, const Rank& rank, uint64_t number,
-                     CallQueue* queue, Entry* e) {
-  Comm& c = *a.own.comm;
+void check_details_before(const Arguments& a, RememberedCall* kept, const Rank& rank,
+                          uint64_t number, CallQueue* queue, CollectiveEntry* e) {
+  CheckedComm& c = *a.own.comm;
   Details& d = details_of(queue, e);
   if (e->arrived == 1) g_held.push_back({&c, number});
-  if (kept && (c.inter || !kept->is_known(rank.epoch, KeptCall::kFine))) kept = nullptr;
-  const bool said_before = kept && kept->is_known(rank.epoch, KeptCall::kSaid);
+  if (kept && (c.inter || !kept->is_known(rank.epoch, RememberedCall::kFine))) kept = nullptr;
+  const bool said_before = kept && kept->is_known(rank.epoch, RememberedCall::kDeclared);
   if (said_before && repeats(*kept, *queue, &d)) {
-    d.repeaters.push_back({a.own.rank, a.call.kept(), kept->said});
+    d.repeaters.push_back({a.own.rank, a.call.kept(), kept->declared});
     return;
   }
   const bool begins = begin_telling(c, number, queue, e);
-  const Record call = a.call.kept();
+  const SharedCall call = a.call.kept();
   const Telling telling{c, queue, e, call, a.own.rank};
-  Shared<Said> said;
+  RefPtr<CollectiveDeclaration> declared;
   if (c.inter) {
-    tell_parts_between(telling, a, number);
+    send_parts_between(telling, a, number);
   } else {
-    said = said_before ? kept->said : said_of(a);
-    tell(telling, *said);
+    declared = said_before ? kept->declared : said_of(a);
+    tell(telling, *declared);
   }
-  if (begins) look_at_all_heard(c, queue, e);
-  if (!kept || d.no_base || said->size() * static_cast<size_t>(c.local_members) > kMostKept) return;
-  if (!said_before || kept->said_in / kWindow != number / kWindow) kept->said_in = number;
-  kept->said = said;
-  kept->set_known(rank.epoch, KeptCall::kSaid);
+  if (begins) check_received_pieces(c, queue, e);
+  if (!kept || d.no_base || declared->size() * static_cast<size_t>(c.local_members) > kMostKept)
+    return;
+  if (!said_before || kept->declared_in / kWindow != number / kWindow) kept->declared_in = number;
+  kept->declared = declared;
+  kept->set_known(rank.epoch, RememberedCall::kDeclared);
 }
 
-void tell_details(uint64_t number, CallQueue* queue, Entry* e) {
+void send_details(uint64_t number, CallQueue* queue, CollectiveEntry* e) {
   const Details& d = *e->details;
-  std::erase_if(g_held, [&](const Held& h) { return h.c->calls == queue && h.number == number; });
+  std::erase_if(g_held,
+                [&](const HeldCall& h) { return h.c->calls == queue && h.number == number; });
   send(d.as == Details::As::kRepeated ? d.base->told : d.told, number);
 }
 
-void tell_held() {
-  for (const Held& held : g_held) {
+void send_held_details() {
+  for (const HeldCall& held : g_held) {
     CallQueue* queue = held.c->calls;
-    Entry* e = queue->find(held.number);
+    CollectiveEntry* e = queue->find(held.number);
     if (!e || !e->details) continue;
-    tell_all(*held.c, held.number, queue, e);
+    send_all_declarations(*held.c, held.number, queue, e);
     e->details->no_base = true;
     send(std::exchange(e->details->told, {}), held.number);
   }
 }
 
-bool details_are_over(const Entry& e) {
+bool details_are_over(const CollectiveEntry& e) {
   const Details& d = *e.details;
   if (d.as == Details::As::kRepeated) return d.heard.size() >= d.base->heard.size();
   return e.edges.empty() && (!e.parts || e.parts->over());
 }
 
-void keep_base(uint64_t number, CallQueue* queue, Entry* e) {
+void store_base(uint64_t number, CallQueue* queue, CollectiveEntry* e) {
   Details& d = *e->details;
   if (d.as != Details::As::kTold || d.no_base || queue->broken || d.heard.size() > kMostPieces ||
       count(d.told) > kMostPieces)
@@ -651,9 +659,10 @@ void keep_base(uint64_t number, CallQueue* queue, Entry* e) {
       std::make_shared<const Base>(Base{number, std::move(d.told), std::move(d.heard)}));
 }
 
-void hear_details(const char* piece, size_t bytes, Comm* c, CallQueue* queue, Entry* e) {
+void receive_details(const char* piece, size_t bytes, CheckedComm* c, CallQueue* queue,
+                     CollectiveEntry* e) {
   std::string heard(piece, bytes);
-  if (!e) return look_at_heard(heard, c, queue, nullptr);
+  if (!e) return check_received_piece(heard, c, queue, nullptr);
   const uint64_t number = wire_of<WireParts>(&heard)->kind == WireKind::kParts
                               ? wire_of<WireParts>(&heard)->number
                               : wire_of<WireEdges>(&heard)->number;
@@ -661,9 +670,9 @@ void hear_details(const char* piece, size_t bytes, Comm* c, CallQueue* queue, En
   Details& d = details_of(queue, e);
   d.heard.push_back(std::move(heard));
   if (d.as == Details::As::kTold)
-    look_at_heard(d.heard.back(), c, queue, e);
+    check_received_piece(d.heard.back(), c, queue, e);
   else if (d.as == Details::As::kRepeated && !is_of_base(*d.base, d.heard.back()))
-    tell_all(*c, number, queue, e);
+    send_all_declarations(*c, number, queue, e);
 }
 
 }  // namespace fgmpi::check

@@ -36,23 +36,23 @@ int64_t partitions_of(const CallRecord& call) {
 }
 
 struct Send {
-  WirePartitioned said;
+  WirePartitioned declared;
   bool started = false;
 };
 /// A receive, with everything that is needed where nothing of MPI may be called.
 struct Receive {
   std::shared_ptr<Partitioned> operation;
   findings::Participant call;
-  Signature element;  ///< of the receive's datatype
+  TypeSignature element;  ///< of the receive's datatype
   int64_t bytes;
 };
 /// Operations without a counterpart yet; one of the lists is empty.
-struct Side {
+struct UnmatchedOperations {
   std::deque<Send> sends;
   std::deque<Receive> receives;
 };
 using Key = std::tuple<int, uint64_t, int, int>;  ///< receiver, communicator, source, tag
-std::map<Key, Side>& g_sides = *new std::map<Key, Side>;
+std::map<Key, UnmatchedOperations>& g_sides = *new std::map<Key, UnmatchedOperations>;
 
 Key key_of(const WirePartitioned& send) {
   return {send.receiver, send.comm >> 1, send.source, send.tag};
@@ -65,17 +65,17 @@ findings::Participant sender(const WirePartitioned& send, const char* role) {
 
 /// Does the send fit the receive, or its beginning? True where that is unknown.
 bool fits(const WirePartitioned& send, const Receive& receive) {
-  const Signature& one = receive.element;
+  const TypeSignature& one = receive.element;
   if (!send.known || !one.known || send.packed || one.packed) return true;
   if (send.bytes > receive.bytes) return false;
   if (one.length == 0 || send.length % one.length != 0) return true;
-  return Signature{send.hash, send.length} == repeated(one, send.length / one.length);
+  return TypeSignature{send.hash, send.length} == repeated(one, send.length / one.length);
 }
 
 void meet(const WirePartitioned& send, const Receive& receive) {
   receive.operation->met = true;
   if (fits(send, receive)) return;
-  report(Kind::kTypes,
+  report(FindingKind::kTypes,
          send.bytes > receive.bytes ? "a message is longer than the receive that takes it"
                                     : "a message is received with other types than it is sent with",
          "the types of the receive, or the first of them, are those of the send, one by one",
@@ -83,10 +83,10 @@ void meet(const WirePartitioned& send, const Receive& receive) {
 }
 
 void take(const WirePartitioned& send) {
-  Side& side = g_sides[key_of(send)];
+  UnmatchedOperations& side = g_sides[key_of(send)];
   if (send.kind == WireKind::kStarted) {
     for (Send& waiting : side.sends)
-      if (waiting.said.id == send.id) waiting.started = true;
+      if (waiting.declared.id == send.id) waiting.started = true;
   } else if (side.receives.empty()) {
     return side.sends.push_back({send});
   } else {
@@ -98,38 +98,38 @@ void take(const WirePartitioned& send) {
 
 /// The notice about a send to its receiver's process; `receiver` is -1 where none is sent.
 WirePartitioned announcement_of(Rank* rank, const CallRecord& call, WireKind kind, uint64_t id) {
-  WirePartitioned said = {};
-  said.kind = kind;
-  said.receiver = -1;
+  WirePartitioned declared = {};
+  declared.kind = kind;
+  declared.receiver = -1;
   const Positions& at = call.info().at;
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call.at(at.comm)));
   const int receiver = own ? own->comm->world_of(call.at(at.dest)) : MPI_UNDEFINED;
-  if (receiver == MPI_UNDEFINED) return said;
+  if (receiver == MPI_UNDEFINED) return declared;
   const auto type = static_cast<MPI_Datatype>(call.at(at.send_type));
   const int64_t count = call.at(at.send_count) * partitions_of(call);
-  const Signature s = signature_of(type, count);
-  const Layout* l = layout_of(type);
-  said.known = s.known;
-  said.packed = s.packed;
-  said.source = own->rank;
-  said.tag = static_cast<int>(call.at(at.send_tag));
-  said.source_world = rank->world;
-  said.receiver = receiver;
-  said.comm = own->comm->key;
-  said.id = id;
-  said.hash = s.hash;
-  said.length = s.length;
-  said.bytes = l ? l->size * count : 0;
-  said.call = call;
-  return said;
+  const TypeSignature s = signature_of(type, count);
+  const TypeLayout* l = layout_of(type);
+  declared.known = s.known;
+  declared.packed = s.packed;
+  declared.source = own->rank;
+  declared.tag = static_cast<int>(call.at(at.send_tag));
+  declared.source_world = rank->world;
+  declared.receiver = receiver;
+  declared.comm = own->comm->key;
+  declared.id = id;
+  declared.hash = s.hash;
+  declared.length = s.length;
+  declared.bytes = l ? l->size * count : 0;
+  declared.call = call;
+  return declared;
 }
 
-void tell(const WirePartitioned& said) {
-  if (is_local(said.receiver)) return take(said);
-  MPIX_Tool_notify(MPIX_Tool_process(said.receiver), &said, sizeof said);
+void announce_partitioned(const WirePartitioned& declared) {
+  if (is_local(declared.receiver)) return take(declared);
+  MPIX_Tool_notify(MPIX_Tool_process(declared.receiver), &declared, sizeof declared);
 }
 
-void expect(Call* call, const std::shared_ptr<Partitioned>& operation) {
+void expect(CheckedCall* call, const std::shared_ptr<Partitioned>& operation) {
   Rank* rank = call->rank();
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
   const auto source = static_cast<int>(call->value(&Positions::source));
@@ -139,17 +139,17 @@ void expect(Call* call, const std::shared_ptr<Partitioned>& operation) {
   const int64_t count = call->value(&Positions::recv_count) * partitions_of(call->record());
   // A receive of a type that is not known here, as the Fortran binding makes types of array
   // sections, meets its send all the same: else the send would meet the next receive, or none.
-  Signature element;
+  TypeSignature element;
   element.known = false;
-  const Layout* l = layout_of(type);
+  const TypeLayout* l = layout_of(type);
   if (l) element = l->signature;
   operation->met = false;
   const Receive receive = {operation, call->me("receives it"), element, l ? l->size * count : 0};
   const Key key = {rank->world, own->comm->key >> 1, source,
                    static_cast<int>(call->value(&Positions::recv_tag))};
-  Side& side = g_sides[key];
+  UnmatchedOperations& side = g_sides[key];
   if (side.sends.empty()) return side.receives.push_back(receive);
-  meet(side.sends.front().said, receive);
+  meet(side.sends.front().declared, receive);
   side.sends.pop_front();
   if (side.sends.empty()) g_sides.erase(key);
 }
@@ -161,38 +161,39 @@ int64_t partitions_followed(const CallRecord& call) {
   return n > 0 && n <= kMostPartitions ? n : 0;
 }
 
-void note_partitioned(Call* call, Operation* op) {
+void record_partitioned_after(CheckedCall* call, RequestOperation* op) {
   op->partitioned = std::make_shared<Partitioned>();
-  if (call->info().role == Role::kPartitionedReceive) return expect(call, op->partitioned);
+  if (call->info().role == CallRole::kPartitionedReceive) return expect(call, op->partitioned);
   Rank* rank = call->rank();
   const uint64_t id = static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
-  const WirePartitioned said = announcement_of(rank, call->record(), WireKind::kPartitioned, id);
-  if (said.receiver < 0) return;
+  const WirePartitioned declared =
+      announcement_of(rank, call->record(), WireKind::kPartitioned, id);
+  if (declared.receiver < 0) return;
   op->partitioned->id = id;
-  tell(said);
+  announce_partitioned(declared);
 }
 
-void look_at_partitioned(Call* call, Operation* op) {
+void check_partitioned_before(CheckedCall* call, RequestOperation* op) {
   Partitioned& p = *op->partitioned;
   const CallInfo& info = call->info();
   const Life life = info.parameters[info.at.given].life;
   if (op->active && (life == Life::kFreed || life == Life::kChanged))
-    report(Kind::kArguments,
+    report(FindingKind::kArguments,
            life == Life::kFreed ? "a partitioned request is freed while it is active"
                                 : "a partitioned request is cancelled while it is active",
            "MPI_Wait or a call like it completes it before",
            {call->me(), participant(call->rank(), op->call, "made it")});
-  if (info.role != Role::kStart || op->active) return;
-  if (op->call->info().role == Role::kPartitionedReceive) return;
+  if (info.role != CallRole::kStart || op->active) return;
+  if (op->call->info().role == CallRole::kPartitionedReceive) return;
   p.ready.assign(static_cast<size_t>(partitions_followed(op->call)), {});
   if (p.id && !op->started_once)
-    tell(announcement_of(call->rank(), op->call, WireKind::kStarted, p.id));
+    announce_partitioned(announcement_of(call->rank(), op->call, WireKind::kStarted, p.id));
 }
 
 namespace {
 
 /// The entry of the partitioned operation that a call is about; nullptr: it is not tracked.
-Rank::Requests::Entry* operation_of(Call* call) {
+Rank::Requests::TableEntry* operation_of(CheckedCall* call) {
   auto* found =
       call->rank()->requests.find(static_cast<MPI_Request>(call->at(call->find("request"))));
   return found && found->second.partitioned ? found : nullptr;
@@ -200,7 +201,7 @@ Rank::Requests::Entry* operation_of(Call* call) {
 
 /// f(partition) for each partition below `count` that a call makes ready.
 template <class F>
-void for_each_partition(const Call& call, int64_t count, F&& f) {
+void for_each_partition(const CheckedCall& call, int64_t count, F&& f) {
   auto one = [&](int64_t i) {
     if (i >= 0 && i < count) f(static_cast<size_t>(i));
   };
@@ -217,7 +218,7 @@ void for_each_partition(const Call& call, int64_t count, F&& f) {
 
 }  // namespace
 
-void look_at_partitions(Call* call) {
+void check_partitions_before(CheckedCall* call) {
   if (call->has(&Positions::flag)) return;
   auto* found = operation_of(call);
   if (!found || !found->second.active) return;
@@ -227,7 +228,7 @@ void look_at_partitions(Call* call) {
     const Partitioned::Ready& before = ready[i];
     if (told || !before.is()) return;
     told = true;
-    report(Kind::kArguments, "a partition is made ready twice",
+    report(FindingKind::kArguments, "a partition is made ready twice",
            "MPI_Pready or a call like it says once of each partition, after each start, that it is "
            "ready",
            {call->me(),
@@ -236,11 +237,11 @@ void look_at_partitions(Call* call) {
   });
 }
 
-void note_partitions(Call* call) {
+void record_partitions_after(CheckedCall* call) {
   Rank* rank = call->rank();
   auto* found = operation_of(call);
   if (!found) return;
-  Operation* op = &found->second;
+  RequestOperation* op = &found->second;
   if (call->has(&Positions::flag)) {
     const auto i = static_cast<size_t>(call->at(call->find("partition")));
     if (*static_cast<const int*>(call->pointer(&Positions::flag)) && i < op->regions.size())
@@ -255,11 +256,11 @@ void note_partitions(Call* call) {
   });
 }
 
-std::string why_incomplete(const Operation& op) {
+std::string why_incomplete(const RequestOperation& op) {
   // Other threads may have made partitions ready while a call had taken the request
   // out of the table.
   if (!op.partitioned || !op.active || g_process.threads) return "";
-  if (op.call->info().role == Role::kPartitionedReceive)
+  if (op.call->info().role == CallRole::kPartitionedReceive)
     return op.partitioned->met ? "" : "no partitioned send meets it";
   const auto& ready = op.partitioned->ready;
   const auto missing = std::find_if(ready.begin(), ready.end(),
@@ -280,9 +281,9 @@ void report_partitioned_left() {
   for (const auto& [key, side] : g_sides)
     for (const Send& send : side.sends)
       if (send.started)
-        report(Kind::kMessages, "a message is never received",
+        report(FindingKind::kMessages, "a message is never received",
                "each partitioned send that is started has a partitioned receive",
-               {sender(send.said, "")});
+               {sender(send.declared, "")});
 }
 
 }  // namespace fgmpi::check

@@ -11,7 +11,7 @@
 // Wins where most senders have a part for most receivers: 4 bytes a pair and no look-up, where an
 // edge of a topology costs about 100 bytes (agreement.cc). Beyond kMostPairs pairs, a sender's
 // differences are added up in one element; a disagreement then cannot name the receiver. Thread
-// rule: as Call (call.h). Never switches.
+// rule: as CheckedCall (call.h). Never switches.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct PartsShape {
 
 /// `Caller` is the record of a member's call; its field `world` is the member's world rank.
 template <class Caller>
-class Parts {
+class DeclaredParts {
  public:
   static constexpr size_t kMostPairs = size_t{1} << 24;  // 64 MiB
 
@@ -45,7 +45,7 @@ class Parts {
   };
   using Found = std::optional<Pair>;
 
-  explicit Parts(const PartsShape& shape, size_t most_pairs = kMostPairs)
+  explicit DeclaredParts(const PartsShape& shape, size_t most_pairs = kMostPairs)
       : shape_(shape),
         added_up_(size_t{shape.senders} * shape.receivers > most_pairs),
         columns_(added_up_ ? 1 : shape.receivers),
@@ -68,7 +68,7 @@ class Parts {
     if (sender >= rows_.size() || first > shape_.receivers ||
         hashes.size() > shape_.receivers - first || hashes.size() > rows_[sender].missing)
       return {};
-    Side& row = rows_[sender];
+    DeclaredSide& row = rows_[sender];
     if (row.missing == shape_.receivers) row.caller = caller();
     row.known = row.known && known;
     for (size_t i = 0; i < hashes.size(); ++i)
@@ -86,7 +86,7 @@ class Parts {
   Found take(uint32_t receiver, std::span<const uint32_t> hashes, bool known, Make&& caller) {
     if (receiver >= taken_.size() || hashes.size() != rows_.size() || !taken_[receiver].missing)
       return {};
-    Side& column = taken_[receiver];
+    DeclaredSide& column = taken_[receiver];
     column.caller = caller();
     column.known = known;
     column.missing = 0;
@@ -100,14 +100,14 @@ class Parts {
   /// Makes it as new.
   void reset() {
     waited_for_ = shape_.senders + shape_.receivers;
-    for (Side& row : rows_) row = {.missing = shape_.receivers};
-    for (Side& column : taken_) column = {.missing = 1};
+    for (DeclaredSide& row : rows_) row = {.missing = shape_.receivers};
+    for (DeclaredSide& column : taken_) column = {.missing = 1};
     std::fill(difference_.begin(), difference_.end(), 0);
     with_itself_.reset();
   }
 
  private:
-  struct Side {
+  struct DeclaredSide {
     uint32_t missing = 0;  ///< elements not declared yet
     bool known = true;
     std::optional<Caller> caller = {};
@@ -123,7 +123,7 @@ class Parts {
   /// disagrees with others, the report should name those.
   bool differ(size_t sender, size_t receiver) {
     if (at(sender, receiver) == 0) return false;
-    const Side &row = rows_[sender], &column = taken_[receiver];
+    const DeclaredSide &row = rows_[sender], &column = taken_[receiver];
     if (row.missing || column.missing || !row.known || !column.known) return false;
     if (row.caller->world != column.caller->world) return true;
     with_itself_ = Pair{&*row.caller, &*column.caller};
@@ -131,7 +131,7 @@ class Parts {
   }
   Found when_over() const {
     if (!over() || !added_up_) return over() ? with_itself_ : std::nullopt;
-    for (const Side& column : taken_)
+    for (const DeclaredSide& column : taken_)
       if (!column.known) return {};
     for (size_t i = 0; i < rows_.size(); ++i)
       if (rows_[i].known && difference_[i]) return Pair{&*rows_[i].caller, nullptr};
@@ -142,7 +142,7 @@ class Parts {
   bool added_up_;
   size_t columns_;
   std::vector<uint32_t> difference_;
-  std::vector<Side> rows_, taken_;
+  std::vector<DeclaredSide> rows_, taken_;
   uint32_t waited_for_ = 0;  ///< members that have not declared everything yet
   Found with_itself_;
 };

@@ -25,25 +25,25 @@ void add(int process, const Progress& one, bool now) {
     const WireProgress fresh{WireKind::kProgress, 1, g_process.me, {one}};
     std::memcpy(add_piece(process, bytes_of(fresh)), &fresh, bytes_of(fresh));
   }
-  now ? told_now() : told_within(kCalls);
+  now ? notices_due_now() : notices_due_within(kCalls);
 }
 
 }  // namespace
 
-bool all_tell_all(const Comm& comm) {
+bool all_tell_all(const CheckedComm& comm) {
   constexpr size_t kMost = 8;
   return comm.others.size() + (comm.local_members > 0) <= kMost;
 }
 
-void tell_taken(uint64_t message) {
+void announce_receive_begun(uint64_t message) {
   add(MPIX_Tool_process(static_cast<int>(message >> 32)), {Progress::kTaken, message, 0}, false);
 }
 
-void tell_begun(uint64_t message, int receiver_world) {
+void announce_send_begun(uint64_t message, int receiver_world) {
   add(MPIX_Tool_process(receiver_world), {Progress::kBegun, message, 0}, false);
 }
 
-void tell_entered(const Comm& comm, uint64_t number) {
+void announce_entered(const CheckedComm& comm, uint64_t number) {
   const Progress one{Progress::kEntered, comm.key, number};
   if (all_tell_all(comm))
     for (int process : comm.listeners) add(process, one, true);
@@ -51,7 +51,7 @@ void tell_entered(const Comm& comm, uint64_t number) {
     add(comm.home, one, true);
 }
 
-void tell_all_entered(const Comm& comm, uint64_t number) {
+void announce_all_entered(const CheckedComm& comm, uint64_t number) {
   for (int process : comm.listeners) add(process, {Progress::kEntered, comm.key, number}, true);
 }
 

@@ -9,7 +9,7 @@
 // also goes to the processes of the other group, whose members wait for these. Other progress is
 // sent along with it, or when a notice is full, or some calls later (outbox.h): delay makes the
 // queues of steps longer and causes no wrong finding.
-// Thread rule: as Call (call.h). take_arrived() handles what arrives.
+// Thread rule: as CheckedCall (call.h). handle_arrived() handles what arrives.
 #pragma once
 
 #include <cstddef>
@@ -19,28 +19,28 @@
 
 namespace fgmpi::check {
 
-struct Comm;
+struct CheckedComm;
 struct WireMessage;
 
 /// One item of progress. `of`: a message, or for kEntered the key of a communicator, and then
 /// `number` is the count of its calls that all members in the sending process have entered.
 struct Progress {
-  enum Kind : uint64_t { kEntered, kTaken, kBegun };
-  Kind kind = kEntered;
+  enum ProgressKind : uint64_t { kEntered, kTaken, kBegun };
+  ProgressKind kind = kEntered;
   uint64_t of = 0, number = 0;
 };
 
 /// The receive of the message has begun: sends this to the message's sender.
-void tell_taken(uint64_t message);
+void announce_receive_begun(uint64_t message);
 /// The send of the message has begun, later than the message was announced: sends this
 /// to the receiver.
-void tell_begun(uint64_t message, int receiver_world);
+void announce_send_begun(uint64_t message, int receiver_world);
 /// All members in this process have entered `number` calls of the communicator.
-void tell_entered(const Comm& comm, uint64_t number);
+void announce_entered(const CheckedComm& comm, uint64_t number);
 /// The process of rank 0 sends that all members have entered `number` calls.
-void tell_all_entered(const Comm& comm, uint64_t number);
+void announce_all_entered(const CheckedComm& comm, uint64_t number);
 /// Is the communicator small enough for all its processes to notify each other?
-bool all_tell_all(const Comm& comm);
+bool all_tell_all(const CheckedComm& comm);
 
 void on_progress(const void* data, size_t bytes);
 

@@ -20,10 +20,10 @@ namespace {
 struct Wildcard {
   uint64_t number = 0;  ///< in the order of posting
   uint32_t event = 0;
-  const Comm* comm = nullptr;
+  const CheckedComm* comm = nullptr;
   int tag = 0, taken_world = 0;
   bool status_read = true, probe = false;
-  Record call, sender;
+  SharedCall call, sender;
   MPI_Datatype type = MPI_BYTE;
   int64_t count = 0;
 };
@@ -33,9 +33,9 @@ struct Wildcard {
 /// is harmless.
 struct Needed {
   Wildcard wildcard;
-  Message message;
-  Record receive;
-  const Comm* comm;
+  QueuedMessage message;
+  SharedCall receive;
+  const CheckedComm* comm;
 };
 
 }  // namespace
@@ -84,10 +84,10 @@ void tell(Rank* rank, const char* sentence, const char* allowed, bool note,
   uint64_t key = hash_text(sentence);
   for (const auto& call : calls) key = mix(key, call.site);
   if (races_of(rank).told.insert(key).second)
-    report(Kind::kRaces, sentence, allowed, std::move(calls), note);
+    report(FindingKind::kRaces, sentence, allowed, std::move(calls), note);
 }
 
-void tell_harmless_perhaps(Rank* rank, const Wildcard& w, const Message& other) {
+void report_possibly_harmless(Rank* rank, const Wildcard& w, const QueuedMessage& other) {
   tell(rank,
        w.probe ? "a probe of any source could have found another message first"
                : "a receive from any source could have taken another message",
@@ -100,7 +100,7 @@ void tell_harmless_perhaps(Rank* rank, const Wildcard& w, const Message& other) 
         sender_of(other.source_world(), other.call, "sent what it could have taken")});
 }
 
-void tell_needed(Rank* rank, const Needed& n) {
+void report_needed_order(Rank* rank, const Needed& n) {
   tell(rank, "a receive from any source could take the message that a later receive waits for",
        "another tag, communicator or order for what must not be taken by a receive from any source",
        false,
@@ -110,13 +110,14 @@ void tell_needed(Rank* rank, const Needed& n) {
         participant(rank, n.receive, "would wait for ever")});
 }
 
-bool fits(const Message& m, const Wildcard& w) {
-  const Layout* l = layout_of(w.type);
+bool fits(const QueuedMessage& m, const Wildcard& w) {
+  const TypeLayout* l = layout_of(w.type);
   if (l && m.bytes() > l->size * w.count) return false;
   return m.signature() == beginning_of(w.type, w.count, m.signature().length);
 }
 
-void tell_race(Rank* rank, const Wildcard& w, const Message& other, const Posted* taker) {
+void report_race(Rank* rank, const Wildcard& w, const QueuedMessage& other,
+                 const CheckedReceive* taker) {
   if (!w.probe && !fits(other, w))
     return tell(rank,
                 "a receive from any source could take a message of other types, or a longer one",
@@ -127,14 +128,14 @@ void tell_race(Rank* rank, const Wildcard& w, const Message& other, const Posted
   if (!w.probe && !w.status_read && taker && taker->source != MPI_ANY_SOURCE && !taker->probe)
     races_of(rank).needed.push_back({w, other, taker->call, taker->comm});
   else
-    tell_harmless_perhaps(rank, w, other);
+    report_possibly_harmless(rank, w, other);
 }
 
 /// Reports a race of the message with the latest wildcard, posted before `before`, that could
 /// have matched it.
-void look_for_race(Rank* rank, const Message& m, const Comm* comm, uint64_t before,
-                   const Posted* taker) {
-  if (!rank->races || g_process.hidden_order) return;
+void find_race(Rank* rank, const QueuedMessage& m, const CheckedComm* comm, uint64_t before,
+               const CheckedReceive* taker) {
+  if (!rank->races || g_process.order_unknown) return;
   const uint64_t events = known_events(*rank, m.known);
   const auto& done = rank->races->done;
   for (auto w = done.rbegin(); w != done.rend(); ++w) {
@@ -142,7 +143,7 @@ void look_for_race(Rank* rank, const Message& m, const Comm* comm, uint64_t befo
     if (w->comm != comm || w->number >= before || w->taken_world == m.source_world() ||
         (w->tag != MPI_ANY_TAG && w->tag != m.tag()))
       continue;
-    return tell_race(rank, *w, m, taker);
+    return report_race(rank, *w, m, taker);
   }
 }
 
@@ -154,7 +155,8 @@ void remember(Rank* rank, Wildcard w) {
 
 }  // namespace
 
-bool could_be_of_earlier(Rank* rank, const Message& m, const Comm* comm, uint64_t number) {
+bool could_be_of_earlier(Rank* rank, const QueuedMessage& m, const CheckedComm* comm,
+                         uint64_t number) {
   if (!rank->races) return false;
   const uint64_t events = known_events(*rank, m.known);
   const auto& done = rank->races->done;
@@ -167,7 +169,7 @@ bool could_be_of_earlier(Rank* rank, const Message& m, const Comm* comm, uint64_
   return done.size() >= kMostWildcards;
 }
 
-void learn_of_synchronous(Rank* rank, int send_to) {
+void record_synchronous_end(Rank* rank, int send_to) {
   if (!g_process.follows_order()) return;
   // An overestimate, which hides races but reports none falsely: the receive may be the pending one
   // or any that was posted.
@@ -184,10 +186,10 @@ uint32_t next_event(Rank* rank) {
   return rank->events;
 }
 
-void note_taken(Rank* rank, const Message& m, const Posted& p) {
+void record_matched_message(Rank* rank, const QueuedMessage& m, const CheckedReceive& p) {
   if (!g_process.follows_order()) return;
-  look_for_race(rank, m, p.comm, p.number, &p);
-  if (p.passed && !g_process.hidden_order && known_events(*rank, m.known) < p.passed)
+  find_race(rank, m, p.comm, p.number, &p);
+  if (p.passed && !g_process.order_unknown && known_events(*rank, m.known) < p.passed)
     tell(rank,
          "a call that completes one of several requests could have completed another one first",
          "harmless only if the order in which the requests are complete does not matter", true,
@@ -197,14 +199,14 @@ void note_taken(Rank* rank, const Message& m, const Posted& p) {
   if (rank->races)
     std::erase_if(rank->races->needed, [&](const Needed& n) {
       if (n.message.source_world() != m.source_world() || n.comm != p.comm) return false;
-      tell_harmless_perhaps(rank, n.wildcard, n.message);
+      report_possibly_harmless(rank, n.wildcard, n.message);
       return true;
     });
   remember(rank, {p.number, p.event, p.comm, p.tag, m.source_world(), p.status_read, false, p.call,
                   m.call, p.type(), p.count()});
 }
 
-void note_probed(Call* call, const Message& m) {
+void record_probed_message(CheckedCall* call, const QueuedMessage& m) {
   Rank* rank = call->rank();
   rank->knows.learn(m.known);
   if (call->value(&Positions::source) != MPI_ANY_SOURCE || !g_process.follows_order()) return;
@@ -214,14 +216,14 @@ void note_probed(Call* call, const Message& m) {
                   call->status_read(), true, call->kept(), m.call});
 }
 
-void note_passed(Call* call, std::span<const Completed> done) {
+void record_passed_receives(CheckedCall* call, std::span<const CompletedEntry> done) {
   if (!call->has(&Positions::index) && !call->has(&Positions::out_count)) return;
   if (done.empty() || !g_process.follows_order()) return;
   Rank* rank = call->rank();
-  Record record;
+  SharedCall record;
   for (size_t i = 0; i < call->requests().size(); ++i) {
     bool completed = false;
-    for (const Completed& c : done) completed = completed || c.position == static_cast<int>(i);
+    for (const CompletedEntry& c : done) completed = completed || c.position == static_cast<int>(i);
     auto found = completed ? nullptr : rank->requests.find(call->requests()[i]);
     if (!found || !found->second.posted || found->second.posted->passed) continue;
     if (!record) {
@@ -233,14 +235,14 @@ void note_passed(Call* call, std::span<const Completed> done) {
   }
 }
 
-void note_untaken(Rank* rank, const Message& m, const Comm* comm) {
-  look_for_race(rank, m, comm, UINT64_MAX, nullptr);
+void check_unreceived_message(Rank* rank, const QueuedMessage& m, const CheckedComm* comm) {
+  find_race(rank, m, comm, UINT64_MAX, nullptr);
 }
 
 void report_races(Rank* rank) {
   if (!rank->races) return;
   for (const Needed& n : rank->races->needed)
-    if (!g_process.hidden_order) tell_needed(rank, n);
+    if (!g_process.order_unknown) report_needed_order(rank, n);
   rank->races->needed.clear();
 }
 

@@ -49,7 +49,7 @@ std::vector<int> world_ranks(MPI_Group group) {
 }
 
 /// Fills in which processes have members. REQUIRES: the groups are filled in.
-void add_processes(Comm* c) {
+void add_processes(CheckedComm* c) {
   std::set<int> processes;
   for (int world : c->group) {
     if (world == MPI_UNDEFINED) {
@@ -71,7 +71,7 @@ void add_processes(Comm* c) {
                                                              : MPIX_Tool_process(c->group[0]);
 }
 
-void fill_comm(Comm* c, MPI_Comm handle) {
+void fill_comm(CheckedComm* c, MPI_Comm handle) {
   int inter = 0;
   MPI_Group group = MPI_GROUP_NULL;
   g_next.MPI_Comm_test_inter(handle, &inter);
@@ -89,11 +89,11 @@ void fill_comm(Comm* c, MPI_Comm handle) {
 
 }  // namespace
 
-Comm* remote_side(const Comm& c) {
+CheckedComm* remote_side(const CheckedComm& c) {
   auto [at, fresh] = g_process.comms.try_emplace(c.key ^ 1);
   if (!fresh) return at->second.get();
-  at->second = std::make_unique<Comm>();
-  Comm* far = at->second.get();
+  at->second = std::make_unique<CheckedComm>();
+  CheckedComm* far = at->second.get();
   far->key = c.key ^ 1;
   far->inter = true;
   far->foreign = c.foreign;
@@ -120,7 +120,7 @@ OwnComm* Rank::comm_of(MPI_Comm handle) {
                          static_cast<uint64_t>(side);
     auto shared = g_process.comms.find(key);
     if (shared == g_process.comms.end()) {
-      auto made = std::make_unique<Comm>();
+      auto made = std::make_unique<CheckedComm>();
       made->key = key;
       fill_comm(made.get(), handle);  // switches: another rank may add the communicator meanwhile
       shared = g_process.comms.try_emplace(key, std::move(made)).first;
@@ -158,12 +158,12 @@ uint64_t site_of(const void* return_address) {
 
 namespace {
 
-std::string number_or_name(What what, int64_t value) {
-  if (what == What::kRank && value == MPI_ANY_SOURCE) return "MPI_ANY_SOURCE";
-  if (what == What::kRank && value == MPI_PROC_NULL) return "MPI_PROC_NULL";
-  if (what == What::kRoot && value == MPI_ROOT) return "MPI_ROOT";
-  if (what == What::kRoot && value == MPI_PROC_NULL) return "MPI_PROC_NULL";
-  if (what == What::kTag && value == MPI_ANY_TAG) return "MPI_ANY_TAG";
+std::string number_or_name(ParameterUse what, int64_t value) {
+  if (what == ParameterUse::kRank && value == MPI_ANY_SOURCE) return "MPI_ANY_SOURCE";
+  if (what == ParameterUse::kRank && value == MPI_PROC_NULL) return "MPI_PROC_NULL";
+  if (what == ParameterUse::kRoot && value == MPI_ROOT) return "MPI_ROOT";
+  if (what == ParameterUse::kRoot && value == MPI_PROC_NULL) return "MPI_PROC_NULL";
+  if (what == ParameterUse::kTag && value == MPI_ANY_TAG) return "MPI_ANY_TAG";
   return std::to_string(value);
 }
 
@@ -209,11 +209,11 @@ std::string words_of_argument(const Parameter& p, int64_t value, const Rank* ran
       return "";
   }
   switch (p.what) {
-    case What::kCount:
-    case What::kRank:
-    case What::kRoot:
-    case What::kTag:
-    case What::kNumber:
+    case ParameterUse::kCount:
+    case ParameterUse::kRank:
+    case ParameterUse::kRoot:
+    case ParameterUse::kTag:
+    case ParameterUse::kNumber:
       return number_or_name(p.what, value);
     default:
       return "";
@@ -237,11 +237,11 @@ findings::Participant participant(const Rank* rank, const CallRecord& call, cons
   return {rank ? rank->world : -1, call.info().name, arguments_of(call, rank), call.site, role};
 }
 
-uint64_t report(Kind kind, std::string sentence, std::string allowed,
+uint64_t report(FindingKind kind, std::string sentence, std::string allowed,
                 std::vector<findings::Participant> calls, bool note) {
   ++g_process.reports;
   if (!g_process.wants(kind)) return 0;
-  if (kind == Kind::kArguments) ++g_process.of_arguments;
+  if (kind == FindingKind::kArguments) ++g_process.of_arguments;
   return g_process.spool.add(
       {kind, std::move(sentence), std::move(allowed), std::move(calls), note});
 }

@@ -1,9 +1,9 @@
 // The state of the checker: for each rank, communicator and process.
 //
-// Thread rule: one thread at a time. Where a rank's threads may call MPI at the same time, Call
-// acquires the library's own lock (MPIX_Tool_enter). A lock of the checker's own could deadlock:
-// functions of the program that MPI calls, such as error handlers, call MPI with the library's lock
-// held, and so would acquire the two locks in the other order.
+// Thread rule: one thread at a time. Where a rank's threads may call MPI at the same time,
+// CheckedCall acquires the library's own lock (MPIX_Tool_enter). A lock of the checker's own could
+// deadlock: functions of the program that MPI calls, such as error handlers, call MPI with the
+// library's lock held, and so would acquire the two locks in the other order.
 #pragma once
 
 #include <mpi.h>
@@ -34,7 +34,7 @@
 
 namespace fgmpi::check {
 
-using findings::Kind;
+using findings::FindingKind;
 
 /// The collective calls on a communicator that some members have not made yet (agreement.cc).
 struct CallQueue;
@@ -44,7 +44,7 @@ struct CallQueue;
 inline uint64_t without_side(uint64_t comm_key) { return comm_key & ~uint64_t{1}; }
 
 /// A communicator; one object for all its members in a process.
-struct Comm {
+struct CheckedComm {
   uint64_t key = 0;
   int size = 0;
   bool inter = false;
@@ -83,7 +83,7 @@ struct Neighbours {
 struct OwnComm {
   MPI_Comm handle = MPI_COMM_NULL;
   int rank = 0;
-  Comm* comm = nullptr;
+  CheckedComm* comm = nullptr;
   uint64_t collectives = 0;  ///< number of collective calls that the member has made on it
   /// The rank's own clock at collective calls, as (number of the call, clock); only
   /// where it has changed.
@@ -103,7 +103,7 @@ struct Region {
   uint64_t checksum = 0;
   const char* base = nullptr;
   int64_t count = 0;
-  std::vector<Block> blocks;  ///< offsets from `base`, unless `exact`; empty: unknown
+  std::vector<ByteBlock> blocks;  ///< offsets from `base`, unless `exact`; empty: unknown
 };
 
 /// The regions of an operation. A single one, the usual case, is stored in place.
@@ -140,8 +140,8 @@ class Regions {
       push_back(std::move(r));
     }
   }
-  /// Makes the only region the buffer of a call for which KeptCall::kReach holds.
-  void set(const KeptCall& call, bool writes) {
+  /// Makes the only region the buffer of a call for which RememberedCall::kReach holds.
+  void set(const RememberedCall& call, bool writes) {
     many_.clear();
     size_ = 1;
     one_.writes = writes;
@@ -162,9 +162,9 @@ class Regions {
 
 /// A receive that has begun and may still match messages in its turn. The fields that are read of
 /// most receives are in the first 64 bytes.
-struct alignas(64) Posted {
+struct alignas(64) CheckedReceive {
   int source = 0, tag = 0;
-  Comm* comm = nullptr;
+  CheckedComm* comm = nullptr;
   uint64_t number = 0;  ///< its number among the rank's receives, in the order of posting
   uint32_t users = 0;
   bool open = true;
@@ -173,15 +173,15 @@ struct alignas(64) Posted {
   bool probe = false;  ///< made by MPI_Mprobe, which returned `message`
   int real_source = 0, real_tag = 0;
   uint64_t taken = 0;  ///< id of the matched message, once known
-  Record call;
+  SharedCall call;
   uint32_t event = 0;  ///< the rank's own clock when the receive was complete
   /// The rank's own clock when a call completed another request of a list but not this one; 0: no
   /// call did.
   uint32_t passed = 0;
-  Record passed_by;
+  SharedCall passed_by;
   int message = 0;
   bool status_read = true;
-  Posted* next_free = nullptr;
+  CheckedReceive* next_free = nullptr;
 
   MPI_Datatype type() const {
     return static_cast<MPI_Datatype>(call->at(call->info().at.recv_type));
@@ -199,7 +199,7 @@ struct alignas(64) Posted {
 
 /// Identifies a collective call of a communicator. Without `comm` it is a call that is not tracked.
 struct CollectiveCall {
-  Comm* comm = nullptr;
+  CheckedComm* comm = nullptr;
   uint64_t number = 0;
   bool is_root = true;  ///< the calling rank is the root, or there is none
 };
@@ -228,7 +228,7 @@ inline bool is_sent_handle(MPI_Request handle) {
 
 /// The operation behind a request. The fields of a receive that are read on completion are in the
 /// first 64 bytes of the table's entry, with the handle.
-struct Operation {
+struct RequestOperation {
   MPI_Request real = MPI_REQUEST_NULL;  ///< MPI's handle, where the program has one of kFirstSent
   bool persistent : 1 = false, active : 1 = true, started_once : 1 = false;
   bool released : 1 = false;  ///< the program may use its buffers again
@@ -241,14 +241,14 @@ struct Operation {
   bool rare : 1 = false;  ///< synchronous, collective, partitioned, or makes an object
   /// The program has accessed its buffers, perhaps from another thread.
   bool touched = false;
-  Record call;
+  SharedCall call;
   uint64_t seen = 0;     ///< the last call with this request in its list
   uint64_t made_in = 0;  ///< Rank::epoch at the time when a rare one was made
-  Shared<Posted> posted;
+  RefPtr<CheckedReceive> posted;
   Regions regions;
   uint64_t message = 0;  ///< id of the message that it sends
   int send_to = -1;      ///< receiver's world rank
-  Comm* comm = nullptr;
+  CheckedComm* comm = nullptr;
   CollectiveCall collective;
   std::shared_ptr<Partitioned> partitioned;
   /// Makes it as new. The memory of its regions is retained, and the call too until another one
@@ -269,9 +269,9 @@ struct Operation {
 };
 
 /// A send or receive under way that RepeatedStart has handled (repeated_messages.h).
-/// make_operations() turns it into an Operation before the rank can forget the call.
-struct alignas(32) Begun {
-  KeptCall* call = nullptr;
+/// make_operations() turns it into an RequestOperation before the rank can forget the call.
+struct alignas(32) PendingOperation {
+  RememberedCall* call = nullptr;
   /// For a send, the checksum of its data. For a receive that is complete, the id of its message if
   /// the send of that has not begun in the unbuffered run, else 0.
   uint64_t word = 0;
@@ -285,23 +285,23 @@ struct alignas(32) Begun {
 };
 
 /// The pending ones of a rank, in the order in which they have begun.
-class BegunList {
+class PendingOperations {
  public:
-  /// Further nonblocking operations are left to Call.
+  /// Further nonblocking operations are left to CheckedCall.
   static constexpr uint32_t kMost = 64;
 
-  BegunList() = default;
-  BegunList(const BegunList&) = delete;
-  BegunList& operator=(const BegunList&) = delete;
-  Begun* begin() { return list_; }
-  Begun* end() { return list_ + size_; }
-  const Begun* begin() const { return list_; }
-  const Begun* end() const { return list_ + size_; }
+  PendingOperations() = default;
+  PendingOperations(const PendingOperations&) = delete;
+  PendingOperations& operator=(const PendingOperations&) = delete;
+  PendingOperation* begin() { return list_; }
+  PendingOperation* end() { return list_ + size_; }
+  const PendingOperation* begin() const { return list_; }
+  const PendingOperation* end() const { return list_ + size_; }
   uint32_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   void clear() { size_ = 0; }
   /// Adds an element whose contents are stale. REQUIRES: size() < kMost.
-  Begun* add() {
+  PendingOperation* add() {
     if (size_ == capacity_) grow();
     return &list_[size_++];
   }
@@ -313,27 +313,29 @@ class BegunList {
  private:
   [[gnu::noinline]] void grow() {
     capacity_ = capacity_ ? 2 * capacity_ : 8;
-    auto* more = static_cast<Begun*>(take_memory(capacity_ * sizeof(Begun), alignof(Begun)));
+    auto* more = static_cast<PendingOperation*>(
+        allocate_memory(capacity_ * sizeof(PendingOperation), alignof(PendingOperation)));
     std::uninitialized_value_construct_n(more, capacity_);
     std::copy(begin(), end(), more);
     list_ = more;
   }
 
-  Begun* list_ = nullptr;
+  PendingOperation* list_ = nullptr;
   uint32_t size_ = 0, capacity_ = 0;
 };
 
 /// An object that the rank has made.
-struct Made {
+struct CreatedObject {
   CallRecord call;
   int count = 1;  ///< number of times that the rank received this handle
   bool committed = false;
-  Record again = {};  ///< the last call that returned the handle once more, while neither is freed
+  SharedCall again =
+      {};  ///< the last call that returned the handle once more, while neither is freed
   int64_t again_into = 0;  ///< the address that `again` wrote the handle to
 };
 
 struct Races;
-class Call;
+class CheckedCall;
 class OwnedMemory;
 
 /// The number of calls with the same hash that a rank remembers, so that calls of one loop do not
@@ -343,7 +345,7 @@ inline constexpr int kRememberedWays = 4;
 /// A one-sided operation whose origin buffer the program may not use yet.
 struct OneSided {
   int64_t target = 0;
-  std::unique_ptr<Operation> operation = nullptr;
+  std::unique_ptr<RequestOperation> operation = nullptr;
 };
 
 /// The calls that have begun the current epochs of a window, and the operations begun
@@ -381,7 +383,7 @@ struct OpenFile {
   uint64_t key = 0;    ///< the same at all ranks that opened the file together
   bool known = false;  ///< the bytes that the view shows are known
   int64_t disp = 0, etype_bytes = 1, tile_bytes = 1, tile_extent = 1;
-  std::vector<Block> tile;
+  std::vector<ByteBlock> tile;
   uint64_t syncs = 0, fenced = 0;  ///< counters of MPI_File_sync (readers/findings/files.h)
   uint64_t communications = 0;     ///< Rank::communications at the last sync
   std::set<uint64_t> named;        ///< calls that were written to the spool
@@ -390,7 +392,7 @@ struct OpenFile {
 
 /// Memory of a pending request. More than kFewPending of them are sorted by `low`, fewer
 /// are in no order.
-struct Pending {
+struct PendingRegion {
   const char *low, *high;
   Region* region;
   int request;
@@ -399,10 +401,10 @@ struct Pending {
 inline constexpr size_t kFewPending = 32;
 
 /// A request that a call has completed.
-struct Completed {
+struct CompletedEntry {
   int position = 0;  ///< position in the call's list; MPI may have overwritten the handle there
   int status = 0;    ///< the position of its status
-  RequestTable<Operation>::Entry* entry = nullptr;
+  RequestTable<RequestOperation>::TableEntry* entry = nullptr;
 };
 
 /// Lists that most calls do not need. A rank retains their memory for later calls.
@@ -411,12 +413,12 @@ struct Lists {
   std::vector<MPI_Request> requests;
   bool has_twice = false;            ///< a request occurs twice among them
   std::vector<MPI_Status> statuses;  ///< for a program that ignores them
-  std::vector<Completed> done;       ///< the completed ones of `requests`
+  std::vector<CompletedEntry> done;  ///< the completed ones of `requests`
   /// Removed from the table meanwhile, where there are threads: the requests that the
   /// call may complete.
-  std::vector<RequestTable<Operation>::Node> taken;
-  std::vector<Shared<Posted>> received;  ///< receives for which the call waited
-  Regions regions;                       ///< buffers of the call
+  std::vector<RequestTable<RequestOperation>::Node> taken;
+  std::vector<RefPtr<CheckedReceive>> received;  ///< receives for which the call waited
+  Regions regions;                               ///< buffers of the call
   void clear() {
     requests.clear();
     has_twice = false;
@@ -435,8 +437,8 @@ struct alignas(64) Rank {
   /// The pointer of the rank's first thread (__builtin_thread_pointer) while repeated.h may handle
   /// the rank's next call; else null, above all while the rank is in a call.
   void* short_path = nullptr;
-  KeptCall* guess = nullptr;  ///< the call that followed the last one the last time
-  KeptCall* last_call = nullptr;
+  RememberedCall* guess = nullptr;  ///< the call that followed the last one the last time
+  RememberedCall* last_call = nullptr;
   const CallRecord* current = nullptr;  ///< the call that the rank is in
   /// Advances when an object is made, committed or freed. No other rank of the process
   /// has the same value.
@@ -448,9 +450,9 @@ struct alignas(64) Rank {
   bool initialised = false, ended = false;
   bool in_turn = true;  ///< `posted` is empty and there are no `races`
   uint32_t next_message = 0;
-  BegunList begun;
-  std::vector<Pending> regions;
-  uint64_t begun_sum = 0;  ///< sum of reach_of() for `begun`
+  PendingOperations begun;
+  std::vector<PendingRegion> regions;
+  uint64_t pending_sum = 0;  ///< sum of reach_of() for `begun`
   /// The rank's own clock: the number of receives from MPI_ANY_SOURCE that are complete.
   uint32_t events = 0;
   uint32_t next_fake = 0;
@@ -460,7 +462,7 @@ struct alignas(64) Rank {
   uint64_t next_posted = 0;
   /// Queue of the pending receive, if the queue has not counted it yet.
   MessageQueue* receives_from = nullptr;
-  std::deque<Shared<Posted>> posted;
+  std::deque<RefPtr<CheckedReceive>> posted;
   RepeatedWait* wait = nullptr;  ///< the wait that the rank is in
   OwnComm* last_own = nullptr;
 
@@ -472,10 +474,10 @@ struct alignas(64) Rank {
   /// Set where the program was compiled with -check (accesses.h); never freed.
   OwnedMemory* owned = nullptr;
   void** word = nullptr;  ///< the rank's MPIX_Tool_word(); helpers of the rank have another
-  std::unordered_map<uint64_t, Made> made[32];  ///< by Object, then handle
+  std::unordered_map<uint64_t, CreatedObject> made[32];  ///< by Object, then handle
   /// The calls that freed handles which the rank has not received again.
   std::unordered_map<uint64_t, CallRecord> freed[32];
-  using Requests = RequestTable<Operation>;
+  using Requests = RequestTable<RequestOperation>;
   Requests requests;
   std::vector<Requests::Node> spare_requests;  ///< for reuse
   std::vector<std::unique_ptr<Lists>> spare_lists;
@@ -484,20 +486,20 @@ struct alignas(64) Rank {
   std::vector<Exposed> windows;
   std::map<uint64_t, OpenFile> files;  ///< by handle
   int64_t longest_region = 0;
-  std::unordered_map<int, Message> matched;  ///< by MPI_Message
+  std::unordered_map<int, QueuedMessage> matched;  ///< by MPI_Message
   /// The requests that the call was given. MPI sets the program's to MPI_REQUEST_NULL before an
   /// error of theirs is known.
   std::span<const MPI_Request> given;
   /// Where there are threads: calls that have not returned yet.
-  std::vector<Call*> inside;
+  std::vector<CheckedCall*> inside;
   uint64_t next_list = 0;
   /// The last calls, by a hash of return address and arguments.
-  Record remembered[16][kRememberedWays];
-  std::span<Record, kRememberedWays> remembered_at(uint64_t call_hash) {
+  SharedCall remembered[16][kRememberedWays];
+  std::span<SharedCall, kRememberedWays> remembered_at(uint64_t call_hash) {
     return remembered[call_hash % std::size(remembered)];
   }
   uint32_t next_way = 0;
-  static void* operator new(size_t bytes) { return take_memory(bytes, alignof(Rank)); }
+  static void* operator new(size_t bytes) { return allocate_memory(bytes, alignof(Rank)); }
   static void operator delete(void*) {}
   /// The rank has returned from a call on its own thread: predicts its next call.
   void guess_next();
@@ -521,19 +523,21 @@ struct Process {
   bool asked_model = false;   ///< a rank has asked for MPI_WIN_MODEL
   /// Calls that impose an order which is not tracked (windows, other jobs) were made, so races are
   /// not reported.
-  bool hidden_order = false;
+  bool order_unknown = false;
   /// MPIX_*_open_group was called: members may call collectives in different orders.
   bool opens_groups = false;
-  std::vector<std::unique_ptr<Rank>> all;           ///< by world rank minus first
-  std::map<uint64_t, std::unique_ptr<Comm>> comms;  ///< by key
-  std::vector<Inbox> inboxes;                       ///< by world rank minus first
+  std::vector<std::unique_ptr<Rank>> all;                  ///< by world rank minus first
+  std::map<uint64_t, std::unique_ptr<CheckedComm>> comms;  ///< by key
+  std::vector<Inbox> inboxes;                              ///< by world rank minus first
   std::unordered_map<const void*, uint64_t> sites;
   uint64_t reports = 0;            ///< findings so far, including those of unwanted kinds
   uint64_t of_arguments = 0;       ///< findings of that kind
   std::vector<uint64_t> deadlock;  ///< keys of findings that are withdrawn if a rank goes on
-  bool wants(Kind kind) const { return kinds & findings::bit_of(kind); }
+  bool wants(FindingKind kind) const { return kinds & findings::bit_of(kind); }
   /// Are vector clocks maintained?
-  bool follows_order() const { return wants(Kind::kRaces) || wants(Kind::kBuffering); }
+  bool follows_order() const {
+    return wants(FindingKind::kRaces) || wants(FindingKind::kBuffering);
+  }
 };
 extern Process& g_process;
 
@@ -541,13 +545,13 @@ extern Process& g_process;
 /// `unbuffered` and `threads`.
 inline bool g_follows_steps = false;
 inline bool follows_steps() { return g_follows_steps; }
-inline void note_follows_steps() {
+inline void update_follows_steps() {
   g_follows_steps =
-      g_process.wants(Kind::kBuffering) && !g_process.unbuffered && !g_process.threads;
+      g_process.wants(FindingKind::kBuffering) && !g_process.unbuffered && !g_process.threads;
 }
 
 /// step_enter() where the unbuffered run is maintained. REQUIRES: is_free().
-inline void step_enter_at_once(Comm* c, int member, uint64_t number) {
+inline void step_enter_at_once(CheckedComm* c, int member, uint64_t number) {
   Entered* e = c->entered;
   if (!e || !e->waiting_for.empty() || !e->here.add_one(number, c->local_members))
     return enter_at_once(c, member, number);
@@ -581,7 +585,7 @@ inline MPI_Request next_sent_handle(Rank* rank) {
 Rank* local_rank(int world);
 /// The other group of an intercommunicator, as its members see it. This process may
 /// host none of them.
-Comm* remote_side(const Comm& comm);
+CheckedComm* remote_side(const CheckedComm& comm);
 
 /// The number of the site whose call returns to this address. REQUIRES: the call has not returned.
 uint64_t site_of(const void* return_address);
@@ -590,7 +594,7 @@ uint64_t site_of(const void* return_address);
 std::string arguments_of(const CallRecord& call, const Rank* rank);
 findings::Participant participant(const Rank* rank, const CallRecord& call, const char* role = "");
 /// Writes a finding unless its kind is unwanted. Returns its key in the spool.
-uint64_t report(Kind kind, std::string sentence, std::string allowed,
+uint64_t report(FindingKind kind, std::string sentence, std::string allowed,
                 std::vector<findings::Participant> calls, bool note = false);
 
 }  // namespace fgmpi::check

@@ -1,7 +1,7 @@
 // A call with its arguments and its site. Everything that may name the call in a later report
 // (messages, receives, requests, steps) shares one copy of it. Facts that follow from the arguments
 // alone are cached in this copy, because programs make the same calls again and again.
-// Thread rule: as Call (call.h).
+// Thread rule: as CheckedCall (call.h).
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 #include "base/hash.h"
 #include "check/check_calls.h"
+#include "check/collective_declaration.h"
 #include "check/layout.h"
+#include "check/ref_ptr.h"
 #include "check/request_table.h"
-#include "check/said.h"
-#include "check/shared.h"
 
 namespace fgmpi::check {
 
-struct Comm;
+struct CheckedComm;
 struct MessageQueue;
-struct Operation;
+struct RequestOperation;
 struct OwnComm;
 struct Rank;
 
@@ -61,8 +61,8 @@ struct Sent {
   uint64_t contents = 0;  ///< name() of `signature`
   int to = -1;            ///< world rank of the receiver
   int source = 0;
-  Comm* comm = nullptr;
-  Signature signature;
+  CheckedComm* comm = nullptr;
+  TypeSignature signature;
   int tag = 0, source_world = 0;
   int64_t bytes = 0;
   bool standard = false;  ///< the library may buffer it, or not
@@ -76,7 +76,7 @@ struct Sent {
 };
 
 /// The members for which a member must wait in a collective call, if nothing is buffered.
-enum class Needs : uint8_t { kNobody, kAll, kRoot };
+enum class AwaitedMembers : uint8_t { kNobody, kAll, kRoot };
 
 /// Whose clocks a member learns by leaving a collective: those of all members, or the root's.
 enum class Learns : uint8_t { kNothing, kOfAll, kOfRoot };
@@ -89,15 +89,16 @@ inline uint64_t call_hash(uint16_t id, const void* place, const int64_t* words, 
   return hash ^ hash >> 32;
 }
 
-struct KeptCall;
-/// Releases KeptCall::told_as: the receiver's process gets no more messages under that number.
-void give_back_told_as(KeptCall* send);
+struct RememberedCall;
+/// Releases RememberedCall::wire_call_number: the receiver's process gets no more messages under
+/// that number.
+void release_wire_number(RememberedCall* send);
 
 /// A CallRecord that is shared. Fields that are read after other ranks have run are adjacent,
 /// because each cache line costs a miss; for repeated calls these are the first and the third line.
 /// REQUIRES: `sent` is the same for all who share the record.
-struct alignas(128) KeptCall : CallRecord {
-  enum Known : uint32_t {
+struct alignas(128) RememberedCall : CallRecord {
+  enum CallFact : uint32_t {
     kFine = 1,        ///< the arguments are correct
     kSent = 2,        ///< `sent` is filled
     kReach = 4,       ///< `low` and `bytes` are filled: the buffer is all bytes between
@@ -107,13 +108,13 @@ struct alignas(128) KeptCall : CallRecord {
     /// The buffer does not overlap the pending operations that Messages::beside identifies
     kBeside = 64,
     kOperation = 128,  ///< nonblocking collective: `operation` belongs to this call
-    kSaid = 256,       ///< collective: `said` holds its declaration, made in call `said_in`
+    kDeclared = 256,   ///< collective: `declared` holds its declaration, made in call `declared_in`
     kEnters = 512,     ///< collective: `enters` is filled
   };
   /// Facts about a send or receive.
   struct Messages {
     const char* low;  ///< start of the buffer, if kReach is known
-    uint64_t beside;  ///< Rank::begun_sum for which kBeside holds
+    uint64_t beside;  ///< Rank::pending_sum for which kBeside holds
     uint32_t bytes;   ///< size of the buffer
     uint32_t erased;  ///< KnownQueue::erased of `queue`
     /// The queue that a send's messages enter; for a receive, also one that sends as well, the
@@ -131,7 +132,7 @@ struct alignas(128) KeptCall : CallRecord {
     bool is_plain;  ///< `agreed` covers everything that members declare
     bool tells;     ///< others learn this rank's clock because it is the root
     bool has_arrays, has_details, root_differs;  ///< of the call's arguments
-    Needs needs;
+    AwaitedMembers needs;
     bool root_is_here;  ///< the root is in this process
     int root;
   };
@@ -139,7 +140,7 @@ struct alignas(128) KeptCall : CallRecord {
   uint32_t known = 0;
   uint64_t known_in = 0;  ///< the Rank::epoch in which the bits of `known` hold
   /// The call that followed this one the last time, if the rank still remembers it.
-  KeptCall* next_call = nullptr;
+  RememberedCall* next_call = nullptr;
   union {
     Messages messages = {};
     Enters enters;
@@ -149,15 +150,16 @@ struct alignas(128) KeptCall : CallRecord {
   uint64_t sends_on = 0, takes_on = 0;  ///< keys of the communicators of the queues
   Rank* rank = nullptr;                 ///< the rank that remembers the call (Rank::remembered)
   const char* base = nullptr;
-  uint64_t arrays = 0;   ///< collective with kFine: hash_of_arrays(), 0 without arrays
-  uint64_t said_in = 0;  ///< the number on its communicator of the call that declared `said`
-  Shared<Said> said;
+  uint64_t arrays = 0;  ///< collective with kFine: hash_of_arrays(), 0 without arrays
+  uint64_t declared_in =
+      0;  ///< the number on its communicator of the call that declared `declared`
+  RefPtr<CollectiveDeclaration> declared;
   /// A completed operation to be reused for the next call, or a stale one. The record owns it.
   /// Nobody frees it: records live until the process ends.
-  RequestTable<Operation>::Entry* operation = nullptr;
-  bool sent_before = false;  ///< messages of the call may be under way
-  uint32_t told_as = 0;      ///< WireMessage::told_as of a send to another process
-  KeptCall* next_free = nullptr;
+  RequestTable<RequestOperation>::TableEntry* operation = nullptr;
+  bool sent_before = false;       ///< messages of the call may be under way
+  uint32_t wire_call_number = 0;  ///< WireMessage::wire_call_number of a send to another process
+  RememberedCall* next_free = nullptr;
 
   /// Is this the record of that call? `count`: the number of arguments.
   [[gnu::always_inline]] bool is(uint16_t call, const void* returns_to, const int64_t* arguments,
@@ -188,7 +190,7 @@ struct alignas(128) KeptCall : CallRecord {
   bool is_known(uint64_t epoch, uint32_t what) const {
     return known_in == epoch && (known & what) == what;
   }
-  void set_known(uint64_t epoch, Known what) {
+  void set_known(uint64_t epoch, CallFact what) {
     known = (known_in == epoch ? known : 0) | what;
     known_in = epoch;
   }
@@ -197,26 +199,26 @@ struct alignas(128) KeptCall : CallRecord {
     known_in = 0;
     rank = nullptr;
     sent_before = false;
-    if (told_as) give_back_told_as(this);
+    if (wire_call_number) release_wire_number(this);
     arrays = 0;
-    said.reset();
+    declared.reset();
     messages = {};
     sends_too = {};
   }
 };
 // Each call reads two cache lines of its record: the arguments, and the fields from
 // `users` to the union.
-static_assert(sizeof(CallRecord) == 128 && sizeof(KeptCall::Messages) == 40 &&
-              sizeof(KeptCall::Enters) <= 40);
+static_assert(sizeof(CallRecord) == 128 && sizeof(RememberedCall::Messages) == 40 &&
+              sizeof(RememberedCall::Enters) <= 40);
 
-/// A shared KeptCall; null when default-constructed.
-class Record : public Shared<KeptCall> {
+/// A shared RememberedCall; null when default-constructed.
+class SharedCall : public RefPtr<RememberedCall> {
  public:
-  Record() = default;
-  Record(Shared<KeptCall> kept) : Shared(std::move(kept)) {}
+  SharedCall() = default;
+  SharedCall(RefPtr<RememberedCall> kept) : RefPtr(std::move(kept)) {}
   /// A copy of the call, not shared yet.
-  explicit Record(KeptCall* kept) : Shared(of(kept)) {}
-  explicit Record(const CallRecord& call) : Shared(make()) {
+  explicit SharedCall(RememberedCall* kept) : RefPtr(of(kept)) {}
+  explicit SharedCall(const CallRecord& call) : RefPtr(make()) {
     static_cast<CallRecord&>(**this) = call;
   }
   operator const CallRecord&() const { return **this; }

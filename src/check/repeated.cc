@@ -4,12 +4,12 @@
 
 namespace fgmpi::check {
 
-KeptCall* remembered_call(Calls id, const void* place, const int64_t* words, size_t count) {
+RememberedCall* remembered_call(Calls id, const void* place, const int64_t* words, size_t count) {
   Rank* rank = running_rank();
   if (!rank || rank->short_path != __builtin_thread_pointer()) return nullptr;
-  for (const Record& one : rank->remembered_at(call_hash(id, place, words, count)))
+  for (const SharedCall& one : rank->remembered_at(call_hash(id, place, words, count)))
     if (one && one->is(static_cast<uint16_t>(id), place, words, count) &&
-        one->is_known(rank->epoch, KeptCall::kFine)) {
+        one->is_known(rank->epoch, RememberedCall::kFine)) {
       rank->last_call->next_call = one.get();
       return one.get();
     }
@@ -19,7 +19,7 @@ KeptCall* remembered_call(Calls id, const void* place, const int64_t* words, siz
 int Repeated::attend() {
   // Another rank of the process may have raised the thread level during the call.
   const int locked = g_process.threads ? MPIX_Tool_enter() : 0;
-  take_arrived();
+  handle_arrived();
   if (!g_process.deadlock.empty()) withdraw_deadlock();
   return locked;
 }

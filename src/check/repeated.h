@@ -1,14 +1,14 @@
 // A call that the rank has made before, with correct arguments. Nearly all calls of a loop are like
-// that. A few comparisons suffice for it in place of the work of Call. The classes derived from
-// Repeated do what Call does for such a call and no more; any difference from the earlier call
-// leaves the call to Call.
+// that. A few comparisons suffice for it in place of the work of CheckedCall. The classes derived
+// from Repeated do what CheckedCall does for such a call and no more; any difference from the
+// earlier call leaves the call to CheckedCall.
 //
 //   repeated_call() -> a class's begin() -> MPI -> its after()
 //       | null              | false: nothing was done
 //       v                   v
-//   remembered_call()      Call
+//   remembered_call()      CheckedCall
 //
-// Thread rule: as Call (call.h). Never switches.
+// Thread rule: as CheckedCall (call.h). Never switches.
 #pragma once
 
 #include <cstddef>
@@ -23,25 +23,25 @@ namespace fgmpi::check {
 /// The record of this call, if the last time it also followed the rank's previous call and its
 /// arguments are correct; else null.
 template <size_t kCount>
-[[gnu::always_inline]] inline KeptCall* repeated_call(Calls id, const void* place,
-                                                      const int64_t (&words)[kCount]) {
+[[gnu::always_inline]] inline RememberedCall* repeated_call(Calls id, const void* place,
+                                                            const int64_t (&words)[kCount]) {
   const Rank* rank = running_rank();
   if (!rank || rank->short_path != __builtin_thread_pointer()) return nullptr;
-  KeptCall* guess = rank->guess;
+  RememberedCall* guess = rank->guess;
   const bool same = guess->is(id, place, words, kCount) &&
-                    guess->is_known(rank->epoch, KeptCall::kFine);  // also of this rank
+                    guess->is_known(rank->epoch, RememberedCall::kFine);  // also of this rank
   return same ? guess : nullptr;
 }
 
 /// As repeated_call(), where the last time another call followed, as at the end of a loop: searches
 /// all calls that the rank remembers.
-KeptCall* remembered_call(Calls id, const void* place, const int64_t* words, size_t count);
+RememberedCall* remembered_call(Calls id, const void* place, const int64_t* words, size_t count);
 
 /// The common base of the classes of repeated_collectives.h and repeated_messages.h: marks the rank
 /// as being in the call, and counts the call.
 class Repeated {
  public:
-  explicit Repeated(KeptCall* same) : rank_(running_rank()), same_(same) {}
+  explicit Repeated(RememberedCall* same) : rank_(running_rank()), same_(same) {}
   Repeated(const Repeated&) = delete;
   Repeated& operator=(const Repeated&) = delete;
 
@@ -49,8 +49,8 @@ class Repeated {
   [[gnu::always_inline]] ~Repeated() {
     if (rank_) leave();
   }
-  /// Leaves the call to Call.
-  bool give_up() {
+  /// Leaves the call to CheckedCall.
+  bool leave_to_full_call() {
     rank_ = nullptr;
     return false;
   }
@@ -79,10 +79,10 @@ class Repeated {
     if (g_attention.load(std::memory_order_relaxed)) [[unlikely]]
       leave_attended(rank_, locked_);
   }
-  Waiting waiting() const { return {rank_, same_, same_}; }
+  WaitingCall waiting() const { return {rank_, same_, same_}; }
 
   Rank* rank_;
-  KeptCall* same_;
+  RememberedCall* same_;
 
  private:
   // Static, so that the compiler can hold the wrapper's copy of this object in registers.

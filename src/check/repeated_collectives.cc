@@ -9,20 +9,20 @@ namespace {
 /// Are the checks that this file does all wanted?
 bool follows_all() {
   constexpr uint32_t kFollowed =
-      findings::bit_of(Kind::kCollectives) | findings::bit_of(Kind::kBuffering);
+      findings::bit_of(FindingKind::kCollectives) | findings::bit_of(FindingKind::kBuffering);
   return (g_process.kinds & kFollowed) == kFollowed && !g_process.opens_groups;
 }
 
-/// Fills KeptCall::enters. Returns false where the call is not tracked, or needs more
+/// Fills RememberedCall::enters. Returns false where the call is not tracked, or needs more
 /// than begin() does.
-bool fill_enters(Rank* rank, KeptCall* call) {
+bool fill_enters(Rank* rank, RememberedCall* call) {
   const CallInfo& info = call->info();
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->at(info.at.comm)));
   if (!own || !own->comm->calls || !own->comm->entered || own->comm->inter || own->comm->foreign)
     return false;
   const bool is_root = info.at.root < 0 || call->at(info.at.root) == own->rank;
   const uint64_t agreed = call->enters.agreed;
-  KeptCall::Enters e = {};
+  RememberedCall::Enters e = {};
   e.agreed = agreed;
   e.own = own;
   e.learns = learns(info, is_root);
@@ -38,22 +38,22 @@ bool fill_enters(Rank* rank, KeptCall* call) {
   e.is_blocking = info.starts == Starts::kBlocking;
   e.is_plain = agreed != 0 && !e.has_arrays && !e.has_details && !e.root_differs;
   call->enters = e;
-  call->set_known(rank->epoch, KeptCall::kEnters);
+  call->set_known(rank->epoch, RememberedCall::kEnters);
   return true;
 }
 
 /// Is it certain that no buffer of the call overlaps pending operations? A nonblocking call must
 /// also have an operation to reuse.
-bool buffers_are_free(const Rank& rank, const KeptCall& call) {
+bool buffers_are_free(const Rank& rank, const RememberedCall& call) {
   const CallInfo& info = call.info();
   if (info.starts == Starts::kBlocking) return rank.regions.empty() || !info.sets.buffers;
-  return call.is_known(rank.epoch, KeptCall::kOperation) &&
+  return call.is_known(rank.epoch, RememberedCall::kOperation) &&
          !may_meet_pending(rank, call.operation->second.regions);
 }
 
 /// Does the call declare what the first member here has declared?
-bool agrees(const KeptCall& call, const Entry& e) {
-  const KeptCall::Enters& enters = call.enters;
+bool agrees(const RememberedCall& call, const CollectiveEntry& e) {
+  const RememberedCall::Enters& enters = call.enters;
   if (enters.has_details) return RepeatedCall::repeats(call, e);
   if (enters.has_arrays && !RepeatedCall::arrays_are_same(call)) return false;
   return enters.agreed != 0 && e.agreed == enters.agreed && e.arrays == call.arrays &&
@@ -69,28 +69,28 @@ bool is_told(const Rank& rank, const OwnComm& own) {
 
 }  // namespace
 
-Entry* RepeatedCall::find_entry(Rank* rank, KeptCall* call) {
-  take_arrived();
+CollectiveEntry* RepeatedCall::find_entry(Rank* rank, RememberedCall* call) {
+  handle_arrived();
   if (!follows_all() || !rank->begun.empty() || !is_free(rank->unbuffered) ||
       !buffers_are_free(*rank, *call) ||
-      (!(call->known & KeptCall::kEnters) && !fill_enters(rank, call)))
+      (!(call->known & RememberedCall::kEnters) && !fill_enters(rank, call)))
     return nullptr;
   const OwnComm& own = *call->enters.own;
-  Entry* e = own.comm->calls->find(own.collectives);
+  CollectiveEntry* e = own.comm->calls->find(own.collectives);
   return e && e->arrived && agrees(*call, *e) && is_told(*rank, own) ? e : nullptr;
 }
 
-void RepeatedCall::keep_repeater(KeptCall* call, Entry* e) {
-  e->details->repeaters.emplace_back(call->enters.own->rank, Record(call), call->said);
+void RepeatedCall::store_repeater(RememberedCall* call, CollectiveEntry* e) {
+  e->details->repeaters.emplace_back(call->enters.own->rank, SharedCall(call), call->declared);
 }
 
 bool CollectiveWait::begin() {
-  take_arrived();
+  handle_arrived();
   const auto* request = reinterpret_cast<const MPI_Request*>(same_->words[0]);
-  if (!follows_all() || !request || !rank_->begun.empty()) return give_up();
+  if (!follows_all() || !request || !rank_->begun.empty()) return leave_to_full_call();
   request_ = repeated_wait(rank_, *request);
   if (!request_ || request_->second.collective.comm->inter || !is_free(rank_->unbuffered))
-    return give_up();
+    return leave_to_full_call();
   enter();
   handle_ = *request;
   rank_->given = {&handle_, 1};
@@ -101,7 +101,7 @@ bool CollectiveWait::begin() {
 void CollectiveWait::after(int) {
   return_from_mpi();
   // MPI completes a request even where it returns an error for it.
-  note_waited(waiting(), request_);
+  record_waited_collective(waiting(), request_);
   progress_by_call();
 }
 

@@ -1,8 +1,8 @@
 // A collective call that the rank has made before, after another member of this process has made
 // the same one (repeated.h). The call enters and leaves the collective (agreement.cc) and adds a
 // step to the unbuffered run of the rank (unbuffered.h). A nonblocking call reuses the operation of
-// the last one like it, with its regions (KeptCall::operation). Thread rule: as Call (call.h).
-// Never switches.
+// the last one like it, with its regions (RememberedCall::operation). Thread rule: as CheckedCall
+// (call.h). Never switches.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,33 @@ namespace fgmpi::check {
 class RepeatedCall : public Repeated {
  public:
   using Repeated::Repeated;
-  /// Before MPI makes the call. Returns false without effect where Call must handle the call.
+  /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
+  /// call.
   [[gnu::always_inline]] bool begin() {
-    Entry* e = find_quickly();
+    CollectiveEntry* e = find_quickly();
     blocks_ = e != nullptr;
-    if (!e && !(e = find_entry(rank_, same_))) return give_up();
+    if (!e && !(e = find_entry(rank_, same_))) return leave_to_full_call();
     enter();
-    const KeptCall::Enters& enters = same_->enters;
+    const RememberedCall::Enters& enters = same_->enters;
     own_ = enters.own;
     entry_ = e;
-    Comm* c = own_->comm;
+    CheckedComm* c = own_->comm;
     const uint64_t number = own_->collectives++;
     step_enter_at_once(c, own_->rank, number);
     e->known_by_all.learn(rank_->knows);
     if (enters.tells) e->known_by_root = rank_->knows;
-    if (enters.has_details && e->details) keep_repeater(same_, e);
+    if (enters.has_details && e->details) store_repeater(same_, e);
     if (++e->arrived == c->local_members) all_here_have_called(*c, number, e);
     progress_by_call();
     return true;
   }
 
-  static bool arrays_are_same(const KeptCall& call) {
+  static bool arrays_are_same(const RememberedCall& call) {
     return hash_of_arrays(static_cast<Calls>(call.id), call.words, *call.enters.own) == call.arrays;
   }
   /// Does a call that has_details() repeat what it declared in the base of the entry?
-  static bool repeats(const KeptCall& call, const Entry& e) {
-    return (call.known & KeptCall::kSaid) && e.details && repeats_base(call, e) &&
+  static bool repeats(const RememberedCall& call, const CollectiveEntry& e) {
+    return (call.known & RememberedCall::kDeclared) && e.details && repeats_base(call, e) &&
            (!call.enters.has_arrays || arrays_are_same(call));
   }
 
@@ -55,13 +56,13 @@ class RepeatedCall : public Repeated {
     return_from_mpi();
     const CollectiveCall collective = {own_->comm, own_->collectives - 1, same_->enters.is_root};
     if (result != MPI_SUCCESS) [[unlikely]] {
-      note_error(rank_, *same_, result);
+      report_error_result(rank_, *same_, result);
     } else if (blocks_ || same_->enters.is_blocking) {
-      const Comm& c = *collective.comm;
+      const CheckedComm& c = *collective.comm;
       leave_collective(rank_, same_->enters.learns, c, collective.number, entry_);
       if (may_wait(c, collective.number)) step_need_members(waiting(), collective, nullptr);
     } else {
-      note_again(rank_, same_, collective);
+      record_repeated_collective(rank_, same_, collective);
     }
     progress_by_call();
   }
@@ -69,24 +70,24 @@ class RepeatedCall : public Repeated {
  private:
   /// The entry of a blocking call, where no operation is pending; null where a quick
   /// answer is impossible.
-  [[gnu::always_inline]] Entry* find_quickly() const {
-    const KeptCall& call = *same_;
-    const KeptCall::Enters& enters = call.enters;
-    if (!(call.known & KeptCall::kEnters) || !enters.is_blocking || !is_quiet(*rank_) ||
+  [[gnu::always_inline]] CollectiveEntry* find_quickly() const {
+    const RememberedCall& call = *same_;
+    const RememberedCall::Enters& enters = call.enters;
+    if (!(call.known & RememberedCall::kEnters) || !enters.is_blocking || !is_quiet(*rank_) ||
         g_attention.load(std::memory_order_acquire))
       return nullptr;
-    Entry* e = enters.own->comm->calls->find(enters.own->collectives);
+    CollectiveEntry* e = enters.own->comm->calls->find(enters.own->collectives);
     if (!e) return nullptr;
     if (enters.is_plain) return e->agreed == enters.agreed ? e : nullptr;
     return enters.has_details && e->arrived && repeats(call, *e) ? e : nullptr;
   }
   /// Is it possible that a member for which the rank waits has not entered the call yet?
-  bool may_wait(const Comm& c, uint64_t number) const {
-    const KeptCall::Enters& enters = same_->enters;
-    if (enters.needs == Needs::kNobody) return false;
+  bool may_wait(const CheckedComm& c, uint64_t number) const {
+    const RememberedCall::Enters& enters = same_->enters;
+    if (enters.needs == AwaitedMembers::kNobody) return false;
     if (rank_->unbuffered.written) return true;
     if (c.entered->all() > number) return false;
-    return enters.needs == Needs::kAll || !enters.root_is_here ||
+    return enters.needs == AwaitedMembers::kAll || !enters.root_is_here ||
            c.entered->calls[static_cast<size_t>(enters.root)] <= number;
   }
   /// Has the rank no pending operation, and no step to be made, that its collective calls would
@@ -94,11 +95,11 @@ class RepeatedCall : public Repeated {
   static bool is_quiet(const Rank& rank) {
     return rank.begun.empty() && rank.regions.empty() && is_free(rank.unbuffered) && !rank.events;
   }
-  /// The entry of any call; null where Call must handle it.
-  static Entry* find_entry(Rank* rank, KeptCall* call);
-  static void keep_repeater(KeptCall* call, Entry* e);
+  /// The entry of any call; null where CheckedCall must handle it.
+  static CollectiveEntry* find_entry(Rank* rank, RememberedCall* call);
+  static void store_repeater(RememberedCall* call, CollectiveEntry* e);
 
-  Entry* entry_;
+  CollectiveEntry* entry_;
   OwnComm* own_;
   bool blocks_;  ///< find_quickly() has found the entry, so the call is blocking
 };
@@ -107,7 +108,8 @@ class RepeatedCall : public Repeated {
 class CollectiveWait : public Repeated {
  public:
   using Repeated::Repeated;
-  /// Before MPI makes the call. Returns false without effect where Call must handle the call.
+  /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
+  /// call.
   bool begin();
   ~CollectiveWait() {
     if (rank_) rank_->given = {};
@@ -115,7 +117,7 @@ class CollectiveWait : public Repeated {
   void after(int result);
 
  private:
-  Rank::Requests::Entry* request_ = nullptr;
+  Rank::Requests::TableEntry* request_ = nullptr;
   MPI_Request handle_ = MPI_REQUEST_NULL;
 };
 

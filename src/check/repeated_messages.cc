@@ -15,29 +15,30 @@ int source_of(const CallRecord& call) { return static_cast<int>(call.at(call.inf
 int tag_of(const CallRecord& call) { return static_cast<int>(call.at(call.info().at.recv_tag)); }
 
 /// Do two receives match from one queue? REQUIRES: the queues of both are known.
-bool take_from_same(const KeptCall& a, const KeptCall& b) {
+bool receive_from_same(const RememberedCall& a, const RememberedCall& b) {
   return a.takes_on == b.takes_on && source_of(a) == source_of(b) && tag_of(a) == tag_of(b);
 }
 
 }  // namespace
 
-bool is_first(const Rank& rank, const KeptCall& call) {
-  return std::none_of(rank.begun.begin(), rank.begun.end(),
-                      [&](const Begun& b) { return !b.sends && take_from_same(*b.call, call); });
+bool is_first(const Rank& rank, const RememberedCall& call) {
+  return std::none_of(rank.begun.begin(), rank.begun.end(), [&](const PendingOperation& b) {
+    return !b.sends && receive_from_same(*b.call, call);
+  });
 }
 
-bool look_whether_beside(const Rank& rank, KeptCall* call, bool writes) {
-  for (const Begun& b : rank.begun)
+bool recheck_disjoint(const Rank& rank, RememberedCall* call, bool writes) {
+  for (const PendingOperation& b : rank.begun)
     if ((writes || !b.sends) && b.call->messages.low < call->high() &&
         call->messages.low < b.call->high())
       return false;
-  call->messages.beside = rank.begun_sum;
-  call->set_known(rank.epoch, KeptCall::kBeside);
+  call->messages.beside = rank.pending_sum;
+  call->set_known(rank.epoch, RememberedCall::kBeside);
   return true;
 }
 
 void make_ready_from_list(MessageQueue* queue) {
-  Message* m = queue->list;
+  QueuedMessage* m = queue->list;
   while (m && m->matched) m = m->next;
   if (!m) {
     ++queue->ready;
@@ -47,12 +48,12 @@ void make_ready_from_list(MessageQueue* queue) {
   step_taken(m->id);
 }
 
-Taken take_other_message(Rank* rank, KeptCall* call) {
+RemovedMessage remove_other_message(Rank* rank, RememberedCall* call) {
   call->set_queue(queue_for(&inbox_of(rank->world), call->queue(), &call->takes_on, call->takes_on,
                             source_of(*call), tag_of(*call)));
   MessageQueue* queue = call->messages.queue;
   if (!queue->first()) return {};
-  Message* m = queue->take_first();
+  QueuedMessage* m = queue->remove_first();
   if (!fits_as_before(*rank, *m, *call)) {
     const Positions& at = call->info().at;
     compare(rank, *m, *call, static_cast<MPI_Datatype>(call->at(at.recv_type)),
@@ -70,8 +71,8 @@ Taken take_other_message(Rank* rank, KeptCall* call) {
   return {taken, queue};
 }
 
-void note_posted(Rank* rank) {
-  for (Begun& b : rank->begun)
+void record_posted_receives(Rank* rank) {
+  for (PendingOperation& b : rank->begun)
     if (!b.sends && !b.ready && has_begun(*rank, number_of(*rank, b)) &&
         b.call->queue().is_there()) {
       b.ready = true;
@@ -85,13 +86,13 @@ void note_posted(Rank* rank) {
 
 template <bool kSends, bool kReceives>
 void RepeatedMessage<kSends, kReceives>::after_error(const Failed& failed) {
-  KeptCall& call = *failed.call.shared;
+  RememberedCall& call = *failed.call.shared;
   const uint64_t before = g_process.reports;
   const bool taken = is_taken(failed.result, failed.told);
   if (kReceives && !taken && call.queue().is_there()) call.messages.queue->ready = 0;
-  if (failed.message && !taken) take_back(call.sent.comm, call.sent.to, failed.message);
+  if (failed.message && !taken) withdraw_message(call.sent.comm, call.sent.to, failed.message);
   if (kReceives && taken) received_alone(failed.call, failed.told, failed.status_read);
-  if (g_process.reports == before) note_error(failed.call.rank, call, failed.result);
+  if (g_process.reports == before) report_error_result(failed.call.rank, call, failed.result);
 }
 
 template class RepeatedMessage<true, false>;
@@ -99,9 +100,10 @@ template class RepeatedMessage<false, true>;
 template class RepeatedMessage<true, true>;
 
 template <bool kSends>
-void RepeatedStart<kSends>::after_error(Rank* rank, const KeptCall* call, uint64_t id, int result) {
-  if (kSends && !is_taken(result, nullptr)) take_back(call->sent.comm, call->sent.to, id);
-  note_error(rank, *call, result);
+void RepeatedStart<kSends>::after_error(Rank* rank, const RememberedCall* call, uint64_t id,
+                                        int result) {
+  if (kSends && !is_taken(result, nullptr)) withdraw_message(call->sent.comm, call->sent.to, id);
+  report_error_result(rank, *call, result);
 }
 
 template class RepeatedStart<true>;
@@ -110,11 +112,11 @@ template class RepeatedStart<false>;
 // ---- MPI_Wait, MPI_Waitall ----------------------------------------------------------------------
 
 /// Is each request of the list in Rank::begun, and does the wait complete receives from one queue
-/// in order? Sets Begun::index.
+/// in order? Sets PendingOperation::index.
 bool RepeatedWait::find_begun() {
   int found = 0;
   const auto first = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(list_));
-  for (Begun& b : rank_->begun) {
+  for (PendingOperation& b : rank_->begun) {
     int64_t i = (b.at - first) / sizeof(MPI_Request);
     if (i >= count_ || list_[i] != b.handle) i = std::find(list_, list_ + count_, b.handle) - list_;
     b.index = i < count_ ? static_cast<int16_t>(i) : int16_t{-1};
@@ -122,27 +124,27 @@ bool RepeatedWait::find_begun() {
   }
   if (found != count_) return false;
   if (static_cast<size_t>(found) == rank_->begun.size()) return true;
-  for (const Begun& earlier : rank_->begun) {
+  for (const PendingOperation& earlier : rank_->begun) {
     if (earlier.sends || earlier.index >= 0) continue;
-    for (const Begun* b = &earlier + 1; b != rank_->begun.end(); ++b)
-      if (!b->sends && b->index >= 0 && take_from_same(*b->call, *earlier.call)) return false;
+    for (const PendingOperation* b = &earlier + 1; b != rank_->begun.end(); ++b)
+      if (!b->sends && b->index >= 0 && receive_from_same(*b->call, *earlier.call)) return false;
   }
   return true;
 }
 
 bool RepeatedWait::begin() {
-  take_arrived();
-  if (rank_->begun.empty()) return give_up();
+  handle_arrived();
+  if (rank_->begun.empty()) return leave_to_full_call();
   const CallInfo& info = same_->info();
   const int64_t* words = same_->words;
   const Parameter& p = info.parameters[info.at.given];
   list_ = reinterpret_cast<MPI_Request*>(words[info.at.given]);
   const int64_t count = p.array ? words[p.length] : 1;
-  count_ = count <= static_cast<int64_t>(BegunList::kMost) ? static_cast<int>(count) : 0;
-  if (!list_ || count_ <= 0 || !find_begun()) return give_up();
+  count_ = count <= static_cast<int64_t>(PendingOperations::kMost) ? static_cast<int>(count) : 0;
+  if (!list_ || count_ <= 0 || !find_begun()) return leave_to_full_call();
   enter();
   rank_->wait = this;
-  for (const Begun& b : rank_->begun)
+  for (const PendingOperation& b : rank_->begun)
     if (b.index >= 0 && is_sent_handle(b.handle)) list_[b.index] = kSentHandle;
   progress_by_call();
   return true;
@@ -150,7 +152,7 @@ bool RepeatedWait::begin() {
 
 const std::vector<MPI_Request>* RepeatedWait::leave_to_call() {
   given_.assign(static_cast<size_t>(count_), MPI_REQUEST_NULL);
-  for (const Begun& b : rank_->begun)
+  for (const PendingOperation& b : rank_->begun)
     if (b.index >= 0) given_[static_cast<size_t>(b.index)] = b.handle;
   left_to_call_ = true;
   return &given_;
@@ -158,30 +160,30 @@ const std::vector<MPI_Request>* RepeatedWait::leave_to_call() {
 
 void RepeatedWait::complete() {
   Rank* rank = rank_;
-  const Waiting waits = waiting();
-  const bool sums = g_process.wants(Kind::kBuffers);
+  const WaitingCall waits = waiting();
+  const bool sums = g_process.wants(FindingKind::kBuffers);
   // Other ranks have run since these operations began, so the fields of receives are prefetched.
-  for (const Begun& b : rank->begun) {
+  for (const PendingOperation& b : rank->begun) {
     if (b.index < 0) continue;
     if (!b.sends) {
       __builtin_prefetch(&b.call->known);
       continue;
     }
-    const KeptCall& call = *b.call;
+    const RememberedCall& call = *b.call;
     if (sums && checksum_between(call.messages.low, call.high()) != b.word)
       report_changed(rank, call);
-    if (b.ready || is_known_taken(rank, call, call.queue(), message_of(*rank, b))) continue;
-    const Record awaited(b.call);
+    if (b.ready || has_receive_begun(rank, call, call.queue(), message_of(*rank, b))) continue;
+    const SharedCall awaited(b.call);
     step_need_taken(waits, message_of(*rank, b), &awaited);
   }
   bool all_begun = true;
-  for (Begun& b : rank->begun) {
+  for (PendingOperation& b : rank->begun) {
     if (b.sends || b.index < 0) continue;
-    const auto [m, queue] = take_message(rank, b.call);
+    const auto [m, queue] = remove_message(rank, b.call);
     if (!m.matched && m.id) {
       const uint64_t number = number_of(*rank, b);
       if (has_begun(*rank, number))
-        say_taken(queue, m);
+        announce_placed_taken(queue, m);
       else
         step_matched(rank, number, m.id, true);
     }
@@ -189,19 +191,19 @@ void RepeatedWait::complete() {
     all_begun = all_begun && !b.word;
   }
   if (!all_begun)
-    for (const Begun& b : rank->begun) {
+    for (const PendingOperation& b : rank->begun) {
       if (b.sends || b.index < 0 || !b.word) continue;
-      const Record awaited(b.call);
+      const SharedCall awaited(b.call);
       step_need_begun(waits, b.word, &awaited);
     }
   if (static_cast<size_t>(count_) == rank->begun.size()) {
     rank->begun.clear();
-    rank->begun_sum = 0;
+    rank->pending_sum = 0;
     return;
   }
-  rank->begun.erase_if([&](const Begun& b) {
+  rank->begun.erase_if([&](const PendingOperation& b) {
     if (b.index >= 0)
-      rank->begun_sum -= reach_of(b.call->messages.low, b.call->messages.bytes, !b.sends);
+      rank->pending_sum -= reach_of(b.call->messages.low, b.call->messages.bytes, !b.sends);
     return b.index >= 0;
   });
 }
@@ -216,7 +218,7 @@ void RepeatedWait::fill(MPI_Status* statuses) const {
   }
 }
 
-/// Completes the wait by Call, because of an error or because make_operations() has run.
+/// Completes the wait by CheckedCall, because of an error or because make_operations() has run.
 void RepeatedWait::complete_by_call(int result) {
   Rank* rank = rank_;
   if (!left_to_call_) make_operations(rank);
@@ -227,16 +229,17 @@ void RepeatedWait::complete_by_call(int result) {
   leave();
   rank->wait = nullptr;
   rank->given = {};
-  const Record again(same_);
+  const SharedCall again(same_);
   const CallInfo& info = again->info();
   int64_t words[kMostArguments];
   std::copy(std::begin(again->words), std::end(again->words), words);
-  Call call(static_cast<Calls>(again->id), again->returned_to(), words);
+  CheckedCall call(static_cast<Calls>(again->id), again->returned_to(), words);
   for (int i = 0; i < info.count; ++i) {
     auto* of_program = reinterpret_cast<MPI_Status*>(words[i]);
     MPI_Status* told = nullptr;
-    if (info.parameters[i].what == What::kStatus) told = call.status(of_program);
-    if (info.parameters[i].what == What::kStatuses) told = call.statuses(of_program, count_);
+    if (info.parameters[i].what == ParameterUse::kStatus) told = call.status(of_program);
+    if (info.parameters[i].what == ParameterUse::kStatuses)
+      told = call.statuses(of_program, count_);
     if (told && told != of_program) fill(told);
   }
   rank_ = nullptr;

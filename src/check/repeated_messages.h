@@ -1,11 +1,12 @@
 // Sends and receives that the rank has made before, and the calls that wait for them (repeated.h).
 //
-// A nonblocking operation leaves a Begun (rank.h). Before the rank makes a call that this file does
-// not handle, or somebody asks what the rank waits for, make_operations() turns every Begun into
-// the Operation that Call would have made.
+// A nonblocking operation leaves a PendingOperation (rank.h). Before the rank makes a call that
+// this file does not handle, or somebody asks what the rank waits for, make_operations() turns
+// every PendingOperation into the RequestOperation that CheckedCall would have made.
 //
 // Everything that each call of a loop does is inlined into the wrapper of its function: otherwise
-// function calls would take a third of the time. Thread rule: as Call (call.h). Never switches.
+// function calls would take a third of the time. Thread rule: as CheckedCall (call.h). Never
+// switches.
 #pragma once
 
 #include <mpi.h>
@@ -18,43 +19,44 @@
 
 namespace fgmpi::check {
 
-// The bits of KeptCall::known hold for the rank's current epoch here, because repeated_call() has
-// checked that.
+// The bits of RememberedCall::known hold for the rank's current epoch here, because repeated_call()
+// has checked that.
 
 /// Are the call's messages and their destination known?
-[[gnu::always_inline]] inline bool can_send(const KeptCall& call, const KnownQueue& to) {
-  constexpr uint32_t kLocal = KeptCall::kSent | KeptCall::kSendsTo;
+[[gnu::always_inline]] inline bool can_send(const RememberedCall& call, const KnownQueue& to) {
+  constexpr uint32_t kLocal = RememberedCall::kSent | RememberedCall::kSendsTo;
   if ((call.known & kLocal) == kLocal) return to.is_there();
-  return (call.known & KeptCall::kSent) && call.sent.to >= 0 && !is_local(call.sent.to);
+  return (call.known & RememberedCall::kSent) && call.sent.to >= 0 && !is_local(call.sent.to);
 }
 
 /// Does the call receive from one known queue, and is each earlier pending receive known to match
 /// from one known queue as well?
-inline bool can_receive(const Rank& rank, const KeptCall& call) {
-  return rank.in_turn && (call.known & KeptCall::kTakesFrom) && call.queue().is_there();
+inline bool can_receive(const Rank& rank, const RememberedCall& call) {
+  return rank.in_turn && (call.known & RememberedCall::kTakesFrom) && call.queue().is_there();
 }
 
-/// A hash of a buffer's address, size and use. Rank::begun_sum is the sum of these hashes.
+/// A hash of a buffer's address, size and use. Rank::pending_sum is the sum of these hashes.
 inline uint64_t reach_of(const char* low, uint64_t bytes, bool writes) {
   uint64_t hash = reinterpret_cast<uintptr_t>(low) * kGoldenRatio ^ (bytes << 1 | writes);
   hash = (hash ^ hash >> 32) * kGoldenRatio;
   return hash ^ hash >> 29;
 }
 
-/// Is the call's buffer apart from those of all pending operations? REQUIRES: KeptCall::kReach.
-bool look_whether_beside(const Rank& rank, KeptCall* call, bool writes);
-[[gnu::always_inline]] inline bool is_beside(const Rank& rank, KeptCall* call, bool writes) {
-  return (call->messages.beside == rank.begun_sum && (call->known & KeptCall::kBeside)) ||
-         look_whether_beside(rank, call, writes);
+/// Is the call's buffer apart from those of all pending operations? REQUIRES:
+/// RememberedCall::kReach.
+bool recheck_disjoint(const Rank& rank, RememberedCall* call, bool writes);
+[[gnu::always_inline]] inline bool is_beside(const Rank& rank, RememberedCall* call, bool writes) {
+  return (call->messages.beside == rank.pending_sum && (call->known & RememberedCall::kBeside)) ||
+         recheck_disjoint(rank, call, writes);
 }
 
 /// Is no receive pending that matches from the same queue? Behind one, a blocking receive would
 /// have to wait for its turn.
-bool is_first(const Rank& rank, const KeptCall& call);
+bool is_first(const Rank& rank, const RememberedCall& call);
 
 /// The receive of a message that is, or was, in place has begun: notifies the sender, or
 /// lets it find out.
-inline void say_taken(MessageQueue* queue, const InPlace& one) {
+inline void announce_placed_taken(MessageQueue* queue, const InPlace& one) {
   if (one.told) return step_taken(one.id);
   queue->taken_up_to = one.id;
 }
@@ -67,7 +69,7 @@ void make_ready_from_list(MessageQueue* queue);
     InPlace& one = queue->placed[i];
     if (one.matched) continue;
     one.matched = 1;
-    return say_taken(queue, one);
+    return announce_placed_taken(queue, one);
   }
   if (queue->list) return make_ready_from_list(queue);
   ++queue->ready;
@@ -84,30 +86,30 @@ inline uint64_t with_lower_half(uint64_t last, uint32_t half) {
   return last - (static_cast<uint32_t>(last) - half);
 }
 /// The id of the message of a pending send.
-inline uint64_t message_of(const Rank& rank, const Begun& send) {
+inline uint64_t message_of(const Rank& rank, const PendingOperation& send) {
   return message_id(rank, send.id);
 }
-inline uint64_t number_of(const Rank& rank, const Begun& receive) {
+inline uint64_t number_of(const Rank& rank, const PendingOperation& receive) {
   return with_lower_half(rank.next_posted, receive.id);
 }
 
 /// The message that a complete receive has matched, and the queue in which it was.
-struct Taken {
+struct RemovedMessage {
   InPlace message;  ///< id 0: there is none
   MessageQueue* queue = nullptr;
 };
 
-/// Removes the message of a complete receive from its queue. take_other_message() does so where the
-/// message differs from those matched before.
-Taken take_other_message(Rank* rank, KeptCall* call);
-[[gnu::always_inline]] inline Taken take_message(Rank* rank, KeptCall* call) {
+/// Removes the message of a complete receive from its queue. remove_other_message() does so where
+/// the message differs from those matched before.
+RemovedMessage remove_other_message(Rank* rank, RememberedCall* call);
+[[gnu::always_inline]] inline RemovedMessage remove_message(Rank* rank, RememberedCall* call) {
   const KnownQueue from = call->queue();
   MessageQueue* queue = from.queue;
   const bool fits = from.is_there() && queue->in_place && queue->contents == call->messages.fits &&
-                    queue->contents && call->is_known(rank->epoch, KeptCall::kFits);
-  if (!fits) return take_other_message(rank, call);
+                    queue->contents && call->is_known(rank->epoch, RememberedCall::kFits);
+  if (!fits) return remove_other_message(rank, call);
   if (queue->near_name != rank->knows.near_name()) rank->knows.learn_near(queue->near);
-  return {queue->take_placed(), queue};
+  return {queue->remove_placed(), queue};
 }
 
 /// MPI_Send, MPI_Recv and MPI_Sendrecv.
@@ -115,18 +117,19 @@ template <bool kSends, bool kReceives>
 class RepeatedMessage : public Repeated {
  public:
   using Repeated::Repeated;
-  /// Before MPI makes the call. Returns false without effect where Call must handle the call.
+  /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
+  /// call.
   [[gnu::always_inline]] bool begin() {
-    take_arrived();
+    handle_arrived();
     Rank* rank = rank_;
-    KeptCall& call = *same_;
-    const bool beside = rank->regions.empty() &&
-                        (rank->begun.empty() ||
-                         ((call.known & KeptCall::kReach) && is_beside(*rank, &call, kReceives) &&
-                          (!kReceives || is_first(*rank, call))));
+    RememberedCall& call = *same_;
+    const bool beside =
+        rank->regions.empty() && (rank->begun.empty() || ((call.known & RememberedCall::kReach) &&
+                                                          is_beside(*rank, &call, kReceives) &&
+                                                          (!kReceives || is_first(*rank, call))));
     if (!beside || (kSends && !can_send(call, sends_to())) ||
         (kReceives && !can_receive(*rank, call)))
-      return give_up();
+      return leave_to_full_call();
     enter();
     if (kSends) message_ = send_known(rank, same_, sends_to().queue, false, &taken_);
     if (kReceives && follows_steps()) {
@@ -149,16 +152,16 @@ class RepeatedMessage : public Repeated {
     } else {
       if (kReceives) {
         ++rank->next_posted;
-        const auto [m, queue] = take_message(rank, same_);
+        const auto [m, queue] = remove_message(rank, same_);
         if (!m.matched && m.id) {
           if (is_free(rank->unbuffered))
-            say_taken(queue, m);
+            announce_placed_taken(queue, m);
           else
             step_take(rank, m.id, true);
         }
         if (!m.begun && m.id) step_need_begun(waiting(), m.id, nullptr);
       }
-      if (kSends && message_ && !taken_ && !is_known_taken(rank, *same_, sends_to(), message_))
+      if (kSends && message_ && !taken_ && !has_receive_begun(rank, *same_, sends_to(), message_))
         step_need_taken(waiting(), message_, nullptr);
     }
     progress_by_call();
@@ -177,7 +180,7 @@ class RepeatedMessage : public Repeated {
   KnownQueue sends_to() const { return kReceives ? same_->sends_too : same_->queue(); }
 
   struct Failed {
-    Waiting call;
+    WaitingCall call;
     int result;
     uint64_t message;
     const MPI_Status* told;
@@ -197,15 +200,16 @@ template <bool kSends>
 class RepeatedStart : public Repeated {
  public:
   using Repeated::Repeated;
-  /// Before MPI makes the call. Returns false without effect where Call must handle the call.
+  /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
+  /// call.
   [[gnu::always_inline]] bool begin() {
-    take_arrived();
+    handle_arrived();
     Rank* rank = rank_;
-    KeptCall& call = *same_;
-    if (rank->begun.size() >= BegunList::kMost || !rank->regions.empty() ||
-        !(call.known & KeptCall::kReach) || !is_beside(*rank, &call, !kSends) ||
+    RememberedCall& call = *same_;
+    if (rank->begun.size() >= PendingOperations::kMost || !rank->regions.empty() ||
+        !(call.known & RememberedCall::kReach) || !is_beside(*rank, &call, !kSends) ||
         !(kSends ? can_send(call, call.queue()) : can_receive(*rank, call)))
-      return give_up();
+      return leave_to_full_call();
     enter();
     if (kSends) {
       id_ = send_known(rank, same_, call.messages.queue, false, &taken_);
@@ -232,14 +236,14 @@ class RepeatedStart : public Repeated {
  private:
   [[gnu::always_inline]] void keep(MPI_Request* request) {
     Rank* rank = rank_;
-    KeptCall& call = *same_;
+    RememberedCall& call = *same_;
     if (*request == kSentHandle) *request = next_sent_handle(rank);
     const bool ready = kSends ? taken_ : has_begun(*rank, id_) && call.queue().is_there();
     if (!kSends && ready) make_ready(call.messages.queue);
     const char* low = call.messages.low;
-    rank->begun_sum += reach_of(low, call.messages.bytes, !kSends);
-    const bool sums = kSends && g_process.wants(Kind::kBuffers);
-    Begun* b = rank->begun.add();
+    rank->pending_sum += reach_of(low, call.messages.bytes, !kSends);
+    const bool sums = kSends && g_process.wants(FindingKind::kBuffers);
+    PendingOperation* b = rank->begun.add();
     b->call = &call;
     b->word = sums ? checksum_between(low, call.high()) : 0;
     b->handle = *request;
@@ -248,22 +252,23 @@ class RepeatedStart : public Repeated {
     b->sends = kSends;
     b->ready = ready;
   }
-  static void after_error(Rank* rank, const KeptCall* call, uint64_t id, int result);
+  static void after_error(Rank* rank, const RememberedCall* call, uint64_t id, int result);
 
   bool taken_ = false;
-  uint64_t id_ = 0;  ///< Begun::id
+  uint64_t id_ = 0;  ///< PendingOperation::id
 };
 
 /// MPI_Wait and MPI_Waitall.
 class RepeatedWait : public Repeated {
  public:
   using Repeated::Repeated;
-  /// Before MPI makes the call. Returns false without effect where Call must handle the call.
+  /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
+  /// call.
   bool begin();
   ~RepeatedWait();
   void after(int result);
-  /// make_operations() is about to run, so Call's functions will complete the requests. Returns the
-  /// requests that the wait was given.
+  /// make_operations() is about to run, so CheckedCall's functions will complete the requests.
+  /// Returns the requests that the wait was given.
   const std::vector<MPI_Request>* leave_to_call();
 
  private:

@@ -14,14 +14,14 @@ namespace fgmpi::check {
 template <class T>
 class RequestTable {
  public:
-  struct alignas(64) Entry {
+  struct alignas(64) TableEntry {
     int first = 0;  ///< handle
     T second;
   };
-  using Node = std::unique_ptr<Entry>;
+  using Node = std::unique_ptr<TableEntry>;
 
   /// The entry of a handle; null: there is none.
-  Entry* find(int handle) const {
+  TableEntry* find(int handle) const {
     if (slots_.empty()) return nullptr;
     for (size_t i = home(handle); slots_[i]; i = next(i))
       if (slots_[i]->first == handle) return slots_[i].get();
@@ -29,14 +29,14 @@ class RequestTable {
   }
   bool contains(int handle) const { return find(handle) != nullptr; }
   /// Adds an entry. REQUIRES: there is none with this handle.
-  Entry* insert(Node node) {
+  TableEntry* insert(Node node) {
     if (2 * ++size_ > slots_.size()) grow();
-    Entry* entry = node.get();
+    TableEntry* entry = node.get();
     put(std::move(node));
     return entry;
   }
   /// Removes an entry and returns it.
-  Node extract(const Entry* entry) {
+  Node extract(const TableEntry* entry) {
     size_t i = home(entry->first);
     while (slots_[i].get() != entry) i = next(i);
     Node out = std::move(slots_[i]);

@@ -20,13 +20,13 @@ MPI_Request* list_of(const CallRecord& call, int position, int64_t* count) {
   return reinterpret_cast<MPI_Request*>(call.words[position]);
 }
 
-void look_at_foreign(Call* call, MPI_Request handle) {
+void check_foreign_request(CheckedCall* call, MPI_Request handle) {
   for (const auto& other : g_process.all) {
     if (!other || other.get() == call->rank()) continue;
     make_operations(other.get());
     auto found = other->requests.find(handle);
     if (!found) continue;
-    report(Kind::kArguments, "a request of another rank is used",
+    report(FindingKind::kArguments, "a request of another rank is used",
            "a handle means something only to the rank that made it",
            {call->me(), participant(other.get(), found->second.call, "made it")});
     return;
@@ -35,7 +35,7 @@ void look_at_foreign(Call* call, MPI_Request handle) {
 
 /// Adds the positions in the list that the call has completed, each with the
 /// position of its status.
-void find_completed(const Call& call, int64_t count, std::vector<Completed>* done) {
+void find_completed(const CheckedCall& call, int64_t count, std::vector<CompletedEntry>* done) {
   auto number = [&](int8_t Positions::*where) {
     const auto* at = static_cast<const int*>(call.pointer(where));
     return at ? *at : 0;
@@ -54,14 +54,14 @@ void find_completed(const Call& call, int64_t count, std::vector<Completed>* don
 }
 
 /// Does the call wait for each of its requests, as MPI_Wait and MPI_Waitall do?
-bool waits_for_all(const Call& call) {
+bool waits_for_all(const CheckedCall& call) {
   return !call.has(&Positions::flag) && !call.has(&Positions::index) &&
          !call.has(&Positions::out_count);
 }
 
 /// Adds steps for what a wait for the operation needs of other ranks. need_senders() adds
 /// those for senders.
-void note_needs(Call* call, Operation* op) {
+void record_needs(CheckedCall* call, RequestOperation* op) {
   if (op->needs_receive) step_need_taken(call->waiting(), op->message, &op->call);
   if (op->rare && op->collective.comm && !op->persistent)
     step_need_members(call->waiting(), op->collective, &op->call);
@@ -70,23 +70,24 @@ void note_needs(Call* call, Operation* op) {
 }
 
 /// Called after sweep(), when the messages of receives are known.
-void need_senders(Call* call) {
+void need_senders(CheckedCall* call) {
   for (const auto& posted : call->lists().received)
     if (posted->taken) step_need_begun(call->waiting(), posted->taken, &posted->call);
 }
 
-void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status* status) {
+void complete(CheckedCall* call, MPI_Request handle, RequestOperation* done,
+              const MPI_Status* status) {
   Rank* rank = call->rank();
-  Operation& op = *done;
+  RequestOperation& op = *done;
   if (!op.active) return;
   end_regions(rank, handle, &op);
   int cancelled = 0;
   // Only an operation for which MPI_Cancel was called can be cancelled.
   if (status && op.cancelled) g_next.MPI_Test_cancelled(status, &cancelled);
-  if (cancelled && op.sends) take_back(op.comm, op.send_to, op.message);
+  if (cancelled && op.sends) withdraw_message(op.comm, op.send_to, op.message);
   if (op.rare && op.call->info().synchronous && op.send_to >= 0 && !cancelled)
-    learn_of_synchronous(rank, op.send_to);
-  if (!cancelled && waits_for_all(*call)) note_needs(call, &op);
+    record_synchronous_end(rank, op.send_to);
+  if (!cancelled && waits_for_all(*call)) record_needs(call, &op);
   if (op.posted) {
     op.posted->status_read = call->status_read();
     received(rank, op.posted, cancelled ? nullptr : status);
@@ -95,7 +96,7 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
   op.active = false;
   if (!op.rare || op.persistent) return;
   if (op.collective.comm) leave_collective(rank, op.call->info(), op.collective);
-  note_made_by(call, op.call);
+  record_handles_made_by(call, op.call);
 }
 
 /// The most nodes that are retained for later requests.
@@ -104,15 +105,15 @@ constexpr size_t kMostSpare = 64;
 /// Stores the operation of a nonblocking collective that has ended, with its regions, in its record
 /// for the rank's next call like it. Returns whether it did.
 bool keep_for_again(Rank* rank, Rank::Requests::Node* node) {
-  Operation& op = (*node)->second;
-  KeptCall* call = op.call.get();
+  RequestOperation& op = (*node)->second;
+  RememberedCall* call = op.call.get();
   if (!op.collective.comm || op.persistent || op.cancelled || op.partitioned || op.posted ||
       !op.released || op.real != MPI_REQUEST_NULL || op.made_in != rank->epoch)
     return false;
-  if (call->rank != rank || !call->is_known(rank->epoch, KeptCall::kFine) ||
-      call->is_known(rank->epoch, KeptCall::kOperation))
+  if (call->rank != rank || !call->is_known(rank->epoch, RememberedCall::kFine) ||
+      call->is_known(rank->epoch, RememberedCall::kOperation))
     return false;
-  call->set_known(rank->epoch, KeptCall::kOperation);
+  call->set_known(rank->epoch, RememberedCall::kOperation);
   op.call.reset();
   delete call->operation;
   call->operation = node->release();
@@ -128,14 +129,14 @@ void forget(Rank* rank, Rank::Requests::Node node) {
 
 /// Removes a request from the table until the call returns: another thread may receive the same
 /// handle before that. The node's address does not change.
-void take_out(Call* call, Rank::Requests::Entry* found) {
+void remove_pending_request(CheckedCall* call, Rank::Requests::TableEntry* found) {
   call->lists().taken.push_back(call->rank()->requests.extract(found));
 }
 
-void complete_taken(Call* call, const std::vector<Completed>& done) {
+void complete_taken(CheckedCall* call, const std::vector<CompletedEntry>& done) {
   for (auto& node : call->lists().taken) {
     bool over = false;
-    for (const Completed& c : done)
+    for (const CompletedEntry& c : done)
       if (c.position >= 0 && call->requests()[static_cast<size_t>(c.position)] == node->first) {
         complete(call, node->first, &node->second, call->told(c.status));
         over = !node->second.persistent;
@@ -147,11 +148,11 @@ void complete_taken(Call* call, const std::vector<Completed>& done) {
 
 /// Prefetches the fields that completing these requests reads, because other ranks have run since
 /// they were started.
-void prefetch(std::span<const Completed> done) {
+void prefetch(std::span<const CompletedEntry> done) {
   if (done.size() < 2) return;
-  for (const Completed& c : done) {
+  for (const CompletedEntry& c : done) {
     if (!c.entry) continue;
-    const Operation& op = c.entry->second;
+    const RequestOperation& op = c.entry->second;
     __builtin_prefetch(op.posted.get());
     __builtin_prefetch(&op.call->users);
     __builtin_prefetch(reinterpret_cast<const char*>(&op) + 64);
@@ -159,28 +160,28 @@ void prefetch(std::span<const Completed> done) {
   prefetch_messages(done);
 }
 
-void note_completions(Call* call) {
+void record_completions(CheckedCall* call) {
   const int position = call->info().at.given;
   int64_t count = 0;
   MPI_Request* list = list_of(call->record(), position, &count);
   if (call->requests().empty()) return;
   Rank* rank = call->rank();
   Lists& lists = call->lists();
-  std::vector<Completed>& done = lists.done;
+  std::vector<CompletedEntry>& done = lists.done;
   find_completed(*call, count, &done);
-  note_passed(call, done);
+  record_passed_receives(call, done);
   // The program gets its own handles back for requests that are not complete.
   for (int64_t i = 0; i < count; ++i)
     if (list[i] == kSentHandle) list[i] = lists.requests[static_cast<size_t>(i)];
   if (!call->had_threads()) {
-    auto find = [&](const Completed& c) {
+    auto find = [&](const CompletedEntry& c) {
       return c.position >= 0 && c.position < count
                  ? rank->requests.find(lists.requests[static_cast<size_t>(c.position)])
                  : nullptr;
     };
-    for (Completed& c : done) c.entry = find(c);
+    for (CompletedEntry& c : done) c.entry = find(c);
     prefetch(done);
-    for (const Completed& c : done) {
+    for (const CompletedEntry& c : done) {
       auto* entry = lists.has_twice ? find(c) : c.entry;
       if (!entry) continue;
       complete(call, entry->first, &entry->second, call->told(c.status));
@@ -193,14 +194,14 @@ void note_completions(Call* call) {
 }
 
 /// An empty operation under this handle.
-Operation& fresh_request(Rank* rank, MPI_Request handle) {
+RequestOperation& fresh_request(Rank* rank, MPI_Request handle) {
   if (auto* old = rank->requests.find(handle)) {
     end_regions(rank, 0, &old->second);
-    return old->second = Operation();
+    return old->second = RequestOperation();
   }
   Rank::Requests::Node node;
   if (rank->spare_requests.empty()) {
-    node = std::make_unique<Rank::Requests::Entry>();
+    node = std::make_unique<Rank::Requests::TableEntry>();
   } else {
     node = std::move(rank->spare_requests.back());
     rank->spare_requests.pop_back();
@@ -209,7 +210,7 @@ Operation& fresh_request(Rank* rank, MPI_Request handle) {
   return rank->requests.insert(std::move(node))->second;
 }
 
-void note_made(Call* call) {
+void record_made_requests(CheckedCall* call) {
   const int position = call->info().at.made;
   if (position < 0) return;
   auto* at = reinterpret_cast<MPI_Request*>(call->at(position));
@@ -217,13 +218,13 @@ void note_made(Call* call) {
   Rank* rank = call->rank();
   const bool sent = *at == kSentHandle;
   if (sent) *at = next_sent_handle(rank);
-  Operation& op = fresh_request(rank, *at);
+  RequestOperation& op = fresh_request(rank, *at);
   const CallInfo& info = call->info();
   call->keep_in(&op.call);
   op.persistent = info.starts == Starts::kPersistent;
   op.active = !op.persistent;
   if (call->reach)
-    op.regions.set(*call->reach, info.role == Role::kReceive);
+    op.regions.set(*call->reach, info.role == CallRole::kReceive);
   else if (call->has_lists())
     std::swap(op.regions, call->lists().regions);
   set_message(&op, call->message, call->send_to, call->comm);
@@ -234,23 +235,23 @@ void note_made(Call* call) {
     op.made_in = rank->epoch;
   }
   if (sent) op.real = kSentHandle;
-  if (is_partitioned(info)) note_partitioned(call, &op);
+  if (is_partitioned(info)) record_partitioned_after(call, &op);
   if (op.active) begin_regions(rank, *at, &op);
 }
 
-void note_starts(Call* call) {
+void record_starts(CheckedCall* call) {
   for (MPI_Request handle : call->requests()) {
     auto found = call->rank()->requests.find(handle);
     if (!found) continue;
-    Operation& op = found->second;
+    RequestOperation& op = found->second;
     op.active = op.started_once = true;
-    if (op.rare && op.collective.comm) g_process.hidden_order = true;
-    if (!call->rank()->regions.empty()) look_at_started(call, op);
+    if (op.rare && op.collective.comm) g_process.order_unknown = true;
+    if (!call->rank()->regions.empty()) check_started_buffers(call, op);
     begin_regions(call->rank(), handle, &op);
   }
 }
 
-void note_freed(Call* call) {
+void record_freed_handles(CheckedCall* call) {
   for (MPI_Request handle : call->requests()) {
     auto found = call->rank()->requests.find(handle);
     if (!found) continue;
@@ -262,7 +263,7 @@ void note_freed(Call* call) {
 
 }  // namespace
 
-void note_released(Call* call) {
+void record_released_requests(CheckedCall* call) {
   const auto* flag = static_cast<const int*>(call->pointer(&Positions::flag));
   const auto handle = static_cast<MPI_Request>(call->at(call->find("request")));
   auto found = call->rank()->requests.find(handle);
@@ -275,7 +276,7 @@ MPI_Request real_request(Rank* rank, MPI_Request request) {
   return !found || found->second.real == MPI_REQUEST_NULL ? request : found->second.real;
 }
 
-void look_at_requests(Call* call) {
+void check_requests_before(CheckedCall* call) {
   int64_t count = 0;
   MPI_Request* list = list_of(call->record(), call->info().at.given, &count);
   if (!list || count <= 0) return;
@@ -283,39 +284,40 @@ void look_at_requests(Call* call) {
   std::vector<MPI_Request>& requests = call->lists().requests;
   requests.assign(list, list + count);
   rank->given = requests;
-  if (!rank->inside.empty()) look_at_other_completions(call);
+  if (!rank->inside.empty()) check_concurrent_completions(call);
   const uint64_t this_list = ++rank->next_list;
   for (int64_t i = 0; i < count; ++i) {
     if (list[i] == MPI_REQUEST_NULL) continue;
     auto found = rank->requests.find(list[i]);
     if (!found) {
-      look_at_foreign(call, list[i]);
+      check_foreign_request(call, list[i]);
       continue;
     }
-    Operation& op = found->second;
+    RequestOperation& op = found->second;
     if (op.seen == this_list) {
       call->lists().has_twice = true;
-      report(Kind::kArguments, "a request is in the list twice",
+      report(FindingKind::kArguments, "a request is in the list twice",
              "each active request stands in a list once", {call->me()});
     }
     op.seen = this_list;
-    if (call->info().role == Role::kStart && op.active)
-      report(Kind::kArguments, "a persistent request is started while it is active",
+    if (call->info().role == CallRole::kStart && op.active)
+      report(FindingKind::kArguments, "a persistent request is started while it is active",
              "MPI_Wait or a call like it completes a request before it is started again",
              {call->me(), participant(rank, op.call, "made it")});
-    if (call->info().role == Role::kStart && !op.active) start_message(call, &op);
-    if (op.rare && op.partitioned) look_at_partitioned(call, &op);
+    if (call->info().role == CallRole::kStart && !op.active) start_message(call, &op);
+    if (op.rare && op.partitioned) check_partitioned_before(call, &op);
     if (op.real != MPI_REQUEST_NULL) list[i] = op.real;
-    if (call->had_threads() && call->info().role == Role::kCompletion) take_out(call, found);
+    if (call->had_threads() && call->info().role == CallRole::kCompletion)
+      remove_pending_request(call, found);
   }
 }
 
-void note_requests(Call* call) {
+void record_requests_after(CheckedCall* call) {
   const int given = call->info().at.given;
   const Life life = given < 0 ? Life::kNothing : call->info().parameters[given].life;
-  if (life == Life::kCompleted) note_completions(call);
-  if (life == Life::kStarted) note_starts(call);
-  if (life == Life::kFreed) note_freed(call);
+  if (life == Life::kCompleted) record_completions(call);
+  if (life == Life::kStarted) record_starts(call);
+  if (life == Life::kFreed) record_freed_handles(call);
   if (life == Life::kChanged) {  // MPI_Cancel does not change the handle
     int64_t count = 0;
     MPI_Request* list = list_of(call->record(), given, &count);
@@ -324,10 +326,11 @@ void note_requests(Call* call) {
     auto found = call->rank()->requests.find(*list);
     if (found) found->second.cancelled = true;
   }
-  note_made(call);
+  record_made_requests(call);
 }
 
-void note_again(Rank* rank, KeptCall* call, const CollectiveCall& collective) {
+void record_repeated_collective(Rank* rank, RememberedCall* call,
+                                const CollectiveCall& collective) {
   auto* at = reinterpret_cast<MPI_Request*>(call->at(call->info().at.made));
   if (*at == MPI_REQUEST_NULL) return;
   if (auto* old = rank->requests.find(*at)) {
@@ -336,29 +339,29 @@ void note_again(Rank* rank, KeptCall* call, const CollectiveCall& collective) {
   }
   const bool sent = *at == kSentHandle;
   if (sent) *at = next_sent_handle(rank);
-  call->known &= ~KeptCall::kOperation;
+  call->known &= ~RememberedCall::kOperation;
   Rank::Requests::Node node(std::exchange(call->operation, nullptr));
   node->first = *at;
-  Operation& op = rank->requests.insert(std::move(node))->second;
-  op.call = Record(call);
+  RequestOperation& op = rank->requests.insert(std::move(node))->second;
+  op.call = SharedCall(call);
   op.active = true;
   op.collective = collective;
   if (sent) op.real = kSentHandle;
   begin_regions(rank, *at, &op);
 }
 
-Rank::Requests::Entry* repeated_wait(Rank* rank, MPI_Request request) {
+Rank::Requests::TableEntry* repeated_wait(Rank* rank, MPI_Request request) {
   auto* entry = rank->requests.find(request);
   if (!entry) return nullptr;
-  const Operation& op = entry->second;
+  const RequestOperation& op = entry->second;
   const bool fit = op.rare && op.active && op.collective.comm && op.real == MPI_REQUEST_NULL &&
                    !op.persistent && !op.cancelled && !op.partitioned &&
-                   op.call->info().role == Role::kCollective;
+                   op.call->info().role == CallRole::kCollective;
   return fit ? entry : nullptr;
 }
 
-void note_waited(const Waiting& wait, Rank::Requests::Entry* entry) {
-  Operation& op = entry->second;
+void record_waited_collective(const WaitingCall& wait, Rank::Requests::TableEntry* entry) {
+  RequestOperation& op = entry->second;
   end_regions(wait.rank, entry->first, &op);
   step_need_members(wait, op.collective, &op.call);
   op.active = false;
@@ -368,10 +371,10 @@ void note_waited(const Waiting& wait, Rank::Requests::Entry* entry) {
 
 void make_operations(Rank* rank) {
   if (rank->wait) rank->given = *rank->wait->leave_to_call();
-  for (const Begun& b : rank->begun) {
-    KeptCall& call = *b.call;
-    Operation& op = fresh_request(rank, b.handle);
-    op.call = Record(b.call);
+  for (const PendingOperation& b : rank->begun) {
+    RememberedCall& call = *b.call;
+    RequestOperation& op = fresh_request(rank, b.handle);
+    op.call = SharedCall(b.call);
     op.persistent = op.rare = false;
     op.active = true;
     op.regions.set(call, !b.sends);
@@ -379,7 +382,7 @@ void make_operations(Rank* rank) {
       const uint64_t message = message_of(*rank, b);
       set_message(&op, message, call.sent.to, call.sent.comm);
       op.posted.reset();
-      if (b.ready || is_known_taken(rank, call, call.queue(), message)) step_taken(message);
+      if (b.ready || has_receive_begun(rank, call, call.queue(), message)) step_taken(message);
     } else {
       set_message(&op, 0, -1, nullptr);
       op.posted = post_as(rank, op.call, number_of(*rank, b));
@@ -390,13 +393,13 @@ void make_operations(Rank* rank) {
     op.regions[0].checksum = b.word;
   }
   rank->begun.clear();
-  rank->begun_sum = 0;
+  rank->pending_sum = 0;
 }
 
-const Operation* awaited_by(Rank* rank, const CallRecord& waiting) {
+const RequestOperation* awaited_by(Rank* rank, const CallRecord& waiting) {
   make_operations(rank);
   const int position = waiting.info().at.given;
-  if (position < 0 || waiting.info().role != Role::kCompletion) return nullptr;
+  if (position < 0 || waiting.info().role != CallRole::kCompletion) return nullptr;
   for (MPI_Request handle : rank->given) {
     auto found = rank->requests.find(handle);
     if (found && found->second.active) return &found->second;
@@ -405,17 +408,17 @@ const Operation* awaited_by(Rank* rank, const CallRecord& waiting) {
 }
 
 void report_requests_left(Rank* rank) {
-  rank->requests.for_each([&](MPI_Request, const Operation& op) {
+  rank->requests.for_each([&](MPI_Request, const RequestOperation& op) {
     if (!op.persistent)
-      report(Kind::kLeaks, "a request is never completed",
+      report(FindingKind::kLeaks, "a request is never completed",
              "MPI_Wait, MPI_Test or a call like them completes each request",
              {participant(rank, op.call)});
     else if (op.active)
-      report(Kind::kLeaks, "a persistent request is active at the end",
+      report(FindingKind::kLeaks, "a persistent request is active at the end",
              "MPI_Wait or a call like it after each MPI_Start, then MPI_Request_free",
              {participant(rank, op.call, why_incomplete(op).c_str())});
     else
-      report(Kind::kLeaks,
+      report(FindingKind::kLeaks,
              op.started_once ? "a persistent request is never freed"
                              : "a persistent request is never started and never freed",
              "MPI_Request_free ends a persistent request", {participant(rank, op.call)});

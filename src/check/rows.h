@@ -1,11 +1,12 @@
-// Rows of Parts (parts.h) as processes send them, those of many members in one piece. A row:
+// Rows of DeclaredParts (parts.h) as processes send them, those of many members in one piece. A
+// row:
 //
 //   | RowHead, 16 B | hashes, 4 B each: `count`, or 1 where all are the same |
 //   | arguments, 8 B each: one for each bit of `differs`                     |
 //
 // Successive members that declare the same share one row: 500 of them that give the same counts
 // take 20 bytes. `differs` is the set of arguments, by position, that differ from those of the call
-// in the piece's head. Thread rule: as Call (call.h). Never switches.
+// in the piece's head. Thread rule: as CheckedCall (call.h). Never switches.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +39,7 @@ inline size_t bytes_of(const RowHead& row) {
 }
 
 /// What a member declares. `words`: all arguments of its call.
-struct RowSaid {
+struct RowDeclaration {
   RowHead head;  ///< all but `count` and `same` is given
   std::span<const uint32_t> hashes;
   const int64_t* words = nullptr;
@@ -49,34 +50,34 @@ struct RowSaid {
   }
 };
 
-/// Writes a finished row. REQUIRES: `to` has bytes_of(said.head) bytes.
-inline void write_row(char* to, const RowSaid& said) {
-  std::memcpy(to, &said.head, sizeof said.head);
-  to += sizeof said.head;
-  const size_t hashes = (said.head.same ? 1 : said.head.count) * sizeof(uint32_t);
-  std::memcpy(to, said.hashes.data(), hashes);
+/// Writes a finished row. REQUIRES: `to` has bytes_of(declared.head) bytes.
+inline void write_row(char* to, const RowDeclaration& declared) {
+  std::memcpy(to, &declared.head, sizeof declared.head);
+  to += sizeof declared.head;
+  const size_t hashes = (declared.head.same ? 1 : declared.head.count) * sizeof(uint32_t);
+  std::memcpy(to, declared.hashes.data(), hashes);
   to += hashes;
-  for (unsigned set = said.head.differs; set; set &= set - 1, to += sizeof(int64_t))
-    std::memcpy(to, &said.words[std::countr_zero(set)], sizeof(int64_t));
+  for (unsigned set = declared.head.differs; set; set &= set - 1, to += sizeof(int64_t))
+    std::memcpy(to, &declared.words[std::countr_zero(set)], sizeof(int64_t));
 }
 
 /// Adds a member to the last row if the member follows those of the row and declares the same.
 /// Returns whether it did.
-inline bool join_row(char* row, const RowSaid& said) {
+inline bool join_row(char* row, const RowDeclaration& declared) {
   RowHead last;
   std::memcpy(&last, row, sizeof last);
-  RowHead expected = said.head;
+  RowHead expected = declared.head;
   expected.sender = last.sender;
   expected.members = last.members;
-  if (!(expected == last) || said.head.sender != last.sender + last.members ||
+  if (!(expected == last) || declared.head.sender != last.sender + last.members ||
       last.members == UINT16_MAX)
     return false;
   const char* at = row + sizeof last;
   const size_t hashes = (last.same ? 1 : last.count) * sizeof(uint32_t);
-  if (std::memcmp(at, said.hashes.data(), hashes) != 0) return false;
+  if (std::memcmp(at, declared.hashes.data(), hashes) != 0) return false;
   at += hashes;
   for (unsigned set = last.differs; set; set &= set - 1, at += sizeof(int64_t))
-    if (std::memcmp(at, &said.words[std::countr_zero(set)], sizeof(int64_t)) != 0) return false;
+    if (std::memcmp(at, &declared.words[std::countr_zero(set)], sizeof(int64_t)) != 0) return false;
   ++last.members;
   std::memcpy(row, &last, sizeof last);
   return true;

@@ -25,7 +25,7 @@ bool g_waking = false;
 /// A call that waits, and the call that began what it waits for.
 struct WrittenCall {
   const Rank* rank;
-  Record call, awaited;
+  SharedCall call, awaited;
   bool written = false;
 };
 std::unordered_map<uint64_t, WrittenCall> g_calls;  ///< by key
@@ -38,11 +38,11 @@ std::unordered_map<uint64_t, Entered> g_entered;
 
 /// The last send that a rank of another process has begun, and the ranks that wait
 /// for its next one.
-struct Sender {
+struct RemoteSender {
   uint64_t begun = 0;
   std::vector<int> waiting;
 };
-std::unordered_map<int, Sender> g_senders;  ///< by world rank
+std::unordered_map<int, RemoteSender> g_senders;  ///< by world rank
 
 int sender_of(uint64_t message) { return static_cast<int>(message >> 32); }
 
@@ -56,7 +56,7 @@ uint64_t hash_of(const CallRecord& call, bool arguments) {
 }
 
 /// The key in the spool of a call that waits.
-uint64_t call_key(const Rank* rank, const Step& s) {
+uint64_t call_key(const Rank* rank, const UnbufferedStep& s) {
   const bool all = g_calls.size() < kMostCalls;
   uint64_t key = mix(hash_of(*s.call, all), all ? static_cast<uint64_t>(rank->world) : 0);
   if (s.awaited) key = mix(key, hash_of(*s.awaited, all));
@@ -101,7 +101,7 @@ void append_number(std::string* line, char before, uint64_t value) {
   while (n > 0) *line += digits[--n];
 }
 
-uint64_t world_of(const Step& s) {
+uint64_t world_of(const UnbufferedStep& s) {
   return static_cast<uint64_t>(s.comm->group.at(static_cast<size_t>(s.member)));
 }
 
@@ -109,9 +109,9 @@ void write(Rank* rank) {
   Unbuffered& u = rank->unbuffered;
   std::string line;
   for (size_t i = u.first; i < u.steps.size(); ++i) {
-    const Step& s = u.steps[i];
+    const UnbufferedStep& s = u.steps[i];
     if (s.satisfied) continue;
-    if (s.kind <= Step::kPost) {
+    if (s.kind <= UnbufferedStep::kPost) {
       for (uint64_t id = s.number; id <= s.id; ++id) {
         line += ' ';
         line += findings::kSteps[s.kind];
@@ -122,8 +122,8 @@ void write(Rank* rank) {
     line += ' ';
     line += findings::kSteps[s.kind];
     append_number(&line, '.', s.comm ? s.comm->key : s.id);
-    if (s.kind >= Step::kEnter) append_number(&line, '.', s.number);
-    if (s.kind == Step::kNeedRoot) append_number(&line, '.', world_of(s));
+    if (s.kind >= UnbufferedStep::kEnter) append_number(&line, '.', s.number);
+    if (s.kind == UnbufferedStep::kNeedRoot) append_number(&line, '.', world_of(s));
     if (!s.call) continue;
     const uint64_t key = call_key(rank, s);
     append_number(&line, '.', key);
@@ -131,7 +131,7 @@ void write(Rank* rank) {
   }
   for (const auto& [number, message] : u.matches) {
     line += ' ';
-    line += findings::kSteps[Step::kMatch];
+    line += findings::kSteps[UnbufferedStep::kMatch];
     append_number(&line, '.', number);
     append_number(&line, '.', message);
   }
@@ -153,13 +153,13 @@ void wake(std::vector<int>* list) {
 }
 
 /// The receive of a message has begun: notifies the sender.
-void tell_sender(uint64_t message) {
-  if (!is_local(sender_of(message))) return tell_taken(message);
+void notify_sender(uint64_t message) {
+  if (!is_local(sender_of(message))) return announce_receive_begun(message);
   Rank* sender = local_rank(sender_of(message));
   if (!sender || sender->unbuffered.written) return;
   Unbuffered& u = sender->unbuffered;
   for (size_t i = u.first; i < u.steps.size(); ++i)
-    if (u.steps[i].kind == Step::kNeedTaken && u.steps[i].id == message) {
+    if (u.steps[i].kind == UnbufferedStep::kNeedTaken && u.steps[i].id == message) {
       u.steps[i].satisfied = true;
       if (i == u.first) g_awake.push_back(sender->world);
       return;
@@ -168,16 +168,16 @@ void tell_sender(uint64_t message) {
   u.taken.push_back(message);
 }
 
-void tell_matched(Unbuffered* u) {
+void record_matches(Unbuffered* u) {
   std::erase_if(u->matches, [&](const auto& match) {
     if (match.first > u->posted) return false;
-    tell_sender(match.second);
+    notify_sender(match.second);
     return true;
   });
 }
 
 /// The first use of a communicator by a member here.
-[[gnu::noinline]] Entered& first_entered_of(Comm* c) {
+[[gnu::noinline]] Entered& first_entered_of(CheckedComm* c) {
   c->entered = &g_entered[c->key];
   Entered& e = *c->entered;
   e.calls.resize(static_cast<size_t>(c->size));
@@ -190,18 +190,18 @@ void tell_matched(Unbuffered* u) {
   return e;
 }
 
-Entered& entered_of(Comm* c) { return c->entered ? *c->entered : first_entered_of(c); }
+Entered& entered_of(CheckedComm* c) { return c->entered ? *c->entered : first_entered_of(c); }
 
 /// Members or processes have entered calls: wakes those that wait, if all have entered
 /// more than `before`.
-void entered_by_all(Comm* c, uint64_t before) {
+void entered_by_all(CheckedComm* c, uint64_t before) {
   Entered& e = *c->entered;
   if (e.all() == before) return;
-  if (c->home == g_process.me && !all_tell_all(*c)) tell_all_entered(*c, e.all());
+  if (c->home == g_process.me && !all_tell_all(*c)) announce_all_entered(*c, e.all());
   if (!e.waiting.empty()) wake(&e.waiting);
 }
 
-void enter(Comm* c, int member, uint64_t number) {
+void enter(CheckedComm* c, int member, uint64_t number) {
   Entered& e = entered_of(c);
   const uint64_t here = e.here.all;
   e.calls[static_cast<size_t>(member)] = number + 1;
@@ -211,7 +211,7 @@ void enter(Comm* c, int member, uint64_t number) {
       e.waiting_for.erase(waiting);
     }
   if (!e.here.add(number, number + 1, c->local_members)) return;
-  if (!c->listeners.empty()) tell_entered(*c, e.here.all);
+  if (!c->listeners.empty()) announce_entered(*c, e.here.all);
   entered_by_all(c, std::min(here, e.elsewhere.all));
 }
 
@@ -224,7 +224,7 @@ void on_entered(int process, const Progress& progress) {
   const uint64_t old = std::exchange(told, progress.number);
   auto found = g_process.comms.find(progress.of);
   if (found == g_process.comms.end() || !found->second->entered) return;
-  Comm* c = found->second.get();
+  CheckedComm* c = found->second.get();
   const uint64_t before = e.all();
   if (!all_tell_all(*c) && c->home != g_process.me)
     e.elsewhere.all = told;
@@ -234,7 +234,7 @@ void on_entered(int process, const Progress& progress) {
   for (auto& [root, waiting] : std::exchange(e.waiting_for, {})) wake(&waiting);
 }
 
-bool root_has_entered(Comm* c, int member, uint64_t number) {
+bool root_has_entered(CheckedComm* c, int member, uint64_t number) {
   Entered& e = entered_of(c);
   const int root = c->group[static_cast<size_t>(member)];
   if (is_local(root)) return e.calls[static_cast<size_t>(member)] > number;
@@ -247,7 +247,7 @@ bool root_has_entered(Comm* c, int member, uint64_t number) {
 /// not known here.
 std::pair<uint64_t, std::vector<int>*> begun_by(int world) {
   if (!is_local(world)) {
-    Sender& sender = g_senders[world];
+    RemoteSender& sender = g_senders[world];
     return {sender.begun, &sender.waiting};
   }
   Rank* sender = local_rank(world);
@@ -256,36 +256,36 @@ std::pair<uint64_t, std::vector<int>*> begun_by(int world) {
 }
 
 /// Makes a step. Returns false where it must wait.
-bool make(Rank* rank, const Step& s) {
+bool make(Rank* rank, const UnbufferedStep& s) {
   Unbuffered& u = rank->unbuffered;
   switch (s.kind) {
-    case Step::kBegin:
+    case UnbufferedStep::kBegin:
       u.begun = s.id;
       if (!u.waiting.empty()) wake(&u.waiting);
       return true;
-    case Step::kPost:
+    case UnbufferedStep::kPost:
       u.posted = s.id;
-      if (!u.matches.empty()) tell_matched(&u);
+      if (!u.matches.empty()) record_matches(&u);
       return true;
-    case Step::kTake:
-      tell_sender(s.id);
+    case UnbufferedStep::kTake:
+      notify_sender(s.id);
       return true;
-    case Step::kNeedTaken:
+    case UnbufferedStep::kNeedTaken:
       return forget_taken(&u, s.id);
-    case Step::kNeedBegun: {
+    case UnbufferedStep::kNeedBegun: {
       const auto [begun, waiting] = begun_by(sender_of(s.id));
       if (begun >= s.id) return true;
       if (waiting) waiting->push_back(rank->world);
       return false;
     }
-    case Step::kEnter:
+    case UnbufferedStep::kEnter:
       enter(s.comm, s.member, s.number);
       return true;
-    case Step::kNeedAll:
+    case UnbufferedStep::kNeedAll:
       if (entered_of(s.comm).all() > s.number) return true;
       s.comm->entered->waiting.push_back(rank->world);
       return false;
-    case Step::kNeedRoot:
+    case UnbufferedStep::kNeedRoot:
       if (root_has_entered(s.comm, s.member, s.number)) return true;
       s.comm->entered->waiting_for[s.member].push_back(rank->world);
       return false;
@@ -298,13 +298,14 @@ void go_on(Rank* rank) {
   Unbuffered& u = rank->unbuffered;
   if (u.written) return;
   while (u.first < u.steps.size()) {
-    Step& s = u.steps[u.first];
+    UnbufferedStep& s = u.steps[u.first];
     if (!s.satisfied && !make(rank, s)) break;
-    if (s.kind == Step::kBegin && !is_local(s.member)) tell_begun(s.id, s.member);
-    s.call = s.awaited = Record();
+    if (s.kind == UnbufferedStep::kBegin && !is_local(s.member))
+      announce_send_begun(s.id, s.member);
+    s.call = s.awaited = SharedCall();
     ++u.first;
   }
-  if (!rank->begun.empty() || rank->receives_from) note_posted(rank);
+  if (!rank->begun.empty() || rank->receives_from) record_posted_receives(rank);
   if (u.first == u.steps.size()) {
     u.steps.clear();
     u.first = 0;
@@ -327,7 +328,8 @@ void wake_all() {
 
 /// Adds a step, or makes it at once. `waits`: the call that waits, if any; `awaited`: the call that
 /// began what it waits for, if that is another call.
-void add(Rank* rank, Step&& s, const Waiting* waits = nullptr, const Record* awaited = nullptr) {
+void add(Rank* rank, UnbufferedStep&& s, const WaitingCall* waits = nullptr,
+         const SharedCall* awaited = nullptr) {
   Unbuffered& u = rank->unbuffered;
   if (g_steps_full) return;
   if (u.steps.empty() && !u.written && make(rank, s)) {
@@ -343,11 +345,13 @@ void add(Rank* rank, Step&& s, const Waiting* waits = nullptr, const Record* awa
 
 /// Extends the last step of the same kind by a send or receive, if the rank waits for nothing
 /// after that step.
-bool join_last(Unbuffered* u, Step::Kind kind, int member, uint64_t id) {
-  if (kind == Step::kBegin && !is_local(member)) return false;  // each is announced to its process
+bool join_last(Unbuffered* u, UnbufferedStep::StepKind kind, int member, uint64_t id) {
+  if (kind == UnbufferedStep::kBegin && !is_local(member))
+    return false;  // each is announced to its process
   for (size_t i = u->steps.size(); i-- > u->first;) {
-    Step& s = u->steps[i];
-    if (s.kind > Step::kPost || (kind == Step::kBegin && !is_local(s.member))) return false;
+    UnbufferedStep& s = u->steps[i];
+    if (s.kind > UnbufferedStep::kPost || (kind == UnbufferedStep::kBegin && !is_local(s.member)))
+      return false;
     if (s.kind != kind) continue;
     s.id = id;
     return true;
@@ -373,19 +377,22 @@ bool forget_taken(Unbuffered* u, uint64_t message) {
 }
 
 bool step_send_in_turn(Rank* rank, uint64_t message, int receiver_world) {
-  if (!join_last(&rank->unbuffered, Step::kBegin, receiver_world, message))
-    add(rank, {.kind = Step::kBegin, .member = receiver_world, .id = message, .number = message});
+  if (!join_last(&rank->unbuffered, UnbufferedStep::kBegin, receiver_world, message))
+    add(rank, {.kind = UnbufferedStep::kBegin,
+               .member = receiver_world,
+               .id = message,
+               .number = message});
   return rank->unbuffered.begun >= message;
 }
 
 void step_receive_in_turn(Rank* rank, uint64_t number) {
-  if (!join_last(&rank->unbuffered, Step::kPost, 0, number))
-    add(rank, {.kind = Step::kPost, .id = number, .number = number});
+  if (!join_last(&rank->unbuffered, UnbufferedStep::kPost, 0, number))
+    add(rank, {.kind = UnbufferedStep::kPost, .id = number, .number = number});
 }
 
 void step_taken(uint64_t message) {
   if (!follows_steps()) return;
-  tell_sender(message);
+  notify_sender(message);
   made();
 }
 
@@ -395,7 +402,7 @@ void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain) {
   if (!certain || (!u.written && u.posted >= number)) {
     step_taken(message);
   } else if (u.written) {
-    add(rank, {.kind = Step::kMatch, .id = number, .number = message});
+    add(rank, {.kind = UnbufferedStep::kMatch, .id = number, .number = message});
   } else {
     u.matches.emplace_back(number, message);
   }
@@ -403,54 +410,55 @@ void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain) {
 
 void step_take(Rank* rank, uint64_t message, bool certain) {
   if (!follows_steps()) return;
-  if (certain && !is_free(rank->unbuffered)) return add(rank, {.kind = Step::kTake, .id = message});
+  if (certain && !is_free(rank->unbuffered))
+    return add(rank, {.kind = UnbufferedStep::kTake, .id = message});
   step_taken(message);
 }
 
 void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
   if (!follows_steps()) return;
   if (is_free(rank->unbuffered)) return enter_at_once(collective.comm, member, collective.number);
-  add(rank, {.kind = Step::kEnter,
+  add(rank, {.kind = UnbufferedStep::kEnter,
              .member = member,
              .number = collective.number,
              .comm = collective.comm});
 }
 
-void enter_at_once(Comm* c, int member, uint64_t number) {
+void enter_at_once(CheckedComm* c, int member, uint64_t number) {
   enter(c, member, number);
   made();
 }
 
 // Conditions never become false again. So if the condition of a wait holds already, no step is
 // added, whatever steps precede it.
-void step_need_taken(const Waiting& call, uint64_t message, const Record* awaited) {
+void step_need_taken(const WaitingCall& call, uint64_t message, const SharedCall* awaited) {
   if (!follows_steps()) return;
   Unbuffered& u = call.rank->unbuffered;
   if (u.written || !forget_taken(&u, message))
-    add(call.rank, {.kind = Step::kNeedTaken, .id = message}, &call, awaited);
+    add(call.rank, {.kind = UnbufferedStep::kNeedTaken, .id = message}, &call, awaited);
 }
 
-void step_need_begun(const Waiting& call, uint64_t message, const Record* awaited) {
+void step_need_begun(const WaitingCall& call, uint64_t message, const SharedCall* awaited) {
   if (!follows_steps()) return;
   if (call.rank->unbuffered.written || begun_by(sender_of(message)).first < message)
-    add(call.rank, {.kind = Step::kNeedBegun, .id = message}, &call, awaited);
+    add(call.rank, {.kind = UnbufferedStep::kNeedBegun, .id = message}, &call, awaited);
 }
 
 namespace {
 
 /// The communicator for whose members a collective call waits: the other group's side of an
 /// intercommunicator.
-Comm* waited_for(Comm* comm) { return comm->inter ? remote_side(*comm) : comm; }
+CheckedComm* waited_for(CheckedComm* comm) { return comm->inter ? remote_side(*comm) : comm; }
 
 /// `of`: the call that began the operation.
-void need_members(const Waiting& waits, const CollectiveCall& collective, const CallRecord& of,
-                  const Record* awaited) {
-  const Needs needs = needs_of(of, collective.is_root);
-  if (needs == Needs::kNobody) return;
-  Comm* comm = waited_for(collective.comm);
-  Step s = {.kind = Step::kNeedAll, .number = collective.number, .comm = comm};
-  if (needs == Needs::kRoot) {
-    s.kind = Step::kNeedRoot;
+void need_members(const WaitingCall& waits, const CollectiveCall& collective, const CallRecord& of,
+                  const SharedCall* awaited) {
+  const AwaitedMembers needs = needs_of(of, collective.is_root);
+  if (needs == AwaitedMembers::kNobody) return;
+  CheckedComm* comm = waited_for(collective.comm);
+  UnbufferedStep s = {.kind = UnbufferedStep::kNeedAll, .number = collective.number, .comm = comm};
+  if (needs == AwaitedMembers::kRoot) {
+    s.kind = UnbufferedStep::kNeedRoot;
     s.member = static_cast<int>(of.at(of.info().at.root));
     // MPI_PROC_NULL: the rank is in the root's group.
     if (s.member < 0 || s.member >= comm->size) return;
@@ -468,27 +476,27 @@ bool all_have_entered(const Rank& rank, const CollectiveCall& collective) {
 
 }  // namespace
 
-Needs needs_of(const CallRecord& call, bool is_root) {
+AwaitedMembers needs_of(const CallRecord& call, bool is_root) {
   switch (call.info().collective) {
     case Collective::kScan:
     case Collective::kExscan:
     case Collective::kNeighbor:
-      return Needs::kNobody;
+      return AwaitedMembers::kNobody;
     case Collective::kBcast:
     case Collective::kScatter:
     case Collective::kScatterv:
-      return is_root ? Needs::kNobody : Needs::kRoot;
+      return is_root ? AwaitedMembers::kNobody : AwaitedMembers::kRoot;
     case Collective::kReduce:
     case Collective::kGather:
     case Collective::kGatherv:
-      return is_root ? Needs::kAll : Needs::kNobody;
+      return is_root ? AwaitedMembers::kAll : AwaitedMembers::kNobody;
     default:
-      return Needs::kAll;
+      return AwaitedMembers::kAll;
   }
 }
 
-void step_need_members(const Waiting& call, const CollectiveCall& collective,
-                       const Record* awaited) {
+void step_need_members(const WaitingCall& call, const CollectiveCall& collective,
+                       const SharedCall* awaited) {
   if (!follows_steps() || all_have_entered(*call.rank, collective)) return;
   need_members(call, collective, awaited ? **awaited : *call.call, awaited);
 }
@@ -498,9 +506,9 @@ void on_step(int process, const Progress& progress) {
   if (progress.kind == Progress::kEntered) {
     on_entered(process, progress);
   } else if (progress.kind == Progress::kTaken) {
-    if (is_local(sender_of(progress.of))) tell_sender(progress.of);
+    if (is_local(sender_of(progress.of))) notify_sender(progress.of);
   } else if (progress.kind == Progress::kBegun) {
-    Sender& sender = g_senders[sender_of(progress.of)];
+    RemoteSender& sender = g_senders[sender_of(progress.of)];
     sender.begun = std::max(sender.begun, progress.of);
     wake(&sender.waiting);
   }

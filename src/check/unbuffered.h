@@ -12,7 +12,7 @@
 // No rank is reported to wait for a message that another receive could have matched, or for
 // the sender of a message that a receive from any source has matched: in another run these
 // may be others. MPI_Test and calls that complete some of a list wait for nothing. Jobs with
-// threads are not checked, because a rank's calls have no total order. Thread rule: as Call
+// threads are not checked, because a rank's calls have no total order. Thread rule: as CheckedCall
 // (call.h); never switches.
 #pragma once
 
@@ -28,21 +28,21 @@
 
 namespace fgmpi::check {
 
-struct Comm;
+struct CheckedComm;
 struct CollectiveCall;
 struct Rank;
 
 /// A call that waits for something.
-struct Waiting {
+struct WaitingCall {
   Rank* rank;
   const CallRecord* call;
-  KeptCall* shared = nullptr;  ///< the call, where it is shared already
-  Record record() const { return shared ? Record(shared) : Record(*call); }
+  RememberedCall* shared = nullptr;  ///< the call, where it is shared already
+  SharedCall record() const { return shared ? SharedCall(shared) : SharedCall(*call); }
 };
 
 /// A step of a rank.
-struct Step {
-  enum Kind : uint8_t {
+struct UnbufferedStep {
+  enum StepKind : uint8_t {
     /// Sends begin: messages `number` to `id`; `member` is the receiver's world rank.
     kBegin,
     kPost,       ///< receives `number` to `id` begin
@@ -56,19 +56,20 @@ struct Step {
     /// the message `number`.
     kMatch,
   };
-  Kind kind;
+  StepKind kind;
   bool satisfied = false;
   int member = 0;  ///< rank in `comm` of the entering member, or of the root
   uint64_t id = 0, number = 0;
-  Comm* comm = nullptr;
-  Record call = {}, awaited = {};  ///< the waiting call, and the call that began what it waits for
+  CheckedComm* comm = nullptr;
+  SharedCall call = {},
+             awaited = {};  ///< the waiting call, and the call that began what it waits for
 };
 
 /// How far a rank is in the unbuffered run.
 struct Unbuffered {
-  std::vector<Step> steps;   ///< from index `first`: not made yet
-  std::vector<int> waiting;  ///< world ranks whose steps wait for this rank's next send
-  uint64_t begun = 0;        ///< id of the last send that has begun
+  std::vector<UnbufferedStep> steps;  ///< from index `first`: not made yet
+  std::vector<int> waiting;           ///< world ranks whose steps wait for this rank's next send
+  uint64_t begun = 0;                 ///< id of the last send that has begun
   uint32_t first = 0;
   bool written = false;  ///< steps are in the spool, so this process no longer follows the rank
   uint64_t posted = 0;   ///< number of the last receive that has begun
@@ -130,11 +131,11 @@ void step_take(Rank* rank, uint64_t message, bool certain);
 void step_enter(Rank* rank, const CollectiveCall& collective, int member);
 /// The call waits until the receive of the message has begun. `awaited`: the call that began the
 /// send; null: the waiting call itself.
-void step_need_taken(const Waiting& call, uint64_t message, const Record* awaited);
-void step_need_begun(const Waiting& call, uint64_t message, const Record* awaited);
-Needs needs_of(const CallRecord& call, bool is_root);
-void step_need_members(const Waiting& call, const CollectiveCall& collective,
-                       const Record* awaited);
+void step_need_taken(const WaitingCall& call, uint64_t message, const SharedCall* awaited);
+void step_need_begun(const WaitingCall& call, uint64_t message, const SharedCall* awaited);
+AwaitedMembers needs_of(const CallRecord& call, bool is_root);
+void step_need_members(const WaitingCall& call, const CollectiveCall& collective,
+                       const SharedCall* awaited);
 /// Forgets that the rank was notified of the receive of its message. Returns false
 /// where it was not.
 bool forget_taken(Unbuffered* u, uint64_t message);
@@ -144,7 +145,7 @@ inline bool g_steps_full = false;
 inline bool is_free(const Unbuffered& u) { return u.steps.empty() && !u.written && !g_steps_full; }
 /// step_enter() where the unbuffered run is maintained. REQUIRES: is_free(). Only
 /// step_enter_at_once() (rank.h) calls it.
-void enter_at_once(Comm* c, int member, uint64_t number);
+void enter_at_once(CheckedComm* c, int member, uint64_t number);
 /// Another process has sent how far it is.
 void on_step(int process, const Progress& progress);
 /// The process ends: writes the steps that were not made to the spool.

@@ -43,7 +43,7 @@ bool is_of_program(const MPIX_Tool_access& access) { return std::strncmp(access.
 
 /// Reports a store of the program to memory that another access in a lock epoch is updating.
 void report_of_locks(std::vector<findings::Participant> calls) {
-  report(Kind::kWindows,
+  report(FindingKind::kWindows,
          "the program writes memory of a window that another access changes and has not completed",
          "the other flushes or unlocks, and tells it, before that begins", std::move(calls));
 }
@@ -58,7 +58,7 @@ void report_of_program(const MPIX_Tool_access& program, const MPIX_Tool_access& 
   std::string allowed =
       "it does so in another epoch: MPI_Win_fence or MPI_Win_wait is between them";
   if (!both) allowed += "; with MPI_WIN_UNIFIED harmless only if either value may be read";
-  report(Kind::kWindows,
+  report(FindingKind::kWindows,
          format("the program %s memory of a window that another access %s in the same epoch",
                 writes ? "writes" : "reads", updates ? "changes" : "reads"),
          allowed, std::move(calls), !both && g_process.asked_model);
@@ -89,7 +89,7 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
   std::vector<findings::Participant> calls = {std::move(now), std::move(before)};
   if (!where) {
     calls[1].role = format("%s it and is not complete", first->verb);
-    report(Kind::kWindows,
+    report(FindingKind::kWindows,
            "the origin memory of a one-sided operation is used before it is complete",
            "it is the program's again when a flush or the end of the epoch has completed the "
            "operation",
@@ -102,7 +102,7 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
   if (is_of_program(*second)) return report_of_program(*second, *first, std::move(calls));
   if (is_of_program(*first)) return report_of_program(*first, *second, std::move(calls));
   report(
-      Kind::kWindows, sentence_of(verb_of(*first), verb_of(*second)),
+      FindingKind::kWindows, sentence_of(verb_of(*first), verb_of(*second)),
       "one ends its epoch, or flushes, and tells the other before that begins; or both accumulate "
       "with the same operation",
       std::move(calls));
@@ -166,7 +166,7 @@ void remove_window(Rank* rank, MPI_Win window) {
 }
 
 /// MPI_Win_attach and MPI_Win_detach of dynamic windows.
-void note_attached(Rank* rank, const Call& call, MPI_Win window, bool in_epoch) {
+void record_attached(Rank* rank, const CheckedCall& call, MPI_Win window, bool in_epoch) {
   const auto low = static_cast<uintptr_t>(call.at(call.find("base")));
   if (call.record().id == kCall_MPI_Win_detach)
     std::erase_if(rank->windows, [&](const Exposed& e) { return e.win == window && e.low == low; });
@@ -188,7 +188,7 @@ void set_epoch(Rank* rank, MPI_Win window, bool epoch, bool own) {
 constexpr size_t kMostOperations = 4096;
 
 /// The buffers of a one-sided operation, as regions.
-Regions regions_of(const Call& call) {
+Regions regions_of(const CheckedCall& call) {
   const CallInfo& info = call.info();
   Regions regions;
   for (unsigned set = info.sets.buffers; set; set &= set - 1) {
@@ -198,13 +198,13 @@ Regions regions_of(const Call& call) {
     const int type = p.second >= 0 ? p.second : call.find("datatype");
     Region r;
     r.base = reinterpret_cast<const char*>(call.at(i));
-    r.writes = p.what != What::kRead;
+    r.writes = p.what != ParameterUse::kRead;
     if (type < 0 || !r.base ||
         (!r.writes && call.has(&Positions::op) && call.value(&Positions::op) == MPI_NO_OP))
       continue;
     r.type = static_cast<MPI_Datatype>(call.at(type));
     r.count = p.length >= 0 ? call.at(p.length) : 1;
-    const Layout* layout = layout_of(r.type);
+    const TypeLayout* layout = layout_of(r.type);
     if (!layout || layout->size == 0 || r.count <= 0) continue;
     set_reach(&r, *layout);
     r.begun = true;
@@ -215,7 +215,7 @@ Regions regions_of(const Call& call) {
 
 /// Marks the origin buffers of a one-sided operation as owned until its epoch ends or a flush
 /// completes it. An operation with a request is tracked by that request.
-void begin_one_sided(Call* call, Epochs* epochs) {
+void begin_one_sided(CheckedCall* call, Epochs* epochs) {
   const CallInfo& info = call->info();
   Rank* rank = call->rank();
   if (!rank->owned || info.at.target < 0 || info.starts != Starts::kBlocking) return;
@@ -237,7 +237,7 @@ void begin_one_sided(Call* call, Epochs* epochs) {
       return rank->owned->add(last.operation.get());
     }
   }
-  auto operation = std::make_unique<Operation>();
+  auto operation = std::make_unique<RequestOperation>();
   operation->call = call->kept();
   operation->regions = std::move(regions);
   rank->owned->add(operation.get());
@@ -269,7 +269,7 @@ void follow_conflicts() {
   if (const char* given = environment::text(environment::kCheckKinds))
     findings::parse_kinds(given, &kinds);
   if (environment::text(environment::kCheckFolder) && MPIX_Tool_conflicts &&
-      (kinds & findings::bit_of(Kind::kWindows)))
+      (kinds & findings::bit_of(FindingKind::kWindows)))
     MPIX_Tool_conflicts(place_of_call, on_conflict);
 }
 
@@ -281,12 +281,12 @@ bool tells_others(const CallRecord& call) {
   const CallInfo& info = call.info();
   const bool operation = info.at.target >= 0;
   if (info.hides_order) return !operation && call.id != kCall_MPI_Win_test;
-  return info.role != Role::kOther || info.has_file;
+  return info.role != CallRole::kOther || info.has_file;
 }
 
 }  // namespace
 
-void tell_exposed_accesses(Call* call) {
+void compare_exposed_accesses(CheckedCall* call) {
   Rank* rank = call->rank();
   if (!MPIX_Tool_accessed || rank->windows.empty()) return;
   const CallRecord& record = call->record();
@@ -299,7 +299,7 @@ void tell_exposed_accesses(Call* call) {
     MPIX_Tool_accessed(e.win, nullptr, 0, 0, "", 0, 0);
     e.kept = false;
   }
-  for (const OwnedMemory::Touched& t : rank->owned->take_touched()) {
+  for (const OwnedMemory::Touched& t : rank->owned->extract_touched()) {
     const bool keeps = keeps_all || t.win == ended;
     MPIX_Tool_accessed(t.win, reinterpret_cast<const void*>(t.low),
                        static_cast<MPI_Count>(t.high - t.low), t.writes,
@@ -309,9 +309,9 @@ void tell_exposed_accesses(Call* call) {
   }
 }
 
-void tell_touched_now(Rank* rank) {
+void compare_touched_now(Rank* rank) {
   g_tells_epochs = true;
-  for (const OwnedMemory::Touched& t : rank->owned->take_touched()) {
+  for (const OwnedMemory::Touched& t : rank->owned->extract_touched()) {
     MPIX_Tool_accessed(t.win, reinterpret_cast<const void*>(t.low),
                        static_cast<MPI_Count>(t.high - t.low), t.writes,
                        words_of(t.function, t.writes), site_of(t.place), 1);
@@ -320,7 +320,7 @@ void tell_touched_now(Rank* rank) {
   g_tells_epochs = false;
 }
 
-void look_for_exposed(Rank* rank) {
+void update_exposed(Rank* rank) {
   bool changed = false;
   for (Exposed& e : rank->windows) {
     const bool is = MPIX_Tool_under_way && MPIX_Tool_under_way(e.win);
@@ -334,7 +334,7 @@ bool is_of_epochs(int error_class) {
   return error_class == MPI_ERR_RMA_SYNC || error_class == MPI_ERR_RMA_CONFLICT;
 }
 
-void note_epochs(Call* call) {
+void record_epochs_after(CheckedCall* call) {
   const CallRecord& record = call->record();
   if (record.id == kCall_MPI_Win_free) {
     const int at = call->find("win");
@@ -345,7 +345,7 @@ void note_epochs(Call* call) {
     return;
   }
   const CallInfo& info = call->info();
-  for (int i = 0; i < info.count && g_process.wants(Kind::kWindows); ++i)
+  for (int i = 0; i < info.count && g_process.wants(FindingKind::kWindows); ++i)
     if (info.parameters[i].object == Object::kWin && info.parameters[i].life == Life::kCreated)
       add_window(call->rank(), *reinterpret_cast<const MPI_Win*>(record.words[i]));
   const MPI_Win window = window_of(record);
@@ -363,8 +363,8 @@ void note_epochs(Call* call) {
       break;
     case kCall_MPI_Win_attach:
     case kCall_MPI_Win_detach:
-      if (g_process.wants(Kind::kWindows))
-        note_attached(call->rank(), *call, window, epochs.fenced || epochs.posted);
+      if (g_process.wants(FindingKind::kWindows))
+        record_attached(call->rank(), *call, window, epochs.fenced || epochs.posted);
       break;
     case kCall_MPI_Win_start:
       epochs.started = record;
@@ -424,7 +424,7 @@ void add_epochs(const Rank* rank, const CallRecord& call,
 void report_epochs_left(Rank* rank) {
   for (const auto& [window, epochs] : rank->epochs)
     for_each_call(epochs, [&](const CallRecord& opening, const char* end) {
-      report(Kind::kWindows, format("an epoch of a window is never ended by %s", end),
+      report(FindingKind::kWindows, format("an epoch of a window is never ended by %s", end),
              "an epoch ends before the window is freed", {participant(rank, opening)});
     });
 }

@@ -63,7 +63,7 @@ struct WireMessage {
   int32_t source, tag, source_world, receiver;
   int32_t from;  ///< sender's process
   /// The number under which a WireAgain names this call; 0: none will follow.
-  uint32_t told_as;
+  uint32_t wire_call_number;
   uint64_t comm, id, hash, length;
   int64_t bytes;
   Knowledge::Near near;
@@ -72,13 +72,13 @@ struct WireMessage {
   ClockPart clock[36];
 };
 
-/// A message that differs from the last WireMessage with the same `told_as` only in these fields.
-/// It has no clock.
+/// A message that differs from the last WireMessage with the same `wire_call_number` only in these
+/// fields. It has no clock.
 struct WireAgain {
   WireKind kind = WireKind::kAgain;
   bool begun = false;
   int32_t from = 0;
-  uint64_t told_as = 0;
+  uint64_t wire_call_number = 0;
   uint64_t id = 0;
   Knowledge::Near near;
 };
@@ -99,7 +99,7 @@ struct WireBack {
 };
 
 /// The values on which all members of a communicator must agree in one collective call.
-struct Announcement {
+struct WireAnnouncement {
   WireKind kind = WireKind::kAnnouncement;
   bool known = true, packed = false;  ///< of the signature
   bool rooted = false;                ///< `root` has a meaning
@@ -111,7 +111,7 @@ struct Announcement {
   CallRecord call;
 };
 
-/// Followed by rows of Parts (rows.h).
+/// Followed by rows of DeclaredParts (rows.h).
 struct WireParts {
   WireKind kind = WireKind::kParts;
   PartsShape shape;
@@ -147,11 +147,11 @@ struct WireClaim {
   uint8_t side = 0;
   GroupPart part = GroupPart::kAll;
   int32_t world = 0, rank = 0, root = 0, op = 0;
-  uint64_t comm = 0, number = 0;       ///< the communicator's key without the side
-  Signature both{0, 0, false, false};  ///< must be the same in both groups
+  uint64_t comm = 0, number = 0;           ///< the communicator's key without the side
+  TypeSignature both{0, 0, false, false};  ///< must be the same in both groups
   /// One group's `sent` must match the other group's `taken`.
-  Signature sent{0, 0, false, false}, taken{0, 0, false, false};
-  Signature within{0, 0, false, false};  ///< must be the same within a group
+  TypeSignature sent{0, 0, false, false}, taken{0, 0, false, false};
+  TypeSignature within{0, 0, false, false};  ///< must be the same within a group
   CallRecord call;
 };
 
@@ -179,7 +179,7 @@ inline size_t bytes_of(const WireProgress& wire) {
   return offsetof(WireProgress, list) + wire.count * sizeof(Progress);
 }
 
-static_assert(sizeof(WireProgress) <= kMostPiece && sizeof(Announcement) <= kMostPiece);
+static_assert(sizeof(WireProgress) <= kMostPiece && sizeof(WireAnnouncement) <= kMostPiece);
 static_assert(sizeof(WireClaim) <= kMostPiece && sizeof(WireLeader) <= kMostPiece);
 static_assert(sizeof(WireParts) + 512 + 128 <= kMostPiece && sizeof(WireEdges) <= 512);
 static_assert(sizeof(WirePartitioned) <= kMostNotice && sizeof(WireMessage) <= kMostNotice);

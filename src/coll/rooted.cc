@@ -184,8 +184,8 @@ static_assert(kFewScattered <= UINT32_MAX);
 
 /// The shares in the meeting's scratch: one for each member of this process, and one more that ends
 /// the last part. The parts follow.
-struct Layout {
-  explicit Layout(Meeting* m)
+struct ScratchLayout {
+  explicit ScratchLayout(Meeting* m)
       : shares(reinterpret_cast<Share*>(m->scratch.data())), members(m->shared->members) {}
   static size_t room(const Meeting* m, size_t bytes) {
     return (m->shared->members + 1) * sizeof(Share) + bytes;
@@ -207,8 +207,9 @@ struct Layout {
 
 /// Copies the parts of this process's members, at most `bytes` bytes, into the meeting's scratch.
 Status lay_out(SharedComm* shared, Meeting* m, const CollectiveBuffer& send, size_t bytes) {
-  if (m->scratch.size() < Layout::room(m, bytes)) m->scratch.resize(Layout::room(m, bytes));
-  Layout layout(m);
+  if (m->scratch.size() < ScratchLayout::room(m, bytes))
+    m->scratch.resize(ScratchLayout::room(m, bytes));
+  ScratchLayout layout(m);
   Share* share = layout.shares;
   size_t at = 0;
   Status status;
@@ -300,7 +301,7 @@ Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own,
   }
   Status status;
   if (m->laid_out && m->status.ok()) {
-    std::span<const char> part = Layout(m).part(comm->rank);
+    std::span<const char> part = ScratchLayout(m).part(comm->rank);
     status = unpack(part.data(), static_cast<int64_t>(part.size()), *own);
   }
   FGMPI_TRY(comm::leave(m));

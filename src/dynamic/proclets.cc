@@ -37,12 +37,12 @@ struct Spawned {
   uint32_t left = 0;  ///< number of ranks that have not ended
   comm::SharedComm *world = nullptr, *parents = nullptr;
   std::vector<CommandRanks> parts;
-  enum Share : uint8_t { kWorld = 1, kParents = 2, kArrived = 4 };
-  /// Bits of Share for each rank here: shares claimed, and whether it has come to MPI_Init.
+  enum SpawnShare : uint8_t { kWorld = 1, kParents = 2, kArrived = 4 };
+  /// Bits of SpawnShare for each rank here: shares claimed, and whether it has come to MPI_Init.
   std::vector<uint8_t> claimed;
   uint32_t coming = 0;        ///< number of ranks that have neither come nor ended
   int64_t ended_before = -1;  ///< rank in MPI_COMM_WORLD that ended without coming; -1: none
-  enum Verdict : uint8_t { kOpen, kGoOn, kEnd } verdict = kOpen;
+  enum SpawnVerdict : uint8_t { kOpen, kGoOn, kEnd } verdict = kOpen;
   std::vector<sched::Proclet*> waiting;  ///< ranks that wait for the verdict
   DeadlineWaiter waits_for_ranks;        ///< waits for the ranks of this process to come
   const CommandRanks& part_of(uint32_t rank) const {
@@ -95,7 +95,7 @@ bool reap_when_idle() {
 
 /// What the root orders, or the error at the root.
 struct Order {
-  enum Kind : uint8_t { kProcesses, kProclets, kFailed } kind = kProcesses;
+  enum OrderKind : uint8_t { kProcesses, kProclets, kFailed } kind = kProcesses;
   Status status;
   std::vector<int> codes;  ///< kFailed
   comm::ContextId world, parents;
@@ -221,7 +221,7 @@ std::vector<uint8_t> encode(const Order& order) {
 Order decode(const std::vector<uint8_t>& bytes) {
   FieldReader in(bytes.data(), bytes.size());
   Order order;
-  order.kind = static_cast<Order::Kind>(in.get<uint8_t>());
+  order.kind = static_cast<Order::OrderKind>(in.get<uint8_t>());
   order.status = read_status(&in);
   order.codes = read_codes(&in);
   order.world.bits = in.get<uint64_t>();
@@ -495,7 +495,7 @@ Status Spawning::wait_for_ranks(Spawned* spawned, size_t* failed) {
                rank, escaped(order_.sections[*failed].program).c_str());
 }
 
-void release_unclaimed_share(Spawned* s, uint32_t k, Spawned::Share share,
+void release_unclaimed_share(Spawned* s, uint32_t k, Spawned::SpawnShare share,
                              comm::SharedComm* shared) {
   if (s->claimed[k] & share) return;
   s->claimed[k] |= share;

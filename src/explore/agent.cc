@@ -65,18 +65,18 @@ class Agent final : public Chooser {
   /// Serves as the first starting point. Returns in executions.
   void begin() {
     if (!files_.empty()) make_surroundings(folder_);
-    say_hello(0);
+    open_channel(0);
     serve();
   }
 
-  void tell_past(const EventSet& past) override {
-    Bytes word = begin_word(Word::kPast);
+  void report_past(const EventSet& past) override {
+    Bytes word = begin_word(ChannelWord::kPast);
     append(&word, past);
     add_frame(&unsent_, word);  // only needed together with the next word
   }
 
-  void tell_race(const Race& race) override {
-    Bytes word = begin_word(Word::kRace);
+  void report_race(const Race& race) override {
+    Bytes word = begin_word(ChannelWord::kRace);
     fgmpi::append(&word, race.event);
     fgmpi::append(&word, static_cast<uint8_t>(race.early));
     fgmpi::append(&word, race.by);
@@ -85,45 +85,45 @@ class Agent final : public Chooser {
     send(word);
   }
 
-  void tell_match(int32_t sender, const Choice& match) override {
+  void report_match(int32_t sender, const Choice& match) override {
     if (!traced_) return;
-    Bytes word = begin_word(Word::kMatch);
+    Bytes word = begin_word(ChannelWord::kMatch);
     fgmpi::append(&word, sender);
     fgmpi::append(&word, match);
     send(word);  // it may be the last word, so it is sent at once
   }
 
-  void tell_limit(Limit limit) override {
-    if (std::exchange(limit_told_, limit) == limit) return;
-    Bytes word = begin_word(Word::kLimit);
+  void report_limit(Limit limit) override {
+    if (std::exchange(limit_reported_, limit) == limit) return;
+    Bytes word = begin_word(ChannelWord::kLimit);
     fgmpi::append(&word, static_cast<uint8_t>(limit));
     send(word);  // it may be the last word, so it is sent at once
   }
 
   void end_redundant() override {
-    send(begin_word(Word::kRedundant));
+    send(begin_word(ChannelWord::kRedundant));
     Bytes bytes;
     receive(&bytes);  // kStop
     end_quietly(0);
   }
 
   size_t choose(const std::vector<Choice>& choices) override {
-    Bytes bytes = begin_word(Word::kQuestion);
+    Bytes bytes = begin_word(ChannelWord::kQuestion);
     append(&bytes, choices);
     send(bytes);
     for (;;) {
       FieldReader in = receive(&bytes);
-      switch (static_cast<Word>(in.get<uint8_t>())) {
-        case Word::kTake:
+      switch (static_cast<ChannelWord>(in.get<uint8_t>())) {
+        case ChannelWord::kTake:
           return in.get<uint32_t>();
-        case Word::kKeep:
+        case ChannelWord::kKeep:
           if (has_threads() || !files_.empty()) {
-            send(begin_word(Word::kUnable));
+            send(begin_word(ChannelWord::kUnable));
             break;
           }
           if (!fork_execution(execution_)) serve();
           break;
-        case Word::kStop:
+        case ChannelWord::kStop:
           end_quietly(0);
         default:
           end_without_explorer();
@@ -132,11 +132,11 @@ class Agent final : public Chooser {
   }
 
  private:
-  void say_hello(uint32_t execution) {
+  void open_channel(uint32_t execution) {
     execution_ = execution;
     if (fd_ >= 0) syscall(SYS_close, fd_);
     fd_ = move_descriptor_up(connect_to(folder_));
-    Bytes bytes = begin_word(Word::kHello);
+    Bytes bytes = begin_word(ChannelWord::kHello);
     fgmpi::append(&bytes, execution);
     fgmpi::append(&bytes, static_cast<uint32_t>(getpid()));
     if (fd_ < 0 || !send_hello(fd_, bytes, {STDOUT_FILENO, STDERR_FILENO})) end_without_explorer();
@@ -166,7 +166,7 @@ class Agent final : public Chooser {
     own_output(STDOUT_FILENO);
     own_output(STDERR_FILENO);
     if (!files_.empty()) move_to_private_folder();
-    say_hello(execution);
+    open_channel(execution);
     return true;
   }
 
@@ -184,19 +184,19 @@ class Agent final : public Chooser {
     Bytes bytes;
     for (;;) {
       FieldReader in = receive(&bytes);
-      const Word word = static_cast<Word>(in.get<uint8_t>());
+      const ChannelWord word = static_cast<ChannelWord>(in.get<uint8_t>());
       const auto number = in.get<uint32_t>();
-      if (word == Word::kRun) {
+      if (word == ChannelWord::kRun) {
         const bool traced = in.get<uint8_t>() != 0;
         if (fork_execution(number)) {
           traced_ = traced;
           return;
         }
-      } else if (word == Word::kReap) {
+      } else if (word == ChannelWord::kReap) {
         int status = 0;
         while (waitpid(static_cast<pid_t>(number), &status, 0) < 0 && errno == EINTR) {
         }
-        bytes = begin_word(Word::kReaped);
+        bytes = begin_word(ChannelWord::kReaped);
         fgmpi::append(&bytes, number);
         fgmpi::append(&bytes, status);
         if (!send_word(fd_, bytes)) end_without_explorer();
@@ -212,7 +212,7 @@ class Agent final : public Chooser {
   const Patterns files_;
   int fd_ = -1;
   uint32_t execution_ = 0;
-  Limit limit_told_ = Limit::kNone;
+  Limit limit_reported_ = Limit::kNone;
   bool traced_ = false;
   Bytes unsent_;  ///< framed words that have not been sent
 };
@@ -233,10 +233,10 @@ class Replayer final : public Chooser {
                    point, words_of(witness_.choices.at(point)).c_str());
     return index;
   }
-  void tell_past(const EventSet&) override {}
-  void tell_race(const Race&) override {}
-  void tell_match(int32_t, const Choice&) override {}
-  void tell_limit(Limit) override {}
+  void report_past(const EventSet&) override {}
+  void report_race(const Race&) override {}
+  void report_match(int32_t, const Choice&) override {}
+  void report_limit(Limit) override {}
   void end_redundant() override {
     std::fprintf(stderr,
                  "fgmpi: replay: a loop of calls that do not wait is not left: the program or its "

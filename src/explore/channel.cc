@@ -30,7 +30,7 @@ constexpr size_t kLongest = size_t{1} << 30;
 
 }  // namespace
 
-Bytes begin_word(Word word) { return {static_cast<uint8_t>(word)}; }
+Bytes begin_word(ChannelWord word) { return {static_cast<uint8_t>(word)}; }
 
 void append(Bytes* out, const std::vector<Choice>& choices) {
   fgmpi::append(out, static_cast<uint32_t>(choices.size()));

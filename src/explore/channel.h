@@ -10,7 +10,7 @@
 //     kQuestion: number 4, Choice...  what can happen next
 //     kPast: EventSet              the events that had to happen before the latest event
 //     kRace: event 4, early 1, by 4, 2 EventSets   a Race
-//     kMatch: sender 4, Choice     as Chooser::tell_match(); only in a traced execution
+//     kMatch: sender 4, Choice     as Chooser::report_match(); only in a traced execution
 //     kUnable                      the answer to kKeep of a process with threads, which a fork
 //                                  would lose, or with files of its own, which a fork would share
 //     kReaped: pid 4, status 4     as waitpid() returns them
@@ -39,7 +39,7 @@
 
 namespace fgmpi::explore {
 
-enum class Word : uint8_t {
+enum class ChannelWord : uint8_t {
   kHello = 1,
   kQuestion,
   kPast,
@@ -58,7 +58,7 @@ enum class Word : uint8_t {
 
 /// A word's kind and fields.
 using Bytes = std::vector<uint8_t>;
-Bytes begin_word(Word word);
+Bytes begin_word(ChannelWord word);
 
 void append(Bytes* out, const std::vector<Choice>& choices);
 std::vector<Choice> read_choices(FieldReader* in);

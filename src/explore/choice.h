@@ -16,7 +16,7 @@
 namespace fgmpi::explore {
 
 struct Choice {
-  enum Kind : uint8_t {
+  enum ChoiceKind : uint8_t {
     kMatch,   ///< a receive matches a message
     kProbe,   ///< MPI_Probe or MPI_Mprobe finds a message
     kSee,     ///< MPI_Iprobe or MPI_Improbe finds a message
@@ -32,10 +32,10 @@ struct Choice {
   };
   /// The `source` of a choice that is about no message.
   static constexpr int32_t kNoSource = -3;
-  Kind kind = kMatch;
+  ChoiceKind kind = kMatch;
   uint32_t rank = 0;  ///< index of the receiving rank in the process
-  /// The number of the receive or probe in its rank, from 0. For tests: see Look; kBuffer: number
-  /// of the send; kLeave: of the collective; kAccess: of the access.
+  /// The number of the receive or probe in its rank, from 0. For tests: see PolledSubject; kBuffer:
+  /// number of the send; kLeave: of the collective; kAccess: of the access.
   uint64_t operation = 0;
   /// The number of the message in its stream (communicator, source) to that rank, from 0. kDone:
   /// index of the request; kAccess: 1 for the access of a loop that repeats itself.
@@ -63,7 +63,7 @@ struct Choice {
   /// Does a rank continue without waiting for something for which MPI does not require it to wait?
   bool goes_on_early() const { return kind == kBuffer || kind == kLeave; }
   /// The row of a kind. Operations are numbered within a row.
-  Kind row() const {
+  ChoiceKind row() const {
     if (kind >= kLeave) return kind;
     return kind >= kBuffer ? kBuffer : std::min(kind, kSee);
   }

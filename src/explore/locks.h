@@ -35,7 +35,7 @@ class Locks {
     EventSet events;
     for (bool more = true; more;) {
       more = false;
-      for (const Lock& lock : locks_) {
+      for (const AcquiredLock& lock : locks_) {
         if (lock.rank == rank || !(exclusive || lock.exclusive) || events.has(lock.event)) continue;
         if (!lock.held && !lock.given_back.meets(events)) continue;
         events.add(lock.event);
@@ -46,12 +46,12 @@ class Locks {
   }
 
  private:
-  struct Lock {
+  struct AcquiredLock {
     uint32_t rank, event;
     bool exclusive, held;
     EventSet given_back;
   };
-  std::vector<Lock> locks_;
+  std::vector<AcquiredLock> locks_;
   uint64_t changes_ = 0;
 };
 

@@ -106,7 +106,7 @@ bool Matcher::withdraw_send(uint32_t local, pt2pt::SendOp* message) {
 void Matcher::forget_receive(RecvOp* op) {
   ++acts_;
   for (uint32_t local = 0; local < boxes_.size(); ++local) {
-    know_receives(local);
+    number_receives(local);
     if (boxes_[local].known.erase(op) > 0 && request_of(op)) forget_request(local, request_of(op));
   }
 }
@@ -127,7 +127,7 @@ bool Matcher::comes_behind(const Box& box, const Envelope& message, const Choice
 void Matcher::find_races(uint32_t local, const Envelope& message, const EventSet& past,
                          const EventSet& soft) {
   Box& box = boxes_[local];
-  for (const Event& e : box.events) {
+  for (const MatchEvent& e : box.events) {
     const Choice& c = e.choice;
     if (c.kind == Choice::kDone || c.kind == Choice::kRepeat) continue;
     const Envelope pattern{c.context, c.wanted_source, c.wanted_tag};
@@ -136,7 +136,7 @@ void Matcher::find_races(uint32_t local, const Envelope& message, const EventSet
     if (comes_behind(box, message, c)) continue;
     const bool buffers = soft.has(e.event);
     if (box.raced.emplace(e.event, message.ctx, message.source, buffers).second)
-      chooser_->tell_race({e.event, past, buffers});
+      chooser_->report_race({e.event, past, buffers});
   }
 }
 
@@ -149,13 +149,13 @@ uint64_t Matcher::draw_number() {
 // ---- What is possible ---------------------------------------------------------------------------
 
 /// Numbers the receives that were posted since the last call.
-void Matcher::know_receives(uint32_t local) {
+void Matcher::number_receives(uint32_t local) {
   Box& box = boxes_[local];
   for (const PostedReceive* p = first_posted(local); p; p = p->next) {
     if (!decides(p->envelope.ctx)) continue;
     auto* op = static_cast<RecvOp*>(const_cast<PostedReceive*>(p));
     if (box.known.contains(op)) continue;
-    box.known.emplace(op, Known{box.receives, box.past});
+    box.known.emplace(op, NumberedReceive{box.receives, box.past});
     if (const pt2pt::Request* request = request_of(op)) forget_request(local, request);
     ++box.receives;
     ++box.deeds;
@@ -167,7 +167,7 @@ void Matcher::know_receives(uint32_t local) {
 template <class F>
 void Matcher::for_each_candidate(uint32_t local, const Envelope& pattern,
                                  const PostedReceive* before, F&& f) const {
-  const std::vector<Held>& held = boxes_[local].held;
+  const std::vector<HeldMessage>& held = boxes_[local].held;
   std::vector<int32_t> seen;  // sources whose first covered message was handled
   for (size_t i = 0; i < held.size(); ++i) {
     const Envelope& message = held[i].message->envelope;
@@ -222,7 +222,7 @@ void Matcher::match_determined(uint32_t local) {
 }
 
 Choice Matcher::choice_of(uint32_t local, const Envelope& pattern, uint64_t operation,
-                          Choice::Kind kind, const Held& held) const {
+                          Choice::ChoiceKind kind, const HeldMessage& held) const {
   const Envelope& m = held.message->envelope;
   return {kind,        local,    operation, held.number, pattern.source,
           pattern.tag, m.source, m.tag,     m.ctx,       held.message->size};
@@ -233,14 +233,14 @@ void Matcher::add_choices(uint32_t local, std::vector<Choice>* out) const {
   if (box.held.empty()) return;
   for (const PostedReceive* p = first_posted(local); p; p = p->next) {
     if (!decides(p->envelope.ctx) || p->envelope.source != MPI_ANY_SOURCE) continue;
-    const Known& known = box.known.at(static_cast<RecvOp*>(const_cast<PostedReceive*>(p)));
+    const NumberedReceive& known = box.known.at(static_cast<RecvOp*>(const_cast<PostedReceive*>(p)));
     for_each_candidate(local, p->envelope, p, [&](size_t i) {
       out->push_back(choice_of(local, p->envelope, known.number, Choice::kMatch, box.held[i]));
     });
   }
   for (const Poll* poll : box.polls) {
     if (poll->list || poll->is || poll->of_nothing) continue;
-    const Choice::Kind kind = poll->waits ? Choice::kProbe : Choice::kSee;
+    const Choice::ChoiceKind kind = poll->waits ? Choice::kProbe : Choice::kSee;
     for_each_candidate(local, poll->pattern, nullptr, [&](size_t i) {
       out->push_back(choice_of(local, poll->pattern, poll->operation, kind, box.held[i]));
     });
@@ -252,8 +252,8 @@ void Matcher::add_choices(uint32_t local, std::vector<Choice>* out) const {
 /// `past`: the events that had to happen before a rank that waits for this match continues.
 void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& past) {
   Box& box = boxes_[local];
-  const Held& held = box.held[index];
-  chooser_->tell_match(
+  const HeldMessage& held = box.held[index];
+  chooser_->report_match(
       held.sender, choice_of(local, op->envelope, box.known.at(op).number, Choice::kMatch, held));
   if (is_awaited(op)) box.past.add(past);
   UnexpectedMessage* message = box.held[index].message;
@@ -269,10 +269,10 @@ void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& pa
       from.soft.add(box.soft);
     }
   }
-  if (const pt2pt::Request* request = request_of(op)) note_completion(local, request, past, soft);
+  if (const pt2pt::Request* request = request_of(op)) record_completion(local, request, past, soft);
   if (const pt2pt::Request* request = request_of(message);
       request && by >= 0 && !is_bufferable(message))
-    note_completion(static_cast<uint32_t>(by), request, past, soft);
+    record_completion(static_cast<uint32_t>(by), request, past, soft);
   box.held.erase(box.held.begin() + static_cast<ptrdiff_t>(index));
   const Envelope& m = message->envelope;
   const uint32_t number = box.known.at(op).number;
@@ -285,9 +285,9 @@ void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& pa
 
 void Matcher::see(uint32_t local, Poll* poll, size_t index, const EventSet& past) {
   Box& box = boxes_[local];
-  const Choice::Kind kind = poll->waits ? Choice::kProbe : Choice::kSee;
-  chooser_->tell_match(box.held[index].sender,
-                       choice_of(local, poll->pattern, poll->operation, kind, box.held[index]));
+  const Choice::ChoiceKind kind = poll->waits ? Choice::kProbe : Choice::kSee;
+  chooser_->report_match(box.held[index].sender,
+                         choice_of(local, poll->pattern, poll->operation, kind, box.held[index]));
   box.past.add(past);
   box.soft.add(box.held[index].soft);
   box.held[index].seen = true;
@@ -299,18 +299,18 @@ void Matcher::see(uint32_t local, Poll* poll, size_t index, const EventSet& past
   release(local, poll, true);
 }
 
-void Matcher::take(const Choice& choice) {
+void Matcher::execute_choice(const Choice& choice) {
   barren_ = 0;
-  if (choice.has_message()) return take_message(choice);
-  if (choice.kind == Choice::kLeave) return take_leave(choice);
-  if (choice.kind == Choice::kAccess) return take_access(choice);
-  choice.row() == Choice::kBuffer ? take_buffer(choice) : take_poll(choice);
+  if (choice.has_message()) return execute_match(choice);
+  if (choice.kind == Choice::kLeave) return execute_leave(choice);
+  if (choice.kind == Choice::kAccess) return execute_access(choice);
+  choice.row() == Choice::kBuffer ? execute_buffering(choice) : execute_poll(choice);
 }
 
-void Matcher::take_message(const Choice& choice) {
+void Matcher::execute_match(const Choice& choice) {
   Box& box = boxes_[choice.rank];
   size_t index = 0;
-  auto is_chosen = [&](const Held& h) {
+  auto is_chosen = [&](const HeldMessage& h) {
     const Envelope& m = h.message->envelope;
     return m.ctx == choice.context && m.source == choice.source && h.number == choice.number;
   };
@@ -323,7 +323,7 @@ void Matcher::take_message(const Choice& choice) {
       return !p->list && p->waits == waits && p->operation == choice.operation;
     });
     past.add(box.past);  // the probing rank has done nothing since it called
-    chooser_->tell_past(past);
+    chooser_->report_past(past);
     past.add(events_++);
     return see(choice.rank, *probe, index, past);
   }
@@ -331,7 +331,7 @@ void Matcher::take_message(const Choice& choice) {
     return entry.second.number == choice.operation;
   });
   past.add(known->second.past);
-  chooser_->tell_past(past);
+  chooser_->report_past(past);
   past.add(events_++);
   match(choice.rank, known->first, index, past);
 }
@@ -340,7 +340,7 @@ void Matcher::take_message(const Choice& choice) {
 
 /// Adds a choice for each send for which its rank waits and that may be buffered.
 void Matcher::add_buffers(uint32_t local, std::vector<Choice>* out) const {
-  for (const Held& held : boxes_[local].held) {
+  for (const HeldMessage& held : boxes_[local].held) {
     if (held.sender < 0 || !is_bufferable(held.message)) continue;
     if (waiting_sender(static_cast<const pt2pt::SendOp*>(held.message)) < 0) continue;
     const Envelope& m = held.message->envelope;
@@ -359,10 +359,10 @@ void Matcher::add_buffers(uint32_t local, std::vector<Choice>* out) const {
   }
 }
 
-void Matcher::take_buffer(const Choice& choice) {
+void Matcher::execute_buffering(const Choice& choice) {
   Box& box = boxes_[choice.rank];
   EventSet past = box.past;
-  chooser_->tell_past(past);
+  chooser_->report_past(past);
   past.add(events_++);
   if (choice.kind == Choice::kNoBuffer) {
     refused_acts_ = acts_;
@@ -370,7 +370,7 @@ void Matcher::take_buffer(const Choice& choice) {
     return;
   }
   for (Box& to : boxes_)
-    for (Held& held : to.held) {
+    for (HeldMessage& held : to.held) {
       if (held.sender != static_cast<int32_t>(choice.rank) || held.send != choice.operation)
         continue;
       box.past = past;
@@ -379,7 +379,7 @@ void Matcher::take_buffer(const Choice& choice) {
 }
 
 /// Completes the send and replaces its message by a copy.
-void Matcher::buffer_send(Held* held) {
+void Matcher::buffer_send(HeldMessage* held) {
   auto* op = static_cast<pt2pt::SendOp*>(held->message);
   UnexpectedMessage* copy = pt2pt::copy_of(*op);
   // No memory, or an error that its receive will meet: the send continues to wait.
@@ -400,7 +400,7 @@ bool Matcher::choose_early() {
   if (choices.empty()) return false;
   choices.push_back(choices.front());
   choices.back().kind = Choice::kNoBuffer;
-  take(choices.at(chooser_->choose(choices)));
+  execute_choice(choices.at(chooser_->choose(choices)));
   return true;
 }
 
@@ -408,12 +408,12 @@ bool Matcher::all_parked() {
   // If a match ends no wait the loop must continue, because nobody would call this again.
   while (!sched::anything_ready()) {
     for (uint32_t i = 0; i < boxes_.size(); ++i) {
-      know_receives(i);
+      number_receives(i);
       match_determined(i);
     }
     if (sched::anything_ready()) break;
     for (Box& box : boxes_) end_access(&box);
-    tell_waits();
+    report_lock_waits();
     std::vector<Choice> choices;
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_choices(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_successes(i, &choices);
@@ -421,7 +421,7 @@ bool Matcher::all_parked() {
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_accesses(i, false, &choices);
     if (choices.empty()) {
       if (choose_early()) continue;
-      return let_one_look_again();
+      return retry_one_poll();
     }
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_repeats(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_buffers(i, &choices);
@@ -430,7 +430,7 @@ bool Matcher::all_parked() {
     std::sort(choices.begin(), choices.end());
     // These come last: an execution that begins with a loop that repeats itself shows nothing new.
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_accesses(i, true, &choices);
-    take(choices.at(chooser_->choose(choices)));
+    execute_choice(choices.at(chooser_->choose(choices)));
   }
   return true;
 }

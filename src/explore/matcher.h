@@ -51,21 +51,21 @@ class Chooser {
   /// each repetition.
   virtual size_t choose(const std::vector<Choice>& choices) = 0;
   /// Reports the events that had to happen before the latest event.
-  virtual void tell_past(const EventSet& past) = 0;
-  virtual void tell_race(const Race& race) = 0;
+  virtual void report_past(const EventSet& past) = 0;
+  virtual void report_race(const Race& race) = 0;
   /// Reports that a message of the rank with index `sender` (-1: unknown) is received or found by a
   /// probe, by a choice or not.
-  virtual void tell_match(int32_t sender, const Choice& match) = 0;
+  virtual void report_match(int32_t sender, const Choice& match) = 0;
   /// Reports that some possibilities are not among the choices.
-  virtual void tell_limit(Limit limit) = 0;
+  virtual void report_limit(Limit limit) = 0;
   /// Ends this execution, because others show everything that it leads to.
   [[noreturn]] virtual void end_redundant() = 0;
 };
 
 /// The subject of a rank's polling calls, from its first such call until the rank has done
 /// something else (a Stretch). Choices about it have as their operation | stretch 32 | number of
-/// the Look 16 | resolved 16 |, which is the same in every order of other ranks.
-struct Look {
+/// the PolledSubject 16 | resolved 16 |, which is the same in every order of other ranks.
+struct PolledSubject {
   pt2pt::Wanted wanted = pt2pt::Wanted::kAll;
   pt2pt::Envelope pattern{};
   bool of_messages = false, take = false;
@@ -78,7 +78,7 @@ struct Look {
   uint16_t resolved = 0;  ///< choices made about it so far
   bool could = false;     ///< it could have succeeded when it last failed
 
-  bool is_at_same(const Look& other) const {
+  bool is_at_same(const PolledSubject& other) const {
     return of_messages == other.of_messages && take == other.take && wanted == other.wanted &&
            pattern == other.pattern && requests == other.requests && object == other.object &&
            part == other.part && is == other.is;
@@ -109,11 +109,11 @@ class Matcher final : public pt2pt::Decider {
   void record_order_target(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
   bool decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
                    const char* call) override;
-  void record_undecided() override { chooser_->tell_limit(Limit::kOutside); }
+  void record_undecided() override { chooser_->report_limit(Limit::kOutside); }
   uint64_t draw_number() override;
 
  private:
-  struct Held {
+  struct HeldMessage {
     pt2pt::UnexpectedMessage* message;
     uint32_t number;  ///< in its stream
     int32_t sender;   ///< index of the sending rank; -1: unknown
@@ -125,7 +125,7 @@ class Matcher final : public pt2pt::Decider {
     bool seen = false;  ///< found by a probe: later probes that cover it cannot fail
   };
   /// A receive, numbered at the first point where all ranks stood still after it was posted.
-  struct Known {
+  struct NumberedReceive {
     uint32_t number;
     EventSet past;
   };
@@ -153,7 +153,7 @@ class Matcher final : public pt2pt::Decider {
     pt2pt::UnexpectedMessage* found = nullptr;
     std::vector<uint32_t> chosen;
   };
-  struct Event {
+  struct MatchEvent {
     uint32_t event;
     Choice choice;
     std::vector<const pt2pt::Request*> missed;  ///< a test: the requests that were not complete
@@ -161,7 +161,7 @@ class Matcher final : public pt2pt::Decider {
   /// The subjects that a rank has polled without success since it last did something else.
   struct Stretch {
     uint32_t number = 0;
-    std::vector<Look> looks;
+    std::vector<PolledSubject> looks;
     bool repeats = false;  ///< kRepeat was chosen
     uint32_t repeated = 0;
     uint64_t switches = 0, rests = 0, acts = 0, receives = 0;  ///< when the last look failed
@@ -174,13 +174,13 @@ class Matcher final : public pt2pt::Decider {
   };
   using Stream = std::pair<uint64_t, int32_t>;  ///< context, source
   /// A rooted collective that a rank may leave early.
-  struct StayHere {
+  struct OpenEarlyExit {
     pt2pt::EarlyExitWait* stay;
     uint64_t number;
     const comm::Meeting* meeting;
   };
   /// A member of a collective in which not all have arrived yet.
-  struct Member {
+  struct ArrivedMember {
     uint32_t local;
     int32_t rank;                   ///< in the communicator
     const pt2pt::Request* request;  ///< nullptr: a blocking call
@@ -193,19 +193,19 @@ class Matcher final : public pt2pt::Decider {
     const sched::WaitSite* site;
     sched::Proclet* proclet;
     uint64_t number;
-    uint64_t released;     ///< Matcher::releases_ when its rank was last released without an event
-    uint64_t told_at = 0;  ///< Locks::changes() at the last tell_waits()
+    uint64_t released;  ///< Matcher::releases_ when its rank was last released without an event
+    uint64_t reported_at = 0;  ///< Locks::changes() at the last report_lock_waits()
   };
   /// An access that a rank has made since it last did something else, with its result.
-  struct Seen {
+  struct RepeatedAccess {
     pt2pt::MemoryAccess access;
     std::vector<char> bytes;
     bool changed = false;  ///< the access changed the memory the last time
     uint64_t version = 0;  ///< lock: Memory::version then
   };
   /// Successive accesses of a rank; a loop of them repeats itself.
-  struct Run {
-    std::vector<Seen> seen;
+  struct AccessRun {
+    std::vector<RepeatedAccess> seen;
     uint64_t deeds = 0;  ///< Box::deeds when it began
     size_t last = 0;     ///< index in `seen`, if `open`
     bool open = false;   ///< the result of the last access has not been read yet
@@ -222,15 +222,15 @@ class Matcher final : public pt2pt::Decider {
     EventSet unlocked, unlocked_exclusive;  ///< pasts of the ranks that released locks
     Locks locks;                            ///< the locks that events have acquired
   };
-  struct Gathering {
+  struct CollectiveGathering {
     int32_t root = -1;  ///< rooted collective in which members may leave early
     bool from_root = false;
-    std::vector<Member> members;
+    std::vector<ArrivedMember> members;
   };
   /// The state of a rank.
   struct Box {
-    std::vector<Held> held;  ///< messages, in the order of their streams
-    std::unordered_map<pt2pt::RecvOp*, Known> known;
+    std::vector<HeldMessage> held;  ///< messages, in the order of their streams
+    std::unordered_map<pt2pt::RecvOp*, NumberedReceive> known;
     std::vector<Poll*> polls;
     Stretch stretch;
     /// Pasts of complete requests.
@@ -238,25 +238,25 @@ class Matcher final : public pt2pt::Decider {
     uint32_t receives = 0, probes_made = 0, sends = 0;
     std::map<Stream, uint32_t> sent;                   ///< messages so far
     std::map<Stream, std::vector<Received>> received;  ///< in their order
-    std::vector<Event> events;                         ///< of this rank's operations
+    std::vector<MatchEvent> events;                    ///< of this rank's operations
     /// Races that were reported, as event, stream and buffering.
     std::set<std::tuple<uint32_t, uint64_t, int32_t, bool>> raced;
     EventSet past;  ///< events that had to happen before the rank's present state
     EventSet soft;  ///< events for which it also waited because ranks did not continue early
-    std::vector<StayHere> stays;
-    uint64_t stays_made = 0;
+    std::vector<OpenEarlyExit> early_exits;
+    uint64_t early_exits_made = 0;
     std::vector<Turn*> turns;
     uint64_t draws = 0;
     uint64_t turns_made = 0, deeds = 0;  ///< deeds: actions other than accesses
-    Run run;
-    std::vector<Event> accesses;  ///< events of accesses
+    AccessRun run;
+    std::vector<MatchEvent> accesses;  ///< events of accesses
   };
 
   Box& box_of(size_t local) {
     if (local >= boxes_.size()) boxes_.resize(local + 1);
     return boxes_[local];
   }
-  void know_receives(uint32_t local);
+  void number_receives(uint32_t local);
   void match_determined(uint32_t local);
   void add_choices(uint32_t local, std::vector<Choice>* out) const;
   template <class F>
@@ -268,50 +268,50 @@ class Matcher final : public pt2pt::Decider {
   void find_races(uint32_t local, const pt2pt::Envelope& message, const EventSet& past,
                   const EventSet& soft);
   Choice choice_of(uint32_t local, const pt2pt::Envelope& pattern, uint64_t operation,
-                   Choice::Kind kind, const Held& held) const;
+                   Choice::ChoiceKind kind, const HeldMessage& held) const;
   void match(uint32_t local, pt2pt::RecvOp* op, size_t held, const EventSet& past);
   void see(uint32_t local, Poll* poll, size_t held, const EventSet& past);
-  void take(const Choice& choice);
-  void take_message(const Choice& choice);
+  void execute_choice(const Choice& choice);
+  void execute_match(const Choice& choice);
   void add_buffers(uint32_t local, std::vector<Choice>* out) const;
-  void take_buffer(const Choice& choice);
-  void buffer_send(Held* held);
-  Held* held_of(const pt2pt::SendOp* op);
+  void execute_buffering(const Choice& choice);
+  void buffer_send(HeldMessage* held);
+  HeldMessage* held_of(const pt2pt::SendOp* op);
   bool choose_early();
   // together.cc
-  void let_go_together(Gathering* gathering);
+  void release_gathering(CollectiveGathering* gathering);
   void add_leaves(uint32_t local, std::vector<Choice>* out) const;
-  void take_leave(const Choice& choice);
+  void execute_leave(const Choice& choice);
   // memory.cc
   Memory& memory_of(const pt2pt::MemoryAccess& access);
   bool is_possible(const pt2pt::MemoryAccess& access) const;
-  const Seen* seen_before(const Run& run, const pt2pt::MemoryAccess& access) const;
+  const RepeatedAccess* seen_before(const AccessRun& run, const pt2pt::MemoryAccess& access) const;
   bool is_repeated(const Box& box, const pt2pt::MemoryAccess& access) const;
   void end_access(Box* box);
   void begin_access(Box* box, const pt2pt::MemoryAccess& access);
   void add_accesses(uint32_t local, bool repeated, std::vector<Choice>* out) const;
   static Choice choice_of(uint32_t local, const Turn& turn, bool repeated);
-  void take_access(const Choice& choice);
-  void tell_conflicts(const Box& box, const Choice& choice, uint32_t event) const;
-  void tell_waits();
-  void let_go(Box* box, Turn* turn);
+  void execute_access(const Choice& choice);
+  void report_conflicts(const Box& box, const Choice& choice, uint32_t event) const;
+  void report_lock_waits();
+  void release_turn(Box* box, Turn* turn);
   // polls.cc
   bool goes_on(const Box& box) const;
-  bool begin_look(Box* box, Poll* poll);
+  bool begin_subject(Box* box, Poll* poll);
   void park(Box* box, Poll* poll, const sched::WaitSite* site);
-  bool can_succeed(uint32_t local, const Look& look) const;
+  bool can_succeed(uint32_t local, const PolledSubject& look) const;
   bool may_fail_again(uint32_t local, const Poll& poll) const;
   void add_sets(uint32_t local, const Poll& poll, const std::vector<uint32_t>& complete,
                 std::vector<Choice>* out) const;
   void add_successes(uint32_t local, std::vector<Choice>* out) const;
   void add_failures(uint32_t local, std::vector<Choice>* out) const;
   void add_repeats(uint32_t local, std::vector<Choice>* out) const;
-  void take_poll(const Choice& choice);
+  void execute_poll(const Choice& choice);
   static bool returns(const Poll& poll, const Choice& choice, uint32_t i);
-  void note_completion(uint32_t local, const pt2pt::Request* request, const EventSet& past,
-                       const EventSet& soft);
+  void record_completion(uint32_t local, const pt2pt::Request* request, const EventSet& past,
+                         const EventSet& soft);
   void forget_request(uint32_t local, const pt2pt::Request* request);
-  bool let_one_look_again();
+  bool retry_one_poll();
   void release(uint32_t local, Poll* poll, bool hit);
   [[noreturn]] void report_endless() const;
 
@@ -322,7 +322,7 @@ class Matcher final : public pt2pt::Decider {
   uint64_t releases_ = 0;  ///< number of polls released without an event
   uint64_t barren_ = 0;    ///< number of these since the last event
   int64_t barren_since_ = 0;
-  std::unordered_map<const comm::Meeting*, Gathering> gatherings_;
+  std::unordered_map<const comm::Meeting*, CollectiveGathering> gatherings_;
   std::map<std::pair<uint64_t, int32_t>, Memory> memories_;  ///< by window and rank
   /// Pasts and soft pasts of notifications, by window, from, to, what.
   std::map<std::tuple<uint64_t, int32_t, int32_t, uint8_t>, std::pair<EventSet, EventSet>> told_;

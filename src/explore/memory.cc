@@ -7,12 +7,12 @@
 // (conflict() in choice.h) and only chance decides it: a race.
 //
 // A loop that reads until another rank has written (a spin lock of MPI_Compare_and_swap, MPI_Get
-// and MPI_Win_flush) would never end in an execution in which it always comes first. A Run holds
-// the accesses of a rank between two deeds (messages, collectives). An access repeats an earlier
-// one of its run if the call and operands are equal, that access changed nothing, and the memory
-// still has the same contents: then its result is the same again. Such an access is the last of all
-// choices and stands for all that the loop makes until something changes. Where nothing else can
-// happen it is no event.
+// and MPI_Win_flush) would never end in an execution in which it always comes first. An AccessRun
+// holds the accesses of a rank between two deeds (messages, collectives). An access repeats an
+// earlier one of its run if the call and operands are equal, that access changed nothing, and the
+// memory still has the same contents: then its result is the same again. Such an access is the last
+// of all choices and stands for all that the loop makes until something changes. Where nothing else
+// can happen it is no event.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -64,7 +64,7 @@ void Matcher::await_access(const MemoryAccess& access, const sched::WaitSite* si
   const uint32_t local = comm::rank_state()->local;
   Box& box = box_of(local);
   end_access(&box);
-  know_receives(local);
+  number_receives(local);
   if (box.run.deeds != box.deeds) {
     box.run = {};
     box.run.deeds = box.deeds;
@@ -111,8 +111,9 @@ void Matcher::record_order_target(uint64_t window, int32_t from, int32_t to, uin
 
 // ---- Loops --------------------------------------------------------------------------------------
 
-const Matcher::Seen* Matcher::seen_before(const Run& run, const MemoryAccess& access) const {
-  for (const Seen& seen : run.seen)
+const Matcher::RepeatedAccess* Matcher::seen_before(const AccessRun& run,
+                                                    const MemoryAccess& access) const {
+  for (const RepeatedAccess& seen : run.seen)
     if (is_same(seen.access, access)) return &seen;
   return nullptr;
 }
@@ -120,7 +121,7 @@ const Matcher::Seen* Matcher::seen_before(const Run& run, const MemoryAccess& ac
 /// Has the run made this access before, and has nothing changed there since?
 bool Matcher::is_repeated(const Box& box, const MemoryAccess& access) const {
   if (box.run.deeds != box.deeds) return false;
-  const Seen* seen = seen_before(box.run, access);
+  const RepeatedAccess* seen = seen_before(box.run, access);
   if (!seen) return false;
   if (access.use != MemoryAccess::kLock) return !seen->changed && holds(access, seen->bytes);
   const auto memory = memories_.find({access.window, access.target});
@@ -129,8 +130,8 @@ bool Matcher::is_repeated(const Box& box, const MemoryAccess& access) const {
 
 /// The rank makes the access before it parks again.
 void Matcher::begin_access(Box* box, const MemoryAccess& access) {
-  Run& run = box->run;
-  Seen* seen = const_cast<Seen*>(seen_before(run, access));
+  AccessRun& run = box->run;
+  RepeatedAccess* seen = const_cast<RepeatedAccess*>(seen_before(run, access));
   if (!seen) {
     run.seen.push_back({access, {}});
     seen = &run.seen.back();
@@ -148,9 +149,9 @@ void Matcher::begin_access(Box* box, const MemoryAccess& access) {
 }
 
 void Matcher::end_access(Box* box) {
-  Run& run = box->run;
+  AccessRun& run = box->run;
   if (!std::exchange(run.open, false)) return;
-  Seen& seen = run.seen[run.last];
+  RepeatedAccess& seen = run.seen[run.last];
   const MemoryAccess& access = seen.access;
   if (access.use != MemoryAccess::kLock) seen.bytes = bytes_of(access);
   const bool may_change = access.use == MemoryAccess::kWrite || access.use == MemoryAccess::kFold;
@@ -186,34 +187,34 @@ void Matcher::add_accesses(uint32_t local, bool repeated, std::vector<Choice>* o
 
 /// Reports the accesses of other ranks that this access follows only by chance, and that it
 /// conflicts with.
-void Matcher::tell_conflicts(const Box& box, const Choice& choice, uint32_t event) const {
+void Matcher::report_conflicts(const Box& box, const Choice& choice, uint32_t event) const {
   for (const Box& other : boxes_) {
     if (&other == &box) continue;
     // Earlier conflicting accesses are met again when the last one is reversed.
     const auto last = std::find_if(other.accesses.rbegin(), other.accesses.rend(),
-                                   [&](const Event& e) { return conflict(e.choice, choice); });
+                                   [&](const MatchEvent& e) { return conflict(e.choice, choice); });
     if (last == other.accesses.rend() || box.past.has(last->event)) continue;
-    chooser_->tell_race({last->event, box.past, box.soft.has(last->event), event, {}});
+    chooser_->report_race({last->event, box.past, box.soft.has(last->event), event, {}});
   }
 }
 
 /// A rank that waits for a lock could have acquired it before those that hold it; perhaps it never
 /// will. Reports this as a race.
-void Matcher::tell_waits() {
+void Matcher::report_lock_waits() {
   for (uint32_t i = 0; i < boxes_.size(); ++i)
     for (Turn* turn : boxes_[i].turns) {
       if (is_possible(*turn->access)) continue;
       const Box& box = boxes_[i];
       const Locks& locks = memory_of(*turn->access).locks;
-      if (std::exchange(turn->told_at, locks.changes()) == locks.changes()) continue;
+      if (std::exchange(turn->reported_at, locks.changes()) == locks.changes()) continue;
       const EventSet without = locks.in_the_way(i, turn->access->detail != 0);
       if (without.first() == SIZE_MAX || box.past.meets(without)) continue;
-      chooser_->tell_race({static_cast<uint32_t>(without.first()), box.past,
-                           box.soft.meets(without), Race::kWaiter + i, without});
+      chooser_->report_race({static_cast<uint32_t>(without.first()), box.past,
+                             box.soft.meets(without), Race::kWaiter + i, without});
     }
 }
 
-void Matcher::take_access(const Choice& choice) {
+void Matcher::execute_access(const Choice& choice) {
   Box& box = boxes_[choice.rank];
   Turn* turn = *std::find_if(box.turns.begin(), box.turns.end(),
                              [&](const Turn* t) { return t->number == choice.operation; });
@@ -224,18 +225,18 @@ void Matcher::take_access(const Choice& choice) {
     memory.locks.got(choice.rank, events_, access.detail != 0);
     past.add(access.detail ? memory.unlocked : memory.unlocked_exclusive);
   }
-  chooser_->tell_past(past);
+  chooser_->report_past(past);
   const uint32_t event = events_++;
-  tell_conflicts(box, choice, event);
+  report_conflicts(box, choice, event);
   past.add(event);
   box.past = std::move(past);
   box.accesses.push_back({event, choice, {}});
   box.run.repeats = choice.number != 0;
   box.run.repeated = 0;
-  let_go(&box, turn);
+  release_turn(&box, turn);
 }
 
-void Matcher::let_go(Box* box, Turn* turn) {
+void Matcher::release_turn(Box* box, Turn* turn) {
   std::erase(box->turns, turn);
   box->run.released = ++releases_;
   begin_access(box, *turn->access);

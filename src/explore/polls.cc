@@ -4,7 +4,7 @@
 // message or its acknowledgement is still on its way (kMiss). A loop of such calls would have one
 // execution for each number of failures. A stretch is the time from a rank's first failure until it
 // does something else: sends, receives, waits, or finds something. In a stretch the rank learns
-// nothing but its failures. For polls of the same subject (Look) in one stretch:
+// nothing but its failures. For polls of the same subject (PolledSubject) in one stretch:
 //
 //   the first    may fail or, where there is something, find it
 //   later ones   find what is there, or wait while other ranks can continue. They fail again
@@ -87,7 +87,7 @@ bool is_followed(const Request* r) {
   return dynamic_cast<const pt2pt::RecvRequest*>(r) || dynamic_cast<const pt2pt::SendRequest*>(r);
 }
 
-Choice about(Choice::Kind kind, uint32_t rank, uint64_t operation, const Envelope* pattern) {
+Choice about(Choice::ChoiceKind kind, uint32_t rank, uint64_t operation, const Envelope* pattern) {
   Choice c;
   c.kind = kind;
   c.rank = rank;
@@ -110,12 +110,12 @@ UnexpectedMessage* Matcher::probe(uint32_t local, const Envelope& pattern, bool 
   poll.pattern = pattern;
   poll.take = take;
   poll.sure = !waits && has_seen(local, pattern);
-  know_receives(local);
+  number_receives(local);
   if (waits) {
     poll.operation = box.probes_made++;
     ++acts_;
     ++box.deeds;
-  } else if (!begin_look(&box, &poll)) {
+  } else if (!begin_subject(&box, &poll)) {
     return nullptr;
   }
   pt2pt::ProbeSite site(call, &pattern);
@@ -133,8 +133,8 @@ bool Matcher::complete(Request* const* list, size_t count, Wanted wanted, bool w
   poll.wanted = wanted;
   poll.sure = is_enough(list, count, wanted, is_sure);
   if (poll.sure && wanted == Wanted::kAll) return box.stretch.open = false, true;
-  know_receives(local);
-  if (!begin_look(&box, &poll)) return false;
+  number_receives(local);
+  if (!begin_subject(&box, &poll)) return false;
   pt2pt::RequestsSite site(call, list, count);
   park(&box, &poll, &site);
   if (chosen) *chosen = std::move(poll.chosen);
@@ -148,8 +148,8 @@ bool Matcher::decide_test(const void* object, uint64_t part, bool (*is)(const vo
   poll.object = object;
   poll.part = part;
   poll.is = is;
-  know_receives(local);
-  if (!begin_look(&box_of(local), &poll)) return false;
+  number_receives(local);
+  if (!begin_subject(&box_of(local), &poll)) return false;
   const sched::WaitSite site{call, nullptr, true};
   park(&box_of(local), &poll, &site);
   return poll.hit;
@@ -182,7 +182,7 @@ bool Matcher::goes_on(const Box& box) const {
 }
 
 /// Returns false where the look fails at once.
-bool Matcher::begin_look(Box* box, Poll* poll) {
+bool Matcher::begin_subject(Box* box, Poll* poll) {
   Stretch& s = box->stretch;
   if (poll->waits || poll->sure || !goes_on(*box)) {
     ++s.number;
@@ -190,7 +190,7 @@ bool Matcher::begin_look(Box* box, Poll* poll) {
     s.repeats = false;
     s.repeated = 0;
   }
-  Look look;
+  PolledSubject look;
   look.wanted = poll->wanted;
   look.pattern = poll->pattern;
   look.of_messages = !poll->list && !poll->is;
@@ -204,7 +204,7 @@ bool Matcher::begin_look(Box* box, Poll* poll) {
     look.handles.push_back(poll->list[i] ? poll->list[i]->handle : 0);
   }
   auto same = std::find_if(s.looks.begin(), s.looks.end(),
-                           [&](const Look& other) { return other.is_at_same(look); });
+                           [&](const PolledSubject& other) { return other.is_at_same(look); });
   poll->again = same != s.looks.end();
   if (!poll->again) same = s.looks.insert(s.looks.end(), std::move(look));
   poll->look = static_cast<size_t>(same - s.looks.begin());
@@ -216,7 +216,7 @@ bool Matcher::begin_look(Box* box, Poll* poll) {
 
 // ---- What is possible ---------------------------------------------------------------------------
 
-bool Matcher::can_succeed(uint32_t local, const Look& look) const {
+bool Matcher::can_succeed(uint32_t local, const PolledSubject& look) const {
   if (look.of_messages) return has_candidate(local, look.pattern);
   if (look.is) return look.is(look.object, look.part);
   bool every = true, one = false;
@@ -230,7 +230,7 @@ bool Matcher::can_succeed(uint32_t local, const Look& look) const {
 }
 
 bool Matcher::may_fail_again(uint32_t local, const Poll& poll) const {
-  const std::vector<Look>& looks = boxes_[local].stretch.looks;
+  const std::vector<PolledSubject>& looks = boxes_[local].stretch.looks;
   for (size_t i = 0; i < looks.size(); ++i)
     if (i != poll.look && !looks[i].could && can_succeed(local, looks[i])) return true;
   return false;
@@ -241,7 +241,7 @@ void Matcher::add_sets(uint32_t local, const Poll& poll, const std::vector<uint3
   if (complete.empty()) return;
   Choice c = about(Choice::kDone, local, poll.operation, nullptr);
   if (complete.size() > kMostTogether || complete.back() >= 64) {
-    chooser_->tell_limit(Limit::kSets);
+    chooser_->report_limit(Limit::kSets);
     c.number = 1;  // all of them
     return out->push_back(c);
   }
@@ -297,14 +297,14 @@ void Matcher::add_repeats(uint32_t local, std::vector<Choice>* out) const {
 
 // ---- What happens -------------------------------------------------------------------------------
 
-void Matcher::take_poll(const Choice& choice) {
+void Matcher::execute_poll(const Choice& choice) {
   Box& box = boxes_[choice.rank];
   Poll* poll = *std::find_if(box.polls.begin(), box.polls.end(), [&](const Poll* p) {
     return (p->list || !p->waits) && !p->of_nothing && p->operation == choice.operation;
   });
   const bool hit = choice.kind == Choice::kDone;
   EventSet past = box.past;
-  Event event{events_, choice, {}};
+  MatchEvent event{events_, choice, {}};
   bool followed = !poll->is || poll->is(poll->object, poll->part);
   for (uint32_t i = 0; i < poll->count; ++i) {
     const Request* r = poll->list[i];
@@ -320,9 +320,9 @@ void Matcher::take_poll(const Choice& choice) {
     }
   }
   box.events.push_back(std::move(event));
-  chooser_->tell_past(past);
+  chooser_->report_past(past);
   // Nobody will report when the request could have been complete.
-  if (!followed) chooser_->tell_race({events_, {}, true});
+  if (!followed) chooser_->report_race({events_, {}, true});
   past.add(events_++);
   box.past = std::move(past);
   Stretch& s = box.stretch;
@@ -338,8 +338,8 @@ bool Matcher::returns(const Poll& poll, const Choice& choice, uint32_t i) {
   return choice.number == 1 || (choice.context >> i & 1);
 }
 
-Matcher::Held* Matcher::held_of(const pt2pt::SendOp* op) {
-  for (Held& held : boxes_[op->to.local].held)
+Matcher::HeldMessage* Matcher::held_of(const pt2pt::SendOp* op) {
+  for (HeldMessage& held : boxes_[op->to.local].held)
     if (held.message == op) return &held;
   FGMPI_CHECK(false);
   return nullptr;
@@ -351,7 +351,7 @@ void Matcher::release(uint32_t local, Poll* poll, bool hit) {
   std::erase(box.polls, poll);
   poll->hit = hit;
   if (!hit && !poll->of_nothing) {
-    Look& look = s.looks.at(poll->look);
+    PolledSubject& look = s.looks.at(poll->look);
     look.could = can_succeed(local, look);
   }
   s.open = !hit;
@@ -363,25 +363,25 @@ void Matcher::release(uint32_t local, Poll* poll, bool hit) {
   sched::ready(poll->proclet);
 }
 
-void Matcher::note_completion(uint32_t local, const Request* request, const EventSet& past,
-                              const EventSet& soft) {
+void Matcher::record_completion(uint32_t local, const Request* request, const EventSet& past,
+                                const EventSet& soft) {
   Box& box = box_of(local);
-  for (Event& e : box.events)
+  for (MatchEvent& e : box.events)
     if (std::erase(e.missed, request) > 0 && !past.has(e.event))
-      chooser_->tell_race({e.event, past, soft.has(e.event)});
+      chooser_->report_race({e.event, past, soft.has(e.event)});
   box.completions[request] = past;
 }
 
 /// The request at this address is another one from now on, or no longer needed.
 void Matcher::forget_request(uint32_t local, const Request* request) {
   Box& box = box_of(local);
-  for (Event& e : box.events) std::erase(e.missed, request);
+  for (MatchEvent& e : box.events) std::erase(e.missed, request);
   box.completions.erase(request);
 }
 
 // ---- When nothing else can happen ---------------------------------------------------------------
 
-bool Matcher::let_one_look_again() {
+bool Matcher::retry_one_poll() {
   Poll* next = nullptr;
   uint32_t rank = 0;
   uint64_t looking = 0;
@@ -411,7 +411,7 @@ bool Matcher::let_one_look_again() {
   }
   const bool slow = now_ns() - barren_since_ > kSlow;
   if (++barren_ > looking * (slow ? kForEverWhenSlow : kForEver)) report_endless();
-  turn ? let_go(&boxes_[rank], turn) : release(rank, next, false);
+  turn ? release_turn(&boxes_[rank], turn) : release(rank, next, false);
   return true;
 }
 

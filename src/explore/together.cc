@@ -32,7 +32,7 @@ void Matcher::arrive(const comm::Comm* comm, const comm::Meeting* meeting, uint8
                      const comm::Arrival* arrival) {
   const comm::RankState* rank = comm::rank_state();
   if (!rank) return;
-  Gathering& g = gatherings_[meeting];
+  CollectiveGathering& g = gatherings_[meeting];
   if (meeting->arrived == 1) g = {};
   Box& box = box_of(rank->local);
   end_access(&box);  // after a collective its window may have been freed
@@ -51,26 +51,26 @@ void Matcher::arrive(const comm::Comm* comm, const comm::Meeting* meeting, uint8
   }
   g.members.push_back({rank->local, comm->rank, request, box.past, box.soft});
   if (!meeting->full) return;
-  let_go_together(&g);
+  release_gathering(&g);
   gatherings_.erase(meeting);
 }
 
-void Matcher::let_go_together(Gathering* g) {
+void Matcher::release_gathering(CollectiveGathering* g) {
   EventSet past, soft;
-  const Member* root = nullptr;
-  for (const Member& m : g->members) {
+  const ArrivedMember* root = nullptr;
+  for (const ArrivedMember& m : g->members) {
     past.add(m.past);
     soft.add(m.soft);
     if (m.rank == g->root) root = &m;
   }
   soft.add(past);
   const EventSet nothing;
-  for (const Member& m : g->members) {
+  for (const ArrivedMember& m : g->members) {
     if (m.left) continue;
     const EventSet* needed = &past;
     if (root && g->from_root) needed = &root->past;
     if (root && !g->from_root && &m != root) needed = &nothing;
-    if (m.request) note_completion(m.local, m.request, *needed, soft);
+    if (m.request) record_completion(m.local, m.request, *needed, soft);
     if (m.request && !m.request->waiter) continue;
     box_of(m.local).past.add(*needed);
     box_of(m.local).soft.add(soft);
@@ -82,16 +82,16 @@ void Matcher::let_go_together(Gathering* g) {
 void Matcher::begin_early_exit_wait(pt2pt::EarlyExitWait* stay) {
   Box& box = box_of(comm::rank_state()->local);
   const auto* request = static_cast<const coll::CollRequest*>(stay->request);
-  box.stays.push_back({stay, box.stays_made++, request->args.meeting});
+  box.early_exits.push_back({stay, box.early_exits_made++, request->args.meeting});
 }
 
 void Matcher::end_early_exit_wait(pt2pt::EarlyExitWait* stay) {
-  std::erase_if(box_of(comm::rank_state()->local).stays,
-                [&](const StayHere& s) { return s.stay == stay; });
+  std::erase_if(box_of(comm::rank_state()->local).early_exits,
+                [&](const OpenEarlyExit& s) { return s.stay == stay; });
 }
 
 void Matcher::add_leaves(uint32_t local, std::vector<Choice>* out) const {
-  for (const StayHere& here : boxes_[local].stays) {
+  for (const OpenEarlyExit& here : boxes_[local].early_exits) {
     if (here.stay->request->complete() || !here.stay->request->waiter || !here.stay->may_leave())
       continue;
     Choice c;
@@ -103,17 +103,18 @@ void Matcher::add_leaves(uint32_t local, std::vector<Choice>* out) const {
   }
 }
 
-void Matcher::take_leave(const Choice& choice) {
+void Matcher::execute_leave(const Choice& choice) {
   Box& box = box_of(choice.rank);
-  const auto here = std::find_if(box.stays.begin(), box.stays.end(),
-                                 [&](const StayHere& s) { return s.number == choice.operation; });
+  const auto here =
+      std::find_if(box.early_exits.begin(), box.early_exits.end(),
+                   [&](const OpenEarlyExit& s) { return s.number == choice.operation; });
   EventSet past = box.past;
-  Gathering& g = gatherings_.at(here->meeting);
-  for (Member& m : g.members) {
+  CollectiveGathering& g = gatherings_.at(here->meeting);
+  for (ArrivedMember& m : g.members) {
     if (m.local == choice.rank) m.left = true;
     if (g.from_root && m.rank == g.root) past.add(m.past);
   }
-  chooser_->tell_past(past);
+  chooser_->report_past(past);
   past.add(events_++);
   box.past = std::move(past);
   pt2pt::EarlyExitWait* stay = here->stay;

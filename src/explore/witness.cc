@@ -34,7 +34,7 @@ bool parse_choice(const std::string& text, uint32_t* point, Choice* c) {
   if (n != 10) return false;
   for (size_t i = 0; i < std::size(kKinds); ++i) {
     if (std::string_view(kind) != kKinds[i]) continue;
-    c->kind = static_cast<Choice::Kind>(i);
+    c->kind = static_cast<Choice::ChoiceKind>(i);
     return true;
   }
   return false;

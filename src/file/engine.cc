@@ -23,7 +23,7 @@ constexpr uint32_t kThreads = 4;
 /// (64-byte writes to tmpfs: 1.3 us and 0.6 us each).
 constexpr size_t kMostInRing = 16;
 
-enum class Engine : uint8_t { kUring, kThreads, kDirect };
+enum class EngineSetting : uint8_t { kUring, kThreads, kDirect };
 static_assert(settings::has_choices(settings::kFileEngine, "uring|threads|direct"));
 
 /// A rank that waits for one of the threads; it lies on the rank's stack.
@@ -71,13 +71,13 @@ bool run_on_threads(Transfer* transfer, const char* call) {
 }
 
 /// The best engine for a transfer of the running proclet.
-Engine engine_here() {
-  static const auto chosen = settings::choice<Engine>(settings::kFileEngine);
-  if (sched::on_host_stack()) return Engine::kDirect;
+EngineSetting engine_here() {
+  static const auto chosen = settings::choice<EngineSetting>(settings::kFileEngine);
+  if (sched::on_host_stack()) return EngineSetting::kDirect;
   const sched::Kind kind = sched::current()->kind;
-  if (kind == sched::Kind::kForeign) return Engine::kDirect;
-  if (kind == sched::Kind::kRank && sched::rank_count() == 1) return Engine::kDirect;
-  if (chosen == Engine::kUring && !uring::available()) return Engine::kThreads;
+  if (kind == sched::Kind::kForeign) return EngineSetting::kDirect;
+  if (kind == sched::Kind::kRank && sched::rank_count() == 1) return EngineSetting::kDirect;
+  if (chosen == EngineSetting::kUring && !uring::available()) return EngineSetting::kThreads;
   return chosen;
 }
 
@@ -102,11 +102,13 @@ size_t make_calls_here(SystemCall* calls, size_t count) {
 }
 
 void run(Transfer* transfer, const char* call) {
-  Engine engine = engine_here();
-  if (engine == Engine::kUring && has_more_calls(*transfer, kMostInRing)) engine = Engine::kThreads;
-  if (engine == Engine::kThreads && !run_on_threads(transfer, call)) engine = Engine::kDirect;
-  if (engine == Engine::kUring) perform(transfer, uring::make_calls);
-  if (engine == Engine::kDirect) {
+  EngineSetting engine = engine_here();
+  if (engine == EngineSetting::kUring && has_more_calls(*transfer, kMostInRing))
+    engine = EngineSetting::kThreads;
+  if (engine == EngineSetting::kThreads && !run_on_threads(transfer, call))
+    engine = EngineSetting::kDirect;
+  if (engine == EngineSetting::kUring) perform(transfer, uring::make_calls);
+  if (engine == EngineSetting::kDirect) {
     // A thread of the program's own lets the other threads of its process into the library
     // meanwhile.
     const bool foreign = !sched::on_host_stack() && sched::current()->kind == sched::Kind::kForeign;

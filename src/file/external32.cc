@@ -14,11 +14,11 @@
 namespace fgmpi::file::external32 {
 namespace {
 
-enum class How : uint8_t { kSwap, kSigned, kUnsigned, kQuad };
+enum class FieldConversion : uint8_t { kSwap, kSigned, kUnsigned, kQuad };
 
 /// One member of an item: its bytes in memory and in the file.
 struct External32Field {
-  How how = How::kSwap;
+  FieldConversion how = FieldConversion::kSwap;
   uint8_t memory = 0, file = 0;
 };
 struct External32Layout {
@@ -27,12 +27,12 @@ struct External32Layout {
 };
 
 constexpr External32Field swapped(size_t bytes) {
-  return {How::kSwap, static_cast<uint8_t>(bytes), static_cast<uint8_t>(bytes)};
+  return {FieldConversion::kSwap, static_cast<uint8_t>(bytes), static_cast<uint8_t>(bytes)};
 }
-constexpr External32Field kLong{How::kSigned, sizeof(long), 4};
-constexpr External32Field kUnsignedLong{How::kUnsigned, sizeof(unsigned long), 4};
-constexpr External32Field kWide{How::kUnsigned, sizeof(wchar_t), 2};
-constexpr External32Field kLongDouble{How::kQuad, sizeof(long double), 16};
+constexpr External32Field kLong{FieldConversion::kSigned, sizeof(long), 4};
+constexpr External32Field kUnsignedLong{FieldConversion::kUnsigned, sizeof(unsigned long), 4};
+constexpr External32Field kWide{FieldConversion::kUnsigned, sizeof(wchar_t), 2};
+constexpr External32Field kLongDouble{FieldConversion::kQuad, sizeof(long double), 16};
 
 External32Layout layout_of(MPI_Datatype type) {
   const External32Field integer = swapped(sizeof(int));
@@ -86,16 +86,17 @@ void reverse(const char* in, size_t bytes, char* out) {
 
 int64_t integer_at(const char* in, const External32Field& part) {
   if (part.memory == 8) return load<int64_t>(in);
-  return part.how == How::kSigned ? int64_t{load<int32_t>(in)} : int64_t{load<uint32_t>(in)};
+  return part.how == FieldConversion::kSigned ? int64_t{load<int32_t>(in)}
+                                              : int64_t{load<uint32_t>(in)};
 }
 
 /// Returns false where the file's form has no such value.
 bool encode_one(const External32Field& part, const char* in, char* out) {
   switch (part.how) {
-    case How::kSwap:
+    case FieldConversion::kSwap:
       reverse(in, part.file, out);
       return true;
-    case How::kQuad: {
+    case FieldConversion::kQuad: {
       const auto quad = static_cast<__float128>(load<long double>(in));
       reverse(reinterpret_cast<const char*>(&quad), sizeof quad, out);
       return true;
@@ -103,8 +104,9 @@ bool encode_one(const External32Field& part, const char* in, char* out) {
     default: {
       const int64_t value = integer_at(in, part);
       const int bits = 8 * part.file;
-      const int64_t least = part.how == How::kSigned ? -(int64_t{1} << (bits - 1)) : 0;
-      const int64_t most = (int64_t{1} << (part.how == How::kSigned ? bits - 1 : bits)) - 1;
+      const int64_t least = part.how == FieldConversion::kSigned ? -(int64_t{1} << (bits - 1)) : 0;
+      const int64_t most =
+          (int64_t{1} << (part.how == FieldConversion::kSigned ? bits - 1 : bits)) - 1;
       for (int i = 0; i < part.file; ++i)
         out[i] = static_cast<char>(value >> (8 * (part.file - 1 - i)));
       return value >= least && value <= most;
@@ -114,9 +116,9 @@ bool encode_one(const External32Field& part, const char* in, char* out) {
 
 void decode_one(const External32Field& part, const char* in, char* out) {
   switch (part.how) {
-    case How::kSwap:
+    case FieldConversion::kSwap:
       return reverse(in, part.file, out);
-    case How::kQuad: {
+    case FieldConversion::kQuad: {
       __float128 quad;
       reverse(in, sizeof quad, reinterpret_cast<char*>(&quad));
       const auto value = static_cast<long double>(quad);
@@ -125,7 +127,7 @@ void decode_one(const External32Field& part, const char* in, char* out) {
       return;
     }
     default: {
-      uint64_t value = part.how == How::kSigned && (in[0] & 0x80) ? ~uint64_t{0} : 0;
+      uint64_t value = part.how == FieldConversion::kSigned && (in[0] & 0x80) ? ~uint64_t{0} : 0;
       for (int i = 0; i < part.file; ++i) value = value << 8 | static_cast<uint8_t>(in[i]);
       const auto low = static_cast<uint32_t>(value);
       if (part.memory == 8)

@@ -23,27 +23,27 @@ namespace {
 /// Stands for a hint that is no number.
 constexpr int64_t kSieveBytes = 4 << 20;
 
-enum class Form : uint8_t { kSize, kSwitch, kOctal, kTruth, kHosts, kStyle };
+enum class HintForm : uint8_t { kSize, kSwitch, kOctal, kTruth, kHosts, kStyle };
 struct HintRow {
   const char* key;
-  Form form;
+  HintForm form;
   bool at_open;          ///< heeded by MPI_File_open alone
   const char* fallback;  ///< in use unless given; nullptr: then there is none
 };
 constexpr HintRow kHints[] = {
-    {"cb_buffer_size", Form::kSize, false, "16777216"},
-    {"cb_nodes", Form::kSize, true, nullptr},
-    {"striping_unit", Form::kSize, true, nullptr},
-    {"romio_cb_read", Form::kSwitch, false, "automatic"},
-    {"romio_cb_write", Form::kSwitch, false, "automatic"},
-    {"romio_ds_read", Form::kSwitch, false, "automatic"},
-    {"romio_ds_write", Form::kSwitch, false, "automatic"},
-    {"ind_rd_buffer_size", Form::kSize, false, "4194304"},
-    {"ind_wr_buffer_size", Form::kSize, false, "524288"},
-    {"romio_no_indep_rw", Form::kTruth, true, "false"},
-    {"cb_config_list", Form::kHosts, true, nullptr},
-    {"access_style", Form::kStyle, false, nullptr},
-    {"file_perm", Form::kOctal, true, nullptr},
+    {"cb_buffer_size", HintForm::kSize, false, "16777216"},
+    {"cb_nodes", HintForm::kSize, true, nullptr},
+    {"striping_unit", HintForm::kSize, true, nullptr},
+    {"romio_cb_read", HintForm::kSwitch, false, "automatic"},
+    {"romio_cb_write", HintForm::kSwitch, false, "automatic"},
+    {"romio_ds_read", HintForm::kSwitch, false, "automatic"},
+    {"romio_ds_write", HintForm::kSwitch, false, "automatic"},
+    {"ind_rd_buffer_size", HintForm::kSize, false, "4194304"},
+    {"ind_wr_buffer_size", HintForm::kSize, false, "524288"},
+    {"romio_no_indep_rw", HintForm::kTruth, true, "false"},
+    {"cb_config_list", HintForm::kHosts, true, nullptr},
+    {"access_style", HintForm::kStyle, false, nullptr},
+    {"file_perm", HintForm::kOctal, true, nullptr},
 };
 
 const HintRow* find_hint(const std::string& key) {
@@ -81,19 +81,19 @@ std::optional<int> advice_of(const std::string& style) {
 
 bool is_good(const HintRow& known, const std::string& value) {
   switch (known.form) {
-    case Form::kSize: {
+    case HintForm::kSize: {
       const auto number = parse_int(value);
       return number && *number > 0;
     }
-    case Form::kSwitch:
+    case HintForm::kSwitch:
       return value == "enable" || value == "disable" || value == "automatic";
-    case Form::kOctal:
+    case HintForm::kOctal:
       return is_octal(value);
-    case Form::kTruth:
+    case HintForm::kTruth:
       return value == "true" || value == "false";
-    case Form::kHosts:
+    case HintForm::kHosts:
       return is_config_list(value);
-    case Form::kStyle:
+    case HintForm::kStyle:
       return advice_of(value).has_value();
   }
   return false;

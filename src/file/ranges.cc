@@ -8,7 +8,7 @@
 namespace fgmpi::file {
 namespace {
 
-struct Rule {
+struct RangeRule {
   int64_t offset, bytes, stride, count;
 };
 
@@ -19,10 +19,10 @@ constexpr int64_t kMostRanges = int64_t{1} << 32;
 }  // namespace
 
 void write_ranges(const std::vector<FilePiece>& pieces, Bytes* out) {
-  std::vector<Rule> rules;
+  std::vector<RangeRule> rules;
   auto add = [&](int64_t offset, int64_t bytes) {
     if (!rules.empty()) {
-      Rule& last = rules.back();
+      RangeRule& last = rules.back();
       if (last.bytes == bytes && last.count == 1) {
         last.stride = offset - last.offset;
         last.count = 2;
@@ -42,17 +42,17 @@ void write_ranges(const std::vector<FilePiece>& pieces, Bytes* out) {
     add(offset, end - offset);
   }
   append(out, static_cast<uint64_t>(rules.size()));
-  for (const Rule& rule : rules) append(out, rule);
+  for (const RangeRule& rule : rules) append(out, rule);
 }
 
 Status read_ranges(const Bytes& bytes, std::vector<FilePiece>* pieces, int64_t* sum) {
   FieldReader in(bytes.data(), bytes.size());
   const auto count = in.get<uint64_t>();
-  bool good = !in.failed() && count <= in.left() / sizeof(Rule);
+  bool good = !in.failed() && count <= in.left() / sizeof(RangeRule);
   int64_t ranges = 0, end = 0;
   *sum = 0;
   for (uint64_t i = 0; good && i < count; ++i) {
-    const auto rule = in.get<Rule>();
+    const auto rule = in.get<RangeRule>();
     ranges += rule.count;
     good = rule.offset >= end && rule.bytes > 0 && rule.count > 0 && ranges <= kMostRanges &&
            (rule.count == 1 || rule.stride >= rule.bytes);

@@ -21,9 +21,9 @@ bool failed;  // set by BuDDy's error hook, which takes no argument
 void record_error(int) { failed = true; }
 
 /// BuDDy is initialised while an object of this class exists.
-class Session {
+class BuddySession {
  public:
-  explicit Session(int bits, size_t expected_nodes) : bits_(bits) {
+  explicit BuddySession(int bits, size_t expected_nodes) : bits_(bits) {
     if (bdd_isrunning()) return;
     failed = false;
     int nodes = static_cast<int>(std::clamp<size_t>(expected_nodes, 1000, kMaxBddNodes / 2));
@@ -36,8 +36,8 @@ class Session {
     bdd_setmaxincrease(kMaxBddNodes / 4);
     bdd_setvarnum(bits);
   }
-  Session(const Session&) = delete;
-  ~Session() {
+  BuddySession(const BuddySession&) = delete;
+  ~BuddySession() {
     if (running_) bdd_done();
   }
   bool ok() const { return running_ && !failed; }
@@ -107,7 +107,7 @@ class Session {
 }  // namespace
 
 bool bdd_paths(std::span<const int32_t> ranks, int bits, size_t most, std::vector<Cube>* out) {
-  Session session(bits, ranks.size() * 2);
+  BuddySession session(bits, ranks.size() * 2);
   if (!session.ok()) return false;
   BDD root = session.from_ranks(ranks, bits);
   return session.ok() && session.paths(root, bits, {0, 0}, most, out);
@@ -115,7 +115,7 @@ bool bdd_paths(std::span<const int32_t> ranks, int bits, size_t most, std::vecto
 
 bool bdd_combine(std::span<const Cube> a, std::span<const Cube> b, int bits, SetOperation operation,
                  size_t most, std::vector<Cube>* out) {
-  Session session(bits, (a.size() + b.size()) * 16);
+  BuddySession session(bits, (a.size() + b.size()) * 16);
   if (!session.ok()) return false;
   BDD left = session.from_cubes(a, bits), right = session.from_cubes(b, bits);
   if (!session.ok()) return false;

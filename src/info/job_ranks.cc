@@ -82,9 +82,9 @@ std::string variable_of(pid_t pid, const std::string& name) {
 
 // ---- By memory ----------------------------------------------------------------------------------
 
-class Memory {
+class ProcessMemory {
  public:
-  explicit Memory(pid_t pid) : pid_(pid) {}
+  explicit ProcessMemory(pid_t pid) : pid_(pid) {}
   bool read(uint64_t address, void* out, size_t bytes) const {
     iovec here = {out, bytes}, there = {reinterpret_cast<void*>(address), bytes};
     return process_vm_readv(pid_, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
@@ -172,7 +172,7 @@ bool find_hosted(pid_t pid, Hosted* out, bool* denied) {
   out->library = find_library(pid, &out->path, denied);
   const uint64_t offset = out->library ? find_symbol(out->path, "fgmpi_debug_table") : 0;
   if (!offset) return false;
-  if (!Memory(pid).read(out->library + offset, &out->table, sizeof out->table)) {
+  if (!ProcessMemory(pid).read(out->library + offset, &out->table, sizeof out->table)) {
     *denied = *denied || errno == EPERM || errno == EACCES;
     return false;
   }
@@ -192,7 +192,7 @@ std::string mark_of_peer(const pt2pt::Peer& to) {
 /// The ranks of a process, read from its memory while it runs.
 class RanksInMemory {
  public:
-  struct Rank {
+  struct RankInMemory {
     sched::State state;
     /// The call in which a parked rank waits, and words for what it waits for; "" where these
     /// cannot be found, and for ranks in other states.
@@ -201,7 +201,7 @@ class RanksInMemory {
   explicit RanksInMemory(const Hosted& process)
       : process_(process), memory_(process.pid), waits_(waits_of(process_, memory_)) {}
 
-  bool read(uint64_t i, Rank* out) const {
+  bool read(uint64_t i, RankInMemory* out) const {
     alignas(sched::Proclet) char bytes[sizeof(sched::Proclet)];
     const uint64_t at =
         reinterpret_cast<uint64_t>(process_.table.ranks) + i * process_.table.proclet_bytes;
@@ -221,7 +221,7 @@ class RanksInMemory {
   const sched::DebugTable& table() const { return process_.table; }
 
  private:
-  static ForeignWaits waits_of(const Hosted& process, const Memory& memory) {
+  static ForeignWaits waits_of(const Hosted& process, const ProcessMemory& memory) {
     pt2pt::SiteTable sites;
     const uint64_t sites_at = find_symbol(process.path, "fgmpi_site_table");
     if (!sites_at || !memory.read(process.library + sites_at, &sites, sizeof sites))
@@ -237,12 +237,12 @@ class RanksInMemory {
   }
 
   Hosted process_;
-  Memory memory_;
+  ProcessMemory memory_;
   ForeignWaits waits_;
 };
 
 void add_by_memory(const RanksInMemory& process, Groups* groups) {
-  RanksInMemory::Rank rank;
+  RanksInMemory::RankInMemory rank;
   for (uint64_t i = 0; process.read(i, &rank); ++i) {
     std::string what = "in the program, or on its way in MPI";
     if (rank.state == sched::State::kFinished) what = "ended";
@@ -267,7 +267,7 @@ std::string words_of_peer(const report::RankRecord& r) {
 /// be read: " (source 3, tag 7, MPI_COMM_WORLD)". Returns "" for a collective: its ranks form one
 /// group only if their lines name the call alone.
 std::string words_of_wait(const report::CallName& call, const RanksInMemory* memory, int32_t i) {
-  RanksInMemory::Rank rank;
+  RanksInMemory::RankInMemory rank;
   const bool waits_for_message =
       call.doing == report::Doing::kMessage || call.doing == report::Doing::kCompletion;
   if (!memory || !waits_for_message || !memory->read(static_cast<uint64_t>(i), &rank) ||
@@ -278,7 +278,7 @@ std::string words_of_wait(const report::CallName& call, const RanksInMemory* mem
 
 /// Adds to *groups what each rank of a process does, by its counters. `memory`: the process's, or
 /// nullptr where it cannot be read.
-void add_by_counters(const report::ProcessFile& file, const report::Run& run,
+void add_by_counters(const report::ProcessFile& file, const report::JobRun& run,
                      const RanksInMemory* memory, Groups* groups) {
   for (int32_t i = 0; i < file.header().ranks; ++i) {
     const report::RankRecord& r = file.rank(i);
@@ -402,18 +402,18 @@ struct JobPart {
 /// Adds the ranks of this host to *part, by counters where the job has them, else by memory.
 /// `alone`: the job has no processes on other hosts. *denied is set where memory may not be read.
 void look_here(const std::vector<pid_t>& family, bool alone, JobPart* part, bool* denied) {
-  char host[sizeof(report::Header::host)] = {};
+  char host[sizeof(report::ProfileHeader::host)] = {};
   gethostname(host, sizeof host - 1);
   std::string folder;
   for (pid_t p : family)
     if (folder.empty()) folder = variable_of(p, "FGMPI_REPORT_DIR");
-  report::Run run;
+  report::JobRun run;
   if (!folder.empty()) run.read(folder);
   part->whole = !run.processes.empty() &&
                 run.processes.size() == static_cast<size_t>(run.processes[0].header().processes);
   bool counted = false;
   for (const auto& file : run.processes) {
-    const report::Header& h = file.header();
+    const report::ProfileHeader& h = file.header();
     const std::string where(h.host, strnlen(h.host, sizeof h.host));
     if (!part->whole && !alone && where != host) continue;
     counted = true;

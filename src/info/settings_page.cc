@@ -12,13 +12,13 @@ namespace {
 
 using settings::SettingRecord;
 
-struct Section {
+struct PageSection {
   const char* title;
   const char* note;  ///< paragraphs that follow the table
 };
 
 /// The sections, in the order of settings::Component.
-constexpr Section kSections[settings::kComponents] = {
+constexpr PageSection kSections[settings::kComponents] = {
     {"How many ranks, and on what", ""},
     {"Ranks in a process", ""},
     {"Messages",
@@ -57,7 +57,7 @@ std::string row(const SettingRecord& r) {
 }
 
 std::string section(settings::Component component) {
-  const Section& section = kSections[static_cast<size_t>(component)];
+  const PageSection& section = kSections[static_cast<size_t>(component)];
   std::string text =
       format("\n## %s\n| variable | allowed | default | meaning |\n| --- | --- | --- | --- |\n",
              section.title);

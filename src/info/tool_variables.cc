@@ -23,7 +23,7 @@ namespace {
 /// A function of the library in this process, found by name: this program is not linked with it.
 #define FGMPI_OF_LIBRARY(name) reinterpret_cast<decltype(&name)>(dlsym(RTLD_DEFAULT, #name))
 
-struct Text {
+struct VariableText {
   char bytes[4096];
   int length = sizeof bytes;
 };
@@ -77,7 +77,7 @@ std::string item_of(MPI_T_enum items, const char* bytes) {
   std::memcpy(&mine, bytes, sizeof mine);
   get_info(items, &number, nullptr, nullptr);
   for (int i = 0; i < number; ++i) {
-    Text name;
+    VariableText name;
     if (get_item(items, i, &value, name.bytes, &name.length) == MPI_SUCCESS && value == mine)
       return name.bytes;
   }
@@ -89,7 +89,7 @@ void print_control_variables() {
   FGMPI_OF_LIBRARY(MPI_T_cvar_get_num)(&number);
   std::printf("Control variables: %d\n", number);
   for (int i = 0; i < number; ++i) {
-    Text name, text;
+    VariableText name, text;
     int verbosity, bind, scope, count;
     MPI_Datatype type;
     MPI_T_enum items;
@@ -115,7 +115,7 @@ void print_performance_variables() {
   FGMPI_OF_LIBRARY(MPI_T_pvar_get_num)(&number);
   std::printf("Performance variables: %d\n", number);
   for (int i = 0; i < number; ++i) {
-    Text name, text;
+    VariableText name, text;
     int verbosity, var_class, bind, readonly, continuous, atomic;
     MPI_Datatype type;
     MPI_T_enum items;
@@ -132,7 +132,7 @@ void print_events() {
   FGMPI_OF_LIBRARY(MPI_T_event_get_num)(&number);
   std::printf("Events: %d\n", number);
   for (int i = 0; i < number; ++i) {
-    Text name, text;
+    VariableText name, text;
     if (FGMPI_OF_LIBRARY(MPI_T_event_get_info)(i, name.bytes, &name.length, nullptr, nullptr,
                                                nullptr, nullptr, nullptr, nullptr, text.bytes,
                                                &text.length, nullptr) == MPI_SUCCESS)
@@ -145,7 +145,7 @@ void print_categories() {
   FGMPI_OF_LIBRARY(MPI_T_category_get_num)(&number);
   std::printf("Categories: %d\n", number);
   for (int i = 0; i < number; ++i) {
-    Text name, text;
+    VariableText name, text;
     int cvars, pvars, categories;
     if (FGMPI_OF_LIBRARY(MPI_T_category_get_info)(i, name.bytes, &name.length, text.bytes,
                                                   &text.length, &cvars, &pvars,

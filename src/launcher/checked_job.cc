@@ -33,7 +33,7 @@ Status CheckedJob::set_up(const std::string& kinds, const std::string& library_f
 }
 
 int CheckedJob::report(int status, const std::vector<std::string>& reports) {
-  findings::Report report;
+  findings::FindingReport report;
   report.read(folder_);
   report.resolve();
   std::fputs(report.to_text().c_str(), stderr);

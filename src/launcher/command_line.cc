@@ -153,7 +153,7 @@ bool is_binding_unit(std::string_view word, bool bind) {
 }
 
 /// One program of the launch.
-struct Section {
+struct ProgramSection {
   Words options;                              ///< for hydra
   Words program;                              ///< with its arguments
   int64_t processes = 0, nfg = 0, ranks = 0;  ///< 0: not given
@@ -163,13 +163,13 @@ class Parser {
  public:
   Parser(const Words& arguments, const Setting& setting) : words_(arguments), setting_(setting) {}
 
-  Status parse(Plan* plan) {
-    while (at_ < words_.size() && plan->action == Plan::kRun) FGMPI_TRY(section(plan));
-    if (plan->action != Plan::kRun) return {};
+  Status parse(LaunchPlan* plan) {
+    while (at_ < words_.size() && plan->action == LaunchPlan::kRun) FGMPI_TRY(section(plan));
+    if (plan->action != LaunchPlan::kRun) return {};
     if (sections_.empty() || (sections_.back().program.empty() && !programless_))
       return error(MPI_ERR_ARG, "no program given (see mpiexec -help)");
     if (sections_.empty()) sections_.emplace_back();
-    for (auto& s : sections_) FGMPI_TRY(settle(&s));
+    for (auto& s : sections_) FGMPI_TRY(compute_processes(&s));
     const bool explored = plan->explore.wanted || !plan->replay.empty();
     if (!explored) share_processes(plan);
     plan->check = plan->check || setting_.checked || explored;
@@ -194,13 +194,13 @@ class Parser {
 
  private:
   /// Parses options, then a program and its arguments, up to ":" or the end.
-  Status section(Plan* plan) {
-    Section s;
+  Status section(LaunchPlan* plan) {
+    ProgramSection s;
     for (;;) {
       while (at_ < words_.size() && is_option(words_[at_])) {
         const Option o(words_[at_++]);
         FGMPI_TRY(option(o, &s, plan));
-        if (plan->action != Plan::kRun) return {};
+        if (plan->action != LaunchPlan::kRun) return {};
       }
       if (config_ != Config::kNamed) break;
       FGMPI_TRY(insert_config_file());
@@ -225,7 +225,7 @@ class Parser {
     return {};
   }
 
-  Status option(Option o, Section* s, Plan* plan) {
+  Status option(Option o, ProgramSection* s, LaunchPlan* plan) {
     const std::string& name = o.name;
     if (in(name, kSwitches)) {
       if (o.attached)
@@ -249,9 +249,9 @@ class Parser {
   }
 
   /// Applies an option of kSwitches.
-  Status turn_on(std::string_view name, Section* s, Plan* plan) {
-    if (name[0] == 'h') plan->action = Plan::kHelp;
-    if (name == "version" || name == "V") plan->action = Plan::kVersion;
+  Status turn_on(std::string_view name, ProgramSection* s, LaunchPlan* plan) {
+    if (name[0] == 'h') plan->action = LaunchPlan::kHelp;
+    if (name == "version" || name == "V") plan->action = LaunchPlan::kVersion;
     if (name == "dry-run") dry_run_ = true;
     if (name == "ft" || name == "disable-auto-cleanup") plan->survives = true;
     if (name == "summary") plan->report.summary = true;
@@ -267,7 +267,7 @@ class Parser {
   }
 
   /// Applies an option of kNamesOfFiles.
-  Status name_of_file(const Option& o, Plan* plan) {
+  Status name_of_file(const Option& o, LaunchPlan* plan) {
     const std::string& name = o.name;
     if (name == "track") return set_name(o, &track_);
     if (name == "report") return set_name(o, &plan->report.file);
@@ -304,7 +304,7 @@ class Parser {
   }
 
   /// Applies -check or -check=KIND,...
-  Status checks(const Option& o, Plan* plan) {
+  Status checks(const Option& o, LaunchPlan* plan) {
     plan->check = true;
     if (!o.attached) return {};
     if (o.value.empty())
@@ -315,7 +315,7 @@ class Parser {
   }
 
   /// Applies -explore, -explore=60s or -explore=10000.
-  static Status exploration(const Option& o, Plan* plan) {
+  static Status exploration(const Option& o, LaunchPlan* plan) {
     plan->explore.wanted = true;
     if (!o.attached) return {};
     std::string_view bound = o.value;
@@ -331,7 +331,7 @@ class Parser {
   }
 
   /// Applies -fuzz N. With -explore=60s beside it, the executions end after that time.
-  Status fuzzing(Option* o, Plan* plan) {
+  Status fuzzing(Option* o, LaunchPlan* plan) {
     FGMPI_TRY(value_of(o));
     const auto number = parse_int(o->value);
     if (!number || *number < 1 || *number > kMaxNumber)
@@ -343,8 +343,8 @@ class Parser {
 
   /// Prepares -replay. The witness gives the number of ranks, and the program unless the command
   /// line names one (gdb --args program).
-  Status set_up_replay(Plan* plan) {
-    const Section& s = sections_[0];
+  Status set_up_replay(LaunchPlan* plan) {
+    const ProgramSection& s = sections_[0];
     if (sections_.size() > 1 || s.processes || s.nfg || s.ranks || !s.options.empty() ||
         plan->explore.wanted || plan->survives || !plan->explore.files.empty())
       return error(MPI_ERR_ARG,
@@ -356,7 +356,7 @@ class Parser {
   }
 
   /// Checks that nothing stands beside -resume that its file determines.
-  static Status check_alone(const Section& s, const Plan& plan) {
+  static Status check_alone(const ProgramSection& s, const LaunchPlan& plan) {
     if (!s.program.empty() || s.processes || s.nfg || s.ranks || !s.options.empty() ||
         plan.explore.seeds || plan.survives || !plan.explore.files.empty())
       return error(MPI_ERR_ARG,
@@ -374,11 +374,11 @@ class Parser {
   }
 
   /// Prepares -explore: all ranks run in one process, which hydra does not start.
-  Status set_up_exploration(Plan* plan) {
+  Status set_up_exploration(LaunchPlan* plan) {
     if (sections_.size() != 1)
       return error(MPI_ERR_ARG, "-explore: %zu programs are given; allowed is one",
                    sections_.size());
-    Section& s = sections_[0];
+    ProgramSection& s = sections_[0];
     if (!plan->explore.resumed.empty()) return check_alone(s, *plan);
     s.nfg = s.ranks ? s.ranks : std::max<int64_t>(s.processes, 1) * std::max<int64_t>(s.nfg, 1);
     s.ranks = 0;
@@ -398,7 +398,7 @@ class Parser {
 
   /// Checks that only one tool is wanted: each tool defines the MPI functions in front of
   /// the library's.
-  Status check_tools(const Plan& plan) const {
+  Status check_tools(const LaunchPlan& plan) const {
     if (plan.check && !track_.empty())
       return error(MPI_ERR_ARG, "-check and -track %s: allowed is one of them", track_.c_str());
     if (plan.report.any() && (plan.check || !track_.empty()))
@@ -407,7 +407,7 @@ class Parser {
     return {};
   }
 
-  Status set_up_report(Plan* plan) {
+  Status set_up_report(LaunchPlan* plan) {
     if (setting_.report && !dry_run_) FGMPI_TRY(setting_.report(plan->report));
     preload(setting_.reporter);
     return {};
@@ -461,20 +461,20 @@ class Parser {
   }
 
   /// Applies Open MPI's "-x NAME=VALUE". Ignores "-x NAME": hydra passes all variables anyway.
-  Status exported_variable(Option* o, Section* s) {
+  Status exported_variable(Option* o, ProgramSection* s) {
     FGMPI_TRY(value_of(o));
     const size_t equals = o->value.find('=');
     if (equals == o->value.npos) return {};
     return add_variable(s, "-env", o->value.substr(0, equals), o->value.substr(equals + 1));
   }
 
-  Status add_variable(Section* s, const std::string& option, const std::string& name,
+  Status add_variable(ProgramSection* s, const std::string& option, const std::string& name,
                       const std::string& value) {
     add_words(s, {option, name, with_library(name, value)});
     return settings::check(name, value);
   }
 
-  static void add_words(Section* s, const Words& words) {
+  static void add_words(ProgramSection* s, const Words& words) {
     s->options.insert(s->options.end(), words.begin(), words.end());
   }
 
@@ -486,7 +486,7 @@ class Parser {
 
   /// Passes an option on to hydra. An option with a value is written as "-name value", however the
   /// user wrote it.
-  Status pass_on(Option* o, Section* s, Plan* plan) {
+  Status pass_on(Option* o, ProgramSection* s, LaunchPlan* plan) {
     if (o->name == "info") programless_ = true;
     const bool variable = in(o->name, kTwoWords);
     if (!variable && !in(o->name, kOneWord)) {
@@ -505,7 +505,7 @@ class Parser {
   }
 
   /// Passes on -env NAME VALUE, -env NAME=VALUE, and the two forms of -genv.
-  Status variable_for_hydra(const Option& o, Section* s) {
+  Status variable_for_hydra(const Option& o, ProgramSection* s) {
     const size_t equals = o.value.find('=');
     if (equals != o.value.npos)
       return add_variable(s, "-" + o.name, o.value.substr(0, equals), o.value.substr(equals + 1));
@@ -525,7 +525,7 @@ class Parser {
   }
 
   /// Turns -ranks into processes, and checks that the two numbers fit.
-  Status settle(Section* s) {
+  Status compute_processes(ProgramSection* s) {
     if (!s->ranks) return {};
     if (s->nfg)
       return error(MPI_ERR_ARG, "-nfg %lld and -ranks %lld: allowed is one of them",
@@ -542,7 +542,7 @@ class Parser {
   /// processes a core and no option gives the number of ranks in a process. Many more processes
   /// than cores would mostly wait for each other, and some thousands could not be started. Only
   /// programs whose ranks can share a process are changed.
-  void share_processes(Plan* plan) {
+  void share_processes(LaunchPlan* plan) {
     if (plan->survives) return;  // ranks of a process fail together
     int64_t asked = 0, shared = 0, processes = 0;
     for (const auto& s : sections_) asked += s.nfg || s.ranks ? 0 : s.processes;
@@ -563,7 +563,7 @@ class Parser {
           count_words(static_cast<uint64_t>(processes), "process").c_str());
   }
 
-  static std::string description(const Section& s) {
+  static std::string description(const ProgramSection& s) {
     const auto processes = static_cast<uint64_t>(std::max<int64_t>(s.processes, 1));
     const std::string program = s.program.empty() ? "" : s.program.front();
     std::string ranks = s.nfg     ? count_words(static_cast<uint64_t>(s.nfg), "rank") + " each"
@@ -575,16 +575,16 @@ class Parser {
   }
 
   /// The largest number of ranks that one process of the section hosts.
-  static int64_t ranks_each(const Section& s) {
+  static int64_t ranks_each(const ProgramSection& s) {
     if (s.ranks) return (s.ranks + s.processes - 1) / s.processes;
     return s.nfg ? s.nfg : 1;
   }
 
   /// Writes hydra's arguments for all sections.
-  void write(Plan* plan) const {
+  void write(LaunchPlan* plan) const {
     if (plan->survives) plan->hydra.push_back("-disable-auto-cleanup");
     for (size_t i = 0; i < sections_.size(); ++i) {
-      const Section& s = sections_[i];
+      const ProgramSection& s = sections_[i];
       if (i) plan->hydra.push_back(":");
       append(plan, s.options);
       plan->counted |= s.nfg || s.ranks;
@@ -603,7 +603,7 @@ class Parser {
   /// Writes a program with -ranks beside other programs. Where its processes cannot all host
   /// equally many ranks, hydra gets two programs: the processes that host one rank more, then the
   /// others. FGMPI_APPNUM gives both the same program number.
-  static void run_shares(Plan* plan, const Section& s, size_t index) {
+  static void run_shares(LaunchPlan* plan, const ProgramSection& s, size_t index) {
     const int64_t share = s.ranks / s.processes, larger = s.ranks % s.processes;
     const Words app = {"-env", "FGMPI_APPNUM", std::to_string(index)};
     if (larger) {
@@ -616,13 +616,14 @@ class Parser {
     run(plan, s, s.processes - larger, {"-env", "FGMPI_NFG", std::to_string(share)});
   }
 
-  static void run(Plan* plan, const Section& s, int64_t processes, const Words& variables) {
+  static void run(LaunchPlan* plan, const ProgramSection& s, int64_t processes,
+                  const Words& variables) {
     if (processes) append(plan, {"-n", std::to_string(processes)});
     append(plan, variables);
     append(plan, s.program);
   }
 
-  static void append(Plan* plan, const Words& words) {
+  static void append(LaunchPlan* plan, const Words& words) {
     plan->hydra.insert(plan->hydra.end(), words.begin(), words.end());
   }
 
@@ -636,13 +637,13 @@ class Parser {
   bool verbose_ = false;      ///< hydra's arguments contain -v
   enum class Config : uint8_t { kNone, kNamed, kRead } config_ = Config::kNone;
   std::string config_file_;
-  std::vector<Section> sections_;
+  std::vector<ProgramSection> sections_;
 };
 
 }  // namespace
 
-Status make_plan(const Words& arguments, const Setting& setting, Plan* plan) {
-  *plan = Plan();
+Status make_plan(const Words& arguments, const Setting& setting, LaunchPlan* plan) {
+  *plan = LaunchPlan();
   plan->names_hosts = setting.names_hosts;
   return Parser(arguments, setting).parse(plan);
 }

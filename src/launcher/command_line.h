@@ -28,7 +28,7 @@ struct ReportWishes {
 };
 
 /// What mpiexec does with a command line.
-struct Plan {
+struct LaunchPlan {
   enum Action { kRun, kHelp, kVersion } action = kRun;
   Words hydra;  ///< arguments for mpiexec.hydra, without its name
   /// True where -nfg or -ranks is given: variables of that name in the environment do not count.
@@ -93,6 +93,6 @@ struct Setting {
 
 /// Parses a command line. An error is one line that names the option, its value and what is
 /// allowed. The callbacks see `plan` as the options have set it.
-Status make_plan(const Words& arguments, const Setting& setting, Plan* plan);
+Status make_plan(const Words& arguments, const Setting& setting, LaunchPlan* plan);
 
 }  // namespace fgmpi::launcher

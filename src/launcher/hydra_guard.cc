@@ -122,7 +122,7 @@ int g_input = -1;
 bool* g_passed_to_proxy = nullptr;
 
 /// Duplicates standard input. Runs in mpiexec.hydra, before hydra reads its input.
-void keep_input() {
+void duplicate_input() {
   if (isatty(STDIN_FILENO)) return;
   void* shared = mmap(nullptr, sizeof *g_passed_to_proxy, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -156,7 +156,7 @@ Connection* find_connection(int fd) {
 
 /// Records a new connection. Its descriptor may have belonged to an earlier connection that
 /// is closed.
-void note_connection(int fd) {
+void record_connection(int fd) {
   if (!g_connections) g_connections = new std::vector<Connection>;
   if (Connection* before = find_connection(fd))
     before->lost = false;
@@ -184,7 +184,7 @@ void hide_lost(pollfd* fds, nfds_t count) {
 
 /// Marks connections that have just been lost, and removes their events; returns how many events
 /// are left for hydra.
-int take_out_lost(pollfd* fds, nfds_t count) {
+int remove_lost_descriptors(pollfd* fds, nfds_t count) {
   int left = 0;
   for (nfds_t i = 0; i < count; ++i) {
     Connection* c = fds[i].revents & POLLERR ? find_connection(fds[i].fd) : nullptr;
@@ -211,7 +211,7 @@ fgmpi::launcher::Ends& ends() {
 }
 
 /// Records the descriptor of the input. Runs in the proxy that has received it.
-void take_input(const char* descriptor) {
+void record_input(const char* descriptor) {
   g_input = std::atoi(descriptor);
   environment::unset(environment::kHydraInput);
   fcntl(g_input, F_SETFD, FD_CLOEXEC);
@@ -333,7 +333,7 @@ ssize_t write_to_process(int fd, const void* bytes, size_t count) {
 
 /// Records for the report that a signal has ended a process, by an empty file in the report's
 /// folder (profile/format.h).
-void tell_report(int status) {
+void record_signal_for_report(int status) {
   const char* folder = environment::text(environment::kReportFolder);
   if (!folder || !WIFSIGNALED(status)) return;
   const std::string path =
@@ -375,11 +375,11 @@ __attribute__((constructor)) void leave_environment() {
   g_active = !g_proxy && (std::strstr(program_invocation_short_name, "hydra") ||
                           std::strstr(program_invocation_short_name, "mpiexec"));
   const char* input = environment::text(environment::kHydraInput);
-  if (input && g_proxy) take_input(input);
+  if (input && g_proxy) record_input(input);
   g_survives = environment::text(environment::kFt) != nullptr;
   if (g_active) {
     on_exit(check_status, nullptr);
-    keep_input();
+    duplicate_input();
   }
   const char* present = environment::text(environment::kPreload);
   if (!present) return;
@@ -397,7 +397,8 @@ __attribute__((constructor)) void leave_environment() {
 /// was not started yet, or had no handler yet, receives the signal later.
 constexpr int64_t kNotifyFor = 10 * fgmpi::kSecond, kBetweenNotices = fgmpi::kSecond / 10;
 int64_t g_notify_until = 0;
-std::set<int> g_told;  ///< the processes that have received the signal for the last bad end
+std::set<int>
+    g_notified_processes;  ///< the processes that have received the signal for the last bad end
 
 /// Sends SIGUSR1 to the children of a process that have a handler for it, and to their descendants:
 /// scripts may have started the job's processes.
@@ -407,9 +408,9 @@ void notify_children_of(int process) {
   FILE* list = std::fopen(name, "re");
   if (!list) return;
   for (int child; std::fscanf(list, "%d", &child) == 1;) {
-    if (!g_told.count(child) && !fgmpi::launcher::is_copy(child) &&
+    if (!g_notified_processes.count(child) && !fgmpi::launcher::is_copy(child) &&
         fgmpi::launcher::catches(child, SIGUSR1) && kill(child, SIGUSR1) == 0)
-      g_told.insert(child);
+      g_notified_processes.insert(child);
     notify_children_of(child);
   }
   std::fclose(list);
@@ -440,7 +441,7 @@ int poll_and_notify(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count
 /// In a proxy that waitpid() has told a status; else nullptr.
 fgmpi::launcher::ProxyStatuses* g_statuses = nullptr;
 
-void note_status(int status) {
+void record_status(int status) {
   if (!g_statuses) g_statuses = new fgmpi::launcher::ProxyStatuses;
   g_statuses->add(status);
 }
@@ -486,7 +487,7 @@ __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int t
   int events = poll_in_hydra(fds, count, timeout);
   const int failure = errno;
   for (nfds_t i = 0; i < count; ++i) fds[i].fd = before[i];
-  if (events > 0 && (events = take_out_lost(fds, count)) == 0 && timeout < 0)
+  if (events > 0 && (events = remove_lost_descriptors(fds, count)) == 0 && timeout < 0)
     return poll(fds, count, timeout);
   errno = failure;
   return events;
@@ -497,18 +498,18 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int
   const pid_t ended = real(pid, status, options);
   if (g_proxy && ended > 0 && status) {
     if (!g_survives) *status = ends().status(ended, *status);
-    tell_report(*status);
-    if (!g_survives) note_status(*status);
+    record_signal_for_report(*status);
+    if (!g_survives) record_status(*status);
   }
   if (!g_survives || g_active || !status) return ended;
   if (ended <= 0) return notify_children(), ended;
   if (*status != 0) {
     g_notify_until = fgmpi::now_ns() + kNotifyFor;
-    g_told.clear();
+    g_notified_processes.clear();
   }
   notify_children();
   if (WIFSIGNALED(*status)) *status = (128 + WTERMSIG(*status)) << 8;
-  note_status(*status);
+  record_status(*status);
   return ended;
 }
 
@@ -541,7 +542,7 @@ __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t 
   int number;
   if (g_active && count == sizeof number && got == ssize_t{sizeof number}) {
     std::memcpy(&number, bytes, sizeof number);
-    newcomers().said(fd, number);
+    newcomers().record_proxy_number(fd, number);
   }
   if (got > 0 && g_active) output_join().read_from(fd);
   return got;
@@ -612,13 +613,13 @@ __attribute__((visibility("default"))) int listen(int fd, int backlog) {
 }
 
 __attribute__((visibility("default"))) int accept(int fd, sockaddr* address, socklen_t* length) {
-  int connection = g_active ? newcomers().take(fd) : -1;
+  int connection = g_active ? newcomers().next_proxy(fd) : -1;
   if (connection < 0)
     connection = accept4(fd, address, length, 0);
   else if (address)
     getpeername(connection, address, length);
   if (g_active && connection >= 0) keep_alive(connection);
-  if (g_active && g_survives && connection >= 0) note_connection(connection);
+  if (g_active && g_survives && connection >= 0) record_connection(connection);
   return connection;
 }
 }

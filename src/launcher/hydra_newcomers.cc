@@ -29,7 +29,7 @@ void set_least(int fd, int bytes) { setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &byt
 
 }  // namespace
 
-void Newcomers::take_in(int listener) {
+void Newcomers::accept_newcomers(int listener) {
   fcntl(listener, F_SETFL, fcntl(listener, F_GETFL) | O_NONBLOCK);
   for (int fd; (fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
     set_least(fd, sizeof(int));
@@ -45,7 +45,7 @@ void Newcomers::take_in(int listener) {
 
 /// Reads the number that has arrived, and leaves it in the connection. Where it is no proxy's,
 /// closes the connection and sets its descriptor to -1.
-void Newcomers::hear(Newcomer* newcomer) {
+void Newcomers::check_newcomer(Newcomer* newcomer) {
   int number = -1;
   const ssize_t got = recv(newcomer->fd, &number, sizeof number, MSG_PEEK | MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -71,10 +71,10 @@ int Newcomers::poll(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count
     int events = real(all.data(), all.size(), ready ? 0 : timeout);
     if (events < 0) return events;
     for (size_t i = 0; i < newcomers_.size(); ++i)
-      if (all[count + i].revents) hear(&newcomers_[i]);
+      if (all[count + i].revents) check_newcomer(&newcomers_[i]);
     std::erase_if(newcomers_, [](const Newcomer& n) { return n.fd < 0; });
     for (nfds_t i = 0; i < count; ++i)
-      if ((all[i].revents & POLLIN) && is_listener(all[i].fd)) take_in(all[i].fd);
+      if ((all[i].revents & POLLIN) && is_listener(all[i].fd)) accept_newcomers(all[i].fd);
     events = 0;
     for (nfds_t i = 0; i < count; ++i) {
       if ((fds[i].events & POLLIN) && is_listener(fds[i].fd)) {
@@ -91,14 +91,14 @@ int Newcomers::poll(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count
   }
 }
 
-void Newcomers::said(int fd, int number) {
+void Newcomers::record_proxy_number(int fd, int number) {
   const auto end = std::find(pairs_.begin(), pairs_.end(), fd);
   if (end == pairs_.end()) return;
   pairs_.erase(end);
   proxies_.push_back(number);
 }
 
-int Newcomers::take(int listener) {
+int Newcomers::next_proxy(int listener) {
   const auto first = std::find_if(newcomers_.begin(), newcomers_.end(), [&](const Newcomer& n) {
     return n.is_proxy && n.listener == listener;
   });

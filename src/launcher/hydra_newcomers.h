@@ -21,21 +21,21 @@ class Newcomers {
   /// Calls poll() by `real`. A listening descriptor counts as readable only when a proxy has
   /// connected to it.
   int poll(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count, int timeout);
-  /// A proxy of this host sends its number over a pair of sockets. pair() adds the pair; said()
-  /// removes the end `fd`, over which the number has come.
+  /// A proxy of this host sends its number over a pair of sockets. pair() adds the pair;
+  /// record_proxy_number() removes the end `fd`, over which the number has come.
   void pair(const int ends[2]) { pairs_.insert(pairs_.end(), ends, ends + 2); }
-  void said(int fd, int number);
+  void record_proxy_number(int fd, int number);
   /// Returns the next proxy that has connected to a listening descriptor; -1: the caller calls
   /// accept().
-  int take(int listener);
+  int next_proxy(int listener);
 
  private:
   struct Newcomer {
     int listener, fd;
     bool is_proxy;
   };
-  void take_in(int listener);
-  void hear(Newcomer* newcomer);
+  void accept_newcomers(int listener);
+  void check_newcomer(Newcomer* newcomer);
   std::vector<Newcomer> newcomers_;
   std::vector<int> pairs_;    ///< ends over which no number has come
   std::vector<int> proxies_;  ///< numbers of the proxies that have connected

@@ -56,7 +56,7 @@ size_t unfinished_bytes(std::string_view text) {
 
 }  // namespace
 
-void Speaker::heard(int source, std::string_view text) {
+void Speaker::record_text(int source, std::string_view text) {
   const size_t unfinished = unfinished_bytes(text);
   const bool same_line = who_ == source && unfinished == text.size();
   if (unfinished < text.size()) gave_way_.erase(source);
@@ -78,14 +78,14 @@ void Speaker::silent_for(int64_t duration) {
   if (who_ == kNobody) return;
   silence_ += duration;
   silence_in_line_ += duration;
-  if (patience_left() <= 0) give_way();
+  if (patience_left() <= 0) yield_turn();
 }
 
 int64_t Speaker::patience_left() const {
   return std::min(patience_ - silence_, kPatienceInLine - silence_in_line_);
 }
 
-void Speaker::give_way() {
+void Speaker::yield_turn() {
   gave_way_.insert(who_);
   who_ = kNobody;
 }
@@ -99,13 +99,13 @@ void OutputLines::closed(int fd) {
   pipes_.erase(fd);
   const auto source = sources_.find(fd);
   if (source != sources_.end()) {
-    kept_ -= source->second.kept();
+    unfinished_bytes_ -= source->second.kept();
     sources_.erase(source);
   }
   if (last_ == fd) within_line_ = false;
 }
 
-void OutputLines::fill(int fd, Source* source) {
+void OutputLines::fill(int fd, OutputSource* source) {
   char bytes[kReadSize];
   const ssize_t got = syscall(SYS_read, fd, bytes, sizeof bytes);
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
@@ -116,7 +116,7 @@ void OutputLines::fill(int fd, Source* source) {
   }
   const std::string_view text(bytes, static_cast<size_t>(got));
   source->text.append(text);
-  kept_ += text.size();
+  unfinished_bytes_ += text.size();
   const size_t unfinished = unfinished_bytes(text);
   if (unfinished < text.size()) source->whole = source->text.size() - unfinished;
   const size_t length = source->text.size() - std::max(source->whole, source->taken);
@@ -124,13 +124,14 @@ void OutputLines::fill(int fd, Source* source) {
   // on purpose.
   const bool is_long = length >= PIPE_BUF || text.size() % PIPE_BUF == 0;
   source->patience = is_long ? kPatience : kShortPatience;
-  if (!keeps_ || length >= kLongestLine || kept_ > kMostKept) pass_on_unfinished(source);
+  if (!has_several_ || length >= kLongestLine || unfinished_bytes_ > kMostKept)
+    pass_on_unfinished(source);
 }
 
 bool OutputLines::read(int fd, void* bytes, size_t count, ssize_t* got) {
   const auto found = sources_.find(fd);
   if (found == sources_.end() || !found->second.is_ready()) return false;
-  Source& source = found->second;
+  OutputSource& source = found->second;
   std::string_view text = std::string_view(source.text).substr(0, source.whole);
   text = text.substr(source.taken, count);
   if (const size_t unfinished = unfinished_bytes(text); unfinished < text.size())
@@ -138,11 +139,11 @@ bool OutputLines::read(int fd, void* bytes, size_t count, ssize_t* got) {
   const size_t size = text.size();
   std::memcpy(bytes, text.data(), size);
   source.taken += size;
-  kept_ -= size;
+  unfinished_bytes_ -= size;
   *got = static_cast<ssize_t>(size);
   last_ = fd;
-  within_line_ = source.has_whole() && !ends_line(source.text[source.taken - 1]);
-  if (source.has_whole()) return true;
+  within_line_ = source.has_complete_lines() && !ends_line(source.text[source.taken - 1]);
+  if (source.has_complete_lines()) return true;
   source.text.erase(0, source.taken);
   if (source.text.empty()) source.text.shrink_to_fit();
   source.taken = source.whole = 0;
@@ -183,7 +184,7 @@ int OutputLines::wait(Poll* real, pollfd* fds, nfds_t count, int timeout) {
   for (nfds_t i = 0; i < count; ++i) {
     before.push_back(fds[i].fd);
     if (!is_output(fds[i])) continue;
-    const Source& source = sources_[fds[i].fd];
+    const OutputSource& source = sources_[fds[i].fd];
     const bool is_full = source.whole - source.taken > kMostUnread;
     if (source.ended || is_full || job_is_aborted_) fds[i].fd = -1;  // poll() skips it
   }
@@ -218,9 +219,9 @@ int OutputLines::pass_on_all(pollfd* fds, nfds_t count, int events) {
 
 int OutputLines::poll(Poll* real, pollfd* fds, nfds_t count, int timeout) {
   constexpr int kOfOneProcess = 2;
-  if (!keeps_)
-    keeps_ = std::count_if(fds, fds + count, [&](const pollfd& f) { return is_output(f); }) >
-             kOfOneProcess;
+  if (!has_several_)
+    has_several_ = std::count_if(fds, fds + count, [&](const pollfd& f) { return is_output(f); }) >
+                   kOfOneProcess;
   const int64_t begin = now_ns();
   for (;;) {
     int limit = timeout;
@@ -252,8 +253,8 @@ bool OutputJoin::write(int fd, std::string_view text) {
   if (text.empty()) return true;
   if (!speaker_.waits_for_other(source_)) {
     if (!write_(fd, text)) return false;
-    speaker_.heard(source_, text);
-    heard_at_ = now_ns();
+    speaker_.record_text(source_, text);
+    last_text_at_ = now_ns();
     write_waiting();
     return true;
   }
@@ -262,7 +263,7 @@ bool OutputJoin::write(int fd, std::string_view text) {
   waiting_.back().bytes.append(text);
   waiting_bytes_ += text.size();
   if (waiting_bytes_ > kMostWaiting) {
-    speaker_.give_way();
+    speaker_.yield_turn();
     write_waiting();
   }
   return true;
@@ -271,16 +272,16 @@ bool OutputJoin::write(int fd, std::string_view text) {
 /// Writes the texts that need not wait for a speaker, in the order of their arrival.
 void OutputJoin::write_waiting() {
   for (;;) {
-    const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const Text& t) {
+    const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const WaitingText& t) {
       return !speaker_.waits_for_other(t.source);
     });
     if (next == waiting_.end()) return;
-    const Text text = std::move(*next);
+    const WaitingText text = std::move(*next);
     waiting_.erase(next);
     waiting_bytes_ -= text.bytes.size();
     write_(text.fd, text.bytes);  // a failure is reported to hydra by its next write
-    speaker_.heard(text.source, text.bytes);
-    heard_at_ = now_ns();
+    speaker_.record_text(text.source, text.bytes);
+    last_text_at_ = now_ns();
   }
 }
 
@@ -293,13 +294,13 @@ int OutputJoin::limit(int timeout) const {
 void OutputJoin::look() {
   if (waiting_.empty() || speaker_.who() == Speaker::kNobody) return;
   const int64_t now = now_ns();
-  speaker_.silent_for(now - heard_at_);
-  heard_at_ = now;
+  speaker_.silent_for(now - last_text_at_);
+  last_text_at_ = now;
   write_waiting();
 }
 
 void OutputJoin::finish() {
-  for (const Text& text : waiting_) write_(text.fd, text.bytes);
+  for (const WaitingText& text : waiting_) write_(text.fd, text.bytes);
   waiting_.clear();
   waiting_bytes_ = 0;
 }

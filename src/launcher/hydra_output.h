@@ -39,13 +39,13 @@ class Speaker {
   bool waits_for_other(int source) const { return who_ != kNobody && who_ != source; }
   /// Records that the source has written `text`, which is passed on. REQUIRES:
   /// !waits_for_other(source), text is not empty.
-  void heard(int source, std::string_view text);
-  /// Records that the speaker has written nothing for this time, in ns; may call give_way().
+  void record_text(int source, std::string_view text);
+  /// Records that the speaker has written nothing for this time, in ns; may call yield_turn().
   void silent_for(int64_t duration);
   /// Time until the speaker gives way, in ns. REQUIRES: who() != kNobody.
   int64_t patience_left() const;
   /// Ends the wait for the speaker's line, until it begins another one.
-  void give_way();
+  void yield_turn();
   void gone(int source);
 
  private:
@@ -75,7 +75,7 @@ class OutputLines {
   bool read(int fd, void* bytes, size_t count, ssize_t* got);
 
  private:
-  struct Source {
+  struct OutputSource {
     std::string text;  ///< read from the pipe; hydra has read the first `taken` bytes
     size_t taken = 0;
     /// Bytes up to the last end of a line; all of `text` where no rest is expected.
@@ -83,24 +83,24 @@ class OutputLines {
     bool ended = false;
     int64_t written_at = 0;
     int64_t patience = 0;
-    bool has_whole() const { return whole > taken; }
-    bool is_ready() const { return has_whole() || ended; }
+    bool has_complete_lines() const { return whole > taken; }
+    bool is_ready() const { return has_complete_lines() || ended; }
     size_t kept() const { return text.size() - taken; }
   };
   bool is_output(const pollfd& fd) const {
     return fd.fd >= 0 && (fd.events & POLLIN) && pipes_.count(fd.fd);
   }
   /// Reads the contents of a pipe into `source`.
-  void fill(int fd, Source* source);
-  void pass_on_unfinished(Source* source) { source->whole = source->text.size(); }
+  void fill(int fd, OutputSource* source);
+  void pass_on_unfinished(OutputSource* source) { source->whole = source->text.size(); }
   int64_t wait_for_silence(int64_t now);
   int wait(Poll* real, pollfd* fds, nfds_t count, int timeout);
   int pass_on_all(pollfd* fds, nfds_t count, int events);
   int next_source() const;
   std::set<int> pipes_;
-  std::map<int, Source> sources_;  ///< by descriptor
-  size_t kept_ = 0;                ///< bytes in all sources
-  bool keeps_ = false;             ///< there is more than one process
+  std::map<int, OutputSource> sources_;  ///< by descriptor
+  size_t unfinished_bytes_ = 0;          ///< bytes in all sources
+  bool has_several_ = false;             ///< there is more than one process
   bool job_is_aborted_ = false;
   bool has_filled_ = false;   ///< the last read of the pipes has found data
   int last_ = -1;             ///< the descriptor from which hydra has read last
@@ -125,7 +125,7 @@ class OutputJoin {
   void finish();
 
  private:
-  struct Text {
+  struct WaitingText {
     int source, fd;
     std::string bytes;
   };
@@ -133,8 +133,8 @@ class OutputJoin {
   Write* write_;
   Speaker speaker_;
   int source_ = Speaker::kNobody;
-  int64_t heard_at_ = 0;
-  std::vector<Text> waiting_;
+  int64_t last_text_at_ = 0;
+  std::vector<WaitingText> waiting_;
   size_t waiting_bytes_ = 0;
 };
 

@@ -18,14 +18,14 @@ namespace {
 
 pid_t g_hydra = 0;
 /// The first signal received that ends a job; 0: none.
-volatile sig_atomic_t g_asked_to_end = 0;
+volatile sig_atomic_t g_end_signal = 0;
 
 bool ends_job(int number) {
   return number == SIGINT || number == SIGTERM || number == SIGQUIT || number == SIGHUP;
 }
 
 void pass_on(int number) {
-  if (!g_asked_to_end && ends_job(number)) g_asked_to_end = number;
+  if (!g_end_signal && ends_job(number)) g_end_signal = number;
   if (g_hydra > 0) kill(g_hydra, number);
 }
 
@@ -77,6 +77,6 @@ int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms,
   return wait_for_hydra();
 }
 
-int signal_sent_to_job() { return g_asked_to_end; }
+int signal_sent_to_job() { return g_end_signal; }
 
 }  // namespace fgmpi::launcher

@@ -35,7 +35,7 @@ namespace {
 
 namespace environment = fgmpi::environment;
 namespace settings = fgmpi::settings;
-using fgmpi::launcher::Plan;
+using fgmpi::launcher::LaunchPlan;
 using fgmpi::launcher::Setting;
 using fgmpi::launcher::Words;
 
@@ -88,7 +88,7 @@ void end_unless_ok(const fgmpi::Status& status) {
 }
 
 /// Sets the variables that all processes inherit.
-void set_environment(const Plan& plan, const std::string& library_folder) {
+void set_environment(const LaunchPlan& plan, const std::string& library_folder) {
   if (plan.counted) {
     environment::unset(settings::kRecords[settings::kNfg].name);
     environment::unset(settings::kRecords[settings::kRanks].name);
@@ -151,17 +151,18 @@ std::string help() {
 /// All kinds of findings except races and sends that need buffering: exploration shows to what, if
 /// anything, those lead.
 std::string kinds_of_explored() {
-  using fgmpi::findings::Kind;
+  using fgmpi::findings::FindingKind;
   std::string kinds;
-  for (size_t i = 0; i < static_cast<size_t>(Kind::kCount); ++i)
-    if (const auto kind = static_cast<Kind>(i); kind != Kind::kRaces && kind != Kind::kBuffering)
+  for (size_t i = 0; i < static_cast<size_t>(FindingKind::kCount); ++i)
+    if (const auto kind = static_cast<FindingKind>(i);
+        kind != FindingKind::kRaces && kind != FindingKind::kBuffering)
       kinds += (kinds.empty() ? "" : ",") + std::string(fgmpi::findings::kKinds[i].name);
   return kinds;
 }
 
 /// -explore: runs the program again and again, without hydra. Returns the exit status.
-int explore(const Plan& plan, const std::string& folder) {
-  fgmpi::explore::Program program;
+int explore(const LaunchPlan& plan, const std::string& folder) {
+  fgmpi::explore::ExploredProgram program;
   program.words = plan.explore.program;
   program.variables = plan.explore.variables;
   program.files = plan.explore.files;
@@ -179,7 +180,7 @@ int explore(const Plan& plan, const std::string& folder) {
       return 1;
     }
   }
-  fgmpi::explore::Bounds bounds;
+  fgmpi::explore::ExplorationBounds bounds;
   bounds.resumed = plan.explore.resumed;
   bounds.executions = static_cast<uint64_t>(plan.explore.executions);
   bounds.seconds = plan.explore.seconds;
@@ -194,7 +195,7 @@ int explore(const Plan& plan, const std::string& folder) {
 
 /// -replay: runs the witness's program, or a command that runs it, as in the execution of the
 /// witness.
-int replay(const Plan& plan, fgmpi::launcher::CheckedJob* checked) {
+int replay(const LaunchPlan& plan, fgmpi::launcher::CheckedJob* checked) {
   fgmpi::explore::Witness witness;
   fgmpi::Status read = fgmpi::explore::Witness::read(plan.replay, &witness);
   Words words = plan.replay_command.empty() ? witness.words : plan.replay_command;
@@ -235,7 +236,7 @@ std::string command_of(const Words& arguments) {
 
 /// NAME=VALUE of all settings of this library that are not the defaults: those in the environment,
 /// then those in hydra's options.
-Words settings_given(const Plan& plan) {
+Words settings_given(const LaunchPlan& plan) {
   Words given;
   for (int i = 0; i < settings::kCount; ++i) {
     const auto id = static_cast<settings::SettingId>(i);
@@ -250,7 +251,7 @@ Words settings_given(const Plan& plan) {
 }
 
 /// -dry-run: the programs, then a command that starts them as mpiexec would.
-void print_plan(const Plan& plan, const std::string& hydra) {
+void print_plan(const LaunchPlan& plan, const std::string& hydra) {
   for (const std::string& line : plan.programs) std::printf("%s\n", line.c_str());
   std::string command = "env";
   for (environment::Variable variable : {environment::kLibraryPath, environment::kPreload})
@@ -273,7 +274,7 @@ int main(int argc, char** argv) {
   environment::put_first(environment::kLibraryPath, setting.library_folder);
   const Words arguments_given(argv + 1, argv + argc);
   setting.names_hosts = fgmpi::launcher::environment_names_hosts();
-  Plan plan;
+  LaunchPlan plan;
   setting.inspect = [&](const Words& program, int64_t ranks_each, bool by_nfg, Words* options) {
     return fgmpi::launcher::inspect_program(program, *options, ranks_each, by_nfg, plan.names_hosts,
                                             setting.library_folder, options);
@@ -311,16 +312,16 @@ int main(int argc, char** argv) {
     // Not exit(): the destructors remove the folder for findings.
     return fgmpi::launcher::exit_status(made);
   }
-  if (plan.action == Plan::kHelp) {
+  if (plan.action == LaunchPlan::kHelp) {
     std::fputs(help().c_str(), stdout);
     return 0;
   }
-  if (plan.action == Plan::kVersion) {
+  if (plan.action == LaunchPlan::kVersion) {
     std::printf("mpiexec (Finegrain MPI) %s\n", FGMPI_VERSION);
     return 0;
   }
   for (const std::string& report : plan.check_reports)
-    end_unless_ok(fgmpi::findings::Report::check_name(report));
+    end_unless_ok(fgmpi::findings::FindingReport::check_name(report));
   // A bad setting, which all processes would inherit, is reported once, here.
   end_unless_ok(settings::load());
   std::string hydra;

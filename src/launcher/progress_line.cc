@@ -16,7 +16,7 @@ namespace fgmpi::launcher {
 bool ProgressLine::wanted() { return isatty(STDERR_FILENO); }
 
 void ProgressLine::show() {
-  report::Run run;
+  report::JobRun run;
   run.read(folder_);
   if (run.processes.empty()) return;
   uint64_t messages = 0, rss = 0, in_program = 0, in_mpi = 0, ended = 0, world = 0;

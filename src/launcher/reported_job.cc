@@ -40,19 +40,19 @@ Status check_file(const std::string& file) {
 }
 
 /// What mpiexec sends to the writer when the job has ended.
-struct Told {
+struct EndOfJob {
   int status = 0, signal = 0;  ///< signal: the one that asked mpiexec to end the job; 0: none
 };
 
 /// True where a process of the job on this host still exists.
-bool any_is_alive(const report::Run& run) {
+bool any_is_alive(const report::JobRun& run) {
   for (const auto& p : run.processes)
     if (p.header().pid && kill(static_cast<pid_t>(p.header().pid), 0) == 0) return true;
   return false;
 }
 
 void wait_for_ends(const std::string& folder) {
-  report::Run run;
+  report::JobRun run;
   run.read(folder);
   for (int waited = 0; waited < kEndsWithinMs && any_is_alive(run); waited += 20) usleep(20'000);
 }
@@ -87,19 +87,19 @@ Status ReportedJob::set_up(const ReportWishes& wishes, const std::string& librar
 
 /// Runs in the writer: waits for the message from mpiexec, or for the end of mpiexec, which closes
 /// the pipe; then writes the report and exits.
-void ReportedJob::write_when_told(int from, const std::string& command,
-                                  const std::vector<std::string>& settings) {
-  report::Run run;
+void ReportedJob::write_report_at_end(int from, const std::string& command,
+                                      const std::vector<std::string>& settings) {
+  report::JobRun run;
   run.end.command = command;
   run.end.settings = settings;
   run.end.version = "Finegrain MPI " FGMPI_VERSION;
-  Told told;
+  EndOfJob end_of_job;
   ssize_t got = 0;
-  while ((got = read(from, &told, sizeof told)) < 0 && errno == EINTR) {
+  while ((got = read(from, &end_of_job, sizeof end_of_job)) < 0 && errno == EINTR) {
   }
-  run.end.launcher_killed = got != sizeof told;
-  run.end.status = told.status;
-  run.end.launcher_signal = told.signal;
+  run.end.launcher_killed = got != sizeof end_of_job;
+  run.end.status = end_of_job.status;
+  run.end.launcher_signal = end_of_job.signal;
   if (run.end.launcher_killed) wait_for_ends(folder_);
   run.read(folder_);
   run.sum_up();
@@ -119,10 +119,10 @@ bool ReportedJob::start_writer(const std::string& command,
     setsid();  // signals of the terminal to mpiexec and its processes do not reach the writer
     close(pipe[1]);
     environment::unset(environment::name(environment::kPreload));
-    write_when_told(pipe[0], command, settings);
+    write_report_at_end(pipe[0], command, settings);
   }
   close(pipe[0]);
-  tell_ = pipe[1];
+  writer_pipe_ = pipe[1];
   return writer_ > 0;
 }
 
@@ -139,8 +139,8 @@ int ReportedJob::run(const std::string& hydra, char* const* arguments, const std
   if (shows) line.clear();
   if (!writes) return status;
   signal(SIGPIPE, SIG_IGN);
-  const Told told = {status, signal_sent_to_job()};
-  (void)!write(tell_, &told, sizeof told);
+  const EndOfJob end_of_job = {status, signal_sent_to_job()};
+  (void)!write(writer_pipe_, &end_of_job, sizeof end_of_job);
   int written = 0;
   while (waitpid(writer_, &written, 0) < 0 && errno == EINTR) {
   }

@@ -33,13 +33,13 @@ class ReportedJob {
 
  private:
   bool start_writer(const std::string& command, const std::vector<std::string>& settings);
-  void write_when_told(int from, const std::string& command,
-                       const std::vector<std::string>& settings);
+  void write_report_at_end(int from, const std::string& command,
+                           const std::vector<std::string>& settings);
 
   ReportWishes wishes_;
   std::string folder_;
   pid_t writer_ = 0;
-  int tell_ = -1;  ///< the pipe over which the writer receives the exit status
+  int writer_pipe_ = -1;  ///< the pipe over which the writer receives the exit status
 };
 
 }  // namespace fgmpi::launcher

@@ -17,7 +17,7 @@ namespace fgmpi::mpi {
 namespace {
 
 /// FGMPI_RMA_PROGRESS, in the order of the table of settings.
-enum class Progress : uint8_t { kCalls, kThread };
+enum class ProgressSetting : uint8_t { kCalls, kThread };
 static_assert(settings::has_choices(settings::kRmaProgress, "calls|thread"));
 
 struct Answering {
@@ -47,7 +47,7 @@ void* answer(void*) {
 
 bool is_answering_thread_needed() {
   return g_av.processes() > 1 &&
-         settings::choice<Progress>(settings::kRmaProgress) == Progress::kThread;
+         settings::choice<ProgressSetting>(settings::kRmaProgress) == ProgressSetting::kThread;
 }
 
 void start_answering_thread() {

@@ -59,21 +59,21 @@ CvarHandle* find_handle(MPI_T_cvar_handle handle) {
 }
 
 /// How a setting is presented. A choice that also allows a number is a text.
-enum class Shown : uint8_t { kNumber, kItem, kText };
+enum class SettingForm : uint8_t { kNumber, kItem, kText };
 
-Shown shown(const SettingRecord& record) {
+SettingForm shown(const SettingRecord& record) {
   switch (record.type) {
     case SettingType::kNumber:
     case SettingType::kSize:
-      return Shown::kNumber;
+      return SettingForm::kNumber;
     case SettingType::kSwitch:
-      return Shown::kItem;
+      return SettingForm::kItem;
     case SettingType::kChoice:
-      return std::strchr(record.choices, '#') ? Shown::kText : Shown::kItem;
+      return std::strchr(record.choices, '#') ? SettingForm::kText : SettingForm::kItem;
     case SettingType::kText:
       break;
   }
-  return Shown::kText;
+  return SettingForm::kText;
 }
 
 struct Item {
@@ -106,7 +106,7 @@ std::string description(const SettingRecord& record) {
   if (*record.fallback)
     text += format(". Default: %s", record.fallback);
   else if (*record.worked_out)
-    text += format(". Default%s: %s", shown(record) == Shown::kNumber ? ", shown as 0" : "",
+    text += format(". Default%s: %s", shown(record) == SettingForm::kNumber ? ", shown as 0" : "",
                    record.worked_out);
   return text;
 }
@@ -126,11 +126,11 @@ int scope_of(const SettingRecord& record) {
 /// Converts a value to the text that the environment would have; false: the value is no item of the
 /// enumeration.
 bool text_of(const SettingRecord& record, const void* buffer, std::string* out) {
-  if (shown(record) == Shown::kText) {
+  if (shown(record) == SettingForm::kText) {
     *out = static_cast<const char*>(buffer);
     return true;
   }
-  if (shown(record) == Shown::kNumber) {
+  if (shown(record) == SettingForm::kNumber) {
     MPI_Count number;
     std::memcpy(&number, buffer, sizeof number);
     *out = std::to_string(number);
@@ -287,14 +287,16 @@ int cvar_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Data
     return call_host(&Api::T_cvar_get_info, index - kOwnCvars, name, name_len, verbosity, datatype,
                      enumtype, desc, desc_len, bind, scope);
   const SettingRecord& record = kRecords[index];
-  const Shown as = shown(record);
+  const SettingForm as = shown(record);
   copy_text_out(record.name, name, name_len);
   copy_text_out(description(record), desc, desc_len);
   give(verbosity, verbosity_of(record.level));
-  give(datatype, as == Shown::kNumber ? MPI_COUNT : as == Shown::kItem ? MPI_INT : MPI_CHAR);
+  give(datatype, as == SettingForm::kNumber ? MPI_COUNT
+                 : as == SettingForm::kItem ? MPI_INT
+                                            : MPI_CHAR);
   if (enumtype)
     *enumtype =
-        as == Shown::kItem ? reinterpret_cast<MPI_T_enum>(&g_enums[index]) : MPI_T_ENUM_NULL;
+        as == SettingForm::kItem ? reinterpret_cast<MPI_T_enum>(&g_enums[index]) : MPI_T_ENUM_NULL;
   give(bind, MPI_T_BIND_NO_OBJECT);
   give(scope, scope_of(record));
   return MPI_SUCCESS;
@@ -309,7 +311,7 @@ int cvar_handle_alloc(int index, void* object, MPI_T_cvar_handle* handle, int* c
   if (index >= kOwnCvars) {
     if (int code = alloc_of_host(made->index, object, made.get(), count)) return code;
   } else {
-    const bool is_text = shown(kRecords[index]) == Shown::kText;
+    const bool is_text = shown(kRecords[index]) == SettingForm::kText;
     *count =
         is_text
             ? static_cast<int>(settings::text(static_cast<settings::SettingId>(index)).size()) + 1
@@ -337,18 +339,18 @@ int cvar_read(MPI_T_cvar_handle handle, void* buffer) {
   const int place = own->index;
   const settings::Value& value = settings::value(static_cast<settings::SettingId>(place));
   switch (shown(kRecords[place])) {
-    case Shown::kNumber: {
+    case SettingForm::kNumber: {
       const MPI_Count number = value.number;
       std::memcpy(buffer, &number, sizeof number);
       break;
     }
-    case Shown::kItem: {
+    case SettingForm::kItem: {
       const int item = kRecords[place].type == SettingType::kSwitch ? static_cast<int>(value.number)
                                                                     : value.choice;
       std::memcpy(buffer, &item, sizeof item);
       break;
     }
-    case Shown::kText:
+    case SettingForm::kText:
       std::memcpy(buffer, value.text.c_str(), value.text.size() + 1);
       break;
   }

@@ -55,8 +55,8 @@ ChildOwner find_child_owner(pid_t pid) {
   std::lock_guard<PlainMutex> guard(g.mutex);
   auto at = std::find_if(g.list.begin(), g.list.end(),
                          [pid](const RankChild& c) { return c.pid == pid; });
-  if (at == g.list.end()) return ChildOwner::kNobodys;
-  return at->rank == sched::rank_of_thread() ? ChildOwner::kOwn : ChildOwner::kOthers;
+  if (at == g.list.end()) return ChildOwner::kUnknown;
+  return at->rank == sched::rank_of_thread() ? ChildOwner::kCaller : ChildOwner::kOtherRank;
 }
 
 /// The rank's children in that process group; 0: in any group.
@@ -81,7 +81,7 @@ bool has_nobodys_children() {
   if (!list) return false;
   bool any = false;
   for (int pid; !any && std::fscanf(list, "%d", &pid) == 1;)
-    any = find_child_owner(pid) == ChildOwner::kNobodys;
+    any = find_child_owner(pid) == ChildOwner::kUnknown;
   std::fclose(list);
   return any;
 }
@@ -91,7 +91,8 @@ bool has_nobodys_children() {
 pid_t find_child_with_news(idtype_t type, id_t id, int events) {
   siginfo_t info{};
   if (g_waitid(type, id, &info, events | WNOHANG | WNOWAIT) != 0) return -1;
-  if (info.si_pid != 0 && find_child_owner(info.si_pid) != ChildOwner::kOthers) return info.si_pid;
+  if (info.si_pid != 0 && find_child_owner(info.si_pid) != ChildOwner::kOtherRank)
+    return info.si_pid;
   const pid_t group = type != P_PGID ? 0 : id == 0 ? getpgrp() : static_cast<pid_t>(id);
   const std::vector<pid_t> own = own_children(group);
   for (const pid_t child : own) {

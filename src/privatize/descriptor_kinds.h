@@ -44,7 +44,7 @@ inline DescriptorKind kind_of_descriptor(int fd) {
         static_cast<DescriptorKind>(detail::g_descriptor_kinds[fd].load(std::memory_order_relaxed));
     if (__builtin_expect(kind != DescriptorKind::kUnknown, 1)) return kind;
   }
-  return detail::ask_kind_of_descriptor(fd);
+  return detail::query_descriptor_kind(fd);
 }
 
 inline void forget_kind_of_descriptor(int fd) {

@@ -201,7 +201,15 @@ int iterate_for_shared_code(Visit* visit, void* data) {
   return image_on_stack(&visitor.image) ? real_iterate()(visit_images_of_rank, &visitor) : 0;
 }
 
-enum Entry : int { kOpen, kClose, kSymbol, kVersionedSymbol, kAddress, kAddress1, kIterate };
+enum LoaderFunction : int {
+  kOpen,
+  kClose,
+  kSymbol,
+  kVersionedSymbol,
+  kAddress,
+  kAddress1,
+  kIterate
+};
 
 /// The C library's function of this entry; looked up at the first call.
 FGMPI_NOT_SANITIZED void* plain_function(int entry) {

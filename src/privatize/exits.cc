@@ -134,7 +134,7 @@ bool ends_a_rank() {
 
 // ---- Threads of ranks ----
 
-enum class How : uint8_t { kExit, kQuickExit, kAtOnce };
+enum class ExitFunction : uint8_t { kExit, kQuickExit, kAtOnce };
 
 /// True if the caller is a thread of a rank other than the one that runs main, in the process that
 /// created it.
@@ -144,7 +144,7 @@ bool is_thread_of_rank() {
 }
 
 struct EndOfRank {
-  How how;
+  ExitFunction how;
   int status;
   std::atomic<bool> taken{false};  ///< the rank runs end_rank_now()
 };
@@ -153,8 +153,8 @@ struct EndOfRank {
   auto& end = *static_cast<EndOfRank*>(data);
   end.taken.store(true, std::memory_order_relaxed);
   if (sched::threads_enabled() && !sched::outside()) sched::EngineEntry::leave();
-  if (end.how == How::kExit) end_rank(end.status);
-  if (end.how == How::kQuickExit)
+  if (end.how == ExitFunction::kExit) end_rank(end.status);
+  if (end.how == ExitFunction::kQuickExit)
     run_handlers(sched::running(), end.status,
                  [](ExitHandler::Kind k) { return k == ExitHandler::kQuick; });
   finish_rank(end.status);
@@ -164,14 +164,14 @@ struct EndOfRank {
 /// on the scheduler's thread, since they may use state that only that thread has. In a process with
 /// one rank, this function runs the handlers and returns, and the caller ends the process: the main
 /// thread may be waiting for this thread.
-void exit_from_thread(How how, int status) {
+void exit_from_thread(ExitFunction how, int status) {
   sched::Proclet* rank = sched::rank_of_thread();
   if (g_mode == Mode::kSingle && !is_guest(rank)) {
-    if (how == How::kExit)
+    if (how == ExitFunction::kExit)
       run_handlers(rank, status, [](ExitHandler::Kind k) {
         return k != ExitHandler::kQuick && k != ExitHandler::kThreadLocal;
       });
-    if (how == How::kQuickExit)
+    if (how == ExitFunction::kQuickExit)
       run_handlers(rank, status, [](ExitHandler::Kind k) { return k == ExitHandler::kQuick; });
     if (g_thread_ends_process) g_thread_ends_process(rank, status & 0xff);
     return;
@@ -285,7 +285,7 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE [[noreturn]] void exit(int status) {
   if (ends_a_rank()) end_rank(status);
-  if (is_thread_of_rank()) exit_from_thread(How::kExit, status);
+  if (is_thread_of_rank()) exit_from_thread(ExitFunction::kExit, status);
   if (first_exit_of_forked_rank()) run_exit_handlers(status);
   static auto* real = next_symbol<void(int)>("exit");
   real(status);
@@ -294,7 +294,7 @@ FGMPI_INTERPOSE [[noreturn]] void exit(int status) {
 
 FGMPI_INTERPOSE [[noreturn]] void _exit(int status) {
   if (ends_a_rank()) finish_rank(status);
-  if (is_thread_of_rank()) exit_from_thread(How::kAtOnce, status);
+  if (is_thread_of_rank()) exit_from_thread(ExitFunction::kAtOnce, status);
   static auto* real = next_symbol<void(int)>("_exit");
   real(status);
   __builtin_unreachable();
@@ -308,7 +308,7 @@ FGMPI_INTERPOSE [[noreturn]] void quick_exit(int status) {
                  [](ExitHandler::Kind k) { return k == ExitHandler::kQuick; });
     finish_rank(status);
   }
-  if (is_thread_of_rank()) exit_from_thread(How::kQuickExit, status);
+  if (is_thread_of_rank()) exit_from_thread(ExitFunction::kQuickExit, status);
   static auto* real = next_symbol<void(int)>("quick_exit");
   real(status);
   __builtin_unreachable();

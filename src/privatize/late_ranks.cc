@@ -18,12 +18,12 @@
 namespace fgmpi::privatize {
 namespace {
 
-enum class Phase : uint8_t { kNotLate, kAlone, kBegun, kEnded };
-Phase g_phase = Phase::kNotLate;
+enum class LatePhase : uint8_t { kNotLate, kAlone, kBegun, kEnded };
+LatePhase g_phase = LatePhase::kNotLate;
 std::string* g_refusal = nullptr;
 std::vector<sched::Proclet*>* g_waiting = nullptr;
 
-void release(Phase phase) {
+void release(LatePhase phase) {
   g_phase = phase;
   if (!g_waiting) return;
   for (sched::Proclet* p : std::exchange(*g_waiting, {})) sched::ready(p);
@@ -54,20 +54,24 @@ bool is_linked_with_mpi() {
   return false;
 }
 
-void start_late() { g_phase = Phase::kAlone; }
+void start_late() { g_phase = LatePhase::kAlone; }
 void refuse_late_ranks(std::string why) { g_refusal = new std::string(std::move(why)); }
-bool have_late_ranks_begun() { return g_phase == Phase::kNotLate || g_phase == Phase::kBegun; }
-bool late_ranks_never_began() { return g_phase == Phase::kEnded || g_phase == Phase::kAlone; }
+bool have_late_ranks_begun() {
+  return g_phase == LatePhase::kNotLate || g_phase == LatePhase::kBegun;
+}
+bool late_ranks_never_began() {
+  return g_phase == LatePhase::kEnded || g_phase == LatePhase::kAlone;
+}
 
 bool wait_to_begin() {
-  if (g_phase == Phase::kAlone) {
+  if (g_phase == LatePhase::kAlone) {
     if (!g_waiting) g_waiting = new std::vector<sched::Proclet*>;
     g_waiting->push_back(sched::current());
     sched::WaitSite site;
     site.call = "the first rank, before it calls MPI";
     sched::park(&site);
   }
-  return g_phase != Phase::kEnded;
+  return g_phase != LatePhase::kEnded;
 }
 
 Status begin_late_ranks() {
@@ -76,12 +80,12 @@ Status begin_late_ranks() {
                  "called in a program that is not linked with MPI, with several ranks a process: "
                  "%s; allowed is 1 (-nfg 1), or a program linked with mpicc, mpicxx or mpifort",
                  g_refusal->c_str());
-  if (g_phase == Phase::kAlone) release(Phase::kBegun);
+  if (g_phase == LatePhase::kAlone) release(LatePhase::kBegun);
   return Status();
 }
 
 void release_late_ranks_at_end() {
-  if (g_phase == Phase::kAlone) release(Phase::kEnded);
+  if (g_phase == LatePhase::kAlone) release(LatePhase::kEnded);
 }
 
 }  // namespace fgmpi::privatize

@@ -15,7 +15,8 @@
 namespace fgmpi::privatize {
 
 bool lets_others_run(const void* caller) {
-  return on_proclet_among_others() && !in_this_library(caller) && !in_handler();
+  return on_proclet_among_others() && !in_this_library(reinterpret_cast<uintptr_t>(caller)) &&
+         !in_handler();
 }
 
 bool is_valid_time(const timespec* t) {

@@ -123,7 +123,7 @@ constexpr pthread_key_t kFirstKey = 1 << 16;
 /// A function of the C library, looked up at its first call. A static variable with a guard could
 /// deadlock here: the look-up may allocate, and an allocator may itself call these functions.
 template <class F>
-struct Next {
+struct FoundFunction {
   const char* name;
   std::atomic<F*> found{nullptr};
   F* get() {
@@ -133,10 +133,10 @@ struct Next {
     return f;
   }
 };
-constinit Next<int(pthread_key_t*, Destructor*)> g_create{"pthread_key_create"};
-constinit Next<int(pthread_key_t)> g_delete{"pthread_key_delete"};
-constinit Next<void*(pthread_key_t)> g_get{"pthread_getspecific"};
-constinit Next<int(pthread_key_t, const void*)> g_set{"pthread_setspecific"};
+constinit FoundFunction<int(pthread_key_t*, Destructor*)> g_create{"pthread_key_create"};
+constinit FoundFunction<int(pthread_key_t)> g_delete{"pthread_key_delete"};
+constinit FoundFunction<void*(pthread_key_t)> g_get{"pthread_getspecific"};
+constinit FoundFunction<int(pthread_key_t, const void*)> g_set{"pthread_setspecific"};
 
 /// The values of a thread on which no rank with an image runs; also those of the only rank of
 /// a process.
@@ -152,9 +152,9 @@ void end_of_thread(void*) {
 }
 
 /// The keys that this file has made. Thread rule: any thread.
-class Keys {
+class ThreadKeys {
  public:
-  Keys() { ok_ = g_create.get()(&end_of_thread_key_, end_of_thread) == 0; }
+  ThreadKeys() { ok_ = g_create.get()(&end_of_thread_key_, end_of_thread) == 0; }
 
   int add(pthread_key_t* key, Destructor* destructor) {
     std::lock_guard lock(mutex_);
@@ -189,8 +189,8 @@ class Keys {
 
 /// The keys of the process. Never destroyed: threads may end after static objects have
 /// been destroyed.
-Keys& keys() {
-  static Keys& keys = *new Keys;
+ThreadKeys& keys() {
+  static ThreadKeys& keys = *new ThreadKeys;
   return keys;
 }
 

@@ -2,7 +2,7 @@
 // So they survive any end of the process, and others can read them while it runs.
 //
 //   FOLDER/report-HOST-PID
-//   | Header, 2 KiB | ranks x 832 B | parts |
+//   | ProfileHeader, 2 KiB | ranks x 832 B | parts |
 //
 //   parts: modules, timeline, memory, places, communicators, collectives, one-sided
 //
@@ -136,7 +136,7 @@ struct RankRecord {
 
   uint64_t program_ns, turn_ns;  ///< sampled: running the program; ready while others run
 
-  CallCell calls_made[kCallCells];  ///< by Header::slots
+  CallCell calls_made[kCallCells];  ///< by ProfileHeader::slots
   PeerCell peers[kPeerCells];
   uint32_t call_tenths[kCallCells];  ///< time in these calls in tenths of milliseconds, sampled
   SiteCell sites[kSiteCells];
@@ -166,7 +166,8 @@ inline constexpr int kManyOthers = 2;
 /// to one rank could be joined.
 inline constexpr uint64_t kSmall = 1024;
 
-/// The offset of a part from Header::parts_at, in units of kPartUnit; 0: the part was not made.
+/// The offset of a part from ProfileHeader::parts_at, in units of kPartUnit; 0: the part was not
+/// made.
 using Part = uint32_t;
 inline constexpr uint32_t kPartsBytes = 256 << 10;  ///< of all parts; room for all tables below
 inline constexpr uint32_t kPartUnit = 64;           ///< parts begin at multiples of it
@@ -206,7 +207,7 @@ struct CollectiveRecord {
 inline constexpr int kCollectivesOfFamily = 128;  ///< more than there are collectives
 
 /// One-sided operations of the process's ranks, by the ranks that bytes go from and to, or by
-/// 2^Header::remote_shift ranks each.
+/// 2^ProfileHeader::remote_shift ranks each.
 struct RemoteRecord {
   uint32_t from, to;
   uint64_t operations, bytes;
@@ -223,7 +224,7 @@ struct SiteRecord {
 inline constexpr uint32_t kSites = 512, kSitesInPart = 16;
 
 /// An interval of the process's time. The shares are in 1/255 of it; in the rest it was idle.
-struct Column {
+struct TimeColumn {
   uint16_t rss;          ///< in KiB, by pack_kib()
   uint8_t program, mpi;  ///< shares of the process's thread
 };
@@ -259,11 +260,11 @@ struct ModuleRecord {
 
 enum HeaderFlag : uint32_t {
   kDeadlock = 1,
-  kError = 2,     ///< an error of MPI ended the job; Header::error has its text
+  kError = 2,     ///< an error of MPI ended the job; ProfileHeader::error has its text
   kFinished = 4,  ///< all ranks have called MPI_Finalize
 };
 
-struct Header {
+struct ProfileHeader {
   uint64_t magic;
   uint32_t pid, flags;
   int32_t first_rank, ranks, world_size, process, processes;
@@ -306,19 +307,19 @@ struct Header {
   char error[256];
 };
 inline constexpr size_t kHeaderBytes = 2048;
-static_assert(sizeof(Header) <= kHeaderBytes);
+static_assert(sizeof(ProfileHeader) <= kHeaderBytes);
 inline constexpr uint64_t kStretch = 100'000'000;
 inline constexpr int32_t kSliceRanks = 256;
 inline int32_t slices_of(int32_t ranks) { return (ranks + kSliceRanks - 1) / kSliceRanks; }
 
 /// Sets where the parts of a process's file begin: behind its ranks.
-inline void lay_out(Header* h) {
+inline void lay_out(ProfileHeader* h) {
   h->parts_at = kHeaderBytes + sizeof(RankRecord) * static_cast<size_t>(h->ranks);
   h->size = h->parts_at + kPartsBytes;
 }
 
-/// The layout of Header::timeline: kColumns columns, then the rows, then the rows of memory.
-inline size_t rows_in_timeline() { return sizeof(Column) * kColumns; }
+/// The layout of ProfileHeader::timeline: kColumns columns, then the rows, then the rows of memory.
+inline size_t rows_in_timeline() { return sizeof(TimeColumn) * kColumns; }
 inline size_t memory_in_timeline(uint32_t rows) {
   return rows_in_timeline() + size_t{rows} * kRowBytes;
 }

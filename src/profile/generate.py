@@ -87,7 +87,7 @@ def fast(call, before, after):
             sent = ["dest", *elements(call)]
         elif line.startswith("scope.completes("):
             known.append(line.rstrip(";").replace("scope", "fast"))
-        elif not line.startswith(("MPI_Status own;", "status = Scope::status_for(", "scope.takes_later(")):  # for MPI_ANY_SOURCE
+        elif not line.startswith(("MPI_Status own;", "status = CallScope::status_for(", "scope.takes_later(")):  # for MPI_ANY_SOURCE
             return None
     for line in after:
         if line.startswith("scope.began("):
@@ -108,7 +108,7 @@ def counts(call):
     if KEPT_SEND.match(call.symbol):
         after.append(f"scope.keeps(*request, comm, dest, {bytes_of(call)});")
     if {"source", "recvtag" if "recvtag" in names else "tag", "comm", "status"} <= names and "flag" not in names:
-        before += ["MPI_Status own;", "status = Scope::status_for(source, status, &own);"]
+        before += ["MPI_Status own;", "status = CallScope::status_for(source, status, &own);"]
         after.append(f"scope.took(comm, source, {'recvtag' if 'recvtag' in names else 'tag'}, status);")
     elif {"source", "comm"} <= names and "flag" not in names:
         before.append("scope.takes_later(source);")
@@ -155,7 +155,7 @@ def wrapper(call, function):
     # The site is the last argument, so that the others stay in the registers in which the program has passed them.
     lines = [f"[[gnu::noinline, gnu::cold]] static int any_{symbol}({inside}{comma}const void* place) {{" if quick else
              f"[[gnu::always_inline]] static inline int report_{symbol}(const void* place{comma}{inside}) {{",
-             f"  Scope scope(kCall_{symbol}, place);", *["  " + line for line in before]]
+             f"  CallScope scope(kCall_{symbol}, place);", *["  " + line for line in before]]
     if after:
         lines += [f"  const int result = g_next.{symbol}({names});", "  if (result == MPI_SUCCESS) {",
                   *["    " + line for line in after], "  }", "  return result;"]

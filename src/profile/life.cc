@@ -34,8 +34,8 @@ uint64_t real_ns() {
 }
 
 /// Records the loaded files of code, so that sites can be named.
-int note_module(dl_phdr_info* info, size_t, void* out) {
-  auto* h = static_cast<Header*>(out);
+int record_module(dl_phdr_info* info, size_t, void* out) {
+  auto* h = static_cast<ProfileHeader*>(out);
   char own[4096] = {};
   const char* path = info->dlpi_name;
   if (!*path && readlink("/proc/self/exe", own, sizeof own - 1) <= 0) return 0;
@@ -61,7 +61,7 @@ int note_module(dl_phdr_info* info, size_t, void* out) {
 
 /// Makes the file and maps it. The disk space of its ranks is reserved, so that a
 /// store never fails.
-Header* make_file(const std::string& folder, Header plan) {
+ProfileHeader* make_file(const std::string& folder, ProfileHeader plan) {
   gethostname(plan.host, sizeof plan.host - 1);
   const std::string path = folder + "/" + kFilePrefix + plan.host + "-" + std::to_string(getpid());
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -78,7 +78,7 @@ Header* make_file(const std::string& folder, Header plan) {
     if (fd >= 0) close(fd), unlink(path.c_str());
     return nullptr;
   }
-  auto* header = static_cast<Header*>(map);
+  auto* header = static_cast<ProfileHeader*>(map);
   *header = plan;
   use_file_for_parts(header, move_descriptor_up(fd));
   return header;
@@ -92,18 +92,18 @@ void map_peers() {
 }
 
 /// Called before a deadlock is reported, and before an error of MPI ends the job.
-void note_deadlock() {
+void record_deadlock() {
   g_process.header->flags |= kDeadlock;
   sample_now();
 }
-void note_error(int, const char* text) {
+void record_error_text(int, const char* text) {
   std::snprintf(g_process.header->error, sizeof g_process.header->error, "%s", text);
   g_process.header->flags |= kError;
 }
 
 /// Returns false where the file has no room.
 bool set_up_families() {
-  Process& p = g_process;
+  ProfiledProcess& p = g_process;
   FamilyRecord *world = make_family(kWorldFamily), *self = make_family(kSelfFamily);
   if (!world || !self) return false;
   world->made = g_hot.first == 0;
@@ -125,7 +125,7 @@ bool set_up_families() {
 bool start_process() {
   const char* folder = environment::text(environment::kReportFolder);
   if (!folder || !MPIX_Tool_word || !MPIX_Tool_peer || !MPIX_Get_collocated_size) return false;
-  Header plan{};
+  ProfileHeader plan{};
   plan.magic = kMagic;
   plan.pid = static_cast<uint32_t>(getpid());
   plan.calls = kCallCount;
@@ -150,7 +150,7 @@ bool start_process() {
     plan.program_base = t.program_base;
   }
   lay_out(&plan);
-  Process& p = g_process;
+  ProfiledProcess& p = g_process;
   p.header = make_file(folder, plan);
   if (!p.header) return false;
   auto* base = reinterpret_cast<char*>(p.header);
@@ -159,9 +159,9 @@ bool start_process() {
   g_hot.count = static_cast<unsigned>(plan.ranks);
   std::memset(g_hot.cells, 0, sizeof g_hot.cells);  // forgets calls before MPI_Init
   map_peers();
-  dl_iterate_phdr(note_module, p.header);
+  dl_iterate_phdr(record_module, p.header);
   if (!set_up_families()) return false;
-  if (MPIX_Tool_handlers) MPIX_Tool_handlers(nullptr, note_deadlock, note_error);
+  if (MPIX_Tool_handlers) MPIX_Tool_handlers(nullptr, record_deadlock, record_error_text);
   start_sampler();
   return true;
 }
@@ -198,7 +198,7 @@ void rank_begins() {
   rank->peer_unit = first_peer_unit(g_process.header->world_size);
   int level = MPI_THREAD_SINGLE;
   g_next.MPI_Query_thread(&level);
-  if (level >= MPI_THREAD_SERIALIZED) g_hot.running = &Hot::kNobody;
+  if (level >= MPI_THREAD_SERIALIZED) g_hot.running = &HotFields::kNobody;
   *MPIX_Tool_word() = rank;
 }
 
@@ -212,7 +212,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int finalize(const void* place) {
-  Scope scope(kCall_MPI_Finalize, place);
+  CallScope scope(kCall_MPI_Finalize, place);
   auto* rank = static_cast<RankRecord*>(slow_word());
   if (rank) rank->ended_ns = static_cast<uint64_t>(now_ns());
   static bool first = true;

@@ -10,7 +10,7 @@
 namespace fgmpi::report {
 namespace {
 
-Header* g_header = nullptr;
+ProfileHeader* g_header = nullptr;
 int g_fd = -1;
 struct stat g_file {};
 
@@ -23,7 +23,7 @@ bool is_open() {
 
 }  // namespace
 
-void use_file_for_parts(Header* header, int fd) {
+void use_file_for_parts(ProfileHeader* header, int fd) {
   g_header = header;
   g_fd = fd;
   fstat(fd, &g_file);

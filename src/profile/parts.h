@@ -13,14 +13,14 @@
 namespace fgmpi::report {
 
 /// Makes parts in this file from now on. The file is mapped at its header; `fd` stays open.
-void use_file_for_parts(Header* header, int fd);
+void use_file_for_parts(ProfileHeader* header, int fd);
 
 /// A new part of `bytes` zeros; 0 where there is no room. Its disk space is reserved, so that a
 /// store never fails. Makes a system call.
 Part make_part(size_t bytes);
 
 template <class T>
-T* in_part(Header* header, Part part) {
+T* in_part(ProfileHeader* header, Part part) {
   return part ? reinterpret_cast<T*>(reinterpret_cast<char*>(header) + header->parts_at + part)
               : nullptr;
 }
@@ -31,7 +31,7 @@ template <class Record, uint32_t kMost, uint32_t kInPart>
 class RecordTable {
  public:
   /// REQUIRES: `header` and what it contains outlive the table.
-  RecordTable(Header* header, Part* parts, uint32_t* used)
+  RecordTable(ProfileHeader* header, Part* parts, uint32_t* used)
       : header_(header), parts_(parts), used_(used) {}
 
   /// The record for which `same` is true, or a new one that `fill` has filled; nullptr where
@@ -64,7 +64,7 @@ class RecordTable {
   static constexpr uint32_t kPlaces = 2 * kMost;
   static_assert(kMost < UINT16_MAX && kMost % kInPart == 0);
 
-  Header* header_;
+  ProfileHeader* header_;
   Part* parts_;
   uint32_t* used_;
   uint16_t index_[kPlaces] = {};  ///< index of a record + 1; 0: none

@@ -11,10 +11,10 @@
 namespace fgmpi::report {
 
 Next g_next;
-constinit Hot g_hot;
+constinit HotFields g_hot;
 RankRecord g_nobody;
 // Never destroyed: ranks call MPI until the process ends.
-Process& g_process = *new Process;
+ProfiledProcess& g_process = *new ProfiledProcess;
 
 void* slow_word() {
   void** word = MPIX_Tool_word ? MPIX_Tool_word() : nullptr;
@@ -93,7 +93,7 @@ void slow_source(RankRecord* rank, MPI_Comm comm, int source) {
   }
 }
 
-void took_from_any(RankRecord* rank, MPI_Comm comm, int tag, int source) {
+void record_any_source(RankRecord* rank, MPI_Comm comm, int tag, int source) {
   const uint64_t both = uint64_t{static_cast<uint32_t>(comm)} << 32 | static_cast<uint32_t>(tag);
   const auto pattern = static_cast<uint32_t>(both * 0x9e3779b97f4a7c15u >> 33) + 1;
   if (rank->any_pattern == pattern && rank->any_source != source) rank->flags |= kManySources;
@@ -120,7 +120,7 @@ int32_t slow_dest(RankRecord* rank, MPI_Comm comm, int dest, uint64_t bytes) {
 
 // ---- Persistent sends ---------------------------------------------------------------------------
 
-void keep_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
+void record_persistent_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
   if (dest < 0) return;
   std::lock_guard guard(g_process.lock);
   g_process.kept[request] = {comm, dest, bytes};
@@ -132,7 +132,7 @@ void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request*
   for (int i = 0; i < count; ++i) {
     const auto found = g_process.kept.find(requests[i]);
     if (found == g_process.kept.end()) continue;
-    const Process::KeptSend& send = found->second;
+    const ProfiledProcess::PersistentSend& send = found->second;
     const int32_t peer = slow_dest(rank, send.comm, send.dest, send.bytes);
     if (peer < 0) continue;
     cell->bytes += send.bytes;
@@ -152,7 +152,7 @@ namespace {
 using Remotes = RecordTable<RemoteRecord, kRemotes, kRemotesInPart>;
 
 Remotes& remotes() {
-  Header* h = g_process.header;
+  ProfileHeader* h = g_process.header;
   static auto& table = *new Remotes(h, h->remote_parts, &h->remotes);
   return table;
 }
@@ -193,7 +193,7 @@ void moved(RankRecord* rank, MPI_Win win, int target, uint64_t bytes, bool fetch
     g_next.MPI_Group_translate_ranks(found->second, 1, &in_window, world, &target);
     g_next.MPI_Group_free(&world);
   }
-  Header* h = g_process.header;
+  ProfileHeader* h = g_process.header;
   if (target < 0 || target >= h->world_size) return;
   const auto self = static_cast<uint32_t>(h->first_rank + (rank - g_process.ranks));
   const auto other = static_cast<uint32_t>(target);
@@ -241,7 +241,7 @@ bool is_known(MPI_Comm comm) {
 }  // namespace
 
 CollectiveRecord* collective_record(const FamilyRecord* family, uint16_t call) {
-  Header* h = g_process.header;
+  ProfileHeader* h = g_process.header;
   auto* r =
       in_part<CollectiveRecord>(h, __atomic_load_n(&family->first_collective, __ATOMIC_ACQUIRE));
   while (r && r->call != call)
@@ -291,7 +291,7 @@ uint64_t key_of(MPI_Comm comm) {
 }
 
 FamilyRecord* make_family(uint16_t number) {
-  Header* h = g_process.header;
+  ProfileHeader* h = g_process.header;
   const Part part = make_part(sizeof(FamilyRecord));
   h->families[number] = part;
   return g_hot.families[number] = in_part<FamilyRecord>(h, part);
@@ -302,7 +302,7 @@ namespace {
 /// The family of the communicators that this call makes from those of family `parent`. The last
 /// family where there are too many, the world's where there is no room.
 uint16_t family_for(uint64_t site, uint16_t call, uint16_t parent) {
-  Process& p = g_process;
+  ProfiledProcess& p = g_process;
   for (int i = 2; i < p.families_used; ++i) {
     const FamilyRecord& f = *g_hot.families[i];
     if (f.site == site && f.call == call && f.parent == parent) return static_cast<uint16_t>(i);
@@ -324,8 +324,8 @@ void describe_map(FamilyRecord* f, MPI_Comm comm) {
   std::memcpy(f->encoding, info.encoding, sizeof f->encoding);
 }
 
-Process::NewComm describe(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm like) {
-  Process::NewComm made{};
+ProfiledProcess::NewComm describe(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm like) {
+  ProfiledProcess::NewComm made{};
   int rank = -1, leader = 0, index = 0, side = 0;
   g_next.MPI_Comm_rank(like, &rank);
   if (MPIX_Comm_key) MPIX_Comm_key(like, &leader, &index, &side);
@@ -343,11 +343,11 @@ Process::NewComm describe(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm li
 
 /// Returns the family where this is the first handle of its communicator, else nullptr. REQUIRES:
 /// the process's lock is held.
-FamilyRecord* count_comm(const Process::NewComm& made, MPI_Comm comm, uint64_t key) {
+FamilyRecord* count_comm(const ProfiledProcess::NewComm& made, MPI_Comm comm, uint64_t key) {
   const uint16_t family = family_for(made.site, made.call, made.parent);
   const auto now = static_cast<uint64_t>(now_ns());
   g_process.family_of[comm] = {family, now};
-  Process::Keyed& keyed = g_process.family_of_key[key];
+  ProfiledProcess::Keyed& keyed = g_process.family_of_key[key];
   keyed.family = family;
   ++keyed.handles;
   FamilyRecord& f = *g_hot.families[family];
@@ -364,7 +364,7 @@ FamilyRecord* count_comm(const Process::NewComm& made, MPI_Comm comm, uint64_t k
 
 void made_comm(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm made) {
   if (rank_of_call == &g_nobody || made == MPI_COMM_NULL) return;
-  const Process::NewComm description = describe(rank_of_call, parent, made);
+  const ProfiledProcess::NewComm description = describe(rank_of_call, parent, made);
   const uint64_t key = key_of(made);
   std::lock_guard guard(g_process.lock);
   if (FamilyRecord* first = count_comm(description, made, key)) describe_map(first, made);
@@ -374,7 +374,7 @@ void made_comm(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm made) {
 // by the next call with this address.
 void begins_copy(RankRecord* rank_of_call, MPI_Comm parent, const MPI_Comm* newcomm) {
   if (rank_of_call == &g_nobody || !is_known(parent)) return;
-  const Process::NewComm description = describe(rank_of_call, parent, parent);
+  const ProfiledProcess::NewComm description = describe(rank_of_call, parent, parent);
   std::lock_guard guard(g_process.lock);
   const uint16_t family = family_for(description.site, description.call, description.parent);
   FamilyRecord& f = *g_hot.families[family];

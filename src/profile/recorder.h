@@ -21,7 +21,7 @@ namespace fgmpi::report {
 using findings::from_fortran;
 
 /// The data that each call reads, in few cache lines.
-struct Hot {
+struct HotFields {
   /// The address at which the scheduler publishes the running proclet, while only one thread of the
   /// process may call MPI. Otherwise kNobody: then MPIX_Tool_word finds the rank.
   sched::Proclet* const* running = &kNobody;
@@ -43,7 +43,7 @@ struct Hot {
   FamilyRecord* families[kFamilies] = {};  ///< null: not made
 };
 // Hidden, so that addressing its members needs no register.
-[[gnu::visibility("hidden")]] extern Hot g_hot;
+[[gnu::visibility("hidden")]] extern HotFields g_hot;
 /// Receives the counts of calls without a rank's record: before MPI_Init, after MPI_Finalize, or
 /// without a file.
 [[gnu::visibility("hidden")]] extern RankRecord g_nobody;
@@ -59,17 +59,17 @@ inline int32_t peer_of_request(MPI_Request request) {
 }
 inline constexpr uint32_t kCellsAt = offsetof(RankRecord, calls_made);
 
-struct Process {
-  Header* header = nullptr;  ///< null: no file
+struct ProfiledProcess {
+  ProfileHeader* header = nullptr;  ///< null: no file
   RankRecord* ranks = nullptr;
 
   std::mutex lock;  ///< guards the members below
-  struct KeptSend {
+  struct PersistentSend {
     MPI_Comm comm;
     int dest;
     uint64_t bytes;
   };
-  std::unordered_map<MPI_Request, KeptSend> kept;  ///< persistent sends
+  std::unordered_map<MPI_Request, PersistentSend> kept;  ///< persistent sends
   struct Handle {
     uint16_t family;
     uint64_t made_ns;
@@ -93,7 +93,7 @@ struct Process {
   /// The groups of windows on communicators other than MPI_COMM_WORLD.
   std::unordered_map<MPI_Win, MPI_Group> group_of;
 };
-extern Process& g_process;
+extern ProfiledProcess& g_process;
 
 /// The running rank by MPIX_Tool_word, or nullptr.
 void* slow_word();
@@ -110,8 +110,8 @@ void slow_target(RankRecord* rank, MPI_Comm comm, int dest);
 /// The world rank of a destination; negative where it has none. Counts the message's way.
 int32_t slow_dest(RankRecord* rank, MPI_Comm comm, int dest, uint64_t bytes);
 void slow_message(RankRecord* rank, int32_t peer, uint64_t bytes);
-void took_from_any(RankRecord* rank, MPI_Comm comm, int tag, int source);
-void keep_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes);
+void record_any_source(RankRecord* rank, MPI_Comm comm, int tag, int source);
+void record_persistent_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes);
 void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request* requests);
 void forget_send(MPI_Request request);
 /// Counts a one-sided operation. `fetches`: the bytes go from the target to the rank.
@@ -135,7 +135,7 @@ void made_copy(const MPI_Comm* newcomm, MPI_Comm made, int leader, int index);
 void freed_comm(MPI_Comm comm);
 
 /// Stores the peer of the current call for the request that the call has made.
-[[gnu::always_inline]] inline void note_peer(const RankRecord* r, MPI_Request request) {
+[[gnu::always_inline]] inline void record_peer(const RankRecord* r, MPI_Request request) {
   if (g_hot.peers)
     g_hot.peers[static_cast<uint32_t>(request) & (kRequestIndices - 1)] = r->peer - kNoPeer;
 }
@@ -167,9 +167,9 @@ inline uint64_t bytes_of(int64_t count, MPI_Datatype type) {
 /// A call in progress. Until the destructor runs, the rank's record shows that the rank is in it.
 /// Functions that are not inline get members by value, so a scope stays in registers. This class is
 /// for any call; most calls use Fast, below.
-class Scope {
+class CallScope {
  public:
-  [[gnu::always_inline]] Scope(uint16_t call, const void* place) : rank_(current()) {
+  [[gnu::always_inline]] CallScope(uint16_t call, const void* place) : rank_(current()) {
     RankRecord* const r = rank_;
     peer_before_ = r->peer;
     uint64_t site = reinterpret_cast<uint64_t>(place);
@@ -183,9 +183,9 @@ class Scope {
     cell_ = reinterpret_cast<CallCell*>(reinterpret_cast<char*>(r) + at);
     ++cell_->count;
   }
-  [[gnu::always_inline]] ~Scope() { rank_->now = 0; }
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
+  [[gnu::always_inline]] ~CallScope() { rank_->now = 0; }
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
 
   [[gnu::always_inline]] void receives(MPI_Comm comm, int source) {
     if (__builtin_expect(source < 0 || comm != MPI_COMM_WORLD, 0))
@@ -202,7 +202,7 @@ class Scope {
   }
   [[gnu::always_inline]] void took(MPI_Comm comm, int source, int tag, const MPI_Status* status) {
     if (__builtin_expect(source == MPI_ANY_SOURCE, 0))
-      took_from_any(rank_, comm, tag, status->MPI_SOURCE);
+      record_any_source(rank_, comm, tag, status->MPI_SOURCE);
   }
   void takes_later(int source) {
     if (source == MPI_ANY_SOURCE) rank_->flags |= kUnknownSource;
@@ -231,9 +231,9 @@ class Scope {
     count_collective(f, static_cast<uint16_t>(rank_->now - 1), bytes);
   }
   void keeps(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
-    keep_send(request, comm, dest, bytes);
+    record_persistent_send(request, comm, dest, bytes);
   }
-  [[gnu::always_inline]] void began(MPI_Request request) { note_peer(rank_, request); }
+  [[gnu::always_inline]] void began(MPI_Request request) { record_peer(rank_, request); }
   /// Sets the destination of a persistent send.
   void names(MPI_Comm comm, int dest) { slow_target(rank_, comm, dest); }
   /// The call completes one request.
@@ -258,7 +258,7 @@ class Scope {
  private:
   [[gnu::always_inline]] static RankRecord* current() {
     const sched::Proclet* p = *g_hot.running;
-    void* word = p ? p->tool : g_hot.running == &Hot::kNobody ? slow_word() : nullptr;
+    void* word = p ? p->tool : g_hot.running == &HotFields::kNobody ? slow_word() : nullptr;
     return word ? static_cast<RankRecord*>(word) : &g_nobody;
   }
 
@@ -267,11 +267,11 @@ class Scope {
   int32_t peer_before_;  ///< peer of the previous call
 };
 
-/// As Scope, for a call by MPI_* (not by PMPI_*, as bindings call) of which everything is simple:
-/// the running rank is known, the call has a cell, the peer is a rank of this process or a named
-/// source, the type is basic, the communicator is MPI_COMM_WORLD. Its functions return whether that
-/// is so; nothing is counted before enters(). So the wrapper need not save its arguments over
-/// calls. Everything else is done out of line, by Scope.
+/// As CallScope, for a call by MPI_* (not by PMPI_*, as bindings call) of which everything is
+/// simple: the running rank is known, the call has a cell, the peer is a rank of this process or a
+/// named source, the type is basic, the communicator is MPI_COMM_WORLD. Its functions return
+/// whether that is so; nothing is counted before enters(). So the wrapper need not save its
+/// arguments over calls. Everything else is done out of line, by CallScope.
 class Fast {
  public:
   [[gnu::always_inline]] bool known(uint16_t call) {
@@ -316,7 +316,7 @@ class Fast {
     c->bytes += bytes;
     begins(call, place);
   }
-  [[gnu::always_inline]] void began(MPI_Request request) { note_peer(rank_, request); }
+  [[gnu::always_inline]] void began(MPI_Request request) { record_peer(rank_, request); }
   [[gnu::always_inline]] void leaves() { rank_->now = 0; }
 
  private:

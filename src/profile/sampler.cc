@@ -64,7 +64,7 @@ uint64_t program_address(uint64_t address) {
 class Sampler {
  public:
   /// REQUIRES: `timeline` is a part of timeline_bytes(), or 0.
-  Sampler(Header* header, Part timeline)
+  Sampler(ProfileHeader* header, Part timeline)
       : h_(header),
         sites_(header, header->site_parts, &header->sites),
         slices_(slices_of(header->ranks)) {
@@ -72,15 +72,15 @@ class Sampler {
     pagemap_ = move_descriptor_up(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     h_->timeline = timeline;
     if (char* at = in_part<char>(header, timeline)) {
-      columns_ = reinterpret_cast<Column*>(at);
+      columns_ = reinterpret_cast<TimeColumn*>(at);
       rows_ = reinterpret_cast<uint8_t*>(at + rows_in_timeline());
       memory_ = reinterpret_cast<uint16_t*>(at + memory_in_timeline(header->rows));
     }
     h_->column_ns = kFirstColumn;
     last_ = now_ns();
-    look_at_process(last_);
+    sample_process(last_);
     h_->rss_first = h_->rss;
-    look_at_memory(true);
+    sample_memory(true);
     std::memcpy(memory_before_, rank_memory_, sizeof memory_before_);
     h_->looked = make_part(sizeof(uint64_t) * static_cast<size_t>(slices_));
     looked_ = in_part<uint64_t>(header, h_->looked);
@@ -101,18 +101,18 @@ class Sampler {
     const auto passed = static_cast<uint64_t>(begin - last_);
     last_ = begin;
     if (passed == 0) return kFirstInterval;
-    look_at_thread(passed);
+    sample_thread(passed);
     const int32_t slices = all ? slices_ : slices_at_once_;
     for (int32_t i = 0; i < slices; ++i) {
       slice_ = (slice_ + 1) % slices_;
-      look_at_slice(static_cast<uint64_t>(begin));
+      sample_slice(static_cast<uint64_t>(begin));
     }
-    look_for_stretch();
+    update_stretch();
     if (all || begin - process_seen_ > kProcessInterval) {
-      look_at_process(begin);
-      look_at_memory(all);
+      sample_process(begin);
+      sample_memory(all);
     }
-    look_at_rows();
+    sample_rows();
     fill_columns();
     ++h_->samples;
     h_->slice_looks += static_cast<uint64_t>(slices);
@@ -144,7 +144,7 @@ class Sampler {
 
   /// Adds the time to what the thread that runs the ranks is doing. A helper counts as
   /// its rank, in MPI.
-  void look_at_thread(uint64_t passed) {
+  void sample_thread(uint64_t passed) {
     timespec t{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     const uint64_t cpu = static_cast<uint64_t>(to_ns(t)), used = cpu - h_->cpu_ns;
@@ -180,7 +180,7 @@ class Sampler {
 
   // ---- Ranks ----
 
-  void look_at_slice(uint64_t now) {
+  void sample_slice(uint64_t now) {
     const uint64_t passed = now - looked_[slice_];
     looked_[slice_] = now;
     uint32_t& ready = ready_of_slice_[static_cast<size_t>(slice_)];
@@ -191,7 +191,7 @@ class Sampler {
     parked_ = random(every_);
     const uint32_t first = parked_;
     const int32_t past = std::min((slice_ + 1) * kSliceRanks, h_->ranks);
-    for (int32_t i = slice_ * kSliceRanks; i < past; ++i) ready += look_at_rank(i, passed);
+    for (int32_t i = slice_ * kSliceRanks; i < past; ++i) ready += sample_rank(i, passed);
     parked = parked_ - first;
   }
 
@@ -206,7 +206,7 @@ class Sampler {
   }
 
   /// Returns whether the rank is ready while another one runs.
-  bool look_at_rank(int32_t local, uint64_t passed) {
+  bool sample_rank(int32_t local, uint64_t passed) {
     RankRecord* r = &g_process.ranks[local];
     if (!(r->flags & kStarted)) return state_of(local) == sched::State::kReady;
     const Doing doing = doing_of(local);
@@ -216,7 +216,7 @@ class Sampler {
     if (doing == Doing::kProgram && local != running_) r->program_ns += passed;
     if (stacks_left_ > 0 && (r->stack_bytes == 0 || random(kStackLooks) == 0)) {
       --stacks_left_;
-      look_at_stack(local, r);
+      sample_stack(local, r);
     }
     if (doing == Doing::kTurn || doing == Doing::kProgram) return doing == Doing::kTurn;
     const uint32_t now = r->now;
@@ -225,11 +225,11 @@ class Sampler {
     const bool named = kCalls[now - 1].receives || r->peer >= 0;
     if ((named || doing == Doing::kCompletion) && state_of(local) == sched::State::kParked &&
         ++parked_ % every_ == 0)
-      look_at_wait(local, r, passed * every_);
+      sample_wait(local, r, passed * every_);
     return false;
   }
 
-  void look_at_wait(int32_t local, RankRecord* r, uint64_t passed) {
+  void sample_wait(int32_t local, RankRecord* r, uint64_t passed) {
     Awaited awaited{.peer = r->peer, .others = 0};
     if (waits_.readable())
       awaited = waits_.of(local, proclet_field(local, fgmpi_debug_table.wait_offset), *r);
@@ -245,7 +245,7 @@ class Sampler {
   }
 
   /// Stores how much of its stack the rank has written: the pages that are present.
-  void look_at_stack(int32_t local, RankRecord* r) {
+  void sample_stack(int32_t local, RankRecord* r) {
     if (!&fgmpi_debug_table) return;
     const sched::DebugTable& t = fgmpi_debug_table;
     const uint64_t bottom = proclet_field(local, t.stack_low_offset);
@@ -330,7 +330,7 @@ class Sampler {
 
   /// Finds a rank that runs on while others of the process are ready: without a call of MPI, and
   /// without a switch, which MPIX_Yield and functions outside of MPI also make.
-  void look_for_stretch() {
+  void update_stretch() {
     uint32_t ready = 0;
     for (uint32_t n : ready_of_slice_) ready += n;
     uint64_t calls = 0;
@@ -354,7 +354,7 @@ class Sampler {
     h_->stretch_site = program_address(g_process.ranks[running_].site);
   }
 
-  void look_at_process(int64_t now) {
+  void sample_process(int64_t now) {
     process_seen_ = now;
     char text[64];
     const ssize_t n = statm_ >= 0 ? pread(statm_, text, sizeof text - 1, 0) : -1;
@@ -376,7 +376,7 @@ class Sampler {
 
   /// Records the memory of the next of these ranks, or of all: present pages of its stack, and
   /// pages of its image that it has written.
-  void look_at_memory(bool all) {
+  void sample_memory(bool all) {
     const int32_t rows = static_cast<int32_t>(h_->memory_rows);
     for (int32_t i = 0; i < (all ? rows : 1); ++i) {
       next_memory_ = (next_memory_ + 1) % rows;
@@ -416,7 +416,7 @@ class Sampler {
     return found;
   }
 
-  void look_at_rows() {
+  void sample_rows() {
     const int32_t rows = static_cast<int32_t>(h_->rows);
     for (int32_t row = 0; row < rows; ++row)
       doing_[row] = doing_of(rank_of_row(row, rows, h_->ranks));
@@ -431,7 +431,7 @@ class Sampler {
     const auto column = static_cast<uint32_t>(age / h_->column_ns);
     const uint64_t all = std::max<uint64_t>(shares_[0] + shares_[1] + shares_[2], 1);
     auto share = [&](int i) { return static_cast<uint8_t>(shares_[i] * 255 / all); };
-    const Column now = {pack_kib(h_->rss >> 10), share(0), share(1)};
+    const TimeColumn now = {pack_kib(h_->rss >> 10), share(0), share(1)};
     // A late look stands for all columns since the last one.
     for (uint32_t c = std::min(h_->columns, column); c <= column; ++c) {
       columns_[c] = now;
@@ -456,8 +456,8 @@ class Sampler {
 
   void join_columns() {
     for (uint32_t c = 0; c < kColumns / 2; ++c) {
-      Column& to = columns_[c];
-      const Column a = columns_[2 * c], b = columns_[2 * c + 1];
+      TimeColumn& to = columns_[c];
+      const TimeColumn a = columns_[2 * c], b = columns_[2 * c + 1];
       auto mean = [](uint8_t x, uint8_t y) { return static_cast<uint8_t>((x + y) / 2); };
       // Packed numbers compare like the numbers that they stand for.
       to = {std::max(a.rss, b.rss), mean(a.program, b.program), mean(a.mpi, b.mpi)};
@@ -472,9 +472,9 @@ class Sampler {
     h_->columns /= 2;
   }
 
-  Header* h_;
+  ProfileHeader* h_;
   RecordTable<SiteRecord, kSites, kSitesInPart> sites_;
-  Column* columns_ = nullptr;  ///< null: there was no room for the timeline
+  TimeColumn* columns_ = nullptr;  ///< null: there was no room for the timeline
   uint8_t* rows_ = nullptr;
   uint16_t* memory_ = nullptr;
   int64_t last_ = 0, process_seen_ = 0;
@@ -487,7 +487,7 @@ class Sampler {
   /// Slices of ranks; each look visits as many as its allowed cost permits. A visit of all 50,000
   /// ranks would take milliseconds.
   int32_t slices_, slice_ = 0, slices_at_once_ = 1;
-  uint64_t* looked_;  ///< Header::looked
+  uint64_t* looked_;  ///< ProfileHeader::looked
   std::vector<uint32_t> ready_of_slice_, parked_of_slice_;
   uint32_t every_ = 1, parked_ = 0;
   int stacks_left_ = 0;
@@ -525,7 +525,7 @@ void sample_now() {
 }
 
 void start_sampler() {
-  Header* h = g_process.header;
+  ProfileHeader* h = g_process.header;
   g_sampler = new Sampler(h, make_part(timeline_bytes(h->rows, h->memory_rows)));
   // The C library's own functions are called, because ours would make the thread belong to the rank
   // that starts it, and let ranks run while it sleeps.

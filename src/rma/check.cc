@@ -31,7 +31,7 @@ constinit bool g_checking = false;
 namespace {
 
 /// FGMPI_RMA_CHECK, in the order of the table of settings.
-enum class Setting : uint8_t { kOff, kOn, kError };
+enum class CheckSetting : uint8_t { kOff, kOn, kError };
 static_assert(settings::has_choices(settings::kRmaCheck, "off|on|error"));
 bool g_fails = false;
 ConflictObserver g_observer = {nullptr, nullptr};
@@ -366,9 +366,9 @@ Status enter(Win* win, int32_t rank, const AccessRecord& record, const AddressRu
 }  // namespace
 
 bool start_checking() {
-  const auto setting = settings::choice<Setting>(settings::kRmaCheck);
-  g_fails = setting == Setting::kError;
-  return detail::g_checking = setting != Setting::kOff;
+  const auto setting = settings::choice<CheckSetting>(settings::kRmaCheck);
+  g_fails = setting == CheckSetting::kError;
+  return detail::g_checking = setting != CheckSetting::kOff;
 }
 
 void set_observer(const ConflictObserver& observer) { g_observer = observer; }

@@ -25,15 +25,15 @@ constexpr int64_t kMostBytes = 4 << 20;
 
 /// The operations to one process, in the order of their calls, as accumulates must be (MPI-4.0
 /// section 12.7.2).
-struct Channel {
+struct PeerChannel {
   Remote* first = nullptr;
   Remote* last = nullptr;
   uint32_t in_flight = 0;
   int64_t bytes_in_flight = 0;
 };
 /// Returns the channel, which the first call makes: processes of other jobs may come at any time.
-Channel* channel_to(uint32_t process) {
-  static auto* all = new std::deque<Channel>;
+PeerChannel* channel_to(uint32_t process) {
+  static auto* all = new std::deque<PeerChannel>;
   if (process >= all->size()) all->resize(process + 1);
   return &(*all)[process];
 }
@@ -134,7 +134,7 @@ void is_sent(Remote* op) {
   if (--access.unsent == 0 || target.unsent == 0) wake(&access);
 }
 
-void send_piece(Remote* op, Channel* channel) {
+void send_piece(Remote* op, PeerChannel* channel) {
   RmaHeader& header = op->header;
   int64_t most = most_data(op->process);
   most -= most % op->unit;
@@ -156,7 +156,7 @@ void send_piece(Remote* op, Channel* channel) {
 }
 
 void pump(uint32_t process) {
-  Channel* channel = channel_to(process);
+  PeerChannel* channel = channel_to(process);
   while (Remote* op = channel->first) {
     if (channel->in_flight >= kMostPieces || channel->bytes_in_flight >= kMostBytes) return;
     send_piece(op, channel);
@@ -182,7 +182,7 @@ void on_reply(uint32_t from, const RmaHeader& header, const uint8_t* data, size_
       header.bytes > op->total - header.position ||
       (bytes && static_cast<int64_t>(bytes) != header.bytes))
     return pt2pt::refuse_notice();
-  Channel* channel = channel_to(from);
+  PeerChannel* channel = channel_to(from);
   --channel->in_flight;
   channel->bytes_in_flight -= header.bytes;
   MemberEpochs& access = *op->win->access;
@@ -498,7 +498,7 @@ void end_operations_of_lost(const SharedWin* shared) {
     if (op->shared == shared && pt2pt::is_lost(op->process)) ended.push_back(op);
   });
   for (Remote* op : ended) {
-    Channel* channel = channel_to(op->process);
+    PeerChannel* channel = channel_to(op->process);
     channel->first = channel->last = nullptr;  // all that is there ends, here or with its window
     fail_operation(op);
   }
@@ -514,7 +514,7 @@ void launch(Remote* op) {
   }
   begin_remote(op);
   if (__builtin_expect(pt2pt::is_lost(op->process), 0)) return fail_operation(op);
-  Channel* channel = channel_to(op->process);
+  PeerChannel* channel = channel_to(op->process);
   op->next = nullptr;
   if (channel->first)
     channel->last->next = op;

@@ -21,7 +21,7 @@ using transport::AtomicOp;
 using transport::AtomicType;
 using Kind = transport::Access::Kind;
 
-enum class Wanted { kAuto, kProvider, kMessages };
+enum class NetworkSetting { kAuto, kProvider, kMessages };
 static_assert(settings::has_choices(settings::kRmaNetwork, "auto|provider|messages"));
 
 /// The most accesses to a process that are under way at once: as many as keep the network busy.
@@ -211,14 +211,14 @@ bool has_atomic(const Reach& reach, transport::Access* out) {
 }  // namespace
 
 uint64_t grant_access() {
-  const auto wanted = settings::choice<Wanted>(settings::kRmaNetwork);
-  if (wanted == Wanted::kMessages) return 0;
+  const auto wanted = settings::choice<NetworkSetting>(settings::kRmaNetwork);
+  if (wanted == NetworkSetting::kMessages) return 0;
   pt2pt::g_engine.on_accessed = on_accessed;
   for (transport::Transport* t : pt2pt::g_engine.transports) {
     if (!t) continue;
     if (const uint64_t key = t->grant_access()) {
       g_transport = t;
-      if (wanted == Wanted::kAuto && !t->access_pays()) g_least_piece = kLeastServed;
+      if (wanted == NetworkSetting::kAuto && !t->access_pays()) g_least_piece = kLeastServed;
       return key;
     }
   }

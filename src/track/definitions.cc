@@ -26,9 +26,9 @@ bool is_world(const RankMap& map, int32_t world_size) {
 }
 
 /// A key as one pair of numbers, for the tables below.
-struct Key {
+struct DefinitionKey {
   uint64_t definer, counter;
-  auto operator<=>(const Key&) const = default;
+  auto operator<=>(const DefinitionKey&) const = default;
 };
 
 constexpr uint32_t kUnknownComm = 0xfffffffeu;
@@ -53,7 +53,7 @@ class Unifier {
 
  private:
   /// The key of a record, equal at all members. `r`: the rank that has the record.
-  Key key_of(size_t r, const CommRecord& record) const {
+  DefinitionKey key_of(size_t r, const CommRecord& record) const {
     if (context_keys_) return {record.definer, record.counter};
     if (!(record.flags & kKeyed)) return {~uint64_t{0}, r};
     for (const RankRecords& other : jobs(record.job))
@@ -86,13 +86,13 @@ class Unifier {
   }
 
   void number_several() {
-    std::map<Key, uint32_t> numbers;
+    std::map<DefinitionKey, uint32_t> numbers;
     for (size_t r = 0; r < ranks_.size(); ++r) {
       uint32_t counter = 0;
       for (const CommRecord& record : ranks_[r].records) {
         if (record.rank != 0 || record.flags & (kSelfLike | kInter)) continue;
         // Rank 0 knows its key before other members do.
-        const Key key = context_keys_ ? key_of(r, record) : Key{r, counter};
+        const DefinitionKey key = context_keys_ ? key_of(r, record) : DefinitionKey{r, counter};
         ++counter;
         numbers.emplace(key, new_comm(record, r));
       }
@@ -103,13 +103,13 @@ class Unifier {
 
   /// Gives a number to each record that has the flags in `with` and none of those in `without`. A
   /// record that rank 0 does not have (an aborted job) gets a number of its own behind the others.
-  void assign(std::map<Key, uint32_t>& numbers, uint16_t without, uint16_t with) {
+  void assign(std::map<DefinitionKey, uint32_t>& numbers, uint16_t without, uint16_t with) {
     for (size_t r = 0; r < ranks_.size(); ++r) {
       uint32_t counter = 0;
       for (size_t i = 0; i < ranks_[r].records.size(); ++i) {
         const CommRecord& record = ranks_[r].records[i];
         if (record.flags & without || (record.flags & with) != with) continue;
-        Key key = key_of(r, record);
+        DefinitionKey key = key_of(r, record);
         if (!context_keys_ && !with && record.rank == 0) key = {r, counter++};
         auto it = numbers.find(key);
         if (it == numbers.end()) it = numbers.emplace(key, new_comm(record, r)).first;
@@ -119,14 +119,15 @@ class Unifier {
   }
 
   void number_inter() {
-    std::map<Key, uint32_t> numbers;
+    std::map<DefinitionKey, uint32_t> numbers;
     // The key was broadcast, so members have that of the other group's rank 0.
-    std::map<Key, bool> of_side_b;
+    std::map<DefinitionKey, bool> of_side_b;
     for (size_t r = 0; r < ranks_.size(); ++r) {
       uint32_t counter = 0;
       for (const CommRecord& record : ranks_[r].records) {
         if (!(record.flags & kInter) || record.rank != 0) continue;
-        const Key key = key_of(r, record), own = context_keys_ ? key : Key{r, counter};
+        const DefinitionKey key = key_of(r, record),
+                            own = context_keys_ ? key : DefinitionKey{r, counter};
         ++counter;
         if (numbers.contains(own)) continue;  // the lower rank came first
         const uint32_t id = new_comm(record, r);
@@ -198,7 +199,7 @@ void put32(std::vector<uint8_t>* out, uint32_t v) {
   for (int i = 0; i < 4; ++i) out->push_back(static_cast<uint8_t>(v >> 8 * i));
 }
 
-struct Input {
+struct DefinitionReader {
   std::span<const uint8_t> bytes;
   bool get32(uint32_t* v) {
     if (bytes.size() < 4) return false;
@@ -281,7 +282,7 @@ void Definitions::write(std::vector<uint8_t>* out) const {
 }
 
 bool Definitions::read(std::span<const char> bytes, std::string* reason) {
-  Input in{{reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}};
+  DefinitionReader in{{reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}};
   uint32_t group_count = 0, comm_count = 0, kind = 0, size = 0, what = 0;
   *reason = "the job's definitions are cut off";
   if (!in.get32(&several) || !in.get32(&inter) || !in.get32(&group_count) || !in.get32(&comm_count))
@@ -289,7 +290,7 @@ bool Definitions::read(std::span<const char> bytes, std::string* reason) {
   for (uint32_t i = 0; i < group_count; ++i) {
     if (!in.get32(&kind) || !in.get32(&size) || size > in.bytes.size()) return false;
     GlobalGroup g;
-    g.kind = static_cast<GlobalGroup::Kind>(kind);
+    g.kind = static_cast<GlobalGroup::GroupMapKind>(kind);
     if (g.kind == GlobalGroup::kSelf) {
       self_ = i;
     } else {

@@ -29,8 +29,8 @@ namespace fgmpi::track {
 inline constexpr uint32_t kNoGroup = 0xffffffffu;
 
 struct GlobalGroup {
-  enum Kind : uint8_t { kList, kWorld, kSelf };
-  Kind kind = kList;
+  enum GroupMapKind : uint8_t { kList, kWorld, kSelf };
+  GroupMapKind kind = kList;
   RankMap map;  ///< kList and kWorld: encoded map from rank to world rank
   /// Replaces the map where members are unknown (-1), in an aborted job.
   std::vector<int32_t> partial;

@@ -54,8 +54,8 @@ enum FileFlag : uint32_t {
 
 enum class ChunkKind : uint32_t {
   kComms = 1,    ///< CommRecord
-  kEvents = 2,   ///< Event
-  kModules = 3,  ///< ModuleRecord and its path, each padded to 8 bytes
+  kEvents = 2,   ///< CallEvent
+  kModules = 3,  ///< TracedModule and its path, each padded to 8 bytes
   kMapping = 4,  ///< uint32: global id of each local communicator, in order
   kGroups = 5,   ///< GroupRecord and the bytes of an encoded map, padded to 8
   kUnified = 6,  ///< the job's definitions (definitions.h), at the root
@@ -130,7 +130,7 @@ inline constexpr uint8_t kPart = 0x80;
 inline constexpr int32_t kNoRoot = -100;
 
 /// A call, or a part of one.
-struct Event {
+struct CallEvent {
   uint64_t begin, end;  ///< in ticks; end = 0: the call has not returned
   uint16_t call;
   uint8_t kind;    ///< EventKind, with kPart
@@ -141,9 +141,9 @@ struct Event {
   uint64_t bytes;
   uint64_t extra;
 };
-static_assert(sizeof(Event) == 48);
+static_assert(sizeof(CallEvent) == 48);
 
-struct ModuleRecord {
+struct TracedModule {
   uint64_t base, size;
   uint32_t path_bytes, unused;
 };

@@ -136,7 +136,7 @@ class Wrapper:
             self.after = [f"if ({test}) call.matched(*message, comm);"]
         elif base in ("Mrecv", "Imrecv"):
             self.need("message")
-            self.before = ["const MPI_Comm comm = call.take_message(*message);"]
+            self.before = ["const MPI_Comm comm = call.remove_message(*message);"]
             if base == "Mrecv":
                 self.status()
                 self.after = ["call.received(comm, *told);"]
@@ -169,7 +169,7 @@ class Wrapper:
             count = {"": "1", "some": "incount"}.get(many, "count")
             statuses = "array_of_statuses" if many in ("all", "some") else "status"
             self.need(requests, statuses)
-            self.before = [f"Completion completion(&call, {count}, {requests});",
+            self.before = [f"RequestCompletion completion(&call, {count}, {requests});",
                            f"MPI_Status* const told = completion.statuses({statuses});"]
             self.arguments[statuses] = "told"
             test = "*flag && " if base.startswith("Test") and many != "some" else ""
@@ -184,7 +184,7 @@ class Wrapper:
             self.after.append("call.advance();")
             return "completion"
         if base == "Request_free":
-            self.before = ["const KnownRequest before = call.know(*request);"]
+            self.before = ["const RequestDescription before = call.describe_request(*request);"]
             self.after = ["call.request_freed(before);"]
         elif base == "Cancel":
             self.after = ["call.cancelled(*request);"]
@@ -213,7 +213,7 @@ class Wrapper:
             return text.replace("B(", "bytes_of(")
 
         uses_shape = "s." in sent + received
-        lines = ["const Shape s = call.shape_of(comm);", f"const uint64_t sent = {spelled(sent)};",
+        lines = ["const CommShape s = call.shape_of(comm);", f"const uint64_t sent = {spelled(sent)};",
                  f"const uint64_t received = {spelled(received)};"]
         where = root or "kNoRoot"
         if nonblocking or kept:
@@ -259,7 +259,7 @@ class Wrapper:
         passed = ", ".join(self.arguments.get(n, n) for n in self.names)
         comma = ", " if inside else ""
         lines = [f"static int track_{symbol}(const void* place{comma}{inside}) {{",
-                 f"  Call call(kCall_{symbol}, place);",
+                 f"  TrackedCall call(kCall_{symbol}, place);",
                  *["  " + line for line in self.before],
                  f"  const int result = g_next.{symbol}({passed});",
                  "  call.leave();"]

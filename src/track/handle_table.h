@@ -38,7 +38,7 @@ class HandleTable {
   /// The value of the handle if it has one; else sets this value and returns kNone.
   /// REQUIRES: value != kNone.
   uint32_t find_or_put(int handle, uint32_t value) {
-    Place* place = place_for(handle);
+    HandleSlot* place = place_for(handle);
     if (place->value != kNone) return place->value;
     *place = {handle, value};
     return kNone;
@@ -66,15 +66,15 @@ class HandleTable {
   }
 
   uint32_t size() const { return count_; }
-  size_t bytes() const { return places_ ? (size_t{mask_} + 1) * sizeof(Place) : 0; }
+  size_t bytes() const { return places_ ? (size_t{mask_} + 1) * sizeof(HandleSlot) : 0; }
 
  private:
-  struct Place {
+  struct HandleSlot {
     int handle;
     uint32_t value;
   };
   /// The slot of the handle, or a new one, which is counted as used.
-  Place* place_for(int handle) {
+  HandleSlot* place_for(int handle) {
     if (places_ == nullptr || (count_ + 1) * 4 > (mask_ + 1) * 3) grow();
     uint32_t at = place_of(handle);
     while (places_[at].value != kNone && places_[at].handle != handle) at = (at + 1) & mask_;
@@ -87,8 +87,8 @@ class HandleTable {
   void grow() {
     const uint32_t old_places = places_ ? mask_ + 1 : 0;
     const uint32_t places = old_places ? old_places * 2 : 8;
-    Place* const old = places_;
-    places_ = static_cast<Place*>(std::malloc(places * sizeof(Place)));
+    HandleSlot* const old = places_;
+    places_ = static_cast<HandleSlot*>(std::malloc(places * sizeof(HandleSlot)));
     if (places_ == nullptr) throw std::bad_alloc();
     for (uint32_t i = 0; i < places; ++i) places_[i].value = kNone;
     mask_ = places - 1;
@@ -98,7 +98,7 @@ class HandleTable {
     std::free(old);
   }
 
-  Place* places_ = nullptr;
+  HandleSlot* places_ = nullptr;
   uint32_t mask_ = 0, count_ = 0;
 };
 

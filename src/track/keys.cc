@@ -26,7 +26,7 @@ namespace fgmpi::track {
 namespace {
 
 /// Stores a key that has arrived.
-void set_key(Rank* rank, const PendingKey& p) {
+void set_key(TrackedRank* rank, const PendingKey& p) {
   CommRecord& r = rank->comm(p.id);
   const bool inter = r.flags & kInter;
   // Keys of intercommunicators are sent plus one, so that zeros lose the reduction.
@@ -48,7 +48,7 @@ void set_key(Rank* rank, const PendingKey& p) {
 
 }  // namespace
 
-void start_key(Rank* rank, MPI_Comm comm, uint32_t id) {
+void start_key(TrackedRank* rank, MPI_Comm comm, uint32_t id) {
   CommRecord& r = rank->comm(id);
   const bool inter = r.flags & kInter;
   uint32_t* counter = inter ? &rank->defined_inter : &rank->defined;
@@ -86,7 +86,7 @@ void start_key(Rank* rank, MPI_Comm comm, uint32_t id) {
   advance_keys(rank, false);
 }
 
-void advance_keys(Rank* rank, bool all) {
+void advance_keys(TrackedRank* rank, bool all) {
   auto& list = rank->pending;
   for (size_t i = 0; i < list.size();) {
     PendingKey* p = list[i];

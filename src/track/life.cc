@@ -39,7 +39,7 @@ uint64_t clock_ns(clockid_t clock) {
 }
 
 /// Records the modules of the process, so that sites can be named.
-int note_module(dl_phdr_info* info, size_t, void* list) {
+int record_module(dl_phdr_info* info, size_t, void* list) {
   char own[4096];
   const char* path = info->dlpi_name;
   if (!*path) {
@@ -48,7 +48,7 @@ int note_module(dl_phdr_info* info, size_t, void* list) {
     own[n] = '\0';
     path = own;
   }
-  ModuleRecord record = {info->dlpi_addr, 0, static_cast<uint32_t>(std::strlen(path)), 0};
+  TracedModule record = {info->dlpi_addr, 0, static_cast<uint32_t>(std::strlen(path)), 0};
   for (int i = 0; i < info->dlpi_phnum; ++i)
     if (info->dlpi_phdr[i].p_type == PT_LOAD)
       record.size =
@@ -66,14 +66,14 @@ uint64_t new_job_key() {
   return mix(clock_ns(CLOCK_REALTIME), static_cast<uint64_t>(getpid())) & 0x7fffffffu;
 }
 
-bool tells_keys() { return MPIX_Comm_key && MPIX_Comm_keys_unique; }
+bool has_comm_keys() { return MPIX_Comm_key && MPIX_Comm_keys_unique; }
 
 /// Ends the job where FGMPI_TRACK is wrong. Rank 0 reports the error for all.
-void refuse_wrong_settings(const Rank* rank, bool session) {
+void refuse_wrong_settings(const TrackedRank* rank, bool session) {
   Settings& settings = g_process.settings;
   std::string wrong = settings.wrong;
   if (Status s = settings.check_ranks(rank->world_size); wrong.empty() && !s.ok()) wrong = s.what();
-  if (wrong.empty() && settings.keys == Keys::kContext && !tells_keys())
+  if (wrong.empty() && settings.keys == Keys::kContext && !has_comm_keys())
     wrong = "FGMPI_TRACK: keys:context: this MPI library does not tell them; allowed is broadcast";
   if (wrong.empty()) return;
   if (rank->world_rank == 0 || session) refuse(wrong);
@@ -81,8 +81,8 @@ void refuse_wrong_settings(const Rank* rank, bool session) {
 }
 
 /// Opens the process's file. Called for the first of its ranks.
-void start_process(Rank* rank, bool session) {
-  Process& p = g_process;
+void start_process(TrackedRank* rank, bool session) {
+  TrackedProcess& p = g_process;
   int first = rank->world_rank;
   p.ranks = 1;
   if (MPIX_Get_collocated_size && MPIX_Get_collocated_startrank) {
@@ -107,7 +107,7 @@ void start_process(Rank* rank, bool session) {
   h.world_size = rank->world_size;
   h.pid = getpid();
   h.calls = kCallCount;
-  h.flags = (p.settings.record == Record::kGlobal ? +kGlobalRanks : 0) |
+  h.flags = (p.settings.record == RecordedCalls::kGlobal ? +kGlobalRanks : 0) |
             (p.context_keys ? +kContextKeys : 0) | (session ? +kSessions : 0);
   gethostname(h.host, sizeof h.host - 1);
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -118,17 +118,17 @@ void start_process(Rank* rank, bool session) {
   }
   set_up_ticks(&h);
   std::vector<char> modules;
-  dl_iterate_phdr(note_module, &modules);
+  dl_iterate_phdr(record_module, &modules);
   p.spool.put(ChunkKind::kModules, -1, modules.data(), modules.size());
-  for (int i = 0; i < kCallCount; ++i) p.wanted[i] = p.settings.wants_call(kCallNames[i]);
+  for (int i = 0; i < kCallCount; ++i) p.wanted[i] = p.settings.is_call_recorded(kCallNames[i]);
   p.all.assign(static_cast<size_t>(p.ranks), nullptr);
   p.on = true;
 }
 
 /// Decides how keys and groups are obtained, by what the library offers and by the settings.
 void choose_ways() {
-  Process& p = g_process;
-  p.context_keys = tells_keys() && p.settings.keys != Keys::kBroadcast &&
+  TrackedProcess& p = g_process;
+  p.context_keys = has_comm_keys() && p.settings.keys != Keys::kBroadcast &&
                    MPIX_Comm_keys_unique(1) == MPI_SUCCESS;
   p.short_way = p.settings.short_way && MPIX_Comm_map_bytes != nullptr;
 }
@@ -142,7 +142,7 @@ void agree_on_job(bool session) {
 }
 
 /// Finds the rank's number in MPI_COMM_WORLD, or in the process set of that name.
-void find_self(Rank* rank, bool session) {
+void find_self(TrackedRank* rank, bool session) {
   if (!session) {
     g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world_rank);
     g_next.MPI_Comm_size(MPI_COMM_WORLD, &rank->world_size);
@@ -159,7 +159,7 @@ void find_self(Rank* rank, bool session) {
   g_next.MPI_Session_finalize(&s);
 }
 
-void put_current_rank(Rank* rank) {
+void put_current_rank(TrackedRank* rank) {
   if (g_tool_word) {
     if (void** word = g_tool_word()) *word = rank;
   } else {
@@ -169,7 +169,7 @@ void put_current_rank(Rank* rank) {
 
 /// Runs fgmpi-track-dump of the same installation, which writes the files for analysers.
 void write_files() {
-  const Process& p = g_process;
+  const TrackedProcess& p = g_process;
   Dl_info self{};
   if (!dladdr(reinterpret_cast<void*>(&rank_starts), &self) || !self.dli_fname) return;
   std::string program = self.dli_fname;
@@ -205,7 +205,7 @@ void write_files() {
 
 uint64_t read_ticks_slowly() { return clock_ns(CLOCK_MONOTONIC); }
 
-void note_ticks(FileHeader* header) {
+void record_ticks(FileHeader* header) {
   header->mono1 = clock_ns(CLOCK_MONOTONIC);
   header->ticks1 = ticks();
 }
@@ -221,7 +221,7 @@ void set_up_ticks(FileHeader* header) {
   header->real0 = clock_ns(CLOCK_REALTIME);
   // A second pair of times, for a process that ends before it stores a later one. After half a
   // millisecond the rate is known to better than one part in a thousand.
-  do note_ticks(header);
+  do record_ticks(header);
   while (header->mono1 - header->mono0 < 500'000);
 }
 
@@ -235,12 +235,12 @@ namespace {
 /// MPI_Finalize. Such a rank takes part too, because the others would wait for it. Collective over
 /// the world; may switch.
 int world_ends(MPI_Comm, int, void* word, void*) {
-  auto* rank = static_cast<Rank*>(word);
+  auto* rank = static_cast<TrackedRank*>(word);
   advance_keys(rank, true);
   g_next.MPI_Barrier(MPI_COMM_WORLD);
   // The event of MPI_Finalize covers the wait for all ranks, not the tracker's own work.
   if (rank->finalize) rank->finalize->leave();
-  note_ticks(&g_process.spool.header());
+  record_ticks(&g_process.spool.header());
   unify(rank);
   for (MPI_Group& group : rank->groups)
     if (group != MPI_GROUP_NULL) g_next.MPI_Group_free(&group);
@@ -256,7 +256,7 @@ int world_ends(MPI_Comm, int, void* word, void*) {
 
 /// Makes MPI call world_ends(), as the delete function of an attribute of MPI_COMM_SELF. It is the
 /// first attribute, so it is deleted last.
-void ask_for_the_end(Rank* rank) {
+void ask_for_the_end(TrackedRank* rank) {
   int keyval = MPI_KEYVAL_INVALID;
   if (g_next.MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, world_ends, &keyval, nullptr) !=
           MPI_SUCCESS ||
@@ -266,7 +266,7 @@ void ask_for_the_end(Rank* rank) {
 }
 
 /// Adds world and self, and for a spawned job the intercommunicator to its parents.
-void add_predefined(Rank* rank, MPI_Comm parent) {
+void add_predefined(TrackedRank* rank, MPI_Comm parent) {
   rank->foreign = false;
   rank->add_comm(MPI_COMM_WORLD, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
   rank->add_comm(MPI_COMM_SELF, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
@@ -276,23 +276,23 @@ void add_predefined(Rank* rank, MPI_Comm parent) {
 }
 
 /// The former state of a rank that has ended all its sessions and now begins again; else nullptr.
-Rank* comes_again(bool session) {
+TrackedRank* comes_again(bool session) {
   if (!g_process.on) return nullptr;
-  Rank self;
+  TrackedRank self;
   find_self(&self, session);
-  Rank* rank =
+  TrackedRank* rank =
       g_process.all[static_cast<size_t>(self.world_rank - g_process.spool.header().first_rank)];
   if (!rank) return nullptr;
   if (g_process.left-- == g_process.ranks)
     g_process.spool.header().flags &= ~static_cast<uint32_t>(kFinished);
-  rank->recording = g_process.settings.wants_rank(rank->world_rank, rank->world_size) &&
+  rank->recording = g_process.settings.is_rank_recorded(rank->world_rank, rank->world_size) &&
                     (rank->events_left > 0 || rank->next_event != rank->last_event);
   put_current_rank(rank);
   return rank;
 }
 
 /// A rank that has had a session calls MPI_Init.
-void world_comes_later(Rank* rank) {
+void world_comes_later(TrackedRank* rank) {
   agree_on_job(false);
   FileHeader& h = g_process.spool.header();
   if (h.job == 0) h.job = g_process.job;
@@ -305,14 +305,14 @@ void world_comes_later(Rank* rank) {
 
 void rank_starts(bool session) {
   if (g_process.settings.folder.empty()) return;
-  Rank* rank = current_rank();
+  TrackedRank* rank = current_rank();
   if (!rank) rank = comes_again(session);
   if (rank) {
     rank->sessions += session;
     if (!session) world_comes_later(rank);
     return;
   }
-  rank = new Rank;
+  rank = new TrackedRank;
   find_self(rank, session);
   MPI_Comm parent = MPI_COMM_NULL;
   if (!session) {
@@ -335,21 +335,21 @@ void rank_starts(bool session) {
   rank->sessions = session;
   rank->events_left = g_process.settings.first;
   rank->recording = g_process.settings.first > 0 &&
-                    g_process.settings.wants_rank(rank->world_rank, rank->world_size);
+                    g_process.settings.is_rank_recorded(rank->world_rank, rank->world_size);
   g_process.all[static_cast<size_t>(rank->world_rank - g_process.spool.header().first_rank)] = rank;
   ++g_process.arrived;
   if (!session) add_predefined(rank, parent);
   put_current_rank(rank);
 }
 
-void rank_ends(Rank* rank) {
+void rank_ends(TrackedRank* rank) {
   advance_keys(rank, true);
-  note_ticks(&g_process.spool.header());
+  record_ticks(&g_process.spool.header());
 }
 
-void rank_has_ended(Rank* rank, bool in_order) {
+void rank_has_ended(TrackedRank* rank, bool in_order) {
   rank->recording = false;
-  note_ticks(&g_process.spool.header());
+  record_ticks(&g_process.spool.header());
   if (in_order && ++g_process.left == g_process.ranks) g_process.spool.finish();
   put_current_rank(nullptr);
 }

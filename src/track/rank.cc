@@ -15,7 +15,7 @@ constexpr size_t kFirstComms = 1024 - sizeof(ChunkHeader), kMostComms = 1 << 20;
 
 /// Stores the encoded group of a new communicator, as the library has it, for the unification. Only
 /// rank 0 does so.
-void keep_group(Rank* rank, MPI_Comm comm, uint32_t id) {
+void store_group(TrackedRank* rank, MPI_Comm comm, uint32_t id) {
   MPI_Count size = 0;
   if (MPIX_Comm_map_bytes(comm, nullptr, 0, &size) != MPI_SUCCESS) return;
   std::vector<char> bytes(sizeof(GroupRecord) + static_cast<size_t>(size));
@@ -27,13 +27,13 @@ void keep_group(Rank* rank, MPI_Comm comm, uint32_t id) {
   if (!chunk) return;
   std::memcpy(records_of(chunk), bytes.data(), bytes.size());
   chunk->used = bytes.size();
-  rank->kept_groups.emplace_back(id, chunk);
+  rank->stored_groups.emplace_back(id, chunk);
 }
 
 }  // namespace
 
-uint32_t Rank::add_comm(MPI_Comm comm, uint32_t parent, uint16_t call, uint16_t flags,
-                        const void* place) {
+uint32_t TrackedRank::add_comm(MPI_Comm comm, uint32_t parent, uint16_t call, uint16_t flags,
+                               const void* place) {
   const ChunkHeader* before = comm_writer.chunk;
   auto* r = static_cast<CommRecord*>(comm_writer.next(
       g_process.spool, ChunkKind::kComms, world_rank, sizeof(CommRecord), kFirstComms, kMostComms));
@@ -66,11 +66,11 @@ uint32_t Rank::add_comm(MPI_Comm comm, uint32_t parent, uint16_t call, uint16_t 
     return id;
   }
   start_key(this, comm, id);
-  if (g_process.short_way && r->rank == 0 && !(flags & kSameGroup)) keep_group(this, comm, id);
+  if (g_process.short_way && r->rank == 0 && !(flags & kSameGroup)) store_group(this, comm, id);
   return id;
 }
 
-void Rank::drop_comm(MPI_Comm handle, uint32_t id) {
+void TrackedRank::drop_comm(MPI_Comm handle, uint32_t id) {
   comm(id).flags |= kFreed;
   comms.remove(handle, id);
   if (last_id == id) {
@@ -81,7 +81,7 @@ void Rank::drop_comm(MPI_Comm handle, uint32_t id) {
 }
 
 /// The translation of the original scheme (EuroMPI'11 section 3): by MPI, for each event.
-int world_rank_of(Rank* rank, uint32_t id, int peer) {
+int world_rank_of(TrackedRank* rank, uint32_t id, int peer) {
   if (peer < 0 || id == kNoComm) return peer;
   if (id == 0 && rank->initialised) return peer;
   if (rank->groups.size() <= id) rank->groups.resize(id + 1, MPI_GROUP_NULL);

@@ -1,8 +1,8 @@
 // The tracker's state of each rank, and the access to the running one.
 //
-// Ranks of a process share its file (Spool) and the tables in Process; everything else belongs
-// to one rank. The running rank is found by the library's word for tools (MPIX_Tool_word) if
-// that exists, because then ranks are coroutines of one thread. With other MPI libraries a
+// Ranks of a process share its file (TraceSpool) and the tables in TrackedProcess; everything else
+// belongs to one rank. The running rank is found by the library's word for tools (MPIX_Tool_word)
+// if that exists, because then ranks are coroutines of one thread. With other MPI libraries a
 // process is one rank.
 //
 // Thread rule: a rank's. Where a rank asked for MPI_THREAD_MULTIPLE, each entry acquires the
@@ -49,7 +49,7 @@ struct RequestEntry {
 
 /// A request as it is before a call that may complete or free it. After the call another thread may
 /// have its handle.
-struct KnownRequest {
+struct RequestDescription {
   MPI_Request request = MPI_REQUEST_NULL;
   uint32_t entry = HandleTable::kNone;
   uint32_t uses = 0;
@@ -64,17 +64,18 @@ struct PendingKey {
 };
 
 /// The chunks of one kind to which a rank appends.
-struct Writer {
+struct ChunkWriter {
   ChunkHeader* chunk = nullptr;
   uint32_t parts = 0;
   /// Room for one more record; nullptr when the disk is full.
-  void* next(Spool& spool, ChunkKind kind, int32_t rank, size_t size, size_t first, size_t most);
+  void* next(TraceSpool& spool, ChunkKind kind, int32_t rank, size_t size, size_t first,
+             size_t most);
 };
 
-struct Rank {
+struct TrackedRank {
   // Members that each event uses.
-  Event* next_event = nullptr;
-  Event* last_event = nullptr;  ///< end of the chunk, or of the events that may be recorded
+  CallEvent* next_event = nullptr;
+  CallEvent* last_event = nullptr;  ///< end of the chunk, or of the events that may be recorded
   ChunkHeader* events = nullptr;
   bool recording = false;
   bool threads = false;                ///< MPI_THREAD_MULTIPLE
@@ -90,35 +91,35 @@ struct Rank {
 
   int32_t world_rank = 0, world_size = 1;
   uint32_t event_parts = 0;
-  Writer comm_writer;
+  ChunkWriter comm_writer;
   std::vector<CommRecord*> records;  ///< first record of each chunk of communicators
   uint32_t comm_count = 0;
   uint32_t defined = 0, defined_inter = 0;
   std::vector<PendingKey*> pending;
   /// Encoded maps of the groups that this rank defines.
-  std::vector<std::pair<uint32_t, const ChunkHeader*>> kept_groups;
+  std::vector<std::pair<uint32_t, const ChunkHeader*>> stored_groups;
   /// Groups of communicators by local id, for world ranks in events.
   std::vector<MPI_Group> groups;
-  int sessions = 0;                ///< number of open sessions
-  bool initialised = false;        ///< MPI_Init was called
-  bool unify_later = false;        ///< a session came before MPI_Init, so the world is not number 0
-  class Call* finalize = nullptr;  ///< the program's call of MPI_Finalize
-  bool foreign = false;            ///< the job was spawned, or has connected to another
+  int sessions = 0;          ///< number of open sessions
+  bool initialised = false;  ///< MPI_Init was called
+  bool unify_later = false;  ///< a session came before MPI_Init, so the world is not number 0
+  class TrackedCall* finalize = nullptr;  ///< the program's call of MPI_Finalize
+  bool foreign = false;                   ///< the job was spawned, or has connected to another
 
   CommRecord& comm(uint32_t id);
   uint32_t id_of(MPI_Comm comm) {
     if (__builtin_expect(comm == last_comm, 1)) return last_id;
-    return look_up(comm);
+    return find_or_add_comm(comm);
   }
-  uint32_t look_up(MPI_Comm comm);
+  uint32_t find_or_add_comm(MPI_Comm comm);
   /// The next event of the chunk, or of a new one; nullptr when no more shall be recorded.
-  Event* take() {
-    if (__builtin_expect(next_event == last_event, 0)) return take_slow();
-    Event* e = next_event++;
-    events->used += sizeof(Event);
+  CallEvent* next_event_slot() {
+    if (__builtin_expect(next_event == last_event, 0)) return next_event_in_new_chunk();
+    CallEvent* e = next_event++;
+    events->used += sizeof(CallEvent);
     return e;
   }
-  Event* take_slow();
+  CallEvent* next_event_in_new_chunk();
 
   /// Tracks a new communicator: adds its record and table entry and starts its key. Returns its
   /// local id. Other ranks must be in the same creation; does not wait for them.
@@ -130,36 +131,36 @@ struct Rank {
   void new_entry(MPI_Request request, const RequestEntry& entry);
   /// REQUIRES: the entry is the first of its handle, or no longer among the handle's entries.
   void drop_entry(MPI_Request request, uint32_t index);
-  KnownRequest know(MPI_Request request) const;
+  RequestDescription describe_request(MPI_Request request) const;
   /// The entry of a known request, or another entry of its handle if a thread has removed that;
   /// kNone: there is none.
-  uint32_t entry_of(const KnownRequest& known) const;
+  uint32_t entry_of(const RequestDescription& known) const;
 };
 
-struct Process {
+struct TrackedProcess {
   Settings settings;
-  Spool spool;
+  TraceSpool spool;
   std::mutex lock;
   bool on = false;            ///< the file exists
   bool context_keys = false;  ///< the library returns keys itself
   bool short_way = false;     ///< it returns encoded maps too
   uint64_t job = 0;
   int32_t ranks = 1, arrived = 0, left = 0;
-  std::vector<Rank*> all;
+  std::vector<TrackedRank*> all;
   bool wanted[kCallCount] = {};
 };
-extern Process g_process;
+extern TrackedProcess g_process;
 
 /// The library's word for tools of the running rank, or the variable that holds this
 /// process's only rank.
 extern void** (*g_tool_word)();
-extern Rank* g_only_rank;
+extern TrackedRank* g_only_rank;
 
 /// The running rank; nullptr where it is not tracked (before MPI_Init, after MPI_Finalize).
-inline Rank* current_rank() {
+inline TrackedRank* current_rank() {
   if (g_tool_word) {
     void** word = g_tool_word();
-    return word ? static_cast<Rank*>(*word) : nullptr;
+    return word ? static_cast<TrackedRank*>(*word) : nullptr;
   }
   return g_only_rank;
 }
@@ -178,12 +179,12 @@ inline uint64_t ticks() {
 void choose_clock();
 void set_up_ticks(FileHeader* header);
 /// Stores a later pair of times in the header.
-void note_ticks(FileHeader* header);
+void record_ticks(FileHeader* header);
 
 /// Holds the lock where a rank has several threads.
 class RankLock {
  public:
-  explicit RankLock(const Rank* rank) : locked_(rank->threads) {
+  explicit RankLock(const TrackedRank* rank) : locked_(rank->threads) {
     if (__builtin_expect(locked_, 0)) g_process.lock.lock();
   }
   ~RankLock() {
@@ -198,21 +199,21 @@ class RankLock {
 
 // keys.cc -----------------------------------------------------------------------------------------
 /// Starts to spread the key of a new communicator (EuroMPI'11 section 4.1), without waiting.
-void start_key(Rank* rank, MPI_Comm comm, uint32_t id);
+void start_key(TrackedRank* rank, MPI_Comm comm, uint32_t id);
 /// Completes the keys that have arrived; `all`: waits for all of them (may switch).
-void advance_keys(Rank* rank, bool all);
+void advance_keys(TrackedRank* rank, bool all);
 
 // life.cc -----------------------------------------------------------------------------------------
 /// Called after MPI_Init and MPI_Session_init.
 void rank_starts(bool session);
 /// The end of a rank that did not call MPI_Init: rank_ends() is called before its last
 /// MPI_Session_finalize and rank_has_ended() after it. Local.
-void rank_ends(Rank* rank);
-void rank_has_ended(Rank* rank, bool in_order);
+void rank_ends(TrackedRank* rank);
+void rank_has_ended(TrackedRank* rank, bool in_order);
 
 // unify.cc ----------------------------------------------------------------------------------------
 /// Unifies the definitions of all ranks (EuroMPI'11 section 4.2). Collective over the
 /// world; may switch.
-void unify(Rank* rank);
+void unify(TrackedRank* rank);
 
 }  // namespace fgmpi::track

@@ -9,9 +9,9 @@
 
 namespace fgmpi::track {
 
-Process g_process;
+TrackedProcess g_process;
 void** (*g_tool_word)() = nullptr;
-Rank* g_only_rank = nullptr;
+TrackedRank* g_only_rank = nullptr;
 bool g_ticks_are_cycles = false;
 Next g_next;
 
@@ -22,7 +22,7 @@ namespace {
 thread_local uint8_t t_thread = 0;
 thread_local bool t_thread_known = false;
 
-uint8_t thread_number(Rank* rank) {
+uint8_t thread_number(TrackedRank* rank) {
   if (!rank->threads) return 0;
   if (!t_thread_known) {
     t_thread = static_cast<uint8_t>(std::min(rank->thread_numbers.fetch_add(1), 255));
@@ -47,8 +47,8 @@ uint64_t derived_type_size(MPI_Datatype type) {
   return size > 0 ? static_cast<uint64_t>(size) : 0;
 }
 
-void* Writer::next(Spool& spool, ChunkKind kind, int32_t rank, size_t size, size_t first,
-                   size_t most) {
+void* ChunkWriter::next(TraceSpool& spool, ChunkKind kind, int32_t rank, size_t size, size_t first,
+                        size_t most) {
   if (!chunk || chunk->used + size > chunk->capacity) {
     const size_t room = chunk ? std::min(chunk->capacity * 2, most) : first;
     ChunkHeader* made = spool.make_chunk(kind, rank, parts, std::max(room, size));
@@ -61,7 +61,7 @@ void* Writer::next(Spool& spool, ChunkKind kind, int32_t rank, size_t size, size
   return place;
 }
 
-Event* Rank::take_slow() {
+CallEvent* TrackedRank::next_event_in_new_chunk() {
   if (events_left == 0) return nullptr;
   const uint64_t begin = ticks();
   const size_t most = g_process.settings.buffer;
@@ -75,15 +75,15 @@ Event* Rank::take_slow() {
   ChunkHeader* full = events;
   ++event_parts;
   events = made;
-  next_event = reinterpret_cast<Event*>(records_of(made));
-  const uint64_t n = std::min<uint64_t>(made->capacity / sizeof(Event), events_left);
+  next_event = reinterpret_cast<CallEvent*>(records_of(made));
+  const uint64_t n = std::min<uint64_t>(made->capacity / sizeof(CallEvent), events_left);
   last_event = next_event + n;
   events_left -= n;
   if (full) {
-    Spool::give_back(full);
-    note_ticks(&g_process.spool.header());
-    Event* e = next_event++;
-    events->used += sizeof(Event);
+    TraceSpool::give_back(full);
+    record_ticks(&g_process.spool.header());
+    CallEvent* e = next_event++;
+    events->used += sizeof(CallEvent);
     *e = {begin,
           ticks(),
           0,
@@ -94,14 +94,14 @@ Event* Rank::take_slow() {
           0,
           full->used,
           0};
-    if (next_event == last_event) return take_slow();
+    if (next_event == last_event) return next_event_in_new_chunk();
   }
-  Event* e = next_event++;
-  events->used += sizeof(Event);
+  CallEvent* e = next_event++;
+  events->used += sizeof(CallEvent);
   return e;
 }
 
-uint32_t Rank::look_up(MPI_Comm comm) {
+uint32_t TrackedRank::find_or_add_comm(MPI_Comm comm) {
   const uint32_t id = comms.find(comm);
   if (id != HandleTable::kNone) {
     last_comm = comm;
@@ -111,7 +111,7 @@ uint32_t Rank::look_up(MPI_Comm comm) {
   return kNoComm;
 }
 
-CommRecord& Rank::comm(uint32_t id) {
+CommRecord& TrackedRank::comm(uint32_t id) {
   // The first chunk has room for `first` records, each further one for twice as many as the one
   // before, up to a bound.
   for (CommRecord* records : records) {
@@ -126,9 +126,9 @@ CommRecord& Rank::comm(uint32_t id) {
 
 // ---- Calls --------------------------------------------------------------------------------------
 
-void Call::begin() {
+void TrackedCall::begin() {
   RankLock lock(rank_);
-  event_ = rank_->take();
+  event_ = rank_->next_event_slot();
   if (!event_) return;
   event_->call = static_cast<uint16_t>(id_);
   event_->kind = static_cast<uint8_t>(EventKind::kCall);
@@ -137,10 +137,11 @@ void Call::begin() {
   event_->begin = ticks();
 }
 
-void Call::fill(EventKind kind, uint32_t comm, int peer, int tag, uint64_t bytes, uint64_t extra) {
-  Event* e = event_;
+void TrackedCall::fill(EventKind kind, uint32_t comm, int peer, int tag, uint64_t bytes,
+                       uint64_t extra) {
+  CallEvent* e = event_;
   if (filled_) {
-    e = rank_->take();
+    e = rank_->next_event_slot();
     if (!e) return;
     e->begin = event_->begin;
     e->end = event_->end;
@@ -151,8 +152,8 @@ void Call::fill(EventKind kind, uint32_t comm, int peer, int tag, uint64_t bytes
     e->kind = static_cast<uint8_t>(kind);
     filled_ = true;
   }
-  if (__builtin_expect(g_process.settings.record == Record::kGlobal, 0)) {
-    extern int world_rank_of(Rank*, uint32_t, int);
+  if (__builtin_expect(g_process.settings.record == RecordedCalls::kGlobal, 0)) {
+    extern int world_rank_of(TrackedRank*, uint32_t, int);
     peer = world_rank_of(rank_, comm, peer);
   }
   e->comm = comm;
@@ -171,11 +172,11 @@ uint64_t received_bytes(const MPI_Status& status) {
 bool is_cancelled(const MPI_Status& status) { return status.count_hi_and_cancelled & 1; }
 }  // namespace
 
-void Call::received(MPI_Comm comm, const MPI_Status& status) {
+void TrackedCall::received(MPI_Comm comm, const MPI_Status& status) {
   message(EventKind::kRecv, comm, status.MPI_SOURCE, status.MPI_TAG, received_bytes(status));
 }
 
-Shape Call::shape_of(MPI_Comm comm) {
+CommShape TrackedCall::shape_of(MPI_Comm comm) {
   if (!rank_) return {kNoComm, -1, 0, 0};
   RankLock lock(rank_);
   const uint32_t id = rank_->id_of(comm);
@@ -184,13 +185,13 @@ Shape Call::shape_of(MPI_Comm comm) {
   return {id, r.rank, r.size, r.flags & kInter ? r.remote_size : r.size};
 }
 
-void Call::collective(uint32_t comm, int root, uint64_t sent, uint64_t received) {
+void TrackedCall::collective(uint32_t comm, int root, uint64_t sent, uint64_t received) {
   if (!event_) return;
   RankLock lock(rank_);
   fill(EventKind::kColl, comm, root, 0, sent, received);
 }
 
-void Rank::new_entry(MPI_Request request, const RequestEntry& entry) {
+void TrackedRank::new_entry(MPI_Request request, const RequestEntry& entry) {
   uint32_t index;
   if (free_entries.empty()) {
     index = static_cast<uint32_t>(entries.size());
@@ -215,7 +216,7 @@ void Rank::new_entry(MPI_Request request, const RequestEntry& entry) {
   }
 }
 
-void Rank::drop_entry(MPI_Request request, uint32_t index) {
+void TrackedRank::drop_entry(MPI_Request request, uint32_t index) {
   RequestEntry& e = entries[index];
   if (e.next == HandleTable::kNone) {
     requests.remove(request, index);
@@ -227,19 +228,19 @@ void Rank::drop_entry(MPI_Request request, uint32_t index) {
   free_entries.push_back(index);
 }
 
-KnownRequest Rank::know(MPI_Request request) const {
+RequestDescription TrackedRank::describe_request(MPI_Request request) const {
   const uint32_t entry = requests.find(request);
   return {request, entry, entry == HandleTable::kNone ? 0 : entries[entry].uses};
 }
 
-uint32_t Rank::entry_of(const KnownRequest& known) const {
+uint32_t TrackedRank::entry_of(const RequestDescription& known) const {
   if (known.entry == HandleTable::kNone || entries[known.entry].uses == known.uses)
     return known.entry;
   return requests.find(known.request);
 }
 
-void Call::requested(RequestKind kind, bool persistent, MPI_Request request, MPI_Comm comm,
-                     int peer, int tag, uint64_t bytes, uint64_t extra) {
+void TrackedCall::requested(RequestKind kind, bool persistent, MPI_Request request, MPI_Comm comm,
+                            int peer, int tag, uint64_t bytes, uint64_t extra) {
   if (!rank_ || !rank_->recording || request == MPI_REQUEST_NULL || peer == MPI_PROC_NULL) return;
   if (!persistent && !event_) return;
   RankLock lock(rank_);
@@ -264,7 +265,7 @@ void Call::requested(RequestKind kind, bool persistent, MPI_Request request, MPI
          kNoRoot, 0, 0, entry.number);
 }
 
-void Call::started(MPI_Request request) {
+void TrackedCall::started(MPI_Request request) {
   if (!rank_ || rank_->requests.size() == 0) return;
   RankLock lock(rank_);
   const uint32_t index = rank_->requests.find(request);
@@ -282,7 +283,7 @@ void Call::started(MPI_Request request) {
          kNoRoot, 0, 0, e.number);
 }
 
-void Call::matched(MPI_Message message, MPI_Comm comm) {
+void TrackedCall::matched(MPI_Message message, MPI_Comm comm) {
   if (!event_ || message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC) return;
   RankLock lock(rank_);
   RequestEntry entry;
@@ -291,7 +292,7 @@ void Call::matched(MPI_Message message, MPI_Comm comm) {
   rank_->new_entry(message, entry);
 }
 
-MPI_Comm Call::take_message(MPI_Message message) {
+MPI_Comm TrackedCall::remove_message(MPI_Message message) {
   if (!rank_ || rank_->requests.size() == 0) return MPI_COMM_NULL;
   RankLock lock(rank_);
   const uint32_t index = rank_->requests.find(message);
@@ -301,7 +302,7 @@ MPI_Comm Call::take_message(MPI_Message message) {
   return comm;
 }
 
-void Call::complete(uint32_t index, MPI_Request before, const MPI_Status* status) {
+void TrackedCall::complete(uint32_t index, MPI_Request before, const MPI_Status* status) {
   const RequestEntry e = rank_->entries[index];
   if (!e.active) return;
   if (e.persistent)
@@ -313,7 +314,7 @@ void Call::complete(uint32_t index, MPI_Request before, const MPI_Status* status
     MPI_Comm made;
     std::memcpy(&made, reinterpret_cast<const void*>(e.extra), sizeof made);
     if (made == MPI_COMM_NULL) return;
-    const uint32_t parent = rank_->look_up(static_cast<MPI_Comm>(e.comm));
+    const uint32_t parent = rank_->find_or_add_comm(static_cast<MPI_Comm>(e.comm));
     const uint32_t id = rank_->add_comm(made, parent, e.call, kSameGroup, e.place);
     if (event_) fill(EventKind::kCommCreate, id, kNoRoot, 0, 0, 0);
     return;
@@ -331,7 +332,7 @@ void Call::complete(uint32_t index, MPI_Request before, const MPI_Status* status
   }
 }
 
-void Call::created(MPI_Comm parent, MPI_Comm comm, uint16_t flags) {
+void TrackedCall::created(MPI_Comm parent, MPI_Comm comm, uint16_t flags) {
   if (!rank_ || comm == MPI_COMM_NULL) return;
   RankLock lock(rank_);
   const uint32_t from = parent == MPI_COMM_NULL ? kNoComm : rank_->id_of(parent);
@@ -339,7 +340,7 @@ void Call::created(MPI_Comm parent, MPI_Comm comm, uint16_t flags) {
   if (event_) fill(EventKind::kCommCreate, id, kNoRoot, 0, 0, 0);
 }
 
-void Call::idup_started(MPI_Comm parent, MPI_Comm* comm, MPI_Request request) {
+void TrackedCall::idup_started(MPI_Comm parent, MPI_Comm* comm, MPI_Request request) {
   if (!rank_ || request == MPI_REQUEST_NULL) return;
   RankLock lock(rank_);
   RequestEntry entry;
@@ -351,26 +352,26 @@ void Call::idup_started(MPI_Comm parent, MPI_Comm* comm, MPI_Request request) {
   rank_->new_entry(request, entry);
 }
 
-uint32_t Call::id_of(MPI_Comm comm) {
+uint32_t TrackedCall::id_of(MPI_Comm comm) {
   if (!rank_) return kNoComm;
   RankLock lock(rank_);
   return rank_->id_of(comm);
 }
 
-KnownRequest Call::know(MPI_Request request) {
+RequestDescription TrackedCall::describe_request(MPI_Request request) {
   if (!rank_ || rank_->requests.size() == 0) return {};
   RankLock lock(rank_);
-  return rank_->know(request);
+  return rank_->describe_request(request);
 }
 
-void Call::freed(MPI_Comm comm, uint32_t id) {
+void TrackedCall::freed(MPI_Comm comm, uint32_t id) {
   if (id == kNoComm) return;
   RankLock lock(rank_);
   rank_->drop_comm(comm, id);
   if (event_) fill(EventKind::kCommFree, id, kNoRoot, 0, 0, 0);
 }
 
-void Call::request_freed(const KnownRequest& request) {
+void TrackedCall::request_freed(const RequestDescription& request) {
   if (request.entry == HandleTable::kNone) return;
   RankLock lock(rank_);
   const uint32_t index = rank_->entry_of(request);
@@ -381,14 +382,14 @@ void Call::request_freed(const KnownRequest& request) {
     fill(EventKind::kIsendDone, e.comm, kNoRoot, 0, 0, e.number);
 }
 
-void Call::cancelled(MPI_Request request) {
+void TrackedCall::cancelled(MPI_Request request) {
   if (!rank_ || rank_->requests.size() == 0) return;
   RankLock lock(rank_);
   const uint32_t index = rank_->requests.find(request);
   if (index != HandleTable::kNone) rank_->entries[index].cancelled = true;
 }
 
-void Call::named(MPI_Comm comm, const char* name) {
+void TrackedCall::named(MPI_Comm comm, const char* name) {
   if (!rank_ || !name) return;
   RankLock lock(rank_);
   const uint32_t id = rank_->id_of(comm);
@@ -401,16 +402,16 @@ void Call::named(MPI_Comm comm, const char* name) {
   g_process.spool.put(ChunkKind::kNames, rank_->world_rank, bytes.data(), bytes.size());
 }
 
-void Call::advance_slowly() {
+void TrackedCall::advance_slowly() {
   RankLock lock(rank_);
   advance_keys(rank_, false);
 }
 
 // ---- Completion ---------------------------------------------------------------------------------
 
-Completion::Completion(Call* call, int count, const MPI_Request* requests)
+RequestCompletion::RequestCompletion(TrackedCall* call, int count, const MPI_Request* requests)
     : call_(call), count_(count) {
-  Rank* rank = call->rank_;
+  TrackedRank* rank = call->rank_;
   if (!rank || rank->requests.size() == 0 || count <= 0) return;
   RankLock lock(rank);
   if (count > kFew) {
@@ -418,7 +419,7 @@ Completion::Completion(Call* call, int count, const MPI_Request* requests)
     known_ = many_.data();
   }
   for (int i = 0; i < count; ++i) {
-    known_[i] = rank->know(requests[i]);
+    known_[i] = rank->describe_request(requests[i]);
     if (known_[i].entry == HandleTable::kNone) continue;
     any_ = true;
     const RequestEntry& e = rank->entries[known_[i].entry];
@@ -426,7 +427,7 @@ Completion::Completion(Call* call, int count, const MPI_Request* requests)
   }
 }
 
-MPI_Status* Completion::statuses(MPI_Status* of_program) {
+MPI_Status* RequestCompletion::statuses(MPI_Status* of_program) {
   told_ = of_program;
   if (!receives_ || (of_program != MPI_STATUS_IGNORE && of_program != MPI_STATUSES_IGNORE)) {
     if (of_program == MPI_STATUS_IGNORE || of_program == MPI_STATUSES_IGNORE) told_ = nullptr;
@@ -441,7 +442,7 @@ MPI_Status* Completion::statuses(MPI_Status* of_program) {
   return own;
 }
 
-void Completion::done(int i, int status) {
+void RequestCompletion::done(int i, int status) {
   if (!any_ || i < 0 || i >= count_ || known_[i].entry == HandleTable::kNone) return;
   RankLock lock(call_->rank_);
   const uint32_t entry = call_->rank_->entry_of(known_[i]);

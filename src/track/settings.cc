@@ -103,9 +103,9 @@ Status read_clause(std::string_view clause, Settings* out) {
   if (name == "record") {
     if (value != "local" && value != "global" && value != "none")
       return bad(name, value, "local, global or none");
-    out->record = value == "local"    ? Record::kLocal
-                  : value == "global" ? Record::kGlobal
-                                      : Record::kNone;
+    out->record = value == "local"    ? RecordedCalls::kLocal
+                  : value == "global" ? RecordedCalls::kGlobal
+                                      : RecordedCalls::kNone;
     return {};
   }
   if (name == "keys") {
@@ -134,7 +134,7 @@ Status read_clause(std::string_view clause, Settings* out) {
 
 }  // namespace
 
-bool Settings::wants_call(std::string_view name) const {
+bool Settings::is_call_recorded(std::string_view name) const {
   const std::string text(name);
   bool any_named = false, in = false, out = false;
   for (const std::string& pattern : calls) {
@@ -148,8 +148,8 @@ bool Settings::wants_call(std::string_view name) const {
   return (in || !any_named) && !out;
 }
 
-bool Settings::wants_rank(int32_t rank, int32_t size) const {
-  if (record == Record::kNone) return false;
+bool Settings::is_rank_recorded(int32_t rank, int32_t size) const {
+  if (record == RecordedCalls::kNone) return false;
   if (!ranks.empty())
     return std::any_of(ranks.begin(), ranks.end(),
                        [&](const auto& r) { return rank >= r.first && rank <= r.second; });

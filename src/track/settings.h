@@ -13,7 +13,7 @@
 
 namespace fgmpi::track {
 
-enum class Record : uint8_t { kLocal, kGlobal, kNone };
+enum class RecordedCalls : uint8_t { kLocal, kGlobal, kNone };
 enum class Keys : uint8_t { kAuto, kBroadcast, kContext };
 
 struct Settings {
@@ -25,18 +25,18 @@ struct Settings {
   std::vector<std::pair<int32_t, int32_t>> ranks;
   int32_t sample = 10000;   ///< about so many ranks record events where `ranks` is empty
   size_t buffer = 1 << 20;  ///< the largest chunk of a rank, in bytes
-  Record record = Record::kLocal;
+  RecordedCalls record = RecordedCalls::kLocal;
   Keys keys = Keys::kAuto;
   bool short_way = true;           ///< read groups from the library's encoded maps, if it has them
   bool report = false;             ///< print a line about the unification
   bool otf2 = true, json = false;  ///< the files to write at the end
 
   /// Is this function among those that `calls` selects?
-  bool wants_call(std::string_view name) const;
+  bool is_call_recorded(std::string_view name) const;
   /// Refuses ranges that begin beyond the last rank of a job of `size` ranks.
   Status check_ranks(int32_t size) const;
   /// Does this rank of `size` ranks record events?
-  bool wants_rank(int32_t rank, int32_t size) const;
+  bool is_rank_recorded(int32_t rank, int32_t size) const;
 };
 
 /// Reads the text of FGMPI_TRACK. Errors name the clause, its value and what is allowed.

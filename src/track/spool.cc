@@ -21,7 +21,7 @@ size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
 }  // namespace
 
-Status Spool::open(const std::string& path) {
+Status TraceSpool::open(const std::string& path) {
   path_ = path;
   fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) return error(MPI_ERR_IO, "%s: %s", path.c_str(), std::strerror(errno));
@@ -37,7 +37,7 @@ Status Spool::open(const std::string& path) {
   return {};
 }
 
-bool Spool::new_extent(size_t at_least) {
+bool TraceSpool::new_extent(size_t at_least) {
   const uint64_t offset = extent_offset_ + extent_size_;
   size_t size = std::clamp(extent_size_ * 2, kFirstExtent, kLargestExtent);
   size = std::max(size, round_up(at_least + kPage, kPage));
@@ -69,7 +69,7 @@ bool Spool::new_extent(size_t at_least) {
   return true;
 }
 
-ChunkHeader* Spool::make_chunk(ChunkKind kind, int32_t rank, uint32_t part, size_t bytes) {
+ChunkHeader* TraceSpool::make_chunk(ChunkKind kind, int32_t rank, uint32_t part, size_t bytes) {
   if (full_ || !header_) return nullptr;
   const size_t size = round_up(sizeof(ChunkHeader) + bytes, bytes >= kLarge ? kPage : 32);
   const auto gap_to = [&] {
@@ -90,7 +90,7 @@ ChunkHeader* Spool::make_chunk(ChunkKind kind, int32_t rank, uint32_t part, size
   return chunk;
 }
 
-bool Spool::put(ChunkKind kind, int32_t rank, const void* bytes, size_t size) {
+bool TraceSpool::put(ChunkKind kind, int32_t rank, const void* bytes, size_t size) {
   ChunkHeader* chunk = make_chunk(kind, rank, 0, size);
   if (!chunk) return false;
   std::memcpy(records_of(chunk), bytes, size);
@@ -98,13 +98,13 @@ bool Spool::put(ChunkKind kind, int32_t rank, const void* bytes, size_t size) {
   return true;
 }
 
-void Spool::give_back(ChunkHeader* chunk) {
+void TraceSpool::give_back(ChunkHeader* chunk) {
   const size_t size = sizeof(ChunkHeader) + chunk->capacity;
   if (size >= kLarge && reinterpret_cast<uintptr_t>(chunk) % kPage == 0)
     madvise(chunk, size, MADV_DONTNEED);
 }
 
-void Spool::finish() {
+void TraceSpool::finish() {
   if (!header_) return;
   header_->flags |= kFinished;
   // Stores into the truncated part of the mapping would end the process, so whole pages remain.

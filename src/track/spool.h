@@ -19,7 +19,7 @@
 
 namespace fgmpi::track {
 
-class Spool {
+class TraceSpool {
  public:
   /// Makes the file and its header. Errors: MPI_ERR_IO with the path and the reason.
   Status open(const std::string& path);

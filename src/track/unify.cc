@@ -32,14 +32,14 @@ namespace fgmpi::track {
 namespace {
 
 /// What the rank that defined a communicator sends to the root about it.
-struct Told {
+struct DefinerReport {
   uint32_t id, parent;
   uint16_t call;
   uint8_t inter, self, side, same_group;
   uint16_t unused;
   uint32_t map_bytes;  ///< size of the map that follows, padded to 4
 };
-static_assert(sizeof(Told) == 20);
+static_assert(sizeof(DefinerReport) == 20);
 
 /// A key and its global number.
 struct Numbered {
@@ -67,7 +67,8 @@ void on_large_stack(void* (*function)(void*), void* argument) {
 
 class Unification {
  public:
-  Unification(MPI_Comm speakers, Rank* self) : comm_(speakers), world_size_(self->world_size) {
+  Unification(MPI_Comm speakers, TrackedRank* self)
+      : comm_(speakers), world_size_(self->world_size) {
     g_next.MPI_Comm_rank(comm_, &me_);
     g_next.MPI_Comm_size(comm_, &size_);
     first_ = g_process.spool.header().first_rank;
@@ -100,7 +101,7 @@ class Unification {
   void scan() {
     int64_t own[2] = {}, before[2] = {};
     int32_t most_self = 0;
-    for (Rank* rank : g_process.all) {
+    for (TrackedRank* rank : g_process.all) {
       offsets_.push_back(static_cast<int32_t>(own[0]));
       int32_t self = 0;
       for (uint32_t i = 0; i < rank->comm_count; ++i) {
@@ -200,7 +201,7 @@ class Unification {
   void number() {
     int32_t self_seen = self_before_;
     for (size_t l = 0; l < g_process.all.size(); ++l) {
-      Rank* rank = g_process.all[l];
+      TrackedRank* rank = g_process.all[l];
       std::vector<uint32_t> table(rank->comm_count);
       uint32_t self = several_ + inter_;
       const auto world = first_ + static_cast<int32_t>(l);
@@ -212,7 +213,7 @@ class Unification {
           const auto k = static_cast<int32_t>(table[i] - several_ - inter_);
           if (k == self_seen) {
             ++self_seen;
-            tell(table, r, i, rank);
+            add_definer_report(table, r, i, rank);
           }
           continue;
         }
@@ -220,7 +221,7 @@ class Unification {
           members_.push_back(
               {table[i], world - first_,
                r.flags & kInter ? r.rank << 1 | (r.flags & kSideB ? 1 : 0) : r.rank});
-        if (r.rank == 0) tell(table, r, i, rank);
+        if (r.rank == 0) add_definer_report(table, r, i, rank);
       }
       g_process.spool.put(ChunkKind::kMapping, world, table.data(), table.size() * sizeof table[0]);
       mapping_bytes_ += table.size() * sizeof table[0];
@@ -228,12 +229,13 @@ class Unification {
   }
 
   /// Appends a communicator to the list for the root.
-  void tell(const std::vector<uint32_t>& table, const CommRecord& r, uint32_t local, Rank* rank) {
+  void add_definer_report(const std::vector<uint32_t>& table, const CommRecord& r, uint32_t local,
+                          TrackedRank* rank) {
     const ChunkHeader* group = nullptr;
     if (g_process.short_way && !(r.flags & (kSelfLike | kSameGroup)))
-      for (const auto& [id, chunk] : rank->kept_groups)
+      for (const auto& [id, chunk] : rank->stored_groups)
         if (id == local) group = chunk;
-    Told t{};
+    DefinerReport t{};
     t.id = table[local];
     t.parent = r.parent < table.size() ? table[r.parent] : kNoComm;
     t.call = r.call;
@@ -258,7 +260,7 @@ class Unification {
   void gather_members() {
     all_to_all(told_, &all_told_, false);
     std::sort(members_.begin(), members_.end(),
-              [](const Member& a, const Member& b) { return a.id < b.id; });
+              [](const DefinedMember& a, const DefinedMember& b) { return a.id < b.id; });
     const size_t ranks = g_process.all.size();
     std::vector<int32_t> own(ranks, -1), all(me_ == 0 ? static_cast<size_t>(world_size_) : 0);
     size_t at = 0;
@@ -269,11 +271,11 @@ class Unification {
       g_next.MPI_Gatherv(own.data(), static_cast<int>(ranks), MPI_INT32_T, all.data(),
                          counts_.data(), starts_.data(), MPI_INT32_T, 0, comm_);
       for (size_t i = begin; i < at; ++i) own[static_cast<size_t>(members_[i].local)] = -1;
-      if (me_ == 0) keep_members(id, all);
+      if (me_ == 0) store_members(id, all);
     }
   }
 
-  void keep_members(uint32_t id, const std::vector<int32_t>& gathered) {
+  void store_members(uint32_t id, const std::vector<int32_t>& gathered) {
     const bool inter = id >= several_;
     std::vector<int32_t> lists[2];
     for (size_t world = 0; world < gathered.size(); ++world) {
@@ -309,8 +311,8 @@ class Unification {
     out_.comms.resize(several_ + inter_ + self_);
     std::vector<RankMap> maps(several_ + 2 * inter_);
     std::vector<uint8_t> same(several_ + inter_);
-    for (size_t at = 0; at + sizeof(Told) <= all_told_.size();) {
-      Told t;
+    for (size_t at = 0; at + sizeof(DefinerReport) <= all_told_.size();) {
+      DefinerReport t;
       std::memcpy(&t, all_told_.data() + at, sizeof t);
       at += sizeof t;
       const uint8_t* map = all_told_.data() + at;
@@ -369,7 +371,7 @@ class Unification {
                  mapping_bytes_);
   }
 
-  struct Member {
+  struct DefinedMember {
     uint32_t id;
     int32_t local, rank;
   };
@@ -383,7 +385,7 @@ class Unification {
   std::vector<int32_t> offsets_, all_offsets_;
   std::vector<int> counts_, starts_;  ///< numbers of ranks in each process
   std::unordered_map<uint64_t, Numbered> ids_, inter_ids_;
-  std::vector<Member> members_;
+  std::vector<DefinedMember> members_;
   std::vector<uint8_t> told_, all_told_;
   std::vector<std::vector<int32_t>> gathered_;
   std::vector<uint32_t> groups_of_;
@@ -393,7 +395,7 @@ class Unification {
 
 }  // namespace
 
-void unify(Rank* rank) {
+void unify(TrackedRank* rank) {
   // When this allreduce is complete all ranks have all their keys, and g_process.all has all ranks
   // of the process. fgmpi-track-dump unifies from all files where there are several jobs, or
   // sessions with other communicators.

@@ -25,10 +25,10 @@ void need_mpi(const char* call) {
 void record_first(Calls id, uint64_t begin, int result, bool session) {
   if (result != MPI_SUCCESS) return;
   rank_starts(session);
-  Rank* rank = current_rank();
+  TrackedRank* rank = current_rank();
   if (!rank || !rank->recording || !g_process.wanted[id]) return;
   RankLock lock(rank);
-  Event* e = rank->take();
+  CallEvent* e = rank->next_event_slot();
   if (e)
     *e = {begin,
           ticks(),
@@ -67,18 +67,18 @@ int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session)
 }
 
 int finalize(const void* place) {
-  Call call(kCall_MPI_Finalize, place);
-  if (Rank* rank = call.rank()) rank->finalize = &call;
+  TrackedCall call(kCall_MPI_Finalize, place);
+  if (TrackedRank* rank = call.rank()) rank->finalize = &call;
   return g_next.MPI_Finalize();  // MPI_Finalize calls world_ends()
 }
 
 int session_finalize(const void* place, MPI_Session* session) {
-  Rank* rank = current_rank();
+  TrackedRank* rank = current_rank();
   const bool last = rank && --rank->sessions == 0 && !rank->initialised;
   if (last) rank_ends(rank);
   int result;
   {
-    Call call(kCall_MPI_Session_finalize, place);
+    TrackedCall call(kCall_MPI_Session_finalize, place);
     result = g_next.MPI_Session_finalize(session);
     call.leave();
   }
@@ -87,9 +87,9 @@ int session_finalize(const void* place, MPI_Session* session) {
 }
 
 int end_job(const void* place, MPI_Comm comm, int code) {
-  Call call(kCall_MPI_Abort, place);
+  TrackedCall call(kCall_MPI_Abort, place);
   call.advance();
-  if (call.rank()) note_ticks(&g_process.spool.header());
+  if (call.rank()) record_ticks(&g_process.spool.header());
   return g_next.MPI_Abort(comm, code);
 }
 
@@ -98,7 +98,7 @@ int extended_split(const void* place, MPI_Comm comm, int color, int key, MPI_Com
   static const auto next =
       reinterpret_cast<decltype(&MPIX_Comm_split)>(dlsym(RTLD_NEXT, "MPIX_Comm_split"));
   if (!next) return MPI_ERR_UNSUPPORTED_OPERATION;
-  Call call(kCall_MPI_Comm_split, place);
+  TrackedCall call(kCall_MPI_Comm_split, place);
   const int result = next(comm, color, key, newcomm);
   call.leave();
   if (result == MPI_SUCCESS) call.created(comm, *newcomm);

@@ -11,8 +11,8 @@
 
 #include "gcc/access/view.h"
 
-using fgmpi::access::Access;
-using fgmpi::access::View;
+using fgmpi::access::AccessView;
+using fgmpi::access::ProgramAccess;
 
 extern "C" {
 struct Area {

@@ -14,7 +14,7 @@
 namespace fgmpi::findings {
 
 /// The classes of findings, as -check=CLASS,... names them.
-enum class Kind : uint8_t {
+enum class FindingKind : uint8_t {
   kLeaks,
   kMessages,
   kCollectives,
@@ -49,13 +49,13 @@ inline constexpr KindText kKinds[] = {
     {"threads",
      "calls of threads that the level of MPI_Init_thread does not allow, or at the same time"},
 };
-static_assert(sizeof kKinds / sizeof kKinds[0] == static_cast<size_t>(Kind::kCount));
+static_assert(sizeof kKinds / sizeof kKinds[0] == static_cast<size_t>(FindingKind::kCount));
 
 /// Reads "leaks,types" or "all" into a mask of kinds. Returns the first word that
 /// names no kind, or "".
 std::string_view parse_kinds(std::string_view text, uint32_t* mask);
-inline constexpr uint32_t bit_of(Kind kind) { return 1u << static_cast<uint32_t>(kind); }
-inline constexpr uint32_t kAllKinds = (1u << static_cast<uint32_t>(Kind::kCount)) - 1;
+inline constexpr uint32_t bit_of(FindingKind kind) { return 1u << static_cast<uint32_t>(kind); }
+inline constexpr uint32_t kAllKinds = (1u << static_cast<uint32_t>(FindingKind::kCount)) - 1;
 
 /// The exit status of mpiexec -check when there were findings.
 inline constexpr int kStatusWithFindings = 86;
@@ -83,7 +83,7 @@ struct Participant {
 using NamedCalls = std::map<uint64_t, std::vector<Participant>>;
 
 struct Finding {
-  Kind kind = Kind::kLeaks;
+  FindingKind kind = FindingKind::kLeaks;
   std::string sentence;            ///< what is wrong, without a rank, so that ranks can be joined
   std::string allowed;             ///< what MPI allows instead
   std::vector<Participant> calls;  ///< at least one; the first one's rank is counted

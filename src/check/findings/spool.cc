@@ -42,7 +42,7 @@ std::string_view parse_kinds(std::string_view text, uint32_t* mask) {
   while (!text.empty()) {
     const std::string_view word = split_word(&text, ',');
     uint32_t found = word == "all" ? kAllKinds : 0;
-    for (uint32_t i = 0; i < static_cast<uint32_t>(Kind::kCount); ++i)
+    for (uint32_t i = 0; i < static_cast<uint32_t>(FindingKind::kCount); ++i)
       if (word == kKinds[i].name) found = 1u << i;
     if (!found) return word.empty() ? std::string_view("(nothing)") : word;
     *mask |= found;

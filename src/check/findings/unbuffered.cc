@@ -22,8 +22,8 @@ bool waits(char kind) { return kind == 'n' || kind == 'g' || kind == 'a' || kind
 
 }  // namespace
 
-bool UnbufferedRun::read_step(std::string_view text, Rank* rank) {
-  Step s{};
+bool UnbufferedRun::read_step(std::string_view text, RankSteps* rank) {
+  SpooledStep s{};
   const std::string_view kind = split_word(&text, '.');
   if (kind.size() != 1 || std::string_view(kSteps).find(kind[0]) == std::string_view::npos)
     return false;
@@ -50,7 +50,7 @@ void UnbufferedRun::add_steps(std::string_view line) {
 void UnbufferedRun::index() {
   for (size_t r = 0; r < ranks_.size(); ++r)
     for (size_t i = 0; i < ranks_[r].steps.size(); ++i) {
-      const Step& s = ranks_[r].steps[i];
+      const SpooledStep& s = ranks_[r].steps[i];
       if (s.kind == 't') taken_[s.id] = {r, i};
       if (s.kind == 'b') begun_[s.id] = {r, i};
       if (s.kind == 'e') entered_[{s.id, s.number}].places.push_back({r, i});
@@ -61,7 +61,7 @@ void UnbufferedRun::index() {
 }
 
 int64_t UnbufferedRun::blocked_by(size_t rank) const {
-  const Step& s = ranks_[rank].steps[ranks_[rank].next];
+  const SpooledStep& s = ranks_[rank].steps[ranks_[rank].next];
   auto of = [&](const auto& places) {
     auto found = places.find(s.id);
     return found == places.end() || made(found->second) ? -1
@@ -72,7 +72,7 @@ int64_t UnbufferedRun::blocked_by(size_t rank) const {
   if (s.kind != 'a' && s.kind != 'r') return -1;
   auto found = entered_.find({s.id, s.number});
   if (found == entered_.end()) return -1;
-  const std::vector<Place>& places = found->second.places;
+  const std::vector<StepPosition>& places = found->second.places;
   size_t& first = found->second.made;
   while (first < places.size() && made(places[first])) ++first;
   for (size_t i = first; i < places.size(); ++i)
@@ -87,7 +87,7 @@ void UnbufferedRun::go_on(size_t first) {
   while (!awake.empty()) {
     const size_t r = awake.back();
     awake.pop_back();
-    Rank& rank = ranks_[r];
+    RankSteps& rank = ranks_[r];
     const size_t before = rank.next;
     while (rank.next < rank.steps.size()) {
       const int64_t other = blocked_by(r);
@@ -117,7 +117,7 @@ std::vector<size_t> UnbufferedRun::cycle_from(size_t rank) const {
 }
 
 std::vector<Participant> UnbufferedRun::calls_of(size_t rank) const {
-  const Rank& r = ranks_[rank];
+  const RankSteps& r = ranks_[rank];
   auto found = calls_->find(r.steps[r.next].call);
   std::vector<Participant> calls =
       found == calls_->end() ? std::vector<Participant>{{0, "?", "", 0, ""}} : found->second;
@@ -127,10 +127,10 @@ std::vector<Participant> UnbufferedRun::calls_of(size_t rank) const {
 
 void UnbufferedRun::tell(const std::vector<size_t>& cycle, std::vector<Finding>* found) const {
   for (size_t i = 0; i < cycle.size(); ++i) {
-    const Rank& rank = ranks_[cycle[i]];
+    const RankSteps& rank = ranks_[cycle[i]];
     if (rank.steps[rank.next].kind != 'n') continue;
     Finding f;
-    f.kind = Kind::kBuffering;
+    f.kind = FindingKind::kBuffering;
     f.sentence =
         "the program depends on buffering: unless MPI buffers a standard send, ranks wait for one "
         "another";

@@ -29,7 +29,7 @@
 
 namespace fgmpi::findings {
 
-/// The letters, by check's Step::Kind.
+/// The letters, by check's SpooledStep::Kind.
 inline constexpr char kSteps[] = "bptngearm";
 
 class UnbufferedRun {
@@ -42,30 +42,30 @@ class UnbufferedRun {
   std::vector<Finding> find(const NamedCalls& calls);
 
  private:
-  struct Step {
+  struct SpooledStep {
     char kind;
     uint64_t id, number = 0, root = 0, call = 0;
   };
-  struct Rank {
+  struct RankSteps {
     int64_t world = 0;
-    std::vector<Step> steps;
+    std::vector<SpooledStep> steps;
     size_t next = 0;
     std::unordered_map<uint64_t, uint64_t> matches;
     std::vector<size_t> waiting;  ///< ranks that wait for a step of this one
     int64_t listed_at = -1;       ///< rank in whose `waiting` this one is
   };
-  struct Place {
+  struct StepPosition {
     size_t rank, step;
   };
   /// The steps by which members enter one collective call, by rank.
-  struct Entries {
-    std::vector<Place> places;
+  struct CollectiveSteps {
+    std::vector<StepPosition> places;
     mutable size_t made = 0;  ///< a lower bound on how many of the first ones have been made
   };
 
-  bool read_step(std::string_view text, Rank* rank);
+  bool read_step(std::string_view text, RankSteps* rank);
   void index();
-  bool made(const Place& place) const { return ranks_[place.rank].next > place.step; }
+  bool made(const StepPosition& place) const { return ranks_[place.rank].next > place.step; }
   /// The rank with the step that this one waits for; -1: none.
   int64_t blocked_by(size_t rank) const;
   void go_on(size_t rank);
@@ -74,12 +74,12 @@ class UnbufferedRun {
   void tell(const std::vector<size_t>& cycle, std::vector<Finding>* found) const;
   std::vector<Participant> calls_of(size_t rank) const;
 
-  std::vector<Rank> ranks_;
+  std::vector<RankSteps> ranks_;
   std::map<int64_t, size_t> by_world_;
   const NamedCalls* calls_ = nullptr;  ///< during find()
   /// The step of a message's receive, and of its send.
-  std::unordered_map<uint64_t, Place> taken_, begun_;
-  std::map<std::pair<uint64_t, uint64_t>, Entries> entered_;
+  std::unordered_map<uint64_t, StepPosition> taken_, begun_;
+  std::map<std::pair<uint64_t, uint64_t>, CollectiveSteps> entered_;
 };
 
 }  // namespace fgmpi::findings

@@ -2,8 +2,8 @@
 // program itself makes the accesses.
 #include "gcc/access/look.h"
 
+using fgmpi::access::check_access;
 using fgmpi::access::look;
-using fgmpi::access::look_over;
 
 #define ACCESSES(bytes)                                                                            \
   FGMPI_ENTRY void __tsan_read##bytes(void* at) { look(at, bytes, false, FGMPI_PLACE); }           \
@@ -19,10 +19,10 @@ ACCESSES(8)
 ACCESSES(16)
 
 FGMPI_ENTRY void __tsan_read_range(void* at, size_t bytes) {
-  look_over(at, bytes, false, FGMPI_PLACE, nullptr);
+  check_access(at, bytes, false, FGMPI_PLACE, nullptr);
 }
 FGMPI_ENTRY void __tsan_write_range(void* at, size_t bytes) {
-  look_over(at, bytes, true, FGMPI_PLACE, nullptr);
+  check_access(at, bytes, true, FGMPI_PLACE, nullptr);
 }
 
 // Accesses to an object's pointer to its virtual functions.

@@ -7,7 +7,7 @@
 
 namespace fgmpi::access {
 
-View g_view;
+AccessView g_view;
 
 namespace {
 
@@ -20,7 +20,7 @@ void close_view() {
   for (uintptr_t& length : g_view.length) length = 0;
 }
 
-[[gnu::noinline]] void tell(const Access& access) {
+[[gnu::noinline]] void report_access(const ProgramAccess& access) {
   if (!g_checker) {
     if (g_searching) return;
     g_searching = true;
@@ -44,14 +44,15 @@ void close_view() {
 
 }  // namespace
 
-void look_closer(uintptr_t address, size_t bytes, bool writes, bool reads, const void* place) {
+void check_access_slowly(uintptr_t address, size_t bytes, bool writes, bool reads,
+                         const void* place) {
   const uint8_t* filter = g_view.filter;
   if (filter && !filter[granule(address)] && !filter[granule(address + bytes - 1)]) return;
-  tell({address, bytes, writes, reads, nullptr, place});
+  report_access({address, bytes, writes, reads, nullptr, place});
 }
 
-void look_at_range(uintptr_t address, size_t bytes, bool writes, const void* place,
-                   const char* function) {
+void check_range_access(uintptr_t address, size_t bytes, bool writes, const void* place,
+                        const char* function) {
   const uintptr_t low = g_view.low[writes], high = low + g_view.length[writes];
   const bool all = g_view.length[writes] == ~uintptr_t{0};
   const uintptr_t first = low + kMost - 1;  // of the owned memory
@@ -59,7 +60,7 @@ void look_at_range(uintptr_t address, size_t bytes, bool writes, const void* pla
   if (g_view.filter && bytes <= uintptr_t{1} << kGranuleBits && !g_view.filter[granule(address)] &&
       !g_view.filter[granule(address + bytes - 1)])
     return;
-  tell({address, bytes, writes, !writes, function, place});
+  report_access({address, bytes, writes, !writes, function, place});
 }
 
 /// True where memory in a loop's range may be owned, so that the loop needs its calls.
@@ -80,10 +81,10 @@ using namespace fgmpi::access;
 // Functions that code of the plugin calls: for an access that begins within the view's bounds, and
 // in front of a loop.
 FGMPI_ENTRY void fgmpi_access_read(void* at, size_t bytes) {
-  look_closer(reinterpret_cast<uintptr_t>(at), bytes, false, true, FGMPI_PLACE);
+  check_access_slowly(reinterpret_cast<uintptr_t>(at), bytes, false, true, FGMPI_PLACE);
 }
 FGMPI_ENTRY void fgmpi_access_write(void* at, size_t bytes) {
-  look_closer(reinterpret_cast<uintptr_t>(at), bytes, true, false, FGMPI_PLACE);
+  check_access_slowly(reinterpret_cast<uintptr_t>(at), bytes, true, false, FGMPI_PLACE);
 }
 FGMPI_ENTRY int fgmpi_access_touches(uintptr_t low, size_t bytes, int writes) {
   return touches(low, bytes, writes);

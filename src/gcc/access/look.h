@@ -13,14 +13,14 @@
 namespace fgmpi::access {
 
 /// The view of the module into which this copy is linked. as.sh writes this name.
-[[gnu::visibility("hidden")]] extern View g_view __asm__("fgmpi_access_view");
+[[gnu::visibility("hidden")]] extern AccessView g_view __asm__("fgmpi_access_view");
 
 /// Checks an access that begins within the view's bounds, where memory may be owned.
-[[gnu::visibility("hidden")]] void look_closer(uintptr_t address, size_t bytes, bool writes,
-                                               bool reads, const void* place);
-/// Checks an access of any length; `function` as in Access.
-[[gnu::visibility("hidden")]] void look_at_range(uintptr_t address, size_t bytes, bool writes,
-                                                 const void* place, const char* function);
+[[gnu::visibility("hidden")]] void check_access_slowly(uintptr_t address, size_t bytes, bool writes,
+                                                       bool reads, const void* place);
+/// Checks an access of any length; `function` as in ProgramAccess.
+[[gnu::visibility("hidden")]] void check_range_access(uintptr_t address, size_t bytes, bool writes,
+                                                      const void* place, const char* function);
 
 /// Checks an access, in line: a compare and a jump where no operation owns memory. REQUIRES: bytes
 /// <= kMost.
@@ -28,16 +28,16 @@ namespace fgmpi::access {
                                         const void* place, bool also_reads = false) {
   const auto address = reinterpret_cast<uintptr_t>(at);
   if (__builtin_expect(address - g_view.low[writes] < g_view.length[writes], 0))
-    look_closer(address, bytes, writes, !writes || also_reads, place);
+    check_access_slowly(address, bytes, writes, !writes || also_reads, place);
 }
 
-[[gnu::always_inline]] inline void look_over(const volatile void* at, size_t bytes, bool writes,
-                                             const void* place, const char* function) {
+[[gnu::always_inline]] inline void check_access(const volatile void* at, size_t bytes, bool writes,
+                                                const void* place, const char* function) {
   const auto address = reinterpret_cast<uintptr_t>(at);
   // A range that begins before the bounds and reaches into them counts as well; so only the length
   // of the bounds is compared here.
   if (__builtin_expect(g_view.length[writes] != 0, 0) && bytes > 0)
-    look_at_range(address, bytes, writes, place, function);
+    check_range_access(address, bytes, writes, place, function);
 }
 
 }  // namespace fgmpi::access

@@ -11,7 +11,7 @@
 
 #include "gcc/access/look.h"
 
-using fgmpi::access::look_over;
+using fgmpi::access::check_access;
 
 namespace {
 
@@ -30,8 +30,10 @@ size_t text_bytes(const char* text, size_t most) {
 
 }  // namespace
 
-#define READS(at, bytes) look_over(at, bytes, false, FGMPI_PLACE, __func__ + sizeof("__wrap_") - 1)
-#define WRITES(at, bytes) look_over(at, bytes, true, FGMPI_PLACE, __func__ + sizeof("__wrap_") - 1)
+#define READS(at, bytes) \
+  check_access(at, bytes, false, FGMPI_PLACE, __func__ + sizeof("__wrap_") - 1)
+#define WRITES(at, bytes) \
+  check_access(at, bytes, true, FGMPI_PLACE, __func__ + sizeof("__wrap_") - 1)
 /// The head of __wrap_NAME, after declaring __real_NAME.
 #define WRAP(result, name, parameters)        \
   extern "C" result __real_##name parameters; \

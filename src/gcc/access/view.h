@@ -1,8 +1,8 @@
 // The data that the entry points of a program compiled with mpicc -check have about memory that MPI
 // operations own, and the calls by which they report accesses to the checker (check).
 //
-// A View lies in each module (program, library) that was linked with entry points, so that each
-// rank has its own in its image. The view alone decides most accesses: they call nothing.
+// An AccessView lies in each module (program, library) that was linked with entry points, so that
+// each rank has its own in its image. The view alone decides most accesses: they call nothing.
 //
 //   low[how], length[how]   an access that begins in low .. low + length may touch memory that is
 //                           owned. [0]: reads, which matter only for memory that operations write;
@@ -30,17 +30,18 @@ inline constexpr size_t kGranules = 4096;
 
 inline constexpr size_t granule(uintptr_t address) { return (address >> kGranuleBits) % kGranules; }
 
-struct View {
+struct AccessView {
   uintptr_t low[2] = {0, 0};
   uintptr_t length[2] = {~uintptr_t{0}, ~uintptr_t{0}};
   const uint8_t* filter = nullptr;
   void* owner = nullptr;  ///< used by the checker only
 };
 // as.sh and the plugin (plugin/) write these offsets into programs.
-static_assert(offsetof(View, low) == 0 && offsetof(View, length) == 16 && sizeof(uintptr_t) == 8);
+static_assert(offsetof(AccessView, low) == 0 && offsetof(AccessView, length) == 16 &&
+              sizeof(uintptr_t) == 8);
 
 /// An access that a view does not decide.
-struct Access {
+struct ProgramAccess {
   uintptr_t address;
   size_t bytes;
   bool writes;
@@ -54,14 +55,14 @@ struct Access {
 
 /// The type of the function of libfgmpi-check.so, found by name, that checks an access. It
 /// registers the view, unless it cannot decide anything yet.
-using Look = void (*)(View* view, const Access* access);
+using Look = void (*)(AccessView* view, const ProgramAccess* access);
 inline constexpr const char* kLook = "fgmpi_check_access";
 /// The type of the function that returns whether an operation may own any of these bytes, so that
 /// accesses to them have to be checked one by one.
-using Touches = bool (*)(View* view, uintptr_t address, size_t bytes, bool writes);
+using Touches = bool (*)(AccessView* view, uintptr_t address, size_t bytes, bool writes);
 inline constexpr const char* kTouches = "fgmpi_check_touches";
 /// The type of the function that drops a view, which is about to disappear.
-using Forget = void (*)(View* view);
+using Forget = void (*)(AccessView* view);
 inline constexpr const char* kForget = "fgmpi_check_forget";
 
 }  // namespace fgmpi::access

@@ -46,9 +46,9 @@ function* body_of(tree decl) {
 }
 
 /// The walk over a function and all that it calls.
-class Walk {
+class CalleeWalk {
  public:
-  explicit Walk(Effects* out) : out_(out) {}
+  explicit CalleeWalk(Effects* out) : out_(out) {}
 
   void call(gimple* stmt) {
     if (gimple_call_internal_p(stmt)) return;
@@ -126,13 +126,13 @@ void add_store(tree lhs, Effects* out) {
 
 namespace {
 /// The effects that the walk has found for one call, or for all calls of a function.
-struct Known {
+struct CalleeEffects {
   tree callee;
   gimple* call;  ///< the call, if its arguments or a pointer decide which functions run; else null
   std::unique_ptr<Effects> effects;
 };
-std::vector<Known>& known() {
-  static auto& all = *new std::vector<Known>;
+std::vector<CalleeEffects>& known() {
+  static auto& all = *new std::vector<CalleeEffects>;
   return all;
 }
 
@@ -149,10 +149,10 @@ bool is_given_functions(gimple* stmt) {
 const Effects* effects_of_call(gimple* stmt) {
   tree callee = gimple_call_fndecl(stmt);
   gimple* call = !callee || is_given_functions(stmt) ? stmt : nullptr;
-  for (const Known& k : known())
+  for (const CalleeEffects& k : known())
     if (k.callee == callee && k.call == call) return k.effects.get();
   auto effects = std::make_unique<Effects>();
-  Walk(effects.get()).call(stmt);
+  CalleeWalk(effects.get()).call(stmt);
   if (is_nothing(effects.get())) effects.reset();
   known().push_back({callee, call, std::move(effects)});
   return known().back().effects.get();
@@ -161,7 +161,7 @@ const Effects* effects_of_call(gimple* stmt) {
 bool only_reads(tree callee) {
   if (!body_of(callee)) return false;
   Effects effects;
-  Walk(&effects).function_called(callee);
+  CalleeWalk(&effects).function_called(callee);
   return is_nothing(&effects);
 }
 

@@ -178,7 +178,7 @@ bool Function::is_invariant(gimple* call, const MpiCall& mpi, unsigned i, loop_p
 /// but MPI calls and comparisons uses it.
 bool Function::is_private(tree decl) {
   if (!VAR_P(decl) || !is_local(decl)) return false;
-  const Known& k = known(decl);
+  const AddressUse& k = known(decl);
   if (k.passed || k.held || k.assigned) return false;
   basic_block bb;
   FOR_EACH_BB_FN(bb, function_)

@@ -25,14 +25,14 @@ class Function {
   tree value_before(gimple* call, const MpiCall& mpi, unsigned i, loop_p loop, gimple_seq* code);
 
  private:
-  struct Known {
+  struct AddressUse {
     bool passed = false;    ///< a function that may store the address receives it as an argument
     bool held = false;      ///< a name or variable of the function has the address as its value
     bool assigned = false;  ///< a statement other than an MPI call stores a value, not a constant
   };
-  void look_at(gimple* stmt);
-  void note_address(tree operand, bool as_argument);
-  const Known& known(tree decl);
+  void record_uses(gimple* stmt);
+  void record_address_use(tree operand, bool as_argument);
+  const AddressUse& known(tree decl);
 
   bool invariant(tree value, loop_p loop, std::string* why, int depth = 0);
   bool invariant_result(gimple* call, loop_p loop, std::string* why, int depth);
@@ -51,7 +51,7 @@ class Function {
   tree load_before(tree ref, gimple* at, loop_p loop, gimple_seq* code, int depth);
 
   function* function_;
-  hash_map<tree, Known> decls_;
+  hash_map<tree, AddressUse> decls_;
   bool of_communicator_ = false;  ///< the question is about a communicator
 };
 

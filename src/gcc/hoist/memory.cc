@@ -65,31 +65,31 @@ Function::Function(function* f) : function_(f) {
   FOR_EACH_BB_FN(bb, f) {
     for (gphi_iterator gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
       for (unsigned i = 0; i < gimple_phi_num_args(gsi.phi()); ++i)
-        note_address(gimple_phi_arg_def(gsi.phi(), i), false);
+        record_address_use(gimple_phi_arg_def(gsi.phi(), i), false);
     for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi))
-      look_at(gsi_stmt(gsi));
+      record_uses(gsi_stmt(gsi));
   }
 }
 
-void Function::note_address(tree operand, bool as_argument) {
+void Function::record_address_use(tree operand, bool as_argument) {
   if (!operand || TREE_CODE(operand) != ADDR_EXPR) return;
   tree base = get_base_address(TREE_OPERAND(operand, 0));
   if (!base || !DECL_P(base)) return;
-  Known& k = decls_.get_or_insert(base);
+  AddressUse& k = decls_.get_or_insert(base);
   (as_argument ? k.passed : k.held) = true;
 }
 
-void Function::look_at(gimple* stmt) {
+void Function::record_uses(gimple* stmt) {
   if (is_gimple_debug(stmt) || gimple_clobber_p(stmt)) return;
   if (is_gimple_call(stmt)) {
     MpiCall mpi;
     // MPI calls, and functions without effects, store no address.
     if (!find_mpi_call(stmt, &mpi) && effects_of_call(stmt))
       for (unsigned i = 0; i < gimple_call_num_args(stmt); ++i)
-        note_address(gimple_call_arg(stmt, i), true);
+        record_address_use(gimple_call_arg(stmt, i), true);
   } else {
     for (unsigned i = 0; i < gimple_num_ops(stmt); ++i)
-      if (!is_gimple_assign(stmt) || i > 0) note_address(gimple_op(stmt, i), false);
+      if (!is_gimple_assign(stmt) || i > 0) record_address_use(gimple_op(stmt, i), false);
   }
   tree lhs = gimple_get_lhs(stmt);
   if (!lhs || TREE_CODE(lhs) == SSA_NAME) return;
@@ -99,7 +99,7 @@ void Function::look_at(gimple* stmt) {
     decls_.get_or_insert(base).assigned = true;
 }
 
-const Function::Known& Function::known(tree decl) { return decls_.get_or_insert(decl); }
+const Function::AddressUse& Function::known(tree decl) { return decls_.get_or_insert(decl); }
 
 // ---- What changes memory ------------------------------------------------------------------------
 

@@ -5,12 +5,12 @@
 namespace hoist {
 namespace {
 
-struct Row {
+struct CallRow {
   const char* name;
   const char* roles;
   bool hoistable;
 };
-const Row kRows[] = {
+const CallRow kRows[] = {
     {"Bcast", "bctrm", true},
     {"Scatter", "bctbctrm", true},
     {"Scatterv", "bCDtbctrm", true},
@@ -94,7 +94,7 @@ bool find_mpi_call(tree function, MpiCall* out) {
     out->fortran = true;
   else
     return false;
-  for (const Row& row : kRows)
+  for (const CallRow& row : kRows)
     if (out->name == row.name) {
       out->roles = row.roles;
       out->arguments = static_cast<unsigned>(std::strlen(row.roles));

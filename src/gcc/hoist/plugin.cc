@@ -17,15 +17,15 @@ namespace {
 enum class Saying { kNothing, kHoisted, kEverything };
 Saying g_saying = Saying::kHoisted;
 
-void say(gimple* call, const char* kind, const std::string& text) {
+void emit_remark(gimple* call, const char* kind, const std::string& text) {
   expanded_location at = expand_location(gimple_location(call));
   std::fprintf(stderr, "%s:%d:%d: %s: %s\n", at.file ? at.file : "<unknown>", at.line, at.column,
                kind, text.c_str());
 }
 
-void say_missed(gimple* call, const MpiCall& mpi, const std::string& why) {
+void emit_missed_remark(gimple* call, const MpiCall& mpi, const std::string& why) {
   if (g_saying == Saying::kEverything)
-    say(call, "missed", "MPI_" + mpi.name + " not hoisted: " + why);
+    emit_remark(call, "missed", "MPI_" + mpi.name + " not hoisted: " + why);
 }
 
 /// True for an OpenMP region: a function of its own, which many threads may run at a time.
@@ -54,7 +54,7 @@ void discard(gimple_seq code) {
 
 /// The value of an argument in front of the loop. Opening a group reads only the communicator: an
 /// argument of another kind that would need code there becomes null or 0.
-tree argument_before(Function* function, Site* site, unsigned i) {
+tree argument_before(Function* function, HoistedCall* site, unsigned i) {
   const char role = site->mpi.roles[i];
   gimple_seq code = NULL;
   tree value = NULL_TREE;
@@ -74,8 +74,8 @@ tree argument_before(Function* function, Site* site, unsigned i) {
 
 /// Finds the outermost loop out of which a call can be hoisted, and fills *site. Returns false
 /// where there is none.
-bool decide(Function* function, gcall* call, const MpiCall& mpi, Site* site) {
-  *site = Site{call, mpi, nullptr, NULL, {}};
+bool decide(Function* function, gcall* call, const MpiCall& mpi, HoistedCall* site) {
+  *site = HoistedCall{call, mpi, nullptr, NULL, {}};
   std::string why;
   for (loop_p loop = gimple_bb(call)->loop_father; loop_outer(loop); loop = loop_outer(loop)) {
     std::string here = obstacle(function, call, mpi, loop);
@@ -86,21 +86,21 @@ bool decide(Function* function, gcall* call, const MpiCall& mpi, Site* site) {
     site->loop = loop;
   }
   if (!site->loop) {
-    say_missed(call, mpi, why);
+    emit_missed_remark(call, mpi, why);
     return false;
   }
   for (unsigned i = 0; i < mpi.arguments; ++i) {
     tree value = argument_before(function, site, i);
     if (!value) {
       discard(site->code);
-      say_missed(call, mpi, "its communicator is known within the loop only");
+      emit_missed_remark(call, mpi, "its communicator is known within the loop only");
       return false;
     }
     site->arguments.push_back(value);
   }
   if (g_saying != Saying::kNothing)
-    say(call, "optimized",
-        "hoisted MPI_" + mpi.name + ": group opened at " + place_of(place_of(site->loop)));
+    emit_remark(call, "optimized",
+                "hoisted MPI_" + mpi.name + ": group opened at " + place_of(place_of(site->loop)));
   return true;
 }
 
@@ -133,16 +133,16 @@ unsigned hoist_calls(function* f) {
   unsigned todo = 0;
   {
     Function function(f);
-    std::vector<std::unique_ptr<Site>> sites;
+    std::vector<std::unique_ptr<HoistedCall>> sites;
     for (gcall* call : calls) {
       MpiCall mpi;
       find_mpi_call(call, &mpi);
       if (!loop_outer(gimple_bb(call)->loop_father)) {
-        say_missed(call, mpi, "it is in no loop");
+        emit_missed_remark(call, mpi, "it is in no loop");
       } else if (whole) {
-        say_missed(call, mpi, whole);
+        emit_missed_remark(call, mpi, whole);
       } else {
-        auto site = std::make_unique<Site>();
+        auto site = std::make_unique<HoistedCall>();
         if (decide(&function, call, mpi, site.get())) sites.push_back(std::move(site));
       }
     }
@@ -159,8 +159,8 @@ unsigned hoist_calls(function* f) {
 const pass_data kPass = {
     GIMPLE_PASS, "fgmpi_hoist", OPTGROUP_LOOP, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
 
-struct Pass : gimple_opt_pass {
-  Pass() : gimple_opt_pass(kPass, g) {}
+struct HoistPass : gimple_opt_pass {
+  HoistPass() : gimple_opt_pass(kPass, g) {}
   unsigned execute(function* f) final override { return hoist_calls(f); }
 };
 
@@ -190,7 +190,7 @@ int plugin_init(plugin_name_args* info, plugin_gcc_version* version) {
   }
   if (!hoist::read_arguments(info)) return 1;
   if (in_lto_p) return 0;  // the calls have been hoisted when the files were compiled
-  static register_pass_info pass{new hoist::Pass, "ssa", 1, PASS_POS_INSERT_AFTER};
+  static register_pass_info pass{new hoist::HoistPass, "ssa", 1, PASS_POS_INSERT_AFTER};
   register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &pass);
   return 0;
 }

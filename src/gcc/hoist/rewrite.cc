@@ -8,7 +8,7 @@ namespace {
 
 /// The type of the C functions that open and close the group. For a call of Fortran, whose wrapper
 /// has another type, it is built from the arguments.
-tree type_of_calls(const Site& site) {
+tree type_of_calls(const HoistedCall& site) {
   if (!site.mpi.fortran) return TREE_TYPE(gimple_call_fndecl(site.call));
   auto_vec<tree, 10> types;
   for (tree argument : site.arguments) types.safe_push(TREE_TYPE(argument));
@@ -59,7 +59,7 @@ tree load_pointer(tree variable, gimple_seq* code) {
   return pointer;
 }
 
-gcall* build_call(const Site& site, tree pointer, tree type) {
+gcall* build_call(const HoistedCall& site, tree pointer, tree type) {
   vec<tree> arguments = vNULL;
   for (tree argument : site.arguments) arguments.safe_push(argument);
   gcall* call = gimple_build_call_vec(pointer, arguments);
@@ -72,7 +72,7 @@ gcall* build_call(const Site& site, tree pointer, tree type) {
 
 /// Inserts on this edge `code`, and a call of the function whose address the variable holds, if
 /// that is not null. Returns the block of `code`.
-basic_block call_on_edge(edge e, const Site& site, tree variable, gimple_seq code) {
+basic_block call_on_edge(edge e, const HoistedCall& site, tree variable, gimple_seq code) {
   basic_block test = split_edge(e);
   basic_block join = split_edge(single_succ_edge(test));
   basic_block then = create_empty_bb(test);
@@ -123,7 +123,7 @@ tree choose(tree_code comparison, tree first, tree second, tree yes, tree no, gi
 
 /// Replaces the call by the movement: by a call through a pointer that code in front of the loop
 /// sets.
-void replace_call(const Site& site, basic_block front, tree type) {
+void replace_call(const HoistedCall& site, basic_block front, tree type) {
   tree function = gimple_call_fndecl(site.call);
   tree plain = build_fold_addr_expr(function);
   const std::string &name = site.mpi.name, movement_name = "MPIX_" + name + "_data_movement";
@@ -160,7 +160,7 @@ bool can_enclose(loop_p loop, std::string* why) {
   return can;
 }
 
-void rewrite(Site* site) {
+void rewrite(HoistedCall* site) {
   tree type = type_of_calls(*site);
   auto_vec<edge> exits = get_loop_exit_edges(site->loop);
   basic_block front =
@@ -177,7 +177,7 @@ namespace {
 
 /// A landing pad that closes the groups of these sites and passes the exception on.
 struct Pad {
-  std::vector<const Site*> sites;
+  std::vector<const HoistedCall*> sites;
   eh_landing_pad landing;
 };
 
@@ -188,7 +188,7 @@ basic_block new_block(basic_block behind) {
   return bb;
 }
 
-eh_landing_pad make_pad(const std::vector<const Site*>& sites) {
+eh_landing_pad make_pad(const std::vector<const HoistedCall*>& sites) {
   eh_region region = gen_eh_region_cleanup(nullptr);
   eh_landing_pad landing = gen_eh_landing_pad(region);
   tree label = create_artificial_label(UNKNOWN_LOCATION);
@@ -197,7 +197,7 @@ eh_landing_pad make_pad(const std::vector<const Site*>& sites) {
   basic_block bb = new_block(EXIT_BLOCK_PTR_FOR_FN(cfun)->prev_bb);
   gimple_stmt_iterator gsi = gsi_last_bb(bb);
   gsi_insert_after(&gsi, gimple_build_label(label), GSI_NEW_STMT);
-  for (const Site* site : sites) {
+  for (const HoistedCall* site : sites) {
     tree variable = weak_pointer("MPIX_" + site->mpi.name + "_close_group", type_of_calls(*site));
     gimple_seq code = NULL;
     tree pointer = load_pointer(variable, &code);
@@ -222,7 +222,7 @@ eh_landing_pad make_pad(const std::vector<const Site*>& sites) {
 
 /// True where an exception of this statement may leave the function at once. MPI calls are
 /// functions of C, and throw none.
-bool throws_out(gimple* stmt, const std::vector<std::unique_ptr<Site>>& sites) {
+bool throws_out(gimple* stmt, const std::vector<std::unique_ptr<HoistedCall>>& sites) {
   MpiCall mpi;
   if (!stmt_can_throw_external(cfun, stmt) || lookup_stmt_eh_lp(stmt) != 0) return false;
   if (!is_gimple_call(stmt) || find_mpi_call(stmt, &mpi)) return false;
@@ -233,7 +233,7 @@ bool throws_out(gimple* stmt, const std::vector<std::unique_ptr<Site>>& sites) {
 
 }  // namespace
 
-void close_on_exceptions(const std::vector<std::unique_ptr<Site>>& sites) {
+void close_on_exceptions(const std::vector<std::unique_ptr<HoistedCall>>& sites) {
   // Where loads may throw too (-fnon-call-exceptions), the blocks of inserted code would have to be
   // split: groups then stay open when an exception leaves the function.
   if (!flag_exceptions || flag_non_call_exceptions) return;
@@ -245,7 +245,7 @@ void close_on_exceptions(const std::vector<std::unique_ptr<Site>>& sites) {
       throwing.push_back(gsi_stmt(gsi));
   std::vector<Pad> pads;
   for (gimple* stmt : throwing) {
-    std::vector<const Site*> open;
+    std::vector<const HoistedCall*> open;
     for (const auto& site : sites)
       if (flow_bb_inside_loop_p(site->loop, gimple_bb(stmt))) open.push_back(site.get());
     if (open.empty()) continue;

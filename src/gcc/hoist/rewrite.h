@@ -17,7 +17,7 @@
 namespace hoist {
 
 /// The decisions about a call. The loops are those of the function.
-struct Site {
+struct HoistedCall {
   gcall* call;
   MpiCall mpi;
   loop_p loop;      ///< the group is open while this loop runs
@@ -31,10 +31,10 @@ struct Site {
 /// *why: the obstacle.
 bool can_enclose(loop_p loop, std::string* why);
 
-void rewrite(Site* site);
+void rewrite(HoistedCall* site);
 
 /// Also closes the groups where an exception leaves the function from within a loop and no handler
 /// here catches it. REQUIRES: all sites have been rewritten; dominators are no longer computed.
-void close_on_exceptions(const std::vector<std::unique_ptr<Site>>& sites);
+void close_on_exceptions(const std::vector<std::unique_ptr<HoistedCall>>& sites);
 
 }  // namespace hoist

@@ -135,13 +135,13 @@ void Explorer::begin_next() {
 
 /// Begins an execution in the first process, decided by `pick`.
 void Explorer::begin_alone(Pick pick, bool is_trial) {
-  begin(std::make_shared<Node>(), is_trial);
+  begin(std::make_shared<ChoiceNode>(), is_trial);
   running_.at(begun_)->pick = std::move(pick);
 }
 
 /// The starting point that is nearest to the point.
 PeerRef Explorer::starting_point(const NodeRef& target) {
-  for (Node* n = target->parent.get(); n; n = n->parent.get())
+  for (ChoiceNode* n = target->parent.get(); n; n = n->parent.get())
     for (const PeerRef& peer : peers_)
       if (peer->starts && peer->node.get() == n) return peer;
   return root_;
@@ -157,7 +157,7 @@ void Explorer::begin(const NodeRef& target, bool is_trial) {
   e->resumes = e->parent->node != nullptr;
   e->lineage = e->parent->lineage;
   e->since = e->heard = e->parent->used = now_ns();
-  Bytes word = begin_word(Word::kRun);
+  Bytes word = begin_word(ChannelWord::kRun);
   fgmpi::append(&word, e->number);
   fgmpi::append(&word, static_cast<uint8_t>(e->is_trial));
   running_[e->number] = e;
@@ -184,7 +184,7 @@ void Explorer::on_hello(const PeerRef& peer, uint32_t number, pid_t pid) {
 /// Sends the choice that happens at the execution's present point, as its path has it.
 void Explorer::answer(Execution& e) {
   const NodeRef& next = e.path.at(++e.at);
-  Bytes word = begin_word(Word::kTake);
+  Bytes word = begin_word(ChannelWord::kTake);
   fgmpi::append(&word, static_cast<uint32_t>(next->via));
   send_word(e.peer->fd, word);  // if the process is gone, its end will be handled
 }
@@ -192,11 +192,11 @@ void Explorer::answer(Execution& e) {
 void Explorer::on_question(Execution& e, std::vector<Choice> choices) {
   const NodeRef node = e.path.at(e.at);
   if (e.pick) {
-    auto next = std::make_shared<Node>();
+    auto next = std::make_shared<ChoiceNode>();
     next->parent = node;
     next->depth = node->depth + 1;
     next->via = e.pick(node->depth, choices);
-    if (e.is_trial) note_choice(choices, next->via);
+    if (e.is_trial) record_choice(choices, next->via);
     node->choices = std::move(choices);
     e.path.push_back(std::move(next));
     return answer(e);
@@ -210,13 +210,13 @@ void Explorer::on_question(Execution& e, std::vector<Choice> choices) {
     return worth_keeping(e, *node) ? keep(e) : answer(e);
   }
   e.redundant = !e.cut;
-  send_word(e.peer->fd, begin_word(Word::kStop));
+  send_word(e.peer->fd, begin_word(ChannelWord::kStop));
 }
 
 // ---- Starting points ----------------------------------------------------------------------------
 
-bool Explorer::worth_keeping(const Execution& e, const Node& node) const {
-  return !unable_ && std::count(node.states.begin(), node.states.end(), Node::kPlanned) > 0 &&
+bool Explorer::worth_keeping(const Execution& e, const ChoiceNode& node) const {
+  return !unable_ && std::count(node.states.begin(), node.states.end(), ChoiceNode::kPlanned) > 0 &&
          now_ns() - e.since > kWorthKeeping;
 }
 
@@ -235,7 +235,7 @@ void Explorer::keep(Execution& e) {
     forget_starting_point(oldest);
   }
   e.keeping = true;
-  send_word(e.peer->fd, begin_word(Word::kKeep));
+  send_word(e.peer->fd, begin_word(ChannelWord::kKeep));
 }
 
 /// The execution has become a starting point: a fork of it continues the execution.
@@ -279,7 +279,7 @@ void Explorer::reap_orphans() {
 
 /// Asks the parent to reap a process; the answer is kReaped.
 void Explorer::ask_for_end(const PeerRef& parent, pid_t pid) {
-  Bytes word = begin_word(Word::kReap);
+  Bytes word = begin_word(ChannelWord::kReap);
   fgmpi::append(&word, static_cast<uint32_t>(pid));
   send_word(parent->fd, word);
 }
@@ -309,13 +309,13 @@ void Explorer::on_end(pid_t pid, int status) {
   const ExecutionRef e = found->second;
   running_.erase(found);
   if (e->cut) return;
-  if (!e->pick) note_covered(*e);
+  if (!e->pick) record_covered(*e);
   Ending ending{status, e->stuck, e->peer ? e->peer->outputs : Outputs{-1, -1}, e->lineage, {}};
   for (size_t k = 0; k + 1 < e->path.size() && k < e->at; ++k)
     if (e->path[k + 1]->via != 0) ending.forced[static_cast<uint32_t>(k)] = e->path[k + 1]->event();
   if (e->redundant && !e->is_trial) {
     ++redundant_;
-    return findings_.take_cut(ending);
+    return findings_.record_cut_short(ending);
   }
   if (e->is_trial) {
     trial_ = findings_.look(ending);
@@ -323,7 +323,7 @@ void Explorer::on_end(pid_t pid, int status) {
     return findings_.forget(pid);
   }
   if (e->pick)
-    note_order(*e);
+    record_order(*e);
   else
     tree_.end(e->path, status != 0 || e->stuck);
   findings_.take(ending);
@@ -331,20 +331,21 @@ void Explorer::on_end(pid_t pid, int status) {
 
 /// Adds the part of the tree that an execution represents: at each point one of the branches that
 /// are known there.
-void Explorer::note_covered(const Execution& e) {
+void Explorer::record_covered(const Execution& e) {
   double part = 1;
   for (size_t k = 0; k + 1 < e.path.size(); ++k) {
     const auto& states = e.path[k]->states;
-    const auto branches = std::count_if(states.begin(), states.end(), [](Node::State s) {
-      return s == Node::kPlanned || s == Node::kTaken;
-    });
+    const auto branches =
+        std::count_if(states.begin(), states.end(), [](ChoiceNode::ChoiceState s) {
+          return s == ChoiceNode::kPlanned || s == ChoiceNode::kTaken;
+        });
     part /= static_cast<double>(std::max<ptrdiff_t>(branches, 1));
   }
   covered_ += part;
 }
 
 /// Counts the order of an execution of -fuzz, which another seed may have led to as well.
-void Explorer::note_order(const Execution& e) {
+void Explorer::record_order(const Execution& e) {
   uint64_t order = 0;
   for (size_t k = 1; k < e.path.size(); ++k)
     order = mix(order, hash_text(words_of(e.path[k]->event())));
@@ -467,8 +468,8 @@ Status Explorer::run(int* exit_status) {
   return {};
 }
 
-Status explore(const Program& program, const Bounds& bounds, const std::string& folder,
-               int* exit_status) {
+Status explore(const ExploredProgram& program, const ExplorationBounds& bounds,
+               const std::string& folder, int* exit_status) {
   struct sigaction stops {};
   stops.sa_handler = [](int) { g_interrupted = 1; };
   for (int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &stops, nullptr);

@@ -17,7 +17,7 @@
 
 namespace fgmpi::explore {
 
-struct Program {
+struct ExploredProgram {
   std::vector<std::string> words;                              ///< the program and its arguments
   std::vector<std::pair<std::string, std::string>> variables;  ///< set for the program only
   uint32_t ranks = 1;
@@ -26,11 +26,11 @@ struct Program {
 
 /// The name of the file for an exploration that has not reached its end, by the
 /// name of its program.
-std::string name_of_saved(const Program& program);
+std::string name_of_saved(const ExploredProgram& program);
 /// The program of such a file. Errors: MPI_ERR_FILE.
-Status read_saved(const std::string& path, Program* out);
+Status read_saved(const std::string& path, ExploredProgram* out);
 
-struct Bounds {
+struct ExplorationBounds {
   uint64_t executions = 0;  ///< at most this many; 0: all
   int64_t seconds = 0;      ///< at most this long; 0: until the end
   /// The number of seeds of a random scheduler (fuzz.h) in place of the tree of
@@ -43,7 +43,7 @@ struct Bounds {
 /// Explores and writes everything to standard output and errors. Returns mpiexec's exit status: 86
 /// with findings. `folder`: an empty folder for the explorer, which the caller removes afterwards.
 /// `checker`: the library that finds errors.
-Status explore(const Program& program, const Bounds& bounds, const std::string& folder,
-               int* exit_status);
+Status explore(const ExploredProgram& program, const ExplorationBounds& bounds,
+               const std::string& folder, int* exit_status);
 
 }  // namespace fgmpi::explore

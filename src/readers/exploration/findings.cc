@@ -84,7 +84,7 @@ std::string text_of_output(const Shown& shown) {
 
 /// A key of all findings of an execution, which are one finding here because they may be parts of
 /// one deadlock. A key of the notes where there are only notes.
-uint64_t key_of(const findings::Report& report) {
+uint64_t key_of(const findings::FindingReport& report) {
   std::vector<uint64_t> keys;
   for (uint64_t each : report.keys())
     if (report.count() == 0 || !report.finding(each).note) keys.push_back(each);
@@ -94,7 +94,7 @@ uint64_t key_of(const findings::Report& report) {
   return key;
 }
 
-std::vector<uint64_t> keys_of(const findings::Report& report) {
+std::vector<uint64_t> keys_of(const findings::FindingReport& report) {
   std::vector<uint64_t> keys;
   for (uint64_t each : report.keys())
     if (!report.finding(each).note) keys.push_back(each);
@@ -102,10 +102,10 @@ std::vector<uint64_t> keys_of(const findings::Report& report) {
 }
 
 /// Do all ranks wait for ever? Then the program ends in this way.
-bool is_deadlock(const findings::Report& report) {
+bool is_deadlock(const findings::FindingReport& report) {
   const auto& keys = report.keys();
   return std::any_of(keys.begin(), keys.end(), [&](uint64_t each) {
-    return report.finding(each).kind == findings::Kind::kDeadlock;
+    return report.finding(each).kind == findings::FindingKind::kDeadlock;
   });
 }
 
@@ -138,8 +138,8 @@ bool Findings::add(std::map<uint64_t, Example>* to, uint64_t key, const Ending& 
   return true;
 }
 
-std::shared_ptr<findings::Report> Findings::report_of(const Ending& ending) const {
-  auto report = std::make_shared<findings::Report>();
+std::shared_ptr<findings::FindingReport> Findings::report_of(const Ending& ending) const {
+  auto report = std::make_shared<findings::FindingReport>();
   for (pid_t each : ending.lineage)
     report->read_text(read_file(findings::spool_path(folder_, each)));
   report->add_followed();
@@ -199,7 +199,7 @@ void Findings::take(const Ending& ending) {
     }
     e.shown.report = nullptr;
   }
-  if (shown.output) take_output(ending, shown);
+  if (shown.output) record_output(ending, shown);
   forget(ending.lineage.back());
 }
 
@@ -207,7 +207,7 @@ bool Findings::has_seen(const std::vector<uint64_t>& keys) const {
   return std::all_of(keys.begin(), keys.end(), [&](uint64_t each) { return seen_.contains(each); });
 }
 
-void Findings::take_cut(const Ending& ending) {
+void Findings::record_cut_short(const Ending& ending) {
   const std::vector<uint64_t> keys = keys_of(*report_of(ending));
   if (!has_seen(keys)) {
     uint64_t all = keys.size();
@@ -229,7 +229,7 @@ std::map<uint32_t, Choice> Findings::next_hidden() {
   return next->second.forced;
 }
 
-void Findings::take_output(const Ending& ending, const Shown& shown) {
+void Findings::record_output(const Ending& ending, const Shown& shown) {
   constexpr size_t kKept = 32;
   if (outputs_.size() >= kKept && !outputs_.contains(shown.output)) {
     more_outputs_.insert(shown.output);

@@ -34,9 +34,9 @@ struct Shown {
   bool note = false;     ///< the finding does not change the exit status
   uint64_t output = 0;   ///< a digest; 0: the execution ended badly
   std::string output_text, errors;
-  std::vector<FileLeft> files;               ///< compared files, with the ends of their texts
-  std::shared_ptr<findings::Report> report;  ///< nullptr: the checker has found nothing
-  std::vector<uint64_t> keys;                ///< of the checker's findings, without notes
+  std::vector<FileLeft> files;  ///< compared files, with the ends of their texts
+  std::shared_ptr<findings::FindingReport> report;  ///< nullptr: the checker has found nothing
+  std::vector<uint64_t> keys;                       ///< of the checker's findings, without notes
 };
 
 /// A finding, or one of several outputs, with the execution that is its witness.
@@ -59,7 +59,7 @@ class Findings {
   /// Handles an execution that was cut as equivalent to others. These may have shown less: if a
   /// rank ended the program early in them, another rank may not have reached its error. Removes the
   /// execution's files.
-  void take_cut(const Ending& ending);
+  void record_cut_short(const Ending& ending);
   /// Has a cut execution shown a finding that no other execution has?
   bool has_hidden();
   /// The forced choices of such an execution. REQUIRES: has_hidden().
@@ -86,8 +86,8 @@ class Findings {
   static bool add(std::map<uint64_t, Example>* to, uint64_t key, const Ending& ending,
                   const Shown& shown);
 
-  void take_output(const Ending& ending, const Shown& shown);
-  std::shared_ptr<findings::Report> report_of(const Ending& ending) const;
+  void record_output(const Ending& ending, const Shown& shown);
+  std::shared_ptr<findings::FindingReport> report_of(const Ending& ending) const;
   /// Have executions that reached their end shown all of these findings?
   bool has_seen(const std::vector<uint64_t>& keys) const;
 

@@ -51,7 +51,7 @@ class Columns {
   unsigned wide_;
 };
 
-const char* class_of(const Step& s) {
+const char* class_of(const ExecutionStep& s) {
   if (s.forced) return "forced";
   return s.decided && s.alternatives > 1 ? "choice" : "one";
 }
@@ -69,7 +69,7 @@ std::string words_of_access(const Choice& c) {
                 static_cast<unsigned long long>(c.bytes), c.source, static_cast<long long>(c.at));
 }
 
-std::string words_of_step(const Step& s) {
+std::string words_of_step(const ExecutionStep& s) {
   const Choice& c = s.choice;
   switch (c.kind) {
     case Choice::kMatch:
@@ -96,14 +96,14 @@ std::string words_of_step(const Step& s) {
 }
 
 /// The text that the pointer shows.
-std::string title_of(const Step& s) {
+std::string title_of(const ExecutionStep& s) {
   std::string words = words_of_step(s);
   if (s.decided) words += format("; %zu possible here", s.alternatives);
   if (s.forced) words += "; the witness forces this one";
   return "<title>" + html_escaped(words) + "</title>";
 }
 
-std::string arrow(const Columns& columns, const Step& s, unsigned y) {
+std::string arrow(const Columns& columns, const ExecutionStep& s, unsigned y) {
   const unsigned to = columns.at(s.choice.rank);
   const unsigned from = columns.at(static_cast<uint32_t>(s.sender));
   const char* kind = class_of(s);
@@ -120,7 +120,7 @@ std::string arrow(const Columns& columns, const Step& s, unsigned y) {
                       y - 10, html_escaped(words_of_step(s)).c_str());
 }
 
-std::string mark(const Columns& columns, const Step& s, unsigned y) {
+std::string mark(const Columns& columns, const ExecutionStep& s, unsigned y) {
   const unsigned x = columns.at(s.choice.rank);
   return format("<g class=\"%s\">", class_of(s)) + title_of(s) +
          format("<circle cx=\"%u\" cy=\"%u\" r=\"4\"/><text x=\"%u\" y=\"%u\">%s</text></g>\n", x,
@@ -140,9 +140,9 @@ std::string markers() {
   return out + "</defs>\n";
 }
 
-std::string drawing(uint32_t ranks, const std::vector<Step>& steps, size_t first) {
+std::string drawing(uint32_t ranks, const std::vector<ExecutionStep>& steps, size_t first) {
   uint32_t count = ranks;
-  for (const Step& s : steps)
+  for (const ExecutionStep& s : steps)
     count = std::max({count, s.choice.rank + 1, static_cast<uint32_t>(s.sender + 1)});
   const Columns columns(count);
   const unsigned rows = static_cast<unsigned>(steps.size() - first);
@@ -165,8 +165,8 @@ std::string drawing(uint32_t ranks, const std::vector<Step>& steps, size_t first
 
 }  // namespace
 
-std::string picture_of(uint32_t ranks, const std::vector<Step>& steps, const std::string& title,
-                       const std::string& text) {
+std::string picture_of(uint32_t ranks, const std::vector<ExecutionStep>& steps,
+                       const std::string& title, const std::string& text) {
   const size_t first = steps.size() - std::min(steps.size(), kMostSteps);
   std::string out = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
                     html_escaped(title) + "</title><style>" + kStyle +

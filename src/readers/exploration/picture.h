@@ -14,7 +14,7 @@
 
 namespace fgmpi::explore {
 
-struct Step {
+struct ExecutionStep {
   Choice choice;
   int32_t sender = -1;      ///< index of the sending rank; -1: none, or unknown
   bool decided = false;     ///< the step was a choice point
@@ -23,7 +23,7 @@ struct Step {
 };
 
 /// `title` and `text` describe the finding.
-std::string picture_of(uint32_t ranks, const std::vector<Step>& steps, const std::string& title,
-                       const std::string& text);
+std::string picture_of(uint32_t ranks, const std::vector<ExecutionStep>& steps,
+                       const std::string& title, const std::string& text);
 
 }  // namespace fgmpi::explore

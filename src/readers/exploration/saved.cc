@@ -1,7 +1,7 @@
 // The file of an exploration that can be continued later:
 //
 //   | kSavedHead | sizeof(Choice) 4 | ranks 4 | words | variables | files |
-//   | executions cut 8 | covered 8 | Limit 1 | Tree | Findings |
+//   | executions cut 8 | covered 8 | Limit 1 | ChoiceTree | Findings |
 //
 // The fields are encoded by base/fields.h. Only the build that has written the file reads it.
 #include <mpi.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kSavedHead = "fgmpi-exploration 5\n";
 
-void append_program(Bytes* out, const Program& program) {
+void append_program(Bytes* out, const ExploredProgram& program) {
   append_text(out, kSavedHead);
   fgmpi::append(out, static_cast<uint32_t>(sizeof(Choice)));
   fgmpi::append(out, program.ranks);
@@ -33,7 +33,7 @@ void append_program(Bytes* out, const Program& program) {
   append_text(out, text_of(program.files));
 }
 
-bool read_program(FieldReader* in, Program* out) {
+bool read_program(FieldReader* in, ExploredProgram* out) {
   if (in->get_text() != kSavedHead || in->get<uint32_t>() != sizeof(Choice)) return false;
   out->ranks = in->get<uint32_t>();
   for (auto n = in->get<uint32_t>(); n > 0 && !in->failed(); --n)
@@ -87,7 +87,7 @@ Status Explorer::resume() {
   if (bounds_.resumed.empty()) return {};
   const Bytes bytes = read_bytes(bounds_.resumed);
   FieldReader in(bytes.data(), bytes.size());
-  Program ignored;
+  ExploredProgram ignored;
   if (!read_program(&in, &ignored)) return bad_saved(bounds_.resumed);
   redundant_ = in.get<uint64_t>();
   covered_ = in.get<double>();
@@ -97,12 +97,12 @@ Status Explorer::resume() {
   return {};
 }
 
-std::string name_of_saved(const Program& program) {
+std::string name_of_saved(const ExploredProgram& program) {
   const std::string& name = program.words[0];
   return name.substr(name.rfind('/') + 1) + ".exploration";
 }
 
-Status read_saved(const std::string& path, Program* out) {
+Status read_saved(const std::string& path, ExploredProgram* out) {
   const Bytes bytes = read_bytes(path);
   FieldReader in(bytes.data(), bytes.size());
   return read_program(&in, out) ? Status() : bad_saved(path);

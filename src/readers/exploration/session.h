@@ -29,7 +29,7 @@ inline constexpr int64_t kSecond = 1'000'000'000;
 extern volatile sig_atomic_t g_interrupted;
 
 /// A connection to an explored process.
-struct Peer {
+struct ExploredProcess {
   int fd = -1;
   pid_t pid = 0;
   Bytes in;                 ///< received bytes of the next words
@@ -38,15 +38,15 @@ struct Peer {
   bool starts = false;  ///< it is a starting point
   NodeRef node;         ///< its point in the tree; nullptr: before the program
   /// Starting points except the first: the starting point that forked it.
-  std::shared_ptr<Peer> forked_by;
+  std::shared_ptr<ExploredProcess> forked_by;
   std::vector<pid_t> lineage;  ///< the processes that its executions were before
   int64_t used = 0;            ///< time when an execution last began there
-  ~Peer() {
+  ~ExploredProcess() {
     if (fd >= 0) close(fd);
     close_outputs(&outputs);
   }
 };
-using PeerRef = std::shared_ptr<Peer>;
+using PeerRef = std::shared_ptr<ExploredProcess>;
 
 using Pick = std::function<size_t(uint32_t point, const std::vector<Choice>&)>;
 
@@ -68,7 +68,7 @@ using ExecutionRef = std::shared_ptr<Execution>;
 
 class Explorer {
  public:
-  Explorer(const Program& program, const Bounds& bounds, std::string folder)
+  Explorer(const ExploredProgram& program, const ExplorationBounds& bounds, std::string folder)
       : program_(program),
         bounds_(bounds),
         folder_(std::move(folder)),
@@ -85,8 +85,8 @@ class Explorer {
   void begin_next();
   bool has_next();
   bool shows(const Example& example, const std::map<uint32_t, Choice>& forced);
-  void note_match(int32_t sender, const Choice& match);
-  void note_choice(const std::vector<Choice>& choices, size_t taken);
+  void record_match(int32_t sender, const Choice& match);
+  void record_choice(const std::vector<Choice>& choices, size_t taken);
   void shrink(Example* example);
   void draw(Example* example, size_t number);
   void shrink_all();
@@ -98,7 +98,7 @@ class Explorer {
   void on_hello(const PeerRef& peer, uint32_t execution, pid_t pid);
   void on_question(Execution& e, std::vector<Choice> choices);
   void answer(Execution& e);
-  bool worth_keeping(const Execution& e, const Node& node) const;
+  bool worth_keeping(const Execution& e, const ChoiceNode& node) const;
   void keep(Execution& e);
   void kept(Execution* e);
   void not_kept(Execution* e);
@@ -109,8 +109,8 @@ class Explorer {
   void on_end(pid_t pid, int status);
   Status resume();
   void save() const;
-  void note_covered(const Execution& e);
-  void note_order(const Execution& e);
+  void record_covered(const Execution& e);
+  void record_order(const Execution& e);
   void stop_stuck();
   void show_progress(bool last);
   bool in_bounds() const;
@@ -118,10 +118,10 @@ class Explorer {
   Execution* execution_of(const PeerRef& peer);
   std::string last_words();
 
-  const Program& program_;
-  const Bounds bounds_;
+  const ExploredProgram& program_;
+  const ExplorationBounds bounds_;
   const std::string folder_;
-  Tree tree_;
+  ChoiceTree tree_;
   Findings findings_;
   int listener_ = -1;
   pid_t first_ = 0;  ///< the first process, which leads the process group of all
@@ -140,7 +140,7 @@ class Explorer {
   std::set<uint64_t> orders_;  ///< -fuzz: different orders seen
   Shown trial_;
   std::map<uint32_t, Choice> trial_forced_;
-  std::vector<Step> trial_steps_;
+  std::vector<ExecutionStep> trial_steps_;
   int64_t started_ = 0, shown_ = 0;
   std::string failure_;  ///< the reason why exploration cannot continue
   bool diverged_ = false;

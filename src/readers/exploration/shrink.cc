@@ -65,14 +65,14 @@ void Explorer::shrink(Example* example) {
     }
 }
 
-void Explorer::note_choice(const std::vector<Choice>& choices, size_t taken) {
+void Explorer::record_choice(const std::vector<Choice>& choices, size_t taken) {
   const auto alternatives = std::count_if(choices.begin(), choices.end(), [&](const Choice& c) {
     return c.same_operation(choices[taken]);
   });
   trial_steps_.push_back({choices[taken], -1, true, taken != 0, static_cast<size_t>(alternatives)});
 }
 
-void Explorer::note_match(int32_t sender, const Choice& match) {
+void Explorer::record_match(int32_t sender, const Choice& match) {
   const bool chosen = !trial_steps_.empty() && trial_steps_.back().decided &&
                       trial_steps_.back().sender < 0 && trial_steps_.back().choice == match;
   if (!chosen) trial_steps_.push_back({match});

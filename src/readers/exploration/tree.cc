@@ -14,14 +14,14 @@ Path path_to(const NodeRef& node) {
   return path;
 }
 
-Tree::Tree() : root_(std::make_shared<Node>()) {}
+ChoiceTree::ChoiceTree() : root_(std::make_shared<ChoiceNode>()) {}
 
-void Tree::plan(const NodeRef& node, size_t choice) {
-  node->states[choice] = Node::kPlanned;
+void ChoiceTree::plan(const NodeRef& node, size_t choice) {
+  node->states[choice] = ChoiceNode::kPlanned;
   planned_.push_back({node, choice});
 }
 
-NodeRef Tree::next() {
+NodeRef ChoiceTree::next() {
   if (!root_given_) {
     root_given_ = true;
     return root_;
@@ -32,14 +32,14 @@ NodeRef Tree::next() {
     return node;
   }
   if (planned_.empty()) return nullptr;
-  const Plan last = planned_.back();
+  const PlannedChoice last = planned_.back();
   planned_.pop_back();
   return take(last.node, last.choice);
 }
 
-NodeRef Tree::take(const NodeRef& node, size_t choice) {
+NodeRef ChoiceTree::take(const NodeRef& node, size_t choice) {
   const Choice& taken = node->choices[choice];
-  auto child = std::make_shared<Node>();
+  auto child = std::make_shared<ChoiceNode>();
   child->parent = node;
   child->via = choice;
   child->depth = node->depth + 1;
@@ -47,35 +47,35 @@ NodeRef Tree::take(const NodeRef& node, size_t choice) {
     if (!dependent(c, taken)) child->asleep.push_back(c);
   for (size_t earlier : node->taken)
     if (!dependent(node->choices[earlier], taken)) child->asleep.push_back(node->choices[earlier]);
-  node->states[choice] = Node::kTaken;
+  node->states[choice] = ChoiceNode::kTaken;
   node->taken.push_back(choice);
   return child;
 }
 
-NodeRef Tree::reach(const NodeRef& at, std::vector<Choice> choices) {
+NodeRef ChoiceTree::reach(const NodeRef& at, std::vector<Choice> choices) {
   at->reached = true;
   at->choices = std::move(choices);
-  at->states.assign(at->choices.size(), Node::kIdle);
+  at->states.assign(at->choices.size(), ChoiceNode::kIdle);
   size_t first = at->choices.size();
   for (size_t i = at->choices.size(); i-- > 0;) {
     const bool asleep =
         std::find(at->asleep.begin(), at->asleep.end(), at->choices[i]) != at->asleep.end();
     if (asleep)
-      at->states[i] = Node::kAsleep;
+      at->states[i] = ChoiceNode::kAsleep;
     else
       first = i;
   }
   if (first == at->choices.size()) return nullptr;
   // A stack: the first choice is popped first.
   for (size_t i = at->choices.size(); i-- > first + 1;)
-    if (at->states[i] == Node::kIdle && (at->choices[i].kind == Choice::kNoBuffer ||
-                                         at->choices[i].same_operation(at->choices[first])))
+    if (at->states[i] == ChoiceNode::kIdle && (at->choices[i].kind == Choice::kNoBuffer ||
+                                               at->choices[i].same_operation(at->choices[first])))
       plan(at, i);
   return take(at, first);
 }
 
 /// Adds the events that had to happen before these.
-EventSet Tree::closure(const Path& path, const EventSet& events) {
+EventSet ChoiceTree::closure(const Path& path, const EventSet& events) {
   EventSet all = events;
   events.for_each([&](size_t e) {
     if (e + 1 < path.size()) all.add(path[e + 1]->before);
@@ -83,8 +83,8 @@ EventSet Tree::closure(const Path& path, const EventSet& events) {
   return all;
 }
 
-void Tree::set_past(const Path& path, const EventSet& past) {
-  Node& node = *path.back();
+void ChoiceTree::set_past(const Path& path, const EventSet& past) {
+  ChoiceNode& node = *path.back();
   if (!node.parent || node.past_known) return;
   node.past_known = true;
   node.before = closure(path, past);
@@ -95,7 +95,7 @@ void Tree::set_past(const Path& path, const EventSet& past) {
   }
 }
 
-void Tree::add_race(const Path& path, const Race& race) {
+void ChoiceTree::add_race(const Path& path, const Race& race) {
   const size_t k = race.event;
   if (k + 1 >= path.size()) return;
   const EventSet needed = closure(path, race.sender_past);
@@ -118,7 +118,7 @@ void Tree::add_race(const Path& path, const Race& race) {
     const auto at = std::find(node->choices.begin(), node->choices.end(), path[j + 1]->event());
     if (at == node->choices.end()) continue;  // an unknown other event must come before it
     const auto i = static_cast<size_t>(at - node->choices.begin());
-    if (node->states[i] != Node::kIdle) return;
+    if (node->states[i] != ChoiceNode::kIdle) return;
     const auto is_needed = [&](size_t e) { return needed.has(e) || e == race.by; };
     if (best != kNone && (is_needed(best_event) || !is_needed(j))) continue;
     best = i;
@@ -129,15 +129,15 @@ void Tree::add_race(const Path& path, const Race& race) {
     for (size_t i = 0; i < node->choices.size(); ++i) {
       const Choice& c = node->choices[i];
       if (c.kind != Choice::kAccess || c.rank != race.by - Race::kWaiter) continue;
-      if (node->states[i] == Node::kIdle) plan(node, i);
+      if (node->states[i] == ChoiceNode::kIdle) plan(node, i);
       return;
     }
   for (size_t i = node->choices.size(); i-- > 0;)
-    if (node->states[i] == Node::kIdle && (race.early || !node->choices[i].goes_on_early()))
+    if (node->states[i] == ChoiceNode::kIdle && (race.early || !node->choices[i].goes_on_early()))
       plan(node, i);
 }
 
-void Tree::end(const Path& path, bool badly) {
+void ChoiceTree::end(const Path& path, bool badly) {
   const NodeRef& node = path.back()->parent;
   if (path.back()->reached || !node) return;
   const Choice& last = path.back()->event();
@@ -153,7 +153,8 @@ void Tree::end(const Path& path, bool badly) {
     const Choice& c = node->choices[i];
     const bool early = badly && last.kind != Choice::kNoBuffer && !(one_has && has_gone_on(c));
     const bool repeats = c.kind == Choice::kRepeat || (c.kind == Choice::kAccess && c.number != 0);
-    if (node->states[i] == Node::kIdle && !repeats && (early || !c.goes_on_early())) plan(node, i);
+    if (node->states[i] == ChoiceNode::kIdle && !repeats && (early || !c.goes_on_early()))
+      plan(node, i);
   }
 }
 
@@ -175,7 +176,7 @@ std::vector<T> read_list(FieldReader* in) {
 }
 
 /// All fields except the parent.
-void append_node(Bytes* out, const Node& node) {
+void append_node(Bytes* out, const ChoiceNode& node) {
   fgmpi::append(out, static_cast<uint64_t>(node.via));
   fgmpi::append(out, node.depth);
   fgmpi::append(out, static_cast<uint8_t>(node.reached | node.past_known << 1));
@@ -186,7 +187,7 @@ void append_node(Bytes* out, const Node& node) {
   append_list(out, node.asleep);
 }
 
-void read_node(FieldReader* in, Node* node) {
+void read_node(FieldReader* in, ChoiceNode* node) {
   node->via = in->get<uint64_t>();
   node->depth = in->get<uint32_t>();
   const auto flags = in->get<uint8_t>();
@@ -194,7 +195,7 @@ void read_node(FieldReader* in, Node* node) {
   node->past_known = flags & 2;
   node->before = read_set(in);
   node->choices = read_list<Choice>(in);
-  node->states = read_list<Node::State>(in);
+  node->states = read_list<ChoiceNode::ChoiceState>(in);
   node->taken = read_list<size_t>(in);
   node->asleep = read_list<Choice>(in);
   if (node->states.size() != node->choices.size()) in->fail();
@@ -202,27 +203,27 @@ void read_node(FieldReader* in, Node* node) {
 
 }  // namespace
 
-void Tree::save(const std::vector<NodeRef>& begun, Bytes* out) const {
+void ChoiceTree::save(const std::vector<NodeRef>& begun, Bytes* out) const {
   std::vector<NodeRef> again = again_;
   again.insert(again.end(), begun.begin(), begun.end());
   if (!root_given_) again.push_back(root_);
-  std::map<const Node*, uint32_t> numbers;
-  std::vector<const Node*> nodes;  // parents come first
+  std::map<const ChoiceNode*, uint32_t> numbers;
+  std::vector<const ChoiceNode*> nodes;  // parents come first
   auto add = [&](const NodeRef& leaf) {
     for (const NodeRef& node : path_to(leaf))
       if (numbers.emplace(node.get(), static_cast<uint32_t>(nodes.size())).second)
         nodes.push_back(node.get());
   };
   add(root_);
-  for (const Plan& plan : planned_) add(plan.node);
+  for (const PlannedChoice& plan : planned_) add(plan.node);
   for (const NodeRef& node : again) add(node);
   fgmpi::append(out, static_cast<uint32_t>(nodes.size()));
-  for (const Node* node : nodes) {
+  for (const ChoiceNode* node : nodes) {
     fgmpi::append(out, node->parent ? numbers.at(node->parent.get()) : ~uint32_t{0});
     append_node(out, *node);
   }
   fgmpi::append(out, static_cast<uint32_t>(planned_.size()));
-  for (const Plan& plan : planned_) {
+  for (const PlannedChoice& plan : planned_) {
     fgmpi::append(out, numbers.at(plan.node.get()));
     fgmpi::append(out, static_cast<uint64_t>(plan.choice));
   }
@@ -230,10 +231,10 @@ void Tree::save(const std::vector<NodeRef>& begun, Bytes* out) const {
   for (const NodeRef& node : again) fgmpi::append(out, numbers.at(node.get()));
 }
 
-bool Tree::load(FieldReader* in) {
+bool ChoiceTree::load(FieldReader* in) {
   std::vector<NodeRef> nodes;
   for (auto n = in->get<uint32_t>(); n > 0 && !in->failed(); --n) {
-    auto node = std::make_shared<Node>();
+    auto node = std::make_shared<ChoiceNode>();
     const auto parent = in->get<uint32_t>();
     if (!nodes.empty()) {
       if (parent >= nodes.size()) return false;

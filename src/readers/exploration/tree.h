@@ -38,30 +38,30 @@
 
 namespace fgmpi::explore {
 
-struct Node {
-  std::shared_ptr<Node> parent;
+struct ChoiceNode {
+  std::shared_ptr<ChoiceNode> parent;
   size_t via = 0;        ///< index of the parent's choice that leads here
   uint32_t depth = 0;    ///< number of events before this point
   bool reached = false;  ///< an execution has been here, so the members below are filled
   bool past_known = false;
   EventSet before;  ///< the events that had to happen before the one that leads here
   std::vector<Choice> choices;
-  enum State : uint8_t { kIdle, kPlanned, kTaken, kAsleep };
-  std::vector<State> states;   ///< of `choices`
-  std::vector<size_t> taken;   ///< indices of the choices that have happened, in this order
-  std::vector<Choice> asleep;  ///< choices that sleep here
+  enum ChoiceState : uint8_t { kIdle, kPlanned, kTaken, kAsleep };
+  std::vector<ChoiceState> states;  ///< of `choices`
+  std::vector<size_t> taken;        ///< indices of the choices that have happened, in this order
+  std::vector<Choice> asleep;       ///< choices that sleep here
 
   const Choice& event() const { return parent->choices[via]; }
 };
-using NodeRef = std::shared_ptr<Node>;
+using NodeRef = std::shared_ptr<ChoiceNode>;
 /// The nodes from the root to one node: path[k] is the point of event k.
 using Path = std::vector<NodeRef>;
 
 Path path_to(const NodeRef& node);
 
-class Tree {
+class ChoiceTree {
  public:
-  Tree();
+  ChoiceTree();
   /// A point that no execution has reached yet, the deepest first; nullptr: there is
   /// nothing to hand out.
   NodeRef next();
@@ -74,7 +74,7 @@ class Tree {
   /// equivalent to others.
   NodeRef reach(const NodeRef& at, std::vector<Choice> choices);
   /// Sets the events that had to happen before the one that leads to the last node of the path
-  /// (Chooser::tell_past()).
+  /// (Chooser::report_past()).
   void set_past(const Path& path, const EventSet& past);
   /// Adds a race that the execution at the end of this path has reported.
   void add_race(const Path& path, const Race& race);
@@ -89,7 +89,7 @@ class Tree {
   bool load(FieldReader* in);
 
  private:
-  struct Plan {
+  struct PlannedChoice {
     NodeRef node;
     size_t choice;
   };
@@ -100,7 +100,7 @@ class Tree {
   NodeRef root_;
   bool root_given_ = false;
   std::vector<NodeRef> again_;  ///< to be handed out again, because their executions were cut
-  std::vector<Plan> planned_;   ///< a stack
+  std::vector<PlannedChoice> planned_;  ///< a stack
 };
 
 }  // namespace fgmpi::explore

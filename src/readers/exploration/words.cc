@@ -14,7 +14,7 @@ namespace fgmpi::explore {
 
 void Explorer::accept_peer() {
   for (int fd; (fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
-    auto peer = std::make_shared<Peer>();
+    auto peer = std::make_shared<ExploredProcess>();
     peer->fd = fd;
     peers_.push_back(std::move(peer));
   }
@@ -38,13 +38,13 @@ void Explorer::read_from(const PeerRef& peer) {
 
 bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size) {
   FieldReader in(bytes, size);
-  const auto word = static_cast<Word>(in.get<uint8_t>());
-  if (word == Word::kHello) {
+  const auto word = static_cast<ChannelWord>(in.get<uint8_t>());
+  if (word == ChannelWord::kHello) {
     const auto execution = in.get<uint32_t>(), pid = in.get<uint32_t>();
     if (!in.failed()) on_hello(peer, execution, static_cast<pid_t>(pid));
     return !in.failed();
   }
-  if (word == Word::kReaped) {
+  if (word == ChannelWord::kReaped) {
     const auto pid = in.get<uint32_t>();
     const auto status = in.get<int32_t>();
     if (!in.failed()) on_end(static_cast<pid_t>(pid), status);
@@ -55,10 +55,10 @@ bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size)
   e->heard = now_ns();
   // An earlier execution has reported the rest.
   const bool is_new = !e->pick && e->at + 1 == e->path.size();
-  if (word == Word::kPast) {
+  if (word == ChannelWord::kPast) {
     const EventSet past = read_set(&in);
     if (!in.failed() && is_new) tree_.set_past(e->path, past);
-  } else if (word == Word::kRace) {
+  } else if (word == ChannelWord::kRace) {
     Race race;
     race.event = in.get<uint32_t>();
     race.early = in.get<uint8_t>() != 0;
@@ -66,18 +66,18 @@ bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size)
     race.sender_past = read_set(&in);
     race.without = read_set(&in);
     if (!in.failed() && is_new) tree_.add_race(e->path, race);
-  } else if (word == Word::kMatch) {
+  } else if (word == ChannelWord::kMatch) {
     const auto sender = in.get<int32_t>();
     const auto match = in.get<Choice>();
-    if (!in.failed() && e->is_trial) note_match(sender, match);
-  } else if (word == Word::kUnable) {
+    if (!in.failed() && e->is_trial) record_match(sender, match);
+  } else if (word == ChannelWord::kUnable) {
     if (e->keeping) not_kept(e);
-  } else if (word == Word::kLimit) {
+  } else if (word == ChannelWord::kLimit) {
     limit_ = std::max(limit_, static_cast<Limit>(in.get<uint8_t>()));
-  } else if (word == Word::kRedundant) {
+  } else if (word == ChannelWord::kRedundant) {
     e->redundant = true;
-    send_word(peer->fd, begin_word(Word::kStop));
-  } else if (word == Word::kQuestion) {
+    send_word(peer->fd, begin_word(ChannelWord::kStop));
+  } else if (word == ChannelWord::kQuestion) {
     std::vector<Choice> choices = read_choices(&in);
     if (in.failed() || choices.empty()) return false;
     on_question(*e, std::move(choices));

@@ -15,7 +15,7 @@ constexpr size_t kMostComparisons = 50'000'000;
 }  // namespace
 
 void FileAccesses::add(std::string_view line) {
-  Access a;
+  FileAccess a;
   uint64_t file = 0, atomic = 0;
   if (!read_number(split_word(&line, ' '), &file, 16) ||
       !read_number(split_word(&line, ' '), &a.rank, 10))
@@ -33,23 +33,23 @@ void FileAccesses::add(std::string_view line) {
   accesses_.push_back(a);
 }
 
-bool FileAccesses::conflict(const Access& a, const Access& b) const {
+bool FileAccesses::conflict(const FileAccess& a, const FileAccess& b) const {
   if (a.rank == b.rank || (a.atomic && b.atomic)) return false;
   return a.syncs >= b.fenced && b.syncs >= a.fenced;
 }
 
-void FileAccesses::tell(const Range& a, const Range& b, const NamedCalls& calls,
+void FileAccesses::tell(const FileRange& a, const FileRange& b, const NamedCalls& calls,
                         std::vector<Finding>* found) const {
   const uint64_t low = std::max(a.low, b.low), high = std::min(a.high, b.high) - 1;
   Finding f;
-  f.kind = Kind::kFiles;
+  f.kind = FindingKind::kFiles;
   const bool both = accesses_[a.access].writes && accesses_[b.access].writes;
   f.sentence = both ? "two ranks write the same bytes of a file at the same time"
                     : "bytes of a file are written that another rank reads at the same time";
   f.allowed =
       "between them are MPI_File_sync, a barrier and MPI_File_sync, or the file is in atomic mode";
-  for (const Range* range : {&a, &b}) {
-    const Access& access = accesses_[range->access];
+  for (const FileRange* range : {&a, &b}) {
+    const FileAccess& access = accesses_[range->access];
     auto call = calls.find(access.call);
     Participant p =
         call == calls.end() ? Participant{access.rank, "?", "", 0, ""} : call->second.front();
@@ -63,23 +63,24 @@ void FileAccesses::tell(const Range& a, const Range& b, const NamedCalls& calls,
   found->push_back(std::move(f));
 }
 
-void FileAccesses::find_in(std::vector<Range> ranges, const NamedCalls& calls, Pairs* told,
+void FileAccesses::find_in(std::vector<FileRange> ranges, const NamedCalls& calls, Pairs* told,
                            std::vector<Finding>* found) const {
   std::sort(ranges.begin(), ranges.end(),
-            [](const Range& a, const Range& b) { return a.low < b.low; });
+            [](const FileRange& a, const FileRange& b) { return a.low < b.low; });
   // Accesses that reach the begin of the present one, or did so recently.
-  std::vector<Range> reads, writes;
+  std::vector<FileRange> reads, writes;
   size_t comparisons = 0;
-  auto compare = [&](std::vector<Range>* with, const Range& now) {
-    std::erase_if(*with, [&](const Range& r) { return r.high <= now.low; });
+  auto compare = [&](std::vector<FileRange>* with, const FileRange& now) {
+    std::erase_if(*with, [&](const FileRange& r) { return r.high <= now.low; });
     comparisons += with->size();
-    for (const Range& before : *with) {
-      const Access &a = accesses_[before.access], &b = accesses_[now.access];
+    for (const FileRange& before : *with) {
+      const FileAccess &a = accesses_[before.access], &b = accesses_[now.access];
       if (!conflict(a, b)) continue;
-      if (told->insert(std::minmax(a.call, b.call)).second) tell(before, now, calls, found);
+      if (told->insert(std::minmax(a.call, b.call)).second)
+        report_overlap(before, now, calls, found);
     }
   };
-  for (const Range& now : ranges) {
+  for (const FileRange& now : ranges) {
     const bool is_write = accesses_[now.access].writes;
     compare(&writes, now);
     if (is_write) compare(&reads, now);

@@ -28,26 +28,26 @@ class FileAccesses {
   std::vector<Finding> find(const NamedCalls& calls) const;
 
  private:
-  struct Access {
+  struct FileAccess {
     int64_t rank = 0;
     bool writes = false, atomic = false;
     uint64_t syncs = 0, fenced = 0, call = 0;
   };
-  struct Range {
+  struct FileRange {
     uint64_t low, high;
     size_t access;
   };
   /// Pairs of calls that have a finding already.
   using Pairs = std::set<std::pair<uint64_t, uint64_t>>;
 
-  void find_in(std::vector<Range> ranges, const NamedCalls& calls, Pairs* told,
+  void find_in(std::vector<FileRange> ranges, const NamedCalls& calls, Pairs* told,
                std::vector<Finding>* found) const;
-  bool conflict(const Access& a, const Access& b) const;
-  void tell(const Range& a, const Range& b, const NamedCalls& calls,
-            std::vector<Finding>* found) const;
+  bool conflict(const FileAccess& a, const FileAccess& b) const;
+  void report_overlap(const FileRange& a, const FileRange& b, const NamedCalls& calls,
+                      std::vector<Finding>* found) const;
 
-  std::vector<Access> accesses_;
-  std::map<uint64_t, std::vector<Range>> files_;
+  std::vector<FileAccess> accesses_;
+  std::map<uint64_t, std::vector<FileRange>> files_;
 };
 
 }  // namespace fgmpi::findings

@@ -15,7 +15,7 @@ namespace fgmpi::findings {
 namespace {
 
 struct Found {
-  Line line;
+  SourceLine line;
   bool any = false;    ///< a line was found
   bool final = false;  ///< it belongs to code that is not in a header of the system
 };
@@ -58,7 +58,7 @@ void ignore_error(void*, const char*, int) {}
 
 /// Called for the function at the site and for those that it is inlined into, the innermost first.
 /// The first one in the program's own code counts, such as the caller of std::copy.
-int take_line(void* data, uintptr_t, const char* file, int line, const char* function) {
+int record_line(void* data, uintptr_t, const char* file, int line, const char* function) {
   auto* found = static_cast<Found*>(data);
   if (!file || found->final) return 0;
   found->final = !is_system_header(file);
@@ -68,7 +68,7 @@ int take_line(void* data, uintptr_t, const char* file, int line, const char* fun
   return 0;
 }
 
-void take_symbol(void* data, uintptr_t, const char* name, uintptr_t, uintptr_t) {
+void record_symbol(void* data, uintptr_t, const char* name, uintptr_t, uintptr_t) {
   if (name) static_cast<Found*>(data)->line.function = demangled(name);
 }
 
@@ -78,7 +78,7 @@ bool is_system_header(std::string_view file) {
   return file.starts_with("/usr/include/") || file.find("/include/c++/") != file.npos;
 }
 
-Line find_line(const Site& site) {
+SourceLine find_line(const Site& site) {
   // libbacktrace never frees a state and does not copy the name, so there is one state for each
   // file, stored with its name.
   static std::map<std::string, backtrace_state*> states;
@@ -88,8 +88,8 @@ Line find_line(const Site& site) {
   if (!at->second) return {};
   const uintptr_t pc = site.offset + (is_relocated(site.path) ? own_base() : 0);
   Found found;
-  backtrace_pcinfo(at->second, pc, take_line, ignore_error, &found);
-  if (!found.any) backtrace_syminfo(at->second, pc, take_symbol, ignore_error, &found);
+  backtrace_pcinfo(at->second, pc, record_line, ignore_error, &found);
+  if (!found.any) backtrace_syminfo(at->second, pc, record_symbol, ignore_error, &found);
   return found.line;
 }
 

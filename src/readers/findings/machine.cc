@@ -36,10 +36,10 @@ std::string call_words(const Participant& p) { return p.call + "(" + p.arguments
 
 /// The common text of both forms of JSON.
 struct Json {
-  const Report* report;
+  const FindingReport* report;
 
   std::string place(uint64_t site) const {
-    const Line* line = report->line_of(site);
+    const SourceLine* line = report->line_of(site);
     if (!line || line->file.empty()) return "";
     return format("\"file\": %s, \"line\": %d, \"function\": %s", quoted(line->file).c_str(),
                   line->line, quoted(line->function).c_str());
@@ -51,7 +51,7 @@ struct Json {
            (where.empty() ? "" : ", " + where) + "}";
   }
   std::string location(const Participant& p) const {
-    const Line* line = report->line_of(p.site);
+    const SourceLine* line = report->line_of(p.site);
     std::string where = "{\"message\": {\"text\": " + quoted(call_words(p)) + "}";
     if (line && !line->file.empty())
       where += ", \"physicalLocation\": {\"artifactLocation\": {\"uri\": " + quoted(line->file) +
@@ -60,7 +60,7 @@ struct Json {
   }
 };
 
-std::string Report::to_json() const {
+std::string FindingReport::to_json() const {
   const Json json{this};
   std::string text =
       "{\"findings\": [\n" + joined(order_, [&](uint64_t key) {
@@ -76,7 +76,7 @@ std::string Report::to_json() const {
   return text + "]}\n";
 }
 
-std::string Report::to_sarif() const {
+std::string FindingReport::to_sarif() const {
   const Json json{this};
   std::string rules = joined(kKinds, [](const KindText& kind) {
     return "{\"id\": " + quoted(kind.name) +
@@ -97,7 +97,7 @@ std::string Report::to_sarif() const {
          rules + "]}}, \"results\": [\n" + results + "]}]}\n";
 }
 
-std::string Report::to_html() const {
+std::string FindingReport::to_html() const {
   std::string text =
       "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>mpiexec -check</title><style>"
       "body{font-family:sans-serif;max-width:60em;margin:2em auto}"
@@ -120,14 +120,14 @@ std::string Report::to_html() const {
   return text + "</body></html>\n";
 }
 
-Status Report::check_name(const std::string& path) {
+Status FindingReport::check_name(const std::string& path) {
   if (path.ends_with(".json") || path.ends_with(".sarif") || path.ends_with(".html")) return {};
   return error(MPI_ERR_ARG,
                "-check-report %s: allowed is a name that ends in .json, .sarif or .html",
                path.c_str());
 }
 
-Status Report::write(const std::string& path) const {
+Status FindingReport::write(const std::string& path) const {
   FGMPI_TRY(check_name(path));
   std::ofstream out(path, std::ios::binary);
   out << (path.ends_with(".json") ? to_json() : path.ends_with(".sarif") ? to_sarif() : to_html());

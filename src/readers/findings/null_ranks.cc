@@ -14,7 +14,7 @@ constexpr int64_t kNull = -1;
 }  // namespace
 
 void NullRanks::add(std::string_view line) {
-  Given given{};
+  GivenValue given{};
   uint64_t place = 0;
   if (read_number(split_word(&line, ' '), &place, 16) &&
       read_number(split_word(&line, ' '), &given.rank, 10) &&
@@ -25,19 +25,19 @@ void NullRanks::add(std::string_view line) {
 std::vector<Finding> NullRanks::find(const NamedCalls& calls) const {
   std::vector<Finding> found;
   for (const auto& [place, given] : places_) {
-    const auto is_null = [](const Given& one) { return one.value == kNull; };
+    const auto is_null = [](const GivenValue& one) { return one.value == kNull; };
     const auto null = std::find_if(given.begin(), given.end(), is_null);
     if (null == given.end()) continue;
     const auto other = std::find_if_not(given.begin(), given.end(), is_null);
     if (other == given.end()) return {};
     const int64_t sum = other->value - other->rank;
     if (std::any_of(given.begin(), given.end(),
-                    [&](const Given& one) { return one.value - one.rank != sum; }))
+                    [&](const GivenValue& one) { return one.value - one.rank != sum; }))
       return {};  // the program uses MPI_PROC_NULL knowingly
     const auto call = calls.find(null->call), named = calls.find(other->call);
     if (call == calls.end()) continue;
     Finding f;
-    f.kind = Kind::kArguments;
+    f.kind = FindingKind::kArguments;
     f.note = true;
     f.sentence = "a rank of -1, which is MPI_PROC_NULL, looks computed";
     f.allowed =

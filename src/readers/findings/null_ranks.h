@@ -27,12 +27,12 @@ class NullRanks {
   std::vector<Finding> find(const NamedCalls& calls) const;
 
  private:
-  struct Given {
+  struct GivenValue {
     int64_t rank, value;
     uint64_t call;
   };
 
-  std::map<uint64_t, std::vector<Given>> places_;
+  std::map<uint64_t, std::vector<GivenValue>> places_;
 };
 
 }  // namespace fgmpi::findings

@@ -42,7 +42,7 @@ std::string rank_words(const Participant& p, size_t ranks) {
 
 }  // namespace
 
-void Report::read(const std::string& folder) {
+void FindingReport::read(const std::string& folder) {
   std::error_code failed;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failed))
@@ -56,14 +56,14 @@ void Report::read(const std::string& folder) {
   add_followed();
 }
 
-void Report::leave_out_consequences() {
+void FindingReport::leave_out_consequences() {
   std::set<uint64_t> out;
   for (const auto& [cause, key] : consequences_)
     if (causes_.contains(cause)) out.insert(key);
   std::erase_if(order_, [&](uint64_t key) { return out.contains(key); });
 }
 
-void Report::add_followed() {
+void FindingReport::add_followed() {
   std::vector<Finding> all = steps_.find(named_calls_);
   for (Finding& f : accesses_.find(named_calls_)) all.push_back(std::move(f));
   for (Finding& f : null_ranks_.find(named_calls_)) all.push_back(std::move(f));
@@ -73,7 +73,7 @@ void Report::add_followed() {
   }
 }
 
-std::set<uint64_t> Report::withdrawn_in(std::string_view text) const {
+std::set<uint64_t> FindingReport::withdrawn_in(std::string_view text) const {
   std::set<uint64_t> keys;
   while (text.find('\n') != text.npos) {
     std::string_view line = split_word(&text, '\n');
@@ -83,7 +83,7 @@ std::set<uint64_t> Report::withdrawn_in(std::string_view text) const {
   return keys;
 }
 
-void Report::read_text(std::string_view text) {
+void FindingReport::read_text(std::string_view text) {
   const std::set<uint64_t> withdrawn = withdrawn_in(text);
   while (!text.empty()) {
     if (text.find('\n') == text.npos) return;  // the process ended while it wrote this line
@@ -91,7 +91,7 @@ void Report::read_text(std::string_view text) {
   }
 }
 
-void Report::read_record(std::string_view line, const std::set<uint64_t>& withdrawn) {
+void FindingReport::read_record(std::string_view line, const std::set<uint64_t>& withdrawn) {
   const std::string_view kind = split_word(&line, ' ');
   uint64_t key = 0;
   if (kind == "F" || kind == "N") return read_finding(line, kind == "N", withdrawn);
@@ -122,22 +122,23 @@ void Report::read_record(std::string_view line, const std::set<uint64_t>& withdr
   }
 }
 
-void Report::read_finding(std::string_view line, bool note, const std::set<uint64_t>& withdrawn) {
+void FindingReport::read_finding(std::string_view line, bool note,
+                                 const std::set<uint64_t>& withdrawn) {
   uint64_t key = 0;
   unsigned kind = 0;
   std::string_view head = split_word(&line, '\t');
   if (!read_number(split_word(&head, ' '), &key, 16) || !read_number(head, &kind, 10) ||
-      kind >= static_cast<unsigned>(Kind::kCount))
+      kind >= static_cast<unsigned>(FindingKind::kCount))
     return;
   Finding f;
   f.note = note;
-  f.kind = static_cast<Kind>(kind);
+  f.kind = static_cast<FindingKind>(kind);
   f.sentence = split_word(&line, '\t');
   f.allowed = split_word(&line, '\t');
   if (read_calls(line, &f.calls) && !withdrawn.contains(key)) add(key, std::move(f));
 }
 
-void Report::add(uint64_t key, Finding f) {
+void FindingReport::add(uint64_t key, Finding f) {
   Joined& joined = found_[key];
   joined.ranks.insert(f.calls[0].rank);
   if (!joined.finding.calls.empty()) return;
@@ -145,7 +146,7 @@ void Report::add(uint64_t key, Finding f) {
   order_.push_back(key);
 }
 
-void Report::resolve() {
+void FindingReport::resolve() {
   std::set<uint64_t> wanted;
   for (const auto& [key, joined] : found_)
     for (const Participant& p : joined.finding.calls) {
@@ -154,7 +155,7 @@ void Report::resolve() {
     }
   for (uint64_t number : wanted)
     if (auto site = sites_.find(number); site != sites_.end()) {
-      Line line = find_line(site->second);
+      SourceLine line = find_line(site->second);
       if (!line.file.empty() || !line.function.empty()) lines_[number] = std::move(line);
     }
   for (auto& [key, joined] : found_)
@@ -168,10 +169,10 @@ void Report::resolve() {
   join_lines();
 }
 
-uint64_t Report::key_by_lines(const Finding& f) const {
+uint64_t FindingReport::key_by_lines(const Finding& f) const {
   uint64_t key = hash_text(f.sentence, static_cast<uint64_t>(f.kind));
   for (const Participant& p : f.calls) {
-    const Line* line = line_of(p.site);
+    const SourceLine* line = line_of(p.site);
     const bool named = line && !line->file.empty();
     key = hash_text(p.call, hash_text(p.role, key));
     key = named ? hash_text(line->file, mix(key, static_cast<uint64_t>(line->line)))
@@ -180,7 +181,7 @@ uint64_t Report::key_by_lines(const Finding& f) const {
   return key;
 }
 
-void Report::join_lines() {
+void FindingReport::join_lines() {
   std::map<uint64_t, Joined*> first;
   std::erase_if(order_, [&](uint64_t key) {
     Joined& joined = found_.at(key);
@@ -191,18 +192,18 @@ void Report::join_lines() {
   });
 }
 
-bool Report::is_foreign(uint64_t site) const {
-  const Line* line = line_of(site);
+bool FindingReport::is_foreign(uint64_t site) const {
+  const SourceLine* line = line_of(site);
   return !line || line->file.empty() || is_system_header(line->file);
 }
 
-const Line* Report::line_of(uint64_t site) const {
+const SourceLine* FindingReport::line_of(uint64_t site) const {
   auto found = lines_.find(site);
   return found == lines_.end() ? nullptr : &found->second;
 }
 
-std::string Report::place_words(uint64_t site) const {
-  const Line* line = line_of(site);
+std::string FindingReport::place_words(uint64_t site) const {
+  const SourceLine* line = line_of(site);
   std::string words;
   if (line && !line->file.empty()) words = format("%s:%d", escaped(line->file).c_str(), line->line);
   if (auto at = sites_.find(site); words.empty() && at != sites_.end())
@@ -212,13 +213,13 @@ std::string Report::place_words(uint64_t site) const {
   return words;
 }
 
-size_t Report::notes() const {
+size_t FindingReport::notes() const {
   size_t notes = 0;
   for (uint64_t key : order_) notes += found_.at(key).finding.note;
   return notes;
 }
 
-std::string Report::count_words() const {
+std::string FindingReport::count_words() const {
   auto words = [](size_t n, const char* what) {
     return format("%zu %s%s", n, what, n == 1 ? "" : "s");
   };
@@ -226,15 +227,16 @@ std::string Report::count_words() const {
   return (count() ? words(count(), "finding") + ", " : "") + words(notes(), "note");
 }
 
-std::string Report::to_text() const {
+std::string FindingReport::to_text() const {
   std::string text;
-  Kind last = Kind::kCount;
+  FindingKind last = FindingKind::kCount;
   std::string last_sentence;
   for (uint64_t key : order_) {
     const Joined& j = found_.at(key);
     const Finding& f = j.finding;
     // All waiting calls of a deadlock form one block.
-    const bool goes_on = f.kind == Kind::kDeadlock && last == f.kind && last_sentence == f.sentence;
+    const bool goes_on =
+        f.kind == FindingKind::kDeadlock && last == f.kind && last_sentence == f.sentence;
     if (!goes_on) {
       text += format("fgmpi: check: %s%s: ", kKinds[static_cast<size_t>(f.kind)].name,
                      f.note ? " (note)" : "") +

@@ -14,7 +14,7 @@
 namespace fgmpi::findings {
 
 /// A line of the program.
-struct Line {
+struct SourceLine {
   std::string file;  ///< "" without debug information
   int line = 0;
   std::string function;
@@ -26,7 +26,7 @@ struct Joined {
   std::set<int64_t> ranks;
 };
 
-class Report {
+class FindingReport {
  public:
   /// Adds all spools in the folder, and the findings that follow from their steps. Unreadable
   /// records are ignored.
@@ -67,11 +67,11 @@ class Report {
   std::string place_words(uint64_t site) const;
   /// Does the site have no line of the program's own?
   bool is_foreign(uint64_t site) const;
-  const Line* line_of(uint64_t site) const;
+  const SourceLine* line_of(uint64_t site) const;
   friend struct Json;
 
   std::map<uint64_t, Site> sites_;
-  std::map<uint64_t, Line> lines_;
+  std::map<uint64_t, SourceLine> lines_;
   std::vector<uint64_t> order_;  ///< keys in the order of arrival
   std::map<uint64_t, Joined> found_;
   std::set<uint64_t> causes_;
@@ -86,6 +86,6 @@ class Report {
 bool is_system_header(std::string_view file);
 /// The line of a site, from its file's debug information. Where functions are inlined into each
 /// other, the innermost one that is not in a header of the system.
-Line find_line(const Site& site);
+SourceLine find_line(const Site& site);
 
 }  // namespace fgmpi::findings

@@ -20,7 +20,7 @@ constexpr double kKnown = 0.25;
 
 class Observer {
  public:
-  explicit Observer(const Run& run) : run_(run) {}
+  explicit Observer(const JobRun& run) : run_(run) {}
 
   std::vector<Observation> all() {
     if (run_.samples >= kFewSamples) {
@@ -160,7 +160,7 @@ class Observer {
     const double mean = sum / static_cast<double>(busy.size());
     if (*worst < 1.2 * mean || *worst - mean < kWorthwhile * run_.seconds * processor_share())
       return false;
-    const Header& h = run_.processes[static_cast<size_t>(worst - busy.begin())].header();
+    const ProfileHeader& h = run_.processes[static_cast<size_t>(worst - busy.begin())].header();
     const double lost = (*worst - mean) * static_cast<double>(busy.size());
     add(lost, (*worst - mean) / std::max(run_.seconds, 1e-9),
         format("Imbalance: process %d computes %.1f times as long as the average process",
@@ -204,7 +204,7 @@ class Observer {
       if (!worst || p.header().stretch_ns > worst->header().stretch_ns) worst = &p;
     }
     if (!worst || worst->header().stretch_ns < kStretch) return;
-    const Header& h = worst->header();
+    const ProfileHeader& h = worst->header();
     const findings::Site site = worst->place(h.stretch_site);
     const std::string place = site.path.empty() ? "" : run_.words_of({site.path, site.offset});
     const double share = static_cast<double>(all) * 1e-9 /
@@ -308,15 +308,15 @@ class Observer {
         "orders.");
   }
 
-  const Run& run_;
+  const JobRun& run_;
   std::vector<Observation> list_;
 };
 
 }  // namespace
 
-std::vector<Observation> observe(const Run& run) { return Observer(run).all(); }
+std::vector<Observation> observe(const JobRun& run) { return Observer(run).all(); }
 
-std::string costliest_place(const Run& run, int32_t rank) {
+std::string costliest_place(const JobRun& run, int32_t rank) {
   const RankSum& sum = run.ranks.at(static_cast<size_t>(rank));
   if (sum.process >= run.processes.size()) return "";
   const ProcessFile& file = run.processes[sum.process];
@@ -327,14 +327,14 @@ std::string costliest_place(const Run& run, int32_t rank) {
     if (cell.site && (!most || cell.ns > most->ns)) most = &cell;
   if (!most) return "";
   const findings::Site where = file.place(most->site);
-  const Place place{where.path, where.offset};
+  const CallSite place{where.path, where.offset};
   const auto known = run.places.find(place);
   const std::string words = run.words_of(place);
   if (known == run.places.end()) return words;
   return std::string(kCalls[known->second.call].name) + (words.empty() ? "" : " at " + words);
 }
 
-std::vector<Waiting> not_ended(const Run& run) {
+std::vector<UnfinishedRanks> not_ended(const JobRun& run) {
   std::map<std::string, std::vector<int32_t>> groups;
   for (size_t i = 0; i < run.ranks.size(); ++i) {
     const RankSum& sum = run.ranks[i];
@@ -348,11 +348,12 @@ std::vector<Waiting> not_ended(const Run& run) {
     if (!place.empty()) what += (sum.now ? " at " : ", after its call at ") + place;
     groups[what].push_back(static_cast<int32_t>(i));
   }
-  std::vector<Waiting> list;
+  std::vector<UnfinishedRanks> list;
   for (auto& [what, ranks] : groups) list.push_back({what, std::move(ranks)});
-  std::stable_sort(list.begin(), list.end(), [](const Waiting& a, const Waiting& b) {
-    return a.ranks.size() > b.ranks.size();
-  });
+  std::stable_sort(list.begin(), list.end(),
+                   [](const UnfinishedRanks& a, const UnfinishedRanks& b) {
+                     return a.ranks.size() > b.ranks.size();
+                   });
   return list;
 }
 
@@ -361,7 +362,7 @@ namespace {
 /// The signal that ended the job, in words. A process that a signal ends gives the job the signal's
 /// number, or 128 more (-ft); so may the program, by MPI_Abort or exit. So the status alone is not
 /// enough. Where a rank has called MPI_Abort, signals only ended the remaining processes.
-std::string words_of_signal(const Run& run) {
+std::string words_of_signal(const JobRun& run) {
   if (run.end.launcher_killed) return "";
   for (const RankSum& r : run.ranks)
     if (r.now == kCall_MPI_Abort + 1) return " (a rank called MPI_Abort)";
@@ -375,7 +376,7 @@ std::string words_of_signal(const Run& run) {
 
 }  // namespace
 
-std::string words_of_end(const Run& run) {
+std::string words_of_end(const JobRun& run) {
   size_t left = 0, started = 0;
   for (const RankSum& r : run.ranks) left += r.started && !r.ended, started += r.started;
   std::string error;
@@ -404,7 +405,7 @@ std::string words_of_end(const Run& run) {
   return text;
 }
 
-std::string words_of_refused(const Run& run) {
+std::string words_of_refused(const JobRun& run) {
   if (run.refused.empty()) return "";
   const size_t others = run.refused.size() - 1;
   const std::string more = others ? format("; and %zu more", others) : "";
@@ -412,7 +413,7 @@ std::string words_of_refused(const Run& run) {
          escaped(run.refused[0]) + more + ".";
 }
 
-std::string words_of_looks(const Run& run) {
+std::string words_of_looks(const JobRun& run) {
   auto times = [](uint64_t n) { return number_words(n) + (n == 1 ? " time" : " times"); };
   if (run.processes.empty()) return "";
   if (run.samples < kFewSamples)

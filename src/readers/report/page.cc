@@ -55,7 +55,7 @@ std::string text_of(const char* field, size_t size) {
 
 class Page {
  public:
-  explicit Page(const Run& run) : run_(run) {}
+  explicit Page(const JobRun& run) : run_(run) {}
 
   std::string data() const {
     return "{\"run\":" + about() + ",\n\"findings\":" + findings() + ",\n\"time\":" + time() +
@@ -74,7 +74,7 @@ class Page {
     std::vector<std::pair<std::string, std::pair<uint64_t, uint64_t>>> hosts;
     uint64_t when = 0;
     for (const ProcessFile& p : run_.processes) {
-      const Header& h = p.header();
+      const ProfileHeader& h = p.header();
       const std::string host = text_of(h.host, sizeof h.host);
       auto at =
           std::find_if(hosts.begin(), hosts.end(), [&](const auto& o) { return o.first == host; });
@@ -102,7 +102,7 @@ class Page {
            ",\"settings\":" + array(run_.end.settings, [](const auto& s) { return quoted(s); }) +
            ",\"version\":" + quoted(run_.end.version) + ",\"left\":" +
            array(groups,
-                 [](const Waiting& g) {
+                 [](const UnfinishedRanks& g) {
                    return "[" + quoted(g.what) + "," + json(uint64_t{g.ranks.size()}) + "," +
                           quoted(ranks_words(g.ranks, 12)) + "]";
                  }) +
@@ -203,7 +203,7 @@ class Page {
     std::stable_sort(order.begin(), order.end(),
                      [&](int a, int b) { return run_.calls[a].ns > run_.calls[b].ns; });
     return array(order, [&](int i) {
-      const Call& c = run_.calls[i];
+      const CallTotals& c = run_.calls[i];
       return "[" + quoted(kCalls[i].name) + "," +
              std::to_string(static_cast<int>(kCalls[i].doing)) + "," + json(c.count) + "," +
              json(c.bytes) + "," + json(to_seconds(c.ns)) + "]";
@@ -211,7 +211,7 @@ class Page {
   }
 
   std::string places() const {
-    std::vector<std::pair<Place, PlaceTime>> list(run_.places.begin(), run_.places.end());
+    std::vector<std::pair<CallSite, PlaceTime>> list(run_.places.begin(), run_.places.end());
     std::stable_sort(list.begin(), list.end(),
                      [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
     list.resize(std::min(list.size(), kMostPlaces));
@@ -222,10 +222,10 @@ class Page {
   }
 
   std::string processes() const {
-    std::vector<const Header*> list;
+    std::vector<const ProfileHeader*> list;
     for (const ProcessFile& p : run_.processes)
       if (list.size() < kMostProcesses) list.push_back(&p.header());
-    return array(list, [](const Header* h) {
+    return array(list, [](const ProfileHeader* h) {
       return "[" + std::to_string(h->process) + "," + quoted(text_of(h->host, sizeof h->host)) +
              "," + std::to_string(h->first_rank) + "," + std::to_string(h->ranks) + "," +
              json(to_seconds(h->program_ns)) + "," + json(to_seconds(h->mpi_ns)) + "," +
@@ -300,7 +300,7 @@ class Page {
 
   /// The column of a process at a slice of the run's time; nothing where it has none.
   std::optional<uint32_t> column_at(const ProcessFile& p, size_t slice) const {
-    const Header& h = p.header();
+    const ProfileHeader& h = p.header();
     if (h.column_ns == 0 || h.columns == 0) return {};
     const double at = (static_cast<double>(slice) + 0.5) / kSlices * run_.seconds * 1e9;
     const auto column = static_cast<uint64_t>(at / static_cast<double>(h.column_ns));
@@ -347,7 +347,7 @@ class Page {
     const size_t all = run_.processes.size(), some = std::min(all, size_t{kMemoryRowsInAll});
     for (size_t i = 0; i < some; ++i) {
       const ProcessFile& p = run_.processes[i * all / some];
-      const Header& h = p.header();
+      const ProfileHeader& h = p.header();
       for (uint32_t row = 0; row < h.memory_rows && out.size() < kMemoryRowsInAll; ++row) {
         // The maximum of each slice of the run's time, so that no peak is lost.
         std::vector<uint64_t> values;
@@ -444,7 +444,7 @@ class Page {
       double sums[3] = {}, all = 0;
       for (const ProcessFile& p : run_.processes)
         if (const auto at = column_at(p, i)) {
-          const Column c = p.column(*at);
+          const TimeColumn c = p.column(*at);
           const double mpi = std::min<double>(c.mpi, 255.0 - c.program);
           sums[0] += c.program, sums[1] += mpi, sums[2] += 255.0 - c.program - mpi;
           all += 255;
@@ -462,7 +462,7 @@ class Page {
   std::string timeline() const {
     std::vector<std::string> rows;
     for (const ProcessFile& p : run_.processes) {
-      const Header& h = p.header();
+      const ProfileHeader& h = p.header();
       for (uint32_t row = 0; row < h.rows && rows.size() < kRowsInAll; ++row) {
         const auto rank = h.first_rank + rank_of_row(static_cast<int32_t>(row),
                                                      static_cast<int32_t>(h.rows), h.ranks);
@@ -478,14 +478,14 @@ class Page {
     return "{\"rows\":" + array(rows, [](const std::string& r) { return r; }) + "}";
   }
 
-  const Run& run_;
+  const JobRun& run_;
 };
 
 }  // namespace
 
-std::string page_data(const Run& run) { return Page(run).data(); }
+std::string page_data(const JobRun& run) { return Page(run).data(); }
 
-std::string to_html(const Run& run) {
+std::string to_html(const JobRun& run) {
   using namespace page_parts;
   return std::string(
              "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"

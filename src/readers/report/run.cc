@@ -37,13 +37,13 @@ ProcessFile::ProcessFile(ProcessFile&& other) noexcept
     : header_(std::exchange(other.header_, nullptr)), bytes_(other.bytes_) {}
 
 ProcessFile::~ProcessFile() {
-  if (header_) munmap(const_cast<Header*>(header_), bytes_);
+  if (header_) munmap(const_cast<ProfileHeader*>(header_), bytes_);
 }
 
 namespace {
 
 /// Returns "" for a header that a process of this version may have written, else the reason.
-std::string check_header(const Header& h, size_t bytes) {
+std::string check_header(const ProfileHeader& h, size_t bytes) {
   if (h.magic != kMagic || h.calls != kCallCount || h.algorithms != counters::kAlgorithms)
     return "it was not written by this version of the library";
   if (h.ranks < 1 || h.ranks > kMostRanks || h.first_rank < 0 || h.world_size < h.ranks ||
@@ -56,7 +56,7 @@ std::string check_header(const Header& h, size_t bytes) {
                   h.rows, h.memory_rows, h.columns, kRowsInAll, kMemoryRowsInAll, kColumns);
   if (h.remote_shift >= 31)
     return format("it joins 2^%u ranks; allowed are 2^0 to 2^30", h.remote_shift);
-  Header plan{};
+  ProfileHeader plan{};
   plan.ranks = h.ranks;
   lay_out(&plan);
   if (h.parts_at != plan.parts_at)
@@ -90,7 +90,7 @@ std::string ProcessFile::open(const std::string& path) {
   if (fd < 0) return format("it cannot be opened: %s", std::strerror(errno));
   struct stat s {};
   std::string reason;
-  Header h;
+  ProfileHeader h;
   if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode))
     reason = "it is not a regular file";
   else if (s.st_size < static_cast<off_t>(kHeaderBytes) || read_at(fd, &h, sizeof h, 0) < sizeof h)
@@ -99,7 +99,7 @@ std::string ProcessFile::open(const std::string& path) {
   else
     reason = check_header(h, static_cast<size_t>(s.st_size));
   if (reason.empty()) {
-    Header plan = h;
+    ProfileHeader plan = h;
     lay_out(&plan);
     void* map = mmap(nullptr, plan.size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -107,7 +107,7 @@ std::string ProcessFile::open(const std::string& path) {
       reason = format("no memory for its %d ranks: %s", h.ranks, std::strerror(errno));
     } else {
       bytes_ = plan.size;
-      header_ = static_cast<const Header*>(std::memcpy(map, &h, sizeof h));
+      header_ = static_cast<const ProfileHeader*>(std::memcpy(map, &h, sizeof h));
       reason = copy_data(fd);
     }
   }
@@ -117,7 +117,7 @@ std::string ProcessFile::open(const std::string& path) {
       !in_part<char>(h.timeline, timeline_bytes(h.rows, h.memory_rows)))
     reason = format("its timeline of %u columns is outside of the file", h.columns);
   if (!reason.empty() && header_)
-    munmap(const_cast<Header*>(std::exchange(header_, nullptr)), bytes_);
+    munmap(const_cast<ProfileHeader*>(std::exchange(header_, nullptr)), bytes_);
   return reason;
 }
 
@@ -190,7 +190,7 @@ std::vector<CollectiveRecord> ProcessFile::collectives_of(const FamilyRecord& fa
 }
 
 findings::Site ProcessFile::place_of_last_call(const RankRecord& rank) const {
-  const Header& h = *header_;
+  const ProfileHeader& h = *header_;
   const uint64_t in_region = rank.site - h.image_region;
   if (h.image_count < 2 || h.image_stride == 0 || in_region >= h.image_stride * (h.image_count - 1))
     return place(rank.site);
@@ -214,7 +214,7 @@ void ways_of(const RankRecord& rank, WayCell (*ways)[kWays]) {
 
 // ---- The run ------------------------------------------------------------------------------------
 
-void Run::read(const std::string& folder) {
+void JobRun::read(const std::string& folder) {
   std::error_code failed;
   std::vector<std::string> files;
   for (std::filesystem::directory_iterator at(folder, failed), end_of_all;
@@ -228,7 +228,7 @@ void Run::read(const std::string& folder) {
   for (const std::string& path : files) add_file(path);
 }
 
-void Run::add_file(const std::string& path) {
+void JobRun::add_file(const std::string& path) {
   ProcessFile file;
   const std::string reason = file.open(path);
   if (reason.empty())
@@ -237,13 +237,13 @@ void Run::add_file(const std::string& path) {
     refused.push_back(std::filesystem::path(path).filename().string() + ": " + reason);
 }
 
-void Run::refuse_large_worlds() {
+void JobRun::refuse_large_worlds() {
   int64_t seen = 0;
   for (const ProcessFile& p : processes) seen += p.header().ranks;
   const int64_t most = std::min(kMostUnseen + (1 + kMostUnseenShare) * seen, int64_t{INT32_MAX});
   std::vector<ProcessFile> kept;
   for (ProcessFile& p : processes) {
-    const Header& h = p.header();
+    const ProfileHeader& h = p.header();
     if (h.world_size <= most) {
       kept.push_back(std::move(p));
       continue;
@@ -256,7 +256,7 @@ void Run::refuse_large_worlds() {
   processes.swap(kept);
 }
 
-void Run::sum_up() {
+void JobRun::sum_up() {
   refuse_large_worlds();
   std::vector<size_t> order(processes.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -277,9 +277,9 @@ void Run::sum_up() {
     if (f.least == INT32_MAX) f.least = 0;
 }
 
-void Run::sum_up_process(uint32_t number) {
+void JobRun::sum_up_process(uint32_t number) {
   const ProcessFile& file = processes[number];
-  const Header& h = file.header();
+  const ProfileHeader& h = file.header();
   seconds = std::max(seconds, to_seconds(h.last_ns - std::min(h.init_ns, h.last_ns)));
   init_seconds = std::max(init_seconds, to_seconds(h.init_ns - std::min(h.start_ns, h.init_ns)));
   samples = std::max(samples, h.samples);
@@ -303,9 +303,9 @@ void Run::sum_up_process(uint32_t number) {
   coarsen_matrix();
 }
 
-void Run::sum_up_rank(uint32_t number, int32_t local) {
+void JobRun::sum_up_rank(uint32_t number, int32_t local) {
   const ProcessFile& file = processes[number];
-  const Header& h = file.header();
+  const ProfileHeader& h = file.header();
   const RankRecord& r = file.rank(local);
   RankSum& sum = ranks[static_cast<size_t>(h.first_rank + local)];
   sum.process = number;
@@ -356,7 +356,7 @@ void Run::sum_up_rank(uint32_t number, int32_t local) {
   add_flows(file, local);
 }
 
-void Run::add_flows(const ProcessFile& file, int32_t local) {
+void JobRun::add_flows(const ProcessFile& file, int32_t local) {
   const RankRecord& r = file.rank(local);
   for (const WaitCell& wait : r.waits)
     if (const uint32_t one = wait.peer_and_one & ~kIsTarget;
@@ -385,7 +385,7 @@ void Run::add_flows(const ProcessFile& file, int32_t local) {
   if (matrix.size() > 4 * kMostFlows) coarsen_matrix();
 }
 
-int Run::way_between(const ProcessFile& from, const RankRecord& sender, uint64_t to) const {
+int JobRun::way_between(const ProcessFile& from, const RankRecord& sender, uint64_t to) const {
   const auto first = static_cast<uint64_t>(from.header().first_rank);
   if (to >= first && to < first + static_cast<uint64_t>(from.header().ranks)) return 0;
   if (sender.ways[1].messages == 0) return sender.ways[0].messages ? 1 : 0;
@@ -400,7 +400,7 @@ int Run::way_between(const ProcessFile& from, const RankRecord& sender, uint64_t
   return same_host ? 1 : 2;
 }
 
-void Run::add_remotes(const ProcessFile& file) {
+void JobRun::add_remotes(const ProcessFile& file) {
   const auto shift = file.header().remote_shift;
   for (const RemoteRecord& r : file.remotes()) {
     const uint64_t from = uint64_t{r.from} << shift, to = uint64_t{r.to} << shift;
@@ -414,7 +414,7 @@ void Run::add_remotes(const ProcessFile& file) {
   }
 }
 
-void Run::sum_up_calls() {
+void JobRun::sum_up_calls() {
   for (int i = 0; i < kCallCount; ++i) {
     const std::string name = kCalls[i].name;
     if (kCalls[i].doing == Doing::kOneSided) one_sided_ns += calls[i].ns;
@@ -424,7 +424,7 @@ void Run::sum_up_calls() {
   }
 }
 
-void Run::coarsen_matrix() {
+void JobRun::coarsen_matrix() {
   while (matrix.size() > kMostFlows) {
     std::map<FlowKey, Flow> coarse;
     for (const auto& [key, flow] : matrix) {
@@ -437,7 +437,7 @@ void Run::coarsen_matrix() {
   }
 }
 
-uint64_t Run::start_on_host(const ProcessFile& file) const {
+uint64_t JobRun::start_on_host(const ProcessFile& file) const {
   uint64_t start = file.header().init_ns;
   for (const ProcessFile& p : processes)
     if (std::strncmp(p.header().host, file.header().host, sizeof p.header().host) == 0)
@@ -445,7 +445,7 @@ uint64_t Run::start_on_host(const ProcessFile& file) const {
   return start;
 }
 
-void Run::add_families(const ProcessFile& file) {
+void JobRun::add_families(const ProcessFile& file) {
   const uint64_t start = start_on_host(file);
   auto since_start = [&](uint64_t ns) {
     return ns == 0 ? -1 : to_seconds(ns - std::min(ns, start));
@@ -497,7 +497,7 @@ void Run::add_families(const ProcessFile& file) {
     if (at->model.empty()) at->model = text_in(f.model), at->encoding = text_in(f.encoding);
     for (const CollectiveRecord& c : file.collectives_of(f)) {
       if (c.call >= kCallCount) continue;
-      Call& call = at->by_call[static_cast<uint16_t>(c.call)];
+      CallTotals& call = at->by_call[static_cast<uint16_t>(c.call)];
       call.count += c.count;
       call.bytes += c.bytes;
       call.ns += c.ns;
@@ -507,10 +507,10 @@ void Run::add_families(const ProcessFile& file) {
 
 // ---- Words --------------------------------------------------------------------------------------
 
-std::string words_of_place(const Place& place) {
+std::string words_of_place(const CallSite& place) {
   if (place.path.empty()) return "";
   // The return address may belong to the line behind the call.
-  const findings::Line line = findings::find_line({place.path, place.offset - 1});
+  const findings::SourceLine line = findings::find_line({place.path, place.offset - 1});
   const std::string file = escaped(std::filesystem::path(place.path).filename().string());
   const std::string function = line.function.empty() ? "" : " (" + escaped(line.function) + ")";
   if (line.file.empty())
@@ -519,7 +519,7 @@ std::string words_of_place(const Place& place) {
   return format("%s:%d", source.c_str(), line.line) + function;
 }
 
-std::string Run::words_of(const Place& place) const {
+std::string JobRun::words_of(const CallSite& place) const {
   const auto [at, fresh] = words_.try_emplace(place);
   if (fresh) at->second = words_of_place(place);
   return at->second;

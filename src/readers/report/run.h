@@ -34,7 +34,7 @@ class ProcessFile {
   /// Returns "", or the reason why it is not the file of a process: "it ends after 12 bytes, ...".
   std::string open(const std::string& path);
 
-  const Header& header() const { return *header_; }
+  const ProfileHeader& header() const { return *header_; }
   const RankRecord& rank(int32_t local) const {
     return reinterpret_cast<const RankRecord*>(reinterpret_cast<const char*>(header_) +
                                                kHeaderBytes)[local];
@@ -46,7 +46,7 @@ class ProcessFile {
   std::vector<SiteRecord> sites() const;
   /// REQUIRES: the index is below header().columns, rows or memory_rows. A file without columns has
   /// no timeline.
-  Column column(uint32_t i) const { return timeline<Column>(0)[i]; }
+  TimeColumn column(uint32_t i) const { return timeline<TimeColumn>(0)[i]; }
   uint8_t doing(uint32_t row, uint32_t column) const {
     return doing_in(timeline<uint8_t>(rows_in_timeline()) + row * kRowBytes, column);
   }
@@ -83,7 +83,7 @@ class ProcessFile {
     return reinterpret_cast<const T*>(reinterpret_cast<const char*>(header_) + header_->parts_at +
                                       header_->timeline + at);
   }
-  const Header* header_ = nullptr;
+  const ProfileHeader* header_ = nullptr;
   size_t bytes_ = 0;
 };
 
@@ -97,21 +97,21 @@ struct JobEnd {
   int status = 0;
   bool launcher_killed = false;
   int launcher_signal = 0;  ///< the signal by which mpiexec was asked to end the job; 0: none
-  /// Signals by which the launcher has seen processes end; Run::read adds them.
+  /// Signals by which the launcher has seen processes end; JobRun::read adds them.
   std::set<int> signals;
   std::string version;                ///< of the library
   std::vector<std::string> settings;  ///< NAME=VALUE of settings that differ from their defaults
 };
 
-struct Call {
+struct CallTotals {
   uint64_t count = 0, bytes = 0, ns = 0;
 };
 
 /// A site in the program, the same in all processes.
-struct Place {
+struct CallSite {
   std::string path;
   uint64_t offset = 0;
-  bool operator<(const Place& o) const {
+  bool operator<(const CallSite& o) const {
     return path != o.path ? path < o.path : offset < o.offset;
   }
 };
@@ -151,7 +151,7 @@ struct Flow {
 
 struct Family {
   std::string call, model, encoding;
-  Place place;
+  CallSite place;
   int parent = 0;
   bool inter = false;
   uint64_t made = 0, members_made = 0, members_freed = 0, collectives = 0, bytes = 0, ns = 0;
@@ -161,11 +161,11 @@ struct Family {
   /// and last; negative: never.
   double first_made = -1, last_made = -1, first_freed = -1, last_freed = -1;
   double lived = 0;                           ///< seconds, summed over the freed handles
-  std::map<uint16_t, Call> by_call;           ///< collectives, by number of the call
+  std::map<uint16_t, CallTotals> by_call;     ///< collectives, by number of the call
   uint64_t runs[counters::kAlgorithms] = {};  ///< how often all processes ran each algorithm
 };
 
-class Run {
+class JobRun {
  public:
   /// Adds all files in the folder.
   void read(const std::string& folder);
@@ -174,7 +174,7 @@ class Run {
   /// Sums up the files of `processes`. Those of a world that is too large for them become `refused`.
   void sum_up();
   /// "stencil.c:42 (main)", or the object file and the offset.
-  std::string words_of(const Place& place) const;
+  std::string words_of(const CallSite& place) const;
 
   JobEnd end;
   std::vector<ProcessFile> processes;  ///< by first rank
@@ -187,13 +187,13 @@ class Run {
   double seconds = 0;       ///< from the first MPI_Init to the last sample
   double init_seconds = 0;  ///< the slowest process, from its start to the return of MPI_Init
   std::vector<RankSum> ranks;
-  Call calls[kCallCount];
+  CallTotals calls[kCallCount];
   Flow ways[kWays];
   Flow one_sided;  ///< operations
   uint64_t one_sided_ns = 0, file_ns = 0, file_read = 0, file_written = 0;
   uint64_t program_ns = 0, turn_ns = 0, mpi_ns = 0;  ///< sums over all ranks
   uint64_t rss = 0, rss_first = 0, rss_most = 0, unexpected_most = 0, cpu_ns = 0;
-  std::map<Place, PlaceTime> places;
+  std::map<CallSite, PlaceTime> places;
   std::vector<Family> families;
   int matrix_shift = 0;  ///< a block is 2^shift ranks
   std::map<FlowKey, Flow> matrix;
@@ -214,11 +214,11 @@ class Run {
   /// The way of messages between two ranks, derived from their processes and the ways that the
   /// sender has used.
   int way_between(const ProcessFile& from, const RankRecord& sender, uint64_t to) const;
-  mutable std::map<Place, std::string> words_;
+  mutable std::map<CallSite, std::string> words_;
 };
 
 /// The place in words, by the debug information of its file.
-std::string words_of_place(const Place& place);
+std::string words_of_place(const CallSite& place);
 
 /// An observation about the run, in words.
 struct Observation {
@@ -227,25 +227,25 @@ struct Observation {
   std::string title, detail, advice;
 };
 /// The observations about the run, the most important first.
-std::vector<Observation> observe(const Run& run);
+std::vector<Observation> observe(const JobRun& run);
 
 /// The site where the rank spent the most time in calls: "MPI_Recv at a.c:12 (main)", or "".
-std::string costliest_place(const Run& run, int32_t rank);
+std::string costliest_place(const JobRun& run, int32_t rank);
 
 /// Empty, or the reason why times are unreliable.
-std::string words_of_looks(const Run& run);
+std::string words_of_looks(const JobRun& run);
 
 /// Empty, or how many files were refused, and why the first one was.
-std::string words_of_refused(const Run& run);
+std::string words_of_refused(const JobRun& run);
 
 /// The common words of text and page: how the run ended, and where ranks that have not ended
 /// were, in groups.
-std::string words_of_end(const Run& run);
-struct Waiting {
+std::string words_of_end(const JobRun& run);
+struct UnfinishedRanks {
   std::string what;  ///< "MPI_Recv at a.c:12 (main)"
   std::vector<int32_t> ranks;
 };
-std::vector<Waiting> not_ended(const Run& run);
+std::vector<UnfinishedRanks> not_ended(const JobRun& run);
 
 /// The name in base/algorithms.def of a call's collective: "allgather" for MPI_Iallgatherv_c.
 std::string collective_of(std::string call);
@@ -256,10 +256,10 @@ std::string algorithms_of(const Family& family, const std::string& collective,
                           bool (&told)[counters::kAlgorithms]);
 
 /// -summary: the first page as text.
-std::string to_text(const Run& run);
+std::string to_text(const JobRun& run);
 /// -report: the page, and the data in it, which is JSON.
-std::string to_html(const Run& run);
-std::string page_data(const Run& run);
+std::string to_html(const JobRun& run);
+std::string page_data(const JobRun& run);
 
 /// "1.5 s", "3.2 GiB", "1,234".
 std::string seconds_words(double seconds);

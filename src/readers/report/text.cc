@@ -14,7 +14,7 @@ std::string percent(uint64_t part, uint64_t all) {
              : "-";
 }
 
-std::string end_lines(const Run& run) {
+std::string end_lines(const JobRun& run) {
   std::string text = "fgmpi:   ended: " + words_of_end(run) + "\n";
   const auto groups = not_ended(run);
   for (size_t i = 0; i < std::min(groups.size(), kMostGroups); ++i)
@@ -23,14 +23,14 @@ std::string end_lines(const Run& run) {
   return text;
 }
 
-std::string time_lines(const Run& run) {
+std::string time_lines(const JobRun& run) {
   const uint64_t all = run.program_ns + run.turn_ns + run.mpi_ns;
   return format("fgmpi:   time of ranks: %s in the program, %s in MPI, %s waiting for their turn\n",
                 percent(run.program_ns, all).c_str(), percent(run.mpi_ns, all).c_str(),
                 percent(run.turn_ns, all).c_str());
 }
 
-std::string call_lines(const Run& run) {
+std::string call_lines(const JobRun& run) {
   std::vector<int> order;
   for (int i = 0; i < kCallCount; ++i)
     if (run.calls[i].count) order.push_back(i);
@@ -41,7 +41,7 @@ std::string call_lines(const Run& run) {
   const uint64_t all = run.program_ns + run.turn_ns + run.mpi_ns;
   std::string text = format("fgmpi:   %-24s %14s %9s %12s\n", "call", "calls", "time", "bytes");
   for (size_t i = 0; i < std::min(order.size(), kMostCalls); ++i) {
-    const Call& c = run.calls[order[i]];
+    const CallTotals& c = run.calls[order[i]];
     text += format("fgmpi:   %-24s %14s %9s %12s\n", kCalls[order[i]].name,
                    number_words(c.count).c_str(), percent(c.ns, all).c_str(),
                    c.bytes ? bytes_words(static_cast<double>(c.bytes)).c_str() : "");
@@ -49,7 +49,7 @@ std::string call_lines(const Run& run) {
   return text;
 }
 
-std::string one_sided_line(const Run& run) {
+std::string one_sided_line(const JobRun& run) {
   std::string text;
   if (run.one_sided.messages)
     text += format("fgmpi:   one-sided: %s operations (%s)\n",
@@ -64,7 +64,7 @@ std::string one_sided_line(const Run& run) {
 
 }  // namespace
 
-std::string to_text(const Run& run) {
+std::string to_text(const JobRun& run) {
   std::string text = format("fgmpi: report: %s ranks in %zu processes, %s\n",
                             number_words(static_cast<uint64_t>(run.world_size)).c_str(),
                             run.processes.size(), seconds_words(run.seconds).c_str());

@@ -37,14 +37,14 @@ Reads a trace that libfgmpi-track.so wrote (mpiexec -track FOLDER ./program). Wi
   --quiet          no summary
 )";
 
-struct Options {
+struct DumpOptions {
   bool comms = false, events = false, global = false, times = true, leaks = false, check = false,
        sizes = false, otf2 = false, json = false, quiet = false;
   int64_t rank = -1;
   std::string folder;
 };
 
-bool parse(int argc, char** argv, Options* o) {
+bool parse(int argc, char** argv, DumpOptions* o) {
   const std::pair<const char*, bool*> switches[] = {
       {"--comms", &o->comms}, {"--events", &o->events}, {"--global", &o->global},
       {"--leaks", &o->leaks}, {"--check", &o->check},   {"--sizes", &o->sizes},
@@ -71,7 +71,7 @@ bool parse(int argc, char** argv, Options* o) {
   return !o->folder.empty();
 }
 
-void print_summary(const View& view) {
+void print_summary(const TraceView& view) {
   const Trace& t = view.trace();
   size_t events = 0, recording = 0, records = 0, open = 0;
   for (const RankTrace& r : t.ranks) {
@@ -101,7 +101,7 @@ void print_members(const GlobalGroup& g) {
   if (n > kMost) std::printf(" ... %d", g.world_of(n - 1));
 }
 
-void print_comms(const View& view) {
+void print_comms(const TraceView& view) {
   const Definitions& d = view.definitions();
   for (size_t i = 0; i < d.groups.size(); ++i) {
     const GlobalGroup& g = d.groups[i];
@@ -127,8 +127,8 @@ void print_comms(const View& view) {
 }
 
 /// Prints "comm 2 to 5": `preposition` and the peer.
-void print_peer(const View& view, const RankTrace& r, const Event& e, const char* preposition,
-                const Options& o) {
+void print_peer(const TraceView& view, const RankTrace& r, const CallEvent& e,
+                const char* preposition, const DumpOptions& o) {
   std::printf(" comm %u", view.comm_of(r, e.comm));
   if (e.peer == kNoRoot) return;
   const bool in_world = r.file->header().flags & kGlobalRanks;
@@ -138,7 +138,8 @@ void print_peer(const View& view, const RankTrace& r, const Event& e, const char
     std::printf(" %s %d", preposition, e.peer);
 }
 
-void print_part(const View& view, const RankTrace& r, const Event& e, const Options& o) {
+void print_part(const TraceView& view, const RankTrace& r, const CallEvent& e,
+                const DumpOptions& o) {
   const auto bytes = static_cast<unsigned long long>(e.bytes);
   const auto extra = static_cast<unsigned long long>(e.extra);
   switch (static_cast<EventKind>(e.kind & ~kPart)) {
@@ -186,7 +187,7 @@ void print_part(const View& view, const RankTrace& r, const Event& e, const Opti
   }
 }
 
-void print_events(const View& view, const Options& o) {
+void print_events(const TraceView& view, const DumpOptions& o) {
   for (const RankTrace& r : view.trace().ranks) {
     if (!r.file || (o.rank >= 0 && r.rank != o.rank)) continue;
     for (int thread = 0; thread <= view.last_thread(r); ++thread)
@@ -198,13 +199,13 @@ void print_events(const View& view, const Options& o) {
                       static_cast<double>(c.end - c.begin) * 1e-3);
         const bool flush = static_cast<EventKind>(c.call->kind) == EventKind::kFlush;
         std::printf(" %s", flush ? "(tracker)" : kCallNames[c.call->call]);
-        for (const Event* part : c.parts) print_part(view, r, *part, o);
+        for (const CallEvent* part : c.parts) print_part(view, r, *part, o);
         std::printf(c.open ? " (not returned)\n" : "\n");
       }
   }
 }
 
-void print_leaks(const View& view) {
+void print_leaks(const TraceView& view) {
   struct Leak {
     int64_t ranks = 0;
     int32_t first = 0;
@@ -242,7 +243,7 @@ uint64_t bytes_of_files(const std::string& path, const char* extension) {
 }
 
 /// The schemes of EuroMPI'11 sections 3 and 4.3, compared with the sizes of the files.
-void print_sizes(const View& view, const std::string& folder) {
+void print_sizes(const TraceView& view, const std::string& folder) {
   const Definitions& d = view.definitions();
   const uint64_t width = (view.trace().ranks.size() + 7) / 8;
   uint64_t records = 0, selves = 0, members = 0, encoded = 0;
@@ -282,7 +283,7 @@ int failed(const Status& status) {
 
 int main(int argc, char** argv) {
   fgmpi::open_standard_files();
-  Options o;
+  DumpOptions o;
   if (argc > 1 && std::strcmp(argv[1], "--help") == 0) {
     std::fputs(kHelp, stdout);
     return 0;
@@ -292,7 +293,7 @@ int main(int argc, char** argv) {
   // instead of a new mapping each time.
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  View view;
+  TraceView view;
   if (Status s = view.open(o.folder); !s.ok()) return failed(s);
   if (!o.quiet && !o.comms && !o.events && !o.leaks && !o.sizes) print_summary(view);
   if (o.comms) print_comms(view);

@@ -20,7 +20,7 @@ using Channel = std::tuple<uint32_t, int32_t, int32_t, int32_t>;
 
 class JsonWriter {
  public:
-  JsonWriter(const View& view, FILE* out) : view_(view), out_(out) {}
+  JsonWriter(const TraceView& view, FILE* out) : view_(view), out_(out) {}
 
   void write() {
     number_sends();
@@ -57,7 +57,7 @@ class JsonWriter {
   void number_sends() {
     for (const RankTrace& r : view_.trace().ranks)
       for (const auto& chunk : r.events)
-        for (const Event& e : chunk) {
+        for (const CallEvent& e : chunk) {
           const auto kind = static_cast<EventKind>(e.kind & ~kPart);
           if (kind != EventKind::kSend && kind != EventKind::kIsend) continue;
           const Channel c = {view_.comm_of(r, e.comm), index_of(r), view_.world_of(r, e), e.tag};
@@ -73,7 +73,7 @@ class JsonWriter {
         pid(r), tid(r, thread), r.rank, thread ? " (further thread)" : "");
     for (const CallView& c : view_.calls(r, static_cast<uint8_t>(thread))) {
       const bool flush = static_cast<EventKind>(c.call->kind) == EventKind::kFlush;
-      const Event* e = c.parts.empty() ? nullptr : c.parts[0];
+      const CallEvent* e = c.parts.empty() ? nullptr : c.parts[0];
       item(
           "{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"mpi\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":"
           "%.3f",
@@ -84,11 +84,11 @@ class JsonWriter {
                      view_.comm_of(r, e->comm), e->peer, e->tag,
                      static_cast<unsigned long long>(e->bytes));
       std::fputs("}", out_);
-      for (const Event* part : c.parts) write_arrow(r, thread, c, *part);
+      for (const CallEvent* part : c.parts) write_arrow(r, thread, c, *part);
     }
   }
 
-  void write_arrow(const RankTrace& r, int thread, const CallView& c, const Event& e) {
+  void write_arrow(const RankTrace& r, int thread, const CallView& c, const CallEvent& e) {
     constexpr const char* kArrow =
         "{\"ph\":\"%s\",\"name\":\"message\",\"cat\":\"message\",\"id\":%llu,\"pid\":%d,\"tid\":%d,"
         "\"ts\":%.3f%s}";
@@ -105,17 +105,17 @@ class JsonWriter {
     }
   }
 
-  const View& view_;
+  const TraceView& view_;
   FILE* const out_;
   bool first_ = true;
   uint64_t messages_ = 0;
   std::map<Channel, std::deque<uint64_t>> sent_;
-  std::map<const Event*, uint64_t> number_of_;
+  std::map<const CallEvent*, uint64_t> number_of_;
 };
 
 }  // namespace
 
-Status write_json(const View& view, const std::string& path) {
+Status write_json(const TraceView& view, const std::string& path) {
   FILE* out = std::fopen(path.c_str(), "we");
   if (!out) return error(MPI_ERR_IO, "%s: %s", path.c_str(), std::strerror(errno));
   JsonWriter(view, out).write();

@@ -33,13 +33,13 @@ OTF2_FlushCallbacks g_flush = {before_flush, nullptr};
 
 class Otf2Writer {
  public:
-  explicit Otf2Writer(const View& view) : view_(view) {}
+  explicit Otf2Writer(const TraceView& view) : view_(view) {}
 
   Status write(const std::string& folder) {
     std::error_code ignored;
     for (const char* name : {"traces.otf2", "traces.def", "traces"})
       std::filesystem::remove_all(folder + "/" + name, ignored);
-    OTF2_Error_RegisterCallback(&Otf2Writer::note_error, &error_);
+    OTF2_Error_RegisterCallback(&Otf2Writer::record_otf2_error, &error_);
     archive_ = OTF2_Archive_Open(folder.c_str(), "traces", OTF2_FILEMODE_WRITE, kChunk,
                                  definitions_chunk(), OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     if (!archive_) return failed(folder);
@@ -59,8 +59,8 @@ class Otf2Writer {
   }
 
  private:
-  static OTF2_ErrorCode note_error(void* text, const char* file, uint64_t line, const char*,
-                                   OTF2_ErrorCode code, const char* format, va_list args) {
+  static OTF2_ErrorCode record_otf2_error(void* text, const char* file, uint64_t line, const char*,
+                                          OTF2_ErrorCode code, const char* format, va_list args) {
     auto* out = static_cast<std::string*>(text);
     if (out->empty())
       *out = std::string(OTF2_Error_GetDescription(code)) + ": " + vformat(format, args) + " (" +
@@ -133,7 +133,7 @@ class Otf2Writer {
             frees(c));
   }
   static bool has(const CallView& c, EventKind kind) {
-    return std::any_of(c.parts.begin(), c.parts.end(), [&](const Event* e) {
+    return std::any_of(c.parts.begin(), c.parts.end(), [&](const CallEvent* e) {
       return static_cast<EventKind>(e->kind & ~kPart) == kind;
     });
   }
@@ -143,11 +143,11 @@ class Otf2Writer {
   void enter(const RankTrace& r, const CallView& c, OTF2_EvtWriter* out) {
     OTF2_EvtWriter_Enter(out, nullptr, c.begin, region_of(c));
     if (is_collective(c)) OTF2_EvtWriter_MpiCollectiveBegin(out, nullptr, c.begin);
-    for (const Event* e : c.parts) write_begin(r, *e, c.begin, out);
+    for (const CallEvent* e : c.parts) write_begin(r, *e, c.begin, out);
   }
 
   void leave(const RankTrace& r, const CallView& c, OTF2_EvtWriter* out) {
-    for (const Event* e : c.parts) write_end(r, *e, c.end, out);
+    for (const CallEvent* e : c.parts) write_end(r, *e, c.end, out);
     if (is_collective(c) && !has(c, EventKind::kColl)) {
       const uint32_t comm = c.parts.empty() ? OTF2_UNDEFINED_COMM : parent_or_self(r, *c.parts[0]);
       OTF2_EvtWriter_MpiCollectiveEnd(
@@ -159,20 +159,20 @@ class Otf2Writer {
 
   /// The local number of the communicator that a creation was called on, or of the
   /// one that was freed.
-  static uint32_t parent_or_self(const RankTrace& r, const Event& e) {
+  static uint32_t parent_or_self(const RankTrace& r, const CallEvent& e) {
     if (e.comm >= r.comms.size()) return OTF2_UNDEFINED_COMM;
     const bool created = static_cast<EventKind>(e.kind & ~kPart) == EventKind::kCommCreate;
     const uint32_t comm = created ? r.comms[e.comm].parent : e.comm;
     return comm == kNoComm ? OTF2_UNDEFINED_COMM : comm;
   }
 
-  static uint32_t root_of(const Event& e) {
+  static uint32_t root_of(const CallEvent& e) {
     if (e.peer == kNoRoot || e.peer == MPI_PROC_NULL) return OTF2_COLLECTIVE_ROOT_NONE;
     if (e.peer == MPI_ROOT) return OTF2_COLLECTIVE_ROOT_SELF;
     return static_cast<uint32_t>(e.peer);
   }
 
-  void write_begin(const RankTrace&, const Event& e, uint64_t time, OTF2_EvtWriter* out) {
+  void write_begin(const RankTrace&, const CallEvent& e, uint64_t time, OTF2_EvtWriter* out) {
     const auto peer = static_cast<uint32_t>(e.peer), tag = static_cast<uint32_t>(e.tag);
     switch (static_cast<EventKind>(e.kind & ~kPart)) {
       case EventKind::kSend:
@@ -192,7 +192,7 @@ class Otf2Writer {
     }
   }
 
-  void write_end(const RankTrace&, const Event& e, uint64_t time, OTF2_EvtWriter* out) {
+  void write_end(const RankTrace&, const CallEvent& e, uint64_t time, OTF2_EvtWriter* out) {
     const auto peer = static_cast<uint32_t>(e.peer), tag = static_cast<uint32_t>(e.tag);
     switch (static_cast<EventKind>(e.kind & ~kPart)) {
       case EventKind::kRecv:
@@ -232,7 +232,7 @@ class Otf2Writer {
   void write_mapping(const RankTrace& r) {
     std::vector<uint64_t> table;
     for (uint32_t i = 0; i < r.comms.size(); ++i) table.push_back(view_.comm_of(r, i));
-    for (const Location& l : locations_of(r)) {
+    for (const Otf2Location& l : locations_of(r)) {
       OTF2_DefWriter* out = OTF2_Archive_GetDefWriter(archive_, l.id);
       if (!out) return;
       if (!table.empty()) {
@@ -288,13 +288,13 @@ class Otf2Writer {
     }
     const auto lost = static_cast<uint32_t>(processes.size());
     bool any_lost = false;
-    for (const Location& l : locations_)
+    for (const Otf2Location& l : locations_)
       if (!l.rank->file) any_lost = true;
     if (any_lost)
       OTF2_GlobalDefWriter_WriteLocationGroup(global_, lost, string("processes without files"),
                                               OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
                                               OTF2_UNDEFINED_LOCATION_GROUP);
-    for (const Location& l : locations_) {
+    for (const Otf2Location& l : locations_) {
       std::string name = "rank " + std::to_string(l.id & 0xffffffff);
       if (l.thread) name += " thread " + std::to_string(l.thread);
       OTF2_GlobalDefWriter_WriteLocation(global_, l.id, string(name), OTF2_LOCATION_TYPE_CPU_THREAD,
@@ -343,34 +343,34 @@ class Otf2Writer {
     }
   }
 
-  struct Location {
+  struct Otf2Location {
     uint64_t id;
     int thread;
     const RankTrace* rank;
     uint64_t events;
   };
-  std::vector<Location> locations_of(const RankTrace& r) const {
-    std::vector<Location> found;
-    auto at =
-        std::lower_bound(locations_.begin(), locations_.end(), &r,
-                         [](const Location& l, const RankTrace* rank) { return l.rank < rank; });
+  std::vector<Otf2Location> locations_of(const RankTrace& r) const {
+    std::vector<Otf2Location> found;
+    auto at = std::lower_bound(
+        locations_.begin(), locations_.end(), &r,
+        [](const Otf2Location& l, const RankTrace* rank) { return l.rank < rank; });
     for (; at != locations_.end() && at->rank == &r; ++at) found.push_back(*at);
     return found;
   }
 
-  const View& view_;
+  const TraceView& view_;
   OTF2_Archive* archive_ = nullptr;
   OTF2_GlobalDefWriter* global_ = nullptr;
   std::string error_;
   std::map<std::string, OTF2_StringRef> strings_;
   std::map<uint16_t, OTF2_RegionRef> regions_;
-  std::vector<uint16_t> calls_;      ///< the call of each region
-  std::vector<Location> locations_;  ///< in the order of ranks
+  std::vector<uint16_t> calls_;          ///< the call of each region
+  std::vector<Otf2Location> locations_;  ///< in the order of ranks
 };
 
 }  // namespace
 
-Status write_otf2(const View& view, const std::string& folder) {
+Status write_otf2(const TraceView& view, const std::string& folder) {
   return Otf2Writer(view).write(folder);
 }
 

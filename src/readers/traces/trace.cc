@@ -18,7 +18,7 @@
 namespace fgmpi::track {
 namespace {
 
-struct Chunk {
+struct TraceChunk {
   ChunkHeader header;
   const char* records;
 };
@@ -62,7 +62,7 @@ template <class Visit>
 void for_each_chunk(const TraceFile& file, Visit visit) {
   const size_t end = std::min<size_t>(file.size, file.header().end);
   for (size_t at = kFileHeaderBytes; at + sizeof(ChunkHeader) <= end;) {
-    Chunk c;
+    TraceChunk c;
     std::memcpy(&c.header, file.bytes + at, sizeof c.header);
     at += sizeof c.header;
     if (c.header.magic != kChunkMagic || c.header.capacity > file.size - at) return;
@@ -73,9 +73,9 @@ void for_each_chunk(const TraceFile& file, Visit visit) {
   }
 }
 
-void read_modules(const Chunk& c, std::vector<Module>* out) {
-  for (size_t at = 0; at + sizeof(ModuleRecord) <= c.header.used;) {
-    ModuleRecord m;
+void read_modules(const TraceChunk& c, std::vector<Module>* out) {
+  for (size_t at = 0; at + sizeof(TracedModule) <= c.header.used;) {
+    TracedModule m;
     std::memcpy(&m, c.records + at, sizeof m);
     at += sizeof m;
     if (m.path_bytes > c.header.used - at) return;
@@ -86,7 +86,7 @@ void read_modules(const Chunk& c, std::vector<Module>* out) {
 
 /// Reads a record {comm, bytes} and the bytes that follow it, as in kGroups and kNames.
 template <class Record>
-bool read_tail(const Chunk& c, uint32_t* comm, std::span<const char>* bytes) {
+bool read_tail(const TraceChunk& c, uint32_t* comm, std::span<const char>* bytes) {
   Record r;
   if (c.header.used < sizeof r) return false;
   std::memcpy(&r, c.records, sizeof r);
@@ -96,7 +96,7 @@ bool read_tail(const Chunk& c, uint32_t* comm, std::span<const char>* bytes) {
   return true;
 }
 
-void add_chunk(const Chunk& c, RankTrace* r) {
+void add_chunk(const TraceChunk& c, RankTrace* r) {
   uint32_t comm = 0;
   std::span<const char> bytes;
   switch (c.header.kind) {
@@ -107,8 +107,8 @@ void add_chunk(const Chunk& c, RankTrace* r) {
       break;
     }
     case ChunkKind::kEvents:
-      r->events.emplace_back(reinterpret_cast<const Event*>(c.records),
-                             c.header.used / sizeof(Event));
+      r->events.emplace_back(reinterpret_cast<const CallEvent*>(c.records),
+                             c.header.used / sizeof(CallEvent));
       break;
     case ChunkKind::kMapping:
       r->mapping.resize(c.header.used / sizeof(uint32_t));
@@ -188,7 +188,7 @@ Status Trace::read(const std::string& folder) {
     Job& job = jobs[static_cast<size_t>(index_of[h.job])];
     for (int32_t r = h.first_rank; r < h.first_rank + h.ranks; ++r)
       ranks[static_cast<size_t>(job.first_index + r)].file = file.get();
-    for_each_chunk(*file, [&](const Chunk& c) {
+    for_each_chunk(*file, [&](const TraceChunk& c) {
       if (c.header.kind == ChunkKind::kModules) read_modules(c, &modules[file.get()]);
       if (c.header.kind == ChunkKind::kUnified) job.unified = {c.records, c.header.used};
       if (c.header.rank < 0 || c.header.rank >= job.size) return;

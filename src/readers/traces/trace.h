@@ -33,7 +33,7 @@ struct RankTrace {
   int32_t job = 0;   ///< index into Trace::jobs
   const TraceFile* file = nullptr;
   std::vector<CommRecord> comms;
-  std::vector<std::span<const Event>> events;
+  std::vector<std::span<const CallEvent>> events;
   std::vector<uint32_t> mapping;  ///< global ids, if the job unified its definitions
   std::map<uint32_t, std::string> names;
   std::vector<std::pair<uint32_t, std::span<const char>>> groups;  ///< encoded maps by local id

@@ -14,7 +14,7 @@
 
 namespace fgmpi::track {
 
-Status View::open(const std::string& folder) {
+Status TraceView::open(const std::string& folder) {
   FGMPI_TRY(trace_.read(folder));
   // Records of a session after MPI_Finalize are not in the job's own unification.
   const bool all_known =
@@ -43,7 +43,7 @@ Status View::open(const std::string& folder) {
   }
   for (const RankTrace& r : trace_.ranks)
     for (const auto& chunk : r.events)
-      for (const Event& e : chunk) {
+      for (const CallEvent& e : chunk) {
         // MPI_Init begins before the file exists.
         start = std::min(start, e.begin ? time_of(r, e.begin) : start);
         if (const uint64_t last = std::max(e.begin, e.end); last)
@@ -59,7 +59,7 @@ Status View::open(const std::string& folder) {
   return {};
 }
 
-void View::unify(Trace* trace, Definitions* out, std::vector<std::vector<uint32_t>>* mapping) {
+void TraceView::unify(Trace* trace, Definitions* out, std::vector<std::vector<uint32_t>>* mapping) {
   std::vector<RankRecords> records;
   bool context_keys = false;
   for (RankTrace& r : trace->ranks) {
@@ -70,7 +70,7 @@ void View::unify(Trace* trace, Definitions* out, std::vector<std::vector<uint32_
   *out = unify_records(records, context_keys, mapping);
 }
 
-bool View::check(std::string* difference) const {
+bool TraceView::check(std::string* difference) const {
   if (!by_job_) return true;
   Definitions here;
   std::vector<std::vector<uint32_t>> mapping;
@@ -90,12 +90,12 @@ bool View::check(std::string* difference) const {
   return true;
 }
 
-uint32_t View::comm_of(const RankTrace& rank, uint32_t local) const {
+uint32_t TraceView::comm_of(const RankTrace& rank, uint32_t local) const {
   const auto& map = mapping_[static_cast<size_t>(&rank - trace_.ranks.data())];
   return local < map.size() ? map[local] : kNoComm;
 }
 
-int32_t View::world_of(const RankTrace& rank, const Event& event) const {
+int32_t TraceView::world_of(const RankTrace& rank, const CallEvent& event) const {
   const uint32_t id = comm_of(rank, event.comm);
   if (event.peer < 0 || id >= definitions_.comms.size() || event.comm >= rank.comms.size())
     return event.peer;
@@ -107,7 +107,7 @@ int32_t View::world_of(const RankTrace& rank, const Event& event) const {
   return event.peer < g.size() ? g.world_of(event.peer) : event.peer;
 }
 
-std::string View::comm_name(uint32_t comm) const {
+std::string TraceView::comm_name(uint32_t comm) const {
   if (comm >= definitions_.comms.size()) return "";
   if (!names_[comm].empty()) return names_[comm];
   const GlobalComm& c = definitions_.comms[comm];
@@ -117,21 +117,21 @@ std::string View::comm_name(uint32_t comm) const {
   return !c.self || (trace_.ranks.size() == 1 && comm == 0) ? "MPI_COMM_WORLD" : "MPI_COMM_SELF";
 }
 
-uint64_t View::time_of(const RankTrace& rank, uint64_t ticks) const {
+uint64_t TraceView::time_of(const RankTrace& rank, uint64_t ticks) const {
   return rank.file->time_of(ticks) + static_cast<uint64_t>(shift_.at(rank.file));
 }
 
-uint8_t View::last_thread(const RankTrace& rank) const {
+uint8_t TraceView::last_thread(const RankTrace& rank) const {
   uint8_t last = 0;
   for (const auto& chunk : rank.events)
-    for (const Event& e : chunk) last = std::max(last, e.thread);
+    for (const CallEvent& e : chunk) last = std::max(last, e.thread);
   return last;
 }
 
 namespace {
 
 /// Does the record have a valid function and kind? One that was reserved and never filled has not.
-bool is_sound(const Event& e) {
+bool is_sound(const CallEvent& e) {
   const auto kind = static_cast<EventKind>(e.kind & ~kPart);
   if (kind < EventKind::kCall || kind > EventKind::kFlush || e.call >= kCallCount) return false;
   return kind != EventKind::kIcollDone || (e.tag >= 0 && e.tag < kCallCount);
@@ -139,15 +139,15 @@ bool is_sound(const Event& e) {
 
 }  // namespace
 
-std::vector<CallView> View::calls(const RankTrace& rank, uint8_t thread) const {
-  std::vector<const Event*> events;
+std::vector<CallView> TraceView::calls(const RankTrace& rank, uint8_t thread) const {
+  std::vector<const CallEvent*> events;
   for (const auto& chunk : rank.events)
-    for (const Event& e : chunk)
+    for (const CallEvent& e : chunk)
       if (e.thread == thread && is_sound(e)) events.push_back(&e);
   std::stable_sort(events.begin(), events.end(),
-                   [](const Event* a, const Event* b) { return a->begin < b->begin; });
+                   [](const CallEvent* a, const CallEvent* b) { return a->begin < b->begin; });
   std::vector<CallView> calls;
-  for (const Event* e : events) {
+  for (const CallEvent* e : events) {
     if (e->kind & kPart) {
       // A part without its call, which was over the limit of events, is dropped.
       if (!calls.empty() && calls.back().call->begin == e->begin) calls.back().parts.push_back(e);
@@ -189,7 +189,7 @@ std::string ask_addr2line(const std::string& path, uint64_t address) {
 
 }  // namespace
 
-std::string View::place_name(const RankTrace& rank, uint64_t place) const {
+std::string TraceView::place_name(const RankTrace& rank, uint64_t place) const {
   if (place == 0) return "";
   auto modules = trace_.modules.find(rank.file);
   if (modules != trace_.modules.end()) {

@@ -12,15 +12,15 @@ namespace fgmpi::track {
 
 /// A call, with its parts.
 struct CallView {
-  const Event* call;
+  const CallEvent* call;
   /// The call itself comes first if it has data beyond the call.
-  std::vector<const Event*> parts;
+  std::vector<const CallEvent*> parts;
   /// Nanoseconds since the trace's start; a call without a return ends with the trace.
   uint64_t begin, end;
   bool open;
 };
 
-class View {
+class TraceView {
  public:
   /// Reads the folder, and unifies definitions that the job itself has not.
   Status open(const std::string& folder);
@@ -36,7 +36,7 @@ class View {
   /// The global number of a rank's communicator, or kNoComm.
   uint32_t comm_of(const RankTrace& rank, uint32_t local) const;
   /// The world rank (global index) of an event's peer; negative special values are unchanged.
-  int32_t world_of(const RankTrace& rank, const Event& event) const;
+  int32_t world_of(const RankTrace& rank, const CallEvent& event) const;
   std::string comm_name(uint32_t comm) const;
   /// The calls of a rank's thread in the order of their begin.
   std::vector<CallView> calls(const RankTrace& rank, uint8_t thread = 0) const;
@@ -62,7 +62,7 @@ class View {
 };
 
 /// The writers: return the path of the written file, or an error.
-Status write_otf2(const View& view, const std::string& folder);
-Status write_json(const View& view, const std::string& path);
+Status write_otf2(const TraceView& view, const std::string& folder);
+Status write_json(const TraceView& view, const std::string& path);
 
 }  // namespace fgmpi::track

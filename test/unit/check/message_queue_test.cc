@@ -9,12 +9,12 @@
 namespace fgmpi::check {
 
 // Replaces the function of messages.cc, which needs MPI.
-void give_back_told_as(KeptCall*) {}
+void release_wire_number(RememberedCall*) {}
 
 namespace {
 
-Record call_with(uint64_t contents) {
-  Record call = Record::make();
+SharedCall call_with(uint64_t contents) {
+  SharedCall call = SharedCall::make();
   call->sent.contents = contents;
   return call;
 }
@@ -22,7 +22,7 @@ Record call_with(uint64_t contents) {
 /// A message that the queue must have.
 struct Expected {
   uint64_t id;
-  const KeptCall* call;
+  const RememberedCall* call;
   bool matched, begun;
   bool asked = false;  ///< its sender has asked for an answer
 };
@@ -32,7 +32,7 @@ class QueueAndModel {
  public:
   explicit QueueAndModel(bool stays) { queue_.stays = stays; }
 
-  void send(const Record& call, const Knowledge& knows, bool begun) {
+  void send(const SharedCall& call, const Knowledge& knows, bool begun) {
     const uint64_t id = ++last_id_;
     const bool taken = ready_ > 0;
     if (taken) --ready_;
@@ -41,7 +41,7 @@ class QueueAndModel {
       EXPECT_EQ(queue_.place(id, begun, false), taken);
       ++placed_;
     } else {
-      Message* m = new_message();
+      QueuedMessage* m = new_message();
       m->set({call->sent.contents, false, begun, false});
       m->id = id;
       m->call = call;
@@ -63,7 +63,7 @@ class QueueAndModel {
             EXPECT_EQ(queue_.placed[i].told, one.asked);
             if (!one.asked) queue_.taken_up_to = one.id;
           }
-        for (Message* m = queue_.list; m; m = m->next)
+        for (QueuedMessage* m = queue_.list; m; m = m->next)
           if (m->id == one.id) m->matched = 1;
         return;
       }
@@ -84,17 +84,17 @@ class QueueAndModel {
 
   void take(bool as_message) {
     if (as_message || !queue_.in_place) {
-      Message* m = queue_.first();
+      QueuedMessage* m = queue_.first();
       ASSERT_EQ(m != nullptr, !model_.empty());
       if (!m) return;
       EXPECT_EQ(queue_.in_place, 0);
-      ASSERT_EQ(queue_.take_first(), m);
+      ASSERT_EQ(queue_.remove_first(), m);
       expect(m->id, m->call.get(), m->matched, m->begun, m->known.near);
       EXPECT_EQ(m->contents, model_.front().call->sent.contents);
       drop_message(m);
     } else {
-      const Record call = queue_.call;
-      const InPlace one = queue_.take_placed();
+      const SharedCall call = queue_.call;
+      const InPlace one = queue_.remove_placed();
       expect(one.id, call.get(), one.matched, one.begun, queue_.near);
       EXPECT_EQ(one.told, model_.front().asked);
     }
@@ -107,7 +107,7 @@ class QueueAndModel {
   int placed() const { return placed_; }
 
  private:
-  void expect(uint64_t id, const KeptCall* call, bool matched, bool begun,
+  void expect(uint64_t id, const RememberedCall* call, bool matched, bool begun,
               const Knowledge::Near& near) {
     ASSERT_FALSE(model_.empty());
     const Expected& one = model_.front();
@@ -130,7 +130,7 @@ TEST(MessageQueue, AsAList) {
     for (uint64_t seed = 1; seed <= 40; ++seed) {
       RandomSequence random(seed);
       QueueAndModel both(stays);
-      const Record calls[] = {call_with(11), call_with(22), call_with(0)};
+      const SharedCall calls[] = {call_with(11), call_with(22), call_with(0)};
       Knowledge knows[2];
       knows[1].learn_comm({of_comm(5), 3});
       const uint64_t most = 1 + seed % 5;  // about the most messages at a time
@@ -163,7 +163,7 @@ TEST(MessageQueue, AsAList) {
 TEST(MessageQueue, OfAnotherCallOrKnowledgeOrWithAClockIsAMessage) {
   MessageQueue queue;
   queue.stays = true;
-  const Record a = call_with(1), b = call_with(2);
+  const SharedCall a = call_with(1), b = call_with(2);
   Knowledge knows, more, clock;
   more.learn_comm({of_comm(9), 1});
   clock.clock = std::make_shared<const std::vector<ClockPart>>(1, ClockPart{1, 1});
@@ -175,8 +175,8 @@ TEST(MessageQueue, OfAnotherCallOrKnowledgeOrWithAClockIsAMessage) {
   ASSERT_TRUE(queue.has_place(a.get(), knows));
   queue.place(2, true, false);
   EXPECT_FALSE(queue.has_place(a.get(), knows)) << "there are no more places";
-  queue.take_placed();
-  queue.take_placed();
+  queue.remove_placed();
+  queue.remove_placed();
   EXPECT_TRUE(queue.has_place(b.get(), more)) << "an empty queue begins again";
   EXPECT_EQ(queue.contents, 2u);
 }

@@ -12,7 +12,7 @@ namespace {
 struct Caller {
   int world = 0;
 };
-using Table = Parts<Caller>;
+using Table = DeclaredParts<Caller>;
 
 /// A call with `senders` members, of which the first `receivers` are in this process: member i
 /// sends data with the hash sent[i][j] to member j.
@@ -56,7 +56,7 @@ struct Model {
   std::map<uint32_t, std::vector<uint32_t>> sent, taken;
 };
 
-TEST(Parts, EveryPairThatDiffersIsNamed) {
+TEST(DeclaredParts, EveryPairThatDiffersIsNamed) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     Model model(8, 5, seed);
     Table table({Collective::kAlltoallv, 0, 8, 5});
@@ -77,7 +77,7 @@ TEST(Parts, EveryPairThatDiffersIsNamed) {
   }
 }
 
-TEST(Parts, AMemberThatDiffersFromAllIsNamedWithOthers) {
+TEST(DeclaredParts, AMemberThatDiffersFromAllIsNamedWithOthers) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     Model model(6, 6, seed);
     for (uint32_t& hash : model.taken[2]) ++hash;
@@ -93,7 +93,7 @@ TEST(Parts, AMemberThatDiffersFromAllIsNamedWithOthers) {
   }
 }
 
-TEST(Parts, OfTooManyPairsSendersAreNamed) {
+TEST(DeclaredParts, OfTooManyPairsSendersAreNamed) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     Model model(7, 4, seed);
     Table table({Collective::kAlltoallv, 0, 7, 4}, 20);
@@ -106,7 +106,7 @@ TEST(Parts, OfTooManyPairsSendersAreNamed) {
   }
 }
 
-TEST(Parts, WhatDoesNotFitIsDropped) {
+TEST(DeclaredParts, WhatDoesNotFitIsDropped) {
   Table table({Collective::kScatterv, 1, 1, 2});
   auto caller = [] { return Caller{4}; };
   const std::vector<uint32_t> one = {5}, two = {5, 6}, three = {5, 6, 7};

@@ -12,13 +12,13 @@ namespace {
 using Table = RequestTable<int>;
 
 Table::Node node(int handle, int value) {
-  auto made = std::make_unique<Table::Entry>();
+  auto made = std::make_unique<Table::TableEntry>();
   made->first = handle;
   made->second = value;
   return made;
 }
 
-void compare(const Table& table, const std::map<int, Table::Entry*>& model) {
+void compare(const Table& table, const std::map<int, Table::TableEntry*>& model) {
   ASSERT_EQ(table.size(), model.size());
   for (const auto& [handle, entry] : model) ASSERT_EQ(table.find(handle), entry);
   size_t seen = 0;
@@ -33,7 +33,7 @@ TEST(RequestTable, AsAMap) {
   for (const int handles : {4, 40, 4000}) {
     RandomSequence random(static_cast<uint64_t>(handles));
     Table table;
-    std::map<int, Table::Entry*> model;
+    std::map<int, Table::TableEntry*> model;
     EXPECT_EQ(table.find(1), nullptr);
     for (int turn = 0; turn < 20'000; ++turn) {
       // Requests have consecutive handles, in two ranges.

@@ -24,16 +24,16 @@ struct Rows {
   std::vector<char> bytes;
   size_t last = 0, count = 0;
   void add(const Member& m) {
-    RowSaid said;
-    said.head = {.sender = m.sender, .differs = m.differs, .first = m.first, .known = m.known};
-    said.hashes = m.hashes;
-    said.words = m.words;
-    said.finish();
-    if (count && join_row(bytes.data() + last, said)) return;
+    RowDeclaration declared;
+    declared.head = {.sender = m.sender, .differs = m.differs, .first = m.first, .known = m.known};
+    declared.hashes = m.hashes;
+    declared.words = m.words;
+    declared.finish();
+    if (count && join_row(bytes.data() + last, declared)) return;
     ++count;
     last = bytes.size();
-    bytes.resize(last + bytes_of(said.head));
-    write_row(bytes.data() + last, said);
+    bytes.resize(last + bytes_of(declared.head));
+    write_row(bytes.data() + last, declared);
   }
   std::vector<Member> read() const {
     std::vector<Member> all;
@@ -56,7 +56,7 @@ TEST(Rows, AreReadAsTheyWereSaid) {
   RandomSequence random(1);
   for (int turn = 0; turn < 300; ++turn) {
     Rows rows;
-    std::vector<Member> said;
+    std::vector<Member> declared;
     Member m;
     for (int i = 0; i < 40; ++i) {
       // The next member is mostly the following one, with the same declaration.
@@ -75,9 +75,9 @@ TEST(Rows, AreReadAsTheyWereSaid) {
                             : m.differs >> position & 1 ? m.words[position]
                                                         : 0;
       rows.add(m);
-      said.push_back(m);
+      declared.push_back(m);
     }
-    ASSERT_EQ(rows.read(), said) << turn;
+    ASSERT_EQ(rows.read(), declared) << turn;
   }
 }
 

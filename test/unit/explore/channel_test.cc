@@ -32,8 +32,8 @@ std::string text_in(int fd) {
 
 TEST_F(Channel, outputs_come_with_the_first_word) {
   Outputs sent = {file_with("out"), file_with("err")}, got = {-1, -1};
-  ASSERT_TRUE(send_hello(ends[0], begin_word(Word::kHello), sent));
-  ASSERT_TRUE(send_word(ends[0], begin_word(Word::kLimit)));
+  ASSERT_TRUE(send_hello(ends[0], begin_word(ChannelWord::kHello), sent));
+  ASSERT_TRUE(send_word(ends[0], begin_word(ChannelWord::kLimit)));
   close_outputs(&sent);
   EXPECT_EQ(sent, (Outputs{-1, -1}));
   uint8_t bytes[64];
@@ -45,8 +45,8 @@ TEST_F(Channel, outputs_come_with_the_first_word) {
     all += n;
   }
   EXPECT_EQ(all, 10);
-  EXPECT_EQ(bytes[4], static_cast<uint8_t>(Word::kHello));
-  EXPECT_EQ(bytes[9], static_cast<uint8_t>(Word::kLimit));
+  EXPECT_EQ(bytes[4], static_cast<uint8_t>(ChannelWord::kHello));
+  EXPECT_EQ(bytes[9], static_cast<uint8_t>(ChannelWord::kLimit));
   ASSERT_GE(got[0], 0);
   ASSERT_GE(got[1], 0);
   EXPECT_NE(fcntl(got[0], F_GETFD) & FD_CLOEXEC, 0);
@@ -63,10 +63,10 @@ TEST_F(Channel, later_outputs_replace_those_before) {
           second = {file_with("new"), file_with("old")};
   Outputs got = {-1, -1};
   uint8_t bytes[64];
-  ASSERT_TRUE(send_hello(ends[0], begin_word(Word::kHello), first));
+  ASSERT_TRUE(send_hello(ends[0], begin_word(ChannelWord::kHello), first));
   ASSERT_GT(receive_some(ends[1], bytes, sizeof bytes, &got), 0);
   const Outputs before = got;
-  ASSERT_TRUE(send_hello(ends[0], begin_word(Word::kHello), second));
+  ASSERT_TRUE(send_hello(ends[0], begin_word(ChannelWord::kHello), second));
   ASSERT_GT(receive_some(ends[1], bytes, sizeof bytes, &got), 0);
   EXPECT_EQ(text_in(got[0]), "new");
   EXPECT_EQ(text_in(got[1]), "old");
@@ -78,7 +78,7 @@ TEST_F(Channel, an_end_that_is_gone_is_noticed) {
   Outputs outputs = {file_with("one"), file_with("two")};
   close(ends[1]);
   ends[1] = -1;
-  EXPECT_FALSE(send_hello(ends[0], begin_word(Word::kHello), outputs));
+  EXPECT_FALSE(send_hello(ends[0], begin_word(ChannelWord::kHello), outputs));
   uint8_t byte;
   EXPECT_LE(receive_some(ends[0], &byte, 1, &outputs), 0);
   close_outputs(&outputs);

@@ -85,9 +85,9 @@ struct Memory {
 };
 
 /// An execution, simulated as Matcher does it, with at most one blocking receive a rank.
-class Run {
+class AccessRun {
  public:
-  explicit Run(const Program& program)
+  explicit AccessRun(const Program& program)
       : program_(program), ranks_(program.size()), memories_(program.size()) {
     go_on();
   }
@@ -109,7 +109,7 @@ class Run {
     Rank& rank = ranks_[c.rank];
     EventSet past = rank.past;
     size_t i = 0;
-    if (c.kind == Choice::kAccess) return take_access(c, races);
+    if (c.kind == Choice::kAccess) return execute_access(c, races);
     if (c.kind != Choice::kMiss) {
       while (!choice_of(c.rank, i).same_message(c)) ++i;
       past.add(rank.box[i].past);
@@ -195,7 +195,7 @@ class Run {
   }
   /// Adds a race with the last conflicting access of each other rank, unless that access had to
   /// happen before.
-  void tell_conflicts(const Choice& c, uint32_t by, std::vector<Race>* races) const {
+  void report_conflicts(const Choice& c, uint32_t by, std::vector<Race>* races) const {
     const EventSet& own = ranks_[c.rank].past;
     for (uint32_t r = 0; r < ranks_.size(); ++r) {
       if (r == c.rank) continue;
@@ -213,14 +213,14 @@ class Run {
       races->push_back(
           {static_cast<uint32_t>(without.first()), own, false, Race::kWaiter + r, without});
   }
-  EventSet take_access(const Choice& c, std::vector<Race>* races) {
+  EventSet execute_access(const Choice& c, std::vector<Race>* races) {
     Rank& rank = ranks_[c.rank];
     const Operation op = wanted(c.rank);
     EventSet past = rank.past;
     Memory& memory = memories_[op.peer];
     if (op.access == Access::kLock)
       past.add(op.detail ? memory.unlocked : memory.unlocked_exclusive);
-    tell_conflicts(c, events_, races);
+    report_conflicts(c, events_, races);
     std::string seen = " " + std::to_string(c.rank) + "." + std::to_string(c.operation) + ":";
     for (uint32_t r = 0; r < ranks_.size(); ++r)
       for (const auto& [event, other] : ranks_[r].accesses)
@@ -334,7 +334,7 @@ class Run {
 
 void try_everything(const Program& program, const std::vector<Choice>& so_far,
                     std::set<std::string>* results) {
-  Run run(program);
+  AccessRun run(program);
   std::vector<Race> ignored;
   for (const Choice& c : so_far) run.take(c, &ignored);
   const std::vector<Choice> choices = run.choices();
@@ -347,14 +347,14 @@ void try_everything(const Program& program, const std::vector<Choice>& so_far,
 }
 
 /// Saves and loads the tree, while one execution that it wants has not ended.
-std::unique_ptr<Tree> reloaded(Tree* tree) {
+std::unique_ptr<ChoiceTree> reloaded(ChoiceTree* tree) {
   Bytes bytes;
   tree->save({tree->next()}, &bytes);
   for (size_t cut : {size_t{0}, bytes.size() / 2, bytes.size() - 1}) {
     FieldReader in(bytes.data(), cut);
-    EXPECT_FALSE(Tree().load(&in));
+    EXPECT_FALSE(ChoiceTree().load(&in));
   }
-  auto other = std::make_unique<Tree>();
+  auto other = std::make_unique<ChoiceTree>();
   FieldReader in(bytes.data(), bytes.size());
   EXPECT_TRUE(other->load(&in));
   return other;
@@ -365,14 +365,14 @@ std::unique_ptr<Tree> reloaded(Tree* tree) {
 std::multiset<std::string> explore_by_tree(const Program& program, size_t at_once,
                                            bool reloads = false) {
   std::multiset<std::string> results;
-  auto current = std::make_unique<Tree>();
+  auto current = std::make_unique<ChoiceTree>();
   while (current->has_next()) {
     if (reloads) current = reloaded(current.get());
-    Tree& tree = *current;
+    ChoiceTree& tree = *current;
     std::vector<NodeRef> targets;
     while (targets.size() < at_once && tree.has_next()) targets.push_back(tree.next());
     for (const NodeRef& target : targets) {
-      Run run(program);
+      AccessRun run(program);
       Path path = path_to(target);
       size_t at = 0;
       std::vector<Race> races;
@@ -566,13 +566,13 @@ TEST_P(RandomAborts, FindWhatTryingEverythingFinds) {
 
 INSTANTIATE_TEST_SUITE_P(WithLooks, RandomAborts, testing::Bool());
 
-TEST(Tree, RanksThatDoNotMeetAreOneClass) {
+TEST(ChoiceTree, RanksThatDoNotMeetAreOneClass) {
   Program program(20);
   for (uint32_t r = 0; r < 20; ++r) program[r] = {{.sends = r % 2 == 1, .peer = r - r % 2}};
   EXPECT_EQ(explore_by_tree(program, 1).size(), 1u);
 }
 
-TEST(Tree, SendersToOneReceiver) {
+TEST(ChoiceTree, SendersToOneReceiver) {
   Program program(7);
   for (uint32_t r = 1; r < 7; ++r) program[r] = {{.sends = true, .peer = 0}};
   program[0].assign(6, {});

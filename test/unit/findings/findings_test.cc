@@ -35,7 +35,7 @@ std::string text_in(const std::string& folder) {
   return text;
 }
 
-Finding finding(Kind kind, const std::string& sentence, int64_t rank, bool note = false) {
+Finding finding(FindingKind kind, const std::string& sentence, int64_t rank, bool note = false) {
   return {kind, sentence, "something else", {{rank, "MPI_Send", "dest=1", 0, ""}}, note};
 }
 
@@ -46,7 +46,7 @@ bool has(const std::string& text, const std::string& part) {
 TEST(Kinds, Parse) {
   uint32_t mask = 0;
   EXPECT_EQ(parse_kinds("leaks,types", &mask), "");
-  EXPECT_EQ(mask, bit_of(Kind::kLeaks) | bit_of(Kind::kTypes));
+  EXPECT_EQ(mask, bit_of(FindingKind::kLeaks) | bit_of(FindingKind::kTypes));
   EXPECT_EQ(parse_kinds("all", &mask), "");
   EXPECT_EQ(mask, kAllKinds);
   EXPECT_EQ(parse_kinds("leaks,nonsense", &mask), "nonsense");
@@ -59,9 +59,9 @@ TEST(Report, JoinsRanksOfAllProcesses) {
     Spool a, b;
     a.open(one.path);
     b.open(two.path);
-    for (int64_t rank : {0, 1, 1}) a.add(finding(Kind::kLeaks, "it leaks", rank));
-    b.add(finding(Kind::kLeaks, "it leaks", 7));
-    b.add(finding(Kind::kTypes, "it differs", 7));
+    for (int64_t rank : {0, 1, 1}) a.add(finding(FindingKind::kLeaks, "it leaks", rank));
+    b.add(finding(FindingKind::kLeaks, "it leaks", 7));
+    b.add(finding(FindingKind::kTypes, "it differs", 7));
   }
   Report report;
   report.read(one.path);
@@ -76,7 +76,7 @@ TEST(Report, NotesAreNotCounted) {
   Folder folder;
   Spool spool;
   spool.open(folder.path);
-  spool.add(finding(Kind::kRaces, "it may race", 3, true));
+  spool.add(finding(FindingKind::kRaces, "it may race", 3, true));
   Report report;
   report.read(folder.path);
   EXPECT_EQ(report.count(), 0u);
@@ -91,14 +91,14 @@ TEST(Report, WhatIsWithdrawnIsForgottenOfThatProcessOnly) {
   Spool a, b;
   a.open(one.path);
   b.open(two.path);
-  const uint64_t key = a.add(finding(Kind::kDeadlock, "they wait", 0));
-  a.add(finding(Kind::kDeadlock, "they wait", 1));
+  const uint64_t key = a.add(finding(FindingKind::kDeadlock, "they wait", 0));
+  a.add(finding(FindingKind::kDeadlock, "they wait", 1));
   a.withdraw(key);
   Report gone;
   gone.read(one.path);
   EXPECT_EQ(gone.count(), 0u) << gone.to_text();
   EXPECT_EQ(gone.to_text(), "");
-  b.add(finding(Kind::kDeadlock, "they wait", 5));
+  b.add(finding(FindingKind::kDeadlock, "they wait", 5));
   Report left;
   left.read(one.path);
   left.read(two.path);
@@ -112,14 +112,14 @@ TEST(Report, ConsequencesAreLeftOutWhereTheirCauseIsKnown) {
   Folder folder;
   Spool a, b;
   a.open(folder.path);
-  a.add_consequence(a.add(finding(Kind::kArguments, "it fails", 0)), 7);
-  a.add_consequence(a.add(finding(Kind::kCollectives, "it fails, too", 0)), 8);
+  a.add_consequence(a.add(finding(FindingKind::kArguments, "it fails", 0)), 7);
+  a.add_consequence(a.add(finding(FindingKind::kCollectives, "it fails, too", 0)), 8);
   Report alone;
   alone.read(folder.path);
   EXPECT_EQ(alone.count(), 2u) << alone.to_text();
   Folder other;
   b.open(other.path);
-  b.add(finding(Kind::kCollectives, "they differ", 1));
+  b.add(finding(FindingKind::kCollectives, "they differ", 1));
   b.add_cause(7);
   for (bool first : {true, false}) {
     Report both;
@@ -136,7 +136,7 @@ TEST(Report, TextsComeBackAsTheyWere) {
   Folder folder;
   Spool spool;
   spool.open(folder.path);
-  Finding f = finding(Kind::kArguments, "tab\tand line\nand \"quotes\" <b>", 1);
+  Finding f = finding(FindingKind::kArguments, "tab\tand line\nand \"quotes\" <b>", 1);
   f.calls.push_back({2, "MPI_Recv", "source=0", 0, "took\x1fit"});
   spool.add(f);
   Report report;
@@ -152,7 +152,7 @@ TEST(Report, CallersComeBack) {
   Folder folder;
   Spool spool;
   spool.open(folder.path);
-  Finding f = finding(Kind::kBuffers, "it is written", 1);
+  Finding f = finding(FindingKind::kBuffers, "it is written", 1);
   f.calls[0].site = spool.add_site({"/bin/nothing", 0x10});
   f.calls[0].callers = {spool.add_site({"/bin/nothing", 0x20}), 7};
   f.calls[0].role = "is not complete";
@@ -180,11 +180,11 @@ TEST(Report, ReadsFilesThatAreCutAnywhere) {
     spool.open(folder.path);
     const uint64_t site = spool.add_site({"/bin/program", 0x1234});
     for (int64_t rank = 0; rank < 5; ++rank) {
-      Finding f = finding(Kind::kMessages, "it is lost", rank);
+      Finding f = finding(FindingKind::kMessages, "it is lost", rank);
       f.calls[0].site = site;
       spool.add(f);
     }
-    spool.withdraw(spool.add(finding(Kind::kDeadlock, "they wait", 0)));
+    spool.withdraw(spool.add(finding(FindingKind::kDeadlock, "they wait", 0)));
   }
   const std::string whole = text_in(folder.path);
   for (size_t bytes = 0; bytes <= whole.size(); ++bytes) {
@@ -227,7 +227,7 @@ TEST(Report, AgreesWithANaiveModel) {
         for (int i = 0; i < 30; ++i) {
           const std::string sentence = "s" + std::to_string(random.next() % 6);
           const auto rank = static_cast<int64_t>(random.next() % 10);
-          const uint64_t key = spool.add(finding(Kind::kLeaks, sentence, rank));
+          const uint64_t key = spool.add(finding(FindingKind::kLeaks, sentence, rank));
           of_process[sentence].insert(rank);
           // A process does not add a finding again that it has withdrawn: both have one key.
           if (i == 29 && random.next() % 2) {

@@ -6,7 +6,7 @@ namespace fgmpi::report {
 namespace {
 
 std::string words(uint64_t samples, uint64_t looks) {
-  report::Run run;
+  report::JobRun run;
   run.processes.emplace_back();
   run.samples = samples;
   run.looks = looks;
@@ -21,7 +21,7 @@ TEST(Looks, FewOfThemAreSaid) {
             "calls and processes are right.");
   EXPECT_EQ(words(30, 1).substr(0, 37), "Each rank was looked at only 1 time: ");
   EXPECT_EQ(words(30, 30), "");
-  EXPECT_EQ(words_of_looks(report::Run()), "") << "nothing is known of a run that left no file";
+  EXPECT_EQ(words_of_looks(report::JobRun()), "") << "nothing is known of a run that left no file";
 }
 
 }  // namespace

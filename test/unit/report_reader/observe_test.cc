@@ -10,15 +10,13 @@
 namespace fgmpi::report {
 namespace {
 
-using JobRun = report::Run;  // in a test, Run is a function of GoogleTest
-
 /// A run of ten seconds with files of one rank each, all of which is known.
 JobRun quiet_run(int32_t ranks, int32_t processes = 1) {
   char name[] = "/tmp/report-observe-XXXXXX";
   EXPECT_NE(mkdtemp(name), nullptr);
   for (int32_t p = 0; p < processes; ++p) {
     ReportFile file(p * ranks, ranks, processes * ranks);
-    Header* h = file.header();
+    ProfileHeader* h = file.header();
     h->last_ns = 10'000'000'000;
     h->samples = h->slice_looks = 1000;
     h->program_ns = h->program_cpu_ns = 5'000'000'000;

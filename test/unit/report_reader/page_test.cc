@@ -10,8 +10,6 @@
 namespace fgmpi::report {
 namespace {
 
-using JobRun = report::Run;  // in a test, Run is a function of GoogleTest
-
 Json data_of(const JobRun& run) { return JsonParser::parse(page_data(run)); }
 
 /// A run of one file.
@@ -101,11 +99,11 @@ TEST(Page, TheHistogramCountsEachRankOnce) {
 
 TEST(Page, TheTimelineShowsTheColumnsOfItsSlices) {
   ReportFile file(0, 2, 2);
-  Header* h = file.header();
+  ProfileHeader* h = file.header();
   file.make_timeline(256, 2, 2);
   h->init_ns = 1000, h->last_ns = 1000 + 256'000, h->column_ns = 1000;
   char* timeline = file.in_part<char>(h->timeline);
-  auto* columns = reinterpret_cast<Column*>(timeline);
+  auto* columns = reinterpret_cast<TimeColumn*>(timeline);
   auto* rows = reinterpret_cast<uint8_t*>(timeline + rows_in_timeline());
   auto* memory = reinterpret_cast<uint16_t*>(timeline + memory_in_timeline(2));
   for (uint32_t c = 0; c < 256; ++c) {
@@ -128,10 +126,10 @@ TEST(Page, TheTimelineShowsTheColumnsOfItsSlices) {
 
 TEST(Page, SharesOfAColumnAreNeverBelowZero) {
   ReportFile file(0, 1, 1);
-  Header* h = file.header();
+  ProfileHeader* h = file.header();
   file.make_timeline(1, 1, 1);
   h->last_ns = 1000, h->column_ns = 1000;
-  *file.in_part<Column>(h->timeline) = {0xffff, 255, 255};
+  *file.in_part<TimeColumn>(h->timeline) = {0xffff, 255, 255};
   const Json data = data_of(run_of(file));
   EXPECT_EQ(data["activity"]["program"][0].number, 100);
   EXPECT_EQ(data["activity"]["mpi"][0].number, 0);
@@ -140,7 +138,7 @@ TEST(Page, SharesOfAColumnAreNeverBelowZero) {
 
 TEST(Page, TimesBeyondAllColumnsFindNone) {
   ReportFile file(0, 1, 1);
-  Header* h = file.header();
+  ProfileHeader* h = file.header();
   file.make_timeline(3, 1, 1);
   h->last_ns = ~uint64_t{0}, h->column_ns = 1;
   const Json data = data_of(run_of(file));

@@ -18,7 +18,7 @@ namespace fgmpi::report {
 class ReportFile {
  public:
   ReportFile(int32_t first_rank, int32_t ranks, int32_t world_size) {
-    Header h{};
+    ProfileHeader h{};
     h.ranks = ranks;
     lay_out(&h);
     bytes.resize(h.size);
@@ -33,7 +33,7 @@ class ReportFile {
     for (int32_t i = 0; i < ranks; ++i) rank(i)->peer_unit = first_peer_unit(world_size);
   }
 
-  Header* header() { return at<Header>(0); }
+  ProfileHeader* header() { return at<ProfileHeader>(0); }
   RankRecord* rank(int32_t i) {
     return at<RankRecord>(kHeaderBytes + sizeof(RankRecord) * static_cast<size_t>(i));
   }
@@ -87,7 +87,7 @@ class ReportFile {
   Part next_ = kPartUnit;
 };
 
-/// The number + 1 of a call, as RankRecord::now and Header::slots hold it; 0: there is none.
+/// The number + 1 of a call, as RankRecord::now and ProfileHeader::slots hold it; 0: there is none.
 inline uint16_t call_number(const std::string& name) {
   for (int i = 0; i < kCallCount; ++i)
     if (name == kCalls[i].name) return static_cast<uint16_t>(i + 1);

@@ -16,8 +16,6 @@
 namespace fgmpi::report {
 namespace {
 
-using JobRun = report::Run;  // in a test, Run is a function of GoogleTest
-
 /// A new folder, which is removed with the object.
 struct Folder {
   Folder() {
@@ -221,27 +219,28 @@ TEST(DamagedFile, ATruncatedOneIsRefusedWithItsLength) {
 
 TEST(DamagedFile, AWrongHeaderIsRefusedWithItsFault) {
   struct {
-    void (*damage)(Header*);
+    void (*damage)(ProfileHeader*);
     const char* words;
   } cases[] = {
-      {[](Header* h) { h->magic ^= 1; }, "not written by this version"},
-      {[](Header* h) { ++h->calls; }, "not written by this version"},
-      {[](Header* h) { --h->algorithms; }, "not written by this version"},
-      {[](Header* h) { h->ranks = 0; }, "claims 0 ranks"},
-      {[](Header* h) { h->ranks = -1; }, "claims -1 ranks"},
-      {[](Header* h) { h->ranks = INT32_MAX; }, "claims 2147483647 ranks"},
-      {[](Header* h) { h->first_rank = -1; }, "from rank -1 on"},
-      {[](Header* h) { h->first_rank = 1; }, "from rank 1 on of a world of 3"},
-      {[](Header* h) { h->world_size = 2; }, "a world of 2"},
-      {[](Header* h) { h->rows = kRowsInAll + 1; }, "claims 65 rows"},
-      {[](Header* h) { h->memory_rows = 9; }, "9 rows of memory"},
-      {[](Header* h) { h->columns = 513; }, "513 columns"},
-      {[](Header* h) { h->remote_shift = 31; }, "2^31 ranks"},
-      {[](Header* h) { h->parts_at += 64; }, "its parts begin at byte"},
-      {[](Header* h) { h->columns = 1; }, "its timeline of 1 columns is outside"},
-      {[](Header* h) { h->columns = 1, h->timeline = kPartsBytes - 64; }, "its timeline of 1"},
-      {[](Header* h) { h->columns = 1, h->timeline = 1; }, "its timeline of 1"},
-      {[](Header* h) { h->ranks = h->world_size = 4; }, "its parts begin at byte"},
+      {[](ProfileHeader* h) { h->magic ^= 1; }, "not written by this version"},
+      {[](ProfileHeader* h) { ++h->calls; }, "not written by this version"},
+      {[](ProfileHeader* h) { --h->algorithms; }, "not written by this version"},
+      {[](ProfileHeader* h) { h->ranks = 0; }, "claims 0 ranks"},
+      {[](ProfileHeader* h) { h->ranks = -1; }, "claims -1 ranks"},
+      {[](ProfileHeader* h) { h->ranks = INT32_MAX; }, "claims 2147483647 ranks"},
+      {[](ProfileHeader* h) { h->first_rank = -1; }, "from rank -1 on"},
+      {[](ProfileHeader* h) { h->first_rank = 1; }, "from rank 1 on of a world of 3"},
+      {[](ProfileHeader* h) { h->world_size = 2; }, "a world of 2"},
+      {[](ProfileHeader* h) { h->rows = kRowsInAll + 1; }, "claims 65 rows"},
+      {[](ProfileHeader* h) { h->memory_rows = 9; }, "9 rows of memory"},
+      {[](ProfileHeader* h) { h->columns = 513; }, "513 columns"},
+      {[](ProfileHeader* h) { h->remote_shift = 31; }, "2^31 ranks"},
+      {[](ProfileHeader* h) { h->parts_at += 64; }, "its parts begin at byte"},
+      {[](ProfileHeader* h) { h->columns = 1; }, "its timeline of 1 columns is outside"},
+      {[](ProfileHeader* h) { h->columns = 1, h->timeline = kPartsBytes - 64; },
+       "its timeline of 1"},
+      {[](ProfileHeader* h) { h->columns = 1, h->timeline = 1; }, "its timeline of 1"},
+      {[](ProfileHeader* h) { h->ranks = h->world_size = 4; }, "its parts begin at byte"},
   };
   for (const auto& c : cases) {
     ReportFile file(0, 3, 3);
@@ -370,16 +369,16 @@ TEST(DamagedFile, RandomNumbersMakeNoMess) {
       for (int f = 0; f < 5; ++f) file.add_family(f);
       for (Part& part : file.header()->site_parts) part = 64;
       for (Part& part : file.header()->remote_parts) part = 128;
-      const Header good = *file.header();
+      const ProfileHeader good = *file.header();
       // Words of the header behind the fields that are checked, of the ranks and of the parts.
-      const size_t first = offsetof(Header, real_ns), end = file.bytes.size() / 8;
+      const size_t first = offsetof(ProfileHeader, real_ns), end = file.bytes.size() / 8;
       for (uint64_t n = random() % 3000; n > 0; --n) {
         const size_t at = random() % 2 ? first + random() % (kHeaderBytes - first)
                                        : 8 * (random() % std::min<size_t>(end, 2500));
         const uint64_t word = random() % 3 ? random() : random() % 2 ? ~uint64_t{0} : random() % 99;
         if (at + 8 <= file.bytes.size()) std::memcpy(file.bytes.data() + at, &word, 8);
       }
-      Header* h = file.header();
+      ProfileHeader* h = file.header();
       std::memcpy(static_cast<void*>(h), &good, first);
       h->columns = good.columns, h->rows = good.rows, h->memory_rows = good.memory_rows;
       h->parts_at = good.parts_at, h->timeline = good.timeline;

@@ -12,16 +12,16 @@ TEST(Settings, Clauses) {
                      "record:global;keys:broadcast;groups:gather;files:json,raw;report:on",
                      &s)
           .ok());
-  EXPECT_TRUE(s.wants_call("MPI_Bcast"));
-  EXPECT_TRUE(s.wants_call("MPI_Isend"));
-  EXPECT_FALSE(s.wants_call("MPI_Irecv"));
-  EXPECT_FALSE(s.wants_call("MPI_Send"));
+  EXPECT_TRUE(s.is_call_recorded("MPI_Bcast"));
+  EXPECT_TRUE(s.is_call_recorded("MPI_Isend"));
+  EXPECT_FALSE(s.is_call_recorded("MPI_Irecv"));
+  EXPECT_FALSE(s.is_call_recorded("MPI_Send"));
   EXPECT_EQ(s.first, 1000u);
-  EXPECT_TRUE(s.wants_rank(99, 1000));
-  EXPECT_FALSE(s.wants_rank(100, 1000));
-  EXPECT_TRUE(s.wants_rank(200, 1000));
+  EXPECT_TRUE(s.is_rank_recorded(99, 1000));
+  EXPECT_FALSE(s.is_rank_recorded(100, 1000));
+  EXPECT_TRUE(s.is_rank_recorded(200, 1000));
   EXPECT_EQ(s.buffer, 64u << 10);
-  EXPECT_EQ(s.record, Record::kGlobal);
+  EXPECT_EQ(s.record, RecordedCalls::kGlobal);
   EXPECT_EQ(s.keys, Keys::kBroadcast);
   EXPECT_FALSE(s.short_way);
   EXPECT_FALSE(s.otf2);
@@ -32,17 +32,17 @@ TEST(Settings, Clauses) {
 TEST(Settings, OnlyExclusionsLeaveTheOthers) {
   Settings s;
   ASSERT_TRUE(parse_settings("calls:-MPI_Test*", &s).ok());
-  EXPECT_TRUE(s.wants_call("MPI_Wait"));
-  EXPECT_FALSE(s.wants_call("MPI_Testall"));
+  EXPECT_TRUE(s.is_call_recorded("MPI_Wait"));
+  EXPECT_FALSE(s.is_call_recorded("MPI_Testall"));
 }
 
 TEST(Settings, SampleOfManyRanks) {
   Settings s;
   for (int32_t size : {1, 10000}) {
-    for (int32_t rank = 0; rank < size; ++rank) ASSERT_TRUE(s.wants_rank(rank, size));
+    for (int32_t rank = 0; rank < size; ++rank) ASSERT_TRUE(s.is_rank_recorded(rank, size));
   }
   int32_t recording = 0;
-  for (int32_t rank = 0; rank < 131072; ++rank) recording += s.wants_rank(rank, 131072);
+  for (int32_t rank = 0; rank < 131072; ++rank) recording += s.is_rank_recorded(rank, 131072);
   EXPECT_GT(recording, 5000);
   EXPECT_LE(recording, 10000);
 }

@@ -28,7 +28,7 @@ class TraceFiles : public testing::Test {
 
   /// Two ranks: world, a duplicate, many events in growing chunks.
   void write() {
-    Spool spool;
+    TraceSpool spool;
     ASSERT_TRUE(spool.open(path()).ok());
     FileHeader& h = spool.header();
     h.job = 5;
@@ -51,23 +51,23 @@ class TraceFiles : public testing::Test {
       for (int32_t rank = 0; rank < 2; ++rank) {
         ChunkHeader* chunk = spool.make_chunk(ChunkKind::kEvents, rank, part, 480 << part % 10);
         ASSERT_NE(chunk, nullptr);
-        auto* events = reinterpret_cast<Event*>(records_of(chunk));
+        auto* events = reinterpret_cast<CallEvent*>(records_of(chunk));
         for (int i = 0; i < 10; ++i, time += 2) {
           events[i] = {time, time + 1, kCall_MPI_Send, static_cast<uint8_t>(EventKind::kSend),
                        0,    1,        1 - rank,       7,
                        8,    0};
-          chunk->used += sizeof(Event);
+          chunk->used += sizeof(CallEvent);
         }
-        if (part % 10 == 9) Spool::give_back(chunk);
+        if (part % 10 == 9) TraceSpool::give_back(chunk);
       }
     spool.finish();
   }
   /// Does all that a reader of the folder does, except writing OTF2.
-  static void use(const View& view) {
+  static void use(const TraceView& view) {
     for (const RankTrace& r : view.trace().ranks)
       if (r.file)
         for (const CallView& c : view.calls(r))
-          for (const Event* e : c.parts) {
+          for (const CallEvent* e : c.parts) {
             (void)view.comm_name(view.comm_of(r, e->comm));
             (void)view.world_of(r, *e);
           }
@@ -78,7 +78,7 @@ class TraceFiles : public testing::Test {
 
 TEST_F(TraceFiles, WhatIsWrittenIsRead) {
   write();
-  View view;
+  TraceView view;
   Status status = view.open(folder_);
   ASSERT_TRUE(status.ok()) << status.what();
   ASSERT_EQ(view.trace().ranks.size(), 2u);
@@ -102,7 +102,7 @@ TEST_F(TraceFiles, AFileCutAnywhereIsReadUpToThere) {
   size_t before = ~size_t{0};
   for (auto cut = size; cut >= kFileHeaderBytes; cut -= std::min<uintmax_t>(cut, 20011)) {
     std::filesystem::resize_file(path(), cut);
-    View view;
+    TraceView view;
     Status status = view.open(folder_);
     ASSERT_TRUE(status.ok()) << status.what();
     use(view);
@@ -112,7 +112,7 @@ TEST_F(TraceFiles, AFileCutAnywhereIsReadUpToThere) {
     before = events;
   }
   std::filesystem::resize_file(path(), 100);
-  View view;
+  TraceView view;
   EXPECT_NE(view.open(folder_).what().find("100 bytes; a trace file has 4096 at least"),
             std::string::npos);
 }
@@ -133,13 +133,13 @@ TEST_F(TraceFiles, DamagedFilesDoNoHarm) {
     }
     std::ofstream(path(), std::ios::binary | std::ios::trunc)
         .write(bad.data(), static_cast<std::streamsize>(bad.size()));
-    View view;
+    TraceView view;
     if (view.open(folder_).ok()) use(view);
   }
 }
 
 TEST_F(TraceFiles, AnEmptyFolderIsNoTrace) {
-  View view;
+  TraceView view;
   EXPECT_NE(view.open(folder_).what().find("no trace files (*.trk) in it"), std::string::npos);
 }
 

@@ -39,7 +39,7 @@ tree declare_function(const char* symbol, tree type, const char* spec) {
   return decl;
 }
 
-/// Loads word `at` of the View, whose layout view.h asserts: low[2], length[2].
+/// Loads word `at` of the AccessView, whose layout view.h asserts: low[2], length[2].
 tree load_view(unsigned at, gimple_seq* code) {
   if (!g_made[kView]) {
     tree type = build_array_type_nelts(word_type(), 4);
@@ -54,7 +54,7 @@ tree load_view(unsigned at, gimple_seq* code) {
 
 }  // namespace
 
-bool find_access(gimple* statement, Access* access) {
+bool find_access(gimple* statement, AccessCall* access) {
   if (!gimple_call_builtin_p(statement, BUILT_IN_NORMAL)) return false;
   *access = {};
   access->call = as_a<gcall*>(statement);
@@ -95,7 +95,7 @@ bool find_access(gimple* statement, Access* access) {
 }
 
 bool is_instrument(gimple* statement) {
-  Access access;
+  AccessCall access;
   if (find_access(statement, &access)) return true;
   if (!gimple_call_builtin_p(statement, BUILT_IN_NORMAL)) return false;
   switch (DECL_FUNCTION_CODE(gimple_call_fndecl(statement))) {

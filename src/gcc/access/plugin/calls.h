@@ -11,7 +11,7 @@ namespace access_plugin {
 constexpr unsigned kMostBytes = 16;
 
 /// A call that announces a load or store of the program.
-struct Access {
+struct AccessCall {
   gcall* call = nullptr;
   bool writes = false;
   bool is_volatile = false;
@@ -21,7 +21,7 @@ struct Access {
 
 /// True where the statement is such a call. Calls of atomic operations are the operations
 /// themselves, so they are none.
-bool find_access(gimple* statement, Access* access);
+bool find_access(gimple* statement, AccessCall* access);
 /// True where the statement is such a call, or another call of that pass that has no effect on the
 /// program.
 bool is_instrument(gimple* statement);

@@ -25,15 +25,15 @@ namespace {
 constexpr unsigned kMostStatements = 800, kMostRanges = 32, kMostLevels = 3;
 
 /// Bytes that an access may touch while a loop runs, as words computed in front of it.
-struct Range {
+struct LoopRange {
   gcall* call;
   bool writes;
   tree base = NULL_TREE;  ///< address at which the access of the first round begins
   unsigned HOST_WIDE_INT bytes = 0;
-  struct Level {
+  struct LoopLevel {
     tree step, rounds;  ///< after the first, `rounds` further accesses, each `step` bytes on
   };
-  auto_vec<Level, kMostLevels> levels;
+  auto_vec<LoopLevel, kMostLevels> levels;
 };
 
 /// True where the expression can be computed in front of the loop without a trap, even if the loop
@@ -64,7 +64,7 @@ tree rounds_of(loop_p loop, loop_p outermost) {
 
 /// Sets the range to all bytes of the variable that contains the access. Returns false where there
 /// is no such variable, or its size is no constant.
-bool find_variable(Range* range, tree address) {
+bool find_variable(LoopRange* range, tree address) {
   if (TREE_CODE(address) == SSA_NAME) {
     gimple* made = SSA_NAME_DEF_STMT(address);
     if (!is_gimple_assign(made) || gimple_assign_rhs_code(made) != ADDR_EXPR) return false;
@@ -80,7 +80,7 @@ bool find_variable(Range* range, tree address) {
 }
 
 /// Finds the range of an access in `loop` or in a loop within it.
-bool find_range(const Access& access, loop_p loop, Range* range) {
+bool find_range(const AccessCall& access, loop_p loop, LoopRange* range) {
   range->call = access.call;
   range->writes = access.writes;
   loop_p inner = gimple_bb(access.call)->loop_father;
@@ -113,7 +113,7 @@ bool find_range(const Access& access, loop_p loop, Range* range) {
 
 /// True where nothing in the loop can change which memory is owned, and GCC can copy the loop.
 /// Appends the loop's accesses to *accesses.
-bool can_split(loop_p loop, auto_vec<Access>* accesses) {
+bool can_split(loop_p loop, auto_vec<AccessCall>* accesses) {
   if (loop->header->flags & BB_IRREDUCIBLE_LOOP || !can_duplicate_loop_p(loop)) return false;
   basic_block* blocks = get_loop_body(loop);
   unsigned statements = 0;
@@ -124,7 +124,7 @@ bool can_split(loop_p loop, auto_vec<Access>* accesses) {
       gimple* statement = gsi_stmt(gsi);
       if (is_gimple_debug(statement)) continue;
       gimple_set_uid(statement, 0);
-      Access access;
+      AccessCall access;
       if (find_access(statement, &access))
         accesses->safe_push(access);
       else if (++statements > kMostStatements)
@@ -148,14 +148,14 @@ tree word_of(tree expression, gimple_seq* code) {
   return as_word(value, code);
 }
 
-struct Words {
+struct RangeWords {
   tree low, bytes;
   bool writes;
 };
 
 /// Computes the bounds of a range. A value that is not 0 where 64 bits do not suffice for them is
 /// ored into *large.
-Words bounds_of(const Range& range, gimple_seq* code, tree* large) {
+RangeWords bounds_of(const LoopRange& range, gimple_seq* code, tree* large) {
   tree type = word_type(), low = word_of(range.base, code),
        bytes = build_int_cst(type, range.bytes);
   // Steps and rounds must be below 2^31, so that products and sums stay below 2^64.
@@ -164,7 +164,7 @@ Words bounds_of(const Range& range, gimple_seq* code, tree* large) {
     tree high = combine(RSHIFT_EXPR, word, build_int_cst(integer_type_node, 31), code);
     *large = combine(BIT_IOR_EXPR, *large, high, code);
   };
-  for (const Range::Level& level : range.levels) {
+  for (const LoopRange::LoopLevel& level : range.levels) {
     tree rounds = word_of(level.rounds, code), step = word_of(level.step, code);
     limit(rounds);
     tree way = combine(MULT_EXPR, rounds, step, code), back = NULL_TREE, length = way;
@@ -187,7 +187,7 @@ Words bounds_of(const Range& range, gimple_seq* code, tree* large) {
 }
 
 /// Computes a truth value: by the view's bounds, memory in the range may be owned.
-tree may_touch(const Words& range, gimple_seq* code) {
+tree may_touch(const RangeWords& range, gimple_seq* code) {
   tree low = load_low(range.writes, code), length = load_length(range.writes, code);
   auto within = [&](tree from, tree to, tree bytes) {
     return combine(LT_EXPR, combine(MINUS_EXPR, from, to, code), bytes, code, boolean_type_node);
@@ -198,7 +198,7 @@ tree may_touch(const Words& range, gimple_seq* code) {
 }
 
 /// True where the test of `a` makes that of `b` needless.
-bool covers(const Words& a, const Words& b) {
+bool covers(const RangeWords& a, const RangeWords& b) {
   return operand_equal_p(a.low, b.low) && operand_equal_p(a.bytes, b.bytes) &&
          (a.writes || !b.writes);
 }
@@ -210,19 +210,19 @@ void insert(basic_block block, gimple_seq code) {
 
 /// Inserts the tests in front of the loop. Returns an integer that is not 0 when memory in the
 /// ranges may be owned.
-tree ask_before(loop_p loop, const std::vector<Range*>& ranges) {
+tree emit_check_before(loop_p loop, const std::vector<LoopRange*>& ranges) {
   gimple_seq code = NULL, asking = NULL;
   tree large = build_zero_cst(word_type()), any = NULL_TREE, found = NULL_TREE;
-  std::vector<Words> words;
-  for (const Range* range : ranges) words.push_back(bounds_of(*range, &code, &large));
-  std::vector<Words> needed;
+  std::vector<RangeWords> words;
+  for (const LoopRange* range : ranges) words.push_back(bounds_of(*range, &code, &large));
+  std::vector<RangeWords> needed;
   for (size_t i = 0; i < words.size(); ++i) {
     bool needless = false;
     for (size_t j = 0; j < words.size() && !needless; ++j)
       needless = i != j && covers(words[j], words[i]) && !(covers(words[i], words[j]) && i < j);
     if (!needless) needed.push_back(words[i]);
   }
-  for (const Words& range : needed) {
+  for (const RangeWords& range : needed) {
     tree may = may_touch(range, &code);
     any = any ? combine(BIT_IOR_EXPR, any, may, &code, boolean_type_node) : may;
     gcall* call = gimple_build_call(touches_function(), 3, range.low, range.bytes,
@@ -280,9 +280,9 @@ void remove_calls(loop_p loop) {
   free(blocks);
 }
 
-void split(loop_p loop, const std::vector<Range*>& ranges) {
-  for (const Range* range : ranges) gimple_set_uid(range->call, 1);
-  tree answer = ask_before(loop, ranges);
+void split(loop_p loop, const std::vector<LoopRange*>& ranges) {
+  for (const LoopRange* range : ranges) gimple_set_uid(range->call, 1);
+  tree answer = emit_check_before(loop, ranges);
   mark_virtual_operands_for_renaming(cfun);
   update_ssa(TODO_update_ssa);
   tree owned = build2(NE_EXPR, boolean_type_node, answer, build_zero_cst(integer_type_node));
@@ -299,12 +299,12 @@ void split(loop_p loop, const std::vector<Range*>& ranges) {
 /// Makes two loops of one if the ranges of some accesses can be computed (with `all`: of all, so
 /// that the copy has no call). Returns true where it did.
 bool split_if_known(loop_p loop, bool all) {
-  auto_vec<Access> accesses;
+  auto_vec<AccessCall> accesses;
   if (!can_split(loop, &accesses)) return false;
-  std::vector<Range*> ranges;
+  std::vector<LoopRange*> ranges;
   bool complete = true;
-  for (const Access& access : accesses) {
-    auto* range = new Range;
+  for (const AccessCall& access : accesses) {
+    auto* range = new LoopRange;
     if (!access.is_volatile && find_range(access, loop, range)) {
       ranges.push_back(range);
       continue;
@@ -314,7 +314,7 @@ bool split_if_known(loop_p loop, bool all) {
   }
   const bool does = !ranges.empty() && ranges.size() <= kMostRanges && (complete || !all);
   if (does) split(loop, ranges);
-  for (Range* range : ranges) delete range;
+  for (LoopRange* range : ranges) delete range;
   return does;
 }
 

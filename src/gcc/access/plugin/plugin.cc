@@ -15,7 +15,7 @@ namespace access_plugin {
 namespace {
 
 /// Replaces the call by: if (address - view.low < view.length) closer(address, bytes);
-void guard(const Access& access) {
+void guard(const AccessCall& access) {
   gimple_stmt_iterator gsi = gsi_for_stmt(access.call);
   basic_block test = gimple_bb(access.call);
   gimple_seq code = NULL;
@@ -56,24 +56,24 @@ void guard(const Access& access) {
   }
 }
 
-void find_accesses(function* f, auto_vec<Access>* accesses) {
+void find_accesses(function* f, auto_vec<AccessCall>* accesses) {
   basic_block block;
   FOR_EACH_BB_FN(block, f)
   for (gimple_stmt_iterator gsi = gsi_start_bb(block); !gsi_end_p(gsi); gsi_next(&gsi)) {
-    Access access;
+    AccessCall access;
     if (find_access(gsi_stmt(gsi), &access)) accesses->safe_push(access);
   }
 }
 
 unsigned execute(function* f) {
   if (!optimize) return 0;
-  auto_vec<Access> accesses;
+  auto_vec<AccessCall> accesses;
   find_accesses(f, &accesses);
   if (accesses.is_empty()) return 0;
   if (!f->calls_setjmp && !f->has_nonlocal_label) split_loops();
   accesses.truncate(0);
   find_accesses(f, &accesses);
-  for (const Access& access : accesses)
+  for (const AccessCall& access : accesses)
     if (access.bytes <= kMostBytes) guard(access);
   free_dominance_info(CDI_POST_DOMINATORS);
   mark_virtual_operands_for_renaming(f);
@@ -83,9 +83,9 @@ unsigned execute(function* f) {
 const pass_data kPass = {
     GIMPLE_PASS, "fgmpi_check", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
 
-struct Pass : gimple_opt_pass {
-  Pass() : gimple_opt_pass(kPass, g) {}
-  opt_pass* clone() final override { return new Pass; }
+struct CheckPass : gimple_opt_pass {
+  CheckPass() : gimple_opt_pass(kPass, g) {}
+  opt_pass* clone() final override { return new CheckPass; }
   unsigned execute(function* f) final override { return access_plugin::execute(f); }
 };
 
@@ -99,7 +99,7 @@ int plugin_init(plugin_name_args* info, plugin_gcc_version* version) {
     return 1;
   }
   access_plugin::register_roots(info->base_name);
-  static register_pass_info pass{new access_plugin::Pass, "tsan", 0, PASS_POS_INSERT_AFTER};
+  static register_pass_info pass{new access_plugin::CheckPass, "tsan", 0, PASS_POS_INSERT_AFTER};
   register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &pass);
   return 0;
 }

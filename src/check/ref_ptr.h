@@ -1,6 +1,6 @@
 // A shared pointer as std::shared_ptr, but for one thread at a time: counts change without locked
 // instructions. Objects without users are reused for the next of their type.
-// Thread rule: as Call (call.h), also where an object is dropped.
+// Thread rule: as CheckedCall (call.h), also where an object is dropped.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@ namespace fgmpi::check {
 /// T has `uint32_t users = 0`, `T* next_free` and let_go(), which drops what T holds
 /// of other objects.
 template <class T>
-class Shared {
+class RefPtr {
  public:
-  Shared() = default;
-  Shared(const Shared& other) : at_(other.at_) {
+  RefPtr() = default;
+  RefPtr(const RefPtr& other) : at_(other.at_) {
     if (at_) ++at_->users;
   }
-  Shared(Shared&& other) noexcept : at_(std::exchange(other.at_, nullptr)) {}
-  Shared& operator=(Shared other) noexcept {
+  RefPtr(RefPtr&& other) noexcept : at_(std::exchange(other.at_, nullptr)) {}
+  RefPtr& operator=(RefPtr other) noexcept {
     std::swap(at_, other.at_);
     return *this;
   }
-  ~Shared() {
+  ~RefPtr() {
     if (at_ && --at_->users == 0) drop(at_);
   }
 
   /// Adds a user to an object.
-  static Shared of(T* at) {
-    Shared another;
+  static RefPtr of(T* at) {
+    RefPtr another;
     another.at_ = at;
     ++at->users;
     return another;
@@ -40,13 +40,13 @@ class Shared {
   T& operator*() const { return *at_; }
   T* operator->() const { return at_; }
   T* get() const { return at_; }
-  void reset() { *this = Shared(); }
+  void reset() { *this = RefPtr(); }
   /// Has the object other users?
   bool shared() const { return at_ && at_->users > 1; }
 
   /// The first user of an object that is new, or reused after let_go().
-  static Shared make() {
-    Shared made;
+  static RefPtr make() {
+    RefPtr made;
     made.at_ = g_spare;
     if (made.at_)
       g_spare = made.at_->next_free;

@@ -1,8 +1,7 @@
 // What a member of a communicator declares about a call in which ranks differ: what it gives its
 // neighbours and receives from them, or, where counts differ by rank, the same for all other
-// members (pairs.cc). The call caches its declaration (KeptCall::said), so that a repeated call
-// need not be decoded again.
-// Thread rule: as Call (call.h).
+// members (pairs.cc). The call caches its declaration (RememberedCall::declared), so that a repeated
+// call need not be decoded again. Thread rule: as CheckedCall (call.h).
 #pragma once
 
 #include <cstddef>
@@ -27,25 +26,25 @@ struct EdgeEnd {
   int process = 0;   ///< process of the other end
 };
 
-struct Said {
+struct CollectiveDeclaration {
   /// What the member sends to the members of one process.
-  struct Row {
+  struct DeclaredRow {
     int process = 0;
     uint32_t receivers = 0;
     bool gives = false;
     Hashes hashes;
   };
   std::vector<EdgeEnd> ends;
-  std::vector<Row> rows;
+  std::vector<DeclaredRow> rows;
   bool takes = false;
   uint32_t receiver = 0;  ///< index of the member among this process's receivers
   Hashes column;          ///< what the member receives
   uint32_t users = 0;
-  Said* next_free = nullptr;
+  CollectiveDeclaration* next_free = nullptr;
 
   size_t size() const {
     size_t n = ends.size() + column.list.size();
-    for (const Row& row : rows) n += row.hashes.list.size();
+    for (const DeclaredRow& row : rows) n += row.hashes.list.size();
     return n;
   }
   void let_go() {
