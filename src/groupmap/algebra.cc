@@ -159,12 +159,14 @@ MapRef combine_roaring(const RoaringMap& a, const RoaringMap& b, SetOperation op
   return MapRef(new RoaringMap(roaring_bitmap_andnot(a.set(), b.set())));
 }
 
-MapRef combine_bdds(const BddMap& a, const BddMap& b, SetOperation operation) {
+/// Returns false where BuDDy fails: at its limits of nodes and paths, or because it is in use.
+bool combine_bdds(const BddMap& a, const BddMap& b, SetOperation operation, MapRef* out) {
   // Paths over fewer bits are also paths over more bits, with zeros in front.
   int bits = std::max(a.bits(), b.bits());
   std::vector<Cube> cubes;
-  if (!bdd_combine(a.cubes(), b.cubes(), bits, operation, kMaxBddPaths, &cubes)) return MapRef();
-  return cubes.empty() ? MapRef() : MapRef(new BddMap(cubes, bits));
+  if (!bdd_combine(a.cubes(), b.cubes(), bits, operation, kMaxBddPaths, &cubes)) return false;
+  *out = cubes.empty() ? MapRef() : MapRef(new BddMap(cubes, bits));
+  return true;
 }
 
 /// REQUIRES: both maps have the same step, and their smallest members differ by a multiple of it.
@@ -203,7 +205,7 @@ MapRef combine_bitmaps(const BitmapMap& a, const BitmapMap& b, SetOperation oper
 }
 
 /// Combines two groups that are both stored as roaring, bitmap or bdd. Returns false for any other
-/// pair, and for bitmaps whose bits do not align or lie far apart.
+/// pair, for bitmaps whose bits do not align or lie far apart, and where combine_bdds() does.
 bool combine_alike(const MapRef& a, const MapRef& b, SetOperation operation, MapRef* out) {
   if (a.size() == 0 || b.size() == 0 || a.encoding() != b.encoding()) return false;
   switch (a.encoding()) {
@@ -222,9 +224,8 @@ bool combine_alike(const MapRef& a, const MapRef& b, SetOperation operation, Map
       return true;
     }
     case Encoding::bdd:
-      *out = combine_bdds(*static_cast<const BddMap*>(a.stored()),
-                          *static_cast<const BddMap*>(b.stored()), operation);
-      return true;
+      return combine_bdds(*static_cast<const BddMap*>(a.stored()),
+                          *static_cast<const BddMap*>(b.stored()), operation, out);
     default:
       return false;
   }

@@ -1,6 +1,7 @@
 // Compares set algebra, ranges, translation and comparison with plain vectors and sets.
 #include "groupmap/algebra.h"
 
+#include <bdd.h>
 #include <gtest/gtest.h>
 
 #include "groupmap/progression.h"
@@ -92,6 +93,19 @@ TEST(Algebra, TheSameEncodingOnBothSides) {
       ASSERT_NO_FATAL_FAILURE(expect_operations(a, b, ranks_a, ranks_b));
     }
   }
+}
+
+/// Where BuDDy cannot combine two diagrams, the groups are combined in another way.
+TEST(Algebra, DiagramsThatCannotBeCombined) {
+  Random random(13);
+  const Ranks ranks_a = testing::random_subset(random, 400, 2000);
+  const Ranks ranks_b = testing::random_subset(random, 700, 3000);
+  MapRef a, b;
+  ASSERT_TRUE(build_as(Encoding::bdd, ranks_a, &a).ok());
+  ASSERT_TRUE(build_as(Encoding::bdd, ranks_b, &b).ok());
+  ASSERT_GE(bdd_init(1000, 100), 0);  // the library finds it in use
+  expect_operations(a, b, ranks_a, ranks_b);
+  bdd_done();
 }
 
 TEST(Algebra, StridesAreNotExpanded) {
