@@ -14,7 +14,6 @@
 #include "base/relax_cpu.h"
 #include "base/settings.h"
 #include "base/stand_still.h"
-#include "transport/core_demand.h"
 
 namespace fgmpi::transport {
 namespace {
@@ -39,12 +38,6 @@ constexpr int kMostSpurious = 100;
 constexpr int64_t kSpuriousInterval = 1'000'000;
 constexpr int64_t kLeastRegardless = 1'000'000;  ///< ns
 constexpr int kMostDoublings = 5;                ///< of it
-
-/// One object for the process, since the kernel counts by processes.
-CoreDemand& core_demand() {
-  static CoreDemand demand;
-  return demand;
-}
 
 /// Waits until a descriptor of `epoll` is ready, or the time is over.
 void wait_for_event(int epoll, int64_t timeout_ns) {
@@ -237,7 +230,7 @@ void Idle::sleep(int64_t timeout_ns) {
   // However short the spin has become, each wait first polls kPollsPerYield times, or
   // for kBetweenYields: otherwise it could never grow again. Not where the core would be
   // lost meanwhile.
-  if (core_demand().is_high(start)) {
+  if (core_demand_.is_high(start)) {
     spin_ = 0;
   } else if (longest_spin_ > 0 && spurious_ < kMostSpurious) {
     if (spin(start, std::min(std::max(spin_, kLeastSpin), deadline - start))) return;

@@ -18,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include "transport/core_demand.h"
 #include "transport/transport.h"
 
 namespace fgmpi::transport {
@@ -73,6 +74,7 @@ class Idle {
   bool all_wake_ = true;      ///< every transport can wake this process; else kPollInterval
   int64_t longest_spin_ = 0;  ///< ns
   int64_t spin_ = 0;          ///< ns, adapts; at most longest_spin_
+  CoreDemand core_demand_;
   int64_t next_tick_ = 0;
   uint64_t kernel_sleeps_ = 0;
   /// Early wake-ups in a row that brought nothing, without those that signals explain.
