@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 
 ANSWERS = ("made", "collective", "direct", "hand", "host", "early", "instead", "pending")
 OWNED = ("made", "collective", "direct", "hand")
-FLAGS = ("switches", "before_init", "codes")
+FLAGS = ("unordered", "switches", "before_init", "codes")
+ROLES = ("query local life send receive send_receive replace probe matched_probe matched_receive partitioned_send partitioned_receive"
+         " partition start completion buffer request collective creation assembly release one_sided file service pack name").split()
 CHECKS = ("object", "pointer", "count", "number", "rank", "tag", "root", "color", "info", "callee", "none")
 ABI = ("handle", "handles", "status", "statuses", "constant", "code", "pointer", "function", "string", "plain")
 SENTINELS = ("in_place", "proc_null", "any_source", "any_tag", "unweighted", "weights_empty", "argv_null",
              "argvs_null", "errcodes_ignore")
+PAYLOAD_WORDS = "bytes sum own is_root in_place received_in_place others size".split()
 PREFIXES = {"X_": "MPIX_", "I_": "MPII_"}
 
 
@@ -68,6 +71,11 @@ class Call:
     detail: str  # FUNCTION or FILE of the answer
     topic: str
     where: str
+    role: str = "local"
+    starts: str = "blocking"  # or nonblocking, persistent
+    operation: str = ""  # the blocking call that does the same: Bcast, of Ibcast and Bcast_init
+    sent: str = ""  # the payload of a collective, as the top of the table describes it
+    received: str = ""
 
     @property
     def symbol(self):
@@ -136,11 +144,30 @@ def check_lengths(call):
             fail(f"{call.where}: {p.name} needs a count and a datatype")
 
 
+def read_role(text, where):
+    """Returns role, starts and operation of "as nonblocking collective of Bcast"."""
+    match = re.fullmatch(r"as (?:(nonblocking|persistent) )?(\w+)(?: of (\w+))?", text)
+    if not match or match.group(2) not in ROLES:
+        fail(f"{where}: '{text}' is no role: as [nonblocking|persistent] {'|'.join(ROLES)} [of OPERATION]")
+    starts, role, operation = match.groups()
+    return role, starts or "blocking", operation
+
+
+def read_payload(line, where):
+    cells = [c.strip() for c in line.split("|")]
+    if len(cells) != 3 or not all(cells):
+        fail(f"{where}: a payload has three cells: OPERATION | SENT | RECEIVED")
+    return cells
+
+
 def read_call(line, kinds, topic, where):
-    match = re.fullmatch(r"(\w+)( \+c)? \((.*?)\) ((?:[a-z_]+ )*?)(%s)( .+)?" % "|".join(ANSWERS), line)
+    match = re.fullmatch(r"(\w+)( \+c)? \((.*?)\)( as (?:nonblocking |persistent )?\w+(?: of \w+)?)? ((?:[a-z_]+ )*?)(%s)( .+)?"
+                         % "|".join(ANSWERS), line)
     if not match:
         fail(f"{where}: not a call, as the top of the file describes them: {line[:60]}")
-    name, large, inside, flags, answer, detail = match.groups()
+    name, large, inside, role, flags, answer, detail = match.groups()
+    topic, role_of_topic = topic
+    role, starts, operation = read_role(role.strip() if role else "as " + role_of_topic, where)
     flags = flags.split()
     for flag in flags:
         if flag not in FLAGS:
@@ -149,15 +176,19 @@ def read_call(line, kinds, topic, where):
     if bool(detail) != (answer in ("direct", "hand")) and answer != "made":
         fail(f"{where}: '{answer}' is to be followed by {'a name' if not detail else 'nothing'}")
     parameters = [read_parameter(p, kinds, where) for p in split_outside(inside, ",")]
-    calls = [Call(name, big, parameters, flags, answer, detail, topic, where) for big in (False, True)[: 1 + bool(large)]]
+    calls = [Call(name, big, parameters, flags, answer, detail, topic, where, role, starts, operation or name.removesuffix("_c"))
+             for big in (False, True)[: 1 + bool(large)]]
     for call in calls:
         check_lengths(call)
+        made = any(p.kind.object == "request" and p.kind.life == "created" for p in parameters)
+        if made != (starts != "blocking"):
+            fail(f"{where}: {name} is {starts}, but it {'makes' if made else 'does not make'} a request")
     return calls
 
 
 def read(path):
     """Reads the table. Returns the kinds by name and the calls by symbol."""
-    kinds, calls, topic, line, first = {}, {}, None, "", 0
+    kinds, calls, payloads, topic, line, first = {}, {}, {}, None, "", 0
     with open(path) as file:
         lines = file.read().split("\n") + [""]
     for number, text in enumerate(lines, 1):
@@ -170,14 +201,26 @@ def read(path):
             if line.startswith("kind "):
                 kind = read_kind(line[5:], where)
                 kinds[kind.name] = kind
+            elif line.startswith("payload "):
+                operation, *payload = read_payload(line[8:], where)
+                payloads[operation] = payload
             elif line.startswith("topic "):
-                topic = line[6:].strip()
+                name, _, role = line[6:].partition(" as ")
+                topic = name.strip(), role.strip() or "local"
             else:
                 for call in read_call(line, kinds, topic, where):
                     if call.symbol in calls:
                         fail(f"{where}: {call.symbol} is in {calls[call.symbol].where} already")
                     calls[call.symbol] = call
         line, first = text.split("#")[0].strip() if not text.startswith("#") else "", number
+    for call in calls.values():
+        if call.role == "collective":
+            if call.operation not in payloads:
+                fail(f"{call.where}: {call.name} is a collective, but there is no payload of {call.operation}")
+            call.sent, call.received = payloads[call.operation]
+            for word in re.findall(r"[a-z]\w*", call.sent + " " + call.received):
+                if word not in PAYLOAD_WORDS and not call.find(word):
+                    fail(f"{call.where}: {call.name}: in its payload, {word} is no parameter")
     return kinds, calls
 
 
