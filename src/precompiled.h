@@ -1,5 +1,5 @@
-// The headers of the standard library, the system and MPI that many sources include: the build parses them once. A source
-// still includes what it uses; no header includes this one.
+// The headers of the standard library, the system and MPI that many sources include: the build
+// parses them once. A source still includes what it uses; no header includes this one.
 #pragma once
 #include <dlfcn.h>
 #include <errno.h>

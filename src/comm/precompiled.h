@@ -1,5 +1,5 @@
-// The headers of this project that most sources of src/comm and the layers above it include: the build parses them once. A
-// source still includes what it uses; no header includes this one.
+// The headers of this project that most sources of src/comm and the layers above it include: the
+// build parses them once. A source still includes what it uses; no header includes this one.
 #pragma once
 #include "comm/comm.h"
 #include "comm/meeting.h"

@@ -1,6 +1,6 @@
 // A proclet that waits, with a deadline, for another job.
 //
-// Such a wait is not part of a deadlock: what ends it comes from outside of this job.
+// The wait is not part of a deadlock: what ends it comes from outside of this job.
 // Thread rule: one thread. wait() switches, the other functions do not.
 #pragma once
 

@@ -4,7 +4,8 @@
 //   base        0 1 2 3 4 5 6 7 8 9 10 11             any map, here the world
 //   exceptions        3->9          9->3              by group rank
 //
-//   flags    | whether group ranks b*2^s .. have an exception |   a bit a bucket, 16 to 32 an exception
+//   flags    | whether group ranks b*2^s .. have an exception |   a bit a bucket,
+//                                                                 16 to 32 an exception
 //   index    | group rank |                                       packed, as are
 //   value    | world rank - smallest |
 //   order    | by world rank |

@@ -13,7 +13,8 @@ namespace fgmpi::host {
 
 /// Sets inout[i] = in[i] op inout[i] for `count` elements (MPI-4.0 section 6.9.7). Pairs of a basic
 /// type and a predefined operation run on the caller's stack; others on the host stack. Never
-/// switches. Errors: MPI_ERR_OP when op is null, or not defined on the type of at least one element.
+/// switches. Errors: MPI_ERR_OP when op is null, or not defined on the type of at least one
+/// element.
 Status reduce_local(const void* in, void* inout, int64_t count, const Type& type, MPI_Op op);
 
 /// Checks, without reducing, that `op` is an operation that can be used on `count` elements of

@@ -1,9 +1,9 @@
 // Handlers of signals that ranks of a process install: each rank has its own, though the kernel has
 // one for the process. The kernel's handler is a function of this library, which calls
 //
-//   a signal of the process (kill, alarm, the terminal)  --> the handler of each rank that has one
-//   a fault of a rank, raise(), pthread_kill()           --> that rank's handler; where it has none,
-//                                                            what the process did before ranks began
+//   a signal of the process (kill, alarm, the terminal) --> the handler of each rank that has one
+//   a fault of a rank, raise(), pthread_kill()          --> that rank's handler; if it has none:
+//                                                           what the process did before ranks began
 //
 // This function also counts the runs of each rank's handlers (sched::count_interruption): a rank
 // that waits outside of MPI is parked, so the kernel cannot end its wait with EINTR. A handler ends

@@ -1,7 +1,7 @@
 // Layouts. A layout describes where the bytes of a datatype are, as runs in the order of its type
 // map.
 //
-//   one element:  | run 0 |   gap   | run 1 | gap |      runs: offset from the element's address, bytes
+//   one element:  | run 0 |   gap   | run 1 | gap |      a run: offset from the element, bytes
 //                 <------------ extent ----------->
 //
 // A transfer is a walk over two layouts at once (Cursor), so bytes are not packed in between where
