@@ -1,7 +1,7 @@
 // Late ranks: ranks of a program that is not linked with MPI, for which mpiexec has preloaded this
 // library (LD_PRELOAD).
 //
-// A program of this kind may load MPI while it runs, as an interpreter does, or be a shell that only
+// This program may load MPI while it runs, as an interpreter does, or be a shell that only
 // executes another program. Its first call of MPI shows which one it is. So the first rank of the
 // process runs alone; its first MPI_Init or session lets the others begin, each running main from
 // the start. If it ends, or executes another program, before that call, the others never run.
