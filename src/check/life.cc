@@ -132,6 +132,8 @@ bool set_up_process() {
     findings::parse_kinds(kinds, &p.kinds);
   const char* buffering = environment::text(settings::kRecords[settings::kSendBuffering].name);
   p.unbuffered = buffering && !std::strcmp(buffering, "zero");
+  const char* repeated = environment::text(settings::kRecords[settings::kCheckRepeated].name);
+  p.all_in_full = repeated && !std::strcmp(repeated, "off");
   update_follows_steps();
   p.spool.open(folder);
   p.pid = getpid();

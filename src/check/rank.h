@@ -519,6 +519,7 @@ struct Process {
   /// but they call MPI.
   pid_t pid = 0;
   bool unbuffered = false;    ///< FGMPI_SEND_BUFFERING=zero: standard sends are synchronous
+  bool all_in_full = false;   ///< FGMPI_CHECK_REPEATED=off: no call takes the path of repeated ones
   bool makes_others = false;  ///< extensions make communicators that are not tracked
   bool asked_model = false;   ///< a rank has asked for MPI_WIN_MODEL
   /// Calls that impose an order which is not tracked (windows, other jobs) were made, so races are
@@ -559,7 +560,8 @@ inline void step_enter_at_once(CheckedComm* c, int member, uint64_t number) {
 }
 
 inline void Rank::guess_next() {
-  const bool repeats = last_call && !ended && !owned && !g_process.threads && !g_process.unbuffered;
+  const bool repeats = last_call && !ended && !owned && !g_process.threads &&
+                       !g_process.unbuffered && !g_process.all_in_full;
   guess = repeats ? last_call->next_call : nullptr;
   short_path = guess ? __builtin_thread_pointer() : nullptr;
 }
