@@ -255,6 +255,12 @@ bool Ofi::transmit(SendBuffer* buffer) {
 bool Ofi::transmit_here(SendBuffer* buffer) {
   uint32_t index = buffer->peer;
   OfiPeer& peer = peers_[index];
+  // A provider that connects for each message answers "no room" for ever where the peer's process
+  // has ended, and messages to all others would wait behind this one.
+  if (__builtin_expect(peer.failed, 0)) {
+    release(buffer);
+    return true;
+  }
   ssize_t e = buffer->lent ? send_lent(buffer)
                            : fi_send(fabric_.ep, buffer->bytes, buffer->length, descriptor_,
                                      peer.address, &buffer->context);
@@ -405,7 +411,11 @@ bool Ofi::tick() {
   poll_lines();
   const auto broken = lifelines_.release_broken();
   if (broken.empty()) return false;
-  while (poll()) {  // what the peer sent before is received, its bye too
+  // What the peer sent before is received, its bye too. (poll() is also true where it has tried
+  // again to send to the peer, which may be so without end.)
+  for (uint64_t before = ~completed_; before != completed_;) {
+    before = completed_;
+    poll();
   }
   for (const auto& [process, why] : broken)
     if (const uint32_t index = index_of(process); index < peers_.size()) fail(index, why);
@@ -526,6 +536,7 @@ bool Ofi::poll_here() {
     else if (n <= 0)
       break;
     any = true;
+    ++completed_;
     for (ssize_t i = 0; i < n; ++i)
       complete(static_cast<Operation*>(entries[i].op_context), entries[i].flags, entries[i].buf,
                entries[i].len);

@@ -240,6 +240,7 @@ class Ofi final : public Transport {
   bool delivering_ = false;  ///< in poll(), which flushes before it ends
   std::vector<std::pair<uint32_t, std::string>> failures_;
   uint64_t refused_ = 0;
+  uint64_t completed_ = 0;  ///< reads of the completion queue that were not empty
   bool reads_allowed_ = true;
   /// The provider sends from anywhere in memory, from two places at a time.
   bool lends_ = false;

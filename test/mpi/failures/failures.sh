@@ -33,7 +33,10 @@ job "a rank exits with status 1" 1 "^3 of 4 ranks are left" 60 \
   "$bin/mpiexec" -disable-auto-cleanup -n 4 "$programs/one_fails" exit
 FGMPI_SCHED=random:3 job "in a random order" 137 "^6 of 9 ranks are left" 60 \
   "$bin/mpiexec" -ft -n 3 -nfg 3 "$programs/one_fails" kill
-job "a farm loses half of its workers" 137 "^4 workers failed" 60 "$bin/mpiexec" -ft -n 8 "$programs/farm"
+for transport in shm,ofi ofi; do
+  FGMPI_TRANSPORT=$transport job "a farm by $transport loses half of its workers" 137 "^4 workers failed" 60 \
+    "$bin/mpiexec" -ft -n 8 "$programs/farm"
+done
 for transport in shm,ofi ofi; do
   for shape in "3 1" "4 1" "2 3" "3 4"; do
     read -r p c <<<"$shape"
