@@ -121,7 +121,12 @@ inline void record_first_error(Meeting* m, Status&& status) {
   return comm::leave(m);
 }
 
-bool is_far_ahead(const Comm* comm) { return comm->shared->meetings->blocking.count > kAhead; }
+/// Are more than kAhead meetings of blocking collectives open?
+bool is_far_ahead(const Comm* comm) {
+  const Meeting* m = comm->shared->meetings->oldest[0];
+  for (uint32_t i = 0; m && i < kAhead; ++i) m = m->next;
+  return m != nullptr;
+}
 
 // ---- Gather -------------------------------------------------------------------------------------
 

@@ -71,8 +71,8 @@ void record_mismatch(Meeting* m, Comm* comm, const char* call) {
                           comm->rank, call, m->first_rank, m->call);
 }
 
-bool is_new(const MeetingQueue& queue, uint32_t sequence) {
-  return static_cast<int32_t>(sequence - queue.not_yet) >= 0;
+bool is_new(const OpenMeetings& meetings, uint32_t sequence) {
+  return static_cast<int32_t>(sequence - meetings.not_yet[sequence & 1]) >= 0;
 }
 
 /// Open meetings that were joined of late. Each member comes to a communicator's meetings one
@@ -90,17 +90,19 @@ Recent& recent_of(const OpenMeetings* meetings, uint32_t sequence) {
                   std::size(g_recent)];
 }
 
-/// Finds the link to the open meeting `sequence`, or the end. There is no search for members that
-/// come to the meetings of a communicator in order, however many of them are open.
+/// Finds the link to the open meeting `sequence`, or the end of the list where there is none. There
+/// is no search for members that come to the meetings of a communicator in order, however many of
+/// them are open.
 Meeting** find_open(OpenMeetings* meetings, uint32_t sequence) {
-  MeetingQueue& queue = meetings->queue_of(sequence);
-  if (is_new(queue, sequence)) return queue.end;
+  Meeting** link = &meetings->oldest[sequence & 1];
+  if (!*link || (*link)->sequence == sequence) return link;
   const Recent& before = recent_of(meetings, sequence - kNextOfKind);
   if (before.meetings == meetings && before.meeting->sequence == sequence - kNextOfKind) {
     Meeting* next = before.meeting->next;
-    if (next && next->sequence == sequence) return &before.meeting->next;
+    // The meeting in front of a new one is the newest that is open.
+    if (next ? next->sequence == sequence : is_new(*meetings, sequence))
+      return &before.meeting->next;
   }
-  Meeting** link = &queue.open;
   while (*link && (*link)->sequence != sequence) link = &(*link)->next;
   return link;
 }
@@ -146,7 +148,6 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     sched::add_trimmer(trim_meetings);
   }
   OpenMeetings* meetings = shared->meetings.get();
-  MeetingQueue& queue = meetings->queue_of(sequence);
   Meeting** link = find_open(meetings, sequence);
   Meeting* m = *link;
   if (m == nullptr) {
@@ -166,9 +167,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     m->shared = shared;
     m->next = nullptr;
     *link = m;
-    queue.end = &m->next;
-    if (is_new(queue, sequence)) queue.not_yet = sequence + kNextOfKind;
-    ++queue.count;
+    if (is_new(*meetings, sequence)) meetings->not_yet[sequence & 1] = sequence + kNextOfKind;
   } else if (__builtin_expect(m->operation != operation, 0)) {
     compare_decided(comm, m, operation, call);
   }
@@ -178,8 +177,6 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     recent = {};  // the meeting is open no more
     m->full = true;
     *link = m->next;
-    if (queue.end == &m->next) queue.end = link;
-    --queue.count;
   }
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
     announce_to_decider(comm, m, operation, arrival);
@@ -261,10 +258,10 @@ const CompletedCollective* find_completed(const SharedComm* shared, uint32_t rou
 namespace {
 /// Takes one of the meetings that are open, or returns nullptr.
 Meeting* pop_open(OpenMeetings* meetings) {
-  MeetingQueue& queue = meetings->blocking.open ? meetings->blocking : meetings->nonblocking;
-  Meeting* m = queue.open;
+  Meeting*& oldest = meetings->oldest[meetings->oldest[0] ? 0 : 1];
+  Meeting* m = oldest;
   if (!m) return nullptr;
-  queue.open = m->next;
+  oldest = m->next;
   if (Recent& recent = recent_of(meetings, m->sequence); recent.meeting == m) recent = {};
   return m;
 }

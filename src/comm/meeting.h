@@ -117,19 +117,12 @@ struct CompletedCollective {
   uint32_t signature = 0;
 };
 
-/// The meetings of one kind that are not full yet.
-struct MeetingQueue {
-  Meeting* open = nullptr;  ///< oldest first
-  Meeting** end = &open;    ///< where the next one is linked in
-  uint32_t count = 0;       ///< number of open meetings
-  /// No meeting with this sequence number or a later one has been opened yet.
-  uint32_t not_yet = 0;
-};
-
-/// The meetings of a communicator that are not full yet.
+/// The meetings of a communicator that are not full yet: those of blocking collectives, which have
+/// even sequence numbers, and those of nonblocking and persistent ones, which have odd numbers.
 struct OpenMeetings {
-  MeetingQueue blocking, nonblocking;
-  MeetingQueue& queue_of(uint32_t sequence) { return sequence & 1 ? nonblocking : blocking; }
+  Meeting* oldest[2] = {};  ///< of each kind: a list in the order in which they were opened
+  /// No meeting of the kind with this sequence number or a later one has been opened yet.
+  uint32_t not_yet[2] = {};
   /// A ring of the last collectives between processes; allocated with the first of them.
   struct Completed {
     CompletedCollective last[4];
@@ -200,7 +193,7 @@ Status leave_last_or_failed(Meeting* meeting);
 /// joins (proclet-sched/call_count.h).
 inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
   const OpenMeetings* meetings = comm->shared->meetings.get();
-  Meeting* m = meetings ? meetings->blocking.open : nullptr;
+  Meeting* m = meetings ? meetings->oldest[0] : nullptr;
   // A member that need not wait may be one collective ahead.
   if (m && m->sequence != comm->sequence) m = m->next;
   if (__builtin_expect(m != nullptr && m->sequence == comm->sequence && m->operation == operation &&
