@@ -1,7 +1,7 @@
 // What a member of a communicator declares about a call in which ranks differ: what it gives its
 // neighbours and receives from them, or, where counts differ by rank, the same for all other
-// members (pairs.cc). The call caches its declaration (RememberedCall::declared), so that a repeated
-// call need not be decoded again. Thread rule: as CheckedCall (call.h).
+// members (pairs.cc). The call caches it (RememberedCall::declared): a repeated call is
+// not decoded again. Thread rule: as CheckedCall (call.h).
 #pragma once
 
 #include <cstddef>

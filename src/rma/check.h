@@ -94,9 +94,9 @@ Status check_local(const void* address, int64_t count, const host::Type& type, b
 
 /// Checks bytes that the program of the running rank has loaded or stored since its last call: in
 /// its own memory in the window, or in any member's where the window is shared. `call`: the access,
-/// in words; `place`: as ConflictObserver::place(). `keeps`: the access stays in the table until the
-/// epoch ends; otherwise the program's earlier accesses are removed from it. With 0 bytes nothing
-/// is compared. REQUIRES: checking(). Errors: as above.
+/// in words; `place`: as ConflictObserver::place(). `keeps`: the access stays in the table until
+/// the epoch ends; otherwise the program's earlier accesses are removed from it. With 0 bytes
+/// nothing is compared. REQUIRES: checking(). Errors: as above.
 Status check_program(Win* win, uint64_t address, uint64_t bytes, bool writes, const char* call,
                      uint64_t place, bool keeps);
 

@@ -171,7 +171,8 @@ class JobRun {
   void read(const std::string& folder);
   /// Adds a file to `processes`, or its name and the reason to `refused`.
   void add_file(const std::string& path);
-  /// Sums up the files of `processes`. Those of a world that is too large for them become `refused`.
+  /// Sums up the files of `processes`; those of a world that is too large for them become
+  /// `refused`.
   void sum_up();
   /// "stencil.c:42 (main)", or the object file and the offset.
   std::string words_of(const CallSite& place) const;
