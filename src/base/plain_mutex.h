@@ -1,6 +1,6 @@
 // A mutex for the library itself. Functions of std::mutex are interposed for the program
-// (src/privatize/waits.cc): they let other proclets run while one waits, which code of the library
-// must not do.
+// (src/privatize/libc/waits.cc): they let other proclets run while one waits, which code of the
+// library must not do.
 //
 // Thread rule: any. For short sections that neither wait nor switch: the calling OS thread sleeps
 // until it has the mutex.

@@ -9,9 +9,9 @@
 #include <cstring>
 
 #include "base/hash.h"
-#include "check/accesses.h"
-#include "check/arrays.h"
+#include "check/collectives/arrays.h"
 #include "check/extensions.h"
+#include "check/memory/accesses.h"
 #include "watch/places.h"
 
 namespace fgmpi::check {

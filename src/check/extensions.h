@@ -3,7 +3,7 @@
 #pragma once
 
 #include "fgmpi.h"
-#include "proclet-sched/debug_table.h"
+#include "proclet-sched/coroutine/debug_table.h"
 
 #pragma weak MPIX_Tool_word
 #pragma weak MPIX_Comm_key

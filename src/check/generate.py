@@ -237,8 +237,8 @@ def main():
                     "  Positions at;", "  ParameterSets sets;", "  Parameter parameters[kMostArguments];", "};",
                     "extern const CallInfo kCalls[kCallCount];\n"]
     includes = """#include "check/call.h"
-#include "check/repeated_collectives.h"
-#include "check/repeated_messages.h"
+#include "check/repeated/repeated_collectives.h"
+#include "check/repeated/repeated_messages.h"
 #include "watch/places.h"
 
 using fgmpi::findings::from_fortran;

@@ -8,10 +8,10 @@
 
 #include "base/environment.h"
 #include "base/settings.h"
-#include "check/accesses.h"
 #include "check/call.h"
 #include "check/extensions.h"
-#include "check/wire.h"
+#include "check/memory/accesses.h"
+#include "check/wire/wire.h"
 #include "watch/first_rank.h"
 #include "watch/places.h"
 

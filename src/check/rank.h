@@ -23,13 +23,13 @@
 #include <vector>
 
 #include "check/check_calls.h"
-#include "check/clock.h"
 #include "check/findings/spool.h"
-#include "check/layout.h"
-#include "check/message_queue.h"
+#include "check/memory/layout.h"
+#include "check/messages/message_queue.h"
+#include "check/objects/request_table.h"
+#include "check/order/clock.h"
+#include "check/order/unbuffered.h"
 #include "check/record.h"
-#include "check/request_table.h"
-#include "check/unbuffered.h"
 #include "proclet-sched/sched.h"
 
 namespace fgmpi::check {

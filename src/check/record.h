@@ -10,10 +10,10 @@
 
 #include "base/hash.h"
 #include "check/check_calls.h"
-#include "check/collective_declaration.h"
-#include "check/layout.h"
+#include "check/collectives/collective_declaration.h"
+#include "check/memory/layout.h"
+#include "check/objects/request_table.h"
 #include "check/ref_ptr.h"
-#include "check/request_table.h"
 
 namespace fgmpi::check {
 

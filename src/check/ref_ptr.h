@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "check/memory.h"
+#include "check/memory/memory.h"
 
 namespace fgmpi::check {
 

@@ -18,7 +18,7 @@
 #include "comm/system_ranked/construction.h"
 #include "comm/system_ranked/group_tree.h"
 #include "comm/topology.h"
-#include "proclet-sched/threads.h"
+#include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::comm {
 

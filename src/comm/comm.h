@@ -210,7 +210,7 @@ inline Comm* find_inside(MPI_Comm handle) {
 }
 
 /// From now on find() finds nothing for a thread that is outside the library
-/// (proclet-sched/threads.h).
+/// (proclet-sched/threads/threads.h).
 void close_fast_paths();
 
 /// Makes world and self of the running rank (MPI_Init). Never switches.

@@ -7,7 +7,7 @@
 
 #include "base/plain_mutex.h"
 #include "base/slab.h"
-#include "proclet-sched/threads.h"
+#include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::comm {
 namespace {

@@ -45,7 +45,7 @@ struct Extras {
   Attributes attributes;
   std::vector<std::pair<std::string, std::string>> info;  ///< hints as the user set them
   std::unique_ptr<Neighbors> neighbors;
-  std::unique_ptr<KeptWithComm> opened;  ///< opened groups (mpi/opened.h)
+  std::unique_ptr<KeptWithComm> opened;  ///< opened groups (mpi/coll/opened.h)
 };
 
 /// The extras of a communicator; makes them when they are missing.

@@ -15,7 +15,7 @@
 #include "comm/broken.h"
 #include "comm/debug_names.h"
 #include "comm/extras.h"
-#include "proclet-sched/call_count.h"
+#include "proclet-sched/coroutine/call_count.h"
 #include "pt2pt/decider.h"
 
 namespace fgmpi::comm {

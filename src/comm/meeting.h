@@ -190,7 +190,7 @@ Status leave_last_or_failed(Meeting* meeting);
 
 /// Joins the next meeting: the caller is number meeting->arrived - 1 in order of arrival.
 /// meeting->full: it is the last and must call release() once it has acted. May switch before it
-/// joins (proclet-sched/call_count.h).
+/// joins (proclet-sched/coroutine/call_count.h).
 inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
   const OpenMeetings* meetings = comm->shared->meetings.get();
   Meeting* m = meetings ? meetings->oldest[0] : nullptr;

@@ -4,7 +4,7 @@
 #include "comm/of_rank.h"
 
 #include "comm/comm.h"
-#include "proclet-sched/threads.h"
+#include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::comm {
 namespace {

@@ -65,7 +65,7 @@ void record_parents_claimed(uint32_t local);
 /// Called when the rank has ended; does nothing for the process's own ranks.
 void spawned_rank_ends(uint32_t local);
 
-/// How programs are loaded and run, which the layers above provide (src/privatize/guests.h).
+/// How programs are loaded and run, which the layers above provide (src/privatize/load/guests.h).
 struct Programs {
   Status (*load)(const std::string& path, void** program) = nullptr;
   Status (*prepare)(void* program, uint32_t first, uint32_t count,

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "comm/comm.h"
-#include "proclet-sched/queue.h"
+#include "proclet-sched/coroutine/queue.h"
 #include "pt2pt/buffer_limit.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
@@ -233,7 +233,8 @@ void Matcher::add_choices(uint32_t local, std::vector<Choice>* out) const {
   if (box.held.empty()) return;
   for (const PostedReceive* p = first_posted(local); p; p = p->next) {
     if (!decides(p->envelope.ctx) || p->envelope.source != MPI_ANY_SOURCE) continue;
-    const NumberedReceive& known = box.known.at(static_cast<RecvOp*>(const_cast<PostedReceive*>(p)));
+    const NumberedReceive& known =
+        box.known.at(static_cast<RecvOp*>(const_cast<PostedReceive*>(p)));
     for_each_candidate(local, p->envelope, p, [&](size_t i) {
       out->push_back(choice_of(local, p->envelope, known.number, Choice::kMatch, box.held[i]));
     });

@@ -8,9 +8,9 @@
 
 #include "base/settings.h"
 #include "file/transfer.h"
-#include "proclet-sched/blocking.h"
 #include "proclet-sched/sched.h"
-#include "proclet-sched/threads.h"
+#include "proclet-sched/threads/blocking.h"
+#include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::file {
 namespace {

@@ -5,8 +5,8 @@
 //             waits in the kernel reports their completion. Calls that the kernel completes at
 //             once, from its cache, involve no thread. A transfer of many calls goes to a thread,
 //             which makes them faster.
-//   threads   one of a few threads makes all calls of the transfer (proclet-sched/blocking.h), the
-//             rank parks
+//   threads   one of a few threads (proclet-sched/threads/blocking.h) makes all calls of the
+//             transfer, the rank parks
 //   direct    the rank makes the calls itself
 //
 // Where the kernel refuses io_uring (too old, or forbidden by a container), `uring` is `threads`;

@@ -22,9 +22,9 @@
 #include "base/process_threads.h"
 #include "base/raw_call.h"
 #include "file/engine.h"
-#include "proclet-sched/completions.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/sched.h"
+#include "proclet-sched/threads/completions.h"
 
 namespace fgmpi::file::uring {
 namespace {

@@ -12,9 +12,9 @@
 #include "fortran/code_range.h"
 #include "fortran/section_call.h"
 #include "mpi/binding.h"
-#include "mpi/file.h"
-#include "mpi/win.h"
-#include "privatize/real_loader.h"
+#include "mpi/file/file.h"
+#include "mpi/rma/win.h"
+#include "privatize/load/real_loader.h"
 
 namespace fgmpi::fortran {
 namespace {

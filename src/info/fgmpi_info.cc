@@ -19,8 +19,8 @@
 #include "info/job_ranks.h"
 #include "info/settings_page.h"
 #include "info/tool_variables.h"
-#include "launcher/paths.h"
-#include "launcher/program.h"
+#include "launcher/mpiexec/paths.h"
+#include "launcher/mpiexec/program.h"
 
 namespace {
 

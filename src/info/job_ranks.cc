@@ -26,7 +26,7 @@
 #include "base/strings.h"
 #include "info/foreign_wait.h"
 #include "info/job_hosts.h"
-#include "proclet-sched/debug_table.h"
+#include "proclet-sched/coroutine/debug_table.h"
 #include "readers/report/run.h"
 
 namespace fgmpi::tools {

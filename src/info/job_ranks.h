@@ -3,9 +3,9 @@
 //
 // There are two sources. A job under mpiexec -report, -summary or -progress has counters (profile),
 // which hold the call, the peer and the line. For any other job, the scheduler's table in the
-// memory of each process (proclet-sched/debug_table.h) leads to the call of each parked rank, and
-// to what the rank waits for (foreign_wait.h). Reading memory needs the right to trace the process;
-// reading counters needs the right to read its files. Thread rule: one thread.
+// memory of each process (proclet-sched/coroutine/debug_table.h) leads to the call of each parked
+// rank, and to what the rank waits for (foreign_wait.h). Reading memory needs the right to trace
+// the process; reading counters needs the right to read its files. Thread rule: one thread.
 #pragma once
 
 #include <sys/types.h>

@@ -15,7 +15,7 @@
 
 #include "base/environment.h"
 #include "base/strings.h"
-#include "launcher/paths.h"
+#include "launcher/mpiexec/paths.h"
 
 namespace fgmpi::tools {
 namespace {

@@ -7,10 +7,10 @@
 // effect.
 //
 // A handler that ignores the signal makes pause(), poll() and sleep() of the program return early.
-// Our mpiexec sends it on this host only to processes that expect it (launcher/hydra_notices.h),
-// and sets a variable of the environment that says so: then no handler is installed here. With
-// mpiexec -ft, on other hosts and under other launchers the signal may come, and a handler is
-// installed.
+// Our mpiexec sends it on this host only to processes that expect it
+// (launcher/hydra/hydra_notices.h), and sets a variable of the environment that says so: then no
+// handler is installed here. With mpiexec -ft, on other hosts and under other launchers the signal
+// may come, and a handler is installed.
 #pragma once
 
 namespace fgmpi::liveness {

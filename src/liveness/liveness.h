@@ -5,7 +5,7 @@
 //             all its ranks have ended               the launcher has
 //             and received what was sent to them     acknowledged its end
 //   running -----------------------------> leaving -----------------------> gone in order
-//      |         src/mpi/end_agreement.cc     |       src/mpi/end_agreement.cc
+//      |         src/mpi/life/end_agreement.cc     |       src/mpi/life/end_agreement.cc
 //      |                                      |
 //      +--------------------------------------+---> lost: it has ended without its mark,
 //            found by others: watch.h, lifeline.h,        or cannot be reached

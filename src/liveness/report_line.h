@@ -5,8 +5,8 @@
 //
 // Several processes may see one loss, and each writes the line. A process that was ended because of
 // the first loss may be reported as a second one. So mpiexec passes on only the first line
-// (src/launcher/hydra_guard.cc), or, with -ft, the first one about each process. The same holds for
-// lines about a failed start and about a bad setting, which every process writes.
+// (src/launcher/hydra/hydra_guard.cc), or, with -ft, the first one about each process. The same
+// holds for lines about a failed start and about a bad setting, which every process writes.
 //
 // Thread rule: one thread. This header needs no other file: the launcher's library links none.
 #pragma once

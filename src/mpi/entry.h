@@ -1,13 +1,13 @@
-// How a call begins when several threads may call MPI (proclet-sched/threads.h): a caller that is
-// outside of the library locks the engine and begins the call anew.
+// How a call begins when several threads may call MPI (proclet-sched/threads/threads.h): a caller
+// that is outside of the library locks the engine and begins the call anew.
 //
 // Calls with a fast path do not check this first. While threads are enabled, comm::find() finds
 // nothing for a caller that is outside, so these calls continue on their slow path, which checks.
 // All other calls check first.
 #pragma once
 
-#include "proclet-sched/last_call.h"
-#include "proclet-sched/threads.h"
+#include "proclet-sched/coroutine/last_call.h"
+#include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::mpi {
 

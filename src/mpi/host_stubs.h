@@ -12,10 +12,10 @@
 #include "host/datatype.h"
 #include "host/host.h"
 #include "host/op.h"
+#include "mpi/datatype/pack_external.h"
 #include "mpi/entry.h"
-#include "mpi/errors.h"
-#include "mpi/pack_external.h"
-#include "mpi/tool.h"
+#include "mpi/errors/errors.h"
+#include "mpi/tools/tool.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-attributes"  // see mpi/own.h
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "privatize/privatize.h"
-#include "proclet-sched/threads.h"
+#include "proclet-sched/threads/threads.h"
 
 // Interposed functions are exported; everything else stays hidden.
 #define FGMPI_INTERPOSE extern "C" __attribute__((visibility("default")))

@@ -5,9 +5,9 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "proclet-sched/call_count.h"
-#include "proclet-sched/jump.h"
-#include "proclet-sched/timers.h"
+#include "proclet-sched/coroutine/call_count.h"
+#include "proclet-sched/coroutine/jump.h"
+#include "proclet-sched/coroutine/timers.h"
 
 namespace fgmpi::sched {
 

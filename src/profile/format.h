@@ -289,7 +289,7 @@ struct ProfileHeader {
   int32_t stretch_rank;
   uint32_t stretch_ready;
   uint64_t starved_ns;  ///< sum of such times that are longer than kStretch
-  /// Images of the program: each rank except the first has its own (privatize/images.h).
+  /// Images of the program: each rank except the first has its own (privatize/image/images.h).
   uint64_t image_region, image_stride, image_count, program_base;
   uint64_t column_ns;      ///< duration of a column
   uint32_t columns, rows;  ///< in use; a row has kColumns columns

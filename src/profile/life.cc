@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/environment.h"
-#include "proclet-sched/debug_table.h"
+#include "proclet-sched/coroutine/debug_table.h"
 #include "profile/recorder.h"
 #include "watch/first_rank.h"
 

@@ -27,7 +27,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/page.h"
-#include "proclet-sched/debug_table.h"
+#include "proclet-sched/coroutine/debug_table.h"
 #include "profile/waits.h"
 
 #pragma weak fgmpi_debug_table

@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "base/settings.h"
 #include "base/strings.h"
-#include "proclet-sched/limits.h"
+#include "proclet-sched/coroutine/limits.h"
 
 namespace fgmpi::pt2pt {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/settings.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/process_groups.h"
-#include "proclet-sched/threads.h"
+#include "proclet-sched/threads/threads.h"
 #include "pt2pt/buffer_limit.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/sites.h"

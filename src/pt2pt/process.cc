@@ -10,7 +10,7 @@
 
 #include "base/counters.h"
 #include "base/settings.h"
-#include "proclet-sched/annotate.h"
+#include "proclet-sched/coroutine/annotate.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/decider.h"
 #include "pt2pt/lost.h"

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "base/slab.h"
-#include "proclet-sched/call_count.h"
+#include "proclet-sched/coroutine/call_count.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {

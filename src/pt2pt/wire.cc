@@ -10,7 +10,7 @@
 #include "base/copy.h"
 #include "base/relax_cpu.h"
 #include "base/strings.h"
-#include "proclet-sched/threads.h"
+#include "proclet-sched/threads/threads.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/lost.h"
 #include "pt2pt/short_spin.h"

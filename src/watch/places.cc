@@ -10,7 +10,7 @@
 
 #include "fgmpi.h"
 #include "fortran/code_range.h"
-#include "privatize/elf_file.h"
+#include "privatize/image/elf_file.h"
 #include "watch/places.h"
 
 #pragma weak MPIX_Program_address

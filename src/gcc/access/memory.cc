@@ -1,6 +1,6 @@
 // Wrappers of functions of the C library that read or write the program's memory. mpicc -check
 // links the program's calls of NAME to __wrap_NAME (ld --wrap); __real_NAME is the C library's
-// function. The list is also in src/launcher/wrapper.sh.in.
+// function. The list is also in src/launcher/wrappers/wrapper.sh.in.
 //
 // This file is compiled with -fno-builtin: so GCC does not replace a call here by a call of another
 // function.

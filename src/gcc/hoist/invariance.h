@@ -3,7 +3,7 @@
 // Stores and calls may change memory. A call may change it if the call receives its address, if the
 // callee stores to it (callees.h), or if the callee is unknown and code other than this function
 // and MPI may have its address. A wrong decision here costs time, never a correct result: the
-// library compares the arguments of each movement with those of the group (mpi/opened.h).
+// library compares the arguments of each movement with those of the group (mpi/coll/opened.h).
 #pragma once
 
 #include "callees.h"

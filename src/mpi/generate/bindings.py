@@ -61,14 +61,14 @@ OBJECTS = {
     "session": Object("Session", "find_session({handle})", "bad_session(kCall, {handle})", "MPI_SESSION_NULL", True),
 }
 INCLUDES = {
-    "coll": ["mpi/coll_args.h"],
+    "coll": ["mpi/coll/coll_args.h"],
     "comm": ["comm/create.h", "survivors/survivors.h"],
-    "dynamic": ["mpi/dynamic.h"],
-    "pt2pt": ["mpi/pt2pt_calls.h"],
-    "attr": ["mpi/session.h", "mpi/win.h"],
-    "file": ["mpi/file.h"],
-    "rma": ["mpi/win.h"],
-    "session": ["mpi/session.h"],
+    "dynamic": ["mpi/dynamic/dynamic.h"],
+    "pt2pt": ["mpi/pt2pt/pt2pt_calls.h"],
+    "attr": ["mpi/life/session.h", "mpi/rma/win.h"],
+    "file": ["mpi/file/file.h"],
+    "rma": ["mpi/rma/win.h"],
+    "session": ["mpi/life/session.h"],
     "topo": ["comm/topology.h"],
 }
 
@@ -375,7 +375,7 @@ def write_calls_header(found, functions, out):
 
 
 def write_topic(topic, found, functions, out):
-    includes = ["comm/info.h", "mpi/events.h", "mpi/binding.h", "mpi/calls.h", "mpi/comm_common.h"] + INCLUDES.get(topic, [])
+    includes = ["comm/info.h", "mpi/tools/events.h", "mpi/binding.h", "mpi/calls.h", "mpi/comm/comm_common.h"] + INCLUDES.get(topic, [])
     lines = [NOTE] + [f'#include "{name}"' for name in sorted(includes)]
     lines.append("\nusing namespace fgmpi;\nusing namespace fgmpi::mpi;\n")
     bindings = [MAKERS[call.answer](call, functions[symbol]) for symbol, call in found.items()

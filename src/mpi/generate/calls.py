@@ -266,10 +266,9 @@ def check_rules(calls, forwarded):
 def check_files(calls, folder):
     """Checks that the sources export exactly the calls that the table marks `hand`, each in the file that the table names."""
     found = {}
-    for name in sorted(os.listdir(folder)):
-        if not name.endswith(".cc"):
-            continue
-        with open(os.path.join(folder, name)) as file:
+    sources = {name: os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.endswith(".cc")}
+    for name, path in sorted(sources.items()):
+        with open(path) as file:
             text = re.sub(r"//[^\n]*", "", file.read())
         for symbol in re.findall(r"^FGMPI_EXPORT(?:_INTERNAL)?\((\w+)\);", text, re.M):
             if symbol in found:

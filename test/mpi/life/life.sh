@@ -73,7 +73,7 @@ expect "singleton" 0 "" "$prog" none 0
 expect "singleton of 6 ranks" 0 "" env FGMPI_NFG=6 "$prog" none 0
 expect "bad FGMPI_NFG" 1 "FGMPI_NFG=x" env FGMPI_NFG=x "$prog" none 0
 
-# Input that hydra finds together with the end of the program, because it was stopped meanwhile: src/launcher/hydra_guard.cc.
+# Input that hydra finds together with the end of the program, because it was stopped meanwhile: src/launcher/hydra/hydra_guard.cc.
 late_input() {
   local work job got
   work=$(mktemp -d)

@@ -1,9 +1,9 @@
 # The functions that mpicc -check wraps, by the wrapper's own list: where the list and src/gcc/access/memory.cc disagree, this
 # program cannot be linked.
-file(READ ${CMAKE_SOURCE_DIR}/src/launcher/wrapper.sh.in wrapper)
+file(READ ${CMAKE_SOURCE_DIR}/src/launcher/wrappers/wrapper.sh.in wrapper)
 string(REGEX MATCH "access/memory.cc.\n *for function in ([^;]*); do" matched "${wrapper}")
 if(NOT matched)
-  message(FATAL_ERROR "src/launcher/wrapper.sh.in has no list of the functions of src/gcc/access/memory.cc")
+  message(FATAL_ERROR "src/launcher/wrappers/wrapper.sh.in has no list of the functions of src/gcc/access/memory.cc")
 endif()
 string(REGEX REPLACE "[\\ \n]+" ";" wrapped_functions "${CMAKE_MATCH_1}")
 add_library(unit_access_flags INTERFACE)

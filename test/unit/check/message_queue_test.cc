@@ -1,4 +1,4 @@
-#include "check/message_queue.h"
+#include "check/messages/message_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "check/parts.h"
+#include "check/collectives/parts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "check/request_table.h"
+#include "check/objects/request_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "check/rows.h"
+#include "check/collectives/rows.h"
 
 #include <gtest/gtest.h>
 

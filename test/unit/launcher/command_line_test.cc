@@ -1,4 +1,4 @@
-#include "launcher/command_line.h"
+#include "launcher/mpiexec/command_line.h"
 
 #include <gtest/gtest.h>
 #include <mpi.h>

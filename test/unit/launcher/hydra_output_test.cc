@@ -1,4 +1,4 @@
-#include "launcher/hydra_output.h"
+#include "launcher/hydra/hydra_output.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

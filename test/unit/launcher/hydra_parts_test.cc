@@ -11,12 +11,12 @@
 #include <algorithm>
 #include <random>
 
-#include "launcher/hydra_commands.h"
-#include "launcher/hydra_ends.h"
-#include "launcher/hydra_guard.h"
-#include "launcher/hydra_newcomers.h"
-#include "launcher/hydra_notices.h"
-#include "launcher/hydra_statuses.h"
+#include "launcher/hydra/hydra_commands.h"
+#include "launcher/hydra/hydra_ends.h"
+#include "launcher/hydra/hydra_guard.h"
+#include "launcher/hydra/hydra_newcomers.h"
+#include "launcher/hydra/hydra_notices.h"
+#include "launcher/hydra/hydra_statuses.h"
 
 namespace fgmpi::launcher {
 namespace {

@@ -11,9 +11,9 @@
 #include <random>
 #include <set>
 
-#include "privatize/elf_file.h"
-#include "privatize/elf_module.h"
-#include "privatize/images.h"
+#include "privatize/image/elf_file.h"
+#include "privatize/image/elf_module.h"
+#include "privatize/image/images.h"
 
 int unit_test_global = 12;  // a test finds it in the symbol table
 thread_local int unit_test_thread_local = 3;

@@ -1,6 +1,6 @@
 // Compares planned relocation with a naive dynamic linker, which relocates modules as if each image
 // had been loaded at its address. Modules, symbols and relocations of every type are random.
-#include "privatize/relocation.h"
+#include "privatize/image/relocation.h"
 
 #include <gtest/gtest.h>
 

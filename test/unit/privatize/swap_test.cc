@@ -1,6 +1,6 @@
 // Compares swapped areas with a naive model. Random images run and write their values; each finds
 // the values that it wrote last.
-#include "privatize/swap.h"
+#include "privatize/image/swap.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "privatize/images.h"
+#include "privatize/image/images.h"
 
 // thread_local variables of this program, with and without initial values: their blocks are
 // swapped.

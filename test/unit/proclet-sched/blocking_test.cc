@@ -1,4 +1,4 @@
-#include "proclet-sched/blocking.h"
+#include "proclet-sched/threads/blocking.h"
 
 #include <gtest/gtest.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-#include "proclet-sched/completions.h"
+#include "proclet-sched/threads/completions.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "proclet-sched/descriptor_waits.h"
+#include "proclet-sched/threads/descriptor_waits.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "proclet-sched/engine_lock.h"
+#include "proclet-sched/threads/engine_lock.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

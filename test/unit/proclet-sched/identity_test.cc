@@ -1,5 +1,5 @@
 // Tests that the caller is identified from its stack: as a rank, a helper or another thread.
-#include "proclet-sched/identity.h"
+#include "proclet-sched/coroutine/identity.h"
 
 #include <gtest/gtest.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "proclet-sched/last_call.h"
+#include "proclet-sched/coroutine/last_call.h"
 
 namespace fgmpi::sched {
 namespace {

@@ -1,5 +1,5 @@
 #include "proclet-sched/sched.h"
-#include "proclet-sched/limits.h"
+#include "proclet-sched/coroutine/limits.h"
 
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "../setting.h"
-#include "proclet-sched/stacks.h"
+#include "proclet-sched/coroutine/stacks.h"
 
 namespace fgmpi::sched {
 namespace {

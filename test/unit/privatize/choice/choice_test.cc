@@ -7,8 +7,8 @@
 #include <map>
 #include <random>
 
-#include "privatize/images.h"
-#include "privatize/libraries.h"
+#include "privatize/image/images.h"
+#include "privatize/load/libraries.h"
 
 extern "C" {
 [[gnu::visibility("default")]] int variable_of_program = 1;

@@ -1,0 +1,428 @@
+// Requests: the operation behind each one, from the call that makes it to the call
+// that completes it.
+//
+// The library has one handle for all sends that are complete at once. The checker gives
+// each of them a handle of its own (kFirstSent | number), so that it can tell which of them
+// a call waits for.
+#include <cstring>
+
+#include "check/call.h"
+#include "check/messages/messages.h"
+#include "check/repeated/repeated_messages.h"
+
+namespace fgmpi::check {
+namespace {
+
+/// The array of requests that a call is given, and its length.
+MPI_Request* list_of(const CallRecord& call, int position, int64_t* count) {
+  const Parameter& p = call.info().parameters[position];
+  *count = !p.array ? 1 : p.length < 0 ? 0 : call.words[p.length];
+  return reinterpret_cast<MPI_Request*>(call.words[position]);
+}
+
+void check_foreign_request(CheckedCall* call, MPI_Request handle) {
+  for (const auto& other : g_process.all) {
+    if (!other || other.get() == call->rank()) continue;
+    make_operations(other.get());
+    auto found = other->requests.find(handle);
+    if (!found) continue;
+    report(FindingKind::kArguments, "a request of another rank is used",
+           "a handle means something only to the rank that made it",
+           {call->me(), participant(other.get(), found->second.call, "made it")});
+    return;
+  }
+}
+
+/// Adds the positions in the list that the call has completed, each with the
+/// position of its status.
+void find_completed(const CheckedCall& call, int64_t count, std::vector<CompletedEntry>* done) {
+  auto number = [&](int8_t Positions::*where) {
+    const auto* at = static_cast<const int*>(call.pointer(where));
+    return at ? *at : 0;
+  };
+  if (call.has(&Positions::flag) && !number(&Positions::flag)) return;
+  if (call.has(&Positions::out_count)) {
+    const int n = number(&Positions::out_count);
+    const auto* indices = static_cast<const int*>(call.pointer(&Positions::indices));
+    for (int i = 0; n != MPI_UNDEFINED && i < n; ++i) done->push_back({indices[i], i});
+  } else if (call.has(&Positions::index)) {
+    if (const int i = number(&Positions::index); i != MPI_UNDEFINED) done->push_back({i, 0});
+  } else {
+    done->reserve(static_cast<size_t>(count));
+    for (int i = 0; i < count; ++i) done->push_back({i, i});
+  }
+}
+
+/// Does the call wait for each of its requests, as MPI_Wait and MPI_Waitall do?
+bool waits_for_all(const CheckedCall& call) {
+  return !call.has(&Positions::flag) && !call.has(&Positions::index) &&
+         !call.has(&Positions::out_count);
+}
+
+/// Adds steps for what a wait for the operation needs of other ranks. need_senders() adds
+/// those for senders.
+void record_needs(CheckedCall* call, RequestOperation* op) {
+  if (op->needs_receive) step_need_taken(call->waiting(), op->message, &op->call);
+  if (op->rare && op->collective.comm && !op->persistent)
+    step_need_members(call->waiting(), op->collective, &op->call);
+  if (!op->posted || op->posted->source == MPI_ANY_SOURCE) return;
+  call->lists().received.push_back(op->posted);
+}
+
+/// Called after sweep(), when the messages of receives are known.
+void need_senders(CheckedCall* call) {
+  for (const auto& posted : call->lists().received)
+    if (posted->taken) step_need_begun(call->waiting(), posted->taken, &posted->call);
+}
+
+void complete(CheckedCall* call, MPI_Request handle, RequestOperation* done,
+              const MPI_Status* status) {
+  Rank* rank = call->rank();
+  RequestOperation& op = *done;
+  if (!op.active) return;
+  end_regions(rank, handle, &op);
+  int cancelled = 0;
+  // Only an operation for which MPI_Cancel was called can be cancelled.
+  if (status && op.cancelled) g_next.MPI_Test_cancelled(status, &cancelled);
+  if (cancelled && op.sends) withdraw_message(op.comm, op.send_to, op.message);
+  if (op.rare && op.call->info().synchronous && op.send_to >= 0 && !cancelled)
+    record_synchronous_end(rank, op.send_to);
+  if (!cancelled && waits_for_all(*call)) record_needs(call, &op);
+  if (op.posted) {
+    op.posted->status_read = call->status_read();
+    received(rank, op.posted, cancelled ? nullptr : status);
+    op.posted.reset();
+  }
+  op.active = false;
+  if (!op.rare || op.persistent) return;
+  if (op.collective.comm) leave_collective(rank, op.call->info(), op.collective);
+  record_handles_made_by(call, op.call);
+}
+
+/// The most nodes that are retained for later requests.
+constexpr size_t kMostSpare = 64;
+
+/// Stores the operation of a nonblocking collective that has ended, with its regions, in its record
+/// for the rank's next call like it. Returns whether it did.
+bool keep_for_again(Rank* rank, Rank::Requests::Node* node) {
+  RequestOperation& op = (*node)->second;
+  RememberedCall* call = op.call.get();
+  if (!op.collective.comm || op.persistent || op.cancelled || op.partitioned || op.posted ||
+      !op.released || op.real != MPI_REQUEST_NULL || op.made_in != rank->epoch)
+    return false;
+  if (call->rank != rank || !call->is_known(rank->epoch, RememberedCall::kFine) ||
+      call->is_known(rank->epoch, RememberedCall::kOperation))
+    return false;
+  call->set_known(rank->epoch, RememberedCall::kOperation);
+  op.call.reset();
+  delete call->operation;
+  call->operation = node->release();
+  return true;
+}
+
+void forget(Rank* rank, Rank::Requests::Node node) {
+  if (node->second.rare && keep_for_again(rank, &node)) return;
+  if (rank->spare_requests.size() >= kMostSpare) return;
+  node->second.reset();
+  rank->spare_requests.push_back(std::move(node));
+}
+
+/// Removes a request from the table until the call returns: another thread may receive the same
+/// handle before that. The node's address does not change.
+void remove_pending_request(CheckedCall* call, Rank::Requests::TableEntry* found) {
+  call->lists().taken.push_back(call->rank()->requests.extract(found));
+}
+
+void complete_taken(CheckedCall* call, const std::vector<CompletedEntry>& done) {
+  for (auto& node : call->lists().taken) {
+    bool over = false;
+    for (const CompletedEntry& c : done)
+      if (c.position >= 0 && call->requests()[static_cast<size_t>(c.position)] == node->first) {
+        complete(call, node->first, &node->second, call->told(c.status));
+        over = !node->second.persistent;
+      }
+    if (!over) call->rank()->requests.insert(std::move(node));
+  }
+  call->lists().taken.clear();
+}
+
+/// Prefetches the fields that completing these requests reads, because other ranks have run since
+/// they were started.
+void prefetch(std::span<const CompletedEntry> done) {
+  if (done.size() < 2) return;
+  for (const CompletedEntry& c : done) {
+    if (!c.entry) continue;
+    const RequestOperation& op = c.entry->second;
+    __builtin_prefetch(op.posted.get());
+    __builtin_prefetch(&op.call->users);
+    __builtin_prefetch(reinterpret_cast<const char*>(&op) + 64);
+  }
+  prefetch_messages(done);
+}
+
+void record_completions(CheckedCall* call) {
+  const int position = call->info().at.given;
+  int64_t count = 0;
+  MPI_Request* list = list_of(call->record(), position, &count);
+  if (call->requests().empty()) return;
+  Rank* rank = call->rank();
+  Lists& lists = call->lists();
+  std::vector<CompletedEntry>& done = lists.done;
+  find_completed(*call, count, &done);
+  record_passed_receives(call, done);
+  // The program gets its own handles back for requests that are not complete.
+  for (int64_t i = 0; i < count; ++i)
+    if (list[i] == kSentHandle) list[i] = lists.requests[static_cast<size_t>(i)];
+  if (!call->had_threads()) {
+    auto find = [&](const CompletedEntry& c) {
+      return c.position >= 0 && c.position < count
+                 ? rank->requests.find(lists.requests[static_cast<size_t>(c.position)])
+                 : nullptr;
+    };
+    for (CompletedEntry& c : done) c.entry = find(c);
+    prefetch(done);
+    for (const CompletedEntry& c : done) {
+      auto* entry = lists.has_twice ? find(c) : c.entry;
+      if (!entry) continue;
+      complete(call, entry->first, &entry->second, call->told(c.status));
+      if (!entry->second.persistent) forget(rank, rank->requests.extract(entry));
+    }
+  }
+  complete_taken(call, done);
+  sweep(rank);
+  need_senders(call);
+}
+
+/// An empty operation under this handle.
+RequestOperation& fresh_request(Rank* rank, MPI_Request handle) {
+  if (auto* old = rank->requests.find(handle)) {
+    end_regions(rank, 0, &old->second);
+    return old->second = RequestOperation();
+  }
+  Rank::Requests::Node node;
+  if (rank->spare_requests.empty()) {
+    node = std::make_unique<Rank::Requests::TableEntry>();
+  } else {
+    node = std::move(rank->spare_requests.back());
+    rank->spare_requests.pop_back();
+  }
+  node->first = handle;
+  return rank->requests.insert(std::move(node))->second;
+}
+
+void record_made_requests(CheckedCall* call) {
+  const int position = call->info().at.made;
+  if (position < 0) return;
+  auto* at = reinterpret_cast<MPI_Request*>(call->at(position));
+  if (!at || *at == MPI_REQUEST_NULL) return;
+  Rank* rank = call->rank();
+  const bool sent = *at == kSentHandle;
+  if (sent) *at = next_sent_handle(rank);
+  RequestOperation& op = fresh_request(rank, *at);
+  const CallInfo& info = call->info();
+  call->keep_in(&op.call);
+  op.persistent = info.starts == Starts::kPersistent;
+  op.active = !op.persistent;
+  if (call->reach)
+    op.regions.set(*call->reach, info.role == CallRole::kReceive);
+  else if (call->has_lists())
+    std::swap(op.regions, call->lists().regions);
+  set_message(&op, call->message, call->send_to, call->comm);
+  op.posted = std::move(call->posted);
+  op.rare = info.synchronous || info.role < kFirstOfMessages || info.role > kLastOfMessages;
+  if (op.rare) {
+    op.collective = call->collective;
+    op.made_in = rank->epoch;
+  }
+  if (sent) op.real = kSentHandle;
+  if (is_partitioned(info)) record_partitioned_after(call, &op);
+  if (op.active) begin_regions(rank, *at, &op);
+}
+
+void record_starts(CheckedCall* call) {
+  for (MPI_Request handle : call->requests()) {
+    auto found = call->rank()->requests.find(handle);
+    if (!found) continue;
+    RequestOperation& op = found->second;
+    op.active = op.started_once = true;
+    if (op.rare && op.collective.comm) g_process.order_unknown = true;
+    if (!call->rank()->regions.empty()) check_started_buffers(call, op);
+    begin_regions(call->rank(), handle, &op);
+  }
+}
+
+void record_freed_handles(CheckedCall* call) {
+  for (MPI_Request handle : call->requests()) {
+    auto found = call->rank()->requests.find(handle);
+    if (!found) continue;
+    end_regions(call->rank(), 0, &found->second);
+    if (found->second.posted) receive_forgotten(call->rank(), found->second.posted);
+    call->rank()->requests.extract(found);
+  }
+}
+
+}  // namespace
+
+void record_released_requests(CheckedCall* call) {
+  const auto* flag = static_cast<const int*>(call->pointer(&Positions::flag));
+  const auto handle = static_cast<MPI_Request>(call->at(call->find("request")));
+  auto found = call->rank()->requests.find(handle);
+  if (!flag || !*flag || !found) return;
+  end_regions(call->rank(), handle, &found->second);
+}
+
+MPI_Request real_request(Rank* rank, MPI_Request request) {
+  auto found = rank->requests.find(request);
+  return !found || found->second.real == MPI_REQUEST_NULL ? request : found->second.real;
+}
+
+void check_requests_before(CheckedCall* call) {
+  int64_t count = 0;
+  MPI_Request* list = list_of(call->record(), call->info().at.given, &count);
+  if (!list || count <= 0) return;
+  Rank* rank = call->rank();
+  std::vector<MPI_Request>& requests = call->lists().requests;
+  requests.assign(list, list + count);
+  rank->given = requests;
+  if (!rank->inside.empty()) check_concurrent_completions(call);
+  const uint64_t this_list = ++rank->next_list;
+  for (int64_t i = 0; i < count; ++i) {
+    if (list[i] == MPI_REQUEST_NULL) continue;
+    auto found = rank->requests.find(list[i]);
+    if (!found) {
+      check_foreign_request(call, list[i]);
+      continue;
+    }
+    RequestOperation& op = found->second;
+    if (op.seen == this_list) {
+      call->lists().has_twice = true;
+      report(FindingKind::kArguments, "a request is in the list twice",
+             "each active request stands in a list once", {call->me()});
+    }
+    op.seen = this_list;
+    if (call->info().role == CallRole::kStart && op.active)
+      report(FindingKind::kArguments, "a persistent request is started while it is active",
+             "MPI_Wait or a call like it completes a request before it is started again",
+             {call->me(), participant(rank, op.call, "made it")});
+    if (call->info().role == CallRole::kStart && !op.active) start_message(call, &op);
+    if (op.rare && op.partitioned) check_partitioned_before(call, &op);
+    if (op.real != MPI_REQUEST_NULL) list[i] = op.real;
+    if (call->had_threads() && call->info().role == CallRole::kCompletion)
+      remove_pending_request(call, found);
+  }
+}
+
+void record_requests_after(CheckedCall* call) {
+  const int given = call->info().at.given;
+  const Life life = given < 0 ? Life::kNothing : call->info().parameters[given].life;
+  if (life == Life::kCompleted) record_completions(call);
+  if (life == Life::kStarted) record_starts(call);
+  if (life == Life::kFreed) record_freed_handles(call);
+  if (life == Life::kChanged) {  // MPI_Cancel does not change the handle
+    int64_t count = 0;
+    MPI_Request* list = list_of(call->record(), given, &count);
+    if (!list || call->requests().empty()) return;
+    *list = call->requests()[0];
+    auto found = call->rank()->requests.find(*list);
+    if (found) found->second.cancelled = true;
+  }
+  record_made_requests(call);
+}
+
+void record_repeated_collective(Rank* rank, RememberedCall* call,
+                                const CollectiveCall& collective) {
+  auto* at = reinterpret_cast<MPI_Request*>(call->at(call->info().at.made));
+  if (*at == MPI_REQUEST_NULL) return;
+  if (auto* old = rank->requests.find(*at)) {
+    end_regions(rank, 0, &old->second);
+    rank->requests.extract(old);
+  }
+  const bool sent = *at == kSentHandle;
+  if (sent) *at = next_sent_handle(rank);
+  call->known &= ~RememberedCall::kOperation;
+  Rank::Requests::Node node(std::exchange(call->operation, nullptr));
+  node->first = *at;
+  RequestOperation& op = rank->requests.insert(std::move(node))->second;
+  op.call = SharedCall(call);
+  op.active = true;
+  op.collective = collective;
+  if (sent) op.real = kSentHandle;
+  begin_regions(rank, *at, &op);
+}
+
+Rank::Requests::TableEntry* repeated_wait(Rank* rank, MPI_Request request) {
+  auto* entry = rank->requests.find(request);
+  if (!entry) return nullptr;
+  const RequestOperation& op = entry->second;
+  const bool fit = op.rare && op.active && op.collective.comm && op.real == MPI_REQUEST_NULL &&
+                   !op.persistent && !op.cancelled && !op.partitioned &&
+                   op.call->info().role == CallRole::kCollective;
+  return fit ? entry : nullptr;
+}
+
+void record_waited_collective(const WaitingCall& wait, Rank::Requests::TableEntry* entry) {
+  RequestOperation& op = entry->second;
+  end_regions(wait.rank, entry->first, &op);
+  step_need_members(wait, op.collective, &op.call);
+  op.active = false;
+  leave_collective(wait.rank, op.call->info(), op.collective);
+  forget(wait.rank, wait.rank->requests.extract(entry));
+}
+
+void make_operations(Rank* rank) {
+  if (rank->wait) rank->given = *rank->wait->leave_to_call();
+  for (const PendingOperation& b : rank->begun) {
+    RememberedCall& call = *b.call;
+    RequestOperation& op = fresh_request(rank, b.handle);
+    op.call = SharedCall(b.call);
+    op.persistent = op.rare = false;
+    op.active = true;
+    op.regions.set(call, !b.sends);
+    if (b.sends) {
+      const uint64_t message = message_of(*rank, b);
+      set_message(&op, message, call.sent.to, call.sent.comm);
+      op.posted.reset();
+      if (b.ready || has_receive_begun(rank, call, call.queue(), message)) step_taken(message);
+    } else {
+      set_message(&op, 0, -1, nullptr);
+      op.posted = post_as(rank, op.call, number_of(*rank, b));
+      if (call.queue().is_there()) call.messages.queue->ready = 0;
+    }
+    if (is_sent_handle(b.handle)) op.real = kSentHandle;
+    begin_regions(rank, b.handle, &op);
+    op.regions[0].checksum = b.word;
+  }
+  rank->begun.clear();
+  rank->pending_sum = 0;
+}
+
+const RequestOperation* awaited_by(Rank* rank, const CallRecord& waiting) {
+  make_operations(rank);
+  const int position = waiting.info().at.given;
+  if (position < 0 || waiting.info().role != CallRole::kCompletion) return nullptr;
+  for (MPI_Request handle : rank->given) {
+    auto found = rank->requests.find(handle);
+    if (found && found->second.active) return &found->second;
+  }
+  return nullptr;
+}
+
+void report_requests_left(Rank* rank) {
+  rank->requests.for_each([&](MPI_Request, const RequestOperation& op) {
+    if (!op.persistent)
+      report(FindingKind::kLeaks, "a request is never completed",
+             "MPI_Wait, MPI_Test or a call like them completes each request",
+             {participant(rank, op.call)});
+    else if (op.active)
+      report(FindingKind::kLeaks, "a persistent request is active at the end",
+             "MPI_Wait or a call like it after each MPI_Start, then MPI_Request_free",
+             {participant(rank, op.call, why_incomplete(op).c_str())});
+    else
+      report(FindingKind::kLeaks,
+             op.started_once ? "a persistent request is never freed"
+                             : "a persistent request is never started and never freed",
+             "MPI_Request_free ends a persistent request", {participant(rank, op.call)});
+  });
+}
+
+}  // namespace fgmpi::check

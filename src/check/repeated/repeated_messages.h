@@ -1,0 +1,286 @@
+// Sends and receives that the rank has made before, and the calls that wait for them (repeated.h).
+//
+// A nonblocking operation leaves a PendingOperation (rank.h). Before the rank makes a call that
+// this file does not handle, or somebody asks what the rank waits for, make_operations() turns
+// every PendingOperation into the RequestOperation that CheckedCall would have made.
+//
+// Everything that each call of a loop does is inlined into the wrapper of its function: otherwise
+// function calls would take a third of the time. Thread rule: as CheckedCall (call.h). Never
+// switches.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "check/messages/messages.h"
+#include "check/repeated/repeated.h"
+
+namespace fgmpi::check {
+
+// The bits of RememberedCall::known hold for the rank's current epoch here, because repeated_call()
+// has checked that.
+
+/// Are the call's messages and their destination known?
+[[gnu::always_inline]] inline bool can_send(const RememberedCall& call, const KnownQueue& to) {
+  constexpr uint32_t kLocal = RememberedCall::kSent | RememberedCall::kSendsTo;
+  if ((call.known & kLocal) == kLocal) return to.is_there();
+  return (call.known & RememberedCall::kSent) && call.sent.to >= 0 && !is_local(call.sent.to);
+}
+
+/// Does the call receive from one known queue, and is each earlier pending receive known to match
+/// from one known queue as well?
+inline bool can_receive(const Rank& rank, const RememberedCall& call) {
+  return rank.in_turn && (call.known & RememberedCall::kTakesFrom) && call.queue().is_there();
+}
+
+/// A hash of a buffer's address, size and use. Rank::pending_sum is the sum of these hashes.
+inline uint64_t reach_of(const char* low, uint64_t bytes, bool writes) {
+  uint64_t hash = reinterpret_cast<uintptr_t>(low) * kGoldenRatio ^ (bytes << 1 | writes);
+  hash = (hash ^ hash >> 32) * kGoldenRatio;
+  return hash ^ hash >> 29;
+}
+
+/// Is the call's buffer apart from those of all pending operations? REQUIRES:
+/// RememberedCall::kReach.
+bool recheck_disjoint(const Rank& rank, RememberedCall* call, bool writes);
+[[gnu::always_inline]] inline bool is_beside(const Rank& rank, RememberedCall* call, bool writes) {
+  return (call->messages.beside == rank.pending_sum && (call->known & RememberedCall::kBeside)) ||
+         recheck_disjoint(rank, call, writes);
+}
+
+/// Is no receive pending that matches from the same queue? Behind one, a blocking receive would
+/// have to wait for its turn.
+bool is_first(const Rank& rank, const RememberedCall& call);
+
+/// The receive of a message that is, or was, in place has begun: notifies the sender, or
+/// lets it find out.
+inline void announce_placed_taken(MessageQueue* queue, const InPlace& one) {
+  if (one.told) return step_taken(one.id);
+  queue->taken_up_to = one.id;
+}
+
+/// A receive has begun that will match the next message of a queue. The sender of that message is
+/// notified now, or when the message arrives.
+void make_ready_from_list(MessageQueue* queue);
+[[gnu::always_inline]] inline void make_ready(MessageQueue* queue) {
+  for (uint16_t i = 0; i < queue->in_place; ++i) {
+    InPlace& one = queue->placed[i];
+    if (one.matched) continue;
+    one.matched = 1;
+    return announce_placed_taken(queue, one);
+  }
+  if (queue->list) return make_ready_from_list(queue);
+  ++queue->ready;
+}
+
+/// Has the rank's receive with this number begun in the unbuffered run?
+inline bool has_begun(const Rank& rank, uint64_t number) {
+  return follows_steps() && !rank.unbuffered.written && rank.unbuffered.posted >= number;
+}
+
+/// The 64-bit count whose lower half is `half`. `last` is the newest count, less than
+/// 2^32 ahead of it.
+inline uint64_t with_lower_half(uint64_t last, uint32_t half) {
+  return last - (static_cast<uint32_t>(last) - half);
+}
+/// The id of the message of a pending send.
+inline uint64_t message_of(const Rank& rank, const PendingOperation& send) {
+  return message_id(rank, send.id);
+}
+inline uint64_t number_of(const Rank& rank, const PendingOperation& receive) {
+  return with_lower_half(rank.next_posted, receive.id);
+}
+
+/// The message that a complete receive has matched, and the queue in which it was.
+struct RemovedMessage {
+  InPlace message;  ///< id 0: there is none
+  MessageQueue* queue = nullptr;
+};
+
+/// Removes the message of a complete receive from its queue. remove_other_message() does so where
+/// the message differs from those matched before.
+RemovedMessage remove_other_message(Rank* rank, RememberedCall* call);
+[[gnu::always_inline]] inline RemovedMessage remove_message(Rank* rank, RememberedCall* call) {
+  const KnownQueue from = call->queue();
+  MessageQueue* queue = from.queue;
+  const bool fits = from.is_there() && queue->in_place && queue->contents == call->messages.fits &&
+                    queue->contents && call->is_known(rank->epoch, RememberedCall::kFits);
+  if (!fits) return remove_other_message(rank, call);
+  if (queue->near_name != rank->knows.near_name()) rank->knows.learn_near(queue->near);
+  return {queue->remove_placed(), queue};
+}
+
+/// MPI_Send, MPI_Recv and MPI_Sendrecv.
+template <bool kSends, bool kReceives>
+class RepeatedMessage : public Repeated {
+ public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
+  /// call.
+  [[gnu::always_inline]] bool begin() {
+    handle_arrived();
+    Rank* rank = rank_;
+    RememberedCall& call = *same_;
+    const bool beside =
+        rank->regions.empty() && (rank->begun.empty() || ((call.known & RememberedCall::kReach) &&
+                                                          is_beside(*rank, &call, kReceives) &&
+                                                          (!kReceives || is_first(*rank, call))));
+    if (!beside || (kSends && !can_send(call, sends_to())) ||
+        (kReceives && !can_receive(*rank, call)))
+      return leave_to_full_call();
+    enter();
+    if (kSends) message_ = send_known(rank, same_, sends_to().queue, false, &taken_);
+    if (kReceives && follows_steps()) {
+      if (is_free(rank->unbuffered))
+        make_ready(call.messages.queue);
+      else
+        rank->receives_from = call.messages.queue;
+    }
+    progress_by_call();
+    return true;
+  }
+
+  /// MPI has returned. REQUIRES: begin() has returned true.
+  [[gnu::always_inline]] void after(int result) {
+    return_from_mpi();
+    Rank* rank = rank_;
+    if (kReceives) rank->receives_from = nullptr;
+    if (result != MPI_SUCCESS) [[unlikely]] {
+      after_error({waiting(), result, message_, told_, status_read_});
+    } else {
+      if (kReceives) {
+        ++rank->next_posted;
+        const auto [m, queue] = remove_message(rank, same_);
+        if (!m.matched && m.id) {
+          if (is_free(rank->unbuffered))
+            announce_placed_taken(queue, m);
+          else
+            step_take(rank, m.id, true);
+        }
+        if (!m.begun && m.id) step_need_begun(waiting(), m.id, nullptr);
+      }
+      if (kSends && message_ && !taken_ && !has_receive_begun(rank, *same_, sends_to(), message_))
+        step_need_taken(waiting(), message_, nullptr);
+    }
+    progress_by_call();
+  }
+
+  /// Where MPI shall write the status: at the program's address, or in this object if the
+  /// program ignores it.
+  MPI_Status* status(MPI_Status* of_program) {
+    status_read_ = of_program != MPI_STATUS_IGNORE;
+    told_ = status_read_ ? of_program : &own_status_;
+    told_->MPI_SOURCE = kNotTold;
+    return told_;
+  }
+
+ private:
+  KnownQueue sends_to() const { return kReceives ? same_->sends_too : same_->queue(); }
+
+  struct Failed {
+    WaitingCall call;
+    int result;
+    uint64_t message;
+    const MPI_Status* told;
+    bool status_read;
+  };
+  static void after_error(const Failed& failed);
+
+  uint64_t message_ = 0;  ///< id of the message that the call sends
+  bool status_read_ = false;
+  bool taken_ = false;  ///< the receive of that message has begun
+  MPI_Status* told_ = nullptr;
+  MPI_Status own_status_;
+};
+
+/// MPI_Isend, or MPI_Irecv.
+template <bool kSends>
+class RepeatedStart : public Repeated {
+ public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
+  /// call.
+  [[gnu::always_inline]] bool begin() {
+    handle_arrived();
+    Rank* rank = rank_;
+    RememberedCall& call = *same_;
+    if (rank->begun.size() >= PendingOperations::kMost || !rank->regions.empty() ||
+        !(call.known & RememberedCall::kReach) || !is_beside(*rank, &call, !kSends) ||
+        !(kSends ? can_send(call, call.queue()) : can_receive(*rank, call)))
+      return leave_to_full_call();
+    enter();
+    if (kSends) {
+      id_ = send_known(rank, same_, call.messages.queue, false, &taken_);
+    } else {
+      id_ = ++rank->next_posted;
+      step_receive(rank, id_);
+    }
+    progress_by_call();
+    return true;
+  }
+
+  /// MPI has returned. REQUIRES: begin() has returned true.
+  [[gnu::always_inline]] void after(int result) {
+    return_from_mpi();
+    constexpr int kRequest = 6;  // index of the argument
+    auto* request = reinterpret_cast<MPI_Request*>(same_->words[kRequest]);
+    if (result != MPI_SUCCESS) [[unlikely]]
+      after_error(rank_, same_, id_, result);
+    else if (*request != MPI_REQUEST_NULL)
+      keep(request);
+    progress_by_call();
+  }
+
+ private:
+  [[gnu::always_inline]] void keep(MPI_Request* request) {
+    Rank* rank = rank_;
+    RememberedCall& call = *same_;
+    if (*request == kSentHandle) *request = next_sent_handle(rank);
+    const bool ready = kSends ? taken_ : has_begun(*rank, id_) && call.queue().is_there();
+    if (!kSends && ready) make_ready(call.messages.queue);
+    const char* low = call.messages.low;
+    rank->pending_sum += reach_of(low, call.messages.bytes, !kSends);
+    const bool sums = kSends && g_process.wants(FindingKind::kBuffers);
+    PendingOperation* b = rank->begun.add();
+    b->call = &call;
+    b->word = sums ? checksum_between(low, call.high()) : 0;
+    b->handle = *request;
+    b->at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(request));
+    b->id = static_cast<uint32_t>(id_);
+    b->sends = kSends;
+    b->ready = ready;
+  }
+  static void after_error(Rank* rank, const RememberedCall* call, uint64_t id, int result);
+
+  bool taken_ = false;
+  uint64_t id_ = 0;  ///< PendingOperation::id
+};
+
+/// MPI_Wait and MPI_Waitall.
+class RepeatedWait : public Repeated {
+ public:
+  using Repeated::Repeated;
+  /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
+  /// call.
+  bool begin();
+  ~RepeatedWait();
+  void after(int result);
+  /// make_operations() is about to run, so CheckedCall's functions will complete the requests.
+  /// Returns the requests that the wait was given.
+  const std::vector<MPI_Request>* leave_to_call();
+
+ private:
+  bool find_begun();
+  void complete();
+  void complete_by_call(int result);
+  void fill(MPI_Status* statuses) const;
+
+  MPI_Request* list_ = nullptr;
+  int count_ = 0;
+  bool left_to_call_ = false;
+  std::vector<MPI_Request> given_;
+};
+
+}  // namespace fgmpi::check

@@ -1,0 +1,82 @@
+// The processes that expect SIGUSR1, found by their signal sets.
+
+#include "launcher/hydra/hydra_notices.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace fgmpi::launcher {
+namespace {
+
+struct SignalSets {
+  unsigned long long caught = 0, blocked = 0;
+};
+
+/// The signal sets of the process's first thread; empty where there is no such process.
+SignalSets signal_sets_of(pid_t process) {
+  char name[64], line[256];
+  std::snprintf(name, sizeof name, "/proc/%d/status", process);
+  FILE* file = std::fopen(name, "re");
+  SignalSets sets;
+  while (file && std::fgets(line, sizeof line, file))
+    if (std::sscanf(line, "SigBlk: %llx", &sets.blocked) != 1 &&
+        std::sscanf(line, "SigCgt: %llx", &sets.caught) == 1)
+      break;
+  if (file) std::fclose(file);
+  return sets;
+}
+
+bool has(unsigned long long set, int number) { return set >> (number - 1) & 1; }
+
+/// The signals that the process's first thread waits for in sigwait() or one of its relatives. The
+/// kernel does not count them as blocked meanwhile.
+unsigned long long awaited_by(pid_t process) {
+  char name[64];
+  std::snprintf(name, sizeof name, "/proc/%d/syscall", process);
+  FILE* file = std::fopen(name, "re");
+  long call = -1;
+  unsigned long long address = 0, set = 0;
+  const bool is_in_call = file && std::fscanf(file, "%ld %llx", &call, &address) == 2;
+  if (file) std::fclose(file);
+  iovec here = {&set, sizeof set}, there = {reinterpret_cast<void*>(address), sizeof set};
+  if (!is_in_call || call != SYS_rt_sigtimedwait ||
+      process_vm_readv(process, &here, 1, &there, 1, 0) != static_cast<ssize_t>(sizeof set))
+    return 0;
+  return set;
+}
+
+bool expects(pid_t process, int number) {
+  const SignalSets sets = signal_sets_of(process);
+  return has(sets.caught | sets.blocked | awaited_by(process), number) && !is_copy(process);
+}
+
+}  // namespace
+
+bool catches(pid_t process, int number) { return has(signal_sets_of(process).caught, number); }
+
+bool is_copy(pid_t process) {
+  char name[64];
+  struct stat theirs, own;
+  std::snprintf(name, sizeof name, "/proc/%d/exe", process);
+  return stat(name, &theirs) != 0 || (stat("/proc/self/exe", &own) == 0 &&
+                                      theirs.st_dev == own.st_dev && theirs.st_ino == own.st_ino);
+}
+
+void send_to_those_that_expect_it(pid_t group, int number) {
+  DIR* all = opendir("/proc");
+  while (const dirent* entry = all ? readdir(all) : nullptr) {
+    const pid_t process = std::atoi(entry->d_name);
+    if (process <= 0 || getpgid(process) != group) continue;
+    if (expects(process, number)) syscall(SYS_kill, process, number);
+  }
+  if (all) closedir(all);
+}
+
+}  // namespace fgmpi::launcher

@@ -1,0 +1,651 @@
+// The parser of mpiexec's command line, and the plan for hydra that it makes.
+
+#include "launcher/mpiexec/command_line.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "base/count_words.h"
+#include "base/settings.h"
+#include "base/strings.h"
+#include "launcher/mpiexec/config_file.h"
+
+namespace fgmpi::launcher {
+namespace {
+
+constexpr int64_t kMaxNumber = 1 << 30;
+
+/// Hydra's options that are followed by one word, and (kTwoWords) by two words; no word follows
+/// all others.
+constexpr std::string_view kOneWord[] = {"genvlist",
+                                         "envlist",
+                                         "f",
+                                         "hosts",
+                                         "host",
+                                         "hostlist",
+                                         "hostfile",
+                                         "machinefile",
+                                         "machine",
+                                         "machines",
+                                         "machinelist",
+                                         "output-from",
+                                         "wdir",
+                                         "wd",
+                                         "path",
+                                         "launcher",
+                                         "launcher-exec",
+                                         "bootstrap",
+                                         "bootstrap-exec",
+                                         "rmk",
+                                         "topolib",
+                                         "bind-to",
+                                         "binding",
+                                         "map-by",
+                                         "membind",
+                                         "demux",
+                                         "iface",
+                                         "ppn",
+                                         "prepend-pattern",
+                                         "outfile-pattern",
+                                         "outfile",
+                                         "errfile-pattern",
+                                         "errfile",
+                                         "nameserver",
+                                         "order-nodes",
+                                         "localhost",
+                                         "usize",
+                                         "gpus-per-proc",
+                                         "arch",
+                                         "soft",
+                                         "file",
+                                         "ckpoint-interval",
+                                         "ckpoint-prefix",
+                                         "ckpointlib",
+                                         "timeout"};
+constexpr std::string_view kTwoWords[] = {"genv", "env"};  ///< or by one word, NAME=VALUE
+constexpr std::string_view kNamesHosts[] = {"f",        "hosts",    "host",
+                                            "hostlist", "hostfile", "machinefile",
+                                            "machine",  "machines", "machinelist"};
+
+/// Hardware units that hydra can bind processes to (-bind-to) and distribute them over (-map-by).
+/// All but those of kBindingUnitsWithoutNumber may be followed by ":N".
+constexpr std::string_view kBindingUnits[] = {
+    "numa",    "socket",   "core",     "hwthread", "l1cache",  "l1dcache", "l1icache", "l1ucache",
+    "l2cache", "l2dcache", "l2icache", "l2ucache", "l3cache",  "l3dcache", "l3icache", "l3ucache",
+    "l4cache", "l4dcache", "l4ucache", "l5cache",  "l5dcache", "l5ucache"};
+constexpr std::string_view kBindingUnitsWithoutNumber[] = {"none", "rr", "machine"};
+constexpr std::string_view kDevices[] = {"pci:", "gpu", "ib", "en", "eth", "hfi"};
+
+/// Options that are handled here and have no value. Open MPI's -oversubscribe and
+/// -allow-run-as-root change nothing: hydra needs neither.
+constexpr std::string_view kSwitches[] = {"help",
+                                          "h",
+                                          "version",
+                                          "V",
+                                          "dry-run",
+                                          "ft",
+                                          "summary",
+                                          "v",
+                                          "progress",
+                                          "l",
+                                          "oversubscribe",
+                                          "allow-run-as-root",
+                                          "prepend-rank",
+                                          "verbose",
+                                          "disable-auto-cleanup"};
+/// Options that are handled here and followed by the name of a file or folder.
+constexpr std::string_view kNamesOfFiles[] = {"track",  "report", "check-report", "explore-files",
+                                              "resume", "replay", "configfile"};
+
+bool in(std::string_view name, const auto& list) {
+  return std::find(std::begin(list), std::end(list), name) != std::end(list);
+}
+
+/// An option as it stands on the command line: -name, --name, -name=value or --name=value.
+struct Option {
+  std::string word;   ///< all of it
+  std::string name;   ///< without dashes and value
+  std::string value;  ///< behind "=", or the next word once value_of() has read it
+  bool attached = false;
+
+  explicit Option(std::string_view text) : word(text) {
+    text.remove_prefix(text.starts_with("--") ? 2 : 1);
+    const size_t equals = text.find('=');
+    attached = equals != text.npos;
+    name = text.substr(0, equals);
+    if (attached) value = text.substr(equals + 1);
+  }
+  bool is_double() const { return word.starts_with("--"); }
+  /// The option with its value, for errors.
+  std::string text() const { return attached ? word : word + " " + value; }
+};
+
+bool is_option(std::string_view word) { return word.starts_with('-') && word.size() >= 2; }
+
+/// True for a list of the processing units of each process, such as "0,2+4,1".
+bool is_unit_list(std::string_view text) {
+  bool digit = false;
+  for (char c : text) {
+    const bool separator = c == ',' || c == '+' || c == '-';
+    if (!(c >= '0' && c <= '9') && !(separator && digit)) return false;
+    digit = !separator;
+  }
+  return digit;
+}
+
+/// True if hydra accepts this value of -bind-to (`bind`) or -map-by. The value is checked here
+/// because hydra's own message has several lines, and because hydra treats a list of units that are
+/// not numbers as "no binding".
+bool is_binding_unit(std::string_view word, bool bind) {
+  if (in(word, kBindingUnitsWithoutNumber)) return bind || word == "machine";
+  if (bind && word.starts_with("user:")) return is_unit_list(word.substr(5));
+  for (std::string_view device : kDevices)
+    if (word.starts_with(device)) return true;
+  const size_t colon = std::min(word.find(':'), word.size());
+  if (!in(word.substr(0, colon), kBindingUnits)) return false;
+  if (colon == word.size()) return true;
+  auto count = parse_int(word.substr(colon + 1));
+  return count && *count >= 1;
+}
+
+/// One program of the launch.
+struct ProgramSection {
+  Words options;                              ///< for hydra
+  Words program;                              ///< with its arguments
+  int64_t processes = 0, nfg = 0, ranks = 0;  ///< 0: not given
+};
+
+class Parser {
+ public:
+  Parser(const Words& arguments, const Setting& setting) : words_(arguments), setting_(setting) {}
+
+  Status parse(LaunchPlan* plan) {
+    while (at_ < words_.size() && plan->action == LaunchPlan::kRun) FGMPI_TRY(section(plan));
+    if (plan->action != LaunchPlan::kRun) return {};
+    if (sections_.empty() || (sections_.back().program.empty() && !programless_))
+      return error(MPI_ERR_ARG, "no program given (see mpiexec -help)");
+    if (sections_.empty()) sections_.emplace_back();
+    for (auto& s : sections_) FGMPI_TRY(compute_processes(&s));
+    const bool explored = plan->explore.wanted || !plan->replay.empty();
+    if (!explored) share_processes(plan);
+    plan->check = plan->check || setting_.checked || explored;
+    if (plan->report.file.empty() && !explored) plan->report.file = setting_.report_file;
+    FGMPI_TRY(check_tools(*plan));
+    if (!track_.empty()) FGMPI_TRY(set_up_tracking());
+    if (plan->check) FGMPI_TRY(set_up_checks());
+    if (plan->report.any()) FGMPI_TRY(set_up_report(plan));
+    if (!plan->replay.empty()) return set_up_replay(plan);
+    if (plan->explore.wanted) return set_up_exploration(plan);
+    if (!plan->explore.files.empty())
+      return error(MPI_ERR_ARG, "-explore-files %s: allowed with -explore and -fuzz",
+                   plan->explore.files[0].c_str());
+    for (auto& s : sections_)
+      if (setting_.inspect)
+        FGMPI_TRY(setting_.inspect(s.program, ranks_each(s), s.ranks == 0, &s.options));
+    write(plan);
+    for (const auto& s : sections_) plan->programs.push_back(description(s));
+    plan->dry_run = dry_run_;
+    return {};
+  }
+
+ private:
+  /// Parses options, then a program and its arguments, up to ":" or the end.
+  Status section(LaunchPlan* plan) {
+    ProgramSection s;
+    for (;;) {
+      while (at_ < words_.size() && is_option(words_[at_])) {
+        const Option o(words_[at_++]);
+        FGMPI_TRY(option(o, &s, plan));
+        if (plan->action != LaunchPlan::kRun) return {};
+      }
+      if (config_ != Config::kNamed) break;
+      FGMPI_TRY(insert_config_file());
+    }
+    while (at_ < words_.size() && words_[at_] != ":") s.program.push_back(words_[at_++]);
+    const bool more = at_ < words_.size();
+    if (more && s.program.empty()) return error(MPI_ERR_ARG, "no program given before ':'");
+    if (more && ++at_ == words_.size()) return error(MPI_ERR_ARG, "no program given after ':'");
+    sections_.push_back(std::move(s));
+    return {};
+  }
+
+  /// Inserts the words of -configfile behind the options of the command line.
+  Status insert_config_file() {
+    config_ = Config::kRead;
+    if (at_ < words_.size() && words_[at_] != ":")
+      return error(MPI_ERR_ARG, "-configfile %s: %s stands behind it; allowed are options and ':'",
+                   config_file_.c_str(), words_[at_].c_str());
+    Words words;
+    FGMPI_TRY(read_config_file(config_file_, &words));
+    words_.insert(words_.begin() + static_cast<std::ptrdiff_t>(at_), words.begin(), words.end());
+    return {};
+  }
+
+  Status option(Option o, ProgramSection* s, LaunchPlan* plan) {
+    const std::string& name = o.name;
+    if (in(name, kSwitches)) {
+      if (o.attached)
+        return error(MPI_ERR_ARG, "%s: allowed is -%s without a value", o.word.c_str(),
+                     name.c_str());
+      return turn_on(name, s, plan);
+    }
+    if (name == "check") return checks(o, plan);
+    if (name == "explore") return exploration(o, plan);
+    if (name == "n" || name == "np" || name == "c") return number(&o, &s->processes);
+    if (name == "nfg") return number(&o, &s->nfg);
+    if (name == "ranks") return number(&o, &s->ranks);
+    if (name == "fuzz") return fuzzing(&o, plan);
+    if (name == "x") return exported_variable(&o, s);
+    if (!in(name, kNamesOfFiles)) return pass_on(&o, s, plan);
+    FGMPI_TRY(value_of(&o));
+    if (o.value.empty() || (!o.attached && o.value.starts_with('-')))
+      return error(MPI_ERR_ARG, "%s: allowed is the name of a %s behind it", o.word.c_str(),
+                   name == "track" ? "folder" : "file");
+    return name_of_file(o, plan);
+  }
+
+  /// Applies an option of kSwitches.
+  Status turn_on(std::string_view name, ProgramSection* s, LaunchPlan* plan) {
+    if (name[0] == 'h') plan->action = LaunchPlan::kHelp;
+    if (name == "version" || name == "V") plan->action = LaunchPlan::kVersion;
+    if (name == "dry-run") dry_run_ = true;
+    if (name == "ft" || name == "disable-auto-cleanup") plan->survives = true;
+    if (name == "summary") plan->report.summary = true;
+    if (name == "progress") plan->report.progress = true;
+    // The library writes the prefix: hydra cannot tell the ranks of a process apart.
+    if (name == "prepend-rank" || name == "l") add_words(s, {"-genv", "FGMPI_PREPEND_RANK", "1"});
+    // -v is an option of hydra, which allows it once; it also makes the processes verbose.
+    if (name == "v" || name == "verbose") {
+      add_words(s, {"-genv", "FGMPI_VERBOSE", "1"});
+      if (!std::exchange(verbose_, true)) add_words(s, {"-v"});
+    }
+    return {};
+  }
+
+  /// Applies an option of kNamesOfFiles.
+  Status name_of_file(const Option& o, LaunchPlan* plan) {
+    const std::string& name = o.name;
+    if (name == "track") return set_name(o, &track_);
+    if (name == "report") return set_name(o, &plan->report.file);
+    if (name == "check-report") {
+      plan->check = true;
+      plan->check_reports.push_back(o.value);
+    }
+    if (name == "explore-files") plan->explore.files.push_back(o.value);
+    if (name == "configfile") {
+      if (config_ != Config::kNone)
+        return error(MPI_ERR_ARG, "%s: allowed is one file, which names no other",
+                     o.text().c_str());
+      config_ = Config::kNamed;
+      config_file_ = o.value;
+    }
+    if (name == "resume") {
+      plan->explore.wanted = programless_ = true;
+      return set_name(o, &plan->explore.resumed);
+    }
+    if (name == "replay") {
+      programless_ = true;
+      return set_name(o, &plan->replay);
+    }
+    return {};
+  }
+
+  static Status set_name(const Option& o, std::string* name) {
+    if (!name->empty() && *name != o.value)
+      return error(MPI_ERR_ARG, "-%s %s and -%s %s: allowed is one %s a job", o.name.c_str(),
+                   name->c_str(), o.name.c_str(), o.value.c_str(),
+                   o.name == "track" ? "folder" : "file");
+    *name = o.value;
+    return {};
+  }
+
+  /// Applies -check or -check=KIND,...
+  Status checks(const Option& o, LaunchPlan* plan) {
+    plan->check = true;
+    if (!o.attached) return {};
+    if (o.value.empty())
+      return error(MPI_ERR_ARG, "%s: allowed are kinds of findings behind it (mpiexec -help)",
+                   o.word.c_str());
+    check_kinds_ += (check_kinds_.empty() ? "" : ",") + o.value;
+    return {};
+  }
+
+  /// Applies -explore, -explore=60s or -explore=10000.
+  static Status exploration(const Option& o, LaunchPlan* plan) {
+    plan->explore.wanted = true;
+    if (!o.attached) return {};
+    std::string_view bound = o.value;
+    const bool time = bound.ends_with('s');
+    if (time) bound.remove_suffix(1);
+    const auto number = parse_int(bound);
+    if (!number || *number < 1 || *number > kMaxNumber)
+      return error(MPI_ERR_ARG,
+                   "%s: allowed are a number of executions from 1 to %lld, or of seconds with an s "
+                   "behind it",
+                   o.word.c_str(), static_cast<long long>(kMaxNumber));
+    return set_number(o, *number, time ? &plan->explore.seconds : &plan->explore.executions);
+  }
+
+  /// Applies -fuzz N. With -explore=60s beside it, the executions end after that time.
+  Status fuzzing(Option* o, LaunchPlan* plan) {
+    FGMPI_TRY(value_of(o));
+    const auto number = parse_int(o->value);
+    if (!number || *number < 1 || *number > kMaxNumber)
+      return error(MPI_ERR_ARG, "%s: allowed is a number of executions from 1 to %lld",
+                   o->text().c_str(), static_cast<long long>(kMaxNumber));
+    plan->explore.wanted = true;
+    return set_number(*o, *number, &plan->explore.seeds);
+  }
+
+  /// Prepares -replay. The witness gives the number of ranks, and the program unless the command
+  /// line names one (gdb --args program).
+  Status set_up_replay(LaunchPlan* plan) {
+    const ProgramSection& s = sections_[0];
+    if (sections_.size() > 1 || s.processes || s.nfg || s.ranks || !s.options.empty() ||
+        plan->explore.wanted || plan->survives || !plan->explore.files.empty())
+      return error(MPI_ERR_ARG,
+                   "-replay %s: allowed beside it are -check=KIND,..., -check-report and one "
+                   "command; the witness says the rest",
+                   plan->replay.c_str());
+    plan->replay_command = s.program;
+    return {};
+  }
+
+  /// Checks that nothing stands beside -resume that its file determines.
+  static Status check_alone(const ProgramSection& s, const LaunchPlan& plan) {
+    if (!s.program.empty() || s.processes || s.nfg || s.ranks || !s.options.empty() ||
+        plan.explore.seeds || plan.survives || !plan.explore.files.empty())
+      return error(MPI_ERR_ARG,
+                   "-resume %s: allowed beside it are -explore=60s, -explore=10000 and "
+                   "-check=KIND,...; the file says the rest",
+                   plan.explore.resumed.c_str());
+    return {};
+  }
+
+  static Status not_explored(const std::string& option) {
+    return error(MPI_ERR_ARG,
+                 "%s with -explore: allowed beside it are -n, -nfg, -ranks, -env, -genv, -x and "
+                 "-check=KIND,...",
+                 option.c_str());
+  }
+
+  /// Prepares -explore: all ranks run in one process, which hydra does not start.
+  Status set_up_exploration(LaunchPlan* plan) {
+    if (sections_.size() != 1)
+      return error(MPI_ERR_ARG, "-explore: %zu programs are given; allowed is one",
+                   sections_.size());
+    ProgramSection& s = sections_[0];
+    if (!plan->explore.resumed.empty()) return check_alone(s, *plan);
+    s.nfg = s.ranks ? s.ranks : std::max<int64_t>(s.processes, 1) * std::max<int64_t>(s.nfg, 1);
+    s.ranks = 0;
+    s.processes = 1;
+    plan->explore.ranks = s.nfg;
+    plan->explore.program = s.program;
+    if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, s.nfg, true, &s.options));
+    if (plan->survives) return not_explored("-ft");
+    for (size_t i = 0; i < s.options.size(); i += 3) {
+      if ((s.options[i] != "-env" && s.options[i] != "-genv") || i + 2 >= s.options.size())
+        return not_explored(s.options[i]);
+      plan->explore.variables.emplace_back(s.options[i + 1], s.options[i + 2]);
+    }
+    plan->explore.variables.emplace_back("FGMPI_NFG", std::to_string(s.nfg));
+    return {};
+  }
+
+  /// Checks that only one tool is wanted: each tool defines the MPI functions in front of
+  /// the library's.
+  Status check_tools(const LaunchPlan& plan) const {
+    if (plan.check && !track_.empty())
+      return error(MPI_ERR_ARG, "-check and -track %s: allowed is one of them", track_.c_str());
+    if (plan.report.any() && (plan.check || !track_.empty()))
+      return error(MPI_ERR_ARG, "-report, -summary or -progress with %s: allowed is one of them",
+                   plan.check ? "-check" : "-track");
+    return {};
+  }
+
+  Status set_up_report(LaunchPlan* plan) {
+    if (setting_.report && !dry_run_) FGMPI_TRY(setting_.report(plan->report));
+    preload(setting_.reporter);
+    return {};
+  }
+
+  Status set_up_checks() {
+    if (setting_.check && !dry_run_) FGMPI_TRY(setting_.check(check_kinds_));
+    preload(setting_.checker);
+    return {};
+  }
+
+  Status set_up_tracking() {
+    if (setting_.track && !dry_run_) FGMPI_TRY(setting_.track(track_));
+    preload(setting_.tracker);
+    return {};
+  }
+
+  /// Adds a library to an LD_PRELOAD that the command line sets for a program: that value would
+  /// replace the inherited one, which names the library.
+  void preload(const std::string& library) {
+    for (auto& s : sections_)
+      for (size_t i = 0; i + 2 < s.options.size(); ++i)
+        if ((s.options[i] == "-env" || s.options[i] == "-genv") && s.options[i + 1] == "LD_PRELOAD")
+          s.options[i + 2] = library + ":" + s.options[i + 2];
+  }
+
+  /// Reads the next word as the option's value, unless its value stands behind "=".
+  Status value_of(Option* o) {
+    if (o->attached) return {};
+    if (at_ == words_.size() || words_[at_] == ":")
+      return error(MPI_ERR_ARG, "%s: a value is missing behind it", o->word.c_str());
+    o->value = words_[at_++];
+    return {};
+  }
+
+  Status number(Option* o, int64_t* value) {
+    FGMPI_TRY(value_of(o));
+    const auto parsed = parse_int(o->value);
+    if (!parsed || *parsed < 1 || *parsed > kMaxNumber)
+      return error(MPI_ERR_ARG, "%s: allowed is a number from 1 to %lld", o->text().c_str(),
+                   static_cast<long long>(kMaxNumber));
+    return set_number(*o, *parsed, value);
+  }
+
+  static Status set_number(const Option& o, int64_t number, int64_t* value) {
+    if (*value && *value != number)
+      return error(MPI_ERR_ARG, "%s: %lld has been given before; allowed is one number",
+                   o.text().c_str(), static_cast<long long>(*value));
+    *value = number;
+    return {};
+  }
+
+  /// Applies Open MPI's "-x NAME=VALUE". Ignores "-x NAME": hydra passes all variables anyway.
+  Status exported_variable(Option* o, ProgramSection* s) {
+    FGMPI_TRY(value_of(o));
+    const size_t equals = o->value.find('=');
+    if (equals == o->value.npos) return {};
+    return add_variable(s, "-env", o->value.substr(0, equals), o->value.substr(equals + 1));
+  }
+
+  Status add_variable(ProgramSection* s, const std::string& option, const std::string& name,
+                      const std::string& value) {
+    add_words(s, {option, name, with_library(name, value)});
+    return settings::check(name, value);
+  }
+
+  static void add_words(ProgramSection* s, const Words& words) {
+    s->options.insert(s->options.end(), words.begin(), words.end());
+  }
+
+  /// Puts this library's folder first in an LD_LIBRARY_PATH that the command line sets, so that
+  /// programs linked with the host's compiler wrappers load this library.
+  std::string with_library(const std::string& name, const std::string& value) const {
+    return name == "LD_LIBRARY_PATH" ? setting_.library_folder + ":" + value : value;
+  }
+
+  /// Passes an option on to hydra. An option with a value is written as "-name value", however the
+  /// user wrote it.
+  Status pass_on(Option* o, ProgramSection* s, LaunchPlan* plan) {
+    if (o->name == "info") programless_ = true;
+    const bool variable = in(o->name, kTwoWords);
+    if (!variable && !in(o->name, kOneWord)) {
+      add_words(s, {o->word});
+      return {};
+    }
+    FGMPI_TRY(value_of(o));
+    if (variable) return variable_for_hydra(*o, s);
+    plan->names_hosts |= in(o->name, kNamesHosts);
+    // Open MPI writes modifiers behind the unit: core:overload-allowed.
+    if (o->name == "bind-to" && o->is_double() && !is_binding_unit(o->value, true))
+      o->value = o->value.substr(0, o->value.find(':'));
+    if (o->name == "bind-to" || o->name == "map-by") FGMPI_TRY(place("-" + o->name, o->value));
+    add_words(s, {"-" + o->name, o->value});
+    return {};
+  }
+
+  /// Passes on -env NAME VALUE, -env NAME=VALUE, and the two forms of -genv.
+  Status variable_for_hydra(const Option& o, ProgramSection* s) {
+    const size_t equals = o.value.find('=');
+    if (equals != o.value.npos)
+      return add_variable(s, "-" + o.name, o.value.substr(0, equals), o.value.substr(equals + 1));
+    Option value("-" + o.name);
+    FGMPI_TRY(value_of(&value));
+    return add_variable(s, "-" + o.name, o.value, value.value);
+  }
+
+  static Status place(const std::string& option, const std::string& word) {
+    const bool bind = option == "-bind-to";
+    if (word == "-help" || is_binding_unit(word, bind)) return {};
+    return error(MPI_ERR_ARG,
+                 "%s %s: allowed are %smachine, and numa, socket, core, hwthread, l1cache to "
+                 "l5cache, each with :N or without (mpiexec.hydra %s -help)",
+                 option.c_str(), word.c_str(), bind ? "none, rr, user:0,1+2,..., " : "",
+                 option.c_str());
+  }
+
+  /// Turns -ranks into processes, and checks that the two numbers fit.
+  Status compute_processes(ProgramSection* s) {
+    if (!s->ranks) return {};
+    if (s->nfg)
+      return error(MPI_ERR_ARG, "-nfg %lld and -ranks %lld: allowed is one of them",
+                   static_cast<long long>(s->nfg), static_cast<long long>(s->ranks));
+    if (!s->processes) s->processes = std::min<int64_t>(setting_.cores, s->ranks);
+    if (s->ranks < s->processes)
+      return error(MPI_ERR_ARG,
+                   "-ranks %lld with -n %lld: allowed is at least one rank for each process",
+                   static_cast<long long>(s->ranks), static_cast<long long>(s->processes));
+    return {};
+  }
+
+  /// Turns processes into ranks that share processes, where there are more than kProcessesPerCore
+  /// processes a core and no option gives the number of ranks in a process. Many more processes
+  /// than cores would mostly wait for each other, and some thousands could not be started. Only
+  /// programs whose ranks can share a process are changed.
+  void share_processes(LaunchPlan* plan) {
+    if (plan->survives) return;  // ranks of a process fail together
+    int64_t asked = 0, shared = 0, processes = 0;
+    for (const auto& s : sections_) asked += s.nfg || s.ranks ? 0 : s.processes;
+    if (!setting_.can_share || plan->names_hosts || asked <= kProcessesPerCore * setting_.cores)
+      return;
+    for (auto& s : sections_) {
+      if (s.nfg || s.ranks || s.processes < 2 || !setting_.can_share(s.program, s.options))
+        continue;
+      shared += s.ranks = s.processes;
+      processes += s.processes = std::min<int64_t>(s.processes, setting_.cores);
+    }
+    if (shared)
+      plan->note = format(
+          "%lld processes are more than %lld for each of %d cores: %lld ranks run in %s "
+          "(-nfg 1: one rank a process)",
+          static_cast<long long>(asked), static_cast<long long>(kProcessesPerCore), setting_.cores,
+          static_cast<long long>(shared),
+          count_words(static_cast<uint64_t>(processes), "process").c_str());
+  }
+
+  static std::string description(const ProgramSection& s) {
+    const auto processes = static_cast<uint64_t>(std::max<int64_t>(s.processes, 1));
+    const std::string program = s.program.empty() ? "" : s.program.front();
+    std::string ranks = s.nfg     ? count_words(static_cast<uint64_t>(s.nfg), "rank") + " each"
+                        : s.ranks ? count_words(static_cast<uint64_t>(s.ranks), "rank") + " in all"
+                                  : "one rank each, or as FGMPI_NFG or FGMPI_RANKS says";
+    return format("%s: %s%s, %s", program.c_str(),
+                  s.processes ? "" : "as many as there are slots, at least ",
+                  count_words(processes, "process").c_str(), ranks.c_str());
+  }
+
+  /// The largest number of ranks that one process of the section hosts.
+  static int64_t ranks_each(const ProgramSection& s) {
+    if (s.ranks) return (s.ranks + s.processes - 1) / s.processes;
+    return s.nfg ? s.nfg : 1;
+  }
+
+  /// Writes hydra's arguments for all sections.
+  void write(LaunchPlan* plan) const {
+    if (plan->survives) plan->hydra.push_back("-disable-auto-cleanup");
+    for (size_t i = 0; i < sections_.size(); ++i) {
+      const ProgramSection& s = sections_[i];
+      if (i) plan->hydra.push_back(":");
+      append(plan, s.options);
+      plan->counted |= s.nfg || s.ranks;
+      if (s.nfg) {
+        run(plan, s, s.processes, {"-env", "FGMPI_NFG", std::to_string(s.nfg)});
+      } else if (s.ranks && sections_.size() == 1) {
+        run(plan, s, s.processes, {"-env", "FGMPI_RANKS", std::to_string(s.ranks)});
+      } else if (s.ranks) {
+        run_shares(plan, s, i);
+      } else {
+        run(plan, s, s.processes, {});
+      }
+    }
+  }
+
+  /// Writes a program with -ranks beside other programs. Where its processes cannot all host
+  /// equally many ranks, hydra gets two programs: the processes that host one rank more, then the
+  /// others. FGMPI_APPNUM gives both the same program number.
+  static void run_shares(LaunchPlan* plan, const ProgramSection& s, size_t index) {
+    const int64_t share = s.ranks / s.processes, larger = s.ranks % s.processes;
+    const Words app = {"-env", "FGMPI_APPNUM", std::to_string(index)};
+    if (larger) {
+      append(plan, app);
+      run(plan, s, larger, {"-env", "FGMPI_NFG", std::to_string(share + 1)});
+      plan->hydra.push_back(":");
+      append(plan, s.options);
+    }
+    append(plan, app);
+    run(plan, s, s.processes - larger, {"-env", "FGMPI_NFG", std::to_string(share)});
+  }
+
+  static void run(LaunchPlan* plan, const ProgramSection& s, int64_t processes,
+                  const Words& variables) {
+    if (processes) append(plan, {"-n", std::to_string(processes)});
+    append(plan, variables);
+    append(plan, s.program);
+  }
+
+  static void append(LaunchPlan* plan, const Words& words) {
+    plan->hydra.insert(plan->hydra.end(), words.begin(), words.end());
+  }
+
+  Words words_;
+  const Setting& setting_;
+  size_t at_ = 0;
+  std::string track_;  ///< the folder of -track
+  bool dry_run_ = false;
+  std::string check_kinds_;   ///< what follows "-check="
+  bool programless_ = false;  ///< -info, -resume, -replay: no program is needed on the command line
+  bool verbose_ = false;      ///< hydra's arguments contain -v
+  enum class Config : uint8_t { kNone, kNamed, kRead } config_ = Config::kNone;
+  std::string config_file_;
+  std::vector<ProgramSection> sections_;
+};
+
+}  // namespace
+
+Status make_plan(const Words& arguments, const Setting& setting, LaunchPlan* plan) {
+  *plan = LaunchPlan();
+  plan->names_hosts = setting.names_hosts;
+  return Parser(arguments, setting).parse(plan);
+}
+
+}  // namespace fgmpi::launcher

@@ -1,0 +1,82 @@
+// Hydra as a child of mpiexec: its start, the passing on of signals, and the wait for its end.
+
+#include "launcher/mpiexec/hydra_run.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace fgmpi::launcher {
+namespace {
+
+pid_t g_hydra = 0;
+/// The first signal received that ends a job; 0: none.
+volatile sig_atomic_t g_end_signal = 0;
+
+bool ends_job(int number) {
+  return number == SIGINT || number == SIGTERM || number == SIGQUIT || number == SIGHUP;
+}
+
+void pass_on(int number) {
+  if (!g_end_signal && ends_job(number)) g_end_signal = number;
+  if (g_hydra > 0) kill(g_hydra, number);
+}
+
+/// Signals that end a job, and signals that hydra passes on to its processes.
+constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
+
+void call_until_it_ends(int interval_ms, const std::function<void()>& tick) {
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, g_hydra, 0));
+  if (process < 0) return;
+  pollfd end = {process, POLLIN, 0};
+  for (;;) {
+    const int ready = poll(&end, 1, interval_ms);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) break;
+    if (ready == 0) tick();
+  }
+  close(process);
+}
+
+int wait_for_hydra() {
+  int status = 0;
+  while (waitpid(g_hydra, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);
+  return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms,
+              const std::function<void()>& tick) {
+  struct sigaction passes {};
+  passes.sa_handler = pass_on;
+  for (int number : kPassedOn) sigaction(number, &passes, nullptr);
+  const pid_t self = getpid();
+  g_hydra = fork();
+  if (g_hydra == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != self) _exit(1);
+    for (int number : kPassedOn) signal(number, number == SIGUSR1 ? SIG_IGN : SIG_DFL);
+    execvp(hydra.c_str(), arguments);
+    std::fprintf(stderr, "mpiexec: %s: %s\n", hydra.c_str(), std::strerror(errno));
+    _exit(127);
+  }
+  if (g_hydra < 0) {
+    std::fprintf(stderr, "mpiexec: fork: %s\n", std::strerror(errno));
+    return 1;
+  }
+  if (interval_ms > 0) call_until_it_ends(interval_ms, tick);
+  return wait_for_hydra();
+}
+
+int signal_sent_to_job() { return g_end_signal; }
+
+}  // namespace fgmpi::launcher

@@ -1,0 +1,42 @@
+// Names and hints of communicators (MPI-4.0 sections 7.4.4 and 7.8).
+
+#include <cstring>
+
+#include "comm/info.h"
+#include "mpi/calls.h"
+#include "mpi/comm/comm_common.h"
+
+namespace fgmpi::mpi {
+
+Status comm_set_name(comm::Comm* comm, const char* comm_name) {
+  comm::set_name(comm, comm_name);
+  return {};
+}
+
+Status comm_get_name(comm::Comm* comm, char* comm_name, int* resultlen) {
+  std::string words = comm::name_of(comm);
+  std::memcpy(comm_name, words.c_str(), words.size() + 1);
+  *resultlen = static_cast<int>(words.size());
+  return {};
+}
+
+Status comm_set_info(comm::Comm* comm, MPI_Info info) {
+  comm::Hints hints;
+  FGMPI_TRY(comm::read_hints(info, &hints));
+  if (hints.empty() && !comm->extras) return {};
+  for (auto& hint : hints) comm::put_hint(&comm::extras(comm).info, std::move(hint));
+  return {};
+}
+
+Status comm_get_info(comm::Comm* comm, MPI_Info* info_used) {
+  // What is not asserted is not so: the keys that we know and their values in use.
+  comm::Hints hints;
+  for (const char* key : {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
+                          "mpi_assert_exact_length", "mpi_assert_allow_overtaking"})
+    hints.emplace_back(key, "false");
+  if (comm->extras)
+    for (auto hint : comm->extras->info) comm::put_hint(&hints, std::move(hint));
+  return comm::create_info(hints, info_used);
+}
+
+}  // namespace fgmpi::mpi

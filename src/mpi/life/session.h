@@ -1,0 +1,31 @@
+// Sessions as bindings see them (MPI-4.0 section 11.3). A session has its own error handler, for
+// calls that name it. Thread rule: any thread at any granted level may begin and end sessions and
+// look them up (MPI-4.0 section 11.3.1); a session itself is for one thread at a time, as its level
+// says.
+#pragma once
+
+#include <mpi.h>
+
+#include "comm/hints.h"
+#include "mpi/errors/errors.h"
+
+namespace fgmpi::mpi {
+
+struct Session {
+  MPI_Session handle = MPI_SESSION_NULL;
+  MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;
+  comm::Hints hints;
+};
+
+/// The session behind a handle, or nullptr.
+Session* find_session(MPI_Session handle);
+/// The result of a call with a handle that is not a session's.
+int bad_session(const char* call, MPI_Session handle);
+/// Makes a code of the error and calls the session's handler.
+int fail(const char* call, Session* session, const Status& status);
+/// Ends a binding: MPI_SUCCESS, or the error handler's answer.
+inline int done(const char* call, Session* session, const Status& status) {
+  return status.ok() ? MPI_SUCCESS : fail(call, session, status);
+}
+
+}  // namespace fgmpi::mpi

@@ -1,0 +1,206 @@
+// Sends, receives and their like as the rows of calls.table name them: the fast paths, in line so
+// that a binding is nothing else, and the general functions.
+//
+// Each function receives the arguments of the call as they are, after its name, checks them, and
+// returns the call's result. Thread rule: as src/mpi/entry.h says. Blocking calls may switch, the
+// others never do.
+#pragma once
+
+#include "mpi/pt2pt/pt2pt_args.h"
+
+namespace fgmpi::mpi {
+
+/// After the last call of a turn (call_count.h): lets others run. Returns MPI_SUCCESS.
+int end_turn();
+
+/// The general functions, for all calls but the simplest.
+int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
+                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
+                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
+/// For a handle that listed() does not find, because the caller is outside of the library or for
+/// another reason; small messages are sent as in the fast paths.
+int send_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
+                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int isend_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
+                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
+int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
+              int dest, int tag, MPI_Comm comm, MPI_Request* request);
+int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                int tag, Comm* c, MPI_Status* status);
+/// `init`: MPI_Recv_init.
+int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                 int tag, MPI_Comm comm, MPI_Request* request, bool init);
+
+/// Stands in place of the status of the blocking forms. Its value is no status, so that a null
+/// request can be told from none.
+inline MPI_Status* const kNonblocking = reinterpret_cast<MPI_Status*>(2);
+
+int sendrecv(const char* call, const void* sendbuf, int64_t sendcount, MPI_Datatype sendtype,
+             int dest, int sendtag, void* recvbuf, int64_t recvcount, MPI_Datatype recvtype,
+             int source, int recvtag, MPI_Comm comm, MPI_Status* status, MPI_Request* request);
+int sendrecv_replace(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int dest,
+                     int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status,
+                     MPI_Request* request);
+int mrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MPI_Message* handle,
+          MPI_Status* status);
+int imrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MPI_Message* handle,
+           MPI_Request* request);
+
+/// Read from a status, and write into one.
+int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, int* count);
+int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, MPI_Count* count);
+int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, int* count);
+int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, MPI_Count* count);
+int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, int64_t count);
+/// MPI_Buffer_detach: may switch.
+int detach_buffer(const char* call, void* buffer, int* size);
+int detach_buffer(const char* call, void* buffer, MPI_Count* size);
+
+/// The communicator of MPI_COMM_WORLD's handle or of one in the first table; nullptr for other
+/// handles, and for callers that are outside of the library.
+[[gnu::always_inline]] inline Comm* listed(MPI_Comm handle) {
+  Comm* found;
+  return comm::detail::find_listed(handle, comm::detail::g_fast_handles, &found) ? found : nullptr;
+}
+
+/// A call's name, to be a template argument.
+struct NameArgument {
+  char text[16] = {};
+  template <size_t n>
+  constexpr NameArgument(const char (&from)[n]) {
+    for (size_t i = 0; i < n; ++i) text[i] = from[i];
+  }
+};
+
+/// Sends a message that is small, collocated and expected. Returns false for every other message,
+/// and for all arguments that need the general checks.
+template <class Count>
+[[gnu::always_inline]] inline bool sent_at_once(const void* buf, Count count, MPI_Datatype datatype,
+                                                int dest, int tag, Comm* c) {
+  uint64_t bytes;
+  uint32_t local;
+  return is_member(c, dest) && tag >= 0 && few_bytes(buf, count, datatype, &bytes) &&
+         g_av.is_mine(static_cast<uint32_t>(c->shared->peers().world_of(dest)), &local) &&
+         pt2pt::send_to_first(buf, bytes, local, {user_ctx(c), c->rank, tag});
+}
+
+/// Receives the arguments of the call itself, in their registers.
+template <NameArgument kCall, Mode kMode, class Count>
+[[gnu::noinline]] int send_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
+                                  int tag, MPI_Comm comm) {
+  return send_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
+}
+
+/// As send_slowly(), for a communicator that is not found at once.
+template <NameArgument kCall, Mode kMode, class Count>
+[[gnu::noinline]] int send_not_found(const void* buf, Count count, MPI_Datatype datatype, int dest,
+                                     int tag, MPI_Comm comm) {
+  return send_elsewhere(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
+}
+
+template <NameArgument kCall, Mode kMode, class Count>
+[[gnu::always_inline]] inline int send(const void* buf, Count count, MPI_Datatype datatype,
+                                       int dest, int tag, MPI_Comm comm) {
+  sched::maybe_force_switch();
+  Comm* c = listed(comm);
+  if (__builtin_expect(!c, 0))
+    return send_not_found<kCall, kMode>(buf, count, datatype, dest, tag, comm);
+  sched::record_call(kCall.text);
+  if (__builtin_expect(sent_at_once(buf, count, datatype, dest, tag, c), 1))
+    return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
+  return send_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm);
+}
+
+template <NameArgument kCall, Mode kMode, class Count>
+[[gnu::noinline]] int isend_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
+                                   int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
+}
+
+template <NameArgument kCall, Mode kMode, class Count>
+[[gnu::always_inline]] inline int isend(const void* buf, Count count, MPI_Datatype datatype,
+                                        int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  sched::maybe_force_switch();
+  Comm* c = listed(comm);
+  if (__builtin_expect(!c, 0))
+    return isend_elsewhere(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
+  sched::record_call(kCall.text);
+  if (__builtin_expect(request && sent_at_once(buf, count, datatype, dest, tag, c), 1)) {
+    *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
+    return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
+  }
+  return isend_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm, request);
+}
+
+inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* status) {
+  if (status != MPI_STATUS_IGNORE) set_status(status, *outcome);
+  return __builtin_expect(outcome->error.ok(), 1) ? MPI_SUCCESS : fail(call, c, outcome->error);
+}
+
+/// A receive by a communicator that has been found.
+[[gnu::always_inline]] inline int recv_from(const char* call, void* buf, int64_t count,
+                                            MPI_Datatype datatype, int source, int tag, Comm* c,
+                                            MPI_Status* status) {
+  uint64_t bytes;
+  bool plain = is_member(c, source) || source == MPI_ANY_SOURCE;
+  if (__builtin_expect(!plain || tag < MPI_ANY_TAG || buf == nullptr ||
+                           !plain_bytes(buf, count, datatype, &bytes),
+                       0))
+    return recv_slowly(call, buf, count, datatype, source, tag, c, status);
+  Outcome outcome;
+  pt2pt::recv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, call, &outcome);
+  return received(call, c, &outcome, status);
+}
+
+/// As send_elsewhere().
+int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                   int tag, MPI_Comm comm, MPI_Status* status);
+
+[[gnu::always_inline]] inline int recv(const char* call, void* buf, int64_t count,
+                                       MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                       MPI_Status* status) {
+  sched::maybe_force_switch();
+  Comm* c = listed(comm);
+  if (__builtin_expect(!c, 0))
+    return recv_elsewhere(call, buf, count, datatype, source, tag, comm, status);
+  sched::record_call(call);
+  return recv_from(call, buf, count, datatype, source, tag, c, status);
+}
+
+/// A nonblocking receive by a communicator that has been found.
+[[gnu::always_inline]] inline int irecv_from(const char* call, void* buf, int64_t count,
+                                             MPI_Datatype datatype, int source, int tag,
+                                             MPI_Comm comm, Comm* c, MPI_Request* request) {
+  uint64_t bytes;
+  if (__builtin_expect((!is_member(c, source) && source != MPI_ANY_SOURCE) || tag < MPI_ANY_TAG ||
+                           !buf || !request || !plain_bytes(buf, count, datatype, &bytes) ||
+                           !pt2pt::fast::has_free_handle(),
+                       0))
+    return irecv_slowly(call, buf, count, datatype, source, tag, comm, request, false);
+  sched::maybe_force_switch();
+  try {
+    const Request* made =
+        pt2pt::irecv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, call, c);
+    *request = static_cast<MPI_Request>(made->handle);
+  } catch (const std::bad_alloc&) {
+    return no_memory(call, comm);
+  }
+  return MPI_SUCCESS;
+}
+
+/// As send_elsewhere().
+int irecv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                    int tag, MPI_Comm comm, MPI_Request* request);
+
+[[gnu::always_inline]] inline int irecv(const char* call, void* buf, int64_t count,
+                                        MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                        MPI_Request* request) {
+  Comm* c = listed(comm);
+  if (__builtin_expect(!c, 0))
+    return irecv_elsewhere(call, buf, count, datatype, source, tag, comm, request);
+  sched::record_call(call);
+  return irecv_from(call, buf, count, datatype, source, tag, comm, c, request);
+}
+
+}  // namespace fgmpi::mpi

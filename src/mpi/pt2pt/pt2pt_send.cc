@@ -1,0 +1,129 @@
+// Sends of MPI-4.0 sections 3.4, 3.7 and 3.9, beside the fast paths of pt2pt_calls.h.
+
+#include "mpi/pt2pt/pt2pt_calls.h"
+#include "mpi/tools/events.h"
+#include "survivors/survivors.h"
+
+namespace fgmpi::mpi {
+
+int end_turn() {
+  sched::let_others_run();
+  return MPI_SUCCESS;
+}
+
+int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
+                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
+  FGMPI_ENTER_FAST(call, c, comm,
+                   send_by_handle(call, mode, buf, count, datatype, dest, tag, comm));
+  sched::count_call();
+  uint64_t bytes;
+  if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 &&
+      plain_bytes(buf, count, datatype, &bytes) &&
+      pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}, mode))
+    return MPI_SUCCESS;
+  Buffer buffer;
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, false, call));
+  FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
+  if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
+  if (mode == Mode::kBuffered)
+    return done(
+        call, c,
+        pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
+  return done(call, c, pt2pt::send(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call));
+}
+FGMPI_CATCH_NO_MEMORY(call, comm)
+
+int send_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
+                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  auto send = [=] {
+    sched::maybe_force_switch();
+    sched::count_call();
+    Comm* c = comm::find_inside(comm);
+    if (c && survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
+    if (c) events::raise_send_begun(c, dest, tag, count, datatype);
+    if (__builtin_expect(c && sent_at_once(buf, count, datatype, dest, tag, c), 1))
+      return MPI_SUCCESS;
+    return send_by_handle(call, mode, buf, count, datatype, dest, tag, comm);
+  };
+  return sched::outside() ? run_inside_here(call, send) : send();
+}
+
+int isend_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
+                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  auto send = [=] {
+    sched::maybe_force_switch();
+    sched::count_call();
+    Comm* c = comm::find_inside(comm);
+    if (c && survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
+    if (c) events::raise_send_begun(c, dest, tag, count, datatype);
+    if (__builtin_expect(c && request && sent_at_once(buf, count, datatype, dest, tag, c), 1)) {
+      *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
+      return MPI_SUCCESS;
+    }
+    return isend_by_handle(call, mode, buf, count, datatype, dest, tag, comm, request);
+  };
+  return sched::outside() ? run_inside_here(call, send) : send();
+}
+
+int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
+                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                    MPI_Request* request) try {
+  FGMPI_ENTER_FAST(call, c, comm,
+                   isend_by_handle(call, mode, buf, count, datatype, dest, tag, comm, request));
+  sched::count_call();
+  uint64_t bytes;
+  if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 && request &&
+      plain_bytes(buf, count, datatype, &bytes) &&
+      pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}, mode)) {
+    *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
+    return MPI_SUCCESS;
+  }
+  Buffer buffer;
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, false, call));
+  FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
+  FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
+  FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
+  Request* made = pt2pt::sent_request();
+  if (dest == MPI_PROC_NULL) {
+  } else if (mode == Mode::kBuffered) {
+    FGMPI_RETURN_IF(
+        call, c,
+        pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
+  } else {
+    FGMPI_RETURN_IF(
+        call, c,
+        pt2pt::isend(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call, c, &made));
+  }
+  *request = pt2pt::handle_of(made);
+  return MPI_SUCCESS;
+}
+FGMPI_CATCH_NO_MEMORY(call, comm)
+
+int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
+              int dest, int tag, MPI_Comm comm, MPI_Request* request) try {
+  FGMPI_ENTER(call, c, comm);
+  Buffer buffer;
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, false, call));
+  FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
+  FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
+  FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
+  Request* made = nullptr;
+  if (dest == MPI_PROC_NULL) {
+    made = pt2pt::completed_request(MPI_ANY_SOURCE, MPI_ANY_TAG, call, c);
+    made->persistent = true;
+    made->active = false;
+  } else if (mode == Mode::kBuffered) {
+    FGMPI_RETURN_IF(call, c,
+                    pt2pt::bsend_init(&comm::rank_state()->bsend, buffer, c->peer(dest), c->rank,
+                                      tag, user_ctx(c), call, c, &made));
+  } else {
+    FGMPI_RETURN_IF(
+        call, c,
+        pt2pt::send_init(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call, c, &made));
+  }
+  *request = pt2pt::handle_of(made);
+  return MPI_SUCCESS;
+}
+FGMPI_CATCH_NO_MEMORY(call, comm)
+
+}  // namespace fgmpi::mpi

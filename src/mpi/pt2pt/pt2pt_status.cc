@@ -1,0 +1,132 @@
+// The contents of a status (MPI-4.0 sections 3.2.5 and 13.3), and the attached buffer (section
+// 3.6).
+//
+// Basic types are handled here; for derived types host/elements.h counts the elements.
+
+#include <cstring>
+
+#include "host/basic_type.h"
+#include "host/elements.h"
+#include "host/host.h"
+#include "mpi/calls.h"
+#include "mpi/pt2pt/pt2pt_calls.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+int64_t bytes_of(const MPI_Status* status) {
+  return static_cast<int64_t>(
+      static_cast<uint64_t>(static_cast<uint32_t>(status->count_hi_and_cancelled) >> 1) << 32 |
+      static_cast<uint32_t>(status->count_lo));
+}
+
+void set_bytes(MPI_Status* status, int64_t bytes) {
+  int cancelled = status->count_hi_and_cancelled & 1;
+  status->count_lo = static_cast<int>(bytes & 0xffffffff);
+  status->count_hi_and_cancelled = static_cast<int>(bytes >> 32 << 1 | cancelled);
+}
+
+/// Whole elements in a message of that many bytes; MPI_UNDEFINED when they do not divide it or
+/// exceed `most`.
+template <class Count>
+int whole_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype,
+                   Count* count) {
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(count, "count"));
+  int64_t size = 0;
+  if (host::is_basic(datatype)) {
+    size = host::basic_size(datatype);
+  } else {
+    host::Type type;  // committed ones are known here; of others only the size matters
+    if (host::Type::of(datatype, &type).ok()) {
+      size = type.size();
+    } else {
+      MPI_Count bytes = 0;
+      int code = host::call([&](const host::Api& h) { return h.Type_size_x(datatype, &bytes); });
+      if (code != MPI_SUCCESS) return host_error(call, code);
+      size = bytes;
+    }
+  }
+  int64_t bytes = bytes_of(status);
+  int64_t n = size == 0           ? (bytes == 0 ? 0 : MPI_UNDEFINED)
+              : bytes % size == 0 ? bytes / size
+                                  : MPI_UNDEFINED;
+  *count = static_cast<Count>(n) == n ? static_cast<Count>(n) : static_cast<Count>(MPI_UNDEFINED);
+  return MPI_SUCCESS;
+}
+
+template <class Count>
+int basic_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype,
+                   Count* count) {
+  if (in_basic_types(datatype) && datatype != MPI_2INT)
+    return whole_elements(call, status, datatype, count);
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(count, "count"));
+  const int64_t bytes = bytes_of(status);
+  int64_t n, rest;
+  FGMPI_RETURN_IF(call, nullptr, host::elements_in_bytes(datatype, bytes, &n, &rest));
+  // Data that ends within the first element is undefined for a pair, and no element of a derived
+  // datatype, as under MPICH 4.0.2.
+  if (rest == bytes && bytes > 0 && host::basic_type(datatype)) n = MPI_UNDEFINED;
+  *count = static_cast<Count>(n) == n ? static_cast<Count>(n) : static_cast<Count>(MPI_UNDEFINED);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, int* count) {
+  return whole_elements(call, status, type, count);
+}
+int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
+  return whole_elements(call, status, type, count);
+}
+
+int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, int* count) {
+  return basic_elements(call, status, type, count);
+}
+int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
+  return basic_elements(call, status, type, count);
+}
+
+int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, int64_t count) {
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
+  FGMPI_RETURN_IF(call, nullptr, check_count(count));
+  int64_t bytes = 0;
+  FGMPI_RETURN_IF(call, nullptr, host::bytes_of_elements(datatype, count, &bytes));
+  set_bytes(status, bytes);
+  return MPI_SUCCESS;
+}
+
+Status status_set_cancelled(MPI_Status* status, int flag) {
+  status->count_hi_and_cancelled = (status->count_hi_and_cancelled & ~1) | (flag ? 1 : 0);
+  return {};
+}
+
+Status buffer_attach(void* buffer, MPI_Count size) {
+  return pt2pt::attach_buffer(&comm::rank_state()->bsend, buffer, size);
+}
+
+namespace {
+
+template <class Size>
+int detach(const char* call, void* buffer, Size* size) {
+  comm::RankState* rank = comm::rank_state();
+  if (!rank) return bad_comm(call, MPI_COMM_SELF);
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(buffer, "buffer_addr"));
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(size, "size"));
+  void* address;
+  int64_t bytes;
+  FGMPI_RETURN_IF(call, nullptr, pt2pt::detach_buffer(&rank->bsend, &address, &bytes, call));
+  std::memcpy(buffer, &address, sizeof address);
+  *size = static_cast<Size>(bytes);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int detach_buffer(const char* call, void* buffer, int* size) { return detach(call, buffer, size); }
+int detach_buffer(const char* call, void* buffer, MPI_Count* size) {
+  return detach(call, buffer, size);
+}
+
+}  // namespace fgmpi::mpi

@@ -1,0 +1,89 @@
+// A program's own allocator: which functions it has, and the jump by which other images call those
+// of image 0.
+
+#include "privatize/image/allocator.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace fgmpi::privatize {
+namespace {
+
+constexpr const char* kMalloc[] = {
+    "malloc",         "free",   "calloc",  "realloc",      "memalign", "aligned_alloc",
+    "posix_memalign", "valloc", "pvalloc", "reallocarray", "cfree",    "malloc_usable_size"};
+
+constexpr const char* kOperators[] = {"_Znwm",
+                                      "_Znam",
+                                      "_ZnwmRKSt9nothrow_t",
+                                      "_ZnamRKSt9nothrow_t",
+                                      "_ZnwmSt11align_val_t",
+                                      "_ZnamSt11align_val_t",
+                                      "_ZnwmSt11align_val_tRKSt9nothrow_t",
+                                      "_ZnamSt11align_val_tRKSt9nothrow_t",
+                                      "_ZdlPv",
+                                      "_ZdaPv",
+                                      "_ZdlPvm",
+                                      "_ZdaPvm",
+                                      "_ZdlPvRKSt9nothrow_t",
+                                      "_ZdaPvRKSt9nothrow_t",
+                                      "_ZdlPvSt11align_val_t",
+                                      "_ZdaPvSt11align_val_t",
+                                      "_ZdlPvmSt11align_val_t",
+                                      "_ZdaPvmSt11align_val_t",
+                                      "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+                                      "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
+
+/// Returns the function of that name to which libraries are bound, if the program defines it; else
+/// 0. *size: its length in bytes.
+uintptr_t defined_by(const ElfModule& program, const char* name, size_t* size) {
+  void* function = dlsym(RTLD_DEFAULT, name);
+  Dl_info info{};
+  const ElfW(Sym)* symbol = nullptr;
+  if (!function || !program.contains(reinterpret_cast<uintptr_t>(function)) ||
+      !dladdr1(function, &info, const_cast<void**>(reinterpret_cast<const void**>(&symbol)),
+               RTLD_DL_SYMENT) ||
+      !symbol || info.dli_saddr != function)
+    return 0;
+  *size = symbol->st_size;
+  return reinterpret_cast<uintptr_t>(function);
+}
+
+}  // namespace
+
+std::vector<uintptr_t> allocator_functions(const ElfModule& program) {
+  std::vector<uintptr_t> offsets;
+  size_t size = 0;
+  auto add = [&](const char* name) {
+    uintptr_t function = defined_by(program, name, &size);
+    if (function && size >= kJumpBytes) offsets.push_back(function - program.base());
+  };
+  bool has_malloc = defined_by(program, "malloc", &size) != 0;
+  if (has_malloc)
+    for (const char* name : kMalloc) add(name);
+  // The operators of a C++ runtime that is linked into the program (-static-libstdc++) only call
+  // malloc: where libc's malloc is used, they need no jump.
+  bool has_runtime = defined_by(program, "__cxa_throw", &size) != 0;
+  if (has_malloc || !has_runtime)
+    for (const char* name : kOperators) add(name);
+  return offsets;
+}
+
+bool is_allocator_function(const char* name) {
+  auto equal = [&](const char* known) { return strcmp(name, known) == 0; };
+  return std::any_of(std::begin(kMalloc), std::end(kMalloc), equal) ||
+         std::any_of(std::begin(kOperators), std::end(kOperators), equal);
+}
+
+void write_jump(char* at, uintptr_t target) {
+  constexpr unsigned char kJump[] = {0xff, 0x25, 0, 0, 0, 0};
+  static_assert(sizeof kJump + sizeof target == kJumpBytes);
+  memcpy(at, kJump, sizeof kJump);
+  memcpy(at + sizeof kJump, &target, sizeof target);
+}
+
+}  // namespace fgmpi::privatize

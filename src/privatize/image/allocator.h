@@ -1,0 +1,31 @@
+// Programs that bring their own allocator: malloc and its relatives (tcmalloc, jemalloc and the
+// like, linked statically), or operator new and delete.
+//
+// Shared libraries call the allocator of image 0. A rank's code may free memory that they have
+// allocated, and the other way round. An allocator with state of its own in each image would then
+// be asked to free memory that it has not allocated. Therefore a process has one allocator: in
+// every other image, the first bytes of each of its functions are replaced by a jump to the same
+// function of image 0. The allocator's statistics are then those of the process, not of a rank
+// (docs/hazards.md). Cost: each image has private copies of the pages of code that are changed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "privatize/image/elf_module.h"
+
+namespace fgmpi::privatize {
+
+/// Offsets of the allocator's functions that the program defines. Functions shorter than a jump are
+/// left out: they can only call another function of the list.
+std::vector<uintptr_t> allocator_functions(const ElfModule& program);
+
+/// True for the names of the functions that an allocator may define.
+bool is_allocator_function(const char* name);
+
+/// Length of the jump of x86-64 that write_jump() writes: jmp *0(%rip), and the address behind it.
+constexpr size_t kJumpBytes = 14;
+void write_jump(char* at, uintptr_t target);
+
+}  // namespace fgmpi::privatize

@@ -1,0 +1,124 @@
+// Images: a copy of the program for each rank, so that each has its own globals.
+//
+//   region  | image 1            | image 2            | ...            (stride bytes each)
+//           | program | lib a    | program | lib a    |
+//
+// Image 0 is what the dynamic linker loaded; the others are the same files mapped again. Memory
+// that is only read shares its pages with image 0, memory that is written is private. An address of
+// a private module is moved to image k by adding (base of the module in image 1 - base where it was
+// loaded) + (k - 1) * stride, and back by subtracting it: everything here is that arithmetic.
+// Relocation: a word that points into a private module is moved; any other word has in each image
+// the value that the dynamic linker put into image 0.
+//
+// Wins over copying the process: 20-50 us and a few pages an image. Costs: 2 mappings a module and
+// rank, or, where these would be too many, one a rank (whole_images.h). Thread rule: one thread.
+// Invariants: images are made in any order, once each, and never removed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "privatize/image/copied_objects.h"
+#include "privatize/image/elf_module.h"
+#include "privatize/image/module_plan.h"
+#include "privatize/image/relocation.h"
+#include "privatize/image/whole_images.h"
+
+namespace fgmpi::privatize {
+
+class Images {
+ public:
+  /// Reads the program and the libraries that are to be private. Errors name the library.
+  Status read_modules(const std::vector<const link_map*>& private_libraries);
+  /// The executable first, then private libraries in the order of the dynamic linker's list.
+  const std::vector<ElfModule>& modules() const { return modules_; }
+  const ElfModule& program() const { return modules_.front(); }
+
+  /// Returns why the program cannot have images, naming the symbol or property and the remedy; ok
+  /// when it can. Also finds the objects of libraries that the program holds copies of.
+  Status can_be_imaged();
+  /// The copies that can_be_imaged() has found. REQUIRES: can_be_imaged() was called.
+  const std::vector<CopiedObject>& copied_objects() const { return copied_; }
+  /// Checks limits (mappings, address space, memory) for `count` ranks, reserves the region and
+  /// plans the relocations. Where `wanted` is kAuto, the first layout that fits is chosen. An error
+  /// says how many ranks would fit and which setting to raise. REQUIRES: can_be_imaged() returned
+  /// ok.
+  Status prepare(uint32_t count, Layout wanted = Layout::kAuto);
+  Layout layout() const { return layout_; }
+  /// Records the present bytes of the program's copies of libraries' objects (stdout, std::cout):
+  /// images start with these. Called once, before ranks run.
+  void record_copied_objects();
+  /// Maps and relocates image k. REQUIRES: prepare() succeeded, 0 < k < count, once per k.
+  Status make(uint32_t k);
+
+  uint32_t count() const { return count_; }
+  /// What an image of one module, or of all modules, costs. REQUIRES: prepare() was called.
+  struct ImageCost {
+    size_t mappings;
+    size_t written;  ///< bytes of memory that a rank touches at the start
+  };
+  ImageCost cost_of(size_t m) const;  ///< of a protected image of module m
+  ImageCost cost_of_image(Layout layout) const;
+  /// How many ranks the limits on mappings and memory allow now. REQUIRES: prepare() was called.
+  uint32_t ranks_that_fit(Layout layout) const;
+  size_t stride() const { return stride_; }
+  uintptr_t region_low() const { return region_; }
+  uintptr_t region_high() const { return region_ + stride_ * (count_ ? count_ - 1 : 0); }
+
+  /// Where the modules lie in images 0 and 1.
+  const std::vector<ModuleRange>& ranges() const { return ranges_; }
+  /// The address at which module m of image k begins.
+  uintptr_t base_of(size_t m, uint32_t k) const {
+    return k == 0 ? modules_[m].base() : region_ + (k - 1) * stride_ + offsets_[m];
+  }
+  /// Moves an address in image 0 to image k; addresses outside of private modules are returned as
+  /// they are.
+  uintptr_t move_to(uintptr_t address, uint32_t k) const;
+
+  /// The image and the module that hold an address.
+  struct ImageLocation {
+    uint32_t image;
+    size_t module;
+    uintptr_t offset;  ///< from the base of the module
+  };
+  bool locate(uintptr_t address, ImageLocation* out) const;
+
+ private:
+  Status plan_module(size_t m);
+  int64_t room_for_mappings() const;
+  Status choose_layout(uint32_t count, Layout wanted);
+  Status too_many(uint32_t count, Layout layout) const;
+  Status reserve(uint32_t count);
+  Status prepare_whole();
+  Status check_address_space(uint32_t count) const;
+  /// A copy of an object that may not be cloned, or nullptr.
+  const CopiedObject* refused_copy() const;
+  bool in_modules(uintptr_t address) const;
+
+  std::vector<ElfModule> modules_;
+  std::vector<CopiedObject> copied_;  ///< the program's copies of libraries' objects
+  std::vector<uintptr_t> offsets_;    ///< where each module begins within an image
+  std::vector<ModuleRange> ranges_;
+  std::vector<ModulePlan> plans_;
+  uintptr_t region_ = 0;
+  size_t stride_ = 0;
+  uint32_t count_ = 0;
+  Layout layout_ = Layout::kProtected;
+  size_t mappings_per_image_ = 0;
+  WholeImages whole_;  ///< the other layouts: joined, copied
+};
+
+extern Images& g_images;
+
+/// The libraries of the process as the dynamic linker lists them, the program first (its name is
+/// "").
+std::vector<const link_map*> loaded_modules();
+/// Returns what follows the last slash of a path.
+std::string_view file_name(std::string_view path);
+/// The name that a loaded module gives itself (DT_SONAME), or "".
+std::string_view soname_of(const link_map* map);
+
+}  // namespace fgmpi::privatize

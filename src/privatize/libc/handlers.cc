@@ -1,0 +1,358 @@
+// The interposed calls that install signal handlers, and the function that counts their runs.
+
+#include "privatize/libc/handlers.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "base/library_call.h"
+#include "base/plain_mutex.h"
+#include "base/raw_call.h"
+#include "privatize/image/swap.h"
+#include "privatize/internal.h"
+#include "privatize/libc/blocked_calls.h"
+#include "privatize/libc/waits.h"
+#include "proclet-sched/threads/descriptor_waits.h"
+
+namespace fgmpi::privatize {
+
+/// The action that a rank has installed for one signal. Handlers of signals read the lists of ranks
+/// and of actions while they grow: no element is ever removed from them.
+struct RankAction {
+  std::atomic<int> number{0};  ///< 0: unused
+  RankAction* next = nullptr;
+  std::atomic<void (*)(int, siginfo_t*, void*)> handler{nullptr};  ///< or SIG_DFL, SIG_IGN
+  std::atomic<int> flags{0};
+  sigset_t mask{};
+};
+
+/// The actions of a rank, or of all ranks that share their globals.
+class RankHandlers {
+ public:
+  RankAction* find(int number) const {
+    RankAction* a = actions.load();
+    while (a && a->number != number) a = a->next;
+    return a;
+  }
+  RankAction* find_or_add(int number) {
+    if (RankAction* a = find(number)) return a;
+    RankAction* a = find(0);
+    if (!a) {
+      a = new RankAction;
+      a->next = actions.load();
+      actions.store(a);
+    }
+    a->number = number;
+    return a;
+  }
+
+  sched::InterruptionCounts counts;
+  std::atomic<RankAction*> actions{nullptr};
+  RankHandlers* next = nullptr;
+  RankHandlers* next_unused = nullptr;  ///< in the list of those whose rank has ended
+};
+
+namespace {
+
+using Handler = void (*)(int, siginfo_t*, void*);
+
+constinit Real<int(int, const struct sigaction*, struct sigaction*)> g_sigaction("sigaction");
+
+/// Protects changes of the variables that follow. A holder has all signals blocked.
+PlainMutex g_mutex;
+std::atomic<RankHandlers*> g_ranks{nullptr};
+RankHandlers* g_unused = nullptr;
+/// By signal: how many ranks have a function for it. While one has, the kernel calls run_handler().
+std::atomic<int> g_functions[NSIG];
+/// By signal: the kernel's action before a rank installed a function.
+struct sigaction g_before_ranks[NSIG];
+/// By signal: true where siginterrupt() has made it interrupt calls; signal() then installs
+/// without SA_RESTART.
+std::atomic<bool> g_interrupting[NSIG];
+
+/// Blocks all signals and holds g_mutex while it lives.
+class ChangingHandlers {
+ public:
+  ChangingHandlers() {
+    const uint64_t all = ~uint64_t{0};
+    raw_call(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<long>(&all),
+             reinterpret_cast<long>(&before_), sizeof before_);
+    g_mutex.lock();
+  }
+  ~ChangingHandlers() {
+    g_mutex.unlock();
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before_), 0, sizeof before_);
+  }
+  ChangingHandlers(const ChangingHandlers&) = delete;
+  ChangingHandlers& operator=(const ChangingHandlers&) = delete;
+
+ private:
+  uint64_t before_ = 0;  ///< the kernel's set of signals
+};
+
+/// The handler that runs on the scheduler's thread. longjmp() may leave the handler without notice,
+/// so `frame` is only compared, never followed.
+struct RunningHandler {
+  const void* frame = nullptr;  ///< of run_handler(); nullptr: none runs
+  const sched::Proclet* rank = nullptr;
+  bool on_stack_of_rank = false;
+  RankHandlers* of = nullptr;  ///< of the rank that installed it, perhaps not the running one
+};
+RunningHandler g_running;
+
+bool on_stack_of(const sched::Proclet* rank, const void* address) {
+  return rank && static_cast<size_t>(static_cast<const char*>(address) - rank->stack_low) <
+                     rank->stack_size;
+}
+
+template <size_t n>
+bool contains(const int (&numbers)[n], int number) {
+  return std::find(numbers, numbers + n, number) != numbers + n;
+}
+
+/// True for a signal that the kernel sends because the interrupted code has failed.
+bool is_fault(int number, const siginfo_t* info) {
+  constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+  return info->si_code > 0 && contains(kFaults, number);
+}
+
+/// True for a fault, and for a signal that raise() or pthread_kill() has sent to this thread.
+bool is_of_one_rank(int number, const siginfo_t* info) {
+  return info->si_code == SI_TKILL || is_fault(number, info);
+}
+
+RankHandlers** handlers_of(const sched::Proclet* rank) {
+  static RankHandlers* shared = nullptr;
+  return rank && rank->image ? &static_cast<Image*>(rank->image)->signal_handlers : &shared;
+}
+
+const sched::Proclet* rank_here() {
+  return on_scheduler_thread() ? sched::running() : sched::rank_of_thread();
+}
+
+/// Returns *of, which it creates where it is missing. REQUIRES: the caller holds a
+/// ChangingHandlers.
+RankHandlers* make_handlers(RankHandlers** of) {
+  if (*of) return *of;
+  if (g_unused) return *of = std::exchange(g_unused, g_unused->next_unused);
+  auto* made = new RankHandlers;
+  made->next = g_ranks.load();
+  g_ranks.store(made);
+  return *of = made;
+}
+
+bool is_function(Handler handler) {
+  struct sigaction a {};
+  a.sa_sigaction = handler;
+  return a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN;
+}
+
+/// Calls the rank's function for the signal. Returns false where the rank has none.
+bool call_handler_of(RankHandlers* rank, int number, siginfo_t* info, void* context) {
+  RankAction* a = rank ? rank->find(number) : nullptr;
+  const Handler handler = a ? a->handler.load() : nullptr;
+  if (!is_function(handler)) return false;
+  const int flags = a->flags.load();
+  if (flags & SA_RESETHAND && a->handler.exchange(nullptr) == handler &&
+      g_functions[number].fetch_sub(1) == 1) {
+    struct sigaction none {};
+    g_sigaction(number, &none, nullptr);
+  }
+  if (on_scheduler_thread()) g_running.of = rank;
+  // A handler that another thread of the rank runs does not end waits of the rank's main, as in a
+  // process of one rank.
+  const sched::Proclet* of_thread = on_scheduler_thread() ? nullptr : sched::rank_of_thread();
+  if (!of_thread || rank != *handlers_of(of_thread))
+    sched::count_interruption(&rank->counts, flags & SA_RESTART);
+  handler(number, info, context);
+  return true;
+}
+
+/// The action in the form that sigaction() returns.
+struct sigaction action_of(const RankAction& a) {
+  struct sigaction action {};
+  action.sa_sigaction = a.handler.load();
+  action.sa_flags = a.flags.load();
+  action.sa_mask = a.mask;
+  return action;
+}
+
+/// Acts on the signal for a rank that has no function for it: as the rank has chosen (SIG_IGN,
+/// SIG_DFL), or as the process did before a rank installed a function.
+void act_without_function(RankHandlers* rank, int number, siginfo_t* info, void* context) {
+  constexpr int kIgnored[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};
+  const RankAction* a = rank ? rank->find(number) : nullptr;
+  const struct sigaction chosen = a ? action_of(*a) : g_before_ranks[number];
+  const bool fault = is_fault(number, info);
+  if (is_function(chosen.sa_sigaction)) return chosen.sa_sigaction(number, info, context);
+  if (!fault && (chosen.sa_handler == SIG_IGN || contains(kIgnored, number))) return;
+  // With the default action restored, a fault happens again when the handler returns, and another
+  // signal is raised once it is unblocked. Either ends the process.
+  struct sigaction none {};
+  g_sigaction(number, &none, nullptr);
+  if (!fault) ::raise(number);
+}
+
+void run_handler(int number, siginfo_t* info, void* context) {
+  RankHandlers* here = *handlers_of(rank_here());
+  const RunningHandler outer = g_running;
+  if (on_scheduler_thread()) {
+    const sched::Proclet* rank = sched::running();
+    g_running = {&outer, rank, on_stack_of(rank, &outer), here};
+  }
+  if (is_of_one_rank(number, info) || !in_own_process()) {
+    if (!call_handler_of(here, number, info, context))
+      act_without_function(here, number, info, context);
+  } else {
+    const int kept = errno;
+    for (RankHandlers* rank = g_ranks.load(); rank; rank = rank->next)
+      if (rank != here) call_handler_of(rank, number, info, context);
+    errno = kept;
+    call_handler_of(here, number, info, context);  // last, since a handler may not return
+  }
+  if (on_scheduler_thread()) g_running = outer;
+}
+
+/// Sets the kernel's action of the signal after the rank's action has become `now`: run_handler()
+/// while any rank has a function. REQUIRES: the caller holds a ChangingHandlers.
+int set_kernel_action(int number, const struct sigaction& now, bool others_have_functions) {
+  if (!is_function(now.sa_sigaction))
+    return others_have_functions ? 0 : g_sigaction(number, &now, nullptr);
+  struct sigaction ours = now;
+  ours.sa_sigaction = run_handler;
+  ours.sa_flags |= SA_SIGINFO;
+  ours.sa_flags &= ~static_cast<int>(SA_RESETHAND);
+  return g_sigaction(number, &ours, nullptr);
+}
+
+int set_action(int number, const struct sigaction* now, struct sigaction* before) {
+  struct sigaction kernel;
+  if (number <= 0 || number >= NSIG) return g_sigaction(number, now, before);
+  const ChangingHandlers changing;
+  if (g_sigaction(number, nullptr, &kernel) != 0) return -1;
+  const bool is_ours = kernel.sa_sigaction == run_handler;
+  RankHandlers* rank = make_handlers(
+      on_scheduler_thread() && in_handler() ? &g_running.of : handlers_of(rank_here()));
+  RankAction* a = rank->find(number);
+  const struct sigaction seen = a ? action_of(*a) : is_ours ? g_before_ranks[number] : kernel;
+  if (now) {
+    const struct sigaction wanted = *now;  // perhaps *before
+    if (!is_ours) g_before_ranks[number] = kernel;
+    const int had = a && is_function(a->handler.load());
+    if (set_kernel_action(number, wanted, g_functions[number] - had > 0) != 0) return -1;
+    a = rank->find_or_add(number);
+    a->mask = wanted.sa_mask;
+    a->flags = wanted.sa_flags;
+    a->handler = wanted.sa_sigaction;
+    g_functions[number] += is_function(wanted.sa_sigaction) - had;
+  }
+  if (before) *before = seen;
+  return 0;
+}
+
+/// True where code at `caller` installs a handler of a rank, which run_handler() will call. False
+/// for libraries of the system, whose handlers belong to no rank.
+bool wraps_handlers(const void* caller) {
+  return !g_in_library_call && g_mode != Mode::kForeign &&
+         !in_this_library(reinterpret_cast<uintptr_t>(caller)) && in_own_process();
+}
+
+sighandler_t set_handler(int number, sighandler_t handler, int flags) {
+  struct sigaction now {
+  }, before;
+  now.sa_handler = handler;
+  now.sa_flags = flags;
+  if (!(flags & SA_NODEFER) && number > 0 && number < NSIG) sigaddset(&now.sa_mask, number);
+  if (handler == SIG_ERR) return errno = EINVAL, SIG_ERR;
+  return set_action(number, &now, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
+
+}  // namespace
+
+bool rank_has_handlers() {
+  const RankHandlers* rank = *handlers_of(sched::running());
+  const RankAction* a = rank ? rank->actions.load() : nullptr;
+  while (a && !is_function(a->handler.load())) a = a->next;
+  return a != nullptr;
+}
+
+sched::InterruptionCounts* counts_of_rank() {
+  RankHandlers** rank = handlers_of(sched::running());
+  if (!*rank) {
+    const ChangingHandlers changing;
+    make_handlers(rank);
+  }
+  return &(*rank)->counts;
+}
+
+void forget_handlers_of_rank() {
+  const sched::Proclet* p = sched::running();
+  if (!p->image || !*handlers_of(p)) return;
+  const ChangingHandlers changing;
+  RankHandlers* rank = std::exchange(*handlers_of(p), nullptr);
+  for (RankAction* a = rank->actions.load(); a; a = a->next) {
+    const Handler handler = a->handler.exchange(nullptr);
+    const int number = a->number.exchange(0);
+    if (is_function(handler) && g_functions[number].fetch_sub(1) == 1)
+      g_sigaction(number, &g_before_ranks[number], nullptr);
+  }
+  rank->next_unused = std::exchange(g_unused, rank);
+}
+
+bool in_handler() {
+  if (__builtin_expect(!g_running.frame, 1)) return false;
+  const sched::Proclet* rank = sched::running();
+  const void* here = __builtin_frame_address(0);
+  const bool on_stack = on_stack_of(rank, here);
+  // Another rank, or a frame further out than the handler's, runs only after longjmp() has left
+  // the handler.
+  const bool left = rank != g_running.rank ||
+                    (on_stack && (!g_running.on_stack_of_rank || here > g_running.frame));
+  if (left) g_running = {};
+  return !left;
+}
+
+sighandler_t signal_of_program(int number, sighandler_t handler, const void* caller) {
+  static constinit Real<sighandler_t(int, sighandler_t)> real("signal");
+  if (!wraps_handlers(caller)) return real(number, handler);
+  const bool interrupts = number > 0 && number < NSIG && g_interrupting[number];
+  return set_handler(number, handler, interrupts ? 0 : SA_RESTART);
+}
+
+}  // namespace fgmpi::privatize
+
+using namespace fgmpi::privatize;
+
+FGMPI_INTERPOSE int sigaction(int number, const struct sigaction* now,
+                              struct sigaction* before) noexcept {
+  if (!wraps_handlers(__builtin_return_address(0))) return g_sigaction(number, now, before);
+  return set_action(number, now, before);
+}
+
+FGMPI_INTERPOSE sighandler_t bsd_signal(int number, sighandler_t handler) noexcept {
+  return signal_of_program(number, handler, __builtin_return_address(0));
+}
+
+// Programs that are compiled for strict ISO C call signal() by this name.
+FGMPI_INTERPOSE sighandler_t __sysv_signal(int number, sighandler_t handler) noexcept {
+  static constinit Real<sighandler_t(int, sighandler_t)> real("__sysv_signal");
+  if (!wraps_handlers(__builtin_return_address(0))) return real(number, handler);
+  return set_handler(number, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER));
+}
+
+FGMPI_INTERPOSE int siginterrupt(int number, int interrupts) noexcept {
+  static constinit Real<int(int, int)> real("siginterrupt");
+  if (!wraps_handlers(__builtin_return_address(0))) return real(number, interrupts);
+  struct sigaction action;
+  if (set_action(number, nullptr, &action) != 0) return -1;
+  if (interrupts)
+    action.sa_flags &= ~SA_RESTART;
+  else
+    action.sa_flags |= SA_RESTART;
+  g_interrupting[number] = interrupts != 0;
+  return set_action(number, &action, nullptr);
+}

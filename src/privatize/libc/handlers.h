@@ -1,0 +1,39 @@
+// Handlers of signals that ranks of a process install: each rank has its own, though the kernel has
+// one for the process. The kernel's handler is a function of this library, which calls
+//
+//   a signal of the process (kill, alarm, the terminal) --> the handler of each rank that has one
+//   a fault of a rank, raise(), pthread_kill()          --> that rank's handler; if it has none:
+//                                                           what the process did before ranks began
+//
+// This function also counts the runs of each rank's handlers (sched::count_interruption): a rank
+// that waits outside of MPI is parked, so the kernel cannot end its wait with EINTR. A handler ends
+// the waits of its own rank only. sigaction() returns the calling rank's handlers.
+//
+// Ranks that share their globals share their handlers: the one that was installed last counts
+// for all.
+//
+// Thread rule: any thread.
+#pragma once
+
+#include "proclet-sched/threads/descriptor_waits.h"
+
+namespace fgmpi::privatize {
+
+/// True where the running rank is in a signal handler, which may have interrupted anything, this
+/// library too. Thread rule: the scheduler's thread.
+bool in_handler();
+
+/// True where the running rank has a function as the handler of some signal. Thread rule: the
+/// scheduler's thread.
+bool rank_has_handlers();
+
+/// The counts of the running rank's handlers that have run. Thread rule: the scheduler's thread.
+sched::InterruptionCounts* counts_of_rank();
+
+/// Called when the running rank has ended: drops its handlers.
+void forget_handlers_of_rank();
+
+/// signal(), called by code at `caller`.
+void (*signal_of_program(int number, void (*handler)(int), const void* caller))(int);
+
+}  // namespace fgmpi::privatize

@@ -1,0 +1,300 @@
+// dlopen, dlsym and their relatives, as a rank with images calls them (plugins.h).
+//
+// Each entry point asks whether the call is a rank's. If not, the entry point jumps to the C
+// library's function with the stack as it was, since these functions depend on their caller. A call
+// is a rank's when a rank runs and the caller is the program, a private library, a plugin, or
+// another library that the program has brought in; MPI and what belongs to it are not. Only
+// dl_iterate_phdr answers for the rank whoever calls, except this library: unwinders, which find
+// frames by it, may be in any library.
+#include <dlfcn.h>
+#include <link.h>
+
+#include <iterator>
+
+#include "privatize/image/images.h"
+#include "privatize/image/swap.h"
+#include "privatize/internal.h"
+#include "privatize/load/guests.h"
+#include "privatize/load/libraries.h"
+#include "privatize/load/plugins.h"
+#include "privatize/load/real_loader.h"
+
+namespace fgmpi::privatize {
+namespace {
+
+bool image_of(const sched::Proclet* p, uint32_t* k) {
+  if (!p || !p->image) return false;
+  *k = static_cast<const Image*>(p->image)->index;
+  return true;
+}
+
+/// Finds the number of the calling rank's image. Returns false where no rank with an image calls.
+bool calling_image(uint32_t* k) {
+  if (!on_scheduler_thread()) return image_of(sched::rank_of_thread(), k);
+  return on_proclet() && image_of(sched::running(), k);
+}
+
+/// Finds the image whose code the calling thread may have on its stack. Returns false where there
+/// is none but image 0. In contrast to calling_image(), this includes the host stack, on which
+/// functions of the running rank are called (user operations).
+bool image_on_stack(uint32_t* k) { return image_of(sched::rank_of_thread(), k); }
+
+/// Finds which image of the program, a private library or a plugin holds the code. Returns false
+/// where none does.
+bool image_of_code(uintptr_t code, uint32_t* k) {
+  Images::ImageLocation main;
+  if (g_images.locate(code, &main)) {
+    *k = main.image;
+    return true;
+  }
+  plugins::PluginLocation plugin;
+  if (!plugins::locate(code, &plugin)) return false;
+  *k = plugin.image;
+  return true;
+}
+
+bool is_of_program(uintptr_t caller) {
+  uint32_t k = 0;
+  if (image_of_code(caller, &k)) return true;
+  dl_find_object found{};
+  return _dl_find_object(reinterpret_cast<void*>(caller), &found) == 0 && found.dlfo_link_map &&
+         serves_program(found.dlfo_link_map);
+}
+
+/// Moves an address of the dynamic linker's copy to the rank's image; 0: the rank has no image of
+/// that library.
+uintptr_t of_rank(uintptr_t address, uint32_t k) {
+  Images::ImageLocation main;
+  if (g_images.locate(address, &main) && main.image == 0)
+    return g_images.move_to(address, k < g_images.count() ? k : 0);
+  return plugins::of_rank(address, k);
+}
+
+void* caller_as_loaded(const void* caller) {
+  return reinterpret_cast<void*>(address_in_first_image(reinterpret_cast<uintptr_t>(caller)));
+}
+
+void* open_for_rank(const char* file, int mode) {
+  uint32_t k = 0;
+  calling_image(&k);
+  return plugins::open(k, file, mode, caller_as_loaded(__builtin_return_address(0)));
+}
+
+int close_for_rank(void* handle) {
+  uint32_t k = 0;
+  calling_image(&k);
+  return plugins::close(k, handle);
+}
+
+void* found_for_rank(void* found) {
+  uint32_t k = 0;
+  calling_image(&k);
+  return reinterpret_cast<void*>(of_rank(reinterpret_cast<uintptr_t>(found), k));
+}
+
+void* found_globally(void* found, void* caller) {
+  void* result = found_for_rank(found);
+  uint32_t k = 0;
+  if (result != found && result && calling_image(&k))
+    plugins::hold_plugin_for_caller(reinterpret_cast<uintptr_t>(found), k,
+                                    reinterpret_cast<uintptr_t>(caller));
+  return result;
+}
+
+void* symbol_for_rank(void* handle, const char* name) {
+  static void* const real = real::function("dlsym");
+  void* const caller = caller_as_loaded(__builtin_return_address(0));
+  void* found = real::call_from(real, caller, handle, const_cast<char*>(name), nullptr);
+  return handle == RTLD_DEFAULT ? found_globally(found, caller) : found_for_rank(found);
+}
+
+void* versioned_symbol_for_rank(void* handle, const char* name, const char* version) {
+  static void* const real = real::function("dlvsym");
+  void* const caller = caller_as_loaded(__builtin_return_address(0));
+  void* found =
+      real::call_from(real, caller, handle, const_cast<char*>(name), const_cast<char*>(version));
+  return handle == RTLD_DEFAULT ? found_globally(found, caller) : found_for_rank(found);
+}
+
+using Address = int(const void*, Dl_info*, void**, int);
+
+/// dladdr() for a rank: asks the dynamic linker about the same offset in its copy of the module,
+/// and moves the addresses of the answer to the rank's image.
+int describe_for_rank(const void* address, Dl_info* info, void** extra, int flags,
+                      bool with_extra) {
+  static auto* real = reinterpret_cast<int (*)(const void*, Dl_info*)>(real::function("dladdr"));
+  static auto* real1 = reinterpret_cast<Address*>(real::function("dladdr1"));
+  const auto given = reinterpret_cast<uintptr_t>(address);
+  const uintptr_t loaded = address_in_first_image(given);
+  auto* there = reinterpret_cast<const void*>(loaded);
+  const int result = with_extra ? real1(there, info, extra, flags) : real(there, info);
+  auto move = [&](auto*& pointer) {
+    if (pointer)
+      pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(
+          reinterpret_cast<uintptr_t>(pointer) + (given - loaded));
+  };
+  if (result) {
+    move(info->dli_fbase);
+    move(info->dli_saddr);
+  }
+  return result;
+}
+
+int describe_address(const void* address, Dl_info* info) {
+  return describe_for_rank(address, info, nullptr, 0, false);
+}
+
+int describe_address_more(const void* address, Dl_info* info, void** extra, int flags) {
+  return describe_for_rank(address, info, extra, flags, true);
+}
+
+using Visit = int(dl_phdr_info*, size_t, void*);
+struct Visitor {
+  Visit* visit;
+  void* data;
+  uint32_t image;
+};
+
+/// Calls the visitor with the addresses of the module in the rank's image. Skips a module of
+/// which the rank has no image and, with `only_moved`, one that the rank uses in the dynamic
+/// linker's copy.
+int visit_moved(dl_phdr_info* info, size_t size, const Visitor& visitor, bool only_moved) {
+  dl_phdr_info moved = *info;
+  const auto headers = reinterpret_cast<uintptr_t>(info->dlpi_phdr);
+  const uintptr_t there = of_rank(headers, visitor.image);
+  if (!there || (only_moved && there == headers)) return 0;
+  moved.dlpi_addr += there - headers;
+  moved.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(there);
+  return visitor.visit(&moved, size, visitor.data);
+}
+
+int visit_for_rank(dl_phdr_info* info, size_t size, void* data) {
+  return visit_moved(info, size, *static_cast<const Visitor*>(data), false);
+}
+
+int visit_images_of_rank(dl_phdr_info* info, size_t size, void* data) {
+  return visit_moved(info, size, *static_cast<const Visitor*>(data), true);
+}
+
+using Iterate = int(Visit*, void*);
+Iterate* real_iterate() {
+  static auto* real = reinterpret_cast<Iterate*>(real::function("dl_iterate_phdr"));
+  return real;
+}
+
+/// dl_iterate_phdr() for code in the calling rank's own images: shows the rank's images of private
+/// libraries, and of the plugins that it has open, in place of the dynamic linker's copies.
+int iterate_for_rank(Visit* visit, void* data) {
+  Visitor visitor{visit, data, 0};
+  calling_image(&visitor.image);
+  return real_iterate()(visit_for_rank, &visitor);
+}
+
+/// dl_iterate_phdr() for any other code: shows all that the dynamic linker has loaded, and then
+/// the rank's images. The caller may be an unwinder that all ranks share, or one in image 0 to
+/// which shared libraries are bound (libstdc++ to the _Unwind_RaiseException of a library of the
+/// program). The stack has frames of image 0, where such an unwinder lies itself, and of the
+/// rank's image.
+int iterate_for_shared_code(Visit* visit, void* data) {
+  Visitor visitor{visit, data, 0};
+  if (const int stopped = real_iterate()(visit, data)) return stopped;
+  return image_on_stack(&visitor.image) ? real_iterate()(visit_images_of_rank, &visitor) : 0;
+}
+
+enum LoaderFunction : int {
+  kOpen,
+  kClose,
+  kSymbol,
+  kVersionedSymbol,
+  kAddress,
+  kAddress1,
+  kIterate
+};
+
+/// The C library's function of this entry; looked up at the first call.
+FGMPI_NOT_SANITIZED void* plain_function(int entry) {
+  static constexpr const char* kNames[] = {"dlopen", "dlclose", "dlsym",          "dlvsym",
+                                           "dladdr", "dladdr1", "dl_iterate_phdr"};
+  static constinit void* known[std::size(kNames)] = {};
+  void* function = __atomic_load_n(&known[entry], __ATOMIC_RELAXED);
+  if (function) return function;
+  function = real::function(kNames[entry]);
+  __atomic_store_n(&known[entry], function, __ATOMIC_RELAXED);
+  return function;
+}
+
+template <class F>
+void* pointer_to(F* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+}  // namespace
+
+namespace {
+void* iteration_for(uintptr_t caller) {
+  uint32_t rank = 0, code = 0;
+  if (!image_on_stack(&rank)) return plain_function(kIterate);
+  return image_of_code(caller, &code) && code == rank && calling_image(&rank)
+             ? pointer_to(iterate_for_rank)
+             : pointer_to(iterate_for_shared_code);
+}
+
+void* function_for(int entry, uintptr_t caller) {
+  static void* const of_rank[] = {
+      pointer_to(open_for_rank),    pointer_to(close_for_rank),
+      pointer_to(symbol_for_rank),  pointer_to(versioned_symbol_for_rank),
+      pointer_to(describe_address), pointer_to(describe_address_more)};
+  uint32_t k = 0;
+  if (in_this_library(caller)) return plain_function(entry);
+  if (entry == kIterate) return iteration_for(caller);
+  if (!calling_image(&k) || !is_of_program(caller)) return plain_function(entry);
+  return of_rank[entry];
+}
+}  // namespace
+
+/// The entry points call this. Returns the function to jump to.
+extern "C" [[gnu::visibility("hidden"), gnu::used]] FGMPI_NOT_SANITIZED void*
+fgmpi_choose_loader_function(int entry, const void* caller) {
+  return g_mode == Mode::kImages || g_has_guests
+             ? function_for(entry, reinterpret_cast<uintptr_t>(caller))
+             : plain_function(entry);
+}
+
+}  // namespace fgmpi::privatize
+
+// Defines the entry point `name`: saves the arguments, calls fgmpi_choose_loader_function(number,
+// return address), restores the arguments and jumps to the function that was returned.
+#define FGMPI_LOADER_FUNCTION(name, number)   \
+  asm(".text\n"                               \
+      ".globl " #name                         \
+      "\n"                                    \
+      ".type " #name ", @function\n" #name    \
+      ":\n"                                   \
+      ".cfi_startproc\n"                      \
+      "  push %rdi\n"                         \
+      "  push %rsi\n"                         \
+      "  push %rdx\n"                         \
+      "  push %rcx\n"                         \
+      "  sub $8, %rsp\n"                      \
+      ".cfi_adjust_cfa_offset 40\n"           \
+      "  mov $" #number                       \
+      ", %edi\n"                              \
+      "  mov 40(%rsp), %rsi\n"                \
+      "  call fgmpi_choose_loader_function\n" \
+      "  add $8, %rsp\n"                      \
+      "  pop %rcx\n"                          \
+      "  pop %rdx\n"                          \
+      "  pop %rsi\n"                          \
+      "  pop %rdi\n"                          \
+      ".cfi_adjust_cfa_offset -40\n"          \
+      "  jmp *%rax\n"                         \
+      ".cfi_endproc\n"                        \
+      ".size " #name ", . - " #name "\n");
+
+FGMPI_LOADER_FUNCTION(dlopen, 0)
+FGMPI_LOADER_FUNCTION(dlclose, 1)
+FGMPI_LOADER_FUNCTION(dlsym, 2)
+FGMPI_LOADER_FUNCTION(dlvsym, 3)
+FGMPI_LOADER_FUNCTION(dladdr, 4)
+FGMPI_LOADER_FUNCTION(dladdr1, 5)
+FGMPI_LOADER_FUNCTION(dl_iterate_phdr, 6)

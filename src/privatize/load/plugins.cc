@@ -1,0 +1,700 @@
+// Libraries that ranks load while they run: how they are found, their images made, and
+// both dropped.
+
+#include "privatize/load/plugins.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/page.h"
+#include "base/plain_mutex.h"
+#include "privatize/image/images.h"
+#include "privatize/image/module_plan.h"
+#include "privatize/image/swap.h"
+#include "privatize/internal.h"
+#include "privatize/load/libraries.h"
+#include "privatize/load/real_loader.h"
+#include "proclet-sched/coroutine/debug_table.h"
+#include "proclet-sched/immortal.h"
+
+namespace fgmpi::privatize::plugins {
+/// Address space for the images of the ranks first, first + 1, ..., at a fixed stride.
+struct Room {
+  uint32_t first = 0, count = 0;
+  void* reserved = nullptr;
+  size_t bytes = 0;
+  uintptr_t region = 0;
+  std::unique_ptr<sched::DebugImages> shown;
+  bool holds(uint32_t k) const { return k - first < count; }
+};
+
+struct TlsIndex {
+  size_t module, offset;
+};
+extern "C" void* __tls_get_addr(TlsIndex*);
+
+struct Plugin {
+  const link_map* map = nullptr;
+  ElfModule module;
+  bool stays = false;   ///< not unloaded before the end of the process
+  bool pinned = false;  ///< this library holds a handle of the dynamic linker's copy
+  bool guest = false;   ///< a program, not a library
+  std::vector<Room> rooms;
+  size_t stride = 0;
+  ModulePlan plan;
+  std::vector<ModuleRange> ranges;  ///< what words of the plan point into
+  std::vector<Plugin*> owners;  ///< by range: its plugin; nullptr: a module private from the start
+  std::vector<Plugin*> needs;   ///< plugins needed by name, or because words point into them
+  std::vector<bool> live;       ///< by rank: it has an image
+  size_t tls_module = 0;
+  uint32_t in_place = kNobody;  ///< the rank whose thread-local variables are at their address
+  std::unordered_map<uint32_t, std::string> blocks;  ///< the other ranks' variables
+
+  static constexpr uint32_t kNobody = ~0u;
+  const Room* room_of(uint32_t k) const {
+    for (const Room& room : rooms)
+      if (room.holds(k)) return &room;
+    return nullptr;
+  }
+  /// The address of the rank's image. REQUIRES: room_of(k) is not nullptr.
+  uintptr_t image(uint32_t k) const {
+    const Room* room = room_of(k);
+    FGMPI_ASSERT(room);
+    return room->region + (k - room->first) * stride;
+  }
+  bool has(uint32_t k) const { return k < live.size() && live[k]; }
+  uintptr_t moved(uintptr_t address, uint32_t k) const {
+    return address - module.base() + image(k);
+  }
+  void* thread_local_block() const {
+    TlsIndex index{tls_module, 0};
+    return __tls_get_addr(&index);
+  }
+  std::string initial_block(uint32_t k) const {
+    const ElfW(Phdr)* tls = module.tls();
+    std::string block(tls->p_memsz, '\0');
+    memcpy(block.data(), reinterpret_cast<void*>(image(k) + tls->p_vaddr), tls->p_filesz);
+    return block;
+  }
+};
+
+namespace {
+
+struct Opened {
+  const link_map* root;
+  int count;
+};
+
+struct RankPlugins {
+  std::vector<Opened> opened;
+  std::vector<Plugin*> order;         ///< plugins with an image, in the order of their construction
+  std::vector<Plugin*> held_plugins;  ///< plugins whose images stay until the rank ends
+};
+
+struct PluginState {
+  /// Held during open() and close(), except while constructors and destructors run. A std::mutex
+  /// would park a rank, which could then own it without running, while another rank waits for it on
+  /// the host stack.
+  PlainMutex operation;
+  PlainMutex table;  ///< held for look-ups and changes of the table; no other lock is taken inside
+  std::vector<std::unique_ptr<Plugin>> plugins;
+  std::unordered_map<uint32_t, RankPlugins> ranks;
+  std::vector<std::unique_ptr<Plugin>> found;  ///< what the hook has found during the present load
+  std::vector<const link_map*> known;          ///< modules that the hook has seen already
+  const std::string* guest_copy = nullptr;     ///< the guest that is being loaded, else nullptr
+  const std::string* guest_path = nullptr;
+  bool hooked = false, hook_failed = false;
+};
+constinit Immortal<std::atomic<PluginState*>> g_state;
+std::atomic<size_t> g_count{0}, g_with_thread_locals{0};
+
+[[gnu::tls_model("initial-exec")]] thread_local bool t_loading = false;
+
+PluginState& state() {
+  PluginState* s = g_state.value.load();
+  if (s) return *s;
+  auto* made = new PluginState;
+  if (g_state.value.compare_exchange_strong(s, made)) return *made;
+  delete made;
+  return *s;
+}
+
+Plugin* find(const link_map* map) {
+  for (auto& p : state().plugins)
+    if (p->map == map) return p.get();
+  return nullptr;
+}
+
+/// The dynamic linker calls this with its lock held, for the first time before it relocates what it
+/// has just loaded.
+void on_list_changed() {
+  if (!t_loading || _r_debug.r_state != r_debug::RT_CONSISTENT) return;
+  PluginState& s = state();
+  for (const link_map* map = _r_debug.r_map; map; map = map->l_next) {
+    if (std::find(s.known.begin(), s.known.end(), map) != s.known.end()) continue;
+    s.known.push_back(map);
+    if (is_one_per_process(file_name(map->l_name)) || !strchr(map->l_name, '/')) continue;
+    auto plugin = std::make_unique<Plugin>();
+    plugin->map = map;
+    plugin->guest = s.guest_copy && *s.guest_copy == map->l_name;
+    const std::string path = plugin->guest ? *s.guest_path : map->l_name;
+    if (!plugin->module.read(map, path, false).ok() || plugin->module.text_relocations() ||
+        !plugin->module.defer_constructors())
+      continue;
+    s.found.push_back(std::move(plugin));
+  }
+}
+
+/// Calls dlopen so that new libraries are found before any of their code runs. Runs on the host
+/// stack, or on a thread of a rank.
+void* load(const char* file, int mode, const void* caller) {
+  static void* const real_dlopen = real::function("dlopen");
+  PluginState& s = state();
+  s.found.clear();
+  s.known.clear();
+  for (const link_map* map = _r_debug.r_map; map; map = map->l_next) s.known.push_back(map);
+  t_loading = true;
+  void* handle = real::call_from(real_dlopen, caller, const_cast<char*>(file),
+                                 reinterpret_cast<void*>(static_cast<intptr_t>(mode)), nullptr);
+  t_loading = false;
+  if (!handle) s.found.clear();
+  return handle;
+}
+
+int find_tls_module(dl_phdr_info* info, size_t, void* data) {
+  auto* plugin = static_cast<Plugin*>(data);
+  if (info->dlpi_addr != plugin->module.base()) return 0;
+  plugin->tls_module = info->dlpi_tls_modid;
+  return 1;
+}
+
+/// Reserves room for images of `count` ranks from `first` on. REQUIRES: the caller does not hold
+/// the table's lock.
+Status reserve(Plugin* p, uint32_t first, uint32_t count) {
+  const size_t alignment = std::max<size_t>(kPage, p->module.alignment());
+  p->stride = (p->module.span() + alignment - 1) / alignment * alignment;
+  Room room;
+  room.first = first;
+  room.count = count;
+  room.bytes = p->stride * count + alignment;
+  room.reserved =
+      mmap(nullptr, room.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room.reserved == MAP_FAILED)
+    return error(MPI_ERR_NO_MEM, "no address space for images of %s: %s", p->module.path().c_str(),
+                 strerror(errno));
+  room.region =
+      (reinterpret_cast<uintptr_t>(room.reserved) + alignment - 1) / alignment * alignment;
+  room.shown = std::make_unique<sched::DebugImages>(sched::DebugImages{
+      nullptr, p->module.path().c_str(), room.region, p->stride, room.first, room.count});
+  std::lock_guard<PlainMutex> lock(state().table);
+  sched::show_to_debugger(room.shown.get());
+  p->rooms.push_back(std::move(room));
+  if (p->live.size() < first + count) p->live.resize(first + count);
+  return Status();
+}
+
+Status plan(Plugin* p) {
+  PluginState& s = state();
+  p->ranges = g_images.ranges();
+  for (ModuleRange& r : p->ranges) r.base_in_image_1 = r.base;
+  p->owners.assign(p->ranges.size(), nullptr);
+  size_t self = 0;
+  for (auto& other : s.plugins) {
+    if (other.get() == p) self = p->ranges.size();
+    p->ranges.push_back({other->module.base(), other->module.span(), other->module.base()});
+    p->owners.push_back(other.get());
+  }
+  FGMPI_TRY(p->plan.prepare(p->module, p->ranges, self, resolve_globally));
+  auto add = [&](Plugin* other) {
+    if (other && other != p && std::find(p->needs.begin(), p->needs.end(), other) == p->needs.end())
+      p->needs.push_back(other);
+  };
+  for (const std::string& name : p->module.needed())
+    for (auto& other : s.plugins)
+      if (file_name(other->map->l_name) == name || soname_of(other->map) == name) add(other.get());
+  for (const RelocatedWord& w : p->plan.words().moving) add(p->owners[w.module]);
+  p->stays = p->module.never_unloaded();
+  // A program's own code finds its thread-local variables at fixed distances from the thread
+  // pointer (guests.cc).
+  if (p->module.tls() && !p->guest) {
+    using Iterate = int(int (*)(dl_phdr_info*, size_t, void*), void*);
+    static auto* iterate = reinterpret_cast<Iterate*>(real::function("dl_iterate_phdr"));
+    iterate(find_tls_module, p);
+  }
+  return Status();
+}
+
+void count_plugins() {
+  const auto& plugins = state().plugins;
+  g_count = plugins.size();
+  g_with_thread_locals = static_cast<size_t>(std::count_if(
+      plugins.begin(), plugins.end(), [](const auto& p) { return p->tls_module != 0; }));
+}
+
+void release(const Room& room) {
+  sched::hide_from_debugger(room.shown.get());
+  munmap(room.reserved, room.bytes);
+}
+
+void release(Plugin* p) {
+  for (const Room& room : p->rooms) release(room);
+  p->rooms.clear();
+}
+
+/// Adds the modules that the hook has found to the table, and plans their images.
+Status adopt_found() {
+  PluginState& s = state();
+  if (s.found.empty()) return Status();
+  const size_t before = s.plugins.size();
+  Status status;
+  for (auto& p : s.found)
+    if (status.ok() && g_images.count() > 0) status = reserve(p.get(), 0, g_images.count());
+  {
+    std::lock_guard<PlainMutex> lock(s.table);
+    for (auto& p : s.found) s.plugins.push_back(std::move(p));
+  }
+  s.found.clear();
+  for (size_t i = before; i < s.plugins.size() && status.ok(); ++i)
+    status = plan(s.plugins[i].get());
+  count_plugins();
+  return status;
+}
+
+/// Removes the plugins that the dynamic linker has unloaded.
+void drop_unloaded() {
+  PluginState& s = state();
+  std::vector<const link_map*> loaded;
+  for (const link_map* map = _r_debug.r_map; map; map = map->l_next) loaded.push_back(map);
+  std::lock_guard<PlainMutex> lock(s.table);
+  std::erase_if(s.plugins, [&](const std::unique_ptr<Plugin>& p) {
+    if (std::find(loaded.begin(), loaded.end(), p->map) != loaded.end()) return false;
+    release(p.get());
+    return true;
+  });
+  count_plugins();
+}
+
+/// Adds to `order` the plugins that `p` needs, then `p`.
+void add_with_needs(Plugin* p, std::vector<Plugin*>* seen, std::vector<Plugin*>* order) {
+  if (std::find(seen->begin(), seen->end(), p) != seen->end()) return;
+  seen->push_back(p);
+  for (Plugin* other : p->needs) add_with_needs(other, seen, order);
+  order->push_back(p);
+}
+
+std::vector<Plugin*> needed_by_rank(const RankPlugins& rank) {
+  std::vector<Plugin*> seen, order;
+  for (const Opened& o : rank.opened)
+    if (Plugin* p = find(o.root)) add_with_needs(p, &seen, &order);
+  for (Plugin* p : rank.held_plugins) add_with_needs(p, &seen, &order);
+  for (Plugin* p : rank.order)
+    if (p->stays) add_with_needs(p, &seen, &order);
+  return order;
+}
+
+bool is_held_by_rank(const RankPlugins& rank, const Plugin* p) {
+  return std::find(rank.held_plugins.begin(), rank.held_plugins.end(), p) !=
+         rank.held_plugins.end();
+}
+
+Status make_image(Plugin* p, uint32_t k) {
+  if (!p->room_of(k)) FGMPI_TRY(reserve(p, k, 1));
+  const uintptr_t at = p->image(k);
+  FGMPI_TRY(p->plan.map(at));
+  std::vector<uintptr_t> shifts;
+  for (size_t i = 0; i < p->ranges.size(); ++i) {
+    const uintptr_t base = p->ranges[i].base;
+    const Plugin* owner = p->owners[i];
+    if (owner && !owner->room_of(k)) {  // another program or library, which no word points into
+      shifts.push_back(0);
+      continue;
+    }
+    // A guest has no image of the program that the process was started with: it uses image
+    // 0's symbols.
+    const uint32_t of_start = k < g_images.count() ? k : 0;
+    shifts.push_back((owner ? owner->image(k) : g_images.base_of(i, of_start)) - base);
+  }
+  p->plan.fill(at, [&](const RelocatedWord& w) { return w.value + shifts[w.module]; });
+  if (p->tls_module) p->blocks[k] = p->initial_block(k);
+  return Status();
+}
+
+void unmap_image(Plugin* p, uint32_t k) {
+  mmap(reinterpret_cast<void*>(p->image(k)), p->stride, PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  p->blocks.erase(k);
+  if (p->in_place == k) p->in_place = Plugin::kNobody;
+}
+
+void set_live(Plugin* p, uint32_t k, bool live) {
+  std::lock_guard<PlainMutex> lock(state().table);
+  p->live[k] = live;
+}
+
+class PluginOperation {
+ public:
+  PluginOperation() : lock_(state().operation) {}
+
+ private:
+  std::lock_guard<PlainMutex> lock_;
+};
+
+template <class F>
+void on_large_stack(F&& f) {
+  if (on_proclet())
+    sched::call_on_host(f);
+  else
+    f();
+}
+
+void report(const Status& status) { fprintf(stderr, "fgmpi: dlopen: %s\n", status.what().c_str()); }
+
+/// Holds the dynamic linker's copy of a plugin for good: a rank's image outlives the rank's
+/// dlclose(), and the image is described by that copy.
+void pin(Plugin* p) {
+  static void* const real_dlopen = real::function("dlopen");
+  if (std::exchange(p->pinned, true)) return;
+  real::call_from(real_dlopen, nullptr, p->map->l_name,
+                  reinterpret_cast<void*>(static_cast<intptr_t>(RTLD_NOLOAD | RTLD_LAZY)), nullptr);
+}
+
+/// Makes the rank's missing images of the plugins that it needs.
+Status make_images(uint32_t k, std::vector<Plugin*>* made) {
+  PluginState& s = state();
+  RankPlugins& rank = s.ranks[k];
+  for (Plugin* p : needed_by_rank(rank)) {
+    if (p->has(k)) continue;
+    if (p->stays) pin(p);
+    FGMPI_TRY(make_image(p, k));
+    set_live(p, k, true);
+    rank.order.push_back(p);
+    made->push_back(p);
+  }
+  return Status();
+}
+
+void count_opening(uint32_t k, const link_map* root) {
+  auto& opened = state().ranks[k].opened;
+  for (Opened& o : opened)
+    if (o.root == root) return void(++o.count);
+  opened.push_back({root, 1});
+}
+
+bool prepare_hook() {
+  PluginState& s = state();
+  if (!s.hooked && !s.hook_failed) {
+    s.hooked = real::watch_loading(on_list_changed);
+    s.hook_failed = !s.hooked;
+    if (s.hook_failed)
+      fprintf(stderr,
+              "fgmpi: warning: the system does not allow to change the dynamic linker's code: "
+              "libraries loaded by dlopen are shared by the ranks of a process\n");
+  }
+  return s.hooked;
+}
+
+const link_map* map_of(void* handle) {
+  const link_map* map = nullptr;
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
+}
+
+bool rank_has(uint32_t k, const link_map* map) {
+  const Plugin* p = find(map);
+  return !p || p->has(k);
+}
+
+void* open_locked(uint32_t k, const char* file, int mode, const void* caller,
+                  std::vector<Plugin*>* made) {
+  static auto* const real_dlclose = reinterpret_cast<int (*)(void*)>(real::function("dlclose"));
+  if (!prepare_hook()) return load(file, mode, caller);
+  const bool lazy = !(mode & RTLD_NOW);
+  // RTLD_NOW binds functions once for all images. A library that refers to a function that does not
+  // exist cannot be loaded so: it is loaded as the caller wanted, and bound lazily.
+  void* handle = load(file, (mode & ~RTLD_LAZY) | RTLD_NOW, caller);
+  if (!handle && lazy && !(mode & RTLD_NOLOAD)) handle = load(file, mode, caller);
+  if (!handle) return nullptr;
+  const link_map* map = map_of(handle);
+  if ((mode & RTLD_NOLOAD) && !rank_has(k, map)) {
+    real_dlclose(handle);
+    return nullptr;
+  }
+  Status status = adopt_found();
+  if (Plugin* p = find(map); p && (mode & RTLD_NODELETE)) p->stays = true;
+  count_opening(k, map);
+  if (status.ok()) status = make_images(k, made);
+  if (!status.ok()) report(status);
+  return handle;
+}
+
+void construct(const std::vector<Plugin*>& made, uint32_t k) {
+  sched::Proclet* p = sched::rank_proclet(k);
+  char** argv = p && p->image ? static_cast<const Image*>(p->image)->argv : g_program.argv;
+  for (Plugin* plugin : made)
+    plugin->module.run_constructors(plugin->image(k), g_program.argc, argv, g_program.envp);
+}
+
+}  // namespace
+
+bool any() { return g_count.load(std::memory_order_relaxed) != 0; }
+
+bool locate(uintptr_t address, PluginLocation* out) {
+  if (!any()) return false;
+  PluginState& s = state();
+  std::lock_guard<PlainMutex> lock(s.table);
+  for (const auto& p : s.plugins) {
+    for (const Room& room : p->rooms) {
+      const uintptr_t in_region = address - room.region;
+      if (in_region >= p->stride * room.count) continue;
+      const auto k = room.first + static_cast<uint32_t>(in_region / p->stride);
+      if (!p->has(k)) return false;
+      *out = {&p->module, k, in_region % p->stride};
+      return true;
+    }
+  }
+  return false;
+}
+
+uintptr_t of_rank(uintptr_t address, uint32_t k) {
+  if (!any()) return address;
+  PluginState& s = state();
+  std::lock_guard<PlainMutex> lock(s.table);
+  for (const auto& p : s.plugins)
+    if (p->module.contains(address)) return p->has(k) ? p->moved(address, k) : 0;
+  return address;
+}
+
+void hold_plugin_for_caller(uintptr_t address, uint32_t k, uintptr_t caller) {
+  if (!any()) return;
+  PluginState& s = state();
+  std::lock_guard<PlainMutex> operation(s.operation);
+  Plugin *held_plugins = nullptr, *user = nullptr;
+  for (const auto& p : s.plugins) {
+    if (p->module.contains(address)) held_plugins = p.get();
+    if (p->module.contains(caller)) user = p.get();
+  }
+  if (!held_plugins || held_plugins == user) return;
+  auto& list = user ? user->needs : s.ranks[k].held_plugins;
+  if (std::find(list.begin(), list.end(), held_plugins) == list.end()) list.push_back(held_plugins);
+  if (!user) pin(held_plugins);
+}
+
+void load_thread_locals(uint32_t k) {
+  if (!g_with_thread_locals) return;
+  PluginState& s = state();
+  std::lock_guard<PlainMutex> lock(s.table);
+  for (const auto& p : s.plugins) {
+    if (!p->tls_module || p->in_place == k || !p->has(k)) continue;
+    auto* live = static_cast<char*>(p->thread_local_block());
+    if (p->in_place != Plugin::kNobody)
+      p->blocks[p->in_place].assign(live, p->module.tls()->p_memsz);
+    memcpy(live, p->blocks[k].data(), p->module.tls()->p_memsz);
+    p->in_place = k;
+  }
+}
+
+void init_thread_locals(uint32_t k) {
+  if (!any()) return;
+  std::vector<Plugin*> with_block;
+  {
+    PluginState& s = state();
+    std::lock_guard<PlainMutex> lock(s.table);
+    for (const auto& p : s.plugins)
+      if (p->tls_module && p->has(k)) with_block.push_back(p.get());
+  }
+  for (Plugin* p : with_block) {
+    const std::string initial = p->initial_block(k);
+    memcpy(p->thread_local_block(), initial.data(), initial.size());
+  }
+}
+
+void* open(uint32_t k, const char* file, int mode, const void* caller) {
+  void* handle = nullptr;
+  std::vector<Plugin*> made;
+  on_large_stack([&] {
+    PluginOperation operation;
+    handle = open_locked(k, file, mode, caller, &made);
+    if (on_scheduler_thread() && !made.empty()) load_thread_locals(k);
+  });
+  for (const Plugin* p : made)
+    if (p->tls_module) sched::call_hook_at_each_switch();
+  construct(made, k);
+  return handle;
+}
+
+int close(uint32_t k, void* handle) {
+  static auto* const real_dlclose = reinterpret_cast<int (*)(void*)>(real::function("dlclose"));
+  PluginState& s = state();
+  std::vector<Plugin*> dropped;
+  {
+    PluginOperation operation;
+    const link_map* map = map_of(handle);
+    auto& rank = s.ranks[k];
+    auto o = std::find_if(rank.opened.begin(), rank.opened.end(),
+                          [&](const Opened& x) { return x.root == map; });
+    if (!map || o == rank.opened.end()) {
+      // The handle's library was loaded from the start, or not by this rank. A plugin is then
+      // refused; the dynamic linker answers for other libraries.
+      return find(map) ? -1 : real_dlclose(handle);
+    }
+    if (--o->count == 0) rank.opened.erase(o);
+    const sched::Proclet* proclet = sched::rank_proclet(k);
+    for (Plugin* p : rank.order)
+      if (!is_held_by_rank(rank, p) && proclet &&
+          has_thread_destructors_of(proclet, p->image(k), p->stride))
+        rank.held_plugins.push_back(p), pin(p);
+    const std::vector<Plugin*> held_plugins = needed_by_rank(rank);
+    for (size_t i = rank.order.size(); i-- > 0;) {
+      Plugin* p = rank.order[i];
+      if (std::find(held_plugins.begin(), held_plugins.end(), p) != held_plugins.end()) continue;
+      dropped.push_back(p);
+      rank.order.erase(rank.order.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+  for (Plugin* p : dropped) p->module.run_destructors(p->image(k));
+  int result = 0;
+  on_large_stack([&] {
+    PluginOperation operation;
+    for (Plugin* p : dropped) {
+      set_live(p, k, false);
+      unmap_image(p, k);
+    }
+    result = real_dlclose(handle);
+    drop_unloaded();
+  });
+  return result;
+}
+
+void run_destructors(uint32_t k) {
+  if (!any()) return;
+  std::vector<Plugin*> order;
+  {
+    PluginOperation operation;
+    order = std::exchange(state().ranks[k].order, {});
+  }
+  for (size_t i = order.size(); i-- > 0;) order[i]->module.run_destructors(order[i]->image(k));
+}
+
+// ---- Guests -------------------------------------------------------------------------------------
+
+namespace {
+
+/// Undoes load(): closes the dynamic linker's copies and removes their plugins.
+Status refuse_guest(void* handle, Status why) {
+  static auto* const real_dlclose = reinterpret_cast<int (*)(void*)>(real::function("dlclose"));
+  if (handle) real_dlclose(handle);
+  drop_unloaded();
+  return why;
+}
+
+/// Checks that the guest refers to no library that is private to the ranks already: spawned ranks
+/// could not have images of it.
+Status check_private_modules(const Plugin& guest) {
+  for (const RelocatedWord& w : guest.plan.words().moving)
+    if (!guest.owners[w.module] && w.module > 0)
+      return error(MPI_ERR_SPAWN,
+                   "library %s keeps variables for each rank of this process already, so spawned "
+                   "ranks cannot have their own; spawn processes instead",
+                   g_images.modules()[w.module].name().c_str());
+  return {};
+}
+
+}  // namespace
+
+Status load_guest(const std::string& copy, const std::string& path,
+                  const std::function<Status(const ElfModule&)>& check, Plugin** out) {
+  PluginOperation operation;
+  PluginState& s = state();
+  if (!prepare_hook())
+    return error(MPI_ERR_SPAWN,
+                 "the system does not allow to change the dynamic linker's code, which running "
+                 "programs in running processes needs; spawn processes instead");
+  s.guest_copy = &copy;
+  s.guest_path = &path;
+  void* handle = load(copy.c_str(), RTLD_NOW | RTLD_LOCAL, nullptr);
+  const std::string why = handle ? "" : dlerror();
+  s.guest_copy = s.guest_path = nullptr;
+  if (!handle)
+    return error(MPI_ERR_SPAWN, "%s cannot be loaded into a running process: %s", path.c_str(),
+                 why.c_str());
+  Status status = adopt_found();
+  Plugin* guest = find(map_of(handle));
+  if (status.ok() && (!guest || !guest->guest))
+    status = error(MPI_ERR_SPAWN,
+                   "%s cannot be loaded into a running process: its ranks cannot have globals of "
+                   "their own; spawn processes instead",
+                   path.c_str());
+  if (status.ok()) status = check(guest->module);
+  if (status.ok()) status = check_private_modules(*guest);
+  if (!status.ok()) return refuse_guest(handle, std::move(status));
+  guest->stays = guest->pinned = true;  // this handle is never closed
+  *out = guest;
+  return {};
+}
+
+bool is_plugin(const link_map* map) { return find(map) != nullptr; }
+const ElfModule& module_of(const Plugin* guest) { return guest->module; }
+uintptr_t base_of(const Plugin* guest, uint32_t k) { return guest->image(k); }
+
+Status make_room(Plugin* guest, uint32_t first, uint32_t count) {
+  PluginOperation operation;
+  std::vector<Plugin*> seen, order;
+  add_with_needs(guest, &seen, &order);
+  for (Plugin* p : order) FGMPI_TRY(reserve(p, first, count));
+  return {};
+}
+
+Status enter_guest(Plugin* guest, uint32_t k) {
+  PluginOperation operation;
+  count_opening(k, guest->map);
+  std::vector<Plugin*> made;
+  FGMPI_TRY(make_images(k, &made));
+  for (const Plugin* p : made)
+    if (p->tls_module) sched::call_hook_at_each_switch();
+  load_thread_locals(k);
+  return {};
+}
+
+void construct_guest(uint32_t k, int argc, char** argv, char** envp, bool with_program) {
+  std::vector<Plugin*> order;
+  {
+    PluginOperation operation;
+    order = state().ranks[k].order;
+  }
+  for (const Plugin* p : order)
+    if (!p->guest || with_program) p->module.run_constructors(p->image(k), argc, argv, envp);
+}
+
+void forget_ranks(uint32_t first, uint32_t count) {
+  PluginOperation operation;
+  PluginState& s = state();
+  for (uint32_t k = first; k < first + count; ++k) s.ranks.erase(k);
+  std::lock_guard<PlainMutex> lock(s.table);
+  for (const auto& p : s.plugins) {
+    std::erase_if(p->rooms, [&](const Room& room) {
+      if (room.first < first || room.first >= first + count) return false;
+      release(room);
+      return true;
+    });
+    for (uint32_t k = first; k < first + count && k < p->live.size(); ++k) {
+      p->live[k] = false;
+      p->blocks.erase(k);
+      if (p->in_place == k) p->in_place = Plugin::kNobody;
+    }
+  }
+}
+
+}  // namespace fgmpi::privatize::plugins

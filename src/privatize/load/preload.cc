@@ -1,0 +1,105 @@
+// Makes the dynamic linker find this library's symbols before libc's.
+//
+// The functions that this library interposes (__libc_start_main, exit, write, ...) take effect only
+// where the dynamic linker finds them before libc's. Programs linked by our wrappers name this
+// library before libc. A Fortran program of the host's wrapper, or one that reaches MPI only
+// through another library, names libc first: then the process executes itself once more with this
+// library in LD_PRELOAD, before any code of the program has run. The process does so, too, where
+// the host's Fortran library comes before this one: the procedures of src/fortran would not be
+// found. Nothing is done where this library was loaded by dlopen: the program already runs, and
+// MPI_Init reports the error.
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "privatize/image/images.h"
+#include "privatize/internal.h"
+#include "privatize/load/libraries.h"
+
+namespace fgmpi::privatize {
+namespace {
+
+/// This variable is set in the second execution only. Its value is the LD_PRELOAD of the first
+/// execution, which the second one restores.
+constexpr environment::Variable kPreloadMark = environment::kPreloaded;
+
+/// Finds the definition of the function that the program's calls reach. Returns false where there
+/// is none.
+bool find_first(const char* name, Dl_info* first) {
+  void* function = dlsym(RTLD_DEFAULT, name);
+  return function && dladdr(function, first);
+}
+
+bool comes_first(const Dl_info& self) {
+  Dl_info first{};
+  if (find_first("__libc_start_main", &first) && first.dli_fbase != self.dli_fbase) return false;
+  // A tool may define a procedure of that name, too; it calls the next definition.
+  return !find_first("mpi_waitany_", &first) || first.dli_fbase == self.dli_fbase ||
+         !is_mpi_library(file_name(first.dli_fname));
+}
+
+/// The names in a module's DT_NEEDED entries.
+std::vector<std::string_view> needed(const link_map* map) {
+  const char* strings = nullptr;
+  for (const ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d)
+    if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(d->d_un.d_ptr);
+  std::vector<std::string_view> names;
+  for (const ElfW(Dyn)* d = map->l_ld; strings && d->d_tag != DT_NULL; ++d)
+    if (d->d_tag == DT_NEEDED) names.emplace_back(strings + d->d_un.d_val);
+  return names;
+}
+
+/// True where the program needs the library called `name`, directly or through other libraries.
+bool linked_with(std::string_view name) {
+  auto modules = loaded_modules();
+  std::vector<std::string_view> open = needed(modules.front());
+  std::set<std::string_view> seen;
+  while (!open.empty()) {
+    std::string_view next = open.back();
+    open.pop_back();
+    if (next == name) return true;
+    if (!seen.insert(next).second) continue;
+    for (const link_map* map : modules)
+      if (file_name(map->l_name) == next)
+        for (std::string_view further : needed(map)) open.push_back(further);
+  }
+  return false;
+}
+
+[[gnu::constructor]] void preload_this_library(int, char** argv, char**) {
+  if (const char* before = environment::raw(kPreloadMark)) {
+    if (*before)
+      environment::set(environment::kPreload, before);
+    else
+      environment::unset(environment::kPreload);
+    environment::unset(kPreloadMark);
+    return;
+  }
+  Dl_info self{};
+  if (!dladdr(reinterpret_cast<void*>(&preload_this_library), &self) || comes_first(self)) return;
+  if (!linked_with(file_name(self.dli_fname))) return;
+  char path[4096];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length <= 0) return;
+  path[length] = '\0';
+  const char* before = environment::text(environment::kPreload);
+  environment::set(kPreloadMark, before ? before : "");
+  std::string all = self.dli_fname;
+  // LD_PRELOAD separates paths by spaces and colons. A path that holds one is replaced by the file
+  // name, which suffices because mpiexec has put the folder into LD_LIBRARY_PATH.
+  if (all.find_first_of(" :") != all.npos) all = file_name(self.dli_fname);
+  // Libraries that were preloaded already stay in front: profiling tools interpose MPI, and libc
+  // comes after all of them.
+  if (before) all = std::string(before) + ":" + all;
+  environment::set(environment::kPreload, all.c_str());
+  execve(path, argv, environ);
+}
+
+}  // namespace
+}  // namespace fgmpi::privatize

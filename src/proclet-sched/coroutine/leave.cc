@@ -1,0 +1,116 @@
+// Ends a rank when exit() is called in another thread of it.
+
+#include "proclet-sched/coroutine/leave.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+#include "proclet-sched/coroutine/jump.h"
+#include "proclet-sched/coroutine/timers.h"
+#include "proclet-sched/threads/completions.h"
+
+namespace fgmpi::sched {
+namespace {
+
+constexpr size_t kStack = 256 * 1024, kGuard = 4096, kRemainder = 16 * 1024;
+constexpr int64_t kLook = 1'000'000;  ///< ns between checks whether the rank still computes
+
+struct Leave : Completion {
+  Proclet* rank;
+  void (*entry)(void*);
+  void* argument;
+};
+
+/// Runs on the rank's old proclet from now on. Something that it waited for may still complete and
+/// make it ready, once.
+[[noreturn]] void run_what_is_left(ctx::transfer_t t) {
+  asm volatile(".cfi_undefined rip");  // unwinders stop here
+  arrived(t);
+  annotate::arrive(nullptr, nullptr, nullptr);
+  for (;;) {
+    Proclet* self = current();
+    self->state = end_of(self)->state == State::kFinished ? State::kFinished : State::kParked;
+    switch_away(self);
+  }
+}
+
+[[noreturn]] void run_end(ctx::transfer_t t) {
+  asm volatile(".cfi_undefined rip");  // unwinders stop here
+  arrived(t);
+  annotate::arrive(nullptr, nullptr, nullptr);
+  auto* leave = static_cast<Leave*>(current()->argument);
+  leave->entry(leave->argument);
+  finish(0);
+}
+
+/// Gives `p` a new stack, on which it runs `entry`.
+void stand_on(Proclet* p, char* low, size_t size, void (*entry)(ctx::transfer_t)) {
+  mprotect(low, kGuard, PROT_NONE);
+  p->stack_low = low + kGuard;
+  p->stack_size = size;
+  p->context = ctx::make_fcontext(p->stack_low + size, size, entry);
+}
+
+/// Runs on a helper of the rank.
+void leave(void* data) {
+  auto* request = static_cast<Leave*>(data);
+  Proclet* rank = request->rank;
+  while (rank->state == State::kRunning) sleep_for(kLook);
+  if (rank->state == State::kFinished || end_of(rank) || is_end(rank)) return;
+  void* stacks = mmap(nullptr, kRemainder + kStack + 2 * kGuard, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  auto* end = new (std::nothrow) Proclet(*rank);
+  if (stacks == MAP_FAILED || !end) end_process(1);
+  char* low = static_cast<char*>(stacks);
+  g_scheduler.ends.push_back({rank, end});
+  end->next = nullptr;
+  end->argument = request;
+  end->exception_state[0] = end->exception_state[1] = nullptr;
+  end->fake_stack = nullptr;
+  end->wait = rank->wait = nullptr;
+  end->callbacks = 0;
+  end->began_before_threads = false;
+  rank->pending = nullptr;
+  stand_on(end, low, kStack, run_end);
+  stand_on(rank, low + kStack + kGuard, kRemainder, run_what_is_left);
+  if (rank->state == State::kSleeping) {
+    remove_timer(rank);
+    rank->state = State::kParked;
+  }
+  end->state = State::kParked;
+  ready(end);
+}
+
+}  // namespace
+
+Proclet* end_of(const Proclet* rank) {
+  for (const auto& [left, end] : g_scheduler.ends)
+    if (left == rank) return end;
+  return nullptr;
+}
+
+void end_of_left_rank(const Proclet* end) {
+  for (const auto& [left, its_end] : g_scheduler.ends)
+    if (its_end == end && left->state == State::kParked) left->state = State::kFinished;
+}
+
+bool is_end(const Proclet* p) {
+  return std::any_of(g_scheduler.ends.begin(), g_scheduler.ends.end(),
+                     [&](const auto& e) { return e.second == p; });
+}
+
+void leave_for(Proclet* rank, void (*entry)(void*), void* argument) {
+  auto* request = new Leave;
+  request->rank = rank;
+  request->entry = entry;
+  request->argument = argument;
+  request->done = [](Completion* c) {
+    auto* l = static_cast<Leave*>(c);
+    if (l->rank->state != State::kFinished) spawn_helper(l->rank, leave, l);
+  };
+  post_completion(request);
+}
+
+}  // namespace fgmpi::sched

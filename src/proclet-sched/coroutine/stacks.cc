@@ -1,0 +1,112 @@
+// The region of stacks and their guards.
+
+#include "proclet-sched/coroutine/stacks.h"
+
+#include <link.h>
+#include <mpi.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "base/memory_use.h"
+#include "proclet-sched/coroutine/limits.h"
+
+namespace fgmpi::sched {
+namespace {
+
+// The constant is newer than this system's headers.
+constexpr int kMadvGuardInstall = 102;  // MADV_GUARD_INSTALL
+constexpr uint64_t kCanary = 0x5ac0ffee5ac0ffeeull;
+
+/// True when the program, or a library of it, runs code that it writes onto the stack. Pointers to
+/// nested functions need that: internal procedures passed as arguments in Fortran, nested functions
+/// of GNU C. The linker records it in PT_GNU_STACK.
+bool wants_executable_stacks() {
+  auto asks = [](dl_phdr_info* info, size_t, void*) {
+    for (size_t i = 0; i < info->dlpi_phnum; ++i)
+      if (info->dlpi_phdr[i].p_type == PT_GNU_STACK && (info->dlpi_phdr[i].p_flags & PF_X))
+        return 1;
+    return 0;
+  };
+  return dl_iterate_phdr(asks, nullptr) != 0;
+}
+
+}  // namespace
+
+Status StackRegion::reserve(uint32_t count, size_t stack_size, const char* what) {
+  release();
+  slot_size_ = page_up(stack_size) + kPage;
+  uint64_t bytes = static_cast<uint64_t>(count) * slot_size_;
+  void* base = MAP_FAILED;
+  int protection = PROT_READ | PROT_WRITE | (wants_executable_stacks() ? PROT_EXEC : 0);
+  if (address_space_left() / slot_size_ >= count)
+    base = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+                -1, 0);
+  if (base == MAP_FAILED)
+    return error(
+        MPI_ERR_NO_MEM,
+        "cannot reserve the stacks of %u %s (%zu KiB each): about %llu would fit; raise the "
+        "limit on address space (ulimit -v) or lower FGMPI_STACK_SIZE",
+        count, what, slot_size_ / 1024,
+        static_cast<unsigned long long>(
+            std::min<uint64_t>(address_space_left() / slot_size_, count - 1)));
+  base_ = static_cast<char*>(base);
+  count_ = canary_from_ = count;
+  madvise(base_, bytes, MADV_NOHUGEPAGE);
+  choose_guard(count);
+  return Status();
+}
+
+void StackRegion::release() {
+  if (base_) munmap(base_, static_cast<uint64_t>(count_) * slot_size_);
+  base_ = nullptr;
+  count_ = 0;
+}
+
+void StackRegion::choose_guard(uint32_t count) {
+  if (count == 0 || madvise(base_, kPage, kMadvGuardInstall) == 0) {
+    guard_ = Guard::kGuardPages;
+    return;
+  }
+  // Each protected page splits the mapping. Three quarters of the limit are left to all other uses,
+  // or more where images need more.
+  const int64_t then_in_use = 2 * static_cast<int64_t>(count) + mappings_in_use();
+  bool fits = then_in_use < max_map_count() / 4 &&
+              then_in_use + promised_mappings() + kSpareMappings <= max_map_count();
+  guard_ = fits ? Guard::kMprotect : Guard::kCanary;
+  if (!fits) canary_from_ = 0;
+}
+
+void StackRegion::install_guard(uint32_t slot) {
+  char* page = base_ + slot * slot_size_;
+  if (guard_ == Guard::kGuardPages && madvise(page, kPage, kMadvGuardInstall) == 0) return;
+  if (guard_ == Guard::kMprotect && mprotect(page, kPage, PROT_NONE) == 0) return;
+  canary_from_ = std::min(canary_from_, slot);  // guards are installed in ascending order
+  memcpy(low(slot), &kCanary, sizeof kCanary);
+}
+
+void StackRegion::discard(uint32_t slot) {
+  madvise(low(slot), stack_size(), MADV_DONTNEED);
+  if (slot >= canary_from_) memcpy(low(slot), &kCanary, sizeof kCanary);
+}
+
+bool StackRegion::intact(uint32_t slot) const {
+  return slot < canary_from_ || memcmp(low(slot), &kCanary, sizeof kCanary) == 0;
+}
+
+uint64_t StackRegion::written() const {
+  const auto low = reinterpret_cast<uintptr_t>(base_);
+  return own_bytes(low, low + static_cast<uint64_t>(count_) * slot_size_);
+}
+
+int64_t StackRegion::slot_of(const void* address, bool* in_guard) const {
+  auto* p = static_cast<const char*>(address);
+  if (!base_ || p < base_ || p >= base_ + static_cast<uint64_t>(count_) * slot_size_) return -1;
+  uint64_t offset = static_cast<uint64_t>(p - base_);
+  *in_guard = offset % slot_size_ < kPage;
+  return static_cast<int64_t>(offset / slot_size_);
+}
+
+}  // namespace fgmpi::sched
