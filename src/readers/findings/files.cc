@@ -38,8 +38,8 @@ bool FileAccesses::conflict(const FileAccess& a, const FileAccess& b) const {
   return a.syncs >= b.fenced && b.syncs >= a.fenced;
 }
 
-void FileAccesses::tell(const FileRange& a, const FileRange& b, const NamedCalls& calls,
-                        std::vector<Finding>* found) const {
+void FileAccesses::report_overlap(const FileRange& a, const FileRange& b, const NamedCalls& calls,
+                                  std::vector<Finding>* found) const {
   const uint64_t low = std::max(a.low, b.low), high = std::min(a.high, b.high) - 1;
   Finding f;
   f.kind = FindingKind::kFiles;
