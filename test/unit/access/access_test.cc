@@ -18,14 +18,14 @@
 
 namespace {
 
-using fgmpi::access::Access;
+using fgmpi::access::AccessView;
 using fgmpi::access::g_view;
 using fgmpi::access::granule;
 using fgmpi::access::kGranules;
 using fgmpi::access::kMost;
-using fgmpi::access::View;
+using fgmpi::access::ProgramAccess;
 
-Access g_seen[8];
+ProgramAccess g_seen[8];
 int g_count = 0;
 bool g_records = false;
 bool g_touches_answer = false;
@@ -33,10 +33,10 @@ bool g_touches_answer = false;
 }  // namespace
 
 extern "C" {
-[[gnu::visibility("default")]] void fgmpi_check_access(View*, const Access* access) {
+[[gnu::visibility("default")]] void fgmpi_check_access(AccessView*, const ProgramAccess* access) {
   if (g_records && g_count < 8) g_seen[g_count++] = *access;
 }
-[[gnu::visibility("default")]] bool fgmpi_check_touches(View*, uintptr_t, size_t, bool) {
+[[gnu::visibility("default")]] bool fgmpi_check_touches(AccessView*, uintptr_t, size_t, bool) {
   return g_touches_answer;
 }
 
@@ -378,7 +378,7 @@ class WrapperTest : public AccessTest {
     EXPECT_EQ(static_cast<size_t>(g_count), expected.size()) << name;
     int i = 0;
     for (const Expected& e : expected) {
-      const Access& seen = g_seen[i++];
+      const ProgramAccess& seen = g_seen[i++];
       EXPECT_EQ(seen.address, reinterpret_cast<uintptr_t>(e.at)) << name << ", access " << i;
       EXPECT_EQ(seen.bytes, e.bytes) << name << ", access " << i;
       EXPECT_EQ(seen.writes, e.writes) << name << ", access " << i;

@@ -63,7 +63,7 @@ TEST(Report, JoinsRanksOfAllProcesses) {
     b.add(finding(FindingKind::kLeaks, "it leaks", 7));
     b.add(finding(FindingKind::kTypes, "it differs", 7));
   }
-  Report report;
+  FindingReport report;
   report.read(one.path);
   report.read(two.path);
   EXPECT_EQ(report.count(), 2u);
@@ -77,7 +77,7 @@ TEST(Report, NotesAreNotCounted) {
   Spool spool;
   spool.open(folder.path);
   spool.add(finding(FindingKind::kRaces, "it may race", 3, true));
-  Report report;
+  FindingReport report;
   report.read(folder.path);
   EXPECT_EQ(report.count(), 0u);
   EXPECT_EQ(report.notes(), 1u);
@@ -94,12 +94,12 @@ TEST(Report, WhatIsWithdrawnIsForgottenOfThatProcessOnly) {
   const uint64_t key = a.add(finding(FindingKind::kDeadlock, "they wait", 0));
   a.add(finding(FindingKind::kDeadlock, "they wait", 1));
   a.withdraw(key);
-  Report gone;
+  FindingReport gone;
   gone.read(one.path);
   EXPECT_EQ(gone.count(), 0u) << gone.to_text();
   EXPECT_EQ(gone.to_text(), "");
   b.add(finding(FindingKind::kDeadlock, "they wait", 5));
-  Report left;
+  FindingReport left;
   left.read(one.path);
   left.read(two.path);
   EXPECT_EQ(left.count(), 1u);
@@ -114,7 +114,7 @@ TEST(Report, ConsequencesAreLeftOutWhereTheirCauseIsKnown) {
   a.open(folder.path);
   a.add_consequence(a.add(finding(FindingKind::kArguments, "it fails", 0)), 7);
   a.add_consequence(a.add(finding(FindingKind::kCollectives, "it fails, too", 0)), 8);
-  Report alone;
+  FindingReport alone;
   alone.read(folder.path);
   EXPECT_EQ(alone.count(), 2u) << alone.to_text();
   Folder other;
@@ -122,7 +122,7 @@ TEST(Report, ConsequencesAreLeftOutWhereTheirCauseIsKnown) {
   b.add(finding(FindingKind::kCollectives, "they differ", 1));
   b.add_cause(7);
   for (bool first : {true, false}) {
-    Report both;
+    FindingReport both;
     both.read_text(text_in(first ? other.path : folder.path));
     both.read_text(text_in(first ? folder.path : other.path));
     both.leave_out_consequences();
@@ -139,7 +139,7 @@ TEST(Report, TextsComeBackAsTheyWere) {
   Finding f = finding(FindingKind::kArguments, "tab\tand line\nand \"quotes\" <b>", 1);
   f.calls.push_back({2, "MPI_Recv", "source=0", 0, "took\x1fit"});
   spool.add(f);
-  Report report;
+  FindingReport report;
   report.read(folder.path);
   EXPECT_EQ(report.count(), 1u);
   EXPECT_TRUE(has(report.to_html(), "&lt;b&gt;")) << report.to_html();
@@ -157,7 +157,7 @@ TEST(Report, CallersComeBack) {
   f.calls[0].callers = {spool.add_site({"/bin/nothing", 0x20}), 7};
   f.calls[0].role = "is not complete";
   const uint64_t key = spool.add(f);
-  Report report;
+  FindingReport report;
   report.read(folder.path);
   report.resolve();
   ASSERT_EQ(report.count(), 1u);
@@ -188,7 +188,7 @@ TEST(Report, ReadsFilesThatAreCutAnywhere) {
   }
   const std::string whole = text_in(folder.path);
   for (size_t bytes = 0; bytes <= whole.size(); ++bytes) {
-    Report report;
+    FindingReport report;
     report.read_text(std::string_view(whole).substr(0, bytes));
     EXPECT_LE(report.count(), 2u);
     report.to_text();
@@ -204,7 +204,7 @@ TEST(Report, ReadsAnything) {
     std::string text;
     for (uint64_t n = random.next() % 200; n > 0; --n)
       text += alphabet[random.next() % alphabet.size()];
-    Report report;
+    FindingReport report;
     report.read_text(text);
     report.to_text();
     report.to_json();
@@ -217,7 +217,7 @@ TEST(Report, AgreesWithANaiveModel) {
   RandomSequence random(11);
   for (int round = 0; round < 20; ++round) {
     std::map<std::string, std::set<int64_t>> model;
-    Report report;
+    FindingReport report;
     for (int process = 0; process < 4; ++process) {
       Folder folder;
       std::map<std::string, std::set<int64_t>> of_process;

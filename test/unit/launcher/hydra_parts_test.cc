@@ -250,16 +250,16 @@ TEST(Newcomers, AProxyIsShownOnceItsNumberHasArrived) {
   const int number = 7;
   const int client = port.connect_with(&number, 3);
   EXPECT_FALSE(becomes_readable(&all, port.listener, 20)) << "3 of 4 bytes";
-  EXPECT_EQ(all.take(port.listener), -1);
+  EXPECT_EQ(all.next_proxy(port.listener), -1);
   EXPECT_EQ(send(client, reinterpret_cast<const char*>(&number) + 3, 1, 0), 1);
   EXPECT_TRUE(becomes_readable(&all, port.listener, 10'000));
-  const int server = all.take(port.listener);
+  const int server = all.next_proxy(port.listener);
   ASSERT_GE(server, 0);
   int got = 0;
   EXPECT_EQ(recv(server, &got, sizeof got, 0), ssize_t{sizeof got}) << "the number is still there";
   EXPECT_EQ(got, number);
   EXPECT_EQ(fcntl(server, F_GETFD), 0);
-  EXPECT_EQ(all.take(port.listener), -1);
+  EXPECT_EQ(all.next_proxy(port.listener), -1);
   close(server);
   close(client);
 }
@@ -269,7 +269,7 @@ TEST(Newcomers, StrangersAreClosedAndNeverShown) {
   Newcomers all;
   const int taken = port.connect_as(3);
   ASSERT_TRUE(becomes_readable(&all, port.listener, 10'000));
-  close(all.take(port.listener));
+  close(all.next_proxy(port.listener));
   std::vector<int> strangers = {port.connect_as(3), port.connect_as(-1), port.connect_as(1 << 20),
                                 port.connect_with("GET / HTTP/1.1\r\n", 16)};
   const int short_one = port.connect_with("ab", 2);
@@ -288,16 +288,16 @@ TEST(Newcomers, ANumberThatCameOverAPairIsTaken) {
   Newcomers all;
   const int ends[2] = {100, 101};
   all.pair(ends);
-  all.said(55, 5);   // no end of a pair
-  all.said(101, 6);  // a proxy of this host
-  all.said(101, 8);  // what comes behind the number
+  all.record_proxy_number(55, 5);   // no end of a pair
+  all.record_proxy_number(101, 6);  // a proxy of this host
+  all.record_proxy_number(101, 8);  // what comes behind the number
   const int six = port.connect_as(6), five = port.connect_as(5), eight = port.connect_as(8);
   EXPECT_TRUE(becomes_readable(&all, port.listener, 10'000));
   EXPECT_TRUE(is_closed(six));
   int shown = 0;
   for (int i = 0; i < 10'000 && shown < 2; ++i) {
     becomes_readable(&all, port.listener, 1);
-    for (int fd; (fd = all.take(port.listener)) >= 0; ++shown) close(fd);
+    for (int fd; (fd = all.next_proxy(port.listener)) >= 0; ++shown) close(fd);
   }
   EXPECT_EQ(shown, 2);
   for (int fd : {six, five, eight}) close(fd);
@@ -316,7 +316,7 @@ TEST(Newcomers, OfManySilentOnesTheOldestAreClosed) {
   EXPECT_EQ(poll(&p, 1, 0), 0) << "the last one is still open";
   const int proxy = port.connect_as(1);
   EXPECT_TRUE(becomes_readable(&all, port.listener, 10'000));
-  close(all.take(port.listener));
+  close(all.next_proxy(port.listener));
   close(proxy);
   for (int fd : silent) close(fd);
 }
