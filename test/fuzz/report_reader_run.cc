@@ -28,7 +28,7 @@ void check(const char* bytes, size_t size) {
         pwrite(file, bytes + at, n, static_cast<off_t>(at)) != static_cast<ssize_t>(n))
       std::abort();
   }
-  Run run;
+  JobRun run;
   run.add_file("/proc/self/fd/" + std::to_string(file));
   if (run.processes.size() + run.refused.size() != 1) std::abort();
   run.sum_up();
@@ -43,7 +43,7 @@ void check(const char* bytes, size_t size) {
 /// A good file with all parts.
 ReportFile good_file() {
   ReportFile file(1, 2, 5);
-  Header* h = file.header();
+  ProfileHeader* h = file.header();
   h->last_ns = 1'000'000'000, h->samples = h->slice_looks = 100, h->column_ns = 10'000'000;
   h->slots[0] = call_number("MPI_Recv");
   file.make_timeline(100, 2, 1);
