@@ -156,7 +156,7 @@ check("direct", "find(" not in text, "the function checks its arguments itself")
 text, _ = generate("Comm_size (comm, size: out_int) direct send<NAME>(...)", SIZE)
 check("a fast path", "FGMPI_TAKE_TURN" not in text, text)
 text, _ = generate("Barrier (comm) collective", "int MPI_Barrier(MPI_Comm comm)")
-expect_lines("a collective", text, "  const events::Collective event(comm, CollectiveKind::kBarrier);", '  return barrier("MPI_Barrier", comm);')
+expect_lines("a collective", text, "  const events::CollectiveEvents event(comm, CollectiveKind::kBarrier);", '  return barrier("MPI_Barrier", comm);')
 text, _ = generate("Comm_size (comm, size: out_int) pending", SIZE)
 check("nothing to generate", "PMPI" not in text, text)
 
