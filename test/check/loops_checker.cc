@@ -33,7 +33,7 @@ struct Owned {
   bool writes;
 };
 std::vector<Owned> g_owned;
-View* g_view = nullptr;
+AccessView* g_view = nullptr;
 unsigned long g_accesses = 0, g_hash = 0, g_calls = 0;
 
 bool touches(uintptr_t address, size_t bytes, bool writes) {
@@ -83,7 +83,7 @@ void own_something() {
 
 }  // namespace
 
-extern "C" void fgmpi_check_access(View* view, const Access* access) {
+extern "C" void fgmpi_check_access(AccessView* view, const ProgramAccess* access) {
   g_view = view;
   ++g_calls;
   if (!touches(access->address, access->bytes, access->writes)) return;
@@ -92,10 +92,10 @@ extern "C" void fgmpi_check_access(View* view, const Access* access) {
        {place_of(access->address), access->bytes, static_cast<uintptr_t>(access->writes)})
     g_hash = (g_hash ^ word) * 0x9e3779b97f4a7c15u + (g_hash >> 29);
 }
-extern "C" bool fgmpi_check_touches(View*, uintptr_t address, size_t bytes, bool writes) {
+extern "C" bool fgmpi_check_touches(AccessView*, uintptr_t address, size_t bytes, bool writes) {
   return touches(address, bytes, writes);
 }
-extern "C" void fgmpi_check_forget(View*) {}
+extern "C" void fgmpi_check_forget(AccessView*) {}
 
 int main(int, char** argv) {
   char* at[6];
