@@ -55,15 +55,8 @@ mount --make-rprivate /
 mount -t tmpfs -o size=64m,mode=1777 none /dev/shm || exit 1
 mkdir "$work/tmp" && mount -t tmpfs -o size=16m,mode=1777 none "$work/tmp" || exit 1
 
-# A build below a folder that only its owner may enter, such as /root, is shown to the ordinary user at its own path.
-build=$(dirname "$bin")
-may_enter() { setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$1"; }
-if ! may_enter "$bin/mpiexec"; then
-  closed=$build
-  while folder=$(dirname "$closed"); [ "$folder" != / ] && ! may_enter "$folder"; do closed=$folder; done
-  mkdir "$work/build" && mount --bind "$build" "$work/build" && mount -t tmpfs -o size=1m,mode=755 none "$closed" &&
-    mkdir -p "$build" && mount --bind "$work/build" "$build" && cd "$build" || exit 1
-fi
+. "$here/../other_users.sh"
+show_to_other_users "$(dirname "$bin")" "$work/build" || exit 1
 
 out=$work/tmp/out
 mount -o remount,bind,ro / 2>/dev/null || mount -o remount,ro / 2>/dev/null || echo "the root file system cannot be made read-only"

@@ -13,6 +13,8 @@ if [ -z "${FGMPI_NODES_INSIDE:-}" ]; then
 fi
 failed=0
 for place in /mnt /run/netns /dev/shm; do mount -t tmpfs none $place; done  # gone with the sandbox
+. "$(dirname "$0")/../other_users.sh"
+show_to_other_users "$(dirname "$bin")" /mnt/build || exit 1
 ip link set lo up
 ip netns add other
 ip link add v0 type veth peer name v1 netns other
