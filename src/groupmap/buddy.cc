@@ -34,7 +34,8 @@ class BuddySession {
     bdd_resize_hook(nullptr);
     bdd_setmaxnodenum(kMaxBddNodes);
     bdd_setmaxincrease(kMaxBddNodes / 4);
-    bdd_setvarnum(bits);
+    // Without variables, bdd_done() would free those of an earlier session again.
+    bdd_setvarnum(std::max(bits, 1));
   }
   BuddySession(const BuddySession&) = delete;
   ~BuddySession() {
