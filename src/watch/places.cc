@@ -8,9 +8,9 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/elf_file.h"
 #include "fgmpi.h"
 #include "fortran/code_range.h"
-#include "privatize/image/elf_file.h"
 #include "watch/places.h"
 
 #pragma weak MPIX_Program_address
@@ -59,7 +59,7 @@ bool is_cxx_method(uintptr_t address) {
                RTLD_DL_LINKMAP) ||
       !module)
     return false;
-  privatize::ElfFile file;
+  ElfFile file;
   uintptr_t start = 0;
   if (!file.open(*module->l_name ? module->l_name : "/proc/self/exe")) return false;
   // A return address may lie behind the last instruction of a function, so the address before

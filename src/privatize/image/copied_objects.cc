@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "privatize/image/elf_file.h"
+#include "base/elf_file.h"
 #include "privatize/image/images.h"
 
 namespace fgmpi::privatize {

@@ -12,7 +12,6 @@
 #include <string_view>
 
 #include "base/page.h"
-#include "privatize/image/elf_file.h"
 
 namespace fgmpi::privatize {
 namespace {

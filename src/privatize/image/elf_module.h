@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/elf_file.h"
 #include "base/status.h"
 
 namespace fgmpi::privatize {
@@ -100,7 +101,7 @@ class ElfModule {
     size_t bytes = 0;
     bool streams = false;  ///< copies of stdin, stdout or stderr
   };
-  bool has_unnamed_data(const class ElfFile& file, const Named& named) const;
+  bool has_unnamed_data(const ElfFile& file, const Named& named) const;
 
   std::string path_;
   bool executable_ = false;

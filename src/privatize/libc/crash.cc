@@ -20,10 +20,10 @@
 #include <iterator>
 
 #include "base/assert.h"
+#include "base/elf_file.h"
 #include "base/end_hooks.h"
 #include "base/raw_call.h"
 #include "base/settings.h"
-#include "privatize/image/elf_file.h"
 #include "privatize/image/images.h"
 #include "privatize/internal.h"
 #include "privatize/libc/handlers.h"

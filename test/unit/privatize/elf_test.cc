@@ -11,7 +11,7 @@
 #include <random>
 #include <set>
 
-#include "privatize/image/elf_file.h"
+#include "base/elf_file.h"
 #include "privatize/image/elf_module.h"
 #include "privatize/image/images.h"
 

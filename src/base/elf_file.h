@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace fgmpi::privatize {
+namespace fgmpi {
 
 class ElfFile {
  public:
@@ -104,4 +104,4 @@ class ElfFile {
   size_t size_ = 0;
 };
 
-}  // namespace fgmpi::privatize
+}  // namespace fgmpi
