@@ -3,19 +3,17 @@
 #include "base/deep_bound.h"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/elf_file.h"
 #include "base/page.h"
 
 namespace fgmpi {
@@ -43,52 +41,13 @@ bool has_allocator_of_its_own() {
          module_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
 }
 
-/// The names of the libraries that the file needs. REQUIRES: the file is mapped at `file`.
-std::vector<std::string> needed_by(const char* file, size_t size) {
-  std::vector<std::string> names;
-  const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(file);
-  if (size < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-      header->e_phoff > size || (size - header->e_phoff) / sizeof(ElfW(Phdr)) < header->e_phnum)
-    return names;
-  const auto* segments = reinterpret_cast<const ElfW(Phdr)*>(file + header->e_phoff);
-  const auto* end = segments + header->e_phnum;
-  const auto* dynamic = std::find_if(
-      segments, end, [](const ElfW(Phdr) & segment) { return segment.p_type == PT_DYNAMIC; });
-  if (dynamic == end || dynamic->p_offset > size || size - dynamic->p_offset < dynamic->p_filesz)
-    return names;
-  const auto* entries = reinterpret_cast<const ElfW(Dyn)*>(file + dynamic->p_offset);
-  const size_t count = dynamic->p_filesz / sizeof *entries;
-  size_t strings = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (entries[i].d_tag != DT_STRTAB) continue;
-    for (const auto* s = segments; s != end; ++s)
-      if (s->p_type == PT_LOAD && entries[i].d_un.d_ptr - s->p_vaddr < s->p_filesz)
-        strings = s->p_offset + (entries[i].d_un.d_ptr - s->p_vaddr);
-  }
-  for (size_t i = 0; i < count; ++i) {
-    const size_t at = strings + entries[i].d_un.d_val;
-    if (entries[i].d_tag == DT_NEEDED && strings && at < size)
-      names.emplace_back(file + at, strnlen(file + at, size - at));
-  }
-  return names;
-}
-
 /// Loads the libraries that the library needs, bound in the usual way: their constructors allocate
 /// before bind_allocator() could run.
 void load_needed(const char* path) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat about {};
-  if (fd < 0 || fstat(fd, &about) != 0 || about.st_size <= 0) {
-    if (fd >= 0) close(fd);
-    return;
-  }
-  const auto size = static_cast<size_t>(about.st_size);
-  void* file = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  close(fd);
-  if (file == MAP_FAILED) return;
-  for (const std::string& name : needed_by(static_cast<const char*>(file), size))
-    dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  munmap(file, size);
+  ElfFile file;
+  if (!file.open(path)) return;
+  file.for_each_needed(
+      [](std::string_view name) { dlopen(std::string(name).c_str(), RTLD_NOW | RTLD_LOCAL); });
 }
 
 /// Binds a loaded module to the process's allocator: changes the words of the module that hold

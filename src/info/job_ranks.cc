@@ -2,8 +2,6 @@
 
 #include "info/job_ranks.h"
 
-#include <elf.h>
-#include <link.h>
 #include <mpi.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -23,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/elf_file.h"
 #include "base/strings.h"
 #include "info/foreign_wait.h"
 #include "info/job_hosts.h"
@@ -115,46 +114,13 @@ uint64_t find_library(pid_t pid, std::string* path, bool* denied) {
   return 0;
 }
 
-/// The bytes of the library's file. They are read once, since processes of a job share the file.
-const std::string& contents_of(const std::string& path) {
-  static std::map<std::string, std::string> all;
-  auto [entry, is_new] = all.try_emplace(path);
-  std::error_code failed;
-  if (const auto size = is_new ? std::filesystem::file_size(path, failed) : 0; !failed && size) {
-    entry->second.resize(size);
-    std::ifstream(path, std::ios::binary)
-        .read(entry->second.data(), static_cast<std::streamsize>(size));
-  }
-  return entry->second;
-}
-
-/// The offset of a symbol that the library exports; 0 where it has none.
+/// The offset of a symbol that the library exports; 0 where it has none. The file is opened once,
+/// since processes of a job share it.
 uint64_t find_symbol(const std::string& path, const char* name) {
-  const std::string& file = contents_of(path);
-  Elf64_Ehdr header;
-  if (file.size() < sizeof header) return 0;
-  std::memcpy(&header, file.data(), sizeof header);
-  auto section = [&](size_t i, Elf64_Shdr* out) {
-    const uint64_t at = header.e_shoff + i * sizeof *out;
-    if (i >= header.e_shnum || at + sizeof *out > file.size()) return false;
-    std::memcpy(out, file.data() + at, sizeof *out);
-    return out->sh_offset <= file.size() && out->sh_size <= file.size() - out->sh_offset;
-  };
-  Elf64_Shdr symbols{}, strings{};
-  for (size_t i = 0; i < header.e_shnum; ++i) {
-    if (!section(i, &symbols) || symbols.sh_type != SHT_DYNSYM ||
-        !section(symbols.sh_link, &strings))
-      continue;
-    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size; at += sizeof(Elf64_Sym)) {
-      Elf64_Sym symbol;
-      std::memcpy(&symbol, file.data() + symbols.sh_offset + at, sizeof symbol);
-      if (symbol.st_name < strings.sh_size &&
-          std::strncmp(file.data() + strings.sh_offset + symbol.st_name, name,
-                       strings.sh_size - symbol.st_name) == 0)
-        return symbol.st_value;
-    }
-  }
-  return 0;
+  static std::map<std::string, ElfFile> files;
+  auto [entry, is_new] = files.try_emplace(path);
+  if (is_new) entry->second.open(path.c_str());
+  return entry->second.exported_symbol(name);
 }
 
 /// A process of the job, as the library shows it to debuggers.

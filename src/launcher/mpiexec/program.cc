@@ -2,7 +2,6 @@
 
 #include "launcher/mpiexec/program.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <spawn.h>
@@ -17,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/elf_file.h"
 #include "base/environment.h"
 #include "base/split.h"
 
@@ -65,36 +65,23 @@ struct Elf {
   bool elf = false;
   bool foreign = false;  ///< for another processor architecture
   std::string interpreter;
-  bool dynamic = false;
   bool position_independent = false;
 };
 
-bool read_at(int fd, void* to, size_t size, uint64_t offset) {
-  return pread(fd, to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
-}
-
 Elf read_elf(const std::string& path) {
+  constexpr uint64_t kLongestPath = 4096;
   Elf out;
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  Elf64_Ehdr header{};
-  if (fd >= 0 && read_at(fd, &header, sizeof header, 0) &&
-      memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
-    out.elf = true;
-    out.foreign = header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64;
-    out.position_independent = header.e_type == ET_DYN;
-    for (unsigned i = 0; !out.foreign && i < header.e_phnum; ++i) {
-      Elf64_Phdr segment{};
-      if (!read_at(fd, &segment, sizeof segment, header.e_phoff + uint64_t{i} * header.e_phentsize))
-        break;
-      out.dynamic |= segment.p_type == PT_DYNAMIC;
-      if (segment.p_type != PT_INTERP || segment.p_filesz > 4096) continue;
-      out.interpreter.resize(segment.p_filesz);
-      if (!read_at(fd, out.interpreter.data(), segment.p_filesz, segment.p_offset))
-        out.interpreter.clear();
-      out.interpreter.resize(strlen(out.interpreter.c_str()));
-    }
-  }
-  if (fd >= 0) close(fd);
+  ElfFile file;
+  if (!file.open(path.c_str())) return out;
+  out.elf = true;
+  out.foreign = !file.is_native();
+  out.position_independent = file.header()->e_type == ET_DYN;
+  if (out.foreign) return out;
+  file.for_each_segment([&](const ElfW(Phdr) & segment) {
+    if (segment.p_type != PT_INTERP || segment.p_filesz > kLongestPath) return;
+    const char* text = file.at<char>(segment.p_offset, segment.p_filesz);
+    out.interpreter.assign(text ? text : "", text ? strnlen(text, segment.p_filesz) : 0);
+  });
   return out;
 }
 

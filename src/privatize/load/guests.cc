@@ -2,7 +2,6 @@
 
 #include "privatize/load/guests.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -19,6 +18,7 @@
 #include <string_view>
 
 #include "base/assert.h"
+#include "base/elf_file.h"
 #include "base/settings.h"
 #include "privatize/image/allocator.h"
 #include "privatize/image/copied_objects.h"
@@ -88,42 +88,30 @@ Status read_file(const std::string& path, std::string* bytes, FileId* id) {
   return {};
 }
 
-/// The structures that the file holds at this offset; nullptr where they reach beyond its end, or
-/// are misaligned.
-template <class T>
-T* at(std::string* bytes, uint64_t offset, uint64_t count = 1) {
-  if (offset > bytes->size() || count > (bytes->size() - offset) / sizeof(T) ||
-      offset % alignof(T) != 0)
-    return nullptr;
-  return reinterpret_cast<T*>(bytes->data() + offset);
-}
-
 /// Changes the bytes of a program so that the dynamic linker accepts it as a library. *entry:
 /// its _start.
 Status make_loadable(const std::string& path, std::string* bytes, uintptr_t* entry) {
   constexpr const char* kNoProgram = "it is no dynamically linked program of this machine";
-  auto* header = at<ElfW(Ehdr)>(bytes, 0);
-  if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-      header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64 ||
-      header->e_phentsize != sizeof(ElfW(Phdr)))
+  const ElfView file(bytes->data(), bytes->size());
+  const ElfW(Ehdr)* header = file.header();
+  if (!file.is_native() || header->e_phentsize != sizeof(ElfW(Phdr)))
     return refuse(path, kNoProgram);
   if (header->e_type == ET_EXEC)
     return refuse(path,
                   "it is not position-independent (link it with mpicc, mpicxx or mpifort of "
                   "Finegrain MPI)");
-  auto* programs = at<ElfW(Phdr)>(bytes, header->e_phoff, header->e_phnum);
-  if (header->e_type != ET_DYN || !programs) return refuse(path, kNoProgram);
-  bool interpreted = false;
-  for (size_t i = 0; i < header->e_phnum; ++i) {
-    interpreted |= programs[i].p_type == PT_INTERP;
-    if (programs[i].p_type != PT_DYNAMIC) continue;
-    const uint64_t count = programs[i].p_filesz / sizeof(ElfW(Dyn));
-    auto* dynamic = at<ElfW(Dyn)>(bytes, programs[i].p_offset, count);
-    if (!dynamic) return refuse(path, kNoProgram);
-    for (uint64_t k = 0; k < count && dynamic[k].d_tag != DT_NULL; ++k)
+  bool interpreted = false, whole = true;
+  file.for_each_segment([&](const ElfW(Phdr) & segment) {
+    interpreted |= segment.p_type == PT_INTERP;
+    if (segment.p_type != PT_DYNAMIC) return;
+    const uint64_t count = segment.p_filesz / sizeof(ElfW(Dyn));
+    // The bytes are the caller's, who lets them be changed.
+    auto* dynamic = const_cast<ElfW(Dyn)*>(file.at<ElfW(Dyn)>(segment.p_offset, count));
+    whole = whole && dynamic;
+    for (uint64_t k = 0; dynamic && k < count && dynamic[k].d_tag != DT_NULL; ++k)
       if (dynamic[k].d_tag == DT_FLAGS_1) dynamic[k].d_un.d_val &= ~uint64_t{DF_1_PIE};
-  }
-  if (!interpreted) return refuse(path, kNoProgram);
+  });
+  if (header->e_type != ET_DYN || !interpreted || !whole) return refuse(path, kNoProgram);
   *entry = header->e_entry;
   return {};
 }

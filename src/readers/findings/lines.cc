@@ -4,11 +4,10 @@
 #include <link.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
+#include "base/elf_file.h"
 #include "readers/findings/report.h"
 
 namespace fgmpi::findings {
@@ -48,10 +47,8 @@ bool is_regular(const std::string& path) {
 
 /// Is the file position-independent, as shared libraries and most programs are?
 bool is_relocated(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  ElfW(Ehdr) header{};
-  in.read(reinterpret_cast<char*>(&header), sizeof header);
-  return in && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_type == ET_DYN;
+  ElfFile file;
+  return file.open(path.c_str()) && file.header()->e_type == ET_DYN;
 }
 
 void ignore_error(void*, const char*, int) {}

@@ -1,17 +1,8 @@
-// Compares modules and symbol tables with the dynamic linker's data about this program.
+// Compares modules with the dynamic linker's data about this program.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <fstream>
-#include <iterator>
-#include <random>
-#include <set>
-
-#include "base/elf_file.h"
 #include "privatize/image/elf_module.h"
 #include "privatize/image/images.h"
 
@@ -66,57 +57,6 @@ TEST(ElfModule, RelativeRelocationsPointIntoTheModule) {
     EXPECT_LT(r.r_offset, module.span());
   });
   EXPECT_GT(relative, 10);
-}
-
-TEST(ElfFile, FindsFunctionsByAddress) {
-  ElfModule module = this_program();
-  ElfFile file;
-  ASSERT_TRUE(file.open("/proc/self/exe"));
-  uintptr_t start = 0;
-  auto address = reinterpret_cast<uintptr_t>(&unit_test_function) - module.base();
-  const char* name = file.function_at(address + 1, &start);
-  ASSERT_NE(name, nullptr);
-  EXPECT_STREQ(name, "unit_test_function");
-  EXPECT_EQ(start, address);
-  EXPECT_EQ(file.function_at(module.span() + (1 << 20), &start), nullptr);
-}
-
-TEST(ElfFile, DamagedFilesDoNoHarm) {
-  std::ifstream source("/proc/self/exe", std::ios::binary);
-  std::string good((std::istreambuf_iterator<char>(source)), {});
-  // Only the headers and the section table matter: damage there, in many ways.
-  ElfW(Ehdr) header;
-  memcpy(&header, good.data(), sizeof header);
-  std::mt19937 random(7);
-  char path[] = "/tmp/fgmpi-elf-XXXXXX";
-  int fd = mkstemp(path);
-  ASSERT_GE(fd, 0);
-  ASSERT_EQ(write(fd, good.data(), good.size()), static_cast<ssize_t>(good.size()));
-  for (int i = 0; i < 200; ++i) {
-    std::set<size_t> touched;
-    for (int k = 0; k < 20; ++k) {
-      bool in_header = random() % 4 == 0;
-      size_t at =
-          in_header ? 4 + random() % 60 : header.e_shoff + random() % (64u * header.e_shnum);
-      char byte = static_cast<char>(random());
-      ASSERT_EQ(pwrite(fd, &byte, 1, static_cast<off_t>(at)), 1);
-      touched.insert(at);
-    }
-    ElfFile file;
-    uintptr_t start = 0;
-    if (file.open(path)) (void)file.function_at(random() % 100000, &start);
-    for (size_t at : touched) ASSERT_EQ(pwrite(fd, &good[at], 1, static_cast<off_t>(at)), 1);
-  }
-  ASSERT_EQ(ftruncate(fd, static_cast<off_t>(header.e_shoff + 10)), 0);
-  ElfFile truncated;
-  uintptr_t start = 0;
-  if (truncated.open(path)) {
-    EXPECT_EQ(truncated.function_at(5000, &start), nullptr);
-  }
-  close(fd);
-  unlink(path);
-  ElfFile missing;
-  EXPECT_FALSE(missing.open("/no/such/file"));
 }
 
 class ImagesOfLayout : public ::testing::TestWithParam<Layout> {};
