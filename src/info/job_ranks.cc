@@ -3,7 +3,6 @@
 #include "info/job_ranks.h"
 
 #include <mpi.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "base/elf_file.h"
+#include "base/process_memory.h"
 #include "base/strings.h"
 #include "info/foreign_wait.h"
 #include "info/job_hosts.h"
@@ -81,24 +81,14 @@ std::string variable_of(pid_t pid, const std::string& name) {
 
 // ---- By memory ----------------------------------------------------------------------------------
 
-class ProcessMemory {
- public:
-  explicit ProcessMemory(pid_t pid) : pid_(pid) {}
-  bool read(uint64_t address, void* out, size_t bytes) const {
-    iovec here = {out, bytes}, there = {reinterpret_cast<void*>(address), bytes};
-    return process_vm_readv(pid_, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
-  }
-  std::string text(uint64_t address) const {
-    char buffer[48] = {};
-    // Byte by byte: the page behind the text may be unreadable.
-    for (size_t i = 0; i < sizeof buffer - 1; ++i)
-      if (!read(address + i, buffer + i, 1) || buffer[i] == '\0') break;
-    return escaped(buffer);
-  }
-
- private:
-  pid_t pid_;
-};
+/// Reads a text of the library's, such as the name of a call.
+std::string text_at(const ProcessMemory& memory, uint64_t address) {
+  char buffer[48] = {};
+  // Byte by byte: the page behind the text may be unreadable.
+  for (size_t i = 0; i < sizeof buffer - 1; ++i)
+    if (!memory.read(address + i, buffer + i, 1) || buffer[i] == '\0') break;
+  return escaped(buffer);
+}
 
 /// The address at which the process has mapped the library, and its file in *path; 0 where it has
 /// not mapped it. *denied is set where this user may not read the process's mappings.
@@ -180,7 +170,7 @@ class RanksInMemory {
         !memory_.read(there, site, sizeof site))
       return true;
     const auto* wait = reinterpret_cast<const sched::WaitSite*>(site);
-    out->call = memory_.text(reinterpret_cast<uint64_t>(wait->call));
+    out->call = text_at(memory_, reinterpret_cast<uint64_t>(wait->call));
     if (waits_.readable()) out->words = waits_.words(there);
     return true;
   }

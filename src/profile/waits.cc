@@ -2,9 +2,6 @@
 
 #include "profile/waits.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
@@ -39,11 +36,6 @@ Waits::Waits() {
               t.request_bytes == sizeof(pt2pt::Request) && read(address_of(&byte), &copy);
 }
 
-bool Waits::read_bytes(uint64_t address, void* out, size_t bytes) {
-  iovec here = {out, bytes}, there = {reinterpret_cast<void*>(address), bytes};
-  return process_vm_readv(process_, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
-}
-
 Awaited Waits::of(int32_t local, uint64_t site, const RankRecord& rank) {
   Awaited out;
   out.peer = rank.peer;
@@ -72,8 +64,7 @@ int Waits::others(int32_t local, uint64_t receive) {
   iovec here[] = {{op.bytes, sizeof op}, {endpoint.bytes, sizeof endpoint}};
   iovec there[] = {{reinterpret_cast<void*>(receive), sizeof op},
                    {all + local + 1, sizeof endpoint}};
-  if (process_vm_readv(process_, here, 2, there, 2, 0) !=
-      static_cast<ssize_t>(sizeof op + sizeof endpoint))
+  if (memory_.read_pieces({here, there, 2}) != static_cast<ssize_t>(sizeof op + sizeof endpoint))
     return 0;
   int32_t seen[kMostOthers];
   int count = 0;
@@ -95,7 +86,7 @@ int Waits::others(int32_t local, uint64_t receive) {
 int32_t Waits::first_incomplete(uint64_t requests, size_t count, bool any_ends_it) {
   pt2pt::Request* all[kMostRequests];
   count = std::min<size_t>(count, kMostRequests);
-  if (!g_hot.peers || !read_bytes(requests, all, count * sizeof all[0])) return kNoPeer;
+  if (!g_hot.peers || !memory_.read(requests, all, count * sizeof all[0])) return kNoPeer;
   int32_t found = kNoPeer;
   int incomplete = 0;
   for (size_t i = 0; i < count; ++i) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "base/process_memory.h"
 #include "profile/recorder.h"
 
 namespace fgmpi::report {
@@ -35,13 +36,12 @@ class Waits {
  private:
   template <class T>
   bool read(uint64_t address, T* out) {
-    return read_bytes(address, out, sizeof *out);
+    return memory_.read(address, out, sizeof *out);
   }
-  bool read_bytes(uint64_t address, void* out, size_t bytes);
   int others(int32_t local, uint64_t receive);
   int32_t first_incomplete(uint64_t requests, size_t count, bool any_ends_it);
 
-  pid_t process_ = getpid();  ///< the sampler's process; a child by fork() has no sampler
+  ProcessMemory memory_{getpid()};  ///< the sampler's process; a child by fork() has no sampler
   bool readable_ = false;
 };
 

@@ -6,11 +6,12 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+
+#include "base/process_memory.h"
 
 namespace fgmpi::launcher {
 namespace {
@@ -45,11 +46,8 @@ unsigned long long awaited_by(pid_t process) {
   unsigned long long address = 0, set = 0;
   const bool is_in_call = file && std::fscanf(file, "%ld %llx", &call, &address) == 2;
   if (file) std::fclose(file);
-  iovec here = {&set, sizeof set}, there = {reinterpret_cast<void*>(address), sizeof set};
-  if (!is_in_call || call != SYS_rt_sigtimedwait ||
-      process_vm_readv(process, &here, 1, &there, 1, 0) != static_cast<ssize_t>(sizeof set))
-    return 0;
-  return set;
+  const bool waits = is_in_call && call == SYS_rt_sigtimedwait;
+  return waits && ProcessMemory(process).read(address, &set, sizeof set) ? set : 0;
 }
 
 bool expects(pid_t process, int number) {
