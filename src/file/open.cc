@@ -13,6 +13,7 @@
 #include "base/count_words.h"
 #include "base/environment.h"
 #include "base/hash.h"
+#include "base/host_name.h"
 #include "base/slab.h"
 #include "base/strings.h"
 #include "coll/coll.h"
@@ -282,11 +283,6 @@ class Open {
     }
     if (processes_.me() == 0) print_hints_if_requested(hints);
     return {};
-  }
-  static std::string host_name() {
-    char name[256] = "";
-    gethostname(name, sizeof name - 1);
-    return name;
   }
   /// With romio_no_indep_rw only aggregators open the file; other processes open it when they need
   /// it.

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/elf_file.h"
+#include "base/host_name.h"
 #include "base/process_memory.h"
 #include "base/strings.h"
 #include "info/foreign_wait.h"
@@ -358,8 +359,8 @@ struct JobPart {
 /// Adds the ranks of this host to *part, by counters where the job has them, else by memory.
 /// `alone`: the job has no processes on other hosts. *denied is set where memory may not be read.
 void look_here(const std::vector<pid_t>& family, bool alone, JobPart* part, bool* denied) {
-  char host[sizeof(report::ProfileHeader::host)] = {};
-  gethostname(host, sizeof host - 1);
+  char host[sizeof(report::ProfileHeader::host)];
+  store_host_name(host);
   std::string folder;
   for (pid_t p : family)
     if (folder.empty()) folder = variable_of(p, "FGMPI_REPORT_DIR");

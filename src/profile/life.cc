@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/environment.h"
+#include "base/host_name.h"
 #include "proclet-sched/coroutine/debug_table.h"
 #include "profile/recorder.h"
 #include "watch/first_rank.h"
@@ -62,7 +63,7 @@ int record_module(dl_phdr_info* info, size_t, void* out) {
 /// Makes the file and maps it. The disk space of its ranks is reserved, so that a
 /// store never fails.
 ProfileHeader* make_file(const std::string& folder, ProfileHeader plan) {
-  gethostname(plan.host, sizeof plan.host - 1);
+  store_host_name(plan.host);
   const std::string path = folder + "/" + kFilePrefix + plan.host + "-" + std::to_string(getpid());
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   void* map = MAP_FAILED;

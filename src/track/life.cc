@@ -17,6 +17,7 @@
 
 #include "base/environment.h"
 #include "base/hash.h"
+#include "base/host_name.h"
 #include "track/extensions.h"
 #include "track/recorder.h"
 #include "watch/places.h"
@@ -109,7 +110,7 @@ void start_process(TrackedRank* rank, bool session) {
   h.calls = kCallCount;
   h.flags = (p.settings.record == RecordedCalls::kGlobal ? +kGlobalRanks : 0) |
             (p.context_keys ? +kContextKeys : 0) | (session ? +kSessions : 0);
-  gethostname(h.host, sizeof h.host - 1);
+  store_host_name(h.host);
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   if (g_next.MPI_Get_library_version(version, &length) == MPI_SUCCESS) {

@@ -4,7 +4,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <iterator>
 
 #include "base/descriptor.h"
 #include "base/host_name.h"
@@ -57,6 +60,19 @@ TEST(HostName, IsTheKernels) {
   errno = E2BIG;
   EXPECT_EQ(host_name(), name);
   EXPECT_EQ(errno, E2BIG);
+}
+
+TEST(HostName, FieldsHaveItAsFarAsItFits) {
+  char longest[300], same[8], one[1];
+  memset(longest, 'x', sizeof longest);
+  store_host_name(longest);
+  store_host_name(same);
+  store_host_name(one);
+  EXPECT_EQ(longest, host_name());
+  EXPECT_EQ(std::string(same), host_name().substr(0, 7));
+  EXPECT_EQ(one[0], '\0');
+  EXPECT_EQ(std::count(longest, std::end(longest), '\0'),
+            static_cast<ptrdiff_t>(300 - host_name().size()));
 }
 
 TEST(HostName, PlainOnesHaveNoSeparators) {
