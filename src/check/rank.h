@@ -30,6 +30,7 @@
 #include "check/order/clock.h"
 #include "check/order/unbuffered.h"
 #include "check/record.h"
+#include "host/handle_bits.h"
 #include "proclet-sched/sched.h"
 
 namespace fgmpi::check {
@@ -220,8 +221,10 @@ struct Partitioned {
 
 /// The library's one handle for sends that are complete at once, and the range of handles that the
 /// checker replaces it with, so that each request has its own.
-inline constexpr int kSentHandle = static_cast<int>(0xadffffffu);
-inline constexpr uint32_t kFirstSent = 0xad000000u, kSentHandles = 0x00800000u;
+inline constexpr uint32_t kRequestBase =
+    host::handle_base(host::HandleKind::kDirect, host::HandleObject::kRequest);
+inline constexpr int kSentHandle = static_cast<int>(kRequestBase | 0x1ffffffu);
+inline constexpr uint32_t kFirstSent = kRequestBase | 0x1000000u, kSentHandles = 0x00800000u;
 inline bool is_sent_handle(MPI_Request handle) {
   return static_cast<uint32_t>(handle) - kFirstSent < kSentHandles;
 }

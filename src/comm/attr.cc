@@ -7,21 +7,25 @@
 #include <iterator>
 #include <vector>
 
+#include "host/handle_bits.h"
 #include "proclet-sched/sched.h"
 
 namespace fgmpi::comm {
 namespace {
 
-// MPICH: direct, keyval (9), the kind of object in bits 25..22, a 22-bit index.
-constexpr uint32_t kIndexMask = 0x3fffffu;
+constexpr uint32_t kIndexMask = host::kKeyvalIndexMask;
+constexpr uint32_t first_keyval_of(host::HandleObject object) {
+  return host::keyval_base(host::HandleKind::kDirect, object);
+}
 struct KeyvalKind {
   uint32_t base;  ///< first of the kind's keyvals
   const char* create;
   const char* object;
 };
-constexpr KeyvalKind kKinds[] = {{0xa4400000u, "MPI_Comm_create_keyval", "communicator"},
-                                 {0xa4c00000u, "MPI_Type_create_keyval", "datatype"},
-                                 {0xa6000000u, "MPI_Win_create_keyval", "window"}};
+constexpr KeyvalKind kKinds[] = {
+    {first_keyval_of(host::HandleObject::kComm), "MPI_Comm_create_keyval", "communicator"},
+    {first_keyval_of(host::HandleObject::kDatatype), "MPI_Type_create_keyval", "datatype"},
+    {first_keyval_of(host::HandleObject::kWin), "MPI_Win_create_keyval", "window"}};
 const KeyvalKind& kind_of(KeyvalOf of) { return kKinds[static_cast<int>(of)]; }
 
 struct Keyval {

@@ -18,6 +18,7 @@
 #include "comm/system_ranked/construction.h"
 #include "comm/system_ranked/group_tree.h"
 #include "comm/topology.h"
+#include "host/handle_bits.h"
 #include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::comm {
@@ -29,8 +30,9 @@ Slab<Comm> g_comms;
 namespace {
 
 using detail::kHandleMask;
-constexpr uint32_t kIndirectBase = 0xc4000000u;  // MPICH: indirect, communicator
-Slab<Comm> g_more_comms;                         // communicators beyond the 2^26 direct handles
+constexpr uint32_t kIndirectBase =
+    host::handle_base(host::HandleKind::kIndirect, host::HandleObject::kComm);
+Slab<Comm> g_more_comms;  // communicators beyond the 2^26 direct handles
 
 /// Context id and side -> shared part: open addressing with linear probing, at most 3/4 full, 8
 /// bytes a slot. (The hook of a HashTable would raise a SharedComm to malloc's next size, 16 bytes
@@ -217,7 +219,9 @@ constinit detail::FastHandles detail::g_fast_handles;
 
 void close_fast_paths() {
   // A handle of MPICH's kind of predefined communicators, which has indices up to 2 only.
-  constexpr MPI_Comm kNobodys = 0x47ffffff;
+  constexpr auto kNobodys = static_cast<MPI_Comm>(
+      host::handle_base(host::HandleKind::kBuiltin, host::HandleObject::kComm) |
+      host::kHandleIndexMask);
   detail::g_fast_handles = {kNobodys, 1};  // no handle has 1 after the mask
 }
 

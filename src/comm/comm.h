@@ -26,6 +26,7 @@
 #include "base/status.h"
 #include "ch4-av-rankmap/av.h"
 #include "ch4-av-rankmap/rankmap.h"
+#include "host/handle_bits.h"
 #include "proclet-sched/sched.h"
 
 namespace fgmpi::comm {
@@ -167,8 +168,9 @@ inline RankState* rank_state() {
 namespace detail {
 extern Slab<Comm> g_comms;
 Comm* find_slow(MPI_Comm handle);
-inline constexpr uint32_t kHandleBase = 0x84000000u;  // MPICH: direct, communicator
-inline constexpr uint32_t kHandleMask = 0xfc000000u;
+inline constexpr uint32_t kHandleBase =
+    host::handle_base(host::HandleKind::kDirect, host::HandleObject::kComm);
+inline constexpr uint32_t kHandleMask = host::kHandleTypeMask;
 /// The handles that find() compares with. Once several threads may call MPI these are handles that
 /// nobody has, so that find() reads nothing that another thread may be changing; find_slow() then
 /// checks whether the caller holds the engine lock. These are variables, and not constants with a

@@ -7,6 +7,7 @@
 
 #include "base/plain_mutex.h"
 #include "base/slab.h"
+#include "host/handle_bits.h"
 #include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::comm {
@@ -19,13 +20,13 @@ using Guard = std::lock_guard<PlainMutex>;
 
 Errhandler* find_errhandler(MPI_Errhandler handler) {
   uint32_t bits = static_cast<uint32_t>(handler);
-  if ((bits & 0xfc000000u) != detail::kErrhandlerBase) return nullptr;
-  return g_handlers.get(bits & 0x3ffffffu);
+  if ((bits & host::kHandleTypeMask) != detail::kErrhandlerBase) return nullptr;
+  return g_handlers.get(host::handle_index(handler));
 }
 
 void count(MPI_Errhandler handler, Errhandler* e, int by) {
   e->references += static_cast<uint32_t>(by);
-  if (e->references == 0) g_handlers.destroy(static_cast<uint32_t>(handler) & 0x3ffffffu);
+  if (e->references == 0) g_handlers.destroy(host::handle_index(handler));
 }
 
 bool predefined(MPI_Errhandler handler) {

@@ -8,6 +8,7 @@
 #include <mpi.h>
 
 #include "base/status.h"
+#include "host/handle_bits.h"
 
 namespace fgmpi::comm {
 
@@ -40,17 +41,18 @@ Status check_errhandler(HandlerOf of, MPI_Errhandler handler);
 Status free_errhandler(MPI_Errhandler handler);
 
 namespace detail {
-inline constexpr uint32_t kErrhandlerBase = 0x94000000u;  // MPICH: direct, error handler
+inline constexpr uint32_t kErrhandlerBase =
+    host::handle_base(host::HandleKind::kDirect, host::HandleObject::kErrhandler);
 void count_errhandler(MPI_Errhandler handler, int by);
 }  // namespace detail
 
 /// Counts one holder more, or one less. Predefined handlers are not counted.
 inline void retain_errhandler(MPI_Errhandler handler) {
-  if ((static_cast<uint32_t>(handler) & 0xfc000000u) == detail::kErrhandlerBase)
+  if ((static_cast<uint32_t>(handler) & host::kHandleTypeMask) == detail::kErrhandlerBase)
     detail::count_errhandler(handler, 1);
 }
 inline void release_errhandler(MPI_Errhandler handler) {
-  if ((static_cast<uint32_t>(handler) & 0xfc000000u) == detail::kErrhandlerBase)
+  if ((static_cast<uint32_t>(handler) & host::kHandleTypeMask) == detail::kErrhandlerBase)
     detail::count_errhandler(handler, -1);
 }
 

@@ -3,19 +3,20 @@
 #include "comm/group.h"
 
 #include "ch4-av-rankmap/mlut.h"
+#include "host/handle_bits.h"
 
 namespace fgmpi::comm {
 namespace {
 
-constexpr uint32_t kGroupBase = 0x88000000u;  // MPICH: direct, group
-constexpr uint32_t kKindMask = 0xfc000000u;
+constexpr uint32_t kGroupBase =
+    host::handle_base(host::HandleKind::kDirect, host::HandleObject::kGroup);
 
 Slab<Group> g_groups;
 
 /// The index of one of our handles, or -1.
 int64_t index_of(MPI_Group handle) {
-  uint32_t bits = static_cast<uint32_t>(handle);
-  return (bits & kKindMask) == kGroupBase ? static_cast<int64_t>(bits & ~kKindMask) : -1;
+  const bool is_ours = (static_cast<uint32_t>(handle) & host::kHandleTypeMask) == kGroupBase;
+  return is_ours ? static_cast<int64_t>(host::handle_index(handle)) : -1;
 }
 
 }  // namespace

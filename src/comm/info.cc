@@ -9,13 +9,14 @@
 #include "base/plain_mutex.h"
 #include "base/slab.h"
 #include "comm/of_rank.h"
+#include "host/handle_bits.h"
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::comm {
 namespace {
 
-constexpr uint32_t kInfoBase = 0x9c000000u;  // MPICH: direct, info
-constexpr uint32_t kIndex = 0x3ffffffu;
+constexpr uint32_t kInfoBase =
+    host::handle_base(host::HandleKind::kDirect, host::HandleObject::kInfo);
 
 struct Infos {
   PlainMutex mutex;  ///< protects all below
@@ -40,8 +41,8 @@ Status with_entries(MPI_Info info, Body&& body) {
   Hints* entries = nullptr;
   if (info == MPI_INFO_ENV)
     entries = &environment();
-  else if ((bits & ~kIndex) == kInfoBase)
-    entries = infos().objects.get(bits & kIndex);
+  else if ((bits & host::kHandleTypeMask) == kInfoBase)
+    entries = infos().objects.get(host::handle_index(info));
   if (entries) return body(*entries);
   if (info == MPI_INFO_NULL)
     return error(MPI_ERR_ARG, "info is MPI_INFO_NULL; allowed is an info object");
@@ -70,7 +71,7 @@ Status create_info(Hints entries, MPI_Info* info) {
 
 Status free_info(MPI_Info info) {
   return with_entries(info, [&](Hints&) -> Status {
-    if (info != MPI_INFO_ENV) infos().objects.destroy(static_cast<uint32_t>(info) & kIndex);
+    if (info != MPI_INFO_ENV) infos().objects.destroy(host::handle_index(info));
     return {};
   });
 }

@@ -24,13 +24,15 @@
 #include "file/hints.h"
 #include "file/processes.h"
 #include "file/shared_pointer.h"
+#include "host/handle_bits.h"
 #include "transport/host_id.h"
 
 namespace fgmpi::file {
 namespace {
 
 constexpr uint8_t kOpOpen = comm::kFirstOther + 64, kOpTogether = kOpOpen + 1;
-constexpr uint32_t kHandleBase = 0xb0000000u, kKindMask = 0xfc000000u;
+constexpr uint32_t kHandleBase =
+    host::handle_base(host::HandleKind::kDirect, host::HandleObject::kFile);
 
 Slab<File> g_files;
 
@@ -341,8 +343,9 @@ void act_open(comm::SharedComm* shared, comm::Meeting* meeting) {
 
 File* find(MPI_File handle) {
   const auto bits = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(handle));
-  if ((bits >> 32) != 0 || (static_cast<uint32_t>(bits) & kKindMask) != kHandleBase) return nullptr;
-  return g_files.get(static_cast<uint32_t>(bits) & ~kKindMask);
+  const auto low = static_cast<uint32_t>(bits);
+  if ((bits >> 32) != 0 || (low & host::kHandleTypeMask) != kHandleBase) return nullptr;
+  return g_files.get(low & host::kHandleIndexMask);
 }
 
 MPI_File handle_of(const File* file) {

@@ -4,24 +4,28 @@
 
 #include <array>
 
+#include "host/handle_bits.h"
+
 namespace fgmpi::host {
 namespace {
 
 /// Basic types, indexed by the low byte of their handle, which is different for each.
 constexpr std::array<BasicType, 256> table() {
   std::array<BasicType, 256> types{};
-#define FGMPI_BASIC_TYPE(name, kind, ctype) types[name & 0xff] = {#name, name, BasicKind::kind};
+#define FGMPI_BASIC_TYPE(name, kind, ctype) \
+  types[builtin_number(name)] = {#name, name, BasicKind::kind};
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE
-  types[MPI_LB & 0xff] = {"MPI_LB", MPI_LB, BasicKind::kOpaque};
-  types[MPI_UB & 0xff] = {"MPI_UB", MPI_UB, BasicKind::kOpaque};
+  types[builtin_number(MPI_LB)] = {"MPI_LB", MPI_LB, BasicKind::kOpaque};
+  types[builtin_number(MPI_UB)] = {"MPI_UB", MPI_UB, BasicKind::kOpaque};
   return types;
 }
 constexpr auto kTypes = table();
 
-#define FGMPI_BASIC_TYPE(name, kind, ctype)                                                  \
-  static_assert((name & 0xff000000u) == 0x4c000000u && kTypes[name & 0xff].handle == name && \
-                    ((name >> 8) & 0xff) == sizeof(ctype),                                   \
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                        \
+  static_assert(is_builtin(name, HandleObject::kDatatype) &&       \
+                    kTypes[builtin_number(name)].handle == name && \
+                    builtin_size(name) == sizeof(ctype),           \
                 #name);
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE
@@ -37,7 +41,7 @@ static_assert(MPI_LONG_DOUBLE_INT - MPI_FLOAT_INT == kPairTypes - 1);
 }  // namespace
 
 const BasicType* basic_type(MPI_Datatype handle) {
-  const BasicType& type = kTypes[handle & 0xff];
+  const BasicType& type = kTypes[builtin_number(handle)];
   if (type.handle == handle && type.name) return &type;
   return pair_index(handle) < kPairTypes ? &kPairs[pair_index(handle)] : nullptr;
 }

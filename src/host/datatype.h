@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "host/handle_bits.h"
 
 namespace fgmpi::host {
 
@@ -59,11 +60,9 @@ class Type {
 };
 
 /// True for predefined types whose handle carries the size (no host needed).
-inline bool is_basic(MPI_Datatype t) {
-  return (static_cast<uint32_t>(t) & 0xff000000u) == 0x4c000000u;
-}
+inline bool is_basic(MPI_Datatype t) { return is_builtin(t, HandleObject::kDatatype); }
 /// Bytes of a basic type. REQUIRES: is_basic(t).
-inline int64_t basic_size(MPI_Datatype t) { return (static_cast<uint32_t>(t) >> 8) & 0xff; }
+inline int64_t basic_size(MPI_Datatype t) { return builtin_size(t); }
 
 /// Called after the host's MPI_Pack has returned MPI_SUCCESS: copies what it has left out of
 /// `count` elements. MPICH 4.0.2 packs a derived type whose data are one run only up to a multiple

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "host/basic_type.h"
+#include "host/handle_bits.h"
 #include "host/host.h"
 #include "host/op_kernels.h"
 
@@ -19,12 +20,13 @@ constexpr const char* kNames[kOperations] = {"MPI_OP_NULL", "MPI_MAX",     "MPI_
                                              "MPI_PROD",    "MPI_LAND",    "MPI_BAND", "MPI_LOR",
                                              "MPI_BOR",     "MPI_LXOR",    "MPI_BXOR", "MPI_MINLOC",
                                              "MPI_MAXLOC",  "MPI_REPLACE", "MPI_NO_OP"};
-static_assert(MPI_MAX == 0x58000001 && MPI_SUM == 0x58000003 && MPI_LAND == 0x58000005 &&
-              MPI_BXOR == 0x5800000a && MPI_MAXLOC == 0x5800000c && MPI_NO_OP == 0x5800000e);
+constexpr uint32_t kOpBase = handle_base(HandleKind::kBuiltin, HandleObject::kOp);
+static_assert(MPI_MAX == kOpBase + 1 && MPI_SUM == kOpBase + 3 && MPI_LAND == kOpBase + 5 &&
+              MPI_BXOR == kOpBase + 10 && MPI_MAXLOC == kOpBase + 12 && MPI_NO_OP == kOpBase + 14);
 
 /// The number of a predefined operation, 1..14, else 0.
 int predefined(MPI_Op op) {
-  uint32_t index = static_cast<uint32_t>(op) - 0x58000000u;
+  uint32_t index = static_cast<uint32_t>(op) - kOpBase;
   return index < kOperations ? static_cast<int>(index) : 0;
 }
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "host/handle_bits.h"
 #include "proclet-sched/sched.h"
 #include "profile/extensions.h"
 #include "profile/parts.h"
@@ -51,7 +52,8 @@ struct HotFields {
 /// many requests.
 inline constexpr uint32_t kRequestIndices = 1u << 25;
 inline int32_t peer_of_request(MPI_Request request) {
-  constexpr uint32_t kDirect = 0xac000000;
+  constexpr uint32_t kDirect =
+      host::handle_base(host::HandleKind::kDirect, host::HandleObject::kRequest);
   const auto handle = static_cast<uint32_t>(request);
   return g_hot.peers && (handle & ~(kRequestIndices - 1)) == kDirect
              ? g_hot.peers[handle & (kRequestIndices - 1)] + kNoPeer
@@ -151,13 +153,12 @@ void freed_comm(MPI_Comm comm);
 
 /// Does the type's handle contain its size (MPICH)?
 inline bool is_basic(MPI_Datatype type) {
-  constexpr uint32_t kBasic = 0x4c000000, kKind = 0xff000000;
-  return (static_cast<uint32_t>(type) & kKind) == kBasic;
+  return host::is_builtin(type, host::HandleObject::kDatatype);
 }
 
 /// The size of `count` elements.
 inline uint64_t bytes_of_basic(int64_t count, MPI_Datatype type) {
-  return static_cast<uint64_t>(count) * (static_cast<uint32_t>(type) >> 8 & 0xff);
+  return static_cast<uint64_t>(count) * host::builtin_size(type);
 }
 inline uint64_t bytes_of(int64_t count, MPI_Datatype type) {
   if (__builtin_expect(is_basic(type), 1)) return bytes_of_basic(count, type);

@@ -5,13 +5,15 @@
 #include <cstddef>
 
 #include "base/slab.h"
+#include "host/handle_bits.h"
 #include "proclet-sched/coroutine/call_count.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
 
-inline constexpr uint32_t kRequestBase = 0xac000000u;  ///< MPICH: direct, request
-inline constexpr uint32_t kIndexMask = 0x01ffffffu;    ///< bit 25 is for messages
+inline constexpr uint32_t kRequestBase =
+    host::handle_base(host::HandleKind::kDirect, host::HandleObject::kRequest);
+inline constexpr uint32_t kIndexMask = 0x01ffffffu;  ///< bit 25 is for messages
 inline constexpr uint32_t kMessageBit = 0x02000000u;
 inline constexpr uint32_t kSentHandle = kRequestBase | kIndexMask;
 

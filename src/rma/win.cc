@@ -107,7 +107,7 @@ void leave(Win* win) {
   SharedWin* shared = win->shared;
   comm::Comm* comm = win->comm;
   if (checking()) forget_window(win);
-  g_wins.destroy(static_cast<uint32_t>(win->handle) & ~kKindMask);
+  g_wins.destroy(host::handle_index(win->handle));
   if (--shared->references == 0) drop_shared(shared);
   comm::free(comm);
 }

@@ -39,6 +39,7 @@
 #include "comm/comm.h"
 #include "comm/group.h"
 #include "comm/hints.h"
+#include "host/handle_bits.h"
 #include "pt2pt/pt2pt.h"
 #include "rma/check.h"
 #include "rma/control.h"
@@ -211,12 +212,14 @@ static_assert(sizeof(Win) + sizeof(comm::Comm) <= 96, "memory budget: 96 bytes a
 namespace detail {
 [[gnu::visibility("hidden")]] extern Slab<Win> g_wins;
 }
-inline constexpr uint32_t kHandleBase = 0xa0000000u;  ///< MPICH's code for a window: direct handle
-inline constexpr uint32_t kKindMask = 0xfc000000u;
+inline constexpr uint32_t kHandleBase =
+    host::handle_base(host::HandleKind::kDirect, host::HandleObject::kWin);
 /// The window of a handle, or nullptr.
 inline Win* find(MPI_Win handle) {
   const auto bits = static_cast<uint32_t>(handle);
-  return (bits & kKindMask) == kHandleBase ? detail::g_wins.get(bits & ~kKindMask) : nullptr;
+  return (bits & host::kHandleTypeMask) == kHandleBase
+             ? detail::g_wins.get(host::handle_index(handle))
+             : nullptr;
 }
 /// "rank 3 of 8 in window 0xa0000001".
 std::string name_of(const Win* win);

@@ -9,14 +9,14 @@
 // enters the kernel except when a chunk is full; that is an event of its own (kFlush).
 #pragma once
 
+#include "host/handle_bits.h"
 #include "track/rank.h"
 
 namespace fgmpi::track {
 
 /// The size of one element. The handle of a basic type contains it (MPICH's ABI: bits 8 to 15).
 inline uint64_t type_size(MPI_Datatype type) {
-  if ((static_cast<uint32_t>(type) & 0xff000000u) == 0x4c000000u)
-    return static_cast<uint32_t>(type) >> 8 & 0xff;
+  if (host::is_builtin(type, host::HandleObject::kDatatype)) return host::builtin_size(type);
   extern uint64_t derived_type_size(MPI_Datatype);
   return derived_type_size(type);
 }

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "host/basic_type.h"
+#include "host/handle_bits.h"
 
 namespace fgmpi::check {
 
@@ -57,8 +59,8 @@ struct TypeLayout {
 /// MPICH's pair types (MPI_FLOAT_INT) are not recognised: their handles look like those of the
 /// program's types.
 inline bool is_predefined(int handle) {
-  const auto h = static_cast<uint32_t>(handle);
-  return h >> 30 == 1 || (h >= 0x8c000000u && h <= 0x8c000004u) || handle == MPI_DATATYPE_NULL;
+  return host::handle_kind(handle) == host::HandleKind::kBuiltin ||
+         host::pair_index(handle) < host::kPairTypes || handle == MPI_DATATYPE_NULL;
 }
 
 /// The layout of a type that the calling rank can use; null where the handle is no type. Valid

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "check/call.h"
+#include "host/handle_bits.h"
 
 namespace fgmpi::check {
 namespace {
@@ -14,9 +15,8 @@ uint64_t key_of(Object object, int64_t handle) {
 /// Is the handle null, or that of a predefined object?
 bool is_nobodys(Object object, uint64_t key) {
   if (object == Object::kKeyval) return false;
-  return object == Object::kFile
-             ? key == 0
-             : (is_predefined(static_cast<int>(key)) || (key >> 30 == 0 && (key & 0x3ffffff) == 0));
+  const auto handle = static_cast<int>(key);
+  return object == Object::kFile ? key == 0 : is_predefined(handle) || host::is_null_handle(handle);
 }
 
 /// The word for an object in reports; null for kinds that are not tracked from creation to free.

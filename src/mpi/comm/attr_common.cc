@@ -2,6 +2,7 @@
 
 #include "mpi/comm/attr_common.h"
 
+#include "host/handle_bits.h"
 #include "mpi/errors/errors.h"
 
 namespace fgmpi::mpi {
@@ -20,7 +21,9 @@ comm::Attributes* list_of(const Attributed& object) {
 }  // namespace
 
 bool is_predefined(comm::KeyvalOf of, int keyval) {
-  const uint32_t first = of == comm::KeyvalOf::kWin ? 0x66000000u : 0x64400000u;
+  using host::HandleObject;
+  const HandleObject object = of == comm::KeyvalOf::kWin ? HandleObject::kWin : HandleObject::kComm;
+  const uint32_t first = host::keyval_base(host::HandleKind::kBuiltin, object);
   return of != comm::KeyvalOf::kType && (static_cast<uint32_t>(keyval) & 0xffffff00u) == first;
 }
 

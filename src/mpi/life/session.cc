@@ -18,6 +18,7 @@
 #include "comm/create.h"
 #include "comm/errhandler.h"
 #include "comm/info.h"
+#include "host/handle_bits.h"
 #include "mpi/calls.h"
 #include "mpi/comm/comm_common.h"
 #include "mpi/life/runtime.h"
@@ -27,7 +28,8 @@
 namespace fgmpi::mpi {
 namespace {
 
-constexpr uint32_t kSessionBase = 0xb8000000u;  // MPICH: direct, session
+constexpr uint32_t kSessionBase =
+    host::handle_base(host::HandleKind::kDirect, host::HandleObject::kSession);
 constexpr const char* kSets[] = {"mpi://WORLD", "mpi://SELF", "fgmpi://PROCESS"};
 
 PlainMutex g_mutex;  ///< protects g_sessions, not what is in it
@@ -90,9 +92,9 @@ int return_comm_of_group(const char* call, const Status& status, comm::Comm* mad
 }  // namespace
 
 Session* find_session(MPI_Session handle) {
-  uint32_t bits = static_cast<uint32_t>(handle);
+  const bool is_session = (static_cast<uint32_t>(handle) & host::kHandleTypeMask) == kSessionBase;
   const Guard guard(g_mutex);
-  return (bits & 0xfc000000u) == kSessionBase ? g_sessions.get(bits & 0x3ffffffu) : nullptr;
+  return is_session ? g_sessions.get(host::handle_index(handle)) : nullptr;
 }
 
 int bad_session(const char* call, MPI_Session handle) {
@@ -109,7 +111,7 @@ int fail(const char* call, Session* session, const Status& status) {
 Status session_finalize(Session* session) {
   comm::release_errhandler(session->errhandler);
   const Guard guard(g_mutex);
-  g_sessions.destroy(static_cast<uint32_t>(session->handle) & 0x3ffffffu);
+  g_sessions.destroy(host::handle_index(session->handle));
   return {};
 }
 
