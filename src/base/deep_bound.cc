@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/elf_file.h"
+#include "base/modules.h"
 #include "base/page.h"
 
 namespace fgmpi {
@@ -31,14 +32,9 @@ bool is_allocator_function(const char* name) {
                      [&](const char* known) { return strncmp(name, known, strlen(known)) == 0; });
 }
 
-const void* module_of(const void* address) {
-  Dl_info info{};
-  return address && dladdr(address, &info) ? info.dli_fbase : nullptr;
-}
-
 bool has_allocator_of_its_own() {
-  return module_of(dlsym(RTLD_DEFAULT, "malloc")) !=
-         module_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
+  return !in_same_module(dlsym(RTLD_DEFAULT, "malloc"),
+                         dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
 }
 
 /// Loads the libraries that the library needs, bound in the usual way: their constructors allocate
@@ -57,15 +53,15 @@ class AllocatorBinding {
   explicit AllocatorBinding(const link_map* map) : base_(map->l_addr) {
     const ElfW(Rela)* rela = nullptr, *jump = nullptr;
     size_t rela_bytes = 0, jump_bytes = 0;
-    for (const ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d) {
-      const ElfW(Addr) value = d->d_un.d_ptr;
-      if (d->d_tag == DT_SYMTAB) symbols_ = reinterpret_cast<const ElfW(Sym)*>(value);
-      if (d->d_tag == DT_STRTAB) strings_ = reinterpret_cast<const char*>(value);
-      if (d->d_tag == DT_RELA) rela = reinterpret_cast<const ElfW(Rela)*>(value);
-      if (d->d_tag == DT_RELASZ) rela_bytes = value;
-      if (d->d_tag == DT_JMPREL) jump = reinterpret_cast<const ElfW(Rela)*>(value);
-      if (d->d_tag == DT_PLTRELSZ) jump_bytes = value;
-    }
+    DynamicSection(map).for_each([&](const ElfW(Dyn) & entry) {
+      const ElfW(Addr) value = entry.d_un.d_ptr;
+      if (entry.d_tag == DT_SYMTAB) symbols_ = reinterpret_cast<const ElfW(Sym)*>(value);
+      if (entry.d_tag == DT_STRTAB) strings_ = reinterpret_cast<const char*>(value);
+      if (entry.d_tag == DT_RELA) rela = reinterpret_cast<const ElfW(Rela)*>(value);
+      if (entry.d_tag == DT_RELASZ) rela_bytes = value;
+      if (entry.d_tag == DT_JMPREL) jump = reinterpret_cast<const ElfW(Rela)*>(value);
+      if (entry.d_tag == DT_PLTRELSZ) jump_bytes = value;
+    });
     if (!symbols_ || !strings_) return;
     bind(rela, rela_bytes / sizeof *rela);
     bind(jump, jump_bytes / sizeof *jump);
@@ -110,21 +106,15 @@ class AllocatorBinding {
   const char* strings_ = nullptr;
 };
 
-std::vector<const link_map*> loaded_now() {
-  std::vector<const link_map*> maps;
-  for (const link_map* map = _r_debug.r_map; map; map = map->l_next) maps.push_back(map);
-  return maps;
-}
-
 }  // namespace
 
 void* open_deep_bound(const char* path) {
   constexpr int kMode = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
   if (!has_allocator_of_its_own()) return dlopen(path, kMode);
   load_needed(path);
-  const auto before = loaded_now();
+  const auto before = loaded_modules();
   void* library = dlopen(path, kMode);
-  for (const link_map* map : loaded_now())
+  for (const link_map* map : loaded_modules())
     if (std::find(before.begin(), before.end(), map) == before.end()) AllocatorBinding binding(map);
   return library;
 }
