@@ -2,7 +2,6 @@
 
 #include "dynamic/spawn.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/modules.h"
 #include "base/strings.h"
 #include "dynamic/connect.h"
 #include "dynamic/links.h"
@@ -69,10 +69,9 @@ class Launcher final : public SocketStream {
 
 /// The folder above the one that contains this library.
 std::string prefix() {
-  Dl_info info{};
-  dladdr(reinterpret_cast<void*>(&prefix), &info);
+  const auto module = module_at(reinterpret_cast<void*>(&prefix));
   char resolved[PATH_MAX];
-  std::string path = info.dli_fname && realpath(info.dli_fname, resolved) ? resolved : "";
+  std::string path = module && realpath(module->path, resolved) ? resolved : "";
   for (int k = 0; k < 2 && !path.empty(); ++k)
     path.resize(path.rfind('/') == path.npos ? 0 : path.rfind('/'));
   return path;

@@ -1,9 +1,9 @@
 // Exports of the host's library besides the functions of mpi.h: addresses with a meaning, and
 // functions that the host's Fortran and C++ bindings or old programs refer to.
 
-#include <dlfcn.h>
 #include <mpi.h>
 
+#include "base/modules.h"
 #include "host/exported_fortran.h"
 #include "host/host.h"
 
@@ -53,9 +53,7 @@ bool fgmpi::host::is_unweighted(const int* weights) {
 }
 
 bool fgmpi::host::is_of_fortran(const void* function) {
-  Dl_info fortran{}, other{};
-  return &mpirinitf_ && dladdr(reinterpret_cast<const void*>(&mpirinitf_), &fortran) &&
-         dladdr(function, &other) && fortran.dli_fbase == other.dli_fbase;
+  return &mpirinitf_ && in_same_module(reinterpret_cast<const void*>(&mpirinitf_), function);
 }
 
 /// MPI_COMM_DUP_FN and similar functions (mpi.h): copies the attribute's value.

@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "base/deep_bound.h"
 #include "base/environment.h"
+#include "base/modules.h"
 #include "base/settings.h"
 
 extern "C" char** environ;
@@ -27,10 +28,9 @@ bool g_initialised = false;
 
 /// True if the file is the library that this code is in.
 bool is_this_library(const struct stat& candidate) {
-  Dl_info info;
+  const auto module = module_at(reinterpret_cast<void*>(&is_this_library));
   struct stat own;
-  return dladdr(reinterpret_cast<void*>(&is_this_library), &info) && info.dli_fname &&
-         stat(info.dli_fname, &own) == 0 && own.st_dev == candidate.st_dev &&
+  return module && stat(module->path, &own) == 0 && own.st_dev == candidate.st_dev &&
          own.st_ino == candidate.st_ino;
 }
 

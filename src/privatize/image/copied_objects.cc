@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/elf_file.h"
+#include "base/modules.h"
 #include "privatize/image/images.h"
 
 namespace fgmpi::privatize {
@@ -27,12 +28,9 @@ uintptr_t own_symbol(const link_map* map, const char* name, const char* version)
   void* found = *version ? dlvsym(library, name, version) : nullptr;
   if (!found) found = dlsym(library, name);
   dlclose(library);
-  Dl_info info{};
-  link_map* owner = nullptr;
   // A definition in a library that this one needs does not count: the caller asks that one too.
-  bool own = found && dladdr1(found, &info, reinterpret_cast<void**>(&owner), RTLD_DL_LINKMAP) &&
-             owner == map;
-  return own ? reinterpret_cast<uintptr_t>(found) : 0;
+  const auto owner = found ? module_at(found) : std::nullopt;
+  return owner && owner->map == map ? reinterpret_cast<uintptr_t>(found) : 0;
 }
 
 /// The address of the library's own definition according to its file; 0 if it has none. For symbols

@@ -4,13 +4,13 @@
 
 #include <mpi.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
 
+#include "base/modules.h"
 #include "base/page.h"
 
 namespace fgmpi::privatize {
@@ -20,18 +20,14 @@ namespace {
 constexpr int DT_RELR = 36, DT_RELRSZ = 35;
 #endif
 
-struct Headers {
-  uintptr_t base;
-  const ElfW(Phdr) * first;
-  size_t count;
-};
-
-int find_headers(dl_phdr_info* info, size_t, void* data) {
-  auto* wanted = static_cast<Headers*>(data);
-  if (info->dlpi_addr != wanted->base) return 0;
-  wanted->first = info->dlpi_phdr;
-  wanted->count = info->dlpi_phnum;
-  return 1;
+std::span<const ElfW(Phdr)> segments_at(uintptr_t base) {
+  std::span<const ElfW(Phdr)> segments;
+  find_loaded_module([&](const dl_phdr_info& module) {
+    if (module.dlpi_addr != base) return false;
+    segments = segments_of(module);
+    return true;
+  });
+  return segments;
 }
 
 }  // namespace
@@ -43,17 +39,10 @@ Status ElfModule::read(const link_map* map, std::string path, bool executable) {
   executable_ = executable;
   base_ = map->l_addr;
   position_independent_ = !executable || base_ != 0;
-  Headers headers{base_, nullptr, 0};
-  if (executable) {
-    headers.first = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
-    headers.count = getauxval(AT_PHNUM);
-  } else {
-    dl_iterate_phdr(find_headers, &headers);
-  }
-  if (!headers.first)
+  const auto segments = executable ? segments_of_program() : segments_at(base_);
+  if (!segments.data())
     return error(MPI_ERR_OTHER, "no program headers of %s in memory", path_.c_str());
-  for (size_t i = 0; i < headers.count; ++i) {
-    const ElfW(Phdr)& h = headers.first[i];
+  for (const ElfW(Phdr) & h : segments) {
     if (h.p_type == PT_TLS && h.p_memsz) tls_ = &h;
     if (h.p_type == PT_GNU_EH_FRAME) eh_frame_header_ = h.p_vaddr;
     if (h.p_type == PT_GNU_RELRO) {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/modules.h"
 #include "privatize/image/images.h"
 #include "privatize/image/swap.h"
 

@@ -3,7 +3,6 @@
 #include "privatize/image/images.h"
 
 #include <cxxabi.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "base/count_words.h"
 #include "base/counters.h"
 #include "base/memory_use.h"
+#include "base/modules.h"
 #include "base/page.h"
 #include "privatize/load/plugins.h"
 #include "proclet-sched/coroutine/annotate.h"
@@ -45,26 +45,7 @@ constinit Immortal<Images> g_immortal_images;
 }
 Images& g_images = g_immortal_images.value;
 
-std::vector<const link_map*> loaded_modules() {
-  std::vector<const link_map*> result;
-  void* program = dlopen(nullptr, RTLD_LAZY);
-  const link_map* map = nullptr;
-  if (program && dlinfo(program, RTLD_DI_LINKMAP, &map) == 0)
-    for (; map; map = map->l_next) result.push_back(map);
-  return result;
-}
-
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
-std::string_view soname_of(const link_map* map) {
-  const char* strings = nullptr;
-  const ElfW(Dyn)* name = nullptr;
-  for (const ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d) {
-    if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(d->d_un.d_ptr);
-    if (d->d_tag == DT_SONAME) name = d;
-  }
-  return strings && name ? std::string_view(strings + name->d_un.d_val) : std::string_view();
-}
 
 Status Images::read_modules(const std::vector<const link_map*>& private_libraries) {
   modules_.clear();

@@ -113,12 +113,7 @@ class Images {
 
 extern Images& g_images;
 
-/// The libraries of the process as the dynamic linker lists them, the program first (its name is
-/// "").
-std::vector<const link_map*> loaded_modules();
 /// Returns what follows the last slash of a path.
 std::string_view file_name(std::string_view path);
-/// The name that a loaded module gives itself (DT_SONAME), or "".
-std::string_view soname_of(const link_map* map);
 
 }  // namespace fgmpi::privatize

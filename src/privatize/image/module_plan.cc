@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/modules.h"
 #include "base/page.h"
 #include "privatize/image/allocator.h"
 #include "privatize/libc/openmp_waits.h"
@@ -36,14 +37,10 @@ int protection_of(uint32_t flags) {
 uintptr_t resolve_globally(const char* name, const char* version) {
   void* address = dlsym(RTLD_DEFAULT, name);
   if (address && *version) {
-    Dl_info info{};
     void* versioned = dlvsym(RTLD_DEFAULT, name, version);
     // Where the same library defines the wanted version, too, that one is used: the first look-up
     // has returned the default version.
-    Dl_info of_versioned{};
-    if (versioned && dladdr(address, &info) && dladdr(versioned, &of_versioned) &&
-        info.dli_fbase == of_versioned.dli_fbase)
-      address = versioned;
+    if (versioned && in_same_module(address, versioned)) address = versioned;
   }
   return reinterpret_cast<uintptr_t>(address);
 }

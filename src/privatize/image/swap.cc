@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/modules.h"
 #include "privatize/image/images.h"
 #include "privatize/internal.h"
 #include "privatize/libc/output.h"
@@ -87,18 +88,6 @@ void on_switch(sched::Proclet* from, sched::Proclet* to) {
   if (to->image && __builtin_expect(plugins::any(), 0))
     plugins::load_thread_locals(static_cast<Image*>(to->image)->index);
   if (g_swap.locales) swap_locale(to);
-}
-
-struct TlsBlock {
-  uintptr_t base;
-  void* live;
-};
-
-int find_tls(dl_phdr_info* info, size_t, void* data) {
-  auto* block = static_cast<TlsBlock*>(data);
-  if (info->dlpi_addr != block->base) return 0;
-  block->live = info->dlpi_tls_data;
-  return 1;
 }
 
 void add_thread_local_part(size_t module, char* block, char* from, char* to) {
@@ -209,9 +198,13 @@ void restore_streams() {
 size_t swapped_bytes() { return g_swap.bytes; }
 
 void* thread_local_block(const ElfModule& module) {
-  TlsBlock block{module.base(), nullptr};
-  dl_iterate_phdr(find_tls, &block);
-  return block.live;
+  void* block = nullptr;
+  find_loaded_module([&](const dl_phdr_info& loaded) {
+    if (loaded.dlpi_addr != module.base()) return false;
+    block = loaded.dlpi_tls_data;
+    return true;
+  });
+  return block;
 }
 
 void init_areas(Image* image) {

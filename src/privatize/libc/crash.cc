@@ -7,7 +7,6 @@
 // usual effect: the process dies of it, and the launcher ends the job. Numbers that only possibly
 // overwritten memory holds are not printed (identity.h).
 #include <cxxabi.h>
-#include <dlfcn.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include "base/assert.h"
 #include "base/elf_file.h"
 #include "base/end_hooks.h"
+#include "base/modules.h"
 #include "base/raw_call.h"
 #include "base/settings.h"
 #include "privatize/image/images.h"
@@ -67,7 +67,6 @@ const char* demangled(const char* name) {
 
 void report_frame(int number, uintptr_t pc) {
   Images::ImageLocation where;
-  Dl_info info{};
   const char* path = nullptr;
   uintptr_t offset = 0, loaded = pc;
   if (g_images.locate(pc, &where)) {
@@ -78,9 +77,9 @@ void report_frame(int number, uintptr_t pc) {
     path = plugin.module->path().c_str();
     offset = plugin.offset;
     loaded = plugin.module->base() + offset;
-  } else if (dladdr(reinterpret_cast<void*>(pc), &info) && info.dli_fname) {
-    path = info.dli_fname;
-    offset = pc - reinterpret_cast<uintptr_t>(info.dli_fbase);
+  } else if (const auto module = module_at(reinterpret_cast<void*>(pc))) {
+    path = module->path;
+    offset = pc - module->start;
   } else {
     return report("  #%-2d 0x%lx\n", number, pc);
   }
@@ -119,10 +118,9 @@ _Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* data) {
 
 bool is_code(uintptr_t pc) {
   Images::ImageLocation where;
-  Dl_info info{};
   plugins::PluginLocation plugin;
   return g_images.locate(pc, &where) || plugins::locate(pc, &plugin) ||
-         dladdr(reinterpret_cast<void*>(pc), &info);
+         module_at(reinterpret_cast<void*>(pc)).has_value();
 }
 
 /// Reports the call stack of the interrupted code. After a call through a bad pointer (mostly the
@@ -299,11 +297,10 @@ bool g_reports = false;  ///< on_crash() is installed for at least one signal
 /// True for code of the Fortran runtime, in any image.
 bool of_fortran_runtime(void* code) {
   Images::ImageLocation where;
-  Dl_info info{};
   if (g_images.locate(reinterpret_cast<uintptr_t>(code), &where) && where.module > 0)
     return g_images.modules()[where.module].name().starts_with("libgfortran.");
-  return dladdr(code, &info) && info.dli_fname &&
-         file_name(info.dli_fname).starts_with("libgfortran.");
+  const auto module = module_at(code);
+  return module && file_name(module->path).starts_with("libgfortran.");
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/modules.h"
 #include "base/raw_call.h"
 #include "privatize/image/images.h"
 #include "privatize/image/swap.h"
@@ -209,37 +209,24 @@ void run_exit_handlers(int status) {
   run_image_destructors();
 }
 
-struct Span {
-  uintptr_t low = 0, high = 0;
-};
-
-Span executable_span() {
-  Span span;
-  auto* headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
-  size_t count = getauxval(AT_PHNUM);
-  uintptr_t bias = 0;
-  for (size_t i = 0; i < count; ++i)
-    if (headers[i].p_type == PT_PHDR)
-      bias = reinterpret_cast<uintptr_t>(headers) - headers[i].p_vaddr;
-  span.low = ~uintptr_t{0};
-  for (size_t i = 0; i < count; ++i) {
-    if (headers[i].p_type != PT_LOAD) continue;
-    uintptr_t low = bias + headers[i].p_vaddr;
-    if (low < span.low) span.low = low;
-    if (low + headers[i].p_memsz > span.high) span.high = low + headers[i].p_memsz;
-  }
-  return span;
+/// The addresses of the program, by what the kernel has passed to it.
+AddressRange range_of_program() {
+  const auto segments = segments_of_program();
+  uintptr_t base = 0;
+  for (const ElfW(Phdr) & segment : segments)
+    if (segment.p_type == PT_PHDR)
+      base = reinterpret_cast<uintptr_t>(segments.data()) - segment.p_vaddr;
+  return range_of(segments, base);
 }
 
 }  // namespace
 
 bool in_program(const void* address) {
-  static const Span span = executable_span();
+  static const AddressRange program = range_of_program();
   auto a = reinterpret_cast<uintptr_t>(address);
   Images::ImageLocation where;
   plugins::PluginLocation plugin;
-  return (a >= span.low && a < span.high) || g_images.locate(a, &where) ||
-         plugins::locate(a, &plugin);
+  return program.contains(a) || g_images.locate(a, &where) || plugins::locate(a, &plugin);
 }
 
 bool has_thread_destructors_of(const sched::Proclet* rank, uintptr_t low, size_t size) {

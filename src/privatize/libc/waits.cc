@@ -32,6 +32,7 @@
 #include <climits>
 #include <type_traits>
 
+#include "base/modules.h"
 #include "base/raw_call.h"
 #include "privatize/image/images.h"
 #include "privatize/image/swap.h"
@@ -85,9 +86,7 @@ FGMPI_REAL(cnd_timedwait, int(cnd_t*, mtx_t*, const timespec*));
 /// whose own locks are not interposed. Waits of an allocator must not switch: it has state for each
 /// thread, and its caller, perhaps this library, may be in the middle of an operation.
 bool in_allocator(const void* caller) {
-  Dl_info allocator{}, from{};
-  return !in_program(caller) && dladdr(dlsym(RTLD_DEFAULT, "malloc"), &allocator) &&
-         dladdr(caller, &from) && allocator.dli_fbase == from.dli_fbase;
+  return !in_program(caller) && in_same_module(dlsym(RTLD_DEFAULT, "malloc"), caller);
 }
 
 // ---- Owners -------------------------------------------------------------------------------------

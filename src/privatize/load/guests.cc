@@ -19,6 +19,7 @@
 
 #include "base/assert.h"
 #include "base/elf_file.h"
+#include "base/modules.h"
 #include "base/settings.h"
 #include "privatize/image/allocator.h"
 #include "privatize/image/copied_objects.h"
@@ -201,7 +202,8 @@ bool uses_mpi(const ElfModule& module) {
       // The kernel's own library has no path, and its dynamic section gives a wrong address of
       // its strings.
       if (!strchr(map->l_name, '/')) continue;
-      if (file_name(map->l_name) != wanted[i] && soname_of(map) != wanted[i]) continue;
+      if (file_name(map->l_name) != wanted[i] && DynamicSection(map).soname() != wanted[i])
+        continue;
       ElfModule library;
       library.read_symbols(map);
       for (const std::string& name : library.needed())

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/modules.h"
 #include "privatize/image/images.h"
 #include "privatize/load/libraries.h"
 #include "proclet-sched/sched.h"
@@ -48,7 +49,8 @@ bool is_linked_with_mpi() {
     if (is_mpi_library(file_name(next))) return true;
     for (const link_map* map : modules) {
       const bool has_file = std::string_view(map->l_name).find('/') != std::string_view::npos;
-      if (has_file && (file_name(map->l_name) == next || soname_of(map) == next)) add_needs_of(map);
+      if (has_file && (file_name(map->l_name) == next || DynamicSection(map).soname() == next))
+        add_needs_of(map);
     }
   }
   return false;

@@ -12,6 +12,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "base/modules.h"
 #include "base/split.h"
 #include "privatize/image/allocator.h"
 #include "privatize/image/copied_objects.h"
@@ -138,7 +139,7 @@ class LibraryChooser {
  private:
   CandidateLibrary* find(std::string_view needed) {
     for (CandidateLibrary& l : libraries_)
-      if (l.file == needed || soname_of(l.map) == needed) return &l;
+      if (l.file == needed || DynamicSection(l.map).soname() == needed) return &l;
     return nullptr;
   }
 

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/modules.h"
 #include "base/page.h"
 #include "base/plain_mutex.h"
 #include "privatize/image/images.h"
@@ -144,7 +145,7 @@ Plugin* find(const link_map* map) {
 void on_list_changed() {
   if (!t_loading || _r_debug.r_state != r_debug::RT_CONSISTENT) return;
   PluginState& s = state();
-  for (const link_map* map = _r_debug.r_map; map; map = map->l_next) {
+  for (const link_map* map : loaded_modules()) {
     if (std::find(s.known.begin(), s.known.end(), map) != s.known.end()) continue;
     s.known.push_back(map);
     if (is_one_per_process(file_name(map->l_name)) || !strchr(map->l_name, '/')) continue;
@@ -165,8 +166,7 @@ void* load(const char* file, int mode, const void* caller) {
   static void* const real_dlopen = real::function("dlopen");
   PluginState& s = state();
   s.found.clear();
-  s.known.clear();
-  for (const link_map* map = _r_debug.r_map; map; map = map->l_next) s.known.push_back(map);
+  s.known = loaded_modules();
   t_loading = true;
   void* handle = real::call_from(real_dlopen, caller, const_cast<char*>(file),
                                  reinterpret_cast<void*>(static_cast<intptr_t>(mode)), nullptr);
@@ -225,7 +225,8 @@ Status plan(Plugin* p) {
   };
   for (const std::string& name : p->module.needed())
     for (auto& other : s.plugins)
-      if (file_name(other->map->l_name) == name || soname_of(other->map) == name) add(other.get());
+      if (file_name(other->map->l_name) == name || DynamicSection(other->map).soname() == name)
+        add(other.get());
   for (const RelocatedWord& w : p->plan.words().moving) add(p->owners[w.module]);
   p->stays = p->module.never_unloaded();
   // A program's own code finds its thread-local variables at fixed distances from the thread
@@ -277,8 +278,7 @@ Status adopt_found() {
 /// Removes the plugins that the dynamic linker has unloaded.
 void drop_unloaded() {
   PluginState& s = state();
-  std::vector<const link_map*> loaded;
-  for (const link_map* map = _r_debug.r_map; map; map = map->l_next) loaded.push_back(map);
+  const std::vector<const link_map*> loaded = loaded_modules();
   std::lock_guard<PlainMutex> lock(s.table);
   std::erase_if(s.plugins, [&](const std::unique_ptr<Plugin>& p) {
     if (std::find(loaded.begin(), loaded.end(), p->map) != loaded.end()) return false;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/modules.h"
 #include "privatize/image/images.h"
 #include "privatize/internal.h"
 #include "privatize/load/libraries.h"
@@ -29,36 +30,24 @@ namespace {
 /// execution, which the second one restores.
 constexpr environment::Variable kPreloadMark = environment::kPreloaded;
 
-/// Finds the definition of the function that the program's calls reach. Returns false where there
+/// The module of the definition of the function that the program's calls reach; none where there
 /// is none.
-bool find_first(const char* name, Dl_info* first) {
+std::optional<AddressedModule> find_first(const char* name) {
   void* function = dlsym(RTLD_DEFAULT, name);
-  return function && dladdr(function, first);
+  return function ? module_at(function) : std::nullopt;
 }
 
-bool comes_first(const Dl_info& self) {
-  Dl_info first{};
-  if (find_first("__libc_start_main", &first) && first.dli_fbase != self.dli_fbase) return false;
+bool comes_first(const AddressedModule& self) {
+  const auto start = find_first("__libc_start_main"), fortran = find_first("mpi_waitany_");
+  if (start && start->start != self.start) return false;
   // A tool may define a procedure of that name, too; it calls the next definition.
-  return !find_first("mpi_waitany_", &first) || first.dli_fbase == self.dli_fbase ||
-         !is_mpi_library(file_name(first.dli_fname));
-}
-
-/// The names in a module's DT_NEEDED entries.
-std::vector<std::string_view> needed(const link_map* map) {
-  const char* strings = nullptr;
-  for (const ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d)
-    if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(d->d_un.d_ptr);
-  std::vector<std::string_view> names;
-  for (const ElfW(Dyn)* d = map->l_ld; strings && d->d_tag != DT_NULL; ++d)
-    if (d->d_tag == DT_NEEDED) names.emplace_back(strings + d->d_un.d_val);
-  return names;
+  return !fortran || fortran->start == self.start || !is_mpi_library(file_name(fortran->path));
 }
 
 /// True where the program needs the library called `name`, directly or through other libraries.
 bool linked_with(std::string_view name) {
   auto modules = loaded_modules();
-  std::vector<std::string_view> open = needed(modules.front());
+  std::vector<std::string_view> open = DynamicSection(modules.front()).needed();
   std::set<std::string_view> seen;
   while (!open.empty()) {
     std::string_view next = open.back();
@@ -67,7 +56,7 @@ bool linked_with(std::string_view name) {
     if (!seen.insert(next).second) continue;
     for (const link_map* map : modules)
       if (file_name(map->l_name) == next)
-        for (std::string_view further : needed(map)) open.push_back(further);
+        for (std::string_view further : DynamicSection(map).needed()) open.push_back(further);
   }
   return false;
 }
@@ -81,24 +70,21 @@ bool linked_with(std::string_view name) {
     environment::unset(kPreloadMark);
     return;
   }
-  Dl_info self{};
-  if (!dladdr(reinterpret_cast<void*>(&preload_this_library), &self) || comes_first(self)) return;
-  if (!linked_with(file_name(self.dli_fname))) return;
-  char path[4096];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (length <= 0) return;
-  path[length] = '\0';
+  const auto self = module_at(reinterpret_cast<void*>(&preload_this_library));
+  if (!self || comes_first(*self) || !linked_with(file_name(self->path))) return;
+  const std::string path = program_path();
+  if (path.empty()) return;
   const char* before = environment::text(environment::kPreload);
   environment::set(kPreloadMark, before ? before : "");
-  std::string all = self.dli_fname;
+  std::string all = self->path;
   // LD_PRELOAD separates paths by spaces and colons. A path that holds one is replaced by the file
   // name, which suffices because mpiexec has put the folder into LD_LIBRARY_PATH.
-  if (all.find_first_of(" :") != all.npos) all = file_name(self.dli_fname);
+  if (all.find_first_of(" :") != all.npos) all = file_name(self->path);
   // Libraries that were preloaded already stay in front: profiling tools interpose MPI, and libc
   // comes after all of them.
   if (before) all = std::string(before) + ":" + all;
   environment::set(environment::kPreload, all.c_str());
-  execve(path, argv, environ);
+  execve(path.c_str(), argv, environ);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/environment.h"
+#include "base/modules.h"
 #include "base/settings.h"
 #include "base/standard_files.h"
 #include "base/strings.h"
@@ -211,18 +212,18 @@ Init* g_program_init = nullptr;
 /// rank's proclet they may call MPI, as coarray programs do.
 void construct_program() {
   if (g_program_init) return g_program_init(g_program.argc, g_program.argv, g_program.envp);
-  const link_map* program = _r_debug.r_map;
+  const link_map* program = program_module();
   uintptr_t init = 0;
   Init** array = nullptr;
   size_t bytes = 0;
-  for (const ElfW(Dyn)* d = program->l_ld; d->d_tag != DT_NULL; ++d) {
+  DynamicSection(program).for_each([&](const ElfW(Dyn) & entry) {
     // The dynamic linker does not relocate these addresses, in contrast to those of tables that it
     // uses itself.
-    if (d->d_tag == DT_INIT) init = program->l_addr + d->d_un.d_ptr;
-    if (d->d_tag == DT_INIT_ARRAY)
-      array = reinterpret_cast<Init**>(program->l_addr + d->d_un.d_ptr);
-    if (d->d_tag == DT_INIT_ARRAYSZ) bytes = d->d_un.d_val;
-  }
+    const uintptr_t address = program->l_addr + entry.d_un.d_ptr;
+    if (entry.d_tag == DT_INIT) init = address;
+    if (entry.d_tag == DT_INIT_ARRAY) array = reinterpret_cast<Init**>(address);
+    if (entry.d_tag == DT_INIT_ARRAYSZ) bytes = entry.d_un.d_val;
+  });
   if (init) reinterpret_cast<Init*>(init)(g_program.argc, g_program.argv, g_program.envp);
   for (size_t i = 0; i < bytes / sizeof(Init*); ++i)
     array[i](g_program.argc, g_program.argv, g_program.envp);

@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "base/memory_use.h"
+#include "base/modules.h"
 #include "proclet-sched/coroutine/limits.h"
 
 namespace fgmpi::sched {
@@ -24,13 +25,11 @@ constexpr uint64_t kCanary = 0x5ac0ffee5ac0ffeeull;
 /// nested functions need that: internal procedures passed as arguments in Fortran, nested functions
 /// of GNU C. The linker records it in PT_GNU_STACK.
 bool wants_executable_stacks() {
-  auto asks = [](dl_phdr_info* info, size_t, void*) {
-    for (size_t i = 0; i < info->dlpi_phnum; ++i)
-      if (info->dlpi_phdr[i].p_type == PT_GNU_STACK && (info->dlpi_phdr[i].p_flags & PF_X))
-        return 1;
-    return 0;
+  const auto asks = [](const ElfW(Phdr) & segment) {
+    return segment.p_type == PT_GNU_STACK && (segment.p_flags & PF_X);
   };
-  return dl_iterate_phdr(asks, nullptr) != 0;
+  return find_loaded_module(
+      [&](const dl_phdr_info& module) { return std::ranges::any_of(segments_of(module), asks); });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <string.h>
 
+#include "base/modules.h"
 #include "privatize/image/elf_module.h"
 #include "privatize/image/images.h"
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "base/modules.h"
 #include "privatize/image/images.h"
 #include "privatize/load/libraries.h"
 
