@@ -2,11 +2,11 @@
 
 #include "check/rank.h"
 
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "base/modules.h"
 #include "base/strings.h"
 #include "check/extensions.h"
 #include "watch/places.h"
@@ -145,15 +145,12 @@ uint64_t site_of(const void* return_address) {
   if (!fresh && !binding) return at->second;
   // The address of the call itself, because the return address may belong to another line.
   const uint64_t place = findings::place_of(return_address) - 1;
-  Dl_info info{};
-  if (!dladdr(reinterpret_cast<void*>(place), &info) || !info.dli_fname) return 0;
+  const auto module = module_at(reinterpret_cast<void*>(place));
+  if (!module) return 0;
   char own[4096];
-  const char* path = info.dli_fname;
-  uint64_t base = reinterpret_cast<uint64_t>(info.dli_fbase);
+  const char* path = module->path;
   if (char* real = realpath(path, own)) path = real;
-  // The addresses of a program that is not relocated are those of its file.
-  if (base < 0x1000000) base = 0;
-  return at->second = g_process.spool.add_site({path, place - base});
+  return at->second = g_process.spool.add_site({path, place - module->map->l_addr});
 }
 
 namespace {

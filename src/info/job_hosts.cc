@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/modules.h"
 #include "base/strings.h"
 
 namespace fgmpi::tools {
@@ -104,8 +105,7 @@ pid_t find_proxy(const std::string& control_port, const std::string& proxy_id) {
 }
 
 std::string ask(const RemoteProxy& proxy, std::string* why) {
-  std::error_code failed;
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
+  const std::string self = program_path();
   std::vector<std::string> words = proxy.starter;
   // The command is one word, because ssh and `sh -c` expect it so.
   words.push_back(in_quotes(self) + " -job-part " + in_quotes(proxy.control_port) + " " +

@@ -1,7 +1,6 @@
 // Start and end of a process and of its ranks.
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <link.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "base/descriptor.h"
 #include "base/environment.h"
 #include "base/host_name.h"
+#include "base/modules.h"
 #include "proclet-sched/coroutine/debug_table.h"
 #include "profile/recorder.h"
 #include "watch/first_rank.h"
@@ -34,30 +34,23 @@ uint64_t real_ns() {
   return static_cast<uint64_t>(to_ns(t));
 }
 
-/// Records the loaded files of code, so that sites can be named.
-int record_module(dl_phdr_info* info, size_t, void* out) {
-  auto* h = static_cast<ProfileHeader*>(out);
-  char own[4096] = {};
-  const char* path = info->dlpi_name;
-  if (!*path && readlink("/proc/self/exe", own, sizeof own - 1) <= 0) return 0;
-  if (!*path) path = own;
-  const size_t bytes = std::strlen(path);
-  const Part part = make_part(sizeof(ModuleRecord) + bytes);
-  if (!part) return 1;
+/// Records a loaded file of code, so that sites can be named. Returns true where the process's file
+/// has no room.
+bool record_module(ProfileHeader* h, const dl_phdr_info& module) {
+  const std::string path = path_of(module);
+  if (path.empty()) return false;
+  const Part part = make_part(sizeof(ModuleRecord) + path.size());
+  if (!part) return true;
   ModuleRecord& m = *in_part<ModuleRecord>(h, part);
-  m.low = ~uint64_t{0};
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    m.low = std::min<uint64_t>(m.low, info->dlpi_addr + segment.p_vaddr);
-    m.high = std::max<uint64_t>(m.high, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
-  }
-  m.base = info->dlpi_addr;
-  m.path_bytes = static_cast<uint32_t>(bytes);
-  std::memcpy(&m + 1, path, bytes);
+  const AddressRange range = range_of(module);
+  m.low = range.low;
+  m.high = range.high;
+  m.base = module.dlpi_addr;
+  m.path_bytes = static_cast<uint32_t>(path.size());
+  std::memcpy(&m + 1, path.data(), path.size());
   m.next = h->modules;
   h->modules = part;
-  return 0;
+  return false;
 }
 
 /// Makes the file and maps it. The disk space of its ranks is reserved, so that a
@@ -160,7 +153,7 @@ bool start_process() {
   g_hot.count = static_cast<unsigned>(plan.ranks);
   std::memset(g_hot.cells, 0, sizeof g_hot.cells);  // forgets calls before MPI_Init
   map_peers();
-  dl_iterate_phdr(record_module, p.header);
+  find_loaded_module([&](const dl_phdr_info& module) { return record_module(p.header, module); });
   if (!set_up_families()) return false;
   if (MPIX_Tool_handlers) MPIX_Tool_handlers(nullptr, record_deadlock, record_error_text);
   start_sampler();

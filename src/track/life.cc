@@ -18,6 +18,7 @@
 #include "base/environment.h"
 #include "base/hash.h"
 #include "base/host_name.h"
+#include "base/modules.h"
 #include "track/extensions.h"
 #include "track/recorder.h"
 #include "watch/places.h"
@@ -39,27 +40,17 @@ uint64_t clock_ns(clockid_t clock) {
   std::abort();
 }
 
-/// Records the modules of the process, so that sites can be named.
-int record_module(dl_phdr_info* info, size_t, void* list) {
-  char own[4096];
-  const char* path = info->dlpi_name;
-  if (!*path) {
-    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-    if (n <= 0) return 0;
-    own[n] = '\0';
-    path = own;
-  }
-  TracedModule record = {info->dlpi_addr, 0, static_cast<uint32_t>(std::strlen(path)), 0};
-  for (int i = 0; i < info->dlpi_phnum; ++i)
-    if (info->dlpi_phdr[i].p_type == PT_LOAD)
-      record.size =
-          std::max<uint64_t>(record.size, info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
-  auto* out = static_cast<std::vector<char>*>(list);
+/// Adds a module of the process to *list, so that sites can be named.
+void record_module(const dl_phdr_info& module, std::vector<char>* list) {
+  const std::string path = path_of(module);
+  if (path.empty()) return;
+  const uintptr_t base = module.dlpi_addr, high = range_of(module).high;
+  const TracedModule record = {base, high > base ? high - base : 0,
+                               static_cast<uint32_t>(path.size()), 0};
   const auto* bytes = reinterpret_cast<const char*>(&record);
-  out->insert(out->end(), bytes, bytes + sizeof record);
-  out->insert(out->end(), path, path + record.path_bytes);
-  out->resize((out->size() + 7) / 8 * 8);
-  return 0;
+  list->insert(list->end(), bytes, bytes + sizeof record);
+  list->insert(list->end(), path.begin(), path.end());
+  list->resize((list->size() + 7) / 8 * 8);
 }
 
 /// A number that no other job has.
@@ -119,7 +110,7 @@ void start_process(TrackedRank* rank, bool session) {
   }
   set_up_ticks(&h);
   std::vector<char> modules;
-  dl_iterate_phdr(record_module, &modules);
+  for_each_loaded_module([&](const dl_phdr_info& module) { record_module(module, &modules); });
   p.spool.put(ChunkKind::kModules, -1, modules.data(), modules.size());
   for (int i = 0; i < kCallCount; ++i) p.wanted[i] = p.settings.is_call_recorded(kCallNames[i]);
   p.all.assign(static_cast<size_t>(p.ranks), nullptr);
@@ -171,9 +162,9 @@ void put_current_rank(TrackedRank* rank) {
 /// Runs fgmpi-track-dump of the same installation, which writes the files for analysers.
 void write_files() {
   const TrackedProcess& p = g_process;
-  Dl_info self{};
-  if (!dladdr(reinterpret_cast<void*>(&rank_starts), &self) || !self.dli_fname) return;
-  std::string program = self.dli_fname;
+  const auto self = module_at(reinterpret_cast<void*>(&rank_starts));
+  if (!self) return;
+  std::string program = self->path;
   program = program.substr(0, program.rfind('/')) + "/../bin/fgmpi-track-dump";
   std::string folder = p.settings.folder, quiet = "--quiet", otf2 = "--otf2", json = "--json";
   std::vector<char*> arguments = {program.data(), quiet.data()};

@@ -1,14 +1,12 @@
 // A place is the return address of the call, in the program as the linker loaded it, past the
 // language bindings.
-#include <dlfcn.h>
 #include <execinfo.h>
-#include <link.h>
 
-#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
 #include "base/elf_file.h"
+#include "base/modules.h"
 #include "fgmpi.h"
 #include "fortran/code_range.h"
 #include "watch/places.h"
@@ -22,23 +20,16 @@ Bindings g_bindings;
 
 namespace {
 
-/// Stores the range of the code of a Fortran or C++ binding, for dl_iterate_phdr.
-int note_binding(dl_phdr_info* info, size_t, void*) {
-  const char* name = std::strrchr(info->dlpi_name, '/');
-  name = name ? name + 1 : info->dlpi_name;
+/// Stores the range of the module's code where it is a Fortran or C++ binding.
+void find_binding(const dl_phdr_info& module) {
+  const char* name = std::strrchr(module.dlpi_name, '/');
+  name = name ? name + 1 : module.dlpi_name;
   const bool cxx = std::strncmp(name, "libmpichcxx", 11) == 0;
   if (!cxx && std::strncmp(name, "libmpichf", 9) != 0 && std::strncmp(name, "libmpifort", 10) != 0)
-    return 0;
-  uintptr_t low = ~uintptr_t{0}, high = 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    low = std::min<uintptr_t>(low, info->dlpi_addr + segment.p_vaddr);
-    high = std::max<uintptr_t>(high, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
-  }
-  (cxx ? g_bindings.cxx_low : g_bindings.fortran_low) = low;
-  (cxx ? g_bindings.cxx_high : g_bindings.fortran_high) = high;
-  return 0;
+    return;
+  const AddressRange range = range_of(module);
+  (cxx ? g_bindings.cxx_low : g_bindings.fortran_low) = range.low;
+  (cxx ? g_bindings.cxx_high : g_bindings.fortran_high) = range.high;
 }
 
 /// The address in the program as the linker loaded it, of an address in a rank's image.
@@ -53,18 +44,14 @@ bool is_cxx_method(uintptr_t address) {
   static std::unordered_map<uintptr_t, bool> known;
   const auto [it, fresh] = known.try_emplace(address, false);
   if (!fresh) return it->second;
-  Dl_info found{};
-  link_map* module = nullptr;
-  if (!dladdr1(reinterpret_cast<void*>(address), &found, reinterpret_cast<void**>(&module),
-               RTLD_DL_LINKMAP) ||
-      !module)
-    return false;
+  const auto module = module_at(reinterpret_cast<void*>(address));
+  if (!module) return false;
   ElfFile file;
   uintptr_t start = 0;
-  if (!file.open(*module->l_name ? module->l_name : "/proc/self/exe")) return false;
+  if (!file.open(*module->map->l_name ? module->map->l_name : "/proc/self/exe")) return false;
   // A return address may lie behind the last instruction of a function, so the address before
   // it is looked up.
-  const char* name = file.function_at(address - module->l_addr - 1, &start);
+  const char* name = file.function_at(address - module->map->l_addr - 1, &start);
   it->second =
       name && (std::strncmp(name, "_ZN3MPI", 7) == 0 || std::strncmp(name, "_ZNK3MPI", 8) == 0);
   return it->second;
@@ -82,7 +69,7 @@ bool in_binding(uintptr_t address) {
 }  // namespace
 
 void find_bindings() {
-  dl_iterate_phdr(note_binding, nullptr);
+  for_each_loaded_module(find_binding);
   if (&fgmpi_fortran_code == nullptr) return;
   g_bindings.own_low = reinterpret_cast<uintptr_t>(fgmpi_fortran_code.low);
   g_bindings.own_high = reinterpret_cast<uintptr_t>(fgmpi_fortran_code.high);

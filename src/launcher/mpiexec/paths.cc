@@ -2,7 +2,6 @@
 
 #include "launcher/mpiexec/paths.h"
 
-#include <limits.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -11,17 +10,16 @@
 #include <cstring>
 
 #include "base/environment.h"
+#include "base/modules.h"
 #include "base/settings.h"
 #include "base/split.h"
 
 namespace fgmpi::launcher {
 
 Status find_prefix(std::string* prefix) {
-  char self[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
-  if (length <= 0)
+  *prefix = program_path();
+  if (prefix->empty())
     return error(MPI_ERR_OTHER, "/proc/self/exe cannot be read: %s", std::strerror(errno));
-  prefix->assign(self, length);
   for (int up = 0; up < 2; ++up) {  // removes the program's name, then bin
     size_t slash = prefix->rfind('/');
     if (slash == prefix->npos) break;

@@ -1,13 +1,13 @@
 // The line of a site, by GCC's libbacktrace, which reads the debug information of one file.
 #include <backtrace.h>
 #include <cxxabi.h>
-#include <link.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
 #include "base/elf_file.h"
+#include "base/modules.h"
 #include "readers/findings/report.h"
 
 namespace fgmpi::findings {
@@ -28,16 +28,7 @@ std::string demangled(const char* name) {
 }
 
 /// The load address of the running program. libbacktrace takes the given file for this program.
-uintptr_t own_base() {
-  uintptr_t base = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* out) {
-        *static_cast<uintptr_t*>(out) = info->dlpi_addr;
-        return 1;  // the first object is the program
-      },
-      &base);
-  return base;
-}
+uintptr_t own_base() { return program_module()->l_addr; }
 
 /// False for a pipe, a device and the like, from which reading may never end.
 bool is_regular(const std::string& path) {
