@@ -22,9 +22,13 @@ extern "C" char** environ;
 namespace fgmpi::host {
 namespace {
 
-Api g_api;
-void* g_library = nullptr;
-bool g_initialised = false;
+/// The host's library, once it is loaded.
+struct HostLibrary {
+  Api api{};
+  void* handle = nullptr;  ///< of dlopen(); null: not loaded
+  bool initialised = false;
+};
+constinit HostLibrary g_host;
 
 /// True if the file is the library that this code is in.
 bool is_this_library(const struct stat& candidate) {
@@ -83,7 +87,7 @@ class HostEnvironment {
 };
 
 Status load() {
-  if (g_library) return {};
+  if (g_host.handle) return {};
   if (dlsym(RTLD_DEFAULT, "__asan_init"))
     return error(
         MPI_ERR_OTHER,
@@ -94,30 +98,31 @@ Status load() {
   void* library = open_deep_bound(path.c_str());
   if (!library) return error(MPI_ERR_OTHER, "the hosted MPI cannot be loaded: %s", dlerror());
   for_each_function([&](auto member, const char* symbol) {
-    using Pointer = std::remove_reference_t<decltype(g_api.*member)>;
-    g_api.*member = reinterpret_cast<Pointer>(dlsym(library, symbol));
+    using Pointer = std::remove_reference_t<decltype(g_host.api.*member)>;
+    g_host.api.*member = reinterpret_cast<Pointer>(dlsym(library, symbol));
   });
-  if (!g_api.Init || !g_api.Finalize || !g_api.Type_commit || !g_api.Reduce_local) {
+  if (!g_host.api.Init || !g_host.api.Finalize || !g_host.api.Type_commit ||
+      !g_host.api.Reduce_local) {
     dlclose(library);
     return error(MPI_ERR_OTHER, "%s: not an MPI library", path.c_str());
   }
   if (dlsym(library, "fgmpi_functions"))  // another installation, which cannot be a host
     return error(MPI_ERR_OTHER, "%s: this is Finegrain MPI itself", path.c_str());
-  g_library = library;
+  g_host.handle = library;
   return {};
 }
 
 Status initialise() {
-  if (g_initialised) return {};
+  if (g_host.initialised) return {};
   FGMPI_TRY(load());
   HostEnvironment environment;
-  int code = g_api.Init(nullptr, nullptr);
+  int code = g_host.api.Init(nullptr, nullptr);
   if (code != MPI_SUCCESS)
     return error(MPI_ERR_OTHER, "the hosted MPI does not start: its MPI_Init returned %d", code);
   // Errors inside the host are returned as codes: the error handlers of this library act on them.
-  g_api.Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  g_api.Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-  g_initialised = true;
+  g_host.api.Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  g_host.api.Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  g_host.initialised = true;
   return {};
 }
 
@@ -172,18 +177,18 @@ Status find_library(std::string* path) {
 }
 
 const Api& api() {
-  if (__builtin_expect(!g_initialised, 0)) end_unless_ok(initialise);
-  return g_api;
+  if (__builtin_expect(!g_host.initialised, 0)) end_unless_ok(initialise);
+  return g_host.api;
 }
 
 const Api& api_uninitialised() {
-  if (__builtin_expect(!g_library, 0)) end_unless_ok(load);
-  return g_api;
+  if (__builtin_expect(!g_host.handle, 0)) end_unless_ok(load);
+  return g_host.api;
 }
 
-void* data_symbol(const char* name) { return dlsym(g_library, name); }
+void* data_symbol(const char* name) { return dlsym(g_host.handle, name); }
 
-bool loaded() { return g_library != nullptr; }
-bool initialised() { return g_initialised; }
+bool loaded() { return g_host.handle != nullptr; }
+bool initialised() { return g_host.initialised; }
 
 }  // namespace fgmpi::host

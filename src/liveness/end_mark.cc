@@ -14,23 +14,26 @@
 namespace fgmpi::liveness {
 namespace {
 
-int g_mark = -1;
-/// The process that made the mark: a forked child has the same descriptor, but an end of its own.
-pid_t g_owner = -1;
+struct EndMark {
+  int fd = -1;
+  /// The process that made the mark: a forked child has the same descriptor, but an end of its own.
+  pid_t owner = -1;
+};
+constinit EndMark g_mark;
 
 void set_mark() {
   const uint64_t one = 1;
-  if (getpid() == g_owner) syscall(SYS_write, g_mark, &one, sizeof one);
+  if (getpid() == g_mark.owner) syscall(SYS_write, g_mark.fd, &one, sizeof one);
 }
 
 }  // namespace
 
 int end_mark_fd() {
-  if (g_mark >= 0 && getpid() == g_owner) return g_mark;
-  g_mark = move_descriptor_up(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  g_owner = getpid();
-  if (g_mark >= 0) set_leave_end_mark(set_mark);
-  return g_mark;
+  if (g_mark.fd >= 0 && getpid() == g_mark.owner) return g_mark.fd;
+  g_mark.fd = move_descriptor_up(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  g_mark.owner = getpid();
+  if (g_mark.fd >= 0) set_leave_end_mark(set_mark);
+  return g_mark.fd;
 }
 
 }  // namespace fgmpi::liveness

@@ -15,17 +15,21 @@
 namespace fgmpi::liveness {
 namespace {
 
-pid_t g_launcher = 0;  ///< the process of the launcher that has started this one
-void (*g_on_notice)() = nullptr;
-volatile sig_atomic_t g_notice_before_handler = false;  ///< a notice came when there was no handler
+/// The launcher's notices, which its signal brings.
+struct LauncherNotices {
+  pid_t launcher = 0;  ///< the process of the launcher that has started this one
+  void (*handler)() = nullptr;
+  volatile sig_atomic_t came_before_handler = false;
+};
+constinit LauncherNotices g_notices;
 
 void on_signal(int number, siginfo_t* info, void*) {
-  if (info->si_code <= 0 && info->si_pid == g_launcher) {
+  if (info->si_code <= 0 && info->si_pid == g_notices.launcher) {
     const int before = errno;
-    if (g_on_notice)
-      g_on_notice();
+    if (g_notices.handler)
+      g_notices.handler();
     else
-      g_notice_before_handler = true;
+      g_notices.came_before_handler = true;
     errno = before;
     return;
   }
@@ -49,17 +53,18 @@ pid_t find_launcher() {
 }  // namespace
 
 void set_notice_handler(void (*handler)()) {
-  g_on_notice = handler;
-  if (handler && g_notice_before_handler) handler();
+  g_notices.handler = handler;
+  if (handler && g_notices.came_before_handler) handler();
 }
 
 void ignore_notices_of_launcher() {
   const bool no_notices = environment::text(environment::kNoNotices) != nullptr;
   environment::unset(environment::kNoNotices);  // it is for this process of the launcher only
   if (no_notices) return;
-  g_launcher = find_launcher();
+  g_notices.launcher = find_launcher();
   struct sigaction now {};
-  if (g_launcher == 0 || sigaction(SIGUSR1, nullptr, &now) || now.sa_handler != SIG_DFL) return;
+  if (g_notices.launcher == 0 || sigaction(SIGUSR1, nullptr, &now) || now.sa_handler != SIG_DFL)
+    return;
   struct sigaction ours {};
   ours.sa_sigaction = on_signal;
   ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
