@@ -64,16 +64,20 @@ void RunningAgreement::send(uint32_t to, ConsensusMessage kind, uint32_t epoch,
 /// The number of dropped communicators whose last decisions are kept.
 constexpr size_t kKeptDropped = 256;
 
-std::map<AgreementName, RunningAgreement> g_agreements;
-std::deque<uint64_t> g_dropped;
+struct Agreements {
+  std::map<AgreementName, RunningAgreement> running;
+  std::deque<uint64_t> dropped;  ///< context ids of communicators whose decisions are kept
+};
+Agreements g_agreements;
 
 RunningAgreement& find_or_make(const AgreementName& name) {
-  return g_agreements.try_emplace(name, name).first->second;
+  return g_agreements.running.try_emplace(name, name).first->second;
 }
 
 /// Drops the agreements of a communicator before this one.
 void forget_before(const AgreementName& name) {
-  g_agreements.erase(g_agreements.lower_bound({name.ctx, 0}), g_agreements.lower_bound(name));
+  g_agreements.running.erase(g_agreements.running.lower_bound({name.ctx, 0}),
+                             g_agreements.running.lower_bound(name));
 }
 
 void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
@@ -134,21 +138,21 @@ Status join(const AgreementName& name, const std::vector<uint32_t>& processes, C
 }
 
 bool is_decided(const AgreementName& name) {
-  const auto found = g_agreements.find(name);
-  return found != g_agreements.end() && found->second.consensus.has_decided();
+  const auto found = g_agreements.running.find(name);
+  return found != g_agreements.running.end() && found->second.consensus.has_decided();
 }
 
 void on_lost(uint32_t process) {
-  for (auto& [name, agreement] : g_agreements) agreement.consensus.on_lost(process);
+  for (auto& [name, agreement] : g_agreements.running) agreement.consensus.on_lost(process);
 }
 
 void on_dropped(comm::ContextId id) {
-  const auto first = g_agreements.lower_bound({id.bits, 0});
-  if (first == g_agreements.end() || first->first.ctx != id.bits) return;
-  g_dropped.push_back(id.bits);
-  if (g_dropped.size() <= kKeptDropped) return;
-  forget_before({g_dropped.front(), ~0u});
-  g_dropped.pop_front();
+  const auto first = g_agreements.running.lower_bound({id.bits, 0});
+  if (first == g_agreements.running.end() || first->first.ctx != id.bits) return;
+  g_agreements.dropped.push_back(id.bits);
+  if (g_agreements.dropped.size() <= kKeptDropped) return;
+  forget_before({g_agreements.dropped.front(), ~0u});
+  g_agreements.dropped.pop_front();
 }
 
 void init_agreements() { pt2pt::set_notice_handler(pt2pt::kNoticeSurvivors, on_notice); }

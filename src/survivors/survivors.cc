@@ -28,16 +28,41 @@ namespace {
 using comm::Comm;
 using comm::SharedComm;
 
-bool g_troubled = false;
-void (*g_on_reported_loss)(uint32_t) = [](uint32_t process) { process_lost(process, true); };
+enum class Purpose : uint8_t { kAgree, kShrink };
 
-/// For each communicator, and the local index of each rank: how many of the lost processes the rank
-/// has acknowledged.
-std::unordered_map<uint64_t, std::unordered_map<uint32_t, size_t>> g_acknowledged;
+struct GatheredMember {
+  Comm* comm = nullptr;
+  sched::Proclet* proclet = nullptr;
+  int flag = 0;
+  Comm* made = nullptr;
+  Status status;
+};
+
+/// The members of this process that have arrived; the last one takes part in the agreement for all.
+struct MemberGathering {
+  explicit MemberGathering(Purpose its_purpose) : purpose(its_purpose) {}
+  Purpose purpose;
+  std::vector<GatheredMember*> members;
+  int32_t flag = -1;
+  size_t acknowledged = SIZE_MAX;  ///< number of losses that all of them have acknowledged
+};
+
+/// What this process knows of failures and revocations.
+struct KnownTrouble {
+  bool started = false;   ///< start() was called
+  bool troubled = false;  ///< a process was lost or a communicator revoked
+  void (*on_reported_loss)(uint32_t) = [](uint32_t process) { process_lost(process, true); };
+  /// For each communicator, and the local index of each rank: how many of the lost processes the
+  /// rank has acknowledged.
+  std::unordered_map<uint64_t, std::unordered_map<uint32_t, size_t>> acknowledged;
+  std::unordered_map<uint64_t, MemberGathering> gatherings;  ///< by context id: one at a time
+  std::unordered_map<uint64_t, uint32_t> agreements;         ///< by context id: how many so far
+};
+KnownTrouble g_trouble;
 
 size_t acknowledged_by(uint64_t id, uint32_t local) {
-  const auto of_comm = g_acknowledged.find(id);
-  if (of_comm == g_acknowledged.end()) return 0;
+  const auto of_comm = g_trouble.acknowledged.find(id);
+  if (of_comm == g_trouble.acknowledged.end()) return 0;
   const auto of_rank = of_comm->second.find(local);
   return of_rank == of_comm->second.end() ? 0 : of_rank->second;
 }
@@ -85,8 +110,8 @@ Status judge(const pt2pt::Envelope& pattern, uint32_t local) {
 }
 
 void begin_trouble() {
-  if (g_troubled) return;
-  g_troubled = true;
+  if (g_trouble.troubled) return;
+  g_trouble.troubled = true;
   comm::close_fast_paths();
 }
 
@@ -152,27 +177,6 @@ void on_revoke(uint32_t, uint64_t ctx, const void*, size_t bytes) {
 }
 
 // ---- Agreements of communicators ----------------------------------------------------------------
-
-enum class Purpose : uint8_t { kAgree, kShrink };
-
-struct GatheredMember {
-  Comm* comm = nullptr;
-  sched::Proclet* proclet = nullptr;
-  int flag = 0;
-  Comm* made = nullptr;
-  Status status;
-};
-
-/// The members of this process that have arrived; the last one takes part in the agreement for all.
-struct MemberGathering {
-  explicit MemberGathering(Purpose its_purpose) : purpose(its_purpose) {}
-  Purpose purpose;
-  std::vector<GatheredMember*> members;
-  int32_t flag = -1;
-  size_t acknowledged = SIZE_MAX;  ///< number of losses that all of them have acknowledged
-};
-std::unordered_map<uint64_t, MemberGathering> g_gatherings;  ///< by context id: one at a time
-std::unordered_map<uint64_t, uint32_t> g_numbers;  ///< by context id: number of agreements so far
 
 uint32_t members_expected(comm::ContextId id) {
   uint32_t n = 0;
@@ -276,7 +280,8 @@ void describe(const sched::WaitSite*, std::string* out) {
 /// Gathers all members of this process, and agrees for them. Each member calls it. May switch.
 Status run_agreement(Comm* comm, Purpose purpose, const char* call, int* flag, Comm** made) {
   SharedComm* shared = comm->shared;
-  MemberGathering& gathering = g_gatherings.try_emplace(shared->id.bits, purpose).first->second;
+  MemberGathering& gathering =
+      g_trouble.gatherings.try_emplace(shared->id.bits, purpose).first->second;
   if (gathering.purpose != purpose)
     return error(MPI_ERR_OTHER, "another rank of this process is in %s",
                  purpose == Purpose::kAgree ? "MPIX_Comm_shrink" : "MPIX_Comm_agree");
@@ -292,9 +297,9 @@ Status run_agreement(Comm* comm, Purpose purpose, const char* call, int* flag, C
     sched::park(&site);
   } else {
     const MemberGathering all = std::move(gathering);
-    g_gatherings.erase(shared->id.bits);
+    g_trouble.gatherings.erase(shared->id.bits);
     int agreed = *flag;
-    const uint32_t number = g_numbers[shared->id.bits]++;
+    const uint32_t number = g_trouble.agreements[shared->id.bits]++;
     const Status status = agree_for_all(all, number, call, &agreed);
     for (GatheredMember* m : all.members) {
       if (m->status.ok() && !status.ok()) m->status = Status(status.error_class(), status.what());
@@ -312,7 +317,7 @@ Status run_agreement(Comm* comm, Purpose purpose, const char* call, int* flag, C
 void on_failure(uint32_t, uint64_t process, const void*, size_t bytes) {
   if (bytes != 0 || process >= g_av.processes() || process == g_av.me())
     return pt2pt::refuse_notice();
-  g_on_reported_loss(static_cast<uint32_t>(process));
+  g_trouble.on_reported_loss(static_cast<uint32_t>(process));
 }
 
 /// Sends a notice to the processes of the job that may not detect the loss themselves.
@@ -323,16 +328,15 @@ void notify_others(uint32_t lost) {
 }
 
 void forget(comm::ContextId id) {
-  g_acknowledged.erase(id.bits);
-  g_numbers.erase(id.bits);
+  g_trouble.acknowledged.erase(id.bits);
+  g_trouble.agreements.erase(id.bits);
   on_dropped(id);
 }
 
 }  // namespace
 
 void start() {
-  static bool started = false;
-  if (std::exchange(started, true)) return;
+  if (std::exchange(g_trouble.started, true)) return;
   init_agreements();
   pt2pt::set_receive_judge(judge);
   pt2pt::set_notice_handler(pt2pt::kNoticeRevoke, on_revoke);
@@ -345,7 +349,9 @@ bool may_notice_loss(uint32_t one, uint32_t other) {
   return shares && g_hosts.host_of(one) == g_hosts.host_of(other);
 }
 
-void set_reported_loss_handler(void (*handler)(uint32_t process)) { g_on_reported_loss = handler; }
+void set_reported_loss_handler(void (*handler)(uint32_t process)) {
+  g_trouble.on_reported_loss = handler;
+}
 
 bool process_lost(uint32_t process, bool pass_on) {
   if (pt2pt::is_lost(process)) return false;
@@ -358,13 +364,13 @@ bool process_lost(uint32_t process, bool pass_on) {
   return true;
 }
 
-bool troubled() { return g_troubled; }
+bool troubled() { return g_trouble.troubled; }
 
 void revoke(Comm* comm) { revoke_here(comm->shared->id); }
 
 void acknowledge(Comm* comm) {
   const uint32_t local = comm::rank_state()->local;
-  g_acknowledged[comm->shared->id.bits][local] = pt2pt::lost_processes().size();
+  g_trouble.acknowledged[comm->shared->id.bits][local] = pt2pt::lost_processes().size();
   pt2pt::resume_receives(local);
 }
 
