@@ -22,12 +22,6 @@
 namespace fgmpi::file {
 namespace {
 
-/// The descriptors that may be closed and are not in use, the one used last first.
-Descriptor *g_newest = nullptr, *g_oldest = nullptr;
-uint64_t g_reopened = 0;
-
-uint32_t g_in_use = 0;  ///< descriptors that operations hold now
-
 /// Ranks that wait for a descriptor, the first one longest. The end of an operation's use of a
 /// descriptor wakes one rank. The woken rank gets a descriptor for an operation, waits again
 /// because other operations hold all, or wakes the next rank.
@@ -35,23 +29,32 @@ struct FileDescriptorWaiter {
   sched::Proclet* proclet;
   FileDescriptorWaiter* next;
 };
-FileDescriptorWaiter *g_first = nullptr, **g_end = &g_first;
+
+/// The descriptors of files of this process.
+struct FileDescriptors {
+  /// Those that may be closed and are not in use, the one used last first.
+  Descriptor *newest = nullptr, *oldest = nullptr;
+  uint32_t in_use = 0;  ///< those that operations hold now
+  uint64_t reopened = 0;
+  FileDescriptorWaiter *first = nullptr, **end = &first;  ///< ranks that wait, first to last
+};
+constinit FileDescriptors g_descriptors;
 
 void wake_one() {
-  FileDescriptorWaiter* first = g_first;
+  FileDescriptorWaiter* first = g_descriptors.first;
   if (!first) return;
-  g_first = first->next;
-  if (!g_first) g_end = &g_first;
+  g_descriptors.first = first->next;
+  if (!g_descriptors.first) g_descriptors.end = &g_descriptors.first;
   sched::ready(first->proclet);
 }
 
 /// Waits, when operations under way hold all descriptors, until one of them has ended. False when
 /// there are no such operations, or the caller cannot wait. May switch.
 bool wait_for_others() {
-  if (g_in_use == 0 || sched::on_host_stack()) return false;
+  if (g_descriptors.in_use == 0 || sched::on_host_stack()) return false;
   FileDescriptorWaiter mine{sched::current(), nullptr};
-  *g_end = &mine;
-  g_end = &mine.next;
+  *g_descriptors.end = &mine;
+  g_descriptors.end = &mine.next;
   sched::WaitSite site;
   site.call = "MPI_File";
   site.deadlocks = false;
@@ -135,7 +138,7 @@ bool is_file_system(const char* name) {
   return std::find(std::begin(kPrefixes), std::end(kPrefixes), name) != std::end(kPrefixes);
 }
 
-uint64_t descriptors_reopened() { return g_reopened; }
+uint64_t descriptors_reopened() { return g_descriptors.reopened; }
 
 Descriptor::~Descriptor() {
   unlink();
@@ -144,22 +147,22 @@ Descriptor::~Descriptor() {
 
 void Descriptor::link() {
   if (absolute_.empty() || listed_ || fd_ < 0) return;
-  older_ = g_newest;
+  older_ = g_descriptors.newest;
   newer_ = nullptr;
-  (g_newest ? g_newest->newer_ : g_oldest) = this;
-  g_newest = this;
+  (g_descriptors.newest ? g_descriptors.newest->newer_ : g_descriptors.oldest) = this;
+  g_descriptors.newest = this;
   listed_ = true;
 }
 
 void Descriptor::unlink() {
   if (!listed_) return;
-  (newer_ ? newer_->older_ : g_newest) = older_;
-  (older_ ? older_->newer_ : g_oldest) = newer_;
+  (newer_ ? newer_->older_ : g_descriptors.newest) = older_;
+  (older_ ? older_->newer_ : g_descriptors.oldest) = newer_;
   listed_ = false;
 }
 
 bool Descriptor::close_one() {
-  Descriptor* d = g_oldest;
+  Descriptor* d = g_descriptors.oldest;
   // A file whose path names another file by now must stay open.
   struct stat now;
   while (d && (stat(d->absolute_.c_str(), &now) != 0 || now.st_dev != d->device_ ||
@@ -311,7 +314,7 @@ Status Descriptor::open_anew() {
                  "another file since; a larger `ulimit -n` keeps descriptors open",
                  absolute_.c_str());
   }
-  ++g_reopened;
+  ++g_descriptors.reopened;
   if (advice_ != POSIX_FADV_NORMAL) advise(advice_);
   announce_here();
   return {};
@@ -325,13 +328,13 @@ Status Descriptor::acquire(int* fd) {
     }
   unlink();
   ++users_;
-  ++g_in_use;
+  ++g_descriptors.in_use;
   *fd = fd_;
   return {};
 }
 
 void Descriptor::release() {
-  --g_in_use;
+  --g_descriptors.in_use;
   if (--users_ > 0) return;
   link();
   wake_one();

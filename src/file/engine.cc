@@ -31,18 +31,22 @@ struct EngineWaiter {
   sched::Proclet* proclet;
   EngineWaiter* next;
 };
-uint32_t g_running = 0;
-EngineWaiter *g_first = nullptr, **g_end = &g_first;
+/// The threads of the engine that transfers use now, and the ranks that wait for one.
+struct EngineThreads {
+  uint32_t running = 0;
+  EngineWaiter *first = nullptr, **end = &first;
+};
+constinit EngineThreads g_threads;
 
 /// Waits for a thread. May switch.
 void reserve_thread(const char* call) {
-  if (g_running < kThreads) {
-    ++g_running;
+  if (g_threads.running < kThreads) {
+    ++g_threads.running;
     return;
   }
   EngineWaiter mine{sched::current(), nullptr};
-  *g_end = &mine;
-  g_end = &mine.next;
+  *g_threads.end = &mine;
+  g_threads.end = &mine.next;
   sched::WaitSite site;
   site.call = call;
   site.deadlocks = false;
@@ -51,13 +55,13 @@ void reserve_thread(const char* call) {
 
 /// Hands the thread to the rank that has waited longest.
 void release_thread() {
-  EngineWaiter* next = g_first;
+  EngineWaiter* next = g_threads.first;
   if (!next) {
-    --g_running;
+    --g_threads.running;
     return;
   }
-  g_first = next->next;
-  if (!g_first) g_end = &g_first;
+  g_threads.first = next->next;
+  if (!g_threads.first) g_threads.end = &g_threads.first;
   sched::ready(next->proclet);
 }
 

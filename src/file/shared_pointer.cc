@@ -27,13 +27,15 @@ struct PointerRequester {
   bool answered = false, beyond = false;
 };
 
-std::unordered_map<uint64_t, SharedFile*>& by_context() {
-  static auto* map = new std::unordered_map<uint64_t, SharedFile*>;
-  return *map;
-}
-std::unordered_map<uint64_t, PointerRequester*>& requesters() {
-  static auto* map = new std::unordered_map<uint64_t, PointerRequester*>;
-  return *map;
+struct SharedPointers {
+  std::unordered_map<uint64_t, SharedFile*> files;             ///< open files by context
+  std::unordered_map<uint64_t, PointerRequester*> requesters;  ///< by the cookie of their notice
+  uint64_t last_cookie = 0;
+};
+/// Never destroyed.
+SharedPointers& shared_pointers() {
+  static auto& all = *new SharedPointers;
+  return all;
 }
 
 /// Returns false when the pointer would be beyond the largest offset.
@@ -48,18 +50,19 @@ void on_pointer_notice(uint32_t from, uint64_t ctx, const void* data, size_t byt
   if (bytes != sizeof notice) return pt2pt::refuse_notice();
   std::memcpy(&notice, data, sizeof notice);
   if (notice.kind == PointerNoticeKind::kAsk) {
-    auto found = by_context().find(ctx);
-    if (found == by_context().end() || found->second->leader != g_av.me() || notice.value < 0)
+    auto found = shared_pointers().files.find(ctx);
+    if (found == shared_pointers().files.end() || found->second->leader != g_av.me() ||
+        notice.value < 0)
       return pt2pt::refuse_notice();
     PointerNotice answer{notice.cookie, 0, PointerNoticeKind::kAnswer};
     if (!fetch_here(found->second, notice.value, &answer.value))
       answer.kind = PointerNoticeKind::kBeyond;
     return pt2pt::notify(from, pt2pt::kNoticeFile, ctx, &answer, sizeof answer);
   }
-  auto found = requesters().find(notice.cookie);
-  if (found == requesters().end()) return pt2pt::refuse_notice();
+  auto found = shared_pointers().requesters.find(notice.cookie);
+  if (found == shared_pointers().requesters.end()) return pt2pt::refuse_notice();
   PointerRequester* requester = found->second;
-  requesters().erase(found);
+  shared_pointers().requesters.erase(found);
   requester->value = notice.value;
   requester->answered = true;
   requester->beyond = notice.kind != PointerNoticeKind::kAnswer;
@@ -74,19 +77,20 @@ void start_messages() {
 }
 
 void register_shared(SharedFile* shared) {
-  by_context()[shared->id.plane(comm::kPlaneInternal)] = shared;
+  shared_pointers().files[shared->id.plane(comm::kPlaneInternal)] = shared;
 }
-void drop_shared(SharedFile* shared) { by_context().erase(shared->id.plane(comm::kPlaneInternal)); }
+void drop_shared(SharedFile* shared) {
+  shared_pointers().files.erase(shared->id.plane(comm::kPlaneInternal));
+}
 
 Status fetch_shared(SharedFile* shared, int64_t by, int64_t* before, const char* call) {
   bool beyond = false;
   if (shared->leader == g_av.me()) {
     beyond = !fetch_here(shared, by, before);
   } else {
-    static uint64_t g_cookie = 0;
     PointerRequester mine;
-    const PointerNotice notice{++g_cookie, by, PointerNoticeKind::kAsk};
-    requesters()[notice.cookie] = &mine;
+    const PointerNotice notice{++shared_pointers().last_cookie, by, PointerNoticeKind::kAsk};
+    shared_pointers().requesters[notice.cookie] = &mine;
     pt2pt::notify(shared->leader, pt2pt::kNoticeFile, shared->id.plane(comm::kPlaneInternal),
                   &notice, sizeof notice);
     if (!mine.answered) {
