@@ -104,42 +104,60 @@ using fgmpi::launcher::is_proxy;
 /// printed first.
 constexpr int kIdleSeconds = 10, kBetweenSeconds = 1, kProbes = 6, kUnansweredMs = 16'000;
 
-/// True in mpiexec.hydra itself; false in a proxy, and in a program that inherited the library.
-bool g_active = false;
-/// True in a proxy.
-bool g_proxy = false;
-/// True with mpiexec -ft, in mpiexec.hydra and in its proxies.
-bool g_survives = false;
-
-// ---- Standard input for the first process -------------------------------------------------------
-
-constexpr int kLeastInput = 100;  ///< hydra does not use descriptors from this number on
-
-/// A duplicate of standard input, in mpiexec.hydra and the proxy; -1: none. Closed by exec.
-int g_input = -1;
-/// True once a proxy has received the input. Lies in memory that mpiexec.hydra shares with
-/// its children.
-bool* g_passed_to_proxy = nullptr;
-
-/// Duplicates standard input. Runs in mpiexec.hydra, before hydra reads its input.
-void duplicate_input() {
-  if (isatty(STDIN_FILENO)) return;
-  void* shared = mmap(nullptr, sizeof *g_passed_to_proxy, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return;
-  g_passed_to_proxy = static_cast<bool*>(shared);
-  g_input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kLeastInput);
-}
-
-// ---- Hosts that are lost by a job that goes on --------------------------------------------------
-
 /// A connection to a proxy that mpiexec.hydra has accepted. `lost`: the proxy's host cannot be
 /// reached any more.
 struct Connection {
   int fd;
   bool lost;
 };
-std::vector<Connection>* g_connections = nullptr;
+
+/// The state of the guard in this process. The objects behind its pointers are made when they are
+/// needed and never destroyed: interposed functions may be called before constructors and after
+/// destructors have run.
+struct HydraGuard {
+  /// True in mpiexec.hydra itself; false in a proxy, and in a program that inherited the library.
+  bool active = false;
+  bool proxy = false;     ///< in a proxy
+  bool survives = false;  ///< with mpiexec -ft, in mpiexec.hydra and in its proxies
+
+  /// A duplicate of standard input, in mpiexec.hydra and the proxy; -1: none. Closed by exec.
+  int input = -1;
+  /// True once a proxy has received the input. Lies in memory that mpiexec.hydra shares with
+  /// its children.
+  bool* passed_to_proxy = nullptr;
+  std::vector<Connection>* connections = nullptr;
+
+  /// The last signal that reached hydra's handler; 0: none.
+  volatile sig_atomic_t signal = 0;
+  void (*handler)(int) = nullptr;  ///< hydra's handler of signals that end the job
+  /// How many signals the parent process has passed on, and how many came from elsewhere.
+  volatile sig_atomic_t passed_on = 0, direct = 0;
+
+  /// In a proxy: until when notices are sent, and when the next ones are due (ns).
+  int64_t notify_until = 0, next_notices = 0;
+  /// The processes that have received the signal for the last bad end.
+  std::set<int>* notified_processes = nullptr;
+  /// In a proxy that waitpid() has told a status; else nullptr.
+  fgmpi::launcher::ProxyStatuses* statuses = nullptr;
+};
+constinit HydraGuard g_guard;
+
+// ---- Standard input for the first process -------------------------------------------------------
+
+constexpr int kLeastInput = 100;  ///< hydra does not use descriptors from this number on
+
+/// Duplicates standard input. Runs in mpiexec.hydra, before hydra reads its input.
+void duplicate_input() {
+  if (isatty(STDIN_FILENO)) return;
+  void* shared = mmap(nullptr, sizeof *g_guard.passed_to_proxy, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return;
+  g_guard.passed_to_proxy = static_cast<bool*>(shared);
+  g_guard.input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kLeastInput);
+}
+
+// ---- Hosts that are lost by a job that goes on --------------------------------------------------
+
 constexpr int kStatusOfLostHost = 1;
 
 bool is_unreachable(int failure) {
@@ -148,8 +166,8 @@ bool is_unreachable(int failure) {
 }
 
 Connection* find_connection(int fd) {
-  if (!g_connections) return nullptr;
-  for (Connection& c : *g_connections)
+  if (!g_guard.connections) return nullptr;
+  for (Connection& c : *g_guard.connections)
     if (c.fd == fd) return &c;
   return nullptr;
 }
@@ -157,11 +175,11 @@ Connection* find_connection(int fd) {
 /// Records a new connection. Its descriptor may have belonged to an earlier connection that
 /// is closed.
 void record_connection(int fd) {
-  if (!g_connections) g_connections = new std::vector<Connection>;
+  if (!g_guard.connections) g_guard.connections = new std::vector<Connection>;
   if (Connection* before = find_connection(fd))
     before->lost = false;
   else
-    g_connections->push_back({fd, false});
+    g_guard.connections->push_back({fd, false});
 }
 
 fgmpi::launcher::OutputJoin& output_join();
@@ -212,17 +230,17 @@ fgmpi::launcher::Ends& ends() {
 
 /// Records the descriptor of the input. Runs in the proxy that has received it.
 void record_input(const char* descriptor) {
-  g_input = std::atoi(descriptor);
+  g_guard.input = std::atoi(descriptor);
   environment::unset(environment::kHydraInput);
-  fcntl(g_input, F_SETFD, FD_CLOEXEC);
+  fcntl(g_guard.input, F_SETFD, FD_CLOEXEC);
 }
 
 /// Lets the next program inherit the input. Runs in the child of mpiexec.hydra that is about to
 /// become the proxy of the first process's host.
 void pass_input_to_proxy() {
-  environment::set(environment::kHydraInput, std::to_string(g_input).c_str());
-  fcntl(g_input, F_SETFD, 0);
-  *g_passed_to_proxy = true;
+  environment::set(environment::kHydraInput, std::to_string(g_guard.input).c_str());
+  fcntl(g_guard.input, F_SETFD, 0);
+  *g_guard.passed_to_proxy = true;
 }
 
 /// Makes the input the standard input of process 0, and an empty input that of other processes.
@@ -231,12 +249,12 @@ void pass_input_to_process() {
   const char* rank = environment::text(environment::kPmiRank);
   if (!rank) return;
   const bool first = !std::strcmp(rank, "0");
-  const int input = first ? g_input : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int input = first ? g_guard.input : open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (input >= 0) dup2(input, STDIN_FILENO);
 }
 
 void before_exec(const char* file, char* const* argv) {
-  if (!g_passed_to_proxy) {
+  if (!g_guard.passed_to_proxy) {
     pass_input_to_process();
   } else if (is_proxy(file) && has_pair(argv, "--pgid", "0") && has_pair(argv, "--proxy-id", "0")) {
     pass_input_to_proxy();
@@ -342,42 +360,34 @@ void record_signal_for_report(int status) {
   if (fd >= 0) close(fd);
 }
 
-/// The last signal that reached hydra's handler; 0: none.
-volatile sig_atomic_t g_signal = 0;
-/// Hydra's handler of signals that end the job.
-void (*g_handler)(int) = nullptr;
-
-/// How many signals the parent process has passed on, and how many came from elsewhere.
-volatile sig_atomic_t g_passed_on = 0, g_direct = 0;
-
 /// Calls hydra's handler. A signal to a whole group of processes arrives both ways, in either
 /// order: only the first of each pair counts.
 void on_signal(int number, siginfo_t* info, void*) {
   const bool passed_on = info->si_code == SI_USER && info->si_pid == getppid();
-  volatile sig_atomic_t& way = passed_on ? g_passed_on : g_direct;
+  volatile sig_atomic_t& way = passed_on ? g_guard.passed_on : g_guard.direct;
   way = way + 1;
-  if (way <= (passed_on ? g_direct : g_passed_on)) return;
-  g_signal = number;
-  g_handler(number);
+  if (way <= (passed_on ? g_guard.direct : g_guard.passed_on)) return;
+  g_guard.signal = number;
+  g_guard.handler(number);
 }
 
 /// Writes the output that is left when hydra exits. If a signal to mpiexec ended the job, the exit
 /// status becomes the signal's number where it would be 0.
 void check_status(int status, void*) {
   output_join().finish();
-  if (status != 0 || !g_signal) return;
+  if (status != 0 || !g_guard.signal) return;
   std::fflush(nullptr);
-  _exit(g_signal);
+  _exit(g_guard.signal);
 }
 
 __attribute__((constructor)) void leave_environment() {
-  g_proxy = !std::strcmp(program_invocation_short_name, fgmpi::launcher::kProxy);
-  g_active = !g_proxy && (std::strstr(program_invocation_short_name, "hydra") ||
-                          std::strstr(program_invocation_short_name, "mpiexec"));
+  g_guard.proxy = !std::strcmp(program_invocation_short_name, fgmpi::launcher::kProxy);
+  g_guard.active = !g_guard.proxy && (std::strstr(program_invocation_short_name, "hydra") ||
+                                      std::strstr(program_invocation_short_name, "mpiexec"));
   const char* input = environment::text(environment::kHydraInput);
-  if (input && g_proxy) record_input(input);
-  g_survives = environment::text(environment::kFt) != nullptr;
-  if (g_active) {
+  if (input && g_guard.proxy) record_input(input);
+  g_guard.survives = environment::text(environment::kFt) != nullptr;
+  if (g_guard.active) {
     on_exit(check_status, nullptr);
     duplicate_input();
   }
@@ -396,9 +406,11 @@ __attribute__((constructor)) void leave_environment() {
 /// For this time (ns) after a process has ended badly, the proxy repeats its notices: a child that
 /// was not started yet, or had no handler yet, receives the signal later.
 constexpr int64_t kNotifyFor = 10 * fgmpi::kSecond, kBetweenNotices = fgmpi::kSecond / 10;
-int64_t g_notify_until = 0;
-std::set<int>
-    g_notified_processes;  ///< the processes that have received the signal for the last bad end
+
+std::set<int>& notified_processes() {
+  if (!g_guard.notified_processes) g_guard.notified_processes = new std::set<int>;
+  return *g_guard.notified_processes;
+}
 
 /// Sends SIGUSR1 to the children of a process that have a handler for it, and to their descendants:
 /// scripts may have started the job's processes.
@@ -408,9 +420,9 @@ void notify_children_of(int process) {
   FILE* list = std::fopen(name, "re");
   if (!list) return;
   for (int child; std::fscanf(list, "%d", &child) == 1;) {
-    if (!g_notified_processes.count(child) && !fgmpi::launcher::is_copy(child) &&
+    if (!notified_processes().count(child) && !fgmpi::launcher::is_copy(child) &&
         fgmpi::launcher::catches(child, SIGUSR1) && kill(child, SIGUSR1) == 0)
-      g_notified_processes.insert(child);
+      notified_processes().insert(child);
     notify_children_of(child);
   }
   std::fclose(list);
@@ -418,10 +430,9 @@ void notify_children_of(int process) {
 
 /// Sends notices to the other processes of this proxy, where one has ended badly within kNotifyFor.
 void notify_children() {
-  static int64_t g_due = 0;
-  const int64_t now = g_notify_until ? fgmpi::now_ns() : 0;
-  if (now >= g_notify_until || now < g_due) return;
-  g_due = now + kBetweenNotices;
+  const int64_t now = g_guard.notify_until ? fgmpi::now_ns() : 0;
+  if (now >= g_guard.notify_until || now < g_guard.next_notices) return;
+  g_guard.next_notices = now + kBetweenNotices;
   notify_children_of(static_cast<int>(getpid()));
 }
 
@@ -430,7 +441,7 @@ int poll_and_notify(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count
   constexpr int kMs = kBetweenNotices * 1000 / fgmpi::kSecond;
   for (;;) {
     notify_children();
-    if (timeout >= 0 || g_notify_until == 0 || fgmpi::now_ns() >= g_notify_until)
+    if (timeout >= 0 || g_guard.notify_until == 0 || fgmpi::now_ns() >= g_guard.notify_until)
       return real(fds, count, timeout);
     if (const int events = real(fds, count, kMs); events != 0) return events;
   }
@@ -438,12 +449,9 @@ int poll_and_notify(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count
 
 // ---- Statuses that a proxy forgets --------------------------------------------------------------
 
-/// In a proxy that waitpid() has told a status; else nullptr.
-fgmpi::launcher::ProxyStatuses* g_statuses = nullptr;
-
 void record_status(int status) {
-  if (!g_statuses) g_statuses = new fgmpi::launcher::ProxyStatuses;
-  g_statuses->add(status);
+  if (!g_guard.statuses) g_guard.statuses = new fgmpi::launcher::ProxyStatuses;
+  g_guard.statuses->add(status);
 }
 
 /// The corrected message of a proxy to mpiexec.hydra; empty where it is correct, or while a process
@@ -451,7 +459,7 @@ void record_status(int status) {
 std::vector<int> mended_statuses(const void* bytes, size_t count) {
   siginfo_t info{};
   if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) return {};
-  return g_statuses->mended(bytes, count);
+  return g_guard.statuses->mended(bytes, count);
 }
 
 }  // namespace
@@ -461,15 +469,15 @@ extern "C" {
 __attribute__((visibility("default"))) int execvp(const char* file, char* const* argv) {
   static auto* real =
       reinterpret_cast<int (*)(const char*, char* const*)>(dlsym(RTLD_NEXT, "execvp"));
-  if (g_input >= 0) before_exec(file, argv);
-  if (g_proxy && !g_survives) environment::set(environment::kNoNotices, "1");
-  if (g_active && is_proxy(file)) {
+  if (g_guard.input >= 0) before_exec(file, argv);
+  if (g_guard.proxy && !g_guard.survives) environment::set(environment::kNoNotices, "1");
+  if (g_guard.active && is_proxy(file)) {
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
     return real(file, argv);
   }
-  if (!g_active || !(g_survives || goes_through_shell(argv))) return real(file, argv);
+  if (!g_guard.active || !(g_guard.survives || goes_through_shell(argv))) return real(file, argv);
   const char* path = environment::text(environment::kLibraryPath);
-  std::vector<std::string> words = fgmpi::launcher::words_with_guard(argv, path, g_survives);
+  std::vector<std::string> words = fgmpi::launcher::words_with_guard(argv, path, g_guard.survives);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
@@ -477,10 +485,10 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
 }
 
 __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int timeout) {
-  if (g_proxy && g_survives) return poll_and_notify(poll_in_proxy, fds, count, timeout);
-  if (g_proxy) return poll_in_proxy(fds, count, timeout);
-  if (!g_active) return real_poll()(fds, count, timeout);
-  if (!g_survives) return poll_in_hydra(fds, count, timeout);
+  if (g_guard.proxy && g_guard.survives) return poll_and_notify(poll_in_proxy, fds, count, timeout);
+  if (g_guard.proxy) return poll_in_proxy(fds, count, timeout);
+  if (!g_guard.active) return real_poll()(fds, count, timeout);
+  if (!g_guard.survives) return poll_in_hydra(fds, count, timeout);
   std::vector<int> before;
   for (nfds_t i = 0; i < count; ++i) before.push_back(fds[i].fd);
   hide_lost(fds, count);
@@ -496,16 +504,16 @@ __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int t
 __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int options) {
   static auto* real = reinterpret_cast<pid_t (*)(pid_t, int*, int)>(dlsym(RTLD_NEXT, "waitpid"));
   const pid_t ended = real(pid, status, options);
-  if (g_proxy && ended > 0 && status) {
-    if (!g_survives) *status = ends().status(ended, *status);
+  if (g_guard.proxy && ended > 0 && status) {
+    if (!g_guard.survives) *status = ends().status(ended, *status);
     record_signal_for_report(*status);
-    if (!g_survives) record_status(*status);
+    if (!g_guard.survives) record_status(*status);
   }
-  if (!g_survives || g_active || !status) return ended;
+  if (!g_guard.survives || g_guard.active || !status) return ended;
   if (ended <= 0) return notify_children(), ended;
   if (*status != 0) {
-    g_notify_until = fgmpi::now_ns() + kNotifyFor;
-    g_notified_processes.clear();
+    g_guard.notify_until = fgmpi::now_ns() + kNotifyFor;
+    notified_processes().clear();
   }
   notify_children();
   if (WIFSIGNALED(*status)) *status = (128 + WTERMSIG(*status)) << 8;
@@ -515,15 +523,15 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int
 
 __attribute__((visibility("default"))) int kill(pid_t pid, int number) {
   // The proxy stores -1 as the number of a process that has ended, and so would signal process 1.
-  if (g_proxy && pid == 1) return 0;
+  if (g_guard.proxy && pid == 1) return 0;
   // With -ft, notify_children() sends the notice of a failure, once a process has a handler and
   // would not die of it.
-  if (g_proxy && g_survives && number == SIGUSR1 && pid < -1) return 0;
-  if (g_proxy && number == SIGUSR1 && pid < -1) {
+  if (g_guard.proxy && g_guard.survives && number == SIGUSR1 && pid < -1) return 0;
+  if (g_guard.proxy && number == SIGUSR1 && pid < -1) {
     fgmpi::launcher::send_to_those_that_expect_it(-pid, number);
     return 0;
   }
-  if (g_proxy && !g_survives && number == SIGKILL && pid < -1) ends().before_kill(-pid);
+  if (g_guard.proxy && !g_guard.survives && number == SIGKILL && pid < -1) ends().before_kill(-pid);
   return static_cast<int>(syscall(SYS_kill, pid, number));
 }
 
@@ -532,31 +540,32 @@ __attribute__((visibility("default"))) int killpg(pid_t group, int number) {
 }
 
 __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t count) {
-  if (g_passed_to_proxy && *g_passed_to_proxy && fd == STDIN_FILENO && count > 0) {
-    *g_passed_to_proxy = false;  // hydra closes the descriptor: it may be another file's later
+  if (g_guard.passed_to_proxy && *g_guard.passed_to_proxy && fd == STDIN_FILENO && count > 0) {
+    *g_guard.passed_to_proxy =
+        false;  // hydra closes the descriptor: it may be another file's later
     return 0;
   }
   ssize_t got = 0;
-  if (g_proxy && output_lines().read(fd, bytes, count, &got)) return got;
+  if (g_guard.proxy && output_lines().read(fd, bytes, count, &got)) return got;
   got = syscall(SYS_read, fd, bytes, count);
   int number;
-  if (g_active && count == sizeof number && got == ssize_t{sizeof number}) {
+  if (g_guard.active && count == sizeof number && got == ssize_t{sizeof number}) {
     std::memcpy(&number, bytes, sizeof number);
     newcomers().record_proxy_number(fd, number);
   }
-  if (got > 0 && g_active) output_join().read_from(fd);
+  if (got > 0 && g_guard.active) output_join().read_from(fd);
   return got;
 }
 
 __attribute__((visibility("default"))) int pipe(int ends[2]) {
   const int failed = pipe2(ends, 0);
-  if (g_proxy && !failed) output_lines().pipe_made(ends);
+  if (g_guard.proxy && !failed) output_lines().pipe_made(ends);
   return failed;
 }
 
 __attribute__((visibility("default"))) int close(int fd) {
-  if (g_proxy) output_lines().closed(fd);
-  if (g_active) output_join().gone(fd);
+  if (g_guard.proxy) output_lines().closed(fd);
+  if (g_guard.active) output_join().gone(fd);
   return static_cast<int>(syscall(SYS_close, fd));
 }
 
@@ -565,27 +574,31 @@ __attribute__((visibility("default"))) int socketpair(int domain, int type, int 
   static auto* real =
       reinterpret_cast<int (*)(int, int, int, int*)>(dlsym(RTLD_NEXT, "socketpair"));
   const int failed = real(domain, type, protocol, ends);
-  if (g_active && !failed) newcomers().pair(ends);
+  if (g_guard.active && !failed) newcomers().pair(ends);
   return failed;
 }
 
 __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, size_t count) {
-  if (g_active && (fd == STDOUT_FILENO || fd == STDERR_FILENO))
+  if (g_guard.active && (fd == STDOUT_FILENO || fd == STDERR_FILENO))
     return output_join().write(fd, {static_cast<const char*>(bytes), count})
                ? static_cast<ssize_t>(count)
                : -1;
-  if (g_proxy) {
-    const std::vector<int> mended = g_statuses ? mended_statuses(bytes, count) : std::vector<int>();
+  if (g_guard.proxy) {
+    const std::vector<int> mended =
+        g_guard.statuses ? mended_statuses(bytes, count) : std::vector<int>();
     if (!mended.empty()) bytes = mended.data();
-    return g_survives ? write_to_process(fd, bytes, count) : syscall(SYS_write, fd, bytes, count);
+    return g_guard.survives ? write_to_process(fd, bytes, count)
+                            : syscall(SYS_write, fd, bytes, count);
   }
-  if (!g_active || (fd >= 0 && fd <= STDERR_FILENO)) return syscall(SYS_write, fd, bytes, count);
+  if (!g_guard.active || (fd >= 0 && fd <= STDERR_FILENO))
+    return syscall(SYS_write, fd, bytes, count);
   // Hydra marks a connection that it has closed by a negative descriptor.
   if (fd < 0) return static_cast<ssize_t>(count);
   ssize_t done = send(fd, bytes, count, MSG_NOSIGNAL);
   if (done >= 0) return done;
   if (errno == ENOTSOCK) return syscall(SYS_write, fd, bytes, count);
-  const bool gone = errno == EPIPE || errno == ECONNRESET || (g_survives && is_unreachable(errno));
+  const bool gone =
+      errno == EPIPE || errno == ECONNRESET || (g_guard.survives && is_unreachable(errno));
   return gone ? static_cast<ssize_t>(count) : -1;
 }
 
@@ -595,10 +608,10 @@ __attribute__((visibility("default"))) int sigaction(int number, const struct si
       dlsym(RTLD_NEXT, "sigaction"));
   struct sigaction ours;
   const bool ends = number == SIGINT || number == SIGTERM || number == SIGQUIT || number == SIGHUP;
-  if (g_active && ends && act && !(act->sa_flags & SA_SIGINFO) && act->sa_handler != SIG_DFL &&
-      act->sa_handler != SIG_IGN) {
+  if (g_guard.active && ends && act && !(act->sa_flags & SA_SIGINFO) &&
+      act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN) {
     ours = *act;
-    g_handler = act->sa_handler;
+    g_guard.handler = act->sa_handler;
     ours.sa_sigaction = on_signal;
     ours.sa_flags |= SA_SIGINFO;
     act = &ours;
@@ -608,18 +621,18 @@ __attribute__((visibility("default"))) int sigaction(int number, const struct si
 
 __attribute__((visibility("default"))) int listen(int fd, int backlog) {
   static auto* real = reinterpret_cast<int (*)(int, int)>(dlsym(RTLD_NEXT, "listen"));
-  if (g_active) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  if (g_guard.active) fcntl(fd, F_SETFD, FD_CLOEXEC);
   return real(fd, backlog);
 }
 
 __attribute__((visibility("default"))) int accept(int fd, sockaddr* address, socklen_t* length) {
-  int connection = g_active ? newcomers().next_proxy(fd) : -1;
+  int connection = g_guard.active ? newcomers().next_proxy(fd) : -1;
   if (connection < 0)
     connection = accept4(fd, address, length, 0);
   else if (address)
     getpeername(connection, address, length);
-  if (g_active && connection >= 0) keep_alive(connection);
-  if (g_active && g_survives && connection >= 0) record_connection(connection);
+  if (g_guard.active && connection >= 0) keep_alive(connection);
+  if (g_guard.active && g_guard.survives && connection >= 0) record_connection(connection);
   return connection;
 }
 }

@@ -16,24 +16,28 @@
 namespace fgmpi::launcher {
 namespace {
 
-pid_t g_hydra = 0;
-/// The first signal received that ends a job; 0: none.
-volatile sig_atomic_t g_end_signal = 0;
+/// The child that is hydra.
+struct HydraChild {
+  pid_t pid = 0;
+  /// The first signal received that ends a job; 0: none.
+  volatile sig_atomic_t end_signal = 0;
+};
+HydraChild g_hydra;
 
 bool ends_job(int number) {
   return number == SIGINT || number == SIGTERM || number == SIGQUIT || number == SIGHUP;
 }
 
 void pass_on(int number) {
-  if (!g_end_signal && ends_job(number)) g_end_signal = number;
-  if (g_hydra > 0) kill(g_hydra, number);
+  if (!g_hydra.end_signal && ends_job(number)) g_hydra.end_signal = number;
+  if (g_hydra.pid > 0) kill(g_hydra.pid, number);
 }
 
 /// Signals that end a job, and signals that hydra passes on to its processes.
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
 
 void call_until_it_ends(int interval_ms, const std::function<void()>& tick) {
-  const int process = static_cast<int>(syscall(SYS_pidfd_open, g_hydra, 0));
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, g_hydra.pid, 0));
   if (process < 0) return;
   pollfd end = {process, POLLIN, 0};
   for (;;) {
@@ -46,7 +50,7 @@ void call_until_it_ends(int interval_ms, const std::function<void()>& tick) {
 
 int wait_for_hydra() {
   int status = 0;
-  while (waitpid(g_hydra, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(g_hydra.pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);
   return WEXITSTATUS(status);
@@ -60,8 +64,8 @@ int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms,
   passes.sa_handler = pass_on;
   for (int number : kPassedOn) sigaction(number, &passes, nullptr);
   const pid_t self = getpid();
-  g_hydra = fork();
-  if (g_hydra == 0) {
+  g_hydra.pid = fork();
+  if (g_hydra.pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != self) _exit(1);
     for (int number : kPassedOn) signal(number, number == SIGUSR1 ? SIG_IGN : SIG_DFL);
@@ -69,7 +73,7 @@ int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms,
     std::fprintf(stderr, "mpiexec: %s: %s\n", hydra.c_str(), std::strerror(errno));
     _exit(127);
   }
-  if (g_hydra < 0) {
+  if (g_hydra.pid < 0) {
     std::fprintf(stderr, "mpiexec: fork: %s\n", std::strerror(errno));
     return 1;
   }
@@ -77,6 +81,6 @@ int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms,
   return wait_for_hydra();
 }
 
-int signal_sent_to_job() { return g_end_signal; }
+int signal_sent_to_job() { return g_hydra.end_signal; }
 
 }  // namespace fgmpi::launcher
