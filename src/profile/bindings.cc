@@ -20,10 +20,14 @@ constexpr uint64_t kDeepest = 512;
 constexpr size_t kDepths = 256, kKnown = 4096;
 constexpr int kMostFrames = 12;  ///< frames in a binding: F08 calls a function in C that calls us
 
-/// By a hash of the site in the binding: that site (48 bits) and the depth (16 bits).
-std::atomic<uint64_t> g_depths[kDepths];
-/// Pairs of a site in the binding and a site in the program as the linker loaded it.
-std::atomic<uint64_t> g_known[kKnown];
+/// What the unwinder has found.
+struct FoundCallers {
+  /// By a hash of the site in the binding: that site (48 bits) and the depth (16 bits).
+  std::atomic<uint64_t> depths[kDepths];
+  /// Pairs of a site in the binding and a site in the program as the linker loaded it.
+  std::atomic<uint64_t> pairs[kKnown];
+};
+constinit FoundCallers g_found;
 
 bool in_binding(uint64_t address) { return g_hot.in_binding(address); }
 
@@ -61,12 +65,12 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* out) {
 }  // namespace
 
 uint64_t caller_of_binding(uint64_t place, uint64_t frame) {
-  std::atomic<uint64_t>& kept = g_depths[slot_of(place, kDepths)];
+  std::atomic<uint64_t>& kept = g_found.depths[slot_of(place, kDepths)];
   const uint64_t depth = kept.load(std::memory_order_relaxed);
   if (depth && depth >> 16 == (place & (~uint64_t{0} >> 16))) {
     const uint64_t caller = *reinterpret_cast<const uint64_t*>(frame + (depth & 0xffff));
     const uint64_t pair = pair_of(place, program_address(caller));
-    if (g_known[slot_of(pair, kKnown)].load(std::memory_order_relaxed) == pair) return caller;
+    if (g_found.pairs[slot_of(pair, kKnown)].load(std::memory_order_relaxed) == pair) return caller;
   }
   Search search;
   _Unwind_Backtrace(step, &search);
@@ -75,7 +79,7 @@ uint64_t caller_of_binding(uint64_t place, uint64_t frame) {
       *reinterpret_cast<const uint64_t*>(search.at) == search.caller) {
     kept.store(place << 16 | (search.at - frame), std::memory_order_relaxed);
     const uint64_t pair = pair_of(place, program_address(search.caller));
-    g_known[slot_of(pair, kKnown)].store(pair, std::memory_order_relaxed);
+    g_found.pairs[slot_of(pair, kKnown)].store(pair, std::memory_order_relaxed);
   }
   return search.caller;
 }

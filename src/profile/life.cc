@@ -26,7 +26,13 @@
 namespace fgmpi::report {
 namespace {
 
-uint64_t g_loaded_ns = 0;  ///< time when the process loaded this library
+struct ProfileLife {
+  uint64_t loaded_ns = 0;  ///< time when the process loaded this library
+  findings::ByFirstRank is_started;
+  bool ends = false;  ///< a rank has called MPI_Finalize
+  int ended = 0;      ///< ranks that have returned from it, one after another
+};
+constinit ProfileLife g_life;
 
 uint64_t real_ns() {
   timespec t{};
@@ -134,7 +140,7 @@ bool start_process() {
   plan.memory_rows = static_cast<uint32_t>(
       std::clamp(kMemoryRowsInAll / std::max(plan.processes, 1), 1, std::max(plan.ranks, 1)));
   plan.real_ns = real_ns();
-  plan.start_ns = g_loaded_ns;
+  plan.start_ns = g_life.loaded_ns;
   plan.init_ns = plan.last_ns = static_cast<uint64_t>(now_ns());
   if (&fgmpi_debug_table) {
     const sched::DebugTable& t = fgmpi_debug_table;
@@ -163,7 +169,7 @@ bool start_process() {
 namespace {
 
 [[gnu::constructor]] void loaded() {
-  g_loaded_ns = static_cast<uint64_t>(now_ns());
+  g_life.loaded_ns = static_cast<uint64_t>(now_ns());
   if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
   fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   findings::find_bindings();
@@ -181,8 +187,7 @@ void rank_begins() {
   MPI_Comm parent = MPI_COMM_NULL;
   g_next.MPI_Comm_get_parent(&parent);
   if (parent != MPI_COMM_NULL) return;
-  static findings::ByFirstRank is_started;
-  if (!is_started(start_process)) return;
+  if (!g_life.is_started(start_process)) return;
   int world = 0;
   g_next.MPI_Comm_rank(MPI_COMM_WORLD, &world);
   const int local = world - g_hot.first;
@@ -209,13 +214,11 @@ int finalize(const void* place) {
   CallScope scope(kCall_MPI_Finalize, place);
   auto* rank = static_cast<RankRecord*>(slow_word());
   if (rank) rank->ended_ns = static_cast<uint64_t>(now_ns());
-  static bool first = true;
-  if (std::exchange(first, false)) sample_now();
+  if (!std::exchange(g_life.ends, true)) sample_now();
   const int result = g_next.MPI_Finalize();
   if (!rank) return result;
   rank->flags |= kEnded;
-  static int ended = 0;  // ranks of a process finalize one after another
-  if (++ended == g_process.header->ranks) {
+  if (++g_life.ended == g_process.header->ranks) {
     g_process.header->flags |= kFinished;
     sample_now();
   }

@@ -10,36 +10,41 @@
 namespace fgmpi::report {
 namespace {
 
-ProfileHeader* g_header = nullptr;
-int g_fd = -1;
-struct stat g_file {};
+/// The process's file in which parts are made.
+struct FileOfParts {
+  ProfileHeader* header = nullptr;  ///< null: no file
+  int fd = -1;
+  struct stat identity {};
+};
+constinit FileOfParts g_file;
 
 /// Is the descriptor still that of the file? A program may close all descriptors and open
 /// files of its own.
 bool is_open() {
   struct stat now {};
-  return fstat(g_fd, &now) == 0 && now.st_dev == g_file.st_dev && now.st_ino == g_file.st_ino;
+  return fstat(g_file.fd, &now) == 0 && now.st_dev == g_file.identity.st_dev &&
+         now.st_ino == g_file.identity.st_ino;
 }
 
 }  // namespace
 
 void use_file_for_parts(ProfileHeader* header, int fd) {
-  g_header = header;
-  g_fd = fd;
-  fstat(fd, &g_file);
+  g_file.header = header;
+  g_file.fd = fd;
+  fstat(fd, &g_file.identity);
   header->parts_used = kPartUnit;  // 0 is no part
 }
 
 Part make_part(size_t bytes) {
   const auto rounded = static_cast<uint32_t>((bytes + kPartUnit - 1) / kPartUnit * kPartUnit);
-  if (!g_header || bytes > kPartsBytes) return 0;
-  std::atomic_ref used(g_header->parts_used);
+  if (!g_file.header || bytes > kPartsBytes) return 0;
+  std::atomic_ref used(g_file.header->parts_used);
   Part part = used.load(std::memory_order_relaxed);
   do {
     if (rounded > kPartsBytes - part) return 0;
   } while (!used.compare_exchange_weak(part, part + rounded, std::memory_order_relaxed));
-  const auto at = static_cast<off_t>(g_header->parts_at + part);
-  return is_open() && posix_fallocate(g_fd, at, static_cast<off_t>(rounded)) == 0 ? part : 0;
+  const auto at = static_cast<off_t>(g_file.header->parts_at + part);
+  return is_open() && posix_fallocate(g_file.fd, at, static_cast<off_t>(rounded)) == 0 ? part : 0;
 }
 
 }  // namespace fgmpi::report
