@@ -152,10 +152,10 @@ void find_self(TrackedRank* rank, bool session) {
 }
 
 void put_current_rank(TrackedRank* rank) {
-  if (g_tool_word) {
-    if (void** word = g_tool_word()) *word = rank;
+  if (g_process.tool_word) {
+    if (void** word = g_process.tool_word()) *word = rank;
   } else {
-    g_only_rank = rank;
+    g_process.only_rank = rank;
   }
 }
 
@@ -204,7 +204,7 @@ void record_ticks(FileHeader* header) {
 
 void choose_clock() {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  g_ticks_are_cycles = __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8);
+  g_process.ticks_are_cycles = __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8);
 }
 
 void set_up_ticks(FileHeader* header) {
@@ -360,7 +360,7 @@ namespace {
   // of many processes.
   if (Status s = parse_settings(text ? text : "", &g_process.settings); !s.ok())
     g_process.settings.wrong = s.what();
-  g_tool_word = MPIX_Tool_word;
+  g_process.tool_word = MPIX_Tool_word;
   choose_clock();
   findings::find_bindings();
 }

@@ -148,31 +148,29 @@ struct TrackedProcess {
   int32_t ranks = 1, arrived = 0, left = 0;
   std::vector<TrackedRank*> all;
   bool wanted[kCallCount] = {};
+  /// The library's word for tools of the running rank; null where the process has one rank.
+  void** (*tool_word)() = nullptr;
+  TrackedRank* only_rank = nullptr;
+  bool ticks_are_cycles = false;  ///< ticks() reads the processor's counter
 };
 extern TrackedProcess g_process;
 
-/// The library's word for tools of the running rank, or the variable that holds this
-/// process's only rank.
-extern void** (*g_tool_word)();
-extern TrackedRank* g_only_rank;
-
 /// The running rank; nullptr where it is not tracked (before MPI_Init, after MPI_Finalize).
 inline TrackedRank* current_rank() {
-  if (g_tool_word) {
-    void** word = g_tool_word();
+  if (g_process.tool_word) {
+    void** word = g_process.tool_word();
     return word ? static_cast<TrackedRank*>(*word) : nullptr;
   }
-  return g_only_rank;
+  return g_process.only_rank;
 }
 
 /// The calling thread becomes number 0 of its rank.
 void this_is_the_first_thread();
 
 uint64_t read_ticks_slowly();
-extern bool g_ticks_are_cycles;
 /// The present time: the processor's counter if it is equal in all cores and never stops.
 inline uint64_t ticks() {
-  if (__builtin_expect(g_ticks_are_cycles, 1)) return __builtin_ia32_rdtsc();
+  if (__builtin_expect(g_process.ticks_are_cycles, 1)) return __builtin_ia32_rdtsc();
   return read_ticks_slowly();
 }
 /// Called before the first ticks().

@@ -10,30 +10,30 @@
 namespace fgmpi::track {
 
 TrackedProcess g_process;
-void** (*g_tool_word)() = nullptr;
-TrackedRank* g_only_rank = nullptr;
-bool g_ticks_are_cycles = false;
 Next g_next;
 
 namespace {
 
 /// The number of this thread of a rank: 0 for the first, the others in the order of
 /// their first call.
-thread_local uint8_t t_thread = 0;
-thread_local bool t_thread_known = false;
+struct ThreadNumber {
+  uint8_t number = 0;
+  bool known = false;
+};
+thread_local ThreadNumber t_thread;
 
 uint8_t thread_number(TrackedRank* rank) {
   if (!rank->threads) return 0;
-  if (!t_thread_known) {
-    t_thread = static_cast<uint8_t>(std::min(rank->thread_numbers.fetch_add(1), 255));
-    t_thread_known = true;
+  if (!t_thread.known) {
+    t_thread.number = static_cast<uint8_t>(std::min(rank->thread_numbers.fetch_add(1), 255));
+    t_thread.known = true;
   }
-  return t_thread;
+  return t_thread.number;
 }
 
 }  // namespace
 
-void this_is_the_first_thread() { t_thread_known = true; }
+void this_is_the_first_thread() { t_thread.known = true; }
 
 namespace {
 
