@@ -1,34 +1,4 @@
-// Internals of pt2pt: operations, frames between processes, and the one Engine that moves them.
-//
-// Operations. A RecvOp is a posted receive, a SendOp a send that could not complete at once.
-// Blocking calls keep theirs on the stack and park; requests embed theirs. Both end in complete(),
-// which wakes or calls back.
-//
-// Unexpected messages at an endpoint:
-//   kEager       payload behind the object (an eager copy)
-//   kArriving    an eager copy some frames of which have not arrived yet
-//   kLocal       the object is the SendOp of a collocated sender that waits; copied from its buffer
-//   kRendezvous  a sender in another process waits for a pull
-//   kPulling     a rendezvous that is being pulled before its match (buffer_limit.h)
-//   kPulled      a rendezvous pulled before its match: payload behind the object; the sender has
-//                been answered
-//
-// Frames (transport::Header::kind):
-//   kEager, kEagerSync   a message; kEagerSync is answered by kAck when matched and whole
-//   kMore                the rest of a message that is longer than a frame. Between its frames only
-//                        frames of other kinds come, never another message
-//   kRequest             "I have size bytes at addr": begins a rendezvous. The receiver pulls the
-//                        bytes by Transport::read and answers by kAck
-//   kClear, kData        where read is not supported: the receiver asks for the bytes by kClear
-//                        (ctx: cookie of the pull), and the sender sends them in pieces (addr:
-//                        offset; cookie: of the pull)
-//   kAck                 the send with this cookie is complete
-//   kCredit              size bytes of eager messages were consumed
-//   kCancel, kCancelled  asks for the removal of an unmatched message / it has been removed
-//   kNotice              tag: kind of notice
-//   kEagerPastLimit, kRequestPastLimit   kEagerSync and kRequest of a standard send that the window
-//                        keeps from being kEager: when all ranks wait, it is answered before its
-//                        match (buffer_limit.h)
+// The engine of pt2pt: the one object of a process that moves messages and frames.
 //
 // Flow control. A process holds at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for
 // collocated senders (all of it in a job of one process), half shared evenly as windows of the
@@ -48,113 +18,13 @@
 #include <memory>
 #include <vector>
 
+#include "pt2pt/cookies.h"
 #include "pt2pt/match.h"
+#include "pt2pt/operation.h"
 #include "pt2pt/pool.h"
 #include "pt2pt/pt2pt.h"
 
 namespace fgmpi::pt2pt {
-
-enum FrameKind : uint8_t {
-  kEager = 1,
-  kEagerSync,
-  kRequest,
-  kAck,
-  kClear,
-  kData,
-  kCredit,
-  kCancel,
-  kCancelled,
-  kNotice,
-  kMore,
-  kEagerPastLimit,
-  kRequestPastLimit,
-};
-inline bool is_request(uint64_t kind) { return kind == kRequest || kind == kRequestPastLimit; }
-/// When the sender of a message gets an answer.
-enum class AnswerTime : uint8_t {
-  kNone,
-  kWhenMatched,
-  kPastLimit,  ///< when matched, or before that if all ranks wait
-};
-/// The answer that the sender of a message expects, by the kind of the frame that begins it.
-inline AnswerTime answer_of(uint64_t kind) {
-  if (kind == kEagerPastLimit || kind == kRequestPastLimit) return AnswerTime::kPastLimit;
-  return kind == kEager ? AnswerTime::kNone : AnswerTime::kWhenMatched;
-}
-
-/// A posted receive.
-struct RecvOp : PostedReceive {
-  const Buffer* buffer;
-  char* data;         ///< destination when it is contiguous, else nullptr
-  uint64_t capacity;  ///< bytes
-  /// capacity + 1 when `data` is set and the completing sender has only to do what complete_op()
-  /// does; else 0.
-  uint64_t direct = 0;
-  Outcome* outcome;
-  void (*finish)(RecvOp*) = nullptr;  ///< called when done; nullptr: `proclet` is made ready
-  sched::Proclet* proclet = nullptr;
-  void* owner;  ///< the object that finish() acts on
-  bool done = false;
-  bool queued = false;  ///< the operation is in a queue of posted receives
-
-  void prepare(const Buffer& b, Outcome* o) {
-    buffer = &b;
-    outcome = o;
-    capacity = static_cast<uint64_t>(b.bytes());
-    data = b.type.contiguous() ? static_cast<char*>(b.address) + b.type.true_lb() : nullptr;
-  }
-};
-
-struct UnexpectedMessage : Arrived {
-  enum Kind : uint8_t { kEager, kArriving, kLocal, kRendezvous, kPulling, kPulled };
-  uint64_t size;
-  uint64_t cookie;  ///< the sender's cookie, where it expects an answer
-  /// kRendezvous: the sender's buffer; kArriving: the Arriving; kPulling: the EarlyPull.
-  uint64_t addr;
-  uint32_t process;  ///< the process that sent it
-  Kind kind;
-  AnswerTime answer;  ///< the answer that the sender expects; kLocal: kWhenMatched or kPastLimit
-  uint8_t size_class;
-  bool queued;
-  char* payload() { return reinterpret_cast<char*>(this + 1); }
-};
-static_assert(sizeof(UnexpectedMessage) == 72);
-
-struct SendOp;
-
-/// A frame that waits for room.
-struct DeferredFrame {
-  enum Role : uint8_t { kOwn, kOfSend, kLastOfSend, kStream, kPieces };
-  DeferredFrame* next;
-  transport::Header header;
-  const void* payload;
-  uint32_t length;
-  /// Whose frame it is. kOwn: the engine's, freed when sent; kOfSend: part of `op`; kLastOfSend:
-  /// completes `op` when sent; kStream: data frames; kPieces: all frames of an eager message of
-  /// several (header.addr: bytes that have been sent).
-  Role role;
-  SendOp* op;
-};
-
-/// A send that waits: for its match (collocated), for room, or for an answer.
-struct SendOp : UnexpectedMessage {
-  const Buffer* buffer = nullptr;
-  const char* data = nullptr;  ///< contiguous bytes (the user's or packed), or nullptr
-  void* packed = nullptr;      ///< the packed data, owned by the operation
-  Peer to = {};
-  void (*finish)(SendOp*) = nullptr;
-  sched::Proclet* proclet = nullptr;
-  void* owner = nullptr;  ///< the object that finish() acts on
-  bool done = false;
-  bool cancelled = false;
-  bool over = false;  ///< complete as soon as the transport has returned what the operation lent
-  uint32_t lent = 0;  ///< payloads that the transport has not returned yet
-  Status error;
-  DeferredFrame frame;
-
-  SendOp() = default;
-  ~SendOp() { free(packed); }
-};
 
 /// A rendezvous whose data the receiver is pulling.
 struct Pull {
@@ -165,75 +35,6 @@ struct Pull {
   uint64_t length, missing;
   uint32_t process;
   bool reading = false;  ///< Engine::read_done() will be called
-};
-
-/// An eager message of several frames, some of which have arrived. Its frames follow one another,
-/// so there is at most one for each peer process.
-struct Arriving {
-  /// The queued message that holds the bytes while no receive has matched it, else nullptr.
-  UnexpectedMessage* kept;
-  RecvOp* op;         ///< the receive that has matched it, or nullptr
-  char* destination;  ///< where its bytes are written
-  char* staging;      ///< owned when the receive buffer is not contiguous
-  uint64_t fits;      ///< how many of its bytes there is room for
-  uint64_t size, arrived;
-  uint64_t cookie;  ///< the sender's cookie, if it expects an answer
-  AnswerTime answer;
-};
-static_assert(sizeof(Arriving) == 72);
-
-/// Numbers by which frames name objects of this process: <generation, slot>. A stale or wrong
-/// number finds nothing.
-template <class T>
-class Cookies {
- public:
-  uint64_t put(T* object) {
-    uint32_t slot;
-    if (free_ != kNone) {
-      slot = free_;
-      free_ = slots_[slot].next;
-    } else {
-      slot = static_cast<uint32_t>(slots_.size());
-      slots_.push_back({nullptr, 1, kNone});
-    }
-    slots_[slot].object = object;
-    ++used_;
-    return uint64_t{slots_[slot].generation} << 32 | slot;
-  }
-  T* get(uint64_t cookie) const {
-    uint32_t slot = static_cast<uint32_t>(cookie);
-    if (slot >= slots_.size() || slots_[slot].generation != cookie >> 32) return nullptr;
-    return slots_[slot].object;
-  }
-  T* take(uint64_t cookie) {
-    T* object = get(cookie);
-    if (!object) return nullptr;
-    CookieSlot& slot = slots_[static_cast<uint32_t>(cookie)];
-    slot.object = nullptr;
-    ++slot.generation;
-    slot.next = free_;
-    free_ = static_cast<uint32_t>(cookie);
-    --used_;
-    return object;
-  }
-  uint32_t used() const { return used_; }
-  /// Calls f(cookie, object) for each object; f must not put or take.
-  template <class F>
-  void for_each(F&& f) const {
-    for (uint32_t i = 0; i < slots_.size(); ++i)
-      if (slots_[i].object) f(uint64_t{slots_[i].generation} << 32 | i, slots_[i].object);
-  }
-
- private:
-  static constexpr uint32_t kNone = ~0u;
-  struct CookieSlot {
-    T* object;
-    uint32_t generation;
-    uint32_t next;
-  };
-  std::vector<CookieSlot> slots_;
-  uint32_t free_ = kNone;
-  uint32_t used_ = 0;
 };
 
 /// A proclet parked in MPI_Probe.
@@ -435,23 +236,6 @@ class Engine final : public transport::Sink {
 };
 
 [[gnu::visibility("hidden")]] extern Engine g_engine;
-
-// ---- Completion ---------------------------------------------------------------------------------
-
-inline void complete_op(RecvOp* op) {
-  op->done = true;
-  if (op->finish)
-    op->finish(op);
-  else if (op->proclet)
-    sched::ready(op->proclet);
-}
-inline void complete_op(SendOp* op) {
-  op->done = true;
-  if (op->finish)
-    op->finish(op);
-  else if (op->proclet)
-    sched::ready(op->proclet);
-}
 
 // ---- Moving data --------------------------------------------------------------------------------
 
