@@ -32,10 +32,9 @@ bool is_past_limit(const UnexpectedMessage* u) {
 /// Calls f for each message that waits in this process.
 template <class F>
 void for_each_waiting(F f) {
-  Engine& e = g_engine;
-  for (uint32_t i = 0; i < e.local_count + 1; ++i)
-    for (Arrived* a = e.endpoints[i].unexpected.front(); a; a = a->next)
-      f(static_cast<UnexpectedMessage*>(a));
+  g_engine.endpoints.for_each([&](Endpoint* at, uint32_t) {
+    for (Arrived* a = at->unexpected.front(); a; a = a->next) f(static_cast<UnexpectedMessage*>(a));
+  });
 }
 
 /// Drops a message whose sender is lost (lost.h).
@@ -44,12 +43,13 @@ void forget(EarlyPull& in) {
     record_first_error(taker, std::move(in.outcome.error));
     complete_op(taker);
   }
-  for (uint32_t i = 0; i < g_engine.local_count + 1 && in.kept->queued; ++i)
-    for (Arrived* a = g_engine.endpoints[i].unexpected.front(); a; a = a->next)
+  g_engine.endpoints.for_each([&](Endpoint* at, uint32_t) {
+    for (Arrived* a = at->unexpected.front(); a && in.kept->queued; a = a->next)
       if (a == in.kept) {
-        remove_unexpected(&g_engine.endpoints[i], in.kept);
+        remove_unexpected(at, in.kept);
         break;
       }
+  });
   g_engine.counters.unexpected_bytes -= Engine::charge(in.kept->size);
   drop_unexpected(in.kept);
 }
@@ -174,7 +174,7 @@ void pull_past_limit() {
     e.local_limit *= kFactor;
     e.window *= kFactor;
   }
-  for (uint32_t i = 0; i < e.local_count + 1; ++i) pull_waiting(&e.endpoints[i]);
+  e.endpoints.for_each([](Endpoint* at, uint32_t) { pull_waiting(at); });
 }
 
 void report_limit_once() {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "pt2pt/cookies.h"
+#include "pt2pt/endpoint.h"
 #include "pt2pt/match.h"
 #include "pt2pt/operation.h"
 #include "pt2pt/pool.h"
@@ -36,23 +37,6 @@ struct Pull {
   uint32_t process;
   bool reading = false;  ///< Engine::read_done() will be called
 };
-
-/// A proclet parked in MPI_Probe.
-struct Prober {
-  Prober* next;
-  Envelope pattern;
-  sched::Proclet* proclet;
-  bool found;
-  Status error = {};  ///< why nothing can be found any more (lost.h)
-};
-
-class alignas(64) Endpoint {
- public:
-  PostedQueue posted;
-  UnexpectedQueue unexpected;
-  Prober* probers = nullptr;
-};
-static_assert(sizeof(Endpoint) <= 64, "memory budget: an idle endpoint");
 
 /// What this process records about one peer process.
 struct PeerState {
@@ -73,7 +57,7 @@ class Engine final : public transport::Sink {
   void returned(void* lender) override;
   void peer_failed(uint32_t process, const std::string& why) override;
 
-  Endpoint* at(uint32_t local) { return &endpoints[local + 1u]; }  // kProcessEndpoint + 1 is 0
+  Endpoint* at(uint32_t local) const { return endpoints.at(local); }
   /// How many bytes of a window an eager message of `bytes` uses up at its receiver.
   static uint64_t charge(uint64_t bytes) { return bytes + 128; }
 
@@ -171,8 +155,7 @@ class Engine final : public transport::Sink {
   }
   void send_credit(uint32_t process);
 
-  Endpoint* endpoints = nullptr;       ///< [0]: the process's own; [local + 1]: the proclets'
-  uint32_t endpoint_room = 0;          ///< how many endpoints are reserved; they never move
+  Endpoints endpoints;
   std::unique_ptr<PeerState[]> peers;  ///< by process; those of other jobs follow the own job's
   uint32_t peer_room = 0;
   bool connected_to_others = false;     ///< other jobs may send something
@@ -182,7 +165,6 @@ class Engine final : public transport::Sink {
   bool first_shares_memory = false;             ///< transports[0] is the one through shared memory
   transport::Transport* polled_only = nullptr;  ///< see add_polled_transport()
   bool polls_more = false;  ///< another transport than transports[0] must be polled
-  uint32_t local_count = 0;
   uint32_t me = 0, processes = 0;
   uint64_t eager_local = 0;  ///< FGMPI_EAGER_LOCAL
   /// Longest eager message, by transport bit: FGMPI_EAGER_REMOTE, at most what the

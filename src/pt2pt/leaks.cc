@@ -28,13 +28,13 @@ void report_leaks() {
     fprintf(stderr, "fgmpi: leaked in process %u: %llu x %s\n", g_engine.me,
             static_cast<unsigned long long>(count), kind.c_str());
   uint64_t messages = 0, bytes = 0, receives = 0;
-  for (uint32_t i = 0; i <= g_engine.local_count && g_engine.endpoints; ++i) {
-    for (Arrived* a = g_engine.endpoints[i].unexpected.front(); a; a = a->next) {
+  g_engine.endpoints.for_each([&](const Endpoint* at, uint32_t) {
+    for (Arrived* a = at->unexpected.front(); a; a = a->next) {
       ++messages;
       bytes += static_cast<UnexpectedMessage*>(a)->size;
     }
-    receives += g_engine.endpoints[i].posted.size();
-  }
+    receives += at->posted.size();
+  });
   if (messages)
     fprintf(stderr, "fgmpi: leaked in process %u: %llu x message never received (%s)\n",
             g_engine.me, static_cast<unsigned long long>(messages),

@@ -18,13 +18,6 @@ namespace {
 ReceiveJudge g_judge = nullptr;
 std::vector<uint32_t> g_lost;
 
-/// Calls f(endpoint, local index) for the process's endpoint and for each proclet's.
-template <class F>
-void for_each_endpoint(F&& f) {
-  f(g_engine.at(kProcessEndpoint), kProcessEndpoint);
-  for (uint32_t i = 0; i < g_engine.local_count; ++i) f(g_engine.at(i), i);
-}
-
 void fail(RecvOp* op, uint32_t process) {
   record_first_error(op, process_failed(process));
   complete_op(op);
@@ -63,7 +56,7 @@ void end_arriving(uint32_t process) {
   if (ended.op) fail(ended.op, process);
   if (!ended.kept) return;
   if (ended.op || !ended.kept->queued) return drop_unexpected(ended.kept);
-  for_each_endpoint([&](Endpoint* at, uint32_t) {
+  g_engine.endpoints.for_each([&](Endpoint* at, uint32_t) {
     for (Arrived* u = at->unexpected.front(); u; u = u->next) {
       if (u != ended.kept) continue;
       remove_unexpected(at, ended.kept);
@@ -75,7 +68,7 @@ void end_arriving(uint32_t process) {
 
 /// Drops messages whose bytes are still in the memory of the lost process.
 void drop_rendezvous(uint32_t process) {
-  for_each_endpoint([&](Endpoint* at, uint32_t) {
+  g_engine.endpoints.for_each([&](Endpoint* at, uint32_t) {
     for (Arrived *a = at->unexpected.front(), *next; a; a = next) {
       next = a->next;
       auto* u = static_cast<UnexpectedMessage*>(a);
@@ -159,7 +152,7 @@ void lose_process(uint32_t process) {
 void set_receive_judge(ReceiveJudge judge) { g_judge = judge; }
 
 void examine_receives() {
-  for_each_endpoint([](Endpoint* at, uint32_t local) { examine(at, local); });
+  g_engine.endpoints.for_each([](Endpoint* at, uint32_t local) { examine(at, local); });
 }
 
 void examine_receives(uint32_t local) { examine(g_engine.at(local), local); }
@@ -192,7 +185,7 @@ void end_operations(uint64_t id, uint64_t mask, const Status& status) {
   });
   for (uint64_t name : names) e.fail_pull(name, Status(status.error_class(), status.what()));
   std::vector<SendOp*> collocated;
-  for_each_endpoint([&](Endpoint* at, uint32_t) {
+  g_engine.endpoints.for_each([&](Endpoint* at, uint32_t) {
     for (Arrived *a = at->unexpected.front(), *next; a; a = next) {
       next = a->next;
       auto* u = static_cast<UnexpectedMessage*>(a);
@@ -236,7 +229,7 @@ void RecvRequest::arrived_stalled(RecvOp* op) {
 
 void RecvRequest::progress() {
   if (complete_ || !op.queued) return;
-  Status status = g_judge(op.envelope, static_cast<uint32_t>(at - g_engine.at(0)));
+  Status status = g_judge(op.envelope, g_engine.endpoints.find_local(at));
   if (status.ok())
     polled = false;
   else

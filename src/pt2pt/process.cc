@@ -1,16 +1,13 @@
 // Set-up of the module, messages between processes (level two), and notices.
 
 #include <mpi.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <new>
 
 #include "base/counters.h"
 #include "base/settings.h"
-#include "proclet-sched/coroutine/annotate.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/decider.h"
 #include "pt2pt/lost.h"
@@ -56,8 +53,7 @@ namespace {
 template <class F>
 uint64_t sum_over_endpoints(F&& f) {
   uint64_t sum = 0;
-  for (uint32_t i = 0; g_engine.endpoints && i <= g_engine.local_count; ++i)
-    sum += f(g_engine.endpoints[i]);
+  g_engine.endpoints.for_each([&](const Endpoint* at, uint32_t) { sum += f(*at); });
   return sum;
 }
 
@@ -117,48 +113,14 @@ bool trim_requests() {
 }
 }  // namespace
 
-namespace {
-
-/// Reserves memory for the endpoints of all possible ranks; only used endpoints cost memory.
-Status reserve_endpoints(uint32_t local_count) {
-  Engine& e = g_engine;
-  const uint32_t room = std::max(local_count, sched::most_ranks()) + 1;
-  void* memory = mmap(nullptr, room * sizeof(Endpoint), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED)
-    return error(MPI_ERR_NO_MEM, "no address space for the endpoints of %u ranks", local_count);
-  sched::annotate::holds_pointers(memory, room * sizeof(Endpoint));
-  e.endpoints = static_cast<Endpoint*>(memory);
-  e.endpoint_room = room;
-  new (e.endpoints) Endpoint();
-  e.local_count = 0;
-  set_local_count(local_count);
-  return {};
-}
-
-void release_endpoints() {
-  Engine& e = g_engine;
-  if (!e.endpoints) return;
-  for (uint32_t i = 0; i < e.local_count + 1; ++i) e.endpoints[i].~Endpoint();
-  sched::annotate::unmapped(e.endpoints, e.endpoint_room * sizeof(Endpoint));
-  munmap(e.endpoints, e.endpoint_room * sizeof(Endpoint));
-  e.endpoints = nullptr;
-}
-
-}  // namespace
-
-void set_local_count(uint32_t count) {
-  Engine& e = g_engine;
-  FGMPI_CHECK(count < e.endpoint_room);
-  for (; e.local_count < count; ++e.local_count) new (e.endpoints + e.local_count + 1) Endpoint();
-}
+void set_local_count(uint32_t count) { g_engine.endpoints.add_until(count); }
 
 Status init(const Setup& setup) {
   Engine& e = g_engine;
   e.me = g_av.me();
   e.processes = g_av.processes();
   g_signature_bit = std::max(kLeastSignatureBit, static_cast<int>(std::bit_width(e.processes - 1)));
-  FGMPI_TRY(reserve_endpoints(setup.local_count));
+  FGMPI_TRY(e.endpoints.reserve(setup.local_count));
   e.peers = std::make_unique<PeerState[]>(e.processes);
   e.peer_room = e.processes;
   e.transports[0] = setup.transports[0];
@@ -252,16 +214,15 @@ int32_t source_from_travel(int32_t source, uint32_t process) {
 void finalize() {
   Engine& e = g_engine;
   report_leaks();
-  for (uint32_t i = 0; i < e.local_count + 1 && e.endpoints; ++i) {
-    while (Arrived* a = e.endpoints[i].unexpected.front()) {
+  e.endpoints.for_each([](Endpoint* at, uint32_t) {
+    while (Arrived* a = at->unexpected.front()) {
       UnexpectedMessage* u = static_cast<UnexpectedMessage*>(a);
-      remove_unexpected(&e.endpoints[i], u);
+      remove_unexpected(at, u);
       if (u->kind != UnexpectedMessage::kLocal) drop_unexpected(u);
     }
-  }
-  release_endpoints();
+  });
+  e.endpoints.release();
   e.peers.reset();
-  e.local_count = 0;
   e.transports[0] = e.transports[1] = e.polled_only = nullptr;
   e.polls_more = false;
 }

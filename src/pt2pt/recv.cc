@@ -100,7 +100,7 @@ bool decided_by_others(const Envelope& pattern) {
 bool seen_by_others(Endpoint* at, const Envelope& pattern, bool take, bool waits, const char* call,
                     UnexpectedMessage** found) {
   if (!decided_by_others(pattern)) return false;
-  const auto local = static_cast<uint32_t>(at - g_engine.at(0));
+  const auto local = g_engine.endpoints.find_local(at);
   *found = g_decider->probe(local, pattern, take, waits, call);
   return true;
 }

@@ -123,8 +123,12 @@ bool RecvRequest::awaits(WaitFor* out) const { return awaited_source(op.envelope
 }  // namespace fgmpi::pt2pt
 
 constinit const fgmpi::pt2pt::SiteTable fgmpi_site_table = {
-    fgmpi::pt2pt::SiteTable::kVersion, fgmpi::pt2pt::SendSite::words,
-    fgmpi::pt2pt::RecvSite::words,     fgmpi::pt2pt::ProbeSite::words,
-    fgmpi::pt2pt::RequestsSite::words, sizeof(fgmpi::pt2pt::SendOp),
-    sizeof(fgmpi::pt2pt::RecvOp),      sizeof(fgmpi::pt2pt::Request),
-    &fgmpi::pt2pt::g_engine.endpoints};
+    fgmpi::pt2pt::SiteTable::kVersion,
+    fgmpi::pt2pt::SendSite::words,
+    fgmpi::pt2pt::RecvSite::words,
+    fgmpi::pt2pt::ProbeSite::words,
+    fgmpi::pt2pt::RequestsSite::words,
+    sizeof(fgmpi::pt2pt::SendOp),
+    sizeof(fgmpi::pt2pt::RecvOp),
+    sizeof(fgmpi::pt2pt::Request),
+    fgmpi::pt2pt::g_engine.endpoints.memory_cell()};

@@ -228,9 +228,7 @@ void Engine::send_credit(uint32_t process) {
 
 void Engine::deliver(const Header& h, const void* payload, size_t length) {
   FGMPI_ASSERT(sched::may_use_engine());
-  if (__builtin_expect(h.src_process >= processes ||
-                           (h.dst_local >= local_count && h.dst_local != kProcessEndpoint),
-                       0)) {
+  if (__builtin_expect(h.src_process >= processes || !endpoints.has(h.dst_local), 0)) {
     ++bad_frames;
     return;
   }
