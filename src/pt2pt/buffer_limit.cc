@@ -50,7 +50,7 @@ void forget(EarlyPull& in) {
         break;
       }
   });
-  g_engine.counters.unexpected_bytes -= Engine::charge(in.kept->size);
+  g_engine.uncount_unexpected(in.kept->size);
   drop_unexpected(in.kept);
 }
 
@@ -149,7 +149,7 @@ UnexpectedMessage* copy_of(const SendOp& sender) {
   }
   u->kind = UnexpectedMessage::kEager;
   u->process = g_engine.me;
-  g_engine.local_unexpected += Engine::charge(u->size);
+  g_engine.flow.add_local_copy(u->size);
   g_engine.count_unexpected(u->size);
   return u;
 }
@@ -160,21 +160,15 @@ uint64_t count_past_limit() {
   for_each_waiting([&](const UnexpectedMessage* u) {
     if (!is_past_limit(u)) return;
     ++messages;
-    bytes += Engine::charge(u->size);
+    bytes += FlowControl::charge(u->size);
   });
   const int64_t left = sched::memory_left();
   return left >= 0 && bytes > static_cast<uint64_t>(left) / 2 ? 0 : messages;
 }
 
 void pull_past_limit() {
-  Engine& e = g_engine;
-  constexpr uint64_t kMost = uint64_t{1} << 50;
-  if (e.local_limit < kMost && e.window < kMost) {
-    e.limit_factor *= kFactor;
-    e.local_limit *= kFactor;
-    e.window *= kFactor;
-  }
-  e.endpoints.for_each([](Endpoint* at, uint32_t) { pull_waiting(at); });
+  g_engine.flow.multiply_limits(kFactor);
+  g_engine.endpoints.for_each([](Endpoint* at, uint32_t) { pull_waiting(at); });
 }
 
 void report_limit_once() {

@@ -115,9 +115,9 @@ void consume(UnexpectedMessage* u, RecvOp* op) {
   switch (u->kind) {
     case UnexpectedMessage::kEager:
       fill(op, u->envelope, u->payload(), u->size);
-      e.counters.unexpected_bytes -= Engine::charge(u->size);
+      e.uncount_unexpected(u->size);
       if (u->process == e.me) {
-        e.local_unexpected -= Engine::charge(u->size);
+        e.flow.remove_local_copy(u->size);
       } else {
         if (u->answer != AnswerTime::kNone) e.ack(u->process, u->cookie);
         e.return_credit(u->process, u->size);
@@ -126,7 +126,7 @@ void consume(UnexpectedMessage* u, RecvOp* op) {
       return complete_op(op);
     case UnexpectedMessage::kPulled:
       fill(op, u->envelope, u->payload(), u->size);
-      e.counters.unexpected_bytes -= Engine::charge(u->size);
+      e.uncount_unexpected(u->size);
       drop_unexpected(u);
       return complete_op(op);
     case UnexpectedMessage::kPulling:

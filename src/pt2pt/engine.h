@@ -1,11 +1,5 @@
 // The engine of pt2pt: the one object of a process that moves messages and frames.
 //
-// Flow control. A process holds at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for
-// collocated senders (all of it in a job of one process), half shared evenly as windows of the
-// other processes. A sender counts the bytes that are under way or unconsumed at each peer, and
-// uses rendezvous when its window is used up. The receiver returns credit when a quarter of a
-// window has been consumed.
-//
 // Lending. Where the transport can send from the user's memory (Transport::try_lend), longer
 // payloads are not copied. A SendOp is then complete only when, in addition, the transport has
 // returned all payloads that the SendOp lent.
@@ -20,6 +14,7 @@
 
 #include "pt2pt/cookies.h"
 #include "pt2pt/endpoint.h"
+#include "pt2pt/flow_control.h"
 #include "pt2pt/match.h"
 #include "pt2pt/operation.h"
 #include "pt2pt/pool.h"
@@ -58,8 +53,6 @@ class Engine final : public transport::Sink {
   void peer_failed(uint32_t process, const std::string& why) override;
 
   Endpoint* at(uint32_t local) const { return endpoints.at(local); }
-  /// How many bytes of a window an eager message of `bytes` uses up at its receiver.
-  static uint64_t charge(uint64_t bytes) { return bytes + 128; }
 
   bool poll_transports() {
     ++counters.polls;
@@ -123,12 +116,17 @@ class Engine final : public transport::Sink {
   }
   /// Counts a message of `bytes` that waits for its receive.
   void count_unexpected(uint64_t bytes) {
-    counters.unexpected_bytes += charge(bytes);
+    counters.unexpected_bytes += FlowControl::charge(bytes);
     if (counters.unexpected_bytes > counters.unexpected_bytes_peak)
       counters.unexpected_bytes_peak = counters.unexpected_bytes;
   }
+  /// Counts a message of `bytes` that does not wait any more.
+  void uncount_unexpected(uint64_t bytes) {
+    counters.unexpected_bytes -= FlowControl::charge(bytes);
+  }
+  /// Has the window of the process room for an eager message of `bytes`?
   bool window_allows(uint32_t process, uint64_t bytes) const {
-    return peers[process].in_flight + charge(bytes) <= window;
+    return flow.window_allows(peers[process].in_flight, bytes);
   }
 
   /// Accesses memory that the process has granted to this one; on_accessed() is called at the end.
@@ -150,8 +148,8 @@ class Engine final : public transport::Sink {
   bool push_pieces(uint32_t process, DeferredFrame* frame);
   void return_credit(uint32_t process, uint64_t bytes) {
     PeerState& peer = peers[process];
-    peer.to_return += charge(bytes);
-    if (__builtin_expect(peer.to_return * 4 >= window, 0)) send_credit(process);
+    peer.to_return += FlowControl::charge(bytes);
+    if (__builtin_expect(flow.is_credit_due(peer.to_return), 0)) send_credit(process);
   }
   void send_credit(uint32_t process);
 
@@ -166,18 +164,7 @@ class Engine final : public transport::Sink {
   transport::Transport* polled_only = nullptr;  ///< see add_polled_transport()
   bool polls_more = false;  ///< another transport than transports[0] must be polled
   uint32_t me = 0, processes = 0;
-  uint64_t eager_local = 0;  ///< FGMPI_EAGER_LOCAL
-  /// Longest eager message, by transport bit: FGMPI_EAGER_REMOTE, at most what the
-  /// transport allows.
-  uint64_t eager_remote[2] = {};
-  /// Longest message that is sent at once, by transport bit: fits a frame and is not to be lent.
-  uint64_t copied_remote[2] = {};
-  uint64_t least_lent[2] = {};
-  uint64_t local_limit = 0;  ///< bytes of eager copies that collocated senders may make
-  uint64_t window = 0;       ///< bytes of eager messages in flight or unconsumed, per peer process
-  /// The factor by which FGMPI_UNEXPECTED_LIMIT has been multiplied (buffer_limit.h).
-  uint64_t limit_factor = 1;
-  uint64_t local_unexpected = 0;
+  FlowControl flow;
   uint64_t frames_sent = 0, frames_received = 0;  ///< for termination detection
   uint64_t bad_frames = 0;
   bool detecting = false;  ///< this process runs the detection of deadlocks (termination.cc)

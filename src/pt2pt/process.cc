@@ -129,26 +129,10 @@ Status init(const Setup& setup) {
       setup.transports[0] && std::strcmp(setup.transports[0]->name(), "shm") == 0;
   e.polls_more = e.transports[1] != nullptr;
   e.counters = {};
-  const uint64_t limit = settings::size(settings::kUnexpectedLimit);
-  // Collocated: a copy of up to 64 KiB costs less than a program loses whose send waits although it
-  // counts on its return, and MPICH's eager limit in shared memory is the same. Between processes
-  // the transport decides: one frame, or several where a rendezvous takes as long.
-  e.eager_local = settings::size(settings::kEagerLocal);
-  const uint64_t remote = settings::size(settings::kEagerRemote);
-  for (int bit = 0; bit < 2; ++bit) {
-    const transport::Transport* t = setup.transports[bit];
-    if (!t) continue;
-    e.eager_remote[bit] = std::min<uint64_t>(remote, t->most_unasked());
-    e.least_lent[bit] = t->least_lent();
-    e.copied_remote[bit] =
-        std::min({e.eager_remote[bit], uint64_t{t->max_payload()}, e.least_lent[bit] - 1});
-  }
+  e.flow.begin(e.processes);
+  for (int bit = 0; bit < 2; ++bit)
+    if (setup.transports[bit]) e.flow.set_limits(bit, *setup.transports[bit]);
   e.lent = 0;
-  const bool alone = e.processes < 2;
-  e.limit_factor = 1;
-  e.local_limit = alone ? limit : limit / 2;
-  e.window = alone ? 0 : limit / 2 / (e.processes - 1);
-  e.local_unexpected = 0;
   start_detection();
   sched::add_trimmer(trim_requests);
   return {};
@@ -164,19 +148,12 @@ void set_processes(uint32_t processes, transport::Transport* others) {
     e.peer_room = room;
   }
   e.processes = processes;
-  // The peers that share the bit may use either transport: their limits are the lower ones of both.
   if (others != e.transports[1]) {
-    const uint64_t remote =
-        std::min<uint64_t>(settings::size(settings::kEagerRemote), others->max_payload());
-    e.eager_remote[1] = e.transports[1] ? std::min(e.eager_remote[1], remote) : remote;
-    e.least_lent[1] = others->least_lent();
-    e.copied_remote[1] =
-        std::min({e.eager_remote[1], uint64_t{others->max_payload()}, e.least_lent[1] - 1});
+    e.flow.set_limits_of_others(*others, e.transports[1] != nullptr);
     e.transports[1] = others;
     e.polls_more = true;
   }
-  const uint64_t limit = settings::size(settings::kUnexpectedLimit);
-  e.window = processes < 2 ? 0 : limit * e.limit_factor / 2 / (processes - 1);
+  e.flow.set_processes(processes);
 }
 
 void forget_process(uint32_t process) {

@@ -30,7 +30,7 @@ Header message_header(FrameKind kind, Peer to, const Envelope& envelope, uint64_
 /// where the limits do not allow one, or without memory. The payload is not filled yet.
 UnexpectedMessage* eager_copy(const Envelope& envelope, uint64_t n) {
   Engine& e = g_engine;
-  if (n > e.eager_local || e.local_unexpected + Engine::charge(n) > e.local_limit) return nullptr;
+  if (!e.flow.allows_local_copy(n)) return nullptr;
   UnexpectedMessage* u = new_unexpected(envelope, n, true);
   if (__builtin_expect(!u, 0)) return nullptr;  // the message waits in the sender's buffer
   u->kind = UnexpectedMessage::kEager;
@@ -41,7 +41,7 @@ UnexpectedMessage* eager_copy(const Envelope& envelope, uint64_t n) {
 void count_eager_copy(const UnexpectedMessage* u) {
   Engine& e = g_engine;
   e.counters.count_message(Counters::kLocal, u->size);
-  e.local_unexpected += Engine::charge(u->size);
+  e.flow.add_local_copy(u->size);
   e.count_unexpected(u->size);
 }
 
@@ -79,11 +79,11 @@ constexpr uint64_t kRequestRoom = BlockPool::size_of(0) - sizeof(UnexpectedMessa
 
 bool may_go_eagerly(uint32_t process, uint64_t n) {
   const Engine& e = g_engine;
-  return n <= e.eager_remote[g_av.transport_bit(process)] && e.window_allows(process, n);
+  return n <= e.flow.longest_eager(g_av.transport_bit(process)) && e.window_allows(process, n);
 }
 bool may_go_at_once(uint32_t process, uint64_t n) {
   const Engine& e = g_engine;
-  return n <= e.copied_remote[g_av.transport_bit(process)] && e.window_allows(process, n);
+  return e.flow.fits_copied_frame(g_av.transport_bit(process), n) && e.window_allows(process, n);
 }
 
 /// Sets op->data to contiguous bytes of the message.
@@ -118,11 +118,10 @@ void start_remote(SendOp* op, Mode mode) {
   const uint32_t process = op->to.process;
   e.count_message(process, op->size);
   const bool in_window = may_go_eagerly(process, op->size);
-  const bool eager =
-      in_window || op->size <= std::min(kRequestRoom, e.eager_remote[g_av.transport_bit(process)]);
+  const uint64_t longest_eager = e.flow.longest_eager(g_av.transport_bit(process));
+  const bool eager = in_window || op->size <= std::min(kRequestRoom, longest_eager);
   const bool answered = !in_window || mode == Mode::kSynchronous;
-  const bool past_limit = !in_window && mode != Mode::kSynchronous &&
-                          op->size <= e.eager_remote[g_av.transport_bit(process)];
+  const bool past_limit = !in_window && mode != Mode::kSynchronous && op->size <= longest_eager;
   const FrameKind request = past_limit ? kRequestPastLimit : kRequest;
   const FrameKind answered_eager = past_limit ? kEagerPastLimit : kEagerSync;
   const FrameKind kind = !eager ? request : answered ? answered_eager : kEager;
@@ -133,7 +132,7 @@ void start_remote(SendOp* op, Mode mode) {
     h.cookie = op->cookie;
   }
   if (eager)
-    e.peers[process].in_flight += Engine::charge(op->size);
+    e.peers[process].in_flight += FlowControl::charge(op->size);
   else
     expose(op);
   op->frame.payload = eager ? op->data : nullptr;
@@ -174,7 +173,7 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
   if (mode == Mode::kSynchronous || to.process == kUnknownProcess || !may_go_at_once(to.process, n))
     return false;
   if (!e.send_now(to.process, message_header(kEager, to, envelope, n), data, n)) return false;
-  e.peers[to.process].in_flight += Engine::charge(n);
+  e.peers[to.process].in_flight += FlowControl::charge(n);
   e.count_message(to.process, n);
   return true;
 }
@@ -220,7 +219,7 @@ void start_send(SendOp* op, Mode mode) {
   op->process = op->to.process;
   if (op->to.process != g_engine.me) return start_remote(op, mode);
   op->kind = UnexpectedMessage::kLocal;
-  op->answer = mode != Mode::kSynchronous && op->size <= g_engine.eager_local
+  op->answer = mode != Mode::kSynchronous && g_engine.flow.is_eager_local(op->size)
                    ? AnswerTime::kPastLimit
                    : AnswerTime::kWhenMatched;
   g_engine.counters.count_message(Counters::kLocal, op->size);

@@ -97,7 +97,7 @@ bool Engine::push_pieces(uint32_t process, DeferredFrame* frame) {
 bool Engine::lend_to_transport(uint32_t process, const Header& header, const void* payload,
                                size_t length, SendOp* op) {
   const int bit = g_av.transport_bit(process);
-  if (length < least_lent[bit]) return to_transport(process, header, payload, length);
+  if (!flow.is_worth_lending(bit, length)) return to_transport(process, header, payload, length);
   switch (transports[bit]->try_lend(process, g_av.address(process), header, payload, length, op)) {
     case transport::LendResult::kNoRoom:
       return false;
@@ -512,7 +512,7 @@ void Engine::on_cancel(const Header& h) {
     if (!answers || u->process != h.src_process || u->cookie != h.cookie) continue;
     remove_unexpected(endpoint, u);
     if (u->kind == UnexpectedMessage::kEager) {
-      counters.unexpected_bytes -= charge(u->size);
+      uncount_unexpected(u->size);
       return_credit(u->process, u->size);
     }
     drop_unexpected(u);
