@@ -17,6 +17,7 @@
 #include "pt2pt/flow_control.h"
 #include "pt2pt/match.h"
 #include "pt2pt/operation.h"
+#include "pt2pt/peers.h"
 #include "pt2pt/pool.h"
 #include "pt2pt/pt2pt.h"
 
@@ -31,16 +32,6 @@ struct Pull {
   uint64_t length, missing;
   uint32_t process;
   bool reading = false;  ///< Engine::read_done() will be called
-};
-
-/// What this process records about one peer process.
-struct PeerState {
-  uint64_t in_flight = 0;  ///< bytes charged for eager frames that the peer has not consumed
-  uint64_t to_return = 0;  ///< bytes of its eager frames consumed here, credit not yet sent
-  /// Frames that wait for room, a list; &Engine::lost_mark when the process is lost.
-  DeferredFrame* head = nullptr;
-  DeferredFrame* tail = nullptr;
-  Arriving* arriving = nullptr;
 };
 
 class Engine final : public transport::Sink {
@@ -76,8 +67,7 @@ class Engine final : public transport::Sink {
   /// Sends at once if no frame is deferred before it and the transport has room.
   bool send_now(uint32_t process, const transport::Header& header, const void* payload,
                 size_t length) {
-    PeerState& peer = peers[process];
-    if (__builtin_expect(peer.head != nullptr, 0)) return false;
+    if (__builtin_expect(peers.has_deferred(process), 0)) return false;
     return to_transport(process, header, payload, length);
   }
   bool to_transport(uint32_t process, const transport::Header& header, const void* payload,
@@ -126,7 +116,7 @@ class Engine final : public transport::Sink {
   }
   /// Has the window of the process room for an eager message of `bytes`?
   bool window_allows(uint32_t process, uint64_t bytes) const {
-    return flow.window_allows(peers[process].in_flight, bytes);
+    return flow.window_allows(peers.in_flight(process), bytes);
   }
 
   /// Accesses memory that the process has granted to this one; on_accessed() is called at the end.
@@ -147,18 +137,15 @@ class Engine final : public transport::Sink {
   void finish_send(SendOp* op);
   bool push_pieces(uint32_t process, DeferredFrame* frame);
   void return_credit(uint32_t process, uint64_t bytes) {
-    PeerState& peer = peers[process];
-    peer.to_return += FlowControl::charge(bytes);
-    if (__builtin_expect(flow.is_credit_due(peer.to_return), 0)) send_credit(process);
+    const uint64_t to_return = peers.add_to_return(process, FlowControl::charge(bytes));
+    if (__builtin_expect(flow.is_credit_due(to_return), 0)) send_credit(process);
   }
   void send_credit(uint32_t process);
 
   Endpoints endpoints;
-  std::unique_ptr<PeerState[]> peers;  ///< by process; those of other jobs follow the own job's
-  uint32_t peer_room = 0;
-  bool connected_to_others = false;     ///< other jobs may send something
-  uint64_t connection_changes = 0;      ///< how often connected_to_others has changed
-  std::vector<uint32_t> waiting_peers;  ///< peers with deferred frames
+  Peers peers;
+  bool connected_to_others = false;  ///< other jobs may send something
+  uint64_t connection_changes = 0;   ///< how often connected_to_others has changed
   transport::Transport* transports[2] = {nullptr, nullptr};
   bool first_shares_memory = false;             ///< transports[0] is the one through shared memory
   transport::Transport* polled_only = nullptr;  ///< see add_polled_transport()
@@ -183,8 +170,6 @@ class Engine final : public transport::Sink {
   void (*on_peer_failed)(uint32_t process, const std::string& why) = nullptr;
   /// Called when a message for the process endpoint was queued because no receive matches it yet.
   void (*on_unmatched)(const UnexpectedMessage* message) = nullptr;
-  /// Its address marks a lost process, as PeerState::head.
-  DeferredFrame lost_mark{};
 
  private:
   bool poll_or_end();

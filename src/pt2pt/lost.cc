@@ -48,8 +48,9 @@ void end_pulls(uint32_t process) {
 
 /// Ends a message of several frames whose last frame will not arrive.
 void end_arriving(uint32_t process) {
-  Arriving* a = std::exchange(g_engine.peers[process].arriving, nullptr);
+  Arriving* a = g_engine.peers.arriving(process);
   if (!a) return;
+  g_engine.peers.set_arriving(process, nullptr);
   const Arriving ended = *a;
   g_engine.arriving_pool.drop(a);
   free(ended.staging);
@@ -117,7 +118,7 @@ void examine(Endpoint* at, uint32_t local) {
 const std::vector<uint32_t>& lost_processes() { return g_lost; }
 
 bool is_lost(uint32_t process) {
-  return process < g_engine.processes && g_engine.peers[process].head == &g_engine.lost_mark;
+  return process < g_engine.processes && g_engine.peers.is_lost(process);
 }
 
 Status process_failed(uint32_t process) {
@@ -133,10 +134,7 @@ void lose_process(uint32_t process) {
   if (is_lost(process)) return;
   Engine& e = g_engine;
   g_lost.push_back(process);
-  std::erase(e.waiting_peers, process);
-  PeerState& peer = e.peers[process];
-  DeferredFrame* waiting = peer.head;
-  peer.head = &e.lost_mark;
+  DeferredFrame* waiting = e.peers.mark_lost(process);
   while (waiting) {
     DeferredFrame* next = waiting->next;
     e.drop_frame(process, waiting);
@@ -168,9 +166,9 @@ void end_operations(uint64_t id, uint64_t mask, const Status& status) {
   Engine& e = g_engine;
   const auto meant = [&](const Envelope& envelope) { return (envelope.ctx & mask) == id; };
   std::unordered_set<const SendOp*> deferred;
-  for (uint32_t process : e.waiting_peers)
-    for (const DeferredFrame* f = e.peers[process].head; f; f = f->next)
-      if (f->op) deferred.insert(f->op);
+  e.peers.for_each_deferred([&](const DeferredFrame* frame) {
+    if (frame->op) deferred.insert(frame->op);
+  });
   std::vector<uint64_t> cookies, names;
   e.sends.for_each([&](uint64_t cookie, const SendOp* op) {
     if (meant(op->envelope) && !deferred.count(op)) cookies.push_back(cookie);

@@ -39,7 +39,7 @@ bool progress() {
   return moved || (__builtin_expect(g_engine.detecting, 0) && detection_due());
 }
 bool quiet() {
-  return g_engine.waiting_peers.empty() && g_engine.pulls.used() == 0 && g_engine.lent == 0 &&
+  return !g_engine.peers.any_deferred() && g_engine.pulls.used() == 0 && g_engine.lent == 0 &&
          g_engine.accesses == 0 && sends_without_address() == 0 &&
          (!g_engine.polled_only || g_engine.polled_only->quiet());
 }
@@ -121,8 +121,7 @@ Status init(const Setup& setup) {
   e.processes = g_av.processes();
   g_signature_bit = std::max(kLeastSignatureBit, static_cast<int>(std::bit_width(e.processes - 1)));
   FGMPI_TRY(e.endpoints.reserve(setup.local_count));
-  e.peers = std::make_unique<PeerState[]>(e.processes);
-  e.peer_room = e.processes;
+  e.peers.make(e.processes);
   e.transports[0] = setup.transports[0];
   e.transports[1] = setup.transports[1];
   e.first_shares_memory =
@@ -140,13 +139,7 @@ Status init(const Setup& setup) {
 
 void set_processes(uint32_t processes, transport::Transport* others) {
   Engine& e = g_engine;
-  if (processes > e.peer_room) {
-    const uint32_t room = std::max(processes, 2 * e.peer_room);
-    auto peers = std::make_unique<PeerState[]>(room);
-    std::copy_n(e.peers.get(), e.peer_room, peers.get());
-    e.peers = std::move(peers);
-    e.peer_room = room;
-  }
+  e.peers.add_until(processes);
   e.processes = processes;
   if (others != e.transports[1]) {
     e.flow.set_limits_of_others(*others, e.transports[1] != nullptr);
@@ -157,14 +150,7 @@ void set_processes(uint32_t processes, transport::Transport* others) {
 }
 
 void forget_process(uint32_t process) {
-  Engine& e = g_engine;
-  PeerState& peer = e.peers[process];
-  std::erase(e.waiting_peers, process);
-  while (DeferredFrame* frame = peer.head) {
-    peer.head = frame->next;
-    e.drop_frame(process, frame);
-  }
-  peer = {};
+  g_engine.peers.forget(process, [&](DeferredFrame* f) { g_engine.drop_frame(process, f); });
 }
 
 void set_connected_to_others(bool connected) {
@@ -199,7 +185,7 @@ void finalize() {
     }
   });
   e.endpoints.release();
-  e.peers.reset();
+  e.peers.release();
   e.transports[0] = e.transports[1] = e.polled_only = nullptr;
   e.polls_more = false;
 }

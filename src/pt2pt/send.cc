@@ -132,7 +132,7 @@ void start_remote(SendOp* op, Mode mode) {
     h.cookie = op->cookie;
   }
   if (eager)
-    e.peers[process].in_flight += FlowControl::charge(op->size);
+    e.peers.add_in_flight(process, FlowControl::charge(op->size));
   else
     expose(op);
   op->frame.payload = eager ? op->data : nullptr;
@@ -142,7 +142,7 @@ void start_remote(SendOp* op, Mode mode) {
   op->over = false;
   if (eager && op->size > e.transports[g_av.transport_bit(process)]->max_payload())
     op->frame.role = DeferredFrame::kPieces;
-  if (e.peers[process].head) return e.defer(process, &op->frame);
+  if (e.peers.has_deferred(process)) return e.defer(process, &op->frame);
   const bool sent = op->frame.role == DeferredFrame::kPieces
                         ? e.push_pieces(process, &op->frame)
                         : e.lend_to_transport(process, h, op->frame.payload, op->frame.length, op);
@@ -173,7 +173,7 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
   if (mode == Mode::kSynchronous || to.process == kUnknownProcess || !may_go_at_once(to.process, n))
     return false;
   if (!e.send_now(to.process, message_header(kEager, to, envelope, n), data, n)) return false;
-  e.peers[to.process].in_flight += FlowControl::charge(n);
+  e.peers.add_in_flight(to.process, FlowControl::charge(n));
   e.count_message(to.process, n);
   return true;
 }

@@ -33,16 +33,8 @@ Envelope envelope_of(const Header& h) { return {h.ctx, h.src_rank, h.tag}; }
 // ---- Deferred frames ----------------------------------------------------------------------------
 
 void Engine::defer(uint32_t process, DeferredFrame* frame) {
-  PeerState& peer = peers[process];
-  if (peer.head == &lost_mark) return drop_frame(process, frame);
-  frame->next = nullptr;
-  if (peer.head) {
-    peer.tail->next = frame;
-  } else {
-    waiting_peers.push_back(process);
-    peer.head = frame;
-  }
-  peer.tail = frame;
+  if (peers.is_lost(process)) return drop_frame(process, frame);
+  peers.add_deferred(process, frame);
 }
 
 void Engine::drop_frame(uint32_t process, DeferredFrame* frame) {
@@ -69,7 +61,7 @@ bool Engine::push_stream(uint32_t process, DeferredFrame* frame) {
   transport::Transport* t = transports[g_av.transport_bit(process)];
   const uint64_t most = t->max_payload();
   for (uint64_t turn = 0; frame->header.addr < frame->header.size;) {
-    if (turn >= kStreamTurn && peers[process].head != peers[process].tail) return false;
+    if (turn >= kStreamTurn && peers.has_more_deferred(process)) return false;
     uint64_t offset = frame->header.addr;
     uint64_t n = std::min(most, frame->header.size - offset);
     if (!lend_to_transport(process, frame->header, frame->op->data + offset, n, frame->op))
@@ -125,9 +117,8 @@ void Engine::finish_send(SendOp* op) {
 }
 
 bool Engine::push_frames(uint32_t process) {
-  PeerState& peer = peers[process];
   bool moved = false;
-  while (DeferredFrame* frame = peer.head) {
+  while (DeferredFrame* frame = peers.first_deferred(process)) {
     if (frame->role == DeferredFrame::kStream) {
       uint64_t before = frame->header.addr;
       bool finished = push_stream(process, frame);
@@ -136,10 +127,7 @@ bool Engine::push_frames(uint32_t process) {
         if (frame->header.addr == before || !frame->next) return moved;
         // The frame has sent kStreamTurn bytes and others wait: it goes to the end of the queue.
         // Data frames carry their offset, so frames of other messages may pass them.
-        peer.head = frame->next;
-        frame->next = nullptr;
-        peer.tail->next = frame;
-        peer.tail = frame;
+        peers.move_first_deferred_to_end(process);
         continue;
       }
     } else if (frame->role == DeferredFrame::kPieces) {
@@ -153,7 +141,7 @@ bool Engine::push_frames(uint32_t process) {
       return moved;
     }
     moved = true;
-    peer.head = frame->next;
+    peers.remove_first_deferred(process);
     SendOp* op = frame->op;
     switch (frame->role) {
       case DeferredFrame::kOwn:
@@ -188,16 +176,7 @@ bool Engine::poll_or_end() {
 
 bool Engine::progress() {
   bool moved = poll_or_end();
-  for (size_t i = 0; i < waiting_peers.size();) {
-    uint32_t process = waiting_peers[i];
-    moved |= push_frames(process);
-    if (peers[process].head) {
-      ++i;
-    } else {
-      waiting_peers[i] = waiting_peers.back();
-      waiting_peers.pop_back();
-    }
-  }
+  peers.push_deferred([&](uint32_t process) { moved |= push_frames(process); });
   return moved;
 }
 
@@ -211,7 +190,7 @@ bool ShortSpin::is_over() {
 
 void Engine::spin_between(const bool* done) {
   for (ShortSpin spin; spin.may_continue();) {
-    bool moved = waiting_peers.empty() ? poll_or_end() : progress();
+    bool moved = peers.any_deferred() ? progress() : poll_or_end();
     if (*done) return;
     if (!moved) relax_cpu();
   }
@@ -219,8 +198,7 @@ void Engine::spin_between(const bool* done) {
 
 void Engine::send_credit(uint32_t process) {
   Header h = header_for(kCredit, 0);
-  h.size = peers[process].to_return;
-  peers[process].to_return = 0;
+  h.size = peers.take_to_return(process);
   send_own(process, h, nullptr, 0);
 }
 
@@ -254,11 +232,8 @@ void Engine::deliver(const Header& h, const void* payload, size_t length) {
       return on_data(h, payload, length);
     case kMore:
       return on_piece(h, payload, length);
-    case kCredit: {
-      PeerState& peer = peers[h.src_process];
-      peer.in_flight -= std::min(peer.in_flight, h.size);
-      return;
-    }
+    case kCredit:
+      return peers.remove_in_flight(h.src_process, h.size);
     case kCancel:
       return on_cancel(h);
     case kCancelled:
@@ -314,7 +289,7 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
 /// May a message begin with this frame, which has only its first `length` bytes?
 bool Engine::may_arrive(const Header& h, size_t length) const {
   const uint64_t most = transports[g_av.transport_bit(h.src_process)]->most_unasked();
-  return length > 0 && length < h.size && h.size <= most && !peers[h.src_process].arriving;
+  return length > 0 && length < h.size && h.size <= most && !peers.arriving(h.src_process);
 }
 
 /// Begins an eager message of several frames. They go into the buffer of `op`, or into `kept` until
@@ -322,7 +297,7 @@ bool Engine::may_arrive(const Header& h, size_t length) const {
 void Engine::begin_arriving(const Header& h, RecvOp* op, UnexpectedMessage* kept) {
   Arriving* a = arriving_pool.make(Arriving{kept, op, kept ? kept->payload() : nullptr, nullptr,
                                             h.size, h.size, 0, h.cookie, answer_of(h.kind)});
-  peers[h.src_process].arriving = a;
+  peers.set_arriving(h.src_process, a);
   if (kept) {
     kept->kind = UnexpectedMessage::kArriving;
     kept->addr = reinterpret_cast<uintptr_t>(a);
@@ -340,7 +315,7 @@ void Engine::begin_arriving(const Header& h, RecvOp* op, UnexpectedMessage* kept
 }
 
 void Engine::on_piece(const Header& h, const void* payload, size_t length) {
-  const Arriving* a = peers[h.src_process].arriving;
+  const Arriving* a = peers.arriving(h.src_process);
   if (!a || length == 0 || h.addr != a->arrived || length > a->size - a->arrived) {
     ++bad_frames;
     return;
@@ -349,14 +324,13 @@ void Engine::on_piece(const Header& h, const void* payload, size_t length) {
 }
 
 void Engine::receive_piece(uint32_t process, const void* payload, size_t length) {
-  PeerState& peer = peers[process];
-  Arriving* a = peer.arriving;
+  Arriving* a = peers.arriving(process);
   if (a->arrived < a->fits)
     copy_across(a->destination + a->arrived, payload,
                 std::min<uint64_t>(length, a->fits - a->arrived));
   a->arrived += length;
   if (a->arrived < a->size) return;
-  peer.arriving = nullptr;
+  peers.set_arriving(process, nullptr);
   const Arriving done = *a;
   arriving_pool.drop(a);
   if (done.kept) {
