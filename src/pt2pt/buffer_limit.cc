@@ -131,7 +131,7 @@ void pull_waiting(Endpoint* at) {
     const uint64_t addr = r.request->addr;
     drop_unexpected(r.request);
     auto* in = reinterpret_cast<EarlyPull*>(r.entry->addr);
-    g_engine.start_pull(&in->op, from, r.entry->process, r.entry->cookie, addr, r.entry->size);
+    g_engine.pulls.begin(&in->op, from, r.entry->process, r.entry->cookie, addr, r.entry->size);
   }
 }
 

@@ -49,6 +49,15 @@ class Cookies {
     for (uint32_t i = 0; i < slots_.size(); ++i)
       if (slots_[i].object) f(uint64_t{slots_[i].generation} << 32 | i, slots_[i].object);
   }
+  /// The cookies of all objects for which is_meant(object) is true.
+  template <class F>
+  std::vector<uint64_t> find_all(F&& is_meant) const {
+    std::vector<uint64_t> found;
+    for_each([&](uint64_t cookie, const T* object) {
+      if (is_meant(object)) found.push_back(cookie);
+    });
+    return found;
+  }
 
  private:
   static constexpr uint32_t kNone = ~0u;

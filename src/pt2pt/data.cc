@@ -145,7 +145,7 @@ void consume(UnexpectedMessage* u, RecvOp* op) {
       uint32_t process = u->process;
       uint64_t cookie = u->cookie, addr = u->addr, size = u->size;
       drop_unexpected(u);
-      return e.start_pull(op, from, process, cookie, addr, size);
+      return e.pulls.begin(op, from, process, cookie, addr, size);
     }
   }
 }

@@ -20,19 +20,9 @@
 #include "pt2pt/peers.h"
 #include "pt2pt/pool.h"
 #include "pt2pt/pt2pt.h"
+#include "pt2pt/pulls.h"
 
 namespace fgmpi::pt2pt {
-
-/// A rendezvous whose data the receiver is pulling.
-struct Pull {
-  RecvOp* op;
-  uint64_t sender_cookie;
-  char* destination;
-  char* staging;  ///< owned when the receive buffer is not contiguous
-  uint64_t length, missing;
-  uint32_t process;
-  bool reading = false;  ///< Engine::read_done() will be called
-};
 
 class Engine final : public transport::Sink {
  public:
@@ -126,10 +116,6 @@ class Engine final : public transport::Sink {
   }
 
   // ---- Receiving --------------------------------------------------------------------------------
-  void start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie,
-                  uint64_t addr, uint64_t size);
-  void finish_pull(uint64_t pull_cookie);
-  void fail_pull(uint64_t pull_cookie, Status status);
   void ack(uint32_t process, uint64_t cookie) {
     send_own(process, header_for(kAck, cookie), nullptr, 0);
   }
@@ -155,12 +141,10 @@ class Engine final : public transport::Sink {
   uint64_t frames_sent = 0, frames_received = 0;  ///< for termination detection
   uint64_t bad_frames = 0;
   bool detecting = false;  ///< this process runs the detection of deadlocks (termination.cc)
-  uint32_t pulls_pending = 0;
-  uint32_t lent = 0;      ///< payloads that transports have not returned yet
-  uint32_t accesses = 0;  ///< accesses to other processes' memory under way
+  uint32_t lent = 0;       ///< payloads that transports have not returned yet
+  uint32_t accesses = 0;   ///< accesses to other processes' memory under way
   Cookies<SendOp> sends;
-  Cookies<Pull> pulls;
-  Pool<Pull> pull_pool;
+  Pulls pulls;
   Pool<Arriving> arriving_pool;
   BlockPool blocks;
   Counters counters = {};
@@ -173,12 +157,9 @@ class Engine final : public transport::Sink {
 
  private:
   bool poll_or_end();
-  bool make_pull(RecvOp* op, uint32_t process, uint64_t cookie, uint64_t n, Pull** out,
-                 uint64_t* name);
   void spin_between(const bool* done);
   void arrive(const transport::Header& h, const void* payload, size_t length);
   void on_clear(const transport::Header& h);
-  void on_data(const transport::Header& h, const void* payload, size_t length);
   void begin_arriving(const transport::Header& h, RecvOp* op, UnexpectedMessage* kept);
   bool may_arrive(const transport::Header& h, size_t length) const;
   void on_piece(const transport::Header& h, const void* payload, size_t length);

@@ -24,11 +24,8 @@ void fail(RecvOp* op, uint32_t process) {
 }
 
 void end_sends(uint32_t process) {
-  std::vector<uint64_t> cookies;
-  g_engine.sends.for_each([&](uint64_t cookie, const SendOp* op) {
-    if (op->to.process == process) cookies.push_back(cookie);
-  });
-  for (uint64_t cookie : cookies) {
+  const auto is_meant = [&](const SendOp* op) { return op->to.process == process; };
+  for (uint64_t cookie : g_engine.sends.find_all(is_meant)) {
     SendOp* op = g_engine.sends.take(cookie);
     if (!op) continue;
     op->error = process_failed(process);
@@ -36,14 +33,9 @@ void end_sends(uint32_t process) {
   }
 }
 
-/// Ends the pulls that the transport is not reading. Reads that it has begun end in
-/// Engine::read_done().
 void end_pulls(uint32_t process) {
-  std::vector<uint64_t> names;
-  g_engine.pulls.for_each([&](uint64_t name, const Pull* pull) {
-    if (pull->process == process && !pull->reading) names.push_back(name);
-  });
-  for (uint64_t name : names) g_engine.fail_pull(name, process_failed(process));
+  g_engine.pulls.fail([&](uint32_t from, const RecvOp&) { return from == process; },
+                      [&] { return process_failed(process); });
 }
 
 /// Ends a message of several frames whose last frame will not arrive.
@@ -169,19 +161,16 @@ void end_operations(uint64_t id, uint64_t mask, const Status& status) {
   e.peers.for_each_deferred([&](const DeferredFrame* frame) {
     if (frame->op) deferred.insert(frame->op);
   });
-  std::vector<uint64_t> cookies, names;
-  e.sends.for_each([&](uint64_t cookie, const SendOp* op) {
-    if (meant(op->envelope) && !deferred.count(op)) cookies.push_back(cookie);
-  });
-  for (uint64_t cookie : cookies) {
+  const auto is_meant = [&](const SendOp* op) {
+    return meant(op->envelope) && !deferred.count(op);
+  };
+  for (uint64_t cookie : e.sends.find_all(is_meant)) {
     SendOp* op = e.sends.take(cookie);
     op->error = Status(status.error_class(), status.what());
     e.finish_send(op);
   }
-  e.pulls.for_each([&](uint64_t name, const Pull* pull) {
-    if (meant(pull->op->envelope) && !pull->reading) names.push_back(name);
-  });
-  for (uint64_t name : names) e.fail_pull(name, Status(status.error_class(), status.what()));
+  e.pulls.fail([&](uint32_t, const RecvOp& op) { return meant(op.envelope); },
+               [&] { return Status(status.error_class(), status.what()); });
   std::vector<SendOp*> collocated;
   g_engine.endpoints.for_each([&](Endpoint* at, uint32_t) {
     for (Arrived *a = at->unexpected.front(), *next; a; a = next) {

@@ -39,7 +39,7 @@ bool progress() {
   return moved || (__builtin_expect(g_engine.detecting, 0) && detection_due());
 }
 bool quiet() {
-  return !g_engine.peers.any_deferred() && g_engine.pulls.used() == 0 && g_engine.lent == 0 &&
+  return !g_engine.peers.any_deferred() && g_engine.pulls.empty() && g_engine.lent == 0 &&
          g_engine.accesses == 0 && sends_without_address() == 0 &&
          (!g_engine.polled_only || g_engine.polled_only->quiet());
 }
@@ -105,7 +105,7 @@ bool trim_requests() {
   more |= RecvRequest::trim();
   more |= trim_matching();
   more |= trim_buffered_sends();
-  more |= g_engine.pull_pool.trim();
+  more |= g_engine.pulls.trim();
   more |= g_engine.blocks.trim();
   g_requests.trim();
   fast::begin_turn_of_handles();

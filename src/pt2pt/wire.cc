@@ -1,4 +1,4 @@
-// Frames between processes: how they are sent, deferred, delivered, pulled and credited.
+// Frames between processes: how they are sent, deferred, delivered and credited.
 // See engine.h.
 
 #include <unistd.h>
@@ -229,7 +229,7 @@ void Engine::deliver(const Header& h, const void* payload, size_t length) {
     case kClear:
       return on_clear(h);
     case kData:
-      return on_data(h, payload, length);
+      return pulls.receive_data(h, payload, length);
     case kMore:
       return on_piece(h, payload, length);
     case kCredit:
@@ -254,7 +254,7 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
   Envelope from = envelope_of(h);
   Endpoint* endpoint = at(h.dst_local);
   if (RecvOp* op = match_posted(endpoint, from)) {
-    if (!eager) return start_pull(op, from, h.src_process, h.cookie, h.addr, h.size);
+    if (!eager) return pulls.begin(op, from, h.src_process, h.cookie, h.addr, h.size);
     if (__builtin_expect(!whole, 0)) {
       begin_arriving(h, op, nullptr);
       return receive_piece(h.src_process, payload, length);
@@ -357,91 +357,10 @@ void Engine::peer_failed(uint32_t process, const std::string& why) {
   end_process(1);
 }
 
-// ---- Rendezvous ---------------------------------------------------------------------------------
-
-/// Makes a pull of `n` bytes, and its number for frames. False, with nothing made, without memory.
-bool Engine::make_pull(RecvOp* op, uint32_t process, uint64_t cookie, uint64_t n, Pull** out,
-                       uint64_t* name) {
-  char* staging = op->data ? nullptr : static_cast<char*>(malloc(n));
-  if (!op->data && !staging) return false;
-  Pull* pull = nullptr;
-  try {
-    pull = pull_pool.make(Pull{op, cookie, op->data ? op->data : staging, staging, n, n, process});
-    *name = pulls.put(pull);
-  } catch (const std::bad_alloc&) {
-    if (pull) pull_pool.drop(pull);
-    free(staging);
-    return false;
-  }
-  *out = pull;
-  return true;
-}
-
-void Engine::start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie,
-                        uint64_t addr, uint64_t size) {
-  uint64_t n = set_outcome(op, from, size);
-  if (n == 0) {
-    ack(process, cookie);
-    return complete_op(op);
-  }
-  Pull* pull;
-  uint64_t name;
-  if (!make_pull(op, process, cookie, n, &pull, &name)) {
-    record_first_error(op, no_memory_for_message(n));  // the message is dropped: the sender is done
-    ack(process, cookie);
-    return complete_op(op);
-  }
-  ++counters.reads;
-  transport::Transport* t = transports[g_av.transport_bit(process)];
-  switch (t->read(process, g_av.address(process), addr, pull->destination, n, name)) {
-    case transport::ReadResult::kDone:
-      ack(process, cookie);
-      return finish_pull(name);
-    case transport::ReadResult::kPending:
-      pull->reading = true;
-      ++pulls_pending;
-      return;
-    case transport::ReadResult::kUnsupported:
-    case transport::ReadResult::kFailed:
-      break;
-  }
-  --counters.reads;
-  if (is_lost(process)) return fail_pull(name, process_failed(process));
-  Header h = header_for(kClear, cookie);
-  h.ctx = name;
-  h.size = n;
-  send_own(process, h, nullptr, 0);
-}
-
-void Engine::finish_pull(uint64_t name) {
-  Pull* pull = pulls.take(name);
-  RecvOp* op = pull->op;
-  if (pull->staging) {
-    unpack_into(op, pull->staging, pull->length);
-    free(pull->staging);
-  }
-  pull_pool.drop(pull);
-  complete_op(op);
-}
-
-void Engine::fail_pull(uint64_t name, Status status) {
-  Pull* pull = pulls.take(name);
-  RecvOp* op = pull->op;
-  free(pull->staging);
-  pull_pool.drop(pull);
-  record_first_error(op, std::move(status));
-  complete_op(op);
-}
+// ---- Rendezvous, and accesses to memory of others ----------------------------------------------
 
 void Engine::read_done(uint64_t cookie, Status status) {
-  Pull* pull = pulls.get(cookie);
-  FGMPI_CHECK(pull != nullptr);
-  --pulls_pending;
-  if (!status.ok())
-    record_first_error(pull->op,
-                       is_lost(pull->process) ? process_failed(pull->process) : std::move(status));
-  ack(pull->process, pull->sender_cookie);
-  finish_pull(cookie);
+  pulls.complete_read(cookie, std::move(status));
 }
 
 void Engine::accessed(uint64_t cookie, Status status) {
@@ -461,18 +380,6 @@ void Engine::on_clear(const Header& h) {
   op->frame.role = DeferredFrame::kStream;
   op->frame.op = op;
   defer(h.src_process, &op->frame);
-}
-
-void Engine::on_data(const Header& h, const void* payload, size_t length) {
-  Pull* pull = pulls.get(h.cookie);
-  if (!pull || pull->process != h.src_process || h.addr > pull->length ||
-      length > pull->length - h.addr || length > pull->missing) {
-    ++bad_frames;
-    return;
-  }
-  copy_across(pull->destination + h.addr, payload, length);
-  pull->missing -= length;
-  if (pull->missing == 0) finish_pull(h.cookie);
 }
 
 // ---- Cancelling a send that waits in another process --------------------------------------------
