@@ -21,6 +21,7 @@
 #include "pt2pt/pool.h"
 #include "pt2pt/pt2pt.h"
 #include "pt2pt/pulls.h"
+#include "pt2pt/transports.h"
 
 namespace fgmpi::pt2pt {
 
@@ -37,14 +38,7 @@ class Engine final : public transport::Sink {
 
   bool poll_transports() {
     ++counters.polls;
-    bool moved = transports[0] && transports[0]->poll();
-    if (__builtin_expect(polls_more, 0)) moved |= poll_others();
-    return moved;
-  }
-  bool poll_others() {
-    bool moved = transports[1] && transports[1]->poll();
-    if (polled_only) moved |= polled_only->poll();
-    return moved;
+    return transports.poll();
   }
   bool progress();
   /// Polls in place for a short while, until *done, where no other proclet could run.
@@ -62,7 +56,7 @@ class Engine final : public transport::Sink {
   }
   bool to_transport(uint32_t process, const transport::Header& header, const void* payload,
                     size_t length) {
-    transport::Transport* t = transports[g_av.transport_bit(process)];
+    transport::Transport* t = transports.to(process);
     if (!t->try_send(process, g_av.address(process), header, payload, length)) return false;
     return count_sent(length);
   }
@@ -112,7 +106,7 @@ class Engine final : public transport::Sink {
   /// Accesses memory that the process has granted to this one; on_accessed() is called at the end.
   void begin_access(uint32_t process, const transport::Access& what) {
     ++accesses;
-    transports[g_av.transport_bit(process)]->access(g_av.address(process), what);
+    transports.to(process)->access(g_av.address(process), what);
   }
 
   // ---- Receiving --------------------------------------------------------------------------------
@@ -132,10 +126,7 @@ class Engine final : public transport::Sink {
   Peers peers;
   bool connected_to_others = false;  ///< other jobs may send something
   uint64_t connection_changes = 0;   ///< how often connected_to_others has changed
-  transport::Transport* transports[2] = {nullptr, nullptr};
-  bool first_shares_memory = false;             ///< transports[0] is the one through shared memory
-  transport::Transport* polled_only = nullptr;  ///< see add_polled_transport()
-  bool polls_more = false;  ///< another transport than transports[0] must be polled
+  Transports transports;
   uint32_t me = 0, processes = 0;
   FlowControl flow;
   uint64_t frames_sent = 0, frames_received = 0;  ///< for termination detection

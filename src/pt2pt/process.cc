@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "base/counters.h"
 #include "base/settings.h"
@@ -41,11 +40,10 @@ bool progress() {
 bool quiet() {
   return !g_engine.peers.any_deferred() && g_engine.pulls.empty() && g_engine.lent == 0 &&
          g_engine.accesses == 0 && sends_without_address() == 0 &&
-         (!g_engine.polled_only || g_engine.polled_only->quiet());
+         g_engine.transports.polled_only_is_quiet();
 }
 void add_polled_transport(transport::Transport* transport) {
-  g_engine.polled_only = transport;
-  g_engine.polls_more = true;
+  g_engine.transports.add_polled(transport);
 }
 const Counters& counters() { return g_engine.counters; }
 
@@ -60,7 +58,7 @@ uint64_t sum_over_endpoints(F&& f) {
 /// The sum over the transports through shared memory, or over the others.
 uint64_t sum_of(const uint64_t (&counts)[pt2pt::Counters::kGoals], bool shared_memory) {
   const uint64_t *first = &counts[pt2pt::Counters::kByTransport], *second = first + 1;
-  if (g_engine.first_shares_memory) return shared_memory ? *first : *second;
+  if (g_engine.transports.first_shares_memory()) return shared_memory ? *first : *second;
   return shared_memory ? 0 : *first + *second;
 }
 
@@ -122,11 +120,7 @@ Status init(const Setup& setup) {
   g_signature_bit = std::max(kLeastSignatureBit, static_cast<int>(std::bit_width(e.processes - 1)));
   FGMPI_TRY(e.endpoints.reserve(setup.local_count));
   e.peers.make(e.processes);
-  e.transports[0] = setup.transports[0];
-  e.transports[1] = setup.transports[1];
-  e.first_shares_memory =
-      setup.transports[0] && std::strcmp(setup.transports[0]->name(), "shm") == 0;
-  e.polls_more = e.transports[1] != nullptr;
+  e.transports.set(setup.transports[0], setup.transports[1]);
   e.counters = {};
   e.flow.begin(e.processes);
   for (int bit = 0; bit < 2; ++bit)
@@ -141,10 +135,9 @@ void set_processes(uint32_t processes, transport::Transport* others) {
   Engine& e = g_engine;
   e.peers.add_until(processes);
   e.processes = processes;
-  if (others != e.transports[1]) {
-    e.flow.set_limits_of_others(*others, e.transports[1] != nullptr);
-    e.transports[1] = others;
-    e.polls_more = true;
+  if (others != e.transports.with_bit(1)) {
+    e.flow.set_limits_of_others(*others, e.transports.with_bit(1) != nullptr);
+    e.transports.set_second(others);
   }
   e.flow.set_processes(processes);
 }
@@ -186,8 +179,7 @@ void finalize() {
   });
   e.endpoints.release();
   e.peers.release();
-  e.transports[0] = e.transports[1] = e.polled_only = nullptr;
-  e.polls_more = false;
+  e.transports.remove_all();
 }
 
 // ---- Level two ----------------------------------------------------------------------------------
@@ -354,7 +346,7 @@ void set_notice_handler(int kind, NoticeHandler handler) {
 void refuse_notice() { ++g_engine.bad_frames; }
 
 size_t most_notice_bytes(uint32_t process) {
-  return g_engine.transports[g_av.transport_bit(process)]->max_payload();
+  return g_engine.transports.to(process)->max_payload();
 }
 
 void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t bytes) {

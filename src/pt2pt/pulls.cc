@@ -47,8 +47,8 @@ void Pulls::begin(RecvOp* op, const Envelope& from, uint32_t process, uint64_t c
     return complete_op(op);
   }
   ++e.counters.reads;
-  transport::Transport* t = e.transports[g_av.transport_bit(process)];
-  switch (t->read(process, g_av.address(process), addr, pull->destination, n, name)) {
+  switch (e.transports.to(process)->read(process, g_av.address(process), addr, pull->destination, n,
+                                         name)) {
     case transport::ReadResult::kDone:
       e.ack(process, cookie);
       return complete(name);

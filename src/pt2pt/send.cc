@@ -104,8 +104,7 @@ Status make_contiguous(SendOp* op) {
 void expose(SendOp* op) {
   const uint32_t process = op->to.process;
   op->frame.header.addr = reinterpret_cast<uintptr_t>(op->data);
-  g_engine.transports[g_av.transport_bit(process)]->expose(process, g_av.address(process),
-                                                           op->size);
+  g_engine.transports.to(process)->expose(process, g_av.address(process), op->size);
 }
 
 void start_remote(SendOp* op, Mode mode) {
@@ -140,7 +139,7 @@ void start_remote(SendOp* op, Mode mode) {
   op->frame.role = answered ? DeferredFrame::kOfSend : DeferredFrame::kLastOfSend;
   op->frame.op = op;
   op->over = false;
-  if (eager && op->size > e.transports[g_av.transport_bit(process)]->max_payload())
+  if (eager && op->size > e.transports.to(process)->max_payload())
     op->frame.role = DeferredFrame::kPieces;
   if (e.peers.has_deferred(process)) return e.defer(process, &op->frame);
   const bool sent = op->frame.role == DeferredFrame::kPieces

@@ -29,7 +29,9 @@ class ShortSpin {
   /// Most polls of shared memory, which take about kLongestShortSpin. Polls of sockets are system
   /// calls and are limited by the clock.
   static constexpr uint32_t kMostPolls = 100, kPollsPerClock = 4;
-  static bool polls_are_calls() { return g_engine.polls_more || !g_engine.first_shares_memory; }
+  static bool polls_are_calls() {
+    return g_engine.transports.polls_more() || !g_engine.transports.first_shares_memory();
+  }
   bool is_over();
 
   uint32_t polls_ = 0;

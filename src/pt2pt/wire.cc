@@ -58,8 +58,7 @@ void Engine::send_own(uint32_t process, const Header& header, const void* payloa
 
 /// Sends data frames of a message; true when all bytes are sent.
 bool Engine::push_stream(uint32_t process, DeferredFrame* frame) {
-  transport::Transport* t = transports[g_av.transport_bit(process)];
-  const uint64_t most = t->max_payload();
+  const uint64_t most = transports.to(process)->max_payload();
   for (uint64_t turn = 0; frame->header.addr < frame->header.size;) {
     if (turn >= kStreamTurn && peers.has_more_deferred(process)) return false;
     uint64_t offset = frame->header.addr;
@@ -75,7 +74,7 @@ bool Engine::push_stream(uint32_t process, DeferredFrame* frame) {
 /// Sends an eager message of several frames; true when all bytes are sent.
 bool Engine::push_pieces(uint32_t process, DeferredFrame* frame) {
   SendOp* op = frame->op;
-  const uint64_t most = transports[g_av.transport_bit(process)]->max_payload();
+  const uint64_t most = transports.to(process)->max_payload();
   for (uint64_t out = frame->header.addr; out < op->size; frame->header.addr = out) {
     Header h = frame->header;
     if (out) h.kind = kMore;
@@ -90,7 +89,8 @@ bool Engine::lend_to_transport(uint32_t process, const Header& header, const voi
                                size_t length, SendOp* op) {
   const int bit = g_av.transport_bit(process);
   if (!flow.is_worth_lending(bit, length)) return to_transport(process, header, payload, length);
-  switch (transports[bit]->try_lend(process, g_av.address(process), header, payload, length, op)) {
+  switch (transports.with_bit(bit)->try_lend(process, g_av.address(process), header, payload,
+                                             length, op)) {
     case transport::LendResult::kNoRoom:
       return false;
     case transport::LendResult::kLent:
@@ -288,7 +288,7 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
 
 /// May a message begin with this frame, which has only its first `length` bytes?
 bool Engine::may_arrive(const Header& h, size_t length) const {
-  const uint64_t most = transports[g_av.transport_bit(h.src_process)]->most_unasked();
+  const uint64_t most = transports.to(h.src_process)->most_unasked();
   return length > 0 && length < h.size && h.size <= most && !peers.arriving(h.src_process);
 }
 

@@ -214,7 +214,8 @@ uint64_t grant_access() {
   const auto wanted = settings::choice<NetworkSetting>(settings::kRmaNetwork);
   if (wanted == NetworkSetting::kMessages) return 0;
   pt2pt::g_engine.on_accessed = on_accessed;
-  for (transport::Transport* t : pt2pt::g_engine.transports) {
+  for (int bit : {0, 1}) {
+    transport::Transport* t = pt2pt::g_engine.transports.with_bit(bit);
     if (!t) continue;
     if (const uint64_t key = t->grant_access()) {
       g_transport = t;
@@ -228,7 +229,7 @@ uint64_t grant_access() {
 void withdraw_access() { g_transport->withdraw_access(); }
 
 bool can_access(uint32_t process) {
-  return g_transport && pt2pt::g_engine.transports[g_av.transport_bit(process)] == g_transport;
+  return g_transport && pt2pt::g_engine.transports.to(process) == g_transport;
 }
 
 bool worth_accesses(int64_t bytes, int64_t pieces) {

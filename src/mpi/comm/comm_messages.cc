@@ -17,7 +17,7 @@ Way way_to(uint32_t world_rank) {
   if (__builtin_expect(g_av.is_mine(world_rank, &local), 1)) return Way::kLocal;
   if (world_rank >= g_av.world_size()) return Way::kNetwork;
   const bool first = g_av.transport_bit(g_av.locate(world_rank).process) == 0;
-  return first && pt2pt::g_engine.first_shares_memory ? Way::kShared : Way::kNetwork;
+  return first && pt2pt::g_engine.transports.first_shares_memory() ? Way::kShared : Way::kNetwork;
 }
 
 namespace comm_messages {
