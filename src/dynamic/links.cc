@@ -411,9 +411,9 @@ bool Links::deliver(InLink* link, Header header, const void* payload, size_t len
   header.src_process = peer->process;
   if (header.dst_local == transport::kProcessEndpoint)
     header.src_rank = pt2pt::source_from_travel(header.src_rank, peer->process);
-  const uint64_t before = pt2pt::g_engine.frames_received;
+  const uint64_t before = pt2pt::g_engine.frames_received();
   if (!closing_) sink_->deliver(header, payload, length);
-  pt2pt::discount_frames(0, pt2pt::g_engine.frames_received - before);
+  pt2pt::discount_frames(0, pt2pt::g_engine.frames_received() - before);
   return true;
 }
 

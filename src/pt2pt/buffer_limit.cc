@@ -148,7 +148,7 @@ UnexpectedMessage* copy_of(const SendOp& sender) {
     return nullptr;
   }
   u->kind = UnexpectedMessage::kEager;
-  u->process = g_engine.me;
+  u->process = g_engine.me();
   g_engine.flow.add_local_copy(u->size);
   g_engine.count_unexpected(u->size);
   return u;

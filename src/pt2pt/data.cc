@@ -116,7 +116,7 @@ void consume(UnexpectedMessage* u, RecvOp* op) {
     case UnexpectedMessage::kEager:
       fill(op, u->envelope, u->payload(), u->size);
       e.uncount_unexpected(u->size);
-      if (u->process == e.me) {
+      if (u->process == e.me()) {
         e.flow.remove_local_copy(u->size);
       } else {
         if (u->answer != AnswerTime::kNone) e.ack(u->process, u->cookie);

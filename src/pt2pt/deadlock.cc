@@ -72,7 +72,7 @@ bool part_of_deadlock() {
 
 DeadlockedRank describe(sched::Proclet* p, uint32_t index) {
   DeadlockedRank w;
-  w.rank = name_in_report(g_engine.me, index);
+  w.rank = name_in_report(g_engine.me(), index);
   w.call = p->wait->call;
   w.thread = p->kind == sched::Kind::kForeign;
   if (p->wait->describe) p->wait->describe(p->wait, &w.words);

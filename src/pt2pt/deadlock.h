@@ -33,5 +33,7 @@ void detection_learns_of_loss();
 /// moved something. What a transport delivers during a spin does not count as moved: with this flag
 /// progress() returns true once nothing is under way any more.
 extern bool g_ask_again;
+/// Is detection_due() to be called by every poll?
+[[gnu::visibility("hidden")]] extern bool g_detecting;
 
 }  // namespace fgmpi::pt2pt

@@ -9,8 +9,8 @@
 #pragma once
 
 #include <cstring>
-#include <memory>
-#include <vector>
+#include <iterator>
+#include <string>
 
 #include "pt2pt/cookies.h"
 #include "pt2pt/endpoint.h"
@@ -35,6 +35,17 @@ class Engine final : public transport::Sink {
   void peer_failed(uint32_t process, const std::string& why) override;
 
   Endpoint* at(uint32_t local) const { return endpoints.at(local); }
+  uint32_t me() const { return me_; }
+  /// How many processes there are, with those of connected jobs.
+  uint32_t processes() const { return processes_; }
+  /// Begins anew, without messages, as process `me`.
+  void begin(uint32_t me, uint32_t processes);
+  void set_processes(uint32_t processes) { processes_ = processes; }
+  /// See pt2pt::quiet(), which also asks for sends that wait for an address.
+  bool is_quiet() const {
+    return !peers.any_deferred() && pulls.empty() && lent_ == 0 && accesses_ == 0 &&
+           transports.polled_only_is_quiet();
+  }
 
   bool poll_transports() {
     ++counters.polls;
@@ -44,7 +55,7 @@ class Engine final : public transport::Sink {
   /// Polls in place for a short while, until *done, where no other proclet could run.
   /// Never switches.
   void spin(const bool* done) {
-    if (processes > 1 && !*done) spin_between(done);
+    if (processes_ > 1 && !*done) spin_between(done);
   }
 
   // ---- Sending frames ---------------------------------------------------------------------------
@@ -65,7 +76,7 @@ class Engine final : public transport::Sink {
   bool lend_to_transport(uint32_t process, const transport::Header& header, const void* payload,
                          size_t length, SendOp* op);
   bool count_sent(size_t length) {
-    ++frames_sent;
+    ++frames_sent_;
     ++counters.sent_frames;
     counters.sent_bytes_frames += length;
     return true;
@@ -84,7 +95,7 @@ class Engine final : public transport::Sink {
     transport::Header h{};
     h.kind = kind;
     h.cookie = cookie;
-    h.src_process = me;
+    h.src_process = me_;
     h.dst_local = kProcessEndpoint;
     return h;
   }
@@ -103,9 +114,27 @@ class Engine final : public transport::Sink {
     return flow.window_allows(peers.in_flight(process), bytes);
   }
 
-  /// Accesses memory that the process has granted to this one; on_accessed() is called at the end.
+  /// Enters a send that expects an answer; returns the cookie that the answer will have.
+  uint64_t expect_answer(SendOp* op) { return sends_.put(op); }
+  uint32_t expected_answers() const { return sends_.used(); }
+  /// Ends, with the error of status(), the sends for which is_meant(op) is true, of those that
+  /// expect an answer.
+  template <class F, class G>
+  void fail_sends(F&& is_meant, G&& status) {
+    for (uint64_t cookie : sends_.find_all(is_meant)) {
+      SendOp* op = sends_.take(cookie);
+      if (!op) continue;
+      op->error = status();
+      finish_send(op);
+    }
+  }
+  /// Payloads that transports have not returned yet.
+  uint32_t payloads_lent() const { return lent_; }
+
+  /// Accesses memory that the process has granted to this one. The handler that was set is called
+  /// at the end.
   void begin_access(uint32_t process, const transport::Access& what) {
-    ++accesses;
+    ++accesses_;
     transports.to(process)->access(g_av.address(process), what);
   }
 
@@ -120,35 +149,58 @@ class Engine final : public transport::Sink {
     const uint64_t to_return = peers.add_to_return(process, FlowControl::charge(bytes));
     if (__builtin_expect(flow.is_credit_due(to_return), 0)) send_credit(process);
   }
-  void send_credit(uint32_t process);
+  /// Drops the record of peers.arriving(process). REQUIRES: there is one.
+  void remove_arriving(uint32_t process);
 
+  // ---- Counts of frames -------------------------------------------------------------------------
+  uint64_t frames_sent() const { return frames_sent_; }
+  uint64_t frames_received() const { return frames_received_; }
+  /// See pt2pt::discount_frames().
+  void discount_frames(uint64_t sent, uint64_t received) {
+    frames_sent_ -= sent;
+    frames_received_ -= received;
+  }
+  /// Impossible frames and notices, which were dropped.
+  uint64_t bad_frames() const { return bad_frames_; }
+  void count_bad_frame() { ++bad_frames_; }
+
+  // ---- Handlers ---------------------------------------------------------------------------------
+  NoticeHandler notice_handler(uint32_t kind) const {
+    return kind < std::size(notice_handlers_) ? notice_handlers_[kind] : nullptr;
+  }
+  void set_notice_handler(uint32_t kind, NoticeHandler handler) {
+    notice_handlers_[kind] = handler;
+  }
+  /// The handler of accesses that are complete.
+  void set_access_handler(void (*handler)(uint64_t cookie, Status status)) {
+    on_accessed_ = handler;
+  }
+  void set_peer_failed_handler(void (*handler)(uint32_t process, const std::string& why)) {
+    on_peer_failed_ = handler;
+  }
+  /// The handler of messages for the process endpoint that were queued because no receive matches
+  /// them yet.
+  void set_unmatched_handler(void (*handler)(const UnexpectedMessage* message)) {
+    on_unmatched_ = handler;
+  }
+
+  // What the fast paths read comes first, in one cache line.
+ private:
+  uint32_t me_ = 0, processes_ = 0;
+
+ public:
   Endpoints endpoints;
   Peers peers;
-  bool connected_to_others = false;  ///< other jobs may send something
-  uint64_t connection_changes = 0;   ///< how often connected_to_others has changed
   Transports transports;
-  uint32_t me = 0, processes = 0;
   FlowControl flow;
-  uint64_t frames_sent = 0, frames_received = 0;  ///< for termination detection
-  uint64_t bad_frames = 0;
-  bool detecting = false;  ///< this process runs the detection of deadlocks (termination.cc)
-  uint32_t lent = 0;       ///< payloads that transports have not returned yet
-  uint32_t accesses = 0;   ///< accesses to other processes' memory under way
-  Cookies<SendOp> sends;
+  alignas(64) Counters counters = {};
   Pulls pulls;
-  Pool<Arriving> arriving_pool;
   BlockPool blocks;
-  Counters counters = {};
-  NoticeHandler notice_handlers[16] = {};
-  /// Called when an access that begin_access() began is complete.
-  void (*on_accessed)(uint64_t cookie, Status status) = nullptr;
-  void (*on_peer_failed)(uint32_t process, const std::string& why) = nullptr;
-  /// Called when a message for the process endpoint was queued because no receive matches it yet.
-  void (*on_unmatched)(const UnexpectedMessage* message) = nullptr;
 
  private:
   bool poll_or_end();
   void spin_between(const bool* done);
+  void send_credit(uint32_t process);
   void arrive(const transport::Header& h, const void* payload, size_t length);
   void on_clear(const transport::Header& h);
   void begin_arriving(const transport::Header& h, RecvOp* op, UnexpectedMessage* kept);
@@ -159,6 +211,17 @@ class Engine final : public transport::Sink {
   void on_cancelled(const transport::Header& h);
   bool push_frames(uint32_t process);
   bool push_stream(uint32_t process, DeferredFrame* frame);
+
+  uint64_t frames_sent_ = 0, frames_received_ = 0;  ///< for the detection of termination
+  uint64_t bad_frames_ = 0;
+  uint32_t lent_ = 0;      ///< payloads that transports have not returned yet
+  uint32_t accesses_ = 0;  ///< accesses to other processes' memory under way
+  Cookies<SendOp> sends_;  ///< those that expect an answer
+  Pool<Arriving> arriving_pool_;
+  NoticeHandler notice_handlers_[16] = {};
+  void (*on_accessed_)(uint64_t cookie, Status status) = nullptr;
+  void (*on_peer_failed_)(uint32_t process, const std::string& why) = nullptr;
+  void (*on_unmatched_)(const UnexpectedMessage* message) = nullptr;
 };
 
 [[gnu::visibility("hidden")]] extern Engine g_engine;

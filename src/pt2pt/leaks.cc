@@ -25,7 +25,7 @@ void report_leaks() {
       },
       &requests);
   for (const auto& [kind, count] : requests)
-    fprintf(stderr, "fgmpi: leaked in process %u: %llu x %s\n", g_engine.me,
+    fprintf(stderr, "fgmpi: leaked in process %u: %llu x %s\n", g_engine.me(),
             static_cast<unsigned long long>(count), kind.c_str());
   uint64_t messages = 0, bytes = 0, receives = 0;
   g_engine.endpoints.for_each([&](const Endpoint* at, uint32_t) {
@@ -37,10 +37,10 @@ void report_leaks() {
   });
   if (messages)
     fprintf(stderr, "fgmpi: leaked in process %u: %llu x message never received (%s)\n",
-            g_engine.me, static_cast<unsigned long long>(messages),
+            g_engine.me(), static_cast<unsigned long long>(messages),
             count_words(bytes, "byte").c_str());
   if (receives)
-    fprintf(stderr, "fgmpi: leaked in process %u: %llu x receive never matched\n", g_engine.me,
+    fprintf(stderr, "fgmpi: leaked in process %u: %llu x receive never matched\n", g_engine.me(),
             static_cast<unsigned long long>(receives));
 }
 

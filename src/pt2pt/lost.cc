@@ -24,13 +24,8 @@ void fail(RecvOp* op, uint32_t process) {
 }
 
 void end_sends(uint32_t process) {
-  const auto is_meant = [&](const SendOp* op) { return op->to.process == process; };
-  for (uint64_t cookie : g_engine.sends.find_all(is_meant)) {
-    SendOp* op = g_engine.sends.take(cookie);
-    if (!op) continue;
-    op->error = process_failed(process);
-    g_engine.finish_send(op);
-  }
+  g_engine.fail_sends([&](const SendOp* op) { return op->to.process == process; },
+                      [&] { return process_failed(process); });
 }
 
 void end_pulls(uint32_t process) {
@@ -40,11 +35,10 @@ void end_pulls(uint32_t process) {
 
 /// Ends a message of several frames whose last frame will not arrive.
 void end_arriving(uint32_t process) {
-  Arriving* a = g_engine.peers.arriving(process);
+  const Arriving* a = g_engine.peers.arriving(process);
   if (!a) return;
-  g_engine.peers.set_arriving(process, nullptr);
   const Arriving ended = *a;
-  g_engine.arriving_pool.drop(a);
+  g_engine.remove_arriving(process);
   free(ended.staging);
   if (ended.op) fail(ended.op, process);
   if (!ended.kept) return;
@@ -110,7 +104,7 @@ void examine(Endpoint* at, uint32_t local) {
 const std::vector<uint32_t>& lost_processes() { return g_lost; }
 
 bool is_lost(uint32_t process) {
-  return process < g_engine.processes && g_engine.peers.is_lost(process);
+  return process < g_engine.processes() && g_engine.peers.is_lost(process);
 }
 
 Status process_failed(uint32_t process) {
@@ -161,16 +155,9 @@ void end_operations(uint64_t id, uint64_t mask, const Status& status) {
   e.peers.for_each_deferred([&](const DeferredFrame* frame) {
     if (frame->op) deferred.insert(frame->op);
   });
-  const auto is_meant = [&](const SendOp* op) {
-    return meant(op->envelope) && !deferred.count(op);
-  };
-  for (uint64_t cookie : e.sends.find_all(is_meant)) {
-    SendOp* op = e.sends.take(cookie);
-    op->error = Status(status.error_class(), status.what());
-    e.finish_send(op);
-  }
-  e.pulls.fail([&](uint32_t, const RecvOp& op) { return meant(op.envelope); },
-               [&] { return Status(status.error_class(), status.what()); });
+  const auto copy = [&] { return Status(status.error_class(), status.what()); };
+  e.fail_sends([&](const SendOp* op) { return meant(op->envelope) && !deferred.count(op); }, copy);
+  e.pulls.fail([&](uint32_t, const RecvOp& op) { return meant(op.envelope); }, copy);
   std::vector<SendOp*> collocated;
   g_engine.endpoints.for_each([&](Endpoint* at, uint32_t) {
     for (Arrived *a = at->unexpected.front(), *next; a; a = next) {
@@ -182,7 +169,7 @@ void end_operations(uint64_t id, uint64_t mask, const Status& status) {
     }
   });
   for (SendOp* op : collocated) {
-    op->error = Status(status.error_class(), status.what());
+    op->error = copy();
     complete_op(op);
   }
 }

@@ -35,13 +35,9 @@ bool progress() {
     g_ask_again = false;
     return true;
   }
-  return moved || (__builtin_expect(g_engine.detecting, 0) && detection_due());
+  return moved || (__builtin_expect(g_detecting, 0) && detection_due());
 }
-bool quiet() {
-  return !g_engine.peers.any_deferred() && g_engine.pulls.empty() && g_engine.lent == 0 &&
-         g_engine.accesses == 0 && sends_without_address() == 0 &&
-         g_engine.transports.polled_only_is_quiet();
-}
+bool quiet() { return g_engine.is_quiet() && sends_without_address() == 0; }
 void add_polled_transport(transport::Transport* transport) {
   g_engine.transports.add_polled(transport);
 }
@@ -93,7 +89,7 @@ uint64_t sum_of(const uint64_t (&counts)[pt2pt::Counters::kGoals], bool shared_m
 }  // namespace
 
 void set_peer_failed_handler(void (*handler)(uint32_t, const std::string&)) {
-  g_engine.on_peer_failed = handler;
+  g_engine.set_peer_failed_handler(handler);
 }
 
 namespace {
@@ -115,17 +111,15 @@ void set_local_count(uint32_t count) { g_engine.endpoints.add_until(count); }
 
 Status init(const Setup& setup) {
   Engine& e = g_engine;
-  e.me = g_av.me();
-  e.processes = g_av.processes();
-  g_signature_bit = std::max(kLeastSignatureBit, static_cast<int>(std::bit_width(e.processes - 1)));
+  e.begin(g_av.me(), g_av.processes());
+  g_signature_bit =
+      std::max(kLeastSignatureBit, static_cast<int>(std::bit_width(e.processes() - 1)));
   FGMPI_TRY(e.endpoints.reserve(setup.local_count));
-  e.peers.make(e.processes);
+  e.peers.make(e.processes());
   e.transports.set(setup.transports[0], setup.transports[1]);
-  e.counters = {};
-  e.flow.begin(e.processes);
+  e.flow.begin(e.processes());
   for (int bit = 0; bit < 2; ++bit)
     if (setup.transports[bit]) e.flow.set_limits(bit, *setup.transports[bit]);
-  e.lent = 0;
   start_detection();
   sched::add_trimmer(trim_requests);
   return {};
@@ -134,7 +128,7 @@ Status init(const Setup& setup) {
 void set_processes(uint32_t processes, transport::Transport* others) {
   Engine& e = g_engine;
   e.peers.add_until(processes);
-  e.processes = processes;
+  e.set_processes(processes);
   if (others != e.transports.with_bit(1)) {
     e.flow.set_limits_of_others(*others, e.transports.with_bit(1) != nullptr);
     e.transports.set_second(others);
@@ -146,17 +140,7 @@ void forget_process(uint32_t process) {
   g_engine.peers.forget(process, [&](DeferredFrame* f) { g_engine.drop_frame(process, f); });
 }
 
-void set_connected_to_others(bool connected) {
-  // Ranks that have waited since before may be deadlocked now.
-  g_ask_again |= g_engine.connected_to_others && !connected;
-  g_engine.connection_changes += g_engine.connected_to_others != connected;
-  g_engine.connected_to_others = connected;
-}
-
-void discount_frames(uint64_t sent, uint64_t received) {
-  g_engine.frames_sent -= sent;
-  g_engine.frames_received -= received;
-}
+void discount_frames(uint64_t sent, uint64_t received) { g_engine.discount_frames(sent, received); }
 
 int32_t source_to_travel(int32_t source) {
   return static_cast<int32_t>(static_cast<uint32_t>(source) >> g_signature_bit);
@@ -245,8 +229,8 @@ uint32_t process_of_source(int32_t source) {
 
 Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
                     const char* call, Signature signature) {
-  return send(raw(data, bytes), {process, kProcessEndpoint}, source_of(g_engine.me, signature), tag,
-              ctx, Mode::kStandard, call);
+  return send(raw(data, bytes), {process, kProcessEndpoint}, source_of(g_engine.me(), signature),
+              tag, ctx, Mode::kStandard, call);
 }
 
 Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,
@@ -279,7 +263,7 @@ Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uin
 
 Status process_isend(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
                      const char* call, Request** out, Signature signature) {
-  return isend(raw(data, bytes), {process, kProcessEndpoint}, source_of(g_engine.me, signature),
+  return isend(raw(data, bytes), {process, kProcessEndpoint}, source_of(g_engine.me(), signature),
                tag, ctx, Mode::kStandard, call, nullptr, out);
 }
 
@@ -301,7 +285,7 @@ Status process_outcome(Request* request) {
 void set_unmatched_handler(void (*handler)(const Unmatched&)) {
   static void (*g_handler)(const Unmatched&);
   g_handler = handler;
-  g_engine.on_unmatched = [](const UnexpectedMessage* u) { g_handler(unmatched_of(*u)); };
+  g_engine.set_unmatched_handler([](const UnexpectedMessage* u) { g_handler(unmatched_of(*u)); });
 }
 
 std::vector<Unmatched> list_unmatched() {
@@ -340,10 +324,10 @@ void cancel_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& statu
 
 void set_notice_handler(int kind, NoticeHandler handler) {
   FGMPI_CHECK(kind >= 0 && kind < 16);
-  g_engine.notice_handlers[kind] = handler;
+  g_engine.set_notice_handler(static_cast<uint32_t>(kind), handler);
 }
 
-void refuse_notice() { ++g_engine.bad_frames; }
+void refuse_notice() { g_engine.count_bad_frame(); }
 
 size_t most_notice_bytes(uint32_t process) {
   return g_engine.transports.to(process)->max_payload();
@@ -352,8 +336,9 @@ size_t most_notice_bytes(uint32_t process) {
 void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t bytes) {
   Engine& e = g_engine;
   FGMPI_CHECK(kind >= 0 && kind < 16 && (bytes <= 1024 || bytes <= most_notice_bytes(process)));
-  if (process == e.me) {
-    if (e.notice_handlers[kind]) e.notice_handlers[kind](e.me, ctx, data, bytes);
+  if (process == e.me()) {
+    if (NoticeHandler handler = e.notice_handler(static_cast<uint32_t>(kind)))
+      handler(e.me(), ctx, data, bytes);
     return;
   }
   transport::Header h = e.header_for(kNotice, 0);

@@ -416,7 +416,7 @@ void set_notice_handler(int kind, NoticeHandler handler);
 /// Sets a tool's function that is called in each process before a deadlock is reported; nullptr:
 /// none. It must not switch.
 void set_tool_deadlock(void (*deadlock)());
-void refuse_notice();  ///< counts one in Engine::bad_frames
+void refuse_notice();  ///< counts one in Engine::bad_frames()
 void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t bytes);
 /// How many bytes of a notice a frame to that process holds.
 size_t most_notice_bytes(uint32_t process);

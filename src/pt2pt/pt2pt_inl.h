@@ -84,7 +84,7 @@ inline constexpr uint64_t kTiny = 16;
 
 /// Parks until a receive of contiguous bytes is complete. May switch. REQUIRES: !op->done.
 [[gnu::always_inline]] inline void wait_for_bytes(RecvOp* op, const char* call) {
-  if (__builtin_expect(g_engine.processes > 1, 0)) {
+  if (__builtin_expect(g_engine.processes() > 1, 0)) {
     g_engine.spin(&op->done);
     if (op->done) return;
   }

@@ -86,7 +86,7 @@ UnexpectedMessage* find_unexpected(Endpoint* at, const Envelope& pattern) {
 UnexpectedMessage* find_with_progress(Endpoint* at, const Envelope& pattern) {
   UnexpectedMessage* u = find_unexpected(at, pattern);
   if (u) return u;
-  if (g_engine.processes > 1 && g_engine.progress()) u = find_unexpected(at, pattern);
+  if (g_engine.processes() > 1 && g_engine.progress()) u = find_unexpected(at, pattern);
   if (u) return u;
   sched::yield();
   return find_unexpected(at, pattern);

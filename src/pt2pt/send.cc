@@ -18,7 +18,7 @@ Header message_header(FrameKind kind, Peer to, const Envelope& envelope, uint64_
   h.src_rank = envelope.source;
   h.tag = envelope.tag;
   h.dst_local = to.local;
-  h.src_process = g_engine.me;
+  h.src_process = g_engine.me();
   h.size = size;
   h.cookie = 0;
   h.addr = 0;
@@ -34,7 +34,7 @@ UnexpectedMessage* eager_copy(const Envelope& envelope, uint64_t n) {
   UnexpectedMessage* u = new_unexpected(envelope, n, true);
   if (__builtin_expect(!u, 0)) return nullptr;  // the message waits in the sender's buffer
   u->kind = UnexpectedMessage::kEager;
-  u->process = e.me;
+  u->process = e.me();
   return u;
 }
 
@@ -53,7 +53,7 @@ void push_eager_copy(Endpoint* at, UnexpectedMessage* u) {
 /// Like send_bytes_at_once() for a buffer that is not contiguous: it completes at once only to
 /// collocated receivers.
 bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
-  if (to.process != g_engine.me) return false;
+  if (to.process != g_engine.me()) return false;
   Endpoint* at = g_engine.at(to.local);
   if (RecvOp* op = match_posted(at, envelope)) {
     g_engine.counters.count_message(Counters::kLocal, static_cast<uint64_t>(buffer.bytes()));
@@ -127,7 +127,7 @@ void start_remote(SendOp* op, Mode mode) {
   Header& h = op->frame.header;
   h = message_header(kind, op->to, op->envelope, op->size);
   if (answered) {
-    op->cookie = e.sends.put(op);
+    op->cookie = e.expect_answer(op);
     h.cookie = op->cookie;
   }
   if (eager)
@@ -154,7 +154,7 @@ void start_remote(SendOp* op, Mode mode) {
 bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& envelope,
                         Mode mode) {
   Engine& e = g_engine;
-  if (__builtin_expect(to.process == e.me, 1)) {
+  if (__builtin_expect(to.process == e.me(), 1)) {
     Endpoint* at = e.at(to.local);
     if (RecvOp* op = match_posted(at, envelope)) {
       e.counters.count_message(Counters::kLocal, n);
@@ -179,7 +179,7 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
 
 namespace {
 bool decided_by_others(Peer to, const Envelope& envelope) {
-  return g_decider && to.process == g_engine.me && g_decider->decides(envelope.ctx);
+  return g_decider && to.process == g_engine.me() && g_decider->decides(envelope.ctx);
 }
 
 /// Hands a message to the decider (decider.h), which delivers it. The decider also decides whether
@@ -190,7 +190,7 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
   UnexpectedMessage* u = new_unexpected(envelope, static_cast<uint64_t>(buffer.bytes()), true);
   if (!u) return false;
   u->kind = UnexpectedMessage::kEager;
-  u->process = g_engine.me;
+  u->process = g_engine.me();
   if (buffer.type.contiguous()) {
     if (u->size) copy_bytes(u->payload(), bytes_of(buffer), u->size);
   } else if (!host::pack(buffer.address, buffer.count, buffer.type, u->payload()).ok()) {
@@ -216,7 +216,7 @@ void start_send(SendOp* op, Mode mode) {
   op->size = static_cast<uint64_t>(op->buffer->bytes());
   if (__builtin_expect(op->to.process == kUnknownProcess, 0) && !find_address(op, mode)) return;
   op->process = op->to.process;
-  if (op->to.process != g_engine.me) return start_remote(op, mode);
+  if (op->to.process != g_engine.me()) return start_remote(op, mode);
   op->kind = UnexpectedMessage::kLocal;
   op->answer = mode != Mode::kSynchronous && g_engine.flow.is_eager_local(op->size)
                    ? AnswerTime::kPastLimit
@@ -332,7 +332,7 @@ void SendRequest::cancel() {
     op.cancelled = true;
     return complete_op(&op);
   }
-  if (op.to.process == g_engine.me) {
+  if (op.to.process == g_engine.me()) {
     const bool held = decided_by_others(op.to, op.envelope);
     if (held ? !g_decider->withdraw_send(op.to.local, &op) : !op.queued) return;
     if (!held) remove_unexpected(g_engine.at(op.to.local), &op);

@@ -282,13 +282,16 @@ Verdict judge(const Report& report, bool others) {
   return deadlock_action() == DeadlockAction::kAbort ? Verdict::kJobEnds : Verdict::kReported;
 }
 
+bool g_connected_to_others = false;  ///< other jobs may send something
+uint64_t g_connection_changes = 0;   ///< how often g_connected_to_others has changed
+
 class ThisProcess final : public DetectionSite {
  public:
   TrafficCounts counts() const override {
-    return {g_engine.frames_sent, g_engine.frames_received,
-            sched::switch_count() + g_engine.connection_changes};
+    return {g_engine.frames_sent(), g_engine.frames_received(),
+            sched::switch_count() + g_connection_changes};
   }
-  bool others() const override { return g_engine.connected_to_others; }
+  bool others() const override { return g_connected_to_others; }
   int64_t now_ns() const override { return fgmpi::now_ns(); }
   const std::vector<uint32_t>& lost() const override { return lost_processes(); }
   void send(uint32_t process, uint64_t word, const void* data, size_t bytes) override {
@@ -311,14 +314,16 @@ class ThisProcess final : public DetectionSite {
 };
 
 ThisProcess g_site;
-Detection g_detection(&g_site, 0, 1, &g_engine.detecting);
+Detection g_detection(&g_site, 0, 1, &g_detecting);
 
 }  // namespace
 
+bool g_detecting = false;
+
 void start_detection() {
   (void)deadlock_action();  // a bad value of FGMPI_DEADLOCK ends the process now, not at a deadlock
-  g_engine.detecting = false;
-  g_detection = Detection(&g_site, g_engine.me, g_av.processes(), &g_engine.detecting);
+  g_detecting = false;
+  g_detection = Detection(&g_site, g_engine.me(), g_av.processes(), &g_detecting);
   set_notice_handler(kNoticeDeadlock,
                      [](uint32_t from, uint64_t word, const void* data, size_t bytes) {
                        g_detection.on_notice(from, word, data, bytes);
@@ -326,9 +331,16 @@ void start_detection() {
 }
 
 void detection_learns_of_loss() { g_detection.on_loss(); }
-bool detection_due() { return g_detection.due(); }  // called by every poll while g_engine.detecting
+bool detection_due() { return g_detection.due(); }  // called by every poll while g_detecting
 
 bool g_ask_again = false;
+
+void set_connected_to_others(bool connected) {
+  // Ranks that have waited since before may be deadlocked now.
+  g_ask_again |= g_connected_to_others && !connected;
+  g_connection_changes += g_connected_to_others != connected;
+  g_connected_to_others = connected;
+}
 
 namespace {
 /// Does a rank wait for something from outside of MPI (a file, a thread of the program)? A decision
@@ -357,7 +369,7 @@ bool all_parked() {
   g_ask_again = !quiet();
   if (g_ask_again || !all_wait_for_mpi()) return false;
   if (g_av.processes() > 1) return g_detection.on_passive();
-  const Verdict verdict = judge(local_report(), g_engine.connected_to_others);
+  const Verdict verdict = judge(local_report(), g_connected_to_others);
   if (verdict == Verdict::kGivesWay) pull_past_limit();
   return verdict == Verdict::kJobEnds;
 }
@@ -379,7 +391,7 @@ bool (*parked_hook())() {
 int64_t sleep_limit() {
   constexpr int64_t kLook = 10'000'000;  // sleep at most so long while the decider waits
   if (g_decider && g_ask_again) return kLook;
-  return g_engine.detecting ? Detection::kPatience / 4 : -1;
+  return g_detecting ? Detection::kPatience / 4 : -1;
 }
 
 }  // namespace fgmpi::pt2pt

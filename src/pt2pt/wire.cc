@@ -30,6 +30,13 @@ Envelope envelope_of(const Header& h) { return {h.ctx, h.src_rank, h.tag}; }
 
 }  // namespace
 
+void Engine::begin(uint32_t me, uint32_t processes) {
+  me_ = me;
+  processes_ = processes;
+  counters = {};
+  lent_ = 0;
+}
+
 // ---- Deferred frames ----------------------------------------------------------------------------
 
 void Engine::defer(uint32_t process, DeferredFrame* frame) {
@@ -41,7 +48,7 @@ void Engine::drop_frame(uint32_t process, DeferredFrame* frame) {
   SendOp* op = frame->op;
   if (frame->role == DeferredFrame::kOwn) return free(frame);
   const bool answered = frame->header.kind == kData || frame->header.cookie != 0;
-  if (answered && !sends.take(op->cookie)) return;
+  if (answered && !sends_.take(op->cookie)) return;
   if (is_lost(process)) op->error = process_failed(process);
   finish_send(op);
 }
@@ -95,7 +102,7 @@ bool Engine::lend_to_transport(uint32_t process, const Header& header, const voi
       return false;
     case transport::LendResult::kLent:
       ++op->lent;
-      ++lent;
+      ++lent_;
       break;
     case transport::LendResult::kSent:
       break;
@@ -105,7 +112,7 @@ bool Engine::lend_to_transport(uint32_t process, const Header& header, const voi
 
 void Engine::returned(void* lender) {
   auto* op = static_cast<SendOp*>(lender);
-  --lent;
+  --lent_;
   if (--op->lent == 0 && op->over) complete_op(op);
 }
 
@@ -151,7 +158,7 @@ bool Engine::push_frames(uint32_t process) {
       case DeferredFrame::kOfSend:
         break;
       case DeferredFrame::kStream:
-        sends.take(op->cookie);
+        sends_.take(op->cookie);
         [[fallthrough]];
       case DeferredFrame::kLastOfSend:
         finish_send(op);
@@ -206,13 +213,13 @@ void Engine::send_credit(uint32_t process) {
 
 void Engine::deliver(const Header& h, const void* payload, size_t length) {
   FGMPI_ASSERT(sched::may_use_engine());
-  if (__builtin_expect(h.src_process >= processes || !endpoints.has(h.dst_local), 0)) {
-    ++bad_frames;
+  if (__builtin_expect(h.src_process >= processes_ || !endpoints.has(h.dst_local), 0)) {
+    ++bad_frames_;
     return;
   }
-  ++frames_received;
+  ++frames_received_;
   if (h.kind == kNotice) {
-    NoticeHandler handler = static_cast<uint32_t>(h.tag) < 16 ? notice_handlers[h.tag] : nullptr;
+    NoticeHandler handler = notice_handler(static_cast<uint32_t>(h.tag));
     if (handler) handler(h.src_process, h.ctx, payload, length);
     return;
   }
@@ -224,7 +231,7 @@ void Engine::deliver(const Header& h, const void* payload, size_t length) {
     case kRequestPastLimit:
       return arrive(h, payload, length);
     case kAck:
-      if (SendOp* op = sends.take(h.cookie)) return finish_send(op);
+      if (SendOp* op = sends_.take(h.cookie)) return finish_send(op);
       break;
     case kClear:
       return on_clear(h);
@@ -241,14 +248,14 @@ void Engine::deliver(const Header& h, const void* payload, size_t length) {
     default:
       break;
   }
-  ++bad_frames;
+  ++bad_frames_;
 }
 
 void Engine::arrive(const Header& h, const void* payload, size_t length) {
   const bool eager = !is_request(h.kind);
   const bool whole = h.size == length;
   if (__builtin_expect(eager && !whole && !may_arrive(h, length), 0)) {
-    ++bad_frames;
+    ++bad_frames_;
     return;
   }
   Envelope from = envelope_of(h);
@@ -281,7 +288,7 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
     count_unexpected(h.size);
   }
   push_unexpected(endpoint, u);
-  if (h.dst_local == kProcessEndpoint && on_unmatched) on_unmatched(u);
+  if (h.dst_local == kProcessEndpoint && on_unmatched_) on_unmatched_(u);
 }
 
 // ---- Eager messages of several frames -----------------------------------------------------------
@@ -295,8 +302,8 @@ bool Engine::may_arrive(const Header& h, size_t length) const {
 /// Begins an eager message of several frames. They go into the buffer of `op`, or into `kept` until
 /// a receive matches the message.
 void Engine::begin_arriving(const Header& h, RecvOp* op, UnexpectedMessage* kept) {
-  Arriving* a = arriving_pool.make(Arriving{kept, op, kept ? kept->payload() : nullptr, nullptr,
-                                            h.size, h.size, 0, h.cookie, answer_of(h.kind)});
+  Arriving* a = arriving_pool_.make(Arriving{kept, op, kept ? kept->payload() : nullptr, nullptr,
+                                             h.size, h.size, 0, h.cookie, answer_of(h.kind)});
   peers.set_arriving(h.src_process, a);
   if (kept) {
     kept->kind = UnexpectedMessage::kArriving;
@@ -317,7 +324,7 @@ void Engine::begin_arriving(const Header& h, RecvOp* op, UnexpectedMessage* kept
 void Engine::on_piece(const Header& h, const void* payload, size_t length) {
   const Arriving* a = peers.arriving(h.src_process);
   if (!a || length == 0 || h.addr != a->arrived || length > a->size - a->arrived) {
-    ++bad_frames;
+    ++bad_frames_;
     return;
   }
   receive_piece(h.src_process, payload, length);
@@ -330,9 +337,8 @@ void Engine::receive_piece(uint32_t process, const void* payload, size_t length)
                 std::min<uint64_t>(length, a->fits - a->arrived));
   a->arrived += length;
   if (a->arrived < a->size) return;
-  peers.set_arriving(process, nullptr);
   const Arriving done = *a;
-  arriving_pool.drop(a);
+  remove_arriving(process);
   if (done.kept) {
     done.kept->kind = UnexpectedMessage::kEager;
     if (done.op) consume(done.kept, done.op);
@@ -347,8 +353,13 @@ void Engine::receive_piece(uint32_t process, const void* payload, size_t length)
   complete_op(done.op);
 }
 
+void Engine::remove_arriving(uint32_t process) {
+  arriving_pool_.drop(peers.arriving(process));
+  peers.set_arriving(process, nullptr);
+}
+
 void Engine::peer_failed(uint32_t process, const std::string& why) {
-  if (on_peer_failed) return on_peer_failed(process, why);
+  if (on_peer_failed_) return on_peer_failed_(process, why);
   const uint32_t first = g_av.first(process), count = g_av.count(process);
   std::string ranks = count == 1 ? format("world rank %u", first)
                                  : format("world ranks %u to %u", first, first + count - 1);
@@ -364,15 +375,15 @@ void Engine::read_done(uint64_t cookie, Status status) {
 }
 
 void Engine::accessed(uint64_t cookie, Status status) {
-  --accesses;
-  on_accessed(cookie, std::move(status));
+  --accesses_;
+  on_accessed_(cookie, std::move(status));
 }
 
 /// The receiver cannot read this process's memory: send it the bytes.
 void Engine::on_clear(const Header& h) {
-  SendOp* op = sends.get(h.cookie);
+  SendOp* op = sends_.get(h.cookie);
   if (!op || !is_request(op->frame.header.kind) || h.size > op->size) {
-    ++bad_frames;
+    ++bad_frames_;
     return;
   }
   op->frame.header = header_for(kData, h.ctx);
@@ -403,7 +414,7 @@ void Engine::on_cancel(const Header& h) {
 }
 
 void Engine::on_cancelled(const Header& h) {
-  if (SendOp* op = sends.take(h.cookie)) {
+  if (SendOp* op = sends_.take(h.cookie)) {
     op->cancelled = true;
     finish_send(op);
   }

@@ -213,7 +213,7 @@ bool has_atomic(const Reach& reach, transport::Access* out) {
 uint64_t grant_access() {
   const auto wanted = settings::choice<NetworkSetting>(settings::kRmaNetwork);
   if (wanted == NetworkSetting::kMessages) return 0;
-  pt2pt::g_engine.on_accessed = on_accessed;
+  pt2pt::g_engine.set_access_handler(on_accessed);
   for (int bit : {0, 1}) {
     transport::Transport* t = pt2pt::g_engine.transports.with_bit(bit);
     if (!t) continue;

@@ -212,13 +212,13 @@ TEST(Failure, NoticesThatCannotBeAreRefused) {
   run(&loop, [&] {
     SharedComm* shared = make_comm();
     Opened team(shared, 1);
-    const uint64_t refused = pt2pt::g_engine.bad_frames;
+    const uint64_t refused = pt2pt::g_engine.bad_frames();
     receive_notice(shared->id.plane(comm::kPlanePt2pt), kFailedNotice, tag_of(1), 0, MPI_ERR_OTHER,
                    "");
     receive_notice(context(shared), 77, tag_of(1), 0, MPI_ERR_OTHER, "");
     pt2pt::notify(1, pt2pt::kNoticeCollective, context(shared), "short", 5);
     settle();
-    EXPECT_EQ(pt2pt::g_engine.bad_frames, refused + 3);
+    EXPECT_EQ(pt2pt::g_engine.bad_frames(), refused + 3);
     EXPECT_FALSE(team.failed());
   });
 }

@@ -31,9 +31,9 @@ bool taken(int kind, const void* data, size_t bytes) {
   h.dst_local = pt2pt::kProcessEndpoint;
   h.tag = kind;
   h.size = bytes;
-  const uint64_t before = pt2pt::g_engine.bad_frames;
+  const uint64_t before = pt2pt::g_engine.bad_frames();
   pt2pt::sink()->deliver(h, data, bytes);
-  return pt2pt::g_engine.bad_frames == before;
+  return pt2pt::g_engine.bad_frames() == before;
 }
 
 Agreement claim() {

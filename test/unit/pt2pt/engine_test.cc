@@ -55,9 +55,9 @@ class Protocols : public ::testing::TestWithParam<Case> {
   }
   void TearDown() override {
     EXPECT_TRUE(quiet());
-    EXPECT_EQ(g_engine.bad_frames, 0u);
-    EXPECT_EQ(g_engine.sends.used(), 0u);
-    EXPECT_EQ(g_engine.lent, 0u);
+    EXPECT_EQ(g_engine.bad_frames(), 0u);
+    EXPECT_EQ(g_engine.expected_answers(), 0u);
+    EXPECT_EQ(g_engine.payloads_lent(), 0u);
     EXPECT_EQ(counters().unexpected_bytes, 0u);
     limit_.reset();
     finalize();
