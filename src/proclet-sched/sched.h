@@ -268,6 +268,10 @@ inline void ready(Proclet* p) {
   detail::append_fifo(p);
 }
 
+/// True where no proclet is ready. False also where the queue is not first in, first out: there it
+/// takes more to find out.
+inline bool is_none_ready() { return detail::g_hot.fifo && !detail::g_hot.head; }
+
 /// Lets every other ready proclet run first. May switch. On the host stack: polls once.
 void yield();
 

@@ -19,9 +19,7 @@ inline constexpr int64_t kLongestShortSpin = 5'000;
 class ShortSpin {
  public:
   bool may_continue() {
-    if (polls_ >= kMostPolls || sched::detail::g_hot.head || !sched::detail::g_hot.fifo ||
-        g_longest_short_spin == 0)
-      return false;
+    if (polls_ >= kMostPolls || !sched::is_none_ready() || g_longest_short_spin == 0) return false;
     return ++polls_ % kPollsPerClock != 0 || !polls_are_calls() || !is_over();
   }
 
