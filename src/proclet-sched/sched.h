@@ -260,7 +260,7 @@ void park(const WaitSite* site);
 /// Makes a parked proclet runnable. Never switches. REQUIRES: p->state == kParked, or kFinished for
 /// the proclet of a rank that has left its stack (leave.h): something that it waited for may still
 /// complete, and it then finishes again.
-inline void ready(Proclet* p) {
+[[gnu::always_inline]] inline void ready(Proclet* p) {
   FGMPI_ASSERT(p->state == State::kParked || p->state == State::kFinished);
   p->state = State::kReady;
   detail::Hot& hot = detail::g_hot;
