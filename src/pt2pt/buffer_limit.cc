@@ -96,7 +96,7 @@ UnexpectedMessage* replacement(UnexpectedMessage* u, std::vector<SendOp*>* copie
                                std::vector<Replaced>* requests) {
   if (!is_past_limit(u)) return u;
   if (u->kind == UnexpectedMessage::kEager) {
-    g_engine.ack(u->process, u->cookie);
+    g_engine.send_ack(u->process, u->cookie);
     u->answer = AnswerTime::kNone;
     return u;
   }

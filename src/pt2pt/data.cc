@@ -119,7 +119,7 @@ void consume(UnexpectedMessage* u, RecvOp* op) {
       if (u->process == e.me()) {
         e.flow.remove_local_copy(u->size);
       } else {
-        if (u->answer != AnswerTime::kNone) e.ack(u->process, u->cookie);
+        if (u->answer != AnswerTime::kNone) e.send_ack(u->process, u->cookie);
         e.return_credit(u->process, u->size);
       }
       drop_unexpected(u);

@@ -59,22 +59,23 @@ class Engine final : public transport::Sink {
   }
 
   // ---- Sending frames ---------------------------------------------------------------------------
-  /// Sends at once if no frame is deferred before it and the transport has room.
-  bool send_now(uint32_t process, const transport::Header& header, const void* payload,
-                size_t length) {
+  /// Sends a frame if none is deferred before it and the transport has room.
+  bool try_frame(uint32_t process, const transport::Header& header, const void* payload,
+                 size_t length) {
     if (__builtin_expect(peers.has_deferred(process), 0)) return false;
-    return to_transport(process, header, payload, length);
+    return try_transport(process, header, payload, length);
   }
-  bool to_transport(uint32_t process, const transport::Header& header, const void* payload,
-                    size_t length) {
+  /// Like try_frame(), whatever is deferred.
+  bool try_transport(uint32_t process, const transport::Header& header, const void* payload,
+                     size_t length) {
     transport::Transport* t = transports.to(process);
     if (!t->try_send(process, g_av.address(process), header, payload, length)) return false;
     return count_sent(length);
   }
-  /// Like to_transport(), for a payload that may be lent: it belongs to `op`, which waits until the
-  /// transport has returned it.
-  bool lend_to_transport(uint32_t process, const transport::Header& header, const void* payload,
-                         size_t length, SendOp* op);
+  /// Like try_transport(), for a payload that may be lent: it belongs to `op`, which waits until
+  /// the transport has returned it.
+  bool try_lent_frame(uint32_t process, const transport::Header& header, const void* payload,
+                      size_t length, SendOp* op);
   bool count_sent(size_t length) {
     ++frames_sent_;
     ++counters.sent_frames;
@@ -84,13 +85,14 @@ class Engine final : public transport::Sink {
   void count_message(uint32_t process, uint64_t bytes) {
     counters.count_message(Counters::kByTransport + g_av.transport_bit(process), bytes);
   }
-  void defer(uint32_t process, DeferredFrame* frame);
+  /// Makes a frame wait behind those that wait for room already.
+  void defer_frame(uint32_t process, DeferredFrame* frame);
   /// Drops a frame for a process that is lost, or that belongs to no connected job any more. Ends
   /// the frame's send, with an error if the process is lost.
   void drop_frame(uint32_t process, DeferredFrame* frame);
   /// Sends or defers one of the engine's own frames, with a copy of the payload.
-  void send_own(uint32_t process, const transport::Header& header, const void* payload,
-                size_t length);
+  void send_own_frame(uint32_t process, const transport::Header& header, const void* payload,
+                      size_t length);
   transport::Header header_for(FrameKind kind, uint64_t cookie) const {
     transport::Header h{};
     h.kind = kind;
@@ -125,7 +127,7 @@ class Engine final : public transport::Sink {
       SendOp* op = sends_.take(cookie);
       if (!op) continue;
       op->error = status();
-      finish_send(op);
+      complete_send(op);
     }
   }
   /// Payloads that transports have not returned yet.
@@ -139,11 +141,11 @@ class Engine final : public transport::Sink {
   }
 
   // ---- Receiving --------------------------------------------------------------------------------
-  void ack(uint32_t process, uint64_t cookie) {
-    send_own(process, header_for(kAck, cookie), nullptr, 0);
+  void send_ack(uint32_t process, uint64_t cookie) {
+    send_own_frame(process, header_for(kAck, cookie), nullptr, 0);
   }
   /// Completes a send: at once, or when the transport has returned the payloads that it lent.
-  void finish_send(SendOp* op);
+  void complete_send(SendOp* op);
   bool push_pieces(uint32_t process, DeferredFrame* frame);
   void return_credit(uint32_t process, uint64_t bytes) {
     const uint64_t to_return = peers.add_to_return(process, FlowControl::charge(bytes));
@@ -295,10 +297,10 @@ inline RecvOp* match_posted(Endpoint* at, const Envelope& message) {
   return op;
 }
 
-/// Starts a receive: matches a waiting message, or posts the receive. op->done is set when it is
+/// Begins a receive: matches a waiting message, or posts the receive. op->done is set when it is
 /// complete already. The function is not in line, since it would use registers of the shorter paths
 /// beside it (pt2pt_inl.h).
-[[gnu::noinline]] inline void start_recv(RecvOp* op, Endpoint* at, const Envelope& pattern) {
+[[gnu::noinline]] inline void begin_recv(RecvOp* op, Endpoint* at, const Envelope& pattern) {
   if (!at->unexpected.empty()) {
     if (Arrived* a = at->unexpected.find(pattern)) {
       UnexpectedMessage* u = static_cast<UnexpectedMessage*>(a);
@@ -311,22 +313,22 @@ inline RecvOp* match_posted(Endpoint* at, const Envelope& message) {
   at->posted.push(op);
 }
 
-// ---- Sends --------------------------------------------------------------------------------------
+// ---- Sends: the tiers are drawn in send.cc ------------------------------------------------------
 
-/// Tries to complete a send of contiguous bytes at once: a posted receive, an eager copy or a
-/// frame.
+/// The tier "at once" for contiguous bytes: completes the send by a posted receive, an eager copy
+/// or a frame. False: nothing was done.
 bool send_bytes_at_once(const void* data, uint64_t bytes, Peer to, const Envelope& envelope,
                         Mode mode);
-/// Tries to complete a send at once, without an operation, in the ways of send_bytes_at_once().
-bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode);
-/// Starts a send that could not complete at once. May complete it. REQUIRES: op->buffer, ->to and
-/// ->envelope are set.
-void start_send(SendOp* op, Mode mode);
+/// The tier "at once" for any buffer.
+bool send_buffer_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode);
+/// The tier "operation": begins a send that could not complete at once. May complete it. REQUIRES:
+/// op->buffer, ->to and ->envelope are set.
+void begin_send(SendOp* op, Mode mode);
 
 /// Finds the address of a destination of which only the rank is known: sets op->to and returns true
 /// where the address is known by now. Otherwise the send waits, and start_waiting_sends() starts
 /// it. REQUIRES: op->to.process == kUnknownProcess.
-bool find_address(SendOp* op, Mode mode);
+bool resolve_address(SendOp* op, Mode mode);
 /// Removes a send from those that wait for an address. False: it did not wait.
 bool stop_waiting_for_address(SendOp* op);
 

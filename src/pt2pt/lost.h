@@ -12,8 +12,8 @@
 // receive stays posted.
 //
 // A job without lost processes pays no instruction for this: lost peers are handled as peers whose
-// frames wait for room (Engine::defer), and stalled requests as requests that complete only when
-// polled (Request::polled).
+// frames wait for room (Engine::defer_frame), and stalled requests as requests that complete only
+// when polled (Request::polled).
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once

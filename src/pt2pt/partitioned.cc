@@ -52,8 +52,8 @@ struct Announcer {
   Buffer buffer;
 
   static void send(const Announcement& words, Peer to, const Envelope& envelope) {
-    if (send_at_once(raw(const_cast<Announcement*>(&words), sizeof words), to, envelope,
-                     Mode::kStandard))
+    if (send_buffer_at_once(raw(const_cast<Announcement*>(&words), sizeof words), to, envelope,
+                            Mode::kStandard))
       return;
     auto* a = new Announcer;
     a->words = words;
@@ -64,7 +64,7 @@ struct Announcer {
     a->op.queued = false;
     a->op.owner = a;
     a->op.finish = [](SendOp* op) { delete static_cast<Announcer*>(op->owner); };
-    start_send(&a->op, Mode::kStandard);
+    begin_send(&a->op, Mode::kStandard);
   }
 };
 
@@ -141,10 +141,11 @@ class PartitionedSend final : public Request {
     SendPart& p = parts_[static_cast<size_t>(i)];
     p.ready = true;
     p.op.done = false;
-    if (to_.process == kNoPeer || send_at_once(p.buffer, p.op.to, p.op.envelope, Mode::kStandard))
+    if (to_.process == kNoPeer ||
+        send_buffer_at_once(p.buffer, p.op.to, p.op.envelope, Mode::kStandard))
       part_done();
     else
-      start_send(&p.op, Mode::kStandard);
+      begin_send(&p.op, Mode::kStandard);
     return {};
   }
   void describe(std::string* out) const override { *out += format_missing(missing_, count_); }
@@ -181,7 +182,7 @@ class Listener {
   ~Listener() {
     if (comm_ref_) comm_ref_->release();
   }
-  void post(Endpoint* at, const Envelope& e) { start_recv(&op_, at, e); }
+  void post(Endpoint* at, const Envelope& e) { begin_recv(&op_, at, e); }
   /// Called when the owner is deleted: from now on the listener deletes itself.
   void leave_owner() {
     owner_ = nullptr;
@@ -305,7 +306,7 @@ class PartitionedRecv final : public Request {
     for (uint32_t i = 0; i < parts_count_; ++i) {
       RecvPart& p = parts_[i];
       p.op.done = false;
-      start_recv(&p.op, at_,
+      begin_recv(&p.op, at_,
                  {envelope_.ctx + 1, envelope_.source, static_cast<int32_t>(words.base + i)});
     }
   }

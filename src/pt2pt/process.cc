@@ -345,7 +345,7 @@ void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t b
   h.ctx = ctx;
   h.tag = kind;
   h.size = bytes;
-  e.send_own(process, h, data, bytes);
+  e.send_own_frame(process, h, data, bytes);
 }
 
 }  // namespace fgmpi::pt2pt

@@ -36,11 +36,12 @@ inline constexpr uint64_t kTiny = 16;
   }
 }
 
-/// The commonest send: a few bytes to a collocated proclet whose eldest posted receive matches.
-/// False: nothing was done, and the caller uses the general path. REQUIRES: bytes <= kTiny.
+/// The tier "direct" of sends (send.cc), the commonest: a few bytes to a collocated proclet whose
+/// eldest posted receive matches. False: nothing was done, and the message is for the next tier.
+/// REQUIRES: bytes <= kTiny.
 /// Never switches.
-[[gnu::always_inline]] inline bool send_to_first(const void* data, uint64_t bytes, uint32_t local,
-                                                 const Envelope& envelope) {
+[[gnu::always_inline]] inline bool send_bytes_direct(const void* data, uint64_t bytes,
+                                                     uint32_t local, const Envelope& envelope) {
   Endpoint* at = g_engine.at(local);
   PostedReceive* first = at->posted.first();
   if (!first || !covers(first->envelope, envelope)) return false;
@@ -77,7 +78,7 @@ inline constexpr uint64_t kTiny = 16;
     request->op.queued = true;
     at->posted.push(&request->op);
   } else {
-    start_recv(&request->op, at, pattern);
+    begin_recv(&request->op, at, pattern);
   }
   return request;
 }
@@ -107,7 +108,7 @@ inline constexpr uint64_t kTiny = 16;
     op.queued = true;
     at->posted.push_only(&op);
   } else {
-    start_recv(&op, at, pattern);
+    begin_recv(&op, at, pattern);
     if (op.done) return;
   }
   wait_for_bytes(&op, call);

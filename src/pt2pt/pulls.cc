@@ -36,21 +36,21 @@ void Pulls::begin(RecvOp* op, const Envelope& from, uint32_t process, uint64_t c
   Engine& e = g_engine;
   uint64_t n = set_outcome(op, from, size);
   if (n == 0) {
-    e.ack(process, cookie);
+    e.send_ack(process, cookie);
     return complete_op(op);
   }
   Pull* pull;
   uint64_t name;
   if (!make(op, process, cookie, n, &pull, &name)) {
     record_first_error(op, no_memory_for_message(n));  // the message is dropped: the sender is done
-    e.ack(process, cookie);
+    e.send_ack(process, cookie);
     return complete_op(op);
   }
   ++e.counters.reads;
   switch (e.transports.to(process)->read(process, g_av.address(process), addr, pull->destination, n,
                                          name)) {
     case transport::ReadResult::kDone:
-      e.ack(process, cookie);
+      e.send_ack(process, cookie);
       return complete(name);
     case transport::ReadResult::kPending:
       pull->reading = true;
@@ -64,7 +64,7 @@ void Pulls::begin(RecvOp* op, const Envelope& from, uint32_t process, uint64_t c
   Header h = e.header_for(kClear, cookie);
   h.ctx = name;
   h.size = n;
-  e.send_own(process, h, nullptr, 0);
+  e.send_own_frame(process, h, nullptr, 0);
 }
 
 void Pulls::complete(uint64_t name) {
@@ -93,7 +93,7 @@ void Pulls::complete_read(uint64_t name, Status status) {
   if (!status.ok())
     record_first_error(pull->op,
                        is_lost(pull->process) ? process_failed(pull->process) : std::move(status));
-  g_engine.ack(pull->process, pull->sender_cookie);
+  g_engine.send_ack(pull->process, pull->sender_cookie);
   complete(name);
 }
 

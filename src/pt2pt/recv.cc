@@ -12,7 +12,7 @@ Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uin
             const char* call, Outcome* outcome) {
   RecvOp op;
   op.prepare(buffer, outcome);
-  start_recv(&op, at, {ctx, source, tag});
+  begin_recv(&op, at, {ctx, source, tag});
   wait_for(&op, call);
   return std::move(outcome->error);
 }
@@ -38,7 +38,7 @@ Status RecvRequest::start() {
   op.done = false;
   outcome.cancelled = false;
   outcome.error = Status();
-  start_recv(&op, at, op.envelope);
+  begin_recv(&op, at, op.envelope);
   return {};
 }
 
@@ -58,7 +58,7 @@ Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, ui
              const char* call, RefCount* comm_ref, Request** out) {
   auto* request = new RecvRequest(buffer, at, {ctx, source, tag}, call, comm_ref);
   *out = request;
-  start_recv(&request->op, at, request->op.envelope);
+  begin_recv(&request->op, at, request->op.envelope);
   return {};
 }
 

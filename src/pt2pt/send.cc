@@ -1,4 +1,27 @@
-// Sends. A send completes at once when possible; otherwise it becomes an operation that waits.
+// Sends, in tiers: each completes what it can, and leaves every other message to the next one.
+//
+//   tier        completes                                             functions
+//   direct      at most kTiny bytes in a row to a collocated rank     send_bytes_direct(), in line
+//               whose eldest posted receive matches                   (pt2pt_inl.h)
+//     |
+//     | another process, no receive or not the eldest, more bytes, a layout, another mode
+//     v
+//   at once     what needs no operation: a posted receive that        send_bytes_at_once()
+//               matches; an eager copy; one frame whose payload is    send_buffer_at_once()
+//               copied                                                send_scattered_at_once()
+//     |
+//     | no receive, and the copy or window would pass its limit (flow_control.h); synchronous, and
+//     | not matched; longer than such a frame; no room in the transport; no address yet
+//     v
+//   operation   a SendOp, which may wait. For its address; within a   begin_send()
+//               process: for its match, in the queue of unexpected    resolve_address()
+//               messages; between processes: for room, for payloads   begin_local_send()
+//               that it has lent, for an answer                       begin_remote_send()
+//
+// send() and isend() begin with "at once"; their operation is on the stack, or in a request.
+// Bindings try "direct" before all checks of arguments (src/mpi/pt2pt/pt2pt_calls.h). Below all
+// tiers are the frames of the Engine: try_frame() and try_lent_frame() send one if there is room,
+// defer_frame() makes it wait for room, and send_own_frame() is for frames that belong to no send.
 
 #include <algorithm>
 
@@ -50,8 +73,7 @@ void push_eager_copy(Endpoint* at, UnexpectedMessage* u) {
   push_unexpected(at, u);
 }
 
-/// Like send_bytes_at_once() for a buffer that is not contiguous: it completes at once only to
-/// collocated receivers.
+/// The tier "at once" for a buffer that is not contiguous: to collocated receivers only.
 bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
   if (to.process != g_engine.me()) return false;
   Endpoint* at = g_engine.at(to.local);
@@ -107,7 +129,8 @@ void expose(SendOp* op) {
   g_engine.transports.to(process)->expose(process, g_av.address(process), op->size);
 }
 
-void start_remote(SendOp* op, Mode mode) {
+/// The tier "operation" between processes: eager where its window allows it, else by rendezvous.
+void begin_remote_send(SendOp* op, Mode mode) {
   Engine& e = g_engine;
   Status status = make_contiguous(op);
   if (!status.ok()) {
@@ -141,12 +164,12 @@ void start_remote(SendOp* op, Mode mode) {
   op->over = false;
   if (eager && op->size > e.transports.to(process)->max_payload())
     op->frame.role = DeferredFrame::kPieces;
-  if (e.peers.has_deferred(process)) return e.defer(process, &op->frame);
+  if (e.peers.has_deferred(process)) return e.defer_frame(process, &op->frame);
   const bool sent = op->frame.role == DeferredFrame::kPieces
                         ? e.push_pieces(process, &op->frame)
-                        : e.lend_to_transport(process, h, op->frame.payload, op->frame.length, op);
-  if (!sent) return e.defer(process, &op->frame);
-  if (!answered) e.finish_send(op);
+                        : e.try_lent_frame(process, h, op->frame.payload, op->frame.length, op);
+  if (!sent) return e.defer_frame(process, &op->frame);
+  if (!answered) e.complete_send(op);
 }
 
 }  // namespace
@@ -171,7 +194,7 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
   }
   if (mode == Mode::kSynchronous || to.process == kUnknownProcess || !may_go_at_once(to.process, n))
     return false;
-  if (!e.send_now(to.process, message_header(kEager, to, envelope, n), data, n)) return false;
+  if (!e.try_frame(to.process, message_header(kEager, to, envelope, n), data, n)) return false;
   e.peers.add_in_flight(to.process, FlowControl::charge(n));
   e.count_message(to.process, n);
   return true;
@@ -203,7 +226,7 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
 }
 }  // namespace
 
-bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
+bool send_buffer_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
   if (__builtin_expect(decided_by_others(to, envelope), 0))
     return hand_over_at_once(buffer, to, envelope, mode);
   if (__builtin_expect(buffer.type.contiguous(), 1))
@@ -212,11 +235,9 @@ bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode 
   return send_scattered_at_once(buffer, to, envelope, mode);
 }
 
-void start_send(SendOp* op, Mode mode) {
-  op->size = static_cast<uint64_t>(op->buffer->bytes());
-  if (__builtin_expect(op->to.process == kUnknownProcess, 0) && !find_address(op, mode)) return;
-  op->process = op->to.process;
-  if (op->to.process != g_engine.me()) return start_remote(op, mode);
+namespace {
+/// The tier "operation" within a process: the message waits at its receiver.
+void begin_local_send(SendOp* op, Mode mode) {
   op->kind = UnexpectedMessage::kLocal;
   op->answer = mode != Mode::kSynchronous && g_engine.flow.is_eager_local(op->size)
                    ? AnswerTime::kPastLimit
@@ -226,18 +247,28 @@ void start_send(SendOp* op, Mode mode) {
     return g_decider->add_message(op->to.local, op);
   push_unexpected(g_engine.at(op->to.local), op);
 }
+}  // namespace
+
+void begin_send(SendOp* op, Mode mode) {
+  op->size = static_cast<uint64_t>(op->buffer->bytes());
+  if (__builtin_expect(op->to.process == kUnknownProcess, 0) && !resolve_address(op, mode)) return;
+  op->process = op->to.process;
+  if (op->to.process != g_engine.me()) return begin_remote_send(op, mode);
+  begin_local_send(op, mode);
+}
 
 // ---- Blocking -----------------------------------------------------------------------------------
 
 namespace {
-[[gnu::noinline]] Status send_and_wait(const Buffer& buffer, Peer to, const Envelope& envelope,
-                                       Mode mode, const char* call) {
+/// The tier "operation" of a blocking send. May switch.
+[[gnu::noinline]] Status send_by_operation(const Buffer& buffer, Peer to, const Envelope& envelope,
+                                           Mode mode, const char* call) {
   SendOp op;
   op.buffer = &buffer;
   op.to = to;
   op.envelope = envelope;
   op.queued = false;
-  start_send(&op, mode);
+  begin_send(&op, mode);
   if (!op.done) g_engine.spin(&op.done);
   if (!op.done) {
     SendSite site(call, &op);
@@ -251,8 +282,8 @@ namespace {
 Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
             Mode mode, const char* call) {
   Envelope envelope{ctx, source_rank, tag};
-  if (__builtin_expect(send_at_once(buffer, to, envelope, mode), 1)) return {};
-  return send_and_wait(buffer, to, envelope, mode, call);
+  if (__builtin_expect(send_buffer_at_once(buffer, to, envelope, mode), 1)) return {};
+  return send_by_operation(buffer, to, envelope, mode, call);
 }
 
 // ---- Requests -----------------------------------------------------------------------------------
@@ -308,13 +339,13 @@ Status SendRequest::start() {
   complete_ = false;
   active = true;
   op.done = op.cancelled = false;
-  op.kind = UnexpectedMessage::kEager;  // start_send() makes it kLocal
+  op.kind = UnexpectedMessage::kEager;  // begin_send() makes it kLocal
   outcome.cancelled = false;
   outcome.error = Status();
-  if (send_at_once(buffer, op.to, op.envelope, mode)) {
+  if (send_buffer_at_once(buffer, op.to, op.envelope, mode)) {
     set_complete();
   } else {
-    start_send(&op, mode);
+    begin_send(&op, mode);
   }
   return {};
 }
@@ -347,18 +378,18 @@ void SendRequest::cancel() {
   Header h = op.frame.header;
   h.kind = kCancel;
   h.size = 0;
-  g_engine.send_own(op.to.process, h, nullptr, 0);
+  g_engine.send_own_frame(op.to.process, h, nullptr, 0);
 }
 
 Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
              Mode mode, const char* call, RefCount* comm_ref, Request** out) {
   Envelope envelope{ctx, source_rank, tag};
-  if (__builtin_expect(send_at_once(buffer, to, envelope, mode), 1)) {
+  if (__builtin_expect(send_buffer_at_once(buffer, to, envelope, mode), 1)) {
     *out = sent_request();
     return {};
   }
   std::unique_ptr<SendRequest> request(new SendRequest(buffer, to, envelope, mode, call, comm_ref));
-  start_send(&request->op, mode);
+  begin_send(&request->op, mode);
   *out = request.release();
   return {};
 }

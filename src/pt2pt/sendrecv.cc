@@ -48,14 +48,14 @@ class ExchangeRequest final : public Request {
       recv_.prepare(exchange.recv, &outcome);
       recv_.owner = this;
       recv_.finish = [](RecvOp* op) { static_cast<ExchangeRequest*>(op->owner)->half_done(); };
-      start_recv(&recv_, exchange.at, {exchange.ctx, exchange.source, exchange.recv_tag});
+      begin_recv(&recv_, exchange.at, {exchange.ctx, exchange.source, exchange.recv_tag});
     } else {
       nothing_received(&outcome);
       half_done();
     }
     Envelope envelope{exchange.ctx, exchange.source_rank, exchange.send_tag};
     if (exchange.to.process == kNoPeer ||
-        send_at_once(exchange.send, exchange.to, envelope, Mode::kStandard))
+        send_buffer_at_once(exchange.send, exchange.to, envelope, Mode::kStandard))
       return half_done();
     send_.buffer = &exchange.send;
     send_.to = exchange.to;
@@ -67,7 +67,7 @@ class ExchangeRequest final : public Request {
       if (!op->error.ok() && r->outcome.error.ok()) r->outcome.error = std::move(op->error);
       r->half_done();
     };
-    start_send(&send_, Mode::kStandard);
+    begin_send(&send_, Mode::kStandard);
   }
   void describe(std::string* out) const override {
     if (exchange.source != MPI_PROC_NULL && !recv_.done)
@@ -101,7 +101,7 @@ Status sendrecv(Exchange& x, const char* call, Outcome* outcome) {
   const bool receives = x.source != MPI_PROC_NULL;
   if (receives) {
     op.prepare(x.recv, outcome);
-    start_recv(&op, x.at, {x.ctx, x.source, x.recv_tag});
+    begin_recv(&op, x.at, {x.ctx, x.source, x.recv_tag});
   } else {
     nothing_received(outcome);
   }

@@ -46,7 +46,7 @@ Destination destination_of(const SendOp& op) {
 void set_address_source(AddressSource source) { g_source = source; }
 uint32_t sends_without_address() { return g_count; }
 
-bool find_address(SendOp* op, Mode mode) {
+bool resolve_address(SendOp* op, Mode mode) {
   const Destination destination = destination_of(*op);
   auto [it, first] = g_waiting.try_emplace(destination);
   // The send is entered before its address is asked for: the answer may come within the call.
@@ -79,10 +79,10 @@ void start_waiting_sends(uint64_t ctx, int32_t rank, Peer peer) {
   g_count -= static_cast<uint32_t>(sends.size());
   for (const WaitingSend& send : sends) {
     send.op->to = peer;
-    if (send_at_once(*send.op->buffer, peer, send.op->envelope, send.mode))
+    if (send_buffer_at_once(*send.op->buffer, peer, send.op->envelope, send.mode))
       complete_op(send.op);
     else
-      start_send(send.op, send.mode);
+      begin_send(send.op, send.mode);
   }
 }
 

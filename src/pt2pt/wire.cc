@@ -39,7 +39,7 @@ void Engine::begin(uint32_t me, uint32_t processes) {
 
 // ---- Deferred frames ----------------------------------------------------------------------------
 
-void Engine::defer(uint32_t process, DeferredFrame* frame) {
+void Engine::defer_frame(uint32_t process, DeferredFrame* frame) {
   if (peers.is_lost(process)) return drop_frame(process, frame);
   peers.add_deferred(process, frame);
 }
@@ -50,17 +50,18 @@ void Engine::drop_frame(uint32_t process, DeferredFrame* frame) {
   const bool answered = frame->header.kind == kData || frame->header.cookie != 0;
   if (answered && !sends_.take(op->cookie)) return;
   if (is_lost(process)) op->error = process_failed(process);
-  finish_send(op);
+  complete_send(op);
 }
 
-void Engine::send_own(uint32_t process, const Header& header, const void* payload, size_t length) {
-  if (__builtin_expect(send_now(process, header, payload, length), 1)) return;
+void Engine::send_own_frame(uint32_t process, const Header& header, const void* payload,
+                            size_t length) {
+  if (__builtin_expect(try_frame(process, header, payload, length), 1)) return;
   DeferredFrame* frame = static_cast<DeferredFrame*>(malloc(sizeof(DeferredFrame) + length));
   if (!frame) out_of_memory("a frame", sizeof(DeferredFrame) + length);
   new (frame) DeferredFrame{
       nullptr, header, frame + 1, static_cast<uint32_t>(length), DeferredFrame::kOwn, nullptr};
   if (length) memcpy(frame + 1, payload, length);
-  defer(process, frame);
+  defer_frame(process, frame);
 }
 
 /// Sends data frames of a message; true when all bytes are sent.
@@ -70,7 +71,7 @@ bool Engine::push_stream(uint32_t process, DeferredFrame* frame) {
     if (turn >= kStreamTurn && peers.has_more_deferred(process)) return false;
     uint64_t offset = frame->header.addr;
     uint64_t n = std::min(most, frame->header.size - offset);
-    if (!lend_to_transport(process, frame->header, frame->op->data + offset, n, frame->op))
+    if (!try_lent_frame(process, frame->header, frame->op->data + offset, n, frame->op))
       return false;
     frame->header.addr = offset + n;
     turn += n;
@@ -86,16 +87,16 @@ bool Engine::push_pieces(uint32_t process, DeferredFrame* frame) {
     Header h = frame->header;
     if (out) h.kind = kMore;
     const uint64_t n = std::min(most, op->size - out);
-    if (!lend_to_transport(process, h, op->data + out, n, op)) return false;
+    if (!try_lent_frame(process, h, op->data + out, n, op)) return false;
     out += n;
   }
   return true;
 }
 
-bool Engine::lend_to_transport(uint32_t process, const Header& header, const void* payload,
-                               size_t length, SendOp* op) {
+bool Engine::try_lent_frame(uint32_t process, const Header& header, const void* payload,
+                            size_t length, SendOp* op) {
   const int bit = g_av.transport_bit(process);
-  if (!flow.is_worth_lending(bit, length)) return to_transport(process, header, payload, length);
+  if (!flow.is_worth_lending(bit, length)) return try_transport(process, header, payload, length);
   switch (transports.with_bit(bit)->try_lend(process, g_av.address(process), header, payload,
                                              length, op)) {
     case transport::LendResult::kNoRoom:
@@ -116,7 +117,7 @@ void Engine::returned(void* lender) {
   if (--op->lent == 0 && op->over) complete_op(op);
 }
 
-void Engine::finish_send(SendOp* op) {
+void Engine::complete_send(SendOp* op) {
   if (op->lent)
     op->over = true;
   else
@@ -142,9 +143,10 @@ bool Engine::push_frames(uint32_t process) {
       bool finished = push_pieces(process, frame);
       moved |= frame->header.addr != before;
       if (!finished) return moved;
-    } else if (!(frame->op ? lend_to_transport(process, frame->header, frame->payload,
-                                               frame->length, frame->op)
-                           : to_transport(process, frame->header, frame->payload, frame->length))) {
+    } else if (!(frame->op
+                     ? try_lent_frame(process, frame->header, frame->payload, frame->length,
+                                      frame->op)
+                     : try_transport(process, frame->header, frame->payload, frame->length))) {
       return moved;
     }
     moved = true;
@@ -161,10 +163,10 @@ bool Engine::push_frames(uint32_t process) {
         sends_.take(op->cookie);
         [[fallthrough]];
       case DeferredFrame::kLastOfSend:
-        finish_send(op);
+        complete_send(op);
         break;
       case DeferredFrame::kPieces:
-        if (!frame->header.cookie) finish_send(op);
+        if (!frame->header.cookie) complete_send(op);
         break;
     }
   }
@@ -206,7 +208,7 @@ void Engine::spin_between(const bool* done) {
 void Engine::send_credit(uint32_t process) {
   Header h = header_for(kCredit, 0);
   h.size = peers.take_to_return(process);
-  send_own(process, h, nullptr, 0);
+  send_own_frame(process, h, nullptr, 0);
 }
 
 // ---- Arrivals -----------------------------------------------------------------------------------
@@ -231,7 +233,7 @@ void Engine::deliver(const Header& h, const void* payload, size_t length) {
     case kRequestPastLimit:
       return arrive(h, payload, length);
     case kAck:
-      if (SendOp* op = sends_.take(h.cookie)) return finish_send(op);
+      if (SendOp* op = sends_.take(h.cookie)) return complete_send(op);
       break;
     case kClear:
       return on_clear(h);
@@ -268,7 +270,7 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
     }
     fill_across(op, from, payload, length);
     return_credit(h.src_process, length);
-    if (answer_of(h.kind) != AnswerTime::kNone) ack(h.src_process, h.cookie);
+    if (answer_of(h.kind) != AnswerTime::kNone) send_ack(h.src_process, h.cookie);
     return complete_op(op);
   }
   UnexpectedMessage* u = new_unexpected(from, h.size, eager);
@@ -349,7 +351,7 @@ void Engine::receive_piece(uint32_t process, const void* payload, size_t length)
     free(done.staging);
   }
   return_credit(process, done.size);
-  if (done.answer != AnswerTime::kNone) ack(process, done.cookie);
+  if (done.answer != AnswerTime::kNone) send_ack(process, done.cookie);
   complete_op(done.op);
 }
 
@@ -390,7 +392,7 @@ void Engine::on_clear(const Header& h) {
   op->frame.header.size = h.size;
   op->frame.role = DeferredFrame::kStream;
   op->frame.op = op;
-  defer(h.src_process, &op->frame);
+  defer_frame(h.src_process, &op->frame);
 }
 
 // ---- Cancelling a send that waits in another process --------------------------------------------
@@ -408,7 +410,7 @@ void Engine::on_cancel(const Header& h) {
       return_credit(u->process, u->size);
     }
     drop_unexpected(u);
-    return send_own(h.src_process, header_for(kCancelled, h.cookie), nullptr, 0);
+    return send_own_frame(h.src_process, header_for(kCancelled, h.cookie), nullptr, 0);
   }
   // Not found: the message has been matched, and the send completes like any other.
 }
@@ -416,7 +418,7 @@ void Engine::on_cancel(const Header& h) {
 void Engine::on_cancelled(const Header& h) {
   if (SendOp* op = sends_.take(h.cookie)) {
     op->cancelled = true;
-    finish_send(op);
+    complete_send(op);
   }
 }
 

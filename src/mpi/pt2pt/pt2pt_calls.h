@@ -13,24 +13,28 @@ namespace fgmpi::mpi {
 /// After the last call of a turn (call_count.h): lets others run. Returns MPI_SUCCESS.
 int end_turn();
 
-/// The general functions, for all calls but the simplest.
-int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
-                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
-int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
-                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
+// The tiers of sends are drawn in pt2pt/send.cc. send() tries the first one for a communicator that
+// listed() finds. send_checked() checks all arguments and tries the others. send_unlisted() is for
+// every other handle: it enters the library, finds the communicator, and begins with the first
+// tier. call_send_checked() and call_send_unlisted() receive the arguments of the binding in their
+// registers and add what is constant. The functions of receives are named alike.
+int send_checked(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
+                 int dest, int tag, MPI_Comm comm);
+int isend_checked(const char* call, Mode mode, const void* buf, int64_t count,
+                  MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
 /// For a handle that listed() does not find, because the caller is outside of the library or for
-/// another reason; small messages are sent as in the fast paths.
-int send_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
-                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
-int isend_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
-                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
+/// another reason.
+int send_unlisted(const char* call, Mode mode, const void* buf, int64_t count,
+                  MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int isend_unlisted(const char* call, Mode mode, const void* buf, int64_t count,
+                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
 int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
               int dest, int tag, MPI_Comm comm, MPI_Request* request);
-int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
-                int tag, Comm* c, MPI_Status* status);
+int recv_checked(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                 int tag, Comm* c, MPI_Status* status);
 /// `init`: MPI_Recv_init.
-int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
-                 int tag, MPI_Comm comm, MPI_Request* request, bool init);
+int irecv_checked(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                  int tag, MPI_Comm comm, MPI_Request* request, bool init);
 
 /// Stands in place of the status of the blocking forms. Its value is no status, so that a null
 /// request can be told from none.
@@ -73,30 +77,30 @@ struct NameArgument {
   }
 };
 
-/// Sends a message that is small, collocated and expected. Returns false for every other message,
-/// and for all arguments that need the general checks.
+/// The tier "direct". Returns false for every message of another tier, and for all arguments that
+/// need the general checks.
 template <class Count>
-[[gnu::always_inline]] inline bool sent_at_once(const void* buf, Count count, MPI_Datatype datatype,
-                                                int dest, int tag, Comm* c) {
+[[gnu::always_inline]] inline bool send_direct(const void* buf, Count count, MPI_Datatype datatype,
+                                               int dest, int tag, Comm* c) {
   uint64_t bytes;
   uint32_t local;
   return is_member(c, dest) && tag >= 0 && few_bytes(buf, count, datatype, &bytes) &&
          g_av.is_mine(static_cast<uint32_t>(c->shared->peers().world_of(dest)), &local) &&
-         pt2pt::send_to_first(buf, bytes, local, {user_ctx(c), c->rank, tag});
+         pt2pt::send_bytes_direct(buf, bytes, local, {user_ctx(c), c->rank, tag});
 }
 
 /// Receives the arguments of the call itself, in their registers.
 template <NameArgument kCall, Mode kMode, class Count>
-[[gnu::noinline]] int send_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
-                                  int tag, MPI_Comm comm) {
-  return send_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
+[[gnu::noinline]] int call_send_checked(const void* buf, Count count, MPI_Datatype datatype,
+                                        int dest, int tag, MPI_Comm comm) {
+  return send_checked(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
 }
 
-/// As send_slowly(), for a communicator that is not found at once.
+/// As call_send_checked(), for a communicator that is not listed.
 template <NameArgument kCall, Mode kMode, class Count>
-[[gnu::noinline]] int send_not_found(const void* buf, Count count, MPI_Datatype datatype, int dest,
-                                     int tag, MPI_Comm comm) {
-  return send_elsewhere(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
+[[gnu::noinline]] int call_send_unlisted(const void* buf, Count count, MPI_Datatype datatype,
+                                         int dest, int tag, MPI_Comm comm) {
+  return send_unlisted(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
 }
 
 template <NameArgument kCall, Mode kMode, class Count>
@@ -105,17 +109,17 @@ template <NameArgument kCall, Mode kMode, class Count>
   sched::maybe_force_switch();
   Comm* c = listed(comm);
   if (__builtin_expect(!c, 0))
-    return send_not_found<kCall, kMode>(buf, count, datatype, dest, tag, comm);
+    return call_send_unlisted<kCall, kMode>(buf, count, datatype, dest, tag, comm);
   sched::record_call(kCall.text);
-  if (__builtin_expect(sent_at_once(buf, count, datatype, dest, tag, c), 1))
+  if (__builtin_expect(send_direct(buf, count, datatype, dest, tag, c), 1))
     return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
-  return send_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm);
+  return call_send_checked<kCall, kMode>(buf, count, datatype, dest, tag, comm);
 }
 
 template <NameArgument kCall, Mode kMode, class Count>
-[[gnu::noinline]] int isend_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
-                                   int tag, MPI_Comm comm, MPI_Request* request) {
-  return isend_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
+[[gnu::noinline]] int call_isend_checked(const void* buf, Count count, MPI_Datatype datatype,
+                                         int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend_checked(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
 }
 
 template <NameArgument kCall, Mode kMode, class Count>
@@ -124,13 +128,13 @@ template <NameArgument kCall, Mode kMode, class Count>
   sched::maybe_force_switch();
   Comm* c = listed(comm);
   if (__builtin_expect(!c, 0))
-    return isend_elsewhere(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
+    return isend_unlisted(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
   sched::record_call(kCall.text);
-  if (__builtin_expect(request && sent_at_once(buf, count, datatype, dest, tag, c), 1)) {
+  if (__builtin_expect(request && send_direct(buf, count, datatype, dest, tag, c), 1)) {
     *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
     return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
   }
-  return isend_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm, request);
+  return call_isend_checked<kCall, kMode>(buf, count, datatype, dest, tag, comm, request);
 }
 
 inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* status) {
@@ -147,15 +151,15 @@ inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* sta
   if (__builtin_expect(!plain || tag < MPI_ANY_TAG || buf == nullptr ||
                            !plain_bytes(buf, count, datatype, &bytes),
                        0))
-    return recv_slowly(call, buf, count, datatype, source, tag, c, status);
+    return recv_checked(call, buf, count, datatype, source, tag, c, status);
   Outcome outcome;
   pt2pt::recv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, call, &outcome);
   return received(call, c, &outcome, status);
 }
 
-/// As send_elsewhere().
-int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
-                   int tag, MPI_Comm comm, MPI_Status* status);
+/// For a handle that is not listed, as send_unlisted().
+int recv_unlisted(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                  int tag, MPI_Comm comm, MPI_Status* status);
 
 [[gnu::always_inline]] inline int recv(const char* call, void* buf, int64_t count,
                                        MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
@@ -163,7 +167,7 @@ int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype data
   sched::maybe_force_switch();
   Comm* c = listed(comm);
   if (__builtin_expect(!c, 0))
-    return recv_elsewhere(call, buf, count, datatype, source, tag, comm, status);
+    return recv_unlisted(call, buf, count, datatype, source, tag, comm, status);
   sched::record_call(call);
   return recv_from(call, buf, count, datatype, source, tag, c, status);
 }
@@ -177,7 +181,7 @@ int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype data
                            !buf || !request || !plain_bytes(buf, count, datatype, &bytes) ||
                            !pt2pt::fast::has_free_handle(),
                        0))
-    return irecv_slowly(call, buf, count, datatype, source, tag, comm, request, false);
+    return irecv_checked(call, buf, count, datatype, source, tag, comm, request, false);
   sched::maybe_force_switch();
   try {
     const Request* made =
@@ -189,16 +193,16 @@ int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype data
   return MPI_SUCCESS;
 }
 
-/// As send_elsewhere().
-int irecv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
-                    int tag, MPI_Comm comm, MPI_Request* request);
+/// For a handle that is not listed, as send_unlisted().
+int irecv_unlisted(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                   int tag, MPI_Comm comm, MPI_Request* request);
 
 [[gnu::always_inline]] inline int irecv(const char* call, void* buf, int64_t count,
                                         MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                                         MPI_Request* request) {
   Comm* c = listed(comm);
   if (__builtin_expect(!c, 0))
-    return irecv_elsewhere(call, buf, count, datatype, source, tag, comm, request);
+    return irecv_unlisted(call, buf, count, datatype, source, tag, comm, request);
   sched::record_call(call);
   return irecv_from(call, buf, count, datatype, source, tag, comm, c, request);
 }

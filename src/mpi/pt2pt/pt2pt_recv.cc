@@ -6,8 +6,8 @@
 
 namespace fgmpi::mpi {
 
-int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
-                int tag, Comm* c, MPI_Status* status) {
+int recv_checked(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                 int tag, Comm* c, MPI_Status* status) {
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, true, call));
   FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));
@@ -33,8 +33,8 @@ int recv_watched(const char* call, void* buf, int64_t count, MPI_Datatype dataty
 }
 }  // namespace
 
-int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
-                   int tag, MPI_Comm comm, MPI_Status* status) {
+int recv_unlisted(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                  int tag, MPI_Comm comm, MPI_Status* status) {
   auto receive = [=] {
     sched::maybe_force_switch();
     Comm* c = comm::find_inside(comm);
@@ -48,10 +48,10 @@ int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype data
   return sched::outside() ? run_inside_here(call, receive) : receive();
 }
 
-int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
-                 int tag, MPI_Comm comm, MPI_Request* request, bool init) try {
+int irecv_checked(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                  int tag, MPI_Comm comm, MPI_Request* request, bool init) try {
   FGMPI_ENTER_FAST(call, c, comm,
-                   irecv_slowly(call, buf, count, datatype, source, tag, comm, request, init));
+                   irecv_checked(call, buf, count, datatype, source, tag, comm, request, init));
   sched::count_call();
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, true, call));
@@ -74,8 +74,8 @@ int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype dataty
 }
 FGMPI_CATCH_NO_MEMORY(call, comm)
 
-int irecv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
-                    int tag, MPI_Comm comm, MPI_Request* request) {
+int irecv_unlisted(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                   int tag, MPI_Comm comm, MPI_Request* request) {
   auto receive = [=] {
     Comm* c = comm::find_inside(comm);
     if (__builtin_expect(!c, 0)) return bad_comm(call, comm);

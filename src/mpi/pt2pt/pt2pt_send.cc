@@ -11,10 +11,9 @@ int end_turn() {
   return MPI_SUCCESS;
 }
 
-int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
-                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
-  FGMPI_ENTER_FAST(call, c, comm,
-                   send_by_handle(call, mode, buf, count, datatype, dest, tag, comm));
+int send_checked(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
+                 int dest, int tag, MPI_Comm comm) try {
+  FGMPI_ENTER_FAST(call, c, comm, send_checked(call, mode, buf, count, datatype, dest, tag, comm));
   sched::count_call();
   uint64_t bytes;
   if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 &&
@@ -33,43 +32,43 @@ int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
 }
 FGMPI_CATCH_NO_MEMORY(call, comm)
 
-int send_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
-                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+int send_unlisted(const char* call, Mode mode, const void* buf, int64_t count,
+                  MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   auto send = [=] {
     sched::maybe_force_switch();
     sched::count_call();
     Comm* c = comm::find_inside(comm);
     if (c && survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
     if (c) events::raise_send_begun(c, dest, tag, count, datatype);
-    if (__builtin_expect(c && sent_at_once(buf, count, datatype, dest, tag, c), 1))
+    if (__builtin_expect(c && send_direct(buf, count, datatype, dest, tag, c), 1))
       return MPI_SUCCESS;
-    return send_by_handle(call, mode, buf, count, datatype, dest, tag, comm);
+    return send_checked(call, mode, buf, count, datatype, dest, tag, comm);
   };
   return sched::outside() ? run_inside_here(call, send) : send();
 }
 
-int isend_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
-                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int isend_unlisted(const char* call, Mode mode, const void* buf, int64_t count,
+                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   auto send = [=] {
     sched::maybe_force_switch();
     sched::count_call();
     Comm* c = comm::find_inside(comm);
     if (c && survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
     if (c) events::raise_send_begun(c, dest, tag, count, datatype);
-    if (__builtin_expect(c && request && sent_at_once(buf, count, datatype, dest, tag, c), 1)) {
+    if (__builtin_expect(c && request && send_direct(buf, count, datatype, dest, tag, c), 1)) {
       *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
       return MPI_SUCCESS;
     }
-    return isend_by_handle(call, mode, buf, count, datatype, dest, tag, comm, request);
+    return isend_checked(call, mode, buf, count, datatype, dest, tag, comm, request);
   };
   return sched::outside() ? run_inside_here(call, send) : send();
 }
 
-int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
-                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                    MPI_Request* request) try {
+int isend_checked(const char* call, Mode mode, const void* buf, int64_t count,
+                  MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                  MPI_Request* request) try {
   FGMPI_ENTER_FAST(call, c, comm,
-                   isend_by_handle(call, mode, buf, count, datatype, dest, tag, comm, request));
+                   isend_checked(call, mode, buf, count, datatype, dest, tag, comm, request));
   sched::count_call();
   uint64_t bytes;
   if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 && request &&
