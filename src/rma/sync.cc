@@ -656,7 +656,7 @@ Status wait(Win* win, int* flag, const char* call) {
 
 // ---- Targets ------------------------------------------------------------------------------------
 
-Status open_another(Win* win, int32_t rank, const char* call) {
+Status open_another_target(Win* win, int32_t rank, const char* call) {
   MemberEpochs& a = access_of(win);
   switch (a.epoch) {
     case Epoch::kNone:

@@ -1,5 +1,23 @@
-// Put, get, accumulates and compare-and-swap: their arguments are checked, then the bytes are moved
-// by the target's way. Operations that are not by messages are complete when the call returns.
+// Put, get, accumulates and compare-and-swap, in tiers: each runs what it can, and leaves every
+// other operation to the next one. Operations that are not by messages are complete when the call
+// returns.
+//
+//   tier       runs                                                 functions
+//   direct     elements of a basic type in a row, at the target     find_direct(), fetch_direct(),
+//              reached last, whose memory is in this address space  in line (win_inl.h)
+//     |
+//     | another target, type or operation; accesses are checked or decided; any argument is wrong
+//     v
+//   checked    nothing: checks the arguments (make_side()), then    put(), get(), accumulate(),
+//              the epoch and the range (reach_target())             compare_and_swap()
+//     |
+//     v        then, by the target's way (run_by_way()):
+//   in place   kHere, kMapped                                       run_in_place()
+//   attached   kAttached                                            run_attached()
+//     | the kernel refuses: from now on as if the target were reached by messages
+//   provider   kProvider                                            run_by_provider()
+//     | the provider has no such operation, or it does not pay
+//   messages   everything else                                      run_by_messages()
 
 #include <algorithm>
 #include <cstring>
@@ -89,24 +107,50 @@ uint64_t with_operand(uint64_t deed, const void* address, const TransferSide& si
   return hash_text({first, static_cast<size_t>(bytes)}, deed);
 }
 
+/// How an operation's order to others can be seen, for the decider: fields of MemoryAccess.
+struct Deed {
+  MemoryAccess::Use use;
+  uint64_t operands;  ///< a number for the operation and its operands
+  uint32_t detail = 0;
+};
+
 /// Parks until the decider gives this operation its turn. `side`: the target's. May switch.
-[[gnu::cold, gnu::noinline]] void await_turn(const Win* win, const Reach& reach, int32_t rank,
-                                             const char* call, const TransferSide& side,
-                                             int64_t offset, MemoryAccess::Use use, uint64_t deed,
-                                             uint32_t detail = 0) {
+[[gnu::cold, gnu::noinline]] void await_turn(const Win* win, const Reach& reach,
+                                             const RmaOperation& what, const TransferSide& side,
+                                             int64_t offset, const Deed& deed) {
   if (side.bytes == 0) return;
   const int64_t rest = side.type.extent() * (side.count - 1);
   MemoryAccess access;
-  access.use = use;
-  access.detail = detail;
-  access.deed = hash_text(call, deed);
+  access.use = deed.use;
+  access.detail = deed.detail;
+  access.deed = hash_text(what.call, deed.operands);
   access.window = win->shared->id.bits;
-  access.target = rank;
+  access.target = what.rank;
   access.offset = offset + side.type.true_lb() + std::min<int64_t>(rest, 0);
   access.bytes = side.type.true_extent() + std::abs(rest);
   if (reach.here && reach.size >= 0) access.memory = reach.here + access.offset;
-  const sched::WaitSite site{call, nullptr, true};
+  const sched::WaitSite site{what.call, nullptr, true};
   pt2pt::g_decider->await_access(access, &site);
+}
+
+/// The preamble of every operation, after its arguments: opens the target, checks the range, and
+/// sets *offset to where the operation begins in the target's memory. FGMPI_RMA_CHECK and the
+/// decider learn of the operation here. `side`: the target's; deed(): for the decider. May switch.
+template <class F>
+Status reach_target(Win* win, const RmaOperation& what, const TransferSide& side, Use use, F&& deed,
+                    Reach** reach, int64_t* offset) {
+  FGMPI_TRY(open_target(win, what.rank, what.call, reach));
+  FGMPI_TRY(locate(win, **reach, what, side, offset));
+  // After a switch another target may be the one in reach.
+  if (checking()) {
+    FGMPI_TRY(check_operation(win, **reach, what, use, *offset, side.type));
+    FGMPI_TRY(open_target(win, what.rank, what.call, reach));
+  }
+  if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
+    await_turn(win, **reach, what, side, *offset, deed());
+    FGMPI_TRY(open_target(win, what.rank, what.call, reach));
+  }
+  return {};
 }
 
 Status finish_at_once(const RmaOperation& what) {
@@ -186,7 +230,7 @@ struct RmaTransfer {
     return layout_of(theirs.type, &their_layout);
   }
   /// Moves bytes within this process's address space.
-  Status in_place() {
+  Status run_in_place() {
     char* there = reach->here + offset;
     if (mine.plain() && theirs.plain()) {
       char* target = there + theirs.type.true_lb();
@@ -202,7 +246,7 @@ struct RmaTransfer {
     });
     return {};
   }
-  Status attached() {
+  Status run_attached() {
     Attached moves(reach->part->object.pid, putting ? Direction::kWrite : Direction::kRead);
     const uint64_t there = static_cast<uint64_t>(reach->base + offset);
     if (mine.plain() && theirs.plain()) {
@@ -216,7 +260,7 @@ struct RmaTransfer {
     });
     return moves.finish();
   }
-  Status by_messages() {
+  Status run_by_messages() {
     FGMPI_TRY(layouts());
     Remote* op = make_remote(win, *what, *reach,
                              putting ? RmaMessageKind::kPut : RmaMessageKind::kGet, offset);
@@ -236,7 +280,7 @@ struct RmaTransfer {
       op->result_count = mine.count;
     }
   }
-  Status by_provider(bool* done) {
+  Status run_by_provider(bool* done) {
     FGMPI_TRY(layouts());
     auto pieces = [](const Layout& layout, int64_t count) {
       return layout.contiguous() ? 1 : static_cast<int64_t>(layout.runs.size()) * count;
@@ -254,12 +298,12 @@ struct RmaTransfer {
   }
 };
 
-/// Runs an RmaTransfer or Accumulation, whose arguments have been checked, by the target's way.
+/// Runs an RmaTransfer, Accumulation or SwapIfEqual, which has been checked, by the target's way.
 /// `attaches`: by process_vm_*, unless the kernel refuses them.
 template <class Kind>
-Status run(Kind* op, bool attaches) {
+Status run_by_way(Kind* op, bool attaches) {
   if (attaches) {
-    Status status = op->attached();
+    Status status = op->run_attached();
     if (status.ok()) {
       count(Way::kAttached);
       return finish_at_once(*op->what);
@@ -269,22 +313,22 @@ Status run(Kind* op, bool attaches) {
     *op->reach = reach_of(op->win, op->what->rank);
   }
   const Way way = op->reach->way;
+  if (way == Way::kHere || way == Way::kMapped) {
+    count(way);
+    if (way == Way::kMapped) op->win->access->stores = true;
+    FGMPI_TRY(op->run_in_place());
+    return finish_at_once(*op->what);
+  }
   if (way == Way::kProvider) {
     bool done = false;
-    FGMPI_TRY(op->by_provider(&done));
+    FGMPI_TRY(op->run_by_provider(&done));
     if (done) {
       count(Way::kProvider);
       return {};
     }
   }
-  if (way != Way::kHere && way != Way::kMapped) {
-    count(Way::kMessages);
-    return op->by_messages();
-  }
-  count(way);
-  if (way == Way::kMapped) op->win->access->stores = true;
-  FGMPI_TRY(op->in_place());
-  return finish_at_once(*op->what);
+  count(Way::kMessages);
+  return op->run_by_messages();
 }
 
 Status transfer(Win* win, const RmaOperation& what, bool putting) {
@@ -297,21 +341,14 @@ Status transfer(Win* win, const RmaOperation& what, bool putting) {
   FGMPI_TRY(make_side(what.origin, true, "origin", &t.mine));
   FGMPI_TRY(make_side(what.target, false, "target", &t.theirs));
   FGMPI_TRY(check_equal(t.mine, "origin", t.theirs));
-  FGMPI_TRY(target(win, what.rank, what.call, &t.reach));
-  FGMPI_TRY(locate(win, *t.reach, what, t.theirs, &t.offset));
-  if (checking()) {
-    FGMPI_TRY(check_operation(win, *t.reach, what, putting ? Use::kWrite : Use::kRead, t.offset,
-                              t.theirs.type));
-    FGMPI_TRY(target(win, what.rank, what.call, &t.reach));
-  }
-  if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
-    await_turn(win, *t.reach, what.rank, what.call, t.theirs, t.offset,
-               putting ? MemoryAccess::kWrite : MemoryAccess::kRead,
-               putting ? with_operand(0, what.origin.address, t.mine) : 0);
-    FGMPI_TRY(target(win, what.rank, what.call, &t.reach));
-  }
+  const auto deed = [&]() -> Deed {
+    if (!putting) return {MemoryAccess::kRead, 0};
+    return {MemoryAccess::kWrite, with_operand(0, what.origin.address, t.mine)};
+  };
+  FGMPI_TRY(reach_target(win, what, t.theirs, putting ? Use::kWrite : Use::kRead, deed, &t.reach,
+                         &t.offset));
   if (t.mine.bytes == 0) return finish_at_once(what);
-  return run(&t, t.reach->way == Way::kAttached);
+  return run_by_way(&t, t.reach->way == Way::kAttached);
 }
 
 }  // namespace
@@ -434,7 +471,7 @@ struct Accumulation {
     auto found = a.targets.find(what->rank);
     return found != a.targets.end() && found->second.lock == LockKind::kExclusive;
   }
-  Status in_place() {
+  Status run_in_place() {
     WindowPart& part = *reach->part;
     const bool one_lock = part.locked;
     const bool alone = part.alone || (bytes > kAtOnce && excludes_others());
@@ -448,7 +485,7 @@ struct Accumulation {
   }
 
   /// Folds under the lock that all ranks use for this memory. The target does nothing.
-  Status attached() {
+  Status run_attached() {
     WindowPart& part = *reach->part;
     static char* copy = static_cast<char*>(aligned_alloc(64, kMostUnderLock));
     const int64_t most = kMostUnderLock / folding.stride * folding.size;
@@ -475,7 +512,7 @@ struct Accumulation {
   }
 
   /// Folds by the provider, where each side is a row of elements.
-  Status by_provider(bool* done) {
+  Status run_by_provider(bool* done) {
     transport::Access access;
     *done = to->contiguous() && (!sends || from->contiguous()) && (!fetch || back->contiguous()) &&
             find_atomic(*reach, folding, fetch, &access);
@@ -494,7 +531,7 @@ struct Accumulation {
     return {};
   }
 
-  Status by_messages() {
+  Status run_by_messages() {
     const bool mixed = reach->way == Way::kProvider;
     Remote* op =
         make_remote(win, *what, *reach,
@@ -523,18 +560,19 @@ struct Accumulation {
   static constexpr int64_t kAtOnce = 64;
 };
 
-/// How the operation's order to others can be seen. Operations of one kind on integers can be
-/// exchanged, unless they fetch.
-MemoryAccess::Use use_of(const Accumulation& a, uint32_t* detail) {
-  if (!a.sends) return MemoryAccess::kRead;
+/// Operations of one kind on integers can be exchanged, unless they fetch.
+Deed deed_of(const Accumulation& a) {
+  const auto number = static_cast<uint64_t>(a.folding.op);
+  if (!a.sends) return {MemoryAccess::kRead, number};
+  const uint64_t operands = with_operand(number, a.what->origin.address, a.origin);
   const host::BasicType* element = host::basic_type(a.folding.type.handle());
   const MPI_Op op = a.folding.op;
   const bool rounds =
       (op == MPI_SUM || op == MPI_PROD) && !(element && element->kind != host::BasicKind::kFloat &&
                                              element->kind != host::BasicKind::kComplex);
-  if (a.fetch || op == MPI_REPLACE || rounds) return MemoryAccess::kWrite;
-  *detail = static_cast<uint32_t>(op) << 8 ^ static_cast<uint32_t>(a.folding.type.handle());
-  return MemoryAccess::kFold;
+  if (a.fetch || op == MPI_REPLACE || rounds) return {MemoryAccess::kWrite, operands};
+  return {MemoryAccess::kFold, operands,
+          static_cast<uint32_t>(op) << 8 ^ static_cast<uint32_t>(a.folding.type.handle())};
 }
 
 bool attaches(const Reach& reach) {
@@ -551,111 +589,107 @@ Status accumulate(Win* win, const RmaOperation& what, bool fetch) {
   a.fetch = fetch;
   FGMPI_TRY(check_request(win, what));
   FGMPI_TRY(a.prepare());
-  FGMPI_TRY(target(win, what.rank, what.call, &a.reach));
-  FGMPI_TRY(locate(win, *a.reach, what, a.theirs, &a.offset));
-  if (checking()) {
-    FGMPI_TRY(check_operation(win, *a.reach, what, Use::kAccumulate, a.offset, a.theirs.type));
-    FGMPI_TRY(target(win, what.rank, what.call, &a.reach));
-  }
-  if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
-    uint32_t detail = 0;
-    const MemoryAccess::Use use = use_of(a, &detail);
-    const auto op = static_cast<uint64_t>(a.folding.op);
-    await_turn(win, *a.reach, what.rank, what.call, a.theirs, a.offset, use,
-               a.sends ? with_operand(op, what.origin.address, a.origin) : op, detail);
-    FGMPI_TRY(target(win, what.rank, what.call, &a.reach));
-  }
+  FGMPI_TRY(reach_target(
+      win, what, a.theirs, Use::kAccumulate, [&] { return deed_of(a); }, &a.reach, &a.offset));
   if (a.bytes == 0) return finish_at_once(what);
-  return run(&a, attaches(*a.reach));
+  return run_by_way(&a, attaches(*a.reach));
 }
 
-Status compare_and_swap(Win* win, const void* origin, const void* compare, void* result,
-                        MPI_Datatype type, int32_t rank, MPI_Aint disp) {
-  RmaOperation what;
-  what.rank = rank;
-  what.disp = disp;
-  what.call = "MPI_Compare_and_swap";
-  if (rank == MPI_PROC_NULL) return {};
-  what.target = {nullptr, 1, type};
-  TransferSide theirs;
-  FGMPI_TRY(make_side(what.target, false, "target", &theirs));
-  FGMPI_TRY(check_swappable(theirs.type));
-  for (const void* address : {origin, compare, static_cast<const void*>(result)})
-    if (!address)
-      return error(MPI_ERR_BUFFER,
-                   "origin_addr, compare_addr or result_addr is a null pointer; allowed is the "
-                   "address of an element");
+// ---- Compare-and-swap ---------------------------------------------------------------------------
+
+namespace {
+
+struct SwapIfEqual {
+  Win* win;
+  const RmaOperation* what;
   Reach* reach;
+  const void *origin, *compare;
+  void* result;
+  const TransferSide* theirs;
   int64_t offset;
-  FGMPI_TRY(target(win, rank, what.call, &reach));
-  FGMPI_TRY(locate(win, *reach, what, theirs, &offset));
-  if (checking()) {
-    what.origin = {origin, 1, type};
-    what.result = {result, 1, type};
-    FGMPI_TRY(check_operation(win, *reach, what, Use::kSwap, offset, theirs.type));
-    FGMPI_TRY(target(win, rank, what.call, &reach));
-  }
-  if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
-    await_turn(win, *reach, rank, what.call, theirs, offset, MemoryAccess::kWrite,
-               with_operand(with_operand(0, origin, theirs), compare, theirs));
-    FGMPI_TRY(target(win, rank, what.call, &reach));
-  }
-  WindowPart& part = *reach->part;
-  const auto there = static_cast<uint64_t>(reach->base + offset);
-  if (reach->way == Way::kHere || reach->way == Way::kMapped) {
-    count(reach->way);
+
+  uint64_t remote() const { return static_cast<uint64_t>(reach->base + offset); }
+
+  Status run_in_place() {
+    WindowPart& part = *reach->part;
     std::unique_lock<SpinLock> guard;
     if (part.locked) guard = std::unique_lock<SpinLock>(part.control->all());
-    swap_if_equal(reach->here + offset, compare, origin, result, theirs.bytes, part.control.get(),
-                  there, part.locked || part.alone);
-    if (reach->way == Way::kMapped) win->access->stores = true;
+    swap_if_equal(reach->here + offset, compare, origin, result, theirs->bytes, part.control.get(),
+                  remote(), part.locked || part.alone);
     return {};
   }
-  if (attaches(*reach)) {
+  Status run_attached() {
+    WindowPart& part = *reach->part;
     alignas(8) char copy[8];
-    Status status;
-    {
-      std::lock_guard<SpinLock> guard(part.control->all());
-      Attached reading(part.object.pid, Direction::kRead);
-      reading.add(copy, there, theirs.bytes);
-      status = reading.finish();
-      if (status.ok()) {
-        swap_if_equal(copy, compare, origin, result, theirs.bytes, nullptr, there, true);
-        Attached writing(part.object.pid, Direction::kWrite);
-        writing.add(copy, there, theirs.bytes);
-        status = writing.finish();
-      }
-    }
-    if (status.ok()) {
-      count(Way::kAttached);
-      return {};
-    }
-    if (status.error_class() != MPI_ERR_UNSUPPORTED_OPERATION) return status;
-    part.no_attach = true;
-    *reach = reach_of(win, rank);
+    std::lock_guard<SpinLock> guard(part.control->all());
+    Attached reading(part.object.pid, Direction::kRead);
+    reading.add(copy, remote(), theirs->bytes);
+    FGMPI_TRY(reading.finish());
+    swap_if_equal(copy, compare, origin, result, theirs->bytes, nullptr, remote(), true);
+    Attached writing(part.object.pid, Direction::kWrite);
+    writing.add(copy, remote(), theirs->bytes);
+    return writing.finish();
   }
-  transport::Access access;
-  const bool by_provider = find_swap(*reach, theirs.type, &access);
-  const bool mixed = reach->way == Way::kProvider;
-  count(by_provider ? Way::kProvider : Way::kMessages);
-  Remote* op = make_remote(win, what, *reach, RmaMessageKind::kCompareAndSwap, offset);
-  op->total = op->header.count = op->unit = theirs.bytes;
-  if (by_provider) {
-    access.remote = there;
+  Status run_by_provider(bool* done) {
+    transport::Access access;
+    *done = find_swap(*reach, theirs->type, &access);
+    if (!*done) return {};
+    access.remote = remote();
     access.source = origin;
     access.compare = compare;
     access.result = result;
-    in_turn(win, rank, true, what.call);
+    Remote* op = make_swap();
+    in_turn(win, what->rank, true, what->call);
     launch_atomic(op, access);
     return {};
   }
-  op->folds = true;
-  op->result = result;
-  std::memcpy(op->inline_data, origin, static_cast<size_t>(theirs.bytes));
-  std::memcpy(op->inline_data + theirs.bytes, compare, static_cast<size_t>(theirs.bytes));
-  if (mixed) in_turn(win, rank, false, what.call);
-  launch(op);
-  return {};
+  Status run_by_messages() {
+    Remote* op = make_swap();
+    op->folds = true;
+    op->result = result;
+    std::memcpy(op->inline_data, origin, static_cast<size_t>(theirs->bytes));
+    std::memcpy(op->inline_data + theirs->bytes, compare, static_cast<size_t>(theirs->bytes));
+    if (reach->way == Way::kProvider) in_turn(win, what->rank, false, what->call);
+    launch(op);
+    return {};
+  }
+  Remote* make_swap() const {
+    Remote* op = make_remote(win, *what, *reach, RmaMessageKind::kCompareAndSwap, offset);
+    op->total = op->header.count = op->unit = theirs->bytes;
+    return op;
+  }
+};
+
+}  // namespace
+
+Status compare_and_swap(Win* win, const void* origin, const void* compare, void* result,
+                        MPI_Datatype type, int32_t rank, MPI_Aint disp) {
+  if (rank == MPI_PROC_NULL) return {};
+  RmaOperation what;
+  what.target = {nullptr, 1, type};
+  what.rank = rank;
+  what.disp = disp;
+  what.call = "MPI_Compare_and_swap";
+  if (checking()) {
+    what.origin = {origin, 1, type};
+    what.result = {result, 1, type};
+  }
+  TransferSide theirs;
+  FGMPI_TRY(make_side(what.target, false, "target", &theirs));
+  FGMPI_TRY(check_swappable(theirs.type));
+  if (!origin || !compare || !result)
+    return error(MPI_ERR_BUFFER,
+                 "origin_addr, compare_addr or result_addr is a null pointer; allowed is the "
+                 "address of an element");
+  const auto deed = [&]() -> Deed {
+    const uint64_t operand = with_operand(0, origin, theirs);
+    return {MemoryAccess::kWrite, with_operand(operand, compare, theirs)};
+  };
+  Reach* reach;
+  int64_t offset;
+  FGMPI_TRY(reach_target(win, what, theirs, Use::kSwap, deed, &reach, &offset));
+  SwapIfEqual swap{win, &what, reach, origin, compare, result, &theirs, offset};
+  return run_by_way(&swap, attaches(*reach));
 }
 
 }  // namespace fgmpi::rma

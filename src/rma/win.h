@@ -285,18 +285,18 @@ void yield_on_repeated_call();
 
 /// Makes `rank` the target in reach, if the member's epoch allows an operation there. May switch
 /// (while another rank holds a lock of MPI_Win_lock_all). Errors: MPI_ERR_RMA_SYNC.
-Status open_another(Win* win, int32_t rank, const char* call);
-inline Status target(Win* win, int32_t rank, const char* call, Reach** out) {
+Status open_another_target(Win* win, int32_t rank, const char* call);
+inline Status open_target(Win* win, int32_t rank, const char* call, Reach** out) {
   MemberEpochs* access = win->access.get();
   if (__builtin_expect(!access || access->hot_rank != rank, 0)) {
-    FGMPI_TRY(open_another(win, rank, call));
+    FGMPI_TRY(open_another_target(win, rank, call));
     access = win->access.get();
   }
   *out = &access->hot;
   return {};
 }
 
-// ---- Operations (transfer.cc). May switch as target() may. --------------------------------------
+// ---- Operations (transfer.cc). May switch as open_target() may. ---------------------------------
 /// Elements at the origin or at the target. `address`: for the origin; a target has `disp` in place
 /// of it.
 struct Elements {

@@ -1,6 +1,6 @@
-// The shortest ways, in line for the bindings: elements of a predefined type in a row, at the
-// target reached last, whose memory is in this address space. Everything else is for rma::put() and
-// its like, which check arguments and report errors.
+// The tier "direct" of operations (transfer.cc), in line for the bindings: elements of a predefined
+// type in a row, at the target reached last, whose memory is in this address space. Everything else
+// is for rma::put() and its like, which check arguments and report errors.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -15,7 +15,7 @@ namespace fgmpi::rma {
 
 /// The address of `bytes` bytes at displacement `disp` of a target, or nullptr where only the
 /// general functions (rma::put() and the like) can decide.
-inline char* place_of(const MemberEpochs* a, int32_t rank, MPI_Aint disp, uint64_t bytes) {
+inline char* find_direct(const MemberEpochs* a, int32_t rank, MPI_Aint disp, uint64_t bytes) {
   if (__builtin_expect(!a || a->hot_rank != rank || !a->hot.here, 0)) return nullptr;
   int64_t offset;
   if (__builtin_expect(__builtin_mul_overflow(disp, a->hot.unit, &offset), 0)) return nullptr;
@@ -68,13 +68,13 @@ inline constexpr std::array<uint8_t, 256> kIntegerBytes = [] {
 
 /// Fetches and adds, exchanges or reads one integer. Returns false where only the general functions
 /// can do it. REQUIRES: a predefined type.
-inline bool fetch_at_once(MemberEpochs* a, const void* origin, void* result, MPI_Datatype type,
-                          int32_t rank, MPI_Aint disp, MPI_Op op) {
+inline bool fetch_direct(MemberEpochs* a, const void* origin, void* result, MPI_Datatype type,
+                         int32_t rank, MPI_Aint disp, MPI_Op op) {
   const uint8_t bytes = kIntegerBytes[static_cast<uint32_t>(type) & 0xff];
   if (!bytes || (op != MPI_SUM && op != MPI_REPLACE && op != MPI_NO_OP) || !result ||
       (!origin && op != MPI_NO_OP))
     return false;
-  char* at = place_of(a, rank, disp, bytes);
+  char* at = find_direct(a, rank, disp, bytes);
   if (!at || reinterpret_cast<uintptr_t>(at) % bytes || a->hot.part->locked) return false;
   op == MPI_NO_OP ? count_direct(a) : count_direct_update(a);
   auto apply = [&](auto word) {

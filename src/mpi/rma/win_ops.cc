@@ -27,14 +27,14 @@ Status with_request(rma::RmaOperation what, MPI_Request* request, F&& run) {
 
 /// The address at the target for elements in a row, of one predefined type at each side, with
 /// equally many bytes; else nullptr.
-inline char* plain_target(const rma::Win* win, const void* origin, int64_t count, MPI_Datatype type,
-                          int32_t rank, MPI_Aint disp, int64_t target_count,
-                          MPI_Datatype target_type, uint64_t* bytes) {
+inline char* find_direct_target(const rma::Win* win, const void* origin, int64_t count,
+                                MPI_Datatype type, int32_t rank, MPI_Aint disp,
+                                int64_t target_count, MPI_Datatype target_type, uint64_t* bytes) {
   uint64_t there;
   if (!plain_bytes(origin, count, type, bytes) ||
       !plain_bytes(origin, target_count, target_type, &there) || *bytes != there)
     return nullptr;
-  return rma::place_of(win->access.get(), rank, disp, there);
+  return rma::find_direct(win->access.get(), rank, disp, there);
 }
 
 /// Checks for one element of a predefined type, Fortran's precisions included (MPI-4.0 section
@@ -52,8 +52,8 @@ Status put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_
            int target_rank, MPI_Aint target_disp, MPI_Count target_count,
            MPI_Datatype target_datatype, rma::Win* win) {
   uint64_t bytes;
-  if (char* there = plain_target(win, origin_addr, origin_count, origin_datatype, target_rank,
-                                 target_disp, target_count, target_datatype, &bytes)) {
+  if (char* there = find_direct_target(win, origin_addr, origin_count, origin_datatype, target_rank,
+                                       target_disp, target_count, target_datatype, &bytes)) {
     rma::count_direct_store(win->access.get());
     rma::move_bytes(there, origin_addr, bytes);
     return {};
@@ -67,8 +67,9 @@ Status get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_dataty
            MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
            rma::Win* win) {
   uint64_t bytes;
-  if (const char* there = plain_target(win, origin_addr, origin_count, origin_datatype, target_rank,
-                                       target_disp, target_count, target_datatype, &bytes)) {
+  if (const char* there =
+          find_direct_target(win, origin_addr, origin_count, origin_datatype, target_rank,
+                             target_disp, target_count, target_datatype, &bytes)) {
     rma::count_direct(win->access.get());
     rma::move_bytes(origin_addr, there, bytes);
     return {};
@@ -102,8 +103,8 @@ Status get_accumulate(const void* origin_addr, MPI_Count origin_count, MPI_Datat
 
 Status fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype,
                     int target_rank, MPI_Aint target_disp, MPI_Op op, rma::Win* win) {
-  if (in_basic_types(datatype) && rma::fetch_at_once(win->access.get(), origin_addr, result_addr,
-                                                     datatype, target_rank, target_disp, op))
+  if (in_basic_types(datatype) && rma::fetch_direct(win->access.get(), origin_addr, result_addr,
+                                                    datatype, target_rank, target_disp, op))
     return {};
   if (target_rank != MPI_PROC_NULL) FGMPI_TRY(check_predefined(datatype));
   return rma::accumulate(
