@@ -78,7 +78,7 @@ inline constexpr uint64_t kTiny = 16;
     request->op.queued = true;
     at->posted.push(&request->op);
   } else {
-    begin_recv(&request->op, at, pattern);
+    begin_recv(&request->op, at, request->op.envelope);
   }
   return request;
 }
@@ -91,7 +91,6 @@ inline constexpr uint64_t kTiny = 16;
   }
   RecvSite site(call, op);
   op->proclet = sched::current();
-  op->direct = op->capacity + 1;
   sched::park(&site);
 }
 
@@ -104,11 +103,12 @@ inline constexpr uint64_t kTiny = 16;
   op.outcome = outcome;
   op.data = static_cast<char*>(data);
   op.capacity = bytes;
+  op.direct = bytes + 1;  // read only by other proclets, and none runs before this one parks
   if (__builtin_expect(at->unexpected.empty() && at->posted.empty(), 1)) {
     op.queued = true;
     at->posted.push_only(&op);
   } else {
-    begin_recv(&op, at, pattern);
+    begin_recv(&op, at, op.envelope);
     if (op.done) return;
   }
   wait_for_bytes(&op, call);
