@@ -9,7 +9,7 @@
 #include "coll/stand_in.h"
 #include "coll/step.h"
 #include "comm/broken.h"
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 
 namespace fgmpi::coll {
 namespace {

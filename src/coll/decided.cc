@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coll/move.h"
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 
 namespace fgmpi::coll {
 namespace {

@@ -14,7 +14,7 @@
 #include "ch4-av-rankmap/process_groups.h"
 #include "comm/broken.h"
 #include "comm/hierarchy.h"
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 #include "pt2pt/pt2pt.h"
 #include "transport/random.h"
 

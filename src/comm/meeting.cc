@@ -16,7 +16,7 @@
 #include "comm/debug_names.h"
 #include "comm/extras.h"
 #include "proclet-sched/coroutine/call_count.h"
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 
 namespace fgmpi::comm {
 

@@ -20,7 +20,7 @@
 #include "dynamic/links.h"
 #include "dynamic/ports.h"
 #include "dynamic/proclets.h"
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 #include "transport/random.h"
 
 namespace fgmpi::dynamic {

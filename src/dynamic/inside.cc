@@ -15,7 +15,7 @@
 #include "comm/group.h"
 #include "comm/meeting.h"
 #include "proclet-sched/sched.h"
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 
 namespace fgmpi::dynamic::inside {
 namespace {

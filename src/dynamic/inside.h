@@ -1,4 +1,5 @@
-// Ports and names of an explored process (pt2pt/decider.h): connections between its own ranks.
+// Ports and names of an explored process: connections between its own ranks
+// (pt2pt/message_decider.h).
 //
 // An exploration forks its process, and cannot fork anything outside the process. So an explored
 // process opens no sockets: only its own ranks can use its ports and published names. Callers of a
@@ -35,7 +36,7 @@ struct Met {
   RankMap remote;
   comm::ContextId id;  ///< of the intercommunicator
   /// The id that the other side has drawn. It identifies the edges from that side's acts (tell()
-  /// and hear() in pt2pt/decider.h).
+  /// and hear() in pt2pt/message_decider.h).
   comm::ContextId theirs;
 };
 /// Waits at a port for the other side. `own`: the id that this side has drawn. May switch. Errors:

@@ -17,7 +17,7 @@
 #include "comm/hierarchy.h"
 #include "dynamic/deadline_waiter.h"
 #include "proclet-sched/sched.h"
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 #include "pt2pt/pt2pt.h"
 
 namespace fgmpi::dynamic {

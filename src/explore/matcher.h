@@ -39,7 +39,7 @@
 
 #include "explore/choice.h"
 #include "explore/locks.h"
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 
 namespace fgmpi::explore {
 

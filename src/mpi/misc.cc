@@ -11,7 +11,7 @@
 #include "fgmpi.h"
 #include "mpi/binding.h"
 #include "mpi/calls.h"
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 
 namespace fgmpi::mpi {
 

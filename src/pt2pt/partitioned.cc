@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -253,7 +253,7 @@ class PartitionedRecv final : public Request {
     return complete_ || !active || missing_of_[static_cast<size_t>(i)] == 0;
   }
   /// Has MPI_Parrived returned that partition i has arrived? Recorded only while there is a decider
-  /// (decider.h).
+  /// (message_decider.h).
   bool was_reported(int32_t i) const {
     return !reported_.empty() && reported_[static_cast<size_t>(i)];
   }

@@ -8,8 +8,8 @@
 #include "base/counters.h"
 #include "base/settings.h"
 #include "pt2pt/deadlock.h"
-#include "pt2pt/decider.h"
 #include "pt2pt/lost.h"
+#include "pt2pt/message_decider.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 

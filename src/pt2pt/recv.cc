@@ -1,6 +1,6 @@
 // Receives and probes.
 
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 

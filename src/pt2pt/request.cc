@@ -3,8 +3,8 @@
 #include <new>
 
 #include "base/slab.h"
-#include "pt2pt/decider.h"
 #include "pt2pt/engine.h"
+#include "pt2pt/message_decider.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 

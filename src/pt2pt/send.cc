@@ -25,7 +25,7 @@
 
 #include <algorithm>
 
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -205,7 +205,7 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
   return g_decider && to.process == g_engine.me() && g_decider->decides(envelope.ctx);
 }
 
-/// Hands a message to the decider (decider.h), which delivers it. The decider also decides whether
+/// Hands a message to the decider (message_decider.h), which delivers it. The decider also decides whether
 /// a standard send is buffered.
 [[gnu::noinline]] bool hand_over_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
                                          Mode mode) {

@@ -9,9 +9,9 @@
 #include "base/strings.h"
 #include "pt2pt/buffer_limit.h"
 #include "pt2pt/deadlock.h"
-#include "pt2pt/decider.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/lost.h"
+#include "pt2pt/message_decider.h"
 
 namespace fgmpi::pt2pt {
 namespace {

@@ -27,7 +27,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "host/basic_type.h"
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 #include "rma/attached.h"
 #include "rma/fold.h"
 #include "rma/internal.h"

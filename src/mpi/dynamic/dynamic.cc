@@ -24,7 +24,7 @@
 #include "mpi/dynamic/dynamic.h"
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 
 namespace fgmpi::mpi {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/strings.h"
 #include "coll/coll.h"
-#include "pt2pt/decider.h"
+#include "pt2pt/message_decider.h"
 
 #include "mpi/pt2pt/pt2pt_args.h"
 #include "mpi/tools/events.h"
@@ -235,7 +235,8 @@ bool poll_list(Requests& list) {
 }
 
 /// Waits or tests for the _any and _some forms. Complete requests that are not to be returned are
-/// removed from the list, if a decider decides that (pt2pt/decider.h). False: none is complete.
+/// removed from the list, if a decider decides that (pt2pt/message_decider.h). False: none is
+/// complete.
 template <bool kWaits>
 bool find_complete(Requests& list, pt2pt::Wanted wanted, const char* call) {
   if (__builtin_expect(pt2pt::decided_by_others(list.data(), list.size()), 0)) {
