@@ -14,7 +14,7 @@
 #include "ch4-av-rankmap/process_groups.h"
 #include "comm/broken.h"
 #include "comm/hierarchy.h"
-#include "pt2pt/message_decider.h"
+#include "comm/meeting_decider.h"
 #include "pt2pt/pt2pt.h"
 #include "transport/random.h"
 
@@ -266,7 +266,7 @@ void retire_id(ContextId id) { g_retired.insert(id.bits); }
 void set_ids_unique(bool on) { g_ids_unique = on; }
 
 uint64_t random_bits() {
-  if (pt2pt::g_decider) return pt2pt::g_decider->draw_number();
+  if (g_meeting_decider) return g_meeting_decider->draw_number();
   uint64_t bits;
   transport::random_bytes(&bits, sizeof bits);
   return bits;

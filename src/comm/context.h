@@ -79,7 +79,7 @@ LeaderCandidate reserve(RankState* rank);
 /// Makes a candidate whose id is drawn, for communicators without a leader.
 LeaderCandidate draw_candidate();
 /// Returns 64 random bits; in an explored process they are the same in every
-/// execution (pt2pt/message_decider.h).
+/// execution (comm/meeting_decider.h).
 uint64_t random_bits();
 /// The number of a rank in a key: its world rank; in a creation by members of several jobs, a
 /// number that is the same in all jobs.

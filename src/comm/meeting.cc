@@ -15,12 +15,14 @@
 #include "comm/broken.h"
 #include "comm/debug_names.h"
 #include "comm/extras.h"
+#include "comm/meeting_decider.h"
 #include "proclet-sched/coroutine/call_count.h"
-#include "pt2pt/message_decider.h"
 
 namespace fgmpi::comm {
 
 void (*g_before_complete)(pt2pt::Request* request) = nullptr;
+MeetingDecider* g_meeting_decider = nullptr;
+
 namespace {
 
 /// The pool of unused meetings: as many as were open at once of late, and a few more.
@@ -129,7 +131,7 @@ Meeting* refused_meeting(const Comm* comm, uint32_t sequence, uint8_t operation,
 [[gnu::cold, gnu::noinline]] void announce_to_decider(Comm* comm, Meeting* m, uint8_t operation,
                                                       const Arrival* arrival) {
   if (m->full) m->operation = m->decided_operation;
-  pt2pt::g_decider->arrive(comm, m, operation, arrival);
+  g_meeting_decider->record_arrival(comm, m, operation, arrival);
 }
 
 [[gnu::cold, gnu::noinline]] void compare_decided(Comm* comm, Meeting* m, uint8_t operation,
@@ -158,7 +160,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     m->leaving = shared->members;
     m->first_rank = comm->rank;
     m->operation = operation;
-    if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
+    if (__builtin_expect(g_meeting_decider != nullptr, 0)) {
       m->operation = kDecided;
       m->decided_operation = operation;
     }
@@ -178,7 +180,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     m->full = true;
     *link = m->next;
   }
-  if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
+  if (__builtin_expect(g_meeting_decider != nullptr, 0))
     announce_to_decider(comm, m, operation, arrival);
   return m;
 }

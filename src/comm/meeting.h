@@ -77,7 +77,7 @@ struct Meeting {
   /// both. kDecided: see decided_operation.
   uint8_t operation = 0;
   /// The code of the collective until all members have come, where there is a decider
-  /// (pt2pt/message_decider.h); `operation` is then kDecided.
+  /// (meeting_decider.h); `operation` is then kDecided.
   uint8_t decided_operation = 0;
   bool full = false;          ///< all members have arrived; the action runs or has run
   bool has_requests = false;  ///< some members have arrived by a request and do not wait

@@ -278,8 +278,11 @@ void begin() {
   environment::unset(environment::kExploreFiles);
 }
 
-void take_over_messages(unsigned ranks) {
-  if (g_chooser) pt2pt::g_decider = new Matcher(ranks, g_chooser);
+void register_deciders(unsigned ranks) {
+  if (!g_chooser) return;
+  auto* matcher = new Matcher(ranks, g_chooser);
+  pt2pt::g_decider = matcher;
+  comm::g_meeting_decider = matcher;
 }
 
 }  // namespace fgmpi::explore

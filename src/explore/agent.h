@@ -24,7 +24,8 @@ bool is_active();
 /// Called before any rank runs. In an explored process it returns in each execution, as often as
 /// the explorer asks for one.
 void begin();
-/// Called when the process connects: from now on the explorer decides which messages are delivered.
-void take_over_messages(unsigned ranks);
+/// Called when the process connects: from now on the explorer decides the order of events in the
+/// layers below, each of which declares its own decider.
+void register_deciders(unsigned ranks);
 
 }  // namespace fgmpi::explore

@@ -37,6 +37,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/meeting_decider.h"
 #include "explore/choice.h"
 #include "explore/locks.h"
 #include "pt2pt/message_decider.h"
@@ -85,7 +86,7 @@ struct PolledSubject {
   }
 };
 
-class Matcher final : public pt2pt::Decider {
+class Matcher final : public pt2pt::Decider, public comm::MeetingDecider {
  public:
   Matcher(uint32_t ranks, Chooser* chooser) : boxes_(ranks), chooser_(chooser) {}
 
@@ -99,8 +100,8 @@ class Matcher final : public pt2pt::Decider {
                                   bool waits, const char* call) override;
   bool complete(pt2pt::Request* const* list, size_t count, pt2pt::Wanted wanted, bool waits,
                 const char* call, std::vector<uint32_t>* chosen) override;
-  void arrive(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
-              const comm::Arrival* arrival) override;
+  void record_arrival(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
+                      const comm::Arrival* arrival) override;
   void begin_early_exit_wait(pt2pt::EarlyExitWait* stay) override;
   void end_early_exit_wait(pt2pt::EarlyExitWait* stay) override;
   void await_access(const pt2pt::MemoryAccess& access, const sched::WaitSite* site) override;

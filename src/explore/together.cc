@@ -28,8 +28,8 @@ bool goes_to_root(CollectiveKind kind) {
 
 }  // namespace
 
-void Matcher::arrive(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
-                     const comm::Arrival* arrival) {
+void Matcher::record_arrival(const comm::Comm* comm, const comm::Meeting* meeting,
+                             uint8_t operation, const comm::Arrival* arrival) {
   const comm::RankState* rank = comm::rank_state();
   if (!rank) return;
   CollectiveGathering& g = gatherings_[meeting];

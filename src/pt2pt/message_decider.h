@@ -14,12 +14,6 @@
 
 #include "pt2pt/engine.h"
 
-namespace fgmpi::comm {
-struct Arrival;
-struct Comm;
-struct Meeting;
-}  // namespace fgmpi::comm
-
 namespace fgmpi::pt2pt {
 
 /// What a call waits for that completes requests of a list: all of them, one, or one or more.
@@ -88,11 +82,6 @@ class Decider {
   /// either. May switch. REQUIRES: at least one is not nullptr.
   virtual bool complete(Request* const* list, size_t count, Wanted wanted, bool waits,
                         const char* call, std::vector<uint32_t>* chosen) = 0;
-  /// Called when the running rank has arrived at a meeting (comm/meeting.h), which has counted
-  /// it. `arrival`: nullptr where the member does not wait by a request; `operation`: the code of
-  /// the collective.
-  virtual void arrive(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
-                      const comm::Arrival* arrival) = 0;
   /// These two enclose the wait for stay->request, whose waiter may be made ready before the
   /// request is complete (stay->left).
   virtual void begin_early_exit_wait(EarlyExitWait* wait) = 0;
@@ -113,9 +102,6 @@ class Decider {
   /// Records that other processes take part in an operation, which the decider cannot decide.
   /// Never switches.
   virtual void record_undecided() = 0;
-  /// Returns a number that is the same for the running rank in every execution, in place of a
-  /// random one. Never switches.
-  virtual uint64_t draw_number() = 0;
 };
 
 /// nullptr in all processes but those of mpiexec -explore and -replay.

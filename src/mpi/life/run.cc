@@ -163,7 +163,7 @@ Status connect() {
   transport::multicast::set_opened_handler(use_multicast);
   if (rma::start_checking()) close_shortest_ways();
   if (explore::is_active()) {
-    explore::take_over_messages(me.ranks);
+    explore::register_deciders(me.ranks);
     close_shortest_ways();
   }
   sched::set_hooks(hooks_of_scheduler(me.idle != nullptr));
