@@ -3,13 +3,13 @@
 #include "coll/coll.h"
 
 #include "coll/decided.h"
+#include "coll/early_exit_decider.h"
 #include "coll/rooted.h"
 #include "coll/rounds.h"
 #include "coll/short.h"
 #include "coll/stand_in.h"
 #include "coll/step.h"
 #include "comm/broken.h"
-#include "pt2pt/message_decider.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -65,7 +65,7 @@ Status run_rooted(Comm* comm, const Args& args, const char* call) {
 Status run(Comm* comm, Args* args, CollectiveKind kind, const char* call) {
   args->kind = kind;
   bool inter = comm->shared->inter;
-  if (__builtin_expect(pt2pt::g_decider != nullptr, 0) && !inter && is_rooted(kind))
+  if (__builtin_expect(g_early_exit_decider != nullptr, 0) && !inter && is_rooted(kind))
     return run_decided(comm, args, call);
   if (!inter) {
     if (kind == CollectiveKind::kBarrier) return short_barrier(comm, call);

@@ -8,10 +8,13 @@
 #include <new>
 #include <vector>
 
+#include "coll/early_exit_decider.h"
 #include "coll/move.h"
-#include "pt2pt/message_decider.h"
 
 namespace fgmpi::coll {
+
+EarlyExitDecider* g_early_exit_decider = nullptr;
+
 namespace {
 
 /// True if every other member needs data from the root; false if the root needs data from them.
@@ -25,7 +28,7 @@ Segment part_of(const Args& root, int32_t rank) {
   return root.kind == CollectiveKind::kBcast ? root.recv.whole() : root.send.segment(rank);
 }
 
-class CollectiveExit final : public pt2pt::EarlyExitWait {
+class CollectiveExit final : public EarlyExitWait {
  public:
   explicit CollectiveExit(CollRequest* r) : EarlyExitWait(r), request_(r), args_(r->args) {}
 
@@ -144,9 +147,9 @@ Status run_decided(Comm* comm, Args* args, const char* call) {
   FGMPI_TRY(request->start_blocking());
   CollectiveExit member(request.get());
   pt2pt::Request* awaited = request.get();
-  pt2pt::g_decider->begin_early_exit_wait(&member);
+  g_early_exit_decider->begin_early_exit_wait(&member);
   pt2pt::wait_all(&awaited, 1, call);
-  pt2pt::g_decider->end_early_exit_wait(&member);
+  g_early_exit_decider->end_early_exit_wait(&member);
   if (!member.left) return std::move(request->outcome.error);
   // The others use its copies until all of them have arrived.
   CollRequest* const left = request.release();

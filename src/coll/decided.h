@@ -1,5 +1,5 @@
 // Rooted collectives (broadcast, reduction, gather, scatter) in a process with a decider, which
-// decides the order of events (pt2pt/message_decider.h).
+// decides which members leave them early (early_exit_decider.h).
 //
 // MPI leaves open whether a member of a rooted collective waits for members from which it needs
 // nothing. Here it waits, unless the decider lets it go on: then the data that others still

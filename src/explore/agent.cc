@@ -283,6 +283,7 @@ void register_deciders(unsigned ranks) {
   auto* matcher = new Matcher(ranks, g_chooser);
   pt2pt::g_decider = matcher;
   comm::g_meeting_decider = matcher;
+  coll::g_early_exit_decider = matcher;
 }
 
 }  // namespace fgmpi::explore

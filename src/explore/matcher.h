@@ -37,6 +37,7 @@
 #include <utility>
 #include <vector>
 
+#include "coll/early_exit_decider.h"
 #include "comm/meeting_decider.h"
 #include "explore/choice.h"
 #include "explore/locks.h"
@@ -86,7 +87,9 @@ struct PolledSubject {
   }
 };
 
-class Matcher final : public pt2pt::Decider, public comm::MeetingDecider {
+class Matcher final : public pt2pt::Decider,
+                      public comm::MeetingDecider,
+                      public coll::EarlyExitDecider {
  public:
   Matcher(uint32_t ranks, Chooser* chooser) : boxes_(ranks), chooser_(chooser) {}
 
@@ -102,8 +105,8 @@ class Matcher final : public pt2pt::Decider, public comm::MeetingDecider {
                 const char* call, std::vector<uint32_t>* chosen) override;
   void record_arrival(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
                       const comm::Arrival* arrival) override;
-  void begin_early_exit_wait(pt2pt::EarlyExitWait* stay) override;
-  void end_early_exit_wait(pt2pt::EarlyExitWait* stay) override;
+  void begin_early_exit_wait(coll::EarlyExitWait* wait) override;
+  void end_early_exit_wait(coll::EarlyExitWait* wait) override;
   void await_access(const pt2pt::MemoryAccess& access, const sched::WaitSite* site) override;
   void record_unlock(uint64_t window, int32_t target, bool exclusive) override;
   void record_order_source(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
@@ -176,7 +179,7 @@ class Matcher final : public pt2pt::Decider, public comm::MeetingDecider {
   using Stream = std::pair<uint64_t, int32_t>;  ///< context, source
   /// A rooted collective that a rank may leave early.
   struct OpenEarlyExit {
-    pt2pt::EarlyExitWait* stay;
+    coll::EarlyExitWait* wait;
     uint64_t number;
     const comm::Meeting* meeting;
   };

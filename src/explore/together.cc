@@ -79,20 +79,19 @@ void Matcher::release_gathering(CollectiveGathering* g) {
 
 // ---- Leaving early ------------------------------------------------------------------------------
 
-void Matcher::begin_early_exit_wait(pt2pt::EarlyExitWait* stay) {
+void Matcher::begin_early_exit_wait(coll::EarlyExitWait* wait) {
   Box& box = box_of(comm::rank_state()->local);
-  const auto* request = static_cast<const coll::CollRequest*>(stay->request);
-  box.early_exits.push_back({stay, box.early_exits_made++, request->args.meeting});
+  box.early_exits.push_back({wait, box.early_exits_made++, wait->request->args.meeting});
 }
 
-void Matcher::end_early_exit_wait(pt2pt::EarlyExitWait* stay) {
+void Matcher::end_early_exit_wait(coll::EarlyExitWait* wait) {
   std::erase_if(box_of(comm::rank_state()->local).early_exits,
-                [&](const OpenEarlyExit& s) { return s.stay == stay; });
+                [&](const OpenEarlyExit& s) { return s.wait == wait; });
 }
 
 void Matcher::add_leaves(uint32_t local, std::vector<Choice>* out) const {
   for (const OpenEarlyExit& here : boxes_[local].early_exits) {
-    if (here.stay->request->complete() || !here.stay->request->waiter || !here.stay->may_leave())
+    if (here.wait->request->complete() || !here.wait->request->waiter || !here.wait->may_leave())
       continue;
     Choice c;
     c.kind = Choice::kLeave;
@@ -117,9 +116,9 @@ void Matcher::execute_leave(const Choice& choice) {
   chooser_->report_past(past);
   past.add(events_++);
   box.past = std::move(past);
-  pt2pt::EarlyExitWait* stay = here->stay;
-  stay->left = true;
-  pt2pt::Waiter* waiter = std::exchange(stay->request->waiter, nullptr);
+  coll::EarlyExitWait* wait = here->wait;
+  wait->left = true;
+  pt2pt::Waiter* waiter = std::exchange(wait->request->waiter, nullptr);
   sched::ready(waiter->proclet);
 }
 

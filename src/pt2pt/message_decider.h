@@ -19,18 +19,6 @@ namespace fgmpi::pt2pt {
 /// What a call waits for that completes requests of a list: all of them, one, or one or more.
 enum class Wanted : uint8_t { kAll, kOne, kSome };
 
-/// A rank that waits for the others in a rooted collective, though MPI does not require
-/// that it waits.
-class EarlyExitWait {
- public:
-  explicit EarlyExitWait(Request* awaited) : request(awaited) {}
-  virtual ~EarlyExitWait() = default;
-  /// Could the rank return now, since what it needs of others has arrived?
-  virtual bool may_leave() const = 0;
-  Request* const request;  ///< what the rank waits for
-  bool left = false;       ///< the decider let the rank go on before `request` was complete
-};
-
 /// An operation on memory of a window, or the wait for a lock there; also an arrival at an end of a
 /// port, which is decided alike. Two of them conflict when a program can observe their order.
 struct MemoryAccess {
@@ -82,10 +70,6 @@ class Decider {
   /// either. May switch. REQUIRES: at least one is not nullptr.
   virtual bool complete(Request* const* list, size_t count, Wanted wanted, bool waits,
                         const char* call, std::vector<uint32_t>* chosen) = 0;
-  /// These two enclose the wait for stay->request, whose waiter may be made ready before the
-  /// request is complete (stay->left).
-  virtual void begin_early_exit_wait(EarlyExitWait* wait) = 0;
-  virtual void end_early_exit_wait(EarlyExitWait* wait) = 0;
   /// Parks until the decider lets this access happen. The caller makes the access before it parks
   /// again. For a lock, the lock is then free. May switch.
   virtual void await_access(const MemoryAccess& access, const sched::WaitSite* site) = 0;
