@@ -30,6 +30,16 @@ struct Choice {
     /// A rank accesses memory of a window, acquires a lock there, or comes to a port.
     kAccess,
   };
+  /// What an access does: the `tag` of a kAccess.
+  enum AccessUse : int32_t {
+    kRead,
+    kWrite,         ///< and every use without a name here
+    kFold,          ///< accumulates; accesses with the same `wanted_tag` can be exchanged
+    kLock,          ///< acquires a lock; `wanted_tag`: 1 for an exclusive one, else 0
+    kArriveAtPort,  ///< arrives at one end of a port
+  };
+  /// The `wanted_tag` of a kAccess that uses no window.
+  enum ConnectionUse : int32_t { kConnects = 1, kAccepts, kName };
   /// The `source` of a choice that is about no message.
   static constexpr int32_t kNoSource = -3;
   ChoiceKind kind = kMatch;
@@ -45,9 +55,9 @@ struct Choice {
   /// The context id of both. kDone of MPI_Waitsome: the set of requests, bit i for request i.
   uint64_t context = 0;
   uint64_t bytes = 0;  ///< of the message
-  // kAccess: `context` is the window, `source` the rank whose memory is accessed, `tag` a
-  // pt2pt::MemoryAccess::Use, `wanted_tag` its detail, `bytes` the size of the access, and `at` the
-  // offset of its first byte.
+  // kAccess: `context` is the number of the window, of the end of the port or of the published name;
+  // `source` the rank whose memory is accessed, `tag` an AccessUse, `wanted_tag` its detail, `bytes`
+  // the size of the access, and `at` the offset of its first byte.
   int64_t at = 0;
 
   auto operator<=>(const Choice&) const = default;
@@ -79,13 +89,13 @@ inline bool covers(const Choice& a, const Choice& b) {
 
 /// Can the order of two ranks' accesses be observed? REQUIRES: both are kAccess.
 inline bool conflict(const Choice& a, const Choice& b) {
-  constexpr int32_t kRead = 0, kFold = 2, kLock = 3;  // as in pt2pt::MemoryAccess
   if (a.context != b.context || a.source != b.source) return false;
-  if (a.tag == kLock || b.tag == kLock) return a.tag == b.tag && (a.wanted_tag || b.wanted_tag);
+  if (a.tag == Choice::kLock || b.tag == Choice::kLock)
+    return a.tag == b.tag && (a.wanted_tag || b.wanted_tag);
   const auto end = [](const Choice& c) { return c.at + static_cast<int64_t>(c.bytes); };
   if (a.at >= end(b) || b.at >= end(a)) return false;
-  if (a.tag == kRead && b.tag == kRead) return false;
-  return a.tag != kFold || b.tag != kFold || a.wanted_tag != b.wanted_tag;
+  if (a.tag == Choice::kRead && b.tag == Choice::kRead) return false;
+  return a.tag != Choice::kFold || b.tag != Choice::kFold || a.wanted_tag != b.wanted_tag;
 }
 
 /// The reason why some possibilities are not among the choices.

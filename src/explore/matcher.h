@@ -39,6 +39,7 @@
 
 #include "coll/early_exit_decider.h"
 #include "comm/meeting_decider.h"
+#include "explore/access.h"
 #include "explore/choice.h"
 #include "explore/locks.h"
 #include "pt2pt/message_decider.h"
@@ -193,7 +194,7 @@ class Matcher final : public pt2pt::Decider,
   };
   /// A rank that is parked until its access is chosen.
   struct Turn {
-    const pt2pt::MemoryAccess* access;
+    const DecidedAccess* access;
     const sched::WaitSite* site;
     sched::Proclet* proclet;
     uint64_t number;
@@ -202,7 +203,7 @@ class Matcher final : public pt2pt::Decider,
   };
   /// An access that a rank has made since it last did something else, with its result.
   struct RepeatedAccess {
-    pt2pt::MemoryAccess access;
+    DecidedAccess access;
     std::vector<char> bytes;
     bool changed = false;  ///< the access changed the memory the last time
     uint64_t version = 0;  ///< lock: Memory::version then
@@ -287,12 +288,13 @@ class Matcher final : public pt2pt::Decider,
   void add_leaves(uint32_t local, std::vector<Choice>* out) const;
   void execute_leave(const Choice& choice);
   // memory.cc
-  Memory& memory_of(const pt2pt::MemoryAccess& access);
-  bool is_possible(const pt2pt::MemoryAccess& access) const;
-  const RepeatedAccess* seen_before(const AccessRun& run, const pt2pt::MemoryAccess& access) const;
-  bool is_repeated(const Box& box, const pt2pt::MemoryAccess& access) const;
+  void await_turn(const DecidedAccess& access, const sched::WaitSite* site);
+  Memory& memory_of(const DecidedAccess& access);
+  bool is_possible(const DecidedAccess& access) const;
+  const RepeatedAccess* seen_before(const AccessRun& run, const DecidedAccess& access) const;
+  bool is_repeated(const Box& box, const DecidedAccess& access) const;
   void end_access(Box* box);
-  void begin_access(Box* box, const pt2pt::MemoryAccess& access);
+  void begin_access(Box* box, const DecidedAccess& access);
   void add_accesses(uint32_t local, bool repeated, std::vector<Choice>* out) const;
   static Choice choice_of(uint32_t local, const Turn& turn, bool repeated);
   void execute_access(const Choice& choice);

@@ -22,45 +22,49 @@
 
 namespace fgmpi::explore {
 
-using pt2pt::MemoryAccess;
-
 namespace {
 
 constexpr uint32_t kMostRepeats = 256;
 constexpr int64_t kMostCompared = 4096;  ///< bytes; a loop that reads more is not recognised
 
-bool is_same(const MemoryAccess& a, const MemoryAccess& b) {
-  return a.use == b.use && a.detail == b.detail && a.window == b.window && a.target == b.target &&
+bool is_same(const DecidedAccess& a, const DecidedAccess& b) {
+  return a.use == b.use && a.detail == b.detail && a.object == b.object && a.target == b.target &&
          a.offset == b.offset && a.bytes == b.bytes && a.deed == b.deed;
 }
 
-bool is_comparable(const MemoryAccess& a) { return a.memory && a.bytes <= kMostCompared; }
+bool is_comparable(const DecidedAccess& a) { return a.memory && a.bytes <= kMostCompared; }
 
-std::vector<char> bytes_of(const MemoryAccess& a) {
+std::vector<char> bytes_of(const DecidedAccess& a) {
   if (!is_comparable(a)) return {};
   return {a.memory, a.memory + a.bytes};
 }
 
-bool holds(const MemoryAccess& a, const std::vector<char>& bytes) {
+bool holds(const DecidedAccess& a, const std::vector<char>& bytes) {
   return is_comparable(a) && std::memcmp(a.memory, bytes.data(), bytes.size()) == 0;
 }
 
 }  // namespace
 
-Matcher::Memory& Matcher::memory_of(const MemoryAccess& a) {
-  return memories_[{a.window, a.target}];
+Matcher::Memory& Matcher::memory_of(const DecidedAccess& a) {
+  return memories_[{a.object, a.target}];
 }
 
-bool Matcher::is_possible(const MemoryAccess& a) const {
-  if (a.use != MemoryAccess::kLock) return true;
-  const auto found = memories_.find({a.window, a.target});
+bool Matcher::is_possible(const DecidedAccess& a) const {
+  if (a.use != Choice::kLock) return true;
+  const auto found = memories_.find({a.object, a.target});
   if (found == memories_.end()) return true;
   return !found->second.exclusive && (a.detail == 0 || found->second.shared == 0);
 }
 
 // ---- What ranks call ----------------------------------------------------------------------------
 
-void Matcher::await_access(const MemoryAccess& access, const sched::WaitSite* site) {
+void Matcher::await_access(const pt2pt::MemoryAccess& access, const sched::WaitSite* site) {
+  await_turn({static_cast<Choice::AccessUse>(access.use), access.detail, access.window,
+              access.target, access.offset, access.bytes, access.memory, access.deed},
+             site);
+}
+
+void Matcher::await_turn(const DecidedAccess& access, const sched::WaitSite* site) {
   const uint32_t local = comm::rank_state()->local;
   Box& box = box_of(local);
   end_access(&box);
@@ -112,24 +116,24 @@ void Matcher::record_order_target(uint64_t window, int32_t from, int32_t to, uin
 // ---- Loops --------------------------------------------------------------------------------------
 
 const Matcher::RepeatedAccess* Matcher::seen_before(const AccessRun& run,
-                                                    const MemoryAccess& access) const {
+                                                    const DecidedAccess& access) const {
   for (const RepeatedAccess& seen : run.seen)
     if (is_same(seen.access, access)) return &seen;
   return nullptr;
 }
 
 /// Has the run made this access before, and has nothing changed there since?
-bool Matcher::is_repeated(const Box& box, const MemoryAccess& access) const {
+bool Matcher::is_repeated(const Box& box, const DecidedAccess& access) const {
   if (box.run.deeds != box.deeds) return false;
   const RepeatedAccess* seen = seen_before(box.run, access);
   if (!seen) return false;
-  if (access.use != MemoryAccess::kLock) return !seen->changed && holds(access, seen->bytes);
-  const auto memory = memories_.find({access.window, access.target});
+  if (access.use != Choice::kLock) return !seen->changed && holds(access, seen->bytes);
+  const auto memory = memories_.find({access.object, access.target});
   return memory != memories_.end() && memory->second.version == seen->version;
 }
 
 /// The rank makes the access before it parks again.
-void Matcher::begin_access(Box* box, const MemoryAccess& access) {
+void Matcher::begin_access(Box* box, const DecidedAccess& access) {
   AccessRun& run = box->run;
   RepeatedAccess* seen = const_cast<RepeatedAccess*>(seen_before(run, access));
   if (!seen) {
@@ -141,7 +145,7 @@ void Matcher::begin_access(Box* box, const MemoryAccess& access) {
   run.last = static_cast<size_t>(seen - run.seen.data());
   run.open = true;
   run.before = bytes_of(access);
-  if (access.use != MemoryAccess::kLock) return;
+  if (access.use != Choice::kLock) return;
   if (access.detail)
     memory.exclusive = true;
   else
@@ -152,9 +156,9 @@ void Matcher::end_access(Box* box) {
   AccessRun& run = box->run;
   if (!std::exchange(run.open, false)) return;
   RepeatedAccess& seen = run.seen[run.last];
-  const MemoryAccess& access = seen.access;
-  if (access.use != MemoryAccess::kLock) seen.bytes = bytes_of(access);
-  const bool may_change = access.use == MemoryAccess::kWrite || access.use == MemoryAccess::kFold;
+  const DecidedAccess& access = seen.access;
+  if (access.use != Choice::kLock) seen.bytes = bytes_of(access);
+  const bool may_change = access.use == Choice::kWrite || access.use == Choice::kFold;
   seen.changed = may_change && (!is_comparable(access) || seen.bytes != run.before);
   if (seen.changed) ++memory_of(access).version;
 }
@@ -162,7 +166,7 @@ void Matcher::end_access(Box* box) {
 // ---- What is possible, and happens --------------------------------------------------------------
 
 Choice Matcher::choice_of(uint32_t local, const Turn& turn, bool repeated) {
-  const MemoryAccess& a = *turn.access;
+  const DecidedAccess& a = *turn.access;
   Choice c;
   c.kind = Choice::kAccess;
   c.rank = local;
@@ -172,7 +176,7 @@ Choice Matcher::choice_of(uint32_t local, const Turn& turn, bool repeated) {
   c.wanted_tag = static_cast<int32_t>(a.detail);
   c.source = a.target;
   c.tag = a.use;
-  c.context = a.window;
+  c.context = a.object;
   c.bytes = static_cast<uint64_t>(a.bytes);
   c.at = a.offset;
   return c;
@@ -218,9 +222,9 @@ void Matcher::execute_access(const Choice& choice) {
   Box& box = boxes_[choice.rank];
   Turn* turn = *std::find_if(box.turns.begin(), box.turns.end(),
                              [&](const Turn* t) { return t->number == choice.operation; });
-  const MemoryAccess& access = *turn->access;
+  const DecidedAccess& access = *turn->access;
   EventSet past = box.past;
-  if (access.use == MemoryAccess::kLock) {
+  if (access.use == Choice::kLock) {
     Memory& memory = memory_of(access);
     memory.locks.got(choice.rank, events_, access.detail != 0);
     past.add(access.detail ? memory.unlocked : memory.unlocked_exclusive);

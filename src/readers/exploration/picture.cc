@@ -59,11 +59,10 @@ const char* class_of(const ExecutionStep& s) {
 std::string words_of_access(const Choice& c) {
   const char* const kUses[] = {"reads", "writes", "accumulates to"};
   const char* const kMeanings[] = {"connects to a port", "accepts at a port"};
-  constexpr int32_t kArriveAtPort = 4, kAccepts = 2, kName = 3;  // as in pt2pt::MemoryAccess
-  if (c.tag == kArriveAtPort) return kMeanings[c.wanted_tag == kAccepts];
-  if (c.wanted_tag == kName && c.tag < 2)
-    return c.tag == 0 ? "looks up a name" : "publishes or withdraws a name";
-  if (c.tag == 3)
+  if (c.tag == Choice::kArriveAtPort) return kMeanings[c.wanted_tag == Choice::kAccepts];
+  if (c.wanted_tag == Choice::kName && c.tag <= Choice::kWrite)
+    return c.tag == Choice::kRead ? "looks up a name" : "publishes or withdraws a name";
+  if (c.tag == Choice::kLock)
     return format("gets the %s lock of rank %d", c.wanted_tag ? "exclusive" : "shared", c.source);
   return format("%s %llu bytes of rank %d, at %lld", kUses[c.tag % 3],
                 static_cast<unsigned long long>(c.bytes), c.source, static_cast<long long>(c.at));
