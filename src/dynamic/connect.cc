@@ -20,7 +20,7 @@
 #include "dynamic/links.h"
 #include "dynamic/ports.h"
 #include "dynamic/proclets.h"
-#include "pt2pt/message_decider.h"
+#include "pt2pt/pt2pt.h"
 #include "transport/random.h"
 
 namespace fgmpi::dynamic {
@@ -36,7 +36,8 @@ constexpr int64_t kAnswerWithin = 180 * kSecond;
 struct ConnectArrival : comm::CreateArrival {
   const ConnectArguments* arguments = nullptr;
   int32_t root = 0;
-  /// The ids that the sides of inside::meet() have drawn, for hear() of the decider at all members.
+  /// The ids that the sides of inside::meet() have drawn. All members record that what the sides did
+  /// before comes first.
   comm::ContextId sides[2];
 };
 
@@ -301,7 +302,7 @@ Status Connecting::run() {
 /// Connects two sides in an explored process.
 Status connect_inside(SharedComm* shared, Meeting* meeting, const ConnectArguments& arguments) {
   if (arguments.way != Way::kAccept && arguments.way != Way::kConnect) {
-    pt2pt::g_decider->record_undecided();
+    inside::record_undecided();
     return error(MPI_ERR_OTHER,
                  "other processes have no part in an exploration; allowed are connections by "
                  "ports, and spawned ranks, in the explored process");
@@ -365,9 +366,8 @@ Status connect(comm::Comm* comm, int root, const ConnectArguments& arguments, co
   mine.root = root;
   Status status = comm::meet(comm, &mine, comm::kOpConnect, arguments.call, connect_action);
   *out = mine.out;
-  if (pt2pt::g_decider && arguments.way != Way::kSpawn)
-    for (const comm::ContextId side : mine.sides)
-      pt2pt::g_decider->record_order_target(side.bits, 0, 0, 0);
+  if (arguments.way != Way::kSpawn)
+    for (const comm::ContextId side : mine.sides) inside::record_order_target(side);
   return status;
 }
 

@@ -14,13 +14,15 @@
 #include "ch4-av-rankmap/mlut.h"
 #include "comm/group.h"
 #include "comm/meeting.h"
+#include "dynamic/connection_decider.h"
 #include "proclet-sched/sched.h"
-#include "pt2pt/message_decider.h"
 
-namespace fgmpi::dynamic::inside {
+namespace fgmpi::dynamic {
+
+ConnectionDecider* g_connection_decider = nullptr;
+
+namespace inside {
 namespace {
-
-using pt2pt::MemoryAccess;
 
 /// A side that waits at a port for the other one.
 struct WaitingSide {
@@ -45,18 +47,10 @@ struct PublishedName {
 
 std::map<std::string, PublishedName>& g_names = *new std::map<std::string, PublishedName>;
 
-/// Waits for the running rank's turn at the port or name that `text` names.
-void await_turn(MemoryAccess::Use use, MemoryAccess::Meaning meaning, const std::string& text,
-                const char* call, const uint64_t* changes) {
-  MemoryAccess access;
-  access.use = use;
-  access.detail = meaning;
-  access.window = hash_text(text, meaning == MemoryAccess::kAccepts);
-  access.bytes = sizeof *changes;
-  access.memory = reinterpret_cast<const char*>(changes);
-  access.deed = hash_text(text, uint64_t{use} + 2);
+/// Waits for the running rank's turn at a port or name.
+void await_turn(const ConnectionAccess& access, const char* call) {
   const sched::WaitSite site{call, nullptr, true};
-  pt2pt::g_decider->await_access(access, &site);
+  g_connection_decider->await_connection(access, &site);
 }
 
 Status no_port(const std::string& name) {
@@ -85,7 +79,17 @@ Status join(const WaitingSide& a, const WaitingSide& b) {
 
 }  // namespace
 
-bool is_on() { return pt2pt::g_decider != nullptr; }
+bool is_on() { return g_connection_decider != nullptr; }
+
+void record_order_source(comm::ContextId id) {
+  if (is_on()) g_connection_decider->record_connection_source(id);
+}
+
+void record_order_target(comm::ContextId id) {
+  if (is_on()) g_connection_decider->record_connection_target(id);
+}
+
+void record_undecided() { g_connection_decider->record_undecided(); }
 
 // ---- Ports --------------------------------------------------------------------------------------
 
@@ -115,11 +119,10 @@ Status close_port(const std::string& name) {
 Status meet(const std::string& name, bool accepts, const RankMap& group, comm::ContextId own,
             const char* call, Met* out) {
   if (!g_ports.contains(name)) return no_port(name);
-  await_turn(MemoryAccess::kArriveAtPort,
-             accepts ? MemoryAccess::kAccepts : MemoryAccess::kConnects, name, call, nullptr);
+  await_turn({accepts ? ConnectionAccess::kAccept : ConnectionAccess::kConnect, name}, call);
   const auto found = g_ports.find(name);
   if (found == g_ports.end()) return no_port(name);
-  pt2pt::g_decider->record_order_source(own.bits, 0, 0, 0);
+  record_order_source(own);
   WaitingSide mine{&group, own, out, nullptr, {}};
   std::deque<WaitingSide*>& others = found->second.waiting[!accepts];
   if (others.empty()) {
@@ -141,7 +144,7 @@ Status meet(const std::string& name, bool accepts, const RankMap& group, comm::C
 
 Status publish_name(const std::string& service, const std::string& port) {
   PublishedName& name = g_names[service];
-  await_turn(MemoryAccess::kWrite, MemoryAccess::kName, service, "MPI_Publish_name", &name.changes);
+  await_turn({ConnectionAccess::kChangeName, service, &name.changes}, "MPI_Publish_name");
   if (!name.port.empty())
     return error(MPI_ERR_SERVICE,
                  "service_name is \"%s\"; allowed is a name that nobody has published",
@@ -153,8 +156,7 @@ Status publish_name(const std::string& service, const std::string& port) {
 
 Status unpublish_name(const std::string& service) {
   PublishedName& name = g_names[service];
-  await_turn(MemoryAccess::kWrite, MemoryAccess::kName, service, "MPI_Unpublish_name",
-             &name.changes);
+  await_turn({ConnectionAccess::kChangeName, service, &name.changes}, "MPI_Unpublish_name");
   if (name.port.empty())
     return error(MPI_ERR_SERVICE,
                  "service_name is \"%s\"; allowed is a name that this process has published",
@@ -166,7 +168,7 @@ Status unpublish_name(const std::string& service) {
 
 Status lookup_name(const std::string& service, std::string* port) {
   PublishedName& name = g_names[service];
-  await_turn(MemoryAccess::kRead, MemoryAccess::kName, service, "MPI_Lookup_name", &name.changes);
+  await_turn({ConnectionAccess::kReadName, service, &name.changes}, "MPI_Lookup_name");
   if (name.port.empty())
     return error(MPI_ERR_NAME, "service_name is \"%s\", which nobody has published",
                  escaped(service).c_str());
@@ -174,4 +176,5 @@ Status lookup_name(const std::string& service, std::string* port) {
   return {};
 }
 
-}  // namespace fgmpi::dynamic::inside
+}  // namespace inside
+}  // namespace fgmpi::dynamic

@@ -1,5 +1,5 @@
-// Ports and names of an explored process: connections between its own ranks
-// (pt2pt/message_decider.h).
+// Ports and names of an explored process: connections between its own ranks, in the order that the
+// explorer chooses (connection_decider.h).
 //
 // An exploration forks its process, and cannot fork anything outside the process. So an explored
 // process opens no sockets: only its own ranks can use its ports and published names. Callers of a
@@ -35,8 +35,7 @@ Status close_port(const std::string& name);
 struct Met {
   RankMap remote;
   comm::ContextId id;  ///< of the intercommunicator
-  /// The id that the other side has drawn. It identifies the edges from that side's acts (tell()
-  /// and hear() in pt2pt/message_decider.h).
+  /// The id that the other side has drawn, and with which it has called record_order_source().
   comm::ContextId theirs;
 };
 /// Waits at a port for the other side. `own`: the id that this side has drawn. May switch. Errors:
@@ -48,5 +47,14 @@ Status meet(const std::string& port, bool accepts, const RankMap& group, comm::C
 Status publish_name(const std::string& service, const std::string& port);
 Status unpublish_name(const std::string& service);
 Status lookup_name(const std::string& service, std::string* port);
+
+/// These two record for the explorer that what the running rank has done so far comes before what
+/// another rank does after its record_order_target() with the same id. They do nothing in a process
+/// that is not explored, and never switch.
+void record_order_source(comm::ContextId id);
+void record_order_target(comm::ContextId id);
+/// Records for the explorer that other processes take part in an operation. REQUIRES: is_on().
+/// Never switches.
+void record_undecided();
 
 }  // namespace fgmpi::dynamic::inside

@@ -16,8 +16,8 @@
 #include "comm/create.h"
 #include "comm/hierarchy.h"
 #include "dynamic/deadline_waiter.h"
+#include "dynamic/inside.h"
 #include "proclet-sched/sched.h"
-#include "pt2pt/message_decider.h"
 #include "pt2pt/pt2pt.h"
 
 namespace fgmpi::dynamic {
@@ -105,7 +105,7 @@ struct Order {
 };
 
 bool wants_proclets(const Command& command) {
-  if (pt2pt::g_decider) return true;  // an explored process has no others
+  if (inside::is_on()) return true;  // an explored process has no others
   return std::any_of(command.info.begin(), command.info.end(), [](const auto& key) {
     return key.first == "fgmpi_where" && key.second == "here";
   });
@@ -398,7 +398,7 @@ Status Spawning::join(FieldReader* verdict, comm::SharedComm** made) {
     hosts.push_back({hierarchy_.processes[i], first});
   }
   uint32_t pgid;
-  if (pt2pt::g_decider) pt2pt::g_decider->record_order_source(order_.parents.bits, 0, 0, 0);
+  inside::record_order_source(order_.parents);
   FGMPI_TRY(g_process_groups.add_hosted(order_.uid, counts, std::move(hosts), &pgid));
   const RankMap map = RankMap::strided(static_cast<int32_t>(g_process_groups.ranks(pgid)),
                                        static_cast<int32_t>(g_process_groups.first_rank(pgid)), 1);

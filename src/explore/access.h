@@ -2,8 +2,8 @@
 // lock there, an end of a port, or a published name.
 //
 // The layers that have these things describe an access in their own words (rma/access_decider.h,
-// dynamic/connection_decider.h). The matcher compares accesses of all kinds by the numbers here, and
-// so does conflict() in choice.h. Thread rule: none (values).
+// dynamic/connection_decider.h). The matcher compares accesses of all kinds by the numbers here,
+// and conflict() in choice.h compares those of choices. Thread rule: none (values).
 #pragma once
 
 #include <cstdint>

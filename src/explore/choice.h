@@ -55,9 +55,9 @@ struct Choice {
   /// The context id of both. kDone of MPI_Waitsome: the set of requests, bit i for request i.
   uint64_t context = 0;
   uint64_t bytes = 0;  ///< of the message
-  // kAccess: `context` is the number of the window, of the end of the port or of the published name;
-  // `source` the rank whose memory is accessed, `tag` an AccessUse, `wanted_tag` its detail, `bytes`
-  // the size of the access, and `at` the offset of its first byte.
+  // kAccess: `context` is the number of the window, of the end of the port or of the published
+  // name, `source` the rank whose memory is accessed, `tag` an AccessUse, `wanted_tag` its detail,
+  // `bytes` the size of the access, and `at` the offset of its first byte.
   int64_t at = 0;
 
   auto operator<=>(const Choice&) const = default;

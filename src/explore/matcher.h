@@ -39,6 +39,7 @@
 
 #include "coll/early_exit_decider.h"
 #include "comm/meeting_decider.h"
+#include "dynamic/connection_decider.h"
 #include "explore/access.h"
 #include "explore/choice.h"
 #include "explore/locks.h"
@@ -90,7 +91,8 @@ struct PolledSubject {
 
 class Matcher final : public pt2pt::Decider,
                       public comm::MeetingDecider,
-                      public coll::EarlyExitDecider {
+                      public coll::EarlyExitDecider,
+                      public dynamic::ConnectionDecider {
  public:
   Matcher(uint32_t ranks, Chooser* chooser) : boxes_(ranks), chooser_(chooser) {}
 
@@ -114,7 +116,11 @@ class Matcher final : public pt2pt::Decider,
   void record_order_target(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
   bool decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
                    const char* call) override;
-  void record_undecided() override { chooser_->report_limit(Limit::kOutside); }
+  void await_connection(const dynamic::ConnectionAccess& access,
+                        const sched::WaitSite* site) override;
+  void record_connection_source(comm::ContextId id) override;
+  void record_connection_target(comm::ContextId id) override;
+  void record_undecided() override;
   uint64_t draw_number() override;
 
  private:
@@ -178,6 +184,8 @@ class Matcher final : public pt2pt::Decider,
     uint32_t receive;  ///< number of the matching receive
   };
   using Stream = std::pair<uint64_t, int32_t>;  ///< context, source
+  /// A notification between ranks: window or context id, from, to, kind of notification.
+  using Edge = std::tuple<uint64_t, int32_t, int32_t, uint8_t>;
   /// A rooted collective that a rank may leave early.
   struct OpenEarlyExit {
     coll::EarlyExitWait* wait;
@@ -289,6 +297,8 @@ class Matcher final : public pt2pt::Decider,
   void execute_leave(const Choice& choice);
   // memory.cc
   void await_turn(const DecidedAccess& access, const sched::WaitSite* site);
+  void record_edge_source(const Edge& edge);
+  void record_edge_target(const Edge& edge);
   Memory& memory_of(const DecidedAccess& access);
   bool is_possible(const DecidedAccess& access) const;
   const RepeatedAccess* seen_before(const AccessRun& run, const DecidedAccess& access) const;
@@ -330,8 +340,7 @@ class Matcher final : public pt2pt::Decider,
   int64_t barren_since_ = 0;
   std::unordered_map<const comm::Meeting*, CollectiveGathering> gatherings_;
   std::map<std::pair<uint64_t, int32_t>, Memory> memories_;  ///< by window and rank
-  /// Pasts and soft pasts of notifications, by window, from, to, what.
-  std::map<std::tuple<uint64_t, int32_t, int32_t, uint8_t>, std::pair<EventSet, EventSet>> told_;
+  std::map<Edge, std::pair<EventSet, EventSet>> edges_;  ///< pasts and soft pasts of their sources
   uint64_t refused_acts_ = ~uint64_t{0}, refused_events_ = 0;  ///< at the last kNoBuffer
   uint64_t barren_acts_ = 0;
 };

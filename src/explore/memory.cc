@@ -97,16 +97,24 @@ void Matcher::record_unlock(uint64_t window, int32_t target, bool exclusive) {
 }
 
 void Matcher::record_order_source(uint64_t window, int32_t from, int32_t to, uint8_t what) {
+  record_edge_source({window, from, to, what});
+}
+
+void Matcher::record_order_target(uint64_t window, int32_t from, int32_t to, uint8_t what) {
+  record_edge_target({window, from, to, what});
+}
+
+void Matcher::record_edge_source(const Edge& edge) {
   Box& box = box_of(comm::rank_state()->local);
   ++box.deeds;
-  auto& [past, soft] = told_[{window, from, to, what}];
+  auto& [past, soft] = edges_[edge];
   past.add(box.past);
   soft.add(box.soft);
 }
 
-void Matcher::record_order_target(uint64_t window, int32_t from, int32_t to, uint8_t what) {
-  const auto found = told_.find({window, from, to, what});
-  if (found == told_.end()) return;
+void Matcher::record_edge_target(const Edge& edge) {
+  const auto found = edges_.find(edge);
+  if (found == edges_.end()) return;
   Box& box = box_of(comm::rank_state()->local);
   ++box.deeds;
   box.past.add(found->second.first);

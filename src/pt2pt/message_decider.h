@@ -19,18 +19,15 @@ namespace fgmpi::pt2pt {
 /// What a call waits for that completes requests of a list: all of them, one, or one or more.
 enum class Wanted : uint8_t { kAll, kOne, kSome };
 
-/// An operation on memory of a window, or the wait for a lock there; also an arrival at an end of a
-/// port, which is decided alike. Two of them conflict when a program can observe their order.
+/// An operation on memory of a window, or the wait for a lock there. Two of them conflict when a
+/// program can observe their order.
 struct MemoryAccess {
   enum Use : uint8_t {
     kRead,
-    kWrite,         ///< and every use without a name here
-    kFold,          ///< accesses with the same `detail` can be exchanged
-    kLock,          ///< `detail`: 1 for an exclusive lock, else 0
-    kArriveAtPort,  ///< arrives at one end of a port; uses no window
+    kWrite,  ///< and every use without a name here
+    kFold,   ///< accesses with the same `detail` can be exchanged
+    kLock,   ///< `detail`: 1 for an exclusive lock, else 0
   };
-  /// Values of `detail` of an access that uses no window (src/dynamic/inside.h).
-  enum Meaning : uint8_t { kConnects = 1, kAccepts, kName };
   Use use = kRead;
   uint32_t detail = 0;
   uint64_t window = 0;
@@ -83,9 +80,6 @@ class Decider {
   /// Decides, for a call that tests without waiting, whether it finds is(object, part). May switch.
   virtual bool decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
                            const char* call) = 0;
-  /// Records that other processes take part in an operation, which the decider cannot decide.
-  /// Never switches.
-  virtual void record_undecided() = 0;
 };
 
 /// nullptr in all processes but those of mpiexec -explore and -replay.

@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "coll/coll.h"
 #include "dynamic/connect.h"
+#include "dynamic/inside.h"
 #include "dynamic/links.h"
 #include "dynamic/names.h"
 #include "dynamic/ports.h"
@@ -24,7 +25,6 @@
 #include "mpi/dynamic/dynamic.h"
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
-#include "pt2pt/message_decider.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -146,7 +146,7 @@ Status claim_parents(comm::RankState* rank, const dynamic::SpawnedRank& spawned)
   dynamic::record_parents_claimed(rank->local);
   FGMPI_TRY(comm::enter(spawned.parents, spawned.rank, nullptr, &made));
   store_parents(rank, made);
-  if (pt2pt::g_decider) pt2pt::g_decider->record_order_target(made->shared->id.bits, 0, 0, 0);
+  dynamic::inside::record_order_target(made->shared->id);
   return {};
 }
 
