@@ -284,6 +284,7 @@ void register_deciders(unsigned ranks) {
   pt2pt::g_decider = matcher;
   comm::g_meeting_decider = matcher;
   coll::g_early_exit_decider = matcher;
+  rma::g_access_decider = matcher;
   dynamic::g_connection_decider = matcher;
 }
 

@@ -44,6 +44,7 @@
 #include "explore/choice.h"
 #include "explore/locks.h"
 #include "pt2pt/message_decider.h"
+#include "rma/access_decider.h"
 
 namespace fgmpi::explore {
 
@@ -92,6 +93,7 @@ struct PolledSubject {
 class Matcher final : public pt2pt::Decider,
                       public comm::MeetingDecider,
                       public coll::EarlyExitDecider,
+                      public rma::AccessDecider,
                       public dynamic::ConnectionDecider {
  public:
   Matcher(uint32_t ranks, Chooser* chooser) : boxes_(ranks), chooser_(chooser) {}
@@ -110,10 +112,10 @@ class Matcher final : public pt2pt::Decider,
                       const comm::Arrival* arrival) override;
   void begin_early_exit_wait(coll::EarlyExitWait* wait) override;
   void end_early_exit_wait(coll::EarlyExitWait* wait) override;
-  void await_access(const pt2pt::MemoryAccess& access, const sched::WaitSite* site) override;
+  void await_access(const rma::MemoryAccess& access, const sched::WaitSite* site) override;
   void record_unlock(uint64_t window, int32_t target, bool exclusive) override;
-  void record_order_source(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
-  void record_order_target(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
+  void record_notice_sent(const rma::WindowNotice& notice) override;
+  void record_notice_received(const rma::WindowNotice& notice) override;
   bool decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
                    const char* call) override;
   void await_connection(const dynamic::ConnectionAccess& access,

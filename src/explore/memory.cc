@@ -22,6 +22,8 @@
 
 namespace fgmpi::explore {
 
+using rma::MemoryAccess;
+
 namespace {
 
 constexpr uint32_t kMostRepeats = 256;
@@ -43,6 +45,20 @@ bool holds(const DecidedAccess& a, const std::vector<char>& bytes) {
   return is_comparable(a) && std::memcmp(a.memory, bytes.data(), bytes.size()) == 0;
 }
 
+Choice::AccessUse use_of(const MemoryAccess& access) {
+  switch (access.use) {
+    case MemoryAccess::kRead:
+      return Choice::kRead;
+    case MemoryAccess::kWrite:
+      break;
+    case MemoryAccess::kFold:
+      return Choice::kFold;
+    case MemoryAccess::kLock:
+      return Choice::kLock;
+  }
+  return Choice::kWrite;
+}
+
 }  // namespace
 
 Matcher::Memory& Matcher::memory_of(const DecidedAccess& a) {
@@ -58,9 +74,9 @@ bool Matcher::is_possible(const DecidedAccess& a) const {
 
 // ---- What ranks call ----------------------------------------------------------------------------
 
-void Matcher::await_access(const pt2pt::MemoryAccess& access, const sched::WaitSite* site) {
-  await_turn({static_cast<Choice::AccessUse>(access.use), access.detail, access.window,
-              access.target, access.offset, access.bytes, access.memory, access.deed},
+void Matcher::await_access(const MemoryAccess& access, const sched::WaitSite* site) {
+  await_turn({use_of(access), access.detail, access.window, access.target, access.offset,
+              access.bytes, access.memory, access.deed},
              site);
 }
 
@@ -96,12 +112,12 @@ void Matcher::record_unlock(uint64_t window, int32_t target, bool exclusive) {
   }
 }
 
-void Matcher::record_order_source(uint64_t window, int32_t from, int32_t to, uint8_t what) {
-  record_edge_source({window, from, to, what});
+void Matcher::record_notice_sent(const rma::WindowNotice& notice) {
+  record_edge_source({notice.window, notice.from, notice.to, notice.kind});
 }
 
-void Matcher::record_order_target(uint64_t window, int32_t from, int32_t to, uint8_t what) {
-  record_edge_target({window, from, to, what});
+void Matcher::record_notice_received(const rma::WindowNotice& notice) {
+  record_edge_target({notice.window, notice.from, notice.to, notice.kind});
 }
 
 void Matcher::record_edge_source(const Edge& edge) {

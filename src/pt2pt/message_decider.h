@@ -19,26 +19,6 @@ namespace fgmpi::pt2pt {
 /// What a call waits for that completes requests of a list: all of them, one, or one or more.
 enum class Wanted : uint8_t { kAll, kOne, kSome };
 
-/// An operation on memory of a window, or the wait for a lock there. Two of them conflict when a
-/// program can observe their order.
-struct MemoryAccess {
-  enum Use : uint8_t {
-    kRead,
-    kWrite,  ///< and every use without a name here
-    kFold,   ///< accesses with the same `detail` can be exchanged
-    kLock,   ///< `detail`: 1 for an exclusive lock, else 0
-  };
-  Use use = kRead;
-  uint32_t detail = 0;
-  uint64_t window = 0;
-  int32_t target = 0;             ///< the rank whose memory it is
-  int64_t offset = 0, bytes = 0;  ///< in the target's memory
-  const char* memory = nullptr;   ///< that memory, where it is in this process; nullptr for a lock
-  /// A number for the call, its operation and its operands: accesses with the same number
-  /// do the same.
-  uint64_t deed = 0;
-};
-
 class Decider {
  public:
   virtual ~Decider() = default;
@@ -67,16 +47,6 @@ class Decider {
   /// either. May switch. REQUIRES: at least one is not nullptr.
   virtual bool complete(Request* const* list, size_t count, Wanted wanted, bool waits,
                         const char* call, std::vector<uint32_t>* chosen) = 0;
-  /// Parks until the decider lets this access happen. The caller makes the access before it parks
-  /// again. For a lock, the lock is then free. May switch.
-  virtual void await_access(const MemoryAccess& access, const sched::WaitSite* site) = 0;
-  /// Called before a lock that await_access() has granted is released.
-  virtual void record_unlock(uint64_t window, int32_t target, bool exclusive) = 0;
-  /// An edge between two ranks: what `from` did before its record_order_source() comes before what
-  /// `to` does after its record_order_target() with the same `what`, which distinguishes kinds of
-  /// edges. Never switch.
-  virtual void record_order_source(uint64_t window, int32_t from, int32_t to, uint8_t what) = 0;
-  virtual void record_order_target(uint64_t window, int32_t from, int32_t to, uint8_t what) = 0;
   /// Decides, for a call that tests without waiting, whether it finds is(object, part). May switch.
   virtual bool decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
                            const char* call) = 0;

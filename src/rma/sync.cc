@@ -12,10 +12,14 @@
 #include "pt2pt/lost.h"
 #include "pt2pt/message_decider.h"
 #include "pt2pt/short_spin.h"
+#include "rma/access_decider.h"
 #include "rma/internal.h"
 #include "rma/message.h"
 
 namespace fgmpi::rma {
+
+AccessDecider* g_access_decider = nullptr;
+
 namespace {
 
 /// Why a member waits, for the deadlock report.
@@ -170,20 +174,20 @@ Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) 
 
 /// Parks until the decider gives this member its turn for the lock. May switch.
 [[gnu::cold]] void await_lock(const Win* win, int32_t rank, LockKind kind, const char* call) {
-  pt2pt::MemoryAccess access;
-  access.use = pt2pt::MemoryAccess::kLock;
+  MemoryAccess access;
+  access.use = MemoryAccess::kLock;
   access.detail = kind == LockKind::kExclusive;
   access.window = win->shared->id.bits;
   access.target = rank;
   const SyncWait site(
       call, win, kind == LockKind::kShared ? "for the shared lock of" : "for the exclusive lock of",
       rank);
-  pt2pt::g_decider->await_access(access, &site);
+  g_access_decider->await_access(access, &site);
 }
 
 /// Acquires the lock of `rank`. May switch.
 Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
-  if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) await_lock(win, rank, kind, call);
+  if (__builtin_expect(g_access_decider != nullptr, 0)) await_lock(win, rank, kind, call);
   if (__builtin_expect(win->comm->shared->broken & comm::kLostMember, 0))
     return acquire_at_once(win, rank, kind, call);
   const Reach reach = reach_of(win, rank);
@@ -214,8 +218,8 @@ Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
 }
 
 void release(Win* win, int32_t rank, LockKind kind) {
-  if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
-    pt2pt::g_decider->record_unlock(win->shared->id.bits, rank, kind == LockKind::kExclusive);
+  if (__builtin_expect(g_access_decider != nullptr, 0))
+    g_access_decider->record_unlock(win->shared->id.bits, rank, kind == LockKind::kExclusive);
   const Reach reach = reach_of(win, rank);
   if (!reach.part->control) return request_unlock(win, rank, reach, kind);
   std::vector<int32_t> granted;
@@ -504,16 +508,16 @@ void notify_group(Win* win, RmaMessageKind kind, const std::vector<int32_t>& ran
     notify_ranks(win->shared, process, kind, win->comm->rank, theirs);
 }
 
-// What members send to each other, for the decider (pt2pt::Decider::tell).
-enum OrderedNotice : uint8_t { kPostedNotice, kCompletedNotice };
-void record_order_sources(const Win* win, const std::vector<int32_t>& ranks, OrderedNotice what) {
-  if (__builtin_expect(pt2pt::g_decider == nullptr, 1)) return;
+// These two inform the decider of the notices that members send to each other.
+void record_notices_sent(const Win* win, const std::vector<int32_t>& ranks,
+                         WindowNotice::NoticeKind kind) {
+  if (__builtin_expect(g_access_decider == nullptr, 1)) return;
   for (int32_t rank : ranks)
-    pt2pt::g_decider->record_order_source(win->shared->id.bits, win->comm->rank, rank, what);
+    g_access_decider->record_notice_sent({win->shared->id.bits, win->comm->rank, rank, kind});
 }
-void record_order_target(const Win* win, int32_t from, OrderedNotice what) {
-  if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
-    pt2pt::g_decider->record_order_target(win->shared->id.bits, from, win->comm->rank, what);
+void record_notice_received(const Win* win, int32_t from, WindowNotice::NoticeKind kind) {
+  if (__builtin_expect(g_access_decider != nullptr, 0))
+    g_access_decider->record_notice_received({win->shared->id.bits, from, win->comm->rank, kind});
 }
 
 void wake(Handshake* handshake) {
@@ -562,7 +566,7 @@ Status post(Win* win, const comm::Group* group, int assertion) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   a.exposed = true;
   a.expected = static_cast<uint32_t>(ranks.size());
-  record_order_sources(win, ranks, kPostedNotice);
+  record_notices_sent(win, ranks, WindowNotice::kPosted);
   if (!(assertion & MPI_MODE_NOCHECK)) notify_group(win, RmaMessageKind::kPosted, ranks);
   return {};
 }
@@ -580,7 +584,7 @@ Status start(Win* win, const comm::Group* group, int assertion) {
                                 SyncWait("MPI_Win_start", win, "for MPI_Win_post of", rank),
                                 [&] { return handshake.posted.count(rank) > 0; }));
       handshake.posted.erase(rank);
-      record_order_target(win, rank, kPostedNotice);
+      record_notice_received(win, rank, WindowNotice::kPosted);
     }
   }
   a.epoch = Epoch::kStart;
@@ -597,7 +601,7 @@ Status complete(Win* win) {
   a.epoch = Epoch::kNone;
   a.hot_rank = -1;
   a.targets.clear();
-  record_order_sources(win, a.started, kCompletedNotice);
+  record_notices_sent(win, a.started, WindowNotice::kCompleted);
   notify_group(win, RmaMessageKind::kCompleted, a.started);
   a.started.clear();
   return extract_failure(&a);
@@ -645,9 +649,9 @@ Status wait(Win* win, int* flag, const char* call) {
     }
   }
   handshake.completed -= a.expected;
-  if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
+  if (__builtin_expect(g_access_decider != nullptr, 0))
     for (int32_t rank = 0; rank < win->comm->size(); ++rank)
-      record_order_target(win, rank, kCompletedNotice);
+      record_notice_received(win, rank, WindowNotice::kCompleted);
   if (checking()) exposure_ended(win);
   a.exposed = false;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -686,7 +690,7 @@ Status open_another_target(Win* win, int32_t rank, const char* call) {
   }
   if (a.hot_of != rank) a.hot = reach_of(win, rank);
   a.hot_of = rank;
-  a.hot_rank = checking() || pt2pt::g_decider ? -1 : rank;
+  a.hot_rank = checking() || g_access_decider ? -1 : rank;
   return {};
 }
 

@@ -27,7 +27,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "host/basic_type.h"
-#include "pt2pt/message_decider.h"
+#include "rma/access_decider.h"
 #include "rma/attached.h"
 #include "rma/fold.h"
 #include "rma/internal.h"
@@ -93,8 +93,6 @@ Status locate(const Win* win, const Reach& reach, const RmaOperation& what,
   return {};
 }
 
-using pt2pt::MemoryAccess;
-
 /// Combines `deed` with the bytes of an operand, gaps included. The bytes of long operands
 /// are left out.
 uint64_t with_operand(uint64_t deed, const void* address, const TransferSide& side) {
@@ -130,7 +128,7 @@ struct Deed {
   access.bytes = side.type.true_extent() + std::abs(rest);
   if (reach.here && reach.size >= 0) access.memory = reach.here + access.offset;
   const sched::WaitSite site{what.call, nullptr, true};
-  pt2pt::g_decider->await_access(access, &site);
+  g_access_decider->await_access(access, &site);
 }
 
 /// The preamble of every operation, after its arguments: opens the target, checks the range, and
@@ -146,7 +144,7 @@ Status reach_target(Win* win, const RmaOperation& what, const TransferSide& side
     FGMPI_TRY(check_operation(win, **reach, what, use, *offset, side.type));
     FGMPI_TRY(open_target(win, what.rank, what.call, reach));
   }
-  if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
+  if (__builtin_expect(g_access_decider != nullptr, 0)) {
     await_turn(win, **reach, what, side, *offset, deed());
     FGMPI_TRY(open_target(win, what.rank, what.call, reach));
   }
