@@ -36,8 +36,8 @@ constexpr int64_t kAnswerWithin = 180 * kSecond;
 struct ConnectArrival : comm::CreateArrival {
   const ConnectArguments* arguments = nullptr;
   int32_t root = 0;
-  /// The ids that the sides of inside::meet() have drawn. All members record that what the sides did
-  /// before comes first.
+  /// The ids that the sides of inside::meet() have drawn. All members record that what the sides
+  /// did before comes first.
   comm::ContextId sides[2];
 };
 

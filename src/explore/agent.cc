@@ -281,7 +281,7 @@ void begin() {
 void register_deciders(unsigned ranks) {
   if (!g_chooser) return;
   auto* matcher = new Matcher(ranks, g_chooser);
-  pt2pt::g_decider = matcher;
+  pt2pt::g_message_decider = matcher;
   comm::g_meeting_decider = matcher;
   coll::g_early_exit_decider = matcher;
   rma::g_access_decider = matcher;

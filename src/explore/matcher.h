@@ -90,7 +90,7 @@ struct PolledSubject {
   }
 };
 
-class Matcher final : public pt2pt::Decider,
+class Matcher final : public pt2pt::MessageDecider,
                       public comm::MeetingDecider,
                       public coll::EarlyExitDecider,
                       public rma::AccessDecider,
@@ -98,6 +98,7 @@ class Matcher final : public pt2pt::Decider,
  public:
   Matcher(uint32_t ranks, Chooser* chooser) : boxes_(ranks), chooser_(chooser) {}
 
+  // pt2pt::MessageDecider
   bool decides(uint64_t ctx) const override;
   void add_message(uint32_t local, pt2pt::UnexpectedMessage* message) override;
   bool withdraw_send(uint32_t local, pt2pt::SendOp* message) override;
@@ -108,22 +109,26 @@ class Matcher final : public pt2pt::Decider,
                                   bool waits, const char* call) override;
   bool complete(pt2pt::Request* const* list, size_t count, pt2pt::Wanted wanted, bool waits,
                 const char* call, std::vector<uint32_t>* chosen) override;
+  bool decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
+                   const char* call) override;
+  // comm::MeetingDecider
   void record_arrival(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
                       const comm::Arrival* arrival) override;
+  uint64_t draw_number() override;
+  // coll::EarlyExitDecider
   void begin_early_exit_wait(coll::EarlyExitWait* wait) override;
   void end_early_exit_wait(coll::EarlyExitWait* wait) override;
+  // rma::AccessDecider
   void await_access(const rma::MemoryAccess& access, const sched::WaitSite* site) override;
   void record_unlock(uint64_t window, int32_t target, bool exclusive) override;
   void record_notice_sent(const rma::WindowNotice& notice) override;
   void record_notice_received(const rma::WindowNotice& notice) override;
-  bool decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
-                   const char* call) override;
+  // dynamic::ConnectionDecider
   void await_connection(const dynamic::ConnectionAccess& access,
                         const sched::WaitSite* site) override;
   void record_connection_source(comm::ContextId id) override;
   void record_connection_target(comm::ContextId id) override;
   void record_undecided() override;
-  uint64_t draw_number() override;
 
  private:
   struct HeldMessage {

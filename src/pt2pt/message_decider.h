@@ -1,4 +1,5 @@
-// Decider: decides, in place of this module, which receive matches which message (src/explore).
+// MessageDecider: decides, in place of this module, which receive matches which message
+// (src/explore).
 //
 // While a decider is set, messages between ranks of the process on the planes that it decides are
 // handed to it and are in no queue of an endpoint. Receives are posted as always. When no rank can
@@ -19,9 +20,9 @@ namespace fgmpi::pt2pt {
 /// What a call waits for that completes requests of a list: all of them, one, or one or more.
 enum class Wanted : uint8_t { kAll, kOne, kSome };
 
-class Decider {
+class MessageDecider {
  public:
-  virtual ~Decider() = default;
+  virtual ~MessageDecider() = default;
   /// Does it decide the messages of this context?
   virtual bool decides(uint64_t ctx) const = 0;
   /// Accepts a message for the rank with index `local`: an eager copy, or a send that waits for its
@@ -53,12 +54,12 @@ class Decider {
 };
 
 /// nullptr in all processes but those of mpiexec -explore and -replay.
-extern Decider* g_decider;
+extern MessageDecider* g_message_decider;
 
 /// Does the decider decide what a call that completes requests of this list returns? Not where only
 /// progress() completes them.
 inline bool decided_by_others(Request* const* list, size_t count) {
-  if (__builtin_expect(g_decider == nullptr, 1)) return false;
+  if (__builtin_expect(g_message_decider == nullptr, 1)) return false;
   for (size_t i = 0; i < count; ++i)
     if (list[i] && !list[i]->polled) return true;
   return false;
@@ -66,7 +67,7 @@ inline bool decided_by_others(Request* const* list, size_t count) {
 
 /// Lets others run before a call that does not wait looks for something again. May switch.
 inline void yield_before_retry(const char* call) {
-  if (__builtin_expect(g_decider != nullptr, 0)) return g_decider->run_others(call);
+  if (__builtin_expect(g_message_decider != nullptr, 0)) return g_message_decider->run_others(call);
   sched::yield();
 }
 

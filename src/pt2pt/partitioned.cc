@@ -471,10 +471,10 @@ Status parrived(Request* request, int32_t partition, bool* arrived) {
   if (!recv)
     return error(MPI_ERR_REQUEST, "the request of %s is not a partitioned receive", request->call);
   if (partition < 0 || partition >= recv->count()) return bad_partition(partition, recv->count());
-  if (__builtin_expect(g_decider != nullptr, 0) && recv->active) {
-    *arrived =
-        recv->was_reported(partition) ||
-        g_decider->decide_test(recv, static_cast<uint64_t>(partition), has_arrived, "MPI_Parrived");
+  if (__builtin_expect(g_message_decider != nullptr, 0) && recv->active) {
+    *arrived = recv->was_reported(partition) ||
+               g_message_decider->decide_test(recv, static_cast<uint64_t>(partition), has_arrived,
+                                              "MPI_Parrived");
     if (*arrived) recv->tell(partition);
     return {};
   }

@@ -15,7 +15,7 @@
 
 namespace fgmpi::pt2pt {
 
-Decider* g_decider = nullptr;
+MessageDecider* g_message_decider = nullptr;
 
 namespace {
 /// The lowest bit of the signature in an envelope's source; the bits below hold the process.

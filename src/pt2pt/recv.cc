@@ -44,7 +44,7 @@ Status RecvRequest::start() {
 
 void RecvRequest::cancel() {
   if (!op.queued) return;
-  if (g_decider) g_decider->forget_receive(&op);
+  if (g_message_decider) g_message_decider->forget_receive(&op);
   at->posted.remove(&op);
   op.queued = false;
   outcome.source = MPI_ANY_SOURCE;
@@ -93,7 +93,8 @@ UnexpectedMessage* find_with_progress(Endpoint* at, const Envelope& pattern) {
 }
 
 bool decided_by_others(const Envelope& pattern) {
-  return __builtin_expect(g_decider != nullptr, 0) && g_decider->decides(pattern.ctx);
+  return __builtin_expect(g_message_decider != nullptr, 0) &&
+         g_message_decider->decides(pattern.ctx);
 }
 
 /// Sets *found to the message that the decider lets the probe find. False: there is no decider.
@@ -101,7 +102,7 @@ bool seen_by_others(Endpoint* at, const Envelope& pattern, bool take, bool waits
                     UnexpectedMessage** found) {
   if (!decided_by_others(pattern)) return false;
   const auto local = g_engine.endpoints.find_local(at);
-  *found = g_decider->probe(local, pattern, take, waits, call);
+  *found = g_message_decider->probe(local, pattern, take, waits, call);
   return true;
 }
 

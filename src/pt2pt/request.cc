@@ -102,7 +102,7 @@ void wait_any(Request* const* requests, size_t count, const char* call) {
 
 bool test(Request* request, const char* call) {
   if (__builtin_expect(decided_by_others(&request, 1), 0))
-    return g_decider->complete(&request, 1, Wanted::kAll, false, call, nullptr);
+    return g_message_decider->complete(&request, 1, Wanted::kAll, false, call, nullptr);
   if (request->complete()) return true;
   if (request->polled) {
     request->progress();

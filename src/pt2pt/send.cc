@@ -202,11 +202,12 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
 
 namespace {
 bool decided_by_others(Peer to, const Envelope& envelope) {
-  return g_decider && to.process == g_engine.me() && g_decider->decides(envelope.ctx);
+  return g_message_decider && to.process == g_engine.me() &&
+         g_message_decider->decides(envelope.ctx);
 }
 
-/// Hands a message to the decider (message_decider.h), which delivers it. The decider also decides whether
-/// a standard send is buffered.
+/// Hands a message to the decider (message_decider.h), which delivers it. The decider also decides
+/// whether a standard send is buffered.
 [[gnu::noinline]] bool hand_over_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
                                          Mode mode) {
   if (mode != Mode::kBuffered) return false;
@@ -221,7 +222,7 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
     return false;  // the waiting send will meet the same error and report it
   }
   count_eager_copy(u);
-  g_decider->add_message(to.local, u);
+  g_message_decider->add_message(to.local, u);
   return true;
 }
 }  // namespace
@@ -244,7 +245,7 @@ void begin_local_send(SendOp* op, Mode mode) {
                    : AnswerTime::kWhenMatched;
   g_engine.counters.count_message(Counters::kLocal, op->size);
   if (__builtin_expect(decided_by_others(op->to, op->envelope), 0))
-    return g_decider->add_message(op->to.local, op);
+    return g_message_decider->add_message(op->to.local, op);
   push_unexpected(g_engine.at(op->to.local), op);
 }
 }  // namespace
@@ -365,7 +366,7 @@ void SendRequest::cancel() {
   }
   if (op.to.process == g_engine.me()) {
     const bool held = decided_by_others(op.to, op.envelope);
-    if (held ? !g_decider->withdraw_send(op.to.local, &op) : !op.queued) return;
+    if (held ? !g_message_decider->withdraw_send(op.to.local, &op) : !op.queued) return;
     if (!held) remove_unexpected(g_engine.at(op.to.local), &op);
     op.cancelled = true;
     return complete_op(&op);

@@ -360,11 +360,11 @@ bool outside_is_awaited() {
 }  // namespace
 
 bool all_parked() {
-  if (g_decider && outside_is_awaited()) {
+  if (g_message_decider && outside_is_awaited()) {
     g_ask_again = true;
     return false;
   }
-  if (g_decider && g_decider->all_parked()) return false;
+  if (g_message_decider && g_message_decider->all_parked()) return false;
   if (g_detection.over()) return true;
   g_ask_again = !quiet();
   if (g_ask_again || !all_wait_for_mpi()) return false;
@@ -390,7 +390,7 @@ bool (*parked_hook())() {
 
 int64_t sleep_limit() {
   constexpr int64_t kLook = 10'000'000;  // sleep at most so long while the decider waits
-  if (g_decider && g_ask_again) return kLook;
+  if (g_message_decider && g_ask_again) return kLook;
   return g_detecting ? Detection::kPatience / 4 : -1;
 }
 

@@ -612,8 +612,8 @@ namespace {
 /// True where so many origins have completed. May switch.
 bool test_exposure(Win* win, const Handshake& handshake, uint32_t expected, const char* call) {
   if (expected == 0) return true;  // the group of MPI_Win_post was empty: nobody can be late
-  if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
-    return pt2pt::g_decider->decide_test(
+  if (__builtin_expect(pt2pt::g_message_decider != nullptr, 0))
+    return pt2pt::g_message_decider->decide_test(
         win, expected,
         [](const void* w, uint64_t wanted) {
           const auto* looking = static_cast<const Win*>(w);

@@ -241,10 +241,12 @@ template <bool kWaits>
 bool find_complete(Requests& list, pt2pt::Wanted wanted, const char* call) {
   if (__builtin_expect(pt2pt::decided_by_others(list.data(), list.size()), 0)) {
     std::vector<uint32_t> chosen;
+    const auto complete = [&](bool waits) {
+      return pt2pt::g_message_decider->complete(list.data(), list.size(), wanted, waits, call,
+                                                &chosen);
+    };
     // A wait that has to poll is a loop of tests.
-    for (bool polls = poll_list(list); !pt2pt::g_decider->complete(list.data(), list.size(), wanted,
-                                                                   kWaits && !polls, call, &chosen);
-         polls = poll_list(list))
+    for (bool polls = poll_list(list); !complete(kWaits && !polls); polls = poll_list(list))
       if (!kWaits) return false;
     for (uint32_t i = 0; i < list.size(); ++i)
       if (!std::binary_search(chosen.begin(), chosen.end(), i)) list[i] = nullptr;
@@ -351,8 +353,8 @@ int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status status
   FGMPI_RETURN_IF(kCall, nullptr, find_requests(count, requests, &list));
   if (__builtin_expect(pt2pt::decided_by_others(list.data(), list.size()), 0)) {
     poll_list(list);
-    *flag = pt2pt::g_decider->complete(list.data(), list.size(), pt2pt::Wanted::kAll, false, kCall,
-                                       nullptr);
+    *flag = pt2pt::g_message_decider->complete(list.data(), list.size(), pt2pt::Wanted::kAll, false,
+                                               kCall, nullptr);
   } else {
     *flag = test_list(list, false, kCall);
   }
