@@ -36,11 +36,24 @@ constexpr size_t padded(size_t bytes) {
   return (bytes + sizeof(MemberHeader) - 1) & -sizeof(MemberHeader);
 }
 
+/// What a gather or scatter keeps in its meeting.
+struct RootedBlock {
+  int32_t root = 0;            ///< as the first member to arrive gave it
+  bool root_here = false;      ///< the root has arrived in this process
+  bool done = false;           ///< gather: the root has received the parts of all members
+  bool laid_out = false;       ///< scatter: scratch holds the data for this process's members
+  const void* side = nullptr;  ///< the root's buffer argument, while others may use it
+  size_t used = 0;             ///< bytes of scratch that hold members' records
+};
+RootedBlock* rooted_block(Meeting* m) { return comm::block_of<RootedBlock>(m); }
+const RootedBlock* rooted_block(const Meeting* m) { return comm::block_of<RootedBlock>(m); }
+
 MemberHeader* new_record(Meeting* m, int32_t rank, int32_t bytes, size_t room) {
-  size_t end = m->used + sizeof(MemberHeader) + padded(room);
+  size_t* used = &rooted_block(m)->used;
+  size_t end = *used + sizeof(MemberHeader) + padded(room);
   if (__builtin_expect(m->scratch.size() < end, 0)) m->scratch.resize(end);
-  auto* record = reinterpret_cast<MemberHeader*>(m->scratch.data() + m->used);
-  m->used = end;
+  auto* record = reinterpret_cast<MemberHeader*>(m->scratch.data() + *used);
+  *used = end;
   *record = {rank, bytes};
   return record;
 }
@@ -53,7 +66,7 @@ void leave_address(Meeting* m, const MemberPart* own) {
 /// Calls f(rank, segment) for each record, in order of arrival; stops at an error.
 template <class F>
 Status for_each_record(const Meeting* m, F&& f) {
-  for (size_t at = 0; at < m->used;) {
+  for (size_t at = 0; at < rooted_block(m)->used;) {
     const auto* record = reinterpret_cast<const MemberHeader*>(m->scratch.data() + at);
     if (record->bytes == kElsewhere) {
       const MemberPart* own;
@@ -93,14 +106,10 @@ MemberParts sorted_records(const Meeting* m) {
 
 inline Meeting* arrive(Comm* comm, const Rooted& r) {
   Meeting* m = comm::join(comm, operation_code(r.kind, Mode::kBlocking), r.call);
-  if (m->arrived == 1) {
-    m->root = r.root;
-    m->side = nullptr;
-    m->used = 0;
-    m->root_here = m->done = m->laid_out = false;
-  } else if (__builtin_expect(m->root != r.root, 0) && m->status.ok()) {
-    m->status = different_roots(m->first_rank, m->root, comm->rank, r.root);
-  }
+  if (m->arrived == 1)
+    comm::begin_block<RootedBlock>(m, r.root);
+  else if (m->status.ok() && __builtin_expect(rooted_block(m)->root != r.root, 0))
+    m->status = different_roots(m->first_rank, rooted_block(m)->root, comm->rank, r.root);
   return m;
 }
 
@@ -136,19 +145,19 @@ bool is_far_ahead(const Comm* comm) {
   record_first_error(m, gather_to_root(comm->shared, m, r.root, r.kind == CollectiveKind::kGather,
                                        sorted_records(m)));
   conclude(comm->shared, m, m->status);
-  m->done = true;
+  rooted_block(m)->done = true;
 }
 
 /// Leaves the member's part for the root. Returns true if the member must wait until the root has
 /// copied it.
 bool leave_segment(Comm* comm, Meeting* m, const MemberPart* own) {
   int64_t bytes = own->part.bytes();
-  if (m->side) {
-    const CollectiveBuffer& recv = *static_cast<const CollectiveBuffer*>(m->side);
+  if (rooted_block(m)->side) {
+    const CollectiveBuffer& recv = *static_cast<const CollectiveBuffer*>(rooted_block(m)->side);
     record_first_error(m, copy(own->part, recv.segment(own->rank)));
     return false;
   }
-  if (bytes > kFewBytes || m->used > kMaxCached || is_far_ahead(comm)) {
+  if (bytes > kFewBytes || rooted_block(m)->used > kMaxCached || is_far_ahead(comm)) {
     leave_address(m, own);
     return true;
   }
@@ -160,14 +169,14 @@ bool leave_segment(Comm* comm, Meeting* m, const MemberPart* own) {
 
 Status gather_at_root(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
                       const CollectiveBuffer& recv) {
-  m->root_here = true;
+  rooted_block(m)->root_here = true;
   record_first_error(m, for_each_record(m, [&](int32_t rank, const Segment& part) {
                        return copy(part, recv.segment(rank));
                      }));
   if (own) record_first_error(m, copy(*own, recv.segment(comm->rank)));
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
-  m->side = &recv;
-  m->done = true;
+  rooted_block(m)->side = &recv;
+  rooted_block(m)->done = true;
   comm::wake(m);
   if (!m->full) comm::wait(comm, m, r.call);
   if (__builtin_expect(m->status.ok(), 1)) {
@@ -238,17 +247,17 @@ Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment*
   if (own) record_first_error(m, copy(send.segment(comm->rank), *own));
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   conclude(comm->shared, m, m->status);
-  m->laid_out = true;
+  rooted_block(m)->laid_out = true;
   comm::wake(m);
   return comm::leave(m);
 }
 
 Status scatter_to_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
   ++g_counters.collectives;
-  if (!m->side)
+  if (!rooted_block(m)->side)
     return scatter_from_root(shared, m, r.root, r.kind == CollectiveKind::kScatter,
                              sorted_records(m), r.type);
-  const CollectiveBuffer& send = *static_cast<const CollectiveBuffer*>(m->side);
+  const CollectiveBuffer& send = *static_cast<const CollectiveBuffer*>(rooted_block(m)->side);
   FGMPI_TRY(scatter_to_others(shared, m, r.root, send));
   return for_each_record(
       m, [&](int32_t rank, const Segment& part) { return copy(send.segment(rank), part); });
@@ -273,10 +282,10 @@ Status rooted_gather(Comm* comm, const Rooted& r, const Segment* own,
   bool waits = leave_segment(comm, m, &mine);
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   if (m->full) {
-    if (!m->root_here) send_to_root(comm, m, r);
+    if (!rooted_block(m)->root_here) send_to_root(comm, m, r);
     comm::wake(m);
   }
-  if (waits && !m->done) comm::wait(comm, m, r.call);
+  if (waits && !rooted_block(m)->done) comm::wait(comm, m, r.call);
   return comm::leave(m);
 }
 
@@ -285,19 +294,19 @@ Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own,
   Meeting* m = arrive(comm, r);
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   if (send) {
-    m->root_here = true;
+    rooted_block(m)->root_here = true;
     int64_t bytes = send->bytes(0, comm->size());
     if (bytes <= kFewScattered && !is_far_ahead(comm))
       return scatter_and_go_on(comm, m, r, own, *send, static_cast<size_t>(bytes));
-    m->side = send;
+    rooted_block(m)->side = send;
   }
   MemberPart mine;
-  if (!m->laid_out) {
+  if (!rooted_block(m)->laid_out) {
     if (own) {
       mine = {comm->rank, *own};
       leave_address(m, &mine);
     }
-    if (m->full && (m->side || !m->root_here)) {
+    if (m->full && (rooted_block(m)->side || !rooted_block(m)->root_here)) {
       scatter_for_all(comm, m, r);
       comm::wake(m);
     } else {
@@ -305,7 +314,7 @@ Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own,
     }
   }
   Status status;
-  if (m->laid_out && m->status.ok()) {
+  if (rooted_block(m)->laid_out && m->status.ok()) {
     std::span<const char> part = ScratchLayout(m).part(comm->rank);
     status = unpack(part.data(), static_cast<int64_t>(part.size()), *own);
   }

@@ -51,6 +51,7 @@ void recycle(Meeting* m) {
   m->parked = nullptr;
   m->least = nullptr;
   if (__builtin_expect(m->gathering != nullptr, 0)) m->gathering.reset();
+  if (__builtin_expect(m->end_block != nullptr, 0)) std::exchange(m->end_block, nullptr)(m);
   if (__builtin_expect(!m->status.ok(), 0)) m->status = Status();
   // The memory of one large message must not stay allocated for ever.
   if (m->scratch.capacity() > (4u << 20)) std::vector<uint8_t>().swap(m->scratch);

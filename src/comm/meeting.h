@@ -25,6 +25,9 @@
 // leaves, so that a member's memory is touched only while that member runs. A member that fetches
 // no result may leave before others have arrived.
 //
+// What one collective of the short path keeps in its meeting is a type of that collective's file,
+// in Meeting::block: the first member to arrive begins the block, later ones use it.
+//
 // Thread rule: one thread. Invariants: a meeting closes when SharedComm::members have arrived; its
 // action runs once; waiting proclets are chained through Proclet::next; a meeting returns to the
 // process's pool when the last member has left, so steady state allocates nothing. Used by src/comm
@@ -34,8 +37,10 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <optional>
-#include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "comm/comm.h"
@@ -95,12 +100,6 @@ struct Meeting {
   int32_t root = 0;
   int32_t op = 0;
   size_t bytes = 0;
-  // A gather or scatter on the short path (src/coll/rooted.cc).
-  const void* side = nullptr;  ///< the root's buffer argument, while others may use it
-  size_t used = 0;             ///< bytes of scratch that hold members' records
-  bool root_here = false;      ///< the root has arrived in this process
-  bool done = false;           ///< gather: the root has received the parts of all members
-  bool laid_out = false;       ///< scatter: scratch holds the data for this process's members
   // A duplicate of a communicator, on the short path (create.cc).
   RankState* least = nullptr;  ///< among the members so far, the one that leads least
   /// The strategy with which the first member wants an irregular map stored.
@@ -108,7 +107,35 @@ struct Meeting {
   SharedComm* made = nullptr;  ///< the result
   /// The members of a system-ranked split that have arrived so far (system_ranked/split.cc).
   std::shared_ptr<void> gathering;
+  /// Short path: what the collective keeps here, as an object of its own type (begin_block()). The
+  /// memory is no array of bytes, as the compiler would then assume that a store of any type may
+  /// change any member of the meeting.
+  uint64_t block[4] = {};
+  /// Called before the meeting returns to the pool, if the collective set it: releases what the
+  /// block owns.
+  void (*end_block)(Meeting* meeting) = nullptr;
 };
+
+/// Makes the object that a collective of the short path keeps in its meeting. Called by the first
+/// member to arrive (meeting->arrived == 1). The object has no destructor: a collective that
+/// allocates something sets Meeting::end_block.
+template <class T, class... Values>
+T* begin_block(Meeting* meeting, Values&&... values) {
+  static_assert(sizeof(T) <= sizeof meeting->block && alignof(T) <= alignof(uint64_t));
+  static_assert(std::is_trivially_destructible_v<T>);
+  return ::new (meeting->block) T{std::forward<Values>(values)...};
+}
+/// Returns the object that begin_block() made. REQUIRES: this member began the block, or
+/// meeting->status was ok when it joined; else the first member may be in another collective, whose
+/// block has another type.
+template <class T>
+T* block_of(Meeting* meeting) {
+  return reinterpret_cast<T*>(meeting->block);
+}
+template <class T>
+const T* block_of(const Meeting* meeting) {
+  return reinterpret_cast<const T*>(meeting->block);
+}
 
 /// A collective between processes that this process has completed: the tag that identifies its
 /// messages, and the signature on which its members agreed (coll/failure.h).

@@ -174,6 +174,32 @@ TEST(Meeting, BlockingAndNonblockingOnesAreInOrdersOfTheirOwn) {
   });
 }
 
+int g_ended_blocks = 0;
+
+TEST(Meeting, ABlockEndsOnceWhenTheLastMemberHasLeft) {
+  constexpr int kMembers = 5;
+  World world(kMembers);
+  int left = 0;
+  world.run([&](Comm* c) {
+    for (int round = 0; round < 4; ++round) {
+      Meeting* m = join(c, 1, "MPI_Barrier");
+      if (m->arrived == 1) {
+        begin_block<int>(m, 10 * round);
+        if (round % 2 == 0) m->end_block = [](Meeting*) { ++g_ended_blocks; };
+      }
+      ++*block_of<int>(m);
+      if (m->full)
+        release(m);
+      else
+        wait(c, m, "MPI_Barrier");
+      EXPECT_EQ(*block_of<int>(m), 10 * round + kMembers);
+      EXPECT_EQ(g_ended_blocks, (round + 1) / 2);
+      EXPECT_TRUE(leave(m).ok());
+      EXPECT_EQ(g_ended_blocks, ++left / kMembers == round + 1 ? round / 2 + 1 : (round + 1) / 2);
+    }
+  });
+}
+
 TEST(Meeting, AReportSaysHowManyAreMissing) {
   World w(3);
   std::string words;
