@@ -3,6 +3,7 @@
 #include "coll/short.h"
 
 #include <algorithm>
+#include <span>
 
 #include "coll/fold.h"
 #include "coll/selector.h"
@@ -30,25 +31,41 @@ void make_room(Meeting* m, size_t bytes) {
   if (m->scratch.size() < bytes) m->scratch.resize(bytes);
 }
 
-/// Checks that the members give the same arguments. If not, all get an error, and no data
-/// is copied.
-void check_agreement(Meeting* m, size_t bytes, int32_t root, int32_t op, int32_t rank) {
-  if (m->arrived == 1) {
-    m->root = root;
-    m->op = op;
-    m->bytes = bytes;
-    return;
-  }
-  if (__builtin_expect(m->root == root && m->op == op && m->bytes == bytes, 1) || !m->status.ok())
-    return;
-  if (m->bytes != bytes)
-    m->status = different_bytes(m->first_rank, static_cast<int64_t>(m->bytes), rank,
+/// What a short broadcast or reduction keeps in its meeting: the values that members must agree on,
+/// as the first to arrive gave them.
+struct ShortBlock {
+  int32_t root = 0;
+  int32_t op = 0;
+  size_t bytes = 0;
+  int32_t* ranks = nullptr;  ///< reductions: the rank that contributed each slot, behind the slots
+};
+
+/// Checks that the members give the same arguments. If not, all get an error, and no data is
+/// copied. Returns whether no member so far has an error.
+bool check_agreement(Meeting* m, size_t bytes, int32_t root, int32_t op, int32_t rank) {
+  if (m->arrived == 1) comm::begin_block<ShortBlock>(m, root, op, bytes);
+  if (__builtin_expect(!m->status.ok(), 0)) return false;
+  const ShortBlock& first = *comm::block_of<ShortBlock>(m);
+  if (__builtin_expect(first.root == root && first.op == op && first.bytes == bytes, 1))
+    return true;
+  if (first.bytes != bytes)
+    m->status = different_bytes(m->first_rank, static_cast<int64_t>(first.bytes), rank,
                                 static_cast<int64_t>(bytes));
-  else if (m->root != root)
-    m->status = different_roots(m->first_rank, m->root, rank, root);
+  else if (first.root != root)
+    m->status = different_roots(m->first_rank, first.root, rank, root);
   else
     m->status =
         error(MPI_ERR_OP, "rank %d and rank %d give different operations", m->first_rank, rank);
+  return false;
+}
+
+/// Makes room in the meeting's scratch for the slots of a reduction, `bytes` each, and behind them
+/// for the ranks that will contribute them.
+void make_slots(Meeting* m, size_t bytes) {
+  const size_t members = m->shared->members;
+  const size_t ranks_at = (bytes * members + alignof(int32_t) - 1) & -alignof(int32_t);
+  make_room(m, ranks_at + members * sizeof(int32_t));
+  comm::block_of<ShortBlock>(m)->ranks = reinterpret_cast<int32_t*>(m->scratch.data() + ranks_at);
 }
 
 /// Folds `n` slots of `r.count` elements each into one slot, and returns it. Predefined operations
@@ -73,10 +90,11 @@ char* fold_halves(const Reduction& r, char* slots, size_t n, bool ascending, Sta
 }
 
 /// The addresses of the slots in rank order.
-std::vector<const char*> sorted_slots(const Meeting* m, const char* slots, size_t bytes) {
+std::vector<const char*> sorted_slots(std::span<const int32_t> ranks, const char* slots,
+                                      size_t bytes) {
   std::vector<std::pair<int32_t, const char*>> order;
-  order.reserve(m->ranks.size());
-  for (size_t i = 0; i < m->ranks.size(); ++i) order.emplace_back(m->ranks[i], slots + i * bytes);
+  order.reserve(ranks.size());
+  for (size_t i = 0; i < ranks.size(); ++i) order.emplace_back(ranks[i], slots + i * bytes);
   std::sort(order.begin(), order.end());
   std::vector<const char*> sources;
   sources.reserve(order.size());
@@ -86,12 +104,13 @@ std::vector<const char*> sorted_slots(const Meeting* m, const char* slots, size_
 
 /// Folds the slots of all members into one; *result is that slot.
 Status fold_slots(Meeting* m, const Reduction& r, char** result) {
-  size_t n = m->ranks.size(), bytes = r.bytes();
+  const size_t n = m->arrived, bytes = r.bytes();
+  const std::span<const int32_t> ranks(comm::block_of<ShortBlock>(m)->ranks, n);
   char* slots = reinterpret_cast<char*>(m->scratch.data());
   bool ascending = true, descending = true;
   for (size_t i = 1; i < n; ++i) {
-    ascending &= m->ranks[i] > m->ranks[i - 1];
-    descending &= m->ranks[i] < m->ranks[i - 1];
+    ascending &= ranks[i] > ranks[i - 1];
+    descending &= ranks[i] < ranks[i - 1];
   }
   Status status;
   if (ascending || descending || bytes == 0) {
@@ -100,7 +119,7 @@ Status fold_slots(Meeting* m, const Reduction& r, char** result) {
   }
   Memory sorted = raw_memory(n * bytes);
   char* to = sorted.get();
-  for (const char* slot : sorted_slots(m, slots, bytes)) {
+  for (const char* slot : sorted_slots(ranks, slots, bytes)) {
     std::memcpy(to, slot, bytes);
     to += bytes;
   }
@@ -162,14 +181,13 @@ Status bcast_meeting(SharedComm* shared, Meeting* m, size_t bytes, MPI_Datatype 
 Status short_bcast(Comm* comm, char* address, size_t bytes, MPI_Datatype type, const Segment* gaps,
                    int root, const char* call) {
   Meeting* m = comm::join(comm, operation_code(CollectiveKind::kBcast, Mode::kShort), call);
-  check_agreement(m, bytes, root, 0, comm->rank);
-  make_room(m, std::max(bytes, m->bytes));
   bool is_root = comm->rank == root;
-  if (is_root && m->status.ok()) {
+  if (check_agreement(m, bytes, root, 0, comm->rank)) {
+    make_room(m, bytes);
     char* data = reinterpret_cast<char*>(m->scratch.data());
-    if (gaps)
+    if (is_root && gaps)
       m->status = pack(*gaps, data);
-    else if (bytes)
+    else if (is_root && bytes)
       std::memcpy(data, address, bytes);
   }
   if (m->full) {
@@ -194,14 +212,12 @@ Status short_bcast(Comm* comm, char* address, size_t bytes, MPI_Datatype type, c
 Status short_reduce(Comm* comm, const ShortReduce& r, const char* call) {
   CollectiveKind kind = r.root < 0 ? CollectiveKind::kAllreduce : CollectiveKind::kReduce;
   Meeting* m = comm::join(comm, operation_code(kind, Mode::kShort), call);
-  check_agreement(m, r.bytes, r.root, r.op, comm->rank);
-  if (m->arrived == 1) {
-    m->ranks.clear();
-    make_room(m, r.bytes * comm->shared->members);
+  if (check_agreement(m, r.bytes, r.root, r.op, comm->rank)) {
+    if (m->arrived == 1) make_slots(m, r.bytes);
+    const size_t slot = m->arrived - 1;
+    if (r.bytes) std::memcpy(m->scratch.data() + r.bytes * slot, r.send, r.bytes);
+    comm::block_of<ShortBlock>(m)->ranks[slot] = comm->rank;
   }
-  if (m->status.ok() && r.bytes)
-    std::memcpy(m->scratch.data() + r.bytes * m->ranks.size(), r.send, r.bytes);
-  m->ranks.push_back(comm->rank);
   if (m->full) {
     if (m->status.ok()) m->status = reduce_meeting(comm->shared, m, r);
     conclude(comm->shared, m, m->status);

@@ -3,8 +3,7 @@
 // and the result out of it before it leaves, while its own memory is in the cache. The member that
 // arrives last reads and writes the scratch only.
 //
-//   scratch of a reduction    | slot 0 | slot 1 | ... in order of arrival
-//   and beside it             | rank   | rank   | ... of the slots
+//   scratch of a reduction    | slot 0 | slot 1 | ... in order of arrival | their ranks |
 //
 // The short path wins where the data is short; it costs one more copy. All members must use the
 // same path, so the choice depends only on arguments that MPI requires to be the same at all of

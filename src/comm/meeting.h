@@ -95,11 +95,6 @@ struct Meeting {
   MeetingAction action = nullptr;  ///< nonblocking: what the helper runs
   Status status;                   ///< of all members: a mismatch, or the short path's result
   std::vector<uint8_t> scratch;    ///< short path: contributions and result; its memory is reused
-  std::vector<int32_t> ranks;      ///< short path: the rank that contributed each slot
-  // Short path: the values that members must agree on, as the first to arrive gave them.
-  int32_t root = 0;
-  int32_t op = 0;
-  size_t bytes = 0;
   // A duplicate of a communicator, on the short path (create.cc).
   RankState* least = nullptr;  ///< among the members so far, the one that leads least
   /// The strategy with which the first member wants an irregular map stored.
