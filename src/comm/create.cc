@@ -27,14 +27,17 @@ uint8_t side_of(const RankMap& local, const RankMap& remote) {
   return first ? 0 : 1;
 }
 
+/// Does `one` lead fewer communicators than `other`? Ties: the lower world rank.
+static bool leads_less(const RankState& one, const RankState& other) {
+  return one.led < other.led || (one.led == other.led && one.world_rank < other.world_rank);
+}
+
 LeaderCandidate reserve_least(const SharedComm& shared, const Arrival* first, bool drawn) {
   if (drawn || shared.id.is_drawn()) return draw_candidate();
   RankState* least = nullptr;
   for (const Arrival* a = first; a; a = a->next) {
     RankState* r = state_of(shared, *a);
-    if (!least || r->led < least->led ||
-        (r->led == least->led && r->world_rank < least->world_rank))
-      least = r;
+    if (!least || leads_less(*r, *least)) least = r;
   }
   return reserve(least);
 }
@@ -271,29 +274,37 @@ Status dup_for_all(SharedComm* shared, Meeting* meeting, SharedComm** made) {
   return {};
 }
 
+namespace {
+/// What a duplicate of a communicator keeps in its meeting.
+struct DupBlock {
+  RankState* least = nullptr;  ///< among the members so far, the one that leads least
+  /// The strategy with which the first member wants an irregular map stored.
+  std::optional<groupmap::Strategy> strategy;
+  SharedComm* made = nullptr;  ///< the result
+};
+}  // namespace
+
 Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Strategy> strategy) {
   Meeting* m = join(comm, kOpDup, call);
+  DupBlock* block = block_of<DupBlock>(m);
   // Each member, on arrival, replaces the candidate leader if it has led fewer communicators. On
   // departure it makes its own Comm. So a member writes only memory that it has just used.
   RankState* me = rank_state();
-  if (!m->least) {
-    m->least = me;
-    m->strategy = strategy;
-    m->made = nullptr;
-  } else if (me->led < m->least->led ||
-             (me->led == m->least->led && me->world_rank < m->least->world_rank)) {
-    m->least = me;
-  }
+  if (m->arrived == 1)
+    block = begin_block<DupBlock>(m, me, strategy);
+  else if (m->status.ok() && leads_less(*me, *block->least))
+    block->least = me;
   if (!m->full) {
     wait(comm, m, call);
   } else {
     const bool drawn = comm->shared->id.is_drawn();
     if (m->status.ok())
-      m->status = duplicate(comm->shared, m, drawn ? draw_candidate() : reserve(m->least),
-                            static_cast<int32_t>(m->least->world_rank), m->strategy, &m->made);
+      m->status =
+          duplicate(comm->shared, m, drawn ? draw_candidate() : reserve(block->least),
+                    static_cast<int32_t>(block->least->world_rank), block->strategy, &block->made);
     release(m);
   }
-  SharedComm* made = m->made;
+  SharedComm* made = m->status.ok() ? block->made : nullptr;
   FGMPI_TRY(leave(m));
   return enter(made, comm->rank, comm, out);
 }

@@ -38,7 +38,6 @@
 #include <iterator>
 #include <memory>
 #include <new>
-#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -95,11 +94,6 @@ struct Meeting {
   MeetingAction action = nullptr;  ///< nonblocking: what the helper runs
   Status status;                   ///< of all members: a mismatch, or the short path's result
   std::vector<uint8_t> scratch;    ///< short path: contributions and result; its memory is reused
-  // A duplicate of a communicator, on the short path (create.cc).
-  RankState* least = nullptr;  ///< among the members so far, the one that leads least
-  /// The strategy with which the first member wants an irregular map stored.
-  std::optional<groupmap::Strategy> strategy;
-  SharedComm* made = nullptr;  ///< the result
   /// The members of a system-ranked split that have arrived so far (system_ranked/split.cc).
   std::shared_ptr<void> gathering;
   /// Short path: what the collective keeps here, as an object of its own type (begin_block()). The
