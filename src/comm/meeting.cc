@@ -49,7 +49,6 @@ bool trim_meetings() {
 void recycle(Meeting* m) {
   m->arrivals = m->last = nullptr;
   m->parked = nullptr;
-  if (__builtin_expect(m->gathering != nullptr, 0)) m->gathering.reset();
   if (__builtin_expect(m->end_block != nullptr, 0)) std::exchange(m->end_block, nullptr)(m);
   if (__builtin_expect(!m->status.ok(), 0)) m->status = Status();
   // The memory of one large message must not stay allocated for ever.

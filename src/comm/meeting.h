@@ -94,8 +94,6 @@ struct Meeting {
   MeetingAction action = nullptr;  ///< nonblocking: what the helper runs
   Status status;                   ///< of all members: a mismatch, or the short path's result
   std::vector<uint8_t> scratch;    ///< short path: contributions and result; its memory is reused
-  /// The members of a system-ranked split that have arrived so far (system_ranked/split.cc).
-  std::shared_ptr<void> gathering;
   /// Short path: what the collective keeps here, as an object of its own type (begin_block()). The
   /// memory is no array of bytes, as the compiler would then assume that a store of any type may
   /// change any member of the meeting.
@@ -104,6 +102,7 @@ struct Meeting {
   /// block owns.
   void (*end_block)(Meeting* meeting) = nullptr;
 };
+static_assert(sizeof(Meeting) <= 152, "memory budget: a collective under way");
 
 /// Makes the object that a collective of the short path keeps in its meeting. Called by the first
 /// member to arrive (meeting->arrived == 1). The object has no destructor: a collective that

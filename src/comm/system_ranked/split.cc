@@ -219,25 +219,25 @@ Status take(const Gathering& members, uint32_t index, const Comm* parent, Comm**
 // ---- Blocking: members gather as they arrive ----------------------------------------------------
 
 void split_act(SharedComm* shared, Meeting* meeting) {
-  Status status = make(shared, meeting->sequence, meeting->call,
-                       static_cast<Gathering*>(meeting->gathering.get()));
+  Status status = make(shared, meeting->sequence, meeting->call, *block_of<Gathering*>(meeting));
   if (!status.ok()) fail_everywhere(shared, meeting, status);
 }
 
-/// Adds the caller to the members that have arrived. Returns nullptr where they are in another
-/// collective, or where no memory is left: then the meeting has an error.
+/// Adds the caller to the members that have arrived. Returns nullptr where members have failed: they
+/// are in another collective, gave other options, or no memory is left.
 Gathering* gather(Meeting* meeting, const Comm* comm, int32_t color, const SplitOptions& options) {
-  if (!meeting->status.ok()) return static_cast<Gathering*>(meeting->gathering.get());
-  if (!meeting->gathering) {
+  if (!meeting->status.ok()) return nullptr;
+  if (meeting->arrived == 1) {
     try {
-      meeting->gathering = std::make_shared<Gathering>(comm->shared->members);
+      begin_block<Gathering*>(meeting, new Gathering(comm->shared->members));
     } catch (const std::bad_alloc&) {
       meeting->status = error(MPI_ERR_NO_MEM, "no memory is left for the colors of %u ranks",
                               comm->shared->members);
       return nullptr;
     }
+    meeting->end_block = [](Meeting* ended) { delete *block_of<Gathering*>(ended); };
   }
-  auto* members = static_cast<Gathering*>(meeting->gathering.get());
+  Gathering* members = *block_of<Gathering*>(meeting);
   meeting->status = members->add(color, comm->rank, rank_state()->led, options);
   return members;
 }
