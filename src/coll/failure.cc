@@ -240,7 +240,7 @@ bool over_tree(const SharedComm* shared, int32_t tag) {
 
 /// True for the parent and the children of this process in the tree.
 bool is_neighbour(const SharedComm* shared, uint32_t process) {
-  const comm::system_ranked::TreePosition& place = shared->tree->place();
+  const comm::system_ranked::TreePosition& place = comm::system_ranked::tree_of(*shared)->place();
   return process == place.parent ||
          std::find(place.children.begin(), place.children.end(), process) != place.children.end();
 }
@@ -265,7 +265,7 @@ bool runs_over_tree(const comm::Meeting* m) {
 template <class F>
 void for_each_notified_process(SharedComm* shared, bool tree_only, F&& f) {
   if (tree_only) {
-    const comm::system_ranked::TreePosition& place = shared->tree->place();
+    const comm::system_ranked::TreePosition& place = comm::system_ranked::tree_of(*shared)->place();
     if (place.parent != comm::system_ranked::kNobody) f(place.parent);
     for (uint32_t child : place.children) f(child);
     return;

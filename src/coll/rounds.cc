@@ -50,7 +50,7 @@ Status any_of_tree(const Team& team, bool has_parent, bool* any) {
 std::vector<uint32_t> processes_that_agree(comm::SharedComm* shared, uint32_t* me) {
   *me = 0;
   if (shared->tree) {
-    const comm::system_ranked::TreePosition& place = shared->tree->place();
+    const comm::system_ranked::TreePosition& place = comm::system_ranked::tree_of(*shared)->place();
     std::vector<uint32_t> out{g_av.me()};
     if (place.parent != comm::system_ranked::kNobody) out.push_back(place.parent);
     out.insert(out.end(), place.children.begin(), place.children.end());
@@ -70,7 +70,9 @@ std::vector<uint32_t> processes_that_agree(comm::SharedComm* shared, uint32_t* m
 
 Status any_of_processes(comm::SharedComm* shared, const Team& team, bool* any) {
   if (!shared->tree) return any_of_all(team, any);
-  return any_of_tree(team, shared->tree->place().parent != comm::system_ranked::kNobody, any);
+  return any_of_tree(
+      team, comm::system_ranked::tree_of(*shared)->place().parent != comm::system_ranked::kNobody,
+      any);
 }
 
 }  // namespace fgmpi::coll

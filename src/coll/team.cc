@@ -46,7 +46,7 @@ Team::Team(comm::SharedComm* shared, const comm::Meeting* m, uint64_t agreed, Re
             team_tag(m->sequence, m->operation, reach == kTree && shared->tree, shared->side),
             agreed, m->call) {
   if (__builtin_expect(reach == kTree && shared->tree != nullptr, 0))
-    add_neighbours(shared->tree->place());
+    add_neighbours(comm::system_ranked::tree_of(*shared)->place());
   else
     add_all(comm::hierarchy(shared));
 }
@@ -102,7 +102,8 @@ void Team::add_neighbours(const comm::system_ranked::TreePosition& place) {
 
 uint32_t Team::add_process_of(uint32_t elsewhere) const {
   int32_t rank = static_cast<int32_t>(elsewhere - kElsewhere);
-  processes_.push_back(g_av.process_of(static_cast<uint32_t>(open_.shared->tree->find(rank))));
+  processes_.push_back(g_av.process_of(
+      static_cast<uint32_t>(comm::system_ranked::tree_of(*open_.shared)->find(rank))));
   return count() - 1;
 }
 

@@ -15,8 +15,7 @@
 #include "comm/extras.h"
 #include "comm/hierarchy.h"
 #include "comm/meeting.h"
-#include "comm/system_ranked/construction.h"
-#include "comm/system_ranked/group_tree.h"
+#include "comm/partial_group.h"
 #include "comm/topology.h"
 #include "host/handle_bits.h"
 #include "proclet-sched/threads/threads.h"
@@ -143,7 +142,7 @@ void release_shared(SharedComm* shared) {
   std::vector<uint32_t> jobs;
   if (__builtin_expect(id.is_drawn(), 0)) jobs = other_jobs_of(*shared);
   if (shared == g_world) g_world = nullptr;
-  std::shared_ptr<system_ranked::GroupTree> tree = std::move(shared->tree);
+  std::shared_ptr<PartialGroup> tree = std::move(shared->tree);
   delete shared;
   // The other group of an intercommunicator may have members in this process that go on.
   if (!find_shared(id, 0) && !find_shared(id, 1))
@@ -262,8 +261,6 @@ Remembered g_memory;
 Status init_rank(RankState* rank, SharedComm* world, int32_t rank_in_world) {
   if (!g_world) {
     init_context();
-    system_ranked::init_constructions();
-    system_ranked::init_group_trees();
     FGMPI_TRY(RankMap::configure());
     g_world = new SharedComm;
     g_world->id = ContextId::make(0, kWorldLbi);

@@ -65,9 +65,7 @@ inline constexpr uint32_t kMaxLbi = 0xffffff;
 struct Hierarchy;     // hierarchy.h: processes of the group, members per process; built lazily
 struct Topology;      // topology.h
 struct OpenMeetings;  // meeting.h: where collocated members meet in a collective
-namespace system_ranked {
-class GroupTree;  // group_tree.h
-}
+class PartialGroup;   // partial_group.h
 
 /// What all collocated members share: at most 512 bytes for a regular communicator of any size. A
 /// process that hosts members of both groups of an intercommunicator has one SharedComm per side:
@@ -89,10 +87,10 @@ struct SharedComm {
   std::shared_ptr<Hierarchy> hierarchy, remote_hierarchy;  ///< shared by duplicates
   std::shared_ptr<Topology> topology;
   std::shared_ptr<OpenMeetings> meetings;
-  /// The tree of a system-ranked communicator with members in several processes. While it is set,
-  /// `map` asks other processes for the ranks that it is asked for. A call that needs the whole
-  /// group replaces the map (hierarchy(), system_ranked::materialise()).
-  std::shared_ptr<system_ranked::GroupTree> tree;
+  /// The tree of a system-ranked communicator with members in several processes (partial_group.h).
+  /// While it is set, `map` asks other processes for the ranks that it is asked for. A call that
+  /// needs the whole group replaces the map (hierarchy(), materialise_map()).
+  std::shared_ptr<PartialGroup> tree;
   /// The group that point-to-point ranks refer to.
   const RankMap& peers() const { return __builtin_expect(inter, 0) ? *remote : map; }
 };

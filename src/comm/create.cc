@@ -12,7 +12,7 @@
 #include "comm/broken.h"
 #include "comm/extras.h"
 #include "comm/hierarchy.h"
-#include "comm/system_ranked/group_tree.h"
+#include "comm/partial_group.h"
 
 namespace fgmpi::comm {
 
@@ -53,29 +53,13 @@ void enter_all(Meeting* meeting, SharedComm* made, int32_t shift) {
 
 namespace {
 
-/// Duplicates a system-ranked communicator with the same tree. No process needs the whole group,
-/// unless the group is to be stored with a strategy of its own. May switch.
-Status duplicate_tree(SharedComm* shared, const Meeting* meeting, const LeaderCandidate& mine,
-                      const std::optional<groupmap::Strategy>& strategy, SharedComm** made) {
-  system_ranked::GroupId id;
-  FGMPI_TRY(agree_over_tree(*shared, meeting->sequence, mine, meeting->call, &id));
-  std::shared_ptr<system_ranked::GroupTree> tree = shared->tree->duplicate(id);
-  RankMap map = strategy || tree->has_whole() ? tree->whole() : tree->lazy_map();
-  if (strategy && !map.regular())
-    sched::call_on_host([&] { map = RankMap::from_ranks(map.encoded().expand(), *strategy); });
-  *made = make_shared(
-      {{id.context}, &map, nullptr, shared->members, shared->processes, 0, meeting->call});
-  (*made)->tree = std::move(tree);
-  (*made)->hierarchy = shared->hierarchy;
-  return {};
-}
-
 /// Makes the duplicate's shared part, with one member of this process as a candidate for its
 /// leader. May switch.
 Status duplicate(SharedComm* shared, const Meeting* meeting, const LeaderCandidate& mine,
                  int32_t claimant, const std::optional<groupmap::Strategy>& strategy,
                  SharedComm** made) {
-  if (shared->tree) return duplicate_tree(shared, meeting, mine, strategy, made);
+  if (shared->tree)
+    return shared->tree->duplicate(shared, meeting->sequence, mine, strategy, meeting->call, made);
   ContextId id;
   AgreeKey key{shared->id.bits, kAgreeDup, shared->side, meeting->sequence};
   Participants participants;

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "ch4-av-rankmap/mlut.h"
-#include "comm/system_ranked/group_tree.h"
+#include "comm/partial_group.h"
 
 namespace fgmpi::comm {
 namespace {
@@ -183,7 +183,7 @@ Hierarchy build_hierarchy(const RankMap& map) {
 }
 
 const Hierarchy& hierarchy(SharedComm* shared) {
-  if (__builtin_expect(!shared->hierarchy && shared->tree, 0)) system_ranked::materialise(shared);
+  if (__builtin_expect(!shared->hierarchy && shared->tree, 0)) materialise_map(shared);
   return get(shared->hierarchy, shared->map);
 }
 

@@ -142,7 +142,7 @@ template <class F>
 void for_each_to_notify(SharedComm* shared, F&& f) {
   std::vector<uint32_t> processes;
   if (shared->tree && !shared->hierarchy) {
-    const auto& place = shared->tree->place();
+    const auto& place = comm::system_ranked::tree_of(*shared)->place();
     processes = place.children;
     if (place.parent != comm::system_ranked::kNobody) processes.push_back(place.parent);
   } else {

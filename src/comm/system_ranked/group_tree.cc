@@ -81,7 +81,7 @@ void describe_map(const sched::WaitSite*, std::string* out) {
 
 /// The map of a communicator whose group this process does not have: its own members and the cached
 /// answers. An unknown rank is kUnknownWorld. A caller that needs more than single ranks asks for
-/// the whole map (materialise()).
+/// the whole map (materialise_map()).
 class LazyMap final : public groupmap::GroupMap {
  public:
   explicit LazyMap(std::shared_ptr<GroupTree> tree)
@@ -108,7 +108,7 @@ class LazyMap final : public groupmap::GroupMap {
   std::string describe() const override { return "system-ranked tree"; }
 
  private:
-  /// Where nothing may park, the caller has asked for the map before (materialise()).
+  /// Where nothing may park, the caller has asked for the map before (materialise_map()).
   RankMap whole() const {
     std::shared_ptr<GroupTree> tree = tree_;  // this map may be destroyed while the caller waits
     return tree->whole();
@@ -140,16 +140,6 @@ GroupTree::~GroupTree() = default;
 
 std::shared_ptr<GroupTree> GroupTree::make(const TreePosition& place, uint32_t k, RankMap members) {
   std::shared_ptr<GroupTree> tree(new GroupTree(place, k, std::move(members)));
-  tree->enlist();
-  return tree;
-}
-
-std::shared_ptr<GroupTree> GroupTree::duplicate(const GroupId& id) const {
-  TreePosition place = place_;
-  place.id = id;
-  std::shared_ptr<GroupTree> tree(new GroupTree(place, k_, members_));
-  tree->cache_ = cache_;
-  tree->whole_ = whole_;
   tree->enlist();
   return tree;
 }
@@ -418,6 +408,65 @@ void GroupTree::receive_map(std::span<const uint8_t> part) {
   wake_answered();
 }
 
+// ---- Duplicates ---------------------------------------------------------------------------------
+
+namespace {
+/// Makes all processes of the tree agree on the name of a new communicator: bids go up, the name in
+/// the best comes down, 2 (P - 1) messages. May switch. Errors: no member has a context id left.
+Status agree_over_tree(const SharedComm& parent, uint32_t number, const LeaderCandidate& mine,
+                       const char* call, GroupId* out) {
+  const TreePosition& place = tree_of(parent)->place();
+  const uint64_t ctx = parent.id.plane(kPlaneInternal);
+  Bid best{mine, next_serial()};
+  for (Address child : place.children) {
+    Bid other;
+    FGMPI_TRY(pt2pt::process_recv(child, ctx, tag_of(parent, number, kStepGather), &other,
+                                  sizeof other, call));
+    if (other.before(best)) best = other;
+  }
+  *out = best.id();
+  if (place.parent != kNobody) {
+    FGMPI_TRY(pt2pt::process_send(place.parent, ctx, tag_of(parent, number, kStepGather), &best,
+                                  sizeof best, call));
+    FGMPI_TRY(pt2pt::process_recv(place.parent, ctx, tag_of(parent, number, kStepAnswer), out,
+                                  sizeof *out, call));
+  }
+  for (Address child : place.children)
+    FGMPI_TRY(pt2pt::process_send(child, ctx, tag_of(parent, number, kStepAnswer), out, sizeof *out,
+                                  call));
+  settle(mine, {out->context});
+  return out->context ? Status() : none_left(call);
+}
+
+}  // namespace
+
+/// Makes a tree with the same shape and members under a new name, with the answers and the map that
+/// this process has.
+std::shared_ptr<GroupTree> GroupTree::copy_as(const GroupId& id) const {
+  TreePosition place = place_;
+  place.id = id;
+  std::shared_ptr<GroupTree> tree(new GroupTree(place, k_, members_));
+  tree->cache_ = cache_;
+  tree->whole_ = whole_;
+  tree->enlist();
+  return tree;
+}
+
+Status GroupTree::duplicate(SharedComm* shared, uint32_t number, const LeaderCandidate& mine,
+                            const std::optional<groupmap::Strategy>& strategy, const char* call,
+                            SharedComm** made) {
+  GroupId id;
+  FGMPI_TRY(agree_over_tree(*shared, number, mine, call, &id));
+  std::shared_ptr<GroupTree> tree = copy_as(id);
+  RankMap map = strategy || tree->has_whole() ? tree->whole() : tree->lazy_map();
+  if (strategy && !map.regular())
+    sched::call_on_host([&] { map = RankMap::from_ranks(map.encoded().expand(), *strategy); });
+  *made = make_shared({{id.context}, &map, nullptr, shared->members, shared->processes, 0, call});
+  (*made)->tree = std::move(tree);
+  (*made)->hierarchy = shared->hierarchy;
+  return {};
+}
+
 // ---- The end ------------------------------------------------------------------------------------
 
 void GroupTree::drop() {
@@ -497,44 +546,14 @@ uint32_t next_serial() {
   return ++serial;
 }
 
-Status agree_over_tree(const SharedComm& parent, uint32_t number, const LeaderCandidate& mine,
-                       const char* call, GroupId* out) {
-  const TreePosition& place = parent.tree->place();
-  const uint64_t ctx = parent.id.plane(kPlaneInternal);
-  Bid best{mine, next_serial()};
-  for (Address child : place.children) {
-    Bid other;
-    FGMPI_TRY(pt2pt::process_recv(child, ctx, tag_of(parent, number, kStepGather), &other,
-                                  sizeof other, call));
-    if (other.before(best)) best = other;
-  }
-  *out = best.id();
-  if (place.parent != kNobody) {
-    FGMPI_TRY(pt2pt::process_send(place.parent, ctx, tag_of(parent, number, kStepGather), &best,
-                                  sizeof best, call));
-    FGMPI_TRY(pt2pt::process_recv(place.parent, ctx, tag_of(parent, number, kStepAnswer), out,
-                                  sizeof *out, call));
-  }
-  for (Address child : place.children)
-    FGMPI_TRY(pt2pt::process_send(child, ctx, tag_of(parent, number, kStepAnswer), out, sizeof *out,
-                                  call));
-  settle(mine, {out->context});
-  return out->context ? Status() : none_left(call);
-}
-
-void materialise(SharedComm* shared) {
-  std::shared_ptr<GroupTree> tree = shared->tree;
-  RankMap whole = tree->whole();
-  shared->map = std::move(whole);
-}
-
 namespace {
 bool find_peer(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
   const SharedComm* shared = find_shared({ctx & ~uint64_t{0xff}});
   FGMPI_CHECK(shared && shared->tree);
-  int32_t world = shared->tree->known(rank);
+  GroupTree* tree = tree_of(*shared);
+  int32_t world = tree->known(rank);
   if (world < 0) {
-    shared->tree->ask(rank);
+    tree->ask(rank);
     return false;
   }
   *out = g_av.locate(static_cast<uint32_t>(world));

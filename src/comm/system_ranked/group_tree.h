@@ -22,29 +22,24 @@
 // answer: so "dropped" goes up the tree once, and "forget" goes down. Notices carry a serial number
 // of the leader, as the context id may be in use again by then.
 //
-// Thread rule: one thread. find() and materialise() may switch; handlers never do.
+// Thread rule: one thread. find(), whole() and duplicate() may switch; handlers never do.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "comm/comm.h"
+#include "comm/partial_group.h"
 #include "comm/system_ranked/vertex.h"
-
-namespace fgmpi::comm {
-struct SharedComm;
-}
 
 namespace fgmpi::comm::system_ranked {
 
-class GroupTree : public std::enable_shared_from_this<GroupTree> {
+class GroupTree final : public PartialGroup, public std::enable_shared_from_this<GroupTree> {
  public:
   /// `members`: world ranks of this process's members, in the order of their ranks. Processes the
   /// messages that arrived early. REQUIRES: place.vertices > 1.
   static std::shared_ptr<GroupTree> make(const TreePosition& place, uint32_t k, RankMap members);
-  /// Makes a tree with the same shape and members under a new name, with the answers and the map
-  /// that this process has.
-  std::shared_ptr<GroupTree> duplicate(const GroupId& id) const;
-  ~GroupTree();
+  ~GroupTree() override;
 
   const TreePosition& place() const { return place_; }
   uint32_t k() const { return k_; }
@@ -61,14 +56,17 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   /// The rank of a member in this process, or -1.
   int32_t rank_of_local(int32_t world) const;
   bool is_local(int32_t world) const;
-  /// The whole map; the first call asks for it. May switch.
-  const RankMap& whole();
+  const RankMap& whole() override;
   bool has_whole() const { return whole_.size() > 0; }
 
-  /// Called when the last member in this process has freed the communicator. The GroupTree lives on
-  /// until no process needs it.
-  void drop();
-  size_t bytes() const;
+  /// Makes a duplicate with the same tree. No process needs the whole group, unless the group is to
+  /// be stored with a strategy of its own.
+  Status duplicate(SharedComm* shared, uint32_t number, const LeaderCandidate& mine,
+                   const std::optional<groupmap::Strategy>& strategy, const char* call,
+                   SharedComm** made) override;
+  /// The GroupTree lives on until no process needs it.
+  void drop() override;
+  size_t bytes() const override;
 
   void receive(Address from, std::span<const uint8_t> message);
 
@@ -84,6 +82,7 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
     int32_t rank, world, count;
   };
   GroupTree(const TreePosition& place, uint32_t k, RankMap members);
+  std::shared_ptr<GroupTree> copy_as(const GroupId& id) const;
   void enlist();
   void send(Address to, std::vector<uint8_t> message);
   void search(Search search);
@@ -103,9 +102,9 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
 
   TreePosition place_;
   uint32_t k_;
+  uint32_t oldest_ = 0;  ///< index of the entry to replace next when the cache is full
   RankMap members_, whole_;
   std::vector<KnownRun> cache_;  ///< by rank; empty until the first answer, kMostKnownRuns at most
-  uint32_t oldest_ = 0;          ///< index of the entry to replace next when it is full
   Finder* finders_ = nullptr;
   std::vector<Address> requesters_;  ///< at the root: processes that wait for the map
   std::vector<int32_t> gathered_;    ///< at the root, while it gathers: world ranks by rank
@@ -116,15 +115,12 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   uint32_t asked_ = 0;  ///< questions of this process without an answer yet
 };
 
-/// Replaces shared->map by the whole map. May switch. REQUIRES: shared->tree.
-void materialise(SharedComm* shared);
+/// The tree of a communicator, or nullptr.
+inline GroupTree* tree_of(const SharedComm& shared) {
+  return static_cast<GroupTree*>(shared.tree.get());
+}
 /// A number that distinguishes the groups that this process names in bids.
 uint32_t next_serial();
-/// Makes all processes of the tree agree on the name of a new communicator: bids go up, the name in
-/// the best comes down, 2 (P - 1) messages. `number` distinguishes creations of the same parent.
-/// May switch. Errors: no member has a context id left.
-Status agree_over_tree(const SharedComm& parent, uint32_t number, const LeaderCandidate& mine,
-                       const char* call, GroupId* out);
 /// Registers the notice handler, and the function that point-to-point asks for
 /// addresses. Idempotent.
 void init_group_trees();

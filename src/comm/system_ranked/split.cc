@@ -108,7 +108,7 @@ ParentPlace position_in(SharedComm* shared, uint32_t k) {
   ParentPlace where;
   where.self = g_av.me();
   if (shared->tree) {
-    const TreePosition& place = shared->tree->place();
+    const TreePosition& place = tree_of(*shared)->place();
     where.parent = place.parent;
     where.depth = place.depth;
     where.children = place.children;
@@ -124,7 +124,7 @@ ParentPlace position_in(SharedComm* shared, uint32_t k) {
 
 /// The number of vertices of the tree of position_in(), if it is balanced with this k; else 0.
 uint32_t balanced_vertices(SharedComm* shared, uint32_t k) {
-  if (shared->tree) return shared->tree->k() == k ? shared->tree->place().vertices : 0;
+  if (shared->tree) return tree_of(*shared)->k() == k ? tree_of(*shared)->place().vertices : 0;
   return hierarchy(shared).count();
 }
 

@@ -8,7 +8,7 @@
 #include "comm/extras.h"
 #include "comm/group.h"
 #include "comm/hints.h"
-#include "comm/system_ranked/group_tree.h"
+#include "comm/partial_group.h"
 #include "host/internal.h"
 #include "mpi/binding.h"
 #include "mpi/tools/events.h"
@@ -27,7 +27,7 @@ inline int give(const char* call, comm::Comm* parent, const Status& status, comm
 /// Called before a call uses the map of a communicator for more than single ranks. For a
 /// system-ranked communicator the process requests the map. May switch, the first time.
 inline void load_group_map(comm::Comm* c) {
-  if (__builtin_expect(c->shared->tree != nullptr, 0)) comm::system_ranked::materialise(c->shared);
+  if (__builtin_expect(c->shared->tree != nullptr, 0)) comm::materialise_map(c->shared);
 }
 
 /// Errors: MPI_ERR_COMM, naming what `comm` must be.

@@ -11,6 +11,8 @@
 #include "ch4-av-rankmap/av.h"
 #include "coll/failure.h"
 #include "coll/multicast_groups.h"
+#include "comm/system_ranked/construction.h"
+#include "comm/system_ranked/group_tree.h"
 #include "dynamic/connect.h"
 #include "dynamic/links.h"
 #include "dynamic/names.h"
@@ -158,6 +160,8 @@ Status connect() {
                          [](uint32_t count) { process().unfinished += static_cast<int>(count); }});
   FGMPI_TRY(pt2pt::init(setup));
   coll::init_failures();
+  comm::system_ranked::init_constructions();
+  comm::system_ranked::init_group_trees();
   survivors::start();
   coll::init_multicast_groups();
   transport::multicast::set_opened_handler(use_multicast);
