@@ -13,7 +13,7 @@
 // makes Rank-and-Hash at n = 32,768 take the time of its Table 1.
 // --ranks=1 adds to Shrink-and-Balance the pass that assigns ranks, which the paper does not time.
 
-// modules: comm
+// modules: system_ranked
 #include "eurompi12_groups.h"
 
 using namespace eurompi12;

@@ -7,7 +7,7 @@
 // Counts are of the constructions as the paper counts them; ranks for Shrink-and-Balance are a pass
 // of their own.
 
-// modules: comm
+// modules: system_ranked
 #include "eurompi12_groups.h"
 
 using namespace eurompi12;

@@ -18,9 +18,9 @@
 #include "coll/team.h"
 #include "comm/broken.h"
 #include "comm/hierarchy.h"
-#include "comm/system_ranked/construction.h"
-#include "comm/system_ranked/group_tree.h"
 #include "host/op.h"
+#include "system-ranked/construction.h"
+#include "system-ranked/group_tree.h"
 
 namespace fgmpi::coll {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "comm/hierarchy.h"
-#include "comm/system_ranked/group_tree.h"
+#include "system-ranked/group_tree.h"
 
 namespace fgmpi::coll {
 namespace {

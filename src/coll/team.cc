@@ -7,7 +7,7 @@
 #include "base/counters.h"
 #include "coll/move.h"
 #include "coll/type_fingerprint.h"
-#include "comm/system_ranked/group_tree.h"
+#include "system-ranked/group_tree.h"
 
 namespace fgmpi::coll {
 namespace {

@@ -19,8 +19,11 @@
 #include "comm/comm.h"
 #include "comm/hierarchy.h"
 #include "comm/meeting.h"
-#include "comm/system_ranked/group_tree.h"
 #include "pt2pt/pt2pt.h"
+
+namespace fgmpi::comm::system_ranked {
+struct TreePosition;
+}
 
 namespace fgmpi::coll {
 

@@ -16,10 +16,10 @@
 #include "comm/context.h"
 #include "comm/group.h"
 #include "comm/hierarchy.h"
-#include "comm/system_ranked/group_tree.h"
 #include "pt2pt/lost.h"
 #include "pt2pt/pt2pt.h"
 #include "survivors/agreement.h"
+#include "system-ranked/group_tree.h"
 #include "transport/registry.h"
 
 namespace fgmpi::survivors {
@@ -137,7 +137,7 @@ std::vector<uint32_t> processes_of(SharedComm* shared) {
 
 /// Calls f(process) for the processes that host members, without this one and lost ones. Where
 /// members are not known, it calls f for the neighbours in the tree, through which notices reach
-/// all others: then no process may fail (comm/system_ranked/learning.h).
+/// all others: then no process may fail (system-ranked/learning.h).
 template <class F>
 void for_each_to_notify(SharedComm* shared, F&& f) {
   std::vector<uint32_t> processes;

@@ -2,11 +2,10 @@
 
 #include "comm/create.h"
 #include "comm/extras.h"
-#include "comm/system_ranked/group_tree.h"
-#include "comm/system_ranked/split.h"
 #include "fgmpi.h"
 #include "mpi/comm/comm_common.h"
 #include "mpi/tools/events.h"
+#include "system-ranked/split.h"
 
 using namespace fgmpi;
 

@@ -11,8 +11,6 @@
 #include "ch4-av-rankmap/av.h"
 #include "coll/failure.h"
 #include "coll/multicast_groups.h"
-#include "comm/system_ranked/construction.h"
-#include "comm/system_ranked/group_tree.h"
 #include "dynamic/connect.h"
 #include "dynamic/links.h"
 #include "dynamic/names.h"
@@ -31,6 +29,8 @@
 #include "pt2pt/short_spin.h"
 #include "rma/check.h"
 #include "survivors/survivors.h"
+#include "system-ranked/construction.h"
+#include "system-ranked/group_tree.h"
 
 namespace fgmpi::mpi {
 namespace {

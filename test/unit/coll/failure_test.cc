@@ -14,6 +14,7 @@
 #include "../pt2pt/world.h"
 #include "coll/team.h"
 #include "comm/broken.h"
+#include "comm/context.h"
 
 namespace fgmpi::coll {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "comm/system_ranked/vertex.h"
+#include "system-ranked/vertex.h"
 
 namespace fgmpi::comm::system_ranked {
 

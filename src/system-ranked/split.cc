@@ -1,6 +1,6 @@
 // A system-ranked split: gathers the process's members, builds trees, makes communicators.
 
-#include "comm/system_ranked/split.h"
+#include "system-ranked/split.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,9 +12,9 @@
 #include "ch4-av-rankmap/mlut.h"
 #include "comm/create.h"
 #include "comm/hierarchy.h"
-#include "comm/system_ranked/construction.h"
-#include "comm/system_ranked/group_tree.h"
-#include "comm/system_ranked/learning.h"
+#include "system-ranked/construction.h"
+#include "system-ranked/group_tree.h"
+#include "system-ranked/learning.h"
 
 namespace fgmpi::comm::system_ranked {
 namespace {

@@ -30,7 +30,7 @@
 
 #include "comm/comm.h"
 #include "comm/partial_group.h"
-#include "comm/system_ranked/vertex.h"
+#include "system-ranked/vertex.h"
 
 namespace fgmpi::comm::system_ranked {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "comm/system_ranked/tree.h"
+#include "system-ranked/tree.h"
 
 namespace fgmpi::comm::system_ranked {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "comm/hints.h"
-#include "comm/system_ranked/vertex.h"
 #include "pt2pt/pt2pt.h"
+#include "system-ranked/vertex.h"
 
 namespace fgmpi::comm {
 struct Comm;

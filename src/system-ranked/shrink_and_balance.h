@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "comm/system_ranked/rank_pass.h"
-#include "comm/system_ranked/vertex.h"
+#include "system-ranked/rank_pass.h"
+#include "system-ranked/vertex.h"
 
 namespace fgmpi::comm::system_ranked {
 

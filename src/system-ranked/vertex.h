@@ -3,9 +3,9 @@
 //
 // A vertex is driven by messages alone: start() and receive() may send, and never wait. A vertex
 // does not depend on what carries its messages, so one process can drive a million of them
-// (simulator.h), and the library drives one a process (construction.cc). A vertex has the
-// addresses of its neighbours in the parent's tree, and later in the new one, and stores no array
-// of the group.
+// (simulator.h), and the library drives one a process (construction.cc). A
+// vertex has the addresses of its neighbours in the parent's tree, and later in the new one, and
+// stores no array of the group.
 //
 //   algorithm                                     transient bytes  longest message
 //   Centralized         centralized.cc            O(m)             O(m)
@@ -33,8 +33,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/system_ranked/message.h"
-#include "comm/system_ranked/tree.h"
+#include "system-ranked/message.h"
+#include "system-ranked/tree.h"
 
 namespace fgmpi::comm::system_ranked {
 

@@ -1,6 +1,6 @@
 // The messages by which a process learns a whole group along its tree.
 
-#include "comm/system_ranked/learning.h"
+#include "system-ranked/learning.h"
 
 #include <utility>
 #include <vector>

@@ -1,6 +1,6 @@
 // The pass of sizes up a tree and of ranges of ranks down it.
 
-#include "comm/system_ranked/rank_pass.h"
+#include "system-ranked/rank_pass.h"
 
 #include <algorithm>
 

@@ -31,7 +31,7 @@
 //            adopted subtrees
 //   request  color | amount                    supply  color | names | suppliers
 
-#include "comm/system_ranked/shrink_and_balance.h"
+#include "system-ranked/shrink_and_balance.h"
 
 #include <algorithm>
 

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "comm/system_ranked/vertex.h"
+#include "system-ranked/vertex.h"
 
 namespace fgmpi::comm::system_ranked {
 namespace {

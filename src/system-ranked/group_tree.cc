@@ -1,7 +1,7 @@
 // Questions about ranks of a system-ranked group, passed along its tree, and the map that asks them
 // lazily.
 
-#include "comm/system_ranked/group_tree.h"
+#include "system-ranked/group_tree.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,9 +10,9 @@
 #include "base/strings.h"
 #include "comm/broken.h"
 #include "comm/create.h"
-#include "comm/system_ranked/learning.h"
 #include "groupmap/codec.h"
 #include "pt2pt/pt2pt.h"
+#include "system-ranked/learning.h"
 
 namespace fgmpi::comm::system_ranked {
 namespace {

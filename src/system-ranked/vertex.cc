@@ -1,6 +1,6 @@
 // What one vertex does while balanced trees are built.
 
-#include "comm/system_ranked/vertex.h"
+#include "system-ranked/vertex.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Notices between the vertices of this process and others while a tree is being built.
 
-#include "comm/system_ranked/construction.h"
+#include "system-ranked/construction.h"
 
 #include <cstring>
 #include <deque>

@@ -5,7 +5,7 @@
 // Thread rule: one thread. learn_group() may switch.
 #pragma once
 
-#include "comm/system_ranked/group_tree.h"
+#include "system-ranked/group_tree.h"
 
 namespace fgmpi::comm::system_ranked {
 

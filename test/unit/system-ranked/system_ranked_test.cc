@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "comm/system_ranked/simulator.h"
+#include "system-ranked/simulator.h"
 
 namespace fgmpi::comm::system_ranked {
 namespace {

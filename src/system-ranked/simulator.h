@@ -15,7 +15,7 @@
 #include <queue>
 #include <vector>
 
-#include "comm/system_ranked/vertex.h"
+#include "system-ranked/vertex.h"
 
 namespace fgmpi::comm::system_ranked {
 
