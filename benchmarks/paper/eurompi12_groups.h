@@ -1,6 +1,6 @@
 // What the programs for the figures of "Scalable Algorithms for Constructing Balanced Spanning
 // Trees on System-ranked Process Groups" (EuroMPI 2012) share: groups by repeatable seeds, and one
-// construction by simulated vertices (src/system-ranked/simulator.h).
+// construction by simulated vertices (test/unit/system-ranked/simulator.h).
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "system-ranked/simulator.h"
+#include "../../test/unit/system-ranked/simulator.h"
 
 namespace eurompi12 {
 

@@ -3,7 +3,7 @@
 //
 // A vertex is driven by messages alone: start() and receive() may send, and never wait. A vertex
 // does not depend on what carries its messages, so one process can drive a million of them
-// (simulator.h), and the library drives one a process (construction.cc). A
+// (test/unit/system-ranked/simulator.h), and the library drives one a process (construction.cc). A
 // vertex has the addresses of its neighbours in the parent's tree, and later in the new one, and
 // stores no array of the group.
 //

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "system-ranked/simulator.h"
+#include "simulator.h"
 
 namespace fgmpi::comm::system_ranked {
 namespace {
