@@ -16,7 +16,7 @@
 
 namespace eurompi12 {
 
-using namespace fgmpi::comm::system_ranked;
+using namespace fgmpi::system_ranked;
 
 struct Scheme {
   const char* name;

@@ -240,7 +240,7 @@ bool over_tree(const SharedComm* shared, int32_t tag) {
 
 /// True for the parent and the children of this process in the tree.
 bool is_neighbour(const SharedComm* shared, uint32_t process) {
-  const comm::system_ranked::TreePosition& place = comm::system_ranked::tree_of(*shared)->place();
+  const system_ranked::TreePosition& place = system_ranked::tree_of(*shared)->place();
   return process == place.parent ||
          std::find(place.children.begin(), place.children.end(), process) != place.children.end();
 }
@@ -265,8 +265,8 @@ bool runs_over_tree(const comm::Meeting* m) {
 template <class F>
 void for_each_notified_process(SharedComm* shared, bool tree_only, F&& f) {
   if (tree_only) {
-    const comm::system_ranked::TreePosition& place = comm::system_ranked::tree_of(*shared)->place();
-    if (place.parent != comm::system_ranked::kNobody) f(place.parent);
+    const system_ranked::TreePosition& place = system_ranked::tree_of(*shared)->place();
+    if (place.parent != system_ranked::kNobody) f(place.parent);
     for (uint32_t child : place.children) f(child);
     return;
   }
@@ -558,7 +558,7 @@ FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t numbe
     if (t->ctx == ctx && number_of(t->tag) == number) t->failed_ = true;
   pt2pt::cancel_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
   cancel_multicast(ctx, number << kNumberBit, kNotNumber);
-  comm::system_ranked::fail_construction(
+  system_ranked::fail_construction(
       {comm::ContextId::of_plane(ctx).bits, static_cast<uint32_t>(number)}, failed->status);
   // The first collective of a group computes the group's processes. This function does not, as it
   // runs inside poll: where the processes are not known yet, they are notified when the collective
@@ -777,7 +777,7 @@ void init_failures() {
       [](SharedComm* shared, const Status& status) { g_failures.break_comm(shared, status); });
   comm::set_mismatch_handler(
       [](SharedComm* shared, comm::Meeting* m) { conclude_mismatch(shared, m); });
-  comm::system_ranked::set_failure_source([](const comm::system_ranked::ConstructionKey& key) {
+  system_ranked::set_failure_source([](const system_ranked::ConstructionKey& key) {
     uint64_t ctx = comm::ContextId{key.parent}.plane(comm::kPlaneColl);
     const FailedCollective* failed = g_failures.find_failed(ctx, static_cast<int32_t>(key.number));
     return failed ? comm::copy_status(failed->status) : Status();

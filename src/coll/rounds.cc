@@ -50,9 +50,9 @@ Status any_of_tree(const Team& team, bool has_parent, bool* any) {
 std::vector<uint32_t> processes_that_agree(comm::SharedComm* shared, uint32_t* me) {
   *me = 0;
   if (shared->tree) {
-    const comm::system_ranked::TreePosition& place = comm::system_ranked::tree_of(*shared)->place();
+    const system_ranked::TreePosition& place = system_ranked::tree_of(*shared)->place();
     std::vector<uint32_t> out{g_av.me()};
-    if (place.parent != comm::system_ranked::kNobody) out.push_back(place.parent);
+    if (place.parent != system_ranked::kNobody) out.push_back(place.parent);
     out.insert(out.end(), place.children.begin(), place.children.end());
     return out;
   }
@@ -71,8 +71,7 @@ std::vector<uint32_t> processes_that_agree(comm::SharedComm* shared, uint32_t* m
 Status any_of_processes(comm::SharedComm* shared, const Team& team, bool* any) {
   if (!shared->tree) return any_of_all(team, any);
   return any_of_tree(
-      team, comm::system_ranked::tree_of(*shared)->place().parent != comm::system_ranked::kNobody,
-      any);
+      team, system_ranked::tree_of(*shared)->place().parent != system_ranked::kNobody, any);
 }
 
 }  // namespace fgmpi::coll

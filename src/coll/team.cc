@@ -46,7 +46,7 @@ Team::Team(comm::SharedComm* shared, const comm::Meeting* m, uint64_t agreed, Re
             team_tag(m->sequence, m->operation, reach == kTree && shared->tree, shared->side),
             agreed, m->call) {
   if (__builtin_expect(reach == kTree && shared->tree != nullptr, 0))
-    add_neighbours(comm::system_ranked::tree_of(*shared)->place());
+    add_neighbours(system_ranked::tree_of(*shared)->place());
   else
     add_all(comm::hierarchy(shared));
 }
@@ -90,9 +90,9 @@ Team::Team(const std::vector<uint32_t>& processes, uint32_t my_team_rank, uint64
       me_(my_team_rank),
       open_(nullptr, ctx, tag, 0, call) {}
 
-void Team::add_neighbours(const comm::system_ranked::TreePosition& place) {
+void Team::add_neighbours(const system_ranked::TreePosition& place) {
   processes_.push_back(g_av.me());
-  has_parent_ = place.parent != comm::system_ranked::kNobody;
+  has_parent_ = place.parent != system_ranked::kNobody;
   if (has_parent_) processes_.push_back(place.parent);
   for (uint32_t child : place.children) processes_.push_back(child);
   tree_size_ = place.vertices;
@@ -102,8 +102,8 @@ void Team::add_neighbours(const comm::system_ranked::TreePosition& place) {
 
 uint32_t Team::add_process_of(uint32_t elsewhere) const {
   int32_t rank = static_cast<int32_t>(elsewhere - kElsewhere);
-  processes_.push_back(g_av.process_of(
-      static_cast<uint32_t>(comm::system_ranked::tree_of(*open_.shared)->find(rank))));
+  processes_.push_back(
+      g_av.process_of(static_cast<uint32_t>(system_ranked::tree_of(*open_.shared)->find(rank))));
   return count() - 1;
 }
 

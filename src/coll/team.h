@@ -21,7 +21,7 @@
 #include "comm/meeting.h"
 #include "pt2pt/pt2pt.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 struct TreePosition;
 }
 
@@ -121,7 +121,7 @@ class Team {
 
  private:
   void add_all(const comm::Hierarchy& h);
-  void add_neighbours(const comm::system_ranked::TreePosition& place);
+  void add_neighbours(const system_ranked::TreePosition& place);
   const comm::Hierarchy* hierarchy_ = nullptr;
   const RankMap* map_ = nullptr;
   mutable PerProcess<uint32_t> processes_;   ///< add_process_of() may add to it

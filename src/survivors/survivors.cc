@@ -142,9 +142,9 @@ template <class F>
 void for_each_to_notify(SharedComm* shared, F&& f) {
   std::vector<uint32_t> processes;
   if (shared->tree && !shared->hierarchy) {
-    const auto& place = comm::system_ranked::tree_of(*shared)->place();
+    const auto& place = system_ranked::tree_of(*shared)->place();
     processes = place.children;
-    if (place.parent != comm::system_ranked::kNobody) processes.push_back(place.parent);
+    if (place.parent != system_ranked::kNobody) processes.push_back(place.parent);
   } else {
     processes = processes_of(shared);
   }

@@ -12,7 +12,7 @@
 
 #include "system-ranked/vertex.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 namespace {
 
 struct Listed {
@@ -159,4 +159,4 @@ std::unique_ptr<Vertex> make_centralized(const SplitOptions& options, ParentPlac
   return std::make_unique<Centralized>(options, std::move(where), std::move(mine));
 }
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

@@ -9,7 +9,7 @@
 #include "base/strings.h"
 #include "pt2pt/pt2pt.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 namespace {
 
 /// The first byte of a notice has the message's kind in its low bits, then the algorithm, then
@@ -227,4 +227,4 @@ void init_constructions() { pt2pt::set_notice_handler(pt2pt::kNoticeConstruction
 
 const ConstructionCounts& construction_counts() { return g_counts; }
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

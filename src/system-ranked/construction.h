@@ -22,7 +22,7 @@
 
 #include "system-ranked/vertex.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 
 /// A construction's name: the context id of the parent (with the side), and the number of the
 /// collective on it.
@@ -59,4 +59,4 @@ struct ConstructionCounts {
 };
 const ConstructionCounts& construction_counts();
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

@@ -14,7 +14,7 @@
 #include "pt2pt/pt2pt.h"
 #include "system-ranked/learning.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 namespace {
 
 enum Step : uint8_t {
@@ -413,29 +413,31 @@ void GroupTree::receive_map(std::span<const uint8_t> part) {
 namespace {
 /// Makes all processes of the tree agree on the name of a new communicator: bids go up, the name in
 /// the best comes down, 2 (P - 1) messages. May switch. Errors: no member has a context id left.
-Status agree_over_tree(const SharedComm& parent, uint32_t number, const LeaderCandidate& mine,
-                       const char* call, GroupId* out) {
+Status agree_over_tree(const comm::SharedComm& parent, uint32_t number,
+                       const comm::LeaderCandidate& mine, const char* call, GroupId* out) {
   const TreePosition& place = tree_of(parent)->place();
-  const uint64_t ctx = parent.id.plane(kPlaneInternal);
+  const uint64_t ctx = parent.id.plane(comm::kPlaneInternal);
   Bid best{mine, next_serial()};
   for (Address child : place.children) {
     Bid other;
-    FGMPI_TRY(pt2pt::process_recv(child, ctx, tag_of(parent, number, kStepGather), &other,
-                                  sizeof other, call));
+    FGMPI_TRY(pt2pt::process_recv(child, ctx, comm::tag_of(parent, number, comm::kStepGather),
+                                  &other, sizeof other, call));
     if (other.before(best)) best = other;
   }
   *out = best.id();
   if (place.parent != kNobody) {
-    FGMPI_TRY(pt2pt::process_send(place.parent, ctx, tag_of(parent, number, kStepGather), &best,
+    FGMPI_TRY(pt2pt::process_send(place.parent, ctx,
+                                  comm::tag_of(parent, number, comm::kStepGather), &best,
                                   sizeof best, call));
-    FGMPI_TRY(pt2pt::process_recv(place.parent, ctx, tag_of(parent, number, kStepAnswer), out,
-                                  sizeof *out, call));
+    FGMPI_TRY(pt2pt::process_recv(place.parent, ctx,
+                                  comm::tag_of(parent, number, comm::kStepAnswer), out, sizeof *out,
+                                  call));
   }
   for (Address child : place.children)
-    FGMPI_TRY(pt2pt::process_send(child, ctx, tag_of(parent, number, kStepAnswer), out, sizeof *out,
-                                  call));
-  settle(mine, {out->context});
-  return out->context ? Status() : none_left(call);
+    FGMPI_TRY(pt2pt::process_send(child, ctx, comm::tag_of(parent, number, comm::kStepAnswer), out,
+                                  sizeof *out, call));
+  comm::settle(mine, {out->context});
+  return out->context ? Status() : comm::none_left(call);
 }
 
 }  // namespace
@@ -452,16 +454,18 @@ std::shared_ptr<GroupTree> GroupTree::copy_as(const GroupId& id) const {
   return tree;
 }
 
-Status GroupTree::duplicate(SharedComm* shared, uint32_t number, const LeaderCandidate& mine,
+Status GroupTree::duplicate(comm::SharedComm* shared, uint32_t number,
+                            const comm::LeaderCandidate& mine,
                             const std::optional<groupmap::Strategy>& strategy, const char* call,
-                            SharedComm** made) {
+                            comm::SharedComm** made) {
   GroupId id;
   FGMPI_TRY(agree_over_tree(*shared, number, mine, call, &id));
   std::shared_ptr<GroupTree> tree = copy_as(id);
   RankMap map = strategy || tree->has_whole() ? tree->whole() : tree->lazy_map();
   if (strategy && !map.regular())
     sched::call_on_host([&] { map = RankMap::from_ranks(map.encoded().expand(), *strategy); });
-  *made = make_shared({{id.context}, &map, nullptr, shared->members, shared->processes, 0, call});
+  *made =
+      comm::make_shared({{id.context}, &map, nullptr, shared->members, shared->processes, 0, call});
   (*made)->tree = std::move(tree);
   (*made)->hierarchy = shared->hierarchy;
   return {};
@@ -548,7 +552,7 @@ uint32_t next_serial() {
 
 namespace {
 bool find_peer(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
-  const SharedComm* shared = find_shared({ctx & ~uint64_t{0xff}});
+  const comm::SharedComm* shared = comm::find_shared({ctx & ~uint64_t{0xff}});
   FGMPI_CHECK(shared && shared->tree);
   GroupTree* tree = tree_of(*shared);
   int32_t world = tree->known(rank);
@@ -568,9 +572,9 @@ std::vector<uint8_t> question_for_map() {
 }
 
 void init_group_trees() {
-  add_broken_handler([](SharedComm*, const Status&) { wake_learners(); });
+  comm::add_broken_handler([](comm::SharedComm*, const Status&) { wake_learners(); });
   pt2pt::set_notice_handler(pt2pt::kNoticeGroupTree, on_notice);
   pt2pt::set_address_source(find_peer);
 }
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

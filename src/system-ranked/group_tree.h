@@ -32,9 +32,9 @@
 #include "comm/partial_group.h"
 #include "system-ranked/vertex.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 
-class GroupTree final : public PartialGroup, public std::enable_shared_from_this<GroupTree> {
+class GroupTree final : public comm::PartialGroup, public std::enable_shared_from_this<GroupTree> {
  public:
   /// `members`: world ranks of this process's members, in the order of their ranks. Processes the
   /// messages that arrived early. REQUIRES: place.vertices > 1.
@@ -61,9 +61,9 @@ class GroupTree final : public PartialGroup, public std::enable_shared_from_this
 
   /// Makes a duplicate with the same tree. No process needs the whole group, unless the group is to
   /// be stored with a strategy of its own.
-  Status duplicate(SharedComm* shared, uint32_t number, const LeaderCandidate& mine,
+  Status duplicate(comm::SharedComm* shared, uint32_t number, const comm::LeaderCandidate& mine,
                    const std::optional<groupmap::Strategy>& strategy, const char* call,
-                   SharedComm** made) override;
+                   comm::SharedComm** made) override;
   /// The GroupTree lives on until no process needs it.
   void drop() override;
   size_t bytes() const override;
@@ -116,7 +116,7 @@ class GroupTree final : public PartialGroup, public std::enable_shared_from_this
 };
 
 /// The tree of a communicator, or nullptr.
-inline GroupTree* tree_of(const SharedComm& shared) {
+inline GroupTree* tree_of(const comm::SharedComm& shared) {
   return static_cast<GroupTree*>(shared.tree.get());
 }
 /// A number that distinguishes the groups that this process names in bids.
@@ -125,4 +125,4 @@ uint32_t next_serial();
 /// addresses. Idempotent.
 void init_group_trees();
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

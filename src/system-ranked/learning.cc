@@ -8,7 +8,7 @@
 #include "base/environment.h"
 #include "comm/broken.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 namespace {
 
 std::vector<sched::Proclet*> g_learners;
@@ -21,11 +21,11 @@ void describe(const sched::WaitSite*, std::string* out) {
 
 bool groups_are_learned() { return environment::text(environment::kFt) != nullptr; }
 
-Status learn_group(const SharedComm& parent, GroupTree* tree, RankMap* whole) {
+Status learn_group(const comm::SharedComm& parent, GroupTree* tree, RankMap* whole) {
   tree->receive(g_av.me(), question_for_map());
   sched::WaitSite site{"the creation of a system-ranked communicator", describe, true};
   while (!tree->has_whole()) {
-    if (Status broken = broken_status(parent); !broken.ok()) {
+    if (Status broken = comm::broken_status(parent); !broken.ok()) {
       tree->drop();
       return broken;
     }
@@ -40,4 +40,4 @@ void wake_learners() {
   for (sched::Proclet* learner : std::exchange(g_learners, {})) sched::ready(learner);
 }
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

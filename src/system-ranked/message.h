@@ -12,7 +12,7 @@
 #include "base/assert.h"
 #include "system-ranked/tree.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 
 enum MessageKind : uint8_t {
   kUp,             ///< to the parent, over the parent's tree: one record a color that occurs below
@@ -45,7 +45,7 @@ class MessageWriter {
   /// `first`: a world rank that both ends have, mostly near the bid's, so that the difference
   /// is short.
   void put(const Bid& bid, uint32_t first = 0) {
-    const LeaderCandidate& c = bid.candidate;
+    const comm::LeaderCandidate& c = bid.candidate;
     put(uint64_t{c.lbi});
     if (!c.valid()) return;
     put(uint64_t{c.led});
@@ -118,4 +118,4 @@ class MessageReader {
   const uint8_t* end_;
 };
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

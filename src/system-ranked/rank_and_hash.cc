@@ -22,7 +22,7 @@
 
 #include "system-ranked/vertex.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 namespace {
 
 class RankAndHash final : public Vertex {
@@ -283,4 +283,4 @@ void Intermediary::receive(Address from, std::span<const uint8_t> message, Carri
   slots_.erase({color, number});
 }
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

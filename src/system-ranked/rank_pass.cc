@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 
 bool RankPass::begin(TreePosition* place, const Bid& bid, Carrier& carrier) {
   place_ = place;
@@ -74,4 +74,4 @@ void RankPass::send_down(int32_t first, Carrier& carrier) {
   std::vector<ChildWeight>().swap(parts_);
 }
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

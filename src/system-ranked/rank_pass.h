@@ -9,7 +9,7 @@
 
 #include "system-ranked/vertex.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 
 /// What one vertex does in the pass, for one color.
 class RankPass {
@@ -35,4 +35,4 @@ class RankPass {
   std::vector<ChildWeight> parts_;
 };
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

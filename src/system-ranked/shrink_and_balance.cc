@@ -35,7 +35,7 @@
 
 #include <algorithm>
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 
 uint64_t Stock::total() const {
   uint64_t sum = vertices.size();
@@ -645,4 +645,4 @@ std::unique_ptr<Vertex> make_shrink_and_balance(const SplitOptions& options, Par
   return std::make_unique<ShrinkAndBalance>(options, std::move(where), std::move(mine));
 }
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

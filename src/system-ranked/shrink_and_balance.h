@@ -9,7 +9,7 @@
 #include "system-ranked/rank_pass.h"
 #include "system-ranked/vertex.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 
 /// The number of vertices that the subtree of `supplier` can give.
 struct Supplier {
@@ -88,4 +88,4 @@ struct BalanceState {
   RankPass ranks;
 };
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

@@ -16,7 +16,7 @@
 #include "system-ranked/group_tree.h"
 #include "system-ranked/learning.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 namespace {
 
 /// A member of one of the groups: 12 bytes.
@@ -30,8 +30,8 @@ struct ColorMember {
 struct ColorGroup {
   uint32_t color;
   uint32_t first, past;  ///< in the order of colors and ranks
-  LeaderCandidate candidate;
-  SharedComm* made = nullptr;
+  comm::LeaderCandidate candidate;
+  comm::SharedComm* made = nullptr;
   Status status;
 };
 
@@ -48,7 +48,7 @@ struct Gathering {
   explicit Gathering(uint32_t most) { members.reserve(most); }
   Status add(int32_t color, int32_t rank, uint32_t led, const SplitOptions& its);
   void sort();
-  void make_groups(const SharedComm& shared);
+  void make_groups(const comm::SharedComm& shared);
   ColorMember& at(uint32_t i) { return members[ordered ? i : order[i]]; }
 };
 
@@ -82,7 +82,7 @@ void Gathering::sort() {
     std::sort(order.begin(), order.end(), before);
 }
 
-void Gathering::make_groups(const SharedComm& shared) {
+void Gathering::make_groups(const comm::SharedComm& shared) {
   sort();
   const uint32_t count = static_cast<uint32_t>(members.size());
   for (uint32_t i = 0; i < count;) {
@@ -98,13 +98,13 @@ void Gathering::make_groups(const SharedComm& shared) {
       leader = world;
     }
     group.past = i;
-    group.candidate = reserve(state_of_world(static_cast<uint32_t>(leader)));
+    group.candidate = comm::reserve(comm::state_of_world(static_cast<uint32_t>(leader)));
   }
 }
 
 /// The position of this process in the parent's tree: the tree of a system-ranked parent, else the
 /// parent's processes in ascending order, level by level.
-ParentPlace position_in(SharedComm* shared, uint32_t k) {
+ParentPlace position_in(comm::SharedComm* shared, uint32_t k) {
   ParentPlace where;
   where.self = g_av.me();
   if (shared->tree) {
@@ -114,7 +114,7 @@ ParentPlace position_in(SharedComm* shared, uint32_t k) {
     where.children = place.children;
     return where;
   }
-  const Hierarchy& h = hierarchy(shared);
+  const comm::Hierarchy& h = comm::hierarchy(shared);
   if (h.my_index > 0) where.parent = h.processes[parent_of(h.my_index, k)];
   where.depth = depth_of(h.my_index, k);
   for (uint32_t c = 0; c < children_of(h.my_index, k, h.count()); ++c)
@@ -123,30 +123,30 @@ ParentPlace position_in(SharedComm* shared, uint32_t k) {
 }
 
 /// The number of vertices of the tree of position_in(), if it is balanced with this k; else 0.
-uint32_t balanced_vertices(SharedComm* shared, uint32_t k) {
+uint32_t balanced_vertices(comm::SharedComm* shared, uint32_t k) {
   if (shared->tree) return tree_of(*shared)->k() == k ? tree_of(*shared)->place().vertices : 0;
-  return hierarchy(shared).count();
+  return comm::hierarchy(shared).count();
 }
 
 /// Intermediaries are processes of the parent, or of the job where this process does not have the
 /// parent's list.
-Directory directory_of(SharedComm* shared) {
+Directory directory_of(comm::SharedComm* shared) {
   if (shared->tree) return Directory(g_av.processes());
-  const Series& processes = hierarchy(shared).processes;
+  const comm::Series& processes = comm::hierarchy(shared).processes;
   return Directory(
       processes.size(),
       [](const void* list, uint32_t i) -> Address {
-        return (*static_cast<const Series*>(list))[i];
+        return (*static_cast<const comm::Series*>(list))[i];
       },
       &processes);
 }
 
 /// Makes the shared part of a group's communicator, and sets its members' ranks. May switch.
-Status attach(const SharedComm& parent, Gathering* members, uint32_t index,
+Status attach(const comm::SharedComm& parent, Gathering* members, uint32_t index,
               const TreePosition& place, uint32_t k, const char* call) {
   ColorGroup& group = members->groups[index];
-  settle(group.candidate, {place.id.context});
-  if (place.id.context == 0) return none_left(call);
+  comm::settle(group.candidate, {place.id.context});
+  if (place.id.context == 0) return comm::none_left(call);
   std::vector<int32_t> worlds;
   worlds.reserve(group.past - group.first);
   int32_t rank = place.first;
@@ -166,10 +166,10 @@ Status attach(const SharedComm& parent, Gathering* members, uint32_t index,
     else
       map = tree->lazy_map();
   }
-  group.made = make_shared(
+  group.made = comm::make_shared(
       {{place.id.context}, &map, nullptr, group.past - group.first, place.vertices, 0, call});
   group.made->tree = std::move(tree);
-  if (groups_are_learned()) hierarchy(group.made);
+  if (groups_are_learned()) comm::hierarchy(group.made);
   return {};
 }
 
@@ -186,7 +186,7 @@ TreePosition alone(const ColorGroup& group) {
 }
 
 /// Splits for all members of this process, once, when the last of them has arrived. May switch.
-Status make(SharedComm* shared, uint32_t sequence, const char* call, Gathering* members) {
+Status make(comm::SharedComm* shared, uint32_t sequence, const char* call, Gathering* members) {
   SplitOptions& options = members->options;
   members->make_groups(*shared);
   std::vector<TreePosition> places;
@@ -209,42 +209,44 @@ Status make(SharedComm* shared, uint32_t sequence, const char* call, Gathering* 
 }
 
 /// Makes a member's Comm.
-Status take(const Gathering& members, uint32_t index, const Comm* parent, Comm** out) {
+Status take(const Gathering& members, uint32_t index, const comm::Comm* parent, comm::Comm** out) {
   const ColorMember& me = members.members[index];
   const ColorGroup& group = members.groups[me.color];
-  if (!group.status.ok()) return copy_status(group.status);
-  return enter(group.made, me.rank, parent, out);
+  if (!group.status.ok()) return comm::copy_status(group.status);
+  return comm::enter(group.made, me.rank, parent, out);
 }
 
 // ---- Blocking: members gather as they arrive ----------------------------------------------------
 
-void split_act(SharedComm* shared, Meeting* meeting) {
-  Status status = make(shared, meeting->sequence, meeting->call, *block_of<Gathering*>(meeting));
-  if (!status.ok()) fail_everywhere(shared, meeting, status);
+void split_act(comm::SharedComm* shared, comm::Meeting* meeting) {
+  Status status =
+      make(shared, meeting->sequence, meeting->call, *comm::block_of<Gathering*>(meeting));
+  if (!status.ok()) comm::fail_everywhere(shared, meeting, status);
 }
 
-/// Adds the caller to the members that have arrived. Returns nullptr where members have failed: they
-/// are in another collective, gave other options, or no memory is left.
-Gathering* gather(Meeting* meeting, const Comm* comm, int32_t color, const SplitOptions& options) {
+/// Adds the caller to the members that have arrived. Returns nullptr if the meeting has an error:
+/// members are in another collective, gave other options, or no memory is left.
+Gathering* gather(comm::Meeting* meeting, const comm::Comm* comm, int32_t color,
+                  const SplitOptions& options) {
   if (!meeting->status.ok()) return nullptr;
   if (meeting->arrived == 1) {
     try {
-      begin_block<Gathering*>(meeting, new Gathering(comm->shared->members));
+      comm::begin_block<Gathering*>(meeting, new Gathering(comm->shared->members));
     } catch (const std::bad_alloc&) {
       meeting->status = error(MPI_ERR_NO_MEM, "no memory is left for the colors of %u ranks",
                               comm->shared->members);
       return nullptr;
     }
-    meeting->end_block = [](Meeting* ended) { delete *block_of<Gathering*>(ended); };
+    meeting->end_block = [](comm::Meeting* ended) { delete *comm::block_of<Gathering*>(ended); };
   }
-  Gathering* members = *block_of<Gathering*>(meeting);
-  meeting->status = members->add(color, comm->rank, rank_state()->led, options);
+  Gathering* members = *comm::block_of<Gathering*>(meeting);
+  meeting->status = members->add(color, comm->rank, comm::rank_state()->led, options);
   return members;
 }
 
 // ---- Nonblocking: members are in their requests -------------------------------------------------
 
-struct IsplitArrival : Arrival {
+struct IsplitArrival : comm::Arrival {
   int32_t color = 0;
   const SplitOptions* options = nullptr;
 };
@@ -261,29 +263,29 @@ struct SplitRequest final : pt2pt::Request {
   }
 };
 
-void isplit_act(SharedComm* shared, Meeting* meeting) {
+void isplit_act(comm::SharedComm* shared, comm::Meeting* meeting) {
   Gathering members(meeting->arrived);
   Status status;
-  for (Arrival* a = meeting->arrivals; a && status.ok(); a = a->next) {
+  for (comm::Arrival* a = meeting->arrivals; a && status.ok(); a = a->next) {
     auto* member = static_cast<IsplitArrival*>(a);
-    status =
-        members.add(member->color, member->rank, state_of(*shared, *member)->led, *member->options);
+    status = members.add(member->color, member->rank, comm::state_of(*shared, *member)->led,
+                         *member->options);
   }
   if (status.ok()) status = make(shared, meeting->sequence, meeting->call, &members);
-  if (!status.ok()) return fail_everywhere(shared, meeting, status);
+  if (!status.ok()) return comm::fail_everywhere(shared, meeting, status);
   uint32_t index = 0;
-  for (Arrival* a = meeting->arrivals; a; a = a->next) {
+  for (comm::Arrival* a = meeting->arrivals; a; a = a->next) {
     if (static_cast<IsplitArrival*>(a)->color == MPI_UNDEFINED) continue;
-    Comm* mine = nullptr;
+    comm::Comm* mine = nullptr;
     a->status = take(members, index++, a->comm, &mine);
     if (mine) *static_cast<SplitRequest*>(a->request)->result = mine->handle;
   }
 }
 
-Status check_parent(const Comm* comm) {
+Status check_parent(const comm::Comm* comm) {
   if (comm->shared->inter)
     return error(MPI_ERR_COMM, "comm is an intercommunicator; allowed is an intracommunicator");
-  const SharedComm& shared = *comm->shared;
+  const comm::SharedComm& shared = *comm->shared;
   if (shared.id.is_drawn() && has_foreign(shared.map))
     return error(MPI_ERR_UNSUPPORTED_OPERATION,
                  "comm has members of several jobs; a group that the system ranks is of one job: "
@@ -292,7 +294,7 @@ Status check_parent(const Comm* comm) {
 }
 
 /// The value of a hint, or nullptr.
-const std::string* hint_of(const Hints& hints, const char* key) {
+const std::string* hint_of(const comm::Hints& hints, const char* key) {
   for (const auto& [k, value] : hints)
     if (k == key && !value.empty()) return &value;
   return nullptr;
@@ -318,7 +320,7 @@ const SplitOptions& options_of_environment() {
   return options;
 }
 
-Status options_from(const Hints& hints, SplitOptions* out) {
+Status options_from(const comm::Hints& hints, SplitOptions* out) {
   *out = options_of_environment();
   constexpr const char *kAlgorithm = "fgmpi_system_ranked_algorithm", *kK = "fgmpi_system_ranked_k",
                        *kFiller = "fgmpi_system_ranked_filler";
@@ -343,26 +345,27 @@ Status options_from(const Hints& hints, SplitOptions* out) {
   return {};
 }
 
-Status split(Comm* comm, int32_t color, const SplitOptions& options, const char* call, Comm** out) {
+Status split(comm::Comm* comm, int32_t color, const SplitOptions& options, const char* call,
+             comm::Comm** out) {
   *out = nullptr;
   FGMPI_TRY(check_parent(comm));
-  Meeting* m = join(comm, kOpSystemRanked, call);
+  comm::Meeting* m = comm::join(comm, comm::kOpSystemRanked, call);
   Gathering* members = gather(m, comm, color, options);
   const bool belongs = color != MPI_UNDEFINED;
   const uint32_t index = members ? static_cast<uint32_t>(members->members.size()) - 1 : 0;
   if (m->full) {
-    run_action(comm->shared, m, split_act);
-    release(m);
+    comm::run_action(comm->shared, m, split_act);
+    comm::release(m);
   } else if (belongs) {
-    wait(comm, m, call);
+    comm::wait(comm, m, call);
   }  // else this member does not wait
   Status status;
   if (belongs && m->status.ok()) status = take(*members, index, comm, out);
-  FGMPI_TRY(leave(m));
+  FGMPI_TRY(comm::leave(m));
   return status;
 }
 
-Status isplit(Comm* comm, int32_t color, const SplitOptions& options, const char* call,
+Status isplit(comm::Comm* comm, int32_t color, const SplitOptions& options, const char* call,
               MPI_Comm* out, pt2pt::Request** request) {
   FGMPI_TRY(check_parent(comm));
   auto* r = new SplitRequest;
@@ -374,7 +377,8 @@ Status isplit(Comm* comm, int32_t color, const SplitOptions& options, const char
   r->result = out;
   comm->retain();
   *request = r;
-  return meet_nonblocking(comm, &r->arrival, kOpSystemRankedNonblocking, call, isplit_act, r);
+  return comm::meet_nonblocking(comm, &r->arrival, comm::kOpSystemRankedNonblocking, call,
+                                isplit_act, r);
 }
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

@@ -12,20 +12,21 @@ namespace fgmpi::comm {
 struct Comm;
 }
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 
 /// The options that the settings choose (FGMPI_SYSTEM_RANKED_ALGORITHM, ...).
 const SplitOptions& options_of_environment();
 /// The options that hints choose (fgmpi_system_ranked_algorithm, fgmpi_system_ranked_k,
 /// fgmpi_system_ranked_filler); the settings where there is no hint. Errors: MPI_ERR_INFO_VALUE
 /// with the value and what is allowed.
-Status options_from(const Hints& hints, SplitOptions* out);
+Status options_from(const comm::Hints& hints, SplitOptions* out);
 
 /// Splits a communicator. *out is nullptr for MPI_UNDEFINED; a member that gives that does not wait
 /// for the others, unless it is the last of its process. All members give the same options.
-Status split(Comm* comm, int32_t color, const SplitOptions& options, const char* call, Comm** out);
+Status split(comm::Comm* comm, int32_t color, const SplitOptions& options, const char* call,
+             comm::Comm** out);
 /// As split() without blocking: the request completes when *out is set.
-Status isplit(Comm* comm, int32_t color, const SplitOptions& options, const char* call,
+Status isplit(comm::Comm* comm, int32_t color, const SplitOptions& options, const char* call,
               MPI_Comm* out, pt2pt::Request** request);
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

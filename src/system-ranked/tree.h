@@ -10,7 +10,7 @@
 
 #include "comm/context.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 
 /// A process or a rank, in [0, number of them in the job).
 using Address = uint32_t;
@@ -66,7 +66,7 @@ struct GroupId {
 
 /// A member that may become leader, and the name that the group would then have.
 struct Bid {
-  LeaderCandidate candidate;
+  comm::LeaderCandidate candidate;
   uint32_t serial = 0;
   bool before(const Bid& other) const { return candidate.before(other.candidate); }
   GroupId id() const {
@@ -102,4 +102,4 @@ struct TreePosition {
   int32_t end = 0;
 };
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 
 const char* kind_name(MessageKind kind) {
   constexpr const char* kNames[] = {
@@ -121,4 +121,4 @@ void Vertex::all_arrived(Carrier& carrier) {
   carrier.send(where_.parent, up.take());
 }
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

@@ -36,7 +36,7 @@
 #include "system-ranked/message.h"
 #include "system-ranked/tree.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 
 enum class Algorithm : uint8_t { kCentralized, kShrinkAndBalance, kRankAndHash };
 /// Shrink-and-Balance: what replaces a vertex that is no member. kLeaf: a leaf of its subtree,
@@ -179,4 +179,4 @@ const char* algorithm_name(Algorithm algorithm);
 bool parse_algorithm(const std::string& name, Algorithm* out);
 extern const char* const kAlgorithmNames;  ///< all of them, for messages
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

@@ -12,11 +12,11 @@ using namespace fgmpi;
 namespace {
 
 /// Hints of the argument come before those of the communicator, and these before the environment.
-Status system_ranked_options(comm::Comm* c, MPI_Info info, comm::system_ranked::SplitOptions* out) {
+Status system_ranked_options(comm::Comm* c, MPI_Info info, system_ranked::SplitOptions* out) {
   comm::Hints hints;
   if (c->extras) hints = c->extras->info;
   if (info != MPI_INFO_NULL) FGMPI_TRY(comm::read_hints(info, &hints));
-  return comm::system_ranked::options_from(hints, out);
+  return system_ranked::options_from(hints, out);
 }
 
 Status check_color(int color) {
@@ -29,13 +29,13 @@ int split_system_ranked(const char* call, comm::Comm* c, int color, MPI_Info inf
   *newcomm = MPI_COMM_NULL;
   comm::Comm* made = nullptr;
   if (!c->extras && info == MPI_INFO_NULL) {
-    Status status = comm::system_ranked::split(
-        c, color, comm::system_ranked::options_of_environment(), call, &made);
+    Status status =
+        system_ranked::split(c, color, system_ranked::options_of_environment(), call, &made);
     return mpi::give(call, c, status, made, newcomm);
   }
-  comm::system_ranked::SplitOptions options;
+  system_ranked::SplitOptions options;
   Status status = system_ranked_options(c, info, &options);
-  if (status.ok()) status = comm::system_ranked::split(c, color, options, call, &made);
+  if (status.ok()) status = system_ranked::split(c, color, options, call, &made);
   return mpi::give(call, c, status, made, newcomm);
 }
 
@@ -108,10 +108,10 @@ FGMPI_EXTENSION int MPIX_Comm_isplit_system_ranked(MPI_Comm comm, int color, MPI
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(request, "request"));
   FGMPI_RETURN_IF(kCall, c, check_color(color));
   *newcomm = MPI_COMM_NULL;
-  comm::system_ranked::SplitOptions options;
+  system_ranked::SplitOptions options;
   FGMPI_RETURN_IF(kCall, c, system_ranked_options(c, info, &options));
   pt2pt::Request* r = nullptr;
-  FGMPI_RETURN_IF(kCall, c, comm::system_ranked::isplit(c, color, options, kCall, newcomm, &r));
+  FGMPI_RETURN_IF(kCall, c, system_ranked::isplit(c, color, options, kCall, newcomm, &r));
   mpi::events::watch(r, mpi::events::kCommMade);
   *request = pt2pt::handle_of(r);
   return MPI_SUCCESS;

@@ -160,8 +160,8 @@ Status connect() {
                          [](uint32_t count) { process().unfinished += static_cast<int>(count); }});
   FGMPI_TRY(pt2pt::init(setup));
   coll::init_failures();
-  comm::system_ranked::init_constructions();
-  comm::system_ranked::init_group_trees();
+  system_ranked::init_constructions();
+  system_ranked::init_group_trees();
   survivors::start();
   coll::init_multicast_groups();
   transport::multicast::set_opened_handler(use_multicast);

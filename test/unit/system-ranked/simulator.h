@@ -17,7 +17,7 @@
 
 #include "system-ranked/vertex.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 
 struct LogGP {
   double latency = 3.0, overhead = 3.5, gap = 3.5, per_byte = 0.0024;
@@ -201,4 +201,4 @@ class Simulation : private Carrier {
   Address root_ = 0, at_ = 0;
 };
 
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked

@@ -8,7 +8,7 @@
 
 #include "simulator.h"
 
-namespace fgmpi::comm::system_ranked {
+namespace fgmpi::system_ranked {
 namespace {
 
 /// An algorithm and its variant.
@@ -394,4 +394,4 @@ TEST(SystemRanked, MemoryOfAVertex) {
 }
 
 }  // namespace
-}  // namespace fgmpi::comm::system_ranked
+}  // namespace fgmpi::system_ranked
