@@ -22,8 +22,6 @@ enum CreateOperation : uint8_t {
   kOpInterCreate,
   kOpInterMerge,
   kOpGather,
-  kOpSystemRanked,
-  kOpSystemRankedNonblocking,
   kOpConnect,  ///< with another job (src/dynamic)
 };
 

@@ -19,6 +19,9 @@
 namespace fgmpi::system_ranked {
 namespace {
 
+/// Operation codes of splits at their meetings, between those of src/comm and src/rma.
+enum SystemRankedOperation : uint8_t { kOpSplit = comm::kFirstOther + 32, kOpIsplit };
+
 /// A member of one of the groups: 12 bytes.
 struct ColorMember {
   uint32_t color;  ///< later, once the groups are made: the index of its group
@@ -349,7 +352,7 @@ Status split(comm::Comm* comm, int32_t color, const SplitOptions& options, const
              comm::Comm** out) {
   *out = nullptr;
   FGMPI_TRY(check_parent(comm));
-  comm::Meeting* m = comm::join(comm, comm::kOpSystemRanked, call);
+  comm::Meeting* m = comm::join(comm, kOpSplit, call);
   Gathering* members = gather(m, comm, color, options);
   const bool belongs = color != MPI_UNDEFINED;
   const uint32_t index = members ? static_cast<uint32_t>(members->members.size()) - 1 : 0;
@@ -377,8 +380,7 @@ Status isplit(comm::Comm* comm, int32_t color, const SplitOptions& options, cons
   r->result = out;
   comm->retain();
   *request = r;
-  return comm::meet_nonblocking(comm, &r->arrival, comm::kOpSystemRankedNonblocking, call,
-                                isplit_act, r);
+  return comm::meet_nonblocking(comm, &r->arrival, kOpIsplit, call, isplit_act, r);
 }
 
 }  // namespace fgmpi::system_ranked
