@@ -58,7 +58,7 @@ void recycle(Meeting* m) {
   g_reserve.put();
 }
 
-void record_mismatch(Meeting* m, Comm* comm, const char* call) {
+[[gnu::cold, gnu::noinline]] void record_mismatch(Meeting* m, Comm* comm, const char* call) {
   if (!m->status.ok()) return;
   // One MPI call has several codes: those of the short path, and that of meet().
   m->status = std::strcmp(call, m->call) == 0
@@ -125,19 +125,6 @@ Meeting* refused_meeting(const Comm* comm, uint32_t sequence, uint8_t operation,
   return m;
 }
 
-/// Informs the decider of an arrival. REQUIRES: the caller has been counted in, and its operation
-/// compared. `arrival`: nullptr on the short path.
-[[gnu::cold, gnu::noinline]] void announce_to_decider(Comm* comm, Meeting* m, uint8_t operation,
-                                                      const Arrival* arrival) {
-  if (m->full) m->operation = m->decided_operation;
-  g_meeting_decider->record_arrival(comm, m, operation, arrival);
-}
-
-[[gnu::cold, gnu::noinline]] void compare_decided(Comm* comm, Meeting* m, uint8_t operation,
-                                                  const char* call) {
-  if (m->operation != kDecided || m->decided_operation != operation) record_mismatch(m, comm, call);
-}
-
 /// Finds the open meeting `sequence` of this communicator, or makes it for the first to arrive.
 /// Counts the caller in.
 Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* call,
@@ -158,11 +145,8 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     m->arrived = 0;
     m->leaving = shared->members;
     m->first_rank = comm->rank;
-    m->operation = operation;
-    if (__builtin_expect(g_meeting_decider != nullptr, 0)) {
-      m->operation = kDecided;
-      m->decided_operation = operation;
-    }
+    m->operation = m->inline_operation = operation;
+    if (__builtin_expect(g_meeting_decider != nullptr, 0)) m->inline_operation = kNoOperation;
     m->full = m->has_requests = false;
     m->call = call;
     m->shared = shared;
@@ -170,7 +154,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     *link = m;
     if (is_new(*meetings, sequence)) meetings->not_yet[sequence & 1] = sequence + kNextOfKind;
   } else if (__builtin_expect(m->operation != operation, 0)) {
-    compare_decided(comm, m, operation, call);
+    record_mismatch(m, comm, call);
   }
   Recent& recent = recent_of(meetings, sequence);
   recent = {meetings, m};
@@ -180,7 +164,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     *link = m->next;
   }
   if (__builtin_expect(g_meeting_decider != nullptr, 0))
-    announce_to_decider(comm, m, operation, arrival);
+    g_meeting_decider->record_arrival(comm, m, operation, arrival);
   return m;
 }
 

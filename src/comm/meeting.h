@@ -67,9 +67,8 @@ using MeetingAction = void (*)(SharedComm* shared, Meeting* meeting);
 
 /// The first operation code outside src/coll, whose collectives have the codes below it.
 inline constexpr uint8_t kFirstOther = 160;
-/// No operation: members that would join in line all go out of line instead, where a decider
-/// is informed.
-inline constexpr uint8_t kDecided = 255;
+/// The code of no operation: no member joins a meeting with this inline_operation in line.
+inline constexpr uint8_t kNoOperation = 255;
 
 struct Meeting {
   uint32_t sequence = 0;  ///< odd: of a nonblocking or persistent collective
@@ -78,11 +77,11 @@ struct Meeting {
   uint32_t leaving = 0;     ///< members that have yet to leave
   int32_t first_rank = -1;  ///< rank of the first to arrive, for reports
   /// The collective that the first arrival is in. A member in another one is an error that names
-  /// both. kDecided: see decided_operation.
+  /// both.
   uint8_t operation = 0;
-  /// The code of the collective until all members have come, where there is a decider
-  /// (meeting_decider.h); `operation` is then kDecided.
-  uint8_t decided_operation = 0;
+  /// What join() compares in line with a member's operation: `operation`, or kNoOperation, with
+  /// which every member joins out of line.
+  uint8_t inline_operation = 0;
   bool full = false;          ///< all members have arrived; the action runs or has run
   bool has_requests = false;  ///< some members have arrived by a request and do not wait
   const char* call = "";      ///< name of the MPI call, for the deadlock report
@@ -211,7 +210,8 @@ inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
   Meeting* m = meetings ? meetings->oldest[0] : nullptr;
   // A member that need not wait may be one collective ahead.
   if (m && m->sequence != comm->sequence) m = m->next;
-  if (__builtin_expect(m != nullptr && m->sequence == comm->sequence && m->operation == operation &&
+  if (__builtin_expect(m != nullptr && m->sequence == comm->sequence &&
+                           m->inline_operation == operation &&
                            m->arrived + 1 < comm->shared->members,
                        1)) {
     comm->sequence += kNextOfKind;

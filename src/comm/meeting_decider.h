@@ -4,7 +4,7 @@
 // A process has one only under mpiexec -explore and -replay. The decider follows which events had
 // to happen before others, and members of a collective wait for each other. The short path in line
 // (join() in meeting.h) has no test for it: while there is a decider, an open meeting has the
-// operation kDecided, which equals that of no member, so each member goes out of line.
+// inline_operation kNoOperation, which equals that of no member, so each member goes out of line.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
