@@ -20,16 +20,18 @@ using namespace fgmpi::transport;
 
 namespace {
 
-struct Count final : Sink {
+struct Count final : FrameSink, MemorySink {
   uint64_t frames = 0, reads = 0;
   char* into = nullptr;
   void deliver(const Header& header, const void* payload, size_t length) override {
     if (length) std::memcpy(into + header.addr, payload, length);
     ++frames;
   }
+  void returned(void*) override {}  // this program lends nothing
   void read_done(uint64_t, fgmpi::Status status) override {
     if (status.ok()) ++reads;
   }
+  void accessed(uint64_t, fgmpi::Status) override {}  // and accesses nothing
   void peer_failed(uint32_t process, const std::string& why) override {
     std::fprintf(stderr, "process %u: %s\n", process, why.c_str());
     std::exit(1);
@@ -115,7 +117,8 @@ double pull(End& e, uint64_t remote, size_t bytes, int messages) {
       e.await(1);
     } else {
       e.await(1);
-      ReadResult result = e.transport->read(0, e.peer, remote, e.to.data(), bytes, 0);
+      ReadResult result =
+          e.transport->memory_reader()->read(0, e.peer, remote, e.to.data(), bytes, 0);
       for (e.sink.reads = 0; result == ReadResult::kPending && e.sink.reads == 0;)
         e.transport->poll();
       if (result == ReadResult::kUnsupported || result == ReadResult::kFailed) std::exit(1);
@@ -147,7 +150,7 @@ int main(int argc, char** argv) {
   CPU_SET(e->me, &cpus);
   sched_setaffinity(0, sizeof cpus, &cpus);
   std::string address;
-  require(e->transport->open(&e->sink, &address));
+  require(e->transport->open({&e->sink, &e->sink}, &address));
   address.resize(256);
   std::string other(256, '\0');
   uint64_t remote = reinterpret_cast<uint64_t>(e->from.data());

@@ -131,14 +131,14 @@ std::unique_ptr<Way> tcp_way() {
   return std::make_unique<Descriptor>(to, from, 1);
 }
 
-class Frames final : public Way, Sink {
+class Frames final : public Way, FrameSink {
   std::vector<std::unique_ptr<Transport>> list_;
   std::unique_ptr<Idle> idle_;
   uint64_t peer_ = 0, got_ = 0, awaited_ = 0;
   uint32_t me_ = 0;
 
   void deliver(const Header&, const void*, size_t) override { ++got_; }
-  void read_done(uint64_t, fgmpi::Status) override {}
+  void returned(void*) override {}  // this program lends nothing
   void peer_failed(uint32_t process, const std::string& why) override {
     std::fprintf(stderr, "process %u: %s\n", process, why.c_str());
     std::exit(1);
@@ -157,7 +157,7 @@ class Frames final : public Way, Sink {
   void open(int me, Board* board) override {
     me_ = static_cast<uint32_t>(me);
     std::string address;
-    check(list_[0]->open(this, &address));
+    check(list_[0]->open({.frames = this}, &address));
     std::strncpy(board->addresses[me], address.c_str(), 255);
     meet(board, 2);
     check(list_[0]->add_peer(1 - me_, board->addresses[1 - me], &peer_));

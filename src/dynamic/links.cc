@@ -144,13 +144,6 @@ Status Links::listen() {
   return {};
 }
 
-Status Links::open(transport::Sink*, std::string*) {
-  return error(MPI_ERR_INTERN, "links are opened by listen()");
-}
-Status Links::add_peer(uint32_t, const std::string&, uint64_t*) {
-  return error(MPI_ERR_INTERN, "links have processes of other jobs only");
-}
-
 void Links::add_accepted_stream(int fd) {
   size_t newcomers = 0;
   for (auto& [stream, owner] : streams_)
@@ -330,7 +323,11 @@ LendResult Links::try_lend(uint32_t process, uint64_t peer, const Header& header
 }
 
 void Links::expose(uint32_t process, uint64_t handle, size_t length) {
-  if (own(process)) return inner_->expose(process, handle, length);
+  if (own(process)) {
+    if (transport::MemoryReader* reader = inner_->memory_reader())
+      reader->expose(process, handle, length);
+    return;
+  }
   const auto* peer = reinterpret_cast<ForeignProcess*>(handle);
   const pid_t reader = length >= least_read_ && peer->out ? peer->out->peer_process() : 0;
   if (reader > 0) attach_permission().allow(reader);
@@ -338,7 +335,11 @@ void Links::expose(uint32_t process, uint64_t handle, size_t length) {
 
 ReadResult Links::read(uint32_t process, uint64_t handle, uint64_t remote, void* local,
                        size_t length, uint64_t cookie) {
-  if (own(process)) return inner_->read(process, handle, remote, local, length, cookie);
+  if (own(process)) {
+    transport::MemoryReader* reader = inner_->memory_reader();
+    return reader ? reader->read(process, handle, remote, local, length, cookie)
+                  : ReadResult::kUnsupported;
+  }
   auto* peer = reinterpret_cast<ForeignProcess*>(handle);
   if (length < least_read_ || peer->no_reads || !peer->in) return ReadResult::kUnsupported;
   const pid_t owner = peer->in->peer_process();

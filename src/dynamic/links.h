@@ -30,8 +30,8 @@
 // (unsettled_), and a connection that has announced a communicator which does not exist here yet
 // is read on when it does.
 //
-// Links is the transport with the transport bit 1. A job on several hosts has another transport
-// with that bit: Links then wraps it and passes on the frames of its own job.
+// Links carries the frames of processes with the transport bit 1. A job on several hosts has a
+// transport with that bit: Links then wraps it and passes on the frames of its own job.
 //
 // Headers. `src_process` is the sender's number in its own job; the receiver replaces it by its own
 // number of that process. The process in `src_rank` of messages between processes is translated in
@@ -54,7 +54,7 @@
 #include "dynamic/contact.h"
 #include "dynamic/hello.h"
 #include "dynamic/socket_stream.h"
-#include "transport/transport.h"
+#include "transport/frames.h"
 
 namespace fgmpi::dynamic {
 
@@ -84,7 +84,7 @@ struct ForeignProcess {
   bool alive() const { return !has_left() && !failed; }
 };
 
-class Links final : public transport::Transport {
+class Links final : public transport::FrameCarrier, private transport::MemoryReader {
  public:
   /// Opens the sockets that others connect to; idempotent. Errors: MPI_ERR_OTHER.
   Status listen();
@@ -92,19 +92,18 @@ class Links final : public transport::Transport {
   const SecretKey& key() const { return key_; }
   std::string own_card() const { return ProcessCard{contact_, key_}.to_string(); }
   uint64_t strangers() const { return strangers_; }
+  /// How many frames were refused because they were malformed.
+  uint64_t refused() const { return refused_; }
   /// Makes links wrap the transport that had the transport bit 1; frames for the own job are passed
   /// on to it.
-  void stand_before(transport::Transport* inner) { inner_ = inner; }
+  void stand_before(transport::FrameCarrier* inner) { inner_ = inner; }
   /// Opens connections to the other jobs' processes of a map, so that each side notices when the
   /// other is lost.
   void open_to(const RankMap& map);
-  void set_sink(transport::Sink* sink) { sink_ = sink; }
+  void set_sink(transport::FrameSink* sink) { sink_ = sink; }
 
-  // The interface of transport::Transport.
+  // transport::FrameCarrier
   const char* name() const override { return "links"; }
-  bool reaches(const std::string&) const override { return false; }
-  Status open(transport::Sink* sink, std::string* address) override;
-  Status add_peer(uint32_t process, const std::string& address, uint64_t* local) override;
   size_t max_payload() const override;
   size_t most_unasked() const override;
   size_t least_lent() const override { return inner_ ? inner_->least_lent() : SIZE_MAX; }
@@ -112,28 +111,26 @@ class Links final : public transport::Transport {
                 const void* payload, size_t length) override;
   transport::LendResult try_lend(uint32_t process, uint64_t peer, const transport::Header& header,
                                  const void* payload, size_t length, void* lender) override;
-  void expose(uint32_t process, uint64_t peer, size_t length) override;
-  transport::ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local,
-                             size_t length, uint64_t cookie) override;
-  // One-sided accesses stay within the own job.
-  uint64_t grant_access() override { return inner_ ? inner_->grant_access() : 0; }
-  void withdraw_access() override { inner_->withdraw_access(); }
-  bool access_pays() const override { return inner_ && inner_->access_pays(); }
-  size_t most_atomic(transport::Access::Kind kind, transport::AtomicOp op,
-                     transport::AtomicType type) const override {
-    return inner_ ? inner_->most_atomic(kind, op, type) : 0;
+  transport::MemoryReader* memory_reader() override { return this; }
+  /// One-sided accesses stay within the own job.
+  transport::GrantedMemory* granted_memory() override {
+    return inner_ ? inner_->granted_memory() : nullptr;
   }
-  void access(uint64_t peer, const transport::Access& what) override { inner_->access(peer, what); }
   bool poll() override;
   bool arm() override;
   void disarm() override;
   int wait_fd() const override;
   int64_t longest_sleep() const override;
   bool tick() override;
-  uint64_t refused() const override { return refused_; }
-  void close() override;
+  /// Sends its byes and the frames before them, then closes everything.
+  void close();
 
  private:
+  // transport::MemoryReader
+  transport::ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local,
+                             size_t length, uint64_t cookie) override;
+  void expose(uint32_t process, uint64_t peer, size_t length) override;
+
   friend class OutLink;
   friend class InLink;
   friend class AcceptedStream;
@@ -161,8 +158,8 @@ class Links final : public transport::Transport {
   void lose(ForeignProcess* peer, const std::string& why);
   void report();
   void count_alive();
-  transport::Sink* sink_ = nullptr;
-  transport::Transport* inner_ = nullptr;
+  transport::FrameSink* sink_ = nullptr;
+  transport::FrameCarrier* inner_ = nullptr;
   ProcessContact contact_;
   SecretKey key_;
   bool listening_ = false, closing_ = false, made_room_ = false;

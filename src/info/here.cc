@@ -81,9 +81,9 @@ std::string describe_binding() {
 }
 
 /// The sink that transports need. Its functions are never called, since no process sends anything.
-struct IgnoringSink : transport::Sink {
+struct IgnoringSink : transport::FrameSink {
   void deliver(const transport::Header&, const void*, size_t) override {}
-  void read_done(uint64_t, Status) override {}
+  void returned(void*) override {}
   void peer_failed(uint32_t, const std::string&) override {}
 };
 
@@ -96,7 +96,7 @@ Status describe_transports(bootstrap::Bootstrap* boot, Transports* transports, s
   for (size_t t = 0; t < transports->size() && (left > 0 || t == 0); ++t) {
     transport::Transport& transport = *(*transports)[t];
     std::string address;
-    FGMPI_TRY(transport.open(&sink, &address));
+    FGMPI_TRY(transport.open({.frames = &sink}, &address));
     std::string key = format("fgmpi-info-%zu-", t);
     FGMPI_TRY(boot->put(key + std::to_string(boot->rank()), address));
     FGMPI_TRY(boot->fence());
@@ -112,7 +112,9 @@ Status describe_transports(bootstrap::Bootstrap* boot, Transports* transports, s
     *text += line("transport",
                   format("%s: %s%s", transport::describe(transport, address).c_str(),
                          now.empty() ? "no other process" : "to processes ", ranges(now).c_str()));
-    if (const std::string access = transport.describe_access(); !access.empty() && !now.empty())
+    const transport::GrantedMemory* memory = transport.granted_memory();
+    if (const std::string access = memory ? memory->describe_access() : "";
+        !access.empty() && !now.empty())
       *text += line("", access);
   }
   if (left > 0) *text += line("transport", format("none to %d of the processes", left));

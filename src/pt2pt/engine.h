@@ -1,6 +1,6 @@
 // The engine of pt2pt: the one object of a process that moves messages and frames.
 //
-// Lending. Where the transport can send from the user's memory (Transport::try_lend), longer
+// Lending. Where the transport can send from the user's memory (FrameCarrier::try_lend), longer
 // payloads are not copied. A SendOp is then complete only when, in addition, the transport has
 // returned all payloads that the SendOp lent.
 //
@@ -25,14 +25,15 @@
 
 namespace fgmpi::pt2pt {
 
-class Engine final : public transport::Sink {
+class Engine final : public transport::FrameSink {
  public:
-  // transport::Sink
+  // transport::FrameSink
   void deliver(const transport::Header& header, const void* payload, size_t length) override;
-  void read_done(uint64_t cookie, Status status) override;
-  void accessed(uint64_t cookie, Status status) override;
   void returned(void* lender) override;
   void peer_failed(uint32_t process, const std::string& why) override;
+  // The functions of transport::MemorySink (process.cc)
+  void read_done(uint64_t cookie, Status status);
+  void accessed(uint64_t cookie, Status status);
 
   Endpoint* at(uint32_t local) const { return endpoints.at(local); }
   uint32_t me() const { return me_; }
@@ -68,7 +69,7 @@ class Engine final : public transport::Sink {
   /// Like try_frame(), whatever is deferred.
   bool try_transport(uint32_t process, const transport::Header& header, const void* payload,
                      size_t length) {
-    transport::Transport* t = transports.to(process);
+    transport::FrameCarrier* t = transports.to(process);
     if (!t->try_send(process, g_av.address(process), header, payload, length)) return false;
     return count_sent(length);
   }
@@ -134,10 +135,11 @@ class Engine final : public transport::Sink {
   uint32_t payloads_lent() const { return lent_; }
 
   /// Accesses memory that the process has granted to this one. The handler that was set is called
-  /// at the end.
-  void begin_access(uint32_t process, const transport::Access& what) {
+  /// at the end. `memory`: that of the process's transport.
+  void begin_access(transport::GrantedMemory* memory, uint32_t process,
+                    const transport::Access& what) {
     ++accesses_;
-    transports.to(process)->access(g_av.address(process), what);
+    memory->access(g_av.address(process), what);
   }
 
   // ---- Receiving --------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ void FlowControl::begin(uint32_t processes) {
   local_unexpected_ = 0;
 }
 
-void FlowControl::set_limits(int bit, const transport::Transport& transport) {
+void FlowControl::set_limits(int bit, const transport::FrameCarrier& transport) {
   const uint64_t remote = settings::size(settings::kEagerRemote);
   eager_remote_[bit] = std::min<uint64_t>(remote, transport.most_unasked());
   least_lent_[bit] = transport.least_lent();
@@ -29,7 +29,7 @@ void FlowControl::set_limits(int bit, const transport::Transport& transport) {
       std::min({eager_remote_[bit], uint64_t{transport.max_payload()}, least_lent_[bit] - 1});
 }
 
-void FlowControl::set_limits_of_others(const transport::Transport& others, bool shared) {
+void FlowControl::set_limits_of_others(const transport::FrameCarrier& others, bool shared) {
   const uint64_t remote =
       std::min<uint64_t>(settings::size(settings::kEagerRemote), others.max_payload());
   eager_remote_[1] = shared ? std::min(eager_remote_[1], remote) : remote;

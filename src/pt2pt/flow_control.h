@@ -49,10 +49,10 @@ class FlowControl {
   /// Reads the settings, for a job of so many processes.
   void begin(uint32_t processes);
   /// Sets the limits of messages that this transport carries.
-  void set_limits(int bit, const transport::Transport& transport);
+  void set_limits(int bit, const transport::FrameCarrier& transport);
   /// Sets the limits of bit 1 for peers that are reached by `others`. `shared`: further peers with
   /// this bit use another transport, and the limits are the lower ones of both.
-  void set_limits_of_others(const transport::Transport& others, bool shared);
+  void set_limits_of_others(const transport::FrameCarrier& others, bool shared);
   /// There are so many processes from now on, with those of other jobs.
   void set_processes(uint32_t processes);
   /// Multiplies what may be held here (buffer_limit.h).

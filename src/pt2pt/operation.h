@@ -18,7 +18,7 @@
 //   kMore                the rest of a message that is longer than a frame. Between its frames only
 //                        frames of other kinds come, never another message
 //   kRequest             "I have size bytes at addr": begins a rendezvous. The receiver pulls the
-//                        bytes by Transport::read and answers by kAck
+//                        bytes by MemoryReader::read and answers by kAck
 //   kClear, kData        where read is not supported: the receiver asks for the bytes by kClear
 //                        (ctx: cookie of the pull), and the sender sends them in pieces (addr:
 //                        offset; cookie: of the pull)

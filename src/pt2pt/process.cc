@@ -28,7 +28,25 @@ static_assert(kMostProcessesToConnect == 1u << kLeastSignatureBit);
 }  // namespace
 
 Endpoint* endpoint(uint32_t local) { return g_engine.at(local); }
-transport::Sink* sink() { return &g_engine; }
+
+namespace {
+/// Passes the ends of reads and accesses to the engine.
+class EngineMemorySink final : public transport::MemorySink {
+ public:
+  void read_done(uint64_t cookie, Status status) override {
+    g_engine.read_done(cookie, std::move(status));
+  }
+  void accessed(uint64_t cookie, Status status) override {
+    g_engine.accessed(cookie, std::move(status));
+  }
+};
+}  // namespace
+
+transport::Sinks sinks() {
+  static auto& memory = *new EngineMemorySink;  // never destroyed
+  return {&g_engine, &memory};
+}
+
 bool progress() {
   bool moved = g_engine.progress();
   if (__builtin_expect(g_ask_again, 0) && quiet()) {
@@ -38,9 +56,7 @@ bool progress() {
   return moved || (__builtin_expect(g_detecting, 0) && detection_due());
 }
 bool quiet() { return g_engine.is_quiet() && sends_without_address() == 0; }
-void add_polled_transport(transport::Transport* transport) {
-  g_engine.transports.add_polled(transport);
-}
+void add_polled_source(transport::WaitSource* source) { g_engine.transports.add_polled(source); }
 const Counters& counters() { return g_engine.counters; }
 
 namespace {
@@ -125,7 +141,7 @@ Status init(const Setup& setup) {
   return {};
 }
 
-void set_processes(uint32_t processes, transport::Transport* others) {
+void set_processes(uint32_t processes, transport::FrameCarrier* others) {
   Engine& e = g_engine;
   e.peers.add_until(processes);
   e.set_processes(processes);

@@ -12,7 +12,7 @@
 //   unexpected and small    the sender makes an eager copy, from which the receiver copies
 //   unexpected and large    the sender waits, and the receiver copies from the sender's buffer
 // Between processes a message is sent in eager frames, or by rendezvous: the receiver pulls it by
-// Transport::read, or asks for data frames.
+// MemoryReader::read, or asks for data frames.
 //
 // Thread rule: one thread. Every blocking call here may switch; i-calls never do.
 // Invariants: a request completes exactly once; what a request uses (datatype, communicator) lives
@@ -158,20 +158,20 @@ Endpoint* endpoint(uint32_t local);
 /// transports[bit] serves peers whose transport bit is `bit`.
 struct Setup {
   uint32_t local_count = 0;
-  transport::Transport* transports[2] = {nullptr, nullptr};
+  transport::FrameCarrier* transports[2] = {nullptr, nullptr};
 };
 /// Reads the settings FGMPI_UNEXPECTED_LIMIT, FGMPI_EAGER_LOCAL, FGMPI_EAGER_REMOTE (sizes). A bad
 /// value ends the process with one line.
 Status init(const Setup& setup);
 void finalize();
-/// The sink that transports deliver to.
-transport::Sink* sink();
+/// Where transports deliver to.
+transport::Sinks sinks();
 
 // ---- Processes of other jobs (src/dynamic) ------------------------------------------------------
 /// From now on the address vector has `processes` elements, and those with transport bit 1 are
 /// reached by `others`. `others` replaces the transport that had the bit before, if there was one.
 /// Never switches.
-void set_processes(uint32_t processes, transport::Transport* others);
+void set_processes(uint32_t processes, transport::FrameCarrier* others);
 /// Drops frames that wait to be sent to a process of another job, whose element of the address
 /// vector is released. Never switches.
 void forget_process(uint32_t process);
@@ -191,9 +191,9 @@ int32_t source_from_travel(int32_t source, uint32_t process);
 inline constexpr uint32_t kMostProcessesToConnect = 1u << 16;
 /// Polls transports and pushes deferred frames; true when anything has moved. Never switches.
 bool progress();
-/// From now on progress() also polls this transport, which carries no frames (transport/multicast),
-/// and quiet() asks it.
-void add_polled_transport(transport::Transport* transport);
+/// From now on progress() also polls this source, which carries no frames (src/multicast), and
+/// quiet() asks it.
+void add_polled_source(transport::WaitSource* source);
 /// True when no frame of this process is deferred and no rendezvous is under way. A process that is
 /// not quiet must poll, not sleep without limit, and must not end.
 bool quiet();

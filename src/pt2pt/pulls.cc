@@ -47,8 +47,11 @@ void Pulls::begin(RecvOp* op, const Envelope& from, uint32_t process, uint64_t c
     return complete_op(op);
   }
   ++e.counters.reads;
-  switch (e.transports.to(process)->read(process, g_av.address(process), addr, pull->destination, n,
-                                         name)) {
+  transport::MemoryReader* reader = e.transports.reader(process);
+  const transport::ReadResult result =
+      reader ? reader->read(process, g_av.address(process), addr, pull->destination, n, name)
+             : transport::ReadResult::kUnsupported;
+  switch (result) {
     case transport::ReadResult::kDone:
       e.send_ack(process, cookie);
       return complete(name);

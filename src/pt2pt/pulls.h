@@ -1,6 +1,6 @@
 // Pulls: rendezvous messages whose data this process, the receiver, is getting.
 //
-//   begin() --Transport::read--> complete_read()        the bytes are here at once, or later
+//   begin() --MemoryReader::read--> complete_read()        the bytes are here at once, or later
 //           --kClear, kData... --> receive_data()       where read is not supported
 //
 // A pull that is complete acknowledges the message where the transport has read it, and completes

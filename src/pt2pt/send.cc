@@ -126,7 +126,8 @@ Status make_contiguous(SendOp* op) {
 void expose(SendOp* op) {
   const uint32_t process = op->to.process;
   op->frame.header.addr = reinterpret_cast<uintptr_t>(op->data);
-  g_engine.transports.to(process)->expose(process, g_av.address(process), op->size);
+  if (transport::MemoryReader* reader = g_engine.transports.reader(process))
+    reader->expose(process, g_av.address(process), op->size);
 }
 
 /// The tier "operation" between processes: eager where its window allows it, else by rendezvous.

@@ -37,7 +37,7 @@ bool is_of_another_job(uint32_t process) { return process >= g_av.processes(); }
 /// True also for a process of another job on this host, although messages to it go through sockets.
 bool uses_shared_memory(uint32_t process) {
   if (is_of_another_job(process)) return true;
-  const transport::Transport* t = pt2pt::g_engine.transports.to(process);
+  const transport::FrameCarrier* t = pt2pt::g_engine.transports.to(process);
   return t && std::string_view(t->name()) == "shm";
 }
 

@@ -34,8 +34,9 @@ constexpr int64_t kLeastPiece = 512;
 constexpr int64_t kLeastServed = 256 << 10;
 int64_t g_least_piece = kLeastPiece;
 
-/// The transport that accesses memory, or nullptr.
-transport::Transport* g_transport = nullptr;
+/// The transport that reaches granted memory, and what it reaches it by; or nullptr.
+transport::FrameCarrier* g_transport = nullptr;
+transport::GrantedMemory* g_memory = nullptr;
 
 /// An operation, and how far it has come.
 struct Moves {
@@ -108,7 +109,7 @@ void pump(uint32_t process) {
     ++queue.in_flight;
     ++m->in_flight;
     if (m->op->sent == m->op->total) queue.first = m->after;
-    pt2pt::g_engine.begin_access(process, access);
+    pt2pt::g_engine.begin_access(g_memory, process, access);
   }
 }
 
@@ -205,7 +206,7 @@ std::optional<AtomicOp> op_of(MPI_Op op) {
 bool has_atomic(const Reach& reach, transport::Access* out) {
   if (reach.way != Way::kProvider || !reach.part->alone) return false;
   out->key = reach.part->access_key;
-  return g_transport->most_atomic(out->kind, out->op, out->type) > 0;
+  return g_memory->most_atomic(out->kind, out->op, out->type) > 0;
 }
 
 }  // namespace
@@ -215,18 +216,20 @@ uint64_t grant_access() {
   if (wanted == NetworkSetting::kMessages) return 0;
   pt2pt::g_engine.set_access_handler(on_accessed);
   for (int bit : {0, 1}) {
-    transport::Transport* t = pt2pt::g_engine.transports.with_bit(bit);
-    if (!t) continue;
-    if (const uint64_t key = t->grant_access()) {
+    transport::FrameCarrier* t = pt2pt::g_engine.transports.with_bit(bit);
+    transport::GrantedMemory* memory = t ? t->granted_memory() : nullptr;
+    if (!memory) continue;
+    if (const uint64_t key = memory->grant_access()) {
       g_transport = t;
-      if (wanted == NetworkSetting::kAuto && !t->access_pays()) g_least_piece = kLeastServed;
+      g_memory = memory;
+      if (wanted == NetworkSetting::kAuto && !memory->access_pays()) g_least_piece = kLeastServed;
       return key;
     }
   }
   return 0;
 }
 
-void withdraw_access() { g_transport->withdraw_access(); }
+void withdraw_access() { g_memory->withdraw_access(); }
 
 bool can_access(uint32_t process) {
   return g_transport && pt2pt::g_engine.transports.to(process) == g_transport;
@@ -277,7 +280,7 @@ void launch_atomic(Remote* op, const transport::Access& what) {
   m->op = op;
   m->next = what;
   m->atomic = op->atomics = true;
-  m->most = g_transport->most_atomic(what.kind, what.op, what.type);
+  m->most = g_memory->most_atomic(what.kind, what.op, what.type);
   launch(m);
 }
 

@@ -1,4 +1,4 @@
-// Polling, spinning and sleeping over all transports.
+// Polling, spinning and sleeping over all sources.
 
 #include "transport/idle.h"
 
@@ -27,7 +27,7 @@ constexpr int64_t kLeastSpin = 1'000;
 /// which take a hundred times as long as those of shared memory.
 constexpr int kPollsPerYield = 64, kPollsPerClock = 4;
 constexpr int64_t kBetweenYields = 3'000;
-/// How often (ns) a transport is polled that has no descriptor to sleep on.
+/// How often (ns) a source is polled that has no descriptor to sleep on.
 constexpr int64_t kPollInterval = 1'000'000;
 /// After this many wake-ups in a row that were early and brought nothing, the descriptors are ready
 /// without cause, and sleeping on them would waste the core. (A large message that arrives in
@@ -54,12 +54,11 @@ void wait_for_event(int epoll, int64_t timeout_ns) {
 
 }  // namespace
 
-Idle::Idle(const std::vector<std::unique_ptr<Transport>>& transports) {
-  for (const auto& transport : transports) transports_.push_back(transport.get());
+Idle::Idle(std::vector<WaitSource*> sources) : sources_(std::move(sources)) {
   longest_spin_ = spin_ = settings::number(settings::kSpin) * 1000;
   next_tick_ = now_ns() + kTick;
-  if (transports_.size() == 1 && transports_[0]->wait_fd() < 0) return;
-  sleep_on_descriptors();
+  if (sources_.size() == 1 && sources_[0]->wait_fd() < 0) own_sleep_ = sources_[0]->own_sleep();
+  if (!own_sleep_) sleep_on_descriptors();
 }
 
 void Idle::sleep_on_descriptors() {
@@ -68,24 +67,25 @@ void Idle::sleep_on_descriptors() {
   epoll_event wake{};
   wake.events = EPOLLIN;
   if (wake_fd_ < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_fd_, &wake)) all_wake_ = false;
-  for (Transport* transport : transports_) sleep_on_descriptor_of(transport);
+  for (WaitSource* source : sources_) sleep_on_descriptor_of(source);
 }
 
-void Idle::sleep_on_descriptor_of(Transport* transport) {
-  int fd = transport->use_wait_fd();
+void Idle::sleep_on_descriptor_of(WaitSource* source) {
+  int fd = source->use_wait_fd();
   epoll_event event{};
   event.events = EPOLLIN;
   if (fd < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event)) all_wake_ = false;
 }
 
-void Idle::add(Transport* transport) {
-  // Another thread may sleep on the old set of transports.
+void Idle::add(WaitSource* source) {
+  // Another thread may sleep on the old set of sources.
   interrupt();
-  transports_.push_back(transport);
+  sources_.push_back(source);
+  own_sleep_ = nullptr;
   if (epoll_ < 0)
     sleep_on_descriptors();
   else
-    sleep_on_descriptor_of(transport);
+    sleep_on_descriptor_of(source);
 }
 
 Idle::~Idle() {
@@ -95,7 +95,7 @@ Idle::~Idle() {
 
 bool Idle::poll() {
   bool any = false;
-  for (Transport* transport : transports_) any |= transport->poll();
+  for (WaitSource* source : sources_) any |= source->poll();
   return any;
 }
 
@@ -130,16 +130,16 @@ bool Idle::spin(int64_t start, int64_t limit) {
 }
 
 bool Idle::arm_all() {
-  for (size_t i = 0; i < transports_.size(); ++i) {
-    if (transports_[i]->arm()) continue;
-    for (size_t j = 0; j < i; ++j) transports_[j]->disarm();
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i]->arm()) continue;
+    for (size_t j = 0; j < i; ++j) sources_[j]->disarm();
     return false;
   }
   return true;
 }
 
 void Idle::disarm_all() {
-  for (Transport* transport : transports_) transport->disarm();
+  for (WaitSource* source : sources_) source->disarm();
 }
 
 void Idle::block(int64_t timeout_ns) {
@@ -148,8 +148,8 @@ void Idle::block(int64_t timeout_ns) {
   // another thread of it sleeps here.
   auto* close_gate = close_gate_;
   if (open_gate_) open_gate_();
-  if (epoll_ < 0 && transports_.size() == 1)
-    transports_[0]->sleep(timeout_ns);
+  if (own_sleep_)
+    own_sleep_->sleep(timeout_ns);
   else
     wait_for_event(epoll_, all_wake_ ? timeout_ns : std::min(timeout_ns, kPollInterval));
   if (close_gate) close_gate();
@@ -158,7 +158,7 @@ void Idle::block(int64_t timeout_ns) {
 void Idle::interrupt() {
   interrupted_.store(true);  // before the wake-up: a woken thread tests the flag
   const uint64_t one = 1;
-  if (epoll_ < 0 && transports_.size() == 1) transports_[0]->interrupt();
+  if (own_sleep_) own_sleep_->interrupt();
   // A full counter is readable, too.
   else if (wake_fd_ >= 0 && write(wake_fd_, &one, sizeof one) < 0)
     return;
@@ -186,7 +186,7 @@ void Idle::sleep_regardless(int64_t at_most_ns) {
 }
 
 /// Sleeps once, until `deadline` at most, and polls what ended the sleep. True: something arrived,
-/// or a transport refused to be slept on. Then the caller must retry what there was no room for: no
+/// or a source refused to be slept on. Then the caller must retry what there was no room for: no
 /// poll reports room that arm() has found.
 bool Idle::sleep_once(int64_t* now, int64_t deadline) {
   const int64_t start = *now;
@@ -194,8 +194,8 @@ bool Idle::sleep_once(int64_t* now, int64_t deadline) {
   const bool armed = arm_all();
   if (armed) {
     until = std::min(deadline, std::max(next_tick_, start + 1000));
-    for (Transport* transport : transports_)
-      until = std::min(until, add_time(start, transport->longest_sleep()));
+    for (WaitSource* source : sources_)
+      until = std::min(until, add_time(start, source->longest_sleep()));
     if (!interrupted_.load()) block(until - start);
     disarm_all();
   }
@@ -218,7 +218,7 @@ bool Idle::tick(int64_t now) {
   if (now < next_tick_) return false;
   next_tick_ = now + kTick;
   bool any = false;
-  for (Transport* transport : transports_) any |= transport->tick();
+  for (WaitSource* source : sources_) any |= source->tick();
   return any;
 }
 

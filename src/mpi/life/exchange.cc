@@ -72,7 +72,7 @@ Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Pee
   ProcessState& me = process();
   bootstrap::Bootstrap& b = boot();
   std::string address;
-  FGMPI_TRY(me.transports[t]->open(pt2pt::sink(), &address));
+  FGMPI_TRY(me.transports[t]->open(pt2pt::sinks(), &address));
   std::string published = std::to_string(me.ranks) + ":" + card.to_string() + "," + address;
   if (published.size() > b.max_value())
     return error(MPI_ERR_OTHER,

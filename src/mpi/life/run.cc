@@ -99,7 +99,7 @@ void use_idle() {
 /// Called when this process begins to communicate with other jobs.
 Status use_links(dynamic::Links& links) {
   ProcessState& me = process();
-  links.set_sink(pt2pt::sink());
+  links.set_sink(pt2pt::sinks().frames);
   if (me.transports.size() > 1) links.stand_before(me.transports[1].get());
   pt2pt::set_peer_failed_handler(on_peer_failed);
   pt2pt::set_processes(g_av.all_processes(), &links);
@@ -114,7 +114,7 @@ Status use_links(dynamic::Links& links) {
 /// Lets collectives send to groups of processes from now on.
 void use_multicast(transport::multicast::Service* service) {
   process().idle->add(service);
-  pt2pt::add_polled_transport(service);
+  pt2pt::add_polled_source(service);
 }
 
 Status load_program(const std::string& path, void** program) {

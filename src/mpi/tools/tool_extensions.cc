@@ -17,7 +17,7 @@
 #include "pt2pt/engine.h"
 #include "rma/check.h"
 #include "rma/win.h"
-#include "transport/transport.h"
+#include "transport/frames.h"
 
 using namespace fgmpi;
 

@@ -1,8 +1,8 @@
 // Service: the multicast of a process: its sockets, its groups, and their timers. A process has
 // one, made at the first use; processes that never use multicast have none.
 //
-// To the idle loop (transport/idle.h) and to pt2pt's progress it is a transport without frames:
-// they poll it and sleep on its descriptor, an epoll of all its sockets.
+// To the idle loop (transport/idle.h) and to pt2pt's progress it is a WaitSource: they poll it and
+// sleep on its descriptor, an epoll of all its sockets.
 //
 // Strangers. A datagram is accepted only with the tag of a group that this process is in; others
 // are dropped and counted. Strangers may send to a group's address: another job, say, that has
@@ -30,7 +30,7 @@
 #include "base/status.h"
 #include "transport/multicast/membership.h"
 #include "transport/multicast/sockets.h"
-#include "transport/transport.h"
+#include "transport/waiting.h"
 
 namespace fgmpi::transport::multicast {
 
@@ -38,7 +38,7 @@ namespace fgmpi::transport::multicast {
 enum class Mode : uint8_t { kAuto, kOn, kOff };
 Mode mode();
 
-class Service final : public Transport {
+class Service final : public WaitSource {
  public:
   /// Opens the process's own socket; idempotent. `own_host`: other processes of the job are on this
   /// host. An error is stored: later calls return it, too. May be called on any stack.
@@ -107,25 +107,15 @@ class Service final : public Transport {
   size_t groups() const { return groups_.size(); }
   size_t joined() const;
 
-  // Transport
-  const char* name() const override { return "multicast"; }
-  bool reaches(const std::string&) const override { return false; }
-  Status open(Sink*, std::string*) override { return {}; }
-  Status add_peer(uint32_t, const std::string&, uint64_t*) override { return {}; }
-  size_t max_payload() const override { return 0; }
-  bool try_send(uint32_t, uint64_t, const transport::Header&, const void*, size_t) override {
-    return false;
-  }
-  ReadResult read(uint32_t, uint64_t, uint64_t, void*, size_t, uint64_t) override {
-    return ReadResult::kUnsupported;
-  }
+  // WaitSource
   bool poll() override;
   bool arm() override;
   int wait_fd() const override { return epoll_.fd(); }
   int64_t longest_sleep() const override;
   bool quiet() const override;
-  uint64_t refused() const override { return totals().dropped; }
-  void close() override;
+
+  /// Sends the datagrams that were held back, then leaves all groups. start() fails from now on.
+  void close();
 
  private:
   struct Forgotten {

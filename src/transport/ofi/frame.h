@@ -20,7 +20,7 @@
 #include <unordered_map>
 
 #include "liveness/lifeline.h"
-#include "transport/transport.h"
+#include "transport/frames.h"
 
 namespace fgmpi::transport::ofi {
 

@@ -233,9 +233,9 @@ bool Ofi::go_on_moving() {
                      done->what.kind == AccessKind::kRead ? "reading from" : "an access to",
                      peer.process, done->failure.c_str());
     if (done->accesses)
-      sink_->accessed(done->what.cookie, std::move(status));
+      sinks_.memory->accessed(done->what.cookie, std::move(status));
     else
-      sink_->read_done(done->what.cookie, std::move(status));
+      sinks_.memory->read_done(done->what.cookie, std::move(status));
   }
   return any;
 }

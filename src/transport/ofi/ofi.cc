@@ -87,10 +87,10 @@ bool Ofi::reads_wanted() const {
                                               : !fabric_.is_plain_sockets();
 }
 
-Status Ofi::open(Sink* sink, std::string* address) {
+Status Ofi::open(const Sinks& sinks, std::string* address) {
   const SignalGuard signals;
   const RecordNewThreads threads;
-  sink_ = sink;
+  sinks_ = sinks;
   uint64_t memory_key;
   random_bytes(&memory_key, sizeof memory_key);
   random_bytes(&key_, sizeof key_);
@@ -447,7 +447,7 @@ void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size
       --sends_in_flight_;
       --peers_[buffer->peer].in_flight;
       release(buffer);
-      if (buffer->lent && !closing_) sink_->returned(buffer->lender);
+      if (buffer->lent && !closing_) sinks_.frames->returned(buffer->lender);
       break;
     }
     case Operation::Type::kReceive:
@@ -484,7 +484,7 @@ void Ofi::received(const void* bytes, size_t length) {
   if (d.prefix.kind == Kind::kBye) gate_->bye(d.prefix.process);
   OfiFrame frame;
   while (next_frame(&d, max_payload(), &frame))
-    if (!closing_) sink_->deliver(frame.header, frame.payload, frame.length);
+    if (!closing_) sinks_.frames->deliver(frame.header, frame.payload, frame.length);
   if (d.left) ++refused_;
 }
 
@@ -597,7 +597,7 @@ void Ofi::fail(uint32_t index, const std::string& why) {
 void Ofi::report() {
   auto failures = std::move(failures_);
   failures_.clear();
-  for (auto& [process, why] : failures) sink_->peer_failed(process, why);
+  for (auto& [process, why] : failures) sinks_.frames->peer_failed(process, why);
 }
 
 void Ofi::close() {

@@ -105,11 +105,11 @@ struct OfiPeer {
 };
 static_assert(sizeof(OfiPeer) == 48);
 
-class Ofi final : public Transport {
+class Ofi final : public Transport, private MemoryReader, private GrantedMemory, private OwnSleep {
  public:
   ~Ofi() override { close(); }
   const char* name() const override { return "ofi"; }
-  Status open(Sink* sink, std::string* address) override;
+  Status open(const Sinks& sinks, std::string* address) override;
   bool reaches(const std::string& address) const override;
   Status add_peer(uint32_t process, const std::string& address, uint64_t* local) override;
   void all_connected(uint32_t me) override {
@@ -127,21 +127,15 @@ class Ofi final : public Transport {
   size_t most_unasked() const override {
     return fabric_.is_plain_sockets() ? kMostUnasked : max_payload();
   }
-  ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
-                  uint64_t cookie) override;
-  uint64_t grant_access() override;
-  void withdraw_access() override;
-  std::string describe_access() const override;
-  bool access_pays() const override { return !fabric_.is_plain_sockets() && !fabric_.is_layered(); }
-  size_t most_atomic(Access::Kind kind, AtomicOp op, AtomicType type) const override;
-  void access(uint64_t peer, const Access& what) override;
+  MemoryReader* memory_reader() override { return this; }
+  GrantedMemory* granted_memory() override { return this; }
   bool poll() override;
   bool arm() override;
   int64_t longest_sleep() const override {
     return starved_since_ || !callers_.empty() ? kRetry : INT64_MAX;
   }
   int wait_fd() const override { return wait_fd_; }
-  void sleep(int64_t timeout_ns) override;
+  OwnSleep* own_sleep() override { return this; }
   uint64_t refused() const override { return refused_ + lifelines_.strangers(); }
   bool tick() override;
   void close() override;
@@ -168,6 +162,19 @@ class Ofi final : public Transport {
   static constexpr uint32_t kPollsPerCheck = 64;
   /// How often a queue without a descriptor to wait on is polled (ns).
   static constexpr int64_t kCheckInterval = 2'000'000;
+
+  // MemoryReader
+  ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
+                  uint64_t cookie) override;
+  // GrantedMemory
+  uint64_t grant_access() override;
+  void withdraw_access() override;
+  std::string describe_access() const override;
+  bool access_pays() const override { return !fabric_.is_plain_sockets() && !fabric_.is_layered(); }
+  size_t most_atomic(Access::Kind kind, AtomicOp op, AtomicType type) const override;
+  void access(uint64_t peer, const Access& what) override;
+  // OwnSleep
+  void sleep(int64_t timeout_ns) override;
 
   // On the host stack:
   bool poll_here();
@@ -208,7 +215,7 @@ class Ofi final : public Transport {
 
   Fabric fabric_;
   size_t max_message_ = 0;  ///< bytes of one message on the network; fixed by open()
-  Sink* sink_ = nullptr;
+  Sinks sinks_;
   std::unique_ptr<Gate> gate_;
   liveness::Lifelines lifelines_;
   LifelineKey key_{};

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "transport/transport.h"
+#include "transport/remote_memory.h"
 
 namespace fgmpi::transport::shm {
 

@@ -21,8 +21,8 @@
 #include <memory>
 
 #include "base/copy.h"
+#include "transport/frames.h"
 #include "transport/shm/stores.h"
-#include "transport/transport.h"
 
 namespace fgmpi::transport::shm {
 

@@ -69,8 +69,8 @@ Shm::Shm() {
   least_read_ = settings::size(settings::kShmReadMin);
 }
 
-Status Shm::open(Sink* sink, std::string* address) {
-  sink_ = sink;
+Status Shm::open(const Sinks& sinks, std::string* address) {
+  sink_ = sinks.frames;
   rule_ = settings::choice<Stores::Rule>(settings::kShmPastCaches);
   FGMPI_TRY(segment_.create(geometry_,
                             settings::choice<Backing>(settings::kShmBacking) == Backing::kMemfd));

@@ -54,33 +54,38 @@ struct IncomingRing {
   bool broken = false;
 };
 
-class Shm final : public Transport {
+class Shm final : public Transport, private MemoryReader, private OwnSleep {
  public:
   Shm();
   ~Shm() override { close(); }
   const char* name() const override { return "shm"; }
-  Status open(Sink* sink, std::string* address) override;
+  Status open(const Sinks& sinks, std::string* address) override;
   bool reaches(const std::string& address) const override;
   Status add_peer(uint32_t process, const std::string& address, uint64_t* local) override;
   void all_connected(uint32_t) override { segment_.unlink(); }
   size_t max_payload() const override { return max_payload_; }
   bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                 size_t length) override;
-  void expose(uint32_t process, uint64_t peer, size_t length) override;
-  ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
-                  uint64_t cookie) override;
+  MemoryReader* memory_reader() override { return this; }
   bool poll() override;
   bool arm() override;
   void disarm() override;
   int wait_fd() const override { return pipe_[0]; }
   int use_wait_fd() override;
-  void sleep(int64_t timeout_ns) override;
-  void interrupt() override;
+  OwnSleep* own_sleep() override { return this; }
   bool tick() override;
   uint64_t refused() const override { return refused_; }
   void close() override;
 
  private:
+  // MemoryReader
+  ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
+                  uint64_t cookie) override;
+  void expose(uint32_t process, uint64_t peer, size_t length) override;
+  // OwnSleep
+  void sleep(int64_t timeout_ns) override;
+  void interrupt() override;
+
   bool slow_send(ShmPeer* peer, const Header& header, const void* payload, size_t length);
   Status connect(ShmPeer* peer);
   void disconnect(ShmPeer* peer);
@@ -93,7 +98,7 @@ class Shm final : public Transport {
   void report_failures();
   bool check_gone(ShmPeer* peer);
 
-  Sink* sink_ = nullptr;
+  FrameSink* sink_ = nullptr;
   OwnSegment segment_;
   Geometry geometry_{};
   size_t max_payload_ = 0;

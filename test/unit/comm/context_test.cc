@@ -32,7 +32,7 @@ bool taken(int kind, const void* data, size_t bytes) {
   h.tag = kind;
   h.size = bytes;
   const uint64_t before = pt2pt::g_engine.bad_frames();
-  pt2pt::sink()->deliver(h, data, bytes);
+  pt2pt::sinks().frames->deliver(h, data, bytes);
   return pt2pt::g_engine.bad_frames() == before;
 }
 

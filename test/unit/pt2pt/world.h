@@ -1,4 +1,4 @@
-// A job in one process for the tests of pt2pt: rank proclets, and a transport that plays a second
+// A job in one process for the tests of pt2pt: rank proclets, and a carrier of frames that plays a second
 // process.
 //
 // "Process 1" is this process again: a frame for its proclet k comes back, later, to our proclet k
@@ -23,14 +23,11 @@
 
 namespace fgmpi::pt2pt::testing {
 
-class Loop : public transport::Transport {
+class Loop : public transport::FrameCarrier, public transport::MemoryReader {
  public:
   enum Read : uint8_t { kAtOnce, kLater, kNever };
 
   const char* name() const override { return "loop"; }
-  bool reaches(const std::string&) const override { return true; }
-  Status open(transport::Sink*, std::string*) override { return {}; }
-  Status add_peer(uint32_t, const std::string&, uint64_t*) override { return {}; }
   size_t max_payload() const override { return payload; }
   size_t least_lent() const override { return lend_from; }
   size_t most_unasked() const override { return std::max(payload, unasked); }
@@ -96,7 +93,8 @@ class Loop : public transport::Transport {
     return any;
   }
   bool arm() override { return false; }
-  void close() override {}
+  int wait_fd() const override { return -1; }
+  transport::MemoryReader* memory_reader() override { return this; }
 
   size_t payload = 4096;
   size_t room = 64;

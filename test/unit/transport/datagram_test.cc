@@ -155,11 +155,11 @@ TEST(Datagram, ReachesItsHostOnly) {
   Keeper sink;
   auto here = make("datagram"), there = make("datagram");
   std::string address, other;
-  ASSERT_TRUE(here->open(&sink, &address).ok());
+  ASSERT_TRUE(here->open({&sink, &sink}, &address).ok());
   EXPECT_TRUE(here->reaches(address));
   EXPECT_FALSE(here->reaches("shm3:" + address.substr(address.find(':') + 1)));
   Setting host("FGMPI_HOST_ID", "elsewhere");
-  ASSERT_TRUE(there->open(&sink, &other).ok());
+  ASSERT_TRUE(there->open({&sink, &sink}, &other).ok());
   EXPECT_FALSE(here->reaches(other));
 }
 

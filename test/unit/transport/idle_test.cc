@@ -12,20 +12,11 @@ namespace {
 
 using testing::ns_of;
 
-/// A transport whose descriptor is always readable, or whose arm() always refuses. poll() returns
+/// A source whose descriptor is always readable, or whose arm() always refuses. poll() returns
 /// `arrives`.
-struct FakeTransport final : Transport {
-  explicit FakeTransport(bool may_sleep) : arms(may_sleep) {}
-  ~FakeTransport() override { ::close(fd); }
-  const char* name() const override { return "fake"; }
-  bool reaches(const std::string&) const override { return false; }
-  Status open(Sink*, std::string*) override { return {}; }
-  Status add_peer(uint32_t, const std::string&, uint64_t*) override { return {}; }
-  size_t max_payload() const override { return 0; }
-  bool try_send(uint32_t, uint64_t, const Header&, const void*, size_t) override { return false; }
-  ReadResult read(uint32_t, uint64_t, uint64_t, void*, size_t, uint64_t) override {
-    return ReadResult::kUnsupported;
-  }
+struct FakeSource final : WaitSource {
+  explicit FakeSource(bool may_sleep) : arms(may_sleep) {}
+  ~FakeSource() override { ::close(fd); }
   bool poll() override {
     ++polls;
     for (const int64_t end = ns_of(CLOCK_MONOTONIC) + poll_ns; ns_of(CLOCK_MONOTONIC) < end;) {
@@ -35,7 +26,6 @@ struct FakeTransport final : Transport {
   bool arm() override { return arms; }
   int wait_fd() const override { return fd; }
   bool tick() override { return finds; }
-  void close() override {}
 
   bool arms, arrives = false, finds = false;
   uint64_t polls = 0;
@@ -43,13 +33,13 @@ struct FakeTransport final : Transport {
   int fd = eventfd(1, EFD_CLOEXEC);
 };
 
-/// Makes a transport whose descriptor is not readable, so that a process can sleep.
-FakeTransport* make_quiet(std::vector<std::unique_ptr<Transport>>* list) {
-  auto quiet = std::make_unique<FakeTransport>(true);
+/// Makes a source whose descriptor is not readable, so that a process can sleep.
+FakeSource* make_quiet(std::vector<std::unique_ptr<WaitSource>>* list) {
+  auto quiet = std::make_unique<FakeSource>(true);
   uint64_t one;
   EXPECT_EQ(read(quiet->fd, &one, sizeof one), static_cast<ssize_t>(sizeof one));
   list->push_back(std::move(quiet));
-  return static_cast<FakeTransport*>(list->back().get());
+  return static_cast<FakeSource*>(list->back().get());
 }
 
 /// The number of wake-ups in a wait for `ns`.
@@ -60,19 +50,19 @@ uint64_t wakeups(Idle* idle, int64_t ns) {
   return idle->kernel_sleeps() - before;
 }
 
-class IdleOverABusyTransport : public ::testing::TestWithParam<bool> {};
+class IdleOverABusySource : public ::testing::TestWithParam<bool> {};
 
-TEST_P(IdleOverABusyTransport, SleepsAllTheSame) {
-  std::vector<std::unique_ptr<Transport>> list;
-  list.push_back(std::make_unique<FakeTransport>(GetParam()));
-  auto* fake = static_cast<FakeTransport*>(list[0].get());
+TEST_P(IdleOverABusySource, SleepsAllTheSame) {
+  std::vector<std::unique_ptr<WaitSource>> list;
+  list.push_back(std::make_unique<FakeSource>(GetParam()));
+  auto* fake = static_cast<FakeSource*>(list[0].get());
   Idle idle(list);
   wakeups(&idle, 100'000'000);
   const int64_t cpu = ns_of(CLOCK_PROCESS_CPUTIME_ID);
   // A wake-up every 32 ms is expected. Twice as many are allowed, since each second begins anew.
   EXPECT_LE(wakeups(&idle, 1'000'000'000), 64u);
   EXPECT_LT(ns_of(CLOCK_PROCESS_CPUTIME_ID) - cpu, 50'000'000);
-  // After an event the transport may keep the process awake again, for a while.
+  // After an event the source may keep the process awake again, for a while.
   fake->arrives = true;
   idle.sleep(100'000'000);
   fake->arrives = false;
@@ -82,13 +72,13 @@ TEST_P(IdleOverABusyTransport, SleepsAllTheSame) {
   EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 5'000'000'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(ByDescriptorAndByRefusal, IdleOverABusyTransport, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(ByDescriptorAndByRefusal, IdleOverABusySource, ::testing::Bool());
 
 /// A refusal of arm() may mean that there is room for a refused frame: so the sleep ends, and the
 /// caller tries again, although a poll finds nothing.
 TEST(Idle, RefusalToSleepGoesBackToTheCaller) {
-  std::vector<std::unique_ptr<Transport>> list;
-  list.push_back(std::make_unique<FakeTransport>(false));
+  std::vector<std::unique_ptr<WaitSource>> list;
+  list.push_back(std::make_unique<FakeSource>(false));
   Idle idle(list);
   const int64_t start = ns_of(CLOCK_MONOTONIC);
   idle.sleep(10'000'000'000);
@@ -97,7 +87,7 @@ TEST(Idle, RefusalToSleepGoesBackToTheCaller) {
 
 /// A check of the peers that delivers a frame, or finds room, ends the sleep.
 TEST(Idle, ALookAfterThePeersCanEndIt) {
-  std::vector<std::unique_ptr<Transport>> list;
+  std::vector<std::unique_ptr<WaitSource>> list;
   make_quiet(&list)->finds = true;
   Idle idle(list);
   const int64_t start = ns_of(CLOCK_MONOTONIC);
@@ -109,7 +99,7 @@ TEST(Idle, ALookAfterThePeersCanEndIt) {
 /// ends this sleep.
 TEST(Idle, ASleepForEverIsNoBusyLoop) {
   for (int64_t timeout : {INT64_MAX, INT64_MAX - 1}) {
-    std::vector<std::unique_ptr<Transport>> list;
+    std::vector<std::unique_ptr<WaitSource>> list;
     make_quiet(&list)->finds = true;
     Idle idle(list);
     const int64_t start = ns_of(CLOCK_MONOTONIC), cpu = ns_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -122,8 +112,8 @@ TEST(Idle, ASleepForEverIsNoBusyLoop) {
 /// Rare wake-ups without a frame (by a signal, or a piece of a message) must not end sleeping on
 /// the descriptor.
 TEST(Idle, RareWakeupsForNothingAreForgiven) {
-  std::vector<std::unique_ptr<Transport>> list;
-  FakeTransport* fake = make_quiet(&list);
+  std::vector<std::unique_ptr<WaitSource>> list;
+  FakeSource* fake = make_quiet(&list);
   Idle idle(list);
   for (int i = 0; i < 300; ++i) idle.sleep(2'000'000);
   const uint64_t one = 1;
@@ -139,8 +129,8 @@ TEST(Idle, RareWakeupsForNothingAreForgiven) {
 TEST(Idle, FewSlowPollsBeforeASleep) {
   setenv("FGMPI_SPIN", "1", 1);
   ASSERT_TRUE(settings::load().ok());
-  std::vector<std::unique_ptr<Transport>> list;
-  FakeTransport* fake = make_quiet(&list);
+  std::vector<std::unique_ptr<WaitSource>> list;
+  FakeSource* fake = make_quiet(&list);
   Idle idle(list);
   unsetenv("FGMPI_SPIN");
   ASSERT_TRUE(settings::load().ok());

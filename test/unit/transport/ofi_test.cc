@@ -555,7 +555,7 @@ TEST(Ofi, PlainSocketsAreTakenBeforeLayers) {
   expect_all_good(run_job(1, [](Member& m) {
     auto t = make("ofi");
     std::string address;
-    REQUIRE(t->open(&m.sink, &address).ok());
+    REQUIRE(t->open({&m.sink, &m.sink}, &address).ok());
     // tcp;ofi_rxm is chosen only where libfabric has neither net nor a tcp with reliable datagrams.
     REQUIRE(address.find("tcp+ofi_rxm") == std::string::npos);
     if (address.find("_rxm") == std::string::npos) REQUIRE(t->max_payload() == 65536);
@@ -570,12 +570,12 @@ void read_a_peers_memory(Member& m) {
   m.board->numbers[m.rank] = reinterpret_cast<uint64_t>(mine.data());
   m.connect(make("ofi"));
   int from = (m.rank + 1) % m.size;
-  ReadResult result =
-      m.t->read(from, m.peers[from], m.board->numbers[from], theirs.data(), kBytes, 42);
+  ReadResult result = m.t->memory_reader()->read(from, m.peers[from], m.board->numbers[from],
+                                                 theirs.data(), kBytes, 42);
   REQUIRE(result == ReadResult::kPending);
   char small[100];
-  REQUIRE(m.t->read(from, m.peers[from], m.board->numbers[from] + 10, small, 100, 43) ==
-          ReadResult::kPending);
+  REQUIRE(m.t->memory_reader()->read(from, m.peers[from], m.board->numbers[from] + 10, small, 100,
+                                     43) == ReadResult::kPending);
   while (m.sink.reads.size() < 2) m.t->poll();
   REQUIRE(m.sink.reads_ok);
   for (size_t i = 0; i < kBytes; ++i)
@@ -600,7 +600,7 @@ TEST(Ofi, StrangersAreRefusedAndCounted) {
   expect_all_good(run_job(2, [](Member& m) {
     m.t = (m.list.push_back(make("ofi")), m.list[0].get());
     std::string address;
-    REQUIRE(m.t->open(&m.sink, &address).ok());
+    REQUIRE(m.t->open({&m.sink, &m.sink}, &address).ok());
     std::strcpy(m.board->addresses[m.rank], address.c_str());
     m.meet();
     m.peers.resize(2);
@@ -665,9 +665,9 @@ void access_in_a_ring(Member& m, bool with_atomics) {
   m.connect(make("ofi"));
   std::vector<char> mine(kBytes, static_cast<char>('a' + m.rank)), target(kBytes), seen(kBytes);
   alignas(8) static uint64_t word = 100;
-  const uint64_t key = m.t->grant_access();
-  REQUIRE(key != 0 && m.t->grant_access() == key);
-  m.t->withdraw_access();
+  const uint64_t key = m.t->granted_memory()->grant_access();
+  REQUIRE(key != 0 && m.t->granted_memory()->grant_access() == key);
+  m.t->granted_memory()->withdraw_access();
   m.board->numbers[m.rank * 3] = key;
   m.board->numbers[m.rank * 3 + 1] = reinterpret_cast<uint64_t>(target.data());
   m.board->numbers[m.rank * 3 + 2] = reinterpret_cast<uint64_t>(&word);
@@ -679,7 +679,7 @@ void access_in_a_ring(Member& m, bool with_atomics) {
   write.source = mine.data();
   write.length = kBytes;
   write.cookie = 1;
-  m.t->access(m.peers[next], write);
+  m.t->granted_memory()->access(m.peers[next], write);
   await_accesses(m, 1);
   Access read = write;
   read.kind = Access::Kind::kRead;
@@ -688,13 +688,14 @@ void access_in_a_ring(Member& m, bool with_atomics) {
     read.remote = write.remote + i * 1000;
     read.result = seen.data() + i * 1000;
     read.length = 1000;
-    m.t->access(m.peers[next], read);
+    m.t->granted_memory()->access(m.peers[next], read);
   }
   await_accesses(m, 16);
   REQUIRE(std::memcmp(seen.data(), mine.data(), 16000) == 0);
   m.meet_polling();
   for (char c : target) REQUIRE(c == static_cast<char>('a' + before));
-  const size_t most = m.t->most_atomic(Access::Kind::kFetch, AtomicOp::kSum, AtomicType::kUint64);
+  const size_t most =
+      m.t->granted_memory()->most_atomic(Access::Kind::kFetch, AtomicOp::kSum, AtomicType::kUint64);
   REQUIRE((most >= 8) == with_atomics);
   if (with_atomics) {
     const uint64_t one = 1, other = 7;
@@ -708,7 +709,7 @@ void access_in_a_ring(Member& m, bool with_atomics) {
     add.source = &one;
     add.result = &old;
     add.length = sizeof one;
-    m.t->access(m.peers[next], add);
+    m.t->granted_memory()->access(m.peers[next], add);
     await_accesses(m, 1);
     REQUIRE(old == 100);
     Access swap = add;
@@ -717,17 +718,17 @@ void access_in_a_ring(Member& m, bool with_atomics) {
     swap.source = &other;
     swap.compare = &expected;
     swap.result = &swapped;
-    m.t->access(m.peers[next], swap);
+    m.t->granted_memory()->access(m.peers[next], swap);
     await_accesses(m, 1);
     REQUIRE(swapped == 101);
     add.kind = Access::Kind::kAtomic;
-    m.t->access(m.peers[next], add);
+    m.t->granted_memory()->access(m.peers[next], add);
     await_accesses(m, 1);
     m.meet_polling();
     REQUIRE(word == 8);
   }
   m.meet_polling();
-  m.t->withdraw_access();
+  m.t->granted_memory()->withdraw_access();
   m.t->close();
 }
 

@@ -47,7 +47,7 @@ struct Got {
   std::string payload;
 };
 
-struct Keeper : Sink {
+struct Keeper : FrameSink, MemorySink {
   std::function<void(const Header&, const void*, size_t)> on_frame;
   std::vector<Got> frames;
   std::vector<std::pair<uint32_t, std::string>> failures;
@@ -100,7 +100,7 @@ struct Member {
     t = transport.get();
     list.push_back(std::move(transport));
     std::string address;
-    Status opened = t->open(&sink, &address);
+    Status opened = t->open({&sink, &sink}, &address);
     if (!opened.ok()) std::fprintf(stderr, "%s\n", opened.what().c_str());
     REQUIRE(opened.ok() && address.size() <= 200);
     std::strcpy(board->addresses[rank], address.c_str());

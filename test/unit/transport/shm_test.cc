@@ -179,7 +179,7 @@ TEST(Shm, ALateRingEndsOneSleepOnly) {
   Keeper sink;
   shm::Shm mine;
   std::string address;
-  ASSERT_TRUE(mine.open(&sink, &address).ok());
+  ASSERT_TRUE(mine.open({&sink, &sink}, &address).ok());
   shm::SegmentName name;
   ASSERT_TRUE(name.parse(address));
   int fd, wake_up = mine.use_wait_fd();
@@ -264,14 +264,14 @@ TEST(Shm, ReadsAPeersMemory) {
       m.connect(make("shm"));
       int other = 1 - m.rank;
       uint64_t remote = m.board->numbers[other];
-      ReadResult result =
-          m.t->read(other, m.peers[other], remote + 1, theirs.data(), theirs.size() - 1, 7);
+      ReadResult result = m.t->memory_reader()->read(other, m.peers[other], remote + 1,
+                                                     theirs.data(), theirs.size() - 1, 7);
       if (!on || result == ReadResult::kUnsupported) {
         REQUIRE(result == ReadResult::kUnsupported);
       } else {
         REQUIRE(result == ReadResult::kDone);
         REQUIRE(theirs == std::string(mine.size() - 1, static_cast<char>('a' + other)) + '\0');
-        REQUIRE(m.t->read(other, m.peers[other], 4096, theirs.data(), 100, 7) ==
+        REQUIRE(m.t->memory_reader()->read(other, m.peers[other], 4096, theirs.data(), 100, 7) ==
                 ReadResult::kFailed);
       }
       m.meet();
@@ -292,7 +292,8 @@ TEST(Shm, ReadsMoreThanTheKernelMovesAtOnce) {
     }
     m.connect(make("shm"));
     if (m.rank == 1) {
-      ReadResult result = m.t->read(0, m.peers[0], m.board->numbers[0], memory, kBytes, 0);
+      ReadResult result =
+          m.t->memory_reader()->read(0, m.peers[0], m.board->numbers[0], memory, kBytes, 0);
       if (result != ReadResult::kUnsupported) {
         REQUIRE(result == ReadResult::kDone);
         for (size_t i = 0; i < kBytes; i += 4096 * 97)
@@ -387,8 +388,8 @@ TEST(Shm, SegmentOfAStrangerIsRefused) {
   Keeper sink, other_sink;
   shm::Shm mine, other;
   std::string address, other_address;
-  ASSERT_TRUE(mine.open(&sink, &address).ok());
-  ASSERT_TRUE(other.open(&other_sink, &other_address).ok());
+  ASSERT_TRUE(mine.open({&sink, &sink}, &address).ok());
+  ASSERT_TRUE(other.open({&other_sink, &other_sink}, &other_address).ok());
   EXPECT_TRUE(mine.reaches(other_address));
   other_address.back() = other_address.back() == '0' ? '1' : '0';
   uint64_t peer;
@@ -401,7 +402,7 @@ TEST(Shm, SegmentOfAStrangerIsRefused) {
     Setting host("FGMPI_HOST_ID", "elsewhere");
     shm::Shm far;
     std::string far_address;
-    ASSERT_TRUE(far.open(&other_sink, &far_address).ok());
+    ASSERT_TRUE(far.open({&other_sink, &other_sink}, &far_address).ok());
     EXPECT_FALSE(mine.reaches(far_address));
   }
 }
@@ -426,7 +427,7 @@ TEST(Shm, GeometryThatAPeerChangesLaterIsNotUsed) {
     Keeper sink, other_sink;
     shm::Shm other;
     std::string other_address;
-    ASSERT_TRUE(other.open(&other_sink, &other_address).ok());
+    ASSERT_TRUE(other.open({&other_sink, &other_sink}, &other_address).ok());
     shm::SegmentName name;
     ASSERT_TRUE(name.parse(other_address));
     int fd;
@@ -439,7 +440,7 @@ TEST(Shm, GeometryThatAPeerChangesLaterIsNotUsed) {
       shm::Shm mine;
       std::string address;
       uint64_t peer;
-      ASSERT_TRUE(mine.open(&sink, &address).ok());
+      ASSERT_TRUE(mine.open({&sink, &sink}, &address).ok());
       ASSERT_TRUE(mine.add_peer(1, other_address, &peer).ok());
       EXPECT_TRUE(mine.try_send(1, peer, Header{}, "12345678", 8));
       EXPECT_TRUE(sink.failures.empty());
@@ -461,7 +462,7 @@ TEST(Shm, MalformedFramesAreRefusedAndCounted) {
   Keeper sink;
   shm::Shm mine;
   std::string address;
-  ASSERT_TRUE(mine.open(&sink, &address).ok());
+  ASSERT_TRUE(mine.open({&sink, &sink}, &address).ok());
   shm::SegmentName name;
   ASSERT_TRUE(name.parse(address));
   uint64_t peer;

@@ -68,8 +68,8 @@ bool Datagram::reaches(const std::string& address) const {
   return theirs.parse(address) && theirs.host == mine_.host;
 }
 
-Status Datagram::open(Sink* sink, std::string* address) {
-  sink_ = sink;
+Status Datagram::open(const Sinks& sinks, std::string* address) {
+  sink_ = sinks.frames;
   mine_.host = host_id();
   random_bytes(&mine_.name, sizeof mine_.name);
   random_bytes(&mine_.key, sizeof mine_.key);

@@ -49,14 +49,11 @@ class Datagram final : public Transport {
   ~Datagram() override { close(); }
   const char* name() const override { return "datagram"; }
   bool reaches(const std::string& address) const override;
-  Status open(Sink* sink, std::string* address) override;
+  Status open(const Sinks& sinks, std::string* address) override;
   Status add_peer(uint32_t process, const std::string& address, uint64_t* local) override;
   size_t max_payload() const override { return 16 << 10; }
   bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                 size_t length) override;
-  ReadResult read(uint32_t, uint64_t, uint64_t, void*, size_t, uint64_t) override {
-    return ReadResult::kUnsupported;
-  }
   bool poll() override;
   bool arm() override { return !losses_; }
   int wait_fd() const override { return socket_; }
@@ -81,7 +78,7 @@ class Datagram final : public Transport {
   bool take_one();
   void report();
 
-  Sink* sink_ = nullptr;
+  FrameSink* sink_ = nullptr;
   Published mine_;
   int socket_ = -1;
   std::vector<Peer> peers_;
