@@ -9,14 +9,14 @@
 #include "ch4-av-rankmap/hosts.h"
 #include "coll/move.h"
 #include "coll/selector.h"
-#include "transport/multicast/service.h"
+#include "multicast/service.h"
 
 namespace fgmpi::coll {
 
-using transport::multicast::Match;
-using transport::multicast::Membership;
-using transport::multicast::service;
-using transport::multicast::TransferCompletion;
+using multicast::Match;
+using multicast::Membership;
+using multicast::service;
+using multicast::TransferCompletion;
 
 bool wants_multicast(const Team& team, settings::SettingId setting, const Shape& shape) {
   const uint32_t least_hosts = least_hosts_of_multicast();

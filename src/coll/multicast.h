@@ -31,11 +31,10 @@ class MulticastTransfer;
 class Multicast {
  public:
   /// REQUIRES: `group` is the result of group_of(team).
-  Multicast(const Team& team, transport::multicast::Membership* group);
+  Multicast(const Team& team, multicast::Membership* group);
   /// Makes a connection to these members of the team only. REQUIRES: `group` is
   /// theirs (multicast_subgroups.h).
-  Multicast(const Team& team, transport::multicast::Membership* group,
-            const std::vector<uint32_t>& members);
+  Multicast(const Team& team, multicast::Membership* group, const std::vector<uint32_t>& members);
   /// The bytes of data that fit a packet.
   size_t payload() const { return group_->group.options().payload; }
 
@@ -59,9 +58,9 @@ class Multicast {
   Status finish_after(Status first, std::initializer_list<MulticastTransfer*> transfers) const;
 
  private:
-  transport::multicast::Match match(uint16_t step) const;
+  multicast::Match match(uint16_t step) const;
   const Team& team_;
-  transport::multicast::Membership* group_;
+  multicast::Membership* group_;
   uint32_t types_;
   PerProcess<uint32_t> index_;  ///< in the group, of each process of the team
 };
@@ -72,7 +71,7 @@ class MulticastTransfer final : public pt2pt::Request {
   MulticastTransfer() = default;
   void describe(std::string* out) const override;
   void cancel() override {}
-  transport::multicast::TransferCompletion completion;
+  multicast::TransferCompletion completion;
   size_t bytes = 0;  ///< length that both ends expect
   bool sends = false;
 

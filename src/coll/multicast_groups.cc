@@ -22,11 +22,11 @@
 namespace fgmpi::coll {
 namespace {
 
-using transport::multicast::GroupKey;
-using transport::multicast::GroupSpec;
-using transport::multicast::Membership;
-using transport::multicast::MulticastAddress;
-using transport::multicast::service;
+using multicast::GroupKey;
+using multicast::GroupSpec;
+using multicast::Membership;
+using multicast::MulticastAddress;
+using multicast::service;
 
 // ---- Notices ------------------------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ void form(uint64_t ctx, CommGroup* comm) {
     group->members.push_back({process, offer->notice.own});
     head.payload = std::min(head.payload, offer->notice.payload);
   }
-  head.address = transport::multicast::draw_address(group->members.front().own.family);
+  head.address = multicast::draw_address(group->members.front().own.family);
   head.count = static_cast<uint32_t>(group->members.size());
   group->waiting.push_back(ctx);
   group->form = head;
@@ -269,7 +269,7 @@ void on_collision_at(uint64_t id, uint32_t moves, uint64_t ctx) {
   GroupNotice move;
   move.kind = kMove;
   move.id = id;
-  move.address = transport::multicast::draw_address(group->form.address.family);
+  move.address = multicast::draw_address(group->form.address.family);
   const std::vector<MulticastMember> members = group->members;
   for (const MulticastMember& m : members) notify(m.process, ctx, &move, sizeof move);
 }
@@ -415,8 +415,7 @@ void on_collision(Membership* membership) {
 
 /// Handles a transfer that nobody here expects: its root may have other arguments, for instance
 /// another root.
-void on_unexpected(Membership* membership, uint32_t root,
-                   const transport::multicast::Match& match) {
+void on_unexpected(Membership* membership, uint32_t root, const multicast::Match& match) {
   const ProcessGroup* group = find_group(membership->group.id());
   if (group && root < group->members.size())
     compare_signature(match.ctx, match.tag, match.signature, group->members[root].process);
@@ -445,12 +444,12 @@ void offer(uint64_t ctx, const Team& team, CommGroup* comm) {
 void init_multicast_groups() { pt2pt::set_notice_handler(pt2pt::kNoticeMulticast, on_notice); }
 
 uint32_t least_hosts_of_multicast() {
-  switch (transport::multicast::mode()) {
-    case transport::multicast::Mode::kAuto:
+  switch (multicast::mode()) {
+    case multicast::Mode::kAuto:
       return 4;
-    case transport::multicast::Mode::kOn:
+    case multicast::Mode::kOn:
       return 2;
-    case transport::multicast::Mode::kOff:
+    case multicast::Mode::kOff:
       return 0;
   }
   return 0;

@@ -28,7 +28,7 @@
 
 #include "base/status.h"
 #include "comm/comm.h"
-#include "transport/multicast/service.h"
+#include "multicast/service.h"
 
 namespace fgmpi::coll {
 
@@ -46,13 +46,13 @@ uint32_t hosts_of(const Team& team);
 /// Finds the group of a team's communicator; processes agree on it if need be. *out is nullptr
 /// where there is none, which is then so at all members. May switch. An error means that the
 /// collective has failed meanwhile.
-Status group_of(const Team& team, transport::multicast::Membership** out);
+Status group_of(const Team& team, multicast::Membership** out);
 
 /// What some members of a team (given by their team ranks) need to form another group, without its
 /// id, key and address. Returns false where they are not in the team's group, or this process is
 /// not among them. REQUIRES: group_of(team) has returned a group.
 bool spec_of_subgroup(const Team& team, const std::vector<uint32_t>& members,
-                      transport::multicast::GroupSpec* out);
+                      multicast::GroupSpec* out);
 
 /// Drops this process's use of a group, when it has dropped its part of the communicator.
 void forget_multicast_group(comm::ContextId id);

@@ -13,9 +13,9 @@
 namespace fgmpi::coll {
 namespace {
 
-using transport::multicast::GroupSpec;
-using transport::multicast::Membership;
-using transport::multicast::service;
+using multicast::GroupSpec;
+using multicast::Membership;
+using multicast::service;
 
 /// A subgroup that is kept with a communicator. Its members are those of the team with these ranks.
 struct CachedSubgroup {
@@ -70,8 +70,7 @@ bool make_room(std::vector<CachedSubgroup>* list, uint32_t me, uint64_t* dropped
 
 /// Moves this member to the group's address after `moves` moves, unless it has moved before. A
 /// member that has yet to enter the group stores the address until it enters.
-void follow(CachedSubgroup* which, const transport::multicast::MulticastAddress& address,
-            uint32_t moves) {
+void follow(CachedSubgroup* which, const multicast::MulticastAddress& address, uint32_t moves) {
   if (moves <= which->ticket.moves) return;
   if (which->membership) {
     if (address.family != which->ticket.address.family) return;
@@ -122,7 +121,7 @@ SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& 
   transport::random_bytes(&ticket.id, sizeof ticket.id);
   ticket.id |= 1;
   transport::random_bytes(&ticket.key, sizeof ticket.key);
-  ticket.address = transport::multicast::draw_address(service().own().family);
+  ticket.address = multicast::draw_address(service().own().family);
   return ticket;
 }
 
@@ -223,7 +222,7 @@ void on_collision_at(comm::ContextId id, const SubgroupNotice& seen) {
   notice.kind = SubgroupNotice::kMove;
   notice.id = seen.id;
   notice.moves = seen.moves + 1;
-  notice.address = transport::multicast::draw_address(which->ticket.address.family);
+  notice.address = multicast::draw_address(which->ticket.address.family);
   follow(&*which, notice.address, notice.moves);
   for (uint32_t process : which->processes)
     pt2pt::notify(process, pt2pt::kNoticeMulticast, id.bits, &notice, sizeof notice);

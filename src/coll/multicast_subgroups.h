@@ -49,8 +49,8 @@ struct SubgroupTicket {
   enum How : uint64_t { kNone = 0, kOnce, kKept };
   uint64_t how = kNone;
   uint64_t id = 0;
-  transport::multicast::GroupKey key{};
-  transport::multicast::MulticastAddress address;
+  multicast::GroupKey key{};
+  multicast::MulticastAddress address;
   uint32_t moves = 0;    ///< of a kept subgroup: number of moves so far
   uint64_t dropped = 0;  ///< id of a kept subgroup that the root ends; 0: none
 };
@@ -67,9 +67,9 @@ SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& 
 /// The membership that a ticket names, at one of the members, which joins a new one. The membership
 /// is in use until leave_subgroup(). nullptr: the ticket is invalid. `root`: the process that
 /// announced it.
-transport::multicast::Membership* enter_subgroup(const Team& team, uint32_t root,
-                                                 const std::vector<uint32_t>& members,
-                                                 const SubgroupTicket& ticket);
+multicast::Membership* enter_subgroup(const Team& team, uint32_t root,
+                                      const std::vector<uint32_t>& members,
+                                      const SubgroupTicket& ticket);
 /// Called at every process of the team once it has a ticket: leaves the subgroup that the root
 /// has ended.
 void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket);
@@ -82,7 +82,7 @@ Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& 
                   const SubgroupTicket& ticket, size_t bytes, Memory* out);
 /// Called when the call is over: leaves a subgroup that was made for it.
 void leave_subgroup(const Team& team, const SubgroupTicket& ticket,
-                    transport::multicast::Membership* membership);
+                    multicast::Membership* membership);
 
 /// Called when this process has closed its opened groups of a communicator: ends the subgroups that
 /// it has kept and does not use. Each member follows when all calls that used them are over.
@@ -94,15 +94,15 @@ struct SubgroupNotice {
   uint32_t kind = kReleased;
   uint32_t moves = 0;  ///< kCollision, kMove: number of moves so far
   uint64_t id = 0;
-  uint64_t calls = 0;                              ///< kReleased: number of calls that have used it
-  transport::multicast::MulticastAddress address;  ///< kMove
+  uint64_t calls = 0;                   ///< kReleased: number of calls that have used it
+  multicast::MulticastAddress address;  ///< kMove
   uint32_t zero = 0;
 };
 static_assert(sizeof(SubgroupNotice) == 48);
 void on_subgroup_notice(uint32_t from, uint64_t ctx, const SubgroupNotice& notice);
 /// Handles strangers that send to the address of a subgroup. The root of a kept one is informed;
 /// the address of another one is left.
-void on_subgroup_collision(transport::multicast::Membership* membership);
+void on_subgroup_collision(multicast::Membership* membership);
 
 /// Drops the subgroups of a communicator, when this process has dropped its part of it.
 void forget_subgroups(comm::ContextId id);

@@ -238,7 +238,7 @@ Status by_multicast(const Team& team, settings::SettingId setting, counters::Cou
                     const Shape& shape, bool* done, F&& f) {
   *done = false;
   if (__builtin_expect(!wants_multicast(team, setting, shape), 1)) return {};
-  transport::multicast::Membership* group;
+  multicast::Membership* group;
   FGMPI_TRY(group_of(team, &group));
   if (!group) return {};
   *done = true;

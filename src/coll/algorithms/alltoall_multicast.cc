@@ -91,7 +91,7 @@ class Sending {
   const Team& team_;
   const Multicast& multicast_;
   SubgroupTicket ticket_;
-  transport::multicast::Membership* group_ = nullptr;
+  multicast::Membership* group_ = nullptr;
   std::unique_ptr<Multicast> subgroup_;
   Memory table_memory_;
   MulticastTransfer table_, data_;

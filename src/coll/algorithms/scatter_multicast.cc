@@ -41,7 +41,7 @@ Status send_with_sizes(const Team& team, const Multicast& multicast, const char*
   const bool apart =
       data > multicast.payload() && members.size() < team.count() && scheme() != Scheme::kStatic;
   SubgroupTicket ticket;
-  transport::multicast::Membership* subgroup = nullptr;
+  multicast::Membership* subgroup = nullptr;
   if (apart) {
     ticket = announce_subgroup(team, members, opened);
     subgroup = enter_subgroup(team, me, members, ticket);

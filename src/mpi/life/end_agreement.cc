@@ -24,10 +24,10 @@
 #include "mpi/life/peer_failures.h"
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
+#include "multicast/service.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
 #include "survivors/survivors.h"
-#include "transport/multicast/service.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -188,7 +188,7 @@ int finish_process(int status) {
     report_leaked_comms();
     pt2pt::finalize();
     me.idle.reset();
-    transport::multicast::service().close();
+    multicast::service().close();
     for (auto& t : me.transports) t->close();
   }
   if (me.boot) {

@@ -112,7 +112,7 @@ Status use_links(dynamic::Links& links) {
 }
 
 /// Lets collectives send to groups of processes from now on.
-void use_multicast(transport::multicast::Service* service) {
+void use_multicast(multicast::Service* service) {
   process().idle->add(service);
   pt2pt::add_polled_source(service);
 }
@@ -164,7 +164,7 @@ Status connect() {
   system_ranked::init_group_trees();
   survivors::start();
   coll::init_multicast_groups();
-  transport::multicast::set_opened_handler(use_multicast);
+  multicast::set_opened_handler(use_multicast);
   if (rma::start_checking()) close_shortest_ways();
   if (explore::is_active()) {
     explore::register_deciders(me.ranks);

@@ -1,8 +1,8 @@
 // The membership of a process in a group: its socket, and the group's probes.
 
-#include "transport/multicast/membership.h"
+#include "multicast/membership.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 
 Membership::Membership(const GroupSpec& spec, unsigned interface, Outbox* outbox)
     : group(spec.id, static_cast<uint32_t>(spec.members.size()), spec.me, spec.options, this),
@@ -67,4 +67,4 @@ void Membership::answer_probe(uint32_t member, uint32_t position) {
   to_member(member, h, nullptr, 0);
 }
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

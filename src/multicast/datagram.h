@@ -32,7 +32,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 
 enum class Kind : uint8_t { kData = 1, kPoll, kAck, kNack, kProbe };
 
@@ -97,4 +97,4 @@ inline uint64_t tag_of_datagram(const void* datagram, size_t length, const Group
                 key);
 }
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

@@ -1,12 +1,12 @@
 // A transfer at a receiver: its data, gaps and acknowledgements.
 
-#include "transport/multicast/incoming.h"
+#include "multicast/incoming.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 namespace {
 
 /// The first request for missing packets is delayed by a random time between these (ns). A packet
@@ -231,4 +231,4 @@ bool Incoming::quiet() const {
   return seen_past_ == 0 && (announced_ || total_ > context_->options.eager);
 }
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

@@ -32,7 +32,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 
 /// Which losses reduce the window. Among many members some member misses something all the time. A
 /// window that every one of them halves would shrink to nothing, though each has few losses. So a
@@ -158,4 +158,4 @@ class Macroflow {
   List<FlowSender> waiting_;
 };
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

@@ -9,9 +9,9 @@
 
 #include "../setting.h"
 #include "base/clock.h"
-#include "transport/multicast/service.h"
+#include "multicast/service.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 namespace {
 
 /// Memberships that have received datagrams of strangers.
@@ -112,4 +112,4 @@ TEST(MulticastJobs, WithOneAddressMoveApart) {
 }
 
 }  // namespace
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

@@ -1,13 +1,13 @@
 // The decoder of datagrams.
 
-#include "transport/multicast/datagram.h"
+#include "multicast/datagram.h"
 
 #include <dlfcn.h>
 #include <sodium/crypto_shorthash.h>
 
 #include <cstring>
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 namespace {
 
 decltype(&::crypto_shorthash) g_hash = nullptr;
@@ -69,4 +69,4 @@ uint64_t tag_of(const void* bytes, size_t length, const GroupKey& key) {
   return tag;
 }
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

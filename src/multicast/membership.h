@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "transport/multicast/group.h"
-#include "transport/multicast/sockets.h"
+#include "multicast/group.h"
+#include "multicast/sockets.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 
 /// Equal at all members of a group, except `me` and the seed of the options.
 struct GroupSpec {
@@ -80,4 +80,4 @@ class Membership final : private DatagramWire {
   std::vector<SocketAddress> members_;
 };
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "transport/multicast/datagram.h"
+#include "multicast/datagram.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 
 /// An address and a port, in the form that members send to each other.
 struct MulticastAddress {
@@ -118,4 +118,4 @@ class Outbox {
   uint64_t dropped_ = 0;
 };
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

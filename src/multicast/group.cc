@@ -1,11 +1,11 @@
 // The state machine of a group: its transfers, floors and frontiers.
 
-#include "transport/multicast/group.h"
+#include "multicast/group.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 namespace {
 
 /// Most transfers of a root that a member records before it has finished them; further ones are
@@ -266,4 +266,4 @@ DatagramHeader answer_for_forgotten(const DatagramHeader& asked, uint32_t me) {
   return h;
 }
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

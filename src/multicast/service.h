@@ -28,17 +28,17 @@
 #include <vector>
 
 #include "base/status.h"
-#include "transport/multicast/membership.h"
-#include "transport/multicast/sockets.h"
+#include "multicast/membership.h"
+#include "multicast/sockets.h"
 #include "transport/waiting.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 
 /// The setting FGMPI_MULTICAST.
 enum class Mode : uint8_t { kAuto, kOn, kOff };
 Mode mode();
 
-class Service final : public WaitSource {
+class Service final : public transport::WaitSource {
  public:
   /// Opens the process's own socket; idempotent. `own_host`: other processes of the job are on this
   /// host. An error is stored: later calls return it, too. May be called on any stack.
@@ -107,7 +107,7 @@ class Service final : public WaitSource {
   size_t groups() const { return groups_.size(); }
   size_t joined() const;
 
-  // WaitSource
+  // transport::WaitSource
   bool poll() override;
   bool arm() override;
   int wait_fd() const override { return epoll_.fd(); }
@@ -174,4 +174,4 @@ void set_opened_handler(void (*handler)(Service* service));
 /// Draws an address for a group, which nobody can guess.
 MulticastAddress draw_address(uint8_t family);
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

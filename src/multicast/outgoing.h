@@ -33,9 +33,9 @@
 #include <utility>
 #include <vector>
 
-#include "transport/multicast/context.h"
+#include "multicast/context.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 
 class Outgoing final : private Macroflow::FlowSender {
  public:
@@ -138,4 +138,4 @@ class Outgoing final : private Macroflow::FlowSender {
   std::map<std::pair<uint32_t, uint32_t>, Repaired> repaired_;
 };
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "transport/multicast/datagram.h"
-#include "transport/multicast/macroflow.h"
-#include "transport/multicast/tree.h"
+#include "multicast/datagram.h"
+#include "multicast/macroflow.h"
+#include "multicast/tree.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 
 /// What a receive finds its transfer by, and what both ends must have passed alike.
 struct Match {
@@ -181,4 +181,4 @@ struct Context {
 /// The limit of packets that a header can number (a TiB and more); longer transfers are not made.
 inline constexpr uint64_t kMostPackets = uint64_t{1} << 30;
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

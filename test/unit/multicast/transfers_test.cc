@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <random>
 
-#include "multicast_network.h"
-#include "transport/multicast/sockets.h"
+#include "multicast/sockets.h"
+#include "simulated_network.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 namespace {
 
 using testing::Broadcast;
@@ -729,4 +729,4 @@ TEST(MulticastTags, DependOnKeyAndBytes) {
 }
 
 }  // namespace
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

@@ -1,11 +1,11 @@
 // The congestion window that all transfers of a process share.
 
-#include "transport/multicast/macroflow.h"
+#include "multicast/macroflow.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 namespace {
 
 /// The first window and the smallest one, in packets.
@@ -144,4 +144,4 @@ void Macroflow::count_repair(uint32_t bundle) {
   sent_ = repaired_ = 0;
 }
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 
 class AckTree {
  public:
@@ -46,4 +46,4 @@ class AckTree {
   uint32_t n_, k_, root_;
 };
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

@@ -1,6 +1,6 @@
 // UDP sockets for multicast, and the outboxes of datagrams that are sent together.
 
-#include "transport/multicast/sockets.h"
+#include "multicast/sockets.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -18,7 +18,7 @@
 
 #include "base/settings.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 namespace {
 
 /// The requested size. Without privilege the kernel grants at most what net.core.rmem_max
@@ -324,4 +324,4 @@ void Outbox::flush() {
   bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(from));
 }
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

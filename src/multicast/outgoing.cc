@@ -1,12 +1,12 @@
 // A transfer at its root: what it sends, what it repeats, and when it is over.
 
-#include "transport/multicast/outgoing.h"
+#include "multicast/outgoing.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 namespace {
 
 constexpr int64_t kFirstPatience = 30'000'000;  ///< ns, before a round trip has been measured
@@ -411,4 +411,4 @@ bool Outgoing::quiet() const {
   return eager_ ? delivered_ : posted_ < others;
 }
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

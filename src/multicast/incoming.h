@@ -15,9 +15,9 @@
 #include <memory>
 #include <vector>
 
-#include "transport/multicast/context.h"
+#include "multicast/context.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 
 class Incoming {
  public:
@@ -101,4 +101,4 @@ class Incoming {
   int64_t nack_interval_ = 0;
 };
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

@@ -1,6 +1,6 @@
 // The multicast of a process: sockets, groups, timers, windows.
 
-#include "transport/multicast/service.h"
+#include "multicast/service.h"
 
 #include <mpi.h>
 #include <sys/epoll.h>
@@ -16,7 +16,7 @@
 #include "liveness/last_heard.h"
 #include "transport/random.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 namespace {
 
 /// How many datagrams one system call receives.
@@ -87,8 +87,8 @@ MulticastAddress draw_address(uint8_t family) {
   MulticastAddress place;
   uint16_t port;
   place.family = family;
-  random_bytes(&port, sizeof port);
-  random_bytes(place.address, family == 4 ? 4 : 16);
+  transport::random_bytes(&port, sizeof port);
+  transport::random_bytes(place.address, family == 4 ? 4 : 16);
   place.port = static_cast<uint16_t>(20'000 + port % 40'000);
   if (family == 4) {
     // Addresses from 239.64.0.0 to 239.127.255.255: none has the Ethernet address of one of
@@ -537,4 +537,4 @@ Service::ServiceTotals Service::totals() const {
   return t;
 }
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

@@ -16,9 +16,9 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "transport/multicast/group.h"
+#include "multicast/group.h"
 
-namespace fgmpi::transport::multicast::testing {
+namespace fgmpi::multicast::testing {
 
 constexpr int64_t kMs = 1'000'000;
 
@@ -225,4 +225,4 @@ struct Broadcast {
   std::vector<TransferCompletion> ends;
 };
 
-}  // namespace fgmpi::transport::multicast::testing
+}  // namespace fgmpi::multicast::testing

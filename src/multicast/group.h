@@ -26,10 +26,10 @@
 #include <memory>
 #include <vector>
 
-#include "transport/multicast/incoming.h"
-#include "transport/multicast/outgoing.h"
+#include "multicast/incoming.h"
+#include "multicast/outgoing.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 
 class TransferGroup {
  public:
@@ -120,4 +120,4 @@ class TransferGroup {
 /// everything.
 DatagramHeader answer_for_forgotten(const DatagramHeader& asked, uint32_t me);
 
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "multicast_network.h"
+#include "simulated_network.h"
 
-namespace fgmpi::transport::multicast {
+namespace fgmpi::multicast {
 namespace {
 
 using testing::Broadcast;
@@ -142,4 +142,4 @@ TEST(Multicast, ReceivesThatAreMissingAreAskedForSeldom) {
 }
 
 }  // namespace
-}  // namespace fgmpi::transport::multicast
+}  // namespace fgmpi::multicast

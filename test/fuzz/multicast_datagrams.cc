@@ -8,9 +8,9 @@
 #include <cstring>
 #include <vector>
 
-#include "transport/multicast/group.h"
+#include "multicast/group.h"
 
-using namespace fgmpi::transport::multicast;
+using namespace fgmpi::multicast;
 
 namespace {
 struct Nowhere final : DatagramWire {
