@@ -7,15 +7,7 @@
 
 #include <algorithm>
 
-#include "base/count_words.h"
-
 namespace fgmpi::coll {
-
-Status truncated(int64_t have, int64_t room) {
-  return error(
-      MPI_ERR_TRUNCATE, "the data sent has %s, the data expected %lld; counts and types must match",
-      count_words(static_cast<uint64_t>(have), "byte").c_str(), static_cast<long long>(room));
-}
 
 Status pack_derived(const Segment& from, char* out) {
   if (from.bytes() == 0) return {};

@@ -7,6 +7,7 @@
 #include "base/copy.h"
 #include "coll/args.h"
 #include "coll/memory.h"
+#include "comm/truncated.h"
 
 namespace fgmpi::coll {
 
@@ -16,7 +17,7 @@ inline bool flat(const Segment& s) { return s.type->basic(); }
 Status pack_derived(const Segment& from, char* out);
 Status unpack_derived(const char* in, int64_t bytes, const Segment& to);
 Status copy_derived(const Segment& from, const Segment& to);
-Status truncated(int64_t have, int64_t room);
+using comm::truncated;
 
 /// Packs a segment; out has room for from.bytes().
 inline Status pack(const Segment& from, char* out) {
