@@ -18,9 +18,13 @@
 #include "coll/fold.h"
 #include "coll/team.h"
 
+namespace fgmpi::multicast {
+class Multicast;
+}
+
 namespace fgmpi::coll {
 
-class Multicast;
+using multicast::Multicast;
 
 struct ProcessBlocks {
   PerProcess<size_t> offset;  ///< count()+1 values, ascending

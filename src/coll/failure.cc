@@ -13,12 +13,12 @@
 #include "base/list.h"
 #include "base/strings.h"
 #include "coll/args.h"
-#include "coll/multicast_groups.h"
 #include "coll/rounds.h"
 #include "coll/team.h"
 #include "comm/broken.h"
 #include "comm/hierarchy.h"
 #include "host/op.h"
+#include "multicast/comm_groups.h"
 #include "system-ranked/construction.h"
 #include "system-ranked/group_tree.h"
 
@@ -385,7 +385,7 @@ void Failures::on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signatur
                             uint32_t process) {
   if ((ctx & comm::kPlaneMask) != comm::kPlaneColl) return;
   if (find_failed(ctx, number_of(tag)) || was_removed(ctx, number_of(tag)))
-    return cancel_multicast(ctx, tag, kNotNumber);
+    return multicast::cancel_transfers(ctx, tag, kNotNumber);
   if (!check_signature(ctx, tag, signature, process)) return;
   for (OpenTeam* t = bucket_of(ctx, number_of(tag)).front(); t; t = t->next)
     if (t->ctx == ctx && t->tag == tag) return;
@@ -557,7 +557,7 @@ FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t numbe
   for (OpenTeam* t = bucket_of(ctx, number).front(); t; t = t->next)
     if (t->ctx == ctx && number_of(t->tag) == number) t->failed_ = true;
   pt2pt::cancel_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
-  cancel_multicast(ctx, number << kNumberBit, kNotNumber);
+  multicast::cancel_transfers(ctx, number << kNumberBit, kNotNumber);
   system_ranked::fail_construction(
       {comm::ContextId::of_plane(ctx).bits, static_cast<uint32_t>(number)}, failed->status);
   // The first collective of a group computes the group's processes. This function does not, as it
@@ -768,6 +768,7 @@ static void conclude_mismatch(SharedComm* shared, const comm::Meeting* m) {
 }
 
 void init_failures() {
+  multicast::set_unexpected_handler(compare_signature);
   pt2pt::set_unmatched_handler([](const Unmatched& u) { g_failures.on_unmatched(u); });
   pt2pt::set_notice_handler(pt2pt::kNoticeCollective,
                             [](uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
@@ -784,7 +785,7 @@ void init_failures() {
   });
   comm::add_dropped_handler([](comm::ContextId id) {
     g_failures.forget(id);
-    forget_multicast_group(id);
+    multicast::forget_comm(id);
   });
 }
 

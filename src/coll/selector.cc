@@ -7,7 +7,8 @@
 #include "base/count_words.h"
 #include "base/settings.h"
 #include "coll/algorithm_runs.h"
-#include "coll/multicast.h"
+#include "coll/team_caller.h"
+#include "multicast/multicast.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -238,12 +239,13 @@ Status by_multicast(const Team& team, settings::SettingId setting, counters::Cou
                     const Shape& shape, bool* done, F&& f) {
   *done = false;
   if (__builtin_expect(!wants_multicast(team, setting, shape), 1)) return {};
+  const TeamCaller caller(team);
   multicast::Membership* group;
-  FGMPI_TRY(group_of(team, &group));
+  FGMPI_TRY(multicast::group_of(caller, &group));
   if (!group) return {};
   *done = true;
   count_run(team.open(), runs);
-  return f(Multicast(team, group));
+  return f(Multicast(caller, group, team.types()));
 }
 
 Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {

@@ -12,6 +12,7 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -62,7 +63,7 @@ class Team {
   Team(const std::vector<uint32_t>& processes, uint32_t my_team_rank, uint64_t ctx, int32_t tag,
        const char* call);
 
-  /// Sets the type of the data, for paths that compare it (multicast.h): `count` elements, or -1
+  /// Sets the type of the data, for paths that compare it (multicast): `count` elements, or -1
   /// where not all processes know how many. The type must outlive the team.
   void set_type(const host::Type* type, int64_t count) {
     type_ = type;
@@ -77,6 +78,8 @@ class Team {
   /// The entry of the collective: its identification, and whether it has failed.
   const OpenTeam& open() const { return open_; }
   uint32_t process(uint32_t team_rank) const { return processes_[team_rank]; }
+  /// All of them, by team rank.
+  std::span<const uint32_t> processes() const { return {processes_.data(), processes_.size()}; }
   /// The number of members that a process hosts. REQUIRES: the team was made from a communicator.
   uint32_t members(uint32_t team_rank) const;
   /// The number of processes of the tree, for a team of neighbours; 0 for a team of all.

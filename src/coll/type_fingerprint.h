@@ -1,5 +1,5 @@
 // A number for the type signature of data: the sequence of predefined types that it consists of, in
-// any layout. Processes that exchange data compare these numbers (multicast.h).
+// any layout. Processes that exchange data compare these numbers (src/multicast).
 //
 // Equal signatures have equal numbers: three MPI_INT, and one element of a vector of three. Types
 // that hold the same values count as equal, such as MPI_INT, MPI_INT32_T and Fortran's MPI_INTEGER.

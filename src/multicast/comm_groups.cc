@@ -1,6 +1,6 @@
 // The agreement of processes on a multicast group for a communicator, and its end.
 
-#include "coll/multicast_groups.h"
+#include "multicast/comm_groups.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -13,20 +13,13 @@
 #include "base/settings.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/hosts.h"
-#include "coll/multicast_subgroups.h"
-#include "coll/team.h"
+#include "multicast/subgroups.h"
 #include "proclet-sched/sched.h"
 #include "pt2pt/pt2pt.h"
 #include "transport/random.h"
 
-namespace fgmpi::coll {
+namespace fgmpi::multicast {
 namespace {
-
-using multicast::GroupKey;
-using multicast::GroupSpec;
-using multicast::Membership;
-using multicast::MulticastAddress;
-using multicast::service;
 
 // ---- Notices ------------------------------------------------------------------------------------
 
@@ -113,6 +106,7 @@ struct MulticastState {
   std::unordered_map<uint64_t, CommGroup> comms;
   std::unordered_map<uint64_t, std::unique_ptr<ProcessGroup>> groups;
   bool told = false;  ///< the user knows why multicast is not used
+  void (*on_unexpected)(uint64_t, int32_t, pt2pt::Signature, uint32_t) = nullptr;
 };
 /// Never destroyed, as programs use MPI until they end.
 MulticastState& g_state = *new MulticastState;
@@ -184,7 +178,7 @@ void form(uint64_t ctx, CommGroup* comm) {
     group->members.push_back({process, offer->notice.own});
     head.payload = std::min(head.payload, offer->notice.payload);
   }
-  head.address = multicast::draw_address(group->members.front().own.family);
+  head.address = draw_address(group->members.front().own.family);
   head.count = static_cast<uint32_t>(group->members.size());
   group->waiting.push_back(ctx);
   group->form = head;
@@ -269,7 +263,7 @@ void on_collision_at(uint64_t id, uint32_t moves, uint64_t ctx) {
   GroupNotice move;
   move.kind = kMove;
   move.id = id;
-  move.address = multicast::draw_address(group->form.address.family);
+  move.address = draw_address(group->form.address.family);
   const std::vector<MulticastMember> members = group->members;
   for (const MulticastMember& m : members) notify(m.process, ctx, &move, sizeof move);
 }
@@ -415,16 +409,16 @@ void on_collision(Membership* membership) {
 
 /// Handles a transfer that nobody here expects: its root may have other arguments, for instance
 /// another root.
-void on_unexpected(Membership* membership, uint32_t root, const multicast::Match& match) {
+void on_unexpected(Membership* membership, uint32_t root, const Match& match) {
   const ProcessGroup* group = find_group(membership->group.id());
-  if (group && root < group->members.size())
-    compare_signature(match.ctx, match.tag, match.signature, group->members[root].process);
+  if (group && root < group->members.size() && g_state.on_unexpected)
+    g_state.on_unexpected(match.ctx, match.tag, match.signature, group->members[root].process);
 }
 
 /// Sends this process's offer for a communicator, for the first collective that wants the group.
-void offer(uint64_t ctx, const Team& team, CommGroup* comm) {
+void offer(uint64_t ctx, const MulticastCaller& caller, CommGroup* comm) {
   comm->offered = true;
-  for (uint32_t p = 0; p < team.count(); ++p) comm->processes.push_back(team.process(p));
+  for (uint32_t p = 0; p < caller.count(); ++p) comm->processes.push_back(caller.process(p));
   std::sort(comm->processes.begin(), comm->processes.end());
   const uint32_t first = comm->processes.front();
   bool able = false;
@@ -441,52 +435,54 @@ void offer(uint64_t ctx, const Team& team, CommGroup* comm) {
 
 }  // namespace
 
-void init_multicast_groups() { pt2pt::set_notice_handler(pt2pt::kNoticeMulticast, on_notice); }
+void init_groups() { pt2pt::set_notice_handler(pt2pt::kNoticeMulticast, on_notice); }
 
-uint32_t least_hosts_of_multicast() {
-  switch (multicast::mode()) {
-    case multicast::Mode::kAuto:
+void set_unexpected_handler(void (*handler)(uint64_t ctx, int32_t tag, pt2pt::Signature signature,
+                                            uint32_t process)) {
+  g_state.on_unexpected = handler;
+}
+
+uint32_t least_hosts() {
+  switch (mode()) {
+    case Mode::kAuto:
       return 4;
-    case multicast::Mode::kOn:
+    case Mode::kOn:
       return 2;
-    case multicast::Mode::kOff:
+    case Mode::kOff:
       return 0;
   }
   return 0;
 }
 
-uint32_t hosts_of(const Team& team) {
-  return g_hosts.count_of([&](uint32_t p) { return team.process(p); }, team.count());
-}
-
-Status group_of(const Team& team, Membership** out) {
-  const uint64_t ctx = comm::ContextId::of_plane(team.open().ctx).bits;
+Status group_of(const MulticastCaller& caller, Membership** out) {
+  const uint64_t ctx = comm::ContextId::of_plane(caller.ctx).bits;
   *out = nullptr;
   CommGroup* comm = &g_state.comms[ctx];
   if (__builtin_expect(!comm->decided, 0)) {
-    if (team.open().failed()) return team.open().failure();
+    if (caller.failed()) return caller.failure();
     VerdictRequest waiting;
-    waiting.call = team.call();
-    waiting.ctx = team.open().ctx;
-    waiting.tag = team.open().tag;
+    waiting.call = caller.call;
+    waiting.ctx = caller.ctx;
+    waiting.tag = caller.tag;
     comm->waiting.push_back(&waiting);
-    if (!comm->offered) offer(ctx, team, comm);
-    pt2pt::wait(&waiting, team.call());
-    if (team.open().failed()) return team.open().failure();
+    if (!comm->offered) offer(ctx, caller, comm);
+    pt2pt::wait(&waiting, caller.call);
+    if (caller.failed()) return caller.failure();
     comm = &g_state.comms[ctx];
   }
   if (comm->group) *out = comm->group->membership;
   return {};
 }
 
-bool spec_of_subgroup(const Team& team, const std::vector<uint32_t>& members, GroupSpec* out) {
-  auto it = g_state.comms.find(comm::ContextId::of_plane(team.open().ctx).bits);
+bool spec_of_subgroup(const MulticastCaller& caller, const std::vector<uint32_t>& members,
+                      GroupSpec* out) {
+  auto it = g_state.comms.find(comm::ContextId::of_plane(caller.ctx).bits);
   if (it == g_state.comms.end() || !it->second.group || !it->second.group->membership) return false;
   const ProcessGroup& group = *it->second.group;
   std::vector<uint32_t> processes;
   for (uint32_t member : members) {
-    if (member >= team.count()) return false;
-    processes.push_back(team.process(member));
+    if (member >= caller.count()) return false;
+    processes.push_back(caller.process(member));
   }
   std::sort(processes.begin(), processes.end());
   out->options = group.membership->group.options();
@@ -504,7 +500,7 @@ bool spec_of_subgroup(const Team& team, const std::vector<uint32_t>& members, Gr
   return out->me != ~0u;
 }
 
-void forget_multicast_group(comm::ContextId id) {
+void forget_comm(comm::ContextId id) {
   if (g_state.comms.empty()) return;
   forget_subgroups(id);
   auto it = g_state.comms.find(id.bits);
@@ -516,7 +512,7 @@ void forget_multicast_group(comm::ContextId id) {
   drop_if_unused(group);
 }
 
-void cancel_multicast(uint64_t ctx, int32_t tag, int32_t mask) {
+void cancel_transfers(uint64_t ctx, int32_t tag, int32_t mask) {
   auto it = g_state.comms.find(comm::ContextId::of_plane(ctx).bits);
   if (it == g_state.comms.end()) return;
   CommGroup& comm = it->second;
@@ -531,4 +527,4 @@ void cancel_multicast(uint64_t ctx, int32_t tag, int32_t mask) {
   if (comm.decided && comm.group) service().give_up(ctx, tag, mask);
 }
 
-}  // namespace fgmpi::coll
+}  // namespace fgmpi::multicast

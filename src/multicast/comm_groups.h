@@ -28,35 +28,35 @@
 
 #include "base/status.h"
 #include "comm/comm.h"
+#include "multicast/caller.h"
 #include "multicast/service.h"
 
-namespace fgmpi::coll {
-
-class Team;
+namespace fgmpi::multicast {
 
 /// Registers the handlers. Idempotent.
-void init_multicast_groups();
+void init_groups();
+/// Sets the function that is called, within a poll(), for a transfer of another process's that no
+/// receive waits for yet: it compares the signatures. It must not switch.
+void set_unexpected_handler(void (*handler)(uint64_t ctx, int32_t tag, pt2pt::Signature signature,
+                                            uint32_t process));
 
-/// The least number of hosts on which members of a team may use multicast; 0: no team may.
-uint32_t least_hosts_of_multicast();
-/// The number of hosts that the processes of a team are on. REQUIRES: the team was made from
-/// a communicator.
-uint32_t hosts_of(const Team& team);
+/// The least number of hosts on which the processes of a collective may use multicast; 0: none may.
+uint32_t least_hosts();
 
-/// Finds the group of a team's communicator; processes agree on it if need be. *out is nullptr
-/// where there is none, which is then so at all members. May switch. An error means that the
-/// collective has failed meanwhile.
-Status group_of(const Team& team, multicast::Membership** out);
+/// Finds the group of a collective's communicator; processes agree on it if need be. *out is
+/// nullptr where there is none, which is then so at all members. May switch. An error means that
+/// the collective has failed meanwhile.
+Status group_of(const MulticastCaller& caller, Membership** out);
 
-/// What some members of a team (given by their team ranks) need to form another group, without its
-/// id, key and address. Returns false where they are not in the team's group, or this process is
-/// not among them. REQUIRES: group_of(team) has returned a group.
-bool spec_of_subgroup(const Team& team, const std::vector<uint32_t>& members,
-                      multicast::GroupSpec* out);
+/// What some processes of a collective (given by their team ranks) need to form another group,
+/// without its id, key and address. Returns false where they are not in the communicator's group,
+/// or this process is not among them. REQUIRES: group_of(caller) has returned a group.
+bool spec_of_subgroup(const MulticastCaller& caller, const std::vector<uint32_t>& members,
+                      GroupSpec* out);
 
 /// Drops this process's use of a group, when it has dropped its part of the communicator.
-void forget_multicast_group(comm::ContextId id);
+void forget_comm(comm::ContextId id);
 /// Ends this collective's transfers with an error, and its waits for a verdict.
-void cancel_multicast(uint64_t ctx, int32_t tag, int32_t mask);
+void cancel_transfers(uint64_t ctx, int32_t tag, int32_t mask);
 
-}  // namespace fgmpi::coll
+}  // namespace fgmpi::multicast

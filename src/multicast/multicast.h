@@ -1,40 +1,37 @@
 // Level two over IP multicast: what a process sends reaches all others of the team at once.
 //
-// The selector decides which collectives go by multicast (picks_multicast() in selector.cc). The
-// processes agree on the communicator's group at the first use (multicast_groups.h). A receiver
-// finds a transfer by the collective's context id and tag, its root, and the number of its step.
-// Both ends must give the same length.
+// The layer above decides which collectives go by multicast. The processes agree on the
+// communicator's group at the first use (comm_groups.h). A receiver finds a transfer by the
+// collective's context id and tag, its root, and the number of its step. Both ends must give the
+// same length.
 //
-// Thread rule: one thread; transfers may switch. Errors: those of Team's messages.
+// Thread rule: one thread; transfers may switch. Errors: MPI_ERR_TRUNCATE for another length,
+// MPI_ERR_TYPE for other types, and the error with which the collective has failed meanwhile.
 #pragma once
 
-#include <memory>
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <vector>
 
-#include "base/settings.h"
-#include "coll/algorithms.h"
-#include "coll/multicast_groups.h"
-#include "coll/team.h"
+#include "multicast/caller.h"
+#include "multicast/comm_groups.h"
 
-namespace fgmpi::coll {
-
-struct Shape;
-
-/// True if this collective must go by multicast, as far as settings, hosts and shape
-/// (picks_multicast()) decide. The result is the same at all its processes. No message is sent to
-/// find out.
-bool wants_multicast(const Team& team, settings::SettingId setting, const Shape& shape);
+namespace fgmpi::multicast {
 
 class MulticastTransfer;
 
-/// The connection to all other processes of a team, or to some of them.
+/// The connection of a collective to all its other processes, or to some of them.
 class Multicast {
  public:
-  /// REQUIRES: `group` is the result of group_of(team).
-  Multicast(const Team& team, multicast::Membership* group);
-  /// Makes a connection to these members of the team only. REQUIRES: `group` is
-  /// theirs (multicast_subgroups.h).
-  Multicast(const Team& team, multicast::Membership* group, const std::vector<uint32_t>& members);
+  /// `types`: a number for the type signature of the data; 0: not known. REQUIRES: `group` is the
+  /// result of group_of(caller).
+  Multicast(const MulticastCaller& caller, Membership* group, uint32_t types);
+  /// Makes a connection of the same collective to these of its processes only. REQUIRES: `group` is
+  /// theirs (subgroups.h).
+  Multicast(const Multicast& whole, Membership* group, const std::vector<uint32_t>& members);
+  const MulticastCaller& caller() const { return caller_; }
   /// The bytes of data that fit a packet.
   size_t payload() const { return group_->group.options().payload; }
 
@@ -58,11 +55,14 @@ class Multicast {
   Status finish_after(Status first, std::initializer_list<MulticastTransfer*> transfers) const;
 
  private:
-  multicast::Match match(uint16_t step) const;
-  const Team& team_;
-  multicast::Membership* group_;
+  Multicast(const MulticastCaller& caller, Membership* group, uint32_t types,
+            const std::vector<uint32_t>& members);
+  Match match(uint16_t step) const;
+  const MulticastCaller& caller_;
+  Membership* group_;
   uint32_t types_;
-  PerProcess<uint32_t> index_;  ///< in the group, of each process of the team
+  /// The index in the group of each process of the team. Up to nine need no allocation.
+  boost::container::small_vector<uint32_t, 9> index_;
 };
 
 /// A transfer under way. It must not move until it has been finished.
@@ -71,13 +71,13 @@ class MulticastTransfer final : public pt2pt::Request {
   MulticastTransfer() = default;
   void describe(std::string* out) const override;
   void cancel() override {}
-  multicast::TransferCompletion completion;
+  TransferCompletion completion;
   size_t bytes = 0;  ///< length that both ends expect
   bool sends = false;
 
  private:
   friend class Multicast;
-  void prepare(const Team& team, size_t n, bool is_send);
+  void prepare(const MulticastCaller& caller, size_t n, bool is_send);
 };
 
-}  // namespace fgmpi::coll
+}  // namespace fgmpi::multicast

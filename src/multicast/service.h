@@ -7,7 +7,7 @@
 // Strangers. A datagram is accepted only with the tag of a group that this process is in; others
 // are dropped and counted. Strangers may send to a group's address: another job, say, that has
 // drawn the same one. Then on_collision is called. The members then move to another address
-// (src/coll/multicast_groups.cc; groups that live on for some members: multicast_subgroups.h). In a
+// (comm_groups.cc; groups that live on for some members: subgroups.h). In a
 // group that is made for one call, the members that see the strangers stay outside.
 //
 // A member may be asked about a group that it has yet to join: its root is faster. A few polls and

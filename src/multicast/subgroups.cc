@@ -1,21 +1,18 @@
 // Subgroups of some members, by each of the three schemes: making, entering, keeping and
 // dropping them.
 
-#include "coll/multicast_subgroups.h"
+#include "multicast/subgroups.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include "base/count_words.h"
+#include "base/settings.h"
 #include "transport/random.h"
 
-namespace fgmpi::coll {
+namespace fgmpi::multicast {
 namespace {
-
-using multicast::GroupSpec;
-using multicast::Membership;
-using multicast::service;
 
 /// A subgroup that is kept with a communicator. Its members are those of the team with these ranks.
 struct CachedSubgroup {
@@ -38,8 +35,8 @@ std::unordered_map<uint64_t, std::vector<CachedSubgroup>>& kept() {
   static auto& all = *new std::unordered_map<uint64_t, std::vector<CachedSubgroup>>;
   return all;
 }
-std::vector<CachedSubgroup>* cached_subgroups_of(const Team& team) {
-  auto it = kept().find(comm::ContextId::of_plane(team.open().ctx).bits);
+std::vector<CachedSubgroup>* cached_subgroups_of(const MulticastCaller& caller) {
+  auto it = kept().find(comm::ContextId::of_plane(caller.ctx).bits);
   return it == kept().end() ? nullptr : &it->second;
 }
 
@@ -70,7 +67,7 @@ bool make_room(std::vector<CachedSubgroup>* list, uint32_t me, uint64_t* dropped
 
 /// Moves this member to the group's address after `moves` moves, unless it has moved before. A
 /// member that has yet to enter the group stores the address until it enters.
-void follow(CachedSubgroup* which, const multicast::MulticastAddress& address, uint32_t moves) {
+void follow(CachedSubgroup* which, const MulticastAddress& address, uint32_t moves) {
   if (moves <= which->ticket.moves) return;
   if (which->membership) {
     if (address.family != which->ticket.address.family) return;
@@ -80,10 +77,10 @@ void follow(CachedSubgroup* which, const multicast::MulticastAddress& address, u
   which->ticket.moves = moves;
 }
 
-Membership* join(const Team& team, const std::vector<uint32_t>& members,
+Membership* join(const MulticastCaller& caller, const std::vector<uint32_t>& members,
                  const SubgroupTicket& ticket, bool is_root) {
   GroupSpec spec;
-  if (!spec_of_subgroup(team, members, &spec)) return nullptr;
+  if (!spec_of_subgroup(caller, members, &spec)) return nullptr;
   spec.id = ticket.id;
   spec.key = ticket.key;
   spec.address = ticket.address;
@@ -101,13 +98,13 @@ Scheme scheme() {
   return chosen;
 }
 
-SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& members,
-                                 bool keep) {
+SubgroupTicket announce_subgroup(const MulticastCaller& caller,
+                                 const std::vector<uint32_t>& members, bool keep) {
   SubgroupTicket ticket;
-  const uint32_t me = team.process(team.me());
+  const uint32_t me = caller.process(caller.me);
   if (scheme() != Scheme::kOpened) keep = false;
   if (keep) {
-    std::vector<CachedSubgroup>& list = kept()[comm::ContextId::of_plane(team.open().ctx).bits];
+    std::vector<CachedSubgroup>& list = kept()[comm::ContextId::of_plane(caller.ctx).bits];
     auto known = std::find_if(list.begin(), list.end(), [&](const CachedSubgroup& k) {
       return k.root == me && k.members == members;
     });
@@ -121,31 +118,31 @@ SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& 
   transport::random_bytes(&ticket.id, sizeof ticket.id);
   ticket.id |= 1;
   transport::random_bytes(&ticket.key, sizeof ticket.key);
-  ticket.address = multicast::draw_address(service().own().family);
+  ticket.address = draw_address(service().own().family);
   return ticket;
 }
 
-Membership* enter_subgroup(const Team& team, uint32_t root, const std::vector<uint32_t>& members,
-                           const SubgroupTicket& ticket) {
-  const bool is_root = team.me() == root;
-  if (ticket.how == SubgroupTicket::kOnce) return join(team, members, ticket, is_root);
+Membership* enter_subgroup(const MulticastCaller& caller, uint32_t root,
+                           const std::vector<uint32_t>& members, const SubgroupTicket& ticket) {
+  const bool is_root = caller.me == root;
+  if (ticket.how == SubgroupTicket::kOnce) return join(caller, members, ticket, is_root);
   if (ticket.how != SubgroupTicket::kKept) return nullptr;
-  std::vector<CachedSubgroup>& list = kept()[comm::ContextId::of_plane(team.open().ctx).bits];
+  std::vector<CachedSubgroup>& list = kept()[comm::ContextId::of_plane(caller.ctx).bits];
   auto known = find(&list, ticket.id);
-  if (known == list.end() || (!known->membership && known->root == team.process(root))) {
-    Membership* membership = join(team, members, ticket, is_root);
+  if (known == list.end() || (!known->membership && known->root == caller.process(root))) {
+    Membership* membership = join(caller, members, ticket, is_root);
     if (!membership) return nullptr;
     if (known == list.end())
       known =
-          list.insert(list.begin(), CachedSubgroup{ticket, team.process(root), {}, nullptr, {}});
+          list.insert(list.begin(), CachedSubgroup{ticket, caller.process(root), {}, nullptr, {}});
     known->members = members;
     known->membership = membership;
     const SubgroupTicket heard = std::exchange(known->ticket, ticket);
     known->ticket.dropped = 0;
     follow(&*known, heard.address, heard.moves);
     for (uint32_t m : members)
-      if (is_root && m != root) known->processes.push_back(team.process(m));
-  } else if (known->root != team.process(root) || known->members != members) {
+      if (is_root && m != root) known->processes.push_back(caller.process(m));
+  } else if (known->root != caller.process(root) || known->members != members) {
     return nullptr;
   } else {
     follow(&*known, ticket.address, ticket.moves);
@@ -155,11 +152,11 @@ Membership* enter_subgroup(const Team& team, uint32_t root, const std::vector<ui
   return known->membership;
 }
 
-void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket) {
-  std::vector<CachedSubgroup>* list = cached_subgroups_of(team);
+void drop_subgroup(const MulticastCaller& caller, uint32_t root, const SubgroupTicket& ticket) {
+  std::vector<CachedSubgroup>* list = cached_subgroups_of(caller);
   if (!list || ticket.dropped == 0) return;
   auto which = find(list, ticket.dropped);
-  if (which == list->end() || which->root != team.process(root)) return;
+  if (which == list->end() || which->root != caller.process(root)) return;
   which->last_call = 0;
   if (which->is_over()) give_back(list, which);
 }
@@ -222,7 +219,7 @@ void on_collision_at(comm::ContextId id, const SubgroupNotice& seen) {
   notice.kind = SubgroupNotice::kMove;
   notice.id = seen.id;
   notice.moves = seen.moves + 1;
-  notice.address = multicast::draw_address(which->ticket.address.family);
+  notice.address = draw_address(which->ticket.address.family);
   follow(&*which, notice.address, notice.moves);
   for (uint32_t process : which->processes)
     pt2pt::notify(process, pt2pt::kNoticeMulticast, id.bits, &notice, sizeof notice);
@@ -265,22 +262,23 @@ std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root) 
   return out;
 }
 
-Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& sizes,
-                  const SubgroupTicket& ticket, size_t bytes, Memory* out) {
+Status recv_apart(const Multicast& multicast, uint32_t root, const std::vector<uint64_t>& sizes,
+                  const SubgroupTicket& ticket, char* out, size_t bytes) {
+  const MulticastCaller& caller = multicast.caller();
   const std::vector<uint32_t> members = takers(sizes, root);
-  Membership* subgroup = enter_subgroup(team, root, members, ticket);
+  Membership* subgroup = enter_subgroup(caller, root, members, ticket);
   if (!subgroup)
     return error(MPI_ERR_INTERN, "a multicast group of %s cannot be entered",
                  count_words(members.size(), "process").c_str());
-  *out = raw_memory(bytes);
-  Status status = Multicast(team, subgroup, members).recv(root, out->get(), bytes, 1);
-  leave_subgroup(team, ticket, subgroup);
+  Status status = Multicast(multicast, subgroup, members).recv(root, out, bytes, 1);
+  leave_subgroup(caller, ticket, subgroup);
   return status;
 }
 
-void leave_subgroup(const Team& team, const SubgroupTicket& ticket, Membership* membership) {
+void leave_subgroup(const MulticastCaller& caller, const SubgroupTicket& ticket,
+                    Membership* membership) {
   if (ticket.how == SubgroupTicket::kOnce) return service().leave(membership);
-  std::vector<CachedSubgroup>* list = cached_subgroups_of(team);
+  std::vector<CachedSubgroup>* list = cached_subgroups_of(caller);
   if (!list) return;
   auto which = find(list, ticket.id);
   if (which == list->end()) return;
@@ -297,4 +295,4 @@ void forget_subgroups(comm::ContextId id) {
   kept().erase(it);
 }
 
-}  // namespace fgmpi::coll
+}  // namespace fgmpi::multicast

@@ -37,9 +37,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "coll/multicast.h"
+#include "multicast/multicast.h"
 
-namespace fgmpi::coll {
+namespace fgmpi::multicast {
 
 /// How many subgroups the job makes: for opened groups, for every call, or none.
 enum class Scheme : uint8_t { kOpened, kDynamic, kStatic };
@@ -49,8 +49,8 @@ struct SubgroupTicket {
   enum How : uint64_t { kNone = 0, kOnce, kKept };
   uint64_t how = kNone;
   uint64_t id = 0;
-  multicast::GroupKey key{};
-  multicast::MulticastAddress address;
+  GroupKey key{};
+  MulticastAddress address;
   uint32_t moves = 0;    ///< of a kept subgroup: number of moves so far
   uint64_t dropped = 0;  ///< id of a kept subgroup that the root ends; 0: none
 };
@@ -62,49 +62,49 @@ inline constexpr size_t kMostCachedSubgroups = 8;
 /// Makes a subgroup of these members of the team at its root (ascending team ranks, the root among
 /// them). With `keep` it is one that the root has kept, or a new one that it keeps, unless it has
 /// kMostCachedSubgroups that are all in use.
-SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& members, bool keep);
+SubgroupTicket announce_subgroup(const MulticastCaller& caller,
+                                 const std::vector<uint32_t>& members, bool keep);
 
 /// The membership that a ticket names, at one of the members, which joins a new one. The membership
 /// is in use until leave_subgroup(). nullptr: the ticket is invalid. `root`: the process that
 /// announced it.
-multicast::Membership* enter_subgroup(const Team& team, uint32_t root,
-                                      const std::vector<uint32_t>& members,
-                                      const SubgroupTicket& ticket);
+Membership* enter_subgroup(const MulticastCaller& caller, uint32_t root,
+                           const std::vector<uint32_t>& members, const SubgroupTicket& ticket);
 /// Called at every process of the team once it has a ticket: leaves the subgroup that the root
 /// has ended.
-void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket);
+void drop_subgroup(const MulticastCaller& caller, uint32_t root, const SubgroupTicket& ticket);
 /// The processes that get something from a process that has blocks of these sizes for the processes
 /// of the team, and that process itself.
 std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root);
 /// Receives, at a member of a ticket's subgroup, the blocks (`bytes` in all) that the root sends to
 /// the subgroup as its step 1. May switch.
-Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& sizes,
-                  const SubgroupTicket& ticket, size_t bytes, Memory* out);
+Status recv_apart(const Multicast& multicast, uint32_t root, const std::vector<uint64_t>& sizes,
+                  const SubgroupTicket& ticket, char* out, size_t bytes);
 /// Called when the call is over: leaves a subgroup that was made for it.
-void leave_subgroup(const Team& team, const SubgroupTicket& ticket,
-                    multicast::Membership* membership);
+void leave_subgroup(const MulticastCaller& caller, const SubgroupTicket& ticket,
+                    Membership* membership);
 
 /// Called when this process has closed its opened groups of a communicator: ends the subgroups that
 /// it has kept and does not use. Each member follows when all calls that used them are over.
 void release_subgroups(comm::ContextId id);
 
-/// A notice about the subgroup `id`; its kinds are beside those of multicast_groups.cc.
+/// A notice about the subgroup `id`; its kinds are beside those of comm_groups.cc.
 struct SubgroupNotice {
   enum Kind : uint32_t { kReleased = 8, kCollision, kMove };
   uint32_t kind = kReleased;
   uint32_t moves = 0;  ///< kCollision, kMove: number of moves so far
   uint64_t id = 0;
-  uint64_t calls = 0;                   ///< kReleased: number of calls that have used it
-  multicast::MulticastAddress address;  ///< kMove
+  uint64_t calls = 0;        ///< kReleased: number of calls that have used it
+  MulticastAddress address;  ///< kMove
   uint32_t zero = 0;
 };
 static_assert(sizeof(SubgroupNotice) == 48);
 void on_subgroup_notice(uint32_t from, uint64_t ctx, const SubgroupNotice& notice);
 /// Handles strangers that send to the address of a subgroup. The root of a kept one is informed;
 /// the address of another one is left.
-void on_subgroup_collision(multicast::Membership* membership);
+void on_subgroup_collision(Membership* membership);
 
 /// Drops the subgroups of a communicator, when this process has dropped its part of it.
 void forget_subgroups(comm::ContextId id);
 
-}  // namespace fgmpi::coll
+}  // namespace fgmpi::multicast

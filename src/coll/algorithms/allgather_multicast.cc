@@ -2,9 +2,11 @@
 // root until every process has posted a receive for it. Receives are posted in the order of
 // processes, two ahead, so two blocks are under way at once, and the network is not flooded.
 #include "coll/algorithms.h"
-#include "coll/multicast.h"
+#include "multicast/multicast.h"
 
 namespace fgmpi::coll {
+
+using multicast::MulticastTransfer;
 
 Status allgather_multicast(const Team& team, const Multicast& multicast, char* buffer,
                            const ProcessBlocks& blocks) {

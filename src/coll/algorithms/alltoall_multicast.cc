@@ -6,7 +6,7 @@
 //   step 1   blocks 0 .. P-1; not sent where all are empty
 //
 // A process with an opened group whose blocks for some of the others are empty sends the blocks,
-// where they need more than a packet, to a subgroup that is kept (multicast_subgroups.h). It waits
+// where they need more than a packet, to a subgroup that is kept (multicast/subgroups.h). It waits
 // there for its receivers, which enter the subgroups in the order of processes: so those that are
 // furthest behind all get what they wait for, and no cycle of waits arises. With
 // FGMPI_MULTICAST_GROUPS=dynamic every call does so, with a subgroup of its own.
@@ -15,11 +15,17 @@
 #include "base/count_words.h"
 #include "coll/algorithms.h"
 #include "coll/move.h"
-#include "coll/multicast.h"
-#include "coll/multicast_subgroups.h"
+#include "multicast/multicast.h"
+#include "multicast/subgroups.h"
 
 namespace fgmpi::coll {
 namespace {
+
+using multicast::Membership;
+using multicast::MulticastTransfer;
+using multicast::Scheme;
+using multicast::scheme;
+using multicast::SubgroupTicket;
 
 size_t table_bytes(uint32_t n) { return sizeof(SubgroupTicket) + n * sizeof(uint64_t); }
 
@@ -32,13 +38,14 @@ Status recv_own(const Team& team, const Multicast& multicast, uint32_t from, cha
   std::vector<uint64_t> sizes(n);
   std::memcpy(&ticket, table.get(), sizeof ticket);
   std::memcpy(sizes.data(), table.get() + sizeof ticket, n * sizeof(uint64_t));
-  drop_subgroup(team, from, ticket);
+  multicast::drop_subgroup(multicast.caller(), from, ticket);
   const uint64_t before = std::accumulate(sizes.begin(), sizes.begin() + me, uint64_t{0});
   const uint64_t total = std::accumulate(sizes.begin() + me, sizes.end(), before);
   const bool apart = ticket.how != SubgroupTicket::kNone;
   Memory all;
   if (apart && sizes[me]) {
-    FGMPI_TRY(recv_apart(team, from, sizes, ticket, total, &all));
+    all = raw_memory(total);
+    FGMPI_TRY(multicast::recv_apart(multicast, from, sizes, ticket, all.get(), total));
   } else if (!apart && total > 0) {
     all = raw_memory(total);
     FGMPI_TRY(multicast.recv(from, all.get(), total, 1));
@@ -59,15 +66,15 @@ class Sending {
     std::vector<uint64_t> own(n);
     for (uint32_t p = 0; p < n; ++p) own[p] = p == me ? 0 : sizes.out->size(p);
     const size_t total = sizes.out->total();
-    const std::vector<uint32_t> members = takers(own, me);
+    const std::vector<uint32_t> members = multicast::takers(own, me);
     const bool may = scheme() == Scheme::kDynamic || (sizes.opened && scheme() == Scheme::kOpened);
     if (may && sizes.out->size(me) == 0 && total > multicast_.payload() && members.size() < n) {
-      ticket_ = announce_subgroup(team_, members, true);
-      group_ = enter_subgroup(team_, me, members, ticket_);
+      ticket_ = multicast::announce_subgroup(multicast_.caller(), members, true);
+      group_ = multicast::enter_subgroup(multicast_.caller(), me, members, ticket_);
       if (!group_)
         return error(MPI_ERR_INTERN, "a multicast group of %s cannot be made",
                      count_words(members.size(), "process").c_str());
-      subgroup_ = std::make_unique<Multicast>(team_, group_, members);
+      subgroup_ = std::make_unique<Multicast>(multicast_, group_, members);
     }
     own[me] = sizes.out->size(me);
     table_memory_ = raw_memory(table_bytes(n));
@@ -83,7 +90,7 @@ class Sending {
   Status finish(Status first) {
     Status status =
         multicast_.finish_after(std::move(first), {&table_, has_data_ ? &data_ : nullptr});
-    if (group_) leave_subgroup(team_, ticket_, group_);
+    if (group_) multicast::leave_subgroup(multicast_.caller(), ticket_, group_);
     return status;
   }
 
@@ -91,7 +98,7 @@ class Sending {
   const Team& team_;
   const Multicast& multicast_;
   SubgroupTicket ticket_;
-  multicast::Membership* group_ = nullptr;
+  Membership* group_ = nullptr;
   std::unique_ptr<Multicast> subgroup_;
   Memory table_memory_;
   MulticastTransfer table_, data_;

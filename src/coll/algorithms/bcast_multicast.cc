@@ -1,7 +1,7 @@
 // Broadcast by IP multicast: the root's link carries the data once, however many hosts there are.
 // Used from four hosts and some packets on.
 #include "coll/algorithms.h"
-#include "coll/multicast.h"
+#include "multicast/multicast.h"
 
 namespace fgmpi::coll {
 

@@ -4,8 +4,8 @@
 // than twice.
 #include "coll/algorithms.h"
 #include "coll/move.h"
-#include "coll/multicast.h"
 #include "coll/selector.h"
+#include "multicast/multicast.h"
 
 namespace fgmpi::coll {
 

@@ -7,18 +7,23 @@
 //   | ticket | size of block 0 .. P-1 (uint64_t each; the root's is 0) | block 0 | block 1 | ... |
 //
 // Where some of the sizes are 0 and the blocks need more than a packet, the blocks go to a subgroup
-// of the processes that get something (multicast_subgroups.h). The others receive only the ticket
+// of the processes that get something (multicast/subgroups.h). The others receive only the ticket
 // and the sizes.
 #include <numeric>
 
 #include "base/count_words.h"
 #include "coll/algorithms.h"
 #include "coll/move.h"
-#include "coll/multicast.h"
-#include "coll/multicast_subgroups.h"
+#include "multicast/multicast.h"
+#include "multicast/subgroups.h"
 
 namespace fgmpi::coll {
 namespace {
+
+using multicast::Membership;
+using multicast::Scheme;
+using multicast::scheme;
+using multicast::SubgroupTicket;
 
 size_t table_bytes(const Team& team) {
   return sizeof(SubgroupTicket) + team.count() * sizeof(uint64_t);
@@ -37,14 +42,14 @@ Status send_with_sizes(const Team& team, const Multicast& multicast, const char*
   std::vector<uint64_t> sizes(team.count());
   for (uint32_t p = 0; p < team.count(); ++p) sizes[p] = p == me ? 0 : blocks.size(p);
   const size_t table = table_bytes(team), data = blocks.total() - blocks.size(me);
-  const std::vector<uint32_t> members = takers(sizes, me);
+  const std::vector<uint32_t> members = multicast::takers(sizes, me);
   const bool apart =
       data > multicast.payload() && members.size() < team.count() && scheme() != Scheme::kStatic;
   SubgroupTicket ticket;
-  multicast::Membership* subgroup = nullptr;
+  Membership* subgroup = nullptr;
   if (apart) {
-    ticket = announce_subgroup(team, members, opened);
-    subgroup = enter_subgroup(team, me, members, ticket);
+    ticket = multicast::announce_subgroup(multicast.caller(), members, opened);
+    subgroup = multicast::enter_subgroup(multicast.caller(), me, members, ticket);
     if (!subgroup)
       return error(MPI_ERR_INTERN, "a multicast group of %s cannot be made",
                    count_words(members.size(), "process").c_str());
@@ -56,8 +61,9 @@ Status send_with_sizes(const Team& team, const Multicast& multicast, const char*
   copy_blocks(blocks, me, buffer, apart ? blocks_alone.get() : message.get() + table);
   Status status = multicast.send(message.get(), here);
   if (!apart) return status;
-  if (status.ok()) status = Multicast(team, subgroup, members).send(blocks_alone.get(), data, 1);
-  leave_subgroup(team, ticket, subgroup);
+  if (status.ok())
+    status = Multicast(multicast, subgroup, members).send(blocks_alone.get(), data, 1);
+  multicast::leave_subgroup(multicast.caller(), ticket, subgroup);
   return status;
 }
 
@@ -81,9 +87,12 @@ Status recv_with_sizes(const Team& team, const Multicast& multicast, uint32_t ro
   if (bytes != table + (apart ? 0 : data))
     return error(MPI_ERR_INTERN, "a multicast scatter of %zu bytes does not have the sizes it says",
                  bytes);
-  drop_subgroup(team, root, ticket);
+  multicast::drop_subgroup(multicast.caller(), root, ticket);
   // A process that expected another length receives the data too, as the others wait for it.
-  if (apart && sizes[me]) FGMPI_TRY(recv_apart(team, root, sizes, ticket, data, &message));
+  if (apart && sizes[me]) {
+    message = raw_memory(data);
+    FGMPI_TRY(multicast::recv_apart(multicast, root, sizes, ticket, message.get(), data));
+  }
   if (sizes[me] != expected)
     return truncated(static_cast<int64_t>(sizes[me]), static_cast<int64_t>(expected));
   if (expected) std::memcpy(to, message.get() + (apart ? 0 : table) + before, expected);

@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "base/hash.h"
-#include "coll/multicast_subgroups.h"
 #include "comm/extras.h"
 #include "fgmpi.h"
+#include "multicast/subgroups.h"
 
 namespace fgmpi::mpi {
 
@@ -241,7 +241,7 @@ int close_group(const char* call, MPI_Comm handle, CollectiveKind kind, int root
   if (groups->count(kind) > --groups->opens_of(kind)) forget(groups, kind, root);
   if (groups->opens_of(CollectiveKind::kScatterv) == 0 &&
       groups->opens_of(CollectiveKind::kAlltoallw) == 0)
-    coll::release_subgroups(c->shared->id);
+    multicast::release_subgroups(c->shared->id);
   return MPI_SUCCESS;
 }
 

@@ -10,7 +10,6 @@
 #include "base/standard_files.h"
 #include "ch4-av-rankmap/av.h"
 #include "coll/failure.h"
-#include "coll/multicast_groups.h"
 #include "dynamic/connect.h"
 #include "dynamic/links.h"
 #include "dynamic/names.h"
@@ -22,6 +21,7 @@
 #include "mpi/life/peer_failures.h"
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
+#include "multicast/comm_groups.h"
 #include "privatize/load/guests.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
@@ -163,7 +163,7 @@ Status connect() {
   system_ranked::init_constructions();
   system_ranked::init_group_trees();
   survivors::start();
-  coll::init_multicast_groups();
+  multicast::init_groups();
   multicast::set_opened_handler(use_multicast);
   if (rma::start_checking()) close_shortest_ways();
   if (explore::is_active()) {
