@@ -38,10 +38,10 @@ Status barrier_tree(const Team& team);
 
 // ---- System-ranked communicators: teams of neighbours (Team::kTree) -----------------------------
 // REQUIRES, for the reductions: the operation commutes.
-Status group_tree_barrier(const Team& team);
-Status group_tree_bcast(const Team& team, uint32_t root, char* data, size_t bytes);
-Status group_tree_reduce(const Team& team, uint32_t root, const Reduction& r, char* data);
-Status group_tree_allreduce(const Team& team, const Reduction& r, char* data);
+Status barrier_group_tree(const Team& team);
+Status bcast_group_tree(const Team& team, uint32_t root, char* data, size_t bytes);
+Status reduce_group_tree(const Team& team, uint32_t root, const Reduction& r, char* data);
+Status allreduce_group_tree(const Team& team, const Reduction& r, char* data);
 
 // ---- Broadcast of `bytes` from process root -----------------------------------------------------
 Status bcast_binomial(const Team& team, uint32_t root, char* data, size_t bytes);
@@ -89,8 +89,8 @@ Status reduce_scatter_multicast(const Team& team, const Multicast& multicast, co
                                 char* data, const ProcessBlocks& blocks);
 /// Sets `before` to the fold of the operands of the processes before this one (unchanged at process
 /// 0). `data` is overwritten with intermediate values.
-Status exscan_recursive_doubling(const Team& team, const Reduction& r, char* data, char* before);
-Status exscan_chain(const Team& team, const Reduction& r, char* data, char* before);
+Status scan_recursive_doubling(const Team& team, const Reduction& r, char* data, char* before);
+Status scan_chain(const Team& team, const Reduction& r, char* data, char* before);
 
 // ---- Gather, scatter: the root's buffer has all blocks, another process's has its own block alone
 Status gather_linear(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks);

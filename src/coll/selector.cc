@@ -73,9 +73,9 @@ constexpr AlgorithmRow<ReduceScatterFn> kReduceScatter[] = {
     {NAMED(reduce_scatter, pairwise), reduce_scatter_pairwise, kDense, kMany, kAny},
     {NAMED(reduce_scatter, multicast), nullptr, kMulticast, 0, 0},
 };
-constexpr AlgorithmRow<ExscanFn> kExscan[] = {
-    {NAMED(scan, chain), exscan_chain, kNothing, 4, kAny},
-    {NAMED(scan, recursive_doubling), exscan_recursive_doubling, kNothing, kMany, kAny},
+constexpr AlgorithmRow<ScanFn> kScan[] = {
+    {NAMED(scan, chain), scan_chain, kNothing, 4, kAny},
+    {NAMED(scan, recursive_doubling), scan_recursive_doubling, kNothing, kMany, kAny},
 };
 constexpr AlgorithmRow<RootedFn> kGather[] = {
     {NAMED(gather, linear), gather_linear, kNothing, 4, kAny},
@@ -205,8 +205,8 @@ bool allreduce_is_set() { return settings::is_set(settings::kCollAllreduce); }
 Status pick_reduce_scatter(const Shape& shape, ReduceScatterFn* out, const Team* team) {
   return pick(kReduceScatter, settings::kCollReduceScatter, shape, out, team);
 }
-Status pick_exscan(const Shape& shape, ExscanFn* out, const Team* team) {
-  return pick(kExscan, settings::kCollScan, shape, out, team);
+Status pick_scan(const Shape& shape, ScanFn* out, const Team* team) {
+  return pick(kScan, settings::kCollScan, shape, out, team);
 }
 Status pick_gather(const Shape& shape, RootedFn* out, const Team* team) {
   return pick(kGather, settings::kCollGather, shape, out, team);
@@ -224,7 +224,7 @@ Status pick_alltoall(const Shape& shape, AlltoallFn* out, const Team* team) {
 Status team_barrier(const Team& team) {
   if (team.tree_size() > 0) {
     count_run(team.open(), counters::kRuns_barrier_group_tree);
-    return group_tree_barrier(team);
+    return barrier_group_tree(team);
   }
   if (team.count() < 2) return {};
   BarrierFn run;
@@ -251,7 +251,7 @@ Status by_multicast(const Team& team, settings::SettingId setting, counters::Cou
 Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
   if (team.tree_size() > 0) {
     count_run(team.open(), counters::kRuns_bcast_group_tree);
-    return group_tree_bcast(team, root, data, bytes);
+    return bcast_group_tree(team, root, data, bytes);
   }
   if (team.count() < 2) return {};
   const Shape shape{team.count(), bytes};
@@ -268,7 +268,7 @@ Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
 Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data) {
   if (team.tree_size() > 0) {
     count_run(team.open(), counters::kRuns_reduce_group_tree);
-    return group_tree_reduce(team, root, r, data);
+    return reduce_group_tree(team, root, r, data);
   }
   if (team.count() < 2) return {};
   ReduceFn run;
@@ -279,7 +279,7 @@ Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* da
 Status team_allreduce(const Team& team, const Reduction& r, char* data) {
   if (team.tree_size() > 0) {
     count_run(team.open(), counters::kRuns_allreduce_group_tree);
-    return group_tree_allreduce(team, r, data);
+    return allreduce_group_tree(team, r, data);
   }
   if (team.count() < 2) return {};
   const Shape shape{team.count(), r.bytes(), r.commutative, splits(r)};
@@ -293,10 +293,10 @@ Status team_allreduce(const Team& team, const Reduction& r, char* data) {
   return run(team, r, data);
 }
 
-Status team_exscan(const Team& team, const Reduction& r, char* data, char* before) {
+Status team_scan(const Team& team, const Reduction& r, char* data, char* before) {
   if (team.count() < 2) return {};
-  ExscanFn run;
-  FGMPI_TRY(pick_exscan({team.count(), r.bytes(), r.commutative, splits(r)}, &run, &team));
+  ScanFn run;
+  FGMPI_TRY(pick_scan({team.count(), r.bytes(), r.commutative, splits(r)}, &run, &team));
   return run(team, r, data, before);
 }
 
@@ -362,7 +362,7 @@ std::vector<std::string> algorithm_names(const std::string& collective) {
   if (collective == "REDUCE") return of(kReduce);
   if (collective == "ALLREDUCE") return of(kAllreduce);
   if (collective == "REDUCE_SCATTER") return of(kReduceScatter);
-  if (collective == "SCAN") return of(kExscan);
+  if (collective == "SCAN") return of(kScan);
   if (collective == "GATHER") return of(kGather);
   if (collective == "SCATTER") return of(kScatter);
   if (collective == "ALLGATHER") return of(kAllgather);

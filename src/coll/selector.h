@@ -30,7 +30,7 @@ using BcastFn = Status (*)(const Team&, uint32_t, char*, size_t);
 using ReduceFn = Status (*)(const Team&, uint32_t, const Reduction&, char*);
 using AllreduceFn = Status (*)(const Team&, const Reduction&, char*);
 using ReduceScatterFn = Status (*)(const Team&, const Reduction&, char*, const ProcessBlocks&);
-using ExscanFn = Status (*)(const Team&, const Reduction&, char*, char*);
+using ScanFn = Status (*)(const Team&, const Reduction&, char*, char*);
 using RootedFn = Status (*)(const Team&, uint32_t, char*, const ProcessBlocks&);
 using AllgatherFn = Status (*)(const Team&, char*, const ProcessBlocks&);
 using AlltoallFn = Status (*)(const Team&, const char*, char*, const AlltoallSizes&);
@@ -42,7 +42,7 @@ Status pick_bcast(const Shape& shape, BcastFn* out, const Team* team = nullptr);
 Status pick_reduce(const Shape& shape, ReduceFn* out, const Team* team = nullptr);
 Status pick_allreduce(const Shape& shape, AllreduceFn* out, const Team* team = nullptr);
 Status pick_reduce_scatter(const Shape& shape, ReduceScatterFn* out, const Team* team = nullptr);
-Status pick_exscan(const Shape& shape, ExscanFn* out, const Team* team = nullptr);
+Status pick_scan(const Shape& shape, ScanFn* out, const Team* team = nullptr);
 Status pick_gather(const Shape& shape, RootedFn* out, const Team* team = nullptr);
 Status pick_scatter(const Shape& shape, RootedFn* out, const Team* team = nullptr);
 Status pick_allgather(const Shape& shape, AllgatherFn* out, const Team* team = nullptr);
@@ -62,7 +62,7 @@ Status team_barrier(const Team& team);
 Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes);
 Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data);
 Status team_allreduce(const Team& team, const Reduction& r, char* data);
-Status team_exscan(const Team& team, const Reduction& r, char* data, char* before);
+Status team_scan(const Team& team, const Reduction& r, char* data, char* before);
 Status team_allgather(const Team& team, char* buffer, const ProcessBlocks& blocks);
 /// `bytes`: of all blocks, where all processes know them (`regular`).
 Status team_scatter(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks,

@@ -71,7 +71,7 @@ Status scan_of_one_run(const CollectiveStep& step, const Team& team, const Reduc
     Operand folded(*r.type, r.count);
     before = Operand(*r.type, r.count);
     FGMPI_TRY(fold_all(r, contributions(step), folded.at()));
-    FGMPI_TRY(team_exscan(team, r, folded.at(), before.at()));
+    FGMPI_TRY(team_scan(team, r, folded.at(), before.at()));
   }
   int64_t piece = Fold(r).piece();
   Prefixes prefixes(r, piece);

@@ -51,7 +51,7 @@ Status gather_up(const Team& team, const Reduction& r, char* data) {
 
 }  // namespace
 
-Status group_tree_barrier(const Team& team) {
+Status barrier_group_tree(const Team& team) {
   char unused = 0;
   // Two processes notify each other at the same time.
   if (team.tree_size() == 2) return team.exchange(1, &unused, 0, 1, &unused, 0);
@@ -66,11 +66,11 @@ Status group_tree_barrier(const Team& team) {
   return {};
 }
 
-Status group_tree_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
+Status bcast_group_tree(const Team& team, uint32_t root, char* data, size_t bytes) {
   return send_to_processes(team, root == team.me(), data, bytes);
 }
 
-Status group_tree_reduce(const Team& team, uint32_t root, const Reduction& r, char* data) {
+Status reduce_group_tree(const Team& team, uint32_t root, const Reduction& r, char* data) {
   FGMPI_TRY(gather_up(team, r, data));
   OperandWire wire(r);
   if (team.has_parent())
@@ -79,7 +79,7 @@ Status group_tree_reduce(const Team& team, uint32_t root, const Reduction& r, ch
   return wire.send(team, team.add_process_of(root), data);
 }
 
-Status group_tree_allreduce(const Team& team, const Reduction& r, char* data) {
+Status allreduce_group_tree(const Team& team, const Reduction& r, char* data) {
   FGMPI_TRY(gather_up(team, r, data));
   OperandWire wire(r);
   if (team.has_parent()) FGMPI_TRY(wire.recv(team, 1, data));

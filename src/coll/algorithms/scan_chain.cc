@@ -3,7 +3,7 @@
 
 namespace fgmpi::coll {
 
-Status exscan_chain(const Team& team, const Reduction& r, char* data, char* before) {
+Status scan_chain(const Team& team, const Reduction& r, char* data, char* before) {
   OperandWire wire(r);
   uint32_t me = team.me();
   if (me > 0) {

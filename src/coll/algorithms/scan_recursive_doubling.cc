@@ -3,7 +3,7 @@
 
 namespace fgmpi::coll {
 
-Status exscan_recursive_doubling(const Team& team, const Reduction& r, char* data, char* before) {
+Status scan_recursive_doubling(const Team& team, const Reduction& r, char* data, char* before) {
   uint32_t n = team.count(), me = team.me();
   OperandWire out(r), in(r);
   Operand incoming(*r.type, r.count);
