@@ -28,6 +28,10 @@ using multicast::Multicast;
 
 struct ProcessBlocks {
   PerProcess<size_t> offset;  ///< count()+1 values, ascending
+  bool regular = true;        ///< every process knows the sizes of all blocks
+  /// Scatters, at the root: another scatter to the same processes will follow, so a multicast group
+  /// for them is worth keeping.
+  bool opened = false;
   size_t size(uint32_t p) const { return offset[p + 1] - offset[p]; }
   size_t total() const { return offset.back(); }
 };
@@ -97,10 +101,8 @@ Status gather_linear(const Team& team, uint32_t root, char* buffer, const Proces
 Status gather_binomial(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks);
 Status scatter_linear(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks);
 Status scatter_binomial(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks);
-/// `regular`: all processes know the sizes of all blocks. `opened` (at the root): a scatter to the
-/// same processes will follow, so a multicast group for them is worth keeping.
 Status scatter_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* buffer,
-                         const ProcessBlocks& blocks, bool regular, bool opened);
+                         const ProcessBlocks& blocks);
 
 // ---- Allgather: every process's buffer has all blocks, its own filled ---------------------------
 Status allgather_ring(const Team& team, char* buffer, const ProcessBlocks& blocks);

@@ -136,6 +136,11 @@ std::vector<std::string> names(std::span<const AlgorithmRow<F>> table) {
 /// True if algorithms that split vectors can run this reduction.
 bool splits(const Reduction& r) { return r.dense() && r.divisible(); }
 
+/// The shape of a gather or scatter.
+Shape shape_of(const Team& team, const ProcessBlocks& blocks) {
+  return {team.count(), blocks.regular ? blocks.total() : 0, true, true, blocks.regular};
+}
+
 bool is_able(uint8_t needs, const Shape& shape) {
   return !((needs & kMulticast) || (needs & kCommutative && !shape.commutative) ||
            (needs & kDense && !shape.dense) || (needs & kRegular && !shape.regular));
@@ -300,14 +305,18 @@ Status team_scan(const Team& team, const Reduction& r, char* data, char* before)
   return run(team, r, data, before);
 }
 
-Status team_scatter(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks,
-                    size_t bytes, bool regular, bool opened) {
-  const Shape shape{team.count(), bytes, true, true, regular};
+Status team_gather(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks) {
+  RootedFn run;
+  FGMPI_TRY(pick_gather(shape_of(team, blocks), &run, &team));
+  return run(team, root, buffer, blocks);
+}
+
+Status team_scatter(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks) {
+  const Shape shape = shape_of(team, blocks);
   bool done;
-  FGMPI_TRY(by_multicast(team, settings::kCollScatter, counters::kRuns_scatter_multicast, shape,
-                         &done, [&](const Multicast& m) {
-                           return scatter_multicast(team, m, root, buffer, blocks, regular, opened);
-                         }));
+  FGMPI_TRY(by_multicast(
+      team, settings::kCollScatter, counters::kRuns_scatter_multicast, shape, &done,
+      [&](const Multicast& m) { return scatter_multicast(team, m, root, buffer, blocks); }));
   if (done) return {};
   RootedFn run;
   FGMPI_TRY(pick_scatter(shape, &run, &team));

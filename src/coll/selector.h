@@ -64,9 +64,9 @@ Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* da
 Status team_allreduce(const Team& team, const Reduction& r, char* data);
 Status team_scan(const Team& team, const Reduction& r, char* data, char* before);
 Status team_allgather(const Team& team, char* buffer, const ProcessBlocks& blocks);
+Status team_gather(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks);
+Status team_scatter(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks);
 /// `bytes`: of all blocks, where all processes know them (`regular`).
-Status team_scatter(const Team& team, uint32_t root, char* buffer, const ProcessBlocks& blocks,
-                    size_t bytes, bool regular, bool opened = false);
 Status team_alltoall(const Team& team, const char* out, char* in, const AlltoallSizes& sizes,
                      size_t bytes, bool regular);
 /// REQUIRES: r is dense.

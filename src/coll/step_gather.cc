@@ -14,6 +14,7 @@ namespace {
 ProcessBlocks blocks_of_processes(const Team& team, const Placement& placement,
                                   const CollectiveBuffer& side) {
   ProcessBlocks blocks;
+  blocks.regular = !side.counts;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team.count(); ++p) {
     size_t at = blocks.offset.back();
@@ -31,6 +32,7 @@ ProcessBlocks blocks_without_counts(const Team& team, bool regular, const Member
   for (const MemberPart& own : members) mine += static_cast<size_t>(own.part.bytes());
   size_t each = static_cast<size_t>(members.front().part.bytes());
   ProcessBlocks blocks;
+  blocks.regular = regular;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team.count(); ++p)
     blocks.offset.push_back(blocks.offset.back() + (p == team.me() ? mine
@@ -43,10 +45,6 @@ ProcessBlocks blocks_without_counts(const Team& team, bool regular, const Member
 /// without gaps.
 bool lies_packed(const CollectiveBuffer& side, const Placement& placement) {
   return !side.counts && side.type.basic() && placement.in_rank_order();
-}
-
-Shape shape_of(const Team& team, bool regular, const ProcessBlocks& blocks) {
-  return {team.count(), regular ? blocks.total() : 0, true, true, regular};
 }
 
 /// The number on which all processes of a gather or scatter must agree (team.h): the bytes of
@@ -70,7 +68,6 @@ struct RootBlocks {
         direct(lies_packed(side, placement)),
         packed(direct ? nullptr : raw_memory(blocks.total())),
         buffer(direct ? side.address : packed.get()) {}
-  Shape shape() const { return shape_of(team, !side.counts, blocks); }
   /// Calls f(segment, its address in the packed blocks) for each part that belongs to
   /// another process.
   template <class F>
@@ -112,9 +109,7 @@ Status gather_from_others(SharedComm* shared, const comm::Meeting* m,
                           const CollectiveBuffer& recv) {
   if (shared->processes == 1) return {};
   RootBlocks root(shared, m, recv, agreed(recv));
-  RootedFn run;
-  FGMPI_TRY(pick_gather(root.shape(), &run, &root.team));
-  FGMPI_TRY(run(root.team, root.team.me(), root.buffer, root.blocks));
+  FGMPI_TRY(team_gather(root.team, root.team.me(), root.buffer, root.blocks));
   if (root.direct) return {};
   return root.for_each_other(
       [](const Segment& to, const char* at) { return unpack(at, to.bytes(), to); });
@@ -130,9 +125,7 @@ Status gather_to_root(SharedComm* shared, const comm::Meeting* m, int root, bool
     FGMPI_TRY(pack(own.part, at));
     at += own.part.bytes();
   }
-  RootedFn run;
-  FGMPI_TRY(pick_gather(shape_of(team, regular, blocks), &run, &team));
-  return run(team, team.team_rank_of(root), packed.get(), blocks);
+  return team_gather(team, team.team_rank_of(root), packed.get(), blocks);
 }
 
 Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, int root,
@@ -142,9 +135,8 @@ Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, int root,
   all.team.set_type(&send.type, send.counts ? -1 : send.count);
   if (!all.direct)
     FGMPI_TRY(all.for_each_other([](const Segment& from, char* at) { return pack(from, at); }));
-  const Shape shape = all.shape();
-  return team_scatter(all.team, all.team.me(), all.buffer, all.blocks, shape.bytes, shape.regular,
-                      send.opened);
+  all.blocks.opened = send.opened;
+  return team_scatter(all.team, all.team.me(), all.buffer, all.blocks);
 }
 
 Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
@@ -160,8 +152,7 @@ Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, b
   }
   ProcessBlocks blocks = blocks_without_counts(team, regular, members);
   auto packed = raw_memory(blocks.size(team.me()));
-  const size_t bytes = regular ? blocks.total() : 0;
-  FGMPI_TRY(team_scatter(team, team.team_rank_of(root), packed.get(), blocks, bytes, regular));
+  FGMPI_TRY(team_scatter(team, team.team_rank_of(root), packed.get(), blocks));
   const char* at = packed.get();
   for (const MemberPart& own : members) {
     FGMPI_TRY(unpack(at, own.part.bytes(), own.part));

@@ -37,7 +37,7 @@ void copy_blocks(const ProcessBlocks& blocks, uint32_t root, const char* from, c
 }
 
 Status send_with_sizes(const Team& team, const Multicast& multicast, const char* buffer,
-                       const ProcessBlocks& blocks, bool opened) {
+                       const ProcessBlocks& blocks) {
   const uint32_t me = team.me();
   std::vector<uint64_t> sizes(team.count());
   for (uint32_t p = 0; p < team.count(); ++p) sizes[p] = p == me ? 0 : blocks.size(p);
@@ -48,7 +48,7 @@ Status send_with_sizes(const Team& team, const Multicast& multicast, const char*
   SubgroupTicket ticket;
   Membership* subgroup = nullptr;
   if (apart) {
-    ticket = multicast::announce_subgroup(multicast.caller(), members, opened);
+    ticket = multicast::announce_subgroup(multicast.caller(), members, blocks.opened);
     subgroup = multicast::enter_subgroup(multicast.caller(), me, members, ticket);
     if (!subgroup)
       return error(MPI_ERR_INTERN, "a multicast group of %s cannot be made",
@@ -125,12 +125,12 @@ Status recv_plain(const Team& team, const Multicast& multicast, uint32_t root, c
 }  // namespace
 
 Status scatter_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* buffer,
-                         const ProcessBlocks& blocks, bool regular, bool opened) {
+                         const ProcessBlocks& blocks) {
   if (team.me() == root)
-    return regular ? send_plain(team, multicast, buffer, blocks)
-                   : send_with_sizes(team, multicast, buffer, blocks, opened);
-  return regular ? recv_plain(team, multicast, root, buffer, blocks)
-                 : recv_with_sizes(team, multicast, root, buffer, blocks.size(team.me()));
+    return blocks.regular ? send_plain(team, multicast, buffer, blocks)
+                          : send_with_sizes(team, multicast, buffer, blocks);
+  return blocks.regular ? recv_plain(team, multicast, root, buffer, blocks)
+                        : recv_with_sizes(team, multicast, root, buffer, blocks.size(team.me()));
 }
 
 }  // namespace fgmpi::coll
