@@ -34,11 +34,10 @@ enum CounterId : uint8_t {
   kCount
 };
 
-#define FGMPI_ALGORITHM(collective, algorithm) +1
+#define FGMPI_ALGORITHM(...) +1
 inline constexpr int kAlgorithms =
 #include "base/algorithms.def"
     ;
-#undef FGMPI_ALGORITHM
 /// Runs of each algorithm, of the process and of communicators, in the order of algorithms.def.
 /// These counters are the last ones of the table.
 inline constexpr int kFirstCommRuns = kCount - kAlgorithms;

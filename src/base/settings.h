@@ -74,6 +74,19 @@ enum SettingId : uint8_t {
   kCount
 };
 
+// kAlgorithms_bcast is "|binomial|chain..." and so on: the algorithms that the setting of a
+// collective may name, each behind a |.
+#define FGMPI_NAME_kMessages(algorithm) "|" #algorithm
+#define FGMPI_NAME_kMulticast(algorithm) "|" #algorithm
+#define FGMPI_NAME_kTree(algorithm)
+#define FGMPI_COLLECTIVE(collective, ...) inline constexpr char kAlgorithms_##collective[] = ""
+#define FGMPI_ALGORITHM(collective, algorithm, way, ...) FGMPI_NAME_##way(algorithm)
+#define FGMPI_COLLECTIVE_END ;
+#include "base/algorithms.def"
+#undef FGMPI_NAME_kMessages
+#undef FGMPI_NAME_kMulticast
+#undef FGMPI_NAME_kTree
+
 inline constexpr SettingRecord kRecords[kCount] = {
 #define FGMPI_SETTING(id, ...) {__VA_ARGS__},
 #include "base/settings.def"
