@@ -1,20 +1,19 @@
-// A team that multicasts: what the layer of multicast knows of it, and whether it wants to.
+// A team that multicasts: what the layer of multicast knows of it, and whether it may.
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once
 
-#include "base/settings.h"
 #include "coll/team.h"
 #include "multicast/caller.h"
 
 namespace fgmpi::coll {
 
-struct Shape;
-
-/// True if this collective must go by multicast, as far as settings, hosts and shape
-/// (picks_multicast()) decide. The result is the same at all its processes. No message is sent to
-/// find out.
-bool wants_multicast(const Team& team, settings::SettingId setting, const Shape& shape);
+/// True if this team may use multicast, as far as settings and hosts decide. The result is the same
+/// at all its processes. No message is sent to find out. `forced`: the user names the algorithm, so
+/// the number of hosts does not count.
+bool may_multicast(const Team& team, bool forced);
+/// On how many hosts the team's processes are.
+uint32_t count_hosts(const Team& team);
 
 class TeamCaller final : public multicast::MulticastCaller {
  public:

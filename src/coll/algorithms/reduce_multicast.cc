@@ -22,7 +22,7 @@ Status allreduce_in_parts(const Team& team, const Multicast& multicast, const Re
   blocks.offset.resize(n + 1);
   for (uint32_t p = 0; p <= n; ++p)
     blocks.offset[p] = static_cast<size_t>(r.count * p / n * r.type->size());
-  ReduceScatterFn reduce_scatter;
+  algorithm_type::reduce_scatter* reduce_scatter;
   FGMPI_TRY(pick_reduce_scatter({n, r.bytes(), r.commutative, true}, &reduce_scatter));
   FGMPI_TRY(reduce_scatter(team, r, data, blocks));
   return allgather_multicast(team, multicast, data, blocks);
