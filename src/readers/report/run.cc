@@ -21,6 +21,12 @@ namespace {
 /// The most cells of the communication matrix in the page.
 constexpr size_t kMostFlows = 20'000;
 
+/// The collective of each algorithm.
+constexpr std::string_view kCollectiveOfAlgorithm[] = {
+#define FGMPI_ALGORITHM(collective, ...) #collective,
+#include "base/algorithms.def"
+};
+
 double to_seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 /// A text in a record, which may lack its terminating zero.
@@ -542,14 +548,8 @@ std::string algorithms_of(const Family& family, const std::string& collective,
   std::string text;
   for (int i = 0; i < counters::kAlgorithms; ++i) {
     if (family.runs[i] == 0 || told[i]) continue;
+    if (!collective.empty() && collective != kCollectiveOfAlgorithm[i]) continue;
     const std::string name = counters::kRecords[counters::kFirstRuns + i].name;
-    // "reduce_scatter_ring" begins with "reduce_" too, so the algorithm's text
-    // decides the collective.
-    const std::string about = "for `" + collective + "` ";
-    if (!collective.empty() &&
-        std::string(counters::kRecords[counters::kFirstRuns + i].text).find(about) ==
-            std::string::npos)
-      continue;
     told[i] = true;
     text += (text.empty() ? "" : ", ") +
             (collective.empty() ? name : name.substr(collective.size() + 1)) + " " +
