@@ -236,9 +236,9 @@ void CheckedCall::after(int result) {
     if (of.at.given >= 0 || of.at.made >= 0) record_requests_after(this);
     if (posted || alone || of.role == CallRole::kProbe) record_messages_after(this);
     if (kMoreAfter[record_->id]) more_after();
-    if (message && of.starts == Starts::kBlocking) {
-      if (of.synchronous && send_to >= 0) record_synchronous_end(rank_, send_to);
-      if (needs_receive(of)) step_need_taken(waiting(), message, nullptr);
+    if (message_id && of.starts == Starts::kBlocking) {
+      if (of.synchronous && receiver_world >= 0) record_synchronous_end(rank_, receiver_world);
+      if (needs_receive(of)) step_need_receive(waiting(), message_id, nullptr);
     }
     if (collective.comm && of.starts != Starts::kNonblocking) {
       leave_collective(rank_, of, collective);

@@ -137,8 +137,8 @@ class CheckedCall {
  public:
   /// A blocking receive with no other pending: it is not entered in Rank::posted
   bool alone = false;
-  int send_to = -1;
-  uint64_t message = 0;  ///< the id of the message that it sends
+  int receiver_world = -1;
+  uint64_t message_id = 0;  ///< the id of the message that it sends
   CheckedComm* comm = nullptr;
   RefPtr<CheckedReceive> posted;  ///< the receive that it posts
   /// The record whose `low` and `bytes` describe the call's only buffer; null where
@@ -265,29 +265,31 @@ void record_messages_after(CheckedCall* call);
 /// Adds a receive with this number to Rank::posted. Null where it matches no message.
 RefPtr<CheckedReceive> post_as(Rank* rank, SharedCall call, uint64_t number);
 /// A blocking receive that was not entered in Rank::posted has returned.
-void received_alone(const WaitingCall& call, const MPI_Status* status, bool status_read);
+void record_lone_receive(const WaitingCall& call, const MPI_Status* status, bool status_read);
 /// Has a receive that failed nevertheless matched its message?
-bool is_taken(int result, const MPI_Status* status);
+bool has_matched_despite_error(int result, const MPI_Status* status);
 /// The call has failed: its message is withdrawn, because nothing was sent. A receive counts as
 /// matched only if its message was too long.
 void undo_messages(CheckedCall* call, int result);
 /// Prefetches the messages that these requests have matched.
 void prefetch_messages(std::span<const CompletedEntry> done);
 /// Sets what the operation sends.
-void set_message(RequestOperation* operation, uint64_t message, int send_to, CheckedComm* comm);
+void set_message(RequestOperation* operation, uint64_t message_id, int receiver_world,
+                 CheckedComm* comm);
 /// The message of a persistent operation that starts.
 void start_message(CheckedCall* call, RequestOperation* operation);
 /// A receive of a request is complete. sweep() checks its message.
-void received(Rank* rank, const RefPtr<CheckedReceive>& posted, const MPI_Status* status);
+void record_receive_complete(Rank* rank, const RefPtr<CheckedReceive>& posted,
+                             const MPI_Status* status);
 /// Checks the receives that are complete and have no incomplete receive before them.
 void sweep(Rank* rank);
 /// The program has freed the request of a receive, so nobody sees which message it matches.
-void receive_forgotten(Rank* rank, const RefPtr<CheckedReceive>& posted);
+void record_freed_receive(Rank* rank, const RefPtr<CheckedReceive>& posted);
 /// An error is about to end the job: reports it if a message was too long for the receive that
 /// matched it. Returns whether it was.
 bool report_too_long(Rank* rank, const CallRecord& current);
 /// The send of a request was cancelled.
-void withdraw_message(const CheckedComm* comm, int send_to, uint64_t message);
+void withdraw_message(const CheckedComm* comm, int receiver_world, uint64_t message_id);
 void report_messages_left();
 void on_message(const void* data, int bytes);
 
@@ -317,7 +319,7 @@ void report_partitioned_left();
 /// advances the rank's own clock.
 uint32_t next_event(Rank* rank);
 /// A synchronous send is complete, so its receive has begun.
-void record_synchronous_end(Rank* rank, int send_to);
+void record_synchronous_end(Rank* rank, int receiver_world);
 /// The receive has matched the message.
 void record_matched_message(Rank* rank, const QueuedMessage& message,
                             const CheckedReceive& receive);

@@ -38,8 +38,9 @@ void arrived(int process, const void* data, int bytes) {
     });
   if (kind == WireKind::kPartitioned || kind == WireKind::kStarted)
     return on_partitioned(data, static_cast<size_t>(bytes));
-  if (kind != WireKind::kMessage && kind != WireKind::kAgain && kind != WireKind::kClock &&
-      kind != WireKind::kBack && kind != WireKind::kProgress)
+  if (kind != WireKind::kMessage && kind != WireKind::kRepeatedMessage &&
+      kind != WireKind::kMessageClock && kind != WireKind::kWithdrawnMessage &&
+      kind != WireKind::kProgress)
     return on_agreement(process, data, bytes);
   const auto size = static_cast<size_t>(bytes);
   std::lock_guard guard(g_arrived_lock);

@@ -173,14 +173,14 @@ struct alignas(64) CheckedReceive {
   bool cancelled = false, freed = false;
   bool probe = false;  ///< made by MPI_Mprobe, which returned `message`
   int real_source = 0, real_tag = 0;
-  uint64_t taken = 0;  ///< id of the matched message, once known
+  uint64_t matched_message_id = 0;  ///< id of the matched message, once known
   SharedCall call;
   uint32_t event = 0;  ///< the rank's own clock when the receive was complete
   /// The rank's own clock when a call completed another request of a list but not this one; 0: no
   /// call did.
   uint32_t passed = 0;
   SharedCall passed_by;
-  int message = 0;
+  int message_handle = 0;
   bool status_read = true;
   CheckedReceive* next_free = nullptr;
 
@@ -193,7 +193,7 @@ struct alignas(64) CheckedReceive {
     passed_by.reset();
     open = status_read = true;
     cancelled = freed = probe = false;
-    taken = 0;
+    matched_message_id = 0;
     event = passed = 0;
   }
 };
@@ -249,8 +249,8 @@ struct RequestOperation {
   uint64_t made_in = 0;  ///< Rank::epoch at the time when a rare one was made
   RefPtr<CheckedReceive> posted;
   Regions regions;
-  uint64_t message = 0;  ///< id of the message that it sends
-  int send_to = -1;      ///< receiver's world rank
+  uint64_t message_id = 0;  ///< id of the message that it sends
+  int receiver_world = -1;  ///< receiver's world rank
   CheckedComm* comm = nullptr;
   CollectiveCall collective;
   std::shared_ptr<Partitioned> partitioned;
@@ -283,8 +283,9 @@ struct alignas(32) PendingOperation {
   uint32_t id = 0;     ///< send: its message; receive: its number; lower 32 bits
   int16_t index = -1;  ///< position in the list of the pending wait
   bool sends = false;
-  /// Receive: counted in MessageQueue::ready. Send: the receive of its message has begun.
-  bool ready = false;
+  /// Receive: counted in MessageQueue::receives_waiting. Send: the receive of its message has
+  /// begun.
+  bool receive_begun = false;
 };
 
 /// The pending ones of a rank, in the order in which they have begun.
@@ -452,7 +453,7 @@ struct alignas(64) Rank {
   bool in_call = false;
   bool initialised = false, ended = false;
   bool in_turn = true;  ///< `posted` is empty and there are no `races`
-  uint32_t next_message = 0;
+  uint32_t last_message_number = 0;
   PendingOperations begun;
   std::vector<PendingRegion> regions;
   uint64_t pending_sum = 0;  ///< sum of reach_of() for `begun`
@@ -489,7 +490,7 @@ struct alignas(64) Rank {
   std::vector<Exposed> windows;
   std::map<uint64_t, OpenFile> files;  ///< by handle
   int64_t longest_region = 0;
-  std::unordered_map<int, QueuedMessage> matched;  ///< by MPI_Message
+  std::unordered_map<int, QueuedMessage> probed_messages;  ///< by MPI_Message
   /// The requests that the call was given. MPI sets the program's to MPI_REQUEST_NULL before an
   /// error of theirs is known.
   std::span<const MPI_Request> given;

@@ -57,21 +57,21 @@ struct KnownQueue {
 };
 
 /// The properties that all messages of one send call share.
-struct Sent {
-  uint64_t contents = 0;  ///< name() of `signature`
-  int to = -1;            ///< world rank of the receiver
+struct MessageProperties {
+  uint64_t signature_name = 0;  ///< name() of `signature`
+  int receiver_world = -1;      ///< world rank of the receiver
   int source = 0;
   CheckedComm* comm = nullptr;
   TypeSignature signature;
   int tag = 0, source_world = 0;
   int64_t bytes = 0;
   bool standard = false;  ///< the library may buffer it, or not
-  bool operator==(const Sent& other) const {
+  bool operator==(const MessageProperties& other) const {
     return signature.hash == other.signature.hash && signature.length == other.signature.length &&
            signature.known == other.signature.known && signature.packed == other.signature.packed &&
            bytes == other.bytes && source == other.source && tag == other.tag &&
-           source_world == other.source_world && to == other.to && comm == other.comm &&
-           standard == other.standard;
+           source_world == other.source_world && receiver_world == other.receiver_world &&
+           comm == other.comm && standard == other.standard;
   }
 };
 
@@ -96,15 +96,16 @@ void release_wire_number(RememberedCall* send);
 
 /// A CallRecord that is shared. Fields that are read after other ranks have run are adjacent,
 /// because each cache line costs a miss; for repeated calls these are the first and the third line.
-/// REQUIRES: `sent` is the same for all who share the record.
+/// REQUIRES: `properties` is the same for all who share the record.
 struct alignas(128) RememberedCall : CallRecord {
   enum CallFact : uint32_t {
     kFine = 1,        ///< the arguments are correct
-    kSent = 2,        ///< `sent` is filled
+    kProperties = 2,  ///< `properties` is filled
     kReach = 4,       ///< `low` and `bytes` are filled: the buffer is all bytes between
-    kFits = 8,        ///< a message of signature `fits` was matched without a finding
-    kSendsTo = 16,    ///< `messages.queue` belongs to the communicator that the call sends on
-    kTakesFrom = 32,  ///< `messages.queue` is the only queue that the call receives from
+    kSignatureMatched =
+        8,          ///< a message of signature `matched_signature` was matched without a finding
+    kSendsTo = 16,  ///< `messages.queue` belongs to the communicator that the call sends on
+    kReceivesFrom = 32,  ///< `messages.queue` is the only queue that the call receives from
     /// The buffer does not overlap the pending operations that Messages::beside identifies
     kBeside = 64,
     kOperation = 128,  ///< nonblocking collective: `operation` belongs to this call
@@ -120,7 +121,7 @@ struct alignas(128) RememberedCall : CallRecord {
     /// The queue that a send's messages enter; for a receive, also one that sends as well, the
     /// queue that its messages leave.
     MessageQueue* queue;
-    uint64_t fits;  ///< name() of a signature that has matched
+    uint64_t matched_signature;  ///< name() of a signature that has matched
   };
   /// Facts about a collective.
   struct Enters {
@@ -145,10 +146,10 @@ struct alignas(128) RememberedCall : CallRecord {
     Messages messages = {};
     Enters enters;
   };
-  KnownQueue sends_too;  ///< where a call that also receives sends its messages
-  Sent sent;
-  uint64_t sends_on = 0, takes_on = 0;  ///< keys of the communicators of the queues
-  Rank* rank = nullptr;                 ///< the rank that remembers the call (Rank::remembered)
+  KnownQueue send_queue;  ///< where a call that also receives sends its messages
+  MessageProperties properties;
+  uint64_t send_comm_key = 0, receive_comm_key = 0;  ///< keys of the communicators of the queues
+  Rank* rank = nullptr;  ///< the rank that remembers the call (Rank::remembered)
   const char* base = nullptr;
   uint64_t arrays = 0;  ///< collective with kFine: hash_of_arrays(), 0 without arrays
   uint64_t declared_in =
@@ -157,7 +158,7 @@ struct alignas(128) RememberedCall : CallRecord {
   /// A completed operation to be reused for the next call, or a stale one. The record owns it.
   /// Nobody frees it: records live until the process ends.
   RequestTable<RequestOperation>::TableEntry* operation = nullptr;
-  bool sent_before = false;       ///< messages of the call may be under way
+  bool may_be_under_way = false;  ///< messages of the call may be under way
   uint32_t wire_call_number = 0;  ///< WireMessage::wire_call_number of a send to another process
   RememberedCall* next_free = nullptr;
 
@@ -198,12 +199,12 @@ struct alignas(128) RememberedCall : CallRecord {
   void let_go() {
     known_in = 0;
     rank = nullptr;
-    sent_before = false;
+    may_be_under_way = false;
     if (wire_call_number) release_wire_number(this);
     arrays = 0;
     declared.reset();
     messages = {};
-    sends_too = {};
+    send_queue = {};
   }
 };
 // Each call reads two cache lines of its record: the arguments, and the fields from

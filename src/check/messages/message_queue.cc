@@ -6,20 +6,20 @@
 namespace fgmpi::check {
 
 /// Begins with messages in place of another call, if the queue may have any and has none.
-bool MessageQueue::begin_places(RememberedCall* of, const Knowledge& knows) {
-  if (in_place || !stays) return false;
+bool MessageQueue::begin_placing(RememberedCall* of, const Knowledge& knows) {
+  if (placed_count || !stays) return false;
   call = SharedCall(of);
-  contents = of->sent.contents;
+  signature_name = of->properties.signature_name;
   near_name = knows.near_name();
   near = knows.near;
   return true;
 }
 
-void MessageQueue::make_messages() {
-  while (in_place) {
-    const InPlace& one = placed[--in_place];
-    QueuedMessage* m = new_message();
-    m->set({contents, one.matched, one.begun, false});
+void MessageQueue::queue_placed_messages() {
+  while (placed_count) {
+    const PlacedMessage& one = placed[--placed_count];
+    QueuedMessage* m = make_message();
+    m->set({signature_name, one.receive_begun, one.send_begun, false});
     m->id = one.id;
     m->call = call;
     m->known.near = near;

@@ -8,7 +8,8 @@
 // A sender that waits for a send must learn when the receive has begun (unbuffered.h). Ids in a
 // queue increase, and receives match messages in order. So for messages in place the queue records
 // up to which id receives have begun, and the sender is notified only if it has asked before
-// (is_taken()). For a message that has a QueuedMessage object the sender is always notified.
+// (has_receive_begun()). For a message that has a QueuedMessage object the sender is always
+// notified.
 // Thread rule: as CheckedCall (call.h).
 #pragma once
 
@@ -29,31 +30,31 @@
 namespace fgmpi::check {
 
 /// A word of a message that is written as a whole when the message is made.
-struct MessageWord {
-  uint64_t contents : 64 - TypeSignature::kSpareBits = 0;  ///< name() of its signature
-  uint64_t matched : 1 = 0;  ///< its receive has begun, and its sender knows or can find out
-  uint64_t begun : 1 = 0;    ///< its send has begun in the unbuffered run
+struct MessageState {
+  uint64_t signature_name : 64 - TypeSignature::kSpareBits = 0;  ///< name() of its signature
+  uint64_t receive_begun : 1 = 0;  ///< its receive has begun, and its sender knows or can find out
+  uint64_t send_begun : 1 = 0;     ///< its send has begun in the unbuffered run
   uint64_t has_clock : 1 = 0;
 };
 
 /// A message under way, as its sender announced it to the receiver's process. The fields that are
 /// read of most messages are in the first 64 bytes.
-struct alignas(64) QueuedMessage : MessageWord {
+struct alignas(64) QueuedMessage : MessageState {
   QueuedMessage* next = nullptr;
   uint64_t id = 0;  ///< unique in the job
   SharedCall call;  ///< also holds what all messages of the call share
-  void set(const MessageWord& word) { static_cast<MessageWord&>(*this) = word; }
+  void set(const MessageState& word) { static_cast<MessageState&>(*this) = word; }
   Knowledge known;  ///< the sender's clock
-  const TypeSignature& signature() const { return call->sent.signature; }
-  int64_t bytes() const { return call->sent.bytes; }
-  int source() const { return call->sent.source; }
-  int tag() const { return call->sent.tag; }
-  int source_world() const { return call->sent.source_world; }
+  const TypeSignature& signature() const { return call->properties.signature; }
+  int64_t bytes() const { return call->properties.bytes; }
+  int source() const { return call->properties.source; }
+  int tag() const { return call->properties.tag; }
+  int source_world() const { return call->properties.source_world; }
 };
 
 inline QueuedMessage* g_spare_messages = nullptr;
 
-inline QueuedMessage* new_message() {
+inline QueuedMessage* make_message() {
   QueuedMessage* m = g_spare_messages;
   if (!m) return make_lasting<QueuedMessage>();
   g_spare_messages = m->next;
@@ -70,11 +71,11 @@ inline void drop_message(QueuedMessage* m) {
 }
 
 /// A message in place, without a QueuedMessage object.
-struct InPlace {
+struct PlacedMessage {
   uint64_t id : 61 = 0;  ///< world ranks are below 2^29
-  uint64_t matched : 1 = 0;
-  uint64_t begun : 1 = 0;
-  uint64_t told : 1 = 0;  ///< the sender is to be notified when the receive begins
+  uint64_t receive_begun : 1 = 0;
+  uint64_t send_begun : 1 = 0;
+  uint64_t notify_sender : 1 = 0;  ///< the sender is to be notified when the receive begins
 };
 
 /// Messages of one sender with one tag on one communicator, in the order in which they were sent.
@@ -82,56 +83,57 @@ struct alignas(64) MessageQueue {
   static constexpr uint16_t kMostInPlace = 2;
 
   QueuedMessage* list = nullptr;  ///< messages behind those in place
-  SharedCall call;  ///< the call of all messages in place, which share `contents` and `near` too
+  SharedCall
+      call;  ///< the call of all messages in place, which share `signature_name` and `near` too
   /// The number of receives that have begun and will match the next messages to arrive, whatever
   /// else is posted.
-  uint32_t ready = 0;
-  uint16_t in_place = 0;
+  uint32_t receives_waiting = 0;
+  uint16_t placed_count = 0;
   bool stays = false;  ///< the queue is never erased; only then may it have messages in place
-  InPlace placed[kMostInPlace];
-  uint64_t contents = 0;          ///< MessageWord::contents
-  uint64_t near_name = 0;         ///< Knowledge::near_name()
-  uint64_t taken_up_to = 0;       ///< receives of messages in place have begun up to this id
-  QueuedMessage* last = nullptr;  ///< end of `list`
-  Knowledge::Near near = {};      ///< the sender's clock
+  PlacedMessage placed[kMostInPlace];
+  uint64_t signature_name = 0;        ///< MessageState::signature_name
+  uint64_t near_name = 0;             ///< Knowledge::near_name()
+  uint64_t receives_begun_up_to = 0;  ///< receives of messages in place have begun up to this id
+  QueuedMessage* last = nullptr;      ///< end of `list`
+  Knowledge::Near near = {};          ///< the sender's clock
 
-  bool empty() const { return !in_place && !list; }
+  bool empty() const { return !placed_count && !list; }
   /// The first message, null if there is none. Moves messages in place into the list.
   QueuedMessage* first() {
-    if (in_place) make_messages();
+    if (placed_count) queue_placed_messages();
     return list;
   }
 
   /// Can a message of this call be stored in place, that is, is it like those already there?
   [[gnu::always_inline]] bool has_place(RememberedCall* of, const Knowledge& knows) {
-    if (list || knows.clock || in_place == kMostInPlace) return false;
-    return (call.get() == of && near_name == knows.near_name()) || begin_places(of, knows);
+    if (list || knows.clock || placed_count == kMostInPlace) return false;
+    return (call.get() == of && near_name == knows.near_name()) || begin_placing(of, knows);
   }
   /// Adds a message in place; returns whether its receive has begun already. REQUIRES: has_place().
-  bool place(uint64_t id, bool begun, bool told) {
-    const bool taken = ready > 0;
-    ready -= taken;
-    InPlace& one = placed[in_place++];
+  bool add_placed(uint64_t id, bool send_begun, bool notify_sender) {
+    const bool receive_begun = receives_waiting > 0;
+    receives_waiting -= receive_begun;
+    PlacedMessage& one = placed[placed_count++];
     one.id = id;
-    one.matched = taken;
-    one.begun = begun;
-    one.told = told;
-    return taken;
+    one.receive_begun = receive_begun;
+    one.send_begun = send_begun;
+    one.notify_sender = notify_sender;
+    return receive_begun;
   }
   /// Adds a message at the end; returns whether its receive has begun already.
-  bool append(QueuedMessage* m) {
+  bool add_queued(QueuedMessage* m) {
     (list ? last->next : list) = m;
     last = m;
-    if (ready == 0) return false;
-    --ready;
-    m->matched = 1;
+    if (receives_waiting == 0) return false;
+    --receives_waiting;
+    m->receive_begun = 1;
     return true;
   }
   /// Removes the first message in place. REQUIRES: there is one.
-  InPlace remove_placed() {
-    const InPlace first = placed[0];
+  PlacedMessage remove_placed() {
+    const PlacedMessage first = placed[0];
     placed[0] = placed[1];
-    --in_place;
+    --placed_count;
     return first;
   }
   /// Removes the first message of the list. REQUIRES: first() is not null.
@@ -143,16 +145,16 @@ struct alignas(64) MessageQueue {
 
   /// Has the receive of a message that was in place begun? If not, the sender is
   /// notified when it does.
-  bool is_taken(uint64_t id) {
-    if (taken_up_to >= id) return true;
-    for (uint16_t i = 0; i < in_place; ++i)
-      if (placed[i].id == id) placed[i].told = 1;
+  bool has_receive_begun(uint64_t id) {
+    if (receives_begun_up_to >= id) return true;
+    for (uint16_t i = 0; i < placed_count; ++i)
+      if (placed[i].id == id) placed[i].notify_sender = 1;
     return false;
   }
 
  private:
-  bool begin_places(RememberedCall* of, const Knowledge& knows);
-  void make_messages();
+  bool begin_placing(RememberedCall* of, const Knowledge& knows);
+  void queue_placed_messages();
 };
 
 /// Messages for one rank.

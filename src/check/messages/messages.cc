@@ -22,11 +22,12 @@ bool is_standard(const CallInfo& info) {
   return !std::strncmp(info.operation, "Send", 4) || info.role == CallRole::kReplace;
 }
 
-/// Fills Sent. A record whose earlier messages had other properties is replaced by a new one.
-void fill_sent(Rank* rank, SharedCall* record) {
+/// Fills MessageProperties. A record whose earlier messages had other properties is replaced by a
+/// new one.
+void fill_properties(Rank* rank, SharedCall* record) {
   const CallRecord& call = **record;
   const Positions& at = call.info().at;
-  Sent sent;
+  MessageProperties properties;
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call.at(at.comm)));
   const int to = own ? own->comm->world_of(call.at(at.dest)) : MPI_UNDEFINED;
   if (to != MPI_UNDEFINED) {
@@ -34,31 +35,32 @@ void fill_sent(Rank* rank, SharedCall* record) {
     const int64_t count = call.at(at.send_count);
     const TypeLayout* l = layout_of(type);
     const TypeSignature signature = signature_of(type, count);
-    sent = {signature.name(),
-            to,
-            own->rank,
-            own->comm,
-            signature,
-            static_cast<int>(call.at(at.send_tag)),
-            rank->world,
-            l ? l->size * count : 0,
-            is_standard(call.info())};
+    properties = {signature.name(),
+                  to,
+                  own->rank,
+                  own->comm,
+                  signature,
+                  static_cast<int>(call.at(at.send_tag)),
+                  rank->world,
+                  l ? l->size * count : 0,
+                  is_standard(call.info())};
   }
   // Messages of a type or communicator that had the same handle earlier may still be under way.
-  if ((*record)->sent_before && !(sent == (*record)->sent)) *record = SharedCall(CallRecord(call));
-  (*record)->sent = sent;
-  (*record)->sent_before = true;
-  (*record)->set_known(rank->epoch, RememberedCall::kSent);
+  if ((*record)->may_be_under_way && !(properties == (*record)->properties))
+    *record = SharedCall(CallRecord(call));
+  (*record)->properties = properties;
+  (*record)->may_be_under_way = true;
+  (*record)->set_known(rank->epoch, RememberedCall::kProperties);
 }
 
-/// Makes the message of a send. REQUIRES: RememberedCall::kSent.
-QueuedMessage* make_message(Rank* rank, RememberedCall* record) {
-  QueuedMessage* m = new_message();
-  m->id = next_message(rank);
+/// Makes the message of a send. REQUIRES: RememberedCall::kProperties.
+QueuedMessage* make_sent_message(Rank* rank, RememberedCall* record) {
+  QueuedMessage* m = make_message();
+  m->id = reserve_message_id(rank);
   m->known.near = rank->knows.near;
   const bool has_clock = rank->knows.clock != nullptr;
   if (has_clock) m->known.clock = rank->knows.clock;
-  m->set({record->sent.contents, false, false, has_clock});
+  m->set({record->properties.signature_name, false, false, has_clock});
   m->call = SharedCall(record);
   return m;
 }
@@ -78,11 +80,11 @@ struct Numbers {
 std::map<int, Numbers>& g_numbers = *new std::map<int, Numbers>;  ///< by process
 
 /// Announces a message of a call that the receiver's process knows by number.
-void send_again(const QueuedMessage& m, bool begun) {
+void announce_repeated_message(const QueuedMessage& m, bool send_begun) {
   const RememberedCall& call = *m.call;
-  const int process = MPIX_Tool_process(call.sent.to);
-  auto* wire = new (add_piece(process, sizeof(WireAgain))) WireAgain;
-  wire->begun = begun;
+  const int process = MPIX_Tool_process(call.properties.receiver_world);
+  auto* wire = new (add_piece(process, sizeof(WireRepeatedMessage))) WireRepeatedMessage;
+  wire->send_begun = send_begun;
   wire->from = g_process.me;
   wire->wire_call_number = call.wire_call_number;
   wire->id = m.id;
@@ -90,32 +92,32 @@ void send_again(const QueuedMessage& m, bool begun) {
   send_due_notices_to(process);
 }
 
-/// Announces a message to the receiver's process. `begun`: the send has begun in
+/// Announces a message to the receiver's process. `send_begun`: the send has begun in
 /// the unbuffered run.
-void send_wire(const QueuedMessage& m, bool begun) {
+void announce_to_process(const QueuedMessage& m, bool send_begun) {
   RememberedCall* const call = m.call.get();
-  if (call->wire_call_number && !m.has_clock) return send_again(m, begun);
-  const Sent& sent = call->sent;
-  const uint64_t comm_key = sent.comm->key;
-  const int process = MPIX_Tool_process(sent.to);
+  if (call->wire_call_number && !m.has_clock) return announce_repeated_message(m, send_begun);
+  const MessageProperties& properties = call->properties;
+  const uint64_t comm_key = properties.comm->key;
+  const int process = MPIX_Tool_process(properties.receiver_world);
   // A call that its rank does not remember will not be repeated, so it needs no number.
   if (!call->wire_call_number && call->rank) call->wire_call_number = g_numbers[process].reserve();
   WireMessage wire = {WireKind::kMessage,
-                      sent.standard,
-                      sent.signature.known,
-                      sent.signature.packed,
-                      begun,
-                      sent.source,
-                      sent.tag,
-                      sent.source_world,
-                      sent.to,
+                      properties.standard,
+                      properties.signature.known,
+                      properties.signature.packed,
+                      send_begun,
+                      properties.source,
+                      properties.tag,
+                      properties.source_world,
+                      properties.receiver_world,
                       g_process.me,
                       call->wire_call_number,
                       comm_key,
                       m.id,
-                      sent.signature.hash,
-                      sent.signature.length,
-                      sent.bytes,
+                      properties.signature.hash,
+                      properties.signature.length,
+                      properties.bytes,
                       m.known.near,
                       0,
                       *call,
@@ -127,7 +129,7 @@ void send_wire(const QueuedMessage& m, bool begun) {
     for (size_t i = 0; i < n; ++i) wire.clock[i] = (*m.known.clock)[done + i];
     done += n;
     wire.parts = static_cast<uint32_t>(n);
-    wire.kind = done < parts ? WireKind::kClock : WireKind::kMessage;
+    wire.kind = done < parts ? WireKind::kMessageClock : WireKind::kMessage;
     MPIX_Tool_notify(process, &wire,
                      static_cast<int>(offsetof(WireMessage, clock) + n * sizeof(ClockPart)));
     if (done == parts) return;
@@ -137,37 +139,39 @@ void send_wire(const QueuedMessage& m, bool begun) {
 }  // namespace
 
 void release_wire_number(RememberedCall* send) {
-  g_numbers[MPIX_Tool_process(send->sent.to)].free.push_back(send->wire_call_number);
+  g_numbers[MPIX_Tool_process(send->properties.receiver_world)].free.push_back(
+      send->wire_call_number);
   send->wire_call_number = 0;
 }
 
-uint64_t send_as_message(Rank* rank, RememberedCall* record, MessageQueue* queue, bool* taken) {
-  QueuedMessage* m = make_message(rank, record);
+uint64_t announce_queued_message(Rank* rank, RememberedCall* record, MessageQueue* queue,
+                                 bool* receive_begun) {
+  QueuedMessage* m = make_sent_message(rank, record);
   const uint64_t id = m->id;
-  const bool begun = step_send(rank, id, record->sent.to);
+  const bool send_begun = step_send(rank, id, record->properties.receiver_world);
   if (queue) {
-    m->begun = begun;
-    *taken = queue->append(m);
+    m->send_begun = send_begun;
+    *receive_begun = queue->add_queued(m);
   } else {
-    send_wire(*m, begun);
+    announce_to_process(*m, send_begun);
     drop_message(m);
   }
   return id;
 }
 
 bool has_receive_begun(Rank* rank, const RememberedCall& send, const KnownQueue& known,
-                       uint64_t message) {
+                       uint64_t message_id) {
   MessageQueue* queue = known.queue;
   if (!queue) return false;  // the receiver is in another process
   if (!known.is_there()) {
-    const Sent& sent = send.sent;
-    Inbox& inbox = inbox_of(sent.to);
-    auto found = inbox.queues.find(key_of(send.sends_on, sent.source, sent.tag));
+    const MessageProperties& properties = send.properties;
+    Inbox& inbox = inbox_of(properties.receiver_world);
+    auto found = inbox.queues.find(key_of(send.send_comm_key, properties.source, properties.tag));
     if (found == inbox.queues.end()) return false;
     queue = &found->second;
   }
-  if (!queue->is_taken(message)) return false;
-  if (!rank->unbuffered.taken.empty()) forget_taken(&rank->unbuffered, message);
+  if (!queue->has_receive_begun(message_id)) return false;
+  if (!rank->unbuffered.receives_begun.empty()) forget_receive_begun(&rank->unbuffered, message_id);
   return true;
 }
 
@@ -195,25 +199,26 @@ bool receives_too(const CallInfo& info) {
   return info.role == CallRole::kSendReceive || info.role == CallRole::kReplace;
 }
 
-void send_message(Rank* rank, SharedCall record, uint64_t* id, int* send_to, CheckedComm** comm) {
-  if (!record->is_known(rank->epoch, RememberedCall::kSent)) fill_sent(rank, &record);
-  const Sent& sent = record->sent;
-  if (sent.to < 0) return;
+void announce_sent_message(Rank* rank, SharedCall record, uint64_t* id, int* receiver_world,
+                           CheckedComm** comm) {
+  if (!record->is_known(rank->epoch, RememberedCall::kProperties)) fill_properties(rank, &record);
+  const MessageProperties& properties = record->properties;
+  if (properties.receiver_world < 0) return;
   MessageQueue* queue = nullptr;
-  if (is_local(sent.to)) {
+  if (is_local(properties.receiver_world)) {
     const bool also = receives_too(record->info());
     const KnownQueue known =
-        queue_for(&inbox_of(sent.to), also ? record->sends_too : record->queue(), &record->sends_on,
-                  sent.comm->key, sent.source, sent.tag);
-    also ? void(record->sends_too = known) : record->set_queue(known);
+        queue_for(&inbox_of(properties.receiver_world), also ? record->send_queue : record->queue(),
+                  &record->send_comm_key, properties.comm->key, properties.source, properties.tag);
+    also ? void(record->send_queue = known) : record->set_queue(known);
     record->set_known(rank->epoch, RememberedCall::kSendsTo);
     queue = known.queue;
   }
-  bool taken = false;
-  *id = send_known(rank, record.get(), queue, true, &taken);
-  *send_to = sent.to;
-  *comm = sent.comm;
-  if (taken) step_taken(*id);
+  bool receive_begun = false;
+  *id = announce_message(rank, record.get(), queue, true, &receive_begun);
+  *receiver_world = properties.receiver_world;
+  *comm = properties.comm;
+  if (receive_begun) step_receive_begun(*id);
 }
 
 RefPtr<CheckedReceive> post(Rank* rank, SharedCall kept) {
@@ -224,23 +229,23 @@ RefPtr<CheckedReceive> post(Rank* rank, SharedCall kept) {
   return posted;
 }
 
-bool could_take(const CheckedReceive& p, int source, int tag) {
+bool may_match(const CheckedReceive& p, int source, int tag) {
   return (p.source == MPI_ANY_SOURCE || p.source == source) &&
          (p.tag == MPI_ANY_TAG || p.tag == tag);
 }
 
 }  // namespace
 
-void compare(Rank* rank, const QueuedMessage& m, const CallRecord& call, MPI_Datatype type,
-             int64_t count, RememberedCall* kept) {
-  if (kept && fits_as_before(*rank, m, *kept)) return;
+void check_message_types(Rank* rank, const QueuedMessage& m, const CallRecord& call,
+                         MPI_Datatype type, int64_t count, RememberedCall* kept) {
+  if (kept && has_signature_matched(*rank, m, *kept)) return;
   if (!m.signature().known) return;
-  const TypeSignature taken = beginning_of(type, count, m.signature().length);
-  if (!taken.known) return;
-  if (m.signature() == taken) {
-    if (kept && m.contents && !taken.packed) {
-      kept->messages.fits = m.contents;
-      kept->set_known(rank->epoch, RememberedCall::kFits);
+  const TypeSignature received = beginning_of(type, count, m.signature().length);
+  if (!received.known) return;
+  if (m.signature() == received) {
+    if (kept && m.signature_name && !received.packed) {
+      kept->messages.matched_signature = m.signature_name;
+      kept->set_known(rank->epoch, RememberedCall::kSignatureMatched);
     }
     return;
   }
@@ -258,7 +263,7 @@ void compare(Rank* rank, const QueuedMessage& m, const CallRecord& call, MPI_Dat
 namespace {
 
 /// Can the receive match messages of one queue only?
-bool takes_from_one(const CallRecord& call) {
+bool receives_from_one(const CallRecord& call) {
   const Positions& at = call.info().at;
   return call.at(at.source) != MPI_ANY_SOURCE && call.at(at.recv_tag) != MPI_ANY_TAG;
 }
@@ -266,20 +271,20 @@ bool takes_from_one(const CallRecord& call) {
 /// The queue from which the receive matches messages.
 MessageQueue& queue_of(Rank* rank, RememberedCall* kept, const CheckedComm& comm, int source,
                        int tag) {
-  kept->set_queue(
-      queue_for(&inbox_of(rank->world), kept->queue(), &kept->takes_on, comm.key, source, tag));
+  kept->set_queue(queue_for(&inbox_of(rank->world), kept->queue(), &kept->receive_comm_key,
+                            comm.key, source, tag));
   MessageQueue& queue = *kept->messages.queue;
-  if (kept->is_known(rank->epoch, RememberedCall::kTakesFrom)) return queue;
+  if (kept->is_known(rank->epoch, RememberedCall::kReceivesFrom)) return queue;
   // The handle may have belonged to another communicator when the receive began.
   const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(kept->at(kept->info().at.comm)));
-  if (own && own->comm == &comm) kept->set_known(rank->epoch, RememberedCall::kTakesFrom);
+  if (own && own->comm == &comm) kept->set_known(rank->epoch, RememberedCall::kReceivesFrom);
   return queue;
 }
 
 /// The queue of the message that a receive has matched; for a receive whose request was freed, the
 /// first queue that it could match from. Null: there is none.
 MessageQueue* queue_of(Rank* rank, const CheckedReceive& p) {
-  if (!p.freed && takes_from_one(*p.call))
+  if (!p.freed && receives_from_one(*p.call))
     return &queue_of(rank, p.call.get(), *p.comm, p.real_source, p.real_tag);
   Inbox& inbox = inbox_of(rank->world);
   if (!p.freed) {
@@ -287,27 +292,27 @@ MessageQueue* queue_of(Rank* rank, const CheckedReceive& p) {
     return found == inbox.queues.end() ? nullptr : &found->second;
   }
   for (auto& [key, queue] : inbox.queues)
-    if (!queue.empty() && key.comm == p.comm->key >> 1 && could_take(p, key.source, key.tag))
+    if (!queue.empty() && key.comm == p.comm->key >> 1 && may_match(p, key.source, key.tag))
       return &queue;
   return nullptr;
 }
 
 /// Removes the message that the receive has matched from its queue. Returns false where no
 /// message is there.
-bool resolve(Rank* rank, CheckedReceive* posted, bool in_order) {
+bool remove_matched_message(Rank* rank, CheckedReceive* posted, bool in_order) {
   const CheckedReceive& p = *posted;
   MessageQueue* queue = queue_of(rank, p);
   if (!queue || !queue->first()) return false;
   QueuedMessage* m = queue->remove_first();
   inbox_of(rank->world).erase_if_many(*queue, key_of(p.comm->key, m->source(), m->tag()));
   if (!p.freed && in_order) {
-    if (!p.probe) compare(rank, *m, p.call, p.type(), p.count(), p.call.get());
+    if (!p.probe) check_message_types(rank, *m, p.call, p.type(), p.count(), p.call.get());
     record_matched_message(rank, *m, p);
   }
   const bool certain = !p.freed && in_order && !could_be_of_earlier(rank, *m, p.comm, p.number);
-  if (p.probe) rank->matched.insert_or_assign(p.message, *m);
-  if (certain) posted->taken = m->id;
-  if (!p.probe && !m->matched) step_matched(rank, p.number, m->id, certain);
+  if (p.probe) rank->probed_messages.insert_or_assign(p.message_handle, *m);
+  if (certain) posted->matched_message_id = m->id;
+  if (!p.probe && !m->receive_begun) step_matched(rank, p.number, m->id, certain);
   drop_message(m);
   return true;
 }
@@ -327,74 +332,76 @@ constexpr size_t kMostPosted = 2000;
 std::map<uint64_t, Clock> g_clocks;  ///< clocks of messages that have not arrived, by id
 
 /// A call whose messages another process announces by a number.
-struct ToldCall {
+struct AnnouncedCall {
   SharedCall call;
   uint64_t comm = 0;  ///< key
   KnownQueue queue;
 };
-std::map<int, std::vector<ToldCall>> g_told;  ///< by process, then number
+std::map<int, std::vector<AnnouncedCall>> g_announced_calls;  ///< by process, then number
 
-void reserve(const WireAgain& w) {
-  std::vector<ToldCall>& all = g_told[w.from];
+void add_announced(const WireRepeatedMessage& w) {
+  std::vector<AnnouncedCall>& all = g_announced_calls[w.from];
   if (w.wire_call_number >= all.size() || !all[w.wire_call_number].call) return;
-  ToldCall& told = all[w.wire_call_number];
-  const Sent& sent = told.call->sent;
-  if (!told.queue.is_there())
-    told.queue = {inbox_of(sent.to).queue(key_of(told.comm, sent.source, sent.tag)),
-                  g_queues_erased};
-  MessageQueue* queue = told.queue.queue;
-  if (w.begun) on_step(0, {Progress::kBegun, w.id, 0});
+  AnnouncedCall& announced = all[w.wire_call_number];
+  const MessageProperties& properties = announced.call->properties;
+  if (!announced.queue.is_there())
+    announced.queue = {inbox_of(properties.receiver_world)
+                           .queue(key_of(announced.comm, properties.source, properties.tag)),
+                       g_queues_erased};
+  MessageQueue* queue = announced.queue.queue;
+  if (w.send_begun) on_step(0, {Progress::kSendBegun, w.id, 0});
   Knowledge known;
   known.near = w.near;
-  bool taken;
-  if (queue->has_place(told.call.get(), known)) {
-    taken = queue->place(w.id, w.begun, true);
+  bool receive_begun;
+  if (queue->has_place(announced.call.get(), known)) {
+    receive_begun = queue->add_placed(w.id, w.send_begun, true);
   } else {
-    QueuedMessage* m = new_message();
-    m->set({sent.contents, false, w.begun, false});
+    QueuedMessage* m = make_message();
+    m->set({properties.signature_name, false, w.send_begun, false});
     m->id = w.id;
-    m->call = told.call;
+    m->call = announced.call;
     m->known.near = w.near;
-    taken = queue->append(m);
+    receive_begun = queue->add_queued(m);
   }
-  if (taken) step_taken(w.id);
+  if (receive_begun) step_receive_begun(w.id);
 }
 
-void reserve(const WireMessage& w) {
+void add_announced(const WireMessage& w) {
   if (w.call.id >= kCallCount) return;
   Clock clock;
-  if (w.parts || w.kind == WireKind::kClock)
+  if (w.parts || w.kind == WireKind::kMessageClock)
     clock = std::make_shared<const std::vector<ClockPart>>(w.clock, w.clock + w.parts);
-  if (!g_clocks.empty() || w.kind == WireKind::kClock) {
+  if (!g_clocks.empty() || w.kind == WireKind::kMessageClock) {
     Clock& before = g_clocks[w.id];
     learn(&before, clock);
-    if (w.kind == WireKind::kClock) return;
+    if (w.kind == WireKind::kMessageClock) return;
     clock = before;
     g_clocks.erase(w.id);
   }
-  if (w.begun) on_step(0, {Progress::kBegun, w.id, 0});
-  QueuedMessage* m = new_message();
+  if (w.send_begun) on_step(0, {Progress::kSendBegun, w.id, 0});
+  QueuedMessage* m = make_message();
   m->id = w.id;
   m->call = SharedCall(w.call);
   const TypeSignature signature = {w.hash, w.length, w.known, w.packed};
-  m->call->sent = {signature.name(), w.receiver, w.source,  nullptr, signature, w.tag,
-                   w.source_world,   w.bytes,    w.standard};
-  m->contents = signature.name();
-  m->matched = 0;
-  m->begun = w.begun;
+  m->call->properties = {signature.name(), w.receiver_world, w.source,  nullptr, signature, w.tag,
+                         w.source_world,   w.bytes,          w.standard};
+  m->signature_name = signature.name();
+  m->receive_begun = 0;
+  m->send_begun = w.send_begun;
   m->has_clock = clock != nullptr;
   m->known.clock = std::move(clock);
   m->known.near = w.near;
   if (w.wire_call_number) {
-    std::vector<ToldCall>& all = g_told[w.from];
+    std::vector<AnnouncedCall>& all = g_announced_calls[w.from];
     if (w.wire_call_number >= all.size()) all.resize(w.wire_call_number + 1);
     all[w.wire_call_number] = {m->call, w.comm, {}};
   }
-  if (inbox_of(w.receiver).queue(key_of(w.comm, w.source, w.tag))->append(m)) step_taken(m->id);
+  if (inbox_of(w.receiver_world).queue(key_of(w.comm, w.source, w.tag))->add_queued(m))
+    step_receive_begun(m->id);
 }
 
-void reserve(const WireBack& w) {
-  for (auto& [key, queue] : inbox_of(w.receiver).queues) {
+void add_announced(const WireWithdrawnMessage& w) {
+  for (auto& [key, queue] : inbox_of(w.receiver_world).queues) {
     if (key.comm != w.comm >> 1 || !queue.first()) continue;
     QueuedMessage** at = &queue.list;
     queue.last = nullptr;
@@ -416,7 +423,7 @@ void sweep(Rank* rank) {
   const bool in_order = rank->posted.size() <= kMostPosted;
   while (!rank->posted.empty() && !rank->posted.front()->open && !rank->posted.front()->freed) {
     CheckedReceive& p = *rank->posted.front();
-    if (!p.cancelled) resolve(rank, &p, in_order);
+    if (!p.cancelled) remove_matched_message(rank, &p, in_order);
     rank->posted.pop_front();
     --rank->posted_closed;
   }
@@ -430,9 +437,9 @@ void sweep(Rank* rank) {
     bool stays = p.open;
     if (p.open) open.push_back(&p);
     for (size_t k = 0; k < open.size() && !stays && in_order; ++k)
-      stays = open[k]->comm == p.comm && could_take(*open[k], p.real_source, p.real_tag);
+      stays = open[k]->comm == p.comm && may_match(*open[k], p.real_source, p.real_tag);
     // A receive whose request was freed may match a message that arrives later.
-    if (!stays) stays = !p.cancelled && !resolve(rank, &p, in_order) && p.freed;
+    if (!stays) stays = !p.cancelled && !remove_matched_message(rank, &p, in_order) && p.freed;
     if (stays) {
       if (kept != i) rank->posted[kept] = std::move(posted);
       ++kept;
@@ -450,7 +457,9 @@ void check_messages_before(CheckedCall* call) {
   Rank* rank = call->rank();
   const bool sends = info.role == CallRole::kSend, receives = info.role == CallRole::kReceive;
   const bool both = receives_too(info);
-  if (sends || both) send_message(rank, call->kept(), &call->message, &call->send_to, &call->comm);
+  if (sends || both)
+    announce_sent_message(rank, call->kept(), &call->message_id, &call->receiver_world,
+                          &call->comm);
   if (receives || both || info.role == CallRole::kMatchedProbe) {
     // A blocking receive without an earlier one need not be entered into the list.
     call->alone = info.starts == Starts::kBlocking && rank->posted.empty() && !g_process.threads &&
@@ -459,13 +468,13 @@ void check_messages_before(CheckedCall* call) {
   }
   if (info.role == CallRole::kMatchedReceive) {
     const auto* handle = static_cast<const int*>(call->pointer(&Positions::message));
-    auto found = handle ? rank->matched.find(*handle) : rank->matched.end();
-    if (found == rank->matched.end()) return;
-    compare(rank, found->second, call->record(),
-            static_cast<MPI_Datatype>(call->value(&Positions::recv_type)),
-            call->value(&Positions::recv_count), nullptr);
-    step_take(rank, found->second.id, true);
-    rank->matched.erase(found);
+    auto found = handle ? rank->probed_messages.find(*handle) : rank->probed_messages.end();
+    if (found == rank->probed_messages.end()) return;
+    check_message_types(rank, found->second, call->record(),
+                        static_cast<MPI_Datatype>(call->value(&Positions::recv_type)),
+                        call->value(&Positions::recv_count), nullptr);
+    step_receive_message(rank, found->second.id, true);
+    rank->probed_messages.erase(found);
   }
 }
 
@@ -485,28 +494,28 @@ void prefetch_messages(std::span<const CompletedEntry> done) {
   for (const CompletedEntry& c : done)
     if (const MessageQueue* queue = queue_of(c); queue && queue->list) {
       __builtin_prefetch(&queue->list->call->users);
-      __builtin_prefetch(&queue->list->call->sent);
+      __builtin_prefetch(&queue->list->call->properties);
       prefetch_sender(*queue->list);
     }
 }
 
-void set_message(RequestOperation* op, uint64_t message, int send_to, CheckedComm* comm) {
-  op->sends = message != 0;
+void set_message(RequestOperation* op, uint64_t message_id, int receiver_world, CheckedComm* comm) {
+  op->sends = message_id != 0;
   if (!op->sends) return;
   op->needs_receive = needs_receive(op->call->info());
-  op->message = message;
-  op->send_to = send_to;
+  op->message_id = message_id;
+  op->receiver_world = receiver_world;
   op->comm = comm;
 }
 
 void start_message(CheckedCall* call, RequestOperation* op) {
   const CallRole role = op->call->info().role;
   if (role == CallRole::kSend) {
-    uint64_t message = 0;
-    int send_to = -1;
+    uint64_t message_id = 0;
+    int receiver_world = -1;
     CheckedComm* comm = nullptr;
-    send_message(call->rank(), op->call, &message, &send_to, &comm);
-    set_message(op, message, send_to, comm);
+    announce_sent_message(call->rank(), op->call, &message_id, &receiver_world, &comm);
+    set_message(op, message_id, receiver_world, comm);
   }
   if (role == CallRole::kReceive) op->posted = post(call->rank(), op->call);
 }
@@ -514,18 +523,18 @@ void start_message(CheckedCall* call, RequestOperation* op) {
 namespace {
 
 /// Handles the message that a blocking receive outside of Rank::posted has matched.
-void taken_alone(const WaitingCall& waiting, const CallRecord& call, OwnComm* own,
-                 const QueuedMessage& m, const MPI_Status& status, bool status_read) {
+void record_lone_match(const WaitingCall& waiting, const CallRecord& call, OwnComm* own,
+                       const QueuedMessage& m, const MPI_Status& status, bool status_read) {
   Rank* rank = waiting.rank;
   const Positions& at = call.info().at;
-  compare(rank, m, call, static_cast<MPI_Datatype>(call.at(at.recv_type)), call.at(at.recv_count),
-          waiting.shared);
+  check_message_types(rank, m, call, static_cast<MPI_Datatype>(call.at(at.recv_type)),
+                      call.at(at.recv_count), waiting.shared);
   ++rank->next_posted;
   rank->knows.learn(m.known);
   const bool of_any = call.at(at.source) == MPI_ANY_SOURCE;
   const bool certain = !could_be_of_earlier(rank, m, own->comm, rank->next_posted);
-  if (!m.matched) step_take(rank, m.id, certain);
-  if (certain && !of_any) step_need_begun(waiting, m.id, nullptr);
+  if (!m.receive_begun) step_receive_message(rank, m.id, certain);
+  if (certain && !of_any) step_need_send(waiting, m.id, nullptr);
   if (!rank->races && !of_any) return;
   CheckedReceive p;
   p.source = static_cast<int>(call.at(at.source));
@@ -556,7 +565,7 @@ void probed(CheckedCall* call) {
 
 }  // namespace
 
-void received_alone(const WaitingCall& waiting, const MPI_Status* status, bool status_read) {
+void record_lone_receive(const WaitingCall& waiting, const MPI_Status* status, bool status_read) {
   const CallRecord& call = *waiting.call;
   Rank* rank = waiting.rank;
   if (!status || status->MPI_SOURCE == MPI_PROC_NULL) return;
@@ -564,12 +573,12 @@ void received_alone(const WaitingCall& waiting, const MPI_Status* status, bool s
   if (!own) return;
   Inbox& inbox = inbox_of(rank->world);
   const int source = status->MPI_SOURCE, tag = status->MPI_TAG;
-  MessageQueue& queue = waiting.shared && takes_from_one(call)
+  MessageQueue& queue = waiting.shared && receives_from_one(call)
                             ? queue_of(rank, waiting.shared, *own->comm, source, tag)
                             : *inbox.queue(key_of(own->comm->key, source, tag));
   if (!queue.first()) return;
   QueuedMessage* m = queue.remove_first();
-  taken_alone(waiting, call, own, *m, *status, status_read);
+  record_lone_match(waiting, call, own, *m, *status, status_read);
   inbox.erase_if_many(queue, key_of(own->comm->key, source, tag));
   drop_message(m);
 }
@@ -577,21 +586,22 @@ void received_alone(const WaitingCall& waiting, const MPI_Status* status, bool s
 void record_messages_after(CheckedCall* call) {
   if (call->info().role == CallRole::kProbe) return probed(call);
   if (call->info().starts != Starts::kBlocking) return;
-  if (call->alone) return received_alone(call->waiting(), call->told(), call->status_read());
+  if (call->alone) return record_lone_receive(call->waiting(), call->told(), call->status_read());
   if (call->has(&Positions::flag) && !*static_cast<const int*>(call->pointer(&Positions::flag))) {
-    received(call->rank(), call->posted, nullptr);
+    record_receive_complete(call->rank(), call->posted, nullptr);
     return sweep(call->rank());
   }
   if (call->posted->probe)
-    call->posted->message = *static_cast<const int*>(call->pointer(&Positions::message));
+    call->posted->message_handle = *static_cast<const int*>(call->pointer(&Positions::message));
   call->posted->status_read = call->status_read();
-  received(call->rank(), call->posted, call->told());
+  record_receive_complete(call->rank(), call->posted, call->told());
   sweep(call->rank());
-  if (call->posted->taken && call->posted->source != MPI_ANY_SOURCE)
-    step_need_begun(call->waiting(), call->posted->taken, nullptr);
+  if (call->posted->matched_message_id && call->posted->source != MPI_ANY_SOURCE)
+    step_need_send(call->waiting(), call->posted->matched_message_id, nullptr);
 }
 
-void received(Rank* rank, const RefPtr<CheckedReceive>& posted, const MPI_Status* status) {
+void record_receive_complete(Rank* rank, const RefPtr<CheckedReceive>& posted,
+                             const MPI_Status* status) {
   if (posted->open) ++rank->posted_closed;
   posted->open = false;
   posted->cancelled = !status || status->MPI_SOURCE == MPI_PROC_NULL;
@@ -602,7 +612,7 @@ void received(Rank* rank, const RefPtr<CheckedReceive>& posted, const MPI_Status
   if (posted->source == MPI_ANY_SOURCE) posted->event = next_event(rank);
 }
 
-void receive_forgotten(Rank* rank, const RefPtr<CheckedReceive>& posted) {
+void record_freed_receive(Rank* rank, const RefPtr<CheckedReceive>& posted) {
   if (posted->open) ++rank->posted_closed;
   posted->open = false;
   posted->freed = true;
@@ -611,14 +621,15 @@ void receive_forgotten(Rank* rank, const RefPtr<CheckedReceive>& posted) {
   sweep(rank);
 }
 
-void withdraw_message(const CheckedComm* comm, int send_to, uint64_t message) {
-  if (!comm || send_to < 0) return;
-  const WireBack wire = {WireKind::kBack, send_to, comm->key, message};
-  if (is_local(send_to)) return reserve(wire);
-  MPIX_Tool_notify(MPIX_Tool_process(send_to), &wire, sizeof wire);
+void withdraw_message(const CheckedComm* comm, int receiver_world, uint64_t message_id) {
+  if (!comm || receiver_world < 0) return;
+  const WireWithdrawnMessage wire = {WireKind::kWithdrawnMessage, receiver_world, comm->key,
+                                     message_id};
+  if (is_local(receiver_world)) return add_announced(wire);
+  MPIX_Tool_notify(MPIX_Tool_process(receiver_world), &wire, sizeof wire);
 }
 
-bool is_taken(int result, const MPI_Status* status) {
+bool has_matched_despite_error(int result, const MPI_Status* status) {
   if (result == kThrown) return status && status->MPI_SOURCE != kNotTold;
   int error_class = MPI_SUCCESS;
   g_next.MPI_Error_class(result, &error_class);
@@ -629,11 +640,11 @@ bool is_taken(int result, const MPI_Status* status) {
 
 void undo_messages(CheckedCall* call, int result) {
   const MPI_Status* status = call->told();
-  const bool taken = is_taken(result, status);
-  if (!taken) withdraw_message(call->comm, call->send_to, call->message);
-  if (call->alone && taken) received_alone(call->waiting(), status, call->status_read());
+  const bool matched = has_matched_despite_error(result, status);
+  if (!matched) withdraw_message(call->comm, call->receiver_world, call->message_id);
+  if (call->alone && matched) record_lone_receive(call->waiting(), status, call->status_read());
   if (!call->posted) return;
-  received(call->rank(), call->posted, taken ? status : nullptr);
+  record_receive_complete(call->rank(), call->posted, matched ? status : nullptr);
   sweep(call->rank());
 }
 
@@ -646,7 +657,7 @@ MessageQueue* only_queue(Inbox& inbox, uint64_t comm_key, int source, int tag) {
   wanted.tag = tag;
   MessageQueue* only = nullptr;
   for (auto& [key, queue] : inbox.queues) {
-    if (key.comm != comm_key >> 1 || queue.empty() || !could_take(wanted, key.source, key.tag))
+    if (key.comm != comm_key >> 1 || queue.empty() || !may_match(wanted, key.source, key.tag))
       continue;
     if (only) return nullptr;
     only = &queue;
@@ -660,7 +671,7 @@ bool report_longer(Rank* rank, const QueuedMessage& m, const CallRecord& call) {
   const TypeLayout* l = layout_of(type);
   if (!l || m.bytes() <= l->size * call.at(at.recv_count)) return false;
   const uint64_t before = g_process.reports;
-  compare(rank, m, call, type, call.at(at.recv_count), nullptr);
+  check_message_types(rank, m, call, type, call.at(at.recv_count), nullptr);
   return g_process.reports != before;
 }
 
@@ -691,7 +702,7 @@ bool report_too_long(Rank* rank, const CallRecord& current) {
     MessageQueue* queue = only_queue(inbox, p->comm->key, known ? p->real_source : p->source,
                                      known ? p->real_tag : p->tag);
     if (!queue) {
-      if (!known && !takes_from_one(*p->call)) return false;
+      if (!known && !receives_from_one(*p->call)) return false;
       continue;  // no message has arrived
     }
     const QueuedMessage*& m = next.try_emplace(queue, queue->first()).first->second;
@@ -704,25 +715,25 @@ bool report_too_long(Rank* rank, const CallRecord& current) {
 
 void on_message(const void* data, int bytes) {
   WireMessage message;
-  WireBack back;
+  WireWithdrawnMessage back;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
   const auto size = static_cast<size_t>(bytes);
   if (kind == WireKind::kProgress) return on_progress(data, size);
-  if (kind == WireKind::kAgain) {
-    WireAgain again;
+  if (kind == WireKind::kRepeatedMessage) {
+    WireRepeatedMessage again;
     if (size != sizeof again) return;
     std::memcpy(static_cast<void*>(&again), data, size);
-    return reserve(again);
+    return add_announced(again);
   }
-  if (kind == WireKind::kBack && size == sizeof back) {
+  if (kind == WireKind::kWithdrawnMessage && size == sizeof back) {
     std::memcpy(&back, data, sizeof back);
-    if (is_local(back.receiver)) reserve(back);
-  } else if (kind != WireKind::kBack && size >= offsetof(WireMessage, clock) &&
+    if (is_local(back.receiver_world)) add_announced(back);
+  } else if (kind != WireKind::kWithdrawnMessage && size >= offsetof(WireMessage, clock) &&
              size <= sizeof message) {
     std::memcpy(static_cast<void*>(&message), data, size);
-    if (is_local(message.receiver) &&
+    if (is_local(message.receiver_world) &&
         size == offsetof(WireMessage, clock) + message.parts * sizeof(ClockPart))
-      reserve(message);
+      add_announced(message);
   }
 }
 

@@ -37,18 +37,18 @@ inline KnownQueue queue_for(Inbox* inbox, const KnownQueue& known, uint64_t* kno
 }
 
 /// Has the receive already matched a message of the same signature without a finding?
-inline bool fits_as_before(const Rank& rank, const QueuedMessage& m,
-                           const RememberedCall& receive) {
-  return receive.is_known(rank.epoch, RememberedCall::kFits) && m.contents &&
-         receive.messages.fits == m.contents;
+inline bool has_signature_matched(const Rank& rank, const QueuedMessage& m,
+                                  const RememberedCall& receive) {
+  return receive.is_known(rank.epoch, RememberedCall::kSignatureMatched) && m.signature_name &&
+         receive.messages.matched_signature == m.signature_name;
 }
 
 /// A send begins. Returns whether it has begun in the unbuffered run as well (unbuffered.h).
-inline bool step_send(Rank* rank, uint64_t message, int receiver_world) {
+inline bool step_send(Rank* rank, uint64_t message_id, int receiver_world) {
   if (!follows_steps()) return false;
   Unbuffered& u = rank->unbuffered;
-  if (!is_free(u) || !u.waiting.empty()) return step_send_in_turn(rank, message, receiver_world);
-  u.begun = message;
+  if (!is_free(u) || !u.waiting.empty()) return step_send_in_turn(rank, message_id, receiver_world);
+  u.begun = message_id;
   return true;
 }
 
@@ -64,29 +64,35 @@ inline void step_receive(Rank* rank, uint64_t number) {
 inline uint64_t message_id(const Rank& rank, uint32_t number) {
   return static_cast<uint64_t>(rank.world) << 32 | number;
 }
-inline uint64_t next_message(Rank* rank) { return message_id(*rank, ++rank->next_message); }
+inline uint64_t reserve_message_id(Rank* rank) {
+  return message_id(*rank, ++rank->last_message_number);
+}
 
-/// send_known() for a message that cannot be in place.
-uint64_t send_as_message(Rank* rank, RememberedCall* record, MessageQueue* queue, bool* taken);
+/// announce_message() for a message that cannot be in place.
+uint64_t announce_queued_message(Rank* rank, RememberedCall* record, MessageQueue* queue,
+                                 bool* receive_begun);
 /// Records the message of a send and announces it to the receiver's process; returns its id.
 /// `queue`: the queue that the message enters, null where the receiver is in another process.
-/// `told`: this rank is notified when the receive begins, and need not ask by has_receive_begun().
-/// `taken`: set if the receive has begun already. REQUIRES: RememberedCall::kSent.
-[[gnu::always_inline]] inline uint64_t send_known(Rank* rank, RememberedCall* record,
-                                                  MessageQueue* queue, bool told, bool* taken) {
+/// `notify_sender`: this rank is notified when the receive begins, and need not ask by
+/// has_receive_begun().
+/// `receive_begun`: set if the receive has begun already. REQUIRES: RememberedCall::kProperties.
+[[gnu::always_inline]] inline uint64_t announce_message(Rank* rank, RememberedCall* record,
+                                                        MessageQueue* queue, bool notify_sender,
+                                                        bool* receive_begun) {
   if (!queue || !queue->has_place(record, rank->knows))
-    return send_as_message(rank, record, queue, taken);
-  const uint64_t id = next_message(rank);
-  *taken = queue->place(id, step_send(rank, id, record->sent.to), told);
+    return announce_queued_message(rank, record, queue, receive_begun);
+  const uint64_t id = reserve_message_id(rank);
+  *receive_begun =
+      queue->add_placed(id, step_send(rank, id, record->properties.receiver_world), notify_sender);
   return id;
 }
 /// Has the receive of a message of this rank begun, as far as this process knows? If not, the rank
 /// is notified when it does. `queue`: the queue that the message entered.
 bool has_receive_begun(Rank* rank, const RememberedCall& send, const KnownQueue& queue,
-                       uint64_t message);
+                       uint64_t message_id);
 /// Checks that the message has the types of the receive. `kept` remembers a signature that
 /// matched, or is null.
-void compare(Rank* rank, const QueuedMessage& m, const CallRecord& call, MPI_Datatype type,
-             int64_t count, RememberedCall* kept);
+void check_message_types(Rank* rank, const QueuedMessage& m, const CallRecord& call,
+                         MPI_Datatype type, int64_t count, RememberedCall* kept);
 
 }  // namespace fgmpi::check

@@ -55,7 +55,7 @@ using Key = std::tuple<int, uint64_t, int, int>;  ///< receiver, communicator, s
 std::map<Key, UnmatchedOperations>& g_sides = *new std::map<Key, UnmatchedOperations>;
 
 Key key_of(const WirePartitioned& send) {
-  return {send.receiver, send.comm >> 1, send.source, send.tag};
+  return {send.receiver_world, send.comm >> 1, send.source, send.tag};
 }
 
 findings::Participant sender(const WirePartitioned& send, const char* role) {
@@ -96,11 +96,11 @@ void take(const WirePartitioned& send) {
   if (side.sends.empty() && side.receives.empty()) g_sides.erase(key_of(send));
 }
 
-/// The notice about a send to its receiver's process; `receiver` is -1 where none is sent.
+/// The notice about a send to its receiver's process; `receiver_world` is -1 where none is sent.
 WirePartitioned announcement_of(Rank* rank, const CallRecord& call, WireKind kind, uint64_t id) {
   WirePartitioned declared = {};
   declared.kind = kind;
-  declared.receiver = -1;
+  declared.receiver_world = -1;
   const Positions& at = call.info().at;
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call.at(at.comm)));
   const int receiver = own ? own->comm->world_of(call.at(at.dest)) : MPI_UNDEFINED;
@@ -114,7 +114,7 @@ WirePartitioned announcement_of(Rank* rank, const CallRecord& call, WireKind kin
   declared.source = own->rank;
   declared.tag = static_cast<int>(call.at(at.send_tag));
   declared.source_world = rank->world;
-  declared.receiver = receiver;
+  declared.receiver_world = receiver;
   declared.comm = own->comm->key;
   declared.id = id;
   declared.hash = s.hash;
@@ -125,8 +125,8 @@ WirePartitioned announcement_of(Rank* rank, const CallRecord& call, WireKind kin
 }
 
 void announce_partitioned(const WirePartitioned& declared) {
-  if (is_local(declared.receiver)) return take(declared);
-  MPIX_Tool_notify(MPIX_Tool_process(declared.receiver), &declared, sizeof declared);
+  if (is_local(declared.receiver_world)) return take(declared);
+  MPIX_Tool_notify(MPIX_Tool_process(declared.receiver_world), &declared, sizeof declared);
 }
 
 void expect(CheckedCall* call, const std::shared_ptr<Partitioned>& operation) {
@@ -165,10 +165,10 @@ void record_partitioned_after(CheckedCall* call, RequestOperation* op) {
   op->partitioned = std::make_shared<Partitioned>();
   if (call->info().role == CallRole::kPartitionedReceive) return expect(call, op->partitioned);
   Rank* rank = call->rank();
-  const uint64_t id = static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
+  const uint64_t id = static_cast<uint64_t>(rank->world) << 32 | ++rank->last_message_number;
   const WirePartitioned declared =
       announcement_of(rank, call->record(), WireKind::kPartitioned, id);
-  if (declared.receiver < 0) return;
+  if (declared.receiver_world < 0) return;
   op->partitioned->id = id;
   announce_partitioned(declared);
 }
@@ -274,7 +274,7 @@ void on_partitioned(const void* data, size_t bytes) {
   WirePartitioned send;
   if (bytes != sizeof send) return;
   std::memcpy(static_cast<void*>(&send), data, sizeof send);
-  if (send.call.id < kCallCount && is_local(send.receiver)) take(send);
+  if (send.call.id < kCallCount && is_local(send.receiver_world)) take(send);
 }
 
 void report_partitioned_left() {

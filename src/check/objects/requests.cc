@@ -62,7 +62,7 @@ bool waits_for_all(const CheckedCall& call) {
 /// Adds steps for what a wait for the operation needs of other ranks. need_senders() adds
 /// those for senders.
 void record_needs(CheckedCall* call, RequestOperation* op) {
-  if (op->needs_receive) step_need_taken(call->waiting(), op->message, &op->call);
+  if (op->needs_receive) step_need_receive(call->waiting(), op->message_id, &op->call);
   if (op->rare && op->collective.comm && !op->persistent)
     step_need_members(call->waiting(), op->collective, &op->call);
   if (!op->posted || op->posted->source == MPI_ANY_SOURCE) return;
@@ -72,7 +72,8 @@ void record_needs(CheckedCall* call, RequestOperation* op) {
 /// Called after sweep(), when the messages of receives are known.
 void need_senders(CheckedCall* call) {
   for (const auto& posted : call->lists().received)
-    if (posted->taken) step_need_begun(call->waiting(), posted->taken, &posted->call);
+    if (posted->matched_message_id)
+      step_need_send(call->waiting(), posted->matched_message_id, &posted->call);
 }
 
 void complete(CheckedCall* call, MPI_Request handle, RequestOperation* done,
@@ -84,13 +85,13 @@ void complete(CheckedCall* call, MPI_Request handle, RequestOperation* done,
   int cancelled = 0;
   // Only an operation for which MPI_Cancel was called can be cancelled.
   if (status && op.cancelled) g_next.MPI_Test_cancelled(status, &cancelled);
-  if (cancelled && op.sends) withdraw_message(op.comm, op.send_to, op.message);
-  if (op.rare && op.call->info().synchronous && op.send_to >= 0 && !cancelled)
-    record_synchronous_end(rank, op.send_to);
+  if (cancelled && op.sends) withdraw_message(op.comm, op.receiver_world, op.message_id);
+  if (op.rare && op.call->info().synchronous && op.receiver_world >= 0 && !cancelled)
+    record_synchronous_end(rank, op.receiver_world);
   if (!cancelled && waits_for_all(*call)) record_needs(call, &op);
   if (op.posted) {
     op.posted->status_read = call->status_read();
-    received(rank, op.posted, cancelled ? nullptr : status);
+    record_receive_complete(rank, op.posted, cancelled ? nullptr : status);
     op.posted.reset();
   }
   op.active = false;
@@ -227,7 +228,7 @@ void record_made_requests(CheckedCall* call) {
     op.regions.set(*call->reach, info.role == CallRole::kReceive);
   else if (call->has_lists())
     std::swap(op.regions, call->lists().regions);
-  set_message(&op, call->message, call->send_to, call->comm);
+  set_message(&op, call->message_id, call->receiver_world, call->comm);
   op.posted = std::move(call->posted);
   op.rare = info.synchronous || info.role < kFirstOfMessages || info.role > kLastOfMessages;
   if (op.rare) {
@@ -256,7 +257,7 @@ void record_freed_handles(CheckedCall* call) {
     auto found = call->rank()->requests.find(handle);
     if (!found) continue;
     end_regions(call->rank(), 0, &found->second);
-    if (found->second.posted) receive_forgotten(call->rank(), found->second.posted);
+    if (found->second.posted) record_freed_receive(call->rank(), found->second.posted);
     call->rank()->requests.extract(found);
   }
 }
@@ -379,14 +380,15 @@ void make_operations(Rank* rank) {
     op.active = true;
     op.regions.set(call, !b.sends);
     if (b.sends) {
-      const uint64_t message = message_of(*rank, b);
-      set_message(&op, message, call.sent.to, call.sent.comm);
+      const uint64_t message_id = message_id_of(*rank, b);
+      set_message(&op, message_id, call.properties.receiver_world, call.properties.comm);
       op.posted.reset();
-      if (b.ready || has_receive_begun(rank, call, call.queue(), message)) step_taken(message);
+      if (b.receive_begun || has_receive_begun(rank, call, call.queue(), message_id))
+        step_receive_begun(message_id);
     } else {
       set_message(&op, 0, -1, nullptr);
-      op.posted = post_as(rank, op.call, number_of(*rank, b));
-      if (call.queue().is_there()) call.messages.queue->ready = 0;
+      op.posted = post_as(rank, op.call, receive_number_of(*rank, b));
+      if (call.queue().is_there()) call.messages.queue->receives_waiting = 0;
     }
     if (is_sent_handle(b.handle)) op.real = kSentHandle;
     begin_regions(rank, b.handle, &op);

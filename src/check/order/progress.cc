@@ -35,12 +35,13 @@ bool all_tell_all(const CheckedComm& comm) {
   return comm.others.size() + (comm.local_members > 0) <= kMost;
 }
 
-void announce_receive_begun(uint64_t message) {
-  add(MPIX_Tool_process(static_cast<int>(message >> 32)), {Progress::kTaken, message, 0}, false);
+void announce_receive_begun(uint64_t message_id) {
+  add(MPIX_Tool_process(static_cast<int>(message_id >> 32)),
+      {Progress::kReceiveBegun, message_id, 0}, false);
 }
 
-void announce_send_begun(uint64_t message, int receiver_world) {
-  add(MPIX_Tool_process(receiver_world), {Progress::kBegun, message, 0}, false);
+void announce_send_begun(uint64_t message_id, int receiver_world) {
+  add(MPIX_Tool_process(receiver_world), {Progress::kSendBegun, message_id, 0}, false);
 }
 
 void announce_entered(const CheckedComm& comm, uint64_t number) {

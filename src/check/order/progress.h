@@ -25,16 +25,16 @@ struct WireMessage;
 /// One item of progress. `of`: a message, or for kEntered the key of a communicator, and then
 /// `number` is the count of its calls that all members in the sending process have entered.
 struct Progress {
-  enum ProgressKind : uint64_t { kEntered, kTaken, kBegun };
+  enum ProgressKind : uint64_t { kEntered, kReceiveBegun, kSendBegun };
   ProgressKind kind = kEntered;
   uint64_t of = 0, number = 0;
 };
 
 /// The receive of the message has begun: sends this to the message's sender.
-void announce_receive_begun(uint64_t message);
+void announce_receive_begun(uint64_t message_id);
 /// The send of the message has begun, later than the message was announced: sends this
 /// to the receiver.
-void announce_send_begun(uint64_t message, int receiver_world);
+void announce_send_begun(uint64_t message_id, int receiver_world);
 /// All members in this process have entered `number` calls of the communicator.
 void announce_entered(const CheckedComm& comm, uint64_t number);
 /// The process of rank 0 sends that all members have entered `number` calls.

@@ -169,14 +169,14 @@ bool could_be_of_earlier(Rank* rank, const QueuedMessage& m, const CheckedComm* 
   return done.size() >= kMostWildcards;
 }
 
-void record_synchronous_end(Rank* rank, int send_to) {
+void record_synchronous_end(Rank* rank, int receiver_world) {
   if (!g_process.follows_order()) return;
   // An overestimate, which hides races but reports none falsely: the receive may be the pending one
   // or any that was posted.
-  const Rank* to = local_rank(send_to);
+  const Rank* to = local_rank(receiver_world);
   const uint64_t events =
-      is_local(send_to) ? (to ? to->events + 1 + to->posted.size() : 1) : uint64_t{1} << 62;
-  learn(&rank->knows.clock, of_rank(send_to), events);
+      is_local(receiver_world) ? (to ? to->events + 1 + to->posted.size() : 1) : uint64_t{1} << 62;
+  learn(&rank->knows.clock, of_rank(receiver_world), events);
 }
 
 uint32_t next_event(Rank* rank) {

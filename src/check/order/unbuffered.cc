@@ -14,7 +14,8 @@
 namespace fgmpi::check {
 namespace {
 
-/// The most steps of a rank outside of the spool, and the most entries of Unbuffered::taken.
+/// The most steps of a rank outside of the spool, and the most entries of
+/// Unbuffered::receives_begun.
 constexpr size_t kMostSteps = 256;
 /// The most bytes of steps that a process writes to the spool.
 constexpr size_t kMostBytes = 16 << 20;
@@ -44,7 +45,7 @@ struct RemoteSender {
 };
 std::unordered_map<int, RemoteSender> g_senders;  ///< by world rank
 
-int sender_of(uint64_t message) { return static_cast<int>(message >> 32); }
+int sender_of(uint64_t message_id) { return static_cast<int>(message_id >> 32); }
 
 uint64_t hash_of(const CallRecord& call, bool arguments) {
   const Positions& at = call.info().at;
@@ -129,11 +130,11 @@ void write(Rank* rank) {
     append_number(&line, '.', key);
     write_call(key);
   }
-  for (const auto& [number, message] : u.matches) {
+  for (const auto& [number, message_id] : u.matches) {
     line += ' ';
     line += findings::kSteps[UnbufferedStep::kMatch];
     append_number(&line, '.', number);
-    append_number(&line, '.', message);
+    append_number(&line, '.', message_id);
   }
   u.steps.clear();
   u.matches.clear();
@@ -153,19 +154,19 @@ void wake(std::vector<int>* list) {
 }
 
 /// The receive of a message has begun: notifies the sender.
-void notify_sender(uint64_t message) {
-  if (!is_local(sender_of(message))) return announce_receive_begun(message);
-  Rank* sender = local_rank(sender_of(message));
+void notify_sender(uint64_t message_id) {
+  if (!is_local(sender_of(message_id))) return announce_receive_begun(message_id);
+  Rank* sender = local_rank(sender_of(message_id));
   if (!sender || sender->unbuffered.written) return;
   Unbuffered& u = sender->unbuffered;
   for (size_t i = u.first; i < u.steps.size(); ++i)
-    if (u.steps[i].kind == UnbufferedStep::kNeedTaken && u.steps[i].id == message) {
+    if (u.steps[i].kind == UnbufferedStep::kNeedReceive && u.steps[i].id == message_id) {
       u.steps[i].satisfied = true;
       if (i == u.first) g_awake.push_back(sender->world);
       return;
     }
-  if (u.taken.size() >= kMostSteps) u.taken.erase(u.taken.begin());
-  u.taken.push_back(message);
+  if (u.receives_begun.size() >= kMostSteps) u.receives_begun.erase(u.receives_begun.begin());
+  u.receives_begun.push_back(message_id);
 }
 
 void record_matches(Unbuffered* u) {
@@ -267,12 +268,12 @@ bool make(Rank* rank, const UnbufferedStep& s) {
       u.posted = s.id;
       if (!u.matches.empty()) record_matches(&u);
       return true;
-    case UnbufferedStep::kTake:
+    case UnbufferedStep::kReceiveMessage:
       notify_sender(s.id);
       return true;
-    case UnbufferedStep::kNeedTaken:
-      return forget_taken(&u, s.id);
-    case UnbufferedStep::kNeedBegun: {
+    case UnbufferedStep::kNeedReceive:
+      return forget_receive_begun(&u, s.id);
+    case UnbufferedStep::kNeedSend: {
       const auto [begun, waiting] = begun_by(sender_of(s.id));
       if (begun >= s.id) return true;
       if (waiting) waiting->push_back(rank->world);
@@ -366,23 +367,23 @@ void made() {
 
 }  // namespace
 
-bool forget_taken(Unbuffered* u, uint64_t message) {
-  for (size_t i = u->taken.size(); i-- > 0;)
-    if (u->taken[i] == message) {
-      u->taken[i] = u->taken.back();
-      u->taken.pop_back();
+bool forget_receive_begun(Unbuffered* u, uint64_t message_id) {
+  for (size_t i = u->receives_begun.size(); i-- > 0;)
+    if (u->receives_begun[i] == message_id) {
+      u->receives_begun[i] = u->receives_begun.back();
+      u->receives_begun.pop_back();
       return true;
     }
   return false;
 }
 
-bool step_send_in_turn(Rank* rank, uint64_t message, int receiver_world) {
-  if (!join_last(&rank->unbuffered, UnbufferedStep::kBegin, receiver_world, message))
+bool step_send_in_turn(Rank* rank, uint64_t message_id, int receiver_world) {
+  if (!join_last(&rank->unbuffered, UnbufferedStep::kBegin, receiver_world, message_id))
     add(rank, {.kind = UnbufferedStep::kBegin,
                .member = receiver_world,
-               .id = message,
-               .number = message});
-  return rank->unbuffered.begun >= message;
+               .id = message_id,
+               .number = message_id});
+  return rank->unbuffered.begun >= message_id;
 }
 
 void step_receive_in_turn(Rank* rank, uint64_t number) {
@@ -390,29 +391,29 @@ void step_receive_in_turn(Rank* rank, uint64_t number) {
     add(rank, {.kind = UnbufferedStep::kPost, .id = number, .number = number});
 }
 
-void step_taken(uint64_t message) {
+void step_receive_begun(uint64_t message_id) {
   if (!follows_steps()) return;
-  notify_sender(message);
+  notify_sender(message_id);
   made();
 }
 
-void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain) {
+void step_matched(Rank* rank, uint64_t number, uint64_t message_id, bool certain) {
   if (!follows_steps()) return;
   Unbuffered& u = rank->unbuffered;
   if (!certain || (!u.written && u.posted >= number)) {
-    step_taken(message);
+    step_receive_begun(message_id);
   } else if (u.written) {
-    add(rank, {.kind = UnbufferedStep::kMatch, .id = number, .number = message});
+    add(rank, {.kind = UnbufferedStep::kMatch, .id = number, .number = message_id});
   } else {
-    u.matches.emplace_back(number, message);
+    u.matches.emplace_back(number, message_id);
   }
 }
 
-void step_take(Rank* rank, uint64_t message, bool certain) {
+void step_receive_message(Rank* rank, uint64_t message_id, bool certain) {
   if (!follows_steps()) return;
   if (certain && !is_free(rank->unbuffered))
-    return add(rank, {.kind = UnbufferedStep::kTake, .id = message});
-  step_taken(message);
+    return add(rank, {.kind = UnbufferedStep::kReceiveMessage, .id = message_id});
+  step_receive_begun(message_id);
 }
 
 void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
@@ -431,17 +432,17 @@ void enter_at_once(CheckedComm* c, int member, uint64_t number) {
 
 // Conditions never become false again. So if the condition of a wait holds already, no step is
 // added, whatever steps precede it.
-void step_need_taken(const WaitingCall& call, uint64_t message, const SharedCall* awaited) {
+void step_need_receive(const WaitingCall& call, uint64_t message_id, const SharedCall* awaited) {
   if (!follows_steps()) return;
   Unbuffered& u = call.rank->unbuffered;
-  if (u.written || !forget_taken(&u, message))
-    add(call.rank, {.kind = UnbufferedStep::kNeedTaken, .id = message}, &call, awaited);
+  if (u.written || !forget_receive_begun(&u, message_id))
+    add(call.rank, {.kind = UnbufferedStep::kNeedReceive, .id = message_id}, &call, awaited);
 }
 
-void step_need_begun(const WaitingCall& call, uint64_t message, const SharedCall* awaited) {
+void step_need_send(const WaitingCall& call, uint64_t message_id, const SharedCall* awaited) {
   if (!follows_steps()) return;
-  if (call.rank->unbuffered.written || begun_by(sender_of(message)).first < message)
-    add(call.rank, {.kind = UnbufferedStep::kNeedBegun, .id = message}, &call, awaited);
+  if (call.rank->unbuffered.written || begun_by(sender_of(message_id)).first < message_id)
+    add(call.rank, {.kind = UnbufferedStep::kNeedSend, .id = message_id}, &call, awaited);
 }
 
 namespace {
@@ -505,9 +506,9 @@ void on_step(int process, const Progress& progress) {
   if (!follows_steps()) return;
   if (progress.kind == Progress::kEntered) {
     on_entered(process, progress);
-  } else if (progress.kind == Progress::kTaken) {
+  } else if (progress.kind == Progress::kReceiveBegun) {
     if (is_local(sender_of(progress.of))) notify_sender(progress.of);
-  } else if (progress.kind == Progress::kBegun) {
+  } else if (progress.kind == Progress::kSendBegun) {
     RemoteSender& sender = g_senders[sender_of(progress.of)];
     sender.begun = std::max(sender.begun, progress.of);
     wake(&sender.waiting);

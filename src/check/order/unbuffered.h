@@ -45,13 +45,13 @@ struct UnbufferedStep {
   enum StepKind : uint8_t {
     /// Sends begin: messages `number` to `id`; `member` is the receiver's world rank.
     kBegin,
-    kPost,       ///< receives `number` to `id` begin
-    kTake,       ///< a receive that matches the message `id` begins
-    kNeedTaken,  ///< waits until the receive of message `id` has begun
-    kNeedBegun,  ///< waits until the send of message `id` has begun
-    kEnter,      ///< enters the collective call `number` of `comm`
-    kNeedAll,    ///< waits until all members have entered that call
-    kNeedRoot,   ///< waits until its root has entered it
+    kPost,            ///< receives `number` to `id` begin
+    kReceiveMessage,  ///< a receive that matches the message `id` begins
+    kNeedReceive,     ///< waits until the receive of message `id` has begun
+    kNeedSend,        ///< waits until the send of message `id` has begun
+    kEnter,           ///< enters the collective call `number` of `comm`
+    kNeedAll,         ///< waits until all members have entered that call
+    kNeedRoot,        ///< waits until its root has entered it
     /// No step, and used only once a rank's steps are in the spool: the receive `id` has matched
     /// the message `number`.
     kMatch,
@@ -74,7 +74,7 @@ struct Unbuffered {
   bool written = false;  ///< steps are in the spool, so this process no longer follows the rank
   uint64_t posted = 0;   ///< number of the last receive that has begun
   /// Messages of this rank whose receive began before a step waited for it.
-  std::vector<uint64_t> taken;
+  std::vector<uint64_t> receives_begun;
   /// Receives that have not begun yet, with their messages.
   std::vector<std::pair<uint64_t, uint64_t>> matches;
 };
@@ -119,26 +119,26 @@ struct Entered {
 
 /// A send begins. Returns whether it has begun in the unbuffered run as well. Only step_send()
 /// (messages.h) calls this, and only step_receive() calls the next one.
-bool step_send_in_turn(Rank* rank, uint64_t message, int receiver_world);
+bool step_send_in_turn(Rank* rank, uint64_t message_id, int receiver_world);
 void step_receive_in_turn(Rank* rank, uint64_t number);
 /// The receive of a message that no other receive could match has begun.
-void step_taken(uint64_t message);
+void step_receive_begun(uint64_t message_id);
 /// The receive has matched the message. `certain`: no other receive could have matched it.
-void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain);
+void step_matched(Rank* rank, uint64_t number, uint64_t message_id, bool certain);
 /// A receive whose message is known begins.
-void step_take(Rank* rank, uint64_t message, bool certain);
+void step_receive_message(Rank* rank, uint64_t message_id, bool certain);
 /// `member`: the entering member's rank in the communicator.
 void step_enter(Rank* rank, const CollectiveCall& collective, int member);
 /// The call waits until the receive of the message has begun. `awaited`: the call that began the
 /// send; null: the waiting call itself.
-void step_need_taken(const WaitingCall& call, uint64_t message, const SharedCall* awaited);
-void step_need_begun(const WaitingCall& call, uint64_t message, const SharedCall* awaited);
+void step_need_receive(const WaitingCall& call, uint64_t message_id, const SharedCall* awaited);
+void step_need_send(const WaitingCall& call, uint64_t message_id, const SharedCall* awaited);
 AwaitedMembers needs_of(const CallRecord& call, bool is_root);
 void step_need_members(const WaitingCall& call, const CollectiveCall& collective,
                        const SharedCall* awaited);
 /// Forgets that the rank was notified of the receive of its message. Returns false
 /// where it was not.
-bool forget_taken(Unbuffered* u, uint64_t message);
+bool forget_receive_begun(Unbuffered* u, uint64_t message_id);
 /// The spool already has as many steps of this process as it may have.
 inline bool g_steps_full = false;
 /// Can the rank's next step be made at once, if it does not wait itself?

@@ -16,7 +16,8 @@ int tag_of(const CallRecord& call) { return static_cast<int>(call.at(call.info()
 
 /// Do two receives match from one queue? REQUIRES: the queues of both are known.
 bool receive_from_same(const RememberedCall& a, const RememberedCall& b) {
-  return a.takes_on == b.takes_on && source_of(a) == source_of(b) && tag_of(a) == tag_of(b);
+  return a.receive_comm_key == b.receive_comm_key && source_of(a) == source_of(b) &&
+         tag_of(a) == tag_of(b);
 }
 
 }  // namespace
@@ -37,49 +38,49 @@ bool recheck_disjoint(const Rank& rank, RememberedCall* call, bool writes) {
   return true;
 }
 
-void make_ready_from_list(MessageQueue* queue) {
+void begin_receive_from_list(MessageQueue* queue) {
   QueuedMessage* m = queue->list;
-  while (m && m->matched) m = m->next;
+  while (m && m->receive_begun) m = m->next;
   if (!m) {
-    ++queue->ready;
+    ++queue->receives_waiting;
     return;
   }
-  m->matched = 1;
-  step_taken(m->id);
+  m->receive_begun = 1;
+  step_receive_begun(m->id);
 }
 
 RemovedMessage remove_other_message(Rank* rank, RememberedCall* call) {
-  call->set_queue(queue_for(&inbox_of(rank->world), call->queue(), &call->takes_on, call->takes_on,
-                            source_of(*call), tag_of(*call)));
+  call->set_queue(queue_for(&inbox_of(rank->world), call->queue(), &call->receive_comm_key,
+                            call->receive_comm_key, source_of(*call), tag_of(*call)));
   MessageQueue* queue = call->messages.queue;
   if (!queue->first()) return {};
   QueuedMessage* m = queue->remove_first();
-  if (!fits_as_before(*rank, *m, *call)) {
+  if (!has_signature_matched(*rank, *m, *call)) {
     const Positions& at = call->info().at;
-    compare(rank, *m, *call, static_cast<MPI_Datatype>(call->at(at.recv_type)),
-            call->at(at.recv_count), call);
+    check_message_types(rank, *m, *call, static_cast<MPI_Datatype>(call->at(at.recv_type)),
+                        call->at(at.recv_count), call);
   }
   m->has_clock ? rank->knows.learn(m->known) : rank->knows.learn_near(m->known.near);
-  InPlace taken;
-  taken.id = m->id;
-  taken.matched = m->matched;
-  taken.begun = m->begun;
-  taken.told = 1;
+  PlacedMessage removed;
+  removed.id = m->id;
+  removed.receive_begun = m->receive_begun;
+  removed.send_begun = m->send_begun;
+  removed.notify_sender = 1;
   drop_message(m);
   inbox_of(rank->world)
-      .erase_if_many(*queue, key_of(call->takes_on, source_of(*call), tag_of(*call)));
-  return {taken, queue};
+      .erase_if_many(*queue, key_of(call->receive_comm_key, source_of(*call), tag_of(*call)));
+  return {removed, queue};
 }
 
 void record_posted_receives(Rank* rank) {
   for (PendingOperation& b : rank->begun)
-    if (!b.sends && !b.ready && has_begun(*rank, number_of(*rank, b)) &&
+    if (!b.sends && !b.receive_begun && has_begun(*rank, receive_number_of(*rank, b)) &&
         b.call->queue().is_there()) {
-      b.ready = true;
-      make_ready(b.call->messages.queue);
+      b.receive_begun = true;
+      begin_receive_from(b.call->messages.queue);
     }
   if (!rank->receives_from || rank->unbuffered.first < rank->unbuffered.steps.size()) return;
-  make_ready(std::exchange(rank->receives_from, nullptr));
+  begin_receive_from(std::exchange(rank->receives_from, nullptr));
 }
 
 // ---- Errors -------------------------------------------------------------------------------------
@@ -88,10 +89,11 @@ template <bool kSends, bool kReceives>
 void RepeatedMessage<kSends, kReceives>::after_error(const Failed& failed) {
   RememberedCall& call = *failed.call.shared;
   const uint64_t before = g_process.reports;
-  const bool taken = is_taken(failed.result, failed.told);
-  if (kReceives && !taken && call.queue().is_there()) call.messages.queue->ready = 0;
-  if (failed.message && !taken) withdraw_message(call.sent.comm, call.sent.to, failed.message);
-  if (kReceives && taken) received_alone(failed.call, failed.told, failed.status_read);
+  const bool matched = has_matched_despite_error(failed.result, failed.told);
+  if (kReceives && !matched && call.queue().is_there()) call.messages.queue->receives_waiting = 0;
+  if (failed.message_id && !matched)
+    withdraw_message(call.properties.comm, call.properties.receiver_world, failed.message_id);
+  if (kReceives && matched) record_lone_receive(failed.call, failed.told, failed.status_read);
   if (g_process.reports == before) report_error_result(failed.call.rank, call, failed.result);
 }
 
@@ -102,7 +104,8 @@ template class RepeatedMessage<true, true>;
 template <bool kSends>
 void RepeatedStart<kSends>::after_error(Rank* rank, const RememberedCall* call, uint64_t id,
                                         int result) {
-  if (kSends && !is_taken(result, nullptr)) withdraw_message(call->sent.comm, call->sent.to, id);
+  if (kSends && !has_matched_despite_error(result, nullptr))
+    withdraw_message(call->properties.comm, call->properties.receiver_world, id);
   report_error_result(rank, *call, result);
 }
 
@@ -172,29 +175,30 @@ void RepeatedWait::complete() {
     const RememberedCall& call = *b.call;
     if (sums && checksum_between(call.messages.low, call.high()) != b.word)
       report_changed(rank, call);
-    if (b.ready || has_receive_begun(rank, call, call.queue(), message_of(*rank, b))) continue;
+    if (b.receive_begun || has_receive_begun(rank, call, call.queue(), message_id_of(*rank, b)))
+      continue;
     const SharedCall awaited(b.call);
-    step_need_taken(waits, message_of(*rank, b), &awaited);
+    step_need_receive(waits, message_id_of(*rank, b), &awaited);
   }
   bool all_begun = true;
   for (PendingOperation& b : rank->begun) {
     if (b.sends || b.index < 0) continue;
     const auto [m, queue] = remove_message(rank, b.call);
-    if (!m.matched && m.id) {
-      const uint64_t number = number_of(*rank, b);
+    if (!m.receive_begun && m.id) {
+      const uint64_t number = receive_number_of(*rank, b);
       if (has_begun(*rank, number))
-        announce_placed_taken(queue, m);
+        announce_placed_receive(queue, m);
       else
         step_matched(rank, number, m.id, true);
     }
-    b.word = m.begun ? 0 : m.id;
+    b.word = m.send_begun ? 0 : m.id;
     all_begun = all_begun && !b.word;
   }
   if (!all_begun)
     for (const PendingOperation& b : rank->begun) {
       if (b.sends || b.index < 0 || !b.word) continue;
       const SharedCall awaited(b.call);
-      step_need_begun(waits, b.word, &awaited);
+      step_need_send(waits, b.word, &awaited);
     }
   if (static_cast<size_t>(count_) == rank->begun.size()) {
     rank->begun.clear();

@@ -24,15 +24,16 @@ namespace fgmpi::check {
 
 /// Are the call's messages and their destination known?
 [[gnu::always_inline]] inline bool can_send(const RememberedCall& call, const KnownQueue& to) {
-  constexpr uint32_t kLocal = RememberedCall::kSent | RememberedCall::kSendsTo;
+  constexpr uint32_t kLocal = RememberedCall::kProperties | RememberedCall::kSendsTo;
   if ((call.known & kLocal) == kLocal) return to.is_there();
-  return (call.known & RememberedCall::kSent) && call.sent.to >= 0 && !is_local(call.sent.to);
+  return (call.known & RememberedCall::kProperties) && call.properties.receiver_world >= 0 &&
+         !is_local(call.properties.receiver_world);
 }
 
 /// Does the call receive from one known queue, and is each earlier pending receive known to match
 /// from one known queue as well?
 inline bool can_receive(const Rank& rank, const RememberedCall& call) {
-  return rank.in_turn && (call.known & RememberedCall::kTakesFrom) && call.queue().is_there();
+  return rank.in_turn && (call.known & RememberedCall::kReceivesFrom) && call.queue().is_there();
 }
 
 /// A hash of a buffer's address, size and use. Rank::pending_sum is the sum of these hashes.
@@ -56,23 +57,23 @@ bool is_first(const Rank& rank, const RememberedCall& call);
 
 /// The receive of a message that is, or was, in place has begun: notifies the sender, or
 /// lets it find out.
-inline void announce_placed_taken(MessageQueue* queue, const InPlace& one) {
-  if (one.told) return step_taken(one.id);
-  queue->taken_up_to = one.id;
+inline void announce_placed_receive(MessageQueue* queue, const PlacedMessage& one) {
+  if (one.notify_sender) return step_receive_begun(one.id);
+  queue->receives_begun_up_to = one.id;
 }
 
 /// A receive has begun that will match the next message of a queue. The sender of that message is
 /// notified now, or when the message arrives.
-void make_ready_from_list(MessageQueue* queue);
-[[gnu::always_inline]] inline void make_ready(MessageQueue* queue) {
-  for (uint16_t i = 0; i < queue->in_place; ++i) {
-    InPlace& one = queue->placed[i];
-    if (one.matched) continue;
-    one.matched = 1;
-    return announce_placed_taken(queue, one);
+void begin_receive_from_list(MessageQueue* queue);
+[[gnu::always_inline]] inline void begin_receive_from(MessageQueue* queue) {
+  for (uint16_t i = 0; i < queue->placed_count; ++i) {
+    PlacedMessage& one = queue->placed[i];
+    if (one.receive_begun) continue;
+    one.receive_begun = 1;
+    return announce_placed_receive(queue, one);
   }
-  if (queue->list) return make_ready_from_list(queue);
-  ++queue->ready;
+  if (queue->list) return begin_receive_from_list(queue);
+  ++queue->receives_waiting;
 }
 
 /// Has the rank's receive with this number begun in the unbuffered run?
@@ -86,16 +87,16 @@ inline uint64_t with_lower_half(uint64_t last, uint32_t half) {
   return last - (static_cast<uint32_t>(last) - half);
 }
 /// The id of the message of a pending send.
-inline uint64_t message_of(const Rank& rank, const PendingOperation& send) {
+inline uint64_t message_id_of(const Rank& rank, const PendingOperation& send) {
   return message_id(rank, send.id);
 }
-inline uint64_t number_of(const Rank& rank, const PendingOperation& receive) {
+inline uint64_t receive_number_of(const Rank& rank, const PendingOperation& receive) {
   return with_lower_half(rank.next_posted, receive.id);
 }
 
 /// The message that a complete receive has matched, and the queue in which it was.
 struct RemovedMessage {
-  InPlace message;  ///< id 0: there is none
+  PlacedMessage message;  ///< id 0: there is none
   MessageQueue* queue = nullptr;
 };
 
@@ -105,8 +106,10 @@ RemovedMessage remove_other_message(Rank* rank, RememberedCall* call);
 [[gnu::always_inline]] inline RemovedMessage remove_message(Rank* rank, RememberedCall* call) {
   const KnownQueue from = call->queue();
   MessageQueue* queue = from.queue;
-  const bool fits = from.is_there() && queue->in_place && queue->contents == call->messages.fits &&
-                    queue->contents && call->is_known(rank->epoch, RememberedCall::kFits);
+  const bool fits = from.is_there() && queue->placed_count &&
+                    queue->signature_name == call->messages.matched_signature &&
+                    queue->signature_name &&
+                    call->is_known(rank->epoch, RememberedCall::kSignatureMatched);
   if (!fits) return remove_other_message(rank, call);
   if (queue->near_name != rank->knows.near_name()) rank->knows.learn_near(queue->near);
   return {queue->remove_placed(), queue};
@@ -131,10 +134,11 @@ class RepeatedMessage : public Repeated {
         (kReceives && !can_receive(*rank, call)))
       return leave_to_full_call();
     enter();
-    if (kSends) message_ = send_known(rank, same_, sends_to().queue, false, &taken_);
+    if (kSends)
+      message_id_ = announce_message(rank, same_, sends_to().queue, false, &receive_begun_);
     if (kReceives && follows_steps()) {
       if (is_free(rank->unbuffered))
-        make_ready(call.messages.queue);
+        begin_receive_from(call.messages.queue);
       else
         rank->receives_from = call.messages.queue;
     }
@@ -148,21 +152,22 @@ class RepeatedMessage : public Repeated {
     Rank* rank = rank_;
     if (kReceives) rank->receives_from = nullptr;
     if (result != MPI_SUCCESS) [[unlikely]] {
-      after_error({waiting(), result, message_, told_, status_read_});
+      after_error({waiting(), result, message_id_, told_, status_read_});
     } else {
       if (kReceives) {
         ++rank->next_posted;
         const auto [m, queue] = remove_message(rank, same_);
-        if (!m.matched && m.id) {
+        if (!m.receive_begun && m.id) {
           if (is_free(rank->unbuffered))
-            announce_placed_taken(queue, m);
+            announce_placed_receive(queue, m);
           else
-            step_take(rank, m.id, true);
+            step_receive_message(rank, m.id, true);
         }
-        if (!m.begun && m.id) step_need_begun(waiting(), m.id, nullptr);
+        if (!m.send_begun && m.id) step_need_send(waiting(), m.id, nullptr);
       }
-      if (kSends && message_ && !taken_ && !has_receive_begun(rank, *same_, sends_to(), message_))
-        step_need_taken(waiting(), message_, nullptr);
+      if (kSends && message_id_ && !receive_begun_ &&
+          !has_receive_begun(rank, *same_, sends_to(), message_id_))
+        step_need_receive(waiting(), message_id_, nullptr);
     }
     progress_by_call();
   }
@@ -177,20 +182,20 @@ class RepeatedMessage : public Repeated {
   }
 
  private:
-  KnownQueue sends_to() const { return kReceives ? same_->sends_too : same_->queue(); }
+  KnownQueue sends_to() const { return kReceives ? same_->send_queue : same_->queue(); }
 
   struct Failed {
     WaitingCall call;
     int result;
-    uint64_t message;
+    uint64_t message_id;
     const MPI_Status* told;
     bool status_read;
   };
   static void after_error(const Failed& failed);
 
-  uint64_t message_ = 0;  ///< id of the message that the call sends
+  uint64_t message_id_ = 0;  ///< id of the message that the call sends
   bool status_read_ = false;
-  bool taken_ = false;  ///< the receive of that message has begun
+  bool receive_begun_ = false;  ///< the receive of that message has begun
   MPI_Status* told_ = nullptr;
   MPI_Status own_status_;
 };
@@ -212,7 +217,7 @@ class RepeatedStart : public Repeated {
       return leave_to_full_call();
     enter();
     if (kSends) {
-      id_ = send_known(rank, same_, call.messages.queue, false, &taken_);
+      id_ = announce_message(rank, same_, call.messages.queue, false, &receive_begun_);
     } else {
       id_ = ++rank->next_posted;
       step_receive(rank, id_);
@@ -238,8 +243,8 @@ class RepeatedStart : public Repeated {
     Rank* rank = rank_;
     RememberedCall& call = *same_;
     if (*request == kSentHandle) *request = next_sent_handle(rank);
-    const bool ready = kSends ? taken_ : has_begun(*rank, id_) && call.queue().is_there();
-    if (!kSends && ready) make_ready(call.messages.queue);
+    const bool ready = kSends ? receive_begun_ : has_begun(*rank, id_) && call.queue().is_there();
+    if (!kSends && ready) begin_receive_from(call.messages.queue);
     const char* low = call.messages.low;
     rank->pending_sum += reach_of(low, call.messages.bytes, !kSends);
     const bool sums = kSends && g_process.wants(FindingKind::kBuffers);
@@ -250,11 +255,11 @@ class RepeatedStart : public Repeated {
     b->at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(request));
     b->id = static_cast<uint32_t>(id_);
     b->sends = kSends;
-    b->ready = ready;
+    b->receive_begun = ready;
   }
   static void after_error(Rank* rank, const RememberedCall* call, uint64_t id, int result);
 
-  bool taken_ = false;
+  bool receive_begun_ = false;
   uint64_t id_ = 0;  ///< PendingOperation::id
 };
 

@@ -39,8 +39,8 @@ namespace fgmpi::check {
 
 enum class WireKind : uint8_t {
   kMessage = 1,
-  kClock,
-  kBack,
+  kMessageClock,
+  kWithdrawnMessage,
   kAnnouncement,
   kQuestion,
   kAnswer,
@@ -53,16 +53,16 @@ enum class WireKind : uint8_t {
   kClaim,
   kCalled,
   kLeader,
-  kAgain
+  kRepeatedMessage
 };
 
 struct WireMessage {
   WireKind kind;
   bool standard, known, packed;
-  bool begun;  ///< the send has begun in the unbuffered run as well
-  int32_t source, tag, source_world, receiver;
+  bool send_begun;  ///< the send has begun in the unbuffered run as well
+  int32_t source, tag, source_world, receiver_world;
   int32_t from;  ///< sender's process
-  /// The number under which a WireAgain names this call; 0: none will follow.
+  /// The number under which a WireRepeatedMessage names this call; 0: none will follow.
   uint32_t wire_call_number;
   uint64_t comm, id, hash, length;
   int64_t bytes;
@@ -74,9 +74,9 @@ struct WireMessage {
 
 /// A message that differs from the last WireMessage with the same `wire_call_number` only in these
 /// fields. It has no clock.
-struct WireAgain {
-  WireKind kind = WireKind::kAgain;
-  bool begun = false;
+struct WireRepeatedMessage {
+  WireKind kind = WireKind::kRepeatedMessage;
+  bool send_begun = false;
   int32_t from = 0;
   uint64_t wire_call_number = 0;
   uint64_t id = 0;
@@ -86,15 +86,15 @@ struct WireAgain {
 struct WirePartitioned {
   WireKind kind;
   bool known, packed;
-  int32_t source, tag, source_world, receiver;
+  int32_t source, tag, source_world, receiver_world;
   uint64_t comm, id, hash, length;
   int64_t bytes;
   CallRecord call;
 };
 
-struct WireBack {
+struct WireWithdrawnMessage {
   WireKind kind;
-  int32_t receiver;
+  int32_t receiver_world;
   uint64_t comm, id;
 };
 

@@ -13,9 +13,9 @@ void release_wire_number(RememberedCall*) {}
 
 namespace {
 
-SharedCall call_with(uint64_t contents) {
+SharedCall call_with(uint64_t signature_name) {
   SharedCall call = SharedCall::make();
-  call->sent.contents = contents;
+  call->properties.signature_name = signature_name;
   return call;
 }
 
@@ -23,7 +23,7 @@ SharedCall call_with(uint64_t contents) {
 struct Expected {
   uint64_t id;
   const RememberedCall* call;
-  bool matched, begun;
+  bool receive_begun, send_begun;
   bool asked = false;  ///< its sender has asked for an answer
 };
 
@@ -32,71 +32,71 @@ class QueueAndModel {
  public:
   explicit QueueAndModel(bool stays) { queue_.stays = stays; }
 
-  void send(const SharedCall& call, const Knowledge& knows, bool begun) {
+  void send(const SharedCall& call, const Knowledge& knows, bool send_begun) {
     const uint64_t id = ++last_id_;
-    const bool taken = ready_ > 0;
-    if (taken) --ready_;
+    const bool receive_begun = ready_ > 0;
+    if (receive_begun) --ready_;
     if (queue_.has_place(call.get(), knows)) {
       EXPECT_TRUE(queue_.stays);
-      EXPECT_EQ(queue_.place(id, begun, false), taken);
+      EXPECT_EQ(queue_.add_placed(id, send_begun, false), receive_begun);
       ++placed_;
     } else {
-      QueuedMessage* m = new_message();
-      m->set({call->sent.contents, false, begun, false});
+      QueuedMessage* m = make_message();
+      m->set({call->properties.signature_name, false, send_begun, false});
       m->id = id;
       m->call = call;
       m->known.near = knows.near;
-      EXPECT_EQ(queue_.append(m), taken);
+      EXPECT_EQ(queue_.add_queued(m), receive_begun);
     }
-    model_.push_back({id, call.get(), taken, begun});
+    model_.push_back({id, call.get(), receive_begun, send_begun});
     known_.push_back(knows.near);
   }
 
   void begin_receive() {
     ++receives_;
     for (Expected& one : model_)
-      if (!one.matched) {
-        one.matched = true;
-        for (uint16_t i = 0; i < queue_.in_place; ++i)
+      if (!one.receive_begun) {
+        one.receive_begun = true;
+        for (uint16_t i = 0; i < queue_.placed_count; ++i)
           if (queue_.placed[i].id == one.id) {
-            queue_.placed[i].matched = 1;
-            EXPECT_EQ(queue_.placed[i].told, one.asked);
-            if (!one.asked) queue_.taken_up_to = one.id;
+            queue_.placed[i].receive_begun = 1;
+            EXPECT_EQ(queue_.placed[i].notify_sender, one.asked);
+            if (!one.asked) queue_.receives_begun_up_to = one.id;
           }
         for (QueuedMessage* m = queue_.list; m; m = m->next)
-          if (m->id == one.id) m->matched = 1;
+          if (m->id == one.id) m->receive_begun = 1;
         return;
       }
     ++ready_;
-    ++queue_.ready;
+    ++queue_.receives_waiting;
   }
 
   void ask(size_t which) {
     if (model_.empty()) return;
     Expected& one = model_[which % model_.size()];
     bool placed = false;
-    for (uint16_t i = 0; i < queue_.in_place; ++i) placed |= queue_.placed[i].id == one.id;
-    const bool known = queue_.is_taken(one.id);
-    EXPECT_TRUE(!known || one.matched);
-    EXPECT_EQ(known, queue_.taken_up_to >= one.id);
+    for (uint16_t i = 0; i < queue_.placed_count; ++i) placed |= queue_.placed[i].id == one.id;
+    const bool known = queue_.has_receive_begun(one.id);
+    EXPECT_TRUE(!known || one.receive_begun);
+    EXPECT_EQ(known, queue_.receives_begun_up_to >= one.id);
     if (placed && !known) one.asked = true;
   }
 
   void take(bool as_message) {
-    if (as_message || !queue_.in_place) {
+    if (as_message || !queue_.placed_count) {
       QueuedMessage* m = queue_.first();
       ASSERT_EQ(m != nullptr, !model_.empty());
       if (!m) return;
-      EXPECT_EQ(queue_.in_place, 0);
+      EXPECT_EQ(queue_.placed_count, 0);
       ASSERT_EQ(queue_.remove_first(), m);
-      expect(m->id, m->call.get(), m->matched, m->begun, m->known.near);
-      EXPECT_EQ(m->contents, model_.front().call->sent.contents);
+      expect(m->id, m->call.get(), m->receive_begun, m->send_begun, m->known.near);
+      EXPECT_EQ(m->signature_name, model_.front().call->properties.signature_name);
       drop_message(m);
     } else {
       const SharedCall call = queue_.call;
-      const InPlace one = queue_.remove_placed();
-      expect(one.id, call.get(), one.matched, one.begun, queue_.near);
-      EXPECT_EQ(one.told, model_.front().asked);
+      const PlacedMessage one = queue_.remove_placed();
+      expect(one.id, call.get(), one.receive_begun, one.send_begun, queue_.near);
+      EXPECT_EQ(one.notify_sender, model_.front().asked);
     }
     model_.pop_front();
     known_.pop_front();
@@ -107,14 +107,14 @@ class QueueAndModel {
   int placed() const { return placed_; }
 
  private:
-  void expect(uint64_t id, const RememberedCall* call, bool matched, bool begun,
+  void expect(uint64_t id, const RememberedCall* call, bool receive_begun, bool send_begun,
               const Knowledge::Near& near) {
     ASSERT_FALSE(model_.empty());
     const Expected& one = model_.front();
     EXPECT_EQ(id, one.id);
     EXPECT_EQ(call, one.call);
-    EXPECT_EQ(matched, one.matched);
-    EXPECT_EQ(begun, one.begun);
+    EXPECT_EQ(receive_begun, one.receive_begun);
+    EXPECT_EQ(send_begun, one.send_begun);
     EXPECT_EQ(near, known_.front());
   }
 
@@ -169,16 +169,16 @@ TEST(MessageQueue, OfAnotherCallOrKnowledgeOrWithAClockIsAMessage) {
   clock.clock = std::make_shared<const std::vector<ClockPart>>(1, ClockPart{1, 1});
   EXPECT_FALSE(queue.has_place(a.get(), clock));
   ASSERT_TRUE(queue.has_place(a.get(), knows));
-  queue.place(1, true, false);
+  queue.add_placed(1, true, false);
   EXPECT_FALSE(queue.has_place(b.get(), knows));
   EXPECT_FALSE(queue.has_place(a.get(), more));
   ASSERT_TRUE(queue.has_place(a.get(), knows));
-  queue.place(2, true, false);
+  queue.add_placed(2, true, false);
   EXPECT_FALSE(queue.has_place(a.get(), knows)) << "there are no more places";
   queue.remove_placed();
   queue.remove_placed();
   EXPECT_TRUE(queue.has_place(b.get(), more)) << "an empty queue begins again";
-  EXPECT_EQ(queue.contents, 2u);
+  EXPECT_EQ(queue.signature_name, 2u);
 }
 
 TEST(Inbox, ErasesOnlyQueuesBeyondTheFirstThousand) {
