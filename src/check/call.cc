@@ -5,7 +5,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cstring>
 
 #include "base/hash.h"
@@ -50,17 +49,6 @@ void fill(CallRecord* record, Calls id, const void* place, const int64_t* words)
   std::memcpy(record->words, words, sizeof(int64_t) * kCalls[id].count);
   record->site = site_of(place);
 }
-
-/// Is there anything rare to do after a call of this function?
-bool has_more_after(const CallInfo& info) {
-  return info.hides_order || info.has_file || info.role == CallRole::kPartition ||
-         info.sets.changed != 0 || &info == &kCalls[kCall_MPI_Request_get_status];
-}
-const std::array<bool, kCallCount> kMoreAfter = [] {
-  std::array<bool, kCallCount> all = {};
-  for (size_t i = 0; i < all.size(); ++i) all[i] = has_more_after(kCalls[i]);
-  return all;
-}();
 
 /// Finds the rank's record of an equal call, or makes one for the next time.
 RememberedCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words) {
@@ -125,24 +113,27 @@ uint64_t arrays_of(Rank* rank, const CallRecord& call) {
 
 }  // namespace
 
-/// Checks the call itself, as far as its record does not show that it is correct.
-void CheckedCall::look() {
-  const CallInfo& of = info();
-  if (of.at.given >= 0) check_requests_before(this);
+template <RulePhase kPhase>
+[[gnu::always_inline]] inline void CheckedCall::run_rules(RuleSet set) {
+#define FGMPI_CHECK_RULE(function, phase, depends_on, calls) \
+  if constexpr (RulePhase::phase == kPhase)                  \
+    if (set & set_of_rules(kRule_##function)) function(this);
+#define FGMPI_CHECK_MODE_RULE(function, mode)
+#include "check/rules.def"
+}
+
+/// Checks the call's arguments, as far as its record does not show that they are correct.
+void CheckedCall::check_arguments() {
+  constexpr RuleSet kOfState = rules_that_depend_on(DependsOn::kState);
   RememberedCall* const kept = remembered_;
   const uint64_t arrays = kept ? arrays_of(rank_, *kept) : 0;
-  const bool may_keep = kept && (of.sets.in_words || arrays);
+  const bool may_keep = kept && (info().sets.in_words || arrays);
   if (kept && kept->arrays != arrays) kept->known_in = 0;
-  if (may_keep && kept->is_known(rank_->epoch, RememberedCall::kFine)) {
-    if (of.sets.buffers && (of.starts != Starts::kBlocking || !rank_->regions.empty()))
-      check_buffers_before(this);
-    return;
-  }
+  const RuleSet rules = kRulesOf[record_->id];
+  if (may_keep && kept->is_known(rank_->epoch, RememberedCall::kFine))
+    return run_rules<RulePhase::kCheck>(rules & kOfState);
   const uint64_t before = g_process.reports;
-  if (of.sets.used) check_handles_before(this);
-  if (of.sets.buffers) check_buffers_before(this);
-  check_arguments_before(this);
-  if (of.hides_order) g_process.order_unknown = true;
+  run_rules<RulePhase::kCheck>(rules);
   if (!may_keep || g_process.reports != before) return;
   kept->set_known(rank_->epoch, RememberedCall::kFine);
   kept->arrays = arrays;
@@ -175,18 +166,10 @@ CheckedCall::CheckedCall(Calls id, const void* place, int64_t* words) : rank_(cu
   const uint64_t before = g_process.reports;
   if (rank_->owned && own_thread && outer_) compare_exposed_accesses(this);
   const uint64_t of_arguments = g_process.of_arguments;
-  look();
+  check_arguments();
   rank_->arguments_told = g_process.of_arguments != of_arguments;
-  const CallRole role = info().role;
-  if (role == CallRole::kCollective || role == CallRole::kCreation) {
-    check_collective_before(this);
-  } else if (role >= kFirstOfMessages && role <= kLastOfMessages) {
-    check_messages_before(this);
-  } else if (role == CallRole::kPartition) {
-    check_partitions_before(this);
-  }
-  if (role != CallRole::kOther) ++rank_->communications;
-  if (info().has_file) check_files_before(this);
+  if (info().role != CallRole::kOther) ++rank_->communications;
+  run_rules<RulePhase::kBegin>(kRulesOf[record_->id]);
   reported_ = g_process.reports != before;
   progress_by_call();
   unlock();
@@ -217,38 +200,18 @@ void CheckedCall::return_lists() {
   rank_->given = {};
 }
 
-void CheckedCall::more_after() {
-  const CallInfo& of = info();
-  if (record_->id == kCall_MPI_Request_get_status) record_released_requests(this);
-  if (of.hides_order) record_epochs_after(this);
-  if (of.has_file) record_files_after(this);
-  if (of.role == CallRole::kPartition) record_partitions_after(this);
-  if (of.sets.changed) record_handles_after(this);
-}
-
 void CheckedCall::after(int result) {
   if (!rank_) return;
-  const CallInfo& of = info();
+  result_ = result;
   lock();
   handle_arrived();
   if (!g_process.deadlock.empty()) withdraw_deadlock();
-  if (result == MPI_SUCCESS || of.role == CallRole::kCompletion) {
-    if (of.at.given >= 0 || of.at.made >= 0) record_requests_after(this);
-    if (posted || alone || of.role == CallRole::kProbe) record_messages_after(this);
-    if (kMoreAfter[record_->id]) more_after();
-    if (message_id && of.starts == Starts::kBlocking) {
-      if (of.synchronous && receiver_world >= 0) record_synchronous_end(rank_, receiver_world);
-      if (needs_receive(of)) step_need_receive(waiting(), message_id, nullptr);
-    }
-    if (collective.comm && of.starts != Starts::kNonblocking) {
-      leave_collective(rank_, of, collective);
-      if (of.starts == Starts::kBlocking) step_need_members(waiting(), collective, nullptr);
-    }
+  const RuleSet rules = kRulesOf[record_->id];
+  if (result == MPI_SUCCESS || info().role == CallRole::kCompletion) {
+    run_rules<RulePhase::kReturn>(rules);
   } else {
-    const uint64_t before = g_process.reports;
-    undo_messages(this, result);
-    if (outer_ && !reported_ && g_process.reports == before)
-      report_error_result(rank_, *record_, result);
+    reports_at_error_ = g_process.reports;
+    run_rules<RulePhase::kError>(rules);
   }
   progress_by_call();
   if (rank_->owned && !rank_->windows.empty() && outer_) update_exposed(rank_);

@@ -1,8 +1,8 @@
 // One MPI call of the program: what is checked before MPI makes it and after MPI has returned.
 //
-// Each file beside this one checks one aspect: handles.cc objects and leaks, requests.cc requests,
-// buffers.cc memory, arguments.cc single arguments, messages.cc sends and receives, agreement.cc
-// collectives.
+// The aspects of a call are checked by rules (rules.def), which are functions of other files:
+// handles.cc objects and leaks, requests.cc requests, buffers.cc memory, arguments.cc single
+// arguments, messages.cc sends and receives, agreement.cc collectives.
 // Thread rule: as rank.h. The first check that meets a new communicator may switch.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "check/rank.h"
+#include "check/rules.h"
 #include "watch/interpose.h"
 
 namespace fgmpi::check {
@@ -101,6 +102,13 @@ class CheckedCall {
   /// The status that MPI has written, or the i-th of them; null where the call has none.
   const MPI_Status* told(int i = 0) const { return told_ ? told_ + i : nullptr; }
   bool status_read() const { return status_read_; }
+  /// What MPI has returned. REQUIRES: MPI has returned.
+  int result() const { return result_; }
+  /// Is the call in a function that the program has given to MPI, or does a finding explain the
+  /// error that the call has returned?
+  bool is_error_explained() const {
+    return !outer_ || reported_ || g_process.reports != reports_at_error_;
+  }
   pthread_t thread() const { return thread_; }
   /// Could other threads of the process call MPI when this call began? The thread level may rise
   /// before it returns.
@@ -112,10 +120,12 @@ class CheckedCall {
   void unlock();
   Lists* borrow_lists();
   void return_lists();
-  void more_after();
+  /// Runs the rules of the set that belong to the phase.
+  template <RulePhase kPhase>
+  void run_rules(RuleSet set);
 
   void begin(Calls id, const void* place, const int64_t* words);
-  void look();
+  void check_arguments();
 
   // Members that all calls use are adjacent, because other ranks may have run before MPI returns.
   Rank* rank_;
@@ -132,6 +142,8 @@ class CheckedCall {
   bool locked_ = false;
   const bool had_threads_ = g_process.threads;
   bool reported_ = false;  ///< a finding was reported before MPI made the call
+  int result_ = MPI_SUCCESS;
+  uint64_t reports_at_error_ = 0;  ///< Process::reports when MPI returned the error
   bool status_read_ = true;
 
  public:
@@ -145,6 +157,8 @@ class CheckedCall {
   /// that is unknown.
   const RememberedCall* reach = nullptr;
   CollectiveCall collective;
+  /// Lists::regions has the call's buffers.
+  bool buffers_collected = false;
   /// The values of handles that the call may change, by parameter (sets.used).
   uint64_t old[kMostArguments];
 
@@ -209,8 +223,11 @@ void record_waited_collective(const WaitingCall& wait, Rank::Requests::TableEntr
 // buffers.cc --------------------------------------------------------------------------------------
 /// Fills in which bytes the region's `count` elements cover.
 void set_reach(Region* region, const TypeLayout& layout);
-void check_buffers_before(CheckedCall* call);
-/// Might some of the regions overlap with pending ones, so that check_buffers_before()
+/// Rules (rules.def): do two buffers of the call overlap, and does one overlap with a buffer of a
+/// pending operation?
+void check_own_buffers(CheckedCall* call);
+void check_pending_buffers(CheckedCall* call);
+/// Might some of the regions overlap with pending ones, so that check_pending_buffers()
 /// must compare them?
 bool may_meet_pending(const Rank& rank, const Regions& regions);
 /// Extends a checksum by 8 bytes.
@@ -248,7 +265,10 @@ int64_t parts_of(const CheckedCall& call, bool sends, OwnComm* own,
                  const std::vector<int>** others);
 
 // arguments.cc ------------------------------------------------------------------------------------
-void check_arguments_before(CheckedCall* call);
+/// Rules (rules.def): are the datatypes of buffers committed, and have two results of the call
+/// different addresses?
+void check_types_committed(CheckedCall* call);
+void check_results_apart(CheckedCall* call);
 /// Writes the ranks given in the remembered calls on a communicator, or in all of them, to the
 /// spool. After the job, ranks that look computed are reported in a note.
 void write_ranks_given(Rank* rank, MPI_Comm comm = MPI_COMM_NULL);
@@ -258,6 +278,8 @@ bool is_of_argument(int error_class);
 /// The call has returned an error for which there is no finding: makes a note of it. The program
 /// may have provoked the error.
 void report_error_result(const Rank* rank, const CallRecord& call, int result);
+/// report_error_result() unless another finding explains the error.
+void report_error_after(CheckedCall* call);
 
 // messages.cc -------------------------------------------------------------------------------------
 void check_messages_before(CheckedCall* call);
@@ -268,9 +290,11 @@ RefPtr<CheckedReceive> post_as(Rank* rank, SharedCall call, uint64_t number);
 void record_lone_receive(const WaitingCall& call, const MPI_Status* status, bool status_read);
 /// Has a receive that failed nevertheless matched its message?
 bool has_matched_despite_error(int result, const MPI_Status* status);
+/// A blocking send has returned.
+void record_send_after(CheckedCall* call);
 /// The call has failed: its message is withdrawn, because nothing was sent. A receive counts as
 /// matched only if its message was too long.
-void undo_messages(CheckedCall* call, int result);
+void undo_messages(CheckedCall* call);
 /// Prefetches the messages that these requests have matched.
 void prefetch_messages(std::span<const CompletedEntry> done);
 /// Sets what the operation sends.
@@ -340,6 +364,8 @@ void report_races(Rank* rank);
 /// Registers for the conflicts of accesses that the library finds. Called when this
 /// library is loaded.
 void follow_conflicts();
+/// The call imposes an order on ranks that is not tracked.
+void record_unknown_order(CheckedCall* call);
 /// A call with a window has returned.
 void record_epochs_after(CheckedCall* call);
 /// A call begins: passes to the library the loads and stores that the program has made in exposed
@@ -369,6 +395,7 @@ void record_files_after(CheckedCall* call);
 
 // agreement.cc ------------------------------------------------------------------------------------
 void check_collective_before(CheckedCall* call);
+void record_collective_after(CheckedCall* call);
 /// Called while MPI polls, so it calls nothing of MPI but MPIX_Tool_notify.
 void on_agreement(int process, const void* data, int bytes);
 void report_disagreements();

@@ -165,6 +165,10 @@ def repeated(call):
     return []
 
 
+# What the compiler says where a class for repeated calls lacks a rule that depends on state (rules.h).
+NOT_RUN = '"a rule of this call depends on state, and kRuns of the class lacks it (check/rules.def)"'
+
+
 def made(object_, called):
     """Returns the lines that call MPI's own function. An error handler of the program may throw an exception out of MPI."""
     return ["  int code;", f"  try {{ code = {called}; }} catch (...) {{ {object_}.after(kThrown); throw; }}",
@@ -205,7 +209,7 @@ def wrapper(call, function):
         passed = known
         if class_.startswith("RepeatedMessage") and call.find("status"):
             passed = re.sub(r"(argument<decltype\(status\)>\(same->words\[\d+\]\))", r"again.status(\1)", known)
-        body = [f"  {class_} again(same);", f"  if (!again.begin()) return {otherwise};",
+        body = [f"  static_assert(runs_all_rules<{class_}>(kCalls[kCall_{symbol}]), {NOT_RUN});", f"  {class_} again(same);", f"  if (!again.begin()) return {otherwise};",
                 *made("again", f"g_next.{symbol}({passed})"), "}"]
         if i:
             lines += [f"[[gnu::noinline]] static int or{i}_{symbol}(RememberedCall* same{comma}{inside}) {{", *body]
@@ -243,7 +247,9 @@ def main():
 
 using fgmpi::findings::from_fortran;
 """
-    opening = ["const CallInfo kCalls[kCallCount] = {", *[f"    {describe(call)}," for call in calls.watched()], "};\n"]
+    opening = ["constexpr CallInfo kCalls[kCallCount] = {", *[f"    {describe(call)}," for call in calls.watched()], "};\n",
+               "constexpr std::array<RuleSet, kCallCount> kRulesOf = [] {", "  std::array<RuleSet, kCallCount> all = {};",
+               "  for (size_t i = 0; i < all.size(); ++i) all[i] = rules_of(kCalls[i]);", "  return all;", "}();\n"]
     calls.write("check", ['#include "check/call_info.h"\n'], declarations, also, [includes], opening, wrapper)
 
 

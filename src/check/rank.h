@@ -563,9 +563,19 @@ inline void step_enter_at_once(CheckedComm* c, int member, uint64_t number) {
   e->calls[static_cast<size_t>(member)] = number + 1;
 }
 
+/// Is the rank or its process in a mode that has rules of its own (rules.def)? CheckedCall then
+/// handles all calls.
+inline bool has_rules_of_mode([[maybe_unused]] const Rank& rank) {
+  bool any = false;
+#define FGMPI_CHECK_RULE(function, phase, depends_on, calls)
+#define FGMPI_CHECK_MODE_RULE(function, mode) any = any || (mode);
+#include "check/rules.def"
+  return any;
+}
+
 inline void Rank::guess_next() {
-  const bool repeats = last_call && !ended && !owned && !g_process.threads &&
-                       !g_process.unbuffered && !g_process.all_in_full;
+  const bool repeats = last_call && !ended && !has_rules_of_mode(*this) && !g_process.unbuffered &&
+                       !g_process.all_in_full;
   guess = repeats ? last_call->next_call : nullptr;
   short_path = guess ? __builtin_thread_pointer() : nullptr;
 }

@@ -359,6 +359,13 @@ Learns learns(const CallInfo& info, bool is_root) {
   }
 }
 
+void record_collective_after(CheckedCall* call) {
+  if (!call->collective.comm) return;
+  leave_collective(call->rank(), call->info(), call->collective);
+  if (call->info().starts == Starts::kBlocking)
+    step_need_members(call->waiting(), call->collective, nullptr);
+}
+
 void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call) {
   if (!g_process.follows_order()) return;
   if (CollectiveEntry* e = call.comm->calls->at(call.number))

@@ -345,6 +345,10 @@ void add_partitions(CheckedCall* call, const Parameter& p, int64_t word) {
   call->lists().regions.assign(static_cast<size_t>(n), first, step);
 }
 
+bool has_one_plain_buffer(const CallInfo& info) {
+  return info.role == CallRole::kSend || info.role == CallRole::kReceive;
+}
+
 /// Adds the buffer of a send or receive. For the next call like it the record remembers a
 /// contiguous buffer.
 void add_one(CheckedCall* call, const Parameter& p, int64_t word) {
@@ -404,44 +408,17 @@ void check_pending_regions(CheckedCall* call, const Region& r, const CallRecord*
     compare_with(call, r, *at, made);
 }
 
-void check_own_regions(CheckedCall* call) {
-  for (size_t i = 0; i < call->lists().regions.size(); ++i)
-    for (size_t k = 0; k < i; ++k)
-      if ((call->lists().regions[i].writes || call->lists().regions[k].writes) &&
-          overlap(call->lists().regions[i], call->lists().regions[k]))
-        report(FindingKind::kArguments, "two buffers of a call overlap",
-               "what a call writes overlaps nothing else that it is given; MPI_IN_PLACE where the "
-               "call takes it",
-               {call->me()});
-}
-
-}  // namespace
-
-void check_buffers_before(CheckedCall* call) {
+/// Fills Lists::regions with the buffers of the call.
+void collect_buffers(CheckedCall* call) {
+  if (call->buffers_collected) return;
+  call->buffers_collected = true;
   const CallInfo& info = call->info();
-  Rank* rank = call->rank();
-  const bool alone = rank->regions.empty();
-  const bool one = (info.sets.buffers & (info.sets.buffers - 1)) == 0;
-  // A single buffer with no pending operation cannot overlap anything.
-  if (alone && one && info.starts == Starts::kBlocking) return;
   OwnComm* own = nullptr;
   if (info.role == CallRole::kCollective) {
-    own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
+    own = call->rank()->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
     if (!own) return;
   }
-  const bool plain = info.role == CallRole::kSend || info.role == CallRole::kReceive;
-  const RememberedCall* kept = plain ? call->remembered_record() : nullptr;
-  if (kept && kept->is_known(rank->epoch, RememberedCall::kReach)) {
-    const bool writes = info.role == CallRole::kReceive;
-    if (info.starts != Starts::kBlocking) call->reach = kept;
-    if (alone || info.starts == Starts::kPersistent ||
-        !meets_pending(*rank, kept->messages.low, kept->high(), writes))
-      return;
-    Regions own_region;
-    own_region.set(*kept, writes);
-    return check_pending_regions(call, own_region[0]);
-  }
-  if (plain) {
+  if (has_one_plain_buffer(info)) {
     const int i = __builtin_ctz(info.sets.buffers);
     add_one(call, info.parameters[i], call->at(i));
   } else if (is_partitioned(info)) {
@@ -453,9 +430,42 @@ void check_buffers_before(CheckedCall* call) {
       add_region(call, info.parameters[i], call->at(i), own);
     }
   }
-  if (!one) check_own_regions(call);
-  if (!alone && info.starts != Starts::kPersistent)
-    for (const Region& r : call->lists().regions) check_pending_regions(call, r);
+}
+
+}  // namespace
+
+void check_own_buffers(CheckedCall* call) {
+  collect_buffers(call);
+  if (!call->has_lists()) return;
+  Regions& all = call->lists().regions;
+  for (size_t i = 0; i < all.size(); ++i)
+    for (size_t k = 0; k < i; ++k)
+      if ((all[i].writes || all[k].writes) && overlap(all[i], all[k]))
+        report(FindingKind::kArguments, "two buffers of a call overlap",
+               "what a call writes overlaps nothing else that it is given; MPI_IN_PLACE where the "
+               "call takes it",
+               {call->me()});
+}
+
+void check_pending_buffers(CheckedCall* call) {
+  const CallInfo& info = call->info();
+  Rank* rank = call->rank();
+  const bool alone = rank->regions.empty();
+  if (alone && info.starts == Starts::kBlocking) return;
+  const RememberedCall* kept = has_one_plain_buffer(info) ? call->remembered_record() : nullptr;
+  if (kept && kept->is_known(rank->epoch, RememberedCall::kReach)) {
+    const bool writes = info.role == CallRole::kReceive;
+    if (info.starts != Starts::kBlocking) call->reach = kept;
+    if (alone || info.starts == Starts::kPersistent ||
+        !meets_pending(*rank, kept->messages.low, kept->high(), writes))
+      return;
+    Regions own_region;
+    own_region.set(*kept, writes);
+    return check_pending_regions(call, own_region[0]);
+  }
+  collect_buffers(call);
+  if (alone || info.starts == Starts::kPersistent || !call->has_lists()) return;
+  for (const Region& r : call->lists().regions) check_pending_regions(call, r);
 }
 
 namespace {

@@ -334,6 +334,8 @@ bool is_of_epochs(int error_class) {
   return error_class == MPI_ERR_RMA_SYNC || error_class == MPI_ERR_RMA_CONFLICT;
 }
 
+void record_unknown_order(CheckedCall*) { g_process.order_unknown = true; }
+
 void record_epochs_after(CheckedCall* call) {
   const CallRecord& record = call->record();
   if (record.id == kCall_MPI_Win_free) {

@@ -195,10 +195,6 @@ RefPtr<CheckedReceive> post_as(Rank* rank, SharedCall kept, uint64_t number) {
 
 namespace {
 
-bool receives_too(const CallInfo& info) {
-  return info.role == CallRole::kSendReceive || info.role == CallRole::kReplace;
-}
-
 void announce_sent_message(Rank* rank, SharedCall record, uint64_t* id, int* receiver_world,
                            CheckedComm** comm) {
   if (!record->is_known(rank->epoch, RememberedCall::kProperties)) fill_properties(rank, &record);
@@ -585,8 +581,8 @@ void record_lone_receive(const WaitingCall& waiting, const MPI_Status* status, b
 
 void record_messages_after(CheckedCall* call) {
   if (call->info().role == CallRole::kProbe) return probed(call);
-  if (call->info().starts != Starts::kBlocking) return;
   if (call->alone) return record_lone_receive(call->waiting(), call->told(), call->status_read());
+  if (!call->posted) return;
   if (call->has(&Positions::flag) && !*static_cast<const int*>(call->pointer(&Positions::flag))) {
     record_receive_complete(call->rank(), call->posted, nullptr);
     return sweep(call->rank());
@@ -638,9 +634,17 @@ bool has_matched_despite_error(int result, const MPI_Status* status) {
          (error_class == MPI_ERR_TYPE && status && status->MPI_SOURCE != kNotTold);
 }
 
-void undo_messages(CheckedCall* call, int result) {
+void record_send_after(CheckedCall* call) {
+  if (!call->message_id) return;
+  const CallInfo& info = call->info();
+  if (info.synchronous && call->receiver_world >= 0)
+    record_synchronous_end(call->rank(), call->receiver_world);
+  if (needs_receive(info)) step_need_receive(call->waiting(), call->message_id, nullptr);
+}
+
+void undo_messages(CheckedCall* call) {
   const MPI_Status* status = call->told();
-  const bool matched = has_matched_despite_error(result, status);
+  const bool matched = has_matched_despite_error(call->result(), status);
   if (!matched) withdraw_message(call->comm, call->receiver_world, call->message_id);
   if (call->alone && matched) record_lone_receive(call->waiting(), status, call->status_read());
   if (!call->posted) return;

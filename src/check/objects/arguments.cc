@@ -31,8 +31,9 @@ bool check_datatype(CheckedCall* call, MPI_Datatype type) {
   return true;
 }
 
-/// Checks that the datatypes of buffers are committed.
-void check_datatypes(CheckedCall* call) {
+}  // namespace
+
+void check_types_committed(CheckedCall* call) {
   const CallInfo& info = call->info();
   if (call->rank()->made[static_cast<size_t>(Object::kDatatype)].empty()) return;
   for (unsigned set = info.sets.buffers; set; set &= set - 1) {
@@ -48,8 +49,7 @@ void check_datatypes(CheckedCall* call) {
   }
 }
 
-/// Checks that two results of a call have different addresses.
-void check_outputs(CheckedCall* call) {
+void check_results_apart(CheckedCall* call) {
   const CallInfo& info = call->info();
   for (unsigned set = info.sets.results; set; set &= set - 1) {
     const int k = __builtin_ctz(set);
@@ -62,13 +62,6 @@ void check_outputs(CheckedCall* call) {
              "each result of a call has a place of its own", {call->me()});
     }
   }
-}
-
-}  // namespace
-
-void check_arguments_before(CheckedCall* call) {
-  check_datatypes(call);
-  check_outputs(call);
 }
 
 /// Other classes, such as those of missing files, are results that programs may expect.
@@ -115,6 +108,11 @@ void report_error_result(const Rank* rank, const CallRecord& call, int result) {
   if (of_epochs) add_epochs(rank, call, &calls);
   report(of_epochs ? FindingKind::kWindows : FindingKind::kArguments,
          std::string("a call has returned an error: ") + text, "", std::move(calls), true);
+}
+
+void report_error_after(CheckedCall* call) {
+  if (!call->is_error_explained())
+    report_error_result(call->rank(), call->record(), call->result());
 }
 
 }  // namespace fgmpi::check

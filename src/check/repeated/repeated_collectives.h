@@ -15,6 +15,9 @@ namespace fgmpi::check {
 
 class RepeatedCall : public Repeated {
  public:
+  static constexpr RuleSet kRuns = set_of_rules(
+      kRule_check_pending_buffers, kRule_check_collective_before, kRule_record_requests_after,
+      kRule_record_collective_after, kRule_report_error_after);
   using Repeated::Repeated;
   /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
   /// call.
@@ -107,6 +110,8 @@ class RepeatedCall : public Repeated {
 /// MPI_Wait for a nonblocking collective. As RepeatedCall.
 class CollectiveWait : public Repeated {
  public:
+  static constexpr RuleSet kRuns =
+      set_of_rules(kRule_check_requests_before, kRule_record_requests_after);
   using Repeated::Repeated;
   /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
   /// call.

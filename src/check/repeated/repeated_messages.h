@@ -119,6 +119,11 @@ RemovedMessage remove_other_message(Rank* rank, RememberedCall* call);
 template <bool kSends, bool kReceives>
 class RepeatedMessage : public Repeated {
  public:
+  static constexpr RuleSet kRuns =
+      set_of_rules(kRule_check_pending_buffers, kRule_check_messages_before, kRule_undo_messages,
+                   kRule_report_error_after) |
+      (kSends ? set_of_rules(kRule_record_send_after) : 0) |
+      (kReceives ? set_of_rules(kRule_record_messages_after) : 0);
   using Repeated::Repeated;
   /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
   /// call.
@@ -204,6 +209,9 @@ class RepeatedMessage : public Repeated {
 template <bool kSends>
 class RepeatedStart : public Repeated {
  public:
+  static constexpr RuleSet kRuns =
+      set_of_rules(kRule_check_pending_buffers, kRule_check_messages_before,
+                   kRule_record_requests_after, kRule_undo_messages, kRule_report_error_after);
   using Repeated::Repeated;
   /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
   /// call.
@@ -266,6 +274,8 @@ class RepeatedStart : public Repeated {
 /// MPI_Wait and MPI_Waitall.
 class RepeatedWait : public Repeated {
  public:
+  static constexpr RuleSet kRuns =
+      set_of_rules(kRule_check_requests_before, kRule_record_requests_after);
   using Repeated::Repeated;
   /// Before MPI makes the call. Returns false without effect where CheckedCall must handle the
   /// call.

@@ -41,12 +41,7 @@ class QueueAndModel {
       EXPECT_EQ(queue_.add_placed(id, send_begun, false), receive_begun);
       ++placed_;
     } else {
-      QueuedMessage* m = make_message();
-      m->set({call->properties.signature_name, false, send_begun, false});
-      m->id = id;
-      m->call = call;
-      m->known.near = knows.near;
-      EXPECT_EQ(queue_.add_queued(m), receive_begun);
+      EXPECT_EQ(queue_.add_queued(make_message(call, id, send_begun, knows.near)), receive_begun);
     }
     model_.push_back({id, call.get(), receive_begun, send_begun});
     known_.push_back(knows.near);
