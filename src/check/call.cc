@@ -53,11 +53,9 @@ void fill(CallRecord* record, Calls id, const void* place, const int64_t* words)
 /// Finds the rank's record of an equal call, or makes one for the next time.
 RememberedCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words) {
   const CallInfo& info = kCalls[id];
-  const std::span<SharedCall, kRememberedWays> ways =
-      rank->remembered_at(call_hash(id, place, words, info.count));
-  for (int way = 0; way < kRememberedWays; ++way)
-    if (ways[way] && ways[way]->is(id, place, words, info.count)) return ways[way].get();
-  SharedCall& r = ways[rank->next_way++ % kRememberedWays];
+  const uint64_t hash = call_hash(id, place, words, info.count);
+  if (RememberedCall* same = rank->find_remembered(hash, id, place, words, info.count)) return same;
+  SharedCall& r = rank->remembered_at(hash)[rank->next_way++ % kRememberedWays];
   if (r) {
     r->rank = nullptr;
     r->known_in = 0;
@@ -159,9 +157,7 @@ CheckedCall::CheckedCall(Calls id, const void* place, int64_t* words) : rank_(cu
   outer_ = !rank_->in_call || g_process.threads;
   begin(id, place, words);
   before_ = rank_->current;
-  rank_->current = record_;
-  rank_->in_call = true;
-  rank_->short_path = nullptr;
+  rank_->begin_call(record_);
   if (g_process.threads) enter_call(this);
   const uint64_t before = g_process.reports;
   if (rank_->owned && own_thread && outer_) compare_exposed_accesses(this);
@@ -204,8 +200,7 @@ void CheckedCall::after(int result) {
   if (!rank_) return;
   result_ = result;
   lock();
-  handle_arrived();
-  if (!g_process.deadlock.empty()) withdraw_deadlock();
+  attend_to_others();
   const RuleSet rules = kRulesOf[record_->id];
   if (result == MPI_SUCCESS || info().role == CallRole::kCompletion) {
     run_rules<RulePhase::kReturn>(rules);
@@ -224,20 +219,20 @@ void CheckedCall::after(int result) {
 
 MPI_Status* CheckedCall::status(MPI_Status* of_program) {
   if (!rank_) return of_program;
-  status_read_ = of_program != MPI_STATUS_IGNORE;
-  told_ = status_read_ ? of_program : &own_status_;
-  if (!status_read_) std::memset(&own_status_, 0, sizeof own_status_);
-  if (told_ && (alone || posted)) told_->MPI_SOURCE = kNotTold;
-  return told_;
+  status_.clear_own();
+  return status_.choose(of_program, alone || posted);
 }
 
 MPI_Status* CheckedCall::statuses(MPI_Status* of_program, int count) {
   if (!rank_ || count <= 0) return of_program;
-  status_read_ = of_program != MPI_STATUSES_IGNORE;
-  if (status_read_) return told_ = of_program;
+  if (of_program != MPI_STATUSES_IGNORE) {
+    status_.set(of_program, true);
+    return of_program;
+  }
   std::vector<MPI_Status>& own = lists().statuses;
   if (own.size() < static_cast<size_t>(count)) own.resize(static_cast<size_t>(count));
-  return told_ = own.data();
+  status_.set(own.data(), false);
+  return own.data();
 }
 
 MPI_Request CheckedCall::real(MPI_Request request) {

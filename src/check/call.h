@@ -45,7 +45,34 @@ inline bool needs_receive(const CallInfo& info) { return info.operation[0] != 'B
 uint64_t agreed_of(const CallRecord& call);
 
 /// The source in a status that MPI has not filled in: no rank or constant of MPI has this value.
-inline constexpr int kNotTold = -77;
+inline constexpr int kNoSource = -77;
+/// Where MPI writes the status of a call.
+class CallStatus {
+ public:
+  /// Returns the program's address, or that of this object's own status where the program ignores
+  /// it. `receives`: whether MPI has written the status shows whether a message was received.
+  [[gnu::always_inline]] MPI_Status* choose(MPI_Status* of_program, bool receives) {
+    is_read_ = of_program != MPI_STATUS_IGNORE;
+    written_ = is_read_ ? of_program : &own_;
+    if (receives && written_) written_->MPI_SOURCE = kNoSource;
+    return written_;
+  }
+  /// The same for an array.
+  void set(MPI_Status* statuses, bool is_read) {
+    written_ = statuses;
+    is_read_ = is_read;
+  }
+  void clear_own() { std::memset(&own_, 0, sizeof own_); }
+  /// The status, or the first of them; null where the call has none.
+  const MPI_Status* written() const { return written_; }
+  bool is_read() const { return is_read_; }
+
+ private:
+  MPI_Status* written_ = nullptr;
+  bool is_read_ = true;
+  MPI_Status own_;
+};
+
 /// Replaces the result of a call when the program's error handler has thrown an exception.
 inline constexpr int kThrown = -1;
 
@@ -100,8 +127,10 @@ class CheckedCall {
     return participant(rank_, *record_, role);
   }
   /// The status that MPI has written, or the i-th of them; null where the call has none.
-  const MPI_Status* told(int i = 0) const { return told_ ? told_ + i : nullptr; }
-  bool status_read() const { return status_read_; }
+  const MPI_Status* written_status(int i = 0) const {
+    return status_.written() ? status_.written() + i : nullptr;
+  }
+  bool status_read() const { return status_.is_read(); }
   /// What MPI has returned. REQUIRES: MPI has returned.
   int result() const { return result_; }
   /// Is the call in a function that the program has given to MPI, or does a finding explain the
@@ -135,7 +164,6 @@ class CheckedCall {
   int* calls_ = nullptr;  ///< the counter that includes this call
   const CallRecord* before_ = nullptr;  ///< the call that the rank was in before
   Lists* lists_ = nullptr;
-  MPI_Status* told_ = nullptr;
   /// False for a call that MPI makes within a call of the program (attribute functions,
   /// error handlers).
   bool outer_ = false;
@@ -144,7 +172,6 @@ class CheckedCall {
   bool reported_ = false;  ///< a finding was reported before MPI made the call
   int result_ = MPI_SUCCESS;
   uint64_t reports_at_error_ = 0;  ///< Process::reports when MPI returned the error
-  bool status_read_ = true;
 
  public:
   /// A blocking receive with no other pending: it is not entered in Rank::posted
@@ -164,7 +191,7 @@ class CheckedCall {
 
  private:
   pthread_t thread_ = pthread_self();
-  MPI_Status own_status_;
+  CallStatus status_;
   std::optional<CallRecord> own_;
 };
 
@@ -211,6 +238,23 @@ void make_operations(Rank* rank);
 /// The operation behind the first request that a call waits for; null where it waits for none.
 const RequestOperation* awaited_by(Rank* rank, const CallRecord& waiting);
 MPI_Request real_request(Rank* rank, MPI_Request request);
+/// The request or array of requests that a call is given as this parameter, and its length.
+inline MPI_Request* requests_of(const CallRecord& call, int position, int64_t* count) {
+  const Parameter& p = call.info().parameters[position];
+  *count = !p.array ? 1 : p.length < 0 ? 0 : call.words[p.length];
+  return reinterpret_cast<MPI_Request*>(call.words[position]);
+}
+/// MPI has made a request. Where its handle is the one of all sends that are complete at once, it
+/// gets one of its own.
+inline void give_own_handle(Rank* rank, MPI_Request* request) {
+  if (*request == kSentHandle) *request = next_sent_handle(rank);
+}
+/// MPI has returned from a call with these requests: the program gets its own handles back for
+/// requests that are not complete. `given`: the handles that the program gave.
+inline void restore_own_handles(std::span<MPI_Request> list, std::span<const MPI_Request> given) {
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i] == kSentHandle) list[i] = given[i];
+}
 /// The rank has begun a nonblocking collective that it has made before: the operation stored in
 /// RememberedCall::operation is entered into the table again, and leaves that member.
 void record_repeated_collective(Rank* rank, RememberedCall* call, const CollectiveCall& collective);
@@ -292,9 +336,24 @@ void record_lone_receive(const WaitingCall& call, const MPI_Status* status, bool
 bool has_matched_despite_error(int result, const MPI_Status* status);
 /// A blocking send has returned.
 void record_send_after(CheckedCall* call);
+/// A call that has failed after it sent a message or while it received one.
+struct FailedCall {
+  WaitingCall call;
+  int result = MPI_SUCCESS;
+  const CheckedComm* comm = nullptr;  ///< null: it has sent no message
+  int receiver_world = -1;
+  uint64_t message_id = 0;
+  bool receives_alone = false;  ///< CheckedCall::alone
+  const MPI_Status* status = nullptr;
+  bool status_read = false;
+  RefPtr<CheckedReceive> posted = {};
+};
 /// The call has failed: its message is withdrawn, because nothing was sent. A receive counts as
 /// matched only if its message was too long.
+void undo_messages(const FailedCall& failed);
 void undo_messages(CheckedCall* call);
+/// The same for a repeated call, and report_error_result() unless that makes a finding.
+void record_repeated_error(const FailedCall& failed);
 /// Prefetches the messages that these requests have matched.
 void prefetch_messages(std::span<const CompletedEntry> done);
 /// Sets what the operation sends.
@@ -429,5 +488,10 @@ void rank_ends(Rank* rank);
 /// A rank of a reported deadlock goes on, because another job or the limit of buffering has given
 /// way: withdraws the findings.
 void withdraw_deadlock();
+/// MPI has returned from a call: handles what others have caused meanwhile.
+inline void attend_to_others() {
+  handle_arrived();
+  if (!g_process.deadlock.empty()) withdraw_deadlock();
+}
 
 }  // namespace fgmpi::check

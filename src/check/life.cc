@@ -272,9 +272,7 @@ int finalize(const void* place) {
   CallRecord record;
   record.id = kCall_MPI_Finalize;
   record.site = site_of(place);
-  rank->short_path = nullptr;
-  rank->current = &record;
-  rank->in_call = true;
+  rank->begin_call(&record);
   ++rank->calls;
   {
     const int entered = g_process.threads ? MPIX_Tool_enter() : 0;

@@ -93,6 +93,13 @@ struct OwnComm {
   std::shared_ptr<const Neighbours> neighbours = nullptr;  ///< filled on first use
 };
 
+/// Is the member the root of a collective with these arguments, or does the operation have no root?
+inline bool is_root(const CallInfo& info, const int64_t* arguments, const OwnComm& own) {
+  if (info.at.root < 0) return true;
+  const int64_t root = arguments[info.at.root];
+  return own.comm->inter ? root == MPI_ROOT : root == own.rank;
+}
+
 /// Memory that an operation uses until it is complete.
 struct Region {
   bool writes = false;
@@ -184,10 +191,6 @@ struct alignas(64) CheckedReceive {
   bool status_read = true;
   CheckedReceive* next_free = nullptr;
 
-  MPI_Datatype type() const {
-    return static_cast<MPI_Datatype>(call->at(call->info().at.recv_type));
-  }
-  int64_t count() const { return call->at(call->info().at.recv_count); }
   void let_go() {
     call.reset();
     passed_by.reset();
@@ -394,6 +397,16 @@ struct OpenFile {
   std::deque<SharedAccess> placed_later;
 };
 
+/// The bytes of a buffer, in [low, high).
+struct BufferUse {
+  const char *low, *high;
+  bool writes;
+};
+/// May two operations that are pending at the same time not use these buffers?
+inline bool conflict(const BufferUse& a, const BufferUse& b) {
+  return (a.writes || b.writes) && a.low < b.high && b.low < a.high;
+}
+
 /// Memory of a pending request. More than kFewPending of them are sorted by `low`, fewer
 /// are in no order.
 struct PendingRegion {
@@ -503,6 +516,20 @@ struct alignas(64) Rank {
     return remembered[call_hash % std::size(remembered)];
   }
   uint32_t next_way = 0;
+  /// The record of an equal call; null where the rank remembers none. `count`: the number of
+  /// arguments.
+  RememberedCall* find_remembered(uint64_t hash, uint16_t id, const void* place,
+                                  const int64_t* arguments, size_t count) {
+    for (const SharedCall& one : remembered_at(hash))
+      if (one && one->is(id, place, arguments, count)) return one.get();
+    return nullptr;
+  }
+  /// The rank is in the call from now on.
+  [[gnu::always_inline]] void begin_call(const CallRecord* call) {
+    short_path = nullptr;
+    current = call;
+    in_call = true;
+  }
   static void* operator new(size_t bytes) { return allocate_memory(bytes, alignof(Rank)); }
   static void operator delete(void*) {}
   /// The rank has returned from a call on its own thread: predicts its next call.

@@ -18,11 +18,8 @@ bool MessageQueue::begin_placing(RememberedCall* of, const Knowledge& knows) {
 void MessageQueue::queue_placed_messages() {
   while (placed_count) {
     const PlacedMessage& one = placed[--placed_count];
-    QueuedMessage* m = make_message();
-    m->set({signature_name, one.receive_begun, one.send_begun, false});
-    m->id = one.id;
-    m->call = call;
-    m->known.near = near;
+    QueuedMessage* m = make_message(call, one.id, one.send_begun, near);
+    m->receive_begun = one.receive_begun;
     m->next = list;
     if (!list) last = m;
     list = m;

@@ -54,12 +54,22 @@ struct alignas(64) QueuedMessage : MessageState {
 
 inline QueuedMessage* g_spare_messages = nullptr;
 
-inline QueuedMessage* make_message() {
+/// A message that its sender has announced. `near` and `clock` are the sender's (Knowledge).
+inline QueuedMessage* make_message(SharedCall call, uint64_t id, bool send_begun,
+                                   const Knowledge::Near& near, const Clock& clock = nullptr) {
   QueuedMessage* m = g_spare_messages;
-  if (!m) return make_lasting<QueuedMessage>();
-  g_spare_messages = m->next;
-  __builtin_prefetch(m->next);
-  m->next = nullptr;
+  if (m) {
+    g_spare_messages = m->next;
+    __builtin_prefetch(m->next);
+    m->next = nullptr;
+  } else {
+    m = make_lasting<QueuedMessage>();
+  }
+  m->set({call->properties.signature_name, false, send_begun, clock != nullptr});
+  m->id = id;
+  m->call = std::move(call);
+  m->known.near = near;
+  if (clock) m->known.clock = clock;
   return m;
 }
 
@@ -77,6 +87,16 @@ struct PlacedMessage {
   uint64_t send_begun : 1 = 0;
   uint64_t notify_sender : 1 = 0;  ///< the sender is to be notified when the receive begins
 };
+
+/// The state of a message outside of any queue. Its sender is always notified.
+inline PlacedMessage as_placed(const QueuedMessage& m) {
+  PlacedMessage placed;
+  placed.id = m.id;
+  placed.receive_begun = m.receive_begun;
+  placed.send_begun = m.send_begun;
+  placed.notify_sender = 1;
+  return placed;
+}
 
 /// Messages of one sender with one tag on one communicator, in the order in which they were sent.
 struct alignas(64) MessageQueue {

@@ -53,18 +53,6 @@ void fill_properties(Rank* rank, SharedCall* record) {
   (*record)->set_known(rank->epoch, RememberedCall::kProperties);
 }
 
-/// Makes the message of a send. REQUIRES: RememberedCall::kProperties.
-QueuedMessage* make_sent_message(Rank* rank, RememberedCall* record) {
-  QueuedMessage* m = make_message();
-  m->id = reserve_message_id(rank);
-  m->known.near = rank->knows.near;
-  const bool has_clock = rank->knows.clock != nullptr;
-  if (has_clock) m->known.clock = rank->knows.clock;
-  m->set({record->properties.signature_name, false, false, has_clock});
-  m->call = SharedCall(record);
-  return m;
-}
-
 /// The numbers that stand for calls in notices to one process (RememberedCall::wire_call_number).
 struct Numbers {
   uint32_t last = 0;
@@ -80,11 +68,11 @@ struct Numbers {
 std::map<int, Numbers>& g_numbers = *new std::map<int, Numbers>;  ///< by process
 
 /// Announces a message of a call that the receiver's process knows by number.
-void announce_repeated_message(const QueuedMessage& m, bool send_begun) {
+void announce_repeated_message(const QueuedMessage& m) {
   const RememberedCall& call = *m.call;
   const int process = MPIX_Tool_process(call.properties.receiver_world);
   auto* wire = new (add_piece(process, sizeof(WireRepeatedMessage))) WireRepeatedMessage;
-  wire->send_begun = send_begun;
+  wire->send_begun = m.send_begun;
   wire->from = g_process.me;
   wire->wire_call_number = call.wire_call_number;
   wire->id = m.id;
@@ -92,11 +80,10 @@ void announce_repeated_message(const QueuedMessage& m, bool send_begun) {
   send_due_notices_to(process);
 }
 
-/// Announces a message to the receiver's process. `send_begun`: the send has begun in
-/// the unbuffered run.
-void announce_to_process(const QueuedMessage& m, bool send_begun) {
+/// Announces a message to the receiver's process.
+void announce_to_process(const QueuedMessage& m) {
   RememberedCall* const call = m.call.get();
-  if (call->wire_call_number && !m.has_clock) return announce_repeated_message(m, send_begun);
+  if (call->wire_call_number && !m.has_clock) return announce_repeated_message(m);
   const MessageProperties& properties = call->properties;
   const uint64_t comm_key = properties.comm->key;
   const int process = MPIX_Tool_process(properties.receiver_world);
@@ -106,7 +93,7 @@ void announce_to_process(const QueuedMessage& m, bool send_begun) {
                       properties.standard,
                       properties.signature.known,
                       properties.signature.packed,
-                      send_begun,
+                      m.send_begun != 0,
                       properties.source,
                       properties.tag,
                       properties.source_world,
@@ -146,14 +133,14 @@ void release_wire_number(RememberedCall* send) {
 
 uint64_t announce_queued_message(Rank* rank, RememberedCall* record, MessageQueue* queue,
                                  bool* receive_begun) {
-  QueuedMessage* m = make_sent_message(rank, record);
-  const uint64_t id = m->id;
+  const uint64_t id = reserve_message_id(rank);
   const bool send_begun = step_send(rank, id, record->properties.receiver_world);
+  QueuedMessage* m =
+      make_message(SharedCall(record), id, send_begun, rank->knows.near, rank->knows.clock);
   if (queue) {
-    m->send_begun = send_begun;
     *receive_begun = queue->add_queued(m);
   } else {
-    announce_to_process(*m, send_begun);
+    announce_to_process(*m);
     drop_message(m);
   }
   return id;
@@ -177,13 +164,12 @@ bool has_receive_begun(Rank* rank, const RememberedCall& send, const KnownQueue&
 
 RefPtr<CheckedReceive> post_as(Rank* rank, SharedCall kept, uint64_t number) {
   const CallRecord& record = *kept;
-  const Positions& at = record.info().at;
-  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(record.at(at.comm)));
-  const int source = static_cast<int>(record.at(at.source));
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(record.at(record.info().at.comm)));
+  const int source = source_of(record);
   if (!own || source == MPI_PROC_NULL) return {};
   auto posted = RefPtr<CheckedReceive>::make();
   posted->source = source;
-  posted->tag = static_cast<int>(record.at(at.recv_tag));
+  posted->tag = receive_tag_of(record);
   posted->comm = own->comm;
   posted->call = std::move(kept);
   posted->probe = posted->call->info().role == CallRole::kMatchedProbe;
@@ -220,8 +206,10 @@ void announce_sent_message(Rank* rank, SharedCall record, uint64_t* id, int* rec
 RefPtr<CheckedReceive> post(Rank* rank, SharedCall kept) {
   auto posted = post_as(rank, std::move(kept), rank->next_posted + 1);
   if (!posted) return posted;
-  ++rank->next_posted;
-  if (!posted->probe) step_receive(rank, posted->number);
+  if (posted->probe)
+    ++rank->next_posted;
+  else
+    begin_posted_receive(rank);
   return posted;
 }
 
@@ -232,10 +220,12 @@ bool may_match(const CheckedReceive& p, int source, int tag) {
 
 }  // namespace
 
-void check_message_types(Rank* rank, const QueuedMessage& m, const CallRecord& call,
-                         MPI_Datatype type, int64_t count, RememberedCall* kept) {
+void check_message_types(Rank* rank, const QueuedMessage& m, const CallRecord& receive,
+                         RememberedCall* kept) {
   if (kept && has_signature_matched(*rank, m, *kept)) return;
   if (!m.signature().known) return;
+  const MPI_Datatype type = receive_type_of(receive);
+  const int64_t count = receive_count_of(receive);
   const TypeSignature received = beginning_of(type, count, m.signature().length);
   if (!received.known) return;
   if (m.signature() == received) {
@@ -251,7 +241,7 @@ void check_message_types(Rank* rank, const QueuedMessage& m, const CallRecord& c
          longer ? "a message is longer than the receive that takes it"
                 : "a message is received with other types than it is sent with",
          "the types of the receive, or the first of them, are those of the send, one by one",
-         {participant(rank, call, "receives it"),
+         {participant(rank, receive, "receives it"),
           {m.source_world(), m.call->info().name, arguments_of(m.call, nullptr), m.call->site,
            "sends it"}});
 }
@@ -260,8 +250,7 @@ namespace {
 
 /// Can the receive match messages of one queue only?
 bool receives_from_one(const CallRecord& call) {
-  const Positions& at = call.info().at;
-  return call.at(at.source) != MPI_ANY_SOURCE && call.at(at.recv_tag) != MPI_ANY_TAG;
+  return source_of(call) != MPI_ANY_SOURCE && receive_tag_of(call) != MPI_ANY_TAG;
 }
 
 /// The queue from which the receive matches messages.
@@ -302,13 +291,13 @@ bool remove_matched_message(Rank* rank, CheckedReceive* posted, bool in_order) {
   QueuedMessage* m = queue->remove_first();
   inbox_of(rank->world).erase_if_many(*queue, key_of(p.comm->key, m->source(), m->tag()));
   if (!p.freed && in_order) {
-    if (!p.probe) check_message_types(rank, *m, p.call, p.type(), p.count(), p.call.get());
+    if (!p.probe) check_message_types(rank, *m, p.call, p.call.get());
     record_matched_message(rank, *m, p);
   }
   const bool certain = !p.freed && in_order && !could_be_of_earlier(rank, *m, p.comm, p.number);
   if (p.probe) rank->probed_messages.insert_or_assign(p.message_handle, *m);
   if (certain) posted->matched_message_id = m->id;
-  if (!p.probe && !m->receive_begun) step_matched(rank, p.number, m->id, certain);
+  if (!p.probe) record_posted_match(rank, p.number, as_placed(*m), queue, certain);
   drop_message(m);
   return true;
 }
@@ -352,12 +341,7 @@ void add_announced(const WireRepeatedMessage& w) {
   if (queue->has_place(announced.call.get(), known)) {
     receive_begun = queue->add_placed(w.id, w.send_begun, true);
   } else {
-    QueuedMessage* m = make_message();
-    m->set({properties.signature_name, false, w.send_begun, false});
-    m->id = w.id;
-    m->call = announced.call;
-    m->known.near = w.near;
-    receive_begun = queue->add_queued(m);
+    receive_begun = queue->add_queued(make_message(announced.call, w.id, w.send_begun, w.near));
   }
   if (receive_begun) step_receive_begun(w.id);
 }
@@ -375,25 +359,18 @@ void add_announced(const WireMessage& w) {
     g_clocks.erase(w.id);
   }
   if (w.send_begun) on_step(0, {Progress::kSendBegun, w.id, 0});
-  QueuedMessage* m = make_message();
-  m->id = w.id;
-  m->call = SharedCall(w.call);
+  const SharedCall call(w.call);
   const TypeSignature signature = {w.hash, w.length, w.known, w.packed};
-  m->call->properties = {signature.name(), w.receiver_world, w.source,  nullptr, signature, w.tag,
-                         w.source_world,   w.bytes,          w.standard};
-  m->signature_name = signature.name();
-  m->receive_begun = 0;
-  m->send_begun = w.send_begun;
-  m->has_clock = clock != nullptr;
-  m->known.clock = std::move(clock);
-  m->known.near = w.near;
+  call->properties = {signature.name(), w.receiver_world, w.source,  nullptr, signature, w.tag,
+                      w.source_world,   w.bytes,          w.standard};
+  QueuedMessage* m = make_message(call, w.id, w.send_begun, w.near, clock);
   if (w.wire_call_number) {
     std::vector<AnnouncedCall>& all = g_announced_calls[w.from];
     if (w.wire_call_number >= all.size()) all.resize(w.wire_call_number + 1);
-    all[w.wire_call_number] = {m->call, w.comm, {}};
+    all[w.wire_call_number] = {call, w.comm, {}};
   }
   if (inbox_of(w.receiver_world).queue(key_of(w.comm, w.source, w.tag))->add_queued(m))
-    step_receive_begun(m->id);
+    step_receive_begun(w.id);
 }
 
 void add_announced(const WireWithdrawnMessage& w) {
@@ -466,9 +443,7 @@ void check_messages_before(CheckedCall* call) {
     const auto* handle = static_cast<const int*>(call->pointer(&Positions::message));
     auto found = handle ? rank->probed_messages.find(*handle) : rank->probed_messages.end();
     if (found == rank->probed_messages.end()) return;
-    check_message_types(rank, found->second, call->record(),
-                        static_cast<MPI_Datatype>(call->value(&Positions::recv_type)),
-                        call->value(&Positions::recv_count), nullptr);
+    check_message_types(rank, found->second, call->record(), nullptr);
     step_receive_message(rank, found->second.id, true);
     rank->probed_messages.erase(found);
   }
@@ -518,29 +493,20 @@ void start_message(CheckedCall* call, RequestOperation* op) {
 
 namespace {
 
-/// Handles the message that a blocking receive outside of Rank::posted has matched.
-void record_lone_match(const WaitingCall& waiting, const CallRecord& call, OwnComm* own,
-                       const QueuedMessage& m, const MPI_Status& status, bool status_read) {
-  Rank* rank = waiting.rank;
-  const Positions& at = call.info().at;
-  check_message_types(rank, m, call, static_cast<MPI_Datatype>(call.at(at.recv_type)),
-                      call.at(at.recv_count), waiting.shared);
-  ++rank->next_posted;
-  rank->knows.learn(m.known);
-  const bool of_any = call.at(at.source) == MPI_ANY_SOURCE;
-  const bool certain = !could_be_of_earlier(rank, m, own->comm, rank->next_posted);
-  if (!m.receive_begun) step_receive_message(rank, m.id, certain);
-  if (certain && !of_any) step_need_send(waiting, m.id, nullptr);
-  if (!rank->races && !of_any) return;
+/// Looks for races of a blocking receive outside of Rank::posted and the message that it has
+/// matched. REQUIRES: record_lone_match().
+void record_lone_races(const WaitingCall& receive, CheckedComm* comm, const QueuedMessage& m,
+                       const MPI_Status& status, bool status_read) {
+  Rank* rank = receive.rank;
   CheckedReceive p;
-  p.source = static_cast<int>(call.at(at.source));
-  p.tag = static_cast<int>(call.at(at.recv_tag));
-  p.comm = own->comm;
+  p.source = source_of(*receive.call);
+  p.tag = receive_tag_of(*receive.call);
+  p.comm = comm;
   p.number = rank->next_posted;
   p.status_read = status_read;
   p.real_source = status.MPI_SOURCE;
   p.real_tag = status.MPI_TAG;
-  p.call = waiting.record();
+  p.call = receive.record();
   if (p.source == MPI_ANY_SOURCE) p.event = next_event(rank);
   record_matched_message(rank, m, p);
 }
@@ -548,7 +514,7 @@ void record_lone_match(const WaitingCall& waiting, const CallRecord& call, OwnCo
 /// Finds the message that MPI_Probe or MPI_Iprobe has found.
 void probed(CheckedCall* call) {
   Rank* rank = call->rank();
-  const MPI_Status* status = call->told();
+  const MPI_Status* status = call->written_status();
   if (call->has(&Positions::flag) && !*static_cast<const int*>(call->pointer(&Positions::flag)))
     return;
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
@@ -574,14 +540,18 @@ void record_lone_receive(const WaitingCall& waiting, const MPI_Status* status, b
                             : *inbox.queue(key_of(own->comm->key, source, tag));
   if (!queue.first()) return;
   QueuedMessage* m = queue.remove_first();
-  record_lone_match(waiting, call, own, *m, *status, status_read);
-  inbox.erase_if_many(queue, key_of(own->comm->key, source, tag));
-  drop_message(m);
+  check_removed_message(rank, *m, call, waiting.shared);
+  const bool of_any = source_of(call) == MPI_ANY_SOURCE;
+  const bool certain = !could_be_of_earlier(rank, *m, own->comm, rank->next_posted + 1);
+  record_lone_match(waiting, as_placed(*m), &queue, certain, certain && !of_any);
+  if (rank->races || of_any) record_lone_races(waiting, own->comm, *m, *status, status_read);
+  drop_removed_message(rank, queue, key_of(own->comm->key, source, tag), m);
 }
 
 void record_messages_after(CheckedCall* call) {
   if (call->info().role == CallRole::kProbe) return probed(call);
-  if (call->alone) return record_lone_receive(call->waiting(), call->told(), call->status_read());
+  if (call->alone)
+    return record_lone_receive(call->waiting(), call->written_status(), call->status_read());
   if (!call->posted) return;
   if (call->has(&Positions::flag) && !*static_cast<const int*>(call->pointer(&Positions::flag))) {
     record_receive_complete(call->rank(), call->posted, nullptr);
@@ -590,7 +560,7 @@ void record_messages_after(CheckedCall* call) {
   if (call->posted->probe)
     call->posted->message_handle = *static_cast<const int*>(call->pointer(&Positions::message));
   call->posted->status_read = call->status_read();
-  record_receive_complete(call->rank(), call->posted, call->told());
+  record_receive_complete(call->rank(), call->posted, call->written_status());
   sweep(call->rank());
   if (call->posted->matched_message_id && call->posted->source != MPI_ANY_SOURCE)
     step_need_send(call->waiting(), call->posted->matched_message_id, nullptr);
@@ -626,12 +596,45 @@ void withdraw_message(const CheckedComm* comm, int receiver_world, uint64_t mess
 }
 
 bool has_matched_despite_error(int result, const MPI_Status* status) {
-  if (result == kThrown) return status && status->MPI_SOURCE != kNotTold;
+  if (result == kThrown) return status && status->MPI_SOURCE != kNoSource;
   int error_class = MPI_SUCCESS;
   g_next.MPI_Error_class(result, &error_class);
   // The message is too long, or ends within an element. It has been received nevertheless.
   return error_class == MPI_ERR_TRUNCATE ||
-         (error_class == MPI_ERR_TYPE && status && status->MPI_SOURCE != kNotTold);
+         (error_class == MPI_ERR_TYPE && status && status->MPI_SOURCE != kNoSource);
+}
+
+void undo_messages(const FailedCall& failed) {
+  Rank* rank = failed.call.rank;
+  const bool matched = has_matched_despite_error(failed.result, failed.status);
+  if (!matched) withdraw_message(failed.comm, failed.receiver_world, failed.message_id);
+  if (failed.receives_alone && matched)
+    record_lone_receive(failed.call, failed.status, failed.status_read);
+  RememberedCall* shared = failed.call.shared;
+  if (failed.receives_alone && !matched && shared && shared->queue().is_there())
+    shared->messages.queue->receives_waiting = 0;
+  if (!failed.posted) return;
+  record_receive_complete(rank, failed.posted, matched ? failed.status : nullptr);
+  sweep(rank);
+}
+
+void undo_messages(CheckedCall* call) {
+  undo_messages({.call = call->waiting(),
+                 .result = call->result(),
+                 .comm = call->comm,
+                 .receiver_world = call->receiver_world,
+                 .message_id = call->message_id,
+                 .receives_alone = call->alone,
+                 .status = call->written_status(),
+                 .status_read = call->status_read(),
+                 .posted = call->posted});
+}
+
+void record_repeated_error(const FailedCall& failed) {
+  const uint64_t before = g_process.reports;
+  undo_messages(failed);
+  if (g_process.reports == before)
+    report_error_result(failed.call.rank, *failed.call.call, failed.result);
 }
 
 void record_send_after(CheckedCall* call) {
@@ -640,16 +643,6 @@ void record_send_after(CheckedCall* call) {
   if (info.synchronous && call->receiver_world >= 0)
     record_synchronous_end(call->rank(), call->receiver_world);
   if (needs_receive(info)) step_need_receive(call->waiting(), call->message_id, nullptr);
-}
-
-void undo_messages(CheckedCall* call) {
-  const MPI_Status* status = call->told();
-  const bool matched = has_matched_despite_error(call->result(), status);
-  if (!matched) withdraw_message(call->comm, call->receiver_world, call->message_id);
-  if (call->alone && matched) record_lone_receive(call->waiting(), status, call->status_read());
-  if (!call->posted) return;
-  record_receive_complete(call->rank(), call->posted, matched ? status : nullptr);
-  sweep(call->rank());
 }
 
 namespace {
@@ -670,12 +663,10 @@ MessageQueue* only_queue(Inbox& inbox, uint64_t comm_key, int source, int tag) {
 }
 
 bool report_longer(Rank* rank, const QueuedMessage& m, const CallRecord& call) {
-  const Positions& at = call.info().at;
-  const auto type = static_cast<MPI_Datatype>(call.at(at.recv_type));
-  const TypeLayout* l = layout_of(type);
-  if (!l || m.bytes() <= l->size * call.at(at.recv_count)) return false;
+  const TypeLayout* l = layout_of(receive_type_of(call));
+  if (!l || m.bytes() <= l->size * receive_count_of(call)) return false;
   const uint64_t before = g_process.reports;
-  check_message_types(rank, m, call, type, call.at(at.recv_count), nullptr);
+  check_message_types(rank, m, call, nullptr);
   return g_process.reports != before;
 }
 
@@ -691,10 +682,9 @@ bool report_too_long(Rank* rank, const CallRecord& current) {
     OwnComm* own = receives
                        ? rank->comm_of(static_cast<MPI_Comm>(current.at(current.info().at.comm)))
                        : nullptr;
-    MessageQueue* queue = own ? only_queue(inbox, own->comm->key,
-                                           static_cast<int>(current.at(current.info().at.source)),
-                                           static_cast<int>(current.at(current.info().at.recv_tag)))
-                              : nullptr;
+    MessageQueue* queue =
+        own ? only_queue(inbox, own->comm->key, source_of(current), receive_tag_of(current))
+            : nullptr;
     return queue && report_longer(rank, *queue->first(), current);
   }
   // Receives match messages of one sender in the order of posting.

@@ -16,6 +16,19 @@ inline Inbox& inbox_of(int receiver_world) {
   return g_process.inboxes[static_cast<size_t>(receiver_world - g_process.first)];
 }
 
+inline int source_of(const CallRecord& receive) {
+  return static_cast<int>(receive.at(receive.info().at.source));
+}
+inline int receive_tag_of(const CallRecord& receive) {
+  return static_cast<int>(receive.at(receive.info().at.recv_tag));
+}
+inline MPI_Datatype receive_type_of(const CallRecord& receive) {
+  return static_cast<MPI_Datatype>(receive.at(receive.info().at.recv_type));
+}
+inline int64_t receive_count_of(const CallRecord& receive) {
+  return receive.at(receive.info().at.recv_count);
+}
+
 /// The queue with this key. `known` is the queue that was found last, for the communicator
 /// `known_on`; both are updated where the communicator differs.
 inline KnownQueue queue_for(Inbox* inbox, const KnownQueue& known, uint64_t* known_on,
@@ -60,6 +73,13 @@ inline void step_receive(Rank* rank, uint64_t number) {
   u.posted = number;
 }
 
+/// A receive begins that may match in its turn only; returns its number.
+inline uint64_t begin_posted_receive(Rank* rank) {
+  const uint64_t number = ++rank->next_posted;
+  step_receive(rank, number);
+  return number;
+}
+
 /// The id of the rank's message with this number; a rank numbers its messages from 1.
 inline uint64_t message_id(const Rank& rank, uint32_t number) {
   return static_cast<uint64_t>(rank.world) << 32 | number;
@@ -92,7 +112,77 @@ bool has_receive_begun(Rank* rank, const RememberedCall& send, const KnownQueue&
                        uint64_t message_id);
 /// Checks that the message has the types of the receive. `kept` remembers a signature that
 /// matched, or is null.
-void check_message_types(Rank* rank, const QueuedMessage& m, const CallRecord& call,
-                         MPI_Datatype type, int64_t count, RememberedCall* kept);
+void check_message_types(Rank* rank, const QueuedMessage& m, const CallRecord& receive,
+                         RememberedCall* kept);
+
+// What the rank's calls do with messages is the same on the path of repeated calls and in
+// CheckedCall, so each step of it is one function.
+
+/// The call waits for this send until the receive of its message has begun. `queue`: the queue
+/// that the message entered. `begun_by`: the call that began the send, where that is another one.
+[[gnu::always_inline]] inline void step_need_receive_of(const WaitingCall& waits,
+                                                        const RememberedCall& send,
+                                                        const KnownQueue& queue,
+                                                        uint64_t message_id,
+                                                        RememberedCall* begun_by) {
+  if (has_receive_begun(waits.rank, send, queue, message_id)) return;
+  if (!begun_by) return step_need_receive(waits, message_id, nullptr);
+  const SharedCall awaited(begun_by);
+  step_need_receive(waits, message_id, &awaited);
+}
+
+/// The receive of a message that is, or was, in place has begun: notifies the sender, or
+/// lets it find out.
+inline void announce_placed_receive(MessageQueue* queue, const PlacedMessage& one) {
+  if (one.notify_sender) return step_receive_begun(one.id);
+  queue->receives_begun_up_to = one.id;
+}
+
+/// Has the rank's receive with this number begun in the unbuffered run?
+inline bool has_posted_receive_begun(const Rank& rank, uint64_t number) {
+  return follows_steps() && !rank.unbuffered.written && rank.unbuffered.posted >= number;
+}
+
+/// The rank has received a message whose queue it has left: checks its types, and the rank learns
+/// its sender's clock.
+inline void check_removed_message(Rank* rank, const QueuedMessage& m, const CallRecord& receive,
+                                  RememberedCall* kept) {
+  check_message_types(rank, m, receive, kept);
+  rank->knows.learn(m.known);
+}
+/// Ends the use of a message that was removed from a queue with this key.
+inline void drop_removed_message(Rank* rank, const MessageQueue& queue, const Inbox::QueueKey& key,
+                                 QueuedMessage* m) {
+  drop_message(m);
+  inbox_of(rank->world).erase_if_many(queue, key);
+}
+
+/// A blocking receive that is not in Rank::posted has matched a message, which has left the queue.
+/// `certain`: no other receive could have matched it. `needs_send`: no other message could have
+/// matched the receive, so that it waits for this one.
+[[gnu::always_inline]] inline void record_lone_match(const WaitingCall& receive,
+                                                     const PlacedMessage& m, MessageQueue* queue,
+                                                     bool certain, bool needs_send) {
+  Rank* rank = receive.rank;
+  ++rank->next_posted;
+  if (!m.receive_begun) {
+    if (is_free(rank->unbuffered))
+      announce_placed_receive(queue, m);
+    else
+      step_receive_message(rank, m.id, certain);
+  }
+  if (needs_send && !m.send_begun) step_need_send(receive, m.id, nullptr);
+}
+
+/// The receive with this number, which has begun before, has matched a message. `certain`: no other
+/// receive could have matched it.
+inline void record_posted_match(Rank* rank, uint64_t number, const PlacedMessage& m,
+                                MessageQueue* queue, bool certain) {
+  if (m.receive_begun) return;
+  if (has_posted_receive_begun(*rank, number))
+    announce_placed_receive(queue, m);
+  else
+    step_matched(rank, number, m.id, certain);
+}
 
 }  // namespace fgmpi::check

@@ -139,7 +139,7 @@ void complete_taken(CheckedCall* call, const std::vector<CompletedEntry>& done) 
     bool over = false;
     for (const CompletedEntry& c : done)
       if (c.position >= 0 && call->requests()[static_cast<size_t>(c.position)] == node->first) {
-        complete(call, node->first, &node->second, call->told(c.status));
+        complete(call, node->first, &node->second, call->written_status(c.status));
         over = !node->second.persistent;
       }
     if (!over) call->rank()->requests.insert(std::move(node));
@@ -185,7 +185,7 @@ void record_completions(CheckedCall* call) {
     for (const CompletedEntry& c : done) {
       auto* entry = lists.has_twice ? find(c) : c.entry;
       if (!entry) continue;
-      complete(call, entry->first, &entry->second, call->told(c.status));
+      complete(call, entry->first, &entry->second, call->written_status(c.status));
       if (!entry->second.persistent) forget(rank, rank->requests.extract(entry));
     }
   }

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "check/call.h"
+#include "check/messages/messages.h"
 
 namespace fgmpi::check {
 
@@ -203,7 +204,7 @@ void record_matched_message(Rank* rank, const QueuedMessage& m, const CheckedRec
       return true;
     });
   remember(rank, {p.number, p.event, p.comm, p.tag, m.source_world(), p.status_read, false, p.call,
-                  m.call, p.type(), p.count()});
+                  m.call, receive_type_of(p.call), receive_count_of(p.call)});
 }
 
 void record_probed_message(CheckedCall* call, const QueuedMessage& m) {

@@ -7,20 +7,17 @@ namespace fgmpi::check {
 RememberedCall* remembered_call(Calls id, const void* place, const int64_t* words, size_t count) {
   Rank* rank = running_rank();
   if (!rank || rank->short_path != __builtin_thread_pointer()) return nullptr;
-  for (const SharedCall& one : rank->remembered_at(call_hash(id, place, words, count)))
-    if (one && one->is(static_cast<uint16_t>(id), place, words, count) &&
-        one->is_known(rank->epoch, RememberedCall::kFine)) {
-      rank->last_call->next_call = one.get();
-      return one.get();
-    }
-  return nullptr;
+  RememberedCall* same =
+      rank->find_remembered(call_hash(id, place, words, count), id, place, words, count);
+  if (!same || !same->is_known(rank->epoch, RememberedCall::kFine)) return nullptr;
+  rank->last_call->next_call = same;
+  return same;
 }
 
 int Repeated::attend() {
   // Another rank of the process may have raised the thread level during the call.
   const int locked = g_process.threads ? MPIX_Tool_enter() : 0;
-  handle_arrived();
-  if (!g_process.deadlock.empty()) withdraw_deadlock();
+  attend_to_others();
   return locked;
 }
 

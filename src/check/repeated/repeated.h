@@ -1,7 +1,9 @@
 // A call that the rank has made before, with correct arguments. Nearly all calls of a loop are like
 // that. A few comparisons suffice for it in place of the work of CheckedCall. The classes derived
 // from Repeated do what CheckedCall does for such a call and no more; any difference from the
-// earlier call leaves the call to CheckedCall.
+// earlier call leaves the call to CheckedCall. They skip the rules that depend on arguments alone.
+// Each class lists in kRuns the other rules of its calls, which its code runs (rules.h); the steps
+// of these rules are the functions that CheckedCall's rules use, too (messages.h, agreement.h).
 //
 //   repeated_call() -> a class's begin() -> MPI -> its after()
 //       | null              | false: nothing was done
@@ -57,14 +59,12 @@ class Repeated {
   /// The call is handled by this object.
   [[gnu::always_inline]] void enter() {
     Rank* rank = rank_;
-    rank->short_path = nullptr;
+    rank->begin_call(same_);
     rank->last_call = same_;
     rank->guess = same_->next_call;
     same_->prefetch_next();
     ++rank->calls;
     ++rank->communications;
-    rank->current = same_;
-    rank->in_call = true;
   }
   /// MPI has returned.
   [[gnu::always_inline]] void return_from_mpi() {

@@ -11,13 +11,10 @@
 namespace fgmpi::check {
 namespace {
 
-int source_of(const CallRecord& call) { return static_cast<int>(call.at(call.info().at.source)); }
-int tag_of(const CallRecord& call) { return static_cast<int>(call.at(call.info().at.recv_tag)); }
-
 /// Do two receives match from one queue? REQUIRES: the queues of both are known.
 bool receive_from_same(const RememberedCall& a, const RememberedCall& b) {
   return a.receive_comm_key == b.receive_comm_key && source_of(a) == source_of(b) &&
-         tag_of(a) == tag_of(b);
+         receive_tag_of(a) == receive_tag_of(b);
 }
 
 }  // namespace
@@ -30,8 +27,8 @@ bool is_first(const Rank& rank, const RememberedCall& call) {
 
 bool recheck_disjoint(const Rank& rank, RememberedCall* call, bool writes) {
   for (const PendingOperation& b : rank.begun)
-    if ((writes || !b.sends) && b.call->messages.low < call->high() &&
-        call->messages.low < b.call->high())
+    if (conflict({call->messages.low, call->high(), writes},
+                 {b.call->messages.low, b.call->high(), !b.sends}))
       return false;
   call->messages.beside = rank.pending_sum;
   call->set_known(rank.epoch, RememberedCall::kBeside);
@@ -50,31 +47,23 @@ void begin_receive_from_list(MessageQueue* queue) {
 }
 
 RemovedMessage remove_other_message(Rank* rank, RememberedCall* call) {
+  const Inbox::QueueKey key =
+      key_of(call->receive_comm_key, source_of(*call), receive_tag_of(*call));
   call->set_queue(queue_for(&inbox_of(rank->world), call->queue(), &call->receive_comm_key,
-                            call->receive_comm_key, source_of(*call), tag_of(*call)));
+                            call->receive_comm_key, key.source, key.tag));
   MessageQueue* queue = call->messages.queue;
   if (!queue->first()) return {};
   QueuedMessage* m = queue->remove_first();
-  if (!has_signature_matched(*rank, *m, *call)) {
-    const Positions& at = call->info().at;
-    check_message_types(rank, *m, *call, static_cast<MPI_Datatype>(call->at(at.recv_type)),
-                        call->at(at.recv_count), call);
-  }
-  m->has_clock ? rank->knows.learn(m->known) : rank->knows.learn_near(m->known.near);
-  PlacedMessage removed;
-  removed.id = m->id;
-  removed.receive_begun = m->receive_begun;
-  removed.send_begun = m->send_begun;
-  removed.notify_sender = 1;
-  drop_message(m);
-  inbox_of(rank->world)
-      .erase_if_many(*queue, key_of(call->receive_comm_key, source_of(*call), tag_of(*call)));
+  check_removed_message(rank, *m, *call, call);
+  const PlacedMessage removed = as_placed(*m);
+  drop_removed_message(rank, *queue, key, m);
   return {removed, queue};
 }
 
 void record_posted_receives(Rank* rank) {
   for (PendingOperation& b : rank->begun)
-    if (!b.sends && !b.receive_begun && has_begun(*rank, receive_number_of(*rank, b)) &&
+    if (!b.sends && !b.receive_begun &&
+        has_posted_receive_begun(*rank, receive_number_of(*rank, b)) &&
         b.call->queue().is_there()) {
       b.receive_begun = true;
       begin_receive_from(b.call->messages.queue);
@@ -86,15 +75,18 @@ void record_posted_receives(Rank* rank) {
 // ---- Errors -------------------------------------------------------------------------------------
 
 template <bool kSends, bool kReceives>
-void RepeatedMessage<kSends, kReceives>::after_error(const Failed& failed) {
-  RememberedCall& call = *failed.call.shared;
-  const uint64_t before = g_process.reports;
-  const bool matched = has_matched_despite_error(failed.result, failed.told);
-  if (kReceives && !matched && call.queue().is_there()) call.messages.queue->receives_waiting = 0;
-  if (failed.message_id && !matched)
-    withdraw_message(call.properties.comm, call.properties.receiver_world, failed.message_id);
-  if (kReceives && matched) record_lone_receive(failed.call, failed.told, failed.status_read);
-  if (g_process.reports == before) report_error_result(failed.call.rank, call, failed.result);
+void RepeatedMessage<kSends, kReceives>::after_error(const WaitingCall& call, int result,
+                                                     uint64_t message_id, const MPI_Status* status,
+                                                     bool status_read) {
+  const MessageProperties& sent = call.shared->properties;
+  record_repeated_error({.call = call,
+                         .result = result,
+                         .comm = kSends ? sent.comm : nullptr,
+                         .receiver_world = kSends ? sent.receiver_world : -1,
+                         .message_id = message_id,
+                         .receives_alone = kReceives,
+                         .status = status,
+                         .status_read = status_read});
 }
 
 template class RepeatedMessage<true, false>;
@@ -102,11 +94,13 @@ template class RepeatedMessage<false, true>;
 template class RepeatedMessage<true, true>;
 
 template <bool kSends>
-void RepeatedStart<kSends>::after_error(Rank* rank, const RememberedCall* call, uint64_t id,
-                                        int result) {
-  if (kSends && !has_matched_despite_error(result, nullptr))
-    withdraw_message(call->properties.comm, call->properties.receiver_world, id);
-  report_error_result(rank, *call, result);
+void RepeatedStart<kSends>::after_error(const WaitingCall& call, int result, uint64_t message_id) {
+  const MessageProperties& sent = call.shared->properties;
+  record_repeated_error({.call = call,
+                         .result = result,
+                         .comm = kSends ? sent.comm : nullptr,
+                         .receiver_world = kSends ? sent.receiver_world : -1,
+                         .message_id = message_id});
 }
 
 template class RepeatedStart<true>;
@@ -138,11 +132,8 @@ bool RepeatedWait::find_begun() {
 bool RepeatedWait::begin() {
   handle_arrived();
   if (rank_->begun.empty()) return leave_to_full_call();
-  const CallInfo& info = same_->info();
-  const int64_t* words = same_->words;
-  const Parameter& p = info.parameters[info.at.given];
-  list_ = reinterpret_cast<MPI_Request*>(words[info.at.given]);
-  const int64_t count = p.array ? words[p.length] : 1;
+  int64_t count = 0;
+  list_ = requests_of(*same_, same_->info().at.given, &count);
   count_ = count <= static_cast<int64_t>(PendingOperations::kMost) ? static_cast<int>(count) : 0;
   if (!list_ || count_ <= 0 || !find_begun()) return leave_to_full_call();
   enter();
@@ -175,22 +166,14 @@ void RepeatedWait::complete() {
     const RememberedCall& call = *b.call;
     if (sums && checksum_between(call.messages.low, call.high()) != b.word)
       report_changed(rank, call);
-    if (b.receive_begun || has_receive_begun(rank, call, call.queue(), message_id_of(*rank, b)))
-      continue;
-    const SharedCall awaited(b.call);
-    step_need_receive(waits, message_id_of(*rank, b), &awaited);
+    if (!b.receive_begun)
+      step_need_receive_of(waits, call, call.queue(), message_id_of(*rank, b), b.call);
   }
   bool all_begun = true;
   for (PendingOperation& b : rank->begun) {
     if (b.sends || b.index < 0) continue;
     const auto [m, queue] = remove_message(rank, b.call);
-    if (!m.receive_begun && m.id) {
-      const uint64_t number = receive_number_of(*rank, b);
-      if (has_begun(*rank, number))
-        announce_placed_receive(queue, m);
-      else
-        step_matched(rank, number, m.id, true);
-    }
+    if (m.id) record_posted_match(rank, receive_number_of(*rank, b), m, queue, true);
     b.word = m.send_begun ? 0 : m.id;
     all_begun = all_begun && !b.word;
   }
@@ -227,8 +210,7 @@ void RepeatedWait::complete_by_call(int result) {
   Rank* rank = rank_;
   if (!left_to_call_) make_operations(rank);
   std::vector<MPI_Request> left(list_, list_ + count_);
-  for (size_t i = 0; i < left.size(); ++i)
-    if (left[i] == kSentHandle) left[i] = given_[i];
+  restore_own_handles(left, given_);
   std::copy(given_.begin(), given_.end(), list_);
   leave();
   rank->wait = nullptr;

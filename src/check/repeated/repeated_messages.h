@@ -55,13 +55,6 @@ bool recheck_disjoint(const Rank& rank, RememberedCall* call, bool writes);
 /// have to wait for its turn.
 bool is_first(const Rank& rank, const RememberedCall& call);
 
-/// The receive of a message that is, or was, in place has begun: notifies the sender, or
-/// lets it find out.
-inline void announce_placed_receive(MessageQueue* queue, const PlacedMessage& one) {
-  if (one.notify_sender) return step_receive_begun(one.id);
-  queue->receives_begun_up_to = one.id;
-}
-
 /// A receive has begun that will match the next message of a queue. The sender of that message is
 /// notified now, or when the message arrives.
 void begin_receive_from_list(MessageQueue* queue);
@@ -74,11 +67,6 @@ void begin_receive_from_list(MessageQueue* queue);
   }
   if (queue->list) return begin_receive_from_list(queue);
   ++queue->receives_waiting;
-}
-
-/// Has the rank's receive with this number begun in the unbuffered run?
-inline bool has_begun(const Rank& rank, uint64_t number) {
-  return follows_steps() && !rank.unbuffered.written && rank.unbuffered.posted >= number;
 }
 
 /// The 64-bit count whose lower half is `half`. `last` is the newest count, less than
@@ -157,52 +145,30 @@ class RepeatedMessage : public Repeated {
     Rank* rank = rank_;
     if (kReceives) rank->receives_from = nullptr;
     if (result != MPI_SUCCESS) [[unlikely]] {
-      after_error({waiting(), result, message_id_, told_, status_read_});
+      after_error(waiting(), result, message_id_, status_.written(), status_.is_read());
     } else {
       if (kReceives) {
-        ++rank->next_posted;
         const auto [m, queue] = remove_message(rank, same_);
-        if (!m.receive_begun && m.id) {
-          if (is_free(rank->unbuffered))
-            announce_placed_receive(queue, m);
-          else
-            step_receive_message(rank, m.id, true);
-        }
-        if (!m.send_begun && m.id) step_need_send(waiting(), m.id, nullptr);
+        if (m.id) record_lone_match(waiting(), m, queue, true, true);
       }
-      if (kSends && message_id_ && !receive_begun_ &&
-          !has_receive_begun(rank, *same_, sends_to(), message_id_))
-        step_need_receive(waiting(), message_id_, nullptr);
+      if (kSends && message_id_ && !receive_begun_)
+        step_need_receive_of(waiting(), *same_, sends_to(), message_id_, nullptr);
     }
     progress_by_call();
   }
 
-  /// Where MPI shall write the status: at the program's address, or in this object if the
-  /// program ignores it.
-  MPI_Status* status(MPI_Status* of_program) {
-    status_read_ = of_program != MPI_STATUS_IGNORE;
-    told_ = status_read_ ? of_program : &own_status_;
-    told_->MPI_SOURCE = kNotTold;
-    return told_;
-  }
+  /// Where MPI shall write the status.
+  MPI_Status* status(MPI_Status* of_program) { return status_.choose(of_program, true); }
 
  private:
   KnownQueue sends_to() const { return kReceives ? same_->send_queue : same_->queue(); }
 
-  struct Failed {
-    WaitingCall call;
-    int result;
-    uint64_t message_id;
-    const MPI_Status* told;
-    bool status_read;
-  };
-  static void after_error(const Failed& failed);
+  static void after_error(const WaitingCall& call, int result, uint64_t message_id,
+                          const MPI_Status* status, bool status_read);
 
-  uint64_t message_id_ = 0;  ///< id of the message that the call sends
-  bool status_read_ = false;
+  uint64_t message_id_ = 0;     ///< id of the message that the call sends
   bool receive_begun_ = false;  ///< the receive of that message has begun
-  MPI_Status* told_ = nullptr;
-  MPI_Status own_status_;
+  CallStatus status_;
 };
 
 /// MPI_Isend, or MPI_Irecv.
@@ -227,8 +193,7 @@ class RepeatedStart : public Repeated {
     if (kSends) {
       id_ = announce_message(rank, same_, call.messages.queue, false, &receive_begun_);
     } else {
-      id_ = ++rank->next_posted;
-      step_receive(rank, id_);
+      id_ = begin_posted_receive(rank);
     }
     progress_by_call();
     return true;
@@ -240,7 +205,7 @@ class RepeatedStart : public Repeated {
     constexpr int kRequest = 6;  // index of the argument
     auto* request = reinterpret_cast<MPI_Request*>(same_->words[kRequest]);
     if (result != MPI_SUCCESS) [[unlikely]]
-      after_error(rank_, same_, id_, result);
+      after_error(waiting(), result, kSends ? id_ : 0);
     else if (*request != MPI_REQUEST_NULL)
       keep(request);
     progress_by_call();
@@ -250,9 +215,10 @@ class RepeatedStart : public Repeated {
   [[gnu::always_inline]] void keep(MPI_Request* request) {
     Rank* rank = rank_;
     RememberedCall& call = *same_;
-    if (*request == kSentHandle) *request = next_sent_handle(rank);
-    const bool ready = kSends ? receive_begun_ : has_begun(*rank, id_) && call.queue().is_there();
-    if (!kSends && ready) begin_receive_from(call.messages.queue);
+    give_own_handle(rank, request);
+    const bool begun =
+        kSends ? receive_begun_ : has_posted_receive_begun(*rank, id_) && call.queue().is_there();
+    if (!kSends && begun) begin_receive_from(call.messages.queue);
     const char* low = call.messages.low;
     rank->pending_sum += reach_of(low, call.messages.bytes, !kSends);
     const bool sums = kSends && g_process.wants(FindingKind::kBuffers);
@@ -263,9 +229,9 @@ class RepeatedStart : public Repeated {
     b->at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(request));
     b->id = static_cast<uint32_t>(id_);
     b->sends = kSends;
-    b->receive_begun = ready;
+    b->receive_begun = begun;
   }
-  static void after_error(Rank* rank, const RememberedCall* call, uint64_t id, int result);
+  static void after_error(const WaitingCall& call, int result, uint64_t message_id);
 
   bool receive_begun_ = false;
   uint64_t id_ = 0;  ///< PendingOperation::id
