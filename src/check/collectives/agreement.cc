@@ -189,10 +189,9 @@ uint64_t hash_of_counts(const Arguments& a) {
 
 /// Does the call give what the first call here has given, so that no further comparison is needed?
 bool repeats(const Arguments& a, const CollectiveEntry& e) {
-  const uint64_t agreed = a.call.agreed();
-  if (e.arrived == 0 || agreed == 0 || agreed != e.agreed) return false;
-  if (root_differs(a.call.info().collective) && (a.is_root() || e.root_was_first)) return false;
-  return hash_of_counts(a) == e.counts;
+  return e.arrived != 0 &&
+         repeats_first(e, a.call.agreed(), root_differs(a.call.info().collective), a.is_root()) &&
+         hash_of_counts(a) == e.counts;
 }
 
 WireAnnouncement announcement_of(const Arguments& a, int world, uint64_t number) {
@@ -303,9 +302,7 @@ void check_collective_before(CheckedCall* call) {
   call->collective = {own->comm, number, a.is_root()};
   step_enter(rank, call->collective, own->rank);
   if (info.role == CallRole::kCollective) declare_own_values(call, a);
-  if ((!c.others.empty() || c.inter) && rank->events &&
-      (own->events.empty() || own->events.back().second != rank->events))
-    own->events.emplace_back(number, rank->events);
+  if (!has_recorded_events(*rank, *own)) own->events.emplace_back(number, rank->events);
   if (!c.calls) c.calls = &queue_of(c.key);
   CollectiveEntry* e = c.calls->at(number);
   if (!e) return;
@@ -326,9 +323,7 @@ void check_collective_before(CheckedCall* call) {
       }
     }
   }
-  ++e->arrived;
-  e->known_by_all.learn(rank->knows);
-  if (info.at.root >= 0 && a.is_root()) e->known_by_root = rank->knows;
+  count_arrival(rank, e, info.at.root >= 0 && a.is_root());
   if (c.inter) check_groups_before(a, rank->world, number);
   if (has_details(info.collective, c.inter))
     check_details_before(a, call->remembered_record(), *rank, number, c.calls, e);

@@ -177,11 +177,7 @@ struct Arguments {
   const CheckedCall& call;
   OwnComm& own;
 
-  bool is_root() const {
-    if (!call.has(&Positions::root)) return true;
-    const int64_t root = call.value(&Positions::root);
-    return own.comm->inter ? root == MPI_ROOT : root == own.rank;
-  }
+  bool is_root() const { return check::is_root(call.info(), call.record().words, own); }
   bool in_place() const {
     return call.value(&Positions::send_buffer) == word_of_in_place() ||
            call.value(&Positions::recv_buffer) == word_of_in_place();
@@ -204,6 +200,25 @@ findings::Participant participant_of(const Caller& by, const char* role);
 CallQueue& queue_of(uint64_t key);
 /// Another process has sent a piece about the call: ends the call if nothing more is expected.
 void remove_if_over(uint64_t key, uint64_t number);
+/// Does a member whose arguments have this agreed_of() give what the first member here has given, as
+/// far as that hash says? `differs`: root_differs() of the call.
+inline bool repeats_first(const CollectiveEntry& e, uint64_t agreed, bool differs, bool is_root) {
+  return agreed != 0 && agreed == e.agreed && (!differs || !(is_root || e.root_was_first));
+}
+/// Are the rank's own events, which its call makes known to other processes, recorded with an
+/// earlier call already?
+inline bool has_recorded_events(const Rank& rank, const OwnComm& own) {
+  return rank.events == 0 || (own.comm->others.empty() && !own.comm->inter) ||
+         (!own.events.empty() && own.events.back().second == rank.events);
+}
+/// A member makes the call: others learn its clock. `tells_as_root`: it is the root of an operation
+/// that has one.
+[[gnu::always_inline]] inline void count_arrival(Rank* rank, CollectiveEntry* e,
+                                                 bool tells_as_root) {
+  ++e->arrived;
+  e->known_by_all.learn(rank->knows);
+  if (tells_as_root) e->known_by_root = rank->knows;
+}
 /// The last member in this process makes the call.
 void all_here_have_called(const CheckedComm& c, uint64_t number, CollectiveEntry* e);
 Learns learns(const CallInfo& info, bool is_root);

@@ -72,7 +72,7 @@ uint64_t hash_of_arrays(Calls id, const int64_t* words, const OwnComm& own) {
   const CallInfo& info = kCalls[id];
   const bool neighbours = info.collective == Collective::kNeighbor;
   if (own.comm->inter || own.comm->foreign || (neighbours && !own.neighbours)) return 0;
-  if (info.at.root >= 0 && words[info.at.root] != own.rank) return 1;
+  if (!is_root(info, words, own)) return 1;
   const auto size = static_cast<size_t>(own.comm->size);
   const bool in_place =
       info.at.send_buffer >= 0 && words[info.at.send_buffer] == word_of_in_place();

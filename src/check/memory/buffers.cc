@@ -92,11 +92,8 @@ uint64_t checksum(const Region& r) {
   return sum;
 }
 
-/// Is the rank the root, or does the operation have none?
 bool is_root(const CheckedCall& call, const OwnComm& own) {
-  if (!call.has(&Positions::root)) return true;
-  const int64_t root = call.value(&Positions::root);
-  return own.comm->inter ? root == MPI_ROOT : root == own.rank;
+  return check::is_root(call.info(), call.record().words, own);
 }
 
 /// The number of ranks for which the counts of a buffer's parts stand.
@@ -374,7 +371,7 @@ std::vector<PendingRegion>::iterator first_from(Rank* rank, const char* low) {
 bool meets_pending(const Rank& rank, const char* low, const char* high, bool writes) {
   if (rank.regions.size() > kFewPending) return true;
   for (const PendingRegion& p : rank.regions)
-    if (p.low < high && low < p.high && (writes || p.writes)) return true;
+    if (conflict({low, high, writes}, {p.low, p.high, p.writes})) return true;
   return false;
 }
 

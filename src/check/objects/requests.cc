@@ -13,13 +13,6 @@
 namespace fgmpi::check {
 namespace {
 
-/// The array of requests that a call is given, and its length.
-MPI_Request* list_of(const CallRecord& call, int position, int64_t* count) {
-  const Parameter& p = call.info().parameters[position];
-  *count = !p.array ? 1 : p.length < 0 ? 0 : call.words[p.length];
-  return reinterpret_cast<MPI_Request*>(call.words[position]);
-}
-
 void check_foreign_request(CheckedCall* call, MPI_Request handle) {
   for (const auto& other : g_process.all) {
     if (!other || other.get() == call->rank()) continue;
@@ -63,8 +56,6 @@ bool waits_for_all(const CheckedCall& call) {
 /// those for senders.
 void record_needs(CheckedCall* call, RequestOperation* op) {
   if (op->needs_receive) step_need_receive(call->waiting(), op->message_id, &op->call);
-  if (op->rare && op->collective.comm && !op->persistent)
-    step_need_members(call->waiting(), op->collective, &op->call);
   if (!op->posted || op->posted->source == MPI_ANY_SOURCE) return;
   call->lists().received.push_back(op->posted);
 }
@@ -74,6 +65,14 @@ void need_senders(CheckedCall* call) {
   for (const auto& posted : call->lists().received)
     if (posted->matched_message_id)
       step_need_send(call->waiting(), posted->matched_message_id, &posted->call);
+}
+
+/// A nonblocking collective is complete. `waits`: the call that has waited for it; null where it
+/// was complete anyway.
+void complete_collective(Rank* rank, const WaitingCall* waits, RequestOperation* op) {
+  if (waits) step_need_members(*waits, op->collective, &op->call);
+  op->active = false;
+  leave_collective(rank, op->call->info(), op->collective);
 }
 
 void complete(CheckedCall* call, MPI_Request handle, RequestOperation* done,
@@ -88,7 +87,8 @@ void complete(CheckedCall* call, MPI_Request handle, RequestOperation* done,
   if (cancelled && op.sends) withdraw_message(op.comm, op.receiver_world, op.message_id);
   if (op.rare && op.call->info().synchronous && op.receiver_world >= 0 && !cancelled)
     record_synchronous_end(rank, op.receiver_world);
-  if (!cancelled && waits_for_all(*call)) record_needs(call, &op);
+  const bool waits = !cancelled && waits_for_all(*call);
+  if (waits) record_needs(call, &op);
   if (op.posted) {
     op.posted->status_read = call->status_read();
     record_receive_complete(rank, op.posted, cancelled ? nullptr : status);
@@ -96,7 +96,8 @@ void complete(CheckedCall* call, MPI_Request handle, RequestOperation* done,
   }
   op.active = false;
   if (!op.rare || op.persistent) return;
-  if (op.collective.comm) leave_collective(rank, op.call->info(), op.collective);
+  const WaitingCall waiting = call->waiting();
+  if (op.collective.comm) complete_collective(rank, waits ? &waiting : nullptr, &op);
   record_handles_made_by(call, op.call);
 }
 
@@ -164,16 +165,14 @@ void prefetch(std::span<const CompletedEntry> done) {
 void record_completions(CheckedCall* call) {
   const int position = call->info().at.given;
   int64_t count = 0;
-  MPI_Request* list = list_of(call->record(), position, &count);
+  MPI_Request* list = requests_of(call->record(), position, &count);
   if (call->requests().empty()) return;
   Rank* rank = call->rank();
   Lists& lists = call->lists();
   std::vector<CompletedEntry>& done = lists.done;
   find_completed(*call, count, &done);
   record_passed_receives(call, done);
-  // The program gets its own handles back for requests that are not complete.
-  for (int64_t i = 0; i < count; ++i)
-    if (list[i] == kSentHandle) list[i] = lists.requests[static_cast<size_t>(i)];
+  restore_own_handles({list, static_cast<size_t>(count)}, lists.requests);
   if (!call->had_threads()) {
     auto find = [&](const CompletedEntry& c) {
       return c.position >= 0 && c.position < count
@@ -211,14 +210,19 @@ RequestOperation& fresh_request(Rank* rank, MPI_Request handle) {
   return rank->requests.insert(std::move(node))->second;
 }
 
+/// The operation of a request begins, unless the request is persistent: its buffers are in use.
+void begin_operation(Rank* rank, MPI_Request handle, RequestOperation* op) {
+  if (is_sent_handle(handle)) op->real = kSentHandle;
+  if (op->active) begin_regions(rank, handle, op);
+}
+
 void record_made_requests(CheckedCall* call) {
   const int position = call->info().at.made;
   if (position < 0) return;
   auto* at = reinterpret_cast<MPI_Request*>(call->at(position));
   if (!at || *at == MPI_REQUEST_NULL) return;
   Rank* rank = call->rank();
-  const bool sent = *at == kSentHandle;
-  if (sent) *at = next_sent_handle(rank);
+  give_own_handle(rank, at);
   RequestOperation& op = fresh_request(rank, *at);
   const CallInfo& info = call->info();
   call->keep_in(&op.call);
@@ -235,9 +239,8 @@ void record_made_requests(CheckedCall* call) {
     op.collective = call->collective;
     op.made_in = rank->epoch;
   }
-  if (sent) op.real = kSentHandle;
   if (is_partitioned(info)) record_partitioned_after(call, &op);
-  if (op.active) begin_regions(rank, *at, &op);
+  begin_operation(rank, *at, &op);
 }
 
 void record_starts(CheckedCall* call) {
@@ -279,7 +282,7 @@ MPI_Request real_request(Rank* rank, MPI_Request request) {
 
 void check_requests_before(CheckedCall* call) {
   int64_t count = 0;
-  MPI_Request* list = list_of(call->record(), call->info().at.given, &count);
+  MPI_Request* list = requests_of(call->record(), call->info().at.given, &count);
   if (!list || count <= 0) return;
   Rank* rank = call->rank();
   std::vector<MPI_Request>& requests = call->lists().requests;
@@ -321,7 +324,7 @@ void record_requests_after(CheckedCall* call) {
   if (life == Life::kFreed) record_freed_handles(call);
   if (life == Life::kChanged) {  // MPI_Cancel does not change the handle
     int64_t count = 0;
-    MPI_Request* list = list_of(call->record(), given, &count);
+    MPI_Request* list = requests_of(call->record(), given, &count);
     if (!list || call->requests().empty()) return;
     *list = call->requests()[0];
     auto found = call->rank()->requests.find(*list);
@@ -338,8 +341,7 @@ void record_repeated_collective(Rank* rank, RememberedCall* call,
     end_regions(rank, 0, &old->second);
     rank->requests.extract(old);
   }
-  const bool sent = *at == kSentHandle;
-  if (sent) *at = next_sent_handle(rank);
+  give_own_handle(rank, at);
   call->known &= ~RememberedCall::kOperation;
   Rank::Requests::Node node(std::exchange(call->operation, nullptr));
   node->first = *at;
@@ -347,8 +349,7 @@ void record_repeated_collective(Rank* rank, RememberedCall* call,
   op.call = SharedCall(call);
   op.active = true;
   op.collective = collective;
-  if (sent) op.real = kSentHandle;
-  begin_regions(rank, *at, &op);
+  begin_operation(rank, *at, &op);
 }
 
 Rank::Requests::TableEntry* repeated_wait(Rank* rank, MPI_Request request) {
@@ -364,9 +365,7 @@ Rank::Requests::TableEntry* repeated_wait(Rank* rank, MPI_Request request) {
 void record_waited_collective(const WaitingCall& wait, Rank::Requests::TableEntry* entry) {
   RequestOperation& op = entry->second;
   end_regions(wait.rank, entry->first, &op);
-  step_need_members(wait, op.collective, &op.call);
-  op.active = false;
-  leave_collective(wait.rank, op.call->info(), op.collective);
+  complete_collective(wait.rank, &wait, &op);
   forget(wait.rank, wait.rank->requests.extract(entry));
 }
 
@@ -390,8 +389,7 @@ void make_operations(Rank* rank) {
       op.posted = post_as(rank, op.call, receive_number_of(*rank, b));
       if (call.queue().is_there()) call.messages.queue->receives_waiting = 0;
     }
-    if (is_sent_handle(b.handle)) op.real = kSentHandle;
-    begin_regions(rank, b.handle, &op);
+    begin_operation(rank, b.handle, &op);
     op.regions[0].checksum = b.word;
   }
   rank->begun.clear();

@@ -20,7 +20,7 @@ bool fill_enters(Rank* rank, RememberedCall* call) {
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->at(info.at.comm)));
   if (!own || !own->comm->calls || !own->comm->entered || own->comm->inter || own->comm->foreign)
     return false;
-  const bool is_root = info.at.root < 0 || call->at(info.at.root) == own->rank;
+  const bool is_root = check::is_root(info, call->words, *own);
   const uint64_t agreed = call->enters.agreed;
   RememberedCall::Enters e = {};
   e.agreed = agreed;
@@ -56,15 +56,8 @@ bool agrees(const RememberedCall& call, const CollectiveEntry& e) {
   const RememberedCall::Enters& enters = call.enters;
   if (enters.has_details) return RepeatedCall::repeats(call, e);
   if (enters.has_arrays && !RepeatedCall::arrays_are_same(call)) return false;
-  return enters.agreed != 0 && e.agreed == enters.agreed && e.arrays == call.arrays &&
-         (!enters.root_differs || !(enters.is_root || e.root_was_first));
-}
-
-/// Are the rank's own events, which its call would make known to others, recorded with an earlier
-/// call already?
-bool is_told(const Rank& rank, const OwnComm& own) {
-  return rank.events == 0 || own.comm->others.empty() ||
-         (!own.events.empty() && own.events.back().second == rank.events);
+  return repeats_first(e, enters.agreed, enters.root_differs, enters.is_root) &&
+         e.arrays == call.arrays;
 }
 
 }  // namespace
@@ -77,7 +70,7 @@ CollectiveEntry* RepeatedCall::find_entry(Rank* rank, RememberedCall* call) {
     return nullptr;
   const OwnComm& own = *call->enters.own;
   CollectiveEntry* e = own.comm->calls->find(own.collectives);
-  return e && e->arrived && agrees(*call, *e) && is_told(*rank, own) ? e : nullptr;
+  return e && e->arrived && agrees(*call, *e) && has_recorded_events(*rank, own) ? e : nullptr;
 }
 
 void RepeatedCall::store_repeater(RememberedCall* call, CollectiveEntry* e) {

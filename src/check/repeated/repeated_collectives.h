@@ -32,10 +32,9 @@ class RepeatedCall : public Repeated {
     CheckedComm* c = own_->comm;
     const uint64_t number = own_->collectives++;
     step_enter_at_once(c, own_->rank, number);
-    e->known_by_all.learn(rank_->knows);
-    if (enters.tells) e->known_by_root = rank_->knows;
+    count_arrival(rank_, e, enters.tells);
     if (enters.has_details && e->details) store_repeater(same_, e);
-    if (++e->arrived == c->local_members) all_here_have_called(*c, number, e);
+    if (e->arrived == c->local_members) all_here_have_called(*c, number, e);
     progress_by_call();
     return true;
   }
