@@ -57,7 +57,7 @@ class CallStatus {
     if (receives && written_) written_->MPI_SOURCE = kNoSource;
     return written_;
   }
-  /// The same for an array.
+  /// Sets the statuses of a call that completes an array of requests.
   void set(MPI_Status* statuses, bool is_read) {
     written_ = statuses;
     is_read_ = is_read;
@@ -352,7 +352,8 @@ struct FailedCall {
 /// matched only if its message was too long.
 void undo_messages(const FailedCall& failed);
 void undo_messages(CheckedCall* call);
-/// The same for a repeated call, and report_error_result() unless that makes a finding.
+/// A repeated call has failed: its message is withdrawn, and the error is reported unless another
+/// finding explains it (report_error_result()).
 void record_repeated_error(const FailedCall& failed);
 /// Prefetches the messages that these requests have matched.
 void prefetch_messages(std::span<const CompletedEntry> done);

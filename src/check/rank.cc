@@ -2,7 +2,6 @@
 
 #include "check/rank.h"
 
-
 #include <algorithm>
 #include <cstring>
 
