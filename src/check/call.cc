@@ -220,7 +220,7 @@ void CheckedCall::after(int result) {
 MPI_Status* CheckedCall::status(MPI_Status* of_program) {
   if (!rank_) return of_program;
   status_.clear_own();
-  return status_.choose(of_program, alone || posted);
+  return status_.choose(of_program, of_program && (alone || posted));
 }
 
 MPI_Status* CheckedCall::statuses(MPI_Status* of_program, int count) {

@@ -51,13 +51,14 @@ class CallStatus {
  public:
   /// Returns the program's address, or that of this object's own status where the program ignores
   /// it. `receives`: whether MPI has written the status shows whether a message was received.
+  /// REQUIRES: the address is not null, if the call receives.
   [[gnu::always_inline]] MPI_Status* choose(MPI_Status* of_program, bool receives) {
     is_read_ = of_program != MPI_STATUS_IGNORE;
     written_ = is_read_ ? of_program : &own_;
-    if (receives && written_) written_->MPI_SOURCE = kNoSource;
+    if (receives) written_->MPI_SOURCE = kNoSource;
     return written_;
   }
-  /// Sets the statuses of a call that completes an array of requests.
+  /// Sets an array of statuses.
   void set(MPI_Status* statuses, bool is_read) {
     written_ = statuses;
     is_read_ = is_read;
@@ -238,11 +239,14 @@ void make_operations(Rank* rank);
 /// The operation behind the first request that a call waits for; null where it waits for none.
 const RequestOperation* awaited_by(Rank* rank, const CallRecord& waiting);
 MPI_Request real_request(Rank* rank, MPI_Request request);
-/// The request or array of requests that a call is given as this parameter, and its length.
-inline MPI_Request* requests_of(const CallRecord& call, int position, int64_t* count) {
+/// The request or array of requests that a call is given as this parameter.
+struct RequestList {
+  MPI_Request* list;
+  int64_t count;
+};
+[[gnu::always_inline]] inline RequestList requests_of(const CallRecord& call, int position) {
   const Parameter& p = call.info().parameters[position];
-  *count = !p.array ? 1 : p.length < 0 ? 0 : call.words[p.length];
-  return reinterpret_cast<MPI_Request*>(call.words[position]);
+  return {reinterpret_cast<MPI_Request*>(call.words[position]), p.array ? call.words[p.length] : 1};
 }
 /// MPI has made a request. Where its handle is the one of all sends that are complete at once, it
 /// gets one of its own.
@@ -352,8 +356,7 @@ struct FailedCall {
 /// matched only if its message was too long.
 void undo_messages(const FailedCall& failed);
 void undo_messages(CheckedCall* call);
-/// A repeated call has failed: its message is withdrawn, and the error is reported unless another
-/// finding explains it (report_error_result()).
+/// undo_messages() for a repeated call, and report_error_result() unless that makes a finding.
 void record_repeated_error(const FailedCall& failed);
 /// Prefetches the messages that these requests have matched.
 void prefetch_messages(std::span<const CompletedEntry> done);

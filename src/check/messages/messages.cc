@@ -297,7 +297,9 @@ bool remove_matched_message(Rank* rank, CheckedReceive* posted, bool in_order) {
   const bool certain = !p.freed && in_order && !could_be_of_earlier(rank, *m, p.comm, p.number);
   if (p.probe) rank->probed_messages.insert_or_assign(p.message_handle, *m);
   if (certain) posted->matched_message_id = m->id;
-  if (!p.probe) record_posted_match(rank, p.number, as_placed(*m), queue, certain);
+  if (!p.probe)
+    record_posted_match(
+        rank, [&] { return p.number; }, as_placed(*m), queue, certain);
   drop_message(m);
   return true;
 }
@@ -543,7 +545,8 @@ void record_lone_receive(const WaitingCall& waiting, const MPI_Status* status, b
   check_removed_message(rank, *m, call, waiting.shared);
   const bool of_any = source_of(call) == MPI_ANY_SOURCE;
   const bool certain = !could_be_of_earlier(rank, *m, own->comm, rank->next_posted + 1);
-  record_lone_match(waiting, as_placed(*m), &queue, certain, certain && !of_any);
+  record_lone_match(
+      rank, [&] { return waiting; }, as_placed(*m), &queue, certain, certain && !of_any);
   if (rank->races || of_any) record_lone_races(waiting, own->comm, *m, *status, status_read);
   drop_removed_message(rank, queue, key_of(own->comm->key, source, tag), m);
 }

@@ -74,7 +74,7 @@ inline void step_receive(Rank* rank, uint64_t number) {
 }
 
 /// A receive begins that may match in its turn only; returns its number.
-inline uint64_t begin_posted_receive(Rank* rank) {
+[[gnu::always_inline]] inline uint64_t begin_posted_receive(Rank* rank) {
   const uint64_t number = ++rank->next_posted;
   step_receive(rank, number);
   return number;
@@ -118,17 +118,19 @@ void check_message_types(Rank* rank, const QueuedMessage& m, const CallRecord& r
 // What the rank's calls do with messages is the same on the path of repeated calls and in
 // CheckedCall, so each step of it is one function.
 
-/// The call waits for this send until the receive of its message has begun. `queue`: the queue
-/// that the message entered. `begun_by`: the call that began the send, where that is another one.
-[[gnu::always_inline]] inline void step_need_receive_of(const WaitingCall& waits,
+/// A call waits for the message of `send` until its receive has begun. `queue`: the queue that the
+/// message entered. `waits()` returns the WaitingCall, `begun_by` is `send` where that is another
+/// call, else null.
+template <class Waits>
+[[gnu::always_inline]] inline void step_need_receive_of(Rank* rank, Waits&& waits,
                                                         const RememberedCall& send,
                                                         const KnownQueue& queue,
                                                         uint64_t message_id,
                                                         RememberedCall* begun_by) {
-  if (has_receive_begun(waits.rank, send, queue, message_id)) return;
-  if (!begun_by) return step_need_receive(waits, message_id, nullptr);
+  if (has_receive_begun(rank, send, queue, message_id)) return;
+  if (!begun_by) return step_need_receive(waits(), message_id, nullptr);
   const SharedCall awaited(begun_by);
-  step_need_receive(waits, message_id, &awaited);
+  step_need_receive(waits(), message_id, &awaited);
 }
 
 /// The receive of a message that is, or was, in place has begun: notifies the sender, or
@@ -157,32 +159,36 @@ inline void drop_removed_message(Rank* rank, const MessageQueue& queue, const In
   inbox_of(rank->world).erase_if_many(queue, key);
 }
 
-/// A blocking receive that is not in Rank::posted has matched a message, which has left the queue.
-/// `certain`: no other receive could have matched it. `needs_send`: no other message could have
-/// matched the receive, so that it waits for this one.
-[[gnu::always_inline]] inline void record_lone_match(const WaitingCall& receive,
+/// A blocking receive that is not in Rank::posted has matched a message, which has left the queue;
+/// id 0: there was none. `waits()` returns the receive as a WaitingCall. `certain`: no other
+/// receive could have matched the message. `needs_send`: no other message could have matched the
+/// receive, so that it waits for this one.
+template <class Waits>
+[[gnu::always_inline]] inline void record_lone_match(Rank* rank, Waits&& waits,
                                                      const PlacedMessage& m, MessageQueue* queue,
                                                      bool certain, bool needs_send) {
-  Rank* rank = receive.rank;
   ++rank->next_posted;
-  if (!m.receive_begun) {
+  if (!m.receive_begun && m.id) {
     if (is_free(rank->unbuffered))
       announce_placed_receive(queue, m);
     else
       step_receive_message(rank, m.id, certain);
   }
-  if (needs_send && !m.send_begun) step_need_send(receive, m.id, nullptr);
+  if (needs_send && !m.send_begun && m.id) step_need_send(waits(), m.id, nullptr);
 }
 
-/// The receive with this number, which has begun before, has matched a message. `certain`: no other
-/// receive could have matched it.
-inline void record_posted_match(Rank* rank, uint64_t number, const PlacedMessage& m,
-                                MessageQueue* queue, bool certain) {
-  if (m.receive_begun) return;
-  if (has_posted_receive_begun(*rank, number))
+/// A receive that has begun before has matched a message; id 0: there was none. `number()` returns
+/// the number of the receive. `certain`: no other receive could have matched the message.
+template <class Number>
+[[gnu::always_inline]] inline void record_posted_match(Rank* rank, Number&& number,
+                                                       const PlacedMessage& m, MessageQueue* queue,
+                                                       bool certain) {
+  if (m.receive_begun || !m.id) return;
+  const uint64_t posted = number();
+  if (has_posted_receive_begun(*rank, posted))
     announce_placed_receive(queue, m);
   else
-    step_matched(rank, number, m.id, certain);
+    step_matched(rank, posted, m.id, certain);
 }
 
 }  // namespace fgmpi::check

@@ -164,8 +164,7 @@ void prefetch(std::span<const CompletedEntry> done) {
 
 void record_completions(CheckedCall* call) {
   const int position = call->info().at.given;
-  int64_t count = 0;
-  MPI_Request* list = requests_of(call->record(), position, &count);
+  const auto [list, count] = requests_of(call->record(), position);
   if (call->requests().empty()) return;
   Rank* rank = call->rank();
   Lists& lists = call->lists();
@@ -281,8 +280,7 @@ MPI_Request real_request(Rank* rank, MPI_Request request) {
 }
 
 void check_requests_before(CheckedCall* call) {
-  int64_t count = 0;
-  MPI_Request* list = requests_of(call->record(), call->info().at.given, &count);
+  const auto [list, count] = requests_of(call->record(), call->info().at.given);
   if (!list || count <= 0) return;
   Rank* rank = call->rank();
   std::vector<MPI_Request>& requests = call->lists().requests;
@@ -323,8 +321,7 @@ void record_requests_after(CheckedCall* call) {
   if (life == Life::kStarted) record_starts(call);
   if (life == Life::kFreed) record_freed_handles(call);
   if (life == Life::kChanged) {  // MPI_Cancel does not change the handle
-    int64_t count = 0;
-    MPI_Request* list = requests_of(call->record(), given, &count);
+    const auto [list, count] = requests_of(call->record(), given);
     if (!list || call->requests().empty()) return;
     *list = call->requests()[0];
     auto found = call->rank()->requests.find(*list);

@@ -132,10 +132,12 @@ bool RepeatedWait::find_begun() {
 bool RepeatedWait::begin() {
   handle_arrived();
   if (rank_->begun.empty()) return leave_to_full_call();
-  int64_t count = 0;
-  list_ = requests_of(*same_, same_->info().at.given, &count);
-  count_ = count <= static_cast<int64_t>(PendingOperations::kMost) ? static_cast<int>(count) : 0;
-  if (!list_ || count_ <= 0 || !find_begun()) return leave_to_full_call();
+  const auto [list, count] = requests_of(*same_, same_->info().at.given);
+  if (!list || count <= 0 || count > static_cast<int64_t>(PendingOperations::kMost))
+    return leave_to_full_call();
+  list_ = list;
+  count_ = static_cast<int>(count);
+  if (!find_begun()) return leave_to_full_call();
   enter();
   rank_->wait = this;
   for (const PendingOperation& b : rank_->begun)
@@ -167,13 +169,16 @@ void RepeatedWait::complete() {
     if (sums && checksum_between(call.messages.low, call.high()) != b.word)
       report_changed(rank, call);
     if (!b.receive_begun)
-      step_need_receive_of(waits, call, call.queue(), message_id_of(*rank, b), b.call);
+      step_need_receive_of(
+          rank, [&]() -> const WaitingCall& { return waits; }, call, call.queue(),
+          message_id_of(*rank, b), b.call);
   }
   bool all_begun = true;
   for (PendingOperation& b : rank->begun) {
     if (b.sends || b.index < 0) continue;
     const auto [m, queue] = remove_message(rank, b.call);
-    if (m.id) record_posted_match(rank, receive_number_of(*rank, b), m, queue, true);
+    record_posted_match(
+        rank, [&] { return receive_number_of(*rank, b); }, m, queue, true);
     b.word = m.send_begun ? 0 : m.id;
     all_begun = all_begun && !b.word;
   }

@@ -59,6 +59,7 @@ bool is_first(const Rank& rank, const RememberedCall& call);
 /// notified now, or when the message arrives.
 void begin_receive_from_list(MessageQueue* queue);
 [[gnu::always_inline]] inline void begin_receive_from(MessageQueue* queue) {
+#pragma GCC unroll 2
   for (uint16_t i = 0; i < queue->placed_count; ++i) {
     PlacedMessage& one = queue->placed[i];
     if (one.receive_begun) continue;
@@ -149,10 +150,12 @@ class RepeatedMessage : public Repeated {
     } else {
       if (kReceives) {
         const auto [m, queue] = remove_message(rank, same_);
-        if (m.id) record_lone_match(waiting(), m, queue, true, true);
+        record_lone_match(
+            rank, [this] { return waiting(); }, m, queue, true, true);
       }
       if (kSends && message_id_ && !receive_begun_)
-        step_need_receive_of(waiting(), *same_, sends_to(), message_id_, nullptr);
+        step_need_receive_of(
+            rank, [this] { return waiting(); }, *same_, sends_to(), message_id_, nullptr);
     }
     progress_by_call();
   }
