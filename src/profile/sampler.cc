@@ -47,13 +47,13 @@ constexpr uint64_t kColdLooks = 4;
 constexpr int64_t kMostAfterCold = 10'000'000;
 
 /// The scheduler's state of a rank. Without the library's table every rank counts as running.
-sched::State state_of(int32_t local) {
-  if (!&fgmpi_debug_table) return sched::State::kRunning;
+sched::ProcletState state_of(int32_t local) {
+  if (!&fgmpi_debug_table) return sched::ProcletState::kRunning;
   const sched::DebugTable& t = fgmpi_debug_table;
   const char* ranks = reinterpret_cast<const char*>(t.ranks);
-  if (!ranks || static_cast<uint64_t>(local) >= t.rank_count) return sched::State::kFinished;
+  if (!ranks || static_cast<uint64_t>(local) >= t.rank_count) return sched::ProcletState::kFinished;
   const char* state = ranks + static_cast<uint64_t>(local) * t.proclet_bytes + t.state_offset;
-  return static_cast<sched::State>(*reinterpret_cast<const volatile uint8_t*>(state));
+  return static_cast<sched::ProcletState>(*reinterpret_cast<const volatile uint8_t*>(state));
 }
 
 uint64_t program_address(uint64_t address) {
@@ -69,6 +69,7 @@ class Sampler {
         sites_(header, header->site_parts, &header->sites),
         slices_(slices_of(header->ranks)) {
     statm_ = move_descriptor_up(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+    schedstat_ = move_descriptor_up(open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC));
     pagemap_ = move_descriptor_up(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     h_->timeline = timeline;
     if (char* at = in_part<char>(header, timeline)) {
@@ -198,9 +199,9 @@ class Sampler {
   Doing doing_of(int32_t local) const {
     const RankRecord* r = &g_process.ranks[local];
     if (!(r->flags & kStarted) || (r->flags & kEnded)) return Doing::kNothing;
-    const sched::State state = state_of(local);
-    if (state == sched::State::kFinished) return Doing::kNothing;
-    if (state == sched::State::kReady) return Doing::kTurn;
+    const sched::ProcletState state = state_of(local);
+    if (state == sched::ProcletState::kFinished) return Doing::kNothing;
+    if (state == sched::ProcletState::kReady) return Doing::kTurn;
     const uint32_t now = r->now;
     return now == 0 || now > kCallCount ? Doing::kProgram : kCalls[now - 1].doing;
   }
@@ -208,7 +209,7 @@ class Sampler {
   /// Returns whether the rank is ready while another one runs.
   bool sample_rank(int32_t local, uint64_t passed) {
     RankRecord* r = &g_process.ranks[local];
-    if (!(r->flags & kStarted)) return state_of(local) == sched::State::kReady;
+    if (!(r->flags & kStarted)) return state_of(local) == sched::ProcletState::kReady;
     const Doing doing = doing_of(local);
     if (doing == Doing::kNothing) return false;
     if (doing == Doing::kTurn) r->turn_ns += passed;
@@ -223,7 +224,7 @@ class Sampler {
     if (now == 0 || now > kCallCount) return false;
     add_to_call(r, static_cast<uint16_t>(now - 1), passed);
     const bool named = kCalls[now - 1].receives || r->peer >= 0;
-    if ((named || doing == Doing::kCompletion) && state_of(local) == sched::State::kParked &&
+    if ((named || doing == Doing::kCompletion) && state_of(local) == sched::ProcletState::kParked &&
         ++parked_ % every_ == 0)
       sample_wait(local, r, passed * every_);
     return false;
@@ -337,6 +338,9 @@ class Sampler {
     for (int i = 0; running_ >= 0 && i < kCallCells; ++i)
       calls += g_process.ranks[running_].calls_made[i].count;
     const MPI_Count switches = MPIX_Tool_counter ? MPIX_Tool_counter("switches") : 0;
+    const uint64_t withheld = withheld_ns();
+    const uint64_t ran = passed_ - std::min(passed_, withheld - withheld_);
+    withheld_ = withheld;
     if (running_ < 0 || running_ != stretch_rank_ || calls != stretch_calls_ ||
         switches != stretch_switches_ || ready == 0) {
       stretch_rank_ = running_;
@@ -345,13 +349,25 @@ class Sampler {
       stretch_ = 0;
       return;
     }
-    stretch_ += passed_;
-    if (stretch_ > kStretch) h_->starved_ns += passed_;
+    stretch_ += ran;
+    if (stretch_ > kStretch) h_->starved_ns += ran;
     if (stretch_ <= h_->stretch_ns) return;
     h_->stretch_ns = stretch_;
     h_->stretch_rank = h_->first_rank + running_;
     h_->stretch_ready = ready;
     h_->stretch_site = program_address(g_process.ranks[running_].site);
+  }
+
+  /// Returns for how long the process's first thread, which runs the ranks of most programs, could
+  /// have run but had no processor: the rank is not to blame for that. Never decreases.
+  uint64_t withheld_ns() const {
+    char text[96];
+    const ssize_t n = schedstat_ >= 0 ? pread(schedstat_, text, sizeof text - 1, 0) : -1;
+    if (n <= 0) return withheld_;
+    text[n] = '\0';
+    char* end = nullptr;
+    std::strtoull(text, &end, 10);
+    return std::max<uint64_t>(withheld_, std::strtoull(end, nullptr, 10));
   }
 
   void sample_process(int64_t now) {
@@ -478,7 +494,7 @@ class Sampler {
   uint8_t* rows_ = nullptr;
   uint16_t* memory_ = nullptr;
   int64_t last_ = 0, process_seen_ = 0;
-  int statm_ = -1, pagemap_ = -1;
+  int statm_ = -1, schedstat_ = -1, pagemap_ = -1;
   uint32_t rank_memory_[kMemoryRowsInAll] = {}, memory_before_[kMemoryRowsInAll] = {};
   int32_t next_memory_ = 0;
   uint64_t chance_ = 1;
@@ -496,6 +512,7 @@ class Sampler {
   uint64_t passed_ = 0, cpu_passed_ = 0;
   int32_t running_ = -1;  ///< the rank that runs the program's code
   int32_t stretch_rank_ = -1;
+  uint64_t withheld_ = 0;  ///< withheld_ns() at the last look
   uint64_t stretch_calls_ = 0, stretch_ = 0;
   MPI_Count stretch_switches_ = 0;
 };
