@@ -75,11 +75,12 @@ struct MessageProperties {
   }
 };
 
-/// The members for which a member must wait in a collective call, if nothing is buffered.
-enum class AwaitedMembers : uint8_t { kNobody, kAll, kRoot };
+/// The members that have called a collective when a call of it is over, even if nothing is buffered.
+/// `kSome`: it is not stored which, as in a scan.
+enum class AwaitedMembers : uint8_t { kNobody, kSome, kAll, kRoot };
 
-/// Whose clocks a member learns by leaving a collective: those of all members, or the root's.
-enum class Learns : uint8_t { kNothing, kOfAll, kOfRoot };
+/// Does nothing follow about a particular member?
+inline bool awaits_nobody_known(AwaitedMembers m) { return m <= AwaitedMembers::kSome; }
 
 /// A hash of everything that identifies a call: function, return address, arguments.
 inline uint64_t call_hash(uint16_t id, const void* place, const int64_t* words, size_t count) {
@@ -127,13 +128,13 @@ struct alignas(128) RememberedCall : CallRecord {
   struct Enters {
     uint64_t agreed;  ///< agreed_of(); filled even without kEnters
     OwnComm* own;
-    Learns learns;
-    bool is_root;  ///< the calling rank is the root, or the operation has none
+    AwaitedMembers learns_of;  ///< the members whose clocks the rank learns
+    bool is_root;              ///< the calling rank is the root, or the operation has none
     bool is_blocking;
     bool is_plain;  ///< `agreed` covers everything that members declare
     bool tells;     ///< others learn this rank's clock because it is the root
     bool has_arrays, has_details, root_differs;  ///< of the call's arguments
-    AwaitedMembers needs;
+    AwaitedMembers awaits;
     bool root_is_here;  ///< the root is in this process
     int root;
   };

@@ -337,20 +337,22 @@ void all_here_have_called(const CheckedComm& c, uint64_t number, CollectiveEntry
   end_if_over(c, number, e);
 }
 
-Learns learns(const CallInfo& info, bool is_root) {
-  if (info.starts == Starts::kPersistent) return Learns::kNothing;
+AwaitedMembers awaited_members(const CallInfo& info, bool is_root) {
   switch (info.collective) {
+    case Collective::kScan:
+    case Collective::kExscan:
+    case Collective::kNeighbor:
+      return AwaitedMembers::kSome;
     case Collective::kBcast:
     case Collective::kScatter:
     case Collective::kScatterv:
-      return is_root ? Learns::kNothing : Learns::kOfRoot;
+      return is_root ? AwaitedMembers::kNobody : AwaitedMembers::kRoot;
     case Collective::kReduce:
     case Collective::kGather:
     case Collective::kGatherv:
-      return is_root ? Learns::kOfAll : Learns::kNothing;
-    // After a scan a member learns more than it could: this hides races but reports none falsely.
+      return is_root ? AwaitedMembers::kAll : AwaitedMembers::kNobody;
     default:
-      return Learns::kOfAll;
+      return AwaitedMembers::kAll;
   }
 }
 
@@ -364,45 +366,54 @@ void record_collective_after(CheckedCall* call) {
 void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call) {
   if (!g_process.follows_order()) return;
   if (CollectiveEntry* e = call.comm->calls->at(call.number))
-    leave_collective(rank, learns(info, call.is_root), *call.comm, call.number, e);
+    leave_collective(rank, learns_of(info, call.is_root), *call.comm, call.number, e);
 }
 
+namespace {
+
+/// If the notice is whole, copies it and calls `on_notice` with it.
+template <typename Wire>
+void deliver(void (*on_notice)(const Wire&), const void* data, size_t size) {
+  Wire wire;
+  if (size != sizeof wire) return;
+  std::memcpy(static_cast<void*>(&wire), data, sizeof wire);
+  on_notice(wire);
+}
+
+}  // namespace
+
 void on_agreement(int process, const void* data, int bytes) {
-  WireAnnouncement declared;
-  const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
   const auto size = static_cast<size_t>(bytes);
-  if (kind == WireKind::kAnnouncement && size == sizeof declared) {
-    std::memcpy(static_cast<void*>(&declared), data, sizeof declared);
-    on_announcement(declared);
-    report_disagreements();
-  } else if (kind == WireKind::kParts) {
-    on_details<WireParts>(static_cast<const char*>(data), size);
-    report_disagreements();
-  } else if (kind == WireKind::kEdges) {
-    if (size > kMostNotice) return;
-    on_details<WireEdges>(static_cast<const char*>(data), size);
-    report_disagreements();
-  } else if (kind == WireKind::kClaim && size == sizeof(WireClaim)) {
-    WireClaim claim;
-    std::memcpy(static_cast<void*>(&claim), data, sizeof claim);
-    on_claim(claim);
-    report_disagreements();
-  } else if (kind == WireKind::kLeader && size == sizeof(WireLeader)) {
-    WireLeader leader;
-    std::memcpy(static_cast<void*>(&leader), data, sizeof leader);
-    on_leader(leader);
-    report_disagreements();
-  } else if (kind == WireKind::kCalled && size == sizeof(WireCalled)) {
-    WireCalled called;
-    std::memcpy(static_cast<void*>(&called), data, sizeof called);
-    on_called(called);
-    report_disagreements();
-  } else if (kind == WireKind::kQuestion) {
-    send_held_details();
-    answer(process);
-  } else if (kind == WireKind::kAnswer) {
-    ++g_answers;
+  switch (static_cast<WireKind>(*static_cast<const uint8_t*>(data))) {
+    case WireKind::kAnnouncement:
+      deliver(on_announcement, data, size);
+      break;
+    case WireKind::kParts:
+      on_details<WireParts>(static_cast<const char*>(data), size);
+      break;
+    case WireKind::kEdges:
+      if (size <= kMostNotice) on_details<WireEdges>(static_cast<const char*>(data), size);
+      break;
+    case WireKind::kClaim:
+      deliver(on_claim, data, size);
+      break;
+    case WireKind::kLeader:
+      deliver(on_leader, data, size);
+      break;
+    case WireKind::kCalled:
+      deliver(on_called, data, size);
+      break;
+    case WireKind::kQuestion:
+      send_held_details();
+      answer(process);
+      return;
+    case WireKind::kAnswer:
+      ++g_answers;
+      return;
+    default:
+      return;
   }
+  report_disagreements();
 }
 
 namespace {

@@ -221,14 +221,22 @@ inline bool has_recorded_events(const Rank& rank, const OwnComm& own) {
 }
 /// The last member in this process makes the call.
 void all_here_have_called(const CheckedComm& c, uint64_t number, CollectiveEntry* e);
-Learns learns(const CallInfo& info, bool is_root);
+/// Returns the members for which a call waits; `is_root`: the caller is its root.
+AwaitedMembers awaited_members(const CallInfo& info, bool is_root);
+/// Returns the members whose clocks the caller learns. After a scan it learns those of all, which is
+/// more than it could: this hides races but reports none falsely.
+inline AwaitedMembers learns_of(const CallInfo& info, bool is_root) {
+  return info.starts == Starts::kPersistent ? AwaitedMembers::kNobody
+                                            : awaited_members(info, is_root);
+}
 /// Ends the entry if the call is over.
 void end_if_over(const CheckedComm& c, uint64_t number, CollectiveEntry* e);
 /// As leave_collective() of call.h, for a caller that has the entry.
-[[gnu::always_inline]] inline void leave_collective(Rank* rank, Learns what, const CheckedComm& c,
-                                                    uint64_t number, CollectiveEntry* e) {
-  if (what != Learns::kNothing) {
-    rank->knows.learn(what == Learns::kOfRoot ? e->known_by_root : e->known_by_all);
+[[gnu::always_inline]] inline void leave_collective(Rank* rank, AwaitedMembers of,
+                                                    const CheckedComm& c, uint64_t number,
+                                                    CollectiveEntry* e) {
+  if (of != AwaitedMembers::kNobody) {
+    rank->knows.learn(of == AwaitedMembers::kRoot ? e->known_by_root : e->known_by_all);
     // What members in other processes knew is not sent. The number of the call alone orders them.
     if (!c.others.empty() || c.inter)
       rank->knows.learn_comm({of_comm(without_side(c.key)), number + 1});

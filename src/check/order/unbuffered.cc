@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "check/call.h"
+#include "check/collectives/agreement.h"
 #include "check/extensions.h"
 #include "check/findings/unbuffered.h"
 
@@ -454,11 +455,11 @@ CheckedComm* waited_for(CheckedComm* comm) { return comm->inter ? remote_side(*c
 /// `of`: the call that began the operation.
 void need_members(const WaitingCall& waits, const CollectiveCall& collective, const CallRecord& of,
                   const SharedCall* awaited) {
-  const AwaitedMembers needs = needs_of(of, collective.is_root);
-  if (needs == AwaitedMembers::kNobody) return;
+  const AwaitedMembers awaited_of = awaited_members(of.info(), collective.is_root);
+  if (awaits_nobody_known(awaited_of)) return;
   CheckedComm* comm = waited_for(collective.comm);
   UnbufferedStep s = {.kind = UnbufferedStep::kNeedAll, .number = collective.number, .comm = comm};
-  if (needs == AwaitedMembers::kRoot) {
+  if (awaited_of == AwaitedMembers::kRoot) {
     s.kind = UnbufferedStep::kNeedRoot;
     s.member = static_cast<int>(of.at(of.info().at.root));
     // MPI_PROC_NULL: the rank is in the root's group.
@@ -476,25 +477,6 @@ bool all_have_entered(const Rank& rank, const CollectiveCall& collective) {
 }
 
 }  // namespace
-
-AwaitedMembers needs_of(const CallRecord& call, bool is_root) {
-  switch (call.info().collective) {
-    case Collective::kScan:
-    case Collective::kExscan:
-    case Collective::kNeighbor:
-      return AwaitedMembers::kNobody;
-    case Collective::kBcast:
-    case Collective::kScatter:
-    case Collective::kScatterv:
-      return is_root ? AwaitedMembers::kNobody : AwaitedMembers::kRoot;
-    case Collective::kReduce:
-    case Collective::kGather:
-    case Collective::kGatherv:
-      return is_root ? AwaitedMembers::kAll : AwaitedMembers::kNobody;
-    default:
-      return AwaitedMembers::kAll;
-  }
-}
 
 void step_need_members(const WaitingCall& call, const CollectiveCall& collective,
                        const SharedCall* awaited) {

@@ -133,7 +133,6 @@ void step_enter(Rank* rank, const CollectiveCall& collective, int member);
 /// send; null: the waiting call itself.
 void step_need_receive(const WaitingCall& call, uint64_t message_id, const SharedCall* awaited);
 void step_need_send(const WaitingCall& call, uint64_t message_id, const SharedCall* awaited);
-AwaitedMembers needs_of(const CallRecord& call, bool is_root);
 void step_need_members(const WaitingCall& call, const CollectiveCall& collective,
                        const SharedCall* awaited);
 /// Forgets that the rank was notified of the receive of its message. Returns false

@@ -25,10 +25,10 @@ bool fill_enters(Rank* rank, RememberedCall* call) {
   RememberedCall::Enters e = {};
   e.agreed = agreed;
   e.own = own;
-  e.learns = learns(info, is_root);
+  e.learns_of = learns_of(info, is_root);
   e.is_root = is_root;
   e.tells = is_root && info.at.root >= 0;
-  e.needs = needs_of(*call, is_root);
+  e.awaits = awaited_members(info, is_root);
   e.root = static_cast<int>(call->at(info.at.root));
   const int root = info.at.root < 0 ? MPI_UNDEFINED : own->comm->world_of(e.root);
   e.root_is_here = root != MPI_UNDEFINED && is_local(root);

@@ -61,7 +61,7 @@ class RepeatedCall : public Repeated {
       report_error_result(rank_, *same_, result);
     } else if (blocks_ || same_->enters.is_blocking) {
       const CheckedComm& c = *collective.comm;
-      leave_collective(rank_, same_->enters.learns, c, collective.number, entry_);
+      leave_collective(rank_, same_->enters.learns_of, c, collective.number, entry_);
       if (may_wait(c, collective.number)) step_need_members(waiting(), collective, nullptr);
     } else {
       record_repeated_collective(rank_, same_, collective);
@@ -86,10 +86,10 @@ class RepeatedCall : public Repeated {
   /// Is it possible that a member for which the rank waits has not entered the call yet?
   bool may_wait(const CheckedComm& c, uint64_t number) const {
     const RememberedCall::Enters& enters = same_->enters;
-    if (enters.needs == AwaitedMembers::kNobody) return false;
+    if (awaits_nobody_known(enters.awaits)) return false;
     if (rank_->unbuffered.written) return true;
     if (c.entered->all() > number) return false;
-    return enters.needs == AwaitedMembers::kAll || !enters.root_is_here ||
+    return enters.awaits == AwaitedMembers::kAll || !enters.root_is_here ||
            c.entered->calls[static_cast<size_t>(enters.root)] <= number;
   }
   /// Has the rank no pending operation, and no step to be made, that its collective calls would
