@@ -14,6 +14,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from busy import busy_loops
+
 BIN, FOLDER = sys.argv[1:3]
 RUNS = int(sys.argv[3]) if len(sys.argv) > 3 else 2
 SHAPES = ((1, 4), (4, 1), (1, 10), (2, 64), (64, 2), (2, 5000))
@@ -63,27 +66,21 @@ def one(folder, processes, ranks, how, statuses, words):
 
 
 def main():
-    busy = [subprocess.Popen([sys.executable, "-c", f"import os\nwhile os.getppid() == {os.getpid()}: pass"]) for _ in range(2)]
     faults = 0
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            os.environ["TMPDIR"] = folder
-            for processes, ranks in SHAPES:
-                for how, statuses, words in ENDS:
-                    start = time.monotonic()
-                    runs = max(1, RUNS // 2) if processes * ranks >= 128 else RUNS  # those take seconds each
-                    found = [f for _ in range(runs) if (f := one(folder, processes, ranks, how, statuses, words))]
-                    faults += len(found)
-                    print(f"{processes} x {ranks}, {how}: {runs - len(found)} of {runs} right, {(time.monotonic() - start) / runs:.2f} s each", flush=True)
-                    for fault in found[:3]:
-                        print("FAILED:", fault, flush=True)
-            left = os.listdir(folder)
-            if left:
-                sys.exit(f"FAILED: left behind: {left}")
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
+    with busy_loops(2), tempfile.TemporaryDirectory() as folder:
+        os.environ["TMPDIR"] = folder
+        for processes, ranks in SHAPES:
+            for how, statuses, words in ENDS:
+                start = time.monotonic()
+                runs = max(1, RUNS // 2) if processes * ranks >= 128 else RUNS  # those take seconds each
+                found = [f for _ in range(runs) if (f := one(folder, processes, ranks, how, statuses, words))]
+                faults += len(found)
+                print(f"{processes} x {ranks}, {how}: {runs - len(found)} of {runs} right, {(time.monotonic() - start) / runs:.2f} s each", flush=True)
+                for fault in found[:3]:
+                    print("FAILED:", fault, flush=True)
+        left = os.listdir(folder)
+        if left:
+            sys.exit(f"FAILED: left behind: {left}")
     sys.exit(1 if faults else 0)
 
 

@@ -13,6 +13,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from busy import busy_loops
+
 BIN, FOLDER = sys.argv[1:3]
 STEPS, BYTES = 25, 96
 
@@ -199,15 +202,10 @@ def ended_badly():
 
 def one_status():
     """The status of a job is that of the process that ended badly, however busy the machine is."""
-    busy = [subprocess.Popen([sys.executable, "-c", f"import os\nwhile os.getppid() == {os.getpid()}: pass"]) for _ in range(2)]
-    try:
+    with busy_loops(2):
         for how, status, runs in [("crash", 6, 30), ("exit", 3, 10), ("killed", 9, 10), ("exit9", 9, 30)]:
             for i in range(runs):
                 run("-summary", "-n", str(2 + i % 3), "-nfg", "2", f"{FOLDER}/stencil", "10", "8", how, status=status)
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
 
 
 def memory_of_ranks(work):

@@ -19,6 +19,9 @@ import sys
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+from busy import busy_loops
+
 BIN, PROGRAM = sys.argv[1], os.path.join(sys.argv[2], "ends_in_order")
 JOBS = int(sys.argv[3]) if len(sys.argv) > 3 else 500
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
@@ -277,18 +280,13 @@ def main():
                     failed.append(plan.seed)
                     print("FAILED", "by mpiexec" if runner is run_mpiexec else "", vars(plan), *trouble, sep="\n  ", flush=True)
 
-    busy = [subprocess.Popen([sys.executable, "-c", f"import os\nwhile os.getppid() == {os.getpid()}: pass"]) for _ in range(4)]
     start = time.monotonic()
-    try:
+    with busy_loops(4):
         workers = [threading.Thread(target=work) for _ in range(AT_ONCE)]
         for w in workers:
             w.start()
         for w in workers:
             w.join()
-    finally:
-        for b in busy:
-            b.kill()
-            b.wait()
     print("%d jobs, %d failed, %.0f s" % (JOBS + 2 - len(plans), len(failed), time.monotonic() - start))
     return 1 if failed else 0
 
