@@ -28,7 +28,7 @@ void yielder(void*) {
 void pingpong(void*) {
   sched::Proclet* other = sched::rank_proclet(1 - sched::current()->index);
   for (uint64_t i = 0; i < g_rounds; ++i) {
-    if (other->state == sched::State::kParked) sched::ready(other);
+    if (other->state == sched::ProcletState::kParked) sched::ready(other);
     if (i + 1 < g_rounds) sched::park(&kSite);
   }
 }

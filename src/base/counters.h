@@ -11,7 +11,7 @@
 
 namespace fgmpi::counters {
 
-enum class Scope : uint8_t { kProcess, kCommunicator };
+enum class CounterScope : uint8_t { kProcess, kCommunicator };
 
 enum class CounterKind : uint8_t {
   kCounter,        ///< only grows
@@ -22,7 +22,7 @@ enum class CounterKind : uint8_t {
 struct CounterRecord {
   const char* name;
   const char* unit;
-  Scope scope;
+  CounterScope scope;
   CounterKind kind;
   const char* text;  ///< what it counts, in one line of Markdown
 };
@@ -45,7 +45,7 @@ inline constexpr int kFirstRuns = kFirstCommRuns - kAlgorithms;
 
 inline constexpr CounterRecord kRecords[kCount] = {
 #define FGMPI_COUNTER(id, name, unit, scope, kind, text) \
-  {name, unit, Scope::scope, CounterKind::kind, text},
+  {name, unit, CounterScope::scope, CounterKind::kind, text},
 #include "base/counters.def"
 #undef FGMPI_COUNTER
 };

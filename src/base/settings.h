@@ -51,7 +51,7 @@ enum class Scope : uint8_t {
 };
 
 /// The users whom a setting is for (verbosity in the tool interface).
-enum class Level : uint8_t { kUser, kTuner, kDeveloper };
+enum class SettingLevel : uint8_t { kUser, kTuner, kDeveloper };
 
 struct SettingRecord {
   const char* name;
@@ -63,7 +63,7 @@ struct SettingRecord {
   const char* choices = "";     ///< kChoice: separated by |; one that ends with # takes a number
   const char* unit = "";
   Scope scope = Scope::kProcess;
-  Level level = Level::kUser;
+  SettingLevel level = SettingLevel::kUser;
   const char* text;  ///< what the setting does, in one line of Markdown
 };
 

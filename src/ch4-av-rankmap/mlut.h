@@ -88,19 +88,19 @@ void for_each_other_group(const RankMap& map, F&& f) {
 
 /// While an object of this class exists, it retains the other groups of a map: from the making of
 /// the map until a communicator or another owner retains them.
-class KeptGroups {
+class StoredGroups {
  public:
-  explicit KeptGroups(const RankMap& map) {
+  explicit StoredGroups(const RankMap& map) {
     for_each_other_group(map, [&](uint32_t pgid) {
       g_process_groups.retain(pgid);
       kept_.push_back(pgid);
     });
   }
-  ~KeptGroups() {
+  ~StoredGroups() {
     for (uint32_t pgid : kept_) g_process_groups.release(pgid);
   }
-  KeptGroups(const KeptGroups&) = delete;
-  KeptGroups& operator=(const KeptGroups&) = delete;
+  StoredGroups(const StoredGroups&) = delete;
+  StoredGroups& operator=(const StoredGroups&) = delete;
 
  private:
   std::vector<uint32_t> kept_;

@@ -75,8 +75,8 @@ struct MessageProperties {
   }
 };
 
-/// The members that have called a collective when a call of it is over, even if nothing is buffered.
-/// `kSome`: it is not stored which, as in a scan.
+/// The members that have called a collective when a call of it is over, even if nothing is
+/// buffered. `kSome`: some, but which is not stored, as in a scan.
 enum class AwaitedMembers : uint8_t { kNobody, kSome, kAll, kRoot };
 
 /// Does nothing follow about a particular member?

@@ -54,9 +54,9 @@ enum class CollectiveKind : uint8_t {
 };
 
 /// The form of the call; calls of different modes do not match (MPI-4.0 section 6.12).
-enum class Mode : uint8_t { kBlocking, kShort, kNonblocking, kPersistent };
+enum class CallMode : uint8_t { kBlocking, kShort, kNonblocking, kPersistent };
 
-inline uint8_t operation_code(CollectiveKind kind, Mode mode) {
+inline uint8_t operation_code(CollectiveKind kind, CallMode mode) {
   return static_cast<uint8_t>(static_cast<uint8_t>(kind) * 4 + static_cast<uint8_t>(mode));
 }
 static_assert(static_cast<int>(CollectiveKind::kLast) * 4 <= comm::kFirstOther);

@@ -90,7 +90,7 @@ Status run(Comm* comm, Args* args, CollectiveKind kind, const char* call) {
     if (is_gather(kind) || is_scatter(kind)) return run_rooted(comm, *args, call);
     if (args->in_place && is_alltoall(kind)) FGMPI_TRY(copy_in_place(args, comm->size()));
   }
-  return comm::meet(comm, args, operation_code(kind, Mode::kBlocking), call,
+  return comm::meet(comm, args, operation_code(kind, CallMode::kBlocking), call,
                     step_function(kind, inter));
 }
 
@@ -133,7 +133,7 @@ void CollRequest::take(Args* from) {
 
 Status CollRequest::start_blocking() {
   sequence_ = comm()->sequence;
-  return comm::meet_as_blocking(comm(), &args, operation_code(kind_, Mode::kBlocking), call,
+  return comm::meet_as_blocking(comm(), &args, operation_code(kind_, CallMode::kBlocking), call,
                                 step_function(kind_, false), this);
 }
 
@@ -147,11 +147,11 @@ Status CollRequest::start() {
     FGMPI_TRY(copy_in_place(&args, c->size()));
   if (persistent) {
     FGMPI_TRY(comm::meet_nonblocking_at(c, sequence_, round_, &args,
-                                        operation_code(kind_, Mode::kPersistent), call,
+                                        operation_code(kind_, CallMode::kPersistent), call,
                                         step_of_round, this));
   } else {
     sequence_ = c->nonblocking_sequence;
-    FGMPI_TRY(comm::meet_nonblocking(c, &args, operation_code(kind_, Mode::kNonblocking), call,
+    FGMPI_TRY(comm::meet_nonblocking(c, &args, operation_code(kind_, CallMode::kNonblocking), call,
                                      step_function(kind_, c->shared->inter), this));
   }
   round_ += persistent;

@@ -56,7 +56,7 @@ struct FailedCollective {
 /// far above that of collectives that fail at the same time.
 constexpr size_t kMaxFailed = 1024;
 
-enum NoticeKind : uint32_t {
+enum FailureNoticeKind : uint32_t {
   kFailedNotice = 1,  ///< the collective has failed; the text of the error follows
   /// A request to compare this signature with the receiver's; nothing follows.
   kSignatureNotice
@@ -253,7 +253,7 @@ bool runs_over_tree(const comm::Meeting* m) {
       return true;
     case CollectiveKind::kReduce:
     case CollectiveKind::kAllreduce:
-      return m->operation % 4 == static_cast<int>(Mode::kShort) || !m->last ||
+      return m->operation % 4 == static_cast<int>(CallMode::kShort) || !m->last ||
              host::is_commutative(static_cast<const Args*>(m->last)->op);
     default:
       return false;

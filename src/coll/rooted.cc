@@ -105,7 +105,7 @@ MemberParts sorted_records(const Meeting* m) {
 }
 
 inline Meeting* arrive(Comm* comm, const Rooted& r) {
-  Meeting* m = comm::join(comm, operation_code(r.kind, Mode::kBlocking), r.call);
+  Meeting* m = comm::join(comm, operation_code(r.kind, CallMode::kBlocking), r.call);
   if (m->arrived == 1)
     comm::begin_block<RootedBlock>(m, r.root);
   else if (m->status.ok() && __builtin_expect(rooted_block(m)->root != r.root, 0))

@@ -64,16 +64,16 @@ using RowOf = const std::remove_reference_t<decltype(rows[0])>;
 /// True if algorithms that split vectors can run this reduction.
 bool splits(const Reduction& r) { return r.dense() && r.divisible(); }
 
-Shape shape_of(const Team& team, const Reduction& r) {
+CollectiveShape shape_of(const Team& team, const Reduction& r) {
   return {team.count(), r.bytes(), r.commutative, splits(r)};
 }
 
 /// The shape of a gather or scatter.
-Shape shape_of(const Team& team, const ProcessBlocks& blocks) {
+CollectiveShape shape_of(const Team& team, const ProcessBlocks& blocks) {
   return {team.count(), blocks.regular ? blocks.total() : 0, true, true, blocks.regular};
 }
 
-bool is_able(uint8_t needs, const Shape& shape) {
+bool is_able(uint8_t needs, const CollectiveShape& shape) {
   return !((needs & kCommutative && !shape.commutative) || (needs & kDense && !shape.dense) ||
            (needs & kRegular && !shape.regular));
 }
@@ -90,7 +90,8 @@ constexpr const Row* first_row(const Row (&rows)[n], AlgorithmWay way) {
 /// be used.
 template <class Row, size_t n>
 [[gnu::cold, gnu::noinline]] const Row* named_row(const Row (&rows)[n], AlgorithmWay way,
-                                                  settings::SettingId setting, const Shape& shape) {
+                                                  settings::SettingId setting,
+                                                  const CollectiveShape& shape) {
   for (const Row& row : rows)
     if (row.way == way && settings::text(setting) == row.name && is_able(row.needs, shape))
       return &row;
@@ -101,7 +102,7 @@ template <class Row, size_t n>
 /// or nullptr. The recursion is in line, so rows of other ways and conditions that always hold cost
 /// nothing.
 template <const auto& rows, AlgorithmWay way, size_t i = 0>
-inline RowOf<rows>* default_row(const Shape& shape) {
+inline RowOf<rows>* default_row(const CollectiveShape& shape) {
   if constexpr (i == std::size(rows)) {
     return nullptr;
   } else {
@@ -115,7 +116,7 @@ inline RowOf<rows>* default_row(const Shape& shape) {
 
 /// The row that is taken by messages between any two processes, or nullptr where none can.
 template <const auto& rows>
-inline RowOf<rows>* pick_by_messages(settings::SettingId setting, const Shape& shape) {
+inline RowOf<rows>* pick_by_messages(settings::SettingId setting, const CollectiveShape& shape) {
   RowOf<rows>* row = nullptr;
   if (__builtin_expect(settings::is_set(setting), 0))
     row = named_row(rows, AlgorithmWay::kMessages, setting, shape);
@@ -130,7 +131,7 @@ inline RowOf<rows>* pick_by_messages(settings::SettingId setting, const Shape& s
 /// The row that a team goes by multicast, or nullptr. No message is sent to find out.
 template <const auto& rows>
 inline RowOf<rows>* pick_by_multicast(settings::SettingId setting, const Team& team,
-                                      const Shape& shape) {
+                                      const CollectiveShape& shape) {
   const bool is_set = settings::is_set(setting);
   if (__builtin_expect(!may_multicast(team, is_set), 1)) return nullptr;
   if (is_set) return named_row(rows, AlgorithmWay::kMulticast, setting, shape);
@@ -141,7 +142,8 @@ inline RowOf<rows>* pick_by_multicast(settings::SettingId setting, const Team& t
 /// Runs a collective: the one way of a team of neighbours; else by multicast, where that is wanted
 /// and the processes have a group; else by messages.
 template <const auto& rows, class... Args>
-Status run(settings::SettingId setting, const Team& team, const Shape& shape, const Args&... args) {
+Status run(settings::SettingId setting, const Team& team, const CollectiveShape& shape,
+           const Args&... args) {
   constexpr RowOf<rows>* tree = first_row(rows, AlgorithmWay::kTree);
   if constexpr (tree != nullptr) {
     if (team.tree_size() > 0) {
@@ -172,7 +174,7 @@ Status run(settings::SettingId setting, const Team& team, const Shape& shape, co
 }  // namespace
 
 #define FGMPI_COLLECTIVE(collective, Collective, ...)                                           \
-  Status pick_##collective(const Shape& shape, algorithm_type::collective** out) {              \
+  Status pick_##collective(const CollectiveShape& shape, algorithm_type::collective** out) {    \
     const auto* row = pick_by_messages<kRows_##collective>(settings::kColl##Collective, shape); \
     if (!row) return no_algorithm(shape.processes, shape.bytes);                                \
     *out = row->function.run;                                                                   \
@@ -180,7 +182,7 @@ Status run(settings::SettingId setting, const Team& team, const Shape& shape, co
   }
 #include "base/algorithms.def"
 
-bool picks_multicast(settings::SettingId setting, const Shape& shape) {
+bool picks_multicast(settings::SettingId setting, const CollectiveShape& shape) {
   switch (setting) {
 #define FGMPI_COLLECTIVE(collective, Collective, ...) \
   case settings::kColl##Collective:                   \
@@ -211,7 +213,7 @@ Status team_allreduce(const Team& team, const Reduction& r, char* data) {
 
 Status team_reduce_scatter(const Team& team, const Reduction& r, char* data,
                            const ProcessBlocks& blocks) {
-  const Shape shape{team.count(), r.bytes(), r.commutative, true};
+  const CollectiveShape shape{team.count(), r.bytes(), r.commutative, true};
   return run<kRows_reduce_scatter>(settings::kCollReduceScatter, team, shape, r, data, blocks);
 }
 
@@ -236,7 +238,7 @@ Status team_allgather(const Team& team, char* buffer, const ProcessBlocks& block
 
 Status team_alltoall(const Team& team, const char* out, char* in, const AlltoallSizes& sizes,
                      size_t bytes, bool regular) {
-  const Shape shape{team.count(), bytes, true, true, regular};
+  const CollectiveShape shape{team.count(), bytes, true, true, regular};
   return run<kRows_alltoall>(settings::kCollAlltoall, team, shape, out, in, sizes);
 }
 

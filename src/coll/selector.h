@@ -16,7 +16,7 @@
 namespace fgmpi::coll {
 
 /// What the choice may depend on; it must be the same at every process.
-struct Shape {
+struct CollectiveShape {
   uint32_t processes;
   size_t bytes;             ///< of the whole vector or of all blocks
   bool commutative = true;  ///< reductions
@@ -27,12 +27,12 @@ struct Shape {
 // pick_bcast() and so on find the algorithm that a team of this shape runs by messages between any
 // two processes.
 #define FGMPI_COLLECTIVE(collective, ...) \
-  Status pick_##collective(const Shape& shape, algorithm_type::collective** out);
+  Status pick_##collective(const CollectiveShape& shape, algorithm_type::collective** out);
 #include "base/algorithms.def"
 
 /// True if the collective of this setting goes by multicast by default at this shape, among as many
 /// hosts as FGMPI_MULTICAST demands. For tests.
-bool picks_multicast(settings::SettingId setting, const Shape& shape);
+bool picks_multicast(settings::SettingId setting, const CollectiveShape& shape);
 
 /// True if the user names an allreduce algorithm. Then step_reduce.cc does not use its own
 /// algorithm for long vectors of two processes.

@@ -151,7 +151,7 @@ Status reduce_meeting(SharedComm* shared, Meeting* m, const ShortReduce& args) {
 }  // namespace
 
 Status short_barrier(Comm* comm, const char* call) {
-  Meeting* m = comm::join(comm, operation_code(CollectiveKind::kBarrier, Mode::kShort), call);
+  Meeting* m = comm::join(comm, operation_code(CollectiveKind::kBarrier, CallMode::kShort), call);
   if (!m->full) {
     comm::wait(comm, m, call);
     return comm::leave(m);
@@ -180,7 +180,7 @@ Status bcast_meeting(SharedComm* shared, Meeting* m, size_t bytes, MPI_Datatype 
 
 Status short_bcast(Comm* comm, char* address, size_t bytes, MPI_Datatype type, const Segment* gaps,
                    int root, const char* call) {
-  Meeting* m = comm::join(comm, operation_code(CollectiveKind::kBcast, Mode::kShort), call);
+  Meeting* m = comm::join(comm, operation_code(CollectiveKind::kBcast, CallMode::kShort), call);
   bool is_root = comm->rank == root;
   if (check_agreement(m, bytes, root, 0, comm->rank)) {
     make_room(m, bytes);
@@ -211,7 +211,7 @@ Status short_bcast(Comm* comm, char* address, size_t bytes, MPI_Datatype type, c
 
 Status short_reduce(Comm* comm, const ShortReduce& r, const char* call) {
   CollectiveKind kind = r.root < 0 ? CollectiveKind::kAllreduce : CollectiveKind::kReduce;
-  Meeting* m = comm::join(comm, operation_code(kind, Mode::kShort), call);
+  Meeting* m = comm::join(comm, operation_code(kind, CallMode::kShort), call);
   if (check_agreement(m, r.bytes, r.root, r.op, comm->rank)) {
     if (m->arrived == 1) make_slots(m, r.bytes);
     const size_t slot = m->arrived - 1;

@@ -34,7 +34,7 @@ Status swap_with(Location peer, int32_t peer_rank, Location me, int32_t my_rank,
                  const char* call) {
   pt2pt::Request* sent = nullptr;
   FGMPI_TRY(pt2pt::isend(bytes_of(mine.data(), mine.size()), peer, my_rank, tag, ctx,
-                         pt2pt::Mode::kStandard, call, nullptr, &sent));
+                         pt2pt::SendMode::kStandard, call, nullptr, &sent));
   pt2pt::Outcome outcome;
   pt2pt::Endpoint* at = pt2pt::endpoint(me.local);
   FGMPI_TRY(pt2pt::probe(at, peer_rank, tag, ctx, call, &outcome));
@@ -149,7 +149,7 @@ void inter_create_action(SharedComm* shared, Meeting* meeting) {
   if (!status.ok()) return fail_all(meeting, status);
   Learned learned = decode(message);
   if (!learned.status.ok()) return fail_all(meeting, learned.status);
-  const KeptGroups kept(learned.remote);
+  const StoredGroups kept(learned.remote);
 
   Hierarchy far = build_hierarchy(learned.remote);
   const bool drawn = several_jobs(shared->map, &learned.remote) || learned.drawn;

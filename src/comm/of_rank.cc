@@ -21,7 +21,7 @@ detail::TableOfRanks::TableOfRanks() {
 
 const sched::Proclet* rank_here() {
   const sched::Proclet* p = sched::rank_of_thread();
-  if (!p || p->kind != sched::Kind::kHelper) return p;
+  if (!p || p->kind != sched::ProcletKind::kHelper) return p;
   const auto* rank = static_cast<const RankState*>(p->rank_state);
   return rank ? sched::rank_proclet(rank->local) : p;
 }

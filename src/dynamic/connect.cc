@@ -149,15 +149,15 @@ Status Connecting::gather_cards() {
 
 Status Connecting::open_conversation() {
   switch (arguments_.way) {
-    case Way::kAccept:
+    case ConnectionWay::kAccept:
       return accept(arguments_.port, meeting_->call, &conversation_);
-    case Way::kConnect:
+    case ConnectionWay::kConnect:
       return call_port(arguments_.port, &conversation_);
-    case Way::kJoin:
+    case ConnectionWay::kJoin:
       conversation_ = std::make_unique<Conversation>();
       conversation_->adopt(arguments_.fd, false);
       return {};
-    case Way::kSpawn:
+    case ConnectionWay::kSpawn:
       return spawn(*arguments_.commands, meeting_->call, &conversation_, &codes_, &launcher_);
   }
   return {};
@@ -169,13 +169,14 @@ Status Connecting::exchange_maps(const std::vector<uint8_t>& mine, std::vector<u
   for (;;) {
     FGMPI_TRY(open_conversation());
     conversation_->send_message(mine);
-    const int64_t within = arguments_.way == Way::kConnect ? seconds * kSecond : kAnswerWithin;
+    const int64_t within =
+        arguments_.way == ConnectionWay::kConnect ? seconds * kSecond : kAnswerWithin;
     Status received =
         conversation_->receive_message(theirs, add_time(now_ns(), within), meeting_->call);
-    if (!received.ok() && arguments_.way == Way::kSpawn)
+    if (!received.ok() && arguments_.way == ConnectionWay::kSpawn)
       return Status(MPI_ERR_SPAWN, received.what());
     // A caller that has gone meanwhile is no reason to stop accepting.
-    if (received.ok() || arguments_.way != Way::kAccept) return received;
+    if (received.ok() || arguments_.way != ConnectionWay::kAccept) return received;
     conversation_.reset();
   }
 }
@@ -197,7 +198,8 @@ Status Connecting::meet_other_side(std::vector<uint8_t>* offer) {
   const auto their_id = in.get<uint64_t>();
   FieldReader ours(mine.data(), mine.size());
   const auto our_id = ours.get<uint64_t>();
-  if (arguments_.way == Way::kSpawn && their_id == 0) return rank_ended(in.get<uint32_t>());
+  if (arguments_.way == ConnectionWay::kSpawn && their_id == 0)
+    return rank_ended(in.get<uint32_t>());
   if (in.failed() || !comm::ContextId{their_id}.is_drawn())
     return error(MPI_ERR_PORT, "the other side says what is no group of ranks");
   *offer = encode({});
@@ -291,7 +293,7 @@ Status Connecting::run() {
                                     meeting_->call));
   Status here, agreed;
   sched::call_on_host([&] { here = adopt_offer(offer); });
-  const KeptGroups kept(remote_);
+  const StoredGroups kept(remote_);
   FGMPI_TRY(agree_on_status(here, &agreed));
   if (!agreed.ok()) return agreed;
   establish(shared_, meeting_, id_, remote_);
@@ -301,7 +303,7 @@ Status Connecting::run() {
 
 /// Connects two sides in an explored process.
 Status connect_inside(SharedComm* shared, Meeting* meeting, const ConnectArguments& arguments) {
-  if (arguments.way != Way::kAccept && arguments.way != Way::kConnect) {
+  if (arguments.way != ConnectionWay::kAccept && arguments.way != ConnectionWay::kConnect) {
     inside::record_undecided();
     return error(MPI_ERR_OTHER,
                  "other processes have no part in an exploration; allowed are connections by "
@@ -309,9 +311,9 @@ Status connect_inside(SharedComm* shared, Meeting* meeting, const ConnectArgumen
   }
   const comm::ContextId own = comm::draw_candidate().id();
   inside::Met met;
-  FGMPI_TRY(inside::meet(arguments.port, arguments.way == Way::kAccept, shared->map, own,
+  FGMPI_TRY(inside::meet(arguments.port, arguments.way == ConnectionWay::kAccept, shared->map, own,
                          arguments.call, &met));
-  const KeptGroups kept(met.remote);
+  const StoredGroups kept(met.remote);
   establish(shared, meeting, met.id, met.remote);
   for (const comm::Arrival* a = meeting->arrivals; a; a = a->next) {
     auto* member = static_cast<ConnectArrival*>(const_cast<comm::Arrival*>(a));
@@ -331,7 +333,7 @@ void connect_action(SharedComm* shared, Meeting* meeting) {
   const ConnectArguments& arguments = *static_cast<const ConnectArrival*>(a)->arguments;
   Status status;
   bool done = false;
-  if (arguments.way == Way::kSpawn) {
+  if (arguments.way == ConnectionWay::kSpawn) {
     SharedComm* made = nullptr;
     std::vector<int> codes;
     status = spawn_proclets(shared, meeting, root_index, arguments.commands, &done, &made, &codes);
@@ -366,7 +368,7 @@ Status connect(comm::Comm* comm, int root, const ConnectArguments& arguments, co
   mine.root = root;
   Status status = comm::meet(comm, &mine, comm::kOpConnect, arguments.call, connect_action);
   *out = mine.out;
-  if (arguments.way != Way::kSpawn)
+  if (arguments.way != ConnectionWay::kSpawn)
     for (const comm::ContextId side : mine.sides) inside::record_order_target(side);
   return status;
 }

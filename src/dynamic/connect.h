@@ -28,9 +28,9 @@
 namespace fgmpi::dynamic {
 
 /// The way in which a side begins its conversation with the other one.
-enum class Way { kAccept, kConnect, kJoin, kSpawn };
+enum class ConnectionWay { kAccept, kConnect, kJoin, kSpawn };
 struct ConnectArguments {
-  Way way;
+  ConnectionWay way;
   const char* call;
   std::string port;  ///< kAccept, kConnect: significant at the root
   int fd = -1;       ///< kJoin

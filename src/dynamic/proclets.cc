@@ -80,7 +80,7 @@ void reap() {
   std::erase_if(all_spawned(), [](const std::unique_ptr<Spawned>& s) {
     if (s->left > 0 || g_process_groups.find(s->uid) != ProcessGroups::kNone) return false;
     for (uint32_t k = s->first_local; k < s->first_local + s->count; ++k)
-      if (sched::rank_proclet(k)->state != sched::State::kFinished) return false;
+      if (sched::rank_proclet(k)->state != sched::ProcletState::kFinished) return false;
     give_back(s->first_local, s->count);
     return true;
   });

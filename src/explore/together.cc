@@ -41,7 +41,7 @@ void Matcher::record_arrival(const comm::Comm* comm, const comm::Meeting* meetin
   if (request) forget_request(rank->local, request);  // another request may have had its address
   if (arrival && operation < comm::kFirstOther &&
       operation ==
-          operation_code(static_cast<CollectiveKind>(operation / 4), coll::Mode::kBlocking)) {
+          operation_code(static_cast<CollectiveKind>(operation / 4), coll::CallMode::kBlocking)) {
     const auto* args = static_cast<const coll::Args*>(arrival);
     if (comes_from_root(args->kind) || goes_to_root(args->kind)) {
       g.root = args->root;

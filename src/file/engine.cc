@@ -78,9 +78,9 @@ bool run_on_threads(Transfer* transfer, const char* call) {
 EngineSetting engine_here() {
   static const auto chosen = settings::choice<EngineSetting>(settings::kFileEngine);
   if (sched::on_host_stack()) return EngineSetting::kDirect;
-  const sched::Kind kind = sched::current()->kind;
-  if (kind == sched::Kind::kForeign) return EngineSetting::kDirect;
-  if (kind == sched::Kind::kRank && sched::rank_count() == 1) return EngineSetting::kDirect;
+  const sched::ProcletKind kind = sched::current()->kind;
+  if (kind == sched::ProcletKind::kForeign) return EngineSetting::kDirect;
+  if (kind == sched::ProcletKind::kRank && sched::rank_count() == 1) return EngineSetting::kDirect;
   if (chosen == EngineSetting::kUring && !uring::available()) return EngineSetting::kThreads;
   return chosen;
 }
@@ -115,7 +115,8 @@ void run(Transfer* transfer, const char* call) {
   if (engine == EngineSetting::kDirect) {
     // A thread of the program's own lets the other threads of its process into the library
     // meanwhile.
-    const bool foreign = !sched::on_host_stack() && sched::current()->kind == sched::Kind::kForeign;
+    const bool foreign =
+        !sched::on_host_stack() && sched::current()->kind == sched::ProcletKind::kForeign;
     if (foreign) sched::release_engine();
     perform(transfer, make_calls_here);
     if (foreign) sched::reacquire_engine();

@@ -97,9 +97,10 @@ std::string ForeignWaits::of_request(uint64_t request, const std::string& waits_
   const Copy<pt2pt::Request> common(read_, request);
   if (!common) return "";
   const std::string call = text(address_of(common->call));
-  const auto says = [&](const char* part) { return call.find(part) != call.npos; };
+  const auto mentions = [&](const char* part) { return call.find(part) != call.npos; };
   // The name of the call that made the request tells its class.
-  const bool receives = says("recv") || says("Recv"), sends = says("send") || says("Send");
+  const bool receives = mentions("recv") || mentions("Recv"),
+             sends = mentions("send") || mentions("Send");
   std::string what;
   if (receives && !sends) {
     if (const Copy<pt2pt::RecvRequest> receive(read_, request); receive)

@@ -150,7 +150,7 @@ std::string mark_of_peer(const pt2pt::Peer& to) {
 class RanksInMemory {
  public:
   struct RankInMemory {
-    sched::State state;
+    sched::ProcletState state;
     /// The call in which a parked rank waits, and words for what it waits for; "" where these
     /// cannot be found, and for ranks in other states.
     std::string call, words;
@@ -167,7 +167,7 @@ class RanksInMemory {
     *out = {proclet->state, "", ""};
     alignas(sched::WaitSite) char site[sizeof(sched::WaitSite)];
     const auto there = reinterpret_cast<uint64_t>(proclet->wait);
-    if (proclet->state != sched::State::kParked || !there ||
+    if (proclet->state != sched::ProcletState::kParked || !there ||
         !memory_.read(there, site, sizeof site))
       return true;
     const auto* wait = reinterpret_cast<const sched::WaitSite*>(site);
@@ -202,9 +202,9 @@ void add_by_memory(const RanksInMemory& process, Groups* groups) {
   RanksInMemory::RankInMemory rank;
   for (uint64_t i = 0; process.read(i, &rank); ++i) {
     std::string what = "in the program, or on its way in MPI";
-    if (rank.state == sched::State::kFinished) what = "ended";
-    if (rank.state == sched::State::kReady) what = "ready, while others of its process run";
-    if (rank.state == sched::State::kSleeping) what = "asleep";
+    if (rank.state == sched::ProcletState::kFinished) what = "ended";
+    if (rank.state == sched::ProcletState::kReady) what = "ready, while others of its process run";
+    if (rank.state == sched::ProcletState::kSleeping) what = "asleep";
     if (!rank.call.empty()) {
       what = "waits in " + rank.call;
       if (!rank.words.empty()) what += " (" + rank.words + ")";

@@ -137,7 +137,7 @@ std::string settings_page() {
       "| counter | of a | unit | | what it counts |\n| --- | --- | --- | --- | --- |\n";
   for (const counters::CounterRecord& r : counters::kRecords)
     text += format("| `%s` | %s | %s | %s | %s |\n", r.name,
-                   r.scope == counters::Scope::kProcess ? "process" : "communicator", r.unit,
+                   r.scope == counters::CounterScope::kProcess ? "process" : "communicator", r.unit,
                    words(r.kind), r.text);
   return text;
 }

@@ -7,19 +7,19 @@
 
 namespace fgmpi::liveness {
 namespace {
-State g_state = State::kRunning;
+LivenessState g_state = LivenessState::kRunning;
 }  // namespace
 
-State own_state() { return g_state; }
+LivenessState own_state() { return g_state; }
 
 void start_leaving() {
-  FGMPI_CHECK(g_state == State::kRunning);
-  g_state = State::kLeaving;
+  FGMPI_CHECK(g_state == LivenessState::kRunning);
+  g_state = LivenessState::kLeaving;
 }
 
 void end_in_order() {
-  FGMPI_CHECK(g_state != State::kLeftInOrder);
-  g_state = State::kLeftInOrder;
+  FGMPI_CHECK(g_state != LivenessState::kLeftInOrder);
+  g_state = LivenessState::kLeftInOrder;
   leave_end_mark();
 }
 

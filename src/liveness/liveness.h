@@ -32,10 +32,10 @@
 
 namespace fgmpi::liveness {
 
-enum class State : uint8_t { kRunning, kLeaving, kLeftInOrder };
+enum class LivenessState : uint8_t { kRunning, kLeaving, kLeftInOrder };
 
 /// The state of this process. A process cannot find out that it is lost.
-State own_state();
+LivenessState own_state();
 
 /// Moves from running to leaving. REQUIRES: all ranks of this process have ended.
 void start_leaving();
@@ -45,6 +45,6 @@ void start_leaving();
 void end_in_order();
 
 /// True when the end of a connection means that the process at the other end is lost (rule 2).
-inline bool ends_are_losses() { return own_state() == State::kRunning; }
+inline bool ends_are_losses() { return own_state() == LivenessState::kRunning; }
 
 }  // namespace fgmpi::liveness

@@ -23,7 +23,7 @@ namespace {
 
 // ---- Notices ------------------------------------------------------------------------------------
 
-enum NoticeKind : uint32_t { kOffer = 1, kForm, kJoined, kVerdict, kClose, kCollision, kMove };
+enum GroupNoticeKind : uint32_t { kOffer = 1, kForm, kJoined, kVerdict, kClose, kCollision, kMove };
 
 struct OfferNotice {
   uint32_t kind = kOffer;
@@ -444,11 +444,11 @@ void set_unexpected_handler(void (*handler)(uint64_t ctx, int32_t tag, pt2pt::Si
 
 uint32_t least_hosts() {
   switch (mode()) {
-    case Mode::kAuto:
+    case MulticastMode::kAuto:
       return 4;
-    case Mode::kOn:
+    case MulticastMode::kOn:
       return 2;
-    case Mode::kOff:
+    case MulticastMode::kOff:
       return 0;
   }
   return 0;

@@ -78,8 +78,8 @@ struct TransferCounts {
 inline constexpr int64_t kNever = INT64_MAX;
 
 /// The header of a datagram about a transfer of `root`.
-inline DatagramHeader header_of(Kind kind, uint64_t serial, uint64_t total, const Match& match,
-                                uint32_t root) {
+inline DatagramHeader header_of(DatagramKind kind, uint64_t serial, uint64_t total,
+                                const Match& match, uint32_t root) {
   DatagramHeader h;
   h.serial = serial;
   h.total = total;

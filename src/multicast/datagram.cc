@@ -13,16 +13,16 @@ namespace {
 decltype(&::crypto_shorthash) g_hash = nullptr;
 
 /// The flags that a datagram of this kind may have.
-int flags_of(Kind kind) {
+int flags_of(DatagramKind kind) {
   switch (kind) {
-    case Kind::kData:
+    case DatagramKind::kData:
       return kAckPlease | kNoHurry;
-    case Kind::kPoll:
+    case DatagramKind::kPoll:
       return kDirect | kAbandoned;
-    case Kind::kAck:
+    case DatagramKind::kAck:
       return kPosted | kWhole | kOutside | kAnswer;
-    case Kind::kNack:
-    case Kind::kProbe:
+    case DatagramKind::kNack:
+    case DatagramKind::kProbe:
       return 0;
   }
   return 0;
@@ -34,18 +34,18 @@ bool decode(const void* datagram, size_t length, DatagramHeader* header) {
   if (length < sizeof *header || length > kMostDatagram) return false;
   std::memcpy(header, datagram, sizeof *header);
   const size_t payload = length - sizeof *header;
-  if (header->kind < Kind::kData || header->kind > Kind::kProbe ||
+  if (header->kind < DatagramKind::kData || header->kind > DatagramKind::kProbe ||
       (header->flags & ~flags_of(header->kind)) != 0)
     return false;
   switch (header->kind) {
-    case Kind::kAck:
+    case DatagramKind::kAck:
       return payload == 0;
-    case Kind::kNack:
+    case DatagramKind::kNack:
       return payload > 0 && payload % 8 == 0 && payload <= 8 * kMostNackWords;
-    case Kind::kPoll:
+    case DatagramKind::kPoll:
       return payload % 8 == 0;
-    case Kind::kData:
-    case Kind::kProbe:
+    case DatagramKind::kData:
+    case DatagramKind::kProbe:
       return true;
   }
   return false;

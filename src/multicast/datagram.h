@@ -34,7 +34,7 @@
 
 namespace fgmpi::multicast {
 
-enum class Kind : uint8_t { kData = 1, kPoll, kAck, kNack, kProbe };
+enum class DatagramKind : uint8_t { kData = 1, kPoll, kAck, kNack, kProbe };
 
 enum Flag : uint8_t {
   kAckPlease = 1,  ///< kData: an acknowledgement is wanted when this packet arrives
@@ -65,7 +65,7 @@ struct DatagramHeader {
   uint32_t position = 0;
   uint16_t root = 0;  ///< index in the group of the member that sends the transfer
   uint16_t from = 0;  ///< index in the group of the member that sends the datagram
-  Kind kind = Kind::kData;
+  DatagramKind kind = DatagramKind::kData;
   uint8_t flags = 0;
   uint16_t step = 0;
   uint32_t types = 0;  ///< must equal the receive's, unless either is 0

@@ -69,16 +69,16 @@ bool TransferGroup::is_possible(const DatagramHeader& h, size_t length) const {
       h.from == me || h.serial == 0 || h.total / context_.options.payload >= kMostPackets)
     return false;
   switch (h.kind) {
-    case Kind::kData:
+    case DatagramKind::kData:
       return h.from == h.root && h.floor <= h.serial &&
              length <= context_.options.payload * context_.options.bundle;
-    case Kind::kPoll:
+    case DatagramKind::kPoll:
       return h.from == h.root && length == (context_.members + 63) / 64 * 8 && h.floor <= h.serial;
-    case Kind::kAck:
+    case DatagramKind::kAck:
       return h.root == me ? h.serial < next_serial_ : context_.tree(h.root).is_child(me, h.from);
-    case Kind::kNack:
+    case DatagramKind::kNack:
       return h.root == me && h.serial < next_serial_;
-    case Kind::kProbe:
+    case DatagramKind::kProbe:
       return false;
   }
   return false;
@@ -94,14 +94,14 @@ void TransferGroup::receive_datagram(const DatagramHeader& h, const char* payloa
   Incoming* in = find_or_add(h);
   if (!in) return;
   switch (h.kind) {
-    case Kind::kData:
+    case DatagramKind::kData:
       return in->receive_data(h, payload, length, now);
-    case Kind::kPoll: {
+    case DatagramKind::kPoll: {
       uint64_t words[1024];
       std::memcpy(words, payload, std::min(length, sizeof words));
       return in->receive_poll(h, words, std::min(length, sizeof words) / 8, now);
     }
-    case Kind::kAck:
+    case DatagramKind::kAck:
       return in->receive_ack(h);
     default:
       return;
@@ -110,7 +110,7 @@ void TransferGroup::receive_datagram(const DatagramHeader& h, const char* payloa
 
 void TransferGroup::receive_as_root(const DatagramHeader& h, const char* payload, size_t length,
                                     int64_t now) {
-  if (h.kind == Kind::kAck) {
+  if (h.kind == DatagramKind::kAck) {
     const bool outside = h.flags & kOutside;
     if (h.flags & kWhole)
       context_.tree(h.root).for_each_below(h.from,
@@ -120,7 +120,7 @@ void TransferGroup::receive_as_root(const DatagramHeader& h, const char* payload
   }
   auto it = outgoing_.find(h.serial);
   if (it == outgoing_.end()) return;
-  if (h.kind == Kind::kAck) {
+  if (h.kind == DatagramKind::kAck) {
     it->second.receive_ack(h, now);
   } else {
     uint64_t words[kMostNackWords];
@@ -145,7 +145,7 @@ void TransferGroup::drop_closed() {
 /// over, or the datagram contradicts its record.
 Incoming* TransferGroup::find_or_add(const DatagramHeader& h) {
   RootTransfers& source = sources_[h.root];
-  if (h.kind != Kind::kAck) raise_floor(&source, h.floor);
+  if (h.kind != DatagramKind::kAck) raise_floor(&source, h.floor);
   if (h.serial < source.floor) return nullptr;
   auto it = source.open.find(h.serial);
   if (it == source.open.end()) {
@@ -258,7 +258,7 @@ bool TransferGroup::acknowledged() const {
 
 DatagramHeader answer_for_forgotten(const DatagramHeader& asked, uint32_t me) {
   DatagramHeader h = asked;
-  h.kind = Kind::kAck;
+  h.kind = DatagramKind::kAck;
   h.flags = kPosted;
   h.position = ~0u;
   h.floor = 0;

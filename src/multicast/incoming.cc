@@ -25,13 +25,13 @@ Incoming::Incoming(Context* context, const DatagramHeader& h)
       match_(match_of(h)),
       total_(h.total),
       packets_(context->packets_of(h.total)),
-      data_expected_(h.kind == Kind::kData && h.total <= context->options.eager) {
+      data_expected_(h.kind == DatagramKind::kData && h.total <= context->options.eager) {
   context->tree(root_).for_each_child(context->me, [&](uint32_t child) {
     children_.push_back({child, 0, false, false, false});
   });
 }
 
-DatagramHeader Incoming::answer(Kind kind) const {
+DatagramHeader Incoming::answer(DatagramKind kind) const {
   DatagramHeader h = header_of(kind, serial_, total_, match_, root_);
   h.position = in_row_;
   h.floor = std::max(in_row_, seen_past_);
@@ -102,7 +102,7 @@ void Incoming::nack(int64_t now) {
     words[bit / 64] |= uint64_t{1} << bit % 64;
     count = bit / 64 + 1;
   }
-  context_->to_member(root_, answer(Kind::kNack), words, count * sizeof *words);
+  context_->to_member(root_, answer(DatagramKind::kNack), words, count * sizeof *words);
   ++context_->counts.nacks;
   nack_interval_ = std::clamp(2 * nack_interval_, kLeastInterval, kMostInterval);
   nack_at_ = now + nack_interval_;
@@ -162,7 +162,7 @@ void Incoming::ack_to_parent(bool even_if_old, bool answers) {
   if (!even_if_old && acked == sent_acked_ && posted == sent_posted_) return;
   sent_acked_ = acked;
   sent_posted_ = posted;
-  DatagramHeader h = answer(Kind::kAck);
+  DatagramHeader h = answer(DatagramKind::kAck);
   h.position = acked;
   h.flags = static_cast<uint8_t>(kWhole | (posted ? kPosted : 0) | (outside ? kOutside : 0) |
                                  (answers ? kAnswer : 0));
@@ -175,7 +175,7 @@ void Incoming::ack_to_parent(bool even_if_old, bool answers) {
 }
 
 void Incoming::ack_to_root() {
-  DatagramHeader h = answer(Kind::kAck);
+  DatagramHeader h = answer(DatagramKind::kAck);
   h.flags = static_cast<uint8_t>((posted_ ? kPosted : 0) | (context_->joined ? 0 : kOutside));
   context_->to_member(root_, h, nullptr, 0);
   ++context_->counts.acks;

@@ -69,7 +69,7 @@ class Incoming {
   bool has(uint32_t packet) const { return have_[packet / 64] >> packet % 64 & 1; }
   void ack_to_parent(bool even_if_old, bool answers);
   void ack_to_root();
-  DatagramHeader answer(Kind kind) const;
+  DatagramHeader answer(DatagramKind kind) const;
   void nack(int64_t now);
   void remind(int64_t now);
   void plan_nack(bool fresh, int64_t now);

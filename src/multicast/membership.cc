@@ -31,7 +31,7 @@ void Membership::to_all(const DatagramHeader& header, const void* payload, size_
 
 void Membership::to_member(uint32_t member, const DatagramHeader& header, const void* payload,
                            size_t length) {
-  if (header.kind == Kind::kAck || header.kind == Kind::kNack) outbox_->release();
+  if (header.kind == DatagramKind::kAck || header.kind == DatagramKind::kNack) outbox_->release();
   outbox_->add(members_[member], header, payload, length, key);
 }
 
@@ -52,7 +52,7 @@ void Membership::record_heard(uint32_t member) {
 
 // A probe has `position` 2 * round, its answer 2 * round + 1.
 void Membership::send_probe() {
-  DatagramHeader h = header_of(Kind::kProbe, 0, 0, {}, group.me());
+  DatagramHeader h = header_of(DatagramKind::kProbe, 0, 0, {}, group.me());
   h.group = group.id();
   h.from = static_cast<uint16_t>(group.me());
   h.position = 2 * probe.round++;
@@ -60,7 +60,7 @@ void Membership::send_probe() {
 }
 
 void Membership::answer_probe(uint32_t member, uint32_t position) {
-  DatagramHeader h = header_of(Kind::kProbe, 0, 0, {}, member);
+  DatagramHeader h = header_of(DatagramKind::kProbe, 0, 0, {}, member);
   h.group = group.id();
   h.from = static_cast<uint16_t>(group.me());
   h.position = position + 1;

@@ -60,14 +60,14 @@ void Outgoing::start(uint64_t floor, int64_t now) {
     c->end(TransferCompletion::TransferOutcome::kDone);
 }
 
-DatagramHeader Outgoing::header(Kind kind) const {
+DatagramHeader Outgoing::header(DatagramKind kind) const {
   DatagramHeader h = header_of(kind, serial_, bytes_, match_, context_->me);
   h.floor = floor_;
   return h;
 }
 
 void Outgoing::send_packets(uint32_t first, uint32_t count, uint8_t flags, uint32_t to_member) {
-  DatagramHeader h = header(Kind::kData);
+  DatagramHeader h = header(DatagramKind::kData);
   h.position = first;
   h.flags = flags;
   const size_t at = size_t{first} * context_->options.payload;
@@ -185,7 +185,7 @@ int64_t Outgoing::patience() const {
 }
 
 void Outgoing::poll(int64_t now) {
-  DatagramHeader h = header(Kind::kPoll);
+  DatagramHeader h = header(DatagramKind::kPoll);
   h.position = next_;
   h.flags = static_cast<uint8_t>((abandoned_ ? kAbandoned : 0) | (polls_ > 0 ? kDirect : 0));
   std::vector<uint64_t> posted((members_.size() + 63) / 64);

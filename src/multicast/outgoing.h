@@ -82,7 +82,7 @@ class Outgoing final : private Macroflow::FlowSender {
     int times = 0;
   };
 
-  DatagramHeader header(Kind kind) const;
+  DatagramHeader header(DatagramKind kind) const;
   void begin_turn(int64_t now) override;
   void pump(int64_t now);
   void send_packets(uint32_t first, uint32_t count, uint8_t flags, uint32_t to_member);

@@ -78,8 +78,8 @@ Service& service() {
 }
 void set_opened_handler(void (*handler)(Service*)) { g_opened = handler; }
 
-Mode mode() {
-  static const auto m = settings::choice<Mode>(settings::kMulticast);
+MulticastMode mode() {
+  static const auto m = settings::choice<MulticastMode>(settings::kMulticast);
   return m;
 }
 
@@ -463,7 +463,7 @@ void Service::receive_datagram(char* datagram, size_t length, const sockaddr_sto
   if (h.from == m->group.me()) return;  // this process's own datagram, returned by its host
   const int64_t now = now_ns();
   if (h.from < m->processes.size()) liveness::last_heard().record(m->processes[h.from], now);
-  if (h.kind == Kind::kProbe) return receive_probe(m, h);
+  if (h.kind == DatagramKind::kProbe) return receive_probe(m, h);
   m->group.receive_datagram(h, datagram + sizeof h, length - sizeof h, now);
 }
 
@@ -487,7 +487,8 @@ void Service::stranger(Membership* joined_to) {
 
 /// Stores a datagram that was sent to this process alone, about a group that is unknown here.
 bool Service::store_early(const char* datagram, size_t length, const DatagramHeader& h) {
-  if ((h.kind != Kind::kPoll && h.kind != Kind::kAck) || length > kLongestEarly) return false;
+  if ((h.kind != DatagramKind::kPoll && h.kind != DatagramKind::kAck) || length > kLongestEarly)
+    return false;
   if (early_.size() == kMostEarly) {
     early_.pop_front();
     ++dropped_;
@@ -517,7 +518,8 @@ bool Service::answer_as_forgotten(const char* datagram, size_t length, const Dat
   for (const Forgotten& f : forgotten_) {
     if (f.id != h.group) continue;
     if (tag_of_datagram(datagram, length, f.key) != h.tag) return false;
-    const bool asks = h.kind == Kind::kPoll || (h.kind == Kind::kData && h.flags & kAckPlease);
+    const bool asks =
+        h.kind == DatagramKind::kPoll || (h.kind == DatagramKind::kData && h.flags & kAckPlease);
     if (!asks || h.from == f.me) return true;
     SocketAddress to;
     to.storage = from;

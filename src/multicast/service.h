@@ -35,8 +35,8 @@
 namespace fgmpi::multicast {
 
 /// The setting FGMPI_MULTICAST.
-enum class Mode : uint8_t { kAuto, kOn, kOff };
-Mode mode();
+enum class MulticastMode : uint8_t { kAuto, kOn, kOff };
+MulticastMode mode();
 
 class Service final : public transport::WaitSource {
  public:

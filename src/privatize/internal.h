@@ -15,13 +15,13 @@
 namespace fgmpi::privatize {
 
 /// How the globals of this process's ranks are kept.
-enum class Mode : uint8_t {
+enum class ImageMode : uint8_t {
   kForeign,  ///< the program did not start through us (yet)
   kSingle,   ///< one rank: the program's own globals
   kShared,   ///< several ranks share the program's globals
   kImages,   ///< each rank has an image of the program
 };
-extern Mode g_mode;
+extern ImageMode g_mode;
 
 /// The definition of a function that follows ours in the search order: the C library's. Usable at
 /// any time.

@@ -25,13 +25,13 @@ void park(const WaitSite* site) {
   Proclet* self = g_hot.current;
   FGMPI_ASSERT(self && !g_scheduler.in_host_call && may_use_engine());
   self->wait = site;
-  self->state = State::kParked;
+  self->state = ProcletState::kParked;
   switch_away(self);
   self->wait = nullptr;
 }
 
 void park_idle_helper(Proclet* self) {
-  self->state = State::kFinished;
+  self->state = ProcletState::kFinished;
   switch_away(self);
 }
 
@@ -42,7 +42,7 @@ void yield() {
     return;
   }
   if (__builtin_expect(g_scheduler.in_host_call, 0)) return;
-  if (__builtin_expect(self->kind == Kind::kForeign, 0)) return yield_thread(self);
+  if (__builtin_expect(self->kind == ProcletKind::kForeign, 0)) return yield_thread(self);
   // Picked before this proclet is among them.
   if (Proclet* next = pick_shuffled()) push_front(next);
   if (!g_hot.head) poll_at_next_switch();  // nothing else is ready: poll the transports
@@ -72,12 +72,12 @@ void sleep_for(int64_t ns) {
     return;
   }
   if (ns <= 0) return yield();
-  if (self->kind == Kind::kForeign) return sleep_thread(ns);
+  if (self->kind == ProcletKind::kForeign) return sleep_thread(ns);
   int64_t now = now_ns();
   const int64_t deadline = add_time(now, ns);
   add_timer(deadline, self);
   self->wait = &kSleepSite;
-  self->state = State::kSleeping;
+  self->state = ProcletState::kSleeping;
   ++g_scheduler.rests;
   switch_away(self);
   self->wait = nullptr;
@@ -85,11 +85,11 @@ void sleep_for(int64_t ns) {
 
 void finish(int exit_status) {
   Proclet* self = current();
-  FGMPI_CHECK(self && self->kind == Kind::kRank && !g_scheduler.in_host_call);
+  FGMPI_CHECK(self && self->kind == ProcletKind::kRank && !g_scheduler.in_host_call);
   self->exit_status = exit_status;
   if (g_scheduler.exit_status == 0 && self->index < g_scheduler.created)
     g_scheduler.exit_status = exit_status;
-  self->state = State::kFinished;
+  self->state = ProcletState::kFinished;
   g_scheduler.finished = self;
   if (__builtin_expect(!g_scheduler.ends.empty(), 0)) end_of_left_rank(self);
   if (--g_hot.until_poll == 0) begin_period();

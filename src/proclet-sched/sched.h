@@ -39,9 +39,9 @@ struct WaitSite {
   bool deadlocks = true;
 };
 
-enum class State : uint8_t { kReady, kRunning, kParked, kSleeping, kFinished };
+enum class ProcletState : uint8_t { kReady, kRunning, kParked, kSleeping, kFinished };
 /// kForeign: stands for a thread of a rank that is not the scheduler's thread (threads.h).
-enum class Kind : uint8_t { kRank, kHelper, kForeign };
+enum class ProcletKind : uint8_t { kRank, kHelper, kForeign };
 
 /// What the scheduler stores for each proclet. At most 256 bytes, so that a parked proclet, with
 /// its matching state and its two communicators, stays within the 512 bytes of the memory budget.
@@ -50,8 +50,8 @@ struct Proclet {
   Proclet* next = nullptr;         ///< link of the one list that it is in
   const WaitSite* wait = nullptr;  ///< set while parked
   uint32_t index = 0;              ///< ranks: 0..C-1 in this process; helpers: numbers of their own
-  State state = State::kReady;
-  Kind kind = Kind::kRank;
+  ProcletState state = ProcletState::kReady;
+  ProcletKind kind = ProcletKind::kRank;
   uint8_t mpi_phase = 0;              ///< owned by src/mpi: not yet / initialised / finalised
   bool began_before_threads = false;  ///< its call began before threads were enabled (threads.h)
   /// Owned by src/mpi: the rank's MPI objects; a helper has its rank's.
@@ -261,8 +261,8 @@ void park(const WaitSite* site);
 /// the proclet of a rank that has left its stack (leave.h): something that it waited for may still
 /// complete, and it then finishes again.
 [[gnu::always_inline]] inline void ready(Proclet* p) {
-  FGMPI_ASSERT(p->state == State::kParked || p->state == State::kFinished);
-  p->state = State::kReady;
+  FGMPI_ASSERT(p->state == ProcletState::kParked || p->state == ProcletState::kFinished);
+  p->state = ProcletState::kReady;
   detail::Hot& hot = detail::g_hot;
   if (__builtin_expect(!hot.fifo, 0)) return detail::ready_by_policy(p);
   detail::append_fifo(p);
@@ -279,7 +279,7 @@ void yield();
 void sleep_for(int64_t ns);
 
 /// Ends the running rank proclet with this exit status. Never returns; its stack is freed.
-/// REQUIRES: current()->kind == Kind::kRank, not inside call_on_host_stack().
+/// REQUIRES: current()->kind == ProcletKind::kRank, not inside call_on_host_stack().
 [[noreturn]] void finish(int exit_status);
 
 /// Makes sure that the next spawn_helper() finds a helper, if nothing that may switch

@@ -183,7 +183,7 @@ Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int
   Envelope envelope{ctx, source_rank, tag};
   if (!attached || n + sizeof(BsendSegment) > static_cast<uint64_t>(attached->bytes))
     return no_room(attached, n);
-  if (send_buffer_at_once(buffer, to, envelope, Mode::kBuffered)) return {};
+  if (send_buffer_at_once(buffer, to, envelope, SendMode::kBuffered)) return {};
   BsendSegment* segment = attached->allocate(n);
   if (!segment && progress()) segment = attached->allocate(n);
   if (!segment) return no_room(attached, n);
@@ -207,7 +207,7 @@ Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int
   send->op.owner = send;
   send->op.finish = sent;
   ++attached->pending;
-  begin_send(&send->op, Mode::kBuffered);
+  begin_send(&send->op, SendMode::kBuffered);
   return {};
 }
 

@@ -47,7 +47,7 @@ template <class F>
 void for_each_parked(F&& f) {
   for (uint32_t i = 0; i < sched::rank_count(); ++i) {
     sched::Proclet* p = sched::rank_proclet(i);
-    if (p->state == sched::State::kParked && p->wait) f(p, i);
+    if (p->state == sched::ProcletState::kParked && p->wait) f(p, i);
   }
   if (!sched::threads_enabled()) return;
   sched::for_each_waiting_thread(
@@ -65,7 +65,7 @@ bool part_of_deadlock() {
   });
   for (uint32_t i = 0; i < sched::helper_count(); ++i) {
     sched::Proclet* p = sched::helper_proclet(i);
-    if (p->state == sched::State::kParked && p->wait) all = all && p->wait->deadlocks;
+    if (p->state == sched::ProcletState::kParked && p->wait) all = all && p->wait->deadlocks;
   }
   return any && all;
 }
@@ -74,7 +74,7 @@ DeadlockedRank describe(sched::Proclet* p, uint32_t index) {
   DeadlockedRank w;
   w.rank = name_in_report(g_engine.me(), index);
   w.call = p->wait->call;
-  w.thread = p->kind == sched::Kind::kForeign;
+  w.thread = p->kind == sched::ProcletKind::kForeign;
   if (p->wait->describe) p->wait->describe(p->wait, &w.words);
   WaitFor target;
   if (awaited(p->wait, &target) && target.peer.local != kProcessEndpoint)

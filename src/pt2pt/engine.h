@@ -320,17 +320,17 @@ inline RecvOp* match_posted(Endpoint* at, const Envelope& message) {
 /// The tier "at once" for contiguous bytes: completes the send by a posted receive, an eager copy
 /// or a frame. False: nothing was done.
 bool send_bytes_at_once(const void* data, uint64_t bytes, Peer to, const Envelope& envelope,
-                        Mode mode);
+                        SendMode mode);
 /// The tier "at once" for any buffer.
-bool send_buffer_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode);
+bool send_buffer_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, SendMode mode);
 /// The tier "operation": begins a send that could not complete at once. May complete it. REQUIRES:
 /// op->buffer, ->to and ->envelope are set.
-void begin_send(SendOp* op, Mode mode);
+void begin_send(SendOp* op, SendMode mode);
 
 /// Finds the address of a destination of which only the rank is known: sets op->to and returns true
 /// where the address is known by now. Otherwise the send waits, and start_waiting_sends() starts
 /// it. REQUIRES: op->to.process == kUnknownProcess.
-bool resolve_address(SendOp* op, Mode mode);
+bool resolve_address(SendOp* op, SendMode mode);
 /// Removes a send from those that wait for an address. False: it did not wait.
 bool stop_waiting_for_address(SendOp* op);
 

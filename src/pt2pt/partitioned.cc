@@ -53,7 +53,7 @@ struct Announcer {
 
   static void send(const Announcement& words, Peer to, const Envelope& envelope) {
     if (send_buffer_at_once(raw(const_cast<Announcement*>(&words), sizeof words), to, envelope,
-                            Mode::kStandard))
+                            SendMode::kStandard))
       return;
     auto* a = new Announcer;
     a->words = words;
@@ -64,7 +64,7 @@ struct Announcer {
     a->op.queued = false;
     a->op.owner = a;
     a->op.finish = [](SendOp* op) { delete static_cast<Announcer*>(op->owner); };
-    begin_send(&a->op, Mode::kStandard);
+    begin_send(&a->op, SendMode::kStandard);
   }
 };
 
@@ -142,10 +142,10 @@ class PartitionedSend final : public Request {
     p.ready = true;
     p.op.done = false;
     if (to_.process == kNoPeer ||
-        send_buffer_at_once(p.buffer, p.op.to, p.op.envelope, Mode::kStandard))
+        send_buffer_at_once(p.buffer, p.op.to, p.op.envelope, SendMode::kStandard))
       part_done();
     else
-      begin_send(&p.op, Mode::kStandard);
+      begin_send(&p.op, SendMode::kStandard);
     return {};
   }
   void describe(std::string* out) const override { *out += format_missing(missing_, count_); }
@@ -257,7 +257,7 @@ class PartitionedRecv final : public Request {
   bool was_reported(int32_t i) const {
     return !reported_.empty() && reported_[static_cast<size_t>(i)];
   }
-  void tell(int32_t i) {
+  void mark_reported(int32_t i) {
     reported_.resize(static_cast<size_t>(count_));
     reported_[static_cast<size_t>(i)] = true;
   }
@@ -475,7 +475,7 @@ Status parrived(Request* request, int32_t partition, bool* arrived) {
     *arrived = recv->was_reported(partition) ||
                g_message_decider->decide_test(recv, static_cast<uint64_t>(partition), has_arrived,
                                               "MPI_Parrived");
-    if (*arrived) recv->tell(partition);
+    if (*arrived) recv->mark_reported(partition);
     return {};
   }
   *arrived = recv->has_arrived(partition);

@@ -246,7 +246,7 @@ uint32_t process_of_source(int32_t source) {
 Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
                     const char* call, Signature signature) {
   return send(raw(data, bytes), {process, kProcessEndpoint}, source_of(g_engine.me(), signature),
-              tag, ctx, Mode::kStandard, call);
+              tag, ctx, SendMode::kStandard, call);
 }
 
 Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,
@@ -280,7 +280,7 @@ Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uin
 Status process_isend(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
                      const char* call, Request** out, Signature signature) {
   return isend(raw(data, bytes), {process, kProcessEndpoint}, source_of(g_engine.me(), signature),
-               tag, ctx, Mode::kStandard, call, nullptr, out);
+               tag, ctx, SendMode::kStandard, call, nullptr, out);
 }
 
 Status process_irecv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,

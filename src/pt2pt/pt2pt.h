@@ -43,7 +43,7 @@ using transport::kProcessEndpoint;
 /// it (unknown_peer.cc).
 using Peer = Location;  // local may be kProcessEndpoint
 
-enum class Mode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
+enum class SendMode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
 
 /// User memory: `count` elements of `type` at `address`.
 struct Buffer {
@@ -228,12 +228,12 @@ uint32_t sends_without_address();
 // ---- Sends. `source_rank` is the sender's rank in the communicator of `ctx`. --------------------
 /// Blocking; may switch.
 Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-            Mode mode, const char* call);
+            SendMode mode, const char* call);
 /// Never switches. *out is a new request (the caller owns it until wait/test/free).
 Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-             Mode mode, const char* call, RefCount* comm_ref, Request** out);
+             SendMode mode, const char* call, RefCount* comm_ref, Request** out);
 Status send_init(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-                 Mode mode, const char* call, RefCount* comm_ref, Request** out);
+                 SendMode mode, const char* call, RefCount* comm_ref, Request** out);
 
 // ---- Receives at endpoint `at`. source: rank or MPI_ANY_SOURCE; tag: value or MPI_ANY_TAG. ------
 Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,

@@ -24,7 +24,8 @@ inline constexpr uint32_t kSentHandle = kRequestBase | kIndexMask;
 
 class SendRequest final : public Request {
  public:
-  SendRequest(const Buffer& b, Peer to, const Envelope& e, Mode m, const char* name, RefCount* k);
+  SendRequest(const Buffer& b, Peer to, const Envelope& e, SendMode m, const char* name,
+              RefCount* k);
   ~SendRequest() override;
   Status start() override;
   void cancel() override;
@@ -37,7 +38,7 @@ class SendRequest final : public Request {
 
   SendOp op;
   Buffer buffer;
-  Mode mode;
+  SendMode mode;
 };
 
 class RecvRequest final : public Request {

@@ -74,7 +74,8 @@ void push_eager_copy(Endpoint* at, UnexpectedMessage* u) {
 }
 
 /// The tier "at once" for a buffer that is not contiguous: to collocated receivers only.
-bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
+bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
+                            SendMode mode) {
   if (to.process != g_engine.me()) return false;
   Endpoint* at = g_engine.at(to.local);
   if (RecvOp* op = match_posted(at, envelope)) {
@@ -83,7 +84,7 @@ bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envel
     complete_op(op);
     return true;
   }
-  if (mode == Mode::kSynchronous) return false;
+  if (mode == SendMode::kSynchronous) return false;
   UnexpectedMessage* u = eager_copy(envelope, static_cast<uint64_t>(buffer.bytes()));
   if (!u) return false;
   if (!host::pack(buffer.address, buffer.count, buffer.type, u->payload()).ok()) {
@@ -131,7 +132,7 @@ void expose(SendOp* op) {
 }
 
 /// The tier "operation" between processes: eager where its window allows it, else by rendezvous.
-void begin_remote_send(SendOp* op, Mode mode) {
+void begin_remote_send(SendOp* op, SendMode mode) {
   Engine& e = g_engine;
   Status status = make_contiguous(op);
   if (!status.ok()) {
@@ -143,8 +144,8 @@ void begin_remote_send(SendOp* op, Mode mode) {
   const bool in_window = may_go_eagerly(process, op->size);
   const uint64_t longest_eager = e.flow.longest_eager(g_av.transport_bit(process));
   const bool eager = in_window || op->size <= std::min(kRequestRoom, longest_eager);
-  const bool answered = !in_window || mode == Mode::kSynchronous;
-  const bool past_limit = !in_window && mode != Mode::kSynchronous && op->size <= longest_eager;
+  const bool answered = !in_window || mode == SendMode::kSynchronous;
+  const bool past_limit = !in_window && mode != SendMode::kSynchronous && op->size <= longest_eager;
   const FrameKind request = past_limit ? kRequestPastLimit : kRequest;
   const FrameKind answered_eager = past_limit ? kEagerPastLimit : kEagerSync;
   const FrameKind kind = !eager ? request : answered ? answered_eager : kEager;
@@ -176,7 +177,7 @@ void begin_remote_send(SendOp* op, Mode mode) {
 }  // namespace
 
 bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& envelope,
-                        Mode mode) {
+                        SendMode mode) {
   Engine& e = g_engine;
   if (__builtin_expect(to.process == e.me(), 1)) {
     Endpoint* at = e.at(to.local);
@@ -186,14 +187,15 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
       complete_op(op);
       return true;
     }
-    if (mode == Mode::kSynchronous) return false;
+    if (mode == SendMode::kSynchronous) return false;
     UnexpectedMessage* u = eager_copy(envelope, n);
     if (!u) return false;
     if (n) copy_bytes(u->payload(), data, n);
     push_eager_copy(at, u);
     return true;
   }
-  if (mode == Mode::kSynchronous || to.process == kUnknownProcess || !may_go_at_once(to.process, n))
+  if (mode == SendMode::kSynchronous || to.process == kUnknownProcess ||
+      !may_go_at_once(to.process, n))
     return false;
   if (!e.try_frame(to.process, message_header(kEager, to, envelope, n), data, n)) return false;
   e.peers.add_in_flight(to.process, FlowControl::charge(n));
@@ -210,8 +212,8 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
 /// Hands a message to the decider (message_decider.h), which delivers it. The decider also decides
 /// whether a standard send is buffered.
 [[gnu::noinline]] bool hand_over_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
-                                         Mode mode) {
-  if (mode != Mode::kBuffered) return false;
+                                         SendMode mode) {
+  if (mode != SendMode::kBuffered) return false;
   UnexpectedMessage* u = new_unexpected(envelope, static_cast<uint64_t>(buffer.bytes()), true);
   if (!u) return false;
   u->kind = UnexpectedMessage::kEager;
@@ -228,7 +230,7 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
 }
 }  // namespace
 
-bool send_buffer_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
+bool send_buffer_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, SendMode mode) {
   if (__builtin_expect(decided_by_others(to, envelope), 0))
     return hand_over_at_once(buffer, to, envelope, mode);
   if (__builtin_expect(buffer.type.contiguous(), 1))
@@ -239,9 +241,9 @@ bool send_buffer_at_once(const Buffer& buffer, Peer to, const Envelope& envelope
 
 namespace {
 /// The tier "operation" within a process: the message waits at its receiver.
-void begin_local_send(SendOp* op, Mode mode) {
+void begin_local_send(SendOp* op, SendMode mode) {
   op->kind = UnexpectedMessage::kLocal;
-  op->answer = mode != Mode::kSynchronous && g_engine.flow.is_eager_local(op->size)
+  op->answer = mode != SendMode::kSynchronous && g_engine.flow.is_eager_local(op->size)
                    ? AnswerTime::kPastLimit
                    : AnswerTime::kWhenMatched;
   g_engine.counters.count_message(Counters::kLocal, op->size);
@@ -251,7 +253,7 @@ void begin_local_send(SendOp* op, Mode mode) {
 }
 }  // namespace
 
-void begin_send(SendOp* op, Mode mode) {
+void begin_send(SendOp* op, SendMode mode) {
   op->size = static_cast<uint64_t>(op->buffer->bytes());
   if (__builtin_expect(op->to.process == kUnknownProcess, 0) && !resolve_address(op, mode)) return;
   op->process = op->to.process;
@@ -264,7 +266,7 @@ void begin_send(SendOp* op, Mode mode) {
 namespace {
 /// The tier "operation" of a blocking send. May switch.
 [[gnu::noinline]] Status send_by_operation(const Buffer& buffer, Peer to, const Envelope& envelope,
-                                           Mode mode, const char* call) {
+                                           SendMode mode, const char* call) {
   SendOp op;
   op.buffer = &buffer;
   op.to = to;
@@ -282,7 +284,7 @@ namespace {
 }  // namespace
 
 Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-            Mode mode, const char* call) {
+            SendMode mode, const char* call) {
   Envelope envelope{ctx, source_rank, tag};
   if (__builtin_expect(send_buffer_at_once(buffer, to, envelope, mode), 1)) return {};
   return send_by_operation(buffer, to, envelope, mode, call);
@@ -314,7 +316,7 @@ void* SendRequest::operator new(size_t) { return g_pool.take(); }
 void SendRequest::operator delete(void* p) { g_pool.give(p); }
 bool SendRequest::trim() { return g_pool.trim(); }
 
-SendRequest::SendRequest(const Buffer& b, Peer to, const Envelope& e, Mode m, const char* name,
+SendRequest::SendRequest(const Buffer& b, Peer to, const Envelope& e, SendMode m, const char* name,
                          RefCount* k)
     : buffer(b), mode(m) {
   call = name;
@@ -384,7 +386,7 @@ void SendRequest::cancel() {
 }
 
 Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-             Mode mode, const char* call, RefCount* comm_ref, Request** out) {
+             SendMode mode, const char* call, RefCount* comm_ref, Request** out) {
   Envelope envelope{ctx, source_rank, tag};
   if (__builtin_expect(send_buffer_at_once(buffer, to, envelope, mode), 1)) {
     *out = sent_request();
@@ -397,7 +399,7 @@ Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, ui
 }
 
 Status send_init(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-                 Mode mode, const char* call, RefCount* comm_ref, Request** out) {
+                 SendMode mode, const char* call, RefCount* comm_ref, Request** out) {
   auto* request = new SendRequest(buffer, to, {ctx, source_rank, tag}, mode, call, comm_ref);
   request->persistent = true;
   request->active = false;

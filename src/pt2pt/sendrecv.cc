@@ -55,7 +55,7 @@ class ExchangeRequest final : public Request {
     }
     Envelope envelope{exchange.ctx, exchange.source_rank, exchange.send_tag};
     if (exchange.to.process == kNoPeer ||
-        send_buffer_at_once(exchange.send, exchange.to, envelope, Mode::kStandard))
+        send_buffer_at_once(exchange.send, exchange.to, envelope, SendMode::kStandard))
       return half_done();
     send_.buffer = &exchange.send;
     send_.to = exchange.to;
@@ -67,7 +67,7 @@ class ExchangeRequest final : public Request {
       if (!op->error.ok() && r->outcome.error.ok()) r->outcome.error = std::move(op->error);
       r->half_done();
     };
-    begin_send(&send_, Mode::kStandard);
+    begin_send(&send_, SendMode::kStandard);
   }
   void describe(std::string* out) const override {
     if (exchange.source != MPI_PROC_NULL && !recv_.done)
@@ -107,7 +107,7 @@ Status sendrecv(Exchange& x, const char* call, Outcome* outcome) {
   }
   Status sent;
   if (x.to.process != kNoPeer)
-    sent = send(x.send, x.to, x.source_rank, x.send_tag, x.ctx, Mode::kStandard, call);
+    sent = send(x.send, x.to, x.source_rank, x.send_tag, x.ctx, SendMode::kStandard, call);
   if (receives && !sent.ok() && op.queued) {
     x.at->posted.remove(&op);
   } else if (receives) {

@@ -23,7 +23,7 @@ namespace {
 
 struct WaitingSend {
   SendOp* op;
-  Mode mode;
+  SendMode mode;
 };
 
 /// The context id without plane and round, and the rank.
@@ -46,7 +46,7 @@ Destination destination_of(const SendOp& op) {
 void set_address_source(AddressSource source) { g_source = source; }
 uint32_t sends_without_address() { return g_count; }
 
-bool resolve_address(SendOp* op, Mode mode) {
+bool resolve_address(SendOp* op, SendMode mode) {
   const Destination destination = destination_of(*op);
   auto [it, first] = g_waiting.try_emplace(destination);
   // The send is entered before its address is asked for: the answer may come within the call.

@@ -9,7 +9,7 @@ namespace fgmpi::rma {
 namespace {
 
 bool only_reads(const AccessRecord& r) {
-  return r.use == Use::kRead || (r.use == Use::kAccumulate && r.op == MPI_NO_OP);
+  return r.use == MemoryUse::kRead || (r.use == MemoryUse::kAccumulate && r.op == MPI_NO_OP);
 }
 
 /// True where a load or store of the target's program and an access of another kind are in one
@@ -30,17 +30,18 @@ bool conflict(const AccessRecord& a, const AccessRecord& b) {
   if (only_reads(a) && only_reads(b)) return false;
   if (a.kind >= EpochKind::kProgram) return same_epoch(a, b);
   if (b.kind >= EpochKind::kProgram) return same_epoch(b, a);
-  const bool atomics = a.use >= Use::kAccumulate && b.use >= Use::kAccumulate;
+  const bool atomics = a.use >= MemoryUse::kAccumulate && b.use >= MemoryUse::kAccumulate;
   if (!atomics) return true;
   // Accesses of one origin are ordered, and a compare-and-swap may meet any other access.
-  if (a.origin == b.origin || a.use == Use::kSwap || b.use == Use::kSwap) return false;
+  if (a.origin == b.origin || a.use == MemoryUse::kSwap || b.use == MemoryUse::kSwap) return false;
   if (a.element != b.element) return true;
   return a.op != b.op && a.op != MPI_NO_OP && b.op != MPI_NO_OP;
 }
 
 /// True where the access may read what an operation of an epoch of locks has changed.
 bool reads_memory(const AccessRecord& r) {
-  return r.use >= Use::kAccumulate || (r.kind == EpochKind::kAtOnce && r.use == Use::kRead);
+  return r.use >= MemoryUse::kAccumulate ||
+         (r.kind == EpochKind::kAtOnce && r.use == MemoryUse::kRead);
 }
 
 /// True for a record that a fence has ended, though its target has not returned from that fence.

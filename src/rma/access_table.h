@@ -31,7 +31,7 @@ struct AccessRecord {
   uint32_t phase;      ///< number of fences of the window before the access
   int32_t origin;      ///< rank in the window
   uint32_t member;     ///< index of the target in its process
-  Use use;
+  MemoryUse use;
   EpochKind kind;
   bool exposed;          ///< kProgram: between MPI_Win_post and MPI_Win_wait
   bool seen;             ///< kPassive: a later access may have read what this one has changed

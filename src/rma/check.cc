@@ -80,11 +80,11 @@ std::unordered_map<uint32_t, std::vector<Win*>>& windows_of_ranks() {
   return *all;
 }
 
-const char* verb_of(Use use) {
+const char* verb_of(MemoryUse use) {
   switch (use) {
-    case Use::kRead:
+    case MemoryUse::kRead:
       return "reads";
-    case Use::kWrite:
+    case MemoryUse::kWrite:
       return "writes";
     default:
       return "accumulates into";
@@ -251,7 +251,7 @@ Status check_mapped(Win* win, const AddressRuns& runs, const AccessRecord& mine,
 
 AccessRecord record_of(bool writes, EpochKind kind, uint64_t place, const char* call) {
   AccessRecord record{};
-  record.use = writes ? Use::kWrite : Use::kRead;
+  record.use = writes ? MemoryUse::kWrite : MemoryUse::kRead;
   record.kind = kind;
   record.place = place;
   std::snprintf(record.call, sizeof record.call, "%s", call);
@@ -386,7 +386,7 @@ AccessTable* access_table(void* control, uint64_t control_bytes) {
                                         access_table_bytes());
 }
 
-Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, Use use,
+Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, MemoryUse use,
                        int64_t offset, const host::Type& target_type) {
   CheckedMember& member = members()[win];
   AddressRuns target, origin, result;
@@ -400,7 +400,7 @@ Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, U
     FGMPI_TRY(host::Type::of(what.origin.type, &type));
     FGMPI_TRY(runs_of(what.origin.address, what.origin.count, type, &origin));
   }
-  const Elements& sink = use == Use::kRead ? what.origin : what.result;
+  const Elements& sink = use == MemoryUse::kRead ? what.origin : what.result;
   if (sink.address) {
     FGMPI_TRY(host::Type::of(sink.type, &type));
     FGMPI_TRY(runs_of(sink.address, sink.count, type, &result));
@@ -418,7 +418,7 @@ Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, U
   record.element = layout->element;
   record.place = place();
   std::snprintf(record.call, sizeof record.call, "%s", what.call);
-  const bool keeps = !what.request || use != Use::kRead;
+  const bool keeps = !what.request || use != MemoryUse::kRead;
   FGMPI_TRY(enter(win, what.rank, record, target, keeps));
   if (keeps && record.kind == EpochKind::kPassive &&
       std::find(member.targets.begin(), member.targets.end(), what.rank) == member.targets.end())

@@ -75,7 +75,7 @@ void set_observer(const ConflictObserver& observer);
 /// observer.
 bool start_observing();
 
-enum class Use : uint8_t { kRead, kWrite, kAccumulate, kSwap };
+enum class MemoryUse : uint8_t { kRead, kWrite, kAccumulate, kSwap };
 
 class AccessTable;
 /// Bytes of a table, in whole pages; 0 while accesses are not checked.
@@ -86,7 +86,7 @@ AccessTable* access_table(void* control, uint64_t control_bytes);
 /// Checks an operation at a target; the caller has checked its epoch and range. `offset`: the
 /// target's displacement in bytes. May switch; another target may be in reach afterwards. Errors:
 /// MPI_ERR_RMA_CONFLICT with FGMPI_RMA_CHECK=error.
-Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, Use use,
+Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, MemoryUse use,
                        int64_t offset, const host::Type& target_type);
 /// Checks memory that an MPI call of the running rank reads or writes. Errors: as above.
 Status check_local(const void* address, int64_t count, const host::Type& type, bool writes,

@@ -96,7 +96,7 @@ void on_check(SharedWin* shared, uint32_t from, const RmaHeader& header, const u
     const bool ascend =
         std::all_of(runs.begin(), runs.end(), [](const auto& r) { return r.low < r.high; });
     if (!ascend || pattern.member != header.member || pattern.origin != header.rank ||
-        pattern.use > Use::kSwap || pattern.kind > EpochKind::kPassive ||
+        pattern.use > MemoryUse::kSwap || pattern.kind > EpochKind::kPassive ||
         pattern.call[sizeof pattern.call - 1])
       return pt2pt::refuse_notice();
     const auto room = static_cast<size_t>(most_data(from));

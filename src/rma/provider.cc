@@ -204,7 +204,7 @@ std::optional<AtomicOp> op_of(MPI_Op op) {
 }
 
 bool has_atomic(const Reach& reach, transport::Access* out) {
-  if (reach.way != Way::kProvider || !reach.part->alone) return false;
+  if (reach.way != AccessWay::kProvider || !reach.part->alone) return false;
   out->key = reach.part->access_key;
   return g_memory->most_atomic(out->kind, out->op, out->type) > 0;
 }

@@ -234,7 +234,7 @@ LockWait* end_wait(SharedWin* shared, int32_t target, int32_t rank) {
   if (found == shared->lock_waits.end() || found->second->target != target) return nullptr;
   LockWait* wait = found->second;
   shared->lock_waits.erase(found);
-  if (wait->proclet->state == sched::State::kParked) sched::ready(wait->proclet);
+  if (wait->proclet->state == sched::ProcletState::kParked) sched::ready(wait->proclet);
   return wait;
 }
 
@@ -532,7 +532,7 @@ void wake(Handshake* handshake) {
 void wake_waiting(SharedWin* shared) {
   for (auto& [rank, handshake] : shared->handshakes) wake(&handshake);
   for (auto& [rank, wait] : shared->lock_waits)
-    if (wait->proclet->state == sched::State::kParked) sched::ready(wait->proclet);
+    if (wait->proclet->state == sched::ProcletState::kParked) sched::ready(wait->proclet);
 }
 
 void on_posted(SharedWin* shared, int32_t from, const int32_t* ranks, size_t count) {

@@ -135,8 +135,8 @@ struct Deed {
 /// sets *offset to where the operation begins in the target's memory. FGMPI_RMA_CHECK and the
 /// decider learn of the operation here. `side`: the target's; deed(): for the decider. May switch.
 template <class F>
-Status reach_target(Win* win, const RmaOperation& what, const TransferSide& side, Use use, F&& deed,
-                    Reach** reach, int64_t* offset) {
+Status reach_target(Win* win, const RmaOperation& what, const TransferSide& side, MemoryUse use,
+                    F&& deed, Reach** reach, int64_t* offset) {
   FGMPI_TRY(open_target(win, what.rank, what.call, reach));
   FGMPI_TRY(locate(win, **reach, what, side, offset));
   // After a switch another target may be the one in reach.
@@ -168,7 +168,7 @@ Status check_request(const Win* win, const RmaOperation& what) {
                name_of(win).c_str());
 }
 
-void count(Way way) { ++g_counters.operations[static_cast<int>(way)]; }
+void count(AccessWay way) { ++g_counters.operations[static_cast<int>(way)]; }
 
 Remote* make_remote(Win* win, const RmaOperation& what, const Reach& reach, RmaMessageKind kind,
                     int64_t offset) {
@@ -303,29 +303,29 @@ Status run_by_way(Kind* op, bool attaches) {
   if (attaches) {
     Status status = op->run_attached();
     if (status.ok()) {
-      count(Way::kAttached);
+      count(AccessWay::kAttached);
       return finish_at_once(*op->what);
     }
     if (status.error_class() != MPI_ERR_UNSUPPORTED_OPERATION) return status;
     op->reach->part->no_attach = true;
     *op->reach = reach_of(op->win, op->what->rank);
   }
-  const Way way = op->reach->way;
-  if (way == Way::kHere || way == Way::kMapped) {
+  const AccessWay way = op->reach->way;
+  if (way == AccessWay::kHere || way == AccessWay::kMapped) {
     count(way);
-    if (way == Way::kMapped) op->win->access->stores = true;
+    if (way == AccessWay::kMapped) op->win->access->stores = true;
     FGMPI_TRY(op->run_in_place());
     return finish_at_once(*op->what);
   }
-  if (way == Way::kProvider) {
+  if (way == AccessWay::kProvider) {
     bool done = false;
     FGMPI_TRY(op->run_by_provider(&done));
     if (done) {
-      count(Way::kProvider);
+      count(AccessWay::kProvider);
       return {};
     }
   }
-  count(Way::kMessages);
+  count(AccessWay::kMessages);
   return op->run_by_messages();
 }
 
@@ -343,10 +343,10 @@ Status transfer(Win* win, const RmaOperation& what, bool putting) {
     if (!putting) return {MemoryAccess::kRead, 0};
     return {MemoryAccess::kWrite, with_operand(0, what.origin.address, t.mine)};
   };
-  FGMPI_TRY(reach_target(win, what, t.theirs, putting ? Use::kWrite : Use::kRead, deed, &t.reach,
-                         &t.offset));
+  FGMPI_TRY(reach_target(win, what, t.theirs, putting ? MemoryUse::kWrite : MemoryUse::kRead, deed,
+                         &t.reach, &t.offset));
   if (t.mine.bytes == 0) return finish_at_once(what);
-  return run_by_way(&t, t.reach->way == Way::kAttached);
+  return run_by_way(&t, t.reach->way == AccessWay::kAttached);
 }
 
 }  // namespace
@@ -359,7 +359,7 @@ Status check_range(const Win* win, const Reach& reach, int32_t rank, MPI_Aint di
                     !__builtin_add_overflow(offset, low, &first) &&
                     !__builtin_add_overflow(offset, high, &end);
   if (dynamic) {
-    if (reach.way != Way::kHere || low == high ||
+    if (reach.way != AccessWay::kHere || low == high ||
         is_attached(*win->shared, reach.member, static_cast<uint64_t>(first),
                     static_cast<uint64_t>(high - low)))
       return {};
@@ -530,7 +530,7 @@ struct Accumulation {
   }
 
   Status run_by_messages() {
-    const bool mixed = reach->way == Way::kProvider;
+    const bool mixed = reach->way == AccessWay::kProvider;
     Remote* op =
         make_remote(win, *what, *reach,
                     fetch ? RmaMessageKind::kGetAccumulate : RmaMessageKind::kAccumulate, offset);
@@ -574,7 +574,7 @@ Deed deed_of(const Accumulation& a) {
 }
 
 bool attaches(const Reach& reach) {
-  return reach.way == Way::kAttached && reach.part->locked && reach.part->control;
+  return reach.way == AccessWay::kAttached && reach.part->locked && reach.part->control;
 }
 
 }  // namespace
@@ -588,7 +588,8 @@ Status accumulate(Win* win, const RmaOperation& what, bool fetch) {
   FGMPI_TRY(check_request(win, what));
   FGMPI_TRY(a.prepare());
   FGMPI_TRY(reach_target(
-      win, what, a.theirs, Use::kAccumulate, [&] { return deed_of(a); }, &a.reach, &a.offset));
+      win, what, a.theirs, MemoryUse::kAccumulate, [&] { return deed_of(a); }, &a.reach,
+      &a.offset));
   if (a.bytes == 0) return finish_at_once(what);
   return run_by_way(&a, attaches(*a.reach));
 }
@@ -647,7 +648,7 @@ struct SwapIfEqual {
     op->result = result;
     std::memcpy(op->inline_data, origin, static_cast<size_t>(theirs->bytes));
     std::memcpy(op->inline_data + theirs->bytes, compare, static_cast<size_t>(theirs->bytes));
-    if (reach->way == Way::kProvider) in_turn(win, what->rank, false, what->call);
+    if (reach->way == AccessWay::kProvider) in_turn(win, what->rank, false, what->call);
     launch(op);
     return {};
   }
@@ -685,7 +686,7 @@ Status compare_and_swap(Win* win, const void* origin, const void* compare, void*
   };
   Reach* reach;
   int64_t offset;
-  FGMPI_TRY(reach_target(win, what, theirs, Use::kSwap, deed, &reach, &offset));
+  FGMPI_TRY(reach_target(win, what, theirs, MemoryUse::kSwap, deed, &reach, &offset));
   SwapIfEqual swap{win, &what, reach, origin, compare, result, &theirs, offset};
   return run_by_way(&swap, attaches(*reach));
 }

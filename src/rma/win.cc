@@ -30,11 +30,14 @@ std::unordered_map<uint64_t, SharedWin*>& by_context() {
 
 [[maybe_unused]] const bool g_counters_provided = [] {
   using namespace counters;
-  provide(kRmaHere, [](const void*) { return g_counters.operations[int(Way::kHere)]; });
-  provide(kRmaMapped, [](const void*) { return g_counters.operations[int(Way::kMapped)]; });
-  provide(kRmaAttached, [](const void*) { return g_counters.operations[int(Way::kAttached)]; });
-  provide(kRmaProvider, [](const void*) { return g_counters.operations[int(Way::kProvider)]; });
-  provide(kRmaMessages, [](const void*) { return g_counters.operations[int(Way::kMessages)]; });
+  provide(kRmaHere, [](const void*) { return g_counters.operations[int(AccessWay::kHere)]; });
+  provide(kRmaMapped, [](const void*) { return g_counters.operations[int(AccessWay::kMapped)]; });
+  provide(kRmaAttached,
+          [](const void*) { return g_counters.operations[int(AccessWay::kAttached)]; });
+  provide(kRmaProvider,
+          [](const void*) { return g_counters.operations[int(AccessWay::kProvider)]; });
+  provide(kRmaMessages,
+          [](const void*) { return g_counters.operations[int(AccessWay::kMessages)]; });
   return true;
 }();
 
@@ -132,18 +135,18 @@ Reach reach_of(Win* win, int32_t rank) {
   const bool own = &part == &shared.own();
   if (!own && part.near) open_object(&part);
   if (shared.common.base() && (own || part.near)) {
-    reach.way = own ? Way::kHere : Way::kMapped;
+    reach.way = own ? AccessWay::kHere : AccessWay::kMapped;
     reach.here = shared.common.base() + reach.base;
   } else if (own) {
-    reach.way = Way::kHere;
+    reach.way = AccessWay::kHere;
     reach.here = reinterpret_cast<char*>(reach.base);
   } else if (part.near && shared.flavor == MPI_WIN_FLAVOR_ALLOCATE && part.memory) {
-    reach.way = Way::kMapped;
+    reach.way = AccessWay::kMapped;
     reach.here = part.memory->base() + (static_cast<uint64_t>(reach.base) - part.object_base);
   } else if (part.near && !dynamic && !part.no_attach && settings::on(settings::kShmCma)) {
-    reach.way = Way::kAttached;
+    reach.way = AccessWay::kAttached;
   } else if (part.access_key && !dynamic && !part.near && can_access(part.process)) {
-    reach.way = Way::kProvider;
+    reach.way = AccessWay::kProvider;
   }
   return reach;
 }

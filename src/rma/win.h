@@ -48,7 +48,7 @@
 
 namespace fgmpi::rma {
 
-enum class Way : uint8_t { kHere, kMapped, kAttached, kProvider, kMessages };
+enum class AccessWay : uint8_t { kHere, kMapped, kAttached, kProvider, kMessages };
 inline constexpr int kWays = 5;
 
 /// Numbers of operations so far, by way, for MPIX_Stats.
@@ -88,7 +88,7 @@ struct WindowPart {
 struct Reach {
   WindowPart* part = nullptr;
   uint32_t member = 0;  ///< index among the members of the part
-  Way way = Way::kMessages;
+  AccessWay way = AccessWay::kMessages;
   int64_t base = 0;      ///< address of displacement 0, as the owner numbers its memory
   int64_t size = 0;      ///< bytes; -1 for a dynamic window
   int64_t unit = 1;      ///< bytes

@@ -32,7 +32,7 @@ inline void count_direct(const MemberEpochs* a) {
 /// Counts an operation that stores: a flush must make the store visible.
 inline void count_direct_store(MemberEpochs* a) {
   count_direct(a);
-  a->stores |= a->hot.way == Way::kMapped;
+  a->stores |= a->hot.way == AccessWay::kMapped;
 }
 /// Counts an atomic read-modify-write. A locked instruction of x86 waits for all stores before it
 /// and is done before any load behind it, as after a flush.

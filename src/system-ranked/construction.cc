@@ -21,8 +21,8 @@ constexpr size_t kMostHeader = 6;
 constexpr size_t kPart = 1024 - kMostHeader;
 
 /// Algorithm and filler in one number.
-enum Way : uint8_t { kCentral, kShrinkLeaf, kShrinkChild, kHash };
-Way way_of(const SplitOptions& options) {
+enum ConstructionWay : uint8_t { kCentral, kShrinkLeaf, kShrinkChild, kHash };
+ConstructionWay way_of(const SplitOptions& options) {
   switch (options.algorithm) {
     case Algorithm::kCentralized:
       return kCentral;
@@ -32,7 +32,7 @@ Way way_of(const SplitOptions& options) {
       return kHash;
   }
 }
-SplitOptions options_of(Way way, uint32_t k) {
+SplitOptions options_of(ConstructionWay way, uint32_t k) {
   constexpr Algorithm kAlgorithms[] = {Algorithm::kCentralized, Algorithm::kShrinkAndBalance,
                                        Algorithm::kShrinkAndBalance, Algorithm::kRankAndHash};
   return {.algorithm = kAlgorithms[way],
@@ -42,7 +42,7 @@ SplitOptions options_of(Way way, uint32_t k) {
 
 struct Message {
   Address from;
-  Way way;
+  ConstructionWay way;
   uint32_t k;  ///< sent with kUp only
   std::vector<uint8_t> bytes;
 };
@@ -67,7 +67,8 @@ Status (*g_failure_of)(const ConstructionKey&) = nullptr;
 
 class Notices final : public Carrier {
  public:
-  Notices(const ConstructionKey& key, Way way, uint32_t k) : key_(key), way_(way), k_(k) {}
+  Notices(const ConstructionKey& key, ConstructionWay way, uint32_t k)
+      : key_(key), way_(way), k_(k) {}
   void send(Address to, std::vector<uint8_t> message) override {
     if (to == g_av.me()) {
       g_local.push_back({key_, {to, way_, k_, std::move(message)}});
@@ -93,7 +94,7 @@ class Notices final : public Carrier {
 
  private:
   ConstructionKey key_;
-  Way way_;
+  ConstructionWay way_;
   uint32_t k_;
 };
 
@@ -156,7 +157,7 @@ void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
   const MessageKind kind = static_cast<MessageKind>(*begin & ((1 << kKindBits) - 1));
   MessageReader in({begin + 1, bytes - 1});
   message.from = from;
-  message.way = static_cast<Way>(*begin >> kKindBits & ((1 << kWayBits) - 1));
+  message.way = static_cast<ConstructionWay>(*begin >> kKindBits & ((1 << kWayBits) - 1));
   message.k = kind == kUp ? in.get32() : kLeastBranching;
   ConstructionKey key{ctx, in.get32()};
   auto partial = g_partial.empty() ? g_partial.end() : g_partial.find({key, from});

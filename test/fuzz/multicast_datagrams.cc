@@ -45,15 +45,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     data += 1 + length;
     size -= 1 + length;
     DatagramHeader h;
-    if (decode(datagram.data(), datagram.size(), &h) && h.kind > Kind::kProbe) std::abort();
+    if (decode(datagram.data(), datagram.size(), &h) && h.kind > DatagramKind::kProbe) std::abort();
     if (length < sizeof h) continue;
     // What the decoder asks for is rare in random bytes.
     std::memcpy(&h, datagram.data(), sizeof h);
-    h.kind = static_cast<Kind>(1 + static_cast<uint8_t>(h.kind) % 5);
-    h.flags &= h.kind == Kind::kData   ? 1
-               : h.kind == Kind::kPoll ? 6
-               : h.kind == Kind::kAck  ? 184
-                                       : 0;
+    h.kind = static_cast<DatagramKind>(1 + static_cast<uint8_t>(h.kind) % 5);
+    h.flags &= h.kind == DatagramKind::kData   ? 1
+               : h.kind == DatagramKind::kPoll ? 6
+               : h.kind == DatagramKind::kAck  ? 184
+                                               : 0;
     std::memcpy(datagram.data(), &h, sizeof h);
     if (!decode(datagram.data(), datagram.size(), &h)) continue;
     h.group = 9;

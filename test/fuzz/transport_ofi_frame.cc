@@ -23,13 +23,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     size -= 1 + length;
     Decoded d;
     if (!decode(message.data(), message.size(), &d)) continue;
-    if (d.prefix.kind == Kind::kHello) {
+    if (d.prefix.kind == NetworkMessageKind::kHello) {
       bool knows = d.hello.key == kKey;
       if (gate.hello(d) && !knows) std::abort();
       continue;
     }
     if (!gate.admits(d)) continue;
-    if (d.prefix.kind == Kind::kBye) {
+    if (d.prefix.kind == NetworkMessageKind::kBye) {
       gate.bye(d.prefix.process);
       if (!gate.has_left(d.prefix.process) || gate.admits(d)) std::abort();
       sum += gate.all_have_left();

@@ -51,9 +51,9 @@ struct Base {
 ///       |             | another member does not repeat it, or a piece arrives that did not
 ///       |             | arrive in the base's call: everything is sent and compared after all
 ///       v             v
-///     kTold <---------+ -----------> over: becomes a base if nothing was wrong
+///     kAnnounced <---------+ -----------> over: becomes a base if nothing was wrong
 struct Details {
-  enum class As : uint8_t { kNothing, kRepeated, kTold } as = As::kNothing;
+  enum class As : uint8_t { kNothing, kRepeated, kAnnounced } as = As::kNothing;
   /// This call cannot become a base: its pieces are not those of a usual call, or
   /// it has become one.
   bool no_base = false;
@@ -66,7 +66,7 @@ struct Details {
   std::vector<Repeater> repeaters;
   /// Pieces by process. They are sent when all members here have called, or by send_held_details().
   std::map<int, Pieces> told;
-  Pieces heard;  ///< pieces from other processes, compared once `as` is kTold
+  Pieces heard;  ///< pieces from other processes, compared once `as` is kAnnounced
   void reset();
 };
 
@@ -223,8 +223,8 @@ inline bool has_recorded_events(const Rank& rank, const OwnComm& own) {
 void all_here_have_called(const CheckedComm& c, uint64_t number, CollectiveEntry* e);
 /// Returns the members for which a call waits; `is_root`: the caller is its root.
 AwaitedMembers awaited_members(const CallInfo& info, bool is_root);
-/// Returns the members whose clocks the caller learns. After a scan it learns those of all, which is
-/// more than it could: this hides races but reports none falsely.
+/// Returns the members whose clocks the caller learns. After a scan it learns those of all, more
+/// than it could: this hides races but reports none falsely.
 inline AwaitedMembers learns_of(const CallInfo& info, bool is_root) {
   return info.starts == Starts::kPersistent ? AwaitedMembers::kNobody
                                             : awaited_members(info, is_root);

@@ -36,7 +36,7 @@ uint16_t different_arguments(const CallRecord& a, const CallRecord& b) {
 }
 
 /// Where to send and compare a member's declaration of a call.
-struct Telling {
+struct DeclaringMember {
   const CheckedComm& c;
   CallQueue* queue;
   CollectiveEntry* e;
@@ -150,7 +150,7 @@ std::vector<EdgeEnd> ends_of(const Arguments& a, const Neighbours& all) {
   return ends;
 }
 
-void send_edge(int process, const Telling& t, const WireEdge& edge) {
+void send_edge(int process, const DeclaringMember& t, const WireEdge& edge) {
   Pieces& pieces = t.e->details->told[process];
   std::string* piece = last_piece_of<WireEdges>(&pieces, *t.call);
   if (!piece || different_arguments(wire_of<WireEdges>(piece)->call, *t.call) != 0 ||
@@ -161,7 +161,7 @@ void send_edge(int process, const Telling& t, const WireEdge& edge) {
 
 /// Compares the edges of a member with the declarations of their other ends, and sends them to the
 /// processes of those ends.
-void send_edges(const Telling& t, const CollectiveDeclaration& declared) {
+void send_edges(const DeclaringMember& t, const CollectiveDeclaration& declared) {
   const bool first = !t.queue->told.contains(t.rank);
   for (const EdgeEnd& end : declared.ends) {
     if (end.here || !end.sent || first) {
@@ -325,7 +325,7 @@ void declare_parts(const Arguments& a, CollectiveDeclaration* declared) {
 
 /// Compares a member's declaration with those of other members here, and sends it to
 /// other processes.
-void send_parts(const Telling& t, const CollectiveDeclaration& declared) {
+void send_parts(const DeclaringMember& t, const CollectiveDeclaration& declared) {
   const CallInfo& info = t.call->info();
   const bool scatters = info.collective == Collective::kScatterv;
   auto caller = [&] { return t.caller(); };
@@ -402,7 +402,7 @@ Hashes column_between(const Arguments& a, uint32_t senders) {
   return column;
 }
 
-void send_between(const Telling& t, const Arguments& a, uint64_t number, PartsShape shape) {
+void send_between(const DeclaringMember& t, const Arguments& a, uint64_t number, PartsShape shape) {
   CheckedComm& c = *a.own.comm;
   const bool gathers = shape.collective == Collective::kGatherv;
   const int root = gathers ? c.world_of(shape.root) : 0;
@@ -433,7 +433,7 @@ void send_between(const Telling& t, const Arguments& a, uint64_t number, PartsSh
 }
 
 /// send_parts() for an intercommunicator, where each group sends to the other.
-void send_parts_between(const Telling& t, const Arguments& a, uint64_t number) {
+void send_parts_between(const DeclaringMember& t, const Arguments& a, uint64_t number) {
   CheckedComm& c = *a.own.comm;
   const Collective what = a.call.info().collective;
   const bool gathers = what == Collective::kGatherv, scatters = what == Collective::kScatterv;
@@ -502,7 +502,7 @@ void check_received_piece(const std::string& piece, const CheckedComm* c, CallQu
   receive_edges(edges, {list, count}, c, queue, e);
 }
 
-void tell(const Telling& t, const CollectiveDeclaration& declared) {
+void announce_declaration(const DeclaringMember& t, const CollectiveDeclaration& declared) {
   if (t.call->info().collective == Collective::kNeighbor)
     send_edges(t, declared);
   else
@@ -511,13 +511,14 @@ void tell(const Telling& t, const CollectiveDeclaration& declared) {
 
 /// From now on all declarations are sent and compared, beginning with the ones that members here
 /// have repeated. Returns false where this had begun before. REQUIRES: the caller calls
-/// check_received_pieces() afterwards, a member that calls only after its own tell().
-bool begin_telling(const CheckedComm& c, uint64_t number, CallQueue* queue, CollectiveEntry* e) {
+/// check_received_pieces() afterwards, a member that calls only after its own
+/// announce_declaration().
+bool begin_announcing(const CheckedComm& c, uint64_t number, CallQueue* queue, CollectiveEntry* e) {
   Details& d = *e->details;
-  if (d.as == Details::As::kTold) return false;
-  d.as = Details::As::kTold;
+  if (d.as == Details::As::kAnnounced) return false;
+  d.as = Details::As::kAnnounced;
   for (const Details::Repeater& one : d.repeaters) {
-    tell({c, queue, e, one.call, one.rank}, *one.declared);
+    announce_declaration({c, queue, e, one.call, one.rank}, *one.declared);
     if (one.call->declared.get() == one.declared.get() &&
         one.call->declared_in / kWindow != number / kWindow)
       one.call->declared_in = number;
@@ -533,7 +534,7 @@ void check_received_pieces(const CheckedComm& c, CallQueue* queue, CollectiveEnt
 
 void send_all_declarations(const CheckedComm& c, uint64_t number, CallQueue* queue,
                            CollectiveEntry* e) {
-  if (begin_telling(c, number, queue, e)) check_received_pieces(c, queue, e);
+  if (begin_announcing(c, number, queue, e)) check_received_pieces(c, queue, e);
 }
 
 /// Did this piece also arrive in the base's call?
@@ -545,7 +546,7 @@ bool is_of_base(const Base& base, const std::string& piece) {
 /// member chooses the base.
 bool repeats(const RememberedCall& call, const CallQueue& queue, Details* d) {
   if (d->as == Details::As::kRepeated) return d->base->number == call.declared_in;
-  if (d->as == Details::As::kTold || queue.broken) return false;
+  if (d->as == Details::As::kAnnounced || queue.broken) return false;
   d->base = queue.base(call.declared_in);
   const bool all_heard =
       d->base && std::all_of(d->heard.begin(), d->heard.end(),
@@ -583,7 +584,7 @@ void Details::reset() {
 namespace {
 
 /// The declaration of a member, decoded from its arguments.
-RefPtr<CollectiveDeclaration> said_of(const Arguments& a) {
+RefPtr<CollectiveDeclaration> declaration_of(const Arguments& a) {
   auto declared = RefPtr<CollectiveDeclaration>::make();
   if (a.call.info().collective == Collective::kNeighbor)
     declared->ends =
@@ -601,25 +602,26 @@ void check_details_before(const Arguments& a, RememberedCall* kept, const Rank& 
   Details& d = details_of(queue, e);
   if (e->arrived == 1) g_held.push_back({&c, number});
   if (kept && (c.inter || !kept->is_known(rank.epoch, RememberedCall::kFine))) kept = nullptr;
-  const bool said_before = kept && kept->is_known(rank.epoch, RememberedCall::kDeclared);
-  if (said_before && repeats(*kept, *queue, &d)) {
+  const bool declared_before = kept && kept->is_known(rank.epoch, RememberedCall::kDeclared);
+  if (declared_before && repeats(*kept, *queue, &d)) {
     d.repeaters.push_back({a.own.rank, a.call.kept(), kept->declared});
     return;
   }
-  const bool begins = begin_telling(c, number, queue, e);
+  const bool begins = begin_announcing(c, number, queue, e);
   const SharedCall call = a.call.kept();
-  const Telling telling{c, queue, e, call, a.own.rank};
+  const DeclaringMember member{c, queue, e, call, a.own.rank};
   RefPtr<CollectiveDeclaration> declared;
   if (c.inter) {
-    send_parts_between(telling, a, number);
+    send_parts_between(member, a, number);
   } else {
-    declared = said_before ? kept->declared : said_of(a);
-    tell(telling, *declared);
+    declared = declared_before ? kept->declared : declaration_of(a);
+    announce_declaration(member, *declared);
   }
   if (begins) check_received_pieces(c, queue, e);
   if (!kept || d.no_base || declared->size() * static_cast<size_t>(c.local_members) > kMostKept)
     return;
-  if (!said_before || kept->declared_in / kWindow != number / kWindow) kept->declared_in = number;
+  if (!declared_before || kept->declared_in / kWindow != number / kWindow)
+    kept->declared_in = number;
   kept->declared = declared;
   kept->set_known(rank.epoch, RememberedCall::kDeclared);
 }
@@ -650,8 +652,8 @@ bool details_are_over(const CollectiveEntry& e) {
 
 void store_base(uint64_t number, CallQueue* queue, CollectiveEntry* e) {
   Details& d = *e->details;
-  if (d.as != Details::As::kTold || d.no_base || queue->broken || d.heard.size() > kMostPieces ||
-      count(d.told) > kMostPieces)
+  if (d.as != Details::As::kAnnounced || d.no_base || queue->broken ||
+      d.heard.size() > kMostPieces || count(d.told) > kMostPieces)
     return;
   if (queue->bases.size() == kMostBases) queue->bases.erase(queue->bases.begin());
   d.no_base = true;  // the base is stored
@@ -669,7 +671,7 @@ void receive_details(const char* piece, size_t bytes, CheckedComm* c, CallQueue*
   set_number(&heard, 0);
   Details& d = details_of(queue, e);
   d.heard.push_back(std::move(heard));
-  if (d.as == Details::As::kTold)
+  if (d.as == Details::As::kAnnounced)
     check_received_piece(d.heard.back(), c, queue, e);
   else if (d.as == Details::As::kRepeated && !is_of_base(*d.base, d.heard.back()))
     send_all_declarations(*c, number, queue, e);

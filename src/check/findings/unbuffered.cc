@@ -125,7 +125,8 @@ std::vector<Participant> UnbufferedRun::calls_of(size_t rank) const {
   return calls;
 }
 
-void UnbufferedRun::tell(const std::vector<size_t>& cycle, std::vector<Finding>* found) const {
+void UnbufferedRun::report_cycle(const std::vector<size_t>& cycle,
+                                 std::vector<Finding>* found) const {
   for (size_t i = 0; i < cycle.size(); ++i) {
     const RankSteps& rank = ranks_[cycle[i]];
     if (rank.steps[rank.next].kind != 'n') continue;
@@ -160,7 +161,7 @@ std::vector<Finding> UnbufferedRun::find(const NamedCalls& calls) {
     ++cycles;
     // These sends count as buffered from here on, so that later cycles are found as well.
     const std::vector<size_t> cycle = cycle_from(r);
-    tell(cycle, &found);
+    report_cycle(cycle, &found);
     for (size_t member : cycle) ++ranks_[member].next;
     for (size_t member : cycle) {
       go_on(member);

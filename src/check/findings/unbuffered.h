@@ -71,7 +71,7 @@ class UnbufferedRun {
   void go_on(size_t rank);
   /// Ranks that wait for one another, each for the next one of the list.
   std::vector<size_t> cycle_from(size_t rank) const;
-  void tell(const std::vector<size_t>& cycle, std::vector<Finding>* found) const;
+  void report_cycle(const std::vector<size_t>& cycle, std::vector<Finding>* found) const;
   std::vector<Participant> calls_of(size_t rank) const;
 
   std::vector<RankSteps> ranks_;

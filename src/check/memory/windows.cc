@@ -277,7 +277,7 @@ namespace {
 
 /// Can another rank begin, because of this call, something that must follow the accesses that the
 /// rank made before it?
-bool tells_others(const CallRecord& call) {
+bool orders_accesses_of_others(const CallRecord& call) {
   const CallInfo& info = call.info();
   const bool operation = info.at.target >= 0;
   if (info.hides_order) return !operation && call.id != kCall_MPI_Win_test;
@@ -290,7 +290,7 @@ void compare_exposed_accesses(CheckedCall* call) {
   Rank* rank = call->rank();
   if (!MPIX_Tool_accessed || rank->windows.empty()) return;
   const CallRecord& record = call->record();
-  const bool keeps_all = !tells_others(record);
+  const bool keeps_all = !orders_accesses_of_others(record);
   // Other ranks may make accesses in the epoch that this call ends until all have come to the call.
   const bool ends = record.id == kCall_MPI_Win_fence || record.id == kCall_MPI_Win_wait;
   const MPI_Win ended = ends ? window_of(record) : MPI_WIN_NULL;

@@ -44,7 +44,7 @@ struct Needed {
 struct Races {
   std::deque<Wildcard> done;
   std::vector<Needed> needed;
-  std::unordered_set<uint64_t> told;  ///< hashes of the sites that were reported
+  std::unordered_set<uint64_t> reported;  ///< hashes of the sites that were reported
 };
 
 namespace {
@@ -80,35 +80,37 @@ findings::Participant sender_of(int world, const CallRecord& call, const char* r
   return {world, call.info().name, arguments_of(call, nullptr), call.site, role};
 }
 
-void tell(Rank* rank, const char* sentence, const char* allowed, bool note,
-          std::vector<findings::Participant> calls) {
+void report_once(Rank* rank, const char* sentence, const char* allowed, bool note,
+                 std::vector<findings::Participant> calls) {
   uint64_t key = hash_text(sentence);
   for (const auto& call : calls) key = mix(key, call.site);
-  if (races_of(rank).told.insert(key).second)
+  if (races_of(rank).reported.insert(key).second)
     report(FindingKind::kRaces, sentence, allowed, std::move(calls), note);
 }
 
 void report_possibly_harmless(Rank* rank, const Wildcard& w, const QueuedMessage& other) {
-  tell(rank,
-       w.probe ? "a probe of any source could have found another message first"
-               : "a receive from any source could have taken another message",
-       w.status_read
-           ? "harmless only if the program goes by the source in the status, whichever comes first"
-           : "the status is not looked at: harmless only if either message does in the other's "
-             "place",
-       true,
-       {participant(rank, w.call), sender_of(w.taken_world, w.sender, "sent what it took"),
-        sender_of(other.source_world(), other.call, "sent what it could have taken")});
+  report_once(
+      rank,
+      w.probe ? "a probe of any source could have found another message first"
+              : "a receive from any source could have taken another message",
+      w.status_read
+          ? "harmless only if the program goes by the source in the status, whichever comes first"
+          : "the status is not looked at: harmless only if either message does in the other's "
+            "place",
+      true,
+      {participant(rank, w.call), sender_of(w.taken_world, w.sender, "sent what it took"),
+       sender_of(other.source_world(), other.call, "sent what it could have taken")});
 }
 
 void report_needed_order(Rank* rank, const Needed& n) {
-  tell(rank, "a receive from any source could take the message that a later receive waits for",
-       "another tag, communicator or order for what must not be taken by a receive from any source",
-       false,
-       {participant(rank, n.wildcard.call),
-        sender_of(n.wildcard.taken_world, n.wildcard.sender, "sent what it took"),
-        sender_of(n.message.source_world(), n.message.call, "sent what it could have taken"),
-        participant(rank, n.receive, "would wait for ever")});
+  report_once(
+      rank, "a receive from any source could take the message that a later receive waits for",
+      "another tag, communicator or order for what must not be taken by a receive from any source",
+      false,
+      {participant(rank, n.wildcard.call),
+       sender_of(n.wildcard.taken_world, n.wildcard.sender, "sent what it took"),
+       sender_of(n.message.source_world(), n.message.call, "sent what it could have taken"),
+       participant(rank, n.receive, "would wait for ever")});
 }
 
 bool fits(const QueuedMessage& m, const Wildcard& w) {
@@ -120,11 +122,11 @@ bool fits(const QueuedMessage& m, const Wildcard& w) {
 void report_race(Rank* rank, const Wildcard& w, const QueuedMessage& other,
                  const CheckedReceive* taker) {
   if (!w.probe && !fits(other, w))
-    return tell(rank,
-                "a receive from any source could take a message of other types, or a longer one",
-                "another tag, communicator or order for messages of another kind", false,
-                {participant(rank, w.call), sender_of(w.taken_world, w.sender, "sent what it took"),
-                 sender_of(other.source_world(), other.call, "sent what it could have taken")});
+    return report_once(
+        rank, "a receive from any source could take a message of other types, or a longer one",
+        "another tag, communicator or order for messages of another kind", false,
+        {participant(rank, w.call), sender_of(w.taken_world, w.sender, "sent what it took"),
+         sender_of(other.source_world(), other.call, "sent what it could have taken")});
   // A program that reads the status can wait for whichever message is missing.
   if (!w.probe && !w.status_read && taker && taker->source != MPI_ANY_SOURCE && !taker->probe)
     races_of(rank).needed.push_back({w, other, taker->call, taker->comm});
@@ -191,11 +193,12 @@ void record_matched_message(Rank* rank, const QueuedMessage& m, const CheckedRec
   if (!g_process.follows_order()) return;
   find_race(rank, m, p.comm, p.number, &p);
   if (p.passed && !g_process.order_unknown && known_events(*rank, m.known) < p.passed)
-    tell(rank,
-         "a call that completes one of several requests could have completed another one first",
-         "harmless only if the order in which the requests are complete does not matter", true,
-         {participant(rank, *p.passed_by), participant(rank, p.call, "could have been first"),
-          sender_of(m.source_world(), m.call, "sent what it received")});
+    report_once(
+        rank,
+        "a call that completes one of several requests could have completed another one first",
+        "harmless only if the order in which the requests are complete does not matter", true,
+        {participant(rank, *p.passed_by), participant(rank, p.call, "could have been first"),
+         sender_of(m.source_world(), m.call, "sent what it received")});
   if (p.source != MPI_ANY_SOURCE) return;
   if (rank->races)
     std::erase_if(rank->races->needed, [&](const Needed& n) {

@@ -185,10 +185,10 @@ void record_matches(Unbuffered* u) {
   e.calls.resize(static_cast<size_t>(c->size));
   if (c->local_members == 0) e.here.all = UINT64_MAX;
   if (c->others.empty() || (!all_tell_all(*c) && c->home != g_process.me))
-    e.elsewhere.all = c->others.empty() ? UINT64_MAX : e.told[c->home];
+    e.elsewhere.all = c->others.empty() ? UINT64_MAX : e.calls_entered[c->home];
   else
     for (int process : c->others)
-      e.elsewhere.add(0, e.told[process], static_cast<int>(c->others.size()));
+      e.elsewhere.add(0, e.calls_entered[process], static_cast<int>(c->others.size()));
   return e;
 }
 
@@ -221,17 +221,17 @@ void enter(CheckedComm* c, int member, uint64_t number) {
 /// it for all members.
 void on_entered(int process, const Progress& progress) {
   Entered& e = g_entered[progress.of];
-  uint64_t& told = e.told[process];
-  if (progress.number <= told) return;
-  const uint64_t old = std::exchange(told, progress.number);
+  uint64_t& calls_entered = e.calls_entered[process];
+  if (progress.number <= calls_entered) return;
+  const uint64_t old = std::exchange(calls_entered, progress.number);
   auto found = g_process.comms.find(progress.of);
   if (found == g_process.comms.end() || !found->second->entered) return;
   CheckedComm* c = found->second.get();
   const uint64_t before = e.all();
   if (!all_tell_all(*c) && c->home != g_process.me)
-    e.elsewhere.all = told;
+    e.elsewhere.all = calls_entered;
   else
-    e.elsewhere.add(old, told, static_cast<int>(c->others.size()));
+    e.elsewhere.add(old, calls_entered, static_cast<int>(c->others.size()));
   entered_by_all(c, before);
   for (auto& [root, waiting] : std::exchange(e.waiting_for, {})) wake(&waiting);
 }
@@ -241,8 +241,8 @@ bool root_has_entered(CheckedComm* c, int member, uint64_t number) {
   const int root = c->group[static_cast<size_t>(member)];
   if (is_local(root)) return e.calls[static_cast<size_t>(member)] > number;
   if (e.elsewhere.all > number) return true;
-  auto told = e.told.find(MPIX_Tool_process(root));
-  return told != e.told.end() && told->second > number;
+  auto calls_entered = e.calls_entered.find(MPIX_Tool_process(root));
+  return calls_entered != e.calls_entered.end() && calls_entered->second > number;
 }
 
 /// The last send of the rank that has begun, and the list of ranks that wait for later ones; null:

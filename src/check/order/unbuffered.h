@@ -109,10 +109,11 @@ struct CallCounter {
 
 /// How far the members of a communicator are in its collective calls.
 struct Entered {
-  std::vector<uint64_t> calls;   ///< by rank in this process: number of calls entered
-  std::map<int, uint64_t> told;  ///< by process: number of calls that all its members have entered
-  CallCounter here, elsewhere;   ///< members of this process, and the other processes
-  std::vector<int> waiting;      ///< world ranks whose steps wait for all members
+  std::vector<uint64_t> calls;  ///< by rank in this process: number of calls entered
+  std::map<int, uint64_t>
+      calls_entered;            ///< by process: number of calls that all its members have entered
+  CallCounter here, elsewhere;  ///< members of this process, and the other processes
+  std::vector<int> waiting;     ///< world ranks whose steps wait for all members
   std::map<int, std::vector<int>> waiting_for;  ///< by root: world ranks that wait for it
   uint64_t all() const { return std::min(here.all, elsewhere.all); }
 };

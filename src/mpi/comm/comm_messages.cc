@@ -12,12 +12,13 @@
 
 namespace fgmpi::mpi {
 
-Way way_to(uint32_t world_rank) {
+MessageWay way_to(uint32_t world_rank) {
   uint32_t local;
-  if (__builtin_expect(g_av.is_mine(world_rank, &local), 1)) return Way::kLocal;
-  if (world_rank >= g_av.world_size()) return Way::kNetwork;
+  if (__builtin_expect(g_av.is_mine(world_rank, &local), 1)) return MessageWay::kLocal;
+  if (world_rank >= g_av.world_size()) return MessageWay::kNetwork;
   const bool first = g_av.transport_bit(g_av.locate(world_rank).process) == 0;
-  return first && pt2pt::g_engine.transports.first_shares_memory() ? Way::kShared : Way::kNetwork;
+  return first && pt2pt::g_engine.transports.first_shares_memory() ? MessageWay::kShared
+                                                                   : MessageWay::kNetwork;
 }
 
 namespace comm_messages {
@@ -41,7 +42,7 @@ void stop(const void* comm) {
   events::update_wanted();
 }
 
-template <Way way, bool of_bytes>
+template <MessageWay way, bool of_bytes>
 uint64_t read(const void* comm) {
   auto it = g_counted.find(comm);
   if (it == g_counted.end()) return 0;
@@ -50,12 +51,12 @@ uint64_t read(const void* comm) {
 
 [[maybe_unused]] const bool g_provided = [] {
   using namespace counters;
-  provide(kCommLocalMessages, read<Way::kLocal, false>, {start, stop});
-  provide(kCommLocalBytes, read<Way::kLocal, true>, {start, stop});
-  provide(kCommSharedMessages, read<Way::kShared, false>, {start, stop});
-  provide(kCommSharedBytes, read<Way::kShared, true>, {start, stop});
-  provide(kCommNetworkMessages, read<Way::kNetwork, false>, {start, stop});
-  provide(kCommNetworkBytes, read<Way::kNetwork, true>, {start, stop});
+  provide(kCommLocalMessages, read<MessageWay::kLocal, false>, {start, stop});
+  provide(kCommLocalBytes, read<MessageWay::kLocal, true>, {start, stop});
+  provide(kCommSharedMessages, read<MessageWay::kShared, false>, {start, stop});
+  provide(kCommSharedBytes, read<MessageWay::kShared, true>, {start, stop});
+  provide(kCommNetworkMessages, read<MessageWay::kNetwork, false>, {start, stop});
+  provide(kCommNetworkBytes, read<MessageWay::kNetwork, true>, {start, stop});
   return true;
 }();
 
@@ -66,8 +67,9 @@ bool counting() { return !g_counted.empty(); }
 void count(const comm::Comm* comm, int dest, int64_t bytes) {
   auto it = g_counted.find(comm);
   if (it == g_counted.end() || dest >= comm->shared->peers().size()) return;
-  const Way way = dest < 0 ? Way::kNetwork
-                           : way_to(static_cast<uint32_t>(comm->shared->peers().world_of(dest)));
+  const MessageWay way = dest < 0
+                             ? MessageWay::kNetwork
+                             : way_to(static_cast<uint32_t>(comm->shared->peers().world_of(dest)));
   ++it->second.messages[static_cast<int>(way)];
   it->second.bytes[static_cast<int>(way)] += static_cast<uint64_t>(bytes);
 }

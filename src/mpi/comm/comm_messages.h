@@ -11,11 +11,11 @@
 
 namespace fgmpi::mpi {
 
-enum class Way : uint8_t { kLocal, kShared, kNetwork };
+enum class MessageWay : uint8_t { kLocal, kShared, kNetwork };
 inline constexpr int kWays = 3;
 /// How messages reach a rank of MPI_COMM_WORLD; kNetwork where the rank's process is unknown or of
 /// another job.
-Way way_to(uint32_t world_rank);
+MessageWay way_to(uint32_t world_rank);
 
 namespace comm_messages {
 /// True while messages of a communicator are counted.

@@ -30,8 +30,8 @@ namespace fgmpi::mpi {
 namespace {
 
 /// Connects by a port, whose name only the root passes.
-Status connect_by_port(const char* call, dynamic::Way way, const char* port_name, int root,
-                       comm::Comm* comm, comm::Comm** newcomm) {
+Status connect_by_port(const char* call, dynamic::ConnectionWay way, const char* port_name,
+                       int root, comm::Comm* comm, comm::Comm** newcomm) {
   FGMPI_TRY(check_intra(comm));
   const bool at_root = comm->rank == root;
   if (at_root) FGMPI_TRY(check_pointer(port_name, "port_name"));
@@ -58,20 +58,22 @@ Status close_port(const char* port_name) { return dynamic::close_port(port_name)
 
 Status comm_accept(const char* port_name, MPI_Info, int root, comm::Comm* comm,
                    comm::Comm** newcomm) {
-  return connect_by_port("MPI_Comm_accept", dynamic::Way::kAccept, port_name, root, comm, newcomm);
+  return connect_by_port("MPI_Comm_accept", dynamic::ConnectionWay::kAccept, port_name, root, comm,
+                         newcomm);
 }
 
 Status comm_connect(const char* port_name, MPI_Info, int root, comm::Comm* comm,
                     comm::Comm** newcomm) {
-  return connect_by_port("MPI_Comm_connect", dynamic::Way::kConnect, port_name, root, comm,
-                         newcomm);
+  return connect_by_port("MPI_Comm_connect", dynamic::ConnectionWay::kConnect, port_name, root,
+                         comm, newcomm);
 }
 
 Status comm_join(int fd, comm::Comm** intercomm) {
   FGMPI_TRY(check_socket(fd));
   comm::Comm* self = comm::find(MPI_COMM_SELF);
   if (!self) return Status(MPI_ERR_COMM, comm::describe_bad(MPI_COMM_SELF));
-  return dynamic::connect(self, 0, {dynamic::Way::kJoin, "MPI_Comm_join", "", fd}, intercomm);
+  return dynamic::connect(self, 0, {dynamic::ConnectionWay::kJoin, "MPI_Comm_join", "", fd},
+                          intercomm);
 }
 
 /// Collective: when this returns, all members have called it, so all messages that were sent before
@@ -164,7 +166,8 @@ Status command_of(const char* program, char** arguments, int maxprocs, MPI_Info 
 Status spawn(const char* call, const std::vector<dynamic::Command>& commands, int root,
              comm::Comm* comm, comm::Comm** intercomm, int* codes) {
   std::vector<int> all;
-  dynamic::ConnectArguments arguments{dynamic::Way::kSpawn, call, "", -1, &commands, &all};
+  dynamic::ConnectArguments arguments{
+      dynamic::ConnectionWay::kSpawn, call, "", -1, &commands, &all};
   Status status = dynamic::connect(comm, root, arguments, intercomm);
   if (codes != MPI_ERRCODES_IGNORE) std::copy(all.begin(), all.end(), codes);
   return status;
@@ -219,7 +222,8 @@ Status connect_with_parents(comm::RankState* rank) {
   const char* handler = environment::text(environment::kInitialErrhandler);
   rank->world.errhandler = rank->self.errhandler = initial_errhandler(handler ? handler : "");
   comm::Comm* made = nullptr;
-  FGMPI_TRY(dynamic::connect(&rank->world, 0, {dynamic::Way::kConnect, "MPI_Init", port}, &made));
+  FGMPI_TRY(dynamic::connect(&rank->world, 0, {dynamic::ConnectionWay::kConnect, "MPI_Init", port},
+                             &made));
   store_parents(rank, made);
   return {};
 }

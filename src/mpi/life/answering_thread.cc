@@ -63,7 +63,7 @@ void stop_answering_thread() {
   if (!g.started) return;
   g.started = false;
   g.stopping = true;
-  if (g.proclet && g.proclet->state == sched::State::kParked) sched::ready(g.proclet);
+  if (g.proclet && g.proclet->state == sched::ProcletState::kParked) sched::ready(g.proclet);
   while (!g.gone.load(std::memory_order_acquire)) {
     sched::release_engine();
     raw_call(SYS_sched_yield);

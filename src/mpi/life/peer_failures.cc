@@ -39,7 +39,7 @@ bool is_speaker() {
   return true;
 }
 
-void say(uint32_t peer, const std::string& why) {
+void print_loss(uint32_t peer, const std::string& why) {
   const auto card = g_cards.find(peer);
   const std::string who = card != g_cards.end() ? liveness::describe_process(peer, card->second)
                                                 : format("process %u of a connected job", peer);
@@ -111,7 +111,7 @@ bool handle_loss_notices() {
 
 void survive_failure(uint32_t peer, const std::string& why) {
   if (!survivors::process_lost(peer, true)) return;
-  if (!why.empty() && !survivors::end_is_agreed() && is_speaker()) say(peer, why);
+  if (!why.empty() && !survivors::end_is_agreed() && is_speaker()) print_loss(peer, why);
 }
 
 }  // namespace fgmpi::mpi

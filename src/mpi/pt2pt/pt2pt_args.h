@@ -8,9 +8,9 @@ namespace fgmpi::mpi {
 
 using comm::Comm;
 using pt2pt::Buffer;
-using pt2pt::Mode;
 using pt2pt::Outcome;
 using pt2pt::Request;
+using pt2pt::SendMode;
 
 /// True for a rank of the group to which point-to-point ranks refer.
 inline bool is_member(const Comm* c, int rank) {

@@ -18,18 +18,18 @@ int end_turn();
 // every other handle: it enters the library, finds the communicator, and begins with the first
 // tier. call_send_checked() and call_send_unlisted() receive the arguments of the binding in their
 // registers and add what is constant. The functions of receives are named alike.
-int send_checked(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
-                 int dest, int tag, MPI_Comm comm);
-int isend_checked(const char* call, Mode mode, const void* buf, int64_t count,
+int send_checked(const char* call, SendMode mode, const void* buf, int64_t count,
+                 MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int isend_checked(const char* call, SendMode mode, const void* buf, int64_t count,
                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
 /// For a handle that listed() does not find, because the caller is outside of the library or for
 /// another reason.
-int send_unlisted(const char* call, Mode mode, const void* buf, int64_t count,
+int send_unlisted(const char* call, SendMode mode, const void* buf, int64_t count,
                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
-int isend_unlisted(const char* call, Mode mode, const void* buf, int64_t count,
+int isend_unlisted(const char* call, SendMode mode, const void* buf, int64_t count,
                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
-int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
-              int dest, int tag, MPI_Comm comm, MPI_Request* request);
+int send_init(const char* call, SendMode mode, const void* buf, int64_t count,
+              MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
 int recv_checked(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                  int tag, Comm* c, MPI_Status* status);
 /// `init`: MPI_Recv_init.
@@ -90,20 +90,20 @@ template <class Count>
 }
 
 /// Receives the arguments of the call itself, in their registers.
-template <NameArgument kCall, Mode kMode, class Count>
+template <NameArgument kCall, SendMode kMode, class Count>
 [[gnu::noinline]] int call_send_checked(const void* buf, Count count, MPI_Datatype datatype,
                                         int dest, int tag, MPI_Comm comm) {
   return send_checked(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
 }
 
 /// As call_send_checked(), for a communicator that is not listed.
-template <NameArgument kCall, Mode kMode, class Count>
+template <NameArgument kCall, SendMode kMode, class Count>
 [[gnu::noinline]] int call_send_unlisted(const void* buf, Count count, MPI_Datatype datatype,
                                          int dest, int tag, MPI_Comm comm) {
   return send_unlisted(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
 }
 
-template <NameArgument kCall, Mode kMode, class Count>
+template <NameArgument kCall, SendMode kMode, class Count>
 [[gnu::always_inline]] inline int send(const void* buf, Count count, MPI_Datatype datatype,
                                        int dest, int tag, MPI_Comm comm) {
   sched::maybe_force_switch();
@@ -116,13 +116,13 @@ template <NameArgument kCall, Mode kMode, class Count>
   return call_send_checked<kCall, kMode>(buf, count, datatype, dest, tag, comm);
 }
 
-template <NameArgument kCall, Mode kMode, class Count>
+template <NameArgument kCall, SendMode kMode, class Count>
 [[gnu::noinline]] int call_isend_checked(const void* buf, Count count, MPI_Datatype datatype,
                                          int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   return isend_checked(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
 }
 
-template <NameArgument kCall, Mode kMode, class Count>
+template <NameArgument kCall, SendMode kMode, class Count>
 [[gnu::always_inline]] inline int isend(const void* buf, Count count, MPI_Datatype datatype,
                                         int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   sched::maybe_force_switch();

@@ -11,12 +11,12 @@ int end_turn() {
   return MPI_SUCCESS;
 }
 
-int send_checked(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
-                 int dest, int tag, MPI_Comm comm) try {
+int send_checked(const char* call, SendMode mode, const void* buf, int64_t count,
+                 MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
   FGMPI_ENTER_FAST(call, c, comm, send_checked(call, mode, buf, count, datatype, dest, tag, comm));
   sched::count_call();
   uint64_t bytes;
-  if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 &&
+  if (mode != SendMode::kBuffered && is_member(c, dest) && tag >= 0 &&
       plain_bytes(buf, count, datatype, &bytes) &&
       pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}, mode))
     return MPI_SUCCESS;
@@ -24,7 +24,7 @@ int send_checked(const char* call, Mode mode, const void* buf, int64_t count, MP
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, false, call));
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
   if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
-  if (mode == Mode::kBuffered)
+  if (mode == SendMode::kBuffered)
     return done(
         call, c,
         pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
@@ -32,7 +32,7 @@ int send_checked(const char* call, Mode mode, const void* buf, int64_t count, MP
 }
 FGMPI_CATCH_NO_MEMORY(call, comm)
 
-int send_unlisted(const char* call, Mode mode, const void* buf, int64_t count,
+int send_unlisted(const char* call, SendMode mode, const void* buf, int64_t count,
                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   auto send = [=] {
     sched::maybe_force_switch();
@@ -47,7 +47,7 @@ int send_unlisted(const char* call, Mode mode, const void* buf, int64_t count,
   return sched::outside() ? run_inside_here(call, send) : send();
 }
 
-int isend_unlisted(const char* call, Mode mode, const void* buf, int64_t count,
+int isend_unlisted(const char* call, SendMode mode, const void* buf, int64_t count,
                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   auto send = [=] {
     sched::maybe_force_switch();
@@ -64,14 +64,14 @@ int isend_unlisted(const char* call, Mode mode, const void* buf, int64_t count,
   return sched::outside() ? run_inside_here(call, send) : send();
 }
 
-int isend_checked(const char* call, Mode mode, const void* buf, int64_t count,
+int isend_checked(const char* call, SendMode mode, const void* buf, int64_t count,
                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                   MPI_Request* request) try {
   FGMPI_ENTER_FAST(call, c, comm,
                    isend_checked(call, mode, buf, count, datatype, dest, tag, comm, request));
   sched::count_call();
   uint64_t bytes;
-  if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 && request &&
+  if (mode != SendMode::kBuffered && is_member(c, dest) && tag >= 0 && request &&
       plain_bytes(buf, count, datatype, &bytes) &&
       pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}, mode)) {
     *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
@@ -84,7 +84,7 @@ int isend_checked(const char* call, Mode mode, const void* buf, int64_t count,
   FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   Request* made = pt2pt::sent_request();
   if (dest == MPI_PROC_NULL) {
-  } else if (mode == Mode::kBuffered) {
+  } else if (mode == SendMode::kBuffered) {
     FGMPI_RETURN_IF(
         call, c,
         pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
@@ -98,8 +98,8 @@ int isend_checked(const char* call, Mode mode, const void* buf, int64_t count,
 }
 FGMPI_CATCH_NO_MEMORY(call, comm)
 
-int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
-              int dest, int tag, MPI_Comm comm, MPI_Request* request) try {
+int send_init(const char* call, SendMode mode, const void* buf, int64_t count,
+              MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) try {
   FGMPI_ENTER(call, c, comm);
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, false, call));
@@ -111,7 +111,7 @@ int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_D
     made = pt2pt::completed_request(MPI_ANY_SOURCE, MPI_ANY_TAG, call, c);
     made->persistent = true;
     made->active = false;
-  } else if (mode == Mode::kBuffered) {
+  } else if (mode == SendMode::kBuffered) {
     FGMPI_RETURN_IF(call, c,
                     pt2pt::bsend_init(&comm::rank_state()->bsend, buffer, c->peer(dest), c->rank,
                                       tag, user_ctx(c), call, c, &made));

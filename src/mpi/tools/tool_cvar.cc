@@ -146,13 +146,13 @@ bool text_of(const SettingRecord& record, const void* buffer, std::string* out) 
   return false;
 }
 
-int verbosity_of(settings::Level level) {
+int verbosity_of(settings::SettingLevel level) {
   switch (level) {
-    case settings::Level::kUser:
+    case settings::SettingLevel::kUser:
       return MPI_T_VERBOSITY_USER_BASIC;
-    case settings::Level::kTuner:
+    case settings::SettingLevel::kTuner:
       return MPI_T_VERBOSITY_TUNER_BASIC;
-    case settings::Level::kDeveloper:
+    case settings::SettingLevel::kDeveloper:
       break;
   }
   return MPI_T_VERBOSITY_MPIDEV_BASIC;

@@ -53,7 +53,7 @@ FGMPI_EXTENSION int MPIX_Tool_peer(MPI_Comm comm, int rank, int* way) {
 
 FGMPI_EXTENSION MPI_Count MPIX_Tool_counter(const char* name) {
   for (int i = 0; i < counters::kCount; ++i)
-    if (counters::kRecords[i].scope == counters::Scope::kProcess &&
+    if (counters::kRecords[i].scope == counters::CounterScope::kProcess &&
         std::strcmp(counters::kRecords[i].name, name) == 0)
       return static_cast<MPI_Count>(counters::read(static_cast<counters::CounterId>(i)));
   return -1;

@@ -79,7 +79,7 @@ int class_of(CounterKind kind) {
 /// Finds the object that the handle counts; false where the handle's communicator has been freed.
 bool object_of(const PvarHandle& handle, const void** out) {
   *out = nullptr;
-  if (kRecords[handle.id].scope != counters::Scope::kCommunicator) return true;
+  if (kRecords[handle.id].scope != counters::CounterScope::kCommunicator) return true;
   *out = comm::find_inside(handle.comm);
   return *out != nullptr;
 }
@@ -209,7 +209,7 @@ int pvar_get_info(int index, char* name, int* name_len, int* verbosity, int* var
     return call_host(&Api::T_pvar_get_info, index - kOwnPvars, name, name_len, verbosity, var_class,
                      datatype, enumtype, desc, desc_len, bind, readonly, continuous, atomic);
   const CounterRecord& record = kRecords[index];
-  const bool of_comm = record.scope == counters::Scope::kCommunicator;
+  const bool of_comm = record.scope == counters::CounterScope::kCommunicator;
   copy_text_out(record.name, name, name_len);
   copy_text_out(record.text, desc, desc_len);
   give(verbosity, MPI_T_VERBOSITY_USER_BASIC);
@@ -265,7 +265,7 @@ int pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
     return code;
   }
   PvarHandle made{static_cast<counters::CounterId>(index)};
-  if (kRecords[index].scope == counters::Scope::kCommunicator) {
+  if (kRecords[index].scope == counters::CounterScope::kCommunicator) {
     if (!object) return MPI_T_ERR_INVALID;
     made.comm = *static_cast<const MPI_Comm*>(object);
   }

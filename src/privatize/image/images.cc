@@ -123,7 +123,7 @@ Images::ImageCost Images::cost_of(size_t m) const {
   return {plans_[m].mapping_count(end - offsets_[m]), plans_[m].written_bytes()};
 }
 
-Images::ImageCost Images::cost_of_image(Layout layout) const {
+Images::ImageCost Images::cost_of_image(ImageLayout layout) const {
   ImageCost sum{0, 0};
   size_t copied = 0;
   for (size_t m = 0; m < plans_.size(); ++m) {
@@ -132,8 +132,8 @@ Images::ImageCost Images::cost_of_image(Layout layout) const {
     sum.written += cost.written;
     copied += plans_[m].copied_bytes();
   }
-  if (layout == Layout::kJoined) return {1, sum.written};
-  if (layout == Layout::kCopied) return {0, copied};
+  if (layout == ImageLayout::kJoined) return {1, sum.written};
+  if (layout == ImageLayout::kCopied) return {0, copied};
   return sum;
 }
 
@@ -142,7 +142,7 @@ int64_t Images::room_for_mappings() const {
   return std::max<int64_t>(sched::max_map_count() - taken - sched::kSpareMappings, 0);
 }
 
-uint32_t Images::ranks_that_fit(Layout layout) const {
+uint32_t Images::ranks_that_fit(ImageLayout layout) const {
   const ImageCost cost = cost_of_image(layout);
   int64_t fit = std::numeric_limits<int32_t>::max();
   if (cost.mappings > 0) fit = room_for_mappings() / static_cast<int64_t>(cost.mappings) + 1;
@@ -152,7 +152,7 @@ uint32_t Images::ranks_that_fit(Layout layout) const {
   return static_cast<uint32_t>(std::max<int64_t>(fit, 1));
 }
 
-Status Images::too_many(uint32_t count, Layout layout) const {
+Status Images::too_many(uint32_t count, ImageLayout layout) const {
   const ImageCost cost = cost_of_image(layout);
   const auto needed = static_cast<long long>((count - 1) * cost.mappings);
   if (needed > room_for_mappings())
@@ -173,20 +173,21 @@ Status Images::too_many(uint32_t count, Layout layout) const {
 
 /// Chooses the first layout in which the ranks fit; else returns an error about the layout in which
 /// the most ranks fit.
-Status Images::choose_layout(uint32_t count, Layout wanted) {
-  if (wanted > Layout::kProtected && !WholeImages::allowed())
+Status Images::choose_layout(uint32_t count, ImageLayout wanted) {
+  if (wanted > ImageLayout::kProtected && !WholeImages::allowed())
     return error(MPI_ERR_OTHER,
                  "FGMPI_IMAGE_MAPPINGS=%s: the system allows no memory that may be written and "
                  "executed; allowed here are auto and protected",
                  name_of(wanted));
-  Layout best = Layout::kProtected;
-  for (const Layout layout : {Layout::kProtected, Layout::kJoined, Layout::kCopied}) {
-    if (wanted != Layout::kAuto && layout != wanted) continue;
-    if (layout > Layout::kProtected && !WholeImages::allowed()) break;
+  ImageLayout best = ImageLayout::kProtected;
+  for (const ImageLayout layout :
+       {ImageLayout::kProtected, ImageLayout::kJoined, ImageLayout::kCopied}) {
+    if (wanted != ImageLayout::kAuto && layout != wanted) continue;
+    if (layout > ImageLayout::kProtected && !WholeImages::allowed()) break;
     layout_ = layout;
     const uint32_t fit = ranks_that_fit(layout);
     if (fit >= count) return Status();
-    if (wanted != Layout::kAuto || fit > ranks_that_fit(best)) best = layout;
+    if (wanted != ImageLayout::kAuto || fit > ranks_that_fit(best)) best = layout;
   }
   return too_many(count, best);
 }
@@ -223,7 +224,7 @@ Status Images::reserve(uint32_t count) {
   return Status();
 }
 
-Status Images::prepare(uint32_t count, Layout wanted) {
+Status Images::prepare(uint32_t count, ImageLayout wanted) {
   count_ = count;
   offsets_.clear();
   plans_.clear();
@@ -275,7 +276,7 @@ Status Images::prepare_whole() {
   std::vector<ModuleBytes> parts;
   for (size_t m = 0; m < modules_.size(); ++m) plans_[m].add_image_bytes(offsets_[m], &parts);
   FGMPI_TRY(whole_.prepare(layout_, std::move(parts), stride_));
-  if (layout_ == Layout::kCopied &&
+  if (layout_ == ImageLayout::kCopied &&
       mprotect(reinterpret_cast<void*>(region_), stride_ * (count_ - 1),
                PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
     return error(MPI_ERR_NO_MEM, "no memory for images of the program for %u ranks: %s", count_,
@@ -288,7 +289,7 @@ Status Images::make(uint32_t k) {
   sched::add_promised_mappings(-static_cast<int64_t>(mappings_per_image_));
   const uintptr_t shift = (k - 1) * stride_;
   auto value_of = [&](const RelocatedWord& w) { return w.value + shift; };
-  if (layout_ != Layout::kProtected) {
+  if (layout_ != ImageLayout::kProtected) {
     if (!whole_.prepared()) FGMPI_TRY(prepare_whole());
     FGMPI_TRY(whole_.make(region_ + shift));
     for (size_t m = 0; m < modules_.size(); ++m) plans_[m].fill_moving(base_of(m, k), value_of);

@@ -46,8 +46,8 @@ class Images {
   /// plans the relocations. Where `wanted` is kAuto, the first layout that fits is chosen. An error
   /// says how many ranks would fit and which setting to raise. REQUIRES: can_be_imaged() returned
   /// ok.
-  Status prepare(uint32_t count, Layout wanted = Layout::kAuto);
-  Layout layout() const { return layout_; }
+  Status prepare(uint32_t count, ImageLayout wanted = ImageLayout::kAuto);
+  ImageLayout layout() const { return layout_; }
   /// Records the present bytes of the program's copies of libraries' objects (stdout, std::cout):
   /// images start with these. Called once, before ranks run.
   void record_copied_objects();
@@ -61,9 +61,9 @@ class Images {
     size_t written;  ///< bytes of memory that a rank touches at the start
   };
   ImageCost cost_of(size_t m) const;  ///< of a protected image of module m
-  ImageCost cost_of_image(Layout layout) const;
+  ImageCost cost_of_image(ImageLayout layout) const;
   /// How many ranks the limits on mappings and memory allow now. REQUIRES: prepare() was called.
-  uint32_t ranks_that_fit(Layout layout) const;
+  uint32_t ranks_that_fit(ImageLayout layout) const;
   size_t stride() const { return stride_; }
   uintptr_t region_low() const { return region_; }
   uintptr_t region_high() const { return region_ + stride_ * (count_ ? count_ - 1 : 0); }
@@ -89,8 +89,8 @@ class Images {
  private:
   Status plan_module(size_t m);
   int64_t room_for_mappings() const;
-  Status choose_layout(uint32_t count, Layout wanted);
-  Status too_many(uint32_t count, Layout layout) const;
+  Status choose_layout(uint32_t count, ImageLayout wanted);
+  Status too_many(uint32_t count, ImageLayout layout) const;
   Status reserve(uint32_t count);
   Status prepare_whole();
   Status check_address_space(uint32_t count) const;
@@ -106,7 +106,7 @@ class Images {
   uintptr_t region_ = 0;
   size_t stride_ = 0;
   uint32_t count_ = 0;
-  Layout layout_ = Layout::kProtected;
+  ImageLayout layout_ = ImageLayout::kProtected;
   size_t mappings_per_image_ = 0;
   WholeImages whole_;  ///< the other layouts: joined, copied
 };

@@ -18,7 +18,7 @@ namespace {
 constexpr int kAll = PROT_READ | PROT_WRITE | PROT_EXEC;
 }
 
-const char* name_of(Layout layout) {
+const char* name_of(ImageLayout layout) {
   constexpr const char* kNames[] = {"auto", "protected", "joined", "copied"};
   return kNames[static_cast<size_t>(layout)];
 }
@@ -38,10 +38,10 @@ void WholeImages::write_parts(char* to) const {
     memcpy(to + part.offset, part.bytes.data(), part.bytes.size());
 }
 
-Status WholeImages::prepare(Layout layout, std::vector<ModuleBytes> parts, size_t size) {
+Status WholeImages::prepare(ImageLayout layout, std::vector<ModuleBytes> parts, size_t size) {
   parts_ = std::move(parts);
   size_ = size;
-  if (layout == Layout::kCopied) return Status();
+  if (layout == ImageLayout::kCopied) return Status();
   file_ = memfd_create("fgmpi-image", MFD_CLOEXEC);
   void* bytes = MAP_FAILED;
   if (file_ >= 0 && ftruncate(file_, static_cast<off_t>(size)) == 0)

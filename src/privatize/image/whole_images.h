@@ -31,8 +31,8 @@
 namespace fgmpi::privatize {
 
 /// In the order of the choices of FGMPI_IMAGE_MAPPINGS.
-enum class Layout : uint8_t { kAuto, kProtected, kJoined, kCopied };
-const char* name_of(Layout layout);
+enum class ImageLayout : uint8_t { kAuto, kProtected, kJoined, kCopied };
+const char* name_of(ImageLayout layout);
 
 class WholeImages {
  public:
@@ -45,7 +45,7 @@ class WholeImages {
   static bool allowed();
   /// `parts`: the bytes with which every image begins, in the order in which they are to be
   /// written; all other bytes are zeros. `size`: bytes of an image.
-  Status prepare(Layout layout, std::vector<ModuleBytes> parts, size_t size);
+  Status prepare(ImageLayout layout, std::vector<ModuleBytes> parts, size_t size);
   bool prepared() const { return size_ != 0; }
   /// Makes an image, except its moving words. REQUIRES, for copied images: memory at `at` that may
   /// be written.

@@ -41,7 +41,7 @@ void end_if_in_kernel(const ucontext_t* context) {
 InKernel::InKernel(const void* caller) {
   if (!on_proclet_among_others() || in_this_library(reinterpret_cast<uintptr_t>(caller))) return;
   sched::Proclet* p = sched::running();
-  if (p->kind != sched::Kind::kRank) return;
+  if (p->kind != sched::ProcletKind::kRank) return;
   if (g_scheduler_thread.load(std::memory_order_relaxed) == 0)
     g_scheduler_thread.store(static_cast<int>(raw_call(SYS_gettid)), std::memory_order_relaxed);
   before_ = g_in_kernel.exchange(p);

@@ -162,7 +162,8 @@ int waitid_of_rank(idtype_t type, id_t id, siginfo_t* info, int options) {
 
 /// True where several ranks may have children of their own.
 bool tracks_children() {
-  return (g_mode == Mode::kImages || g_mode == Mode::kShared || g_has_guests) && in_own_process();
+  return (g_mode == ImageMode::kImages || g_mode == ImageMode::kShared || g_has_guests) &&
+         in_own_process();
 }
 
 void record_child(pid_t pid) {

@@ -60,9 +60,9 @@ ExitList* g_early_handlers = nullptr;  ///< registered by constructors, before a
 
 /// The list to which a handler of the program is added; nullptr where the C library is to run it.
 ExitList* list_for(const void* object) {
-  bool early = g_mode == Mode::kSingle && !sched::running() && sched::rank_count() == 0;
+  bool early = g_mode == ImageMode::kSingle && !sched::running() && sched::rank_count() == 0;
   if (!early && !on_proclet()) return nullptr;
-  if (g_mode == Mode::kShared && object && !is_guest(sched::running())) return nullptr;
+  if (g_mode == ImageMode::kShared && object && !is_guest(sched::running())) return nullptr;
   void** slot = early ? reinterpret_cast<void**>(&g_early_handlers) : &sched::running()->pending;
   if (!*slot) *slot = new ExitList;
   return static_cast<ExitList*>(*slot);
@@ -129,7 +129,7 @@ bool run_handlers_of(const void* dso) {
 /// process that created it. (In a helper coroutine, exit() ends the process; so it does in the
 /// child of a vfork, which shares our memory.)
 bool ends_a_rank() {
-  return on_proclet() && sched::running()->kind == sched::Kind::kRank && in_own_process();
+  return on_proclet() && sched::running()->kind == sched::ProcletKind::kRank && in_own_process();
 }
 
 // ---- Threads of ranks ----
@@ -139,7 +139,7 @@ enum class ExitFunction : uint8_t { kExit, kQuickExit, kAtOnce };
 /// True if the caller is a thread of a rank other than the one that runs main, in the process that
 /// created it.
 bool is_thread_of_rank() {
-  return g_mode != Mode::kForeign && !on_scheduler_thread() && sched::rank_of_thread() &&
+  return g_mode != ImageMode::kForeign && !on_scheduler_thread() && sched::rank_of_thread() &&
          in_own_process();
 }
 
@@ -166,7 +166,7 @@ struct EndOfRank {
 /// thread may be waiting for this thread.
 void exit_from_thread(ExitFunction how, int status) {
   sched::Proclet* rank = sched::rank_of_thread();
-  if (g_mode == Mode::kSingle && !is_guest(rank)) {
+  if (g_mode == ImageMode::kSingle && !is_guest(rank)) {
     if (how == ExitFunction::kExit)
       run_handlers(rank, status, [](ExitHandler::Kind k) {
         return k != ExitHandler::kQuick && k != ExitHandler::kThreadLocal;
@@ -193,7 +193,7 @@ void exit_from_thread(ExitFunction how, int status) {
 void run_image_destructors() {
   const sched::Proclet* p = sched::running();
   if (is_guest(p)) return plugins::run_destructors(static_cast<Image*>(p->image)->index);
-  if (g_mode != Mode::kImages) return;
+  if (g_mode != ImageMode::kImages) return;
   uint32_t k = static_cast<Image*>(p->image)->index;
   plugins::run_destructors(k);
   for (size_t m = 0; m < g_images.modules().size(); ++m)

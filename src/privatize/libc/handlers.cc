@@ -257,7 +257,7 @@ int set_action(int number, const struct sigaction* now, struct sigaction* before
 /// True where code at `caller` installs a handler of a rank, which run_handler() will call. False
 /// for libraries of the system, whose handlers belong to no rank.
 bool wraps_handlers(const void* caller) {
-  return !g_in_library_call && g_mode != Mode::kForeign &&
+  return !g_in_library_call && g_mode != ImageMode::kForeign &&
          !in_this_library(reinterpret_cast<uintptr_t>(caller)) && in_own_process();
 }
 

@@ -201,7 +201,7 @@ int64_t writer() {
   if (g_out.tails.size() == 1) return 0;
   sched::Proclet* p = sched::running();
   if (!p) return kNobody;
-  if (p->kind == sched::Kind::kRank) return p->index;
+  if (p->kind == sched::ProcletKind::kRank) return p->index;
   return p->image ? static_cast<int64_t>(static_cast<Image*>(p->image)->index) : kNobody;
 }
 

@@ -233,7 +233,7 @@ bool in_image(const void* address) {
 }
 
 int create(pthread_key_t* key, Destructor* destructor, const void* caller) {
-  bool own_globals = g_mode == Mode::kImages || g_mode == Mode::kSingle;
+  bool own_globals = g_mode == ImageMode::kImages || g_mode == ImageMode::kSingle;
   if ((own_globals && (in_image(key) || in_image(caller))) ||
       (is_guest(sched::running()) && (in_program(key) || in_program(caller))))
     return keys().add(key, destructor);

@@ -68,7 +68,7 @@ int lock_held(HeldMutex* h, const sched::Proclet* self) {
     ++h->count;
     return 0;
   }
-  if (h->holder->state != sched::State::kFinished || !is_robust(h->mutex)) return EBUSY;
+  if (h->holder->state != sched::ProcletState::kFinished || !is_robust(h->mutex)) return EBUSY;
   h->holder = self;
   h->count = 1;
   h->mutex->__data.__owner = kInconsistent;

@@ -28,9 +28,9 @@ namespace {
 
 /// The rank to which a thread that the caller starts will belong, or nullptr.
 sched::Proclet* rank_of_starter() {
-  if (g_mode == Mode::kForeign || (on_scheduler_thread() && !on_proclet())) return nullptr;
+  if (g_mode == ImageMode::kForeign || (on_scheduler_thread() && !on_proclet())) return nullptr;
   sched::Proclet* p = sched::rank_of_thread();
-  if (!p || p->kind == sched::Kind::kRank) return p;
+  if (!p || p->kind == sched::ProcletKind::kRank) return p;
   return p->image ? sched::rank_proclet(static_cast<const Image*>(p->image)->index) : nullptr;
 }
 

@@ -90,7 +90,8 @@ void on_timer(const ucontext_t* context) {
   const int error = errno;
   sched::Proclet* rank =
       sched::outside() && on_proclet() && sched::live_ranks() > 1 ? sched::running() : nullptr;
-  if (!rank || rank->kind != sched::Kind::kRank || !rank->image || !sched::has_threads(rank)) {
+  if (!rank || rank->kind != sched::ProcletKind::kRank || !rank->image ||
+      !sched::has_threads(rank)) {
     g_interrupted = nullptr;
     set_timer(first_slice());
   } else if (std::exchange(g_interrupted, rank) == rank && only_own_code(rank, context)) {
@@ -104,7 +105,8 @@ void on_timer(const ucontext_t* context) {
 }  // namespace
 
 void begin_time_slices() {
-  if (g_begun.load() || g_mode != Mode::kImages || !sched::threads_enabled() || first_slice() == 0)
+  if (g_begun.load() || g_mode != ImageMode::kImages || !sched::threads_enabled() ||
+      first_slice() == 0)
     return;
   // The C library sets its handler of the signal when the first thread is started.
   const sched::Proclet* rank = sched::rank_of_thread();

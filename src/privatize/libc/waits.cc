@@ -97,7 +97,7 @@ constexpr int kRankOwner = 1 << 30, kHelperOwner = kRankOwner | 1 << 29;
 
 int own_thread_id() {
   const sched::Proclet* p = sched::running();
-  if (p->kind == sched::Kind::kRank) return kRankOwner | static_cast<int>(world_rank(p));
+  if (p->kind == sched::ProcletKind::kRank) return kRankOwner | static_cast<int>(world_rank(p));
   return kHelperOwner | static_cast<int>(p->index);
 }
 
@@ -483,7 +483,7 @@ FGMPI_INTERPOSE int pthread_barrier_init(Barrier* b, const pthread_barrierattr_t
   const int result = g_pthread_barrier_init(b, attributes, count);
   if (result != 0) return result;
   auto* barrier = reinterpret_cast<OwnBarrier*>(b);
-  const bool several = g_mode == Mode::kImages || g_mode == Mode::kShared || g_has_guests;
+  const bool several = g_mode == ImageMode::kImages || g_mode == ImageMode::kShared || g_has_guests;
   if (several && shared == PTHREAD_PROCESS_PRIVATE)
     *barrier = {0, 0, 0, count, 0, kBarrierMark};
   else

@@ -45,7 +45,8 @@ class Real<R(A...)> {
 /// True where a rank calls on the scheduler's thread, in a process of several ranks: other ranks
 /// can run while it waits.
 inline bool on_proclet_among_others() {
-  return (g_mode == Mode::kImages || g_mode == Mode::kShared || g_has_guests) && on_proclet();
+  return (g_mode == ImageMode::kImages || g_mode == ImageMode::kShared || g_has_guests) &&
+         on_proclet();
 }
 
 /// Lets other ranks run for at least *pause nanoseconds, but not beyond `until` where that is

@@ -255,7 +255,7 @@ void* function_for(int entry, uintptr_t caller) {
 /// The entry points call this. Returns the function to jump to.
 extern "C" [[gnu::visibility("hidden"), gnu::used]] FGMPI_NOT_SANITIZED void*
 fgmpi_choose_loader_function(int entry, const void* caller) {
-  return g_mode == Mode::kImages || g_has_guests
+  return g_mode == ImageMode::kImages || g_has_guests
              ? function_for(entry, reinterpret_cast<uintptr_t>(caller))
              : plain_function(entry);
 }

@@ -29,7 +29,7 @@ std::string described(const std::vector<PrivateLibrary>& libraries) {
 }  // namespace
 
 void report_private_libraries(const std::vector<PrivateLibrary>& libraries) {
-  if (g_mode != Mode::kImages) {
+  if (g_mode != ImageMode::kImages) {
     fprintf(stderr, "fgmpi: the %u ranks of a process share its variables\n", g_program.ranks);
     return;
   }
@@ -43,7 +43,7 @@ void report_private_libraries(const std::vector<PrivateLibrary>& libraries) {
 
 void list_libraries(const std::vector<PrivateLibrary>& libraries) {
   std::string text;
-  if (g_mode != Mode::kImages) {
+  if (g_mode != ImageMode::kImages) {
     text = "nothing is private: the ranks of a process share its variables\n";
   } else {
     text = format("%-32s %8s %8s  %s\n", "private", "mappings", "KiB", "why");
@@ -55,12 +55,13 @@ void list_libraries(const std::vector<PrivateLibrary>& libraries) {
           kib(cost.written),
           m == 0 ? "has variables, or uses a private library" : libraries[m - 1].reason.c_str());
     }
-    for (const Layout layout : {Layout::kProtected, Layout::kJoined, Layout::kCopied}) {
+    for (const ImageLayout layout :
+         {ImageLayout::kProtected, ImageLayout::kJoined, ImageLayout::kCopied}) {
       const Images::ImageCost all = g_images.cost_of_image(layout);
       text += format("%-32s %8zu %8zu  at most %u ranks a process%s\n",
                      format("a rank, %s", name_of(layout)).c_str(), all.mappings, kib(all.written),
                      g_images.ranks_that_fit(layout),
-                     layout == Layout::kProtected
+                     layout == ImageLayout::kProtected
                          ? format(" (vm.max_map_count is %lld)",
                                   static_cast<long long>(sched::max_map_count()))
                                .c_str()

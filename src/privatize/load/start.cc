@@ -83,7 +83,7 @@ int process_main(int argc, char** argv, char** envp) {
   if (g_program.ranks > 1) g_arguments.assign(argv, argv + argc);
   redirect_rank_output(g_program.ranks);
   prepare_switching();
-  if (g_mode == Mode::kImages) share_processors(g_program.ranks);
+  if (g_mode == ImageMode::kImages) share_processors(g_program.ranks);
   g_images.record_copied_objects();
   int status = g_runtime.process_main(g_program);
   restore_streams();
@@ -124,15 +124,15 @@ LibraryWishes library_wishes() {
 /// mix up its ranks.
 void warn_of_shared_libraries(const std::vector<PrivateLibrary>& libraries) {
   const LibraryWishes wishes = library_wishes();
-  if (wishes.automatic && g_mode != Mode::kShared) return;  // all of them are private
+  if (wishes.automatic && g_mode != ImageMode::kShared) return;  // all of them are private
   const std::string list = shared_libraries_with_state(wishes, libraries);
   if (!list.empty())
-    fprintf(
-        stderr,
-        "fgmpi: warning: the ranks of a process share the variables of %s; if it keeps state "
-        "between MPI calls, %s\n",
-        list.c_str(),
-        g_mode == Mode::kShared ? "leave FGMPI_PRIVATIZE=auto" : "leave FGMPI_PRIVATIZE_LIBS=auto");
+    fprintf(stderr,
+            "fgmpi: warning: the ranks of a process share the variables of %s; if it keeps state "
+            "between MPI calls, %s\n",
+            list.c_str(),
+            g_mode == ImageMode::kShared ? "leave FGMPI_PRIVATIZE=auto"
+                                         : "leave FGMPI_PRIVATIZE_LIBS=auto");
 }
 
 /// True where the program uses functions or objects of the runtimes whose state each image has, and
@@ -170,9 +170,9 @@ bool binds_functions() { return g_images.program().imports("FGmpiexec"); }
 
 /// Chooses between shared globals and images, and the libraries of which each rank gets an image.
 /// An error gives the reason why the wanted choice is impossible.
-Status choose_mode(uint32_t ranks, Mode* mode, std::vector<PrivateLibrary>* libraries) {
+Status choose_mode(uint32_t ranks, ImageMode* mode, std::vector<PrivateLibrary>* libraries) {
   FGMPI_TRY(g_images.read_modules({}));  // also with one rank: crash reports need the program
-  *mode = ranks == 1 ? Mode::kSingle : Mode::kShared;
+  *mode = ranks == 1 ? ImageMode::kSingle : ImageMode::kShared;
   if (ranks == 1) return Status();
   const auto wanted = settings::choice<Privatize>(settings::kPrivatize);
   if (wanted == Privatize::kOff) return Status();
@@ -183,8 +183,8 @@ Status choose_mode(uint32_t ranks, Mode* mode, std::vector<PrivateLibrary>* libr
   if (!has_state && libraries->empty()) return Status();
   FGMPI_TRY(read_modules(*libraries));
   FGMPI_TRY(g_images.can_be_imaged());
-  FGMPI_TRY(g_images.prepare(ranks, settings::choice<Layout>(settings::kImageMappings)));
-  *mode = Mode::kImages;
+  FGMPI_TRY(g_images.prepare(ranks, settings::choice<ImageLayout>(settings::kImageMappings)));
+  *mode = ImageMode::kImages;
   return Status();
 }
 
@@ -232,8 +232,8 @@ void construct_program() {
 Image* g_rank_images = nullptr;  ///< one per rank; kImages only
 
 void prepare_switching() {
-  if (g_mode == Mode::kSingle) return;
-  if (g_mode == Mode::kImages) {
+  if (g_mode == ImageMode::kSingle) return;
+  if (g_mode == ImageMode::kImages) {
     g_rank_images = new Image[g_program.ranks];
     add_areas_of_program();
     init_areas(&g_rank_images[0]);
@@ -290,7 +290,7 @@ void construct(const Image& image) {
 
 void prepare_for_guests() {
   static bool prepared = false;
-  if (std::exchange(prepared, true) || g_mode == Mode::kImages) return;
+  if (std::exchange(prepared, true) || g_mode == ImageMode::kImages) return;
   static Image* plain = new Image;
   add_areas_of_program();
   init_areas(plain);
@@ -305,10 +305,10 @@ void set_runtime(const Runtime& runtime) {
 
 int run_rank(uint32_t local_index) {
   if (local_index > 0 && !wait_to_begin()) _exit(0);
-  if (g_mode != Mode::kImages) {
+  if (g_mode != ImageMode::kImages) {
     if (local_index == 0) adopt_early_handlers(sched::current());
     if (sched::threads_enabled()) sched::EngineEntry::leave();
-    if (g_mode == Mode::kSingle) construct_program();
+    if (g_mode == ImageMode::kSingle) construct_program();
     if (local_index > 0 && binds_functions() && g_runtime.run_bound_function) {
       g_runtime.run_bound_function();
       exit(0);
@@ -325,7 +325,7 @@ int run_rank(uint32_t local_index) {
   run_main(main, g_program.argc, image.argv, g_program.envp);
 }
 
-bool ranks_have_globals() { return g_mode != Mode::kShared; }
+bool ranks_have_globals() { return g_mode != ImageMode::kShared; }
 
 /// Finds the number of ranks and chooses the mode of their globals; ends the process where that
 /// is impossible.
@@ -341,12 +341,12 @@ static void prepare_program() {
   if (late && chosen.ok()) start_late();
   if (late && !chosen.ok()) {  // a program that never calls MPI must not fail for this
     refuse_late_ranks(chosen.what());
-    g_mode = Mode::kSingle;
+    g_mode = ImageMode::kSingle;
     g_program.ranks = 1;
     end_unless_ok(g_images.read_modules({}));
   }
   if (only_list) list_libraries(libraries);
-  if (g_mode == Mode::kImages) become_images(g_program.ranks);
+  if (g_mode == ImageMode::kImages) become_images(g_program.ranks);
   if (g_program.ranks > 1 && !late && is_first_process_of_job()) {
     if (settings::on(settings::kVerbose)) report_private_libraries(libraries);
     warn_of_shared_libraries(libraries);
@@ -367,8 +367,8 @@ FGMPI_INTERPOSE int __libc_start_main(Main* main, int argc, char** argv, Init* i
   g_main = main;
   become_scheduler_thread();
   prepare_program();
-  if (g_mode == Mode::kImages) fini = nullptr;
-  if (g_mode == Mode::kSingle) g_program_init = init;
-  if (g_mode != Mode::kShared) init = no_constructors;
+  if (g_mode == ImageMode::kImages) fini = nullptr;
+  if (g_mode == ImageMode::kSingle) g_program_init = init;
+  if (g_mode != ImageMode::kShared) init = no_constructors;
   return real(process_main, argc, argv, init, fini, rtld_fini, stack_end);
 }

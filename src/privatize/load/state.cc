@@ -14,7 +14,7 @@ extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start[], _end[];
 
 namespace fgmpi::privatize {
 
-Mode g_mode = Mode::kForeign;
+ImageMode g_mode = ImageMode::kForeign;
 Main* g_main = nullptr;
 Program g_program;
 
@@ -48,7 +48,7 @@ void restore_after_fork() {
   t_scheduler = true;
 }
 
-bool started_through_us() { return g_mode != Mode::kForeign; }
+bool started_through_us() { return g_mode != ImageMode::kForeign; }
 bool on_proclet() { return t_scheduler && !sched::thread_on_host_stack(); }
 void set_first_world_rank(uint32_t first) {
   fgmpi_debug_table.first_world_rank = g_first_world_rank = first;
@@ -56,7 +56,7 @@ void set_first_world_rank(uint32_t first) {
 uint32_t first_world_rank() { return g_first_world_rank; }
 
 uint32_t world_rank(const sched::Proclet* p) {
-  bool of_image = p->kind == sched::Kind::kHelper && p->image;
+  bool of_image = p->kind == sched::ProcletKind::kHelper && p->image;
   return g_first_world_rank + (of_image ? static_cast<const Image*>(p->image)->index : p->index);
 }
 

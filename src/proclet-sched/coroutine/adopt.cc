@@ -38,7 +38,7 @@ Status adopt_caller() {
     pthread_attr_destroy(&attributes);
   }
   p->stack_low = static_cast<char*>(low);
-  p->state = State::kRunning;
+  p->state = ProcletState::kRunning;
   g_hot.current = p;
   g_scheduler.running = true;
   become_scheduler_thread(true);

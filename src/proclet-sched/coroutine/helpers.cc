@@ -49,7 +49,7 @@ constexpr HelperPool& g_pool = g_immortal_pool.value;
 HelperBlock* block_of(const Proclet* p) { return g_pool.blocks[p->index / kBlock].get(); }
 
 void add_idle(HelperBlock* block, Proclet* p) {
-  p->state = State::kFinished;
+  p->state = ProcletState::kFinished;
   p->next = block->idle;
   block->idle = p;
   ++block->idle_count;
@@ -82,11 +82,11 @@ Status make_helper() {
   const uint32_t slot = block->made++;
   Proclet* p = &block->proclets[slot];
   p->index = static_cast<uint32_t>(g_pool.blocks.size() - 1) * kBlock + slot;
-  p->kind = Kind::kHelper;
+  p->kind = ProcletKind::kHelper;
   p->stack_low = block->stacks.low(slot);
   p->stack_size = block->stacks.stack_size();
   block->stacks.install_guard(slot);
-  if (block->stacks.guard() == Guard::kCanary) require_canary_checks();
+  if (block->stacks.guard() == StackGuard::kCanary) require_canary_checks();
   annotate::stack_created(p);
   add_idle(block, p);
   g_pool.first_idle = std::min(g_pool.first_idle, g_pool.blocks.size() - 1);
@@ -206,8 +206,9 @@ int64_t helper_at(const Proclet* p) {
 
 bool helper_is_sound(const Proclet* p, uint32_t number) {
   const StackRegion& stacks = g_pool.blocks[number / kBlock]->stacks;
-  return p->index == number && p->kind == Kind::kHelper && p->state <= State::kFinished &&
-         p->stack_low == stacks.low(number % kBlock) && p->stack_size == stacks.stack_size();
+  return p->index == number && p->kind == ProcletKind::kHelper &&
+         p->state <= ProcletState::kFinished && p->stack_low == stacks.low(number % kBlock) &&
+         p->stack_size == stacks.stack_size();
 }
 
 Proclet* helper_of_address(const void* address, bool* in_guard) {

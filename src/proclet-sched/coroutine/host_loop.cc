@@ -33,7 +33,7 @@ constexpr uint32_t kTrimPolls = 512;
 bool more_may_arrive() {
   for (uint32_t i = 0; i < g_scheduler.count; ++i) {
     const Proclet& p = *rank_proclet(i);
-    if (p.state == State::kParked && p.wait && !p.wait->deadlocks) return true;
+    if (p.state == ProcletState::kParked && p.wait && !p.wait->deadlocks) return true;
   }
   return false;
 }

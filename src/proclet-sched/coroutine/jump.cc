@@ -42,7 +42,7 @@ constexpr uint32_t kPollEvery = 64;
   if (!g_scheduler.host_low) g_scheduler.host_low = low, g_scheduler.host_size = size;
   detail::g_last_call = nullptr;
   Proclet* self = current();
-  if (self->kind == Kind::kHelper) helper_main(self);
+  if (self->kind == ProcletKind::kHelper) helper_main(self);
   self->entry(self->argument);
   finish(0);
 }
@@ -61,7 +61,7 @@ void update_extras() {
   if (queue_is_shared()) return;  // then each switch has extras
   g_hot.extras = switches_are_recorded() ||
                  (g_scheduler.switch_hook && g_scheduler.hook_at == HookAt::kEachSwitch) ||
-                 g_scheduler.stacks.guard() == Guard::kCanary;
+                 g_scheduler.stacks.guard() == StackGuard::kCanary;
 }
 
 [[gnu::noinline, gnu::cold]] void make_context(Proclet* p) {
@@ -82,7 +82,7 @@ void poll_at_next_switch() {
 
 [[gnu::noinline]] void switch_to_host(Proclet* self) {
   if (g_hot.until_poll == 0) begin_period();
-  if (self->kind == Kind::kForeign) return park_thread(self);
+  if (self->kind == ProcletKind::kForeign) return park_thread(self);
   save_runtime(self);
   jump_to_host(self);
 }
@@ -137,7 +137,7 @@ bool on_host_stack() { return !g_hot.current || g_scheduler.in_host_call; }
 void call_on_host_stack(void (*function)(void*), void* argument) {
   Proclet* self = g_hot.current;
   if (!self || g_scheduler.in_host_call) return function(argument);
-  if (self->kind == Kind::kForeign) {  // its own stack is as large
+  if (self->kind == ProcletKind::kForeign) {  // its own stack is as large
     g_scheduler.in_host_call = true;
     function(argument);
     g_scheduler.in_host_call = false;
@@ -156,7 +156,8 @@ uint64_t switch_count() {
 namespace {
 uint64_t count_parked_ranks() {
   uint64_t parked = 0;
-  for (uint32_t i = 0; i < rank_count(); ++i) parked += rank_proclet(i)->state == State::kParked;
+  for (uint32_t i = 0; i < rank_count(); ++i)
+    parked += rank_proclet(i)->state == ProcletState::kParked;
   return parked;
 }
 

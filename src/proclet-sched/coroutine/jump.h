@@ -76,7 +76,7 @@ inline void arrived(ctx::transfer_t t) { *static_cast<void**>(t.data) = t.fctx; 
 
 inline void resume_target(Proclet* to) {
   if (__builtin_expect(!to->context, 0)) make_context(to);
-  to->state = State::kRunning;
+  to->state = ProcletState::kRunning;
   g_hot.current = to;
 }
 

@@ -31,7 +31,8 @@ struct Leave : Completion {
   annotate::arrive(nullptr, nullptr, nullptr);
   for (;;) {
     Proclet* self = current();
-    self->state = end_of(self)->state == State::kFinished ? State::kFinished : State::kParked;
+    self->state = end_of(self)->state == ProcletState::kFinished ? ProcletState::kFinished
+                                                                 : ProcletState::kParked;
     switch_away(self);
   }
 }
@@ -57,8 +58,8 @@ void stand_on(Proclet* p, char* low, size_t size, void (*entry)(ctx::transfer_t)
 void leave(void* data) {
   auto* request = static_cast<Leave*>(data);
   Proclet* rank = request->rank;
-  while (rank->state == State::kRunning) sleep_for(kLook);
-  if (rank->state == State::kFinished || end_of(rank) || is_end(rank)) return;
+  while (rank->state == ProcletState::kRunning) sleep_for(kLook);
+  if (rank->state == ProcletState::kFinished || end_of(rank) || is_end(rank)) return;
   void* stacks = mmap(nullptr, kRemainder + kStack + 2 * kGuard, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   auto* end = new (std::nothrow) Proclet(*rank);
@@ -75,11 +76,11 @@ void leave(void* data) {
   rank->pending = nullptr;
   stand_on(end, low, kStack, run_end);
   stand_on(rank, low + kStack + kGuard, kRemainder, run_what_is_left);
-  if (rank->state == State::kSleeping) {
+  if (rank->state == ProcletState::kSleeping) {
     remove_timer(rank);
-    rank->state = State::kParked;
+    rank->state = ProcletState::kParked;
   }
-  end->state = State::kParked;
+  end->state = ProcletState::kParked;
   ready(end);
 }
 
@@ -93,7 +94,8 @@ Proclet* end_of(const Proclet* rank) {
 
 void end_of_left_rank(const Proclet* end) {
   for (const auto& [left, its_end] : g_scheduler.ends)
-    if (its_end == end && left->state == State::kParked) left->state = State::kFinished;
+    if (its_end == end && left->state == ProcletState::kParked)
+      left->state = ProcletState::kFinished;
 }
 
 bool is_end(const Proclet* p) {
@@ -108,7 +110,7 @@ void leave_for(Proclet* rank, void (*entry)(void*), void* argument) {
   request->argument = argument;
   request->done = [](Completion* c) {
     auto* l = static_cast<Leave*>(c);
-    if (l->rank->state != State::kFinished) spawn_helper(l->rank, leave, l);
+    if (l->rank->state != ProcletState::kFinished) spawn_helper(l->rank, leave, l);
   };
   post_completion(request);
 }

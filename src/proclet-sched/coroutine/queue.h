@@ -37,7 +37,7 @@ inline bool anything_ready() { return g_hot.head || !g_scheduler.shuffled.empty(
 
 /// Puts a proclet behind all others; under the random policy, among them.
 inline void append(Proclet* p) {
-  p->state = State::kReady;
+  p->state = ProcletState::kReady;
   if (queue_is_shared()) return enqueue_with_threads(p, false);
   if (g_scheduler.options.policy == Options::kRandom) return add_shuffled(p);
   detail::append_fifo(p);

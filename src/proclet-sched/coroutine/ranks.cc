@@ -146,7 +146,8 @@ bool caller_is_adopted() {
 
 bool rank_is_sound(uint32_t index) {
   const Proclet& p = g_scheduler.ranks[index];
-  if (p.index != index || p.kind != Kind::kRank || p.state > State::kFinished) return false;
+  if (p.index != index || p.kind != ProcletKind::kRank || p.state > ProcletState::kFinished)
+    return false;
   // A rank that has left its stack is on another one, and so is an adopted caller.
   if (end_of(&p) || caller_is_adopted()) return true;
   if (index < g_scheduler.created)
@@ -156,7 +157,7 @@ bool rank_is_sound(uint32_t index) {
     if (index - block.first < block.count)
       return p.stack_low == block.stacks->low(index - block.first) &&
              p.stack_size == block.stacks->stack_size();
-  return p.state == State::kFinished;  // a number that no rank has now
+  return p.state == ProcletState::kFinished;  // a number that no rank has now
 }
 
 bool in_descriptor_guards(const void* address) {
@@ -167,13 +168,13 @@ bool in_descriptor_guards(const void* address) {
 }
 
 char* stack_top(const Proclet* p) {
-  if (p->kind != Kind::kRank) return helper_stack_top(p);
+  if (p->kind != ProcletKind::kRank) return helper_stack_top(p);
   uint32_t slot;
   return stacks_of(p->index, &slot).top(slot);
 }
 
 bool stack_intact(const Proclet* p) {
-  if (p->kind != Kind::kRank) return helper_stack_intact(p);
+  if (p->kind != ProcletKind::kRank) return helper_stack_intact(p);
   uint32_t slot;
   return stacks_of(p->index, &slot).intact(slot);
 }
@@ -264,9 +265,9 @@ Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t*
     Proclet* p = make_rank(from + i, *block.stacks, i);
     p->entry = entry;
     p->argument = argument;
-    p->state = State::kFinished;
+    p->state = ProcletState::kFinished;
   }
-  if (block.stacks->guard() == Guard::kCanary) require_canary_checks();
+  if (block.stacks->guard() == StackGuard::kCanary) require_canary_checks();
   added.insert(at, std::move(block));
   g_scheduler.count = std::max(g_scheduler.count, from + count);
   fgmpi_debug_table.rank_count = g_scheduler.count;
@@ -288,7 +289,7 @@ void start_added_ranks(uint32_t first) {
   g_scheduler.live += block.count;
   for (uint32_t i = 0; i < block.count; ++i) {
     Proclet* p = g_scheduler.ranks + block.first + i;
-    p->state = State::kParked;
+    p->state = ProcletState::kParked;
     ready(p);
   }
 }
@@ -297,7 +298,7 @@ void remove_ranks(uint32_t first) {
   auto at = find_added(first);
   for (uint32_t i = 0; i < at->count; ++i) {
     Proclet* p = g_scheduler.ranks + first + i;
-    FGMPI_CHECK(p->state == State::kFinished);
+    FGMPI_CHECK(p->state == ProcletState::kFinished);
     p->stack_low = nullptr;
     p->stack_size = 0;
   }
@@ -317,11 +318,11 @@ uint32_t live_ranks() { return g_scheduler.live; }
 
 const char* guard_kind() {
   switch (g_scheduler.stacks.guard()) {
-    case Guard::kGuardPages:
+    case StackGuard::kGuardPages:
       return "guard pages";
-    case Guard::kMprotect:
+    case StackGuard::kMprotect:
       return "mprotect";
-    case Guard::kCanary:
+    case StackGuard::kCanary:
       break;
   }
   return "canary";

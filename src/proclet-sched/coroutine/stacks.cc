@@ -66,7 +66,7 @@ void StackRegion::release() {
 
 void StackRegion::choose_guard(uint32_t count) {
   if (count == 0 || madvise(base_, kPage, kMadvGuardInstall) == 0) {
-    guard_ = Guard::kGuardPages;
+    guard_ = StackGuard::kGuardPages;
     return;
   }
   // Each protected page splits the mapping. Three quarters of the limit are left to all other uses,
@@ -74,14 +74,14 @@ void StackRegion::choose_guard(uint32_t count) {
   const int64_t then_in_use = 2 * static_cast<int64_t>(count) + mappings_in_use();
   bool fits = then_in_use < max_map_count() / 4 &&
               then_in_use + promised_mappings() + kSpareMappings <= max_map_count();
-  guard_ = fits ? Guard::kMprotect : Guard::kCanary;
+  guard_ = fits ? StackGuard::kMprotect : StackGuard::kCanary;
   if (!fits) canary_from_ = 0;
 }
 
 void StackRegion::install_guard(uint32_t slot) {
   char* page = base_ + slot * slot_size_;
-  if (guard_ == Guard::kGuardPages && madvise(page, kPage, kMadvGuardInstall) == 0) return;
-  if (guard_ == Guard::kMprotect && mprotect(page, kPage, PROT_NONE) == 0) return;
+  if (guard_ == StackGuard::kGuardPages && madvise(page, kPage, kMadvGuardInstall) == 0) return;
+  if (guard_ == StackGuard::kMprotect && mprotect(page, kPage, PROT_NONE) == 0) return;
   canary_from_ = std::min(canary_from_, slot);  // guards are installed in ascending order
   memcpy(low(slot), &kCanary, sizeof kCanary);
 }

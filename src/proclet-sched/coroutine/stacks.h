@@ -21,7 +21,7 @@
 
 namespace fgmpi::sched {
 
-enum class Guard : uint8_t { kGuardPages, kMprotect, kCanary };
+enum class StackGuard : uint8_t { kGuardPages, kMprotect, kCanary };
 
 class StackRegion {
  public:
@@ -54,7 +54,7 @@ class StackRegion {
   /// Bytes of the pages of all stacks that were written.
   uint64_t written() const;
   /// The weakest guard of any slot.
-  Guard guard() const { return canary_from_ < count_ ? Guard::kCanary : guard_; }
+  StackGuard guard() const { return canary_from_ < count_ ? StackGuard::kCanary : guard_; }
   uint32_t count() const { return count_; }
   /// The slot whose stack or guard holds the address, or -1; `in_guard` says which.
   int64_t slot_of(const void* address, bool* in_guard) const;
@@ -65,7 +65,7 @@ class StackRegion {
   size_t slot_size_ = 0;
   uint32_t count_ = 0;
   uint32_t canary_from_ = 0;  ///< slots from here on have canaries
-  Guard guard_ = Guard::kGuardPages;
+  StackGuard guard_ = StackGuard::kGuardPages;
 };
 
 }  // namespace fgmpi::sched

@@ -26,7 +26,7 @@ void wake_sleepers() {
     Proclet* p = g_scheduler.timers.front().proclet;
     std::pop_heap(g_scheduler.timers.begin(), g_scheduler.timers.end(), std::greater<>());
     g_scheduler.timers.pop_back();
-    p->state = State::kParked;
+    p->state = ProcletState::kParked;
     ready(p);
   }
 }

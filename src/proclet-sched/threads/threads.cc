@@ -141,8 +141,8 @@ ThreadOfRank* thread_of(Proclet* p) { return reinterpret_cast<ThreadOfRank*>(p->
 void share_queue() {
   g_queue_is_shared = true;
   g.queued_helpers = 0;
-  for (Proclet* p = g_hot.head; p; p = p->next) g.queued_helpers += p->kind == Kind::kHelper;
-  for (Proclet* p : g_scheduler.shuffled) g.queued_helpers += p->kind == Kind::kHelper;
+  for (Proclet* p = g_hot.head; p; p = p->next) g.queued_helpers += p->kind == ProcletKind::kHelper;
+  for (Proclet* p : g_scheduler.shuffled) g.queued_helpers += p->kind == ProcletKind::kHelper;
   g_hot.fifo = false;
   g_hot.extras = true;
 }
@@ -208,7 +208,7 @@ void set_began_before(Proclet* p, bool before) {
 }
 
 bool is_helper_of(const Proclet* p, const ThreadOfRank* t) {
-  return p->kind == Kind::kHelper && p->rank_state == t->rank->rank_state;
+  return p->kind == ProcletKind::kHelper && p->rank_state == t->rank->rank_state;
 }
 
 /// A helper of a rank has become ready: wakes a waiting thread of the rank, which may run it.
@@ -223,9 +223,9 @@ void wake_for_helper(const Proclet* helper) {
 /// ranks that it leaves in its queue.
 void wake_for_queued_helpers() {
   for (Proclet* p = g_hot.head; p; p = p->next)
-    if (p->kind == Kind::kHelper) wake_for_helper(p);
+    if (p->kind == ProcletKind::kHelper) wake_for_helper(p);
   for (Proclet* p : g_scheduler.shuffled)
-    if (p->kind == Kind::kHelper) wake_for_helper(p);
+    if (p->kind == ProcletKind::kHelper) wake_for_helper(p);
 }
 
 /// Removes a ready helper of this rank from the queue of the scheduler's thread; nullptr where
@@ -262,12 +262,12 @@ bool spin_until_ready(ThreadOfRank* t) {
   if (!g_scheduler.hooks.sleep || g_turns.sleeper.load(std::memory_order_relaxed) ||
       (crowded() && g_turns.turn && g_turns.turn != t))
     return false;
-  for (int i = 0; i < kShortSpin && t->proclet.state != State::kReady; ++i) {
+  for (int i = 0; i < kShortSpin && t->proclet.state != ProcletState::kReady; ++i) {
     if (g_engine_lock.contended(t_user)) break;
     if (!make_progress()) relax_cpu();
   }
   count_poll();
-  return t->proclet.state == State::kReady;
+  return t->proclet.state == ProcletState::kReady;
 }
 
 /// Waits until a foreign thread's proclet is ready, and makes progress meanwhile. Replaces the jump
@@ -280,7 +280,7 @@ void wait_until_ready(ThreadOfRank* t) {
   if (spin_until_ready(t)) {
     record_patience();
     g_hot.current = self;
-    self->state = State::kRunning;
+    self->state = ProcletState::kRunning;
     return load_runtime(self);
   }
   begin_waiting(t);
@@ -288,10 +288,10 @@ void wait_until_ready(ThreadOfRank* t) {
   int64_t since = 0, spin_until = 0;
   for (int round = 1;; ++round) {
     while (Proclet* helper = pop_helper(t)) run_from_host(helper);
-    if (self->state == State::kReady) break;
+    if (self->state == ProcletState::kReady) break;
     count_poll();
     const bool moved = make_progress();
-    if (self->state == State::kReady) break;
+    if (self->state == ProcletState::kReady) break;
     if (moved) record_activity();
     breathe_here();
     if (!g_turns.pending.empty() || (g_turns.turn && g_turns.turn != t && crowded())) {
@@ -321,7 +321,7 @@ void wait_until_ready(ThreadOfRank* t) {
   record_patience();
   end_waiting(t);
   g_hot.current = self;
-  self->state = State::kRunning;
+  self->state = ProcletState::kRunning;
   load_runtime(self);
 }
 
@@ -359,9 +359,9 @@ void sleep_thread(int64_t ns) {
 
 void enqueue_with_threads(Proclet* p, bool in_front) {
   FGMPI_ASSERT(may_use_engine());
-  p->state = State::kReady;
-  if (p->kind == Kind::kForeign) return wake(thread_of(p));
-  if (p->kind == Kind::kHelper) {
+  p->state = ProcletState::kReady;
+  if (p->kind == ProcletKind::kForeign) return wake(thread_of(p));
+  if (p->kind == ProcletKind::kHelper) {
     ++g.queued_helpers;
     detail::g_leaving_has_work = true;
   }
@@ -381,7 +381,7 @@ void enqueue_with_threads(Proclet* p, bool in_front) {
   if (t_scheduler) return;
   if (g.scheduler_waiter.waiting)
     wake(&g.scheduler_waiter);
-  else if (p->kind == Kind::kHelper)
+  else if (p->kind == ProcletKind::kHelper)
     wake_for_helper(p);
 }
 
@@ -389,7 +389,7 @@ bool switches_are_recorded() { return g_queue_is_shared || g.began_before > 0; }
 
 void record_switch(Proclet* to) {
   if (!to) return;
-  if (to->kind == Kind::kHelper && g_queue_is_shared) --g.queued_helpers;
+  if (to->kind == ProcletKind::kHelper && g_queue_is_shared) --g.queued_helpers;
   if (to->began_before_threads)
     t_inside = detail::kBefore;
   else
@@ -461,7 +461,7 @@ bool EngineEntry::enter() {
   lock_here();
   if (!t->counted) ++g_turns.users;
   t->counted = true;
-  if (t->rank->state == State::kFinished) {
+  if (t->rank->state == ProcletState::kFinished) {
     unlock_here();
     wait_for_the_end();
   }
@@ -544,8 +544,8 @@ ThreadOfRank* make_thread(Proclet* rank) {
   auto* t = new (std::nothrow) ThreadOfRank;
   if (!t) return nullptr;
   t->rank = rank;
-  t->proclet.kind = Kind::kForeign;
-  t->proclet.state = State::kRunning;
+  t->proclet.kind = ProcletKind::kForeign;
+  t->proclet.state = ProcletState::kRunning;
   t->proclet.index = rank->index;
   t->proclet.argument = t;
   t->side.current = &t->proclet;
@@ -662,8 +662,8 @@ namespace {
 /// True when the thread does nothing that could end a wait in MPI before another event does.
 bool waits_for_mpi(const ThreadOfRank* t) {
   const Proclet& p = t->proclet;
-  return t->rank->state == State::kFinished ||
-         (t->waiting && p.state == State::kParked && p.wait && p.wait->deadlocks);
+  return t->rank->state == ProcletState::kFinished ||
+         (t->waiting && p.state == ProcletState::kParked && p.wait && p.wait->deadlocks);
 }
 
 /// True when, by the kernel's list of threads, every thread that does not wait in MPI waits for
@@ -701,7 +701,7 @@ void for_each_waiting_thread(void (*visit)(Proclet*, Proclet*, void*), void* arg
   for (WaitingThread* w : g_turns.waiting) {
     if (w == &g.scheduler_waiter) continue;
     auto* t = static_cast<ThreadOfRank*>(w);
-    if (t->proclet.state == State::kParked && t->proclet.wait)
+    if (t->proclet.state == ProcletState::kParked && t->proclet.wait)
       visit(&t->proclet, t->rank, argument);
   }
 }

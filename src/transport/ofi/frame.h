@@ -26,10 +26,14 @@ namespace fgmpi::transport::ofi {
 
 inline constexpr uint32_t kVersion = 4;
 
-enum class Kind : uint32_t { kHello = 0x46470011u, kFrames = 0x46470012u, kBye = 0x46470013u };
+enum class NetworkMessageKind : uint32_t {
+  kHello = 0x46470011u,
+  kFrames = 0x46470012u,
+  kBye = 0x46470013u
+};
 
 struct Prefix {
-  Kind kind;
+  NetworkMessageKind kind;
   uint32_t process;
   uint64_t token;
 };
@@ -60,14 +64,14 @@ inline bool decode(const void* bytes, size_t length, Decoded* out) {
   out->frames = at;
   out->left = 0;
   switch (out->prefix.kind) {
-    case Kind::kHello:
+    case NetworkMessageKind::kHello:
       if (length != sizeof(Hello)) return false;
       std::memcpy(&out->hello, at, sizeof(Hello));
       return out->hello.version == kVersion && out->hello.zero == 0;
-    case Kind::kFrames:
+    case NetworkMessageKind::kFrames:
       out->left = length;
       return length >= kFrameOverhead;
-    case Kind::kBye:
+    case NetworkMessageKind::kBye:
       return length == 0;
   }
   return false;

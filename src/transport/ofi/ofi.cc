@@ -218,7 +218,7 @@ Status Ofi::add_peer(uint32_t process, const std::string& address, uint64_t* loc
 }
 
 /// Makes a buffer that holds the beginning of a message; nullptr when none is free.
-SendBuffer* Ofi::start(uint32_t index, Kind kind) {
+SendBuffer* Ofi::start(uint32_t index, NetworkMessageKind kind) {
   SendBuffer* buffer = free_sends_;
   if (!buffer) return nullptr;
   free_sends_ = buffer->next;
@@ -287,7 +287,7 @@ bool Ofi::flush() {
 }
 
 /// Sends a message without frames. False: there is no room now.
-bool Ofi::send_plain(uint32_t index, Kind kind, const Hello* hello) {
+bool Ofi::send_plain(uint32_t index, NetworkMessageKind kind, const Hello* hello) {
   SendBuffer* buffer = flush() ? start(index, kind) : nullptr;
   if (!buffer) return false;
   if (hello) buffer->append(hello, sizeof *hello);
@@ -299,7 +299,7 @@ bool Ofi::send_plain(uint32_t index, Kind kind, const Hello* hello) {
 /// Opens the relation to a peer with a hello.
 bool Ofi::greet(uint32_t index) {
   Hello hello{peers_[index].key, kVersion, 0};
-  if (!send_plain(index, Kind::kHello, &hello)) return false;
+  if (!send_plain(index, NetworkMessageKind::kHello, &hello)) return false;
   peers_[index].greeted = true;
   return true;
 }
@@ -370,7 +370,7 @@ LendResult Ofi::send_frame(uint32_t index, const Header& header, const void* pay
   if (gathering_ && (gathering_->peer != index || gathering_->length + needed > max_message_) &&
       !flush())
     return LendResult::kNoRoom;
-  SendBuffer* buffer = gathering_ ? gathering_ : start(index, Kind::kFrames);
+  SendBuffer* buffer = gathering_ ? gathering_ : start(index, NetworkMessageKind::kFrames);
   if (!buffer) return LendResult::kNoRoom;
   // The frame is gathered with others if enough messages are under way already, or this is flushed
   // soon, and another frame of this length would fit, too.
@@ -476,12 +476,12 @@ void Ofi::complete_receive(ReceiveBuffer* buffer, uint64_t flags, const void* by
 void Ofi::received(const void* bytes, size_t length) {
   Decoded d;
   bool good = decode(bytes, length, &d);
-  if (good) good = d.prefix.kind == Kind::kHello ? gate_->hello(d) : gate_->admits(d);
+  if (good) good = d.prefix.kind == NetworkMessageKind::kHello ? gate_->hello(d) : gate_->admits(d);
   if (!good) {
     ++refused_;
     return;
   }
-  if (d.prefix.kind == Kind::kBye) gate_->bye(d.prefix.process);
+  if (d.prefix.kind == NetworkMessageKind::kBye) gate_->bye(d.prefix.process);
   OfiFrame frame;
   while (next_frame(&d, max_payload(), &frame))
     if (!closing_) sinks_.frames->deliver(frame.header, frame.payload, frame.length);
@@ -608,8 +608,8 @@ void Ofi::close_here() {
   closing_ = true;
   int64_t deadline = now_ns() + kFlush;
   for (uint32_t i = 0; i < peers_.size(); ++i)
-    while (peers_[i].greeted && !peers_[i].failed && !send_plain(i, Kind::kBye, nullptr) &&
-           now_ns() < deadline)
+    while (peers_[i].greeted && !peers_[i].failed &&
+           !send_plain(i, NetworkMessageKind::kBye, nullptr) && now_ns() < deadline)
       poll();
   while ((gathering_ || sends_in_flight_ || !gate_->all_have_left()) && now_ns() < deadline) poll();
   if (registered_) fi_close(&registered_->fid);

@@ -185,12 +185,12 @@ class Ofi final : public Transport, private MemoryReader, private GrantedMemory,
   Status make_buffers();
   void post_receive(ReceiveBuffer* buffer);
   void use_receives(size_t count);
-  SendBuffer* start(uint32_t peer, Kind kind);
+  SendBuffer* start(uint32_t peer, NetworkMessageKind kind);
   ssize_t send_lent(SendBuffer* buffer);
   bool transmit(SendBuffer* buffer);
   void release(SendBuffer* buffer);
   bool flush();
-  bool send_plain(uint32_t peer, Kind kind, const Hello* hello);
+  bool send_plain(uint32_t peer, NetworkMessageKind kind, const Hello* hello);
   LendResult send_frame(uint32_t peer, const Header& header, const void* payload, size_t length,
                         void* lender);
   bool greet(uint32_t peer);

@@ -29,7 +29,7 @@ namespace {
 
 }  // namespace
 
-bool Guard::watch(const std::string& file) {
+bool SegmentGuard::watch(const std::string& file) {
   int ends[2], ready[2];
   if (pipe2(ends, O_CLOEXEC)) return false;
   if (pipe2(ready, O_CLOEXEC)) {
@@ -67,7 +67,7 @@ bool Guard::watch(const std::string& file) {
   return false;
 }
 
-void Guard::release() {
+void SegmentGuard::release() {
   if (pipe_ >= 0) close(pipe_);
   pipe_ = -1;
   if (pid_ > 0)

@@ -10,12 +10,12 @@
 
 namespace fgmpi::transport::shm {
 
-class Guard {
+class SegmentGuard {
  public:
-  Guard() = default;
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
-  ~Guard() { release(); }
+  SegmentGuard() = default;
+  SegmentGuard(const SegmentGuard&) = delete;
+  SegmentGuard& operator=(const SegmentGuard&) = delete;
+  ~SegmentGuard() { release(); }
   /// Starts a guard for shm_open's `file`, which need not exist yet. False (errno is set): there is
   /// no free descriptor or process, so the file should not be made.
   bool watch(const std::string& file);

@@ -105,7 +105,7 @@ class OwnSegment {
   SegmentHeader* header_ = nullptr;
   Geometry geometry_{};
   SegmentName name_;
-  Guard guard_;
+  SegmentGuard guard_;
   int fd_ = -1;
 };
 

@@ -15,7 +15,7 @@ TEST(Selector, EveryShapeHasAnAlgorithm) {
   for (uint32_t processes : {2u, 3u, 4u, 8u, 9u, 64u, 100'000u})
     for (size_t bytes : {size_t{0}, size_t{8}, size_t{1} << 16, size_t{1} << 22, size_t{1} << 40})
       for (int bits = 0; bits < 8; ++bits) {
-        Shape shape{processes, bytes, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
+        CollectiveShape shape{processes, bytes, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
         algorithm_type::bcast* bcast;
         algorithm_type::reduce* reduce;
         algorithm_type::allreduce* allreduce;
@@ -50,7 +50,7 @@ TEST(Selector, AnOverrideIsTakenWhereItCanDoTheJob) {
 /// Expects that a setting takes an algorithm by messages, for a shape that all can be used for.
 template <class Function>
 void expect_named(const std::string& setting, const char* name, Function* algorithm,
-                  Status (*pick)(const Shape&, Function**)) {
+                  Status (*pick)(const CollectiveShape&, Function**)) {
   const Setting named(setting.c_str(), name);
   for (size_t bytes : {size_t{8}, size_t{1} << 30}) {
     Function* run = nullptr;

@@ -8,11 +8,11 @@ namespace {
 // The tests run in processes of their own, since the state of a process moves only once.
 TEST(OwnStateDeathTest, GoesOneWay) {
   auto go_through = [] {
-    const bool right = own_state() == State::kRunning && ends_are_losses();
+    const bool right = own_state() == LivenessState::kRunning && ends_are_losses();
     start_leaving();
-    const bool then = own_state() == State::kLeaving && !ends_are_losses();
+    const bool then = own_state() == LivenessState::kLeaving && !ends_are_losses();
     end_in_order();
-    const bool last = own_state() == State::kLeftInOrder && !ends_are_losses();
+    const bool last = own_state() == LivenessState::kLeftInOrder && !ends_are_losses();
     exit(right && then && last ? 0 : 1);
   };
   EXPECT_EXIT(go_through(), testing::ExitedWithCode(0), "");

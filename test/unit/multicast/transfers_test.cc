@@ -134,7 +134,7 @@ TEST(MulticastOutbox, HoldsTheLatestAcknowledgementOfATransfer) {
   Outbox outbox(&socket);
   const GroupKey key{{1, 2, 3}};
   auto hold = [&](uint64_t serial, uint32_t position) {
-    DatagramHeader h = header_of(Kind::kAck, serial, 100, {}, 0);
+    DatagramHeader h = header_of(DatagramKind::kAck, serial, 100, {}, 0);
     h.position = position;
     outbox.batch(socket_address(to, 0), h, key);
   };
@@ -700,7 +700,7 @@ TEST(Multicast, ImpossibleDatagramsAreRefused) {
     h.position = static_cast<uint32_t>(random() % 2 ? random() % 100 : random());
     h.root = static_cast<uint16_t>(random() % 5);
     h.from = static_cast<uint16_t>(random() % 5);
-    h.kind = static_cast<Kind>(random() % 7);
+    h.kind = static_cast<DatagramKind>(random() % 7);
     h.flags = static_cast<uint8_t>(random() % 64);
     std::string bytes(reinterpret_cast<const char*>(&h), sizeof h);
     bytes.append(random() % 200 * 8 % 1400, static_cast<char>(random()));

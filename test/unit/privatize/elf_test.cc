@@ -60,9 +60,10 @@ TEST(ElfModule, RelativeRelocationsPointIntoTheModule) {
   EXPECT_GT(relative, 10);
 }
 
-class ImagesOfLayout : public ::testing::TestWithParam<Layout> {};
+class ImagesOfLayout : public ::testing::TestWithParam<ImageLayout> {};
 INSTANTIATE_TEST_SUITE_P(All, ImagesOfLayout,
-                         ::testing::Values(Layout::kProtected, Layout::kJoined, Layout::kCopied),
+                         ::testing::Values(ImageLayout::kProtected, ImageLayout::kJoined,
+                                           ImageLayout::kCopied),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 // Images of this test program: arithmetic there and back, private data, shared code.
@@ -79,9 +80,9 @@ TEST_P(ImagesOfLayout, CopiesHaveTheirOwnData) {
   ASSERT_TRUE(status.ok()) << status.what();
   EXPECT_EQ(images.layout(), GetParam());
   images.record_copied_objects();
-  EXPECT_GE(images.cost_of_image(Layout::kProtected).mappings, 2u);
-  EXPECT_EQ(images.cost_of_image(Layout::kJoined).mappings, 1u);
-  EXPECT_EQ(images.cost_of_image(Layout::kCopied).mappings, 0u);
+  EXPECT_GE(images.cost_of_image(ImageLayout::kProtected).mappings, 2u);
+  EXPECT_EQ(images.cost_of_image(ImageLayout::kJoined).mappings, 1u);
+  EXPECT_EQ(images.cost_of_image(ImageLayout::kCopied).mappings, 0u);
   auto original = reinterpret_cast<uintptr_t>(&unit_test_global);
   unit_test_global = 99;  // images start from the file, not from here
   for (uint32_t k : {3u, 1u, 4u, 2u}) {

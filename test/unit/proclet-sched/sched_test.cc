@@ -347,7 +347,7 @@ TEST_F(WithHooks, ALoneSpinnerPolls) {
       g_hooks.waiter = current();
       park(&kSite);
     } else {
-      while (rank_proclet(0)->state != State::kFinished) yield();
+      while (rank_proclet(0)->state != ProcletState::kFinished) yield();
     }
   });
   EXPECT_GE(g_hooks.polls, 100);
@@ -360,7 +360,7 @@ TEST_F(WithHooks, DeadlockIsReportedAndRunReturns) {
                       }),
             1);
   EXPECT_EQ(g_hooks.all_parked, 1);
-  EXPECT_EQ(rank_proclet(1)->state, State::kParked);
+  EXPECT_EQ(rank_proclet(1)->state, ProcletState::kParked);
   EXPECT_STREQ(rank_proclet(1)->wait->call, "test");
 }
 
@@ -433,7 +433,7 @@ TEST_P(Policies, HelpersRunAndAreReused) {
               current(),
               [](void* p) {
                 auto* w = static_cast<Work*>(p);
-                EXPECT_EQ(current()->kind, Kind::kHelper);
+                EXPECT_EQ(current()->kind, ProcletKind::kHelper);
                 ++*static_cast<int*>(current()->rank_state);
                 yield();
                 w->value = 42;
@@ -441,7 +441,7 @@ TEST_P(Policies, HelpersRunAndAreReused) {
                 if (w->waiter) ready(w->waiter);
               },
               &work);
-          EXPECT_EQ(helper->state, State::kReady);
+          EXPECT_EQ(helper->state, ProcletState::kReady);
           if (!work.done) {
             work.waiter = current();
             park(&kSite);
@@ -639,7 +639,7 @@ TEST(Stacks, ARegionOfEachGuardKind) {
   for (uint32_t i = 0; i < 40; ++i) {
     EXPECT_TRUE(region.intact(i));
     memset(region.low(i), 7, 100);
-    EXPECT_EQ(region.intact(i), region.guard() != Guard::kCanary);
+    EXPECT_EQ(region.intact(i), region.guard() != StackGuard::kCanary);
     colours.insert(reinterpret_cast<size_t>(region.top(i)) % 4096);
     EXPECT_EQ(reinterpret_cast<size_t>(region.top(i)) % 64, 0u);
   }

@@ -82,7 +82,7 @@ const size_t kSizes[] = {0,    1,    8,    49,   50,   100,    101,    1000,   4
 
 TEST_P(Protocols, BlockingPingPongOfAllSizesAndModes) {
   run(2, [&](uint32_t me) {
-    for (Mode mode : {Mode::kStandard, Mode::kSynchronous, Mode::kReady}) {
+    for (SendMode mode : {SendMode::kStandard, SendMode::kSynchronous, SendMode::kReady}) {
       for (size_t n : kSizes) {
         auto data = pattern(n, static_cast<uint32_t>(n));
         std::vector<char> got(n + 16, 'x');
@@ -114,7 +114,7 @@ TEST_P(Protocols, TruncationLosesNothingElse) {
       if (me == 0) {
         for (int i = 0; i < 3; ++i)
           EXPECT_TRUE(
-              send(bytes(data.data(), n), peer(1), 0, i, kCtx, Mode::kStandard, "send").ok());
+              send(bytes(data.data(), n), peer(1), 0, i, kCtx, SendMode::kStandard, "send").ok());
       } else {
         for (int i = 0; i < 3; ++i) {
           std::vector<char> got(n, 'x');
@@ -142,8 +142,8 @@ TEST_P(Protocols, SynchronousSendWaitsForItsMatch) {
       std::vector<char> data(n);
       if (me == 0) {
         Request* r;
-        EXPECT_TRUE(isend(bytes(data.data(), n), peer(1), 0, 1, kCtx, Mode::kSynchronous, "issend",
-                          nullptr, &r)
+        EXPECT_TRUE(isend(bytes(data.data(), n), peer(1), 0, 1, kCtx, SendMode::kSynchronous,
+                          "issend", nullptr, &r)
                         .ok());
         while (!test(r, "MPI_Test")) {
         }
@@ -184,7 +184,7 @@ TEST_P(Protocols, RandomTrafficKeepsOrder) {
           out.push_back({pattern(n, me), nullptr});
           uint32_t head[2] = {me, sent[to]++};
           memcpy(out.back().data.data(), head, 8);
-          Mode mode = random() % 4 == 0 ? Mode::kSynchronous : Mode::kStandard;
+          SendMode mode = random() % 4 == 0 ? SendMode::kSynchronous : SendMode::kStandard;
           ASSERT_TRUE(isend(bytes(out.back().data.data(), n), peer(to), static_cast<int32_t>(me),
                             static_cast<int32_t>(n), kCtx, mode, "isend", nullptr,
                             &out.back().request)
@@ -229,7 +229,7 @@ TEST_P(Protocols, ProbesSeeWhatTheReceiveThenGets) {
       auto data = pattern(n, me);
       if (me != 0) {
         EXPECT_TRUE(send(bytes(data.data(), n), peer(0), static_cast<int32_t>(me), i, kCtx,
-                         Mode::kStandard, "send")
+                         SendMode::kStandard, "send")
                         .ok());
         continue;
       }
@@ -284,14 +284,15 @@ TEST_P(Protocols, CancelledReceivesAndSendsAreGone) {
       wait(r, "wait");
       EXPECT_TRUE(r->outcome.cancelled);
       free_request(r);
-      EXPECT_TRUE(isend(bytes(data.data(), data.size()), peer(1), 0, 1, kCtx, Mode::kSynchronous,
-                        "issend", nullptr, &r)
+      EXPECT_TRUE(isend(bytes(data.data(), data.size()), peer(1), 0, 1, kCtx,
+                        SendMode::kSynchronous, "issend", nullptr, &r)
                       .ok());
       r->cancel();
       wait(r, "wait");  // must return although no rank receives the message
       EXPECT_TRUE(r->outcome.cancelled);
       free_request(r);
-      EXPECT_TRUE(send(bytes(data.data(), 8), peer(1), 0, 2, kCtx, Mode::kStandard, "send").ok());
+      EXPECT_TRUE(
+          send(bytes(data.data(), 8), peer(1), 0, 2, kCtx, SendMode::kStandard, "send").ok());
     } else {
       EXPECT_TRUE(recv(bytes(got.data(), 8), endpoint(1), 0, 2, kCtx, "recv", &o).ok());
       EXPECT_FALSE(iprobe(endpoint(1), MPI_ANY_SOURCE, MPI_ANY_TAG, kCtx, &o));
@@ -305,7 +306,7 @@ TEST_P(Protocols, PersistentRequestsRunAgainAndAgain) {
     Request* r[2];
     int32_t other = static_cast<int32_t>(1 - me), mine = static_cast<int32_t>(me);
     EXPECT_TRUE(send_init(bytes(data.data(), data.size()), peer(1 - me), mine, 4, kCtx,
-                          Mode::kStandard, "s", nullptr, &r[0])
+                          SendMode::kStandard, "s", nullptr, &r[0])
                     .ok());
     EXPECT_TRUE(
         recv_init(bytes(got.data(), got.size()), endpoint(me), other, 4, kCtx, "r", nullptr, &r[1])
@@ -412,7 +413,7 @@ TEST_P(Protocols, UnexpectedBytesAreBounded) {
     for (int i = 0; i < 3000; ++i) {
       if (me == 0) {
         EXPECT_TRUE(
-            send(bytes(data.data(), data.size()), peer(1), 0, 0, kCtx, Mode::kStandard, "send")
+            send(bytes(data.data(), data.size()), peer(1), 0, 0, kCtx, SendMode::kStandard, "send")
                 .ok());
       } else {
         Outcome o;
@@ -436,7 +437,7 @@ TEST_P(Protocols, FewBytesPastTheWindowNeedNoRoundTrip) {
     if (me == 0) {
       std::vector<Request*> requests(kCount);
       for (int i = 0; i < kCount; ++i)
-        EXPECT_TRUE(isend(bytes(data.data(), data.size()), peer(1), 0, i, kCtx, Mode::kStandard,
+        EXPECT_TRUE(isend(bytes(data.data(), data.size()), peer(1), 0, i, kCtx, SendMode::kStandard,
                           "isend", nullptr, &requests[i])
                         .ok());
       wait_all(requests.data(), requests.size(), "wait");
@@ -499,7 +500,7 @@ TEST(Requests, WaitAnyAndHandles) {
     if (me == 0) {
       for (int i = 0; i < 10; ++i) {
         sched::yield();
-        EXPECT_TRUE(send(bytes(data, 8), {0, 1}, 0, 9 - i, kCtx, Mode::kStandard, "send").ok());
+        EXPECT_TRUE(send(bytes(data, 8), {0, 1}, 0, 9 - i, kCtx, SendMode::kStandard, "send").ok());
       }
       return;
     }
@@ -543,8 +544,8 @@ TEST(Requests, FreedWhileActiveGoesWhenComplete) {
       EXPECT_TRUE(recv(bytes(nullptr, 0), endpoint(1), 0, 2, kCtx, "recv", &o).ok());
       EXPECT_EQ(std::string(got), "hello");
     } else {
-      EXPECT_TRUE(send(bytes("hello", 6), {0, 1}, 0, 1, kCtx, Mode::kStandard, "send").ok());
-      EXPECT_TRUE(send(bytes(nullptr, 0), {0, 1}, 0, 2, kCtx, Mode::kStandard, "send").ok());
+      EXPECT_TRUE(send(bytes("hello", 6), {0, 1}, 0, 1, kCtx, SendMode::kStandard, "send").ok());
+      EXPECT_TRUE(send(bytes(nullptr, 0), {0, 1}, 0, 2, kCtx, SendMode::kStandard, "send").ok());
     }
   });
   finalize();
@@ -619,7 +620,7 @@ TEST(Handles, TheLastOneIsAnErrorAndTheRestGoesOn) {
       EXPECT_TRUE(freed++ || need_handle().ok());
     }
     EXPECT_EQ(g_requests.live(), before);
-    ASSERT_TRUE(send(bytes(data, 8), {0, me}, 0, 1, kCtx, Mode::kStandard, "MPI_Send").ok());
+    ASSERT_TRUE(send(bytes(data, 8), {0, me}, 0, 1, kCtx, SendMode::kStandard, "MPI_Send").ok());
     EXPECT_TRUE(one->complete());
     free_request(one);
     g_requests.trim();

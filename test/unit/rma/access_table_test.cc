@@ -20,7 +20,7 @@ using Table = std::unique_ptr<AccessTable, Freed>;
 /// A table in zeroed memory, as fresh shared memory is.
 Table new_table() { return Table(static_cast<AccessTable*>(std::calloc(1, sizeof(AccessTable)))); }
 
-AccessRecord access(Use use, int origin, uint64_t low, uint64_t high) {
+AccessRecord access(MemoryUse use, int origin, uint64_t low, uint64_t high) {
   AccessRecord r{};
   r.low = low;
   r.high = high;
@@ -40,11 +40,12 @@ size_t enter(AccessTable* table, const AccessRecord& r) {
 
 bool by_the_standard(const AccessRecord& a, const AccessRecord& b) {
   if (a.low >= b.high || b.low >= a.high || a.member != b.member) return false;
-  if (a.use == Use::kRead && b.use == Use::kRead) return false;
-  return a.use != Use::kAccumulate || b.use != Use::kAccumulate;  // all have one operation and type
+  if (a.use == MemoryUse::kRead && b.use == MemoryUse::kRead) return false;
+  return a.use != MemoryUse::kAccumulate ||
+         b.use != MemoryUse::kAccumulate;  // all have one operation and type
 }
 
-using Who = std::set<std::tuple<int, Use, uint32_t>>;
+using Who = std::set<std::tuple<int, MemoryUse, uint32_t>>;
 Who who(const AccessRecord& r) { return {{r.origin, r.use, r.member}}; }
 
 TEST(AccessTable, FindsWhatAListFinds) {
@@ -55,8 +56,8 @@ TEST(AccessTable, FindsWhatAListFinds) {
     for (int i = 0; i < 200; ++i) {
       const uint64_t low = random.next() % 300;
       AccessRecord now =
-          access(static_cast<Use>(random.next() % 3), static_cast<int>(random.next() % 3), low,
-                 low + 1 + random.next() % 4);
+          access(static_cast<MemoryUse>(random.next() % 3), static_cast<int>(random.next() % 3),
+                 low, low + 1 + random.next() % 4);
       now.member = static_cast<uint32_t>(random.next() % 2);
       Who expected, seen;
       for (const AccessRecord& old : all)
@@ -77,17 +78,17 @@ TEST(AccessTable, FindsWhatAListFinds) {
 TEST(AccessTable, LoopsNeedOneRecord) {
   const Table table = new_table();
   for (uint32_t i = 0; i < 2 * AccessTable::kMost; ++i) {
-    EXPECT_EQ(enter(table.get(), access(Use::kAccumulate, 0, 8, 16)), 0u);
-    EXPECT_EQ(enter(table.get(), access(Use::kAccumulate, 0, 64 + 8 * i, 72 + 8 * i)), 0u);
+    EXPECT_EQ(enter(table.get(), access(MemoryUse::kAccumulate, 0, 8, 16)), 0u);
+    EXPECT_EQ(enter(table.get(), access(MemoryUse::kAccumulate, 0, 64 + 8 * i, 72 + 8 * i)), 0u);
   }
   EXPECT_EQ(table->size(), 2u);
-  EXPECT_EQ(enter(table.get(), access(Use::kWrite, 1, 12, 13)), 1u);
-  EXPECT_EQ(enter(table.get(), access(Use::kWrite, 1, 16, 64)), 0u);
+  EXPECT_EQ(enter(table.get(), access(MemoryUse::kWrite, 1, 12, 13)), 1u);
+  EXPECT_EQ(enter(table.get(), access(MemoryUse::kWrite, 1, 16, 64)), 0u);
 }
 
 TEST(AccessTable, WhatEndsApartStaysApart) {
   const Table table = new_table();
-  AccessRecord passive = access(Use::kWrite, 0, 0, 8), fenced = passive;
+  AccessRecord passive = access(MemoryUse::kWrite, 0, 0, 8), fenced = passive;
   passive.kind = EpochKind::kPassive;
   fenced.kind = EpochKind::kFence;
   enter(table.get(), passive);
@@ -95,16 +96,16 @@ TEST(AccessTable, WhatEndsApartStaysApart) {
   EXPECT_EQ(table->size(), 2u);
   table->erase_if([](const AccessRecord& r) { return r.kind == EpochKind::kPassive; });
   EXPECT_EQ(table->size(), 1u);
-  EXPECT_EQ(enter(table.get(), access(Use::kRead, 1, 4, 5)), 1u);
+  EXPECT_EQ(enter(table.get(), access(MemoryUse::kRead, 1, 4, 5)), 1u);
 }
 
 TEST(AccessTable, LoadsAndStoresMeetTheirEpoch) {
-  AccessRecord store = access(Use::kWrite, 0, 8, 16);
+  AccessRecord store = access(MemoryUse::kWrite, 0, 8, 16);
   store.kind = EpochKind::kProgram;
   store.phase = 2;
   AccessRecord load = store;
-  load.use = Use::kRead;
-  AccessRecord put = access(Use::kWrite, 1, 12, 20);
+  load.use = MemoryUse::kRead;
+  AccessRecord put = access(MemoryUse::kWrite, 1, 12, 20);
   auto meet = [&](const AccessRecord& a, const AccessRecord& b) {
     size_t found = 0;
     for (int turn = 0; turn < 2; ++turn) {
@@ -121,11 +122,11 @@ TEST(AccessTable, LoadsAndStoresMeetTheirEpoch) {
   EXPECT_TRUE(meet(load, put));
   EXPECT_FALSE(meet(load, store));
   AccessRecord get = put;
-  get.use = Use::kRead;
+  get.use = MemoryUse::kRead;
   EXPECT_TRUE(meet(store, get));
   EXPECT_FALSE(meet(load, get));
   AccessRecord sum = put;
-  sum.use = Use::kAccumulate;
+  sum.use = MemoryUse::kAccumulate;
   EXPECT_TRUE(meet(store, sum));
   put.phase = 3;
   EXPECT_FALSE(meet(store, put));
@@ -139,9 +140,10 @@ TEST(AccessTable, LoadsAndStoresMeetTheirEpoch) {
 
 TEST(AccessTable, StoresMeetUpdatesOfLocksUntilTheyAreSeen) {
   const Table table = new_table();
-  AccessRecord put = access(Use::kWrite, 1, 8, 16);
+  AccessRecord put = access(MemoryUse::kWrite, 1, 8, 16);
   put.kind = EpochKind::kPassive;
-  AccessRecord load = access(Use::kRead, 0, 12, 16), store = access(Use::kWrite, 0, 8, 12);
+  AccessRecord load = access(MemoryUse::kRead, 0, 12, 16),
+               store = access(MemoryUse::kWrite, 0, 8, 12);
   load.kind = store.kind = EpochKind::kAtOnce;
   auto made = [&](const AccessRecord& r) {
     std::vector<Conflict> found;
@@ -155,7 +157,7 @@ TEST(AccessTable, StoresMeetUpdatesOfLocksUntilTheyAreSeen) {
   enter(table.get(), put);  // a new put, whose data no rank has read
   EXPECT_EQ(made(store), 1u);
   // A fetch by another origin may have read the put's data and notified the target.
-  AccessRecord fetch = access(Use::kAccumulate, 2, 8, 12);
+  AccessRecord fetch = access(MemoryUse::kAccumulate, 2, 8, 12);
   fetch.kind = EpochKind::kPassive;
   made(fetch);
   EXPECT_EQ(made(store), 0u);
@@ -168,7 +170,7 @@ TEST(AccessTable, FullTablesSaySoOnce) {
   const Table table = new_table();
   testing::internal::CaptureStderr();
   for (uint32_t i = 0; i < AccessTable::kMost + 3; ++i)
-    enter(table.get(), access(Use::kRead, 0, 16 * i, 16 * i + 8));
+    enter(table.get(), access(MemoryUse::kRead, 0, 16 * i, 16 * i + 8));
   EXPECT_EQ(table->size(), AccessTable::kMost);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("more than 16384 accesses"), std::string::npos) << said;

@@ -20,13 +20,14 @@ namespace {
 
 using namespace testing;
 
-std::string message(ofi::Kind kind, uint32_t process, uint64_t token, const std::string& rest) {
+std::string message(ofi::NetworkMessageKind kind, uint32_t process, uint64_t token,
+                    const std::string& rest) {
   ofi::Prefix prefix{kind, process, token};
   return std::string(reinterpret_cast<char*>(&prefix), sizeof prefix) + rest;
 }
 std::string hello(uint32_t process, uint64_t token, ofi::LifelineKey key) {
   ofi::Hello hello{key, ofi::kVersion, 0};
-  return message(ofi::Kind::kHello, process, token,
+  return message(ofi::NetworkMessageKind::kHello, process, token,
                  std::string(reinterpret_cast<char*>(&hello), sizeof hello));
 }
 std::string record(uint32_t process, const std::string& payload) {
@@ -37,7 +38,7 @@ std::string record(uint32_t process, const std::string& payload) {
          std::string(reinterpret_cast<char*>(&h), sizeof h) + payload;
 }
 std::string frame(uint32_t process, uint64_t token, const std::string& payload) {
-  return message(ofi::Kind::kFrames, process, token, record(process, payload));
+  return message(ofi::NetworkMessageKind::kFrames, process, token, record(process, payload));
 }
 bool decode(const std::string& bytes, ofi::Decoded* out) {
   return ofi::decode(bytes.data(), bytes.size(), out);
@@ -79,10 +80,10 @@ TEST(Frame, DecodesWhatIsWellFormedOnly) {
   EXPECT_EQ(payloads(frame(3, 9, std::string(1001, 'x'))), "!");
   ASSERT_TRUE(decode(hello(3, 9, {{1, 2}}), &d));
   EXPECT_TRUE(d.hello.key == (ofi::LifelineKey{{1, 2}}));
-  EXPECT_TRUE(decode(message(ofi::Kind::kBye, 3, 9, ""), &d));
-  EXPECT_FALSE(decode(message(ofi::Kind::kBye, 3, 9, "x"), &d));
+  EXPECT_TRUE(decode(message(ofi::NetworkMessageKind::kBye, 3, 9, ""), &d));
+  EXPECT_FALSE(decode(message(ofi::NetworkMessageKind::kBye, 3, 9, "x"), &d));
   EXPECT_FALSE(decode(hello(3, 9, {{1, 2}}) + "x", &d));
-  EXPECT_FALSE(decode(message(static_cast<ofi::Kind>(7), 3, 9, ""), &d));
+  EXPECT_FALSE(decode(message(static_cast<ofi::NetworkMessageKind>(7), 3, 9, ""), &d));
   std::string good = frame(3, 9, "abc");
   for (size_t length = 0; length < good.size(); ++length) {
     std::string got = payloads(good.substr(0, length));
