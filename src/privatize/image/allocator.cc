@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/modules.h"
+#include "privatize/load/libraries.h"
+
 namespace fgmpi::privatize {
 namespace {
 
@@ -53,7 +56,62 @@ uintptr_t defined_by(const ElfModule& program, const char* name, size_t* size) {
   return reinterpret_cast<uintptr_t>(function);
 }
 
+/// Modules of the allocator; their number is 0 where it is the program's or the C library's.
+constexpr size_t kMostModules = 16;
+AddressRange g_modules[kMostModules];
+size_t g_module_count = 0;
+
+AddressRange range_of(const link_map* module) {
+  AddressRange range;
+  find_loaded_module([&](const dl_phdr_info& loaded) {
+    if (loaded.dlpi_addr != module->l_addr) return false;
+    range = fgmpi::range_of(loaded);
+    return true;
+  });
+  return range;
+}
+
+/// Libraries that wait for nothing but their own, which are not interposed, and this library.
+bool never_waits(std::string_view file) {
+  for (const char* name : {"libc.", "libm.", "libpthread.", "libdl.", "librt.", "ld-linux",
+                           "libstdc++.", "libgcc_s.", "linux-vdso."})
+    if (file.starts_with(name)) return true;
+  return is_mpi_library(file);
+}
+
+std::string_view file_of(const link_map* module) {
+  const std::string_view path = module->l_name;
+  return path.substr(path.rfind('/') + 1);
+}
+
 }  // namespace
+
+void find_allocator_modules() {
+  const auto allocator = module_at(dlsym(RTLD_DEFAULT, "malloc"));
+  if (!allocator || allocator->map == program_module() || never_waits(file_of(allocator->map)))
+    return;
+  std::vector<const link_map*> found = {allocator->map};
+  const std::vector<const link_map*> loaded = loaded_modules();
+  for (size_t i = 0; i < found.size() && found.size() < kMostModules; ++i) {
+    for (const std::string_view needed : DynamicSection(found[i]).needed()) {
+      if (never_waits(needed) || found.size() == kMostModules) continue;
+      const auto module = std::find_if(loaded.begin(), loaded.end(), [&](const link_map* m) {
+        // The kernel's own module, whose path has no '/', has no readable name.
+        return std::string_view(m->l_name).find('/') != std::string_view::npos &&
+               (file_of(m) == needed || DynamicSection(m).soname() == needed);
+      });
+      if (module != loaded.end() && std::find(found.begin(), found.end(), *module) == found.end())
+        found.push_back(*module);
+    }
+  }
+  for (const link_map* module : found) g_modules[g_module_count++] = range_of(module);
+}
+
+bool in_allocator(const void* address) {
+  return std::any_of(g_modules, g_modules + g_module_count, [=](const AddressRange& range) {
+    return range.contains(reinterpret_cast<uintptr_t>(address));
+  });
+}
 
 std::vector<uintptr_t> allocator_functions(const ElfModule& program) {
   std::vector<uintptr_t> offsets;

@@ -24,6 +24,15 @@ std::vector<uintptr_t> allocator_functions(const ElfModule& program);
 /// True for the names of the functions that an allocator may define.
 bool is_allocator_function(const char* name);
 
+/// Finds the library that defines malloc, unless that is the program or the C library, whose own
+/// locks are not interposed, and the libraries that it calls in the middle of its work, such as
+/// libunwind. Called once, before ranks run.
+void find_allocator_modules();
+/// True for code in one of these libraries. Waits there must not switch: an allocator has state for
+/// each thread, and its caller, perhaps this library, may be in the middle of an operation.
+/// Allocates nothing.
+bool in_allocator(const void* address);
+
 /// Length of the jump of x86-64 that write_jump() writes: jmp *0(%rip), and the address behind it.
 constexpr size_t kJumpBytes = 14;
 void write_jump(char* at, uintptr_t target);

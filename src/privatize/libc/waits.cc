@@ -34,6 +34,7 @@
 
 #include "base/modules.h"
 #include "base/raw_call.h"
+#include "privatize/image/allocator.h"
 #include "privatize/image/images.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
@@ -81,13 +82,6 @@ FGMPI_REAL(mtx_unlock, int(mtx_t*));
 FGMPI_REAL(cnd_wait, int(cnd_t*, mtx_t*));
 FGMPI_REAL(cnd_timedwait, int(cnd_t*, mtx_t*, const timespec*));
 #undef FGMPI_REAL
-
-/// True for code in the library that defines malloc, unless that is the program or the C library,
-/// whose own locks are not interposed. Waits of an allocator must not switch: it has state for each
-/// thread, and its caller, perhaps this library, may be in the middle of an operation.
-bool in_allocator(const void* caller) {
-  return !in_program(caller) && in_same_module(dlsym(RTLD_DEFAULT, "malloc"), caller);
-}
 
 // ---- Owners -------------------------------------------------------------------------------------
 
@@ -146,15 +140,15 @@ struct Until {
 };
 
 /// Locks a mutex for the running proclet. `lock` is the C library's function that waits until the
-/// time limit; `caller` is an address in the code that called the interposed function. May switch.
+/// time limit. May switch.
 template <class Lock>
-int lock_mutex(const char* call, Mutex* m, const void* caller, Until until, Lock lock) {
+int lock_mutex(const char* call, Mutex* m, Until until, Lock lock) {
   const MutexKind kind = kind_of(m);
   if (kind == MutexKind::kOfKernel) return lock_thread_mutex(m, until.clock, until.time);
   if (kind == MutexKind::kPlain) {
     const int result = g_pthread_mutex_trylock(m);
     if (result != EBUSY) return result;
-    return in_allocator(caller) ? lock() : wait_on_other_thread(call, lock);
+    return wait_on_other_thread(call, lock);
   }
   const int self = own_thread_id(), owner = read(m->__data.__owner);
   if (owner == self) return is_recursive(m) ? lock_again(m) : EDEADLK;
@@ -380,13 +374,21 @@ long wait_on_futex(long word, long operation, long value, long timeout, long wor
 
 using namespace fgmpi::privatize;
 
+// An allocator locks mutexes in free(), and dlsym() frees the text of the thread's last error. If a
+// mutex function were first looked up within free(), the look-up would look it up again, endlessly.
+[[gnu::constructor]] static void prepare_for_allocators() {
+  find_allocator_modules();
+  g_pthread_mutex_lock.prepare();
+  g_pthread_mutex_trylock.prepare();
+  g_pthread_mutex_unlock.prepare();
+}
+
 #define FGMPI_IF_ALONE(...) \
-  if (!on_proclet_among_others()) return __VA_ARGS__
+  if (!on_proclet_among_others() || in_allocator(__builtin_return_address(0))) return __VA_ARGS__
 
 FGMPI_INTERPOSE int pthread_mutex_lock(Mutex* m) noexcept {
   FGMPI_IF_ALONE(g_pthread_mutex_lock(m));
-  return lock_mutex("pthread_mutex_lock", m, __builtin_return_address(0), {},
-                    [=] { return g_pthread_mutex_lock(m); });
+  return lock_mutex("pthread_mutex_lock", m, {}, [=] { return g_pthread_mutex_lock(m); });
 }
 
 FGMPI_INTERPOSE int pthread_mutex_trylock(Mutex* m) noexcept {
@@ -396,13 +398,13 @@ FGMPI_INTERPOSE int pthread_mutex_trylock(Mutex* m) noexcept {
 
 FGMPI_INTERPOSE int pthread_mutex_timedlock(Mutex* m, const timespec* t) noexcept {
   FGMPI_IF_ALONE(g_pthread_mutex_timedlock(m, t));
-  return lock_mutex("pthread_mutex_timedlock", m, __builtin_return_address(0), {CLOCK_REALTIME, t},
+  return lock_mutex("pthread_mutex_timedlock", m, {CLOCK_REALTIME, t},
                     [=] { return g_pthread_mutex_timedlock(m, t); });
 }
 
 FGMPI_INTERPOSE int pthread_mutex_clocklock(Mutex* m, clockid_t clock, const timespec* t) noexcept {
   FGMPI_IF_ALONE(g_pthread_mutex_clocklock(m, clock, t));
-  return lock_mutex("pthread_mutex_clocklock", m, __builtin_return_address(0), {clock, t},
+  return lock_mutex("pthread_mutex_clocklock", m, {clock, t},
                     [=] { return g_pthread_mutex_clocklock(m, clock, t); });
 }
 
@@ -527,8 +529,7 @@ FGMPI_INTERPOSE int sem_clockwait(sem_t* s, clockid_t clock, const timespec* t) 
 
 FGMPI_INTERPOSE int mtx_lock(mtx_t* m) {
   FGMPI_IF_ALONE(g_mtx_lock(m));
-  return c11(lock_mutex("mtx_lock", posix(m), __builtin_return_address(0), {},
-                        [=] { return g_pthread_mutex_lock(posix(m)); }));
+  return c11(lock_mutex("mtx_lock", posix(m), {}, [=] { return g_pthread_mutex_lock(posix(m)); }));
 }
 
 FGMPI_INTERPOSE int mtx_trylock(mtx_t* m) {
@@ -538,7 +539,7 @@ FGMPI_INTERPOSE int mtx_trylock(mtx_t* m) {
 
 FGMPI_INTERPOSE int mtx_timedlock(mtx_t* m, const timespec* t) {
   FGMPI_IF_ALONE(g_mtx_timedlock(m, t));
-  return c11(lock_mutex("mtx_timedlock", posix(m), __builtin_return_address(0), {CLOCK_REALTIME, t},
+  return c11(lock_mutex("mtx_timedlock", posix(m), {CLOCK_REALTIME, t},
                         [=] { return g_pthread_mutex_timedlock(posix(m), t); }));
 }
 

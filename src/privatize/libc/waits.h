@@ -30,6 +30,8 @@ class Real<R(A...)> {
     if (__builtin_expect(!function, 0)) function = find();
     return function(arguments...);
   }
+  /// Looks the function up now.
+  void prepare() { find(); }
 
  private:
   [[gnu::noinline, gnu::cold]] R (*find())(A...) {

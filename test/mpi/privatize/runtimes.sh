@@ -67,12 +67,35 @@ for shape in "-n 2 -nfg 1" "-n 1 -nfg 4" "-n 2 -nfg 20"; do
   LD_PRELOAD=$work/libstandin.so run "an unwinder, in the environment, $shape" "$bin/mpiexec" $shape "$program" "$work"
 done
 
+# An allocator with a mutex, as in dmalloc, that is called while dlsym() has an error whose text it frees first.
+cat >allocator.c <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void __libc_free(void*);
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+#define LOCKED(call) (pthread_mutex_lock(&mutex), p = call, pthread_mutex_unlock(&mutex), p)
+void* malloc(size_t n) { void* p; return LOCKED(__libc_malloc(n)); }
+void* calloc(size_t n, size_t size) { void* p; return LOCKED(__libc_calloc(n, size)); }
+void* realloc(void* old, size_t n) { void* p; return LOCKED(__libc_realloc(old, n)); }
+void free(void* p) { pthread_mutex_lock(&mutex), __libc_free(p), pthread_mutex_unlock(&mutex); }
+__attribute__((constructor)) static void fail(void) { dlsym(RTLD_DEFAULT, "no such function"); }
+END
+cc -O1 -g -fPIC -shared allocator.c -o liballocator.so || fail "cc allocator.c"
+for shape in "-n 2 -nfg 1" "-n 1 -nfg 4" "-n 2 -nfg 20"; do
+  run "an allocator with a mutex, preloaded, $shape" "$bin/mpiexec" -genv LD_PRELOAD "$work/liballocator.so" $shape "$program" "$work"
+done
+
 # What Debian has of them, where it is installed. libunwind is called by the program, as by a profiler.
 tried=0
 for folder in /usr/lib/x86_64-linux-gnu /usr/lib/aarch64-linux-gnu /usr/lib/x86_64-linux-gnu/faketime /usr/lib/heaptrack; do
   for library in libunwind.so.8 libunwind.so.1 libprofiler.so.0 libtcmalloc.so.4 libtcmalloc_minimal.so.4 libtcmalloc_and_profiler.so.4 \
     libjemalloc.so.2 libmimalloc.so.2 libtbbmalloc_proxy.so.2 libgc.so.1 libc++.so.1 libmemusage.so libpcprofile.so libeatmydata.so \
-    libfaketimeMT.so.1 libheaptrack_preload.so; do
+    libfaketimeMT.so.1 libheaptrack_preload.so libdmalloc.so.5 libdmallocth.so.5 libtcmalloc_debug.so.4; do
     file=$folder/$library
     [ -e "$file" ] || continue
     tried=$((tried + 1))
