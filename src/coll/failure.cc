@@ -340,6 +340,13 @@ Status OpenTeam::failure() const {
 void Failures::open(OpenTeam* team) {
   bucket_of(team->ctx, number_of(team->tag)).push_back(team);
   ++open_count_;
+  if (__builtin_expect(team->shared->broken != 0, 0)) {  // broken while the team was being made
+    find_or_add(team->ctx, number_of(team->tag), comm::broken_status(*team->shared),
+                over_tree(team->shared, team->tag))
+        ->notified = true;
+    team->failed_ = true;
+    return;
+  }
   if (__builtin_expect(!failed_.empty(), 0))
     if (find_failed(team->ctx, number_of(team->tag))) {
       fail(team->shared, team->ctx, number_of(team->tag), Status(),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "comm/broken.h"
 #include "comm/hierarchy.h"
 #include "system-ranked/group_tree.h"
 
@@ -13,13 +14,16 @@ namespace {
 
 /// Returns when all processes have called this; *any is whether any of them has set it. In step k =
 /// 0, 1, ... each process sends what it knows to the one 2^k further on. The messages do not use
-/// the collective's own team, as they must go on whatever fails.
-Status any_of_all(const Team& team, bool* any) {
+/// the collective's own team, as they must go on whatever fails. When the communicator breaks,
+/// other processes leave without sending, and only receives that are posted then are ended: so
+/// before each step it is made sure that it is not broken yet.
+Status any_of_all(const comm::SharedComm& shared, const Team& team, bool* any) {
   const uint32_t n = team.count();
   for (uint32_t distance = 1; distance < n; distance *= 2) {
     const uint32_t to = (team.me() + distance) % n, from = (team.me() + n - distance) % n;
     const char mine = *any;
     char theirs = 0;
+    FGMPI_TRY(comm::broken_status(shared));
     FGMPI_TRY(team.exchange(to, &mine, 1, from, &theirs, 1));
     *any |= theirs != 0;
   }
@@ -28,15 +32,17 @@ Status any_of_all(const Team& team, bool* any) {
 
 /// As any_of_all(), up and down the tree of a system-ranked communicator. The team is this process,
 /// then its parent if it has one, then its children.
-Status any_of_tree(const Team& team, bool has_parent, bool* any) {
+Status any_of_tree(const comm::SharedComm& shared, const Team& team, bool has_parent, bool* any) {
   char said = *any, other = 0;
   const uint32_t first_child = has_parent ? 2 : 1;
   for (uint32_t child = first_child; child < team.count(); ++child) {
+    FGMPI_TRY(comm::broken_status(shared));
     FGMPI_TRY(team.recv(child, &other, 1));
     said |= other;
   }
   if (has_parent) {
     FGMPI_TRY(team.send(1, &said, 1));
+    FGMPI_TRY(comm::broken_status(shared));
     FGMPI_TRY(team.recv(1, &said, 1));
   }
   for (uint32_t child = first_child; child < team.count(); ++child)
@@ -69,9 +75,10 @@ std::vector<uint32_t> processes_that_agree(comm::SharedComm* shared, uint32_t* m
 }
 
 Status any_of_processes(comm::SharedComm* shared, const Team& team, bool* any) {
-  if (!shared->tree) return any_of_all(team, any);
-  return any_of_tree(
-      team, system_ranked::tree_of(*shared)->place().parent != system_ranked::kNobody, any);
+  if (!shared->tree) return any_of_all(*shared, team, any);
+  return any_of_tree(*shared, team,
+                     system_ranked::tree_of(*shared)->place().parent != system_ranked::kNobody,
+                     any);
 }
 
 }  // namespace fgmpi::coll
