@@ -41,7 +41,11 @@ run() {
 for allocate in 0 1; do
   run 1 1 $allocate here
   run 1 4 $allocate here
-  if [ $allocate = 0 ]; then between=attached; else between=mapped; fi
+  case ${FGMPI_TRANSPORT:-}.$allocate in
+    ofi.*) between=messages ;;
+    *.0) between=attached ;;
+    *) between=mapped ;;
+  esac
   run 2 1 $allocate $between
   run 4 1 $allocate $between
   run 2 3 $allocate $between
