@@ -4,6 +4,7 @@
 #   nodes.sh BIN PROGRAMS
 set -u
 bin=$1 programs=$2
+unset FGMPI_TRANSPORT  # which one is chosen is tested
 if [ -z "${FGMPI_NODES_INSIDE:-}" ]; then
   why=$(unshare --net --mount --pid --fork --mount-proc sh -c 'mkdir -p /run/netns && mount -t tmpfs none /mnt && mount -t tmpfs none /run/netns &&
     ip link set lo up && ip netns add other && ip link add v0 type veth peer name v1 netns other' 2>&1) || {
