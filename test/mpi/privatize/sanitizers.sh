@@ -1,6 +1,7 @@
 # Programs built with a sanitizer: several ranks a process, or a line that says that it cannot be.
 set -u
 bin=$1 work=$2/sanitizers.dir
+export LSAN_OPTIONS=suppressions=$(cd "$(dirname "$0")/.." && pwd)/lsan.supp  # for runs over libfabric
 fail() { echo "sanitizers.sh: $*" >&2; tail -20 "$work/out" >&2; exit 1; }
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 touch out

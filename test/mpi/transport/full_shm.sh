@@ -3,6 +3,7 @@
 # why, and leaves no file and no process.   full_shm.sh BIN PROGRAMS
 set -u
 bin=$1 programs=$2
+unset FGMPI_TRANSPORT
 if [ -z "${FGMPI_FULL_SHM_INSIDE:-}" ]; then
   why=$(unshare --mount sh -c 'mount -t tmpfs -o size=64k none /dev/shm' 2>&1) || {
     echo "skipped: no /dev/shm of our own can be mounted here: $why"; exit 0; }

@@ -3,6 +3,7 @@
 # is missing; or it goes well all the same.   limits.sh BIN PROGRAMS
 set -u
 bin=$1 programs=$2 failed=0
+unset FGMPI_TRANSPORT  # each line says which one it is about
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat > "$work/with" <<'END'
