@@ -14,6 +14,7 @@ import tempfile
 import browser
 
 BIN, FOLDER = sys.argv[1:3]
+os.environ.pop("FGMPI_TRANSPORT", None)  # the page shows messages by shared memory
 PICTURES = sys.argv[3] if len(sys.argv) > 3 else None
 if PICTURES:
     os.makedirs(PICTURES, exist_ok=True)
