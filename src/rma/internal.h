@@ -15,13 +15,8 @@ Status enter(SharedWin* shared, comm::Comm* comm, Win** out);
 /// Drops a member's Win; the last member of the process drops the SharedWin.
 void leave(Win* win);
 
-/// Wakes a member that waits for one of its counts.
-inline void wake(MemberEpochs* access) {
-  if (!access->parked) return;
-  sched::Proclet* p = access->parked;
-  access->parked = nullptr;
-  sched::ready(p);
-}
+/// Wakes those who wait for one of a member's counts.
+inline void wake(MemberEpochs* access) { access->parked.wake(); }
 
 /// Waits until all operations of a member have been answered. May switch.
 void drain(Win* win, const char* call);

@@ -40,12 +40,9 @@ struct SyncWait : sched::WaitSite {
 /// Parks until done(); whoever changes what done() reads wakes `*parked`. Polls a little first
 /// where no other rank could run. May switch.
 template <class F>
-void wait_until(sched::Proclet** parked, const SyncWait& site, F&& done) {
+void wait_until(ParkedThreads* parked, const SyncWait& site, F&& done) {
   for (pt2pt::ShortSpin spin; !done() && spin.may_continue();) pt2pt::progress();
-  while (!done()) {
-    *parked = sched::current();
-    sched::park(&site);
-  }
+  while (!done()) parked->park(&site);
 }
 
 /// The error of a wait for rank `rank` of the window, or for all of its members (-1), that cannot
@@ -60,12 +57,11 @@ Status hopeless(const Win* win, int32_t rank) {
 
 /// As wait_until(); returns the error of a wait that cannot end.
 template <class F>
-Status wait_for_member(sched::Proclet** parked, const SyncWait& site, F&& done) {
+Status wait_for_member(ParkedThreads* parked, const SyncWait& site, F&& done) {
   for (pt2pt::ShortSpin spin; !done() && spin.may_continue();) pt2pt::progress();
   while (!done()) {
     FGMPI_TRY(hopeless(site.win, site.rank));
-    *parked = sched::current();
-    sched::park(&site);
+    parked->park(&site);
   }
   return {};
 }
@@ -147,6 +143,50 @@ void yield_on_repeated_call() {
 
 namespace {
 
+// ---- The locks that a rank's threads wait for ----
+
+LockWait* find_wait_at(const SharedWin& shared, int32_t rank, const WindowPart* part) {
+  auto found = shared.lock_waits.find(rank);
+  LockWait* wait = found == shared.lock_waits.end() ? nullptr : found->second;
+  while (wait && wait->part != part) wait = wait->next;
+  return wait;
+}
+
+void add_wait(SharedWin* shared, int32_t rank, LockWait* wait) {
+  LockWait*& first = shared->lock_waits[rank];
+  wait->next = first;
+  first = wait;
+}
+
+void remove_wait(SharedWin* shared, int32_t rank, const LockWait* wait) {
+  auto found = shared->lock_waits.find(rank);
+  LockWait** at = &found->second;
+  while (*at != wait) at = &(*at)->next;
+  *at = wait->next;
+  if (!found->second) shared->lock_waits.erase(found);
+}
+
+/// Parks while another thread of the rank waits for a lock of the same process. May switch.
+void await_other_thread(Win* win, int32_t rank, const char* call) {
+  if (__builtin_expect(win->shared->lock_waits.empty(), 1)) return;
+  const WindowPart* part = reach_of(win, rank).part;
+  wait_until(&access_of(win).parked,
+             SyncWait(call, win, "until another thread of the rank has the lock of", rank),
+             [&] { return !find_wait_at(*win->shared, win->comm->rank, part); });
+}
+
+/// Parks until `wait` has ended, which is in the list, or cannot end. May switch.
+template <class F>
+Status await_end(LockWait* wait, const SyncWait& site, F&& hopeless_now) {
+  for (pt2pt::ShortSpin spin; !wait->granted && !wait->refused && spin.may_continue();)
+    pt2pt::progress();
+  while (!wait->granted && !wait->refused) {
+    FGMPI_TRY(hopeless_now());
+    sched::park(&site);
+  }
+  return {};
+}
+
 /// In a window that has lost a member no rank waits for a lock, because its holder may be gone. May
 /// switch.
 Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) {
@@ -158,17 +198,14 @@ Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) 
     pt2pt::yield_before_retry(call);  // the holder may be collocated, and be asked again and again
     return hopeless(win, -1);
   }
-  LockWait wait{sched::current(), rank};
-  auto& waits = win->shared->lock_waits;
-  waits[win->comm->rank] = &wait;
+  LockWait wait{sched::current(), rank, reach.part};
+  add_wait(win->shared, win->comm->rank, &wait);
   request_lock(win, reach, kind, RmaMessageKind::kTryLock);
   const SyncWait site(call, win, "for an answer about the lock of", rank);
-  if (Status vain =
-          wait_for_member(&wait.proclet, site, [&] { return wait.granted || wait.refused; });
-      !vain.ok()) {
-    waits.erase(win->comm->rank);
-    return vain;
-  }
+  Status vain = await_end(&wait, site, [&] { return hopeless(win, rank); });
+  if (!vain.ok()) remove_wait(win->shared, win->comm->rank, &wait);
+  wake(win->access.get());
+  FGMPI_TRY(std::move(vain));
   return wait.granted ? Status() : hopeless(win, -1);
 }
 
@@ -185,36 +222,33 @@ Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) 
   g_access_decider->await_access(access, &site);
 }
 
-/// Acquires the lock of `rank`. May switch.
+/// Acquires the lock of `rank`. REQUIRES: await_other_thread() has returned, without a switch since
+/// then. May switch.
 Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
   if (__builtin_expect(g_access_decider != nullptr, 0)) await_lock(win, rank, kind, call);
   if (__builtin_expect(win->comm->shared->broken & comm::kLostMember, 0))
     return acquire_at_once(win, rank, kind, call);
   const Reach reach = reach_of(win, rank);
-  LockWait wait{sched::current(), rank};
+  LockWait wait{sched::current(), rank, reach.part};
   SharedWin* shared = win->shared;
   const int32_t me = win->comm->rank;
   if (reach.part->control) {
     if (reach.part->control->acquire(reach.member, me, kind)) return {};
-    shared->lock_waits[me] = &wait;
+    add_wait(shared, me, &wait);
   } else {
-    shared->lock_waits[me] = &wait;
+    add_wait(shared, me, &wait);
     request_lock(win, reach, kind, RmaMessageKind::kLock);
   }
   const SyncWait site(
       call, win, kind == LockKind::kShared ? "for the shared lock of" : "for the exclusive lock of",
       rank);
-  for (pt2pt::ShortSpin spin; !wait.granted && spin.may_continue();) pt2pt::progress();
-  while (!wait.granted) {
-    if (Status vain = hopeless(win, -1); !vain.ok()) {
-      shared->lock_waits.erase(me);
-      shared->late_locks[me] = {rank, kind};
-      return vain;
-    }
-    wait.proclet = sched::current();
-    sched::park(&site);
+  Status vain = await_end(&wait, site, [&] { return hopeless(win, -1); });
+  if (!vain.ok()) {
+    remove_wait(shared, me, &wait);
+    shared->late_locks.insert({me, {rank, kind}});
   }
-  return {};
+  wake(win->access.get());
+  return vain;
 }
 
 void release(Win* win, int32_t rank, LockKind kind) {
@@ -231,9 +265,10 @@ void release(Win* win, int32_t rank, LockKind kind) {
 /// wait for it.
 LockWait* end_wait(SharedWin* shared, int32_t target, int32_t rank) {
   auto found = shared->lock_waits.find(rank);
-  if (found == shared->lock_waits.end() || found->second->target != target) return nullptr;
-  LockWait* wait = found->second;
-  shared->lock_waits.erase(found);
+  LockWait* wait = found == shared->lock_waits.end() ? nullptr : found->second;
+  while (wait && wait->target != target) wait = wait->next;
+  if (!wait) return nullptr;
+  remove_wait(shared, rank, wait);
   if (wait->proclet->state == sched::ProcletState::kParked) sched::ready(wait->proclet);
   return wait;
 }
@@ -256,8 +291,9 @@ LockKind grant_here(SharedWin* shared, int32_t target, int32_t rank) {
     wait->granted = true;
     return LockKind::kNone;
   }
-  auto late = shared->late_locks.find(rank);
-  if (late == shared->late_locks.end() || late->second.target != target) {
+  auto [late, past] = shared->late_locks.equal_range(rank);
+  while (late != past && late->second.target != target) ++late;
+  if (late == past) {
     pt2pt::refuse_notice();
     return LockKind::kNone;
   }
@@ -324,6 +360,8 @@ Status lock(Win* win, int type, int32_t rank, int assertion) {
   FGMPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK"));
   if (rank == MPI_PROC_NULL) return {};
   MemberEpochs& a = access_of(win);
+  const bool check = !(assertion & MPI_MODE_NOCHECK);
+  if (check) await_other_thread(win, rank, "MPI_Win_lock");
   if (a.epoch != Epoch::kLock) FGMPI_TRY(check_idle(win));
   if (auto found = a.targets.find(rank);
       found != a.targets.end() && found->second.lock != LockKind::kNone)
@@ -331,7 +369,6 @@ Status lock(Win* win, int type, int32_t rank, int assertion) {
                  "%s has locked rank %d already; allowed is once until its unlock",
                  name_of(win).c_str(), rank);
   const LockKind kind = type == MPI_LOCK_SHARED ? LockKind::kShared : LockKind::kExclusive;
-  const bool check = !(assertion & MPI_MODE_NOCHECK);
   if (check) FGMPI_TRY(acquire(win, rank, kind, "MPI_Win_lock"));
   Target& target = a.targets[rank];
   target.lock = kind;
@@ -520,19 +557,15 @@ void record_notice_received(const Win* win, int32_t from, WindowNotice::NoticeKi
     g_access_decider->record_notice_received({win->shared->id.bits, from, win->comm->rank, kind});
 }
 
-void wake(Handshake* handshake) {
-  if (!handshake->parked) return;
-  sched::Proclet* p = handshake->parked;
-  handshake->parked = nullptr;
-  sched::ready(p);
-}
+void wake(Handshake* handshake) { handshake->parked.wake(); }
 
 }  // namespace
 
 void wake_waiting(SharedWin* shared) {
   for (auto& [rank, handshake] : shared->handshakes) wake(&handshake);
-  for (auto& [rank, wait] : shared->lock_waits)
-    if (wait->proclet->state == sched::ProcletState::kParked) sched::ready(wait->proclet);
+  for (auto& [rank, first] : shared->lock_waits)
+    for (const LockWait* wait = first; wait; wait = wait->next)
+      if (wait->proclet->state == sched::ProcletState::kParked) sched::ready(wait->proclet);
 }
 
 void on_posted(SharedWin* shared, int32_t from, const int32_t* ranks, size_t count) {
@@ -682,6 +715,8 @@ Status open_another_target(Win* win, int32_t rank, const char* call) {
     case Epoch::kLockAll: {
       if (a.no_check) break;
       Target& target = a.targets[rank];
+      if (target.lock != LockKind::kNone) break;
+      await_other_thread(win, rank, call);
       if (target.lock != LockKind::kNone) break;
       FGMPI_TRY(acquire(win, rank, LockKind::kShared, call));
       target.lock = LockKind::kShared;

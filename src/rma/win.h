@@ -100,6 +100,37 @@ struct AttachedRegion {
   uint64_t base, bytes;
 };
 
+/// Proclets that wait for something of one member: the member, and other threads of its rank
+/// (MPI_THREAD_MULTIPLE).
+class ParkedThreads {
+ public:
+  /// Parks the calling proclet until wake(). May switch.
+  void park(const sched::WaitSite* site) {
+    Parked self{sched::current(), first_};
+    first_ = &self;
+    sched::park(site);
+    Parked** at = &first_;
+    while (*at && *at != &self) at = &(*at)->next;
+    if (*at) *at = self.next;
+  }
+  /// Makes all of them ready.
+  void wake() {
+    for (Parked* p = std::exchange(first_, nullptr); p;) {
+      Parked* next = p->next;
+      sched::ready(p->proclet);
+      p = next;
+    }
+  }
+
+ private:
+  /// Lies on the stack of park().
+  struct Parked {
+    sched::Proclet* proclet;
+    Parked* next;
+  };
+  Parked* first_ = nullptr;
+};
+
 /// The state of post-start-complete-wait of one member. Exists from the first post to it, or
 /// complete at it, on.
 struct Handshake {
@@ -107,14 +138,16 @@ struct Handshake {
   std::unordered_set<int32_t> posted;
   /// Calls of MPI_Win_complete that this member's exposure epoch has received from its group.
   uint32_t completed = 0;
-  sched::Proclet* parked = nullptr;  ///< the member, while it waits for either
+  ParkedThreads parked;  ///< wait for either
 };
 
-/// A member that waits for a lock. Lies on the member's stack.
+/// A member, or another thread of its rank, that waits for a lock. Lies on its stack.
 struct LockWait {
   sched::Proclet* proclet;
   int32_t target;
+  const WindowPart* part;  ///< the target's
   bool granted = false, refused = false;
+  LockWait* next = nullptr;  ///< of the same rank
 };
 
 /// A lock for which a member has ceased to wait, because the window has lost a member, but which
@@ -136,8 +169,10 @@ struct SharedWin {
   std::vector<WindowPart> parts;  ///< ascending processes
   MemoryObject common;            ///< the memory of MPI_Win_allocate_shared
   std::unordered_map<int32_t, Handshake> handshakes;  ///< by rank
-  std::unordered_map<int32_t, LockWait*> lock_waits;  ///< by rank
-  std::unordered_map<int32_t, LateLock> late_locks;   ///< by rank
+  /// By rank. Threads of a rank wait at one lock of each process at most, since the queues in the
+  /// control area name waiting ranks (control.h).
+  std::unordered_map<int32_t, LockWait*> lock_waits;
+  std::unordered_multimap<int32_t, LateLock> late_locks;  ///< by rank
   /// By index in the own part; regions ascend.
   std::unordered_map<uint32_t, std::vector<AttachedRegion>> attached;
   /// Addresses that were attached with 0 bytes, once for each call. They are no memory, but they
@@ -183,7 +218,7 @@ struct MemberEpochs {
   uint32_t outstanding = 0, unsent = 0;  ///< sums over all targets
   uint32_t locks = 0;                    ///< targets locked by MPI_Win_lock
   Status failure;                        ///< the first error with which a target has answered
-  sched::Proclet* parked = nullptr;      ///< the member, while it waits for one of the counts
+  ParkedThreads parked;                  ///< wait for one of the counts, or to ask for a lock
   Reach hot;
   std::unordered_map<int32_t, Target> targets;
   std::vector<int32_t> started;  ///< kStart: ranks of the group, ascending
