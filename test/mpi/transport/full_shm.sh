@@ -29,7 +29,7 @@ try() {
     [ "$(wc -l <<<"$out")" -le 3 ] || fail "$name: more than a line a process"
   fi
   [ "$SECONDS" -le 10 ] || fail "$name: took $SECONDS s"
-  for ((i = 0; i < 30; i++)); do [ -z "$(ls /dev/shm)$(pgrep -x traffic)" ] && break; sleep 0.1; done
+  for ((i = 0; i < 100; i++)); do [ -z "$(ls /dev/shm)$(pgrep -x traffic)" ] && break; sleep 0.1; done
   [ -z "$(ls /dev/shm)" ] || fail "$name: files are left in /dev/shm: $(ls /dev/shm)"
   [ -z "$(pgrep -x traffic)" ] || fail "$name: processes are left"
   umount /dev/shm
