@@ -28,5 +28,5 @@ done
 [ $crashes -ge 20 ] || fail "only $crashes of the crashes were reported"
 # What fills the descriptors of ranks is seen, and who ran is known all the same.
 timeout -k 5 60 "$bin/mpiexec" -n 1 -nfg 4 "$program" fill 0 0x41 >"$out" 2>&1
-grep -aqE '^fgmpi: .*memory of the library has been overwritten .*; rank 3 ran last, its last call was MPI_[A-Z]' "$out" || fail "overwritten descriptors"
+grep -aqE '^fgmpi: .*memory of the library has been overwritten .*; rank [0-3] ran last, its last call was MPI_[A-Z]' "$out" || fail "overwritten descriptors"
 echo " No Errors"
