@@ -47,6 +47,8 @@ void rank_main(void*) { privatize::run_rank(sched::current()->index); }
 
 void adopted_program_exits(int status, void*) {
   if (getpid() != g_adopted_by) return;  // a child that the program has forked
+  // Other threads may be in MPI calls. The caller stays inside: they may not begin any more.
+  if (sched::outside() && !sched::EngineEntry::enter()) return;
   rank_exits(status);
   sched::call_on_host([&] { finish_process(status); });
 }
