@@ -51,9 +51,8 @@ struct FailedCollective {
   bool is_complete() const { return has_all_notices() && sides_concluded >= local_sides; }
 };
 
-/// The most entries; the eldest is dropped when there are more. Notices about a communicator that
-/// has been freed in another process never come, so its entries would stay for ever. The number is
-/// far above that of collectives that fail at the same time.
+/// The most entries, far more than fail at the same time; the eldest is dropped. Notices about a
+/// communicator that another process has freed never come, so its entries would stay for ever.
 constexpr size_t kMaxFailed = 1024;
 
 enum FailureNoticeKind : uint32_t {
@@ -149,6 +148,7 @@ class Failures {
   FailedCollective* fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status,
                          bool tree_only);
   bool was_removed(uint64_t ctx, int32_t number) const;
+  void break_team(OpenTeam* team, const Status& status);
   /// An agreement of processes in a round, about the rounds of its collective before it (at most
   /// 16 back).
   struct Agreement {
@@ -340,13 +340,8 @@ Status OpenTeam::failure() const {
 void Failures::open(OpenTeam* team) {
   bucket_of(team->ctx, number_of(team->tag)).push_back(team);
   ++open_count_;
-  if (__builtin_expect(team->shared->broken != 0, 0)) {  // broken while the team was being made
-    find_or_add(team->ctx, number_of(team->tag), comm::broken_status(*team->shared),
-                over_tree(team->shared, team->tag))
-        ->notified = true;
-    team->failed_ = true;
-    return;
-  }
+  if (__builtin_expect(team->shared->broken != 0, 0))  // broken while the team was being made
+    return break_team(team, comm::broken_status(*team->shared));
   if (__builtin_expect(!failed_.empty(), 0))
     if (find_failed(team->ctx, number_of(team->tag))) {
       fail(team->shared, team->ctx, number_of(team->tag), Status(),
@@ -637,12 +632,15 @@ void Failures::conclude(SharedComm* shared, uint64_t ctx, int32_t number, bool t
   remove_if_complete(failed);
 }
 
+void Failures::break_team(OpenTeam* t, const Status& status) {
+  const bool tree = over_tree(t->shared, t->tag);
+  find_or_add(t->ctx, number_of(t->tag), status, tree)->notified = true;
+  fail(t->shared, t->ctx, number_of(t->tag), status, tree);
+}
+
 void Failures::break_comm(SharedComm* shared, const Status& status) {
   for_each_open([&](OpenTeam* t) {
-    if (t->shared != shared || t->failed_) return;
-    const int32_t number = number_of(t->tag);
-    find_or_add(t->ctx, number, status, over_tree(shared, t->tag))->notified = true;
-    fail(shared, t->ctx, number, status, over_tree(shared, t->tag));
+    if (t->shared == shared && !t->failed_) break_team(t, status);
   });
   for (const Unmatched& m : pt2pt::list_unmatched())
     if (comm::ContextId::of_plane(m.ctx) == shared->id)
@@ -714,11 +712,9 @@ void Failures::on_notice_of_removed(SharedComm* shared, uint64_t ctx, const Noti
 
 // ---- Comparisons while the process is idle ------------------------------------------------------
 
-namespace {
 /// Idle time in ns before the first comparison; longer than a message travels.
 constexpr int64_t kFirstComparison = 50'000'000;
 constexpr int kMaxComparisons = 3;  ///< each after four times as long: at 50, 200, 800 ms
-}  // namespace
 
 void Failures::compare_with_others() {
   for (const Unmatched& m : pt2pt::list_unmatched())
