@@ -51,7 +51,7 @@ struct Base {
 ///       |             | another member does not repeat it, or a piece arrives that did not
 ///       |             | arrive in the base's call: everything is sent and compared after all
 ///       v             v
-///     kAnnounced <---------+ -----------> over: becomes a base if nothing was wrong
+///   kAnnounced <------+ ---------------> over: becomes a base if nothing was wrong
 struct Details {
   enum class As : uint8_t { kNothing, kRepeated, kAnnounced } as = As::kNothing;
   /// This call cannot become a base: its pieces are not those of a usual call, or

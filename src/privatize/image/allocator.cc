@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "base/modules.h"
+#include "privatize/image/images.h"
 #include "privatize/load/libraries.h"
 
 namespace fgmpi::privatize {
@@ -73,33 +74,26 @@ AddressRange range_of(const link_map* module) {
 
 /// Libraries that wait for nothing but their own, which are not interposed, and this library.
 bool never_waits(std::string_view file) {
-  for (const char* name : {"libc.", "libm.", "libpthread.", "libdl.", "librt.", "ld-linux",
-                           "libstdc++.", "libgcc_s.", "linux-vdso."})
-    if (file.starts_with(name)) return true;
-  return is_mpi_library(file);
-}
-
-std::string_view file_of(const link_map* module) {
-  const std::string_view path = module->l_name;
-  return path.substr(path.rfind('/') + 1);
+  constexpr std::string_view kRuntime[] = {"libc.",      "libm.",     "libpthread.",
+                                           "libdl.",     "librt.",    "ld-linux",
+                                           "libstdc++.", "libgcc_s.", "linux-vdso."};
+  return starts_with_any(file, kRuntime) || is_mpi_library(file);
 }
 
 }  // namespace
 
 void find_allocator_modules() {
   const auto allocator = module_at(dlsym(RTLD_DEFAULT, "malloc"));
-  if (!allocator || allocator->map == program_module() || never_waits(file_of(allocator->map)))
+  if (!allocator || allocator->map == program_module() ||
+      never_waits(file_name(allocator->map->l_name)))
     return;
   std::vector<const link_map*> found = {allocator->map};
   const std::vector<const link_map*> loaded = loaded_modules();
   for (size_t i = 0; i < found.size() && found.size() < kMostModules; ++i) {
     for (const std::string_view needed : DynamicSection(found[i]).needed()) {
       if (never_waits(needed) || found.size() == kMostModules) continue;
-      const auto module = std::find_if(loaded.begin(), loaded.end(), [&](const link_map* m) {
-        // The kernel's own module, whose path has no '/', has no readable name.
-        return std::string_view(m->l_name).find('/') != std::string_view::npos &&
-               (file_of(m) == needed || DynamicSection(m).soname() == needed);
-      });
+      const auto module = std::find_if(loaded.begin(), loaded.end(),
+                                       [&](const link_map* m) { return is_needed_as(m, needed); });
       if (module != loaded.end() && std::find(found.begin(), found.end(), *module) == found.end())
         found.push_back(*module);
     }

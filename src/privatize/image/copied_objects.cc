@@ -11,14 +11,10 @@
 #include "base/elf_file.h"
 #include "base/modules.h"
 #include "privatize/image/images.h"
+#include "privatize/load/libraries.h"
 
 namespace fgmpi::privatize {
 namespace {
-
-template <size_t N>
-bool starts_with_any(std::string_view text, const std::string_view (&starts)[N]) {
-  return std::any_of(starts, starts + N, [&](std::string_view s) { return text.starts_with(s); });
-}
 
 /// The address of the library's own definition according to the dynamic linker; 0 if it has none,
 /// or if the linker merges it with the program's (STB_GNU_UNIQUE).

@@ -62,7 +62,7 @@ bool wait_for_stream(const char* call, FILE* s) {
   return true;
 }
 
-/// ImageLayout of the lock behind a stream; it is part of the C library's ABI.
+/// Layout of the lock behind a stream; it is part of the C library's ABI.
 struct StreamLock {
   int word, count;
   void* owner;

@@ -199,11 +199,7 @@ bool uses_mpi(const ElfModule& module) {
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i].starts_with("libmpi")) return true;
     for (const link_map* map : loaded) {
-      // The kernel's own library has no path, and its dynamic section gives a wrong address of
-      // its strings.
-      if (!strchr(map->l_name, '/')) continue;
-      if (file_name(map->l_name) != wanted[i] && DynamicSection(map).soname() != wanted[i])
-        continue;
+      if (!is_needed_as(map, wanted[i])) continue;
       ElfModule library;
       library.read_symbols(map);
       for (const std::string& name : library.needed())

@@ -47,11 +47,8 @@ bool is_linked_with_mpi() {
     const std::string next = std::move(open.back());
     open.pop_back();
     if (is_mpi_library(file_name(next))) return true;
-    for (const link_map* map : modules) {
-      const bool has_file = std::string_view(map->l_name).find('/') != std::string_view::npos;
-      if (has_file && (file_name(map->l_name) == next || DynamicSection(map).soname() == next))
-        add_needs_of(map);
-    }
+    for (const link_map* map : modules)
+      if (is_needed_as(map, next)) add_needs_of(map);
   }
   return false;
 }

@@ -390,6 +390,13 @@ bool serves_program(const link_map* map) {
   return std::find(g_of_program.begin(), g_of_program.end(), map) != g_of_program.end();
 }
 
+bool is_needed_as(const link_map* module, std::string_view name) {
+  // The kernel's own library has no path, and its dynamic section gives a wrong address of its
+  // strings.
+  if (std::string_view(module->l_name).find('/') == std::string_view::npos) return false;
+  return file_name(module->l_name) == name || DynamicSection(module).soname() == name;
+}
+
 bool is_mpi_library(std::string_view file) {
   static constexpr std::string_view kStems[] = {
       "libmpich",    "libmpi",       "libpmpi",   "libmpicxx", "libmpichcxx", "libmpifort",

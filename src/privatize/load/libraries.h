@@ -20,6 +20,7 @@
 
 #include <link.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,15 @@ std::string shared_libraries_with_state(const LibraryWishes& wishes,
 /// True where the program, not MPI, has brought the library in, directly or through others.
 /// REQUIRES: choose_private_libraries() was called.
 bool serves_program(const link_map* map);
+
+/// True for the module that another one needs by this name (DT_NEEDED): of its file, or its own.
+bool is_needed_as(const link_map* module, std::string_view name);
+
+/// True if the text, for example a library's file name, starts with one of these.
+template <size_t N>
+bool starts_with_any(std::string_view text, const std::string_view (&starts)[N]) {
+  return std::any_of(starts, starts + N, [&](std::string_view s) { return text.starts_with(s); });
+}
 
 /// True for a library of any implementation of MPI, ours included.
 bool is_mpi_library(std::string_view file_name);
