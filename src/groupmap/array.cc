@@ -47,22 +47,23 @@ const GroupMap* make(const void* ranks, size_t size) {
   return new ArrayMap(std::move(copy), static_cast<int32_t>(size), ordered);
 }
 
-std::optional<Cost> estimate(const Stats& stats) {
+std::optional<Cost> estimate_array(const Stats& stats) {
   double bytes = sizeof(MapRef) + sizeof(ArrayMap) + 4.0 * stats.size;
   return Cost{bytes, 1.0 + memory_ns(bytes)};
 }
 
-const GroupMap* build(std::span<const int32_t> ranks, const Stats&, std::string*) {
+const GroupMap* build_array(std::span<const int32_t> ranks, const Stats&, std::string*) {
   return make(ranks.data(), ranks.size());
 }
 
-const GroupMap* read(ByteReader& in, int32_t size, int) {
+const GroupMap* read_array(ByteReader& in, int32_t size, int) {
   std::span<const uint8_t> bytes = in.bytes(static_cast<size_t>(size) * sizeof(int32_t));
   return in.failed() ? nullptr : make(bytes.data(), static_cast<size_t>(size));
 }
 
 }  // namespace
 
-extern const EncodingInfo encoding_array = {Encoding::array, "array", estimate, false, build, read};
+extern const EncodingInfo encoding_array = {Encoding::array, "array",     estimate_array,
+                                            false,           build_array, read_array};
 
 }  // namespace fgmpi::groupmap

@@ -41,7 +41,7 @@ double expected_paths(const Stats& stats) {
   return paths;
 }
 
-std::optional<Cost> estimate(const Stats& stats) {
+std::optional<Cost> estimate_bdd(const Stats& stats) {
   if (!stats.ordered || stats.size == 0) return std::nullopt;
   double paths = expected_paths(stats);
   if (paths > kMaxStrategyPaths) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<Cost> estimate(const Stats& stats) {
   return Cost{bytes, 40 + 20 * std::log2(paths + 1) + 2 * memory_ns(bytes)};
 }
 
-const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {
+const GroupMap* build_bdd(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {
   if (!stats.ordered || stats.size == 0) {
     invalid(why, stats.size ? "its ranks do not rise" : "it is empty");
     return nullptr;
@@ -63,7 +63,7 @@ const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::s
   return new BddMap(cubes, bits);
 }
 
-const GroupMap* read(ByteReader& in, int32_t size, int) {
+const GroupMap* read_bdd(ByteReader& in, int32_t size, int) {
   int bits = static_cast<int>(in.varint(31));
   uint32_t paths = static_cast<uint32_t>(in.varint(in.left() * 8));
   PackedVector fixed = PackedVector::read(in, paths), free = PackedVector::read(in, paths);
@@ -250,6 +250,7 @@ bool BddMap::sound(std::span<const Cube> cubes, int bits) {
   return true;
 }
 
-extern const EncodingInfo encoding_bdd = {Encoding::bdd, "bdd", estimate, false, build, read};
+extern const EncodingInfo encoding_bdd = {Encoding::bdd, "bdd",     estimate_bdd,
+                                          false,         build_bdd, read_bdd};
 
 }  // namespace fgmpi::groupmap

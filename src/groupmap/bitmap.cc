@@ -23,20 +23,20 @@ uint64_t bits_of(const Stats& stats) {
 
 /// True where the bitmap takes at most as many bits as an array, or at most 2^22: one bit for each
 /// rank of a world of four million.
-bool worthwhile(const Stats& stats) {
+bool is_worthwhile_as_bitmap(const Stats& stats) {
   return stats.ordered &&
          bits_of(stats) <= std::max<uint64_t>(32u * static_cast<uint32_t>(stats.size), 1u << 22);
 }
 
-std::optional<Cost> estimate(const Stats& stats) {
-  if (!worthwhile(stats)) return std::nullopt;
+std::optional<Cost> estimate_bitmap(const Stats& stats) {
+  if (!is_worthwhile_as_bitmap(stats)) return std::nullopt;
   double bytes = sizeof(MapRef) + sizeof(BitmapMap) +
                  RankBits::expected_bytes(static_cast<double>(bits_of(stats)), false);
   return Cost{bytes, 24 + 2 * memory_ns(bytes)};
 }
 
-const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {
-  if (!worthwhile(stats)) {
+const GroupMap* build_bitmap(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {
+  if (!is_worthwhile_as_bitmap(stats)) {
     invalid(why, stats.ordered ? "it is too sparse" : "its ranks do not rise");
     return nullptr;
   }
@@ -47,7 +47,7 @@ const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::s
   return new BitmapMap(std::move(words), bits_of(stats), stats.min, std::max(1u, stats.gcd));
 }
 
-const GroupMap* read(ByteReader& in, int32_t size, int) {
+const GroupMap* read_bitmap(ByteReader& in, int32_t size, int) {
   int32_t least = static_cast<int32_t>(in.varint(INT32_MAX));
   uint32_t step = static_cast<uint32_t>(in.varint(INT32_MAX));
   uint64_t bits = in.varint(uint64_t{INT32_MAX} + 1);
@@ -110,7 +110,7 @@ void BitmapMap::write(ByteWriter& out) const {
   out.words(bits_.words());
 }
 
-extern const EncodingInfo encoding_bitmap = {
-    Encoding::bitmap, "bitmap", estimate, false, build, read};
+extern const EncodingInfo encoding_bitmap = {Encoding::bitmap, "bitmap",   estimate_bitmap, false,
+                                             build_bitmap,     read_bitmap};
 
 }  // namespace fgmpi::groupmap

@@ -141,7 +141,7 @@ class BwtMap final : public GroupMap {
   mutable BlockCache cache_;  // shared by all users that have no Reader
 };
 
-std::optional<Cost> estimate(const Stats& stats) {
+std::optional<Cost> estimate_bwt(const Stats& stats) {
   if (stats.size == 0) return std::nullopt;
   // The paper's estimate is log2(N) bits a member. Measured: 7 to 9 bits for long ascending
   // stretches, more for short ones, and next to nothing saved without any, plus 50 bytes a block.
@@ -153,7 +153,7 @@ std::optional<Cost> estimate(const Stats& stats) {
   return Cost{bytes, stats.size < 2 * kBlock ? 3.0 : 40000.0};
 }
 
-const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {
+const GroupMap* build_bwt(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {
   if (stats.size == 0) {
     invalid(why, "it is empty");
     return nullptr;
@@ -182,7 +182,7 @@ const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::s
                     stats.ordered);
 }
 
-const GroupMap* read(ByteReader& in, int32_t size, int) {
+const GroupMap* read_bwt(ByteReader& in, int32_t size, int) {
   if (size == 0) return nullptr;
   bool ordered = in.varint(1) != 0;
   std::vector<uint64_t> at = {0};
@@ -196,6 +196,7 @@ const GroupMap* read(ByteReader& in, int32_t size, int) {
 
 }  // namespace
 
-extern const EncodingInfo encoding_bwt = {Encoding::bwt, "bwt", estimate, false, build, read};
+extern const EncodingInfo encoding_bwt = {Encoding::bwt, "bwt",     estimate_bwt,
+                                          false,         build_bwt, read_bwt};
 
 }  // namespace fgmpi::groupmap

@@ -25,7 +25,7 @@ int64_t missing_count(const Stats& stats) {
   return stats.gcd ? (int64_t{stats.max} - stats.min) / stats.gcd + 1 - stats.size : 0;
 }
 
-bool worthwhile(const Stats& stats) {
+bool is_worthwhile_as_complement(const Stats& stats) {
   return stats.ordered && stats.size > 1 && missing_count(stats) <= int64_t{8} * stats.size;
 }
 
@@ -120,16 +120,17 @@ class ComplementMap final : public GroupMap {
   uint32_t step_;
 };
 
-std::optional<Cost> estimate(const Stats& stats) {
-  if (!worthwhile(stats)) return std::nullopt;
+std::optional<Cost> estimate_complement(const Stats& stats) {
+  if (!is_worthwhile_as_complement(stats)) return std::nullopt;
   double missing = static_cast<double>(missing_count(stats));
   double bytes = sizeof(MapRef) + sizeof(ComplementMap) +
                  EliasFano::expected_bytes(missing, stats.size, kSampling);
   return Cost{bytes, (missing < 8 ? 8 : 16) + 2 * memory_ns(bytes)};
 }
 
-const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {
-  if (!worthwhile(stats)) {
+const GroupMap* build_complement(std::span<const int32_t> ranks, const Stats& stats,
+                                 std::string* why) {
+  if (!is_worthwhile_as_complement(stats)) {
     invalid(why, stats.ordered ? "it lacks too much of its range" : "its ranks do not rise");
     return nullptr;
   }
@@ -157,7 +158,7 @@ const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::s
   return new ComplementMap(EliasFano(before, kSampling), stats.size, stats.min, step);
 }
 
-const GroupMap* read(ByteReader& in, int32_t size, int) {
+const GroupMap* read_complement(ByteReader& in, int32_t size, int) {
   int32_t least = static_cast<int32_t>(in.varint(INT32_MAX));
   uint32_t step = static_cast<uint32_t>(in.varint(INT32_MAX));
   uint32_t missing = static_cast<uint32_t>(in.varint(INT32_MAX));
@@ -168,7 +169,8 @@ const GroupMap* read(ByteReader& in, int32_t size, int) {
 
 }  // namespace
 
-extern const EncodingInfo encoding_complement = {
-    Encoding::complement, "complement", estimate, true, build, read};
+extern const EncodingInfo encoding_complement = {Encoding::complement, "complement",
+                                                 estimate_complement,  true,
+                                                 build_complement,     read_complement};
 
 }  // namespace fgmpi::groupmap

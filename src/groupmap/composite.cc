@@ -157,7 +157,7 @@ const GroupMap* build_permuted(std::span<const int32_t> ranks, const Stats&, std
 }
 
 template <class Permutation, Encoding encoding>
-const GroupMap* read(ByteReader& in, int32_t size, int depth) {
+const GroupMap* read_composite(ByteReader& in, int32_t size, int depth) {
   std::optional<MapRef> set = read_map(in, nullptr, depth + 1);
   if (!set || set->size() != size) return nullptr;
   Permutation permutation = Permutation::read(in, static_cast<uint32_t>(size));
@@ -208,10 +208,10 @@ Status share_permuted(const MapRef& parent, std::span<const int32_t> ranks, MapR
 extern const EncodingInfo encoding_wavelet = {
     Encoding::wavelet, "wavelet",
     estimate_wavelet,  false,
-    build_wavelet,     read<WaveletTree, Encoding::wavelet>};
+    build_wavelet,     read_composite<WaveletTree, Encoding::wavelet>};
 extern const EncodingInfo encoding_permuted = {
     Encoding::permuted, "permuted",
     estimate_permuted,  false,
-    build_permuted,     read<PackedPermutation, Encoding::permuted>};
+    build_permuted,     read_composite<PackedPermutation, Encoding::permuted>};
 
 }  // namespace fgmpi::groupmap

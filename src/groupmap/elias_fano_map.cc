@@ -57,7 +57,7 @@ class EliasFanoMap final : public GroupMap {
   uint32_t step_;
 };
 
-std::optional<Cost> estimate(const Stats& stats) {
+std::optional<Cost> estimate_elias_fano(const Stats& stats) {
   if (!stats.ordered || stats.size > 1 << 30) return std::nullopt;
   double universe = static_cast<double>(stats.span()) / std::max(1u, stats.gcd);
   double bytes =
@@ -65,7 +65,8 @@ std::optional<Cost> estimate(const Stats& stats) {
   return Cost{bytes, 8 + memory_ns(bytes)};
 }
 
-const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {
+const GroupMap* build_elias_fano(std::span<const int32_t> ranks, const Stats& stats,
+                                 std::string* why) {
   if (!stats.ordered || stats.size > 1 << 30) {
     invalid(why, stats.ordered ? "it has over 2^30 members" : "its ranks do not rise");
     return nullptr;
@@ -77,7 +78,7 @@ const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::s
   return new EliasFanoMap(EliasFano(values), stats.min, std::max(1u, stats.gcd));
 }
 
-const GroupMap* read(ByteReader& in, int32_t size, int) {
+const GroupMap* read_elias_fano(ByteReader& in, int32_t size, int) {
   int32_t least = static_cast<int32_t>(in.varint(INT32_MAX));
   uint32_t step = static_cast<uint32_t>(in.varint(INT32_MAX));
   EliasFano values = EliasFano::read(in, static_cast<uint32_t>(size));
@@ -87,7 +88,8 @@ const GroupMap* read(ByteReader& in, int32_t size, int) {
 
 }  // namespace
 
-extern const EncodingInfo encoding_elias_fano = {
-    Encoding::elias_fano, "elias-fano", estimate, false, build, read};
+extern const EncodingInfo encoding_elias_fano = {Encoding::elias_fano, "elias-fano",
+                                                 estimate_elias_fano,  false,
+                                                 build_elias_fano,     read_elias_fano};
 
 }  // namespace fgmpi::groupmap

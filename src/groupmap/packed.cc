@@ -48,13 +48,13 @@ class PackedMap final : public GroupMap {
   int32_t least_;
 };
 
-std::optional<Cost> estimate(const Stats& stats) {
+std::optional<Cost> estimate_packed(const Stats& stats) {
   double bytes =
       sizeof(MapRef) + sizeof(PackedMap) + 8 + bit_width(stats.span()) * (stats.size / 8.0);
   return Cost{bytes, 2.0 + memory_ns(bytes)};
 }
 
-const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string*) {
+const GroupMap* build_packed(std::span<const int32_t> ranks, const Stats& stats, std::string*) {
   int width = bit_width(static_cast<uint64_t>(stats.max) - static_cast<uint64_t>(stats.min));
   PackedVector values =
       PackedVector::make(static_cast<uint32_t>(ranks.size()), width,
@@ -62,7 +62,7 @@ const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::s
   return new PackedMap(std::move(values), stats.min, stats.ordered);
 }
 
-const GroupMap* read(ByteReader& in, int32_t size, int) {
+const GroupMap* read_packed(ByteReader& in, int32_t size, int) {
   int32_t least = static_cast<int32_t>(in.varint(INT32_MAX));
   PackedVector values = PackedVector::read(in, static_cast<uint32_t>(size));
   if (in.failed() || values.width() > 31) return nullptr;
@@ -73,7 +73,7 @@ const GroupMap* read(ByteReader& in, int32_t size, int) {
 
 }  // namespace
 
-extern const EncodingInfo encoding_packed = {
-    Encoding::packed, "packed", estimate, false, build, read};
+extern const EncodingInfo encoding_packed = {Encoding::packed, "packed",   estimate_packed, false,
+                                             build_packed,     read_packed};
 
 }  // namespace fgmpi::groupmap

@@ -136,7 +136,7 @@ PatchedMap::PatchedMap(MapRef base, std::span<const Exception> exceptions)
   order_ = PackedVector::of(std::span<const uint32_t>(order));
 }
 
-std::optional<Cost> estimate(const Stats& stats) {
+std::optional<Cost> estimate_patched(const Stats& stats) {
   Patches patches;
   if (stats.regular || stats.ordered || !stats.pieces_complete) return std::nullopt;
   if (!find_patches(stats, most_exceptions(stats), &patches)) return std::nullopt;
@@ -157,7 +157,7 @@ std::optional<Cost> estimate(const Stats& stats) {
   return Cost{bytes, 2 + base_ns + memory_ns(bytes)};
 }
 
-const GroupMap* build(std::span<const int32_t>, const Stats& stats, std::string* why) {
+const GroupMap* build_patched(std::span<const int32_t>, const Stats& stats, std::string* why) {
   Patches patches;
   if (stats.ordered || !stats.pieces_complete ||
       !find_patches(stats, most_exceptions(stats), &patches)) {
@@ -174,7 +174,7 @@ const GroupMap* build(std::span<const int32_t>, const Stats& stats, std::string*
   return new PatchedMap(std::move(base), patches.exceptions);
 }
 
-const GroupMap* read(ByteReader& in, int32_t size, int depth) {
+const GroupMap* read_patched(ByteReader& in, int32_t size, int depth) {
   std::optional<MapRef> base = read_map(in, nullptr, depth + 1);
   if (!base || base->size() != size) return nullptr;
   // An exception takes two bytes at least.
@@ -233,6 +233,6 @@ bool find_patches(const Stats& stats, size_t most, Patches* out) {
 }
 
 extern const EncodingInfo encoding_patched = {
-    Encoding::patched, "patched", estimate, true, build, read};
+    Encoding::patched, "patched", estimate_patched, true, build_patched, read_patched};
 
 }  // namespace fgmpi::groupmap

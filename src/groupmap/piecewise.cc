@@ -299,7 +299,7 @@ const GroupMap* make(std::span<const Piece> pieces, int32_t size, std::string* w
   return new ManyPieces(pieces, size, overlaps);
 }
 
-std::optional<Cost> estimate(const Stats& stats) {
+std::optional<Cost> estimate_piecewise(const Stats& stats) {
   if (!stats.pieces_complete || stats.size == 0) return std::nullopt;
   size_t count = stats.pieces.size();
   if (count <= kFewPieces) {
@@ -331,13 +331,13 @@ std::optional<Cost> estimate(const Stats& stats) {
   return Cost{bytes, ns + memory_ns(bytes)};
 }
 
-const GroupMap* build(std::span<const int32_t>, const Stats& stats, std::string* why) {
+const GroupMap* build_piecewise(std::span<const int32_t>, const Stats& stats, std::string* why) {
   if (stats.pieces_complete && stats.size) return make(stats.pieces, stats.size, why);
   invalid(why, stats.size ? "it has too many pieces" : "it is empty");
   return nullptr;
 }
 
-const GroupMap* read(ByteReader& in, int32_t size, int) {
+const GroupMap* read_piecewise(ByteReader& in, int32_t size, int) {
   // A piece takes three bytes at least.
   size_t count = static_cast<size_t>(in.varint(in.left() / 3));
   std::vector<Piece> pieces;
@@ -362,6 +362,6 @@ const GroupMap* read(ByteReader& in, int32_t size, int) {
 }  // namespace
 
 extern const EncodingInfo encoding_piecewise = {
-    Encoding::piecewise, "piecewise", estimate, true, build, read};
+    Encoding::piecewise, "piecewise", estimate_piecewise, true, build_piecewise, read_piecewise};
 
 }  // namespace fgmpi::groupmap

@@ -5,19 +5,19 @@
 namespace fgmpi::groupmap {
 namespace {
 
-std::optional<Cost> estimate(const Stats& stats) {
+std::optional<Cost> estimate_regular(const Stats& stats) {
   if (!stats.regular) return std::nullopt;
   bool stored = stats.shape.shape() == Shape::kMdBlockStride;
   return Cost{sizeof(MapRef) + (stored ? sizeof(RegularMap) : 0.0), stored ? 2.0 : 0.8};
 }
 
-const GroupMap* build(std::span<const int32_t>, const Stats& stats, std::string* why) {
+const GroupMap* build_regular(std::span<const int32_t>, const Stats& stats, std::string* why) {
   if (stats.regular) return new RegularMap(stats.shape);
   invalid(why, "its ranks are not regular");
   return nullptr;
 }
 
-const GroupMap* read(ByteReader& in, int32_t size, int) {
+const GroupMap* read_regular(ByteReader& in, int32_t size, int) {
   Regular shape;
   shape.levels = static_cast<int32_t>(in.varint(Regular::kMaxLevels));
   shape.offset = static_cast<int32_t>(in.varint(INT32_MAX));
@@ -35,6 +35,6 @@ const GroupMap* read(ByteReader& in, int32_t size, int) {
 }  // namespace
 
 extern const EncodingInfo encoding_regular = {
-    Encoding::regular, "regular", estimate, true, build, read};
+    Encoding::regular, "regular", estimate_regular, true, build_regular, read_regular};
 
 }  // namespace fgmpi::groupmap

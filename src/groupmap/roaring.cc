@@ -94,7 +94,7 @@ bool check_portable(std::span<const uint8_t> bytes, uint64_t size) {
   return at == bytes.size() && total == size;
 }
 
-std::optional<Cost> estimate(const Stats& stats) {
+std::optional<Cost> estimate_roaring(const Stats& stats) {
   if (!stats.ordered) return std::nullopt;
   // A container takes the least of 2 bytes a member, 4 bytes a run and 8 KB. The estimate applies
   // that to all containers together.
@@ -107,7 +107,8 @@ std::optional<Cost> estimate(const Stats& stats) {
   return Cost{bytes, 30 + 2 * std::min(runs, 2048.0) + 2 * memory_ns(bytes)};
 }
 
-const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {
+const GroupMap* build_roaring(std::span<const int32_t> ranks, const Stats& stats,
+                              std::string* why) {
   if (!stats.ordered) {
     invalid(why, "its ranks do not rise");
     return nullptr;
@@ -130,7 +131,7 @@ const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::s
   return new RoaringMap(set);
 }
 
-const GroupMap* read(ByteReader& in, int32_t size, int) {
+const GroupMap* read_roaring(ByteReader& in, int32_t size, int) {
   std::span<const uint8_t> bytes = in.bytes(static_cast<size_t>(in.varint(in.left())));
   if (in.failed() || !check_portable(bytes, static_cast<uint64_t>(size))) return nullptr;
   roaring_bitmap_t* set = roaring_bitmap_portable_deserialize_safe(
@@ -193,6 +194,6 @@ void RoaringMap::write(ByteWriter& out) const {
 }
 
 extern const EncodingInfo encoding_roaring = {
-    Encoding::roaring, "roaring", estimate, false, build, read};
+    Encoding::roaring, "roaring", estimate_roaring, false, build_roaring, read_roaring};
 
 }  // namespace fgmpi::groupmap

@@ -108,7 +108,7 @@ std::vector<ShiftRun> find_runs(std::span<const int32_t> ranks, const Stats& sta
   return runs;
 }
 
-std::optional<Cost> estimate(const Stats& stats) {
+std::optional<Cost> estimate_runs(const Stats& stats) {
   if (!stats.ordered || stats.size == 0) return std::nullopt;
   bool equal = stats.pieces_complete && stats.pieces.size() == static_cast<size_t>(stats.unit_runs);
   for (size_t k = 0; equal && k + 1 < stats.pieces.size(); ++k)
@@ -121,7 +121,7 @@ std::optional<Cost> estimate(const Stats& stats) {
   return Cost{bytes, 26 + 2 * memory_ns(bytes)};
 }
 
-const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {
+const GroupMap* build_runs(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {
   if (!stats.ordered) {
     invalid(why, "its ranks do not rise");
     return nullptr;
@@ -136,7 +136,7 @@ const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::s
                      EliasFano(shifts, Cuts::kSampling));
 }
 
-const GroupMap* read(ByteReader& in, int32_t size, int) {
+const GroupMap* read_runs(ByteReader& in, int32_t size, int) {
   Cuts cuts = Cuts::read(in, static_cast<uint32_t>(size));
   if (in.failed()) return nullptr;
   EliasFano shifts = EliasFano::read(in, cuts.parts());
@@ -145,6 +145,7 @@ const GroupMap* read(ByteReader& in, int32_t size, int) {
 
 }  // namespace
 
-extern const EncodingInfo encoding_runs = {Encoding::runs, "runs", estimate, true, build, read};
+extern const EncodingInfo encoding_runs = {Encoding::runs, "runs",     estimate_runs,
+                                           true,           build_runs, read_runs};
 
 }  // namespace fgmpi::groupmap
