@@ -43,24 +43,24 @@ struct HelperPool {
   uint32_t idle = 0;      ///< in all blocks
   ReserveCount warm;      ///< idle helpers whose stacks hold memory
 };
-constinit Immortal<HelperPool> g_immortal_pool;
-constexpr HelperPool& g_pool = g_immortal_pool.value;
+constinit Immortal<HelperPool> g_immortal_helper_pool;
+constexpr HelperPool& g_helper_pool = g_immortal_helper_pool.value;
 
-HelperBlock* block_of(const Proclet* p) { return g_pool.blocks[p->index / kBlock].get(); }
+HelperBlock* block_of(const Proclet* p) { return g_helper_pool.blocks[p->index / kBlock].get(); }
 
 void add_idle(HelperBlock* block, Proclet* p) {
   p->state = ProcletState::kFinished;
   p->next = block->idle;
   block->idle = p;
   ++block->idle_count;
-  ++g_pool.idle;
+  ++g_helper_pool.idle;
 }
 
 Proclet* pop_idle(HelperBlock* block) {
   Proclet* p = block->idle;
   block->idle = p->next;
   --block->idle_count;
-  --g_pool.idle;
+  --g_helper_pool.idle;
   return p;
 }
 
@@ -71,17 +71,18 @@ Status add_block() {
     return error(MPI_ERR_NO_MEM, "no memory for %u more helper coroutines; %u are in use", kBlock,
                  helper_count());
   FGMPI_TRY(block->stacks.reserve(kBlock, stack_size, "helper coroutines"));
-  g_pool.blocks.push_back(std::move(block));
+  g_helper_pool.blocks.push_back(std::move(block));
   return {};
 }
 
 /// Makes one more helper, in the idle state.
 Status make_helper() {
-  if (g_pool.blocks.empty() || g_pool.blocks.back()->made == kBlock) FGMPI_TRY(add_block());
-  HelperBlock* block = g_pool.blocks.back().get();
+  if (g_helper_pool.blocks.empty() || g_helper_pool.blocks.back()->made == kBlock)
+    FGMPI_TRY(add_block());
+  HelperBlock* block = g_helper_pool.blocks.back().get();
   const uint32_t slot = block->made++;
   Proclet* p = &block->proclets[slot];
-  p->index = static_cast<uint32_t>(g_pool.blocks.size() - 1) * kBlock + slot;
+  p->index = static_cast<uint32_t>(g_helper_pool.blocks.size() - 1) * kBlock + slot;
   p->kind = ProcletKind::kHelper;
   p->stack_low = block->stacks.low(slot);
   p->stack_size = block->stacks.stack_size();
@@ -89,7 +90,7 @@ Status make_helper() {
   if (block->stacks.guard() == StackGuard::kCanary) require_canary_checks();
   annotate::stack_created(p);
   add_idle(block, p);
-  g_pool.first_idle = std::min(g_pool.first_idle, g_pool.blocks.size() - 1);
+  g_helper_pool.first_idle = std::min(g_helper_pool.first_idle, g_helper_pool.blocks.size() - 1);
   return {};
 }
 
@@ -103,7 +104,7 @@ void cool(HelperBlock* block, Proclet* p) {
 }  // namespace
 
 Status ensure_helper() {
-  if (g_pool.idle > 0) return {};
+  if (g_helper_pool.idle > 0) return {};
   try {
     return make_helper();
   } catch (const std::bad_alloc&) {
@@ -113,7 +114,7 @@ Status ensure_helper() {
 }
 
 Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument) {
-  if (__builtin_expect(g_pool.idle == 0, 0)) {
+  if (__builtin_expect(g_helper_pool.idle == 0, 0)) {
     Status made = ensure_helper();
     if (!made.ok()) {
       fprintf(stderr, "fgmpi: %s\n", made.what().c_str());
@@ -121,9 +122,9 @@ Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument) {
     }
   }
   FGMPI_ASSERT(may_use_engine());
-  while (!g_pool.blocks[g_pool.first_idle]->idle) ++g_pool.first_idle;
-  Proclet* p = pop_idle(g_pool.blocks[g_pool.first_idle].get());
-  if (p->context) g_pool.warm.take();
+  while (!g_helper_pool.blocks[g_helper_pool.first_idle]->idle) ++g_helper_pool.first_idle;
+  Proclet* p = pop_idle(g_helper_pool.blocks[g_helper_pool.first_idle].get());
+  if (p->context) g_helper_pool.warm.take();
   p->entry = entry;
   p->argument = argument;
   p->rank_state = rank->rank_state;
@@ -141,17 +142,17 @@ void helper_main(Proclet* self) {
     self->entry = nullptr;
     self->rank_state = self->image = self->tool = nullptr;
     add_idle(block_of(self), self);
-    g_pool.first_idle = std::min<size_t>(g_pool.first_idle, self->index / kBlock);
-    g_pool.warm.put();
+    g_helper_pool.first_idle = std::min<size_t>(g_helper_pool.first_idle, self->index / kBlock);
+    g_helper_pool.warm.put();
     park_idle_helper(self);
   }
 }
 
 bool trim_helpers() {
   FGMPI_ASSERT(on_host_stack());  // nothing runs on what is freed
-  uint32_t excess = g_pool.warm.release_excess(kKept, kKept);
-  for (size_t i = g_pool.blocks.size(); i-- > 0 && excess > 0;) {
-    HelperBlock* block = g_pool.blocks[i].get();
+  uint32_t excess = g_helper_pool.warm.release_excess(kKept, kKept);
+  for (size_t i = g_helper_pool.blocks.size(); i-- > 0 && excess > 0;) {
+    HelperBlock* block = g_helper_pool.blocks[i].get();
     for (Proclet* p = block->idle; p && excess > 0; p = p->next) {
       if (!p->context) continue;
       cool(block, p);
@@ -159,29 +160,30 @@ bool trim_helpers() {
     }
   }
   // Frees blocks at the end in which no helper is in use or warm; the first block stays.
-  while (g_pool.blocks.size() > 1) {
-    HelperBlock* last = g_pool.blocks.back().get();
+  while (g_helper_pool.blocks.size() > 1) {
+    HelperBlock* last = g_helper_pool.blocks.back().get();
     bool cold = last->idle_count == last->made;
     for (Proclet* p = last->idle; p && cold; p = p->next) cold = !p->context;
     if (!cold) break;
-    g_pool.idle -= last->idle_count;
+    g_helper_pool.idle -= last->idle_count;
     for (Proclet* p = last->idle; p; p = p->next) annotate::stack_gone(p);
-    g_pool.blocks.pop_back();
+    g_helper_pool.blocks.pop_back();
   }
-  g_pool.first_idle = std::min(g_pool.first_idle, g_pool.blocks.size());
-  return g_pool.warm.has_more_than(kKept);
+  g_helper_pool.first_idle = std::min(g_helper_pool.first_idle, g_helper_pool.blocks.size());
+  return g_helper_pool.warm.has_more_than(kKept);
 }
 
-uint32_t warm_helpers() { return g_pool.warm.count(); }
+uint32_t warm_helpers() { return g_helper_pool.warm.count(); }
 
 uint32_t helper_count() {
-  if (g_pool.blocks.empty()) return 0;
-  return static_cast<uint32_t>(g_pool.blocks.size() - 1) * kBlock + g_pool.blocks.back()->made;
+  if (g_helper_pool.blocks.empty()) return 0;
+  return static_cast<uint32_t>(g_helper_pool.blocks.size() - 1) * kBlock +
+         g_helper_pool.blocks.back()->made;
 }
 
 Proclet* helper_proclet(uint32_t number) {
   FGMPI_ASSERT(number < helper_count());
-  return &g_pool.blocks[number / kBlock]->proclets[number % kBlock];
+  return &g_helper_pool.blocks[number / kBlock]->proclets[number % kBlock];
 }
 
 char* helper_stack_top(const Proclet* p) { return block_of(p)->stacks.top(p->index % kBlock); }
@@ -189,13 +191,13 @@ bool helper_stack_intact(const Proclet* p) { return block_of(p)->stacks.intact(p
 
 uint64_t written_by_helpers() {
   uint64_t bytes = 0;
-  for (auto& block : g_pool.blocks) bytes += block->stacks.written();
+  for (auto& block : g_helper_pool.blocks) bytes += block->stacks.written();
   return bytes;
 }
 
 int64_t helper_at(const Proclet* p) {
-  for (size_t i = 0; i < g_pool.blocks.size(); ++i) {
-    const HelperBlock& block = *g_pool.blocks[i];
+  for (size_t i = 0; i < g_helper_pool.blocks.size(); ++i) {
+    const HelperBlock& block = *g_helper_pool.blocks[i];
     const auto offset =
         reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(block.proclets);
     if (offset >= block.made * sizeof *p || offset % sizeof *p != 0) continue;
@@ -205,14 +207,14 @@ int64_t helper_at(const Proclet* p) {
 }
 
 bool helper_is_sound(const Proclet* p, uint32_t number) {
-  const StackRegion& stacks = g_pool.blocks[number / kBlock]->stacks;
+  const StackRegion& stacks = g_helper_pool.blocks[number / kBlock]->stacks;
   return p->index == number && p->kind == ProcletKind::kHelper &&
          p->state <= ProcletState::kFinished && p->stack_low == stacks.low(number % kBlock) &&
          p->stack_size == stacks.stack_size();
 }
 
 Proclet* helper_of_address(const void* address, bool* in_guard) {
-  for (auto& block : g_pool.blocks) {
+  for (auto& block : g_helper_pool.blocks) {
     int64_t slot = block->stacks.slot_of(address, in_guard);
     if (slot >= 0) return &block->proclets[slot];
   }

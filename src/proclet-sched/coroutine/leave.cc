@@ -14,8 +14,9 @@
 namespace fgmpi::sched {
 namespace {
 
-constexpr size_t kStack = 256 * 1024, kGuard = 4096, kRemainder = 16 * 1024;
-constexpr int64_t kLook = 1'000'000;  ///< ns between checks whether the rank still computes
+constexpr size_t kEndStack = 256 * 1024, kGuard = 4096, kRemainder = 16 * 1024;
+constexpr int64_t kEndCheckInterval =
+    1'000'000;  ///< ns between checks whether the rank still computes
 
 struct Leave : Completion {
   Proclet* rank;
@@ -58,9 +59,9 @@ void stand_on(Proclet* p, char* low, size_t size, void (*entry)(ctx::transfer_t)
 void leave(void* data) {
   auto* request = static_cast<Leave*>(data);
   Proclet* rank = request->rank;
-  while (rank->state == ProcletState::kRunning) sleep_for(kLook);
+  while (rank->state == ProcletState::kRunning) sleep_for(kEndCheckInterval);
   if (rank->state == ProcletState::kFinished || end_of(rank) || is_end(rank)) return;
-  void* stacks = mmap(nullptr, kRemainder + kStack + 2 * kGuard, PROT_READ | PROT_WRITE,
+  void* stacks = mmap(nullptr, kRemainder + kEndStack + 2 * kGuard, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   auto* end = new (std::nothrow) Proclet(*rank);
   if (stacks == MAP_FAILED || !end) end_process(1);
@@ -74,8 +75,8 @@ void leave(void* data) {
   end->callbacks = 0;
   end->began_before_threads = false;
   rank->pending = nullptr;
-  stand_on(end, low, kStack, run_end);
-  stand_on(rank, low + kStack + kGuard, kRemainder, run_what_is_left);
+  stand_on(end, low, kEndStack, run_end);
+  stand_on(rank, low + kEndStack + kGuard, kRemainder, run_what_is_left);
   if (rank->state == ProcletState::kSleeping) {
     remove_timer(rank);
     rank->state = ProcletState::kParked;

@@ -20,7 +20,7 @@ namespace fgmpi::sched {
 namespace {
 
 /// Enough for the C library's waiting functions and the thread-local variables of all libraries.
-constexpr size_t kStack = 256 * 1024;
+constexpr size_t kThreadStack = 256 * 1024;
 
 struct BlockingThread : Completion {
   BlockingThread* next_idle = nullptr;
@@ -36,8 +36,8 @@ struct ThreadPool {
   uint32_t least_idle = 0;  ///< the lowest idle_count since the last trim
   uint32_t count = 0;
 };
-constinit Immortal<ThreadPool> g_immortal_pool;
-constexpr ThreadPool& g_pool = g_immortal_pool.value;
+constinit Immortal<ThreadPool> g_immortal_thread_pool;
+constexpr ThreadPool& g_thread_pool = g_immortal_thread_pool.value;
 
 void wake(BlockingThread* t) {
   t->word.store(1, std::memory_order_release);
@@ -61,29 +61,29 @@ void* run_blocking_thread(void* data) {
 /// Called when the thread's call has returned: the thread is idle, its proclet goes on.
 void call_returned(Completion* c) {
   auto* t = static_cast<BlockingThread*>(c);
-  t->next_idle = g_pool.idle;
-  g_pool.idle = t;
-  ++g_pool.idle_count;
+  t->next_idle = g_thread_pool.idle;
+  g_thread_pool.idle = t;
+  ++g_thread_pool.idle_count;
   ready(t->proclet);
 }
 
 BlockingThread* pop_idle() {
-  BlockingThread* t = g_pool.idle;
+  BlockingThread* t = g_thread_pool.idle;
   if (!t) return nullptr;
-  g_pool.idle = t->next_idle;
-  g_pool.least_idle = std::min(g_pool.least_idle, --g_pool.idle_count);
+  g_thread_pool.idle = t->next_idle;
+  g_thread_pool.least_idle = std::min(g_thread_pool.least_idle, --g_thread_pool.idle_count);
   return t;
 }
 
 bool trim_blocking_threads() {
-  for (uint32_t i = g_pool.least_idle; i > 0; --i) {
+  for (uint32_t i = g_thread_pool.least_idle; i > 0; --i) {
     BlockingThread* t = pop_idle();
     t->function = nullptr;
-    --g_pool.count;
+    --g_thread_pool.count;
     wake(t);
   }
-  g_pool.least_idle = g_pool.idle_count;
-  return g_pool.idle_count > 0;
+  g_thread_pool.least_idle = g_thread_pool.idle_count;
+  return g_thread_pool.idle_count > 0;
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ bool trim_blocking_threads() {
 bool start_thread_of_nobody(void* (*run)(void*), void* argument) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_attr_setstacksize(&attributes, kThreadStack);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   sigset_t all, before;
   sigfillset(&all);
@@ -117,7 +117,7 @@ BlockingThread* start_thread() {
   if (!t) return nullptr;
   t->done = call_returned;
   if (start_thread_of_nobody(run_blocking_thread, t)) {
-    ++g_pool.count;
+    ++g_thread_pool.count;
     add_trimmer(trim_blocking_threads);
     return t;
   }
@@ -140,6 +140,6 @@ bool call_on_other_thread(const char* call, void (*function)(void*), void* argum
   return true;
 }
 
-uint32_t blocking_threads() { return g_pool.count; }
+uint32_t blocking_threads() { return g_thread_pool.count; }
 
 }  // namespace fgmpi::sched

@@ -43,7 +43,7 @@ struct Poller {
   DescriptorWaiter* added = nullptr;
 };
 constinit Immortal<Poller> g_immortal_poller;
-constexpr Poller& g = g_immortal_poller.value;
+constexpr Poller& g_poller = g_immortal_poller.value;
 bool g_used = false;  ///< since the last trim; used inside
 
 /// True while the thread has waits that a handler may interrupt.
@@ -51,7 +51,7 @@ std::atomic<bool> g_has_waits{false};
 
 void ring() {
   const uint64_t one = 1;
-  raw_call(SYS_write, g.doorbell, reinterpret_cast<long>(&one), sizeof one);
+  raw_call(SYS_write, g_poller.doorbell, reinterpret_cast<long>(&one), sizeof one);
 }
 
 // ---- The thread ---------------------------------------------------------------------------------
@@ -76,15 +76,15 @@ struct Polled {
 
 /// Moves the added waits into the thread's list. False: the thread is to end.
 bool receive_added(Polled* polled) {
-  std::lock_guard<PlainMutex> guard(g.mutex);
-  while (DescriptorWaiter* w = g.added) {
-    g.added = w->next_waiting;
+  std::lock_guard<PlainMutex> guard(g_poller.mutex);
+  while (DescriptorWaiter* w = g_poller.added) {
+    g_poller.added = w->next_waiting;
     w->next_waiting = polled->first;
     polled->first = w;
   }
-  const bool ends = g.to_end && !polled->first;
-  g.to_end = false;
-  if (ends) g.runs = false;
+  const bool ends = g_poller.to_end && !polled->first;
+  g_poller.to_end = false;
+  if (ends) g_poller.runs = false;
   g_has_waits.store(polled->first != nullptr);
   return !ends;
 }
@@ -99,7 +99,7 @@ size_t gather_descriptors(Polled* polled, int64_t* deadline) {
     *deadline = std::min(*deadline, w->wait->deadline);
   }
   if (!polled->make_room(count)) return 0;
-  polled->fds[0] = {g.doorbell, POLLIN, 0};
+  polled->fds[0] = {g_poller.doorbell, POLLIN, 0};
   pollfd* at = polled->fds + 1;
   for (DescriptorWaiter* w = polled->first; w; w = w->next_waiting)
     at = std::copy_n(w->wait->fds, w->wait->count, at);
@@ -152,7 +152,7 @@ void* poll_for_all(void*) {
       if (count == 0) continue;
     } else if (polled.fds[0].revents) {
       uint64_t rings;
-      raw_call(SYS_read, g.doorbell, reinterpret_cast<long>(&rings), sizeof rings);
+      raw_call(SYS_read, g_poller.doorbell, reinterpret_cast<long>(&rings), sizeof rings);
     }
     post_ended(&polled, n >= 0);
   }
@@ -162,17 +162,18 @@ void* poll_for_all(void*) {
 // ---- On the scheduler's thread ------------------------------------------------------------------
 
 bool trim_poller() {
-  std::lock_guard<PlainMutex> guard(g.mutex);
-  if (!g.runs || g_used) return std::exchange(g_used, false) || g.runs;
-  g.to_end = true;
+  std::lock_guard<PlainMutex> guard(g_poller.mutex);
+  if (!g_poller.runs || g_used) return std::exchange(g_used, false) || g_poller.runs;
+  g_poller.to_end = true;
   ring();
   return false;
 }
 
 /// Called on the host stack, where a new thread belongs to no rank.
 bool start_poller() {
-  if (g.doorbell < 0) g.doorbell = move_descriptor_up(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (g.doorbell < 0) return false;
+  if (g_poller.doorbell < 0)
+    g_poller.doorbell = move_descriptor_up(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (g_poller.doorbell < 0) return false;
   if (!start_thread_of_nobody(poll_for_all, nullptr)) return false;
   add_trimmer(trim_poller);
   return true;
@@ -180,13 +181,13 @@ bool start_poller() {
 
 /// False: no thread will end the wait.
 bool add_waiting(DescriptorWaiter* w) {
-  std::lock_guard<PlainMutex> guard(g.mutex);
-  if (!g.runs) {
-    call_on_host([] { g.runs = start_poller(); });
-    if (!g.runs) return false;
+  std::lock_guard<PlainMutex> guard(g_poller.mutex);
+  if (!g_poller.runs) {
+    call_on_host([] { g_poller.runs = start_poller(); });
+    if (!g_poller.runs) return false;
   }
-  w->next_waiting = g.added;
-  g.added = w;
+  w->next_waiting = g_poller.added;
+  g_poller.added = w;
   return true;
 }
 
@@ -222,8 +223,8 @@ WaitEnd wait_for_descriptors(const DescriptorWait& wait) {
 }
 
 bool polls_descriptors() {
-  std::lock_guard<PlainMutex> guard(g.mutex);
-  return g.runs;
+  std::lock_guard<PlainMutex> guard(g_poller.mutex);
+  return g_poller.runs;
 }
 
 }  // namespace fgmpi::sched

@@ -21,7 +21,7 @@ constexpr int64_t kStarving = 200'000;
 constexpr int kSpins = 64;
 constexpr int kMostStepsBack = 20;  ///< in one call: yields of the processor for starving threads
 /// Time (ns) after which a sleeper checks the word again in any case.
-constexpr int64_t kLook = 1'000'000;
+constexpr int64_t kLockCheckInterval = 1'000'000;
 
 /// Makes the system call directly: sched_yield() is interposed and would switch between proclets.
 void give_way() { syscall(SYS_sched_yield); }
@@ -54,7 +54,7 @@ void EngineLock::lock_slowly() {
   const int64_t since = now_ns();
   bool starving = false;
   while (word_.exchange(2, std::memory_order_acquire) != 0) {
-    futex_wait(&word_, 2, kLook, FutexScope::kProcess);
+    futex_wait(&word_, 2, kLockCheckInterval, FutexScope::kProcess);
     if (starving || now_ns() - since < kStarving) continue;
     starving = true;
     starving_.fetch_add(1, std::memory_order_relaxed);
@@ -78,7 +78,7 @@ void EngineLock::revoke() {
   if (lent_to_.exchange(&nobody_, std::memory_order_seq_cst) == user) {
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
     while (user->inside.load(std::memory_order_acquire) != 0)
-      futex_wait(&user->inside, 1, kLook, FutexScope::kProcess);
+      futex_wait(&user->inside, 1, kLockCheckInterval, FutexScope::kProcess);
   }
   revoked_.store(nullptr, std::memory_order_release);
 }

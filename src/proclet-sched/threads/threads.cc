@@ -128,7 +128,7 @@ struct Threads {
   uint64_t made = 0;
 };
 constinit Immortal<Threads> g_immortal_threads;
-constexpr Threads& g = g_immortal_threads.value;
+constexpr Threads& g_threads = g_immortal_threads.value;
 
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool t_scheduler = false;
 [[gnu::tls_model("initial-exec")]] thread_local constinit ThreadOfRank* t_thread = nullptr;
@@ -140,9 +140,11 @@ ThreadOfRank* thread_of(Proclet* p) { return reinterpret_cast<ThreadOfRank*>(p->
 /// g_hot, where its thread has left it.
 void share_queue() {
   g_queue_is_shared = true;
-  g.queued_helpers = 0;
-  for (Proclet* p = g_hot.head; p; p = p->next) g.queued_helpers += p->kind == ProcletKind::kHelper;
-  for (Proclet* p : g_scheduler.shuffled) g.queued_helpers += p->kind == ProcletKind::kHelper;
+  g_threads.queued_helpers = 0;
+  for (Proclet* p = g_hot.head; p; p = p->next)
+    g_threads.queued_helpers += p->kind == ProcletKind::kHelper;
+  for (Proclet* p : g_scheduler.shuffled)
+    g_threads.queued_helpers += p->kind == ProcletKind::kHelper;
   g_hot.fifo = false;
   g_hot.extras = true;
 }
@@ -151,26 +153,28 @@ void share_queue() {
 /// thread's has been there since.
 void install() {
   if (t_scheduler) {
-    if (!g.scheduler_is_aside) return;
-    g.scheduler_is_aside = false;
-    g.scheduler.put();
+    if (!g_threads.scheduler_is_aside) return;
+    g_threads.scheduler_is_aside = false;
+    g_threads.scheduler.put();
     return;
   }
   if (__builtin_expect(!g_queue_is_shared, 0)) share_queue();
-  if (!g.scheduler_is_aside) g.scheduler.take();
-  g.scheduler_is_aside = true;
+  if (!g_threads.scheduler_is_aside) g_threads.scheduler.take();
+  g_threads.scheduler_is_aside = true;
   t_thread->side.put();
 }
 
 /// True when `p` is in a call made by a callback of a call that began before threads were enabled.
 bool is_suspended(const Proclet* p) {
-  return std::find(g.suspended.begin(), g.suspended.end(), p) != g.suspended.end();
+  return std::find(g_threads.suspended.begin(), g_threads.suspended.end(), p) !=
+         g_threads.suspended.end();
 }
 
 /// The state of the calling thread, which has the lock: never kInsideByLoan where the end of the
 /// call does not release the lock.
 detail::Inside inside_here() {
-  if (__builtin_expect(!g.suspended.empty() && t_scheduler && is_suspended(g_hot.current), 0))
+  if (__builtin_expect(!g_threads.suspended.empty() && t_scheduler && is_suspended(g_hot.current),
+                       0))
     return detail::kInside;
   return t_user->inside.load(std::memory_order_relaxed) ? detail::kInsideByLoan : detail::kInside;
 }
@@ -185,7 +189,7 @@ void lock_here() {
 
 void unlock_here() {
   WaitingThread* woken = std::exchange(g_turns.woken, nullptr);
-  detail::g_leaving_has_work = g.queued_helpers > 0;
+  detail::g_leaving_has_work = g_threads.queued_helpers > 0;
   t_inside = detail::kOutside;
   if (t_scheduler) {
     t_user->outside_as = g_hot.current;
@@ -203,7 +207,7 @@ namespace {
 void set_began_before(Proclet* p, bool before) {
   if (p->began_before_threads == before) return;
   p->began_before_threads = before;
-  before ? ++g.began_before : --g.began_before;
+  before ? ++g_threads.began_before : --g_threads.began_before;
   update_extras();
 }
 
@@ -214,7 +218,7 @@ bool is_helper_of(const Proclet* p, const ThreadOfRank* t) {
 /// A helper of a rank has become ready: wakes a waiting thread of the rank, which may run it.
 void wake_for_helper(const Proclet* helper) {
   for (WaitingThread* w : g_turns.waiting) {
-    if (w == &g.scheduler_waiter) return wake(w);
+    if (w == &g_threads.scheduler_waiter) return wake(w);
     if (is_helper_of(helper, static_cast<ThreadOfRank*>(w))) return wake(w);
   }
 }
@@ -231,13 +235,13 @@ void wake_for_queued_helpers() {
 /// Removes a ready helper of this rank from the queue of the scheduler's thread; nullptr where
 /// there is none.
 Proclet* pop_helper(const ThreadOfRank* t) {
-  if (g.queued_helpers == 0) return nullptr;
+  if (g_threads.queued_helpers == 0) return nullptr;
   Proclet* before = nullptr;
-  for (Proclet* p = g.scheduler.head; p; before = p, p = p->next) {
+  for (Proclet* p = g_threads.scheduler.head; p; before = p, p = p->next) {
     if (!is_helper_of(p, t)) continue;
-    (before ? before->next : g.scheduler.head) = p->next;
-    if (g.scheduler.tail == p) g.scheduler.tail = before;
-    --g.queued_helpers;
+    (before ? before->next : g_threads.scheduler.head) = p->next;
+    if (g_threads.scheduler.tail == p) g_threads.scheduler.tail = before;
+    --g_threads.queued_helpers;
     return p;
   }
   for (Proclet*& p : g_scheduler.shuffled) {
@@ -245,7 +249,7 @@ Proclet* pop_helper(const ThreadOfRank* t) {
     Proclet* found = p;
     p = g_scheduler.shuffled.back();
     g_scheduler.shuffled.pop_back();
-    --g.queued_helpers;
+    --g_threads.queued_helpers;
     return found;
   }
   return nullptr;
@@ -253,7 +257,8 @@ Proclet* pop_helper(const ThreadOfRank* t) {
 
 /// Called inside, where only one thread adds at a time: a plain addition is enough.
 void record_activity() {
-  g.activity.store(g.activity.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  g_threads.activity.store(g_threads.activity.load(std::memory_order_relaxed) + 1,
+                           std::memory_order_relaxed);
 }
 
 /// Polls for a short while, for an answer that another process gives at once. True: the thread's
@@ -276,7 +281,7 @@ void wait_until_ready(ThreadOfRank* t) {
   Proclet* self = &t->proclet;
   save_runtime(self);
   g_hot.current = nullptr;  // as on the host stack
-  ++g.entries;
+  ++g_threads.entries;
   if (spin_until_ready(t)) {
     record_patience();
     g_hot.current = self;
@@ -362,11 +367,11 @@ void enqueue_with_threads(Proclet* p, bool in_front) {
   p->state = ProcletState::kReady;
   if (p->kind == ProcletKind::kForeign) return wake(thread_of(p));
   if (p->kind == ProcletKind::kHelper) {
-    ++g.queued_helpers;
+    ++g_threads.queued_helpers;
     detail::g_leaving_has_work = true;
   }
-  Proclet*& head = t_scheduler ? g_hot.head : g.scheduler.head;
-  Proclet*& tail = t_scheduler ? g_hot.tail : g.scheduler.tail;
+  Proclet*& head = t_scheduler ? g_hot.head : g_threads.scheduler.head;
+  Proclet*& tail = t_scheduler ? g_hot.tail : g_threads.scheduler.tail;
   if (g_scheduler.options.policy == Options::kRandom) {
     g_scheduler.shuffled.push_back(p);
   } else if (in_front || !head) {
@@ -379,17 +384,17 @@ void enqueue_with_threads(Proclet* p, bool in_front) {
     tail = p;
   }
   if (t_scheduler) return;
-  if (g.scheduler_waiter.waiting)
-    wake(&g.scheduler_waiter);
+  if (g_threads.scheduler_waiter.waiting)
+    wake(&g_threads.scheduler_waiter);
   else if (p->kind == ProcletKind::kHelper)
     wake_for_helper(p);
 }
 
-bool switches_are_recorded() { return g_queue_is_shared || g.began_before > 0; }
+bool switches_are_recorded() { return g_queue_is_shared || g_threads.began_before > 0; }
 
 void record_switch(Proclet* to) {
   if (!to) return;
-  if (to->kind == ProcletKind::kHelper && g_queue_is_shared) --g.queued_helpers;
+  if (to->kind == ProcletKind::kHelper && g_queue_is_shared) --g_threads.queued_helpers;
   if (to->began_before_threads)
     t_inside = detail::kBefore;
   else
@@ -399,25 +404,25 @@ void record_switch(Proclet* to) {
 bool turn_is_elsewhere(int64_t idle_since) {
   if (!queue_is_shared()) return false;
   count_poll();
-  return hands_over(&g.scheduler_waiter, idle_since < 0 ? INT64_MAX : idle_since);
+  return hands_over(&g_threads.scheduler_waiter, idle_since < 0 ? INT64_MAX : idle_since);
 }
 
 bool threads_have_moved() {
   if (!threads_enabled()) return false;
-  const uint64_t now = g.activity;
-  return now != std::exchange(g.judged_activity, now);
+  const uint64_t now = g_threads.activity;
+  return now != std::exchange(g_threads.judged_activity, now);
 }
 
 void sleep_on_scheduler_thread(int64_t timeout_ns) {
   const int64_t most = g_scheduler.hooks.check_threads_ns;
   timeout_ns = timeout_ns < 0 ? most : std::min(timeout_ns, most);
-  begin_waiting(&g.scheduler_waiter);
+  begin_waiting(&g_threads.scheduler_waiter);
   // The thread may sleep for long, where the ranks do nothing but join their threads: these may use
   // its processor.
   --g_turns.users;
-  if (!anything_ready()) sleep_here(&g.scheduler_waiter, timeout_ns);
+  if (!anything_ready()) sleep_here(&g_threads.scheduler_waiter, timeout_ns);
   ++g_turns.users;
-  end_waiting(&g.scheduler_waiter);
+  end_waiting(&g_threads.scheduler_waiter);
 }
 
 namespace {
@@ -438,7 +443,7 @@ bool EngineEntry::enter() {
     if (t_inside == detail::kBefore) {
       Proclet* p = g_hot.current;
       if (p->callbacks > 0) {
-        g.suspended.push_back(p);
+        g_threads.suspended.push_back(p);
         p->began_before_threads = false;
       } else {
         set_began_before(p, false);
@@ -450,7 +455,7 @@ bool EngineEntry::enter() {
     return true;
   }
   if (__builtin_expect(!t_thread, 0)) {
-    if (!g.any_thread) return false;
+    if (!g_threads.any_thread) return false;
     adopt_thread(make_thread(rank_proclet(0)));
     t_end_of_adopted.thread = t_thread;
   }
@@ -470,28 +475,29 @@ bool EngineEntry::enter() {
   p.image = t->rank->image;
   p.tool = t->rank->tool;
   p.mpi_phase = t->rank->mpi_phase;
-  ++g.entries;
+  ++g_threads.entries;
   return true;
 }
 
 void EngineEntry::leave() {
   if (t_scheduler) {
     if (g_hot.current) {
-      if (__builtin_expect(!g.suspended.empty(), 0) && std::erase(g.suspended, g_hot.current)) {
+      if (__builtin_expect(!g_threads.suspended.empty(), 0) &&
+          std::erase(g_threads.suspended, g_hot.current)) {
         g_hot.current->began_before_threads = true;
         t_inside = detail::kBefore;
         return;
       }
       set_began_before(g_hot.current, false);
     }
-    if (__builtin_expect(g.queued_helpers > 0 && !g_turns.waiting.empty(), 0))
+    if (__builtin_expect(g_threads.queued_helpers > 0 && !g_turns.waiting.empty(), 0))
       wake_for_queued_helpers();
   }
   unlock_here();
 }
 
 void enable_threads(bool any_thread) {
-  g.any_thread = any_thread;
+  g_threads.any_thread = any_thread;
   if (detail::g_threads_enabled) return;
   FGMPI_CHECK(t_scheduler);
   g_engine_lock.prepare(t_user);
@@ -517,9 +523,9 @@ void set_processors(uint32_t processors) {
 
 void become_scheduler_thread(bool adopted) {
   t_scheduler = true;
-  g.scheduler_id = static_cast<int>(raw_call(SYS_gettid));
-  g.adopted = adopted;
-  t_user = &g.scheduler_user;
+  g_threads.scheduler_id = static_cast<int>(raw_call(SYS_gettid));
+  g_threads.adopted = adopted;
+  t_user = &g_threads.scheduler_user;
 }
 
 Proclet* running() {
@@ -530,7 +536,7 @@ Proclet* running() {
 Proclet* rank_of_thread() {
   if (t_scheduler) return running();
   if (t_thread) return t_thread->rank;
-  return g.adopted ? rank_proclet(0) : nullptr;
+  return g_threads.adopted ? rank_proclet(0) : nullptr;
 }
 
 bool is_unattached_thread() { return !t_scheduler && t_inside < detail::kBefore; }
@@ -549,21 +555,21 @@ ThreadOfRank* make_thread(Proclet* rank) {
   t->proclet.index = rank->index;
   t->proclet.argument = t;
   t->side.current = &t->proclet;
-  std::lock_guard<PlainMutex> guard(g.list_mutex);
+  std::lock_guard<PlainMutex> guard(g_threads.list_mutex);
   try {
-    g.list.push_back(t);
+    g_threads.list.push_back(t);
   } catch (const std::bad_alloc&) {
     delete t;
     return nullptr;
   }
-  t->number = ++g.made;
+  t->number = ++g_threads.made;
   return t;
 }
 
 void drop_thread(ThreadOfRank* t) {
   {
-    std::lock_guard<PlainMutex> guard(g.list_mutex);
-    g.list.erase(std::find(g.list.begin(), g.list.end(), t));
+    std::lock_guard<PlainMutex> guard(g_threads.list_mutex);
+    g_threads.list.erase(std::find(g_threads.list.begin(), g_threads.list.end(), t));
   }
   delete t;
 }
@@ -579,16 +585,18 @@ void adopt_thread(ThreadOfRank* t) {
 
 void end_thread(ThreadOfRank* t) {
   t_thread = nullptr;
-  auto unlist = [t] { g.list.erase(std::find(g.list.begin(), g.list.end(), t)); };
+  auto unlist = [t] {
+    g_threads.list.erase(std::find(g_threads.list.begin(), g_threads.list.end(), t));
+  };
   Proclet* joiner;
   {
-    std::lock_guard<PlainMutex> guard(g.list_mutex);
+    std::lock_guard<PlainMutex> guard(g_threads.list_mutex);
     joiner = t->joiner;
     // Until this thread has woken its joiner it counts as a thread that does not wait. Otherwise
     // all threads would seem to wait for ever.
     if (!joiner) unlist();
   }
-  ++g.activity;
+  ++g_threads.activity;
   // A thread that waits for this one without being a joiner here may do so inside the library, in a
   // callback of an MPI call. Then the engine lock cannot be had before this thread has ended.
   if (joiner) {
@@ -596,10 +604,10 @@ void end_thread(ThreadOfRank* t) {
     lock_here();
     ready(joiner);
     {
-      std::lock_guard<PlainMutex> guard(g.list_mutex);
+      std::lock_guard<PlainMutex> guard(g_threads.list_mutex);
       unlist();
     }
-    ++g.activity;
+    ++g_threads.activity;
     unlock_here();
     t_thread = nullptr;
   }
@@ -612,8 +620,8 @@ void end_thread(ThreadOfRank* t) {
 uint64_t number_of(const ThreadOfRank* t) { return t->number; }
 
 void name_thread(uint64_t number, pthread_t handle) {
-  std::lock_guard<PlainMutex> guard(g.list_mutex);
-  for (ThreadOfRank* t : g.list)
+  std::lock_guard<PlainMutex> guard(g_threads.list_mutex);
+  for (ThreadOfRank* t : g_threads.list)
     if (t->number == number) t->handle = handle, t->named = true;
 }
 
@@ -621,8 +629,8 @@ namespace {
 enum class Join { kEnded, kWoken, kLook };
 /// kWoken: the thread will wake `joiner`, which has to park. kLook: it cannot; check again later.
 Join join_thread(pthread_t handle, Proclet* joiner) {
-  std::lock_guard<PlainMutex> guard(g.list_mutex);
-  for (ThreadOfRank* t : g.list) {
+  std::lock_guard<PlainMutex> guard(g_threads.list_mutex);
+  for (ThreadOfRank* t : g_threads.list) {
     if (!t->named || !pthread_equal(t->handle, handle)) continue;
     // A thread that ends cannot wake a proclet before threads are enabled.
     if (!threads_enabled() || t->joiner) return Join::kLook;
@@ -652,8 +660,8 @@ void wait_for_end_of(pthread_t handle) {
 }
 
 bool has_threads(const Proclet* rank) {
-  std::lock_guard<PlainMutex> guard(g.list_mutex);
-  return std::any_of(g.list.begin(), g.list.end(),
+  std::lock_guard<PlainMutex> guard(g_threads.list_mutex);
+  return std::any_of(g_threads.list.begin(), g_threads.list.end(),
                      [rank](const ThreadOfRank* t) { return t->rank == rank; });
 }
 
@@ -671,20 +679,21 @@ bool waits_for_mpi(const ThreadOfRank* t) {
 /// which is after check_threads_ns: most idle times are shorter. Under list_mutex.
 bool others_wait_for_each_other() {
   uint64_t turns = 0;
-  const uint64_t moves = switch_count() + g.entries;
-  const bool at_rest = moves == std::exchange(g.judged_moves, moves);
-  const bool wait = at_rest && others_wait_for_threads(
-                                   [](int id, void*) {
-                                     return id == g.scheduler_id ||
-                                            std::any_of(g.list.begin(), g.list.end(),
-                                                        [id](const ThreadOfRank* t) {
-                                                          return t->id == id && waits_for_mpi(t);
-                                                        });
-                                   },
-                                   nullptr, &turns);
+  const uint64_t moves = switch_count() + g_threads.entries;
+  const bool at_rest = moves == std::exchange(g_threads.judged_moves, moves);
+  const bool wait =
+      at_rest && others_wait_for_threads(
+                     [](int id, void*) {
+                       return id == g_threads.scheduler_id ||
+                              std::any_of(g_threads.list.begin(), g_threads.list.end(),
+                                          [id](const ThreadOfRank* t) {
+                                            return t->id == id && waits_for_mpi(t);
+                                          });
+                     },
+                     nullptr, &turns);
   // Two checks with the same result had all threads asleep at the same time: none can have woken
   // another in between.
-  if (wait && turns == std::exchange(g.judged_turns, turns)) return true;
+  if (wait && turns == std::exchange(g_threads.judged_turns, turns)) return true;
   record_activity();  // makes the scheduler's thread check again
   return false;
 }
@@ -692,24 +701,26 @@ bool others_wait_for_each_other() {
 }  // namespace
 
 bool threads_wait_for_mpi() {
-  std::lock_guard<PlainMutex> guard(g.list_mutex);
-  if (!g.any_thread && std::all_of(g.list.begin(), g.list.end(), waits_for_mpi)) return true;
+  std::lock_guard<PlainMutex> guard(g_threads.list_mutex);
+  if (!g_threads.any_thread &&
+      std::all_of(g_threads.list.begin(), g_threads.list.end(), waits_for_mpi))
+    return true;
   return others_wait_for_each_other();
 }
 
 void for_each_waiting_thread(void (*visit)(Proclet*, Proclet*, void*), void* argument) {
   for (WaitingThread* w : g_turns.waiting) {
-    if (w == &g.scheduler_waiter) continue;
+    if (w == &g_threads.scheduler_waiter) continue;
     auto* t = static_cast<ThreadOfRank*>(w);
     if (t->proclet.state == ProcletState::kParked && t->proclet.wait)
       visit(&t->proclet, t->rank, argument);
   }
 }
 
-uint64_t thread_entries() { return g.entries; }
+uint64_t thread_entries() { return g_threads.entries; }
 
 namespace {
-WaitingThread* waiter_here() { return t_scheduler ? &g.scheduler_waiter : t_thread; }
+WaitingThread* waiter_here() { return t_scheduler ? &g_threads.scheduler_waiter : t_thread; }
 }  // namespace
 
 void release_engine() {

@@ -18,8 +18,6 @@ constinit Immortal<Turns> g_immortal_turns;
 
 namespace {
 
-constexpr Turns& g = g_turns;
-
 /// How long a thread's turn lasts while others wait for theirs (ns): some thousand exchanges with
 /// another process.
 constexpr int64_t kTurn = 1'000'000;
@@ -34,7 +32,7 @@ constexpr int64_t kNoPatience = 500;
 constexpr uint32_t kTries = 16;
 /// Credits: an answer that arrives in time adds kEarned, one that does not subtracts one.
 constexpr uint32_t kEarned = 4, kMostCredit = 64;
-constexpr int kPollsPerClock = 16;
+constexpr int kPollsPerWait = 16;
 constexpr int64_t kBreath = 4'000;  ///< ns: a thread that is woken runs by then
 
 }  // namespace
@@ -51,8 +49,8 @@ void wake_in_kernel(WaitingThread* w) {
     if (w->has_let_go) g_scheduler.hooks.interrupt();  // otherwise it polls, and finds this itself
     return;
   }
-  if (g.woken) futex_wake(&g.woken->word, FutexScope::kProcess);
-  g.woken = w;
+  if (g_turns.woken) futex_wake(&g_turns.woken->word, FutexScope::kProcess);
+  g_turns.woken = w;
   detail::g_leaving_has_work = true;
 }
 
@@ -66,49 +64,51 @@ void wake_now(WaitingThread* w) {
 
 void wake(WaitingThread* w) {
   if (!w->waiting) return;
-  if (!crowded() || w->on_network || w == g.turn || !g.watcher || g.watcher_rests)
+  if (!crowded() || w->on_network || w == g_turns.turn || !g_turns.watcher || g_turns.watcher_rests)
     return wake_now(w);
   w->word.store(1, std::memory_order_seq_cst);
   if (!w->asleep.load(std::memory_order_seq_cst)) return;
-  if (std::find(g.pending.begin(), g.pending.end(), w) != g.pending.end()) return;
-  g.pending.push_back(w);
-  g.pending_count.store(static_cast<uint32_t>(g.pending.size()), std::memory_order_relaxed);
+  if (std::find(g_turns.pending.begin(), g_turns.pending.end(), w) != g_turns.pending.end()) return;
+  g_turns.pending.push_back(w);
+  g_turns.pending_count.store(static_cast<uint32_t>(g_turns.pending.size()),
+                              std::memory_order_relaxed);
 }
 
 namespace {
 
 bool remove_pending(WaitingThread* w) {
-  auto at = std::find(g.pending.begin(), g.pending.end(), w);
-  if (at == g.pending.end()) return false;
-  g.pending.erase(at);
-  g.pending_count.store(static_cast<uint32_t>(g.pending.size()), std::memory_order_relaxed);
+  auto at = std::find(g_turns.pending.begin(), g_turns.pending.end(), w);
+  if (at == g_turns.pending.end()) return false;
+  g_turns.pending.erase(at);
+  g_turns.pending_count.store(static_cast<uint32_t>(g_turns.pending.size()),
+                              std::memory_order_relaxed);
   return true;
 }
 
 /// Gives the turn to `next`. REQUIRES: `next` is pending.
 WaitingThread* hand_turn_to(WaitingThread* next) {
   remove_pending(next);
-  g.turn = next;
+  g_turns.turn = next;
   return next;
 }
 
 /// Called when some threads have ended and there are processors for all: wakes every
 /// pending thread.
 void wake_pending() {
-  while (!g.pending.empty()) wake_now(hand_turn_to(g.pending.front()));
+  while (!g_turns.pending.empty()) wake_now(hand_turn_to(g_turns.pending.front()));
 }
 
 /// Draws the patience of the next wait.
 void draw_patience() {
   if (!g_scheduler.hooks.sleep) {
-    g.patience = 0;  // all that could answer wait in this process
+    g_turns.patience = 0;  // all that could answer wait in this process
     return;
   }
-  g.drawn = g.drawn * 1664525 + 1013904223;  // the linear congruence of Knuth and Lewis
-  if (g.credit > 0 || (g.drawn >> 16) % kTries == 0)
-    g.patience = kLeastPatience + (g.drawn >> 8) % (kMostPatience - kLeastPatience);
+  g_turns.drawn = g_turns.drawn * 1664525 + 1013904223;  // the linear congruence of Knuth and Lewis
+  if (g_turns.credit > 0 || (g_turns.drawn >> 16) % kTries == 0)
+    g_turns.patience = kLeastPatience + (g_turns.drawn >> 8) % (kMostPatience - kLeastPatience);
   else
-    g.patience = kNoPatience;
+    g_turns.patience = kNoPatience;
 }
 
 }  // namespace
@@ -118,16 +118,16 @@ bool hands_over(WaitingThread* w, int64_t since) {
     wake_pending();
     return false;
   }
-  const WaitingThread* sleeper = g.sleeper.load(std::memory_order_relaxed);
-  const bool in_use = g.turn != sleeper || !sleeper || !sleeper->on_network;
-  if (g.turn && g.turn != w && in_use) return true;
-  g.turn = w;
-  if (g.pending.empty() || now_ns() - since < g.patience) return false;
-  if (g.credit > 0 && g.patience >= kLeastPatience) --g.credit;
+  const WaitingThread* sleeper = g_turns.sleeper.load(std::memory_order_relaxed);
+  const bool in_use = g_turns.turn != sleeper || !sleeper || !sleeper->on_network;
+  if (g_turns.turn && g_turns.turn != w && in_use) return true;
+  g_turns.turn = w;
+  if (g_turns.pending.empty() || now_ns() - since < g_turns.patience) return false;
+  if (g_turns.credit > 0 && g_turns.patience >= kLeastPatience) --g_turns.credit;
   draw_patience();
   // The thread that became ready last: the one that wrote to it has its turn in the other process.
-  WaitingThread* next = hand_turn_to(g.pending.back());
-  if (g.watcher == next) g.watcher = nullptr;
+  WaitingThread* next = hand_turn_to(g_turns.pending.back());
+  if (g_turns.watcher == next) g_turns.watcher = nullptr;
   wake_now(next);
   return true;
 }
@@ -135,23 +135,23 @@ bool hands_over(WaitingThread* w, int64_t since) {
 namespace {
 
 void end_watching(WaitingThread* w) {
-  if (g.watcher != w) return;
-  g.watcher = nullptr;
-  g.watcher_rests = false;
+  if (g_turns.watcher != w) return;
+  g_turns.watcher = nullptr;
+  g_turns.watcher_rests = false;
 }
 
 /// Called when `w` no longer waits: another waiting thread has to watch, or to poll.
 void find_successor() {
-  if (g.waiting.empty()) return;
+  if (g_turns.waiting.empty()) return;
   if (crowded()) {
-    if (g.watcher && !g.watcher_rests) return;
+    if (g_turns.watcher && !g_turns.watcher_rests) return;
   } else {
     wake_pending();
-    if (g.sleeper.load(std::memory_order_relaxed)) return;
+    if (g_turns.sleeper.load(std::memory_order_relaxed)) return;
   }
-  WaitingThread* next = !g.pending.empty() ? hand_turn_to(g.pending.front())
-                        : g.watcher        ? g.watcher
-                                           : g.waiting.front();
+  WaitingThread* next = !g_turns.pending.empty() ? hand_turn_to(g_turns.pending.front())
+                        : g_turns.watcher        ? g_turns.watcher
+                                                 : g_turns.waiting.front();
   end_watching(next);
   wake_now(next);
 }
@@ -159,18 +159,18 @@ void find_successor() {
 /// Called by the watcher: ends a turn that has lasted long enough, or whose thread has not polled
 /// since. True: the watcher goes on, since it is ready or is to poll now.
 bool end_turn(WaitingThread* w, bool polled) {
-  if (!g.pending.empty()) {
-    WaitingThread* next = hand_turn_to(g.pending.front());
+  if (!g_turns.pending.empty()) {
+    WaitingThread* next = hand_turn_to(g_turns.pending.front());
     if (next == w) return true;
     wake_now(next);
     return false;
   }
   if (polled || w->word.load(std::memory_order_relaxed)) return false;
-  if (g.sleeper.load(std::memory_order_relaxed)) {
-    g.watcher_rests = true;
+  if (g_turns.sleeper.load(std::memory_order_relaxed)) {
+    g_turns.watcher_rests = true;
     return false;
   }
-  g.turn = w;
+  g_turns.turn = w;
   end_watching(w);  // it will sleep on the network, if at all
   return true;
 }
@@ -180,16 +180,16 @@ bool end_turn(WaitingThread* w, bool polled) {
 void begin_waiting(WaitingThread* w) {
   w->word.store(0, std::memory_order_relaxed);
   w->waiting = true;
-  g.waiting.push_back(w);
+  g_turns.waiting.push_back(w);
 }
 
 void end_waiting(WaitingThread* w) {
   w->waiting = false;
   w->asleep.store(0, std::memory_order_relaxed);
-  g.waiting.erase(std::find(g.waiting.begin(), g.waiting.end(), w));
-  if (!g.pending.empty()) remove_pending(w);
+  g_turns.waiting.erase(std::find(g_turns.waiting.begin(), g_turns.waiting.end(), w));
+  if (!g_turns.pending.empty()) remove_pending(w);
   end_watching(w);
-  if (g.sleeper.load(std::memory_order_relaxed) == w) g.sleeper.store(nullptr);
+  if (g_turns.sleeper.load(std::memory_order_relaxed) == w) g_turns.sleeper.store(nullptr);
   find_successor();
 }
 
@@ -200,8 +200,9 @@ namespace {
 void spin_on_word(WaitingThread* w) {
   const int64_t end = now_ns() + g_scheduler.hooks.spin_ns;
   do {
-    for (int i = 0; i < kPollsPerClock; ++i) {
-      if (w->word.load(std::memory_order_relaxed) || !g.sleeper.load(std::memory_order_relaxed))
+    for (int i = 0; i < kPollsPerWait; ++i) {
+      if (w->word.load(std::memory_order_relaxed) ||
+          !g_turns.sleeper.load(std::memory_order_relaxed))
         return;
       relax_cpu();
     }
@@ -224,30 +225,30 @@ bool sleep_in_kernel_on(WaitingThread* w, int64_t timeout_ns) {
 /// Sleeps until woken, for at most `timeout_ns` (-1: no limit). Releases the lock meanwhile.
 void sleep_on_word(WaitingThread* w, int64_t timeout_ns) {
   const bool spins = !crowded();
-  bool watches = !spins && (!g.watcher || g.watcher == w);
-  if (watches) g.watcher = w, g.watcher_rests = false;
+  bool watches = !spins && (!g_turns.watcher || g_turns.watcher == w);
+  if (watches) g_turns.watcher = w, g_turns.watcher_rests = false;
   const int64_t end = timeout_ns < 0 ? INT64_MAX : add_time(now_ns(), timeout_ns);
-  uint32_t polls = g.polls.load(std::memory_order_relaxed);
+  uint32_t polls = g_turns.polls.load(std::memory_order_relaxed);
   int looks = 0;
   unlock_here();
   if (spins) spin_on_word(w);
-  const bool vacant = spins && !g.sleeper.load(std::memory_order_relaxed);
+  const bool vacant = spins && !g_turns.sleeper.load(std::memory_order_relaxed);
   for (int64_t left = timeout_ns; !vacant; left = timeout_ns < 0 ? -1 : end - now_ns()) {
     const int64_t look =
-        g.pending_count.load(std::memory_order_relaxed) ? kCheckInterval : kIdleCheckInterval;
+        g_turns.pending_count.load(std::memory_order_relaxed) ? kCheckInterval : kIdleCheckInterval;
     const bool limited = watches && (left < 0 || left > look);
     if (timeout_ns >= 0 && left <= 0) break;
     if (sleep_in_kernel_on(w, limited ? look : left)) break;
     if (!limited) continue;
-    const uint32_t seen = g.polls.load(std::memory_order_relaxed);
+    const uint32_t seen = g_turns.polls.load(std::memory_order_relaxed);
     const bool polled = std::exchange(polls, seen) != seen;
-    if (polled &&
-        (g.pending_count.load(std::memory_order_relaxed) == 0 || ++looks < kTurn / kCheckInterval))
+    if (polled && (g_turns.pending_count.load(std::memory_order_relaxed) == 0 ||
+                   ++looks < kTurn / kCheckInterval))
       continue;
     looks = 0;
     lock_here();
-    const bool goes_on = g.watcher != w || end_turn(w, polled);
-    watches = !g.watcher_rests;
+    const bool goes_on = g_turns.watcher != w || end_turn(w, polled);
+    watches = !g_turns.watcher_rests;
     if (goes_on) {
       w->asleep.store(0, std::memory_order_relaxed);
       return;
@@ -281,16 +282,16 @@ void sleep_for_all(WaitingThread* w, int64_t timeout_ns) {
 }  // namespace
 
 bool polls_for_all(WaitingThread* w) {
-  WaitingThread* sleeper = g.sleeper.load(std::memory_order_relaxed);
-  const bool crowd = crowded(), may = !crowd || !g.turn || g.turn == w;
-  if (crowd && may) g.turn = w;
+  WaitingThread* sleeper = g_turns.sleeper.load(std::memory_order_relaxed);
+  const bool crowd = crowded(), may = !crowd || !g_turns.turn || g_turns.turn == w;
+  if (crowd && may) g_turns.turn = w;
   if (!sleeper && may) {
-    g.sleeper.store(w, std::memory_order_relaxed);
+    g_turns.sleeper.store(w, std::memory_order_relaxed);
     return true;
   }
   if (sleeper == w && !may) {
-    g.sleeper.store(nullptr, std::memory_order_relaxed);
-    if (g.watcher_rests) end_watching(g.watcher);  // a resting watcher relies on `w`
+    g_turns.sleeper.store(nullptr, std::memory_order_relaxed);
+    if (g_turns.watcher_rests) end_watching(g_turns.watcher);  // a resting watcher relies on `w`
   }
   return sleeper == w && may;
 }
@@ -315,7 +316,7 @@ void breathe_here() {
 }
 
 void record_patience() {
-  if (!g.pending.empty()) g.credit = std::min(g.credit + kEarned, kMostCredit);
+  if (!g_turns.pending.empty()) g_turns.credit = std::min(g_turns.credit + kEarned, kMostCredit);
 }
 
 }  // namespace fgmpi::sched
