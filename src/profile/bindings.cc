@@ -9,6 +9,7 @@
 
 #include <atomic>
 
+#include "profile/extensions.h"
 #include "profile/recorder.h"
 
 namespace fgmpi::report {
@@ -36,11 +37,6 @@ size_t slot_of(uint64_t value, size_t slots) {
 }
 
 uint64_t pair_of(uint64_t place, uint64_t caller) { return place * 0x2545f4914f6cdd1du ^ caller; }
-
-uint64_t program_address(uint64_t address) {
-  if (!MPIX_Program_address) return address;
-  return reinterpret_cast<uint64_t>(MPIX_Program_address(reinterpret_cast<void*>(address)));
-}
 
 struct Search {
   bool inside = false;  ///< the unwinder has reached the binding

@@ -2,6 +2,8 @@
 // nothing is counted.
 #pragma once
 
+#include <cstdint>
+
 #include "fgmpi.h"
 
 #pragma weak MPIX_Tool_word
@@ -16,3 +18,14 @@
 #pragma weak MPIX_Get_collocated_size
 #pragma weak MPIX_Get_collocated_startrank
 #pragma weak MPIX_Program_address
+
+namespace fgmpi::report {
+
+/// The address in the file of a program's module for an address in a rank's copy of it; without our
+/// library the same address.
+inline uint64_t program_address(uint64_t address) {
+  if (!MPIX_Program_address || !address) return address;
+  return reinterpret_cast<uint64_t>(MPIX_Program_address(reinterpret_cast<void*>(address)));
+}
+
+}  // namespace fgmpi::report

@@ -333,10 +333,7 @@ ProfiledProcess::NewComm describe(RankRecord* rank_of_call, MPI_Comm parent, MPI
   g_next.MPI_Comm_size(like, &made.size);
   g_next.MPI_Comm_test_inter(like, &made.inter);
   made.parent = parent == MPI_COMM_NULL ? kWorldFamily : slow_family_of(parent);
-  made.site = rank_of_call->site;
-  if (MPIX_Program_address)
-    made.site =
-        reinterpret_cast<uint64_t>(MPIX_Program_address(reinterpret_cast<void*>(made.site)));
+  made.site = program_address(rank_of_call->site);
   made.call = static_cast<uint16_t>(rank_of_call->now - 1);
   return made;
 }

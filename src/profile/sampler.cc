@@ -28,6 +28,7 @@
 #include "base/descriptor.h"
 #include "base/page.h"
 #include "proclet-sched/coroutine/debug_table.h"
+#include "profile/extensions.h"
 #include "profile/waits.h"
 
 #pragma weak fgmpi_debug_table
@@ -54,11 +55,6 @@ sched::ProcletState state_of(int32_t local) {
   if (!ranks || static_cast<uint64_t>(local) >= t.rank_count) return sched::ProcletState::kFinished;
   const char* state = ranks + static_cast<uint64_t>(local) * t.proclet_bytes + t.state_offset;
   return static_cast<sched::ProcletState>(*reinterpret_cast<const volatile uint8_t*>(state));
-}
-
-uint64_t program_address(uint64_t address) {
-  if (!MPIX_Program_address || !address) return address;
-  return reinterpret_cast<uint64_t>(MPIX_Program_address(reinterpret_cast<void*>(address)));
 }
 
 class Sampler {

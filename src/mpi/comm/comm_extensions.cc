@@ -19,11 +19,6 @@ Status system_ranked_options(comm::Comm* c, MPI_Info info, system_ranked::SplitO
   return system_ranked::options_from(hints, out);
 }
 
-Status check_color(int color) {
-  if (color >= 0 || color == MPI_UNDEFINED) return {};
-  return error(MPI_ERR_ARG, "color is %d; allowed is 0 or more, or MPI_UNDEFINED", color);
-}
-
 int split_system_ranked(const char* call, comm::Comm* c, int color, MPI_Info info,
                         MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
@@ -94,7 +89,7 @@ FGMPI_EXTENSION int MPIX_Comm_split_system_ranked(MPI_Comm comm, int color, MPI_
   constexpr const char* kCall = "MPIX_Comm_split_system_ranked";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
-  FGMPI_RETURN_IF(kCall, c, check_color(color));
+  FGMPI_RETURN_IF(kCall, c, mpi::check_color(color));
   return split_system_ranked(kCall, c, color, info, newcomm);
 }
 
@@ -106,7 +101,7 @@ FGMPI_EXTENSION int MPIX_Comm_isplit_system_ranked(MPI_Comm comm, int color, MPI
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(request, "request"));
-  FGMPI_RETURN_IF(kCall, c, check_color(color));
+  FGMPI_RETURN_IF(kCall, c, mpi::check_color(color));
   *newcomm = MPI_COMM_NULL;
   system_ranked::SplitOptions options;
   FGMPI_RETURN_IF(kCall, c, system_ranked_options(c, info, &options));

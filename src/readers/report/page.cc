@@ -19,13 +19,13 @@ namespace fgmpi::report {
 namespace {
 
 constexpr size_t kMostBins = 400, kMostPlaces = 20, kMostWaited = 10, kMostFindings = 12;
-constexpr size_t kMostProcesses = 500, kMostGroups = 20, kSlices = 256, kHistogram = 40;
+constexpr size_t kMostProcesses = 500, kMostGroupRows = 20, kSlices = 256, kHistogram = 40;
 constexpr ptrdiff_t kMostLines = 8;  ///< the number of distinguishable colours
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
 /// A string for a script element: no text in it can end the element.
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (unsigned char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -45,7 +45,6 @@ std::string array(const List& list, Item&& item) {
   for (const auto& one : list) out += (out.size() > 1 ? "," : "") + item(one);
   return out + "]";
 }
-double to_seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 std::string text_of(const char* field, size_t size) {
   return std::string(field, strnlen(field, size));
@@ -85,26 +84,26 @@ class Page {
     }
     if (!when) when = static_cast<uint64_t>(std::time(nullptr)) * 1'000'000'000u;
     auto groups = not_ended(run_);
-    groups.resize(std::min(groups.size(), kMostGroups));
-    return "{\"command\":" + quoted(run_.end.command) + ",\"when\":" + json(when / 1'000'000) +
+    groups.resize(std::min(groups.size(), kMostGroupRows));
+    return "{\"command\":" + json_string(run_.end.command) + ",\"when\":" + json(when / 1'000'000) +
            ",\"seconds\":" + json(run_.seconds) + ",\"init\":" + json(run_.init_seconds) +
-           ",\"end\":" + quoted(words_of_end(run_)) +
+           ",\"end\":" + json_string(words_of_end(run_)) +
            ",\"status\":" + std::to_string(run_.end.status) +
            ",\"ranks\":" + std::to_string(run_.world_size) +
            ",\"processes\":" + json(uint64_t{run_.processes.size()}) + ",\"hosts\":" +
            array(hosts,
                  [](const auto& h) {
-                   return "[" + quoted(h.first) + "," + json(h.second.first) + "," +
+                   return "[" + json_string(h.first) + "," + json(h.second.first) + "," +
                           json(h.second.second) + "]";
                  }) +
            ",\"looks\":" + json(run_.samples) + ",\"each\":" + json(run_.looks) +
-           ",\"care\":" + quoted(words_of_care()) +
-           ",\"settings\":" + array(run_.end.settings, [](const auto& s) { return quoted(s); }) +
-           ",\"version\":" + quoted(run_.end.version) + ",\"left\":" +
+           ",\"care\":" + json_string(words_of_care()) + ",\"settings\":" +
+           array(run_.end.settings, [](const auto& s) { return json_string(s); }) +
+           ",\"version\":" + json_string(run_.end.version) + ",\"left\":" +
            array(groups,
                  [](const UnfinishedRanks& g) {
-                   return "[" + quoted(g.what) + "," + json(uint64_t{g.ranks.size()}) + "," +
-                          quoted(ranks_words(g.ranks, 12)) + "]";
+                   return "[" + json_string(g.what) + "," + json(uint64_t{g.ranks.size()}) + "," +
+                          json_string(ranks_words(g.ranks, 12)) + "]";
                  }) +
            "}";
   }
@@ -118,8 +117,8 @@ class Page {
     auto list = observe(run_);
     list.resize(std::min(list.size(), kMostFindings));
     return array(list, [](const Observation& o) {
-      return "{\"title\":" + quoted(o.title) + ",\"detail\":" + quoted(o.detail) +
-             ",\"advice\":" + quoted(o.advice) + "}";
+      return "{\"title\":" + json_string(o.title) + ",\"detail\":" + json_string(o.detail) +
+             ",\"advice\":" + json_string(o.advice) + "}";
     });
   }
 
@@ -191,8 +190,8 @@ class Page {
     return array(order, [&](int32_t rank) {
       const RankSum& r = run_.ranks[static_cast<size_t>(rank)];
       return "[" + std::to_string(rank) + "," + std::to_string(r.process) + "," + json(r.program) +
-             "," + json(r.turn) + "," + json(r.mpi) + "," + quoted(costliest_place(run_, rank)) +
-             "]";
+             "," + json(r.turn) + "," + json(r.mpi) + "," +
+             json_string(costliest_place(run_, rank)) + "]";
     });
   }
 
@@ -204,7 +203,7 @@ class Page {
                      [&](int a, int b) { return run_.calls[a].ns > run_.calls[b].ns; });
     return array(order, [&](int i) {
       const CallTotals& c = run_.calls[i];
-      return "[" + quoted(kCalls[i].name) + "," +
+      return "[" + json_string(kCalls[i].name) + "," +
              std::to_string(static_cast<int>(kCalls[i].doing)) + "," + json(c.count) + "," +
              json(c.bytes) + "," + json(to_seconds(c.ns)) + "]";
     });
@@ -216,8 +215,8 @@ class Page {
                      [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
     list.resize(std::min(list.size(), kMostPlaces));
     return array(list, [&](const auto& p) {
-      return "[" + quoted(run_.words_of(p.first)) + "," + quoted(kCalls[p.second.call].name) + "," +
-             json(to_seconds(p.second.ns)) + "]";
+      return "[" + json_string(run_.words_of(p.first)) + "," +
+             json_string(kCalls[p.second.call].name) + "," + json(to_seconds(p.second.ns)) + "]";
     });
   }
 
@@ -226,11 +225,11 @@ class Page {
     for (const ProcessFile& p : run_.processes)
       if (list.size() < kMostProcesses) list.push_back(&p.header());
     return array(list, [](const ProfileHeader* h) {
-      return "[" + std::to_string(h->process) + "," + quoted(text_of(h->host, sizeof h->host)) +
-             "," + std::to_string(h->first_rank) + "," + std::to_string(h->ranks) + "," +
-             json(to_seconds(h->program_ns)) + "," + json(to_seconds(h->mpi_ns)) + "," +
-             json(to_seconds(h->idle_ns)) + "," + json(h->rss_most) + "," +
-             json(h->unexpected_most) + "]";
+      return "[" + std::to_string(h->process) + "," +
+             json_string(text_of(h->host, sizeof h->host)) + "," + std::to_string(h->first_rank) +
+             "," + std::to_string(h->ranks) + "," + json(to_seconds(h->program_ns)) + "," +
+             json(to_seconds(h->mpi_ns)) + "," + json(to_seconds(h->idle_ns)) + "," +
+             json(h->rss_most) + "," + json(h->unexpected_most) + "]";
     });
   }
 
@@ -264,13 +263,14 @@ class Page {
 
   std::string families() const {
     return array(run_.families, [&](const Family& f) {
-      return "{\"call\":" + quoted(f.call) + ",\"place\":" + quoted(run_.words_of(f.place)) +
+      return "{\"call\":" + json_string(f.call) +
+             ",\"place\":" + json_string(run_.words_of(f.place)) +
              ",\"parent\":" + std::to_string(f.parent) +
              ",\"inter\":" + (f.inter ? "true" : "false") + ",\"made\":" + json(f.made) +
              ",\"handles\":" + json(f.members_made) +
              ",\"left\":" + json(f.members_made - std::min(f.members_freed, f.members_made)) +
              ",\"least\":" + std::to_string(f.least) + ",\"most\":" + std::to_string(f.most) +
-             ",\"model\":" + quoted(f.model) + ",\"encoding\":" + quoted(f.encoding) +
+             ",\"model\":" + json_string(f.model) + ",\"encoding\":" + json_string(f.encoding) +
              ",\"map\":" + std::to_string(f.map_bytes) + ",\"collectives\":" + json(f.collectives) +
              ",\"bytes\":" + json(f.bytes) + ",\"seconds\":" + json(to_seconds(f.ns)) +
              ",\"when\":" + life(f) + ",\"by\":" + collectives(f) + "}";
@@ -290,11 +290,11 @@ class Page {
     std::vector<std::string> rows;
     bool told[counters::kAlgorithms] = {};
     for (const auto& [call, sum] : f.by_call)
-      rows.push_back("[" + quoted(kCalls[call].name) + "," + json(sum.count) + "," +
+      rows.push_back("[" + json_string(kCalls[call].name) + "," + json(sum.count) + "," +
                      json(sum.bytes) + "," + json(to_seconds(sum.ns)) + "," +
-                     quoted(algorithms_of(f, collective_of(kCalls[call].name), told)) + "]");
+                     json_string(algorithms_of(f, collective_of(kCalls[call].name), told)) + "]");
     if (const std::string rest = algorithms_of(f, "", told); !rest.empty())
-      rows.push_back("[\"in MPI itself\",0,0,0," + quoted(rest) + "]");
+      rows.push_back("[\"in MPI itself\",0,0,0," + json_string(rest) + "]");
     return array(rows, [](const std::string& row) { return row; });
   }
 
@@ -319,7 +319,7 @@ class Page {
     return "{\"rss\":" + array(rss, [](uint64_t v) { return json(v); }) +
            ",\"each\":" + memory_of_processes() + ",\"ranks\":" + memory_of_ranks() +
            ",\"stacks\":" + stacks() +
-           ",\"text\":" + array(memory_words(), [](const auto& s) { return quoted(s); }) + "}";
+           ",\"text\":" + array(memory_words(), [](const auto& s) { return json_string(s); }) + "}";
   }
 
   /// [number, bytes over time] of processes; of many only those with the most and the least memory.

@@ -27,8 +27,6 @@ constexpr std::string_view kCollectiveOfAlgorithm[] = {
 #include "base/algorithms.def"
 };
 
-double to_seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
-
 /// A text in a record, which may lack its terminating zero.
 template <size_t N>
 std::string text_in(const char (&field)[N]) {
@@ -579,7 +577,7 @@ std::string bytes_words(double bytes) {
 
 std::string number_words(uint64_t number) {
   std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
   return text;
 }
 

@@ -24,6 +24,8 @@ inline constexpr int32_t kMostRanks = 1 << 22;
 /// one. The sums need memory for each rank of the world, so a damaged number must not decide alone.
 inline constexpr int64_t kMostUnseen = 1 << 20, kMostUnseenShare = 16;
 
+inline double to_seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
 /// A copy of the file of a process, so that what was checked stays as it was.
 class ProcessFile {
  public:
