@@ -42,7 +42,7 @@ struct Keyval {
 Slab<Keyval> g_keyvals[std::size(kKinds)];
 
 /// Finds the slab of the kind to which a keyval belongs; nullptr when the number is no keyval's.
-Slab<Keyval>* slab_of(int keyval) {
+Slab<Keyval>* keyvals_of(int keyval) {
   for (size_t kind = 0; kind < std::size(kKinds); ++kind)
     if ((static_cast<uint32_t>(keyval) & ~kIndexMask) == kKinds[kind].base) return &g_keyvals[kind];
   return nullptr;
@@ -50,14 +50,14 @@ Slab<Keyval>* slab_of(int keyval) {
 
 /// Finds the keyval behind a number of any kind, also one that the user freed.
 Keyval* keyval_of(int keyval) {
-  Slab<Keyval>* slab = slab_of(keyval);
+  Slab<Keyval>* slab = keyvals_of(keyval);
   return slab ? slab->get(static_cast<uint32_t>(keyval) & kIndexMask) : nullptr;
 }
 
 /// Finds also a keyval that the user freed. While attributes use such a keyval, the user can do
 /// with it all that he could before, and free it again (as in MPICH).
 Status find_keyval(KeyvalOf of, int keyval, Keyval** out) {
-  bool ours = slab_of(keyval) == &g_keyvals[static_cast<int>(of)];
+  bool ours = keyvals_of(keyval) == &g_keyvals[static_cast<int>(of)];
   *out = ours ? keyval_of(keyval) : nullptr;
   if (*out) return {};
   if (keyval == MPI_KEYVAL_INVALID)
@@ -70,7 +70,7 @@ Status find_keyval(KeyvalOf of, int keyval, Keyval** out) {
 void release(int keyval) {
   Keyval* k = keyval_of(keyval);
   if (--k->references > 0) return;
-  slab_of(keyval)->destroy(static_cast<uint32_t>(keyval) & kIndexMask);
+  keyvals_of(keyval)->destroy(static_cast<uint32_t>(keyval) & kIndexMask);
 }
 
 /// Holds a keyval while its functions run, which may free it and delete the attributes that use it.

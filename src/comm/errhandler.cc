@@ -13,7 +13,7 @@
 namespace fgmpi::comm {
 namespace {
 
-PlainMutex g_mutex;  ///< protects g_handlers and its objects
+PlainMutex g_handlers_mutex;  ///< protects g_handlers and its objects
 Slab<Errhandler> g_handlers;
 
 using Guard = std::lock_guard<PlainMutex>;
@@ -37,7 +37,7 @@ bool predefined(MPI_Errhandler handler) {
 
 Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_Errhandler* out) {
   if (!function) return error(MPI_ERR_ARG, "the error handler function is a null pointer");
-  const Guard guard(g_mutex);
+  const Guard guard(g_handlers_mutex);
   int64_t index = g_handlers.create();
   if (index < 0)
     return error(MPI_ERR_OTHER,
@@ -51,14 +51,14 @@ Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_E
 }
 
 void set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller) {
-  const Guard guard(g_mutex);
+  const Guard guard(g_handlers_mutex);
   if (Errhandler* e = find_errhandler(handler)) e->caller = caller;
 }
 
 Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
   constexpr const char* kNames[] = {"communicators", "windows", "files", "sessions"};
   if (predefined(handler)) return {};
-  const Guard guard(g_mutex);
+  const Guard guard(g_handlers_mutex);
   Errhandler* e = find_errhandler(handler);
   const char* what = kNames[static_cast<int>(of)];
   if (handler == MPI_ERRHANDLER_NULL || !e)
@@ -75,7 +75,7 @@ Status free_errhandler(MPI_Errhandler handler) {
   // MPI_Comm_get_errhandler gives a handle that the program frees, even where it is predefined
   // (section 9.3.4).
   if (predefined(handler)) return {};
-  const Guard guard(g_mutex);
+  const Guard guard(g_handlers_mutex);
   Errhandler* e = find_errhandler(handler);
   if (!e || e->references == 0)
     return error(MPI_ERR_ARG,
@@ -86,14 +86,14 @@ Status free_errhandler(MPI_Errhandler handler) {
 }
 
 void detail::count_errhandler(MPI_Errhandler handler, int by) {
-  const Guard guard(g_mutex);
+  const Guard guard(g_handlers_mutex);
   if (Errhandler* e = find_errhandler(handler)) count(handler, e, by);
 }
 
 bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
   Errhandler called;
   {
-    const Guard guard(g_mutex);
+    const Guard guard(g_handlers_mutex);
     Errhandler* e = find_errhandler(handler);
     if (!e) return false;
     count(handler, e, 1);
@@ -115,7 +115,7 @@ bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
 }
 
 uint32_t errhandler_count() {
-  const Guard guard(g_mutex);
+  const Guard guard(g_handlers_mutex);
   return g_handlers.live();
 }
 

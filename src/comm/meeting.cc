@@ -174,7 +174,7 @@ uint32_t arrived_at(const SharedComm* shared, uint32_t sequence) {
   return m ? m->arrived : 0;
 }
 
-void append(Meeting* m, Arrival* mine) {
+void append_arrival(Meeting* m, Arrival* mine) {
   mine->next = nullptr;
   if (m->last)
     m->last->next = mine;
@@ -338,7 +338,7 @@ Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Meet
   mine->proclet = sched::current();
   mine->request = nullptr;
   Meeting* m = join(comm, operation, call);
-  append(m, mine);
+  append_arrival(m, mine);
   if (m->full) {
     run_action(comm->shared, m, action);
     release(m);
@@ -362,7 +362,7 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arriva
     FGMPI_TRY(sched::ensure_helper());
   Meeting* m = join_at(comm, sequence, operation, call, mine);
   m->round = round;
-  append(m, mine);
+  append_arrival(m, mine);
   mine->meeting = m;
   m->has_requests = true;
   if (__builtin_expect(m->full && !m->status.ok() && comm->shared->broken, 0)) {

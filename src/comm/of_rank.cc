@@ -9,12 +9,12 @@
 namespace fgmpi::comm {
 namespace {
 /// Protects g_first, as the first call of any thread may make a table.
-constinit PlainMutex g_mutex;
+constinit PlainMutex g_rank_state_mutex;
 constinit detail::TableOfRanks* g_first = nullptr;
 }  // namespace
 
 detail::TableOfRanks::TableOfRanks() {
-  const std::lock_guard<PlainMutex> guard(g_mutex);
+  const std::lock_guard<PlainMutex> guard(g_rank_state_mutex);
   next = g_first;
   g_first = this;
 }
@@ -29,7 +29,7 @@ const sched::Proclet* rank_here() {
 void forget_rank(const sched::Proclet* rank) {
   detail::TableOfRanks* table;
   {
-    const std::lock_guard<PlainMutex> guard(g_mutex);
+    const std::lock_guard<PlainMutex> guard(g_rank_state_mutex);
     table = g_first;
   }
   for (; table; table = table->next) table->forget(rank);

@@ -13,7 +13,7 @@
 namespace fgmpi::dynamic {
 namespace {
 
-void describe(const sched::WaitSite*, std::string* out) {
+void describe_conversation(const sched::WaitSite*, std::string* out) {
   *out += "waiting for the other job to answer";
 }
 
@@ -67,7 +67,8 @@ void Conversation::on_room() {
 Status Conversation::receive_message(std::vector<uint8_t>* message, int64_t deadline,
                                      const char* call) {
   if (!whole_ && !ended_) pause(false);
-  while (!whole_ && !ended_ && now_ns() < deadline) waiter_.wait(deadline, call, describe);
+  while (!whole_ && !ended_ && now_ns() < deadline)
+    waiter_.wait(deadline, call, describe_conversation);
   if (!whole_) {
     if (ended_) return error(MPI_ERR_PORT, "the other job cannot be talked to: %s", why_.c_str());
     return error(MPI_ERR_PORT,
@@ -81,7 +82,8 @@ Status Conversation::receive_message(std::vector<uint8_t>* message, int64_t dead
 }
 
 void Conversation::finish_sending(int64_t deadline, const char* call) {
-  while (unsent() > 0 && !ended_ && now_ns() < deadline) waiter_.wait(deadline, call, describe);
+  while (unsent() > 0 && !ended_ && now_ns() < deadline)
+    waiter_.wait(deadline, call, describe_conversation);
 }
 
 }  // namespace fgmpi::dynamic

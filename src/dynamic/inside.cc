@@ -60,7 +60,7 @@ Status no_port(const std::string& name) {
                escaped(name).c_str());
 }
 
-void describe(const sched::WaitSite* site, std::string* out) {
+void describe_inside_wait(const sched::WaitSite* site, std::string* out) {
   *out += std::string_view(site->call) == "MPI_Comm_accept"
               ? "waiting for somebody to connect to the port"
               : "waiting for somebody to accept at the port";
@@ -128,7 +128,7 @@ Status meet(const std::string& name, bool accepts, const RankMap& group, comm::C
   if (others.empty()) {
     found->second.waiting[accepts].push_back(&mine);
     mine.proclet = sched::current();
-    const sched::WaitSite site{call, describe, true};
+    const sched::WaitSite site{call, describe_inside_wait, true};
     sched::park(&site);
     return std::move(mine.status);
   }

@@ -58,7 +58,9 @@ bool accept_caller(const StreamHello& hello, int fd) {
   return true;
 }
 
-void describe(const sched::WaitSite*, std::string* out) { *out += "waiting for a job to connect"; }
+void describe_accept(const sched::WaitSite*, std::string* out) {
+  *out += "waiting for a job to connect";
+}
 
 constexpr const char* kOpenHere =
     "the name of a port that was opened in the process of the root and not closed";
@@ -114,7 +116,7 @@ Status accept(const std::string& name, const char* call, std::unique_ptr<Convers
                    "nobody has connected in time (MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT)");
     DeadlineWaiter waiter;
     port->acceptors.push_back(&waiter);
-    waiter.wait(deadline, call, describe);
+    waiter.wait(deadline, call, describe_accept);
     if ((port = find_port(name))) std::erase(port->acceptors, &waiter);
   }
 }

@@ -26,7 +26,7 @@ using rma::MemoryAccess;
 
 namespace {
 
-constexpr uint32_t kMostRepeats = 256;
+constexpr uint32_t kMostReads = 256;
 constexpr int64_t kMostCompared = 4096;  ///< bytes; a loop that reads more is not recognised
 
 bool is_same(const DecidedAccess& a, const DecidedAccess& b) {
@@ -90,7 +90,7 @@ void Matcher::await_turn(const DecidedAccess& access, const sched::WaitSite* sit
     box.run.deeds = box.deeds;
   }
   if (box.run.repeats && is_repeated(box, access) && is_possible(access)) {
-    if (++box.run.repeated > kMostRepeats) chooser_->end_redundant();
+    if (++box.run.repeated > kMostReads) chooser_->end_redundant();
     return begin_access(&box, access);
   }
   box.run.repeats = false;

@@ -11,7 +11,7 @@
 //                - as a choice, when something has come that another look of the stretch
 //                  would find (kMiss);
 //                - as a choice, with all others until the stretch ends (kRepeat): the loop
-//                  ends without success. If it has not ended after kMostRepeats looks, others
+//                  ends without success. If it has not ended after kMostPolls looks, others
 //                  with more failures show the same, and the execution ends;
 //                - one after the other, when nothing else can happen in the process: that is
 //                  no event.
@@ -41,7 +41,7 @@ using pt2pt::Wanted;
 
 namespace {
 
-constexpr uint32_t kMostRepeats = 256;
+constexpr uint32_t kMostPolls = 256;
 /// The most complete requests of which MPI_Waitsome returns every subset.
 constexpr size_t kMostTogether = 8;
 /// Ranks that have each polled so often while nothing happened are assumed to do so for ever; the
@@ -210,7 +210,7 @@ bool Matcher::begin_subject(Box* box, Poll* poll) {
   poll->look = static_cast<size_t>(same - s.looks.begin());
   poll->operation = uint64_t{s.number} << 32 | uint64_t{poll->look & 0xffff} << 16 | same->resolved;
   if (!s.repeats) return true;
-  if (++s.repeated > kMostRepeats) chooser_->end_redundant();
+  if (++s.repeated > kMostPolls) chooser_->end_redundant();
   return false;
 }
 

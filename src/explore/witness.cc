@@ -14,7 +14,7 @@
 namespace fgmpi::explore {
 namespace {
 
-constexpr const char* kHead = "fgmpi-witness 1";
+constexpr const char* kFirstLine = "fgmpi-witness 1";
 constexpr const char* kKinds[] = {"match",  "probe",  "see",      "done",  "miss",
                                   "repeat", "buffer", "nobuffer", "leave", "access"};
 
@@ -62,7 +62,7 @@ size_t index_of_forced(const std::map<uint32_t, Choice>& forced, uint32_t point,
 }
 
 std::string Witness::to_text() const {
-  std::string text = format("%s\nranks %u\n", kHead, ranks);
+  std::string text = format("%s\nranks %u\n", kFirstLine, ranks);
   for (const std::string& word : words) text += "word " + word + "\n";
   text += "finding " + escaped(finding) + "\n";
   for (const auto& [point, choice] : choices)
@@ -87,7 +87,7 @@ Status Witness::parse(std::string_view text, Witness* out) {
   for (size_t number = 1; !text.empty(); ++number) {
     const std::string line(split_word(&text, '\n'));
     if (number == 1) {
-      if (line != kHead) return bad_line(number, line, kHead);
+      if (line != kFirstLine) return bad_line(number, line, kFirstLine);
       continue;
     }
     const size_t space = std::min(line.find(' '), line.size());

@@ -20,7 +20,7 @@ namespace {
 /// The most pieces, and the most bytes, of one transfer: with the direct engine other ranks of the
 /// process wait that long.
 constexpr size_t kMostPieces = 4096;
-constexpr int64_t kMostBytes = int64_t{64} << 20;
+constexpr int64_t kMostPieceBytes = int64_t{64} << 20;
 /// How long a rank sleeps before it requests again a lock that another process holds.
 constexpr int64_t kLockNs = 50'000;
 
@@ -201,7 +201,7 @@ Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt:
   int64_t moved = 0;  // bytes of the file
   while (!walk.at_end()) {
     transfer.pieces.clear();
-    walk.next_pieces(INT64_MAX, kMostPieces, kMostBytes, &transfer.pieces);
+    walk.next_pieces(INT64_MAX, kMostPieces, kMostPieceBytes, &transfer.pieces);
     int64_t wanted = 0;
     for (const FilePiece& p : transfer.pieces) wanted += p.bytes;
     const int64_t done = move_pieces(&transfer, walk.ascends(), call);

@@ -14,7 +14,7 @@ namespace fgmpi::file {
 namespace {
 
 /// A system call moves less than 2 GiB; whole pages of that.
-constexpr int64_t kMostBytes = 0x7ffff000;
+constexpr int64_t kMostKernelBytes = 0x7ffff000;
 constexpr int kMostVectors = 1024;  // IOV_MAX of Linux
 /// The most system calls that an engine receives at once.
 constexpr size_t kMostCalls = 32;
@@ -66,7 +66,7 @@ class Performer {
   /// The end of the pieces that one system call can move: without gaps, or in reads that sieve with
   /// narrow gaps.
   size_t stretch(size_t from) const {
-    const int64_t most = t_.sieve ? t_.sieve : kMostBytes;
+    const int64_t most = t_.sieve ? t_.sieve : kMostKernelBytes;
     size_t i = from;
     int64_t end = t_.pieces[i].offset + t_.pieces[i].bytes;
     bool gaps = false, tight = true;
@@ -82,7 +82,7 @@ class Performer {
       // The buffer's size bounds gathered pieces; the limit of a system call bounds those in a row.
       const bool staged = gaps || !tight;
       const int64_t span = p.offset + p.bytes - t_.pieces[from].offset;
-      if (span > (staged ? most : kMostBytes)) break;
+      if (span > (staged ? most : kMostKernelBytes)) break;
       if (i - from >= static_cast<size_t>(kMostVectors) && p.bytes >= kShortPiece) break;
       tight = tight && p.bytes >= kShortPiece;
       if (!tight && span > std::min(most, kStage)) break;

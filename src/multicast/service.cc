@@ -33,10 +33,10 @@ constexpr int64_t kCheckInterval = 20'000;
 constexpr int64_t kTryAgain = 100'000;
 /// How long (ns) a process that does not sleep meanwhile holds acknowledgements that nothing waits
 /// for: much less than the patience of a root.
-constexpr int64_t kMostBatched = 500'000;
+constexpr int64_t kLongestBatch = 500'000;
 /// After this many datagrams of strangers at a group's address, another job uses it, and the group
 /// moves; at most kMostMoves times.
-constexpr uint32_t kCollision = 32, kMostMoves = 16;
+constexpr uint32_t kMostStrangers = 32, kMostMoves = 16;
 constexpr size_t kMostForgotten = 4096;
 /// How long (ns) a group that was left exists at most for acknowledgements of others, which may
 /// have been lost: their root asks for them earlier.
@@ -407,7 +407,7 @@ bool Service::poll() {
     batched_since_ = kNever;
   else if (batched_since_ == kNever)
     batched_since_ = now;
-  else if (now - batched_since_ >= kMostBatched)
+  else if (now - batched_since_ >= kLongestBatch)
     send_batched();
   outbox_.flush();
   return any;
@@ -480,7 +480,8 @@ void Service::receive_probe(Membership* m, const DatagramHeader& h) {
 
 void Service::stranger(Membership* joined_to) {
   ++dropped_;
-  if (!joined_to || ++joined_to->strangers < kCollision || joined_to->moves >= kMostMoves) return;
+  if (!joined_to || ++joined_to->strangers < kMostStrangers || joined_to->moves >= kMostMoves)
+    return;
   joined_to->strangers = 0;
   if (on_collision_) on_collision_(joined_to);
 }

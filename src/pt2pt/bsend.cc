@@ -83,13 +83,13 @@ struct BufferedSend {
   AttachedBuffer* attached;
   BsendSegment* segment;
 };
-Pool<BufferedSend> g_pool;
+Pool<BufferedSend> g_buffered_sends;
 
 void sent(SendOp* op) {
   auto* send = static_cast<BufferedSend*>(op->owner);
   AttachedBuffer* attached = send->attached;
   send->segment->used = 0;
-  g_pool.drop(send);
+  g_buffered_sends.drop(send);
   if (--attached->pending == 0 && attached->detacher) sched::ready(attached->detacher);
 }
 
@@ -135,7 +135,7 @@ class BsendRequest final : public Request {
 
 }  // namespace
 
-bool trim_buffered_sends() { return g_pool.trim(); }
+bool trim_buffered_sends() { return g_buffered_sends.trim(); }
 
 Status attach_buffer(void** slot, void* address, int64_t bytes) {
   if (bytes < 0)
@@ -196,7 +196,7 @@ Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int
       return packed;
     }
   }
-  BufferedSend* send = g_pool.make();
+  BufferedSend* send = g_buffered_sends.make();
   send->attached = attached;
   send->segment = segment;
   send->buffer = Buffer{segment->data(), static_cast<int64_t>(n), host::Type()};

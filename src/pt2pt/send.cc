@@ -293,7 +293,7 @@ Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uin
 // ---- Requests -----------------------------------------------------------------------------------
 
 namespace {
-Pool<SendRequest> g_pool;
+Pool<SendRequest> g_send_requests;
 
 /// The request of every send that completed at once: complete, and never freed.
 class SentRequest final : public Request {
@@ -312,9 +312,9 @@ class SentRequest final : public Request {
 Request* const g_sent = new SentRequest;
 Request* sent_request() { return g_sent; }
 
-void* SendRequest::operator new(size_t) { return g_pool.take(); }
-void SendRequest::operator delete(void* p) { g_pool.give(p); }
-bool SendRequest::trim() { return g_pool.trim(); }
+void* SendRequest::operator new(size_t) { return g_send_requests.take(); }
+void SendRequest::operator delete(void* p) { g_send_requests.give(p); }
+bool SendRequest::trim() { return g_send_requests.trim(); }
 
 SendRequest::SendRequest(const Buffer& b, Peer to, const Envelope& e, SendMode m, const char* name,
                          RefCount* k)

@@ -101,7 +101,7 @@ transport::Access next_access(Moves* m) {
   return access;
 }
 
-void pump(uint32_t process) {
+void pump_provider(uint32_t process) {
   Queue& queue = queue_to(process);
   while (Moves* m = queue.first) {
     if (queue.in_flight >= kMostAccesses) return;
@@ -142,7 +142,7 @@ void on_accessed(uint64_t cookie, Status status) {
     delete m;
     finish_remote(op);
   }
-  pump(process);
+  pump_provider(process);
 }
 
 void launch(Moves* m) {
@@ -158,7 +158,7 @@ void launch(Moves* m) {
     }
   }
   enqueue(m);
-  pump(process);
+  pump_provider(process);
 }
 
 /// Types that providers support, by the low byte of their handles.

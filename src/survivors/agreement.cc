@@ -80,7 +80,7 @@ void forget_before(const AgreementName& name) {
                              g_agreements.running.lower_bound(name));
 }
 
-void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
+void on_agreement_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
   FieldReader in(data, bytes);
   const auto notice = in.get<AgreementNotice>();
   ConsensusValue value;
@@ -97,7 +97,7 @@ void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
   if (!consensus.on_message(from, kind, notice.epoch, std::move(value))) pt2pt::refuse_notice();
 }
 
-void describe(const sched::WaitSite*, std::string* out) {
+void describe_agreement(const sched::WaitSite*, std::string* out) {
   *out += "agreeing with the other processes that are left";
 }
 
@@ -128,7 +128,7 @@ Status join(const AgreementName& name, const std::vector<uint32_t>& processes, C
   if (name.number > 1) forget_before({name.ctx, name.number - 1});
   RunningAgreement& agreement = find_or_make(name);
   agreement.consensus.begin(processes, std::move(mine));
-  sched::WaitSite site{call, describe, true};
+  sched::WaitSite site{call, describe_agreement, true};
   while (!agreement.consensus.has_decided()) {
     agreement.waiter = sched::current();
     sched::park(&site);
@@ -155,6 +155,6 @@ void on_dropped(comm::ContextId id) {
   g_agreements.dropped.pop_front();
 }
 
-void init_agreements() { pt2pt::set_notice_handler(pt2pt::kNoticeSurvivors, on_notice); }
+void init_agreements() { pt2pt::set_notice_handler(pt2pt::kNoticeSurvivors, on_agreement_notice); }
 
 }  // namespace fgmpi::survivors

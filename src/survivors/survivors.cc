@@ -273,7 +273,7 @@ Status agree_for_all(const MemberGathering& gathering, uint32_t number, const ch
   return {};
 }
 
-void describe(const sched::WaitSite*, std::string* out) {
+void describe_gathering(const sched::WaitSite*, std::string* out) {
   *out += "for the other ranks of its process";
 }
 
@@ -293,7 +293,7 @@ Status run_agreement(Comm* comm, Purpose purpose, const char* call, int* flag, C
   gathering.acknowledged =
       std::min(gathering.acknowledged, acknowledged_by(shared->id.bits, comm::rank_state()->local));
   if (gathering.members.size() < members_expected(shared->id)) {
-    sched::WaitSite site{call, describe, true};
+    sched::WaitSite site{call, describe_gathering, true};
     sched::park(&site);
   } else {
     const MemberGathering all = std::move(gathering);

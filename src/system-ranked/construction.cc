@@ -18,7 +18,7 @@ constexpr uint8_t kKindBits = 4, kWayBits = 2, kMore = 1 << (kKindBits + kWayBit
 static_assert(kKinds <= 1 << kKindBits);
 /// Bytes of a notice before the message: at most 1 byte, k, and a number below 2^28.
 constexpr size_t kMostHeader = 6;
-constexpr size_t kPart = 1024 - kMostHeader;
+constexpr size_t kMostPart = 1024 - kMostHeader;
 
 /// Algorithm and filler in one number.
 enum ConstructionWay : uint8_t { kCentral, kShrinkLeaf, kShrinkChild, kHash };
@@ -57,7 +57,7 @@ struct UnderWay {
 };
 
 std::map<ConstructionKey, UnderWay*> g_under_way;
-std::map<ConstructionKey, std::vector<Message>> g_early;
+std::map<ConstructionKey, std::vector<Message>> g_early_messages;
 std::map<ConstructionKey, Intermediary> g_intermediaries;
 std::map<std::pair<ConstructionKey, Address>, std::vector<uint8_t>> g_partial;
 std::deque<std::pair<ConstructionKey, Message>> g_local;  ///< messages of this process to itself
@@ -79,7 +79,7 @@ class Notices final : public Carrier {
     const MessageKind kind = static_cast<MessageKind>(message[0]);
     size_t at = 1;
     do {
-      size_t n = std::min(kPart, message.size() - at);
+      size_t n = std::min(kMostPart, message.size() - at);
       const bool more = at + n < message.size();
       MessageWriter out(static_cast<MessageKind>(kind | way_ << kKindBits | (more ? kMore : 0)));
       if (kind == kUp) out.put(uint64_t{k_});
@@ -133,7 +133,8 @@ void deliver(const ConstructionKey& key, Message message) {
   }
   auto it = g_under_way.find(key);
   if (it == g_under_way.end()) {
-    if (!g_failure_of || g_failure_of(key).ok()) g_early[key].push_back(std::move(message));
+    if (!g_failure_of || g_failure_of(key).ok())
+      g_early_messages[key].push_back(std::move(message));
   } else {
     receive(it->second, key, message);
   }
@@ -150,7 +151,7 @@ void deliver_local() {
   g_delivering_local = false;
 }
 
-void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
+void on_construction_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
   Message message;
   FGMPI_CHECK(bytes > 1);
   const uint8_t* begin = static_cast<const uint8_t*>(data);
@@ -173,7 +174,7 @@ void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
   deliver_local();
 }
 
-void describe(const sched::WaitSite*, std::string* out) {
+void describe_construction(const sched::WaitSite*, std::string* out) {
   *out += "building a system-ranked group with other processes";
 }
 
@@ -197,13 +198,13 @@ Status construct(const ConstructionKey& key, const SplitOptions& options, Parent
   g_under_way.emplace(key, &under_way);
   Notices carrier(key, way_of(options), options.k);
   vertex->start(carrier);
-  if (auto early = g_early.find(key); early != g_early.end()) {
+  if (auto early = g_early_messages.find(key); early != g_early_messages.end()) {
     std::vector<Message> messages = std::move(early->second);
-    g_early.erase(early);
+    g_early_messages.erase(early);
     for (const Message& message : messages) receive(&under_way, key, message);
   }
   deliver_local();
-  sched::WaitSite site{call, describe, true};
+  sched::WaitSite site{call, describe_construction, true};
   while (!under_way.over()) {
     under_way.waiter = sched::current();
     sched::park(&site);
@@ -214,7 +215,7 @@ Status construct(const ConstructionKey& key, const SplitOptions& options, Parent
 }
 
 void fail_construction(const ConstructionKey& key, const Status& status) {
-  g_early.erase(key);
+  g_early_messages.erase(key);
   std::erase_if(g_partial, [&](const auto& entry) { return entry.first.first == key; });
   auto it = g_under_way.find(key);
   if (it == g_under_way.end() || it->second->over()) return;
@@ -224,7 +225,9 @@ void fail_construction(const ConstructionKey& key, const Status& status) {
 
 void set_failure_source(Status (*failure_of)(const ConstructionKey&)) { g_failure_of = failure_of; }
 
-void init_constructions() { pt2pt::set_notice_handler(pt2pt::kNoticeConstruction, on_notice); }
+void init_constructions() {
+  pt2pt::set_notice_handler(pt2pt::kNoticeConstruction, on_construction_notice);
+}
 
 const ConstructionCounts& construction_counts() { return g_counts; }
 

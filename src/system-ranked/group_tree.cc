@@ -33,7 +33,7 @@ enum Step : uint8_t {
 /// is irregular.
 constexpr int32_t kReach = 64;
 /// Bytes of a notice that carry a list or a map.
-constexpr size_t kPart = 960;
+constexpr size_t kMostEncoded = 960;
 
 struct TreeKey {
   uint64_t context;
@@ -46,7 +46,7 @@ struct Early {
 };
 
 std::map<TreeKey, std::shared_ptr<GroupTree>> g_trees;
-std::map<TreeKey, std::vector<Early>> g_early;
+std::map<TreeKey, std::vector<Early>> g_early_notices;
 
 TreeKey key_of(const GroupId& id) { return {id.context, id.serial}; }
 
@@ -55,7 +55,7 @@ MessageWriter step(Step s) {
   return MessageWriter(static_cast<MessageKind>(s));
 }
 
-void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
+void on_tree_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
   const auto* at = static_cast<const uint8_t*>(data);
   TreeKey key{ctx, 0};
   FGMPI_CHECK(bytes > sizeof key.serial);
@@ -63,7 +63,7 @@ void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
   std::span<const uint8_t> message(at + sizeof key.serial, bytes - sizeof key.serial);
   auto it = g_trees.find(key);
   if (it == g_trees.end()) {
-    g_early[key].push_back({from, {message.begin(), message.end()}});
+    g_early_notices[key].push_back({from, {message.begin(), message.end()}});
     return;
   }
   std::shared_ptr<GroupTree> tree = it->second;  // the tree may erase itself
@@ -149,10 +149,10 @@ std::shared_ptr<GroupTree> GroupTree::make(const TreePosition& place, uint32_t k
 void GroupTree::enlist() {
   TreeKey key = key_of(place_.id);
   g_trees[key] = shared_from_this();
-  auto early = g_early.find(key);
-  if (early == g_early.end()) return;
+  auto early = g_early_notices.find(key);
+  if (early == g_early_notices.end()) return;
   std::vector<Early> messages = std::move(early->second);
-  g_early.erase(early);
+  g_early_notices.erase(early);
   for (const Early& e : messages) receive(e.from, e.message);
 }
 
@@ -358,7 +358,7 @@ void GroupTree::send_members(Address root) {
   for (int32_t i = 0; i < count;) {
     MessageWriter out = step(kMembers);
     out.put(static_cast<uint32_t>(place_.first + i));
-    while (i < count && out.size() < kPart) {
+    while (i < count && out.size() < kMostEncoded) {
       int32_t start = members_.world_of(i), length = 1;
       while (i + length < count && members_.world_of(i + length) == start + length) ++length;
       out.put(static_cast<uint32_t>(start));
@@ -388,8 +388,8 @@ void GroupTree::send_map(Address to) {
   if (to == g_av.me()) return;
   std::vector<uint8_t> encoded;
   sched::call_on_host([&] { whole_.serialize(&encoded); });
-  for (size_t at = 0; at < encoded.size(); at += kPart) {
-    size_t n = std::min(kPart, encoded.size() - at);
+  for (size_t at = 0; at < encoded.size(); at += kMostEncoded) {
+    size_t n = std::min(kMostEncoded, encoded.size() - at);
     std::vector<uint8_t> message{at + n < encoded.size() ? kMap : kLastOfMap};
     message.insert(message.end(), encoded.begin() + static_cast<ptrdiff_t>(at),
                    encoded.begin() + static_cast<ptrdiff_t>(at + n));
@@ -573,7 +573,7 @@ std::vector<uint8_t> question_for_map() {
 
 void init_group_trees() {
   comm::add_broken_handler([](comm::SharedComm*, const Status&) { wake_learners(); });
-  pt2pt::set_notice_handler(pt2pt::kNoticeGroupTree, on_notice);
+  pt2pt::set_notice_handler(pt2pt::kNoticeGroupTree, on_tree_notice);
   pt2pt::set_address_source(find_peer);
 }
 

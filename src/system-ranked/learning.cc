@@ -13,7 +13,7 @@ namespace {
 
 std::vector<sched::Proclet*> g_learners;
 
-void describe(const sched::WaitSite*, std::string* out) {
+void describe_learning(const sched::WaitSite*, std::string* out) {
   *out += "learning the members of a system-ranked communicator";
 }
 
@@ -23,7 +23,7 @@ bool groups_are_learned() { return environment::text(environment::kFt) != nullpt
 
 Status learn_group(const comm::SharedComm& parent, GroupTree* tree, RankMap* whole) {
   tree->receive(g_av.me(), question_for_map());
-  sched::WaitSite site{"the creation of a system-ranked communicator", describe, true};
+  sched::WaitSite site{"the creation of a system-ranked communicator", describe_learning, true};
   while (!tree->has_whole()) {
     if (Status broken = comm::broken_status(parent); !broken.ok()) {
       tree->drop();

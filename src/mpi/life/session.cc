@@ -32,12 +32,12 @@ constexpr uint32_t kSessionBase =
     host::handle_base(host::HandleKind::kDirect, host::HandleObject::kSession);
 constexpr const char* kSets[] = {"mpi://WORLD", "mpi://SELF", "fgmpi://PROCESS"};
 
-PlainMutex g_mutex;  ///< protects g_sessions, not what is in it
+PlainMutex g_sessions_mutex;  ///< protects g_sessions, not what is in it
 Slab<Session> g_sessions;
 using Guard = std::lock_guard<PlainMutex>;
 
 MPI_Session make_session(Session fresh) {
-  const Guard guard(g_mutex);
+  const Guard guard(g_sessions_mutex);
   const auto index = static_cast<uint32_t>(g_sessions.create(std::move(fresh)));
   return g_sessions.get(index)->handle = static_cast<MPI_Session>(kSessionBase | index);
 }
@@ -93,7 +93,7 @@ int return_comm_of_group(const char* call, const Status& status, comm::Comm* mad
 
 Session* find_session(MPI_Session handle) {
   const bool is_session = (static_cast<uint32_t>(handle) & host::kHandleTypeMask) == kSessionBase;
-  const Guard guard(g_mutex);
+  const Guard guard(g_sessions_mutex);
   return is_session ? g_sessions.get(host::handle_index(handle)) : nullptr;
 }
 
@@ -110,7 +110,7 @@ int fail(const char* call, Session* session, const Status& status) {
 
 Status session_finalize(Session* session) {
   comm::release_errhandler(session->errhandler);
-  const Guard guard(g_mutex);
+  const Guard guard(g_sessions_mutex);
   g_sessions.destroy(host::handle_index(session->handle));
   return {};
 }

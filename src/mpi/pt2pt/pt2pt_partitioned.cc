@@ -9,7 +9,7 @@ namespace {
 
 uint64_t part_ctx(const Comm* c) { return c->shared->id.plane(comm::kPlanePart); }
 
-Status find_request(MPI_Request handle, Request** out) {
+Status find_partitioned(MPI_Request handle, Request** out) {
   *out = pt2pt::find_request(handle);
   if (*out) return {};
   return error(MPI_ERR_REQUEST, "request is 0x%08x, which is not a request or has been completed",
@@ -54,7 +54,7 @@ using namespace fgmpi::mpi;
 namespace {
 int ready_range(const char* call, int low, int high, MPI_Request handle) {
   Request* r;
-  FGMPI_RETURN_IF(call, nullptr, find_request(handle, &r));
+  FGMPI_RETURN_IF(call, nullptr, find_partitioned(handle, &r));
   return done(call, comm_of(r), pt2pt::pready_range(r, low, high));
 }
 }  // namespace
@@ -85,7 +85,7 @@ int PMPI_Pready_list(int length, int partitions[], MPI_Request request) {
     return fail(kCall, nullptr, error(MPI_ERR_ARG, "length is %d; allowed is 0 or more", length));
   if (length > 0) FGMPI_RETURN_IF(kCall, nullptr, check_pointer(partitions, "array_of_partitions"));
   Request* r;
-  FGMPI_RETURN_IF(kCall, nullptr, find_request(request, &r));
+  FGMPI_RETURN_IF(kCall, nullptr, find_partitioned(request, &r));
   return done(kCall, comm_of(r), pt2pt::pready_list(r, partitions, length));
 }
 
@@ -101,7 +101,7 @@ int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
     return MPI_SUCCESS;
   }
   Request* r;
-  FGMPI_RETURN_IF(kCall, nullptr, find_request(request, &r));
+  FGMPI_RETURN_IF(kCall, nullptr, find_partitioned(request, &r));
   bool arrived = false;
   FGMPI_RETURN_IF(kCall, comm_of(r), pt2pt::parrived(r, partition, &arrived));
   *flag = arrived;

@@ -19,7 +19,6 @@ namespace fgmpi::mpi::tool {
 namespace {
 
 using host::Api;
-using settings::kRecords;
 using settings::SettingRecord;
 using settings::SettingType;
 
@@ -252,8 +251,8 @@ int enum_get_info(MPI_T_enum enumtype, int* num, char* name, int* name_len) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   const int id = place_in_enums(enumtype);
   if (id < 0) return call_host(&Api::T_enum_get_info, enumtype, num, name, name_len);
-  give(num, items_of(kRecords[id]).size());
-  copy_text_out(kRecords[id].name, name, name_len);
+  give(num, items_of(settings::kRecords[id]).size());
+  copy_text_out(settings::kRecords[id].name, name, name_len);
   return MPI_SUCCESS;
 }
 
@@ -261,7 +260,7 @@ int enum_get_item(MPI_T_enum enumtype, int index, int* value, char* name, int* n
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   const int id = place_in_enums(enumtype);
   if (id < 0) return call_host(&Api::T_enum_get_item, enumtype, index, value, name, name_len);
-  const std::vector<Item> items = items_of(kRecords[id]);
+  const std::vector<Item> items = items_of(settings::kRecords[id]);
   if (index < 0 || index >= static_cast<int>(items.size())) return MPI_T_ERR_INVALID_INDEX;
   const Item& item = items[static_cast<size_t>(index)];
   give(value, item.value);
@@ -275,7 +274,7 @@ int cvar_get_num(int* num) {
 
 int cvar_get_index(const char* name, int* index) {
   return find_name(
-      name, kOwnCvars, [=](int i) { return !std::strcmp(kRecords[i].name, name); },
+      name, kOwnCvars, [=](int i) { return !std::strcmp(settings::kRecords[i].name, name); },
       [=](int* out) { return call_host(&Api::T_cvar_get_index, name, out); }, index);
 }
 
@@ -286,7 +285,7 @@ int cvar_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Data
   if (index >= kOwnCvars)
     return call_host(&Api::T_cvar_get_info, index - kOwnCvars, name, name_len, verbosity, datatype,
                      enumtype, desc, desc_len, bind, scope);
-  const SettingRecord& record = kRecords[index];
+  const SettingRecord& record = settings::kRecords[index];
   const SettingForm as = shown(record);
   copy_text_out(record.name, name, name_len);
   copy_text_out(description(record), desc, desc_len);
@@ -311,7 +310,7 @@ int cvar_handle_alloc(int index, void* object, MPI_T_cvar_handle* handle, int* c
   if (index >= kOwnCvars) {
     if (int code = alloc_of_host(made->index, object, made.get(), count)) return code;
   } else {
-    const bool is_text = shown(kRecords[index]) == SettingForm::kText;
+    const bool is_text = shown(settings::kRecords[index]) == SettingForm::kText;
     *count =
         is_text
             ? static_cast<int>(settings::text(static_cast<settings::SettingId>(index)).size()) + 1
@@ -338,15 +337,16 @@ int cvar_read(MPI_T_cvar_handle handle, void* buffer) {
   if (own->of_host) return read_of_host(*own, buffer);
   const int place = own->index;
   const settings::Value& value = settings::value(static_cast<settings::SettingId>(place));
-  switch (shown(kRecords[place])) {
+  switch (shown(settings::kRecords[place])) {
     case SettingForm::kNumber: {
       const MPI_Count number = value.number;
       std::memcpy(buffer, &number, sizeof number);
       break;
     }
     case SettingForm::kItem: {
-      const int item = kRecords[place].type == SettingType::kSwitch ? static_cast<int>(value.number)
-                                                                    : value.choice;
+      const int item = settings::kRecords[place].type == SettingType::kSwitch
+                           ? static_cast<int>(value.number)
+                           : value.choice;
       std::memcpy(buffer, &item, sizeof item);
       break;
     }
@@ -364,7 +364,7 @@ int cvar_write(MPI_T_cvar_handle handle, const void* buffer) {
   if (!buffer) return MPI_T_ERR_INVALID;
   if (own->of_host) return write_of_host(*own, buffer);
   const int place = own->index;
-  const SettingRecord& record = kRecords[place];
+  const SettingRecord& record = settings::kRecords[place];
   if (!can_be_set(record)) return MPI_T_ERR_CVAR_SET_NEVER;
   const auto id = static_cast<settings::SettingId>(place);
   std::string text;

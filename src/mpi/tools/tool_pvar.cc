@@ -16,7 +16,6 @@ namespace {
 
 using counters::CounterKind;
 using counters::CounterRecord;
-using counters::kRecords;
 using host::Api;
 
 constexpr int kOwnPvars = counters::kCount;
@@ -62,7 +61,9 @@ PvarSession* find_session(MPI_T_pvar_session session) {
 
 /// Also says whether the variable can be read and reset at once: one read of the counter gives the
 /// value and the new base.
-bool can_be_reset(counters::CounterId id) { return kRecords[id].kind == CounterKind::kCounter; }
+bool can_be_reset(counters::CounterId id) {
+  return counters::kRecords[id].kind == CounterKind::kCounter;
+}
 
 int class_of(CounterKind kind) {
   switch (kind) {
@@ -79,7 +80,7 @@ int class_of(CounterKind kind) {
 /// Finds the object that the handle counts; false where the handle's communicator has been freed.
 bool object_of(const PvarHandle& handle, const void** out) {
   *out = nullptr;
-  if (kRecords[handle.id].scope != counters::CounterScope::kCommunicator) return true;
+  if (counters::kRecords[handle.id].scope != counters::CounterScope::kCommunicator) return true;
   *out = comm::find_inside(handle.comm);
   return *out != nullptr;
 }
@@ -195,7 +196,8 @@ int pvar_get_index(const char* name, int var_class, int* index) {
   return find_name(
       name, kOwnPvars,
       [=](int i) {
-        return !std::strcmp(kRecords[i].name, name) && class_of(kRecords[i].kind) == var_class;
+        return !std::strcmp(counters::kRecords[i].name, name) &&
+               class_of(counters::kRecords[i].kind) == var_class;
       },
       [=](int* out) { return call_host(&Api::T_pvar_get_index, name, var_class, out); }, index);
 }
@@ -208,7 +210,7 @@ int pvar_get_info(int index, char* name, int* name_len, int* verbosity, int* var
   if (index >= kOwnPvars)
     return call_host(&Api::T_pvar_get_info, index - kOwnPvars, name, name_len, verbosity, var_class,
                      datatype, enumtype, desc, desc_len, bind, readonly, continuous, atomic);
-  const CounterRecord& record = kRecords[index];
+  const CounterRecord& record = counters::kRecords[index];
   const bool of_comm = record.scope == counters::CounterScope::kCommunicator;
   copy_text_out(record.name, name, name_len);
   copy_text_out(record.text, desc, desc_len);
@@ -265,7 +267,7 @@ int pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
     return code;
   }
   PvarHandle made{static_cast<counters::CounterId>(index)};
-  if (kRecords[index].scope == counters::CounterScope::kCommunicator) {
+  if (counters::kRecords[index].scope == counters::CounterScope::kCommunicator) {
     if (!object) return MPI_T_ERR_INVALID;
     made.comm = *static_cast<const MPI_Comm*>(object);
   }

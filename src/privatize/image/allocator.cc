@@ -62,7 +62,7 @@ constexpr size_t kMostModules = 16;
 AddressRange g_modules[kMostModules];
 size_t g_module_count = 0;
 
-AddressRange range_of(const link_map* module) {
+AddressRange range_of_loaded(const link_map* module) {
   AddressRange range;
   find_loaded_module([&](const dl_phdr_info& loaded) {
     if (loaded.dlpi_addr != module->l_addr) return false;
@@ -98,7 +98,7 @@ void find_allocator_modules() {
         found.push_back(*module);
     }
   }
-  for (const link_map* module : found) g_modules[g_module_count++] = range_of(module);
+  for (const link_map* module : found) g_modules[g_module_count++] = range_of_loaded(module);
 }
 
 bool in_allocator(const void* address) {

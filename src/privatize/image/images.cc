@@ -30,7 +30,7 @@ namespace {
 
 constexpr uintptr_t align_up(uintptr_t x, uintptr_t to) { return (x + to - 1) / to * to; }
 
-std::string demangled(const char* name) {
+std::string readable_name(const char* name) {
   int failed = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &failed);
   std::string result = text ? text : name;
@@ -88,8 +88,8 @@ Status Images::can_be_imaged() {
         "the program holds a copy of %s of %s (a copy relocation of %s), which must be one object "
         "for the program and the library, so its ranks cannot have globals of their own: %s; or "
         "give each rank the library too (FGMPI_PRIVATIZE_LIBS=%s)",
-        demangled(copy->name.c_str()).c_str(), copy->library.c_str(), copy->name.c_str(), kRemedy,
-        copy->library.c_str());
+        readable_name(copy->name.c_str()).c_str(), copy->library.c_str(), copy->name.c_str(),
+        kRemedy, copy->library.c_str());
   return Status();
 }
 

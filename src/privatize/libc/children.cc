@@ -29,7 +29,7 @@ namespace {
 constinit Real<pid_t(pid_t, int*, int)> g_waitpid("waitpid");
 constinit Real<pid_t(pid_t, int*, int, rusage*)> g_wait4("wait4");
 constinit Real<int(idtype_t, id_t, siginfo_t*, int)> g_waitid("waitid");
-constinit Real<int(int, const struct sigaction*, struct sigaction*)> g_sigaction("sigaction");
+constinit Real<int(int, const struct sigaction*, struct sigaction*)> g_real_sigaction("sigaction");
 using Spawn = int(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
                   char* const*, char* const*);
 constinit Real<Spawn> g_posix_spawn("posix_spawn");
@@ -195,9 +195,9 @@ class SignalsOfSystem {
     struct sigaction ignore {
     }, children;
     ignore.sa_handler = SIG_IGN;
-    g_sigaction(SIGINT, &ignore, &g_interrupt);
-    g_sigaction(SIGQUIT, &ignore, &g_quit);
-    g_sigaction(SIGCHLD, nullptr, &children);
+    g_real_sigaction(SIGINT, &ignore, &g_interrupt);
+    g_real_sigaction(SIGQUIT, &ignore, &g_quit);
+    g_real_sigaction(SIGCHLD, nullptr, &children);
     sigset_t block;
     sigemptyset(&block);
     if (children.sa_handler != SIG_DFL && children.sa_handler != SIG_IGN)
@@ -206,8 +206,8 @@ class SignalsOfSystem {
   }
   ~SignalsOfSystem() {
     if (--g_users > 0) return;
-    g_sigaction(SIGINT, &g_interrupt, nullptr);
-    g_sigaction(SIGQUIT, &g_quit, nullptr);
+    g_real_sigaction(SIGINT, &g_interrupt, nullptr);
+    g_real_sigaction(SIGQUIT, &g_quit, nullptr);
     sigset_t now;
     pthread_sigmask(SIG_BLOCK, nullptr, &now);
     if (!sigismember(&g_mask, SIGCHLD)) sigdelset(&now, SIGCHLD);

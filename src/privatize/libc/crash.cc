@@ -59,7 +59,7 @@ bool is_crash_signal(int signal_number) {
 
 /// The readable form of a C++ name. Allocates: where the heap is broken and this hangs, the alarm
 /// ends the step.
-const char* demangled(const char* name) {
+const char* demangled_in_handler(const char* name) {
   int failed = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &failed);
   return text ? text : name;
@@ -90,8 +90,8 @@ void report_frame(int number, uintptr_t pc) {
   char line[512] = " at ";
   if (!find_source_line(loaded, line + 4, sizeof line - 4)) line[0] = '\0';
   if (function)
-    report("  #%-2d %s+0x%lx  (%s+0x%lx)%s\n", number, demangled(function), offset - start, name,
-           offset, line);
+    report("  #%-2d %s+0x%lx  (%s+0x%lx)%s\n", number, demangled_in_handler(function),
+           offset - start, name, offset, line);
   else
     report("  #%-2d ?  (%s+0x%lx)%s\n", number, name, offset, line);
 }

@@ -12,8 +12,8 @@ namespace fgmpi::privatize {
 namespace {
 
 constinit Real<int(const sigset_t*, siginfo_t*, const timespec*)> g_sigtimedwait("sigtimedwait");
-constinit Real<int(pollfd*, nfds_t, const timespec*, const sigset_t*)> g_ppoll("ppoll");
-constexpr timespec kNoTime{};
+constinit Real<int(pollfd*, nfds_t, const timespec*, const sigset_t*)> g_ppoll_for_signals("ppoll");
+constexpr timespec kNoWait{};
 
 /// Waits for a signal of the set; returns its number, or -1 with errno. `restarts`: handlers do not
 /// end the wait.
@@ -21,7 +21,7 @@ int wait_for_signal(const char* call, const sigset_t* set, siginfo_t* info, int6
                     bool restarts) {
   OutsideWait wait(call, OutsideWait::kNotRestarted, deadline);
   for (;;) {
-    const int number = g_sigtimedwait(set, info, &kNoTime);
+    const int number = g_sigtimedwait(set, info, &kNoWait);
     if (number >= 0 || (errno != EAGAIN && errno != EINTR)) return number;
     if (may_try_again(wait.a_while(), EAGAIN)) continue;
     if (errno != EINTR || !restarts) return -1;
@@ -34,7 +34,7 @@ int wait_for_signal(const char* call, const sigset_t* set, siginfo_t* info, int6
 
 using namespace fgmpi::privatize;
 
-#define FGMPI_UNLESS_OTHERS_RUN(...)                   \
+#define FGMPI_WAIT_FOR_SIGNAL(...)                     \
   if (!lets_others_run(__builtin_return_address(0))) { \
     InKernel marked(__builtin_return_address(0));      \
     return __VA_ARGS__;                                \
@@ -42,7 +42,7 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE int pause(void) {
   static constinit Real<int()> real("pause");
-  FGMPI_UNLESS_OTHERS_RUN(real());
+  FGMPI_WAIT_FOR_SIGNAL(real());
   OutsideWait wait("pause", OutsideWait::kNotRestarted);
   while (wait.until_ready(nullptr, 0) != fgmpi::sched::WaitEnd::kInterrupted) continue;
   return errno = EINTR, -1;
@@ -50,18 +50,18 @@ FGMPI_INTERPOSE int pause(void) {
 
 FGMPI_INTERPOSE int sigsuspend(const sigset_t* set) {
   static constinit Real<int(const sigset_t*)> real("sigsuspend");
-  FGMPI_UNLESS_OTHERS_RUN(real(set));
+  FGMPI_WAIT_FOR_SIGNAL(real(set));
   OutsideWait wait("sigsuspend", OutsideWait::kNotRestarted);
   // ppoll() with no time delivers pending signals that `set` does not block, and does not wait.
   do
-    if (g_ppoll(nullptr, 0, &kNoTime, set) != 0) return -1;
+    if (g_ppoll_for_signals(nullptr, 0, &kNoWait, set) != 0) return -1;
   while (may_try_again(wait.a_while(), EINTR));
   return -1;
 }
 
 FGMPI_INTERPOSE int sigwait(const sigset_t* set, int* number) {
   static constinit Real<int(const sigset_t*, int*)> real("sigwait");
-  FGMPI_UNLESS_OTHERS_RUN(real(set, number));
+  FGMPI_WAIT_FOR_SIGNAL(real(set, number));
   const int kept = errno;
   const int taken = wait_for_signal("sigwait", set, nullptr, kNever, true);
   const int failed = errno;
@@ -73,12 +73,12 @@ FGMPI_INTERPOSE int sigwait(const sigset_t* set, int* number) {
 
 FGMPI_INTERPOSE int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
   static constinit Real<int(const sigset_t*, siginfo_t*)> real("sigwaitinfo");
-  FGMPI_UNLESS_OTHERS_RUN(real(set, info));
+  FGMPI_WAIT_FOR_SIGNAL(real(set, info));
   return wait_for_signal("sigwaitinfo", set, info, kNever, false);
 }
 
 FGMPI_INTERPOSE int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* time) {
   if (time && !is_valid_time(time)) return g_sigtimedwait(set, info, time);
-  FGMPI_UNLESS_OTHERS_RUN(g_sigtimedwait(set, info, time));
+  FGMPI_WAIT_FOR_SIGNAL(g_sigtimedwait(set, info, time));
   return wait_for_signal("sigtimedwait", set, info, deadline_after(time), false);
 }

@@ -114,19 +114,19 @@ template <class R, class Enough, class F>
 
 using namespace fgmpi::privatize;
 
-#define FGMPI_OTHERS_RUN(stream)                                                         \
+#define FGMPI_STREAM_LETS_RUN(stream)                                                    \
   (!can_never_wait((stream)->_fileno) && lets_others_run(__builtin_return_address(0)) && \
    may_wait(stream))
 
 // ---- One character: a single read ---------------------------------------------------------------
 
-#define FGMPI_ONE_CHARACTER(name, stream, parameters, types, ...)                  \
-  FGMPI_INTERPOSE int name parameters {                                            \
-    static constinit Real<int types> real(#name);                                  \
-    if (__builtin_expect(in_buffer(stream) == 0, 0) && FGMPI_OTHERS_RUN(stream) && \
-        !wait_for_stream(#name, stream))                                           \
-      return EOF;                                                                  \
-    return real(__VA_ARGS__);                                                      \
+#define FGMPI_ONE_CHARACTER(name, stream, parameters, types, ...)                       \
+  FGMPI_INTERPOSE int name parameters {                                                 \
+    static constinit Real<int types> real(#name);                                       \
+    if (__builtin_expect(in_buffer(stream) == 0, 0) && FGMPI_STREAM_LETS_RUN(stream) && \
+        !wait_for_stream(#name, stream))                                                \
+      return EOF;                                                                       \
+    return real(__VA_ARGS__);                                                           \
   }
 FGMPI_ONE_CHARACTER(fgetc, s, (FILE * s), (FILE*), s)
 FGMPI_ONE_CHARACTER(getc, s, (FILE * s), (FILE*), s)

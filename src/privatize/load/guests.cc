@@ -123,7 +123,7 @@ Status store(const std::string& path, const std::string& bytes, std::string* nam
   const int fd = memfd_create(std::string(file_name(path)).substr(0, 200).c_str(), MFD_CLOEXEC);
   size_t done = 0;
   while (fd >= 0 && done < bytes.size()) {
-    const ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
+    const ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
     if (n <= 0) break;
     done += static_cast<size_t>(n);
   }

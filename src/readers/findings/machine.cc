@@ -9,7 +9,7 @@
 namespace fgmpi::findings {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (unsigned char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -41,21 +41,22 @@ struct Json {
   std::string place(uint64_t site) const {
     const SourceLine* line = report->line_of(site);
     if (!line || line->file.empty()) return "";
-    return format("\"file\": %s, \"line\": %d, \"function\": %s", quoted(line->file).c_str(),
-                  line->line, quoted(line->function).c_str());
+    return format("\"file\": %s, \"line\": %d, \"function\": %s", json_string(line->file).c_str(),
+                  line->line, json_string(line->function).c_str());
   }
   std::string call(const Participant& p) const {
     const std::string where = place(p.site);
-    return format("{\"rank\": %lld, \"call\": ", static_cast<long long>(p.rank)) + quoted(p.call) +
-           ", \"arguments\": " + quoted(p.arguments) + ", \"role\": " + quoted(p.role) +
-           (where.empty() ? "" : ", " + where) + "}";
+    return format("{\"rank\": %lld, \"call\": ", static_cast<long long>(p.rank)) +
+           json_string(p.call) + ", \"arguments\": " + json_string(p.arguments) +
+           ", \"role\": " + json_string(p.role) + (where.empty() ? "" : ", " + where) + "}";
   }
   std::string location(const Participant& p) const {
     const SourceLine* line = report->line_of(p.site);
-    std::string where = "{\"message\": {\"text\": " + quoted(call_words(p)) + "}";
+    std::string where = "{\"message\": {\"text\": " + json_string(call_words(p)) + "}";
     if (line && !line->file.empty())
-      where += ", \"physicalLocation\": {\"artifactLocation\": {\"uri\": " + quoted(line->file) +
-               format("}, \"region\": {\"startLine\": %d}}", line->line);
+      where +=
+          ", \"physicalLocation\": {\"artifactLocation\": {\"uri\": " + json_string(line->file) +
+          format("}, \"region\": {\"startLine\": %d}}", line->line);
     return where + "}";
   }
 };
@@ -65,10 +66,10 @@ std::string FindingReport::to_json() const {
   std::string text =
       "{\"findings\": [\n" + joined(order_, [&](uint64_t key) {
         const Joined& j = found_.at(key);
-        return "{\"kind\": " + quoted(kind_name(j.finding)) + ", \"level\": \"" +
+        return "{\"kind\": " + json_string(kind_name(j.finding)) + ", \"level\": \"" +
                (j.finding.note ? "note" : "error") + "\"" +
-               ", \"sentence\": " + quoted(j.finding.sentence) +
-               ", \"allowed\": " + quoted(j.finding.allowed) + ", \"ranks\": [" +
+               ", \"sentence\": " + json_string(j.finding.sentence) +
+               ", \"allowed\": " + json_string(j.finding.allowed) + ", \"ranks\": [" +
                joined(j.ranks, [](int64_t rank) { return std::to_string(rank); }) +
                "], \"calls\": [" +
                joined(j.finding.calls, [&](const Participant& p) { return json.call(p); }) + "]}\n";
@@ -79,16 +80,16 @@ std::string FindingReport::to_json() const {
 std::string FindingReport::to_sarif() const {
   const Json json{this};
   std::string rules = joined(kKinds, [](const KindText& kind) {
-    return "{\"id\": " + quoted(kind.name) +
-           ", \"shortDescription\": {\"text\": " + quoted(kind.about) + "}}";
+    return "{\"id\": " + json_string(kind.name) +
+           ", \"shortDescription\": {\"text\": " + json_string(kind.about) + "}}";
   });
   std::string results = joined(order_, [&](uint64_t key) {
     const Finding& f = found_.at(key).finding;
     auto related = f.calls;
     related.erase(related.begin());
-    return "{\"ruleId\": " + quoted(kind_name(f)) + ", \"level\": \"" +
+    return "{\"ruleId\": " + json_string(kind_name(f)) + ", \"level\": \"" +
            (f.note ? "note" : "error") + "\", \"message\": {\"text\": " +
-           quoted(f.sentence + (f.allowed.empty() ? "" : "; allowed: " + f.allowed)) +
+           json_string(f.sentence + (f.allowed.empty() ? "" : "; allowed: " + f.allowed)) +
            "}, \"locations\": [" + json.location(f.calls[0]) + "], \"relatedLocations\": [" +
            joined(related, [&](const Participant& p) { return json.location(p); }) + "]}\n";
   });
