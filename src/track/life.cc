@@ -348,9 +348,7 @@ void rank_has_ended(TrackedRank* rank, bool in_order) {
 
 // ---- The library is loaded ----------------------------------------------------------------------
 
-namespace {
-
-[[gnu::constructor]] void loaded() {
+void prepare_process() {
   if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
   fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   const char* folder = environment::text(environment::kTrackFolder);
@@ -365,5 +363,4 @@ namespace {
   findings::find_bindings();
 }
 
-}  // namespace
 }  // namespace fgmpi::track

@@ -9,10 +9,13 @@
 
 namespace fgmpi::track {
 
+constinit Next g_next;
 TrackedProcess g_process;
-Next g_next;
 
 namespace {
+
+/// The library is loaded: what this stores in g_process must come after its constructor.
+[[maybe_unused]] const bool g_prepared = (prepare_process(), true);
 
 /// The number of this thread of a rank: 0 for the first, the others in the order of
 /// their first call.

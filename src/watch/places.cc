@@ -16,7 +16,7 @@
 
 namespace fgmpi::findings {
 
-Bindings g_bindings;
+constinit Bindings g_bindings;
 
 namespace {
 
