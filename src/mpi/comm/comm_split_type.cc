@@ -157,9 +157,23 @@ void set_resource(MPI_Info info, const std::string& level) {
   (void)comm::set_in_info(info, kResourceKey, level.c_str());
 }
 
+/// The values of types that differ between versions of mpi.h. With MPICH 4.0, kGuidedOrDirectory is
+/// MPIX_COMM_TYPE_NEIGHBORHOOD; later it is MPI 4.1's MPI_COMM_TYPE_RESOURCE_GUIDED, and
+/// MPIX_COMM_TYPE_NEIGHBORHOOD is kDirectory. A program of either works: the key in its info object
+/// shows which of the two is meant.
+constexpr int kGuidedOrDirectory = 4, kDirectory = 5;
+
+/// The key kResourceKey of `info`: the members in one instance of this resource. Without the key
+/// nobody gets a communicator.
+Status split_guided(comm::Comm* c, const std::string& resource, int key, comm::Comm** out) {
+  if (resource.empty()) return comm::split(c, MPI_UNDEFINED, 0, out);
+  if (resource == "mpi_shared_memory") return split_by_host(c, key, out);
+  return split_by_resource(c, resource, key, out);
+}
+
 Status split_by_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm** out) {
   *out = nullptr;
-  std::string resource;
+  std::string resource, directory;
   switch (type) {
     case MPI_UNDEFINED:  // the splits of the others need everybody: this member has no color in any
       return comm::split(c, MPI_UNDEFINED, 0, out);
@@ -172,19 +186,18 @@ Status split_by_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm
     }
     case MPI_COMM_TYPE_HW_GUIDED:
       FGMPI_TRY(comm::read_info_key(info, kResourceKey, &resource));
-      if (resource.empty()) {
-        return comm::split(c, MPI_UNDEFINED, 0, out);
-      }
-      if (resource == "mpi_shared_memory") return split_by_host(c, key, out);
-      return split_by_resource(c, resource, key, out);
-    case MPIX_COMM_TYPE_NEIGHBORHOOD:
-      FGMPI_TRY(comm::read_info_key(info, kDirectoryKey, &resource));
-      if (resource.empty()) return comm::split(c, MPI_UNDEFINED, 0, out);
-      return split_by_directory(c, resource, key, out);
+      return split_guided(c, resource, key, out);
+    case kGuidedOrDirectory:
+    case kDirectory:
+      FGMPI_TRY(comm::read_info_key(info, kDirectoryKey, &directory));
+      if (!directory.empty()) return split_by_directory(c, directory, key, out);
+      if (type == kGuidedOrDirectory) FGMPI_TRY(comm::read_info_key(info, kResourceKey, &resource));
+      return split_guided(c, resource, key, out);
     default:
       return error(MPI_ERR_ARG,
                    "split_type is %d; allowed is MPI_COMM_TYPE_SHARED, MPI_COMM_TYPE_HW_GUIDED, "
-                   "MPI_COMM_TYPE_HW_UNGUIDED, MPIX_COMM_TYPE_NEIGHBORHOOD or MPI_UNDEFINED",
+                   "MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_RESOURCE_GUIDED, "
+                   "MPIX_COMM_TYPE_NEIGHBORHOOD or MPI_UNDEFINED",
                    type);
   }
 }

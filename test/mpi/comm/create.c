@@ -198,6 +198,24 @@ static void test_split_type(int rank) {
     CHECK(n < world);
     OK(MPI_Comm_free(&c));
   }
+  /* Types have other values in other versions of mpi.h: 4 is MPI 4.1's MPI_COMM_TYPE_RESOURCE_GUIDED,
+   * and a neighbourhood in MPICH 4.0, where 5 is none. The info object tells which is meant. */
+  OK(MPI_Info_set(info, "mpi_hw_resource_type", "mpi_shared_memory"));
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, 4, 0, info, &c));
+  OK(MPI_Comm_size(c, &n));
+  CHECK(n == on_host);
+  OK(MPI_Comm_free(&c));
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, 5, 0, info, &c));
+  CHECK(c == MPI_COMM_NULL);
+  OK(MPI_Info_delete(info, "mpi_hw_resource_type"));
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, 4, 0, info, &c));
+  CHECK(c == MPI_COMM_NULL);
+  OK(MPI_Info_set(info, "nbhd_common_dirname", "/tmp"));
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, 5, 0, info, &c));
+  OK(MPI_Comm_size(c, &n));
+  CHECK(n == world);
+  OK(MPI_Comm_free(&c));
+  OK(MPI_Info_delete(info, "nbhd_common_dirname"));
   /* MPICH's neighbourhoods: who sees the same directory; nobody where there is none, or none is
    * named. */
   OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPIX_COMM_TYPE_NEIGHBORHOOD, 0, info, &c));
