@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 
 #include "base/modules.h"
 #include "base/page.h"
+#include "base/process_memory.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -263,11 +265,50 @@ void ElfModule::read_symbols(const link_map* map) {
 }
 
 namespace {
+
 void do_nothing() {}
+
+/// Makes memory writable while it exists, if the dynamic linker has made it read-only already. From
+/// glibc 2.41 on it has relocated a module before others learn of it.
+class WritableWhile {
+ public:
+  WritableWhile(const void* data, size_t bytes)
+      : low_(page_down(reinterpret_cast<uintptr_t>(data))),
+        bytes_(page_up(reinterpret_cast<uintptr_t>(data) + bytes) - low_) {
+    // The kernel copies a byte of each page to itself, which fails where it may not be written.
+    const ProcessMemory self(getpid());
+    for (uintptr_t page = low_; page < low_ + bytes_; page += kPage) {
+      iovec from{reinterpret_cast<void*>(page), 1}, to = from;
+      MemoryPieces piece{&from, &to, 1};
+      if (self.move(ProcessMemory::Move::kWrite, &piece)) continue;
+      read_only_ = errno == EFAULT;
+      writable_ = mprotect(reinterpret_cast<void*>(low_), bytes_, PROT_READ | PROT_WRITE) == 0;
+      return;
+    }
+  }
+  WritableWhile(const WritableWhile&) = delete;
+  WritableWhile& operator=(const WritableWhile&) = delete;
+  ~WritableWhile() {
+    if (read_only_ && writable_) mprotect(reinterpret_cast<void*>(low_), bytes_, PROT_READ);
+  }
+  explicit operator bool() const { return writable_; }
+
+ private:
+  uintptr_t low_;
+  size_t bytes_;
+  bool writable_ = true;
+  bool read_only_ = false;  ///< it was; otherwise the kernel does not tell
+};
+
 }  // namespace
 
 bool ElfModule::defer_constructors() const {
   if (!is_writable(reinterpret_cast<uintptr_t>(dynamic_) - base_)) return false;
+  const ElfW(Dyn)* end = dynamic_;
+  while (end->d_tag != DT_NULL) ++end;
+  const WritableWhile writable(
+      dynamic_, reinterpret_cast<uintptr_t>(end + 1) - reinterpret_cast<uintptr_t>(dynamic_));
+  if (!writable) return false;
   const uintptr_t nothing = reinterpret_cast<uintptr_t>(&do_nothing) - base_;
   for (auto* d = const_cast<ElfW(Dyn)*>(dynamic_); d->d_tag != DT_NULL; ++d) {
     if (d->d_tag == DT_INIT || d->d_tag == DT_FINI) d->d_un.d_ptr = nothing;

@@ -36,7 +36,7 @@ class ElfModule {
   void read_symbols(const link_map* map);
   /// Makes the dynamic linker run no constructor and no destructor of the loaded module; this
   /// object can still run them. Returns false where the module's dynamic section may not be
-  /// written. REQUIRES: the dynamic linker has not relocated the module yet.
+  /// written. REQUIRES: no constructor of the module has run.
   bool defer_constructors() const;
   /// True where the module cannot be unloaded: DF_1_NODELETE, or symbols of which a process has
   /// one.

@@ -140,8 +140,8 @@ Plugin* find(const link_map* map) {
   return nullptr;
 }
 
-/// The dynamic linker calls this with its lock held, for the first time before it relocates what it
-/// has just loaded.
+/// The dynamic linker calls this with its lock held, for the first time before it runs code of what
+/// it has just loaded; before glibc 2.41 also before it relocates that.
 void on_list_changed() {
   if (!t_loading || _r_debug.r_state != r_debug::RT_CONSISTENT) return;
   PluginState& s = state();
