@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include "base/environment.h"
 #include "base/modules.h"
 #include "base/settings.h"
+#include "host/host_version.h"
 
 extern "C" char** environ;
 
@@ -25,7 +27,8 @@ namespace {
 /// The host's library, once it is loaded.
 struct HostLibrary {
   Api api{};
-  void* handle = nullptr;  ///< of dlopen(); null: not loaded
+  void* handle = nullptr;                ///< of dlopen(); null: not loaded
+  const HostVersion* version = nullptr;  ///< of the loaded library; never freed
   bool initialised = false;
 };
 constinit HostLibrary g_host;
@@ -86,6 +89,32 @@ class HostEnvironment {
   char*** slot_ = nullptr;
 };
 
+/// Asks a loaded library what it is. It may be asked before its MPI_Init.
+HostVersion version_of(void* library) {
+  // Another library's text may be longer than this header's MPI_MAX_LIBRARY_VERSION_STRING.
+  std::vector<char> text(std::max(MPI_MAX_LIBRARY_VERSION_STRING, 1 << 16));
+  int length = 0;
+  auto* get = reinterpret_cast<decltype(&PMPI_Get_library_version)>(
+      dlsym(library, "PMPI_Get_library_version"));
+  if (get && get(text.data(), &length) != MPI_SUCCESS) text[0] = 0;
+  return read_host_version(text.data());
+}
+
+/// Refuses libraries with another ABI than MPICH's; warns once a job of untried ones.
+Status check_version(const std::string& path, const HostVersion& version) {
+  using Verdict = HostVersion::Verdict;
+  if (version.verdict == Verdict::kStranger)
+    return error(MPI_ERR_OTHER,
+                 "%s: this is %s; allowed is a library with MPICH's ABI (tried are %s): install "
+                 "mpich, or set FGMPI_HOST_MPI to its libmpich.so.12",
+                 path.c_str(), version.name.c_str(), kTriedHosts);
+  const char* process = environment::raw(environment::kPmiRank);
+  if (version.verdict == Verdict::kUntried && (!process || std::strcmp(process, "0") == 0))
+    std::fprintf(stderr, "fgmpi: warning: the hosted MPI library is %s (%s); tried are %s\n",
+                 version.name.c_str(), path.c_str(), kTriedHosts);
+  return {};
+}
+
 Status load() {
   if (g_host.handle) return {};
   if (dlsym(RTLD_DEFAULT, "__asan_init"))
@@ -108,6 +137,8 @@ Status load() {
   }
   if (dlsym(library, "fgmpi_functions"))  // another installation, which cannot be a host
     return error(MPI_ERR_OTHER, "%s: this is Finegrain MPI itself", path.c_str());
+  g_host.version = new HostVersion(version_of(library));
+  FGMPI_TRY(check_version(path, *g_host.version));
   g_host.handle = library;
   return {};
 }
@@ -184,6 +215,12 @@ const Api& api() {
 const Api& api_uninitialised() {
   if (__builtin_expect(!g_host.handle, 0)) end_unless_ok(load);
   return g_host.api;
+}
+
+Status find_version(std::string* name) {
+  FGMPI_TRY(load());
+  *name = g_host.version->name;
+  return {};
 }
 
 void* data_symbol(const char* name) { return dlsym(g_host.handle, name); }

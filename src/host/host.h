@@ -29,6 +29,9 @@ namespace fgmpi::host {
 /// the library folder that is not this library). An error names the paths that were tried.
 Status find_library(std::string* path);
 
+/// Loads the library, without initialising it, and stores what it is: "MPICH 4.2.1".
+Status find_version(std::string* name);
+
 /// The host's functions after it has been initialised: loads it on first need. Ends the process
 /// with one line when it cannot be loaded.
 const Api& api();

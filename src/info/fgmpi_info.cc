@@ -192,6 +192,7 @@ int main(int argc, char** argv) {
               MPICH_VERSION);
   print_found("prefix", fgmpi::launcher::find_prefix);
   print_found("host library", fgmpi::host::find_library);
+  print_found("host version", fgmpi::host::find_version);
   print_found("launcher", fgmpi::launcher::find_hydra);
   print_functions(each);
   std::fwrite(here.data(), 1, here.size(), stdout);
