@@ -1,5 +1,6 @@
 // Fuzz target: any bytes as a message of PMI-2 and as the characters before it. What is taken for a
 // message is written as it was read.
+#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 

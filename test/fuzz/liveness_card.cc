@@ -1,5 +1,6 @@
 // Fuzz target: any text as the card by which a process lets itself be watched. What is accepted is
 // a process that can be, and comes out the same when it is published again.
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 

@@ -259,7 +259,11 @@ void close_on_exceptions(const std::vector<std::unique_ptr<HoistedCall>>& sites)
     if (!stmt_ends_bb_p(stmt) && gsi_stmt(gsi_last_bb(gimple_bb(stmt))) != stmt)
       split_block(gimple_bb(stmt), stmt);
     add_stmt_to_eh_lp(stmt, pad->landing->index);
+#if BUILDING_GCC_MAJOR >= 14
+    make_eh_edge(stmt);
+#else
     make_eh_edges(stmt);
+#endif
   }
   if (!pads.empty() && !DECL_FUNCTION_PERSONALITY(current_function_decl))
     DECL_FUNCTION_PERSONALITY(current_function_decl) = lang_hooks.eh_personality();
