@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace fgmpi::coll {
@@ -36,6 +37,11 @@ struct Counts {
   Counts() = default;
   Counts(const int* values) : data(values) {}                     // NOLINT: conversions are
   Counts(const MPI_Count* values) : data(values), kind(kWide) {}  // NOLINT: the point
+  /// MPI_Count is another type of this length from MPICH 4.2 on.
+  template <class T>
+  requires(std::is_same_v<T, MPI_Aint> && !std::is_same_v<MPI_Aint, MPI_Count>)
+      Counts(const T* values)
+      : data(values), kind(kWide) {}  // NOLINT
   explicit Counts(const StoredArray* array) : data(array), kind(kKept) {}
   int64_t operator[](int64_t i) const {
     return __builtin_expect(kind == kInt, 1) ? static_cast<const int*>(data)[i] : other(i);

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include "base/function_types.h"
 #include "base/modules.h"
 #include "host/exported_fortran.h"
 #include "host/host.h"
@@ -32,6 +33,9 @@ FGMPI_DATA int* MPIR_C_MPI_WEIGHTS_EMPTY = nullptr;
 [[gnu::weak]] extern int* MPIR_F_MPI_UNWEIGHTED;
 /// A function of libmpichfort, which shows whether that is loaded.
 [[gnu::weak]] void mpirinitf_();
+/// Fortran's logical values, which libmpichfort reads from MPICH 5.0 on.
+FGMPI_DATA MPI_Fint MPIR_fortran_true = 1;
+FGMPI_DATA MPI_Fint MPIR_fortran_false = 0;
 FGMPI_DATA int MPIR_F08_MPI_BOTTOM = 0;
 FGMPI_DATA int MPIR_F08_MPI_IN_PLACE = 0;
 FGMPI_DATA MPI_F08_status MPIR_F08_MPI_STATUS_IGNORE_OBJ = {};
@@ -78,10 +82,14 @@ FGMPI_EXPORT int QMPI_Register_tool_name(const char*, void (*)(int)) {
   return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 FGMPI_EXPORT int QMPI_Register_tool_storage(int, void*) { return MPI_ERR_UNSUPPORTED_OPERATION; }
-FGMPI_EXPORT int QMPI_Register_function(int, enum QMPI_Functions_enum, void (*)(void)) {
+// MPICH 4.0 names a function of MPI by an enumeration here, later versions by a number.
+FGMPI_EXPORT int QMPI_Register_function(int,
+                                        fgmpi::SecondParameter<decltype(QMPI_Register_function)>,
+                                        void (*)(void)) {
   return MPI_ERR_UNSUPPORTED_OPERATION;
 }
-FGMPI_EXPORT int QMPI_Get_function(int, enum QMPI_Functions_enum, void (**)(void), int*) {
+FGMPI_EXPORT int QMPI_Get_function(int, fgmpi::SecondParameter<decltype(QMPI_Get_function)>,
+                                   void (**)(void), int*) {
   return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 FGMPI_EXPORT int QMPI_Get_tool_storage(QMPI_Context, int, void**) {

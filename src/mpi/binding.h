@@ -16,7 +16,9 @@
 #include <mpi.h>
 
 #include <array>
+#include <cstdint>
 #include <new>
+#include <type_traits>
 
 #include "comm/comm.h"
 #include "host/datatype.h"
@@ -42,6 +44,14 @@ inline int done(const char* call, std::nullptr_t, const Status& status) {
 /// error handler.
 inline int done(const char* call, comm::Comm* comm, int code) {
   return __builtin_expect(code == MPI_SUCCESS, 1) ? MPI_SUCCESS : fail_code(call, comm, code);
+}
+
+/// An MPI_Aint, MPI_Count or MPI_Offset as the 64-bit number that it is: they are two types of this
+/// length from MPICH 4.2 on.
+template <class T>
+int64_t* int64_at(T* number) {
+  static_assert(std::is_integral_v<T> && sizeof(T) == sizeof(int64_t));
+  return reinterpret_cast<int64_t*>(number);
 }
 
 // ---- Checks. Each reports the value that was given and what is allowed. -------------------------

@@ -55,6 +55,7 @@ class Calls:
         self.tool = tool
         self.kinds, self.all = table.read(self.arguments.calls)
         self.functions = header.parse_functions(header.preprocessed(self.arguments))
+        table.complete(self.all, self.functions)
         self.by_hand = ["MPI_" + name for name in by_hand]
         for symbol in self.by_hand:
             if symbol not in self.functions:
@@ -64,7 +65,7 @@ class Calls:
     def can_watch(self, symbol):
         function = self.functions.get(symbol)
         return (symbol.startswith("MPI_") and function is not None and function.result == "int" and not function.variadic
-                and self.all[symbol].answer != "pending")
+                and self.all[symbol].answer not in ("pending", "identity"))
 
     def watched(self):
         return [self.all[s] for s in self.symbols]

@@ -2,14 +2,15 @@
 """Writes the files that are derived from the host's mpi.h.
 
   generate.py api   --include DIR --cc CC --out host_api.h
-  generate.py stubs --include DIR --cc CC --rules forward.txt --calls calls.table --host LIBRARY --out FOLDER
+  generate.py stubs --include DIR --cc CC --rules forward.txt --calls calls.table --later later.txt --host LIBRARY --out FOLDER
 
 api: struct Api, a pointer to each of the host's functions.
-stubs: stubs_forwarded.cc, stubs_pending.cc, function_table.cc and versions.cc for the shared library. Every function
-that mpi.h declares is exactly one of
+stubs: stubs_forwarded.cc, stubs_identities.cc, stubs_pending.cc, function_table.cc and versions.cc for the shared library.
+Every function that mpi.h declares, calls.table has or later.txt lists is exactly one of
   owned      src/mpi/calls.table marks the function as answered by this library,
   forwarded  a rule of forward.txt matches the function: the call goes to the host unchanged,
   pending    neither: the call fails with MPI_ERR_UNSUPPORTED_OPERATION and an error that names it.
+So the library exports the same functions whichever version of MPICH it was built with.
 A function that is owned and forwarded, a rule that matches no function, and a table with another answer stop the build.
 Files are rewritten only when their text changes.
 """
@@ -159,15 +160,46 @@ def pending_stub(function):
     return export(function, f"{{\n{unused}  {call};\n{nothing}}}")
 
 
+def identity_stub(function):
+    """The prototype is written in numbers, so that it holds with every mpi.h; MPICH 4.0 has a macro of the name."""
+    symbol, name = "P" + function.symbol, function.symbol
+    return (
+        f"#undef {name}\n#undef {symbol}\n"
+        f'extern "C" FGMPI_STUB int {symbol}(int value) {{ return value; }}\n'
+        f'extern "C" FGMPI_WEAK({symbol}) int {name}(int value);\n'
+    )
+
+
+def later_stub(symbol):
+    """Returns the definition of a function that mpi.h lacks: its parameters are not looked at."""
+    return (
+        f'extern "C" FGMPI_STUB int P{symbol}() {{\n'
+        f'  return fgmpi::mpi::unsupported("{symbol}", MPI_COMM_NULL);\n}}\n\n'
+        f'extern "C" FGMPI_WEAK(P{symbol}) int {symbol}();\n'
+    )
+
+
+def read_later(path, known):
+    """Returns the functions of later.txt that are not known from elsewhere."""
+    found = []
+    with open(path) as file:
+        for number, line in enumerate(file, 1):
+            words = line.split("#")[0].split()
+            if words and not re.fullmatch(r"\d+\.\d+\.\d+", words[0]):
+                fail(f"{path}:{number}: '{words[0]}' is no version, as in '4.2.1 MPI_NAME...'")
+            found += [symbol for symbol in words[1:] if symbol not in known]
+    return found
+
+
 def generate_versions(arguments):
-    """Writes the texts MPII_Version_*, in the sizes that programs expect which were linked with the host's library. Only the
-    version of the ABI is filled in; fgmpi-info prints how this library was built."""
+    """Writes the texts MPII_Version_*, in the sizes that programs expect which were linked with the host's library; MPICH has
+    none from 4.2 on. Only the version of the ABI is filled in; fgmpi-info prints how this library was built."""
     run = subprocess.run(
         ["nm", "-D", "-S", "--defined-only", arguments.host], capture_output=True, text=True
     )
     found = re.findall(r"^\w+ (\w+) \w (MPII_Version_\w+)$", run.stdout, re.M)
-    if not found:
-        fail(f"{arguments.host}: found no MPII_Version_* symbols: {run.stderr.strip() or 'nm lists none'}")
+    if run.returncode != 0:
+        fail(f"{arguments.host}: nm cannot read it: {run.stderr.strip()}")
     lines = [NOTE + "#include <mpi.h>\n"]
     for size, symbol in sorted(found, key=lambda f: f[1]):
         text = "MPICH_VERSION" if symbol == "MPII_Version_string" else '""'
@@ -182,23 +214,29 @@ def generate_stubs(arguments):
     rules = read_rules(arguments.rules)
     kinds, calls = table.read(arguments.calls)
     table.check(kinds, calls, functions)
+    table.complete(calls, functions)
     table.check_files(calls, os.path.dirname(arguments.calls))
     owned = {symbol: call.where for symbol, call in calls.items() if call.owned}
-    forwarded = classify(functions, rules, owned)
+    forwarded = classify({s: f for s, f in functions.items() if s in calls}, rules, owned)
     table.check_rules(calls, {symbol: rule.kind for symbol, rule in forwarded.items()})
 
     def unit(bodies):
         return NOTE + '#include "mpi/host_stubs.h"\n\n' + "using fgmpi::host::Api;\n\n" + "\n".join(bodies)
 
+    identities = [functions[s] for s, call in calls.items() if call.answer == "identity"]
+    write_if_changed(f"{arguments.out}/stubs_identities.cc", unit(map(identity_stub, identities)))
     pending = [f for s, f in functions.items() if s not in owned and s not in forwarded]
+    later = read_later(arguments.later, functions)
     write_if_changed(
         f"{arguments.out}/stubs_forwarded.cc",
         unit(forwarded_stub(functions[s], r) for s, r in forwarded.items()),
     )
-    write_if_changed(f"{arguments.out}/stubs_pending.cc", unit(map(pending_stub, pending)))
+    write_if_changed(
+        f"{arguments.out}/stubs_pending.cc", unit([*map(pending_stub, pending), *map(later_stub, later)])
+    )
 
     rows = []
-    for symbol in sorted(functions):
+    for symbol in sorted([*functions, *later]):
         kind = "kOwned" if symbol in owned else "kForwarded" if symbol in forwarded else "kPending"
         rows.append(f'    {{"{symbol}", fgmpi_function::{kind}}},')
     rows.append("    {nullptr, fgmpi_function::kPending},")
@@ -218,6 +256,7 @@ def main():
     parser.add_argument("--rules")
     parser.add_argument("--host", help="the host's library")
     parser.add_argument("--calls", help="src/mpi/calls.table")
+    parser.add_argument("--later", help="src/host/generate/later.txt")
     arguments = parser.parse_args()
     (generate_api if arguments.what == "api" else generate_stubs)(arguments)
 

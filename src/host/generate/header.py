@@ -27,6 +27,7 @@ class Function:
     result: str
     parameters: list[Parameter]
     variadic: bool = False
+    declared: bool = True  # in mpi.h; else only calls.table has it
 
     @property
     def member(self):

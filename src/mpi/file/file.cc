@@ -163,13 +163,10 @@ Status file_get_view(file::File* fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_
   return {};
 }
 
-Status type_extent(file::File* fh, MPI_Datatype datatype, MPI_Count* extent) {
+Status type_extent(file::File* fh, MPI_Datatype datatype, int64_t* extent) {
   host::Type type;
   FGMPI_TRY(host::Type::of(datatype, &type));
-  int64_t bytes;
-  FGMPI_TRY(file::file_extent(*fh->view->datarep, type, &bytes));
-  *extent = bytes;
-  return {};
+  return file::file_extent(*fh->view->datarep, type, extent);
 }
 
 Status file_get_position(file::File* fh, MPI_Offset* offset) {

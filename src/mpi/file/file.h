@@ -34,6 +34,9 @@ int get_file_errhandler(const char* call, MPI_File file, MPI_Errhandler* errhand
 int set_file_errhandler(const char* call, MPI_File file, MPI_Errhandler errhandler);
 int call_file_errhandler(const char* call, MPI_File file, int errorcode);
 
+/// MPI_File_get_type_extent and its twin. Never switches.
+Status type_extent(file::File* fh, MPI_Datatype datatype, int64_t* extent);
+
 /// Reads and writes. `kind` is a file::Kind; `offset` is for operations without a pointer. Blocking
 /// ones may switch.
 int access_file(const char* call, uint8_t kind, MPI_File fh, MPI_Offset offset, const void* buf,

@@ -160,6 +160,8 @@ FAST = re.compile(r"(send|isend)<|(recv|irecv)\(")
 def define(call, function, body, caught=""):
     """Returns the definition of a binding. `caught`: for a body that may throw std::bad_alloc, the communicator's handle."""
     line, symbol = export(call)
+    if not function.declared:
+        line = f'extern "C" {function.signature(symbol)};\nextern "C" {function.signature(call.symbol)};\n{line}'
     text = "\n".join(wrapped(f"  {statement}") for statement in body)
     begin, end = (" try {", f"\nFGMPI_CATCH_NO_MEMORY({spoken(call)}, {caught})") if caught else (" {", "")
     return f"{line}\n{wrapped(pointers_left(function.signature(symbol)) + begin)}\n{text}\n}}{end}\n"
@@ -394,6 +396,7 @@ def main():
     kinds, found = table.read(arguments.calls)
     functions = header.parse_functions(header.preprocessed(arguments))
     table.check(kinds, found, functions)
+    table.complete(found, functions)
     write_calls_header(found, functions, arguments.out)
     for topic in dict.fromkeys(call.topic for call in found.values()):
         write_topic(topic, found, functions, arguments.out)

@@ -1,7 +1,8 @@
 """Reads calls.table and checks it: the calls of MPI, their parameters, and which code answers them.
 
-calls.table describes its format. check() compares it with the host's mpi.h: the table must have every function once, with
-parameters of the same names and C types. read() returns the functions and their large-count twins.
+calls.table describes its format. read() returns the functions and their large-count twins. check() compares them with the
+host's mpi.h, which may be that of another version of MPICH: a function that both have must have parameters of the same names
+and C types. complete() adds the functions that only the table has.
 """
 
 import os
@@ -9,9 +10,12 @@ import re
 import sys
 from dataclasses import dataclass, field
 
-ANSWERS = ("made", "collective", "direct", "hand", "host", "early", "instead", "pending")
-OWNED = ("made", "collective", "direct", "hand")
-FLAGS = ("unordered", "switches", "before_init", "codes")
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "host", "generate"))
+import header  # noqa: E402
+
+ANSWERS = ("made", "collective", "direct", "hand", "identity", "host", "early", "instead", "pending")
+OWNED = ("made", "collective", "direct", "hand", "identity")
+FLAGS = ("unordered", "switches", "before_init", "codes", "only_4_0", "not_4_0")
 ROLES = ("query local life send receive send_receive replace probe matched_probe matched_receive partitioned_send partitioned_receive"
          " partition start completion buffer request collective creation assembly release one_sided file service pack name").split()
 CHECKS = ("object", "pointer", "count", "number", "rank", "tag", "root", "color", "info", "callee", "none")
@@ -161,7 +165,7 @@ def read_payload(line, where):
 
 
 def read_call(line, kinds, topic, where):
-    match = re.fullmatch(r"(\w+)( \+c)? \((.*?)\)( as (?:nonblocking |persistent )?\w+(?: of \w+)?)? ((?:[a-z_]+ )*?)(%s)( .+)?"
+    match = re.fullmatch(r"(\w+)( \+c)? \((.*?)\)( as (?:nonblocking |persistent )?\w+(?: of \w+)?)? ((?:[a-z_0-9]+ )*?)(%s)( .+)?"
                          % "|".join(ANSWERS), line)
     if not match:
         fail(f"{where}: not a call, as the top of the file describes them: {line[:60]}")
@@ -232,14 +236,30 @@ def plain_type(text):
     return re.sub(r"\s+", "", text)
 
 
+def complete(calls, functions):
+    """Adds the functions of the table that this mpi.h lacks, but for pending ones, whose types it may lack, too."""
+    for symbol, call in calls.items():
+        if symbol in functions or call.answer == "pending":
+            continue
+        parameters = []
+        for p in call.parameters:
+            ctype = p.kind.large if call.large else p.kind.type
+            if ctype == "function" or "[" in ctype:
+                fail(f"{call.where}: {symbol} is not in mpi.h, and the table does not say what {p.name} is in C")
+            parameters.append(header.Parameter(f"{ctype} {p.name}", ctype, p.name))
+        functions[symbol] = header.Function(symbol, "int", parameters, declared=False)
+    for call in calls.values():
+        if call.answer == "identity" and len(call.parameters) != 1:
+            fail(f"{call.where}: {call.symbol} is an identity, which has one parameter")
+
+
 def check(kinds, calls, functions):
     """Compares the table with mpi.h. `functions`: those of mpi.h by symbol (src/host/generate/header.py)."""
-    for symbol in functions:
-        if symbol not in calls:
-            fail(f"{symbol} of mpi.h is not in the table")
     for symbol, call in calls.items():
         if symbol not in functions:
-            fail(f"{call.where}: {symbol} is not in mpi.h")
+            if not {"only_4_0", "not_4_0"} & set(call.flags):
+                fail(f"{call.where}: {symbol} is not in mpi.h")
+            continue
         declared = functions[symbol].parameters
         if [p.name for p in declared] != [p.name for p in call.parameters]:
             fail(f"{call.where}: {symbol} has the parameters {', '.join(p.name for p in declared)} in mpi.h")

@@ -1,5 +1,6 @@
 // Partitioned communication (MPI-4.0 chapter 4).
 
+#include "base/function_types.h"
 #include "mpi/calls.h"
 #include "mpi/pt2pt/pt2pt_args.h"
 
@@ -78,7 +79,8 @@ int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request
 }
 
 FGMPI_EXPORT(MPI_Pready_list);
-int PMPI_Pready_list(int length, int partitions[], MPI_Request request) {
+int PMPI_Pready_list(int length, SecondParameter<decltype(PMPI_Pready_list)> partitions,
+                     MPI_Request request) {
   FGMPI_TAKE_TURN("MPI_Pready_list", PMPI_Pready_list(length, partitions, request));
   constexpr const char* kCall = "MPI_Pready_list";
   if (length < 0)

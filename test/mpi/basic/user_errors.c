@@ -4,6 +4,11 @@
 
 #include "mpitest.h"
 
+/* MPICH's mpi.h has these in version 4.0 only. */
+int MPIX_Delete_error_class(int errorclass);
+int MPIX_Delete_error_code(int errorcode);
+int MPIX_Delete_error_string(int errorcode);
+
 static int last_used(void) {
   int* last;
   int flag;

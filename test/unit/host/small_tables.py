@@ -165,8 +165,6 @@ check("nothing to generate", "PMPI" not in text, text)
 refuse("an object without a search", "request: objects of kind request are not looked up here yet", "Wait (request) made",
        "int MPI_Wait(MPI_Request request)")
 refuse("a call without a prototype", "is not in mpi.h", "Comm_size (comm, size: out_int) made\nComm_width (comm) made", SIZE)
-refuse("a prototype without a call", "MPI_Comm_size of mpi.h is not in the table", "Barrier (comm) collective", SIZE,
-       "int MPI_Barrier(MPI_Comm comm)")
 refuse("another order", "has the parameters comm, size", "Comm_size (size: out_int, comm) made", SIZE)
 refuse("another type", "size is int * in mpi.h, and int as int", "Comm_size (comm, size: int) made", SIZE)
 refuse("an output that is read only", "is const in mpi.h", "Comm_size (comm, size: out_int) made",
