@@ -154,7 +154,7 @@ def collectives():
                 if "a, " in shape:  # the operation and the receive use one buffer at a time
                     for start in ("MPI_Start(&q)", "MPI_Startall(1, &q)"):
                         case("buffers", f"{name}: started while a receive is under way, {start[4:-4]}",
-                             "  MPI_Request r;\n" + q + arrays + "  MPI_Irecv(wrong ? a : d, 2, MPI_INT, before, 5, w, &r);\n"
+                             "  MPI_Request r;\n" + q + arrays + "  MPI_Irecv(wrong ? (void*)a : (void*)d, 2, MPI_INT, before, 5, w, &r);\n"
                              + collective(name, form).replace("  MPI_Start(&q);", f"  {start};{HERE}")
                              + "\n  MPI_Send(c, 2, MPI_INT, next, 5, w);\n  MPI_Wait(&r, IGNORE);")
             if "{t}" in shape and "{op}" not in shape and form == "blocking":

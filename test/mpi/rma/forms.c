@@ -249,7 +249,7 @@ static void keys(void) {
   OK(MPI_Info_free(&info));
   /* Nobody has memory. */
   OK(MPI_Win_allocate_shared(0, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
-  MPI_Count large_unit;
+  MPI_Aint large_unit;
   OK(MPI_Win_shared_query_c(win, MPI_PROC_NULL, &bytes, &large_unit, &memory));
   CHECK(bytes == 0 && large_unit == 0 && !memory);
   OK(MPI_Win_free(&win));
