@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +25,10 @@ namespace fgmpi::bootstrap {
 namespace {
 
 constexpr const char* kFence = "cmd=barrier_in";
+
+/// The longest value. Hydra 4.2.1 promises 1023 bytes, but its proxy ends with a failed assertion
+/// when an answer, of which the value is a part, has more than about 1020.
+constexpr int kMostValue = 900;
 
 class Pmi1 : public Bootstrap {
  public:
@@ -100,7 +105,7 @@ Status Pmi1::read_numbers() {
   if (key_limit < 8 || value_limit < 64)
     return error(MPI_ERR_OTHER, "the launcher's limits are too small: '%s'", answer.text().c_str());
   max_key_ = static_cast<size_t>(key_limit - 1);  // the limits count a terminating zero
-  max_value_ = static_cast<size_t>(value_limit - 1);
+  max_value_ = static_cast<size_t>(std::min(value_limit - 1, kMostValue));
   FGMPI_TRY(ask("cmd=get_appnum", "appnum", &answer));
   appnum_ = answer.number("appnum").value_or(0);
   // mpiexec -ranks starts one program of the command line as two programs of the launcher. It then

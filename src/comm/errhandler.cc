@@ -13,6 +13,13 @@
 namespace fgmpi::comm {
 namespace {
 
+/// MPI 4.1 has a class of its own for wrong error handlers, which mpi.h defines from MPICH 4.2 on.
+#ifdef MPI_ERR_ERRHANDLER
+constexpr int kErrErrhandler = MPI_ERR_ERRHANDLER;
+#else
+constexpr int kErrErrhandler = MPI_ERR_ARG;
+#endif
+
 PlainMutex g_handlers_mutex;  ///< protects g_handlers and its objects
 Slab<Errhandler> g_handlers;
 
@@ -62,11 +69,11 @@ Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
   Errhandler* e = find_errhandler(handler);
   const char* what = kNames[static_cast<int>(of)];
   if (handler == MPI_ERRHANDLER_NULL || !e)
-    return error(MPI_ERR_ARG,
+    return error(kErrErrhandler,
                  "errhandler is 0x%08x; allowed is a predefined one or one made for %s",
                  static_cast<unsigned>(handler), what);
   if (e->of != of)
-    return error(MPI_ERR_ARG, "errhandler 0x%08x was made for %s; allowed is one for %s",
+    return error(kErrErrhandler, "errhandler 0x%08x was made for %s; allowed is one for %s",
                  static_cast<unsigned>(handler), kNames[static_cast<int>(e->of)], what);
   return {};
 }
@@ -78,7 +85,7 @@ Status free_errhandler(MPI_Errhandler handler) {
   const Guard guard(g_handlers_mutex);
   Errhandler* e = find_errhandler(handler);
   if (!e || e->references == 0)
-    return error(MPI_ERR_ARG,
+    return error(kErrErrhandler,
                  "errhandler is 0x%08x; allowed is an error handler that was not freed",
                  static_cast<unsigned>(handler));
   count(handler, e, -1);

@@ -73,6 +73,11 @@ template <size_t... i>
 ProcedureCode* find_next(const Procedure& procedure, unsigned number) {
   const std::string name = std::string(number % 2 ? "pmpir_" : "mpi_") + procedure.symbol;
   auto* code = reinterpret_cast<ProcedureCode*>(find_symbol(procedure.call, name.c_str()));
+  constexpr std::string_view kLarge = "_c_f08ts_", kLargeOf4_0 = "_f08ts_large_";
+  if (!code && name.ends_with(kLarge)) {
+    const std::string older = name.substr(0, name.size() - kLarge.size()).append(kLargeOf4_0);
+    code = reinterpret_cast<ProcedureCode*>(find_symbol(procedure.call, older.c_str()));
+  }
   if (!code)
     mpi::abort_job(1, std::string("fgmpi: ") + procedure.call + ": " + kLibrary +
                           ", MPICH's Fortran binding, is not loaded or has no " + name +

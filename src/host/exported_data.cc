@@ -75,6 +75,10 @@ FGMPI_EXPORT int MPIR_Err_create_code(int, int, const char*, int, int error_clas
 }
 FGMPI_EXPORT int MPIR_Err_return_comm(void*, const char*, int code) { return code; }
 FGMPI_EXPORT int MPIR_Err_return_win(void*, const char*, int code) { return code; }
+FGMPI_EXPORT int MPIR_Err_return_group(void*, const char*, int code) { return code; }
+FGMPI_EXPORT int MPIR_Err_return_session(void*, const char*, int code) { return code; }
+FGMPI_EXPORT int MPIR_Err_return_session_init(void*, const char*, int code) { return code; }
+FGMPI_EXPORT int MPIR_Err_return_comm_create_from_group(int, const char*, int code) { return code; }
 
 // The QMPI interface lets tools interpose the host's functions. They would not see this library's
 // functions, so registration fails.

@@ -4,7 +4,7 @@
   procedures.py --calls calls.table --out procedures.cc
 
 Each call of MPI with a buffer has the procedures mpi_NAME_f08ts_ and pmpir_NAME_f08ts_ (PMPI_NAME of Fortran), and with large
-counts mpi_NAME_f08ts_large_. They jump to libmpichfort's procedure when all buffers are contiguous, and call
+counts mpi_NAME_c_f08ts_, which MPICH 4.0 called mpi_NAME_f08ts_large_. They jump to libmpichfort's procedure when all buffers are contiguous, and call
 call_with_sections() otherwise. This script also writes the table of Procedure, which call_with_sections() needs.
 
 Procedures with arrays of datatypes call MPI directly: libmpichfort 4.0.2 copies as many datatypes as the local group has ranks,
@@ -106,7 +106,12 @@ def is_staged(call):
 
 
 def symbol(call):
-    return f"{call.name.lower()}_f08ts_{'large_' if call.large else ''}"
+    return f"{call.name.lower()}_{'c_' if call.large else ''}f08ts_"
+
+
+def older_symbol(call):
+    """Returns MPICH 4.0's name of the procedure; None: it has the same, or no such procedure."""
+    return f"{call.name.lower()}_f08ts_large_" if call.large and call.topic != "file" else None
 
 
 def row(call, buffers):
@@ -149,7 +154,9 @@ def definition(prefix, call, buffers, count, index):
         f"PROCEDURE {prefix}{symbol(call)}({', '.join('A ' + a for a in arguments)}) {{",
         *([] if is_direct(call) else way),
         f"  A all[] = {{{', '.join(arguments)}}};",
-        f"  call_with_sections(kProcedures[{index // 2}], {index}, all);", "}", ""])
+        f"  call_with_sections(kProcedures[{index // 2}], {index}, all);", "}",
+        *([f'ALIAS("{prefix}{symbol(call)}") {prefix}{older}({", ".join("A" for _ in arguments)});']
+          if (older := older_symbol(call)) else []), ""])
 
 
 def main():
@@ -161,8 +168,7 @@ def main():
     rows, definitions, directs = [], [], []
     for call in found.values():
         buffers = [p for p in call.parameters if p.kind.name in BUFFERS]
-        # In the host's mpi_f08 calls of files have no large counts, and the tools interface has no procedures.
-        if not buffers or call.topic == "tools" or call.symbol in ADDRESSES or call.large and call.topic == "file":
+        if not buffers or call.topic == "tools" or call.symbol in ADDRESSES:  # the tools interface has no procedures
             continue
         count, text = row(call, buffers)
         for profiled, prefix in enumerate(("mpi_", "pmpir_")):
@@ -176,7 +182,8 @@ def main():
              f"std::atomic<ProcedureCode*> g_next[{2 * len(rows)}];",
              "}  // namespace fgmpi::fortran\n",
              "using namespace fgmpi::fortran;", "using A = Argument;",
-             "#define PROCEDURE FGMPI_FORTRAN_PROCEDURE void\n", *definitions]
+             "#define PROCEDURE FGMPI_FORTRAN_PROCEDURE void",
+             '#define ALIAS(name) extern "C" __attribute__((alias(name), visibility("default"))) void\n', *definitions]
     header.write_if_changed(arguments.out, "\n".join(lines))
 
 

@@ -36,6 +36,10 @@ const char* class_text(int error_class) {
       return "Invalid dimension argument";
     case MPI_ERR_ARG:
       return "Invalid argument";
+#ifdef MPI_ERR_ERRHANDLER
+    case MPI_ERR_ERRHANDLER:
+      return "Invalid error handler";
+#endif
     case MPI_ERR_OTHER:
       return "Other error";
     case MPI_ERR_UNKNOWN:

@@ -243,4 +243,5 @@ int scan_of(const void* caller, Real<Scan>& real, FILE* s, const char* format, v
   FGMPI_SCAN_AS(stdin_vname, vname, (const char* format, va_list list), stdin, FGMPI_SCAN_LIST)
 // The names of these functions under <stdio.h> for C99 and later, then those for other dialects.
 FGMPI_SCAN(__isoc99_fscanf, __isoc99_vfscanf, __isoc99_scanf, __isoc99_vscanf)
+FGMPI_SCAN(__isoc23_fscanf, __isoc23_vfscanf, __isoc23_scanf, __isoc23_vscanf)
 FGMPI_SCAN(fscanf, vfscanf, scanf, vscanf)

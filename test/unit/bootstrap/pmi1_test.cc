@@ -54,7 +54,7 @@ TEST(Pmi1Session, LearnsWhoItIs) {
   EXPECT_EQ(session.client->appnum(), 1);
   EXPECT_EQ(session.client->universe_size(), 8);
   EXPECT_EQ(session.client->job(), "kvs_1_0");
-  EXPECT_EQ(session.client->max_value(), 1023u);
+  EXPECT_EQ(session.client->max_value(), 900u);
   EXPECT_EQ(session.requests(),
             "cmd=initack pmiid=7\ncmd=init pmi_version=1 pmi_subversion=1\ncmd=get_maxes\n"
             "cmd=get_appnum\ncmd=get_universe_size\ncmd=get_my_kvsname\n");

@@ -177,6 +177,7 @@ refuse("a kind with another check", "is not one of those", "kind other | int | i
 
 kinds, found = calls.read(os.path.join(source, "src/mpi/calls.table"))
 functions = header.parse_functions(header.preprocessed(SimpleNamespace(cc=cc, include=include)))
+calls.complete(found, functions)
 with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
     sys.argv = ["bindings.py", "--include", include, "--cc", cc, "--calls", os.path.join(source, "src/mpi/calls.table"), "--out", folder]
     bindings.main()
