@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/modules.h"
 #include "fortran/code_range.h"
 #include "fortran/section_call.h"
 #include "mpi/binding.h"
@@ -19,7 +20,8 @@
 namespace fgmpi::fortran {
 namespace {
 
-constexpr const char* kLibrary = "libmpichfort.so.12";
+constexpr const char* kLibrary = "libmpichfort.so.12";  // as Debian and Fedora name it
+constexpr const char* kUpstreamLibrary = "libmpifort.so.12";
 
 template <class Body>
 auto run_in_library(const char* call, Body&& body) {
@@ -28,7 +30,8 @@ auto run_in_library(const char* call, Body&& body) {
 }
 
 /// Finds a symbol of libmpichfort by the library's handle. RTLD_NEXT would search the program's
-/// scope only, which lacks the library if the program has loaded it with a plugin.
+/// scope only, which lacks the library if the program has loaded it with a plugin. The search goes
+/// on in the libraries that libmpichfort needs: nullptr where it finds this library's procedure.
 void* find_symbol(const char* call, const char* name) {
   using OpenLibrary = void*(const char*, int);
   using FindSymbol = void*(void*, const char*);
@@ -38,10 +41,12 @@ void* find_symbol(const char* call, const char* name) {
   run_in_library(call, [&] {
     sched::call_on_host([&] {
       void* library = open(kLibrary, RTLD_LAZY | RTLD_NOLOAD);
+      if (!library) library = open(kUpstreamLibrary, RTLD_LAZY | RTLD_NOLOAD);
       found = find(library ? library : RTLD_NEXT, name);
     });
     return 0;
   });
+  if (found && in_same_module(found, reinterpret_cast<const void*>(&find_symbol))) return nullptr;
   return found;
 }
 
