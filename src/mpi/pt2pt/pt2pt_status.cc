@@ -74,6 +74,30 @@ int basic_elements(const char* call, const MPI_Status* status, MPI_Datatype data
 
 }  // namespace
 
+// The three forms of a status have one layout (MPI-4.0 section 19.3.5).
+
+Status status_c2f08(const MPI_Status* c_status, MPI_F08_status* f08_status) {
+  static_assert(sizeof *c_status == sizeof *f08_status);
+  std::memcpy(f08_status, c_status, sizeof *f08_status);
+  return {};
+}
+
+Status status_f082c(const MPI_F08_status* f08_status, MPI_Status* c_status) {
+  std::memcpy(c_status, f08_status, sizeof *c_status);
+  return {};
+}
+
+Status status_f082f(const MPI_F08_status* f08_status, MPI_Fint* f_status) {
+  static_assert(sizeof *f08_status == MPI_F_STATUS_SIZE * sizeof *f_status);
+  std::memcpy(f_status, f08_status, sizeof *f08_status);
+  return {};
+}
+
+Status status_f2f08(const MPI_Fint* f_status, MPI_F08_status* f08_status) {
+  std::memcpy(f08_status, f_status, sizeof *f08_status);
+  return {};
+}
+
 int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, int* count) {
   return whole_elements(call, status, type, count);
 }

@@ -90,7 +90,9 @@ def main():
     listed = {name for name in functions if re.match(r"(MPI|MPIX|MPII)_", name)}
     for name in sorted(listed - table.keys()):
         check(False, f"{name} is neither owned nor forwarded nor pending")
-    for name in sorted(table.keys() - listed - later - marked):
+    # Before MPICH 5 the Fortran library has these, or no library.
+    statuses = {name for name in table if re.fullmatch(r"MPI_Status_\w*f08\w*", name)}
+    for name in sorted(table.keys() - listed - later - marked - statuses):
         check(False, f"{name} is listed as {table[name]}, but the host does not export it")
 
     pending = sorted(name for name, kind in table.items() if kind == "pending")
