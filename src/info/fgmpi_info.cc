@@ -61,6 +61,27 @@ const char* kind_name(fgmpi_function::FunctionKind kind) {
   return "";
 }
 
+/// The optional parts that this build has, and those that it lacks.
+void print_parts() {
+  struct BuildPart {
+    const char* name;
+    bool here;
+    const char* gives;
+    const char* why;
+  };
+  static constexpr BuildPart kParts[] = {
+#define FGMPI_BUILD_PART(name, here, gives, why) {name, here, gives, why},
+#include "build_parts.def"
+#undef FGMPI_BUILD_PART
+  };
+  std::string here;
+  for (const BuildPart& part : kParts)
+    if (part.here) here += std::string(here.empty() ? "" : ", ") + part.name;
+  std::printf("%-18s %s\n", "optional parts", here.empty() ? "none" : here.c_str());
+  for (const BuildPart& part : kParts)
+    if (!part.here) std::printf("%-18s %s: %s; %s\n", "  missing", part.name, part.gives, part.why);
+}
+
 void print_found(const char* what, fgmpi::Status (*find)(std::string*)) {
   std::string path;
   fgmpi::Status status = find(&path);
@@ -194,6 +215,7 @@ int main(int argc, char** argv) {
   print_found("host library", fgmpi::host::find_library);
   print_found("host version", fgmpi::host::find_version);
   print_found("launcher", fgmpi::launcher::find_hydra);
+  print_parts();
   print_functions(each);
   std::fwrite(here.data(), 1, here.size(), stdout);
   if (bug) std::fputs(fgmpi::tools::bug_report().c_str(), stdout);

@@ -29,6 +29,11 @@ constexpr int kProgressMs = 500;
 constexpr int kEndsWithinMs = 10'000;
 
 Status check_file(const std::string& file) {
+  if (!report::has_charts())
+    return error(MPI_ERR_ARG,
+                 "-report %s: this build has no D3, which draws the page's charts (fgmpi-info); "
+                 "-summary prints the first page as text",
+                 file.c_str());
   if (!file.ends_with(".html"))
     return error(MPI_ERR_ARG, "-report %s: allowed is a name that ends in .html", file.c_str());
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();

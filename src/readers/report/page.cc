@@ -485,6 +485,8 @@ class Page {
 
 std::string page_data(const JobRun& run) { return Page(run).data(); }
 
+bool has_charts() { return sizeof page_parts::k_library > 1; }
+
 std::string to_html(const JobRun& run) {
   using namespace page_parts;
   return std::string(

@@ -260,6 +260,8 @@ std::string algorithms_of(const Family& family, const std::string& collective,
 
 /// -summary: the first page as text.
 std::string to_text(const JobRun& run);
+/// False in a build without D3, whose page would have no charts.
+bool has_charts();
 /// -report: the page, and the data in it, which is JSON.
 std::string to_html(const JobRun& run);
 std::string page_data(const JobRun& run);

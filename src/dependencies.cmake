@@ -1,0 +1,131 @@
+# Every package that the build uses is looked for here. Where one is missing, the message names it as Debian (apt), Fedora and
+# RHEL (dnf) and Spack call it. FGMPI_WITHOUT is a list of optional parts that are left out on purpose.
+set(FGMPI_WITHOUT "" CACHE STRING "optional parts to leave out: OTF2, URING, D3, PMIX")
+
+# fgmpi_dependency(NAME GIVES text APT package DNF package SPACK package [LIBRARY name...] [HEADER file] [HINTS folder...]
+# [OPTIONAL]) sets FGMPI_NAME to the library, FGMPI_NAME_INCLUDE to the header's folder and FGMPI_HAVE_NAME to 1 or 0.
+function(fgmpi_dependency name)
+  cmake_parse_arguments(ARG OPTIONAL "GIVES;APT;DNF;SPACK;HEADER" "LIBRARY;HINTS" ${ARGN})
+  set(missing)
+  if(name IN_LIST FGMPI_WITHOUT)
+    set(missing "left out by FGMPI_WITHOUT")
+  else()
+    if(ARG_LIBRARY)
+      find_library(FGMPI_${name} NAMES ${ARG_LIBRARY} HINTS ${ARG_HINTS})
+      if(NOT FGMPI_${name})
+        list(JOIN ARG_LIBRARY " or lib" names)
+        set(missing "lib${names} was not found")
+      endif()
+    endif()
+    if(ARG_HEADER)
+      find_path(FGMPI_${name}_INCLUDE ${ARG_HEADER} HINTS ${ARG_HINTS})
+      if(NOT FGMPI_${name}_INCLUDE)
+        set(missing "${ARG_HEADER} was not found")
+      endif()
+    endif()
+    if(missing)
+      string(APPEND missing ": install ${ARG_APT} (apt), ${ARG_DNF} (dnf) or ${ARG_SPACK} (Spack)")
+      if(NOT ARG_OPTIONAL)
+        message(FATAL_ERROR "Finegrain MPI needs ${ARG_GIVES}. ${missing}")
+      endif()
+    endif()
+  endif()
+  set(have 1)
+  if(missing)
+    set(have 0)
+  endif()
+  set(FGMPI_HAVE_${name} ${have} PARENT_SCOPE)
+  if(ARG_OPTIONAL)
+    fgmpi_part(${name} "${ARG_GIVES}" "${missing}")
+  endif()
+endfunction()
+
+# fgmpi_part(NAME GIVES WHY): records an optional part, which is missing unless WHY is empty.
+function(fgmpi_part name gives why)
+  set(have 1)
+  if(why)
+    set(have 0)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY FGMPI_PARTS "${name}|${have}|${gives}|${why}")
+endfunction()
+
+# Prints which optional parts are on and off, and writes them to build_parts.def for fgmpi-info.
+function(fgmpi_report_parts)
+  get_property(parts GLOBAL PROPERTY FGMPI_PARTS)
+  set(rows)
+  foreach(part ${parts})
+    string(REPLACE "|" ";" cells "${part}")
+    list(GET cells 0 name)
+    list(GET cells 1 have)
+    list(GET cells 2 gives)
+    list(LENGTH cells count)
+    set(why "")
+    if(count GREATER 3)
+      list(GET cells 3 why)
+    endif()
+    if(have)
+      message(STATUS "on   ${name}: ${gives}")
+    else()
+      message(STATUS "off  ${name}: ${gives}; ${why}")
+    endif()
+    string(APPEND rows "FGMPI_BUILD_PART(\"${name}\", ${have}, \"${gives}\", \"${why}\")\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/build_parts.def CONTENT "${rows}" @ONLY)
+endfunction()
+
+# The hosted MPICH: the build uses its installed header; processes load its library at run time. The names are those of Debian's,
+# Fedora's and upstream's MPICH. CMake would otherwise find the mpi.h of an Open MPI first.
+set(host_folders /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/mpich /usr/lib64/mpich /usr/lib/mpich /opt/mpich /usr/local)
+find_path(FGMPI_HOST_INCLUDE mpi.h NO_DEFAULT_PATH
+          HINTS $ENV{MPICH_DIR} ${CMAKE_PREFIX_PATH} /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/mpich
+          /usr/include/mpich-${CMAKE_SYSTEM_PROCESSOR} ${host_folders} PATH_SUFFIXES include)
+set(host_packages "mpich and libmpich-dev (apt), mpich-devel (dnf) or mpich (Spack)")
+if(NOT FGMPI_HOST_INCLUDE OR NOT EXISTS ${FGMPI_HOST_INCLUDE}/mpi.h)
+  message(FATAL_ERROR "MPICH's mpi.h was not found: install ${host_packages}; elsewhere set MPICH_DIR to MPICH's prefix, or "
+                      "-DFGMPI_HOST_INCLUDE=FOLDER")
+endif()
+file(STRINGS ${FGMPI_HOST_INCLUDE}/mpi.h host_version REGEX "^#define +MPICH_VERSION ")
+if(NOT host_version)
+  message(FATAL_ERROR "${FGMPI_HOST_INCLUDE}/mpi.h is not MPICH's: install ${host_packages}, or set -DFGMPI_HOST_INCLUDE=FOLDER")
+endif()
+# fgmpi_host_library(VARIABLE NAME...): a library of MPICH by its names, beside the header's prefix first.
+get_filename_component(host_prefix ${FGMPI_HOST_INCLUDE} DIRECTORY)
+macro(fgmpi_host_library variable)
+  find_library(${variable} NAMES ${ARGN} NO_CMAKE_PATH NO_CMAKE_ENVIRONMENT_PATH
+               HINTS $ENV{MPICH_DIR} ${host_prefix} /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE} ${host_folders} PATH_SUFFIXES lib lib64)
+endmacro()
+fgmpi_host_library(FGMPI_HOST_LIBRARY libmpich.so.12 libmpi.so.12)
+if(NOT FGMPI_HOST_LIBRARY)
+  message(FATAL_ERROR "MPICH's library, libmpich.so.12 or libmpi.so.12, was not found: install ${host_packages}; elsewhere set "
+                      "MPICH_DIR to MPICH's prefix, or -DFGMPI_HOST_LIBRARY=PATH")
+endif()
+# Names without a version come first: CMake's FindMPI recognises a library by the end of its path.
+fgmpi_host_library(FGMPI_HOST_FORTRAN_LIBRARY libmpichfort.so libmpichfort.so.12 libmpifort.so libmpifort.so.12)
+fgmpi_host_library(FGMPI_HOST_CXX_LIBRARY libmpichcxx.so libmpichcxx.so.12 libmpicxx.so libmpicxx.so.12)
+
+find_package(Python3 REQUIRED COMPONENTS Interpreter)  # for the generators
+find_package(Threads REQUIRED)
+find_package(BZip2)
+if(NOT BZip2_FOUND)
+  message(FATAL_ERROR "Finegrain MPI needs libbz2: install libbz2-dev (apt), bzip2-devel (dnf) or bzip2 (Spack)")
+endif()
+fgmpi_dependency(BOOST_CONTEXT GIVES "switches between ranks" LIBRARY boost_context HEADER boost/context/detail/fcontext.hpp
+                 APT libboost-context-dev DNF boost-devel SPACK "boost +context")
+fgmpi_dependency(HWLOC GIVES "the objects of the machine" LIBRARY hwloc HEADER hwloc.h
+                 APT libhwloc-dev DNF hwloc-devel SPACK hwloc)
+fgmpi_dependency(BUDDY GIVES "groups as decision diagrams" LIBRARY bdd HEADER bdd.h
+                 APT libbdd-dev DNF buddy-devel SPACK "buddy (from source)")
+fgmpi_dependency(ROARING GIVES "groups as compressed bitmaps" LIBRARY roaring HEADER roaring/roaring.h
+                 APT libroaring-dev DNF roaring-devel SPACK "CRoaring (from source)")
+# Only the headers of libraries that processes load at run time, when they need them.
+fgmpi_dependency(LIBFABRIC GIVES "messages between hosts" HEADER rdma/fabric.h
+                 APT libfabric-dev DNF libfabric-devel SPACK libfabric)
+fgmpi_dependency(SODIUM GIVES "the tags of multicast datagrams" HEADER sodium/crypto_shorthash.h
+                 APT libsodium-dev DNF libsodium-devel SPACK libsodium)
+fgmpi_dependency(PMIX OPTIONAL GIVES "start by PMIx (srun --mpi=pmix)" HEADER pmix.h
+                 HINTS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/pmix2/include
+                 APT libpmix-dev DNF pmix-devel SPACK pmix)
+fgmpi_dependency(URING OPTIONAL GIVES "file accesses by the kernel's io_uring" LIBRARY uring HEADER liburing.h
+                 APT liburing-dev DNF liburing-devel SPACK liburing)
+fgmpi_dependency(OTF2 OPTIONAL GIVES "fgmpi-track-dump, the reader of traces" LIBRARY open-trace-format2 otf2
+                 HEADER otf2/otf2.h APT libopen-trace-format2-dev DNF otf2-devel SPACK otf2)
