@@ -12,7 +12,7 @@
 
 namespace fgmpi::check {
 
-constinit Next g_next;
+constinit Next g_next{};
 // Never destroyed: ranks call MPI until the process ends.
 Process& g_process = *new Process;
 

@@ -191,6 +191,10 @@ Status find_library(std::string* path) {
       "/usr/lib64/libmpich.so.12",
       "/usr/lib/libmpich.so.12",
       "/usr/local/lib/libmpich.so.12",
+      // The name of upstream's `make install`.
+      "/usr/lib64/mpich/lib/libmpi.so.12",
+      "/opt/mpich/lib/libmpi.so.12",
+      "/usr/local/lib/libmpi.so.12",
   };
   for (const char* candidate : kCandidates) {
     if (reason_not_to_load(candidate)) continue;

@@ -17,7 +17,9 @@
 #include "mpi/errors/errors.h"
 #include "mpi/tools/tool.h"
 
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmissing-attributes"  // see mpi/own.h
+#endif
 
 #define FGMPI_STUB __attribute__((visibility("default")))
 #define FGMPI_WEAK(target) __attribute__((weak, visibility("default"), alias(#target)))

@@ -10,9 +10,10 @@
 
 #include <mpi.h>
 
-// The compiler sees that some of our functions do not throw, and warns where the alias is not
-// declared so.
+// GCC sees that some of our functions do not throw, and warns where the alias is not declared so.
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmissing-attributes"
+#endif
 
 /// In front of the definition of P##name, for a function of the host's mpi.h.
 #define FGMPI_EXPORT(name)                                                                   \

@@ -10,7 +10,7 @@
 
 namespace fgmpi::report {
 
-constinit Next g_next;
+constinit Next g_next{};
 constinit HotFields g_hot;
 RankRecord g_nobody;
 // Never destroyed: ranks call MPI until the process ends.

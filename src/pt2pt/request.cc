@@ -13,7 +13,11 @@ namespace fgmpi::pt2pt {
 void* Request::operator new(size_t bytes) { return ::operator new(bytes); }
 void Request::operator delete(void* request, size_t bytes) {
   g_engine.blocks.count_freed(bytes);
+#ifdef __cpp_sized_deallocation
   ::operator delete(request, bytes);
+#else
+  ::operator delete(request);  // clang before 19 has no other by default
+#endif
 }
 
 // ---- Completion ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@
 
 namespace fgmpi::track {
 
-constinit Next g_next;
+constinit Next g_next{};
 TrackedProcess g_process;
 
 namespace {

@@ -28,6 +28,7 @@
 #include "privatize/internal.h"
 #include "privatize/load/libraries.h"
 #include "privatize/load/plugins.h"
+#include "privatize/load/real_loader.h"
 #include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::privatize {
@@ -251,7 +252,7 @@ Status make_image(Guest* guest, uint32_t k, const std::vector<std::string>& word
 /// Jumps to the program's first instruction as the kernel would: the stack begins with the number
 /// of arguments. The arguments and the environment themselves are missing, since our
 /// __libc_start_main reads neither.
-[[noreturn, gnu::no_sanitize("address", "undefined")]] void jump_to(uintptr_t entry) {
+[[noreturn]] FGMPI_NOT_SANITIZED void jump_to(uintptr_t entry) {
   alignas(16) uintptr_t words[8] = {1, 0, 0, 0, 0, 0, 0, 0};
   asm volatile(
       "mov %0, %%rsp\n"
