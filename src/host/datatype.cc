@@ -403,8 +403,8 @@ Status unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const 
 Status check_end(int64_t bytes, const Type& type) {
   const int64_t size = type.size();
   if (size == 0 || bytes % size == 0) return {};
-  // MPICH 4.0 counts whole elements: if the last byte ends an element, the counts differ by one. Later
-  // versions answer MPI_UNDEFINED where the bytes end within an element.
+  // MPICH 4.0 counts whole elements: if the last byte ends an element, the counts differ by one.
+  // Later versions answer MPI_UNDEFINED where the bytes end within an element.
   MPI_Count elements[2] = {0, 0};
   int code = MPI_SUCCESS;
   for (int i = 0; i < 2 && code == MPI_SUCCESS; ++i)

@@ -154,7 +154,8 @@ struct TrackedProcess {
   bool ticks_are_cycles = false;  ///< ticks() reads the processor's counter
 };
 extern TrackedProcess g_process;
-/// Stores in g_process what is known when the library is loaded. Called once, after its constructor.
+/// Stores in g_process what is known when the library is loaded. Called once, after its
+/// constructor.
 void prepare_process();
 
 /// The running rank; nullptr where it is not tracked (before MPI_Init, after MPI_Finalize).

@@ -96,7 +96,8 @@ void compare_with_host(MPI_Datatype handle, const char* name) {
       Fill<T>::at(&in[i * sizeof(T)], random);
       Fill<T>::at(&host[i * sizeof(T)], random);
     }
-    if (handle == MPI_CXX_BOOL || handle == MPI_C_BOOL)  // a bool is 0 or 1; hosts differ for others
+    if (handle == MPI_CXX_BOOL ||
+        handle == MPI_C_BOOL)  // a bool is 0 or 1; hosts differ for others
       for (std::vector<char>* values : {&in, &host})
         for (char& value : *values) value &= 1;
     ours = host;
