@@ -173,8 +173,8 @@ void record_completions(CheckedCall* call) {
   record_passed_receives(call, done);
   restore_own_handles({list, static_cast<size_t>(count)}, lists.requests);
   if (!call->had_threads()) {
-    auto find = [&](const CompletedEntry& c) {
-      return c.position >= 0 && c.position < count
+    auto find = [&, most = count](const CompletedEntry& c) {
+      return c.position >= 0 && c.position < most
                  ? rank->requests.find(lists.requests[static_cast<size_t>(c.position)])
                  : nullptr;
     };

@@ -74,7 +74,7 @@ CollectiveEntry* RepeatedCall::find_entry(Rank* rank, RememberedCall* call) {
 }
 
 void RepeatedCall::store_repeater(RememberedCall* call, CollectiveEntry* e) {
-  e->details->repeaters.emplace_back(call->enters.own->rank, SharedCall(call), call->declared);
+  e->details->repeaters.push_back({call->enters.own->rank, SharedCall(call), call->declared});
 }
 
 bool CollectiveWait::begin() {
