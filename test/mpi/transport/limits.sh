@@ -48,7 +48,7 @@ try "no large files unless asked for" ok sh -c 'ulimit -S -f 2000; exec "$0" "$@
 export FGMPI_TRANSPORT=ofi
 if "$bin/mpiexec" -n 2 "${mix[@]}" >/dev/null 2>&1 </dev/null; then
   ldd "${mix[0]}" | grep -q libasan ||
-    try "too few descriptors for the network" "Too many open files" "$work/with" -n 20 "${mix[@]}"
+    try "too few descriptors for the network" "Too many open files|Input/output error" "$work/with" -n 20 "${mix[@]}"
   FI_PROVIDER=nonesuch try "a provider that does not exist" "no provider .* on host .*FI_PROVIDER=nonesuch" "${mix[@]}"
   FGMPI_OFI_INTERFACE=nosuch0 try "an interface that does not exist" "FGMPI_OFI_INTERFACE=nosuch0: .* no such interface on host" \
     "${mix[@]}"
