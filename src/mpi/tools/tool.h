@@ -64,6 +64,14 @@ int count_all(F host_count, int own, int* out) {
   return code;
 }
 
+/// Checks an index by the call that counts its kind of items. Some versions of the host dereference
+/// a null pointer for an index that they do not have.
+inline int check_index(int index, int (*get_num)(int*)) {
+  int all = 0;
+  if (int code = get_num(&all); code != MPI_SUCCESS) return code;
+  return index >= 0 && index < all ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
+}
+
 /// Finds a name: among our `own` items, where is_own(i) is true, else among the host's.
 template <class IsOwn, class F>
 int find_name(const char* name, int own, IsOwn is_own, F find_in_host, int* index) {

@@ -51,9 +51,7 @@ int indices_of_host(Member member, int index, int length, int* indices, int own)
 }
 
 int check(int index, int length, const int* indices) {
-  int all = 0;
-  if (int code = category_get_num(&all)) return code;
-  if (index < 0 || index >= all) return MPI_T_ERR_INVALID_INDEX;
+  if (int code = check_index(index, category_get_num)) return code;
   return length < 0 || (length > 0 && !indices) ? MPI_T_ERR_INVALID : MPI_SUCCESS;
 }
 

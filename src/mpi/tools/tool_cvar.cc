@@ -158,13 +158,6 @@ int verbosity_of(settings::SettingLevel level) {
 }
 
 /// The host has no communicator of ours: its own communicator stands for it.
-/// MPICH 4.2 does not check indices.
-int check_cvar_index(int index) {
-  int all = 0;
-  if (int code = cvar_get_num(&all)) return code;
-  return index >= 0 && index < all ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
-}
-
 int alloc_of_host(int index, void* object, CvarHandle* handle, int* count) {
   int bind = MPI_T_BIND_NO_OBJECT;
   MPI_Datatype type = MPI_CHAR;
@@ -288,7 +281,7 @@ int cvar_get_index(const char* name, int* index) {
 int cvar_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype,
                   MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* scope) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (int code = check_cvar_index(index)) return code;
+  if (int code = check_index(index, cvar_get_num)) return code;
   if (index >= kOwnCvars)
     return call_host(&Api::T_cvar_get_info, index - kOwnCvars, name, name_len, verbosity, datatype,
                      enumtype, desc, desc_len, bind, scope);
@@ -311,7 +304,7 @@ int cvar_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Data
 int cvar_handle_alloc(int index, void* object, MPI_T_cvar_handle* handle, int* count) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!handle || !count) return MPI_T_ERR_INVALID;
-  if (int code = check_cvar_index(index)) return code;
+  if (int code = check_index(index, cvar_get_num)) return code;
   auto made = std::make_unique<CvarHandle>();
   made->index = index < kOwnCvars ? index : index - kOwnCvars;
   if (index >= kOwnCvars) {

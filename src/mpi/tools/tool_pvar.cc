@@ -178,14 +178,6 @@ int look_up(MPI_T_pvar_session session, MPI_T_pvar_handle handle, bool can_be_al
   return *own || (*in)->handles_of_host.contains(handle) ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
-/// The host, which may have no variable at all, would dereference a null pointer for an index that
-/// it does not have.
-int check_pvar_index(int index) {
-  int all = 0;
-  if (int code = pvar_get_num(&all); code != MPI_SUCCESS) return code;
-  return index >= 0 && index < all ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
-}
-
 }  // namespace
 
 int pvar_get_num(int* num) {
@@ -206,7 +198,7 @@ int pvar_get_info(int index, char* name, int* name_len, int* verbosity, int* var
                   MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len,
                   int* bind, int* readonly, int* continuous, int* atomic) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (int code = check_pvar_index(index); code != MPI_SUCCESS) return code;
+  if (int code = check_index(index, pvar_get_num); code != MPI_SUCCESS) return code;
   if (index >= kOwnPvars)
     return call_host(&Api::T_pvar_get_info, index - kOwnPvars, name, name_len, verbosity, var_class,
                      datatype, enumtype, desc, desc_len, bind, readonly, continuous, atomic);
@@ -253,7 +245,7 @@ int pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
   PvarSession* in = find_session(session);
   if (!in) return MPI_T_ERR_INVALID_SESSION;
   if (!handle || !count) return MPI_T_ERR_INVALID;
-  if (int code = check_pvar_index(index); code != MPI_SUCCESS) return code;
+  if (int code = check_index(index, pvar_get_num); code != MPI_SUCCESS) return code;
   if (index >= kOwnPvars) {
     int bind = MPI_T_BIND_NO_OBJECT;
     const int of_host = index - kOwnPvars;
