@@ -330,12 +330,9 @@ bool ElfModule::never_unloaded() const {
 void ElfModule::disown_destructors() const {
   for (const ElfW(Dyn)* d = dynamic_; d->d_tag != DT_NULL; ++d) {
     if (d->d_tag != DT_FINI_ARRAYSZ) continue;
-    auto page = page_down(reinterpret_cast<uintptr_t>(d));
-    bool relro = page - base_ < page_down(relro_high_);
-    if (relro && mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ | PROT_WRITE) != 0)
-      return;
+    const WritableWhile writable(d, sizeof *d);
+    if (!writable) return;
     const_cast<ElfW(Dyn)*>(d)->d_un.d_val = 0;
-    if (relro) mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ);
   }
 }
 
