@@ -4,8 +4,8 @@
   procedures.py --calls calls.table --out procedures.cc
 
 Each call of MPI with a buffer has the procedures mpi_NAME_f08ts_ and pmpir_NAME_f08ts_ (PMPI_NAME of Fortran), and with large
-counts mpi_NAME_c_f08ts_, which MPICH 4.0 called mpi_NAME_f08ts_large_. They jump to libmpichfort's procedure when all buffers are contiguous, and call
-call_with_sections() otherwise. This script also writes the table of Procedure, which call_with_sections() needs.
+counts mpi_NAME_c_f08ts_, which MPICH 4.0 called mpi_NAME_f08ts_large_. They jump to libmpichfort's procedure when all buffers
+are contiguous, and call call_with_sections() otherwise. This script also writes the table of Procedure, which call_with_sections() needs.
 
 Procedures with arrays of datatypes call MPI directly: libmpichfort 4.0.2 copies as many datatypes as the local group has ranks,
 also on intercommunicators, and asks for the neighbours of a graph on any topology.
