@@ -102,14 +102,14 @@ HostVersion version_of(void* library) {
 
 /// Refuses libraries with another ABI than MPICH's; warns once a job of untried ones.
 Status check_version(const std::string& path, const HostVersion& version) {
-  using Verdict = HostVersion::Verdict;
-  if (version.verdict == Verdict::kStranger)
+  using Support = HostVersion::Support;
+  if (version.support == Support::kStranger)
     return error(MPI_ERR_OTHER,
                  "%s: this is %s; allowed is a library with MPICH's ABI (tried are %s): install "
                  "mpich, or set FGMPI_HOST_MPI to its libmpich.so.12",
                  path.c_str(), version.name.c_str(), kTriedHosts);
   const char* process = environment::raw(environment::kPmiRank);
-  if (version.verdict == Verdict::kUntried && (!process || std::strcmp(process, "0") == 0))
+  if (version.support == Support::kUntried && (!process || std::strcmp(process, "0") == 0))
     std::fprintf(stderr, "fgmpi: warning: the hosted MPI library is %s (%s); tried are %s\n",
                  version.name.c_str(), path.c_str(), kTriedHosts);
   return {};

@@ -30,11 +30,11 @@ HostVersion read_host_version(std::string_view text) {
     int major = 0, minor = 0;
     if (std::sscanf(version.c_str(), "%d.%d", &major, &minor) == 2 &&
         (major == 4 || (major == 5 && minor == 0)))
-      found.verdict = HostVersion::Verdict::kTried;
+      found.support = HostVersion::Support::kTried;
     return found;
   }
   found.name = line.empty() ? "an MPI library without a name" : std::string(line.substr(0, 80));
-  if (!after(line, "Open MPI").empty()) found.verdict = HostVersion::Verdict::kStranger;
+  if (!after(line, "Open MPI").empty()) found.support = HostVersion::Support::kStranger;
   return found;
 }
 

@@ -9,13 +9,13 @@
 namespace fgmpi::host {
 
 struct HostVersion {
-  enum class Verdict : uint8_t {
+  enum class Support : uint8_t {
     kTried,     ///< a version of MPICH with which this library is tested
     kUntried,   ///< it may have MPICH's ABI
     kStranger,  ///< its handles are others than MPICH's
   };
   std::string name;  ///< "MPICH 4.2.1"; of others the first line of what they say
-  Verdict verdict = Verdict::kUntried;
+  Support support = Support::kUntried;
 };
 
 /// The versions with which this library is tested, in words.
