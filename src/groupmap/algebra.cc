@@ -2,8 +2,6 @@
 
 #include "groupmap/algebra.h"
 
-#include <roaring/roaring.h>
-
 #include <algorithm>
 
 #include "groupmap/bdd_map.h"

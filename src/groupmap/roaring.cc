@@ -9,7 +9,6 @@
 //
 // The wire form is Roaring's portable format. read() checks all of it before CRoaring reads it,
 // since the installed CRoaring does not check the contents of containers.
-#include <roaring/roaring.h>
 
 #include <algorithm>
 #include <cstring>
@@ -141,7 +140,7 @@ const GroupMap* read_roaring(ByteReader& in, int32_t size, int) {
 
 }  // namespace
 
-RoaringMap::RoaringMap(roaring_bitmap_s* set)
+RoaringMap::RoaringMap(roaring_bitmap_t* set)
     : GroupMap(Encoding::roaring, static_cast<int32_t>(roaring_bitmap_get_cardinality(set)), true),
       set_(set) {
   roaring_bitmap_run_optimize(set_);
@@ -163,10 +162,8 @@ int32_t RoaringMap::rank(int32_t w) const {
 
 void RoaringMap::select_range(int32_t first, int32_t count, int32_t* out) const {
   if (count <= 0) return;
-  roaring_uint32_iterator_t it;
-  roaring_init_iterator(set_, &it);
-  roaring_move_uint32_iterator_equalorlarger(&it, static_cast<uint32_t>(select(first)));
-  roaring_read_uint32_iterator(&it, reinterpret_cast<uint32_t*>(out), static_cast<uint32_t>(count));
+  roaring_bitmap_range_uint32_array(set_, static_cast<size_t>(first), static_cast<size_t>(count),
+                                    reinterpret_cast<uint32_t*>(out));
 }
 
 size_t RoaringMap::bytes() const {

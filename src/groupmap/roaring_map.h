@@ -1,16 +1,16 @@
 // The Roaring encoding's class, which set algebra works on; described in roaring.cc.
 #pragma once
 
-#include "groupmap/groupmap.h"
+#include <roaring/roaring.h>
 
-struct roaring_bitmap_s;
+#include "groupmap/groupmap.h"
 
 namespace fgmpi::groupmap {
 
 class RoaringMap final : public GroupMap {
  public:
   /// Owns the set from now on. REQUIRES: fewer than 2^31 members, all below 2^31.
-  explicit RoaringMap(roaring_bitmap_s* set);
+  explicit RoaringMap(roaring_bitmap_t* set);
   ~RoaringMap() override;
   int32_t select(int32_t i) const override;
   int32_t rank(int32_t w) const override;
@@ -19,10 +19,10 @@ class RoaringMap final : public GroupMap {
   bool validate(std::string* reason) const override;
   void write(ByteWriter& out) const override;
 
-  const roaring_bitmap_s* set() const { return set_; }
+  const roaring_bitmap_t* set() const { return set_; }
 
  private:
-  roaring_bitmap_s* set_;
+  roaring_bitmap_t* set_;
 };
 
 }  // namespace fgmpi::groupmap
