@@ -158,6 +158,12 @@ struct Crash {
 };
 Crash g_crash;
 
+/// "Segmentation fault". Not strsignal(): it translates, which allocates, and the heap may be broken.
+const char* words_of_signal() {
+  const char* words = sigdescr_np(g_crash.signal);
+  return words ? words : "unknown signal";
+}
+
 bool is_memory_fault() { return g_crash.signal == SIGSEGV || g_crash.signal == SIGBUS; }
 
 bool is_stack_overflow(const sched::Proclet* running) {
@@ -185,7 +191,7 @@ void report_cause() {
       sched::identify_caller(reinterpret_cast<const void*>(registers[REG_RSP]));
   char who[sched::kMostIdentityWords], what[128], last[256];
   sched::name_identity(identity, who, sizeof who);
-  const char* words = strsignal(g_crash.signal);
+  const char* words = words_of_signal();
   if (is_memory_fault())
     snprintf(what, sizeof what, "%s at address %p", words, g_crash.info->si_addr);
   else
@@ -228,7 +234,7 @@ void report_signal_only() {
   report(
       "fgmpi: %s: memory of the library has been overwritten (by a buffer that is too small for "
       "what it receives, or through a wild pointer), also what says which rank ran last\n",
-      strsignal(g_crash.signal));
+      words_of_signal());
 }
 
 void report_interrupted_stack() { report_stack(g_crash.context); }
