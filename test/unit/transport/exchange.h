@@ -1,7 +1,10 @@
 // The traffic that every transport must carry: all pairs, random sizes, order, checksums.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <ctime>
 #include <random>
@@ -11,6 +14,15 @@
 #include "processes.h"
 
 namespace fgmpi::transport::testing {
+
+/// The provider of libfabric that uses sockets without a layer in between (ofi/fabric.cc): it was
+/// called net before 1.18.
+inline const char* plain_sockets() {
+  void* library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+  auto* version =
+      reinterpret_cast<uint32_t (*)()>(library ? dlsym(library, "fi_version") : nullptr);
+  return version && version() >= (1u << 16 | 18) ? "tcp" : "net";
+}
 
 /// A payload that depends only on source, destination and number, so that the receiver can check
 /// it.

@@ -24,7 +24,7 @@ uint64_t segments_sent() {
 
 /// Frames that a process sends while a poll delivers leave together when that poll ends.
 TEST(Ofi, AnswersToManyFramesAreOneMessage) {
-  Setting provider("FI_PROVIDER", "net");
+  Setting provider("FI_PROVIDER", plain_sockets());
   expect_all_good(run_job(2, [](Member& m) {
     constexpr uint64_t kCount = 4;  // outside of a poll so few frames are never gathered
     m.connect(make("ofi"));

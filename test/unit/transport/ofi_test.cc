@@ -334,7 +334,7 @@ void lend_in_a_ring(Member& m) {
 }
 
 TEST(Ofi, LentPayloads) {
-  for (const char* provider : {"net", "tcp;ofi_rxm"}) {
+  for (const char* provider : {plain_sockets(), "tcp;ofi_rxm"}) {
     Setting setting("FI_PROVIDER", provider);
     SCOPED_TRACE(provider);
     expect_all_good(run_job(2, lend_in_a_ring));
@@ -511,7 +511,7 @@ TEST(Ofi, BuffersDoNotGrowWithTheNumberOfPeers) {
 }
 
 TEST(Ofi, OtherProviders) {
-  for (const char* provider : {"tcp;ofi_rxm", "udp;ofi_rxd", "sockets", "net"}) {
+  for (const char* provider : {"tcp;ofi_rxm", "udp;ofi_rxd", "sockets", plain_sockets()}) {
     Setting setting("FI_PROVIDER", provider);
     SCOPED_TRACE(provider);
     expect_all_good(run_job(2, [](Member& m) {
@@ -545,7 +545,7 @@ TEST(Ofi, SenderThatSleepsIsWokenForRoom) {
 /// datagrams only when it is polled. So a process that waits polls 500 times a second (Ofi::sleep),
 /// which takes about 1% of a processor.
 TEST(Ofi, IdleCostsNothing) {
-  for (const char* provider : {"net", "tcp;ofi_rxm", "sockets"}) {
+  for (const char* provider : {plain_sockets(), "tcp;ofi_rxm", "sockets"}) {
     Setting setting("FI_PROVIDER", provider);
     SCOPED_TRACE(provider);
     expect_all_good(run_job(2, [](Member& m) {
@@ -592,7 +592,7 @@ void read_a_peers_memory(Member& m) {
 
 TEST(Ofi, ReadsAPeersMemory) {
   Setting reads("FGMPI_OFI_READ", "on");
-  for (const char* provider : {"tcp;ofi_rxm", "net"}) {
+  for (const char* provider : {"tcp;ofi_rxm", plain_sockets()}) {
     Setting setting("FI_PROVIDER", provider);
     SCOPED_TRACE(provider);
     expect_all_good(run_job(3, read_a_peers_memory));
@@ -739,7 +739,7 @@ void access_in_a_ring(Member& m, bool with_atomics) {
 
 TEST(Ofi, AccessesToMemoryOfPeers) {
   Setting wanted("FGMPI_RMA_NETWORK", "provider");
-  for (const char* provider : {"net", "tcp;ofi_rxm", "sockets"}) {
+  for (const char* provider : {plain_sockets(), "tcp;ofi_rxm", "sockets"}) {
     Setting setting("FI_PROVIDER", provider);
     SCOPED_TRACE(provider);
     const bool with_atomics = std::string_view(provider) == "tcp;ofi_rxm";
@@ -748,7 +748,7 @@ TEST(Ofi, AccessesToMemoryOfPeers) {
 }
 
 TEST(Ofi, KilledPeerIsReported) {
-  for (const char* provider : {"tcp;ofi_rxm", "net"}) {
+  for (const char* provider : {"tcp;ofi_rxm", plain_sockets()}) {
     Setting setting("FI_PROVIDER", provider);
     SCOPED_TRACE(provider);
     auto status = run_job(2, killed_peer_is_reported);
