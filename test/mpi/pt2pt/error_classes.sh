@@ -16,4 +16,6 @@ timeout 60 "$host_run" -n 1 ./host >host.out || { echo "FAILED: the host's run";
 timeout 60 "$bin/mpiexec" -n 1 ./ours >ours.out || { echo "FAILED: our run"; tail -3 ours.out; exit 1; }
 lines=$(wc -l <host.out)
 [ "$lines" -gt 500 ] || { echo "FAILED: only $lines lines"; exit 1; }
+# MPICH 4.0's class for the second buffer is the one that says what is wrong; it is MPI_ERR_OTHER from 4.2 on.
+sed -i 's/^\(MPI_Buffer_attach(other, sizeof other):\) OTHER$/\1 BUFFER/' host.out
 diff host.out ours.out && echo "ok: $lines lines are the same"
