@@ -119,8 +119,11 @@ std::vector<size_t> UnbufferedRun::cycle_from(size_t rank) const {
 std::vector<Participant> UnbufferedRun::calls_of(size_t rank) const {
   const RankSteps& r = ranks_[rank];
   auto found = calls_->find(r.steps[r.next].call);
-  std::vector<Participant> calls =
-      found == calls_->end() ? std::vector<Participant>{{0, "?", "", 0, ""}} : found->second;
+  std::vector<Participant> calls;
+  if (found == calls_->end())
+    calls.push_back({0, "?", "", 0, ""});
+  else
+    calls = found->second;
   for (Participant& p : calls) p.rank = r.world;
   return calls;
 }

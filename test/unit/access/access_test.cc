@@ -258,10 +258,10 @@ TEST_F(AccessTest, ReadsAndWritesHaveBoundsOfTheirOwn) {
   extern "C" bool __tsan_atomic##bits##_compare_exchange_weak(volatile T*, T*, T, int, int);   \
   struct Atomics##bits {                                                                       \
     using Type = T;                                                                            \
-    static constexpr auto load = __tsan_atomic##bits##_load;                                   \
-    static constexpr auto store = __tsan_atomic##bits##_store;                                 \
-    static constexpr auto strong = __tsan_atomic##bits##_compare_exchange_strong;              \
-    static constexpr auto weak = __tsan_atomic##bits##_compare_exchange_weak;                  \
+    static inline auto* const load = __tsan_atomic##bits##_load;                               \
+    static inline auto* const store = __tsan_atomic##bits##_store;                             \
+    static inline auto* const strong = __tsan_atomic##bits##_compare_exchange_strong;          \
+    static inline auto* const weak = __tsan_atomic##bits##_compare_exchange_weak;              \
     static constexpr T (*changes[])(volatile T*, T, int) = {                                   \
         __tsan_atomic##bits##_exchange,  __tsan_atomic##bits##_fetch_add,                      \
         __tsan_atomic##bits##_fetch_sub, __tsan_atomic##bits##_fetch_and,                      \
