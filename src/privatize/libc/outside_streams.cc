@@ -118,10 +118,16 @@ using namespace fgmpi::privatize;
   (!can_never_wait((stream)->_fileno) && lets_others_run(__builtin_return_address(0)) && \
    may_wait(stream))
 
+// Begins the definition of the function with this symbol. <stdio.h> defines some of them in line, so
+// that clang takes no other definition under the name in C++.
+#define FGMPI_INTERPOSE_SYMBOL(result, symbol, parameters)           \
+  FGMPI_INTERPOSE result fgmpi_##symbol parameters __asm__(#symbol); \
+  result fgmpi_##symbol parameters
+
 // ---- One character: a single read ---------------------------------------------------------------
 
 #define FGMPI_ONE_CHARACTER(name, stream, parameters, types, ...)                       \
-  FGMPI_INTERPOSE int name parameters {                                                 \
+  FGMPI_INTERPOSE_SYMBOL(int, name, parameters) {                                       \
     static constinit Real<int types> real(#name);                                       \
     if (__builtin_expect(in_buffer(stream) == 0, 0) && FGMPI_STREAM_LETS_RUN(stream) && \
         !wait_for_stream(#name, stream))                                                \
@@ -156,7 +162,7 @@ bool has_bytes(const FILE* s, size_t size, size_t count, const void* to) {
 }  // namespace
 
 #define FGMPI_LINE(name, unlocked, parameters, types, ...)                            \
-  FGMPI_INTERPOSE char* name parameters {                                             \
+  FGMPI_INTERPOSE_SYMBOL(char*, name, parameters) {                                   \
     static constinit Real<char * types> real(#name);                                  \
     if (can_never_wait(s->_fileno)) return real(__VA_ARGS__);                         \
     return read_stream(                                                               \
@@ -171,7 +177,7 @@ FGMPI_LINE(__fgets_unlocked_chk, true, (char* to, size_t room, int size, FILE* s
            (char*, size_t, int, FILE*), to, room, size, s)
 
 #define FGMPI_BLOCK(name, unlocked, parameters, types, ...)                                \
-  FGMPI_INTERPOSE size_t name parameters {                                                 \
+  FGMPI_INTERPOSE_SYMBOL(size_t, name, parameters) {                                       \
     static constinit Real<size_t types> real(#name);                                       \
     if (can_never_wait(s->_fileno)) return real(__VA_ARGS__);                              \
     return read_stream(                                                                    \
@@ -188,7 +194,7 @@ FGMPI_BLOCK(__fread_unlocked_chk, true, (void* to, size_t room, size_t size, siz
             (void*, size_t, size_t, size_t, FILE*), to, room, size, count, s)
 
 #define FGMPI_DELIMITED(name, delimiter, parameters, types, ...)            \
-  FGMPI_INTERPOSE ssize_t name parameters {                                 \
+  FGMPI_INTERPOSE_SYMBOL(ssize_t, name, parameters) {                       \
     static constinit Real<ssize_t types> real(#name);                       \
     if (can_never_wait(s->_fileno)) return real(__VA_ARGS__);               \
     return read_stream(                                                     \
@@ -221,8 +227,7 @@ int scan_of(const void* caller, Real<Scan>& real, FILE* s, const char* format, v
 }  // namespace
 
 #define FGMPI_SCAN_AS(symbol, real_symbol, parameters, stream, ...)             \
-  FGMPI_INTERPOSE int fgmpi_##symbol parameters __asm__(#symbol);               \
-  int fgmpi_##symbol parameters {                                               \
+  FGMPI_INTERPOSE_SYMBOL(int, symbol, parameters) {                             \
     static constinit Real<int(FILE*, const char*, va_list)> real(#real_symbol); \
     FILE* s = stream;                                                           \
     __VA_ARGS__                                                                 \
