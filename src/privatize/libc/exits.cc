@@ -270,7 +270,7 @@ namespace {
 
 using namespace fgmpi::privatize;
 
-FGMPI_INTERPOSE [[noreturn]] void exit(int status) {
+FGMPI_INTERPOSE void exit(int status) {
   if (ends_a_rank()) end_rank(status);
   if (is_thread_of_rank()) exit_from_thread(ExitFunction::kExit, status);
   if (first_exit_of_forked_rank()) run_exit_handlers(status);
@@ -279,7 +279,7 @@ FGMPI_INTERPOSE [[noreturn]] void exit(int status) {
   __builtin_unreachable();
 }
 
-FGMPI_INTERPOSE [[noreturn]] void _exit(int status) {
+FGMPI_INTERPOSE void _exit(int status) {
   if (ends_a_rank()) finish_rank(status);
   if (is_thread_of_rank()) exit_from_thread(ExitFunction::kAtOnce, status);
   static auto* real = next_symbol<void(int)>("_exit");
@@ -287,9 +287,9 @@ FGMPI_INTERPOSE [[noreturn]] void _exit(int status) {
   __builtin_unreachable();
 }
 
-FGMPI_INTERPOSE [[noreturn]] void _Exit(int status) { _exit(status); }
+FGMPI_INTERPOSE void _Exit(int status) { _exit(status); }
 
-FGMPI_INTERPOSE [[noreturn]] void quick_exit(int status) {
+FGMPI_INTERPOSE void quick_exit(int status) {
   if (ends_a_rank()) {
     run_handlers(fgmpi::sched::running(), status,
                  [](ExitHandler::Kind k) { return k == ExitHandler::kQuick; });
@@ -303,23 +303,23 @@ FGMPI_INTERPOSE [[noreturn]] void quick_exit(int status) {
 
 // Functions that print a message and exit. The C library's versions would call its own exit().
 
-FGMPI_INTERPOSE [[noreturn]] void verr(int status, const char* format, va_list arguments) {
+FGMPI_INTERPOSE void verr(int status, const char* format, va_list arguments) {
   vwarn(format, arguments);
   exit(status);
 }
 
-FGMPI_INTERPOSE [[noreturn]] void verrx(int status, const char* format, va_list arguments) {
+FGMPI_INTERPOSE void verrx(int status, const char* format, va_list arguments) {
   vwarnx(format, arguments);
   exit(status);
 }
 
-FGMPI_INTERPOSE [[noreturn]] void err(int status, const char* format, ...) {
+FGMPI_INTERPOSE void err(int status, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   verr(status, format, arguments);
 }
 
-FGMPI_INTERPOSE [[noreturn]] void errx(int status, const char* format, ...) {
+FGMPI_INTERPOSE void errx(int status, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   verrx(status, format, arguments);
@@ -357,14 +357,14 @@ FGMPI_INTERPOSE void error_at_line(int status, int number, const char* file, uns
   if (status != 0) exit(status);
 }
 
-FGMPI_INTERPOSE [[noreturn]] void pthread_exit(void* value) {
+FGMPI_INTERPOSE void pthread_exit(void* value) {
   if (ends_a_rank()) end_main_thread();
   static auto* real = next_symbol<void(void*)>("pthread_exit");
   real(value);
   __builtin_unreachable();
 }
 
-FGMPI_INTERPOSE [[noreturn]] void thrd_exit(int value) {
+FGMPI_INTERPOSE void thrd_exit(int value) {
   if (ends_a_rank()) end_main_thread();
   static auto* real = next_symbol<void(int)>("thrd_exit");
   real(value);
