@@ -48,7 +48,7 @@ constexpr size_t kLongestLine = size_t{16} << 20;
 /// Bytes of the unfinished lines of all ranks together; beyond that, the line that grows is written
 /// in several pieces.
 constexpr size_t kMostUnfinished = size_t{256} << 20;
-/// Bytes; a string that has grown larger frees its memory when it is empty again.
+/// Bytes; a text that has grown larger frees its memory when it is empty again.
 constexpr size_t kKeptCapacity = 64 * 1024;
 constexpr size_t kStreamBuffer = 16 * 1024;
 
@@ -65,7 +65,7 @@ struct Lines {
   int fd = -1;
   bool at_once = false;  ///< every complete line is written at once
   int failed = 0;        ///< errno of the last write, or 0
-  std::string complete;
+  std::vector<char> complete;
   bool line_is_open = false;        ///< the last text in `complete` does not end a line
   int64_t opened_by = kNobody;      ///< the rank of that text
   size_t unfinished = 0;            ///< bytes in `tails`
@@ -95,7 +95,8 @@ FILE* g_stderr = nullptr;  ///< our stream, or nullptr
 bool g_prefix = false;
 bool g_draining = false;  ///< the stream is flushed by a switch, not by the rank
 
-void empty_out(std::string* text) {
+template <class Text>
+void empty_out(Text* text) {
   text->clear();
   if (text->capacity() > kKeptCapacity) text->shrink_to_fit();
 }
@@ -129,7 +130,7 @@ int write_all(int fd, std::string_view bytes) {
 /// failure of a later write, so that one is printed, once.
 void Lines::write_complete() {
   if (complete.empty()) return;
-  int before = std::exchange(failed, write_all(fd, complete));
+  int before = std::exchange(failed, write_all(fd, {complete.data(), complete.size()}));
   empty_out(&complete);
   if (failed != 0 && before == 0) {
     std::string line =
@@ -146,9 +147,9 @@ void Lines::put_text(int64_t rank, std::string_view text) {
     char prefix[24];
     int n = snprintf(prefix, sizeof prefix, "[%lld] ",
                      static_cast<long long>(first_world_rank() + rank));
-    complete.append(prefix, static_cast<size_t>(n));
+    complete.insert(complete.end(), prefix, prefix + n);
   }
-  complete.append(text);
+  complete.insert(complete.end(), text.begin(), text.end());
   line_is_open = text.back() != '\n';
   opened_by = rank;
 }
