@@ -122,3 +122,14 @@ fgmpi_dependency(URING OPTIONAL GIVES "file accesses by the kernel's io_uring" L
                  APT liburing-dev DNF liburing-devel SPACK liburing)
 fgmpi_dependency(OTF2 OPTIONAL GIVES "fgmpi-track-dump, the reader of traces" LIBRARY open-trace-format2 open_trace_format2 otf2
                  HEADER otf2/otf2.h APT libopen-trace-format2-dev DNF otf2-devel SPACK otf2)
+
+# GCC's libbacktrace lies in the compiler's own folder, its header beside GCC's own ones: those of other compilers come first.
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libbacktrace.a OUTPUT_VARIABLE libbacktrace
+                OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(NOT IS_ABSOLUTE "${libbacktrace}")
+  message(FATAL_ERROR "libbacktrace.a, a part of GCC, is not there: lines of crashes and findings are found by it")
+endif()
+get_filename_component(gcc_folder "${libbacktrace}" DIRECTORY)
+add_library(fgmpi_libbacktrace INTERFACE)
+target_link_libraries(fgmpi_libbacktrace INTERFACE ${libbacktrace})
+target_compile_options(fgmpi_libbacktrace INTERFACE "SHELL:-idirafter ${gcc_folder}/include")
