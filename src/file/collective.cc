@@ -60,7 +60,7 @@ struct AnnouncedRange {
 class CollectiveAccess {
  public:
   CollectiveAccess(comm::SharedComm* comm, comm::Meeting* meeting)
-      : comm_(comm), processes_(comm, meeting), call_(meeting->call) {
+      : processes_(comm, meeting), call_(meeting->call) {
     for (comm::Arrival* a = meeting->arrivals; a; a = a->next)
       members_.push_back(static_cast<FileArrival*>(a));
     std::sort(members_.begin(), members_.end(),
@@ -581,7 +581,6 @@ class CollectiveAccess {
     return status;
   }
 
-  comm::SharedComm* comm_;
   Processes processes_;
   const char* call_;
   std::vector<FileArrival*> members_;

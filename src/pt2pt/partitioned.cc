@@ -90,7 +90,6 @@ class PartitionedSend final : public Request {
                   const char* name, RefCount* k)
       : count_(partitions),
         to_(to),
-        envelope_(e),
         parts_(std::make_unique<SendPart[]>(static_cast<size_t>(partitions))) {
     call = name;
     comm_ref = k;
@@ -163,7 +162,6 @@ class PartitionedSend final : public Request {
   }
   int32_t count_, missing_ = 0;
   Peer to_;
-  Envelope envelope_;
   uint32_t base_;
   std::unique_ptr<SendPart[]> parts_;
 };
