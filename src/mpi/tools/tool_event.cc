@@ -309,7 +309,11 @@ int look_up(MPI_T_event_instance handle, const Instance** out) {
   return *out ? MPI_SUCCESS : MPI_T_ERR_INVALID;
 }
 
-bool is_safety(MPI_T_cb_safety safety) { return safety >= 0 && safety < kSafeties; }
+/// A program can pass numbers that the enumeration does not have.
+bool is_safety(MPI_T_cb_safety safety) {
+  const int number = safety;
+  return number >= 0 && number < kSafeties;
+}
 
 /// Returns the hints that are in use: there are none.
 int no_hints(MPI_Info* info) { return info ? PMPI_Info_create(info) : MPI_SUCCESS; }
