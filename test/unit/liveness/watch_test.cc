@@ -82,7 +82,7 @@ class Watch : public testing::Test {
   void SetUp() override {
     if (!watch_wanted()) GTEST_SKIP() << "no watchers in this build";
     ASSERT_EQ(pipe(output_), 0);
-    next_.start([this](int connection) { be_watched(connection); });
+    next_.start(be_watched);
     char card[200] = "";
     ASSERT_GT(read(next_.connection, card, sizeof card - 1), 0);
     ASSERT_TRUE(card_.parse(card));
