@@ -433,6 +433,9 @@ grep -q 'wrong.c:3: Error: .*no_such' out || fail "the assembler's message"
 "$bin/mpicc" -check -show memory.o >out && grep -q -- '--wrap=memcpy' out && ! grep -q 'fsanitize' out || fail "-show of a link"
 FGMPI_CC=clang "$bin/mpicc" -check memory.c >out 2>&1 && fail "clang"
 grep -q 'clang is no GCC' out || fail "clang's message"
+printf '#!/bin/sh\necho "another compiler, version 12.0.0"\n' >another && chmod +x another
+FGMPI_CC=./another "$bin/mpicc" -check memory.c >out 2>&1 && fail "another compiler"
+grep -q '\./another is no GCC' out || fail "another compiler's message"
 # The wrappers' list of functions must be that of the archive.
 cat >all.c <<'END'
 #include <mpi.h>

@@ -49,6 +49,9 @@ expect "another value" 1 '^mpicc: -fgmpi-hoist=much: allowed are' "$bin/mpicc" -
 printf '#!/bin/sh\necho 11.1.0\n' > gcc-11
 chmod +x gcc-11
 expect "another compiler" 1 '^mpicc: -fgmpi-hoist: the plugin is for GCC .*gcc-11 is another' env FGMPI_CC=./gcc-11 "$bin/mpicc" -fgmpi-hoist loop.c
+# A compiler that is no GCC but has a version of the same number.
+printf '#!/bin/sh\n%s -dumpversion\n' "${FGMPI_CC:-cc}" > clang && chmod +x clang
+expect "no GCC" 1 '^mpicc: -fgmpi-hoist: the plugin is for GCC .*/clang is another' env FGMPI_CC=./clang "$bin/mpicc" -fgmpi-hoist loop.c
 mkdir -p prefix/bin prefix/lib/fgmpi
 cp "$bin/mpicc" prefix/bin
 cp "$bin/../lib/fgmpi/wrapper.sh" prefix/lib/fgmpi
