@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/environment.h"
-#include "base/modules.h"
+#include "base/installation.h"
 #include "base/strings.h"
 #include "dynamic/connect.h"
 #include "dynamic/links.h"
@@ -66,16 +66,6 @@ class Launcher final : public SocketStream {
     return *all;
   }
 };
-
-/// The folder above the one that contains this library.
-std::string prefix() {
-  const auto module = module_at(reinterpret_cast<void*>(&prefix));
-  char resolved[PATH_MAX];
-  std::string path = module && realpath(module->path, resolved) ? resolved : "";
-  for (int k = 0; k < 2 && !path.empty(); ++k)
-    path.resize(path.rfind('/') == path.npos ? 0 : path.rfind('/'));
-  return path;
-}
 
 /// True for variables that the launcher has set for this process, which the new job must
 /// not inherit.
@@ -187,7 +177,7 @@ Status start_and_wait(const std::vector<LauncherSection>& sections, const char* 
   int64_t seconds = 0;
   FGMPI_TRY(connect_timeout(&seconds));
   Launcher::finished().clear();
-  const std::string home = prefix();
+  const std::string home = installation_prefix();
   Ports ports;
   FGMPI_TRY(ports.open());
   std::shared_ptr<Launcher> launcher;

@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/deep_bound.h"
 #include "base/environment.h"
+#include "base/installation.h"
 #include "base/modules.h"
 #include "base/settings.h"
 #include "host/host_version.h"
@@ -179,6 +180,8 @@ Status find_library(std::string* path) {
           path->c_str(), why);
     return {};
   }
+  *path = installed_host_file("lib/libmpich.so.12");
+  if (!path->empty()) return {};
   static constexpr std::array kCandidates = {
       FGMPI_HOST_LIBRARY,
 #ifdef __x86_64__

@@ -10,21 +10,16 @@
 #include <cstring>
 
 #include "base/environment.h"
-#include "base/modules.h"
+#include "base/installation.h"
 #include "base/settings.h"
 #include "base/split.h"
 
 namespace fgmpi::launcher {
 
 Status find_prefix(std::string* prefix) {
-  *prefix = program_path();
+  *prefix = installation_prefix();
   if (prefix->empty())
     return error(MPI_ERR_OTHER, "/proc/self/exe cannot be read: %s", std::strerror(errno));
-  for (int up = 0; up < 2; ++up) {  // removes the program's name, then bin
-    size_t slash = prefix->rfind('/');
-    if (slash == prefix->npos) break;
-    prefix->resize(slash);
-  }
   return {};
 }
 
@@ -37,6 +32,8 @@ Status find_hydra(std::string* path) {
     *path = wanted;
     return {};
   }
+  *path = installed_host_file("bin/mpiexec.hydra");
+  if (!path->empty()) return {};
   const char* variable = environment::text(environment::kPath);
   const std::string folders = std::string(variable ? variable : "") + ":/usr/bin:/usr/local/bin";
   for (std::string_view folder : split(folders, ':')) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/elf_file.h"
+#include "base/installation.h"
 #include "base/modules.h"
 
 namespace fgmpi {
@@ -41,6 +42,13 @@ std::map<std::string, AddressRange> mapped_files() {
     range.high = std::max(range.high, high);
   }
   return all;
+}
+
+TEST(Installation, IsTheFolderAboveThatOfTheRunningProgram) {
+  const std::string program = real_path("/proc/self/exe");
+  const std::string folder = program.substr(0, program.rfind('/'));
+  EXPECT_EQ(installation_prefix(), folder.substr(0, folder.rfind('/')));
+  EXPECT_EQ(installed_host_file("lib/no_such_library.so"), "");
 }
 
 TEST(Modules, AreMappedWhereTheyAreSaidToBe) {
