@@ -95,6 +95,13 @@ endif()
 # Names without a version come first: CMake's FindMPI recognises a library by the end of its path.
 fgmpi_host_library(FGMPI_HOST_FORTRAN_LIBRARY libmpichfort.so libmpichfort.so.12 libmpifort.so libmpifort.so.12)
 fgmpi_host_library(FGMPI_HOST_CXX_LIBRARY libmpichcxx.so libmpichcxx.so.12 libmpicxx.so libmpicxx.so.12)
+# FGMPI_USED_HOST_*: where these are on the system that runs the programs, whose root is CMAKE_SYSROOT in a build across.
+foreach(part INCLUDE LIBRARY FORTRAN_LIBRARY CXX_LIBRARY)
+  set(FGMPI_USED_HOST_${part} "${FGMPI_HOST_${part}}")
+  if(CMAKE_SYSROOT)
+    string(REGEX REPLACE "^${CMAKE_SYSROOT}/" "/" FGMPI_USED_HOST_${part} "${FGMPI_HOST_${part}}")
+  endif()
+endforeach()
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)  # for the generators
 find_package(Threads REQUIRED)
