@@ -96,9 +96,10 @@ class AllocatorBinding {
   /// Writes a word whose page may have been made read-only after relocation. The page
   /// stays writable.
   static void write_word(uintptr_t at, void* value) {
-    auto* page = reinterpret_cast<void*>(page_down(at));
+    const size_t bytes = machine_page_bytes();
+    auto* page = reinterpret_cast<void*>(page_down(at, bytes));
     if (*reinterpret_cast<void**>(at) == value) return;
-    if (mprotect(page, kPage, PROT_READ | PROT_WRITE) == 0) *reinterpret_cast<void**>(at) = value;
+    if (mprotect(page, bytes, PROT_READ | PROT_WRITE) == 0) *reinterpret_cast<void**>(at) = value;
   }
 
   uintptr_t base_;

@@ -44,8 +44,9 @@ uint64_t heap_bytes() {
 uint64_t own_bytes(uintptr_t low, uintptr_t high) {
   const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
+  const size_t bytes = machine_page_bytes();
   uint64_t pages = 0, entries[512];
-  for (uintptr_t page = low / kPage, last = (high + kPage - 1) / kPage; page < last;) {
+  for (uintptr_t page = low / bytes, last = (high + bytes - 1) / bytes; page < last;) {
     const size_t wanted = std::min<size_t>(last - page, sizeof entries / sizeof *entries);
     const ssize_t got =
         pread(fd, entries, wanted * sizeof *entries, static_cast<off_t>(page * sizeof *entries));
@@ -56,7 +57,7 @@ uint64_t own_bytes(uintptr_t low, uintptr_t high) {
     page += count;
   }
   close(fd);
-  return pages * kPage;
+  return pages * bytes;
 }
 
 uint64_t status_bytes(const char* name) {

@@ -23,9 +23,8 @@ namespace {
 /// As many bytes of bulk as a shared-memory ring of a job has at most; frames of the links' size
 /// need a quarter of it.
 constexpr Geometry kGeometry{512, 4 * RingOut::kMostPayload};
-constexpr size_t kControlBytes = page_up(sizeof(RingControl));
-
-size_t ring_bytes() { return kControlBytes + kGeometry.bytes(); }
+size_t control_bytes() { return page_up(sizeof(RingControl)); }
+size_t ring_bytes() { return control_bytes() + kGeometry.bytes(); }
 
 /// Maps the whole of a ring's file; nullptr: it cannot be mapped.
 void* map_all(int fd) {
@@ -44,7 +43,7 @@ bool registered() {
 }  // namespace
 
 RingMemory::~RingMemory() { munmap(start_, ring_bytes()); }
-void* RingMemory::cells() const { return static_cast<char*>(start_) + kControlBytes; }
+void* RingMemory::cells() const { return static_cast<char*>(start_) + control_bytes(); }
 
 RingOut::RingOut(void* start)
     : memory_(start), writer_(memory_.cells(), &memory_.control()->credits, kGeometry) {}

@@ -245,15 +245,15 @@ class Sampler {
   void sample_stack(int32_t local, RankRecord* r) {
     if (!&fgmpi_debug_table) return;
     const sched::DebugTable& t = fgmpi_debug_table;
-    const uint64_t bottom = proclet_field(local, t.stack_low_offset);
-    const uint64_t top = (bottom + proclet_field(local, t.stack_size_offset)) / kPage * kPage;
-    const uint64_t pages = std::min<uint64_t>((top - bottom) / kPage, sizeof stack_pages_);
-    const uint64_t low = top - pages * kPage;
-    if (bottom == 0 || mincore(reinterpret_cast<void*>(low), pages * kPage, stack_pages_) != 0)
+    const uint64_t page = machine_page_bytes(), bottom = proclet_field(local, t.stack_low_offset);
+    const uint64_t top = page_down(bottom + proclet_field(local, t.stack_size_offset), page);
+    const uint64_t pages = std::min<uint64_t>((top - bottom) / page, sizeof stack_pages_);
+    const uint64_t low = top - pages * page;
+    if (bottom == 0 || mincore(reinterpret_cast<void*>(low), pages * page, stack_pages_) != 0)
       return;
     const auto there =
         std::count_if(stack_pages_, stack_pages_ + pages, [](auto p) { return p & 1; });
-    r->stack_bytes = std::max<uint64_t>(r->stack_bytes, static_cast<uint64_t>(there) * kPage);
+    r->stack_bytes = std::max<uint64_t>(r->stack_bytes, static_cast<uint64_t>(there) * page);
   }
 
   void add_to_call(RankRecord* r, uint16_t call, uint64_t passed) {
@@ -374,7 +374,7 @@ class Sampler {
       text[n] = '\0';
       char* end = nullptr;
       std::strtoull(text, &end, 10);
-      h_->rss = std::strtoull(end, nullptr, 10) * kPage;
+      h_->rss = std::strtoull(end, nullptr, 10) * machine_page_bytes();
     }
     // The kernel's own maximum, because memory may have come and gone between two looks.
     rusage used{};
@@ -406,7 +406,7 @@ class Sampler {
     if (local > 0 && static_cast<uint64_t>(local) < h_->image_count)
       pages += own_pages(h_->image_region + static_cast<uint64_t>(local - 1) * h_->image_stride,
                          h_->image_stride);
-    return static_cast<uint32_t>(pages * kPage >> 10);
+    return static_cast<uint32_t>(pages * machine_page_bytes() >> 10);
   }
 
   /// The bytes of pages that are present or swapped out and not shared with a file: in a private
@@ -415,7 +415,8 @@ class Sampler {
   uint64_t own_pages(uint64_t low, uint64_t bytes) {
     constexpr uint64_t kMostPages = 16384, kAtOnce = 512;
     constexpr uint64_t kPresent = uint64_t{3} << 62, kOfFile = uint64_t{1} << 61;
-    const uint64_t past = (low + bytes) / kPage, first = (low + kPage - 1) / kPage;
+    const uint64_t page = machine_page_bytes();
+    const uint64_t past = (low + bytes) / page, first = (low + page - 1) / page;
     uint64_t found = 0, entries[kAtOnce];
     for (uint64_t at = past - std::min(past - first, kMostPages); at < past;) {
       const ssize_t got = pread(pagemap_, entries, std::min(past - at, kAtOnce) * sizeof entries[0],

@@ -44,6 +44,10 @@ Status ElfModule::read(const link_map* map, std::string path, bool executable) {
   const auto segments = executable ? segments_of_program() : segments_at(base_);
   if (!segments.data())
     return error(MPI_ERR_OTHER, "no program headers of %s in memory", path_.c_str());
+  page_ = alignment_ = page_bytes();
+  for (const ElfW(Phdr) & h : segments)
+    if (h.p_type == PT_LOAD) page_ = std::min<size_t>(page_, h.p_align);
+  page_ = std::max(page_, machine_page_bytes());
   for (const ElfW(Phdr) & h : segments) {
     if (h.p_type == PT_TLS && h.p_memsz) tls_ = &h;
     if (h.p_type == PT_GNU_EH_FRAME) eh_frame_header_ = h.p_vaddr;
@@ -52,11 +56,11 @@ Status ElfModule::read(const link_map* map, std::string path, bool executable) {
       relro_high_ = h.p_vaddr + h.p_memsz;
     }
     if (h.p_type != PT_LOAD) continue;
-    uintptr_t skew = h.p_vaddr % kPage;
+    uintptr_t skew = h.p_vaddr % page_;
     segments_.push_back({h.p_vaddr - skew, h.p_vaddr + h.p_filesz, h.p_vaddr + h.p_memsz,
                          h.p_offset - skew, h.p_flags});
     alignment_ = std::max<size_t>(alignment_, h.p_align);
-    span_ = std::max<size_t>(span_, page_up(h.p_vaddr + h.p_memsz));
+    span_ = std::max<size_t>(span_, page_up(h.p_vaddr + h.p_memsz, page_));
   }
   read_dynamic(map->l_ld);
   return Status();
@@ -273,11 +277,11 @@ void do_nothing() {}
 class WritableWhile {
  public:
   WritableWhile(const void* data, size_t bytes)
-      : low_(page_down(reinterpret_cast<uintptr_t>(data))),
-        bytes_(page_up(reinterpret_cast<uintptr_t>(data) + bytes) - low_) {
+      : low_(page_down(reinterpret_cast<uintptr_t>(data), machine_page_bytes())),
+        bytes_(page_up(reinterpret_cast<uintptr_t>(data) + bytes, machine_page_bytes()) - low_) {
     // The kernel copies a byte of each page to itself, which fails where it may not be written.
     const ProcessMemory self(getpid());
-    for (uintptr_t page = low_; page < low_ + bytes_; page += kPage) {
+    for (uintptr_t page = low_; page < low_ + bytes_; page += machine_page_bytes()) {
       iovec from{reinterpret_cast<void*>(page), 1}, to = from;
       MemoryPieces piece{&from, &to, 1};
       if (self.move(ProcessMemory::Move::kWrite, &piece)) continue;

@@ -49,6 +49,9 @@ class ElfModule {
   /// Bytes from base() to the end of the last segment, rounded up to pages.
   size_t span() const { return span_; }
   size_t alignment() const { return alignment_; }
+  /// Bytes of the pages in which its segments are mapped: those of the library, or smaller ones for
+  /// which its file is laid out.
+  size_t page() const { return page_; }
   bool contains(uintptr_t address) const { return address >= base_ && address - base_ < span_; }
   const std::vector<LoadSegment>& segments() const { return segments_; }
   const ElfW(Phdr) * tls() const { return tls_; }
@@ -109,7 +112,8 @@ class ElfModule {
   bool text_relocations_ = false;
   uintptr_t base_ = 0;
   size_t span_ = 0;
-  size_t alignment_ = 4096;
+  size_t alignment_ = 0;
+  size_t page_ = 0;
   std::vector<LoadSegment> segments_;
   const ElfW(Phdr) * tls_ = nullptr;
   uintptr_t eh_frame_header_ = 0;

@@ -22,6 +22,7 @@
 
 #include "base/assert.h"
 #include "base/modules.h"
+#include "base/page.h"
 #include "privatize/image/images.h"
 #include "privatize/image/swap.h"
 
@@ -46,9 +47,9 @@ bool is_constant_of_f08(std::string_view name) {
 
 /// Makes the page of a table entry writable: the dynamic linker makes filled tables read-only.
 void make_writable(uintptr_t address) {
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  FGMPI_CHECK(
-      mprotect(reinterpret_cast<void*>(address & ~(page - 1)), page, PROT_READ | PROT_WRITE) == 0);
+  const size_t page = machine_page_bytes();
+  FGMPI_CHECK(mprotect(reinterpret_cast<void*>(page_down(address, page)), page,
+                       PROT_READ | PROT_WRITE) == 0);
 }
 
 /// Registers as swapped pointers the entries of the library's global offset table, and its other

@@ -115,7 +115,7 @@ Status Images::plan_module(size_t m) {
 
 namespace {
 /// Bytes that every rank touches at once beside its image: a page of its stack, its descriptor.
-constexpr size_t kWrittenByRank = kPage + 512;
+size_t written_by_rank() { return page_bytes() + 512; }
 }  // namespace
 
 Images::ImageCost Images::cost_of(size_t m) const {
@@ -148,7 +148,7 @@ uint32_t Images::ranks_that_fit(ImageLayout layout) const {
   if (cost.mappings > 0) fit = room_for_mappings() / static_cast<int64_t>(cost.mappings) + 1;
   const int64_t memory = sched::memory_left();
   if (memory >= 0)
-    fit = std::min(fit, memory / static_cast<int64_t>(cost.written + kWrittenByRank));
+    fit = std::min(fit, memory / static_cast<int64_t>(cost.written + written_by_rank()));
   return static_cast<uint32_t>(std::max<int64_t>(fit, 1));
 }
 
@@ -166,7 +166,7 @@ Status Images::too_many(uint32_t count, ImageLayout layout) const {
   return error(MPI_ERR_NO_MEM,
                "%u ranks with globals of their own need at least %zu MiB of memory, %lld MiB are "
                "available: at most %s would fit",
-               count, count * (cost.written + kWrittenByRank) >> 20,
+               count, count * (cost.written + written_by_rank()) >> 20,
                static_cast<long long>(sched::memory_left() >> 20),
                count_words(ranks_that_fit(layout), "rank").c_str());
 }
@@ -211,7 +211,7 @@ Status Images::check_address_space(uint32_t count) const {
 
 /// Reserves address space for the images of all ranks but rank 0.
 Status Images::reserve(uint32_t count) {
-  size_t alignment = kPage;
+  size_t alignment = page_bytes();
   for (const ElfModule& m : modules_) alignment = std::max(alignment, m.alignment());
   const size_t bytes = stride_ * (count - 1) + alignment;
   void* region =
@@ -229,7 +229,7 @@ Status Images::prepare(uint32_t count, ImageLayout wanted) {
   offsets_.clear();
   plans_.clear();
   plans_.resize(modules_.size());
-  size_t alignment = kPage;
+  size_t alignment = page_bytes();
   size_t size = 0;
   for (const ElfModule& m : modules_) {
     alignment = std::max(alignment, m.alignment());

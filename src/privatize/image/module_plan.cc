@@ -61,6 +61,7 @@ void ModulePlan::swap(ModulePlan& other) noexcept {
 }
 
 void ModulePlan::plan_mappings() {
+  const size_t page = module_->page();
   for (const LoadSegment& s : module_->segments()) {
     auto offset = static_cast<int64_t>(s.file_offset);
     if (!(s.flags & PF_W)) {
@@ -68,30 +69,32 @@ void ModulePlan::plan_mappings() {
       Mapping* last = mappings_.empty() ? nullptr : &mappings_.back();
       if (last && !(last->protection & PROT_WRITE) && last->file_offset >= 0 &&
           static_cast<int64_t>(s.low - last->low) == offset - last->file_offset) {
-        last->high = page_up(s.high);
+        last->high = page_up(s.high, page);
         last->protection |= protection_of(s.flags);
       } else {
-        mappings_.push_back({s.low, page_up(s.high), offset, protection_of(s.flags)});
+        mappings_.push_back({s.low, page_up(s.high, page), offset, protection_of(s.flags)});
       }
       continue;
     }
     if (s.file_end - s.low <= kCopiedSegment) {
-      mappings_.push_back({s.low, page_up(s.high), -1, protection_of(s.flags)});
+      mappings_.push_back({s.low, page_up(s.high, page), -1, protection_of(s.flags)});
       contents_.push_back({s.low, std::string(s.file_end - s.low, '\0')});
       continue;
     }
-    mappings_.push_back({s.low, page_up(s.file_end), offset, protection_of(s.flags)});
+    // The file has no memory behind the kernel's page that holds its end.
+    const uintptr_t of_file = page_up(s.file_end, machine_page_bytes());
+    mappings_.push_back({s.low, of_file, offset, protection_of(s.flags)});
     if (s.high > s.file_end)
-      zero_tails_.push_back({s.file_end, std::min(s.high, page_up(s.file_end)) - s.file_end});
-    if (page_up(s.high) > page_up(s.file_end))
-      mappings_.push_back({page_up(s.file_end), page_up(s.high), -1, protection_of(s.flags)});
+      zero_tails_.push_back({s.file_end, std::min(s.high, of_file) - s.file_end});
+    if (page_up(s.high, page) > of_file)
+      mappings_.push_back({of_file, page_up(s.high, page), -1, protection_of(s.flags)});
   }
 }
 
 /// The bytes of the file that a mapping of the segment holds. A segment that is only read extends
 /// to the end of its last page, where openmp_waits.h puts code.
 ModuleBytes ModulePlan::read_segment(const LoadSegment& s) const {
-  const uintptr_t end = s.flags & PF_W ? s.file_end : page_up(s.file_end);
+  const uintptr_t end = s.flags & PF_W ? s.file_end : page_up(s.file_end, machine_page_bytes());
   ModuleBytes out{s.low, std::string(end - s.low, '\0')};
   for (size_t done = 0; done < out.bytes.size();) {
     ssize_t n = pread(fd_, out.bytes.data() + done, out.bytes.size() - done,
@@ -176,7 +179,7 @@ size_t ModulePlan::written_bytes() const {
 size_t ModulePlan::copied_bytes() const {
   size_t bytes = 0;
   for (const LoadSegment& s : module_->segments())
-    bytes += (s.flags & PF_W ? page_up(s.high) : page_up(s.file_end)) - s.low;
+    bytes += page_up(s.flags & PF_W ? s.high : s.file_end, module_->page()) - s.low;
   return bytes;
 }
 

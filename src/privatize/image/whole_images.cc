@@ -28,8 +28,8 @@ WholeImages::~WholeImages() {
 }
 
 bool WholeImages::allowed() {
-  void* page = mmap(nullptr, kPage, kAll, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page != MAP_FAILED) munmap(page, kPage);
+  void* page = mmap(nullptr, page_bytes(), kAll, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page != MAP_FAILED) munmap(page, page_bytes());
   return page != MAP_FAILED;
 }
 

@@ -144,7 +144,8 @@ std::vector<CodePatch> openmp_waits(const ElfModule& module) {
     // The stubs go between the end of the code and the end of its page, where the file has zeros.
     const uintptr_t thunk = (s.file_end + 15) & ~uintptr_t{15};
     const uintptr_t stubs = thunk + 16, end = stubs + calls.size() * kStub;
-    if (calls.empty() || s.high != s.file_end || end > page_up(s.file_end)) continue;
+    if (calls.empty() || s.high != s.file_end || end > page_up(s.file_end, machine_page_bytes()))
+      continue;
     const char* gap = reinterpret_cast<const char*>(module.base() + s.file_end);
     if (std::any_of(gap, gap + (end - s.file_end), [](char byte) { return byte != 0; })) continue;
 
@@ -177,7 +178,9 @@ int patched_copy(int fd, const ElfModule& module, const std::vector<CodePatch>& 
   if (pread(fd, bytes.data(), bytes.size(), 0) != info.st_size) return -1;
   for (const CodePatch& p : patches)
     for (const LoadSegment& s : module.segments()) {
-      if (p.offset < s.low || p.offset >= page_up(s.file_end) || !(s.flags & PF_X)) continue;
+      if (p.offset < s.low || p.offset >= page_up(s.file_end, machine_page_bytes()) ||
+          !(s.flags & PF_X))
+        continue;
       const uint64_t at = s.file_offset + (p.offset - s.low);
       if (at + p.bytes.size() > bytes.size()) return -1;
       memcpy(bytes.data() + at, p.bytes.data(), p.bytes.size());
@@ -193,7 +196,7 @@ bool patch_loaded(const ElfModule& module, const std::vector<CodePatch>& patches
   for (const LoadSegment& s : module.segments()) {
     if (!(s.flags & PF_X)) continue;
     char* low = reinterpret_cast<char*>(module.base() + s.low);
-    const size_t size = page_up(s.file_end) - s.low;
+    const size_t size = page_up(s.file_end, machine_page_bytes()) - s.low;
     if (mprotect(low, size, PROT_READ | PROT_WRITE) != 0) return false;
     for (const CodePatch& p : patches)
       if (p.offset >= s.low && p.offset < s.low + size)

@@ -185,7 +185,7 @@ int find_tls_module(dl_phdr_info* info, size_t, void* data) {
 /// Reserves room for images of `count` ranks from `first` on. REQUIRES: the caller does not hold
 /// the table's lock.
 Status reserve(Plugin* p, uint32_t first, uint32_t count) {
-  const size_t alignment = std::max<size_t>(kPage, p->module.alignment());
+  const size_t alignment = std::max(page_bytes(), p->module.alignment());
   p->stride = (p->module.span() + alignment - 1) / alignment * alignment;
   Room room;
   room.first = first;

@@ -77,12 +77,13 @@ const void* return_in(const void* address) {
   if (!find_object || find_object(const_cast<void*>(address), &found) != 0) return nullptr;
   if (last.module == reinterpret_cast<uintptr_t>(found.dlfo_map_start)) return last.at;
   // The page of the address is certainly mapped: search it from the address on, then before it.
+  const size_t page = machine_page_bytes();
+  const auto number = reinterpret_cast<uintptr_t>(address);
   const auto* from = static_cast<const unsigned char*>(address);
-  const auto* end =
-      reinterpret_cast<const unsigned char*>(page_up(reinterpret_cast<uintptr_t>(address) + 1));
+  const auto* end = reinterpret_cast<const unsigned char*>(page_up(number + 1, page));
   const auto* code = std::find(from, end, kReturn);
   if (code == end) {
-    from = reinterpret_cast<const unsigned char*>(page_down(reinterpret_cast<uintptr_t>(address)));
+    from = reinterpret_cast<const unsigned char*>(page_down(number, page));
     end = static_cast<const unsigned char*>(address);
     code = std::find(from, end, kReturn);
   }
@@ -133,12 +134,12 @@ bool watch_loading(void (*hook)()) {
   static_assert(kJumpBytes <= kRoom);
   if (!empty || empty[0] != kReturn || reinterpret_cast<uintptr_t>(empty) % kRoom != 0)
     return false;
-  const auto page = page_down(reinterpret_cast<uintptr_t>(empty));
-  auto* start = reinterpret_cast<void*>(page);
+  const size_t page = machine_page_bytes();
+  auto* start = reinterpret_cast<void*>(page_down(reinterpret_cast<uintptr_t>(empty), page));
   // The page stays executable while it is changed: other threads may run its code.
-  if (mprotect(start, kPage, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
+  if (mprotect(start, page, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
   write_jump(reinterpret_cast<char*>(empty), reinterpret_cast<uintptr_t>(hook));
-  return mprotect(start, kPage, PROT_READ | PROT_EXEC) == 0;
+  return mprotect(start, page, PROT_READ | PROT_EXEC) == 0;
 }
 
 }  // namespace fgmpi::privatize::real

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/page.h"
 #include "proclet-sched/coroutine/jump.h"
 #include "proclet-sched/coroutine/timers.h"
 #include "proclet-sched/threads/completions.h"
@@ -14,7 +15,7 @@
 namespace fgmpi::sched {
 namespace {
 
-constexpr size_t kEndStack = 256 * 1024, kGuard = 4096, kRemainder = 16 * 1024;
+constexpr size_t kEndStack = 256 * 1024, kRemainder = 16 * 1024;
 constexpr int64_t kEndCheckInterval =
     1'000'000;  ///< ns between checks whether the rank still computes
 
@@ -49,8 +50,8 @@ struct Leave : Completion {
 
 /// Gives `p` a new stack, on which it runs `entry`.
 void stand_on(Proclet* p, char* low, size_t size, void (*entry)(ctx::transfer_t)) {
-  mprotect(low, kGuard, PROT_NONE);
-  p->stack_low = low + kGuard;
+  mprotect(low, page_bytes(), PROT_NONE);
+  p->stack_low = low + page_bytes();
   p->stack_size = size;
   p->context = ctx::make_fcontext(p->stack_low + size, size, entry);
 }
@@ -61,7 +62,8 @@ void leave(void* data) {
   Proclet* rank = request->rank;
   while (rank->state == ProcletState::kRunning) sleep_for(kEndCheckInterval);
   if (rank->state == ProcletState::kFinished || end_of(rank) || is_end(rank)) return;
-  void* stacks = mmap(nullptr, kRemainder + kEndStack + 2 * kGuard, PROT_READ | PROT_WRITE,
+  const size_t guard = page_bytes(), remainder = page_up(kRemainder);
+  void* stacks = mmap(nullptr, remainder + kEndStack + 2 * guard, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   auto* end = new (std::nothrow) Proclet(*rank);
   if (stacks == MAP_FAILED || !end) end_process(1);
@@ -76,7 +78,7 @@ void leave(void* data) {
   end->began_before_threads = false;
   rank->pending = nullptr;
   stand_on(end, low, kEndStack, run_end);
-  stand_on(rank, low + kEndStack + kGuard, kRemainder, run_what_is_left);
+  stand_on(rank, low + kEndStack + guard, remainder, run_what_is_left);
   if (rank->state == ProcletState::kSleeping) {
     remove_timer(rank);
     rank->state = ProcletState::kParked;

@@ -105,7 +105,7 @@ uint64_t address_space_left() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
     return uint64_t{1} << 46;
-  uint64_t used = static_cast<uint64_t>(read_number("/proc/self/statm", 0)) * kPage;
+  uint64_t used = static_cast<uint64_t>(read_number("/proc/self/statm", 0)) * machine_page_bytes();
   return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
@@ -116,7 +116,7 @@ int64_t memory_left() {
 }
 
 uint32_t ranks_that_fit(uint64_t room, uint64_t each, uint32_t count, size_t stack_size) {
-  const uint64_t slot = page_up(stack_size ? stack_size : kLeastStack) + kPage;
+  const uint64_t slot = page_up(stack_size ? stack_size : kLeastStack) + page_bytes();
   return static_cast<uint32_t>(std::clamp<uint64_t>(room / (slot + each), 1, count));
 }
 

@@ -31,9 +31,11 @@ size_t main_thread_stack_size() {
   return std::max<size_t>(limit.rlim_cur, kLeastStack);
 }
 
-/// Bytes of page tables of a stack of which only the top is touched. One page of them maps 2 MiB.
-constexpr uint64_t page_tables(size_t stack_size) {
-  return std::min<uint64_t>(kPage, stack_size / (kPage / sizeof(uint64_t)));
+/// Bytes of page tables of a stack of which only the top is touched. One page of them maps 2 MiB,
+/// where the kernel's pages have 4 KiB.
+uint64_t page_tables(size_t stack_size) {
+  const size_t page = machine_page_bytes();
+  return std::min<uint64_t>(page, stack_size / (page / sizeof(uint64_t)));
 }
 
 /// Reserves stacks of the size that the setting gives. Without the setting, the stacks are made
@@ -82,16 +84,16 @@ Proclet* make_rank(uint32_t index, StackRegion& stacks, uint32_t slot) {
 /// Checks that memory suffices for the minimum of a rank: two touched pages of stack and
 /// its descriptor.
 Status check_room(uint32_t count) {
-  constexpr int64_t kLeast = 9 * 1024;
+  const auto least = static_cast<int64_t>(2 * page_bytes() + 1024);
   int64_t memory = memory_left();
-  if (memory >= 0 && count * kLeast > memory)
+  if (memory >= 0 && count * least > memory)
     return error(
         MPI_ERR_NO_MEM,
         "%s in one process would need at least %lld MiB of memory, %lld MiB are available: at "
         "most %s would fit",
-        count_words(count, "rank").c_str(), static_cast<long long>(count * kLeast >> 20),
+        count_words(count, "rank").c_str(), static_cast<long long>(count * least >> 20),
         static_cast<long long>(memory >> 20),
-        count_words(static_cast<uint64_t>(memory / kLeast), "rank").c_str());
+        count_words(static_cast<uint64_t>(memory / least), "rank").c_str());
   uint32_t fit =
       ranks_that_fit(address_space_left(), sizeof(Proclet), count, g_scheduler.options.stack_size);
   if (fit < count)
@@ -111,18 +113,18 @@ void release_descriptors() {
   if (!g_scheduler.ranks) return;
   const size_t bytes = bytes_of_descriptors(g_scheduler.room);
   annotate::unmapped(g_scheduler.ranks, bytes);
-  munmap(reinterpret_cast<char*>(g_scheduler.ranks) - kPage, bytes + 2 * kPage);
+  munmap(reinterpret_cast<char*>(g_scheduler.ranks) - page_bytes(), bytes + 2 * page_bytes());
   g_scheduler.ranks = nullptr;
 }
 
 Proclet* reserve_descriptors(uint32_t room) {
-  const size_t bytes = bytes_of_descriptors(room);
-  void* memory = mmap(nullptr, bytes + 2 * kPage, PROT_NONE,
+  const size_t bytes = bytes_of_descriptors(room), guard = page_bytes();
+  void* memory = mmap(nullptr, bytes + 2 * guard, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  char* first = static_cast<char*>(memory) + kPage;
+  char* first = static_cast<char*>(memory) + guard;
   if (mprotect(first, bytes, PROT_READ | PROT_WRITE) != 0) {
-    munmap(memory, bytes + 2 * kPage);
+    munmap(memory, bytes + 2 * guard);
     return nullptr;
   }
   annotate::holds_pointers(first, bytes);
@@ -163,8 +165,9 @@ bool rank_is_sound(uint32_t index) {
 bool in_descriptor_guards(const void* address) {
   const auto low = reinterpret_cast<uintptr_t>(g_scheduler.ranks);
   const auto at = reinterpret_cast<uintptr_t>(address);
-  return low && (at - (low - kPage) < kPage ||
-                 at - (low + bytes_of_descriptors(g_scheduler.room)) < kPage);
+  const size_t guard = page_bytes();
+  return low && (at - (low - guard) < guard ||
+                 at - (low + bytes_of_descriptors(g_scheduler.room)) < guard);
 }
 
 char* stack_top(const Proclet* p) {
@@ -199,7 +202,7 @@ size_t default_stack_size(uint32_t count, uint64_t address_space, int64_t memory
   if (count <= kLargeStacks) size = std::clamp(main_thread_stack_size(), kMedium, kUnlimitedStack);
 #endif
   auto fits = [&] {
-    return address_space / 2 / count >= size + kPage &&
+    return address_space / 2 / count >= size + page_bytes() &&
            (memory < 0 || count * page_tables(size) <= static_cast<uint64_t>(memory) / 20);
   };
   while (size > kLeastStack && !fits()) size = std::max(size / 2, kLeastStack);

@@ -36,7 +36,8 @@ bool wants_executable_stacks() {
 
 Status StackRegion::reserve(uint32_t count, size_t stack_size, const char* what) {
   release();
-  slot_size_ = page_up(stack_size) + kPage;
+  guard_bytes_ = page_bytes();
+  slot_size_ = page_up(stack_size) + guard_bytes_;
   uint64_t bytes = static_cast<uint64_t>(count) * slot_size_;
   void* base = MAP_FAILED;
   int protection = PROT_READ | PROT_WRITE | (wants_executable_stacks() ? PROT_EXEC : 0);
@@ -65,7 +66,7 @@ void StackRegion::release() {
 }
 
 void StackRegion::choose_guard(uint32_t count) {
-  if (count == 0 || madvise(base_, kPage, kMadvGuardInstall) == 0) {
+  if (count == 0 || madvise(base_, guard_bytes_, kMadvGuardInstall) == 0) {
     guard_ = StackGuard::kGuardPages;
     return;
   }
@@ -80,8 +81,9 @@ void StackRegion::choose_guard(uint32_t count) {
 
 void StackRegion::install_guard(uint32_t slot) {
   char* page = base_ + slot * slot_size_;
-  if (guard_ == StackGuard::kGuardPages && madvise(page, kPage, kMadvGuardInstall) == 0) return;
-  if (guard_ == StackGuard::kMprotect && mprotect(page, kPage, PROT_NONE) == 0) return;
+  if (guard_ == StackGuard::kGuardPages && madvise(page, guard_bytes_, kMadvGuardInstall) == 0)
+    return;
+  if (guard_ == StackGuard::kMprotect && mprotect(page, guard_bytes_, PROT_NONE) == 0) return;
   canary_from_ = std::min(canary_from_, slot);  // guards are installed in ascending order
   memcpy(low(slot), &kCanary, sizeof kCanary);
 }
@@ -104,7 +106,7 @@ int64_t StackRegion::slot_of(const void* address, bool* in_guard) const {
   auto* p = static_cast<const char*>(address);
   if (!base_ || p < base_ || p >= base_ + static_cast<uint64_t>(count_) * slot_size_) return -1;
   uint64_t offset = static_cast<uint64_t>(p - base_);
-  *in_guard = offset % slot_size_ < kPage;
+  *in_guard = offset % slot_size_ < guard_bytes_;
   return static_cast<int64_t>(offset / slot_size_);
 }
 

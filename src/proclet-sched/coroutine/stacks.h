@@ -45,8 +45,8 @@ class StackRegion {
   /// False when the slot has a canary and its word was overwritten; true for other guards.
   bool intact(uint32_t slot) const;
 
-  char* low(uint32_t slot) const { return base_ + slot * slot_size_ + kPage; }
-  size_t stack_size() const { return slot_size_ - kPage; }
+  char* low(uint32_t slot) const { return base_ + slot * slot_size_ + guard_bytes_; }
+  size_t stack_size() const { return slot_size_ - guard_bytes_; }
   /// One past the highest usable byte, after colouring.
   char* top(uint32_t slot) const {
     return low(slot) + stack_size() - (slot % kColours) * kColourBytes;
@@ -63,6 +63,7 @@ class StackRegion {
   void choose_guard(uint32_t count);
   char* base_ = nullptr;
   size_t slot_size_ = 0;
+  size_t guard_bytes_ = 0;  ///< a page
   uint32_t count_ = 0;
   uint32_t canary_from_ = 0;  ///< slots from here on have canaries
   StackGuard guard_ = StackGuard::kGuardPages;

@@ -152,8 +152,9 @@ Status OwnSegment::create(Geometry geometry, bool memfd) {
   }
   prefer_node(memory, bytes, own_node());
   // The control part is allocated before it is touched: a full /dev/shm is an error, not a SIGBUS.
-  if (name_.has_file && (errno = posix_fallocate(fd_, 0, static_cast<off_t>(kControlBytes))) != 0) {
-    Status status = no_room(kControlBytes);
+  if (name_.has_file &&
+      (errno = posix_fallocate(fd_, 0, static_cast<off_t>(control_bytes()))) != 0) {
+    Status status = no_room(control_bytes());
     munmap(memory, bytes);
     close();
     return status;
@@ -192,7 +193,8 @@ bool is_possible(Geometry g) {
   auto power = [](uint32_t x, uint32_t min) {
     return x >= min && x <= (1u << 30) && !(x & (x - 1));
   };
-  return power(g.cells, kPage / sizeof(Cell)) && power(g.bulk, kPage);
+  constexpr uint32_t kLeastCells = 64, kLeastBulk = 4096;  // those of the settings
+  return power(g.cells, kLeastCells) && power(g.bulk, kLeastBulk);
 }
 
 }  // namespace
@@ -206,8 +208,8 @@ Status open_peer(const SegmentName& name, int* out_fd, SegmentHeader** out_heade
     return error(MPI_ERR_OTHER, "cannot open the shared memory of process id %d: %m", name.pid);
   struct stat info;
   void* memory = MAP_FAILED;
-  if (!fstat(fd, &info) && info.st_size >= static_cast<off_t>(kControlBytes))
-    memory = mmap(nullptr, kControlBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (!fstat(fd, &info) && info.st_size >= static_cast<off_t>(control_bytes()))
+    memory = mmap(nullptr, control_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) {
     ::close(fd);
     return error(MPI_ERR_OTHER, "cannot map the shared memory of process id %d", name.pid);
@@ -217,12 +219,12 @@ Status open_peer(const SegmentName& name, int* out_fd, SegmentHeader** out_heade
   if (header->magic != kMagic || header->nonce[0] != name.nonce[0] ||
       header->nonce[1] != name.nonce[1] || header->slots != kSlots || !is_possible(g) ||
       static_cast<size_t>(info.st_size) < segment_bytes(g)) {
-    munmap(memory, kControlBytes);
+    munmap(memory, control_bytes());
     ::close(fd);
     return error(MPI_ERR_OTHER, "the shared memory of process id %d is not the published one",
                  name.pid);
   }
-  madvise(memory, kControlBytes, MADV_DONTFORK);
+  madvise(memory, control_bytes(), MADV_DONTFORK);
   *out_fd = fd;
   *out_header = header;
   *out_geometry = g;
@@ -232,18 +234,19 @@ Status open_peer(const SegmentName& name, int* out_fd, SegmentHeader** out_heade
 Status map_ring(int fd, Geometry geometry, uint32_t slot, const SegmentName& name, void** ring) {
   auto offset = static_cast<off_t>(ring_offset(geometry, slot));
   if (name.has_file &&
-      (errno = posix_fallocate(fd, offset, static_cast<off_t>(geometry.bytes()))) != 0)
-    return no_room(geometry.bytes());
-  void* memory = mmap(nullptr, geometry.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+      (errno = posix_fallocate(fd, offset, static_cast<off_t>(ring_bytes(geometry)))) != 0)
+    return no_room(ring_bytes(geometry));
+  void* memory =
+      mmap(nullptr, ring_bytes(geometry), PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
   if (memory == MAP_FAILED)
     return error(MPI_ERR_OTHER, "cannot map %zu bytes of shared memory of process id %d: %m",
-                 geometry.bytes(), name.pid);
-  madvise(memory, geometry.bytes(), MADV_DONTFORK);
+                 ring_bytes(geometry), name.pid);
+  madvise(memory, ring_bytes(geometry), MADV_DONTFORK);
   *ring = memory;
   return {};
 }
 
-void unmap_control(SegmentHeader* header) { munmap(header, kControlBytes); }
-void unmap_ring(void* ring, Geometry geometry) { munmap(ring, geometry.bytes()); }
+void unmap_control(SegmentHeader* header) { munmap(header, control_bytes()); }
+void unmap_ring(void* ring, Geometry geometry) { munmap(ring, ring_bytes(geometry)); }
 
 }  // namespace fgmpi::transport::shm

@@ -2,7 +2,7 @@
 //
 //   SegmentHeader   identity, geometry, the doorbell            (3 lines)
 //   SlotControl[]   for each sender: its identity, the credits  (kSlots x 2 lines)
-//   rings[]         one for each sender, page aligned           (kSlots x Geometry::bytes())
+//   rings[]         one for each sender, page aligned           (kSlots x ring_bytes())
 //
 // The segment is sparse: it uses memory only where a pair of processes has exchanged messages. It
 // is a memfd that peers open as /proc/PID/fd/N: it never has a name in /dev/shm, however the job
@@ -60,11 +60,15 @@ struct SlotControl {
 };
 static_assert(sizeof(SlotControl) == 2 * kLine);
 
-inline constexpr size_t kControlBytes =
-    page_up(sizeof(SegmentHeader) + kSlots * sizeof(SlotControl));
-
-inline size_t segment_bytes(Geometry g) { return kControlBytes + kSlots * g.bytes(); }
-inline size_t ring_offset(Geometry g, uint32_t slot) { return kControlBytes + slot * g.bytes(); }
+inline size_t control_bytes() {
+  return page_up(sizeof(SegmentHeader) + kSlots * sizeof(SlotControl));
+}
+/// Bytes of the mapping of a ring: whole pages.
+inline size_t ring_bytes(Geometry g) { return page_up(g.bytes()); }
+inline size_t segment_bytes(Geometry g) { return control_bytes() + kSlots * ring_bytes(g); }
+inline size_t ring_offset(Geometry g, uint32_t slot) {
+  return control_bytes() + slot * ring_bytes(g);
+}
 inline SlotControl* slot_controls(SegmentHeader* header) {
   return reinterpret_cast<SlotControl*>(header + 1);
 }

@@ -17,6 +17,8 @@
 namespace fgmpi {
 namespace {
 
+const size_t kPage = machine_page_bytes();
+
 uint64_t address_of(const void* there) { return reinterpret_cast<uint64_t>(there); }
 
 /// Three pages, of which the last cannot be read or written.
@@ -30,7 +32,7 @@ class GuardedPages {
   }
   ~GuardedPages() { munmap(pages_, 3 * kPage); }
   GuardedPages(const GuardedPages&) = delete;
-  static constexpr size_t kUsable = 2 * kPage;
+  static inline const size_t kUsable = 2 * kPage;
   char* begin() { return pages_; }
   char* end() { return pages_ + kUsable; }
 

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
 
+#include "../setting.h"
 #include "base/descriptor.h"
 #include "base/host_name.h"
 #include "base/page.h"
@@ -16,9 +18,23 @@
 namespace fgmpi {
 namespace {
 
-TEST(Page, IsTheMachines) { EXPECT_EQ(static_cast<long>(kPage), sysconf(_SC_PAGESIZE)); }
+TEST(Page, IsAMultipleOfTheMachines) {
+  EXPECT_EQ(static_cast<long>(machine_page_bytes()), sysconf(_SC_PAGESIZE));
+  EXPECT_GE(page_bytes(), machine_page_bytes());
+  EXPECT_TRUE(std::has_single_bit(page_bytes()));
+}
+
+TEST(Page, HasTheSizeOfTheSetting) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const size_t bytes : {size_t{16} << 10, size_t{64} << 10}) {
+    const test::Setting setting("FGMPI_PAGE_SIZE", std::to_string(bytes >> 10) + "k");
+    EXPECT_EXIT(_exit(page_bytes() == std::max(bytes, machine_page_bytes()) ? 0 : 1),
+                testing::ExitedWithCode(0), "");
+  }
+}
 
 TEST(Page, Rounding) {
+  const size_t kPage = page_bytes();
   EXPECT_EQ(page_up(0), 0u);
   EXPECT_EQ(page_up(1), kPage);
   EXPECT_EQ(page_up(kPage), kPage);
@@ -26,6 +42,8 @@ TEST(Page, Rounding) {
   EXPECT_EQ(page_down(kPage - 1), 0u);
   EXPECT_EQ(page_down(kPage), kPage);
   EXPECT_EQ(page_up(UINT64_MAX - kPage + 1), UINT64_MAX - kPage + 1);
+  EXPECT_EQ(page_down(65535, 16384), 49152u);
+  EXPECT_EQ(page_up(49153, 16384), 65536u);
 }
 
 TEST(Descriptor, MovesUpAndKeepsErrno) {

@@ -12,6 +12,8 @@
 #include <random>
 #include <thread>
 
+#include "base/page.h"
+
 namespace fgmpi::dynamic {
 namespace {
 
@@ -179,7 +181,7 @@ TEST(SharedRing, WhatIsNoRingIsNotMapped) {
   EXPECT_FALSE(RingIn::map(plain)) << "it can shrink";
   ASSERT_EQ(fcntl(plain, F_ADD_SEALS, F_SEAL_SHRINK), 0);
   EXPECT_TRUE(RingIn::map(plain)) << "the memory of a ring that nobody has written";
-  ASSERT_EQ(ftruncate(plain, size + 4096), 0);
+  ASSERT_EQ(ftruncate(plain, size + static_cast<off_t>(page_bytes())), 0);
   EXPECT_FALSE(RingIn::map(plain)) << "another size";
   EXPECT_FALSE(RingIn::map(STDERR_FILENO));
   EXPECT_FALSE(RingIn::map(-1));
@@ -195,7 +197,8 @@ TEST(SharedRing, AnImpossibleLengthIsSeen) {
   // A malicious process may write this first cell of a ring: position 1, a length that no frame
   // has.
   const uint64_t word = uint64_t{1} << 32 | (RingOut::kMostPayload + 1);
-  ASSERT_EQ(pwrite(fd, &word, sizeof word, 4096), static_cast<ssize_t>(sizeof word));
+  ASSERT_EQ(pwrite(fd, &word, sizeof word, static_cast<off_t>(page_bytes())),
+            static_cast<ssize_t>(sizeof word));
   RingFrame frame;
   EXPECT_EQ(in->peek(&frame), RingReader::Next::kBad);
   close(fd);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/page.h"
 #include "proclet-sched/coroutine/last_call.h"
 
 namespace fgmpi::sched {
@@ -130,7 +131,7 @@ TEST(Identity, NobodyWritesBesideTheDescriptors) {
   volatile char* end = reinterpret_cast<char*>(rank_proclet(0) + most_ranks());
   EXPECT_DEATH(
       {
-        for (int i = 0; i < 2 * 4096; ++i) end[i] = 1;
+        for (int i = 0; i < static_cast<int>(2 * page_bytes()); ++i) end[i] = 1;
       },
       "");
 }

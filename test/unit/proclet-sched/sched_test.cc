@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "../setting.h"
+#include "base/page.h"
 #include "proclet-sched/coroutine/stacks.h"
 
 namespace fgmpi::sched {
@@ -244,9 +245,9 @@ TEST(Sched, FinishedStacksAreGivenBack) {
     memset(const_cast<char*>(buffer), 1, sizeof buffer);
     lows.push_back(current()->stack_low);
     if (current()->index == 99) {
-      std::vector<unsigned char> pages(current()->stack_size / 4096);
+      std::vector<unsigned char> pages(current()->stack_size / machine_page_bytes());
       for (int i = 0; i < 99; ++i) {
-        ASSERT_EQ(mincore(lows[static_cast<size_t>(i)], pages.size() * 4096, pages.data()), 0);
+        ASSERT_EQ(mincore(lows[static_cast<size_t>(i)], current()->stack_size, pages.data()), 0);
         for (unsigned char page : pages) resident += page & 1;
       }
     }
@@ -562,7 +563,7 @@ TEST(Sched, HelpersThatCannotBeHadAreAnError) {
     FILE* file = fopen("/proc/self/statm", "r");
     if (fscanf(file, "%ld", &pages) != 1) pages = 0;
     fclose(file);
-    limit.rlim_cur = static_cast<rlim_t>(pages) * 4096 + (100 << 20);
+    limit.rlim_cur = static_cast<rlim_t>(pages) * machine_page_bytes() + (100 << 20);
     setrlimit(RLIMIT_AS, &limit);
     // Stacks of helpers are 64 KiB: some thousand fit.
     while ((refused = ensure_helper()).ok() && parked.size() < 10'000)
@@ -710,10 +711,12 @@ TEST(Limits, AsManyRanksFitAsIsSaid) {
   for (uint64_t each : {0, 5000, 100000})
     for (uint64_t mib : {100, 300, 1000, 20000}) {
       uint32_t fit = ranks_that_fit(mib << 20, each, 1000000, 0);
-      EXPECT_LE(fit * (kLeastStack + kPage + each), mib << 20) << mib << " MiB";
-      EXPECT_GT((fit + 1) * (kLeastStack + kPage + each), mib << 20) << mib << " MiB";
+      const uint64_t slot = page_up(kLeastStack) + page_bytes();
+      EXPECT_LE(fit * (slot + each), mib << 20) << mib << " MiB";
+      EXPECT_GT((fit + 1) * (slot + each), mib << 20) << mib << " MiB";
     }
-  EXPECT_EQ(ranks_that_fit(1000 * 65536, 4096, 5000, 65536 - 8192), 1000u);
+  const size_t each = page_bytes(), stack = 14 * each;
+  EXPECT_EQ(ranks_that_fit(1000 * 16 * each, each, 5000, stack), 1000u);
   EXPECT_GT(memory_left(), 0);
 }
 

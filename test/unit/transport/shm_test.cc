@@ -13,6 +13,7 @@
 #include <bit>
 #include <iterator>
 
+#include "base/page.h"
 #include "exchange.h"
 #include "transport/registry.h"
 #include "transport/shm/doorbell.h"
@@ -86,7 +87,7 @@ TEST(Shm, RingsLieOnTheReceiversNode) {
     EXPECT_EQ(found.bulk, geometry.bulk);
     ASSERT_TRUE(shm::map_ring(fd, geometry, 7, own.name(), &ring).ok());
     close(fd);
-    if (!policy_of(ring, &mode, &preferred) || !shm::prefer_node(own.ring(9), kPage, node)) {
+    if (!policy_of(ring, &mode, &preferred) || !shm::prefer_node(own.ring(9), page_bytes(), node)) {
       GTEST_SKIP() << "the kernel has or permits no memory policies here";
     }
     // The sender's mapping has the policy that the owner gave to the segment. None of its pages has
@@ -102,8 +103,8 @@ TEST(Shm, RingsLieOnTheReceiversNode) {
     shm::unmap_ring(ring, geometry);
     shm::unmap_control(header);
   }
-  EXPECT_FALSE(shm::prefer_node(nullptr, kPage, -1));
-  EXPECT_FALSE(shm::prefer_node(nullptr, kPage, 1 << 20));
+  EXPECT_FALSE(shm::prefer_node(nullptr, page_bytes(), -1));
+  EXPECT_FALSE(shm::prefer_node(nullptr, page_bytes(), 1 << 20));
 }
 
 TEST(Shm, AFileIsGoneWhenItsOwnerIsKilledBeforeAllHaveIt) {
