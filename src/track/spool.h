@@ -1,8 +1,9 @@
 // The trace file of this process: chunks in a shared mapping, so that the records survive any end
 // of the process.
 //
-//   file:  | header | extent (mapped as a whole, 1 to 16 MiB) | extent | ...
-//   extent: chunks of all ranks of the process, in the order of request
+//   file:  | extent (mapped as a whole, 1 to 16 MiB) | extent | ...
+//   extent: chunks of all ranks of the process, in the order of request; in front of those of the
+//           first extent lies the header
 //
 // A record is a store into the mapping; the kernel writes it to the file when it likes. The pages
 // of a full chunk are released (MADV_DONTNEED; the file keeps the data), so that one chunk for each
@@ -36,9 +37,8 @@ class TraceSpool {
   /// Truncates the file to its used size. The mapping stays, and further chunks may follow.
   void finish();
 
-  static constexpr size_t kPage = 4096;
-
  private:
+  char* map_extent(uint64_t offset, size_t size);
   bool new_extent(size_t at_least);
   /// Chunks of at least this size begin at a page boundary.
   static constexpr size_t kLarge = 64 << 10;
