@@ -66,8 +66,7 @@ std::unique_ptr<RingOut> RingOut::make(int* fd) {
 
 bool RingOut::push(const transport::Header& header, const void* payload, size_t length) {
   if (__builtin_expect(writer_.push(header, payload, length), 1)) return true;
-  memory_.control()->writer_waits.store(1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one of RingIn::consume
+  transport::shm::ask_for_room(&memory_.control()->writer_waits);
   return writer_.refresh() && writer_.push(header, payload, length);
 }
 
@@ -78,7 +77,9 @@ bool RingOut::clear_reader_sleep() {
          control->asleep.exchange(0) != 0;
 }
 
-bool RingOut::has_room() { return writer_.refresh(); }
+bool RingOut::has_room() {
+  return transport::shm::has_room(&writer_, &memory_.control()->writer_waits);
+}
 
 RingIn::RingIn(void* start)
     : memory_(start), reader_(memory_.cells(), &memory_.control()->credits, kGeometry) {
@@ -96,10 +97,7 @@ std::unique_ptr<RingIn> RingIn::map(int fd) {
 }
 
 bool RingIn::consume(const RingFrame& frame) {
-  if (!reader_.consume(frame)) return false;
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one of RingOut::push
-  std::atomic<uint32_t>& waits = memory_.control()->writer_waits;
-  return __builtin_expect(waits.load(std::memory_order_relaxed) != 0, 0) && waits.exchange(0) != 0;
+  return reader_.consume(frame) && transport::shm::is_room_wanted(&memory_.control()->writer_waits);
 }
 
 void fence_for_sleep() { transport::shm::heavy_fence(registered()); }

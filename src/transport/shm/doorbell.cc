@@ -31,7 +31,8 @@ void heavy_fence(bool registered) {
 }
 
 void ring(SegmentHeader* header, int pid, int* pipe) {
-  uint32_t how = header->armed.exchange(kAwake, std::memory_order_seq_cst);
+  // Acquires `pipe`, which the owner has set before it armed with kOnPipe.
+  uint32_t how = header->armed.exchange(kAwake, std::memory_order_acq_rel);
   if (how == kOnFutex) {
     futex_wake(&header->armed, FutexScope::kShared);
   } else if (how == kOnPipe) {

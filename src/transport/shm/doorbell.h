@@ -30,4 +30,38 @@ inline void light_fence(bool both_registered) {
 /// pipe.
 void ring(SegmentHeader* header, int pid, int* pipe);
 
+/// Called after a store that the owner of `header` may wait for: rings if the owner is armed. The
+/// fence pairs with that of arm_doorbell(): the owner sees the store, or this load sees the word.
+inline void ring_if_armed(SegmentHeader* header, bool both_registered, int pid, int* pipe) {
+  light_fence(both_registered);
+  if (__builtin_expect(header->armed.load(std::memory_order_relaxed) != kAwake, 0))
+    ring(header, pid, pipe);
+}
+/// Called by the owner, which must check what it waits for once more before it sleeps.
+inline void arm_doorbell(SegmentHeader* header, Armed how, bool registered) {
+  header->armed.store(how, std::memory_order_release);  // with `pipe`, for the exchange of ring()
+  heavy_fence(registered);
+}
+
+/// Called by a sender without room, which must read the credits once more before it waits.
+inline void ask_for_room(std::atomic<uint32_t>* wants_room) {
+  wants_room->store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with that of is_room_wanted()
+}
+/// Called by a sender that has asked: is there room now? It asks again where its request is gone: the
+/// receiver may have cleared it with the one before, when it woke the sender for that.
+inline bool has_room(RingWriter* writer, std::atomic<uint32_t>* wants_room) {
+  if (writer->refresh()) return true;
+  if (wants_room->load(std::memory_order_relaxed) != 0) return false;
+  ask_for_room(wants_room);
+  return writer->refresh();
+}
+/// Called by the receiver after it has published credits: does the sender wait for them?
+inline bool is_room_wanted(std::atomic<uint32_t>* wants_room) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with that of ask_for_room()
+  if (__builtin_expect(!wants_room->load(std::memory_order_relaxed), 1)) return false;
+  wants_room->store(0, std::memory_order_relaxed);
+  return true;
+}
+
 }  // namespace fgmpi::transport::shm

@@ -102,6 +102,7 @@ class RingWriter {
     }
     cell.header = header;
     ++tail_;
+    // Releases the frame to word() of the reader.
     cell.word.store(uint64_t{tail_} << 32 | flag | length, std::memory_order_release);
     return true;
   }
@@ -109,6 +110,7 @@ class RingWriter {
   /// Reads the consumer's credits again; true when there are more than before.
   bool refresh() {
     if (!credits_) return false;  // not connected yet
+    // Both loads pair with the stores of consume(): what the reader has read may be overwritten.
     uint32_t done = credits_->cells_done.load(std::memory_order_acquire);
     uint64_t bulk_done = credits_->bulk_done.load(std::memory_order_acquire);
     // Impossible credits are ignored.
@@ -118,6 +120,7 @@ class RingWriter {
     bool more = limit != limit_ || bulk_limit != bulk_limit_;
     limit_ = limit;
     bulk_limit_ = bulk_limit;
+    // Numbers of a measurement (stores.h): two that do not belong together do no harm.
     stores_->taken(credits_->timed_bytes.load(std::memory_order_relaxed),
                    credits_->timed_ticks.load(std::memory_order_relaxed));
     return more;
@@ -228,6 +231,7 @@ class RingReader {
     bulk_published_ = bulk_position_;
     credits_->timed_ticks.store(timed_ticks_, std::memory_order_relaxed);
     credits_->timed_bytes.store(timed_bytes_, std::memory_order_relaxed);
+    // Both release the reader's loads of the frames to refresh().
     credits_->bulk_done.store(bulk_position_, std::memory_order_release);
     credits_->cells_done.store(position_, std::memory_order_release);
     return true;

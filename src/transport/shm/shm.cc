@@ -148,9 +148,7 @@ bool Shm::try_send(uint32_t, uint64_t handle, const Header& header, const void* 
   ShmPeer* peer = reinterpret_cast<ShmPeer*>(handle);
   if (__builtin_expect(!peer->announced || !peer->writer.push(header, payload, length), 0))
     return slow_send(peer, header, payload, length);
-  light_fence(peer->light);
-  if (__builtin_expect(peer->header->armed.load(std::memory_order_relaxed) != kAwake, 0))
-    ring(peer->header, peer->name.pid, &peer->pipe);
+  ring_if_armed(peer->header, peer->light, peer->name.pid, &peer->pipe);
   return true;
 }
 
@@ -166,7 +164,7 @@ bool Shm::slow_send(ShmPeer* peer, const Header& header, const void* payload, si
     SlotControl::SlotSender& sender = peer->slot->sender;
     sender.process = header.src_process;
     sender.pid = getpid();
-    sender.ready.store(kReady, std::memory_order_release);
+    sender.ready.store(kReady, std::memory_order_release);  // pairs with adopt_sources()
     peer->announced = true;
     return try_send(peer->process, reinterpret_cast<uint64_t>(peer), header, payload, length);
   }
@@ -174,8 +172,7 @@ bool Shm::slow_send(ShmPeer* peer, const Header& header, const void* payload, si
     peer->starving = true;
     starving_.push_back(peer);
   }
-  peer->slot->sender.wants_room.store(1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with wake_starving_sender
+  ask_for_room(&peer->slot->sender.wants_room);
   if (peer->writer.refresh())
     return try_send(peer->process, reinterpret_cast<uint64_t>(peer), header, payload, length);
   return false;
@@ -240,10 +237,7 @@ void Shm::refuse(IncomingRing* source, const char* what) {
 
 /// Called when credits were published: wakes the sender if it waits for room.
 void Shm::wake_starving_sender(IncomingRing* source) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with slow_send and arm
-  std::atomic<uint32_t>& wants = source->slot->sender.wants_room;
-  if (__builtin_expect(!wants.load(std::memory_order_relaxed), 1)) return;
-  wants.store(0, std::memory_order_relaxed);
+  if (!is_room_wanted(&source->slot->sender.wants_room)) return;
   ShmPeer* peer = source->peer;
   if (peer->gone) return;
   if (!peer->header) {
@@ -253,9 +247,7 @@ void Shm::wake_starving_sender(IncomingRing* source) {
       return;
     }
   }
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (peer->header->armed.load(std::memory_order_relaxed) != kAwake)
-    ring(peer->header, peer->name.pid, &peer->pipe);
+  ring_if_armed(peer->header, false, peer->name.pid, &peer->pipe);
 }
 
 /// Examines slots that were claimed since the last call; true when one became a source.
@@ -265,6 +257,7 @@ bool Shm::adopt_sources() {
   bool any = false;
   for (size_t i = 0; i < pending_.size();) {
     SlotControl* slot = &segment_.controls()[pending_[i]];
+    // The load of `ready` acquires the sender's other fields, which slow_send() has set before.
     // A sender that add_peer() has not introduced yet stays pending until it has; one that is not
     // of the job stays pending for ever.
     auto peer = slot->sender.ready.load(std::memory_order_acquire) == kEmpty
@@ -290,7 +283,7 @@ bool Shm::retry_starving() {
   bool any = false;
   for (size_t i = 0; i < starving_.size();) {
     ShmPeer* peer = starving_[i];
-    if (!peer->gone && !peer->writer.refresh()) {
+    if (!peer->gone && !has_room(&peer->writer, &peer->slot->sender.wants_room)) {
       ++i;
       continue;
     }
@@ -316,11 +309,10 @@ bool Shm::has_pending_work() {
 }
 
 bool Shm::arm() {
-  std::atomic<uint32_t>& armed = segment_.header()->armed;
-  armed.store(pipe_[0] < 0 ? kOnFutex : kOnPipe, std::memory_order_seq_cst);
   // A process that add_peer() has yet to introduce cannot deliver anything: without peers no other
   // process need pass a fence. The call interrupts every processor that runs a registered process.
-  heavy_fence(registered_ && !peers_.empty());
+  arm_doorbell(segment_.header(), pipe_[0] < 0 ? kOnFutex : kOnPipe,
+               registered_ && !peers_.empty());
   if (!has_pending_work()) return true;
   disarm();
   return false;
