@@ -34,6 +34,7 @@ struct SpinLock {
   void lock() {
     if (__builtin_expect(held.exchange(1, std::memory_order_acquire) != 0, 0)) wait();
   }
+  /// Pairs with the exchanges of lock() and wait().
   void unlock() { held.store(0, std::memory_order_release); }
 
  private:

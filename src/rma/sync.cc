@@ -66,9 +66,11 @@ Status wait_for_member(ParkedThreads* parked, const SyncWait& site, F&& done) {
   return {};
 }
 
-/// Makes stores before this visible before loads behind it, as MPI orders.
+/// Makes stores before this visible before loads behind it, as MPI orders. Without stores it keeps
+/// loads behind it from being done before earlier ones: a rank that has got a flag, and flushes,
+/// gets the data that another rank put before it set the flag. x86 needs no instruction for that.
 void make_visible(MemberEpochs* access) {
-  if (!access->stores) return;
+  if (!access->stores) return __atomic_thread_fence(__ATOMIC_ACQUIRE);
   access->stores = false;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
