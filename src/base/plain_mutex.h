@@ -15,6 +15,7 @@ namespace fgmpi {
 
 class PlainMutex {
  public:
+  /// Both changes acquire what the last holder has done; they pair with the release of unlock().
   void lock() {
     uint32_t free = 0;
     if (word_.compare_exchange_strong(free, 1, std::memory_order_acquire)) return;

@@ -27,6 +27,9 @@ void (*g_interrupt)() = nullptr;
 
 }  // namespace
 
+/// The push releases the completion to the exchange of drain_posted(). The push and the load behind it
+/// pair with the store and the load of SleepUntilPosted(): in one order of all four (seq_cst), the
+/// poster sees the sleeper, or the sleeper the completion.
 void post_completion(Completion* c) {
   Completion* head = detail::g_posted.load(std::memory_order_relaxed);
   do {
@@ -34,6 +37,7 @@ void post_completion(Completion* c) {
   } while (!detail::g_posted.compare_exchange_weak(head, c, std::memory_order_seq_cst,
                                                    std::memory_order_relaxed));
   uint32_t asleep = kAsleep;
+  // The change acquires g_word and g_interrupt, which the sleeper has set before kAsleep.
   if (g_sleeper.load(std::memory_order_seq_cst) != kAsleep ||
       !g_sleeper.compare_exchange_strong(asleep, kWaking, std::memory_order_acquire))
     return;
@@ -43,7 +47,7 @@ void post_completion(Completion* c) {
   } else {
     g_interrupt();
   }
-  g_sleeper.store(kAwake, std::memory_order_release);
+  g_sleeper.store(kAwake, std::memory_order_release);  // pairs with ~SleepUntilPosted()
 }
 
 bool detail::drain_posted() {
@@ -71,7 +75,7 @@ SleepUntilPosted::SleepUntilPosted(std::atomic<uint32_t>* word, void (*interrupt
 }
 
 /// Waits for a poster that has begun to wake: it still uses g_word, g_interrupt and what
-/// they point to.
+/// they point to. The load of kAwake acquires the end of that use.
 SleepUntilPosted::~SleepUntilPosted() {
   uint32_t asleep = kAsleep;
   if (g_sleeper.compare_exchange_strong(asleep, kAwake, std::memory_order_acquire)) return;

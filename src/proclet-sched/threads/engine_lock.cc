@@ -31,6 +31,8 @@ void give_way() { syscall(SYS_sched_yield); }
 void EngineLock::prepare(LockUser* user) {
   lends_ = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   lend(user);
+  // A thread that finds the lock in use, by a flag without an order, must find the loan as well.
+  if (lends_) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
 /// REQUIRES: word_ is held, or the lock is not in use yet.
@@ -38,7 +40,7 @@ void EngineLock::lend(LockUser* me) {
   streak_ = 0;
   if (!lends_ || word_.load(std::memory_order_relaxed) == 2) return;
   me->was_lent = true;
-  lent_to_.store(me, std::memory_order_relaxed);
+  lent_to_.store(me, std::memory_order_relaxed);  // the release of word_ publishes it
 }
 
 void EngineLock::lock_slowly() {
@@ -66,12 +68,14 @@ void EngineLock::wake_one() { futex_wake(&word_, FutexScope::kProcess); }
 
 /// Called when `me` finds its loan ended: the thread that ended it may be asleep.
 void EngineLock::wake_revoker(LockUser* me) {
-  me->inside.store(0, std::memory_order_release);
+  me->inside.store(0, std::memory_order_release);  // pairs with the load of revoke()
   futex_wake(&me->inside, FutexScope::kProcess);
 }
 
-/// Ends the loan. The borrower either sees that its loan has ended, or its store is seen here.
-/// revoked_ keeps the borrower's LockUser alive. REQUIRES: word_ is held.
+/// Ends the loan. The fence in all threads decides: the borrower either sees that its loan has ended,
+/// or its store is seen here, and the last load of `inside` acquires what it has done. revoked_ keeps
+/// the borrower's LockUser alive: this stores revoked_ and then changes lent_to_, forget() changes
+/// lent_to_ and then loads revoked_, all in one order (seq_cst). REQUIRES: word_ is held.
 void EngineLock::revoke() {
   LockUser* user = lent_to_.load(std::memory_order_relaxed);
   revoked_.store(user, std::memory_order_seq_cst);
@@ -80,7 +84,7 @@ void EngineLock::revoke() {
     while (user->inside.load(std::memory_order_acquire) != 0)
       futex_wait(&user->inside, 1, kLockCheckInterval, FutexScope::kProcess);
   }
-  revoked_.store(nullptr, std::memory_order_release);
+  revoked_.store(nullptr, std::memory_order_release);  // pairs with the load of forget()
 }
 
 void EngineLock::forget(LockUser* me) {

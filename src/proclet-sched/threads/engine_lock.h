@@ -34,12 +34,14 @@ struct LockUser {
 class EngineLock {
  public:
   /// Called before the first use; lends the lock to `user`. Without the kernel's membarrier there
-  /// are no loans.
+  /// are no loans. All threads pass a fence, so that what the caller stores next comes after this.
   void prepare(LockUser* user);
 
   /// Takes the lock by a plain store, if it is lent to `me`.
   bool lock_by_loan(LockUser* me) {
     if (__builtin_expect(lent_to_.load(std::memory_order_relaxed) != me, 0)) return false;
+    // The store comes before the load for revoke(), which makes this thread pass a fence. What the
+    // lock protects needs no order: since it was lent, only this thread has changed it.
     me->inside.store(1, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (__builtin_expect(lent_to_.load(std::memory_order_relaxed) == me, 1)) return true;
@@ -48,15 +50,15 @@ class EngineLock {
   }
   /// REQUIRES: me->inside.
   void unlock_by_loan(LockUser* me) {
-    me->inside.store(0, std::memory_order_release);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+    me->inside.store(0, std::memory_order_release);       // pairs with the load of revoke()
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // pairs with the fence of revoke()
     if (__builtin_expect(lent_to_.load(std::memory_order_relaxed) != me, 0)) wake_revoker(me);
   }
 
   void lock(LockUser* me) {
     if (lock_by_loan(me)) return;
     lock_word();
-    // The load acquires what a thread has done under its loan, if forget() has ended that loan.
+    // The load pairs with forget(): it acquires what a thread has done under a loan that this ended.
     if (__builtin_expect(lent_to_.load(std::memory_order_acquire) != &nobody_, 0)) revoke();
   }
   void unlock(LockUser* me) {
@@ -81,6 +83,7 @@ class EngineLock {
  private:
   static constexpr uint32_t kStreak = 256;  ///< some ten times as many as make a loan pay
 
+  /// All changes of word_ to a held state acquire; they pair with the release of unlock_word().
   void lock_word() {
     uint32_t free = 0;
     if (__builtin_expect(starving_.load(std::memory_order_relaxed) == 0 &&

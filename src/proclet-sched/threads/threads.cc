@@ -505,7 +505,7 @@ void enable_threads(bool any_thread) {
     Proclet* p = rank_proclet(i);
     set_began_before(p, p != g_hot.current && p->context);
   }
-  detail::g_threads_enabled = true;
+  detail::g_threads_enabled = true;  // pairs with the fence of prepare()
   const bool in_callback = g_hot.current && g_hot.current->callbacks > 0;
   if (in_callback) {
     g_engine_lock.lock(t_user);
