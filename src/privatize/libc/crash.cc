@@ -158,7 +158,8 @@ struct Crash {
 };
 Crash g_crash;
 
-/// "Segmentation fault". Not strsignal(): it translates, which allocates, and the heap may be broken.
+/// Returns "Segmentation fault" and the like without allocating, as strsignal() does where it
+/// translates: the heap may be broken.
 const char* words_of_signal() {
   const char* words = sigdescr_np(g_crash.signal);
   return words ? words : "unknown signal";

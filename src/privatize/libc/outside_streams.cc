@@ -118,8 +118,8 @@ using namespace fgmpi::privatize;
   (!can_never_wait((stream)->_fileno) && lets_others_run(__builtin_return_address(0)) && \
    may_wait(stream))
 
-// Begins the definition of the function with this symbol. <stdio.h> defines some of them in line, so
-// that clang takes no other definition under the name in C++.
+// Begins the definition of the function with this symbol. <stdio.h> defines some of them in line,
+// so that clang takes no other definition under the name in C++.
 #define FGMPI_INTERPOSE_SYMBOL(result, symbol, parameters)           \
   FGMPI_INTERPOSE result fgmpi_##symbol parameters __asm__(#symbol); \
   result fgmpi_##symbol parameters

@@ -27,9 +27,9 @@ void (*g_interrupt)() = nullptr;
 
 }  // namespace
 
-/// The push releases the completion to the exchange of drain_posted(). The push and the load behind it
-/// pair with the store and the load of SleepUntilPosted(): in one order of all four (seq_cst), the
-/// poster sees the sleeper, or the sleeper the completion.
+/// The push releases the completion to the exchange of drain_posted(). The push and the load behind
+/// it pair with the store and the load of SleepUntilPosted(): in one order of all four (seq_cst),
+/// the poster sees the sleeper, or the sleeper the completion.
 void post_completion(Completion* c) {
   Completion* head = detail::g_posted.load(std::memory_order_relaxed);
   do {

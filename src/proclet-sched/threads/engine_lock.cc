@@ -72,10 +72,11 @@ void EngineLock::wake_revoker(LockUser* me) {
   futex_wake(&me->inside, FutexScope::kProcess);
 }
 
-/// Ends the loan. The fence in all threads decides: the borrower either sees that its loan has ended,
-/// or its store is seen here, and the last load of `inside` acquires what it has done. revoked_ keeps
-/// the borrower's LockUser alive: this stores revoked_ and then changes lent_to_, forget() changes
-/// lent_to_ and then loads revoked_, all in one order (seq_cst). REQUIRES: word_ is held.
+/// Ends the loan. The fence in all threads decides: the borrower either sees that its loan has
+/// ended, or its store is seen here, and the last load of `inside` acquires what it has done.
+/// revoked_ keeps the borrower's LockUser alive: this stores revoked_ and then changes lent_to_,
+/// forget() changes lent_to_ and then loads revoked_, all in one order (seq_cst). REQUIRES: word_
+/// is held.
 void EngineLock::revoke() {
   LockUser* user = lent_to_.load(std::memory_order_relaxed);
   revoked_.store(user, std::memory_order_seq_cst);

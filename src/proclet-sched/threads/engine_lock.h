@@ -58,7 +58,8 @@ class EngineLock {
   void lock(LockUser* me) {
     if (lock_by_loan(me)) return;
     lock_word();
-    // The load pairs with forget(): it acquires what a thread has done under a loan that this ended.
+    // The load pairs with forget(): it acquires what a thread has done under a loan that this
+    // ended.
     if (__builtin_expect(lent_to_.load(std::memory_order_acquire) != &nobody_, 0)) revoke();
   }
   void unlock(LockUser* me) {

@@ -48,8 +48,8 @@ inline void ask_for_room(std::atomic<uint32_t>* wants_room) {
   wants_room->store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with that of is_room_wanted()
 }
-/// Called by a sender that has asked: is there room now? It asks again where its request is gone: the
-/// receiver may have cleared it with the one before, when it woke the sender for that.
+/// Called by a sender that has asked: is there room now? It asks again where its request is gone:
+/// the receiver may have cleared it with the one before, when it woke the sender for that.
 inline bool has_room(RingWriter* writer, std::atomic<uint32_t>* wants_room) {
   if (writer->refresh()) return true;
   if (wants_room->load(std::memory_order_relaxed) != 0) return false;
