@@ -19,17 +19,13 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/processor.h"
+
 namespace fgmpi {
 
 /// The bytes of an ELF file in memory that the caller owns.
 class ElfView {
  public:
-#if defined(__aarch64__)
-  static constexpr uint16_t kMachine = EM_AARCH64;
-#else
-  static constexpr uint16_t kMachine = EM_X86_64;
-#endif
-
   ElfView() = default;
   ElfView(const char* bytes, size_t size) : bytes_(bytes), size_(size) {}
 
@@ -51,7 +47,7 @@ class ElfView {
   /// Is the file for this machine's processor and word size?
   bool is_native() const {
     const auto* h = header();
-    return h && h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_machine == kMachine;
+    return h && h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_machine == processor::kElfMachine;
   }
 
   /// Calls f(segment) for each program header.

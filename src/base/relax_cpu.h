@@ -3,14 +3,10 @@
 // poller receives a message in 20 ns less.
 #pragma once
 
+#include "base/processor.h"
+
 namespace fgmpi {
 
-inline void relax_cpu() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb" ::: "memory");
-#endif
-}
+inline void relax_cpu() { processor::pause(); }
 
 }  // namespace fgmpi

@@ -17,6 +17,7 @@
 #include "base/environment.h"
 #include "base/installation.h"
 #include "base/modules.h"
+#include "base/processor.h"
 #include "base/settings.h"
 #include "host/host_version.h"
 
@@ -184,12 +185,7 @@ Status find_library(std::string* path) {
   if (!path->empty()) return {};
   static constexpr std::array kCandidates = {
       FGMPI_HOST_LIBRARY,
-#ifdef __x86_64__
-      "/usr/lib/x86_64-linux-gnu/libmpich.so.12",
-#endif
-#ifdef __aarch64__
-      "/usr/lib/aarch64-linux-gnu/libmpich.so.12",
-#endif
+      "/usr/lib/" FGMPI_DEBIAN_FOLDER "/libmpich.so.12",
       "/usr/lib64/mpich/lib/libmpich.so.12",
       "/usr/lib64/libmpich.so.12",
       "/usr/lib/libmpich.so.12",

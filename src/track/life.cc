@@ -1,5 +1,4 @@
 // Start and end of a process and of its ranks.
-#include <cpuid.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <spawn.h>
@@ -202,10 +201,7 @@ void record_ticks(FileHeader* header) {
   header->ticks1 = ticks();
 }
 
-void choose_clock() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  g_process.ticks_are_cycles = __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8);
-}
+void choose_clock() { g_process.ticks_are_cycles = processor::counter_is_steady(); }
 
 void set_up_ticks(FileHeader* header) {
   header->mono0 = clock_ns(CLOCK_MONOTONIC);

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/processor.h"
 #include "track/format.h"
 #include "track/handle_table.h"
 #include "track/settings.h"
@@ -173,7 +174,7 @@ void this_is_the_first_thread();
 uint64_t read_ticks_slowly();
 /// The present time: the processor's counter if it is equal in all cores and never stops.
 inline uint64_t ticks() {
-  if (__builtin_expect(g_process.ticks_are_cycles, 1)) return __builtin_ia32_rdtsc();
+  if (__builtin_expect(g_process.ticks_are_cycles, 1)) return processor::read_counter();
   return read_ticks_slowly();
 }
 /// Called before the first ticks().

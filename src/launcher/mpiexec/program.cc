@@ -18,6 +18,7 @@
 
 #include "base/elf_file.h"
 #include "base/environment.h"
+#include "base/processor.h"
 #include "base/split.h"
 
 extern char** environ;
@@ -189,8 +190,8 @@ Status find_dynamic_program(const std::string& name, std::string* path) {
   const Elf elf = read_elf(*path);
   if (executable_file(*path) && elf.elf && !elf.foreign && !elf.interpreter.empty()) return {};
   return error(MPI_ERR_ACCESS,
-               "%s: allowed is a program for x86-64 that may be executed and is linked dynamically",
-               path->c_str());
+               "%s: allowed is a program for %s that may be executed and is linked dynamically",
+               path->c_str(), processor::kName);
 }
 
 bool can_share_process(const Words& program, const Words& options) {
@@ -222,9 +223,8 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
   const Elf elf = read_elf(path);
   if (!elf.elf) return {};  // a script: programs that it starts use LD_LIBRARY_PATH
   if (elf.foreign)
-    return error(MPI_ERR_ACCESS,
-                 "%s: is for another kind of machine; allowed are programs for x86-64",
-                 path.c_str());
+    return error(MPI_ERR_ACCESS, "%s: is for another kind of machine; allowed are programs for %s",
+                 path.c_str(), processor::kName);
   if (elf.interpreter.empty()) {
     if (ranks_each > 1 && contains_text(path, "MPI_Init"))
       return error(MPI_ERR_ARG,

@@ -13,7 +13,7 @@ namespace {
 /// The function of the host stack of an adopted caller, entered when the caller first
 /// leaves its own.
 [[noreturn]] void adopted_host(ctx::transfer_t t) {
-  asm volatile(".cfi_undefined rip");  // unwinders stop here
+  processor::end_call_stack();
   arrived(t);
   annotate::arrive(nullptr, nullptr, nullptr);
   serve_host_calls();

@@ -33,7 +33,7 @@ constexpr uint32_t kPollEvery = 64;
 }
 
 [[noreturn]] void proclet_main(ctx::transfer_t t) {
-  asm volatile(".cfi_undefined rip");  // unwinders stop here
+  processor::end_call_stack();
   arrived(t);
   const void* low = nullptr;
   size_t size = 0;

@@ -14,6 +14,7 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
+#include "base/processor.h"
 #include "proclet-sched/coroutine/annotate.h"
 #include "proclet-sched/coroutine/last_call.h"
 #include "proclet-sched/coroutine/queue.h"

@@ -28,7 +28,7 @@ struct Leave : Completion {
 /// Runs on the rank's old proclet from now on. Something that it waited for may still complete and
 /// make it ready, once.
 [[noreturn]] void run_what_is_left(ctx::transfer_t t) {
-  asm volatile(".cfi_undefined rip");  // unwinders stop here
+  processor::end_call_stack();
   arrived(t);
   annotate::arrive(nullptr, nullptr, nullptr);
   for (;;) {
@@ -40,7 +40,7 @@ struct Leave : Completion {
 }
 
 [[noreturn]] void run_end(ctx::transfer_t t) {
-  asm volatile(".cfi_undefined rip");  // unwinders stop here
+  processor::end_call_stack();
   arrived(t);
   annotate::arrive(nullptr, nullptr, nullptr);
   auto* leave = static_cast<Leave*>(current()->argument);

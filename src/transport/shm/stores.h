@@ -24,18 +24,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/clock.h"
+#include "base/processor.h"
 
 namespace fgmpi::transport::shm {
 
 /// The time, in units that are equal in all processes of a host.
-inline uint64_t ticks() {
-#ifdef __x86_64__
-  return __builtin_ia32_rdtsc();
-#else
-  return static_cast<uint64_t>(now_ns());
-#endif
-}
+inline uint64_t ticks() { return processor::read_counter(); }
 
 class Stores {
  public:

@@ -133,12 +133,12 @@ TEST(ElfFile, KnowsFilesOfOtherMachines) {
   ElfW(Ehdr) header{};
   memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_machine = ElfView::kMachine;
+  header.e_machine = processor::kElfMachine;
   const ElfView view(reinterpret_cast<const char*>(&header), sizeof header);
   EXPECT_TRUE(view.is_native());
   header.e_machine = EM_PPC64;
   EXPECT_FALSE(view.is_native());
-  header.e_machine = ElfView::kMachine;
+  header.e_machine = processor::kElfMachine;
   header.e_ident[EI_CLASS] = ELFCLASS32;
   EXPECT_FALSE(view.is_native());
   EXPECT_NE(view.header(), nullptr);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "../setting.h"
+#include "base/processor.h"
 
 extern "C" char** environ;
 
@@ -38,7 +39,7 @@ using HostDeathTest = WithHost;
 
 TEST_F(HostDeathTest, ALibraryThatIsNoMpiEndsTheProcessWithOneLine) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  std::string libc = "/lib/x86_64-linux-gnu/libm.so.6";
+  std::string libc = "/lib/" FGMPI_DEBIAN_FOLDER "/libm.so.6";
   auto load = [&] {
     Variable variable("FGMPI_HOST_MPI", libc.c_str());
     api();
@@ -49,7 +50,7 @@ TEST_F(HostDeathTest, ALibraryThatIsNoMpiEndsTheProcessWithOneLine) {
 // Handles of Open MPI are pointers: it is refused before any of its functions sees one of ours.
 TEST_F(HostDeathTest, AnotherAbiEndsTheProcessWithOneLine) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const std::string open_mpi = "/usr/lib/x86_64-linux-gnu/libmpi.so.40";
+  const std::string open_mpi = "/usr/lib/" FGMPI_DEBIAN_FOLDER "/libmpi.so.40";
   if (access(open_mpi.c_str(), R_OK) != 0) GTEST_SKIP() << "Open MPI is not installed";
   auto load = [&] {
     Variable variable("FGMPI_HOST_MPI", open_mpi.c_str());

@@ -1,0 +1,54 @@
+// 64-bit Arm (Armv8.0 and later): see base/processor.h.
+#pragma once
+
+#include <elf.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fgmpi::processor {
+
+/// The processor's name in messages.
+inline constexpr const char* kName = "64-bit Arm";
+/// The folder of its libraries in /usr/lib on Debian.
+#define FGMPI_DEBIAN_FOLDER "aarch64-linux-gnu"
+
+// ---- Files --------------------------------------------------------------------------------------
+
+inline constexpr uint16_t kElfMachine = EM_AARCH64;
+
+// ---- Instructions -------------------------------------------------------------------------------
+
+/// Makes a system call. Returns the kernel's answer unchanged; a negative number is an error.
+inline long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
+  register long x8 asm("x8") = number;
+  register long x0 asm("x0") = a;
+  register long x1 asm("x1") = b;
+  register long x2 asm("x2") = c;
+  register long x3 asm("x3") = d;
+  register long x4 asm("x4") = e;
+  register long x5 asm("x5") = f;
+  asm volatile("svc 0"
+               : "+r"(x0)
+               : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+               : "memory");
+  return x0;
+}
+
+/// Pauses for some tens of cycles. `yield` does nothing on most cores; `isb` refills the pipeline.
+inline void pause() { asm volatile("isb" ::: "memory"); }
+
+/// A counter that rises all the time. It is equal in all processes of a host if it is steady.
+inline uint64_t read_counter() {
+  uint64_t count;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(count));
+  return count;
+}
+/// True where the counter has the same rate in all cores and never stops. The architecture
+/// guarantees this of the system counter.
+inline bool counter_is_steady() { return true; }
+
+/// Makes unwinders stop at the function that begins with it: nobody has called that function.
+[[gnu::always_inline]] inline void end_call_stack() { asm volatile(".cfi_undefined x30"); }
+
+}  // namespace fgmpi::processor
