@@ -16,6 +16,7 @@
 #include "base/elf_file.h"
 #include "base/modules.h"
 #include "base/page.h"
+#include "base/relocation_kind.h"
 
 namespace fgmpi {
 namespace {
@@ -69,17 +70,9 @@ class AllocatorBinding {
 
  private:
   static bool holds_address(const ElfW(Rela) & r) {
-#if defined(__x86_64__)
-    const auto type = ELF64_R_TYPE(r.r_info);
-    return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ||
-           (type == R_X86_64_64 && r.r_addend == 0);
-#elif defined(__aarch64__)
-    const auto type = ELF64_R_TYPE(r.r_info);
-    return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT ||
-           (type == R_AARCH64_ABS64 && r.r_addend == 0);
-#else
-#error "deep_bound.cc: this processor's relocations are missing here"
-#endif
+    const RelocationKind kind = relocation_kind(r);
+    return kind == RelocationKind::kJumpSlot || kind == RelocationKind::kGlobal ||
+           (kind == RelocationKind::kAddress && r.r_addend == 0);
   }
 
   void bind(const ElfW(Rela) * list, size_t count) {

@@ -10,6 +10,7 @@
 
 #include "base/elf_file.h"
 #include "base/modules.h"
+#include "base/relocation_kind.h"
 #include "privatize/image/images.h"
 #include "privatize/load/libraries.h"
 
@@ -64,7 +65,7 @@ std::vector<CopiedObject> copied_objects(const ElfModule& program) {
   std::vector<CopiedObject> objects;
   program.for_each_relocation(
       [&](const ElfW(Rela) & r, const ElfW(Sym) & symbol, const char* name, const char* version) {
-        if (ELF64_R_TYPE(r.r_info) != R_X86_64_COPY) return;
+        if (relocation_kind(r) != RelocationKind::kCopy) return;
         CopiedObject& object = objects.emplace_back();
         object.name = name;
         object.offset = r.r_offset;

@@ -15,6 +15,7 @@
 
 #include "base/modules.h"
 #include "base/page.h"
+#include "base/relocation_kind.h"
 #include "privatize/image/allocator.h"
 #include "privatize/libc/openmp_waits.h"
 
@@ -144,7 +145,7 @@ Status ModulePlan::prepare(const ElfModule& module, const std::vector<ModuleRang
     const char* at = reinterpret_cast<const char*>(module.base() + entry.r_offset);
     Relocation r{entry, symbol.st_shndx != SHN_UNDEF, symbol.st_value, name, version, 0, 0};
     memcpy(&r.word, at, sizeof r.word);
-    if (ELF64_R_TYPE(entry.r_info) == R_X86_64_TLSDESC)
+    if (relocation_kind(entry) == RelocationKind::kThreadDescriptor)
       memcpy(&r.second_word, at + sizeof r.word, sizeof r.second_word);
     status = plan_relocation(ranges, ranges[self], r, resolve, &words_);
     if (!status.ok())

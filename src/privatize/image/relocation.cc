@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include "base/relocation_kind.h"
+
 namespace fgmpi::privatize {
 namespace {
 
@@ -45,16 +47,16 @@ Status plan_relocation(const std::vector<ModuleRange>& modules, const ModuleRang
                        const Relocation& r, Resolve* resolve, RelocationPlan* plan) {
   const uintptr_t offset = r.entry.r_offset;
   const auto addend = static_cast<uintptr_t>(r.entry.r_addend);
-  switch (ELF64_R_TYPE(r.entry.r_info)) {
-    case R_X86_64_NONE:
-    case R_X86_64_COPY:
+  switch (relocation_kind(r.entry)) {
+    case RelocationKind::kNone:
+    case RelocationKind::kCopy:
       break;
-    case R_X86_64_RELATIVE:
+    case RelocationKind::kRelative:
       // The word is relative to this module even where the addend leads past its end, or into the
       // next module.
       plan->moving.push_back({offset, self.base_in_image_1 + addend, number_of(modules, self)});
       break;
-    case R_X86_64_64:
+    case RelocationKind::kAddress:
       // The symbol decides whether the word moves: with its addend it may lie outside of the
       // symbol's module.
       if (const ModuleRange* m = find_module(modules, r.word - addend))
@@ -63,23 +65,24 @@ Status plan_relocation(const std::vector<ModuleRange>& modules, const ModuleRang
       else
         plan->fixed.push_back({offset, r.word});
       break;
-    case R_X86_64_GLOB_DAT:
-    case R_X86_64_IRELATIVE:
+    case RelocationKind::kGlobal:
+    case RelocationKind::kIndirect:
       plan->add_address(modules, offset, r.word);
       break;
-    case R_X86_64_JUMP_SLOT:
+    case RelocationKind::kJumpSlot:
       plan->add_address(modules, offset, function_of_slot(self, r, resolve));
       break;
-    case R_X86_64_TLSDESC:  // two words; the second may be a pointer of the dynamic linker
+    case RelocationKind::
+        kThreadDescriptor:  // two words; the second may be a pointer of the dynamic linker
       plan->fixed.push_back({offset, r.word});
       plan->fixed.push_back({offset + sizeof(uintptr_t), r.second_word});
       break;
-    case R_X86_64_DTPMOD64:
-    case R_X86_64_DTPOFF64:
-    case R_X86_64_TPOFF64:
+    case RelocationKind::kThreadModule:
+    case RelocationKind::kThreadOffset:
+    case RelocationKind::kThreadPointerOffset:
       plan->fixed.push_back({offset, r.word});
       break;
-    default:
+    case RelocationKind::kUnknown:
       return error(MPI_ERR_OTHER, "a relocation of type %lu (symbol '%s') is not known",
                    static_cast<unsigned long>(ELF64_R_TYPE(r.entry.r_info)), r.name);
   }

@@ -13,6 +13,7 @@
 #include <unordered_set>
 
 #include "base/modules.h"
+#include "base/relocation_kind.h"
 #include "base/split.h"
 #include "privatize/image/allocator.h"
 #include "privatize/image/copied_objects.h"
@@ -239,21 +240,21 @@ class LibraryChooser {
   static uintptr_t bound_to(const CandidateLibrary& l, const ElfW(Rela) & r,
                             const ElfW(Sym) & symbol, const char* name) {
     uintptr_t word = 0;
-    switch (ELF64_R_TYPE(r.r_info)) {
-      case R_X86_64_64:
+    switch (relocation_kind(r)) {
+      case RelocationKind::kAddress:
         memcpy(&word, reinterpret_cast<void*>(l.module.base() + r.r_offset), sizeof word);
         return word - static_cast<uintptr_t>(r.r_addend);
-      case R_X86_64_GLOB_DAT:
-      case R_X86_64_JUMP_SLOT:
+      case RelocationKind::kGlobal:
+      case RelocationKind::kJumpSlot:
         memcpy(&word, reinterpret_cast<void*>(l.module.base() + r.r_offset), sizeof word);
         // A slot that has not been bound yet leads into the library itself.
-        if (ELF64_R_TYPE(r.r_info) == R_X86_64_JUMP_SLOT && l.module.contains(word) &&
+        if (relocation_kind(r) == RelocationKind::kJumpSlot && l.module.contains(word) &&
             word != l.module.base() + symbol.st_value)
           word = reinterpret_cast<uintptr_t>(dlsym(RTLD_DEFAULT, name));
         return word;
-      case R_X86_64_DTPMOD64:
-      case R_X86_64_TPOFF64:
-      case R_X86_64_TLSDESC:
+      case RelocationKind::kThreadModule:
+      case RelocationKind::kThreadPointerOffset:
+      case RelocationKind::kThreadDescriptor:
         return symbol.st_shndx == SHN_UNDEF && *name
                    ? reinterpret_cast<uintptr_t>(dlsym(RTLD_DEFAULT, name))
                    : 0;
@@ -321,7 +322,7 @@ class LibraryChooser {
       if (!libraries_[i].chosen || is_compiler_runtime(libraries_[i].file)) continue;
       libraries_[i].module.for_each_relocation(
           [&](const ElfW(Rela) & r, const ElfW(Sym) & symbol, const char* name, const char*) {
-            if (!*name || ELF64_R_TYPE(r.r_info) == R_X86_64_JUMP_SLOT) return;
+            if (!*name || relocation_kind(r) == RelocationKind::kJumpSlot) return;
             const uintptr_t address = bound_to(libraries_[i], r, symbol, name);
             if (!address || libraries_[i].module.contains(address)) return;
             for (CandidateLibrary& l : libraries_) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/modules.h"
+#include "base/relocation_kind.h"
 #include "privatize/image/elf_module.h"
 #include "privatize/image/images.h"
 
@@ -52,7 +53,7 @@ TEST(ElfModule, RelativeRelocationsPointIntoTheModule) {
   if (!module.position_independent()) GTEST_SKIP() << "this program is not position-independent";
   int relative = 0;
   module.for_each_relocation([&](const ElfW(Rela) & r, const ElfW(Sym)&, const char*, const char*) {
-    if (ELF64_R_TYPE(r.r_info) != R_X86_64_RELATIVE) return;
+    if (relocation_kind(r) != RelocationKind::kRelative) return;
     ++relative;
     EXPECT_LE(static_cast<uintptr_t>(r.r_addend), module.span());
     EXPECT_LT(r.r_offset, module.span());

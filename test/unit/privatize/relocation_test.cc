@@ -8,6 +8,8 @@
 #include <random>
 #include <string>
 
+#include "base/relocation_kind.h"
+
 namespace fgmpi::privatize {
 namespace {
 
@@ -21,7 +23,7 @@ struct Symbol {
 };
 
 struct Entry {
-  uint32_t type;
+  RelocationKind kind;
   size_t self;  ///< the module that contains the word
   uintptr_t offset;
   uintptr_t addend;
@@ -74,14 +76,14 @@ class Model {
 
   /// The word that a dynamic linker would write if it had loaded image k.
   uintptr_t relocated(const Entry& e, uint32_t k) const {
-    switch (e.type) {
-      case R_X86_64_RELATIVE:
-      case R_X86_64_IRELATIVE:
+    switch (e.kind) {
+      case RelocationKind::kRelative:
+      case RelocationKind::kIndirect:
         return base(e.self, k) + e.addend;
-      case R_X86_64_64:
+      case RelocationKind::kAddress:
         return address(e.symbol, k) + e.addend;
-      case R_X86_64_GLOB_DAT:
-      case R_X86_64_JUMP_SLOT:
+      case RelocationKind::kGlobal:
+      case RelocationKind::kJumpSlot:
         return address(e.symbol, k);
       default:
         return e.value;
@@ -99,10 +101,16 @@ class Model {
   uintptr_t place_in(int module) { return random_() % modules[static_cast<size_t>(module)].span; }
 
   Entry make_entry(size_t self, uintptr_t offset) {
-    constexpr uint32_t kTypes[] = {R_X86_64_RELATIVE,  R_X86_64_64,        R_X86_64_GLOB_DAT,
-                                   R_X86_64_IRELATIVE, R_X86_64_JUMP_SLOT, R_X86_64_TLSDESC,
-                                   R_X86_64_DTPMOD64,  R_X86_64_DTPOFF64,  R_X86_64_TPOFF64};
-    Entry e{kTypes[random_() % std::size(kTypes)],
+    constexpr RelocationKind kKinds[] = {RelocationKind::kRelative,
+                                         RelocationKind::kAddress,
+                                         RelocationKind::kGlobal,
+                                         RelocationKind::kIndirect,
+                                         RelocationKind::kJumpSlot,
+                                         RelocationKind::kThreadDescriptor,
+                                         RelocationKind::kThreadModule,
+                                         RelocationKind::kThreadOffset,
+                                         RelocationKind::kThreadPointerOffset};
+    Entry e{kKinds[random_() % std::size(kKinds)],
             self,
             offset,
             0,
@@ -111,9 +119,9 @@ class Model {
             random_() % 1000,
             random_() % 1000};
     // The addends lead a little before and behind the symbol, and far behind the module's end.
-    if (e.type == R_X86_64_64) e.addend = random_() % 64 - 32;
-    if (e.type == R_X86_64_RELATIVE) e.addend = random_() % (2 * modules[self].span);
-    if (e.type == R_X86_64_IRELATIVE) e.addend = place_in(static_cast<int>(self));
+    if (e.kind == RelocationKind::kAddress) e.addend = random_() % 64 - 32;
+    if (e.kind == RelocationKind::kRelative) e.addend = random_() % (2 * modules[self].span);
+    if (e.kind == RelocationKind::kIndirect) e.addend = place_in(static_cast<int>(self));
     return e;
   }
 
@@ -123,7 +131,7 @@ class Model {
 /// The word in image 0: the dynamic linker has bound all but some jump slots, which lead to the
 /// module's own code.
 uintptr_t word_in_image_0(const Model& model, const Entry& e) {
-  if (e.type == R_X86_64_JUMP_SLOT && !e.bound) return model.base(e.self, 0) + e.offset / 2;
+  if (e.kind == RelocationKind::kJumpSlot && !e.bound) return model.base(e.self, 0) + e.offset / 2;
   return model.relocated(e, 0);
 }
 
@@ -138,7 +146,8 @@ TEST(Relocation, EveryImageIsAsTheDynamicLinkerWouldHaveMadeIt) {
       // The dynamic linker may be unable to find a function that its own module defines, since it
       // may be hidden.
       if (!defined || e.symbol % 2) g_functions[name] = model.address(e.symbol, 0);
-      Relocation r{{e.offset, ELF64_R_INFO(e.symbol, e.type), static_cast<int64_t>(e.addend)},
+      Relocation r{{e.offset, ELF64_R_INFO(e.symbol, relocation_type(e.kind)),
+                    static_cast<int64_t>(e.addend)},
                    defined,
                    defined ? model.symbols[e.symbol].at : 0,
                    name.c_str(),
@@ -160,11 +169,12 @@ TEST(Relocation, EveryImageIsAsTheDynamicLinkerWouldHaveMadeIt) {
       size_t expected = 0;
       for (const Entry& e : model.entries) {
         auto& of_module = words[e.self];
-        ASSERT_EQ(of_module.count(e.offset), 1u) << "seed " << seed << " type " << e.type;
+        ASSERT_EQ(of_module.count(e.offset), 1u)
+            << "seed " << seed << " type " << relocation_type(e.kind);
         EXPECT_EQ(of_module[e.offset], model.relocated(e, k))
-            << "seed " << seed << " type " << e.type;
+            << "seed " << seed << " type " << relocation_type(e.kind);
         ++expected;
-        if (e.type != R_X86_64_TLSDESC) continue;
+        if (e.kind != RelocationKind::kThreadDescriptor) continue;
         EXPECT_EQ(of_module[e.offset + 8], e.second_value);
         ++expected;
       }
@@ -178,7 +188,8 @@ TEST(Relocation, EveryImageIsAsTheDynamicLinkerWouldHaveMadeIt) {
 TEST(Relocation, UnknownTypesAreNamed) {
   std::vector<ModuleRange> modules = {{0x1000, 0x1000, 0x9000}};
   RelocationPlan plan;
-  Relocation r{{0x10, ELF64_R_INFO(1, R_X86_64_PC32), 0}, false, 0, "some_symbol", "", 0, 0};
+  constexpr uint32_t kUnknownType = 2;  // no processor has it among the dynamic ones
+  Relocation r{{0x10, ELF64_R_INFO(1, kUnknownType), 0}, false, 0, "some_symbol", "", 0, 0};
   Status status = plan_relocation(modules, modules[0], r, resolve_by_name, &plan);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.what().find("type 2 (symbol 'some_symbol')"), std::string::npos)
@@ -189,8 +200,9 @@ TEST(Relocation, UnknownTypesAreNamed) {
 TEST(Relocation, CopiedObjectsAreLeftToTheCaller) {
   std::vector<ModuleRange> modules = {{0x1000, 0x1000, 0x9000}};
   RelocationPlan plan;
-  for (uint32_t type : {R_X86_64_COPY, R_X86_64_NONE}) {
-    Relocation r{{0x10, ELF64_R_INFO(1, type), 0}, true, 0x20, "stdout", "", 0x1020, 0};
+  for (RelocationKind kind : {RelocationKind::kCopy, RelocationKind::kNone}) {
+    Relocation r{
+        {0x10, ELF64_R_INFO(1, relocation_type(kind)), 0}, true, 0x20, "stdout", "", 0x1020, 0};
     EXPECT_TRUE(plan_relocation(modules, modules[0], r, resolve_by_name, &plan).ok());
   }
   EXPECT_TRUE(plan.moving.empty() && plan.fixed.empty());
