@@ -56,4 +56,12 @@ inline bool counter_is_steady() { return true; }
 /// Makes unwinders stop at the function that begins with it: nobody has called that function.
 [[gnu::always_inline]] inline void end_call_stack() { asm volatile(".cfi_undefined x30"); }
 
+// ---- Bits of words ------------------------------------------------------------------------------
+
+/// Has the processor deposit_bits()? Without, deposit_bits() must not be called.
+constexpr bool has_deposit() { return false; }
+constexpr uint64_t deposit_bits(uint64_t, uint64_t) { return 0; }
+constexpr bool has_popcount() { return true; }
+constexpr int popcount(uint64_t word) { return __builtin_popcountll(word); }
+
 }  // namespace fgmpi::processor

@@ -48,4 +48,29 @@ bool counter_is_steady();
 /// Makes unwinders stop at the function that begins with it: nobody has called that function.
 [[gnu::always_inline]] inline void end_call_stack() { asm volatile(".cfi_undefined rip"); }
 
+// ---- Bits of words ------------------------------------------------------------------------------
+// The library is built for the base instruction set and asks the processor once; the test of the
+// flag is a predicted branch, far cheaper than a call through a table.
+
+struct BitInstructions {
+  bool popcnt, bmi2;
+};
+/// All false until this library's variables are initialised.
+extern const BitInstructions g_bit_instructions;
+
+/// Has the processor deposit_bits()? Without, deposit_bits() must not be called.
+inline bool has_deposit() { return __builtin_expect(g_bit_instructions.bmi2, 1); }
+/// The low bits of `bits`, spread over the one-bits of `mask` from the lowest up.
+inline uint64_t deposit_bits(uint64_t bits, uint64_t mask) {
+  uint64_t spread;
+  __asm__("pdep %2, %1, %0" : "=r"(spread) : "r"(bits), "r"(mask));
+  return spread;
+}
+inline bool has_popcount() { return __builtin_expect(g_bit_instructions.popcnt, 1); }
+inline int popcount(uint64_t word) {
+  uint64_t count;
+  __asm__("popcnt %1, %0" : "=r"(count) : "r"(word) : "cc");
+  return static_cast<int>(count);
+}
+
 }  // namespace fgmpi::processor

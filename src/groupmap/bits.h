@@ -1,8 +1,5 @@
 // Bits of a word: count them and find the k-th one, by the processor's instructions where it has
-// them.
-//
-// The library is built for the base instruction set and asks the processor once; the test of the
-// flag is a predicted branch, far cheaper than a call through a table.
+// them (base/processor.h).
 #pragma once
 
 #include <bit>
@@ -11,41 +8,17 @@
 #include <cstring>
 #include <span>
 
+#include "base/processor.h"
+
 namespace fgmpi::groupmap {
 
-#if defined(__x86_64__)
-struct CpuBits {
-  CpuBits() {
-    __builtin_cpu_init();
-    popcnt = __builtin_cpu_supports("popcnt");
-    bmi2 = __builtin_cpu_supports("bmi2");
-  }
-  bool popcnt;
-  bool bmi2;
-};
-inline const CpuBits cpu_bits;
-#endif
-
 inline int popcount(uint64_t word) {
-#if defined(__x86_64__)
-  if (__builtin_expect(cpu_bits.popcnt, 1)) {
-    uint64_t count;
-    __asm__("popcnt %1, %0" : "=r"(count) : "r"(word) : "cc");
-    return static_cast<int>(count);
-  }
-#endif
-  return std::popcount(word);
+  return processor::has_popcount() ? processor::popcount(word) : std::popcount(word);
 }
 
 /// The low bits of `bits`, spread over the one-bits of `mask` from the lowest up.
 inline uint64_t deposit_bits(uint64_t bits, uint64_t mask) {
-#if defined(__x86_64__)
-  if (__builtin_expect(cpu_bits.bmi2, 1)) {
-    uint64_t spread;
-    __asm__("pdep %2, %1, %0" : "=r"(spread) : "r"(bits), "r"(mask));
-    return spread;
-  }
-#endif
+  if (processor::has_deposit()) return processor::deposit_bits(bits, mask);
   uint64_t spread = 0;
   for (; mask; mask &= mask - 1, bits >>= 1)
     if (bits & 1) spread |= mask & -mask;
@@ -55,11 +28,8 @@ inline uint64_t deposit_bits(uint64_t bits, uint64_t mask) {
 /// The position (0..63) of the one-bit that has `k` one-bits below it. REQUIRES: k <
 /// popcount(word).
 inline int select_in_word(uint64_t word, int k) {
-#if defined(__x86_64__)
-  if (__builtin_expect(cpu_bits.bmi2, 1)) {
-    return std::countr_zero(deposit_bits(uint64_t{1} << k, word));
-  }
-#endif
+  if (processor::has_deposit())
+    return std::countr_zero(processor::deposit_bits(uint64_t{1} << k, word));
   int base = 0;
   for (int width = 32; width > 0; width /= 2) {
     int low = popcount(word & ((uint64_t{1} << width) - 1));
