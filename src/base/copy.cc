@@ -3,11 +3,9 @@
 
 #include "base/copy.h"
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
 #include <cstdint>
+
+#include "base/processor.h"
 
 namespace fgmpi {
 namespace {
@@ -43,64 +41,33 @@ template <size_t width>
 }
 
 void narrow(char* to, const char* from, size_t length) { copy_lines<16>(to, from, length); }
-#ifdef __x86_64__
-__attribute__((target("avx2"))) void wide(char* to, const char* from, size_t length) {
+FGMPI_FOR_AVX2 void wide(char* to, const char* from, size_t length) {
   copy_lines<32>(to, from, length);
 }
-#endif
-
-#ifdef __x86_64__
-/// Copies whole cache lines; `to` is the start of one. One store for a whole line avoids the
-/// merging of partial lines.
-using Lines = void (*)(char* to, const char* from, size_t length);
-
-__attribute__((target("avx512f"))) void lines_512(char* to, const char* from, size_t length) {
-  for (size_t at = 0; at < length; at += kLine)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at), _mm512_loadu_si512(from + at));
-}
-__attribute__((target("avx"))) void lines_256(char* to, const char* from, size_t length) {
-  for (size_t at = 0; at < length; at += 32)
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at),
-                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at)));
-}
-void lines_128(char* to, const char* from, size_t length) {
-  for (size_t at = 0; at < length; at += 16)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
-                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
-}
-
-constexpr Lines kLines[] = {lines_128, lines_256, lines_512};
-#endif
 
 }  // namespace
 
-void copy_past_caches(void* to, const void* from, size_t length,
-                      [[maybe_unused]] Registers registers) {
+void copy_past_caches(void* to, const void* from, size_t length, Registers registers) {
   auto* t = static_cast<char*>(to);
   auto* f = static_cast<const char*>(from);
-#ifdef __x86_64__
-  if (length > 4 * kLine) {
+  if (processor::kStoresPastCaches && length > 4 * kLine) {
     size_t head = (kLine - (reinterpret_cast<uintptr_t>(to) & (kLine - 1))) & (kLine - 1);
     std::memcpy(t, f, head);
     size_t whole = (length - head) & ~(kLine - 1);
-    kLines[static_cast<size_t>(registers)](t + head, f + head, whole);
-    _mm_sfence();  // these stores are not ordered with others
+    processor::copy_lines_past_caches(t + head, f + head, whole, 16 << static_cast<int>(registers));
     t += head + whole;
     f += head + whole;
     length -= head + whole;
   }
-#endif
   if (length) std::memcpy(t, f, length);
 }
 
 void copy_by_loads(void* to, const void* from, size_t length, Registers registers) {
   auto* t = static_cast<char*>(to);
   auto* f = static_cast<const char*>(from);
-#ifdef __x86_64__
   // Registers wider than AVX2's bring no gain: fetching a line from another core takes longer
   // than the loads.
   if (registers >= Registers::kAvx2) return wide(t, f, length);
-#endif
   narrow(t, f, length);
 }
 

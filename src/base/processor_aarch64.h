@@ -64,4 +64,18 @@ constexpr uint64_t deposit_bits(uint64_t, uint64_t) { return 0; }
 constexpr bool has_popcount() { return true; }
 constexpr int popcount(uint64_t word) { return __builtin_popcountll(word); }
 
+// ---- Long data ----------------------------------------------------------------------------------
+
+/// Before functions that are compiled for wider vector registers (base/registers.h).
+#define FGMPI_FOR_AVX2
+#define FGMPI_FOR_AVX512
+inline constexpr bool kHasWiderRegisters = false;
+/// Which of them this processor has.
+constexpr bool has_avx2() { return false; }
+constexpr bool has_avx512() { return false; }
+
+/// Are there stores that go to memory without fetching the lines into this core's cache?
+inline constexpr bool kStoresPastCaches = false;
+inline void copy_lines_past_caches(char*, const char*, size_t, int) {}
+
 }  // namespace fgmpi::processor

@@ -73,4 +73,20 @@ inline int popcount(uint64_t word) {
   return static_cast<int>(count);
 }
 
+// ---- Long data ----------------------------------------------------------------------------------
+
+/// Before functions that are compiled for wider vector registers (base/registers.h).
+#define FGMPI_FOR_AVX2 __attribute__((target("avx2")))
+#define FGMPI_FOR_AVX512 __attribute__((target("avx512f,avx512dq")))
+inline constexpr bool kHasWiderRegisters = true;
+/// Which of them this processor has.
+bool has_avx2();
+bool has_avx512();
+
+/// Are there stores that go to memory without fetching the lines into this core's cache?
+inline constexpr bool kStoresPastCaches = true;
+/// Copies whole cache lines (64 bytes) by such stores; `to` is the start of one. `width`: 16, 32 or
+/// 64 bytes a register. Later stores become visible after the copy.
+void copy_lines_past_caches(char* to, const char* from, size_t length, int width);
+
 }  // namespace fgmpi::processor

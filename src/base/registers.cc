@@ -2,18 +2,15 @@
 
 #include "base/registers.h"
 
+#include "base/processor.h"
+
 namespace fgmpi {
 
 Registers widest_registers() {
-#ifdef __x86_64__
-  static const Registers widest =
-      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? Registers::kAvx512
-      : __builtin_cpu_supports("avx2")                                        ? Registers::kAvx2
-                                       : Registers::kBaseline;
+  static const Registers widest = processor::has_avx512() ? Registers::kAvx512
+                                  : processor::has_avx2() ? Registers::kAvx2
+                                                          : Registers::kBaseline;
   return widest;
-#else
-  return Registers::kBaseline;
-#endif
 }
 
 std::span<const Registers> usable_registers() {

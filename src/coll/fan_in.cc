@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/processor.h"
 #include "host/basic_type.h"
 
 namespace fgmpi::coll {
@@ -84,29 +85,25 @@ template <class T, class F, size_t n>
 void narrow(const char* const* from, size_t offset, char* out, int64_t count) {
   fold<T, F, n>(from, offset, out, count);
 }
-#ifdef __x86_64__
 template <class T, class F, size_t n>
-__attribute__((target("avx2"))) void wide(const char* const* from, size_t offset, char* out,
-                                          int64_t count) {
+FGMPI_FOR_AVX2 void wide(const char* const* from, size_t offset, char* out, int64_t count) {
   fold<T, F, n>(from, offset, out, count);
 }
 template <class T, class F, size_t n>
-__attribute__((target("avx512f,avx512dq"))) void widest(const char* const* from, size_t offset,
-                                                        char* out, int64_t count) {
+FGMPI_FOR_AVX512 void widest(const char* const* from, size_t offset, char* out, int64_t count) {
   fold<T, F, n>(from, offset, out, count);
 }
-#endif
 
 template <class T, class F>
-const FanIn* kernels([[maybe_unused]] Registers registers) {
-  static constexpr FanIn by_registers[] = {
-      {narrow<T, F, 2>, narrow<T, F, 4>, narrow<T, F, 8>},
-#ifdef __x86_64__
-      {wide<T, F, 2>, wide<T, F, 4>, wide<T, F, 8>},
-      {widest<T, F, 2>, widest<T, F, 4>, widest<T, F, 8>},
-#endif
-  };
-  return &by_registers[static_cast<size_t>(registers)];
+const FanIn* kernels(Registers registers) {
+  static constexpr FanIn baseline = {narrow<T, F, 2>, narrow<T, F, 4>, narrow<T, F, 8>};
+  if constexpr (processor::kHasWiderRegisters) {
+    static constexpr FanIn wider[] = {{wide<T, F, 2>, wide<T, F, 4>, wide<T, F, 8>},
+                                      {widest<T, F, 2>, widest<T, F, 4>, widest<T, F, 8>}};
+    if (registers == Registers::kAvx2) return &wider[0];
+    if (registers == Registers::kAvx512) return &wider[1];
+  }
+  return &baseline;
 }
 
 template <class T>
